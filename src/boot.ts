@@ -1,7 +1,7 @@
 import { readFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Env } from './core/io.ts';
-import { codeCache } from './platform/runtime/code-cache.ts';
+import { openCodeCache } from './platform/runtime/code-cache.ts';
 import { isStandalone } from './platform/runtime/system.ts';
 
 /**
@@ -22,7 +22,7 @@ const LONG_RUN_MS = 2000;
  * and sets the exit code.
  */
 export function boot(argv: readonly string[]): void {
-  const text = argv.length === 1 && isVersion(argv[0]) ? `${VERSION}\n` : (helpFor(argv) ?? completionFor(argv));
+  const text = argv.length === 1 && isVersionFlag(argv[0]) ? `${VERSION}\n` : (findHelp(argv) ?? findCompletion(argv));
   if (text !== undefined) {
     print(text);
     return;
@@ -33,9 +33,9 @@ export function boot(argv: readonly string[]): void {
     return;
   }
   process.on('uncaughtException', (thrown) => crash(thrown));
-  const cache = codeCache({ dist: DIST, pack: PACK, version: VERSION });
+  const cache = openCodeCache({ dist: DIST, pack: PACK, version: VERSION });
   setTimeout(cache.keep, LONG_RUN_MS).unref();
-  const { main } = parseMain(cache.load(MAIN_CHUNK));
+  const { main } = asMain(cache.load(MAIN_CHUNK));
   main(argv, process.env, VERSION).then(
     (exitCode) => {
       // A failed run compiled little of what a successful one needs.
@@ -55,7 +55,7 @@ function refuse(version: string): void {
   );
 }
 
-function isVersion(word: string | undefined): boolean {
+function isVersionFlag(word: string | undefined): boolean {
   return word === '--version' || word === '-v';
 }
 
@@ -74,19 +74,19 @@ function print(text: string): void {
   }
 }
 
-function helpFor(argv: readonly string[]): string | undefined {
+function findHelp(argv: readonly string[]): string | undefined {
   const words = argv.filter((word) => word !== '--help' && word !== '-h');
   if (words.length === argv.length || !words.every((word) => /^[a-z][a-z-]*$/.test(word))) return undefined;
-  return textIn('help', `${['gmn', ...words].join('-')}.txt`);
+  return readText('help', `${['gmn', ...words].join('-')}.txt`);
 }
 
 /** Shells request it whenever they start, so it must be fast. */
-function completionFor([first, shell = '', ...more]: readonly string[]): string | undefined {
+function findCompletion([first, shell = '', ...more]: readonly string[]): string | undefined {
   if (first !== 'completion' || more.length > 0 || !/^[a-z]+$/.test(shell)) return undefined;
-  return textIn('completion', shell);
+  return readText('completion', shell);
 }
 
-function textIn(folder: string, name: string): string | undefined {
+function readText(folder: string, name: string): string | undefined {
   try {
     return readFileSync(join(DIST, folder, name), 'utf8');
   } catch {
@@ -104,6 +104,6 @@ function crash(thrown: unknown, hint = 'This is a bug in gmn. Please report it w
 
 type Main = (argv: readonly string[], env: Env, version: string) => Promise<number>;
 
-function parseMain(exports: unknown): { readonly main: Main } {
+function asMain(exports: unknown): { readonly main: Main } {
   return exports as { main: Main };
 }

@@ -1,17 +1,17 @@
 import {
-  completionCall,
   guardNearMiss,
   type Invocation,
+  matchCompletionCall,
+  matchPlainPrompt,
   type Options,
   type Outline,
-  plainPrompt,
 } from './cli/invocation.ts';
-import { homes, homesIfAny } from './config/home.ts';
+import { resolveHomes, resolveHomesIfAny } from './config/home.ts';
 import { loadSettings } from './config/settings.ts';
 import { AppError } from './core/error.ts';
 import type { Env } from './core/io.ts';
-import { type AppOptions, openIo, processApp } from './platform/app.ts';
-import { isAttended, type ProcessIo } from './platform/terminal/io.ts';
+import { type AppOptions, createApp, openIo } from './platform/app.ts';
+import { isInteractive, type ProcessIo } from './platform/terminal/io.ts';
 
 declare const OUTLINE: Outline;
 
@@ -20,14 +20,14 @@ export async function main(argv: readonly string[], env: Env, version: string): 
   let io = openIo({}, env);
   try {
     const invocation =
-      completionCall(argv) ??
-      plainPrompt(OUTLINE, argv, env) ??
+      matchCompletionCall(argv) ??
+      matchPlainPrompt(OUTLINE, argv, env) ??
       (await (await import('./cli/command-line.ts')).readCommandLine(argv, env));
     if (invocation.kind === 'version') await io.out.write(`${version}\n`);
-    else if (invocation.kind === 'help') await io.out.write(await help(invocation.path));
-    else if (invocation.kind === 'completion') await io.out.write(await completion(invocation.shell));
+    else if (invocation.kind === 'help') await io.out.write(await loadHelp(invocation.path));
+    else if (invocation.kind === 'completion') await io.out.write(await loadCompletion(invocation.shell));
     else {
-      const flags = parseAppOptions(invocation.options);
+      const flags = asAppOptions(invocation.options);
       if (flags.color !== undefined || flags.noColor) io = openIo(flags, env);
       const exitCode = await run(invocation, { version, env, flags, io });
       await io.flush();
@@ -48,18 +48,18 @@ function keysIn({ GEMINI_API_KEY, GOOGLE_API_KEY, GOOGLE_CLOUD_ACCESS_TOKEN }: E
   return [GEMINI_API_KEY, GOOGLE_API_KEY, GOOGLE_CLOUD_ACCESS_TOKEN].filter((key) => key !== undefined);
 }
 
-interface Setting {
+interface RunContext {
   readonly version: string;
   readonly env: Env;
   readonly flags: AppOptions;
   readonly io: ProcessIo;
 }
 
-async function run(invocation: Extract<Invocation, { kind: 'run' }>, setting: Setting): Promise<number> {
+async function run(invocation: Extract<Invocation, { kind: 'run' }>, setting: RunContext): Promise<number> {
   const { path, options } = invocation;
-  guardNearMiss(OUTLINE, path === 'gmn' ? options.args : [], isAttended);
-  const findHomes = WITHOUT_HOME.has(path) ? homesIfAny : homes;
-  const app = await processApp({ ...setting, secrets: keysIn(setting.env), findHomes, loadSettings });
+  guardNearMiss(OUTLINE, path === 'gmn' ? options.args : [], isInteractive);
+  const findHomes = WITHOUT_HOME.has(path) ? resolveHomesIfAny : resolveHomes;
+  const app = await createApp({ ...setting, secrets: keysIn(setting.env), findHomes, loadSettings });
   if (invocation.idle === undefined) return invocation.run(options, app);
   const notices = invocation.idle.map((flag) => `${flag} has no effect on "${path}"`);
   if (options.json === true) return invocation.run(options, { ...app, notices });
@@ -67,12 +67,12 @@ async function run(invocation: Extract<Invocation, { kind: 'run' }>, setting: Se
   return invocation.run(options, app);
 }
 
-async function help(path: readonly string[]): Promise<string> {
+async function loadHelp(path: readonly string[]): Promise<string> {
   const { helpOf } = await import('./cli/command-line.ts');
   return helpOf(path);
 }
 
-async function completion(shell: string): Promise<string> {
+async function loadCompletion(shell: string): Promise<string> {
   const { completionFor } = await import('./cli/command-line.ts');
   return completionFor(shell);
 }
@@ -84,22 +84,22 @@ async function reportFailure(
   io: ProcessIo,
 ): Promise<number> {
   try {
-    const [{ outputOf }, { failureRenderer }] = await Promise.all([
+    const [{ resolveOutput }, { failureRenderer }] = await Promise.all([
       import('./cli/command-line.ts'),
       import('./render/renderers.ts'),
     ]);
-    const { format, dialect } = outputOf(argv, env);
-    const tell = async (as: string): Promise<void> =>
+    const { format, dialect } = resolveOutput(argv, env);
+    const report = async (as: string): Promise<void> =>
       (await failureRenderer(as, dialect, io))({ type: 'failure', error }).then(() => io.flush());
     // The JSON formats report on stdout; if that cannot be written, use stderr.
-    const isTold = format === 'text' || error.fault === 'pipe';
-    await tell(format).catch(() => (isTold ? undefined : tell('text')));
+    const isFinal = format === 'text' || error.fault === 'pipe';
+    await report(format).catch(() => (isFinal ? undefined : report('text')));
   } catch {
     // Nothing is left to report to.
   }
   return error.exitCode;
 }
 
-function parseAppOptions(options: Options): AppOptions {
+function asAppOptions(options: Options): AppOptions {
   return options as AppOptions;
 }

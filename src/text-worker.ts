@@ -1,10 +1,10 @@
 import { serveTextJobs } from './platform/process/text-jobs.ts';
 import { type BlockJob, layOutBlocks } from './render/markdown/block-layout.ts';
 import { loadHighlighter } from './render/markdown/lazy.ts';
-import { type DiffJob, patchOf } from './tools/diff.ts';
+import { computePatch, type DiffJob } from './tools/diff.ts';
 
 /** What the thread of `platform/process/text-thread.ts` runs: pure functions on text, of which none can be trusted to end in time. */
 serveTextJobs({
   blocks: async (job: BlockJob) => layOutBlocks(job, job.isStyled ? await loadHighlighter() : undefined),
-  diff: ({ name, before, after }: DiffJob) => patchOf(name, before, after, 1500),
+  diff: ({ name, before, after }: DiffJob) => computePatch(name, before, after, 1500),
 });

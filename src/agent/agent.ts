@@ -1,4 +1,4 @@
-import type { Content, KeptContent } from '../core/content.ts';
+import type { Content, StoredContent } from '../core/content.ts';
 import type { History } from '../core/history.ts';
 import type { JsonObject } from '../core/json.ts';
 import type { Model, ModelRequest } from '../core/model.ts';
@@ -19,11 +19,11 @@ export interface Agent {
   /** The maximum number of replies in one turn. */
   readonly maxTurns: number;
   /** Keeps gmn's own credentials out of what is sent and saved. Absent: nothing to redact. */
-  readonly withholding?: Withholding;
+  readonly withholding?: Redaction;
 }
 
 /** Redacts gmn's own credentials in prompts and tool results. */
-export interface Withholding {
+export interface Redaction {
   /** Replaces each credential with a mark; returns the same object if there is none. */
   conceal<Value>(value: Value): Promise<Value>;
   /** Whether a call would write such a mark over a credential that the model never saw. */
@@ -39,11 +39,11 @@ export interface Turn {
 
 interface MemoryOptions {
   readonly keepsReplies?: boolean;
-  readonly earlier?: readonly KeptContent[];
+  readonly earlier?: readonly StoredContent[];
 }
 
 /** A conversation in memory, continuing from `earlier`. Does not keep replies by default. */
-export function memoryHistory({ keepsReplies = false, earlier = [] }: MemoryOptions = {}): History {
+export function createMemoryHistory({ keepsReplies = false, earlier = [] }: MemoryOptions = {}): History {
   const contents = [...earlier];
   return {
     contents,

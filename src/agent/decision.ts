@@ -1,24 +1,24 @@
 import { AppError } from '../core/error.ts';
-import { canonicalJson, type JsonObject, stringOf } from '../core/json.ts';
+import { canonicalJson, type JsonObject, toNonEmptyString } from '../core/json.ts';
 import type { ReplyCall } from '../core/model.ts';
-import { nearestNames } from '../core/text/names.ts';
-import type { Effect, PendingCall, Tool, ToolCall, ToolOutcome } from '../core/tool.ts';
+import { findNearestNames } from '../core/text/names.ts';
+import type { Effect, PendingCall, Tool, ToolCall, ToolResult } from '../core/tool.ts';
 import type { Agent } from './agent.ts';
 
 /** Calls beyond these limits are not run. */
 const MAX_CALLS = { inReply: 64, inTurn: 200 } as const;
 
 /** Writing the mark into a file would destroy the credential it stands for. */
-const MARK_WRITTEN =
+const MARK_MESSAGE =
   '‹redacted› stands for a credential that you were not shown; leave its line as it is, and edit only what is around it';
 
 /** What happens to a call: refused with a result, or run. */
 export type Decision =
-  | { readonly kind: 'refused'; readonly outcome: ToolOutcome }
+  | { readonly kind: 'refused'; readonly outcome: ToolResult }
   /** `args` if the user changed them. */
-  | { readonly kind: 'run'; readonly run: () => Promise<ToolOutcome>; readonly args?: JsonObject };
+  | { readonly kind: 'run'; readonly run: () => Promise<ToolResult>; readonly args?: JsonObject };
 
-export interface Question {
+export interface PendingDecision {
   readonly call: ReplyCall;
   /** Position in the reply. */
   readonly index: number;
@@ -29,9 +29,9 @@ export interface Question {
 
 interface DecisionContext {
   readonly agent: Agent;
-  readonly repeats: RepeatWatch;
+  readonly repeats: RepeatGuard;
   readonly signal: AbortSignal;
-  readonly following: readonly Question[];
+  readonly following: readonly PendingDecision[];
 }
 
 /**
@@ -39,19 +39,19 @@ interface DecisionContext {
  * signal's reason.
  */
 export async function decide(
-  question: Question,
+  question: PendingDecision,
   { agent, repeats, signal, following }: DecisionContext,
 ): Promise<Decision> {
   const { call, tool } = question;
-  if (call.fault !== undefined) return refused(call.fault);
-  const limit = limitOf(question);
-  if (limit !== undefined) return refused(limit);
-  if (tool === undefined) return { kind: 'refused', outcome: unknownTool(call.name, agent.tools) };
-  if (repeats.isTooOften(call, tool)) return refused(repeats.words);
-  if (tool.effect === 'write' && agent.withholding?.writesMark(call.args)) return refused(MARK_WRITTEN);
+  if (call.fault !== undefined) return refuse(call.fault);
+  const limit = findExceededLimit(question);
+  if (limit !== undefined) return refuse(limit);
+  if (tool === undefined) return { kind: 'refused', outcome: unknownToolResult(call.name, agent.tools) };
+  if (repeats.isTooOften(call, tool)) return refuse(repeats.words);
+  if (tool.effect === 'write' && agent.withholding?.writesMark(call.args)) return refuse(MARK_MESSAGE);
   const verdict = await agent.approve(tool, call, {
     signal,
-    ...(tool.effect === 'write' ? { following: writesAtOnce(following) } : {}),
+    ...(tool.effect === 'write' ? { following: findFollowingWrites(following) } : {}),
   });
   signal.throwIfAborted();
   switch (verdict.kind) {
@@ -60,7 +60,7 @@ export async function decide(
     case 'run-edited':
       return runEdited(tool, verdict.args, signal);
     case 'deny':
-      return refused(verdict.reason);
+      return refuse(verdict.reason);
     case 'stop':
       throw new AppError('interrupted', `stopped before ${tool.name} was run`, {
         hint: 'The conversation so far is kept; say what to do instead.',
@@ -69,58 +69,58 @@ export async function decide(
 }
 
 function runEdited(tool: Tool, args: JsonObject, signal: AbortSignal): Decision {
-  return { kind: 'run', run: async () => edited(await tool.invoke(args, signal), args), args };
+  return { kind: 'run', run: async () => noteEditedArgs(await tool.invoke(args, signal), args), args };
 }
 
 /** The calls up to the first that is not a write: they can be approved together. */
-function writesAtOnce(questions: readonly Question[]): readonly PendingCall[] {
+function findFollowingWrites(questions: readonly PendingDecision[]): readonly PendingCall[] {
   const pending: PendingCall[] = [];
   for (const question of questions) {
     const { call, tool } = question;
-    if (tool?.effect !== 'write' || call.fault !== undefined || limitOf(question) !== undefined) break;
+    if (tool?.effect !== 'write' || call.fault !== undefined || findExceededLimit(question) !== undefined) break;
     pending.push({ tool, call });
   }
   return pending;
 }
 
 /** Why a call exceeds a limit; undefined if it does not. */
-function limitOf({ index, count }: Question): string | undefined {
+function findExceededLimit({ index, count }: PendingDecision): string | undefined {
   if (index >= MAX_CALLS.inReply) return `at most ${MAX_CALLS.inReply} calls in one reply are run`;
   if (count < MAX_CALLS.inTurn) return undefined;
   return `at most ${MAX_CALLS.inTurn} calls are run until the user speaks again; answer with what you have`;
 }
 
-function refused(reason: string): Decision {
-  return { kind: 'refused', outcome: refusal(reason) };
+function refuse(reason: string): Decision {
+  return { kind: 'refused', outcome: errorResult(reason) };
 }
 
-function refusal(error: string): ToolOutcome {
+function errorResult(error: string): ToolResult {
   return { ok: false, response: { error } };
 }
 
 /** The result of a call that was in flight, or had not started, when the turn ended. */
-export function cancelled(): ToolOutcome {
-  return refusal('[cancelled]');
+export function cancelledResult(): ToolResult {
+  return errorResult('[cancelled]');
 }
 
 /** Suggests the tools with the most similar names, or lists all. */
-function unknownTool(name: string, tools: readonly Tool[]): ToolOutcome {
+function unknownToolResult(name: string, tools: readonly Tool[]): ToolResult {
   const names = tools.map((tool) => tool.name);
-  const near = nearestNames(name, names);
-  return refusal(
+  const near = findNearestNames(name, names);
+  return errorResult(
     `there is no tool ${name}; ${near.length > 0 ? `did you mean ${near.join(' or ')}?` : `there is ${names.join(', ')}`}`,
   );
 }
 
 /** The result of a tool that threw. Even a bug in a tool must not end the turn. */
-export function failed(thrown: unknown): ToolOutcome {
+export function failedResult(thrown: unknown): ToolResult {
   const { message } = AppError.from(thrown);
-  return refusal(thrown instanceof AppError ? message : `the tool failed unexpectedly: ${message}`);
+  return errorResult(thrown instanceof AppError ? message : `the tool failed unexpectedly: ${message}`);
 }
 
 /** Tells the model that the user changed its arguments. */
-function edited({ response, ...outcome }: ToolOutcome, args: JsonObject): ToolOutcome {
-  const own = stringOf(response.note);
+function noteEditedArgs({ response, ...outcome }: ToolResult, args: JsonObject): ToolResult {
+  const own = toNonEmptyString(response.note);
   const note = [...(own === undefined ? [] : [own]), 'the user changed the arguments'].join('\n');
   return { ...outcome, response: { ...response, editedArgs: args, note } };
 }
@@ -128,7 +128,7 @@ function edited({ response, ...outcome }: ToolOutcome, args: JsonObject): ToolOu
 const MAX_SAME = 3;
 
 /** Detects a model that repeats itself. */
-interface RepeatWatch {
+interface RepeatGuard {
   /** Counts the call; true from the third call with the same arguments on. */
   isTooOften(call: ToolCall, tool: Tool): boolean;
   /** The message to the model in that case. */
@@ -139,12 +139,12 @@ interface RepeatWatch {
   throwIfStuck(): void;
 }
 
-export function repeatWatch(): RepeatWatch {
+export function createRepeatGuard(): RepeatGuard {
   const counts = new Map<string, { count: number; readonly effect: Effect }>();
   let stuck: string | undefined;
   return {
     isTooOften(call, tool) {
-      const key = keyOf(call, tool);
+      const key = toCallKey(call, tool);
       const seen = counts.get(key) ?? { count: 0, effect: tool.effect };
       seen.count += 1;
       counts.set(key, seen);
@@ -153,7 +153,7 @@ export function repeatWatch(): RepeatWatch {
     },
     words: `the same call was made ${MAX_SAME} times, and was not run again; use what it gave, or do something else`,
     changed(call, tool) {
-      const own = keyOf(call, tool);
+      const own = toCallKey(call, tool);
       // Writes stay counted: writing the same text a third time is a loop whatever happened in between.
       for (const [key, { effect }] of counts) if (key !== own && effect !== 'write') counts.delete(key);
     },
@@ -166,6 +166,6 @@ export function repeatWatch(): RepeatWatch {
   };
 }
 
-function keyOf({ name, args }: ToolCall, tool: Tool): string {
+function toCallKey({ name, args }: ToolCall, tool: Tool): string {
   return `${name} ${canonicalJson(tool.plain?.(args) ?? args)}`;
 }

@@ -1,37 +1,37 @@
 import type { Source } from '../core/event.ts';
-import { isObject, type JsonObject, objectsOf, stringOf } from '../core/json.ts';
-import type { Ground, Grounded, Model, ModelRequest } from '../core/model.ts';
+import { filterObjects, isObject, type JsonObject, toNonEmptyString } from '../core/json.ts';
+import type { Ground, GroundedAnswer, Model, ModelRequest } from '../core/model.ts';
 
 /** Searches with a separate request grounded in Google Search. `request` gives the model and its sampling. */
-export function grounder(model: Model, request: Pick<ModelRequest, 'model' | 'generationConfig'>): Ground {
+export function createGround(model: Model, request: Pick<ModelRequest, 'model' | 'generationConfig'>): Ground {
   return async (query, signal) => {
     const contents = [{ role: 'user', parts: [{ text: query }] }] as const;
     const stream = model.stream({ ...request, contents, tools: [{ googleSearch: {} }] }, signal);
     let text = '';
     for (;;) {
       const step = await stream.next();
-      if (step.done) return { ...groundedOf(text, step.value.grounding ?? {}), usage: step.value.usage };
+      if (step.done) return { ...toGrounded(text, step.value.grounding ?? {}), usage: step.value.usage };
       if (step.value.type === 'text') text += step.value.delta;
     }
   };
 }
 
-export function sourcesOf(metadata: JsonObject): readonly Source[] {
-  return objectsOf(metadata.groundingChunks).map(({ web }) => {
+export function toSources(metadata: JsonObject): readonly Source[] {
+  return filterObjects(metadata.groundingChunks).map(({ web }) => {
     const { title, uri } = isObject(web) ? web : {};
-    return { title: stringOf(title) ?? stringOf(uri) ?? 'untitled', uri: stringOf(uri) ?? '' };
+    return { title: toNonEmptyString(title) ?? toNonEmptyString(uri) ?? 'untitled', uri: toNonEmptyString(uri) ?? '' };
   });
 }
 
-function groundedOf(text: string, metadata: JsonObject): Omit<Grounded, 'usage'> {
-  const sources = sourcesOf(metadata);
-  return { text: withMarks(text, metadata, sources.length), sources };
+function toGrounded(text: string, metadata: JsonObject): Omit<GroundedAnswer, 'usage'> {
+  const sources = toSources(metadata);
+  return { text: insertMarks(text, metadata, sources.length), sources };
 }
 
 /** Offsets count UTF-8 bytes. Inserts from the end, so that earlier offsets stay valid. */
-function withMarks(text: string, metadata: JsonObject, sourceCount: number): string {
+function insertMarks(text: string, metadata: JsonObject, sourceCount: number): string {
   const length = Buffer.byteLength(text);
-  const marks = objectsOf(metadata.groundingSupports).flatMap(({ segment, groundingChunkIndices: indices }) => {
+  const marks = filterObjects(metadata.groundingSupports).flatMap(({ segment, groundingChunkIndices: indices }) => {
     const end = isObject(segment) ? segment.endIndex : undefined;
     const known = Array.isArray(indices)
       ? indices.filter((index) => Number.isInteger(index) && index >= 0 && index < sourceCount)

@@ -1,21 +1,21 @@
 import {
-  type AnswerPart,
   type CallPart,
   type Content,
-  type KeptContent,
-  NAMELESS,
   type Part,
+  type ResponsePart,
+  type StoredContent,
+  UNNAMED_TOOL,
 } from '../core/content.ts';
-import { isObject, type JsonObject, stringOf } from '../core/json.ts';
+import { isObject, type JsonObject, toNonEmptyString } from '../core/json.ts';
 
 /** The API accepts this in place of a missing signature. https://ai.google.dev/gemini-api/docs/thought-signatures */
 const NO_SIGNATURE = 'skip_thought_signature_validator';
 
-const LOST = { error: '[no answer was recorded]' };
+const LOST_RESPONSE = { error: '[no answer was recorded]' };
 
-const BESIDE_DATA: readonly string[] = ['thought', 'thoughtSignature'];
+const NON_DATA_FIELDS: readonly string[] = ['thought', 'thoughtSignature'];
 
-interface WireOptions {
+interface ContentsOptions {
   /** The origin whose signatures the server accepts. */
   readonly origin: string;
   /** How many contents, from the first, are sent without their signatures. */
@@ -28,17 +28,17 @@ interface WireOptions {
  * and empty parts. Sends the model's other parts and signatures back unchanged, except that signatures of another
  * origin are replaced. Deterministic.
  */
-export function wireContents(kept: readonly KeptContent[], options: WireOptions): readonly Content[] {
+export function toContents(kept: readonly StoredContent[], options: ContentsOptions): readonly Content[] {
   const turns: Turn[] = [];
-  for (const piece of joined(pieces(kept, options))) {
+  for (const piece of joinPieces(toPieces(kept, options))) {
     const last = turns.at(-1);
-    if (piece.role === 'user') turns.push(...answered(last, piece));
+    if (piece.role === 'user') turns.push(...addResponses(last, piece));
     else if (last?.role === 'model') last.parts.push(...piece.parts);
     else if (last !== undefined) turns.push(piece);
   }
   const last = turns.at(-1);
-  if (last?.role === 'model') turns.push(...answered(last, { role: 'user', answers: [], parts: [] }));
-  return signed(turns);
+  if (last?.role === 'model') turns.push(...addResponses(last, { role: 'user', answers: [], parts: [] }));
+  return addSignatures(turns);
 }
 
 interface ModelTurn {
@@ -53,62 +53,62 @@ interface UserTurn {
 
 type Turn = ModelTurn | UserTurn;
 
-interface Answer {
-  readonly part: AnswerPart;
+interface Response {
+  readonly part: ResponsePart;
   readonly media: Part[];
 }
 
 /** User content, split into function responses and other parts. */
 interface UserPiece extends UserTurn {
-  readonly answers: Answer[];
+  readonly answers: Response[];
 }
 
 type Piece = ModelTurn | UserPiece;
 
-function pieces(kept: readonly KeptContent[], { origin, distrusted }: WireOptions): readonly Piece[] {
+function toPieces(kept: readonly StoredContent[], { origin, distrusted }: ContentsOptions): readonly Piece[] {
   return kept.map((content, index) => {
-    if (content.role === 'user') return userPiece(content);
+    if (content.role === 'user') return toUserPiece(content);
     const isForeign = index < distrusted || content.origin !== origin;
-    return { role: 'model', parts: content.parts.flatMap((part) => modelParts(part, isForeign)) };
+    return { role: 'model', parts: content.parts.flatMap((part) => toModelParts(part, isForeign)) };
   });
 }
 
 /** The model's part as it is sent back: none or one. */
-function modelParts(part: Part, isForeign: boolean): readonly Part[] {
-  if (isCall(part)) return [callPart(part, isForeign)];
+function toModelParts(part: Part, isForeign: boolean): readonly Part[] {
+  if (isCall(part)) return [toCallPart(part, isForeign)];
   if ('thought' in part && part.thought === true) return [];
   // The API rejects a function response from the model and a part without data; neither carries content.
-  if ('functionResponse' in part || Object.keys(part).every((key) => BESIDE_DATA.includes(key))) return [];
+  if ('functionResponse' in part || Object.keys(part).every((key) => NON_DATA_FIELDS.includes(key))) return [];
   const isSigned = 'thoughtSignature' in part && part.thoughtSignature !== undefined && !isForeign;
   // An empty text matters only for its signature.
   if ('text' in part && part.text === '' && !isSigned) return [];
-  return [isForeign ? resigned(part) : part];
+  return [isForeign ? replaceSignature(part) : part];
 }
 
 /** The call unchanged, except for what the API would reject: a missing name, arguments that are not an object. */
-function callPart(part: CallPart, isForeign: boolean): CallPart {
+function toCallPart(part: CallPart, isForeign: boolean): CallPart {
   const { args, ...rest } = part.functionCall;
-  const name = stringOf(rest.name);
-  if (name !== undefined && (args === undefined || isObject(args))) return isForeign ? resigned(part) : part;
-  const functionCall = { ...rest, name: name ?? NAMELESS, ...(isObject(args) ? { args } : {}) };
-  return isForeign ? resigned({ ...part, functionCall }) : { ...part, functionCall };
+  const name = toNonEmptyString(rest.name);
+  if (name !== undefined && (args === undefined || isObject(args))) return isForeign ? replaceSignature(part) : part;
+  const functionCall = { ...rest, name: name ?? UNNAMED_TOOL, ...(isObject(args) ? { args } : {}) };
+  return isForeign ? replaceSignature({ ...part, functionCall }) : { ...part, functionCall };
 }
 
-function resigned<Kind extends Part>(part: Kind): Kind {
+function replaceSignature<Kind extends Part>(part: Kind): Kind {
   return 'thoughtSignature' in part ? { ...part, thoughtSignature: NO_SIGNATURE } : part;
 }
 
-function userPiece({ parts }: KeptContent): UserPiece {
+function toUserPiece({ parts }: StoredContent): UserPiece {
   const piece: UserPiece = { role: 'user', answers: [], parts: [] };
   for (const part of parts) {
-    if (isAnswer(part)) piece.answers.push({ part, media: [] });
+    if (isResponse(part)) piece.answers.push({ part, media: [] });
     // Media parts follow the function response they belong to.
     else (piece.answers.at(-1)?.media ?? piece.parts).push(part);
   }
   return piece;
 }
 
-function joined(list: readonly Piece[]): readonly Piece[] {
+function joinPieces(list: readonly Piece[]): readonly Piece[] {
   const result: Piece[] = [];
   for (const piece of list) {
     const last = result.at(-1);
@@ -127,14 +127,14 @@ function joined(list: readonly Piece[]): readonly Piece[] {
 /**
  * The user content after `asked`: a response to each of its calls, then the user's own parts. Empty if there are none.
  */
-function answered(asked: Turn | undefined, { answers, parts }: UserPiece): readonly UserTurn[] {
-  const given = asked?.role === 'model' ? paired(asked, answers) : [];
+function addResponses(asked: Turn | undefined, { answers, parts }: UserPiece): readonly UserTurn[] {
+  const given = asked?.role === 'model' ? pairResponses(asked, answers) : [];
   const all = [...given, ...parts];
   return all.length === 0 ? [] : [{ role: 'user', parts: all }];
 }
 
 /** One response for each call of `asked`, in order, with its name and id; drops responses without a call. */
-function paired(asked: ModelTurn, answers: readonly Answer[]): readonly Part[] {
+function pairResponses(asked: ModelTurn, answers: readonly Response[]): readonly Part[] {
   const open = [...answers];
   const ids = new Set(asked.parts.map((part) => (isCall(part) ? part.functionCall.id : undefined)));
   return asked.parts.flatMap((part, index) => {
@@ -150,22 +150,22 @@ function paired(asked: ModelTurn, answers: readonly Answer[]): readonly Part[] {
     const withId = id === undefined ? {} : { id };
     // Where the model gave no id, use gmn's id on both sides.
     asked.parts[index] = { ...part, functionCall: { ...functionCall, ...withId } };
-    const response = answer === undefined ? LOST : responseOf(answer.part.functionResponse.response);
+    const response = answer === undefined ? LOST_RESPONSE : toResponseObject(answer.part.functionResponse.response);
     return [{ functionResponse: { ...withId, name, response } }, ...(answer?.media ?? [])];
   });
 }
 
-function responseOf(response: unknown): JsonObject {
-  return isObject(response) ? parseResponse(response) : { output: String(response) };
+function toResponseObject(response: unknown): JsonObject {
+  return isObject(response) ? asJsonObject(response) : { output: String(response) };
 }
 
-function parseResponse(response: object): JsonObject {
+function asJsonObject(response: object): JsonObject {
   return response as JsonObject;
 }
 
 /** In the current tool loop the API requires a signature on the first call of every content. */
-function signed(turns: readonly Turn[]): readonly Content[] {
-  const start = turns.findLastIndex(({ role, parts }) => role === 'user' && !parts.some(isAnswer));
+function addSignatures(turns: readonly Turn[]): readonly Content[] {
+  const start = turns.findLastIndex(({ role, parts }) => role === 'user' && !parts.some(isResponse));
   return turns.map((turn, index) => {
     const first = index > start && turn.role === 'model' ? turn.parts.findIndex(isCall) : -1;
     const part = turn.parts[first];
@@ -178,6 +178,6 @@ function isCall(part: Part): part is CallPart {
   return 'functionCall' in part && isObject(part.functionCall);
 }
 
-function isAnswer(part: Part): part is AnswerPart {
+function isResponse(part: Part): part is ResponsePart {
   return 'functionResponse' in part && isObject(part.functionResponse);
 }

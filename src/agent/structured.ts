@@ -6,7 +6,7 @@ import { addUsage, NO_USAGE } from '../core/usage.ts';
 import type { Agent, Turn } from './agent.ts';
 import { runTurn } from './turn.ts';
 
-export interface Wanted {
+export interface AnswerSchema {
   /** In the form the API accepts. */
   readonly schema: JsonObject;
   /** Describes briefly why an answer does not match; undefined if it does. Throws AppError `usage`. */
@@ -14,8 +14,8 @@ export interface Wanted {
 }
 
 /** The agent for the first request: with the schema, unless its model cannot combine that with tools. */
-export function structuredAgent(agent: Agent, { schema }: Wanted): Agent {
-  return mustChoose(agent) ? agent : bound(agent, schema);
+export function structuredAgent(agent: Agent, { schema }: AnswerSchema): Agent {
+  return cannotCombine(agent) ? agent : withSchema(agent, schema);
 }
 
 /**
@@ -23,24 +23,28 @@ export function structuredAgent(agent: Agent, { schema }: Wanted): Agent {
  * round with tools and no schema, the model is asked to put its answer into the schema; an answer that does not match
  * is requested once more. Throws AppError `api`, with the answer, if that does not match either.
  */
-export async function* runStructuredTurn(agent: Agent, turn: Turn, wanted: Wanted): AsyncGenerator<TurnEvent, void> {
+export async function* runStructuredTurn(
+  agent: Agent,
+  turn: Turn,
+  wanted: AnswerSchema,
+): AsyncGenerator<TurnEvent, void> {
   const history = { ...turn.history, replyLimit: turn.history.replyLimit || Number.POSITIVE_INFINITY };
-  const writer = bound({ ...agent, tools: [], request: withoutTools(agent.request) }, wanted.schema);
-  const repairs = mustChoose(agent) ? 2 : 1;
+  const writer = withSchema({ ...agent, tools: [], request: withoutTools(agent.request) }, wanted.schema);
+  const repairs = cannotCombine(agent) ? 2 : 1;
   let [asked, prompt] = [agent, turn.prompt];
   let usage = NO_USAGE;
   let found = {};
   for (let round = 0; ; round += 1) {
-    const { text, end } = yield* held(runTurn(asked, { ...turn, history, prompt }), round > 0);
+    const { text, end } = yield* holdText(runTurn(asked, { ...turn, history, prompt }), round > 0);
     usage = addUsage(usage, end.usage);
     if (end.sources !== undefined) found = { sources: end.sources };
-    const { json, fault } = judged(text, wanted);
+    const { json, fault } = checkAnswer(text, wanted);
     if (fault === undefined) {
       yield { type: 'text', delta: json };
       yield { ...end, ...found, usage };
       return;
     }
-    if (round === repairs) throw unmet(fault, text);
+    if (round === repairs) throw schemaError(fault, text);
     const isFirstDraft = round === 0 && repairs === 2;
     if (!isFirstDraft) yield { type: 'notice', message: `the answer did not meet the schema, asked again (${fault})` };
     asked = writer;
@@ -49,12 +53,12 @@ export async function* runStructuredTurn(agent: Agent, turn: Turn, wanted: Wante
 }
 
 /** Models before Gemini 3 reject a request with both. https://ai.google.dev/gemini-api/docs/structured-output */
-function mustChoose({ tools, request }: Agent): boolean {
+function cannotCombine({ tools, request }: Agent): boolean {
   const hasTools = tools.length > 0 || request.tools !== undefined;
   return hasTools && !/^gemini-(?:[3-9]|\d\d)|^gemini-[a-z-]+-latest$/.test(request.model);
 }
 
-function bound(agent: Agent, schema: JsonObject): Agent {
+function withSchema(agent: Agent, schema: JsonObject): Agent {
   const generationConfig = {
     ...agent.request.generationConfig,
     responseMimeType: 'application/json',
@@ -67,13 +71,16 @@ function withoutTools({ tools: _, ...request }: Agent['request']): Agent['reques
   return request;
 }
 
-interface Held {
+interface HeldReply {
   /** The text of the last reply only, without text that came before tool calls. */
   readonly text: string;
   readonly end: Extract<TurnEvent, { type: 'end' }>;
 }
 
-async function* held(events: AsyncGenerator<TurnEvent, void>, hasBegun: boolean): AsyncGenerator<TurnEvent, Held> {
+async function* holdText(
+  events: AsyncGenerator<TurnEvent, void>,
+  hasBegun: boolean,
+): AsyncGenerator<TurnEvent, HeldReply> {
   let text = '';
   for await (const event of events) {
     if (event.type === 'end') return { text, end: event };
@@ -85,7 +92,7 @@ async function* held(events: AsyncGenerator<TurnEvent, void>, hasBegun: boolean)
 }
 
 /** Extracts and checks the JSON; without a schema a model often wraps it in a code block. */
-function judged(text: string, { fault }: Wanted): { readonly json: string; readonly fault?: string } {
+function checkAnswer(text: string, { fault }: AnswerSchema): { readonly json: string; readonly fault?: string } {
   const fenced = /^```\w*\n([\s\S]*)\n```$/.exec(text.trim())?.[1];
   const json = (fenced ?? text).trim();
   const value = parseJson(json);
@@ -94,20 +101,20 @@ function judged(text: string, { fault }: Wanted): { readonly json: string; reado
 }
 
 function formatPrompt(schema: JsonObject): Content {
-  return said(`Give your answer as JSON of this JSON Schema, and nothing else:\n${JSON.stringify(schema)}`);
+  return userContent(`Give your answer as JSON of this JSON Schema, and nothing else:\n${JSON.stringify(schema)}`);
 }
 
 function repairPrompt(fault: string): Content {
-  return said(
+  return userContent(
     `That answer does not meet the JSON Schema (${fault}). Give it again, as JSON that does, and nothing else.`,
   );
 }
 
-function said(text: string): Content {
+function userContent(text: string): Content {
   return { role: 'user', parts: [{ text }] };
 }
 
-function unmet(fault: string, answer: string): AppError {
+function schemaError(fault: string, answer: string): AppError {
   return new AppError('api', `the answer does not meet the schema: ${fault}`, {
     hint: 'Ask again, describe in the prompt what is wanted, or loosen the schema.',
     answer,

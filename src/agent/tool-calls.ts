@@ -1,15 +1,22 @@
 import type { Content } from '../core/content.ts';
 import type { TurnEvent } from '../core/event.ts';
 import type { ReplyCall } from '../core/model.ts';
-import type { Tool, ToolOutcome } from '../core/tool.ts';
+import type { Tool, ToolResult } from '../core/tool.ts';
 import type { Agent, Turn } from './agent.ts';
-import { cancelled, type Decision, decide, failed, type Question, repeatWatch } from './decision.ts';
+import {
+  cancelledResult,
+  createRepeatGuard,
+  type Decision,
+  decide,
+  failedResult,
+  type PendingDecision,
+} from './decision.ts';
 
-interface Slot extends Question {
+interface Slot extends PendingDecision {
   isAnnounced: boolean;
   isAnswered: boolean;
   decision?: Decision;
-  outcome?: ToolOutcome;
+  outcome?: ToolResult;
 }
 
 const MAX_AT_ONCE = 8;
@@ -21,13 +28,13 @@ type Events = AsyncGenerator<TurnEvent, void>;
  * others one by one. However it ends, every call then has its result in the history. Throws the signal's reason;
  * AppError `limit` if the model keeps repeating a call, `interrupted` if the user stops the turn.
  */
-export function answerer(agent: Agent, { history, signal }: Turn): (calls: readonly ReplyCall[]) => Events {
-  const repeats = repeatWatch();
+export function runToolCalls(agent: Agent, { history, signal }: Turn): (calls: readonly ReplyCall[]) => Events {
+  const repeats = createRepeatGuard();
   let count = 0;
-  const record = async (slot: Slot): Promise<ToolOutcome> => {
-    const outcome = slot.outcome ?? cancelled();
+  const record = async (slot: Slot): Promise<ToolResult> => {
+    const outcome = slot.outcome ?? cancelledResult();
     slot.isAnswered = true;
-    await history.append({ kind: 'answer', content: answerTo(slot.call, outcome) });
+    await history.append({ kind: 'answer', content: toResponseContent(slot.call, outcome) });
     return outcome;
   };
 
@@ -40,7 +47,7 @@ export function answerer(agent: Agent, { history, signal }: Turn): (calls: reado
       const { tool } = slot;
       if (slot.outcome.ok && (tool?.effect === 'write' || tool?.effect === 'execute')) repeats.changed(slot.call, tool);
     } catch (thrown) {
-      if (!signal.aborted) slot.outcome = failed(thrown);
+      if (!signal.aborted) slot.outcome = failedResult(thrown);
     }
   }
 
@@ -54,21 +61,21 @@ export function answerer(agent: Agent, { history, signal }: Turn): (calls: reado
     }
     const names = new Set(batch.filter(({ decision }) => decision?.kind === 'run').map(({ call }) => call.name));
     if (names.size > 0) yield { type: 'wait', what: [...names].join(', ') };
-    await eachOf(batch, finish, signal);
+    await runLimited(batch, finish, signal);
     signal.throwIfAborted();
-    for (const slot of batch) yield answerEvent(slot, await record(slot));
+    for (const slot of batch) yield toAnswerEvent(slot, await record(slot));
   }
 
   return async function* answer(calls) {
     const slots = calls.map((call, index) =>
-      slotFor({ call, index, count: count + index, tool: toolFor(call, agent) }),
+      createSlot({ call, index, count: count + index, tool: findTool(call, agent) }),
     );
     count += calls.length;
     const rest = (): readonly Slot[] => slots.filter(({ isAnswered }) => !isAnswered);
     try {
-      for (const batch of batches(slots)) yield* answerBatch(batch, slots);
+      for (const batch of toBatches(slots)) yield* answerBatch(batch, slots);
     } catch (thrown) {
-      for (const slot of rest().filter(({ isAnnounced }) => isAnnounced)) yield answerEvent(slot, await record(slot));
+      for (const slot of rest().filter(({ isAnnounced }) => isAnnounced)) yield toAnswerEvent(slot, await record(slot));
       throw thrown;
     } finally {
       // The consumer may stop early, and the conversation may still be continued.
@@ -79,7 +86,11 @@ export function answerer(agent: Agent, { history, signal }: Turn): (calls: reado
 }
 
 /** Limited concurrency, since each call may hold a whole file in memory; starts no other after an abort. */
-async function eachOf<T>(items: readonly T[], work: (item: T) => Promise<void>, signal: AbortSignal): Promise<void> {
+async function runLimited<T>(
+  items: readonly T[],
+  work: (item: T) => Promise<void>,
+  signal: AbortSignal,
+): Promise<void> {
   const queue = items.values();
   const worker = async (): Promise<void> => {
     for (const item of queue) {
@@ -90,16 +101,16 @@ async function eachOf<T>(items: readonly T[], work: (item: T) => Promise<void>, 
   await Promise.all(Array.from({ length: MAX_AT_ONCE }, worker));
 }
 
-function slotFor(question: Question): Slot {
+function createSlot(question: PendingDecision): Slot {
   return { ...question, isAnnounced: false, isAnswered: false };
 }
 
-function toolFor({ name }: ReplyCall, { tools, withheld = [] }: Agent): Tool | undefined {
+function findTool({ name }: ReplyCall, { tools, withheld = [] }: Agent): Tool | undefined {
   return [...tools, ...withheld].find((tool) => tool.name === name);
 }
 
 /** Groups neighbouring reads; every other call is a batch of its own. */
-function batches(slots: readonly Slot[]): readonly (readonly Slot[])[] {
+function toBatches(slots: readonly Slot[]): readonly (readonly Slot[])[] {
   const result: Slot[][] = [];
   for (const slot of slots) {
     const last = result.at(-1);
@@ -109,11 +120,11 @@ function batches(slots: readonly Slot[]): readonly (readonly Slot[])[] {
   return result;
 }
 
-function answerTo({ id, givenId, name }: ReplyCall, { response, media = [] }: ToolOutcome): Content {
+function toResponseContent({ id, givenId, name }: ReplyCall, { response, media = [] }: ToolResult): Content {
   return { role: 'user', parts: [{ functionResponse: { id: givenId ?? id, name, response } }, ...media] };
 }
 
-function answerEvent({ call: { id, name }, decision }: Slot, outcome: ToolOutcome): TurnEvent {
+function toAnswerEvent({ call: { id, name }, decision }: Slot, outcome: ToolResult): TurnEvent {
   const args = decision?.kind === 'run' ? decision.args : undefined;
   return { type: 'answer', id, name, ...(args === undefined ? {} : { args }), outcome };
 }

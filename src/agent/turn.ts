@@ -1,4 +1,4 @@
-import type { Content, KeptContent } from '../core/content.ts';
+import type { Content, StoredContent } from '../core/content.ts';
 import { AppError } from '../core/error.ts';
 import type { TurnEvent } from '../core/event.ts';
 import type { JsonObject } from '../core/json.ts';
@@ -7,7 +7,7 @@ import type { Tool } from '../core/tool.ts';
 import { addUsage, NO_USAGE } from '../core/usage.ts';
 import type { Agent, Turn } from './agent.ts';
 
-export const WITHHELD = "gmn's own credentials were in it: ‹redacted› is sent in their place";
+export const REDACTED_NOTICE = "gmn's own credentials were in it: ‹redacted› is sent in their place";
 
 /**
  * Runs one turn: asks the model, runs its tool calls and asks again, until a reply has no calls. Every content is in
@@ -17,21 +17,21 @@ export const WITHHELD = "gmn's own credentials were in it: ‹redacted› is sen
  */
 export async function* runTurn(agent: Agent, turn: Turn): AsyncGenerator<TurnEvent, void> {
   const content = (await agent.withholding?.conceal(turn.prompt)) ?? turn.prompt;
-  if (content !== turn.prompt) yield { type: 'notice', message: WITHHELD };
+  if (content !== turn.prompt) yield { type: 'notice', message: REDACTED_NOTICE };
   await turn.history.append({ kind: 'prompt', content });
-  const ask = asker(agent, turn);
-  let answer: Answer | undefined;
+  const ask = askModel(agent, turn);
+  let answer: RunCalls | undefined;
   let usage = NO_USAGE;
   for (let step = 0; step < agent.maxTurns; step += 1) {
     const { calls, finishReason, model, ...reply } = yield* ask();
     usage = addUsage(usage, reply.usage);
     if (calls === undefined) {
       const { grounding } = reply;
-      const sources = grounding && { sources: (await import('./grounding.ts')).sourcesOf(grounding) };
+      const sources = grounding && { sources: (await import('./grounding.ts')).toSources(grounding) };
       yield { type: 'end', finishReason, usage, model, ...sources };
       return;
     }
-    answer ??= (await import('./tool-calls.ts')).answerer(agent, turn);
+    answer ??= (await import('./tool-calls.ts')).runToolCalls(agent, turn);
     for await (const event of answer(calls)) {
       if (event.type === 'answer') usage = addUsage(usage, event.outcome.usage ?? NO_USAGE);
       yield event;
@@ -42,9 +42,9 @@ export async function* runTurn(agent: Agent, turn: Turn): AsyncGenerator<TurnEve
   });
 }
 
-type Answer = ReturnType<typeof import('./tool-calls.ts').answerer>;
+type RunCalls = ReturnType<typeof import('./tool-calls.ts').runToolCalls>;
 
-interface Heard {
+interface PartialReply {
   reply?: Reply;
   /** The text in pieces; undefined once it exceeds the history's limit. */
   text: string[] | undefined;
@@ -59,21 +59,21 @@ interface Heard {
  * `begin` once, and ends the line of text before calls. If the server rejects the signatures, the request is sent once
  * more without them. Throws what the model throws.
  */
-function asker(agent: Agent, { history, signal }: Turn): () => AsyncGenerator<TurnEvent, Reply> {
+function askModel(agent: Agent, { history, signal }: Turn): () => AsyncGenerator<TurnEvent, Reply> {
   const limit = history.replyLimit;
   const keepLimit = agent.tools.length > 0 ? Number.POSITIVE_INFINITY : limit;
   let hasBegun = false;
   /** How many contents are sent without their signatures. */
-  let distrusted = 0;
+  let unsignedCount = 0;
 
-  async function* hear(request: ModelRequest, heard: Heard): AsyncGenerator<TurnEvent, void> {
-    for await (const event of repliesInto(heard, agent.model.stream(request, signal))) {
+  async function* streamReply(request: ModelRequest, heard: PartialReply): AsyncGenerator<TurnEvent, void> {
+    for await (const event of captureReply(heard, agent.model.stream(request, signal))) {
       if (event.type === 'begin') heard.model = event.model;
       if (event.type === 'begin' && hasBegun) continue;
       if (event.type === 'begin') hasBegun = true;
       if (event.type === 'text') {
         heard.last = event.delta.at(-1) ?? heard.last;
-        if (limit > 0) keep(heard, event.delta, limit);
+        if (limit > 0) keepText(heard, event.delta, limit);
       }
       yield event;
       if (event.type === 'text') await history.overhear?.(event.delta);
@@ -81,23 +81,23 @@ function asker(agent: Agent, { history, signal }: Turn): () => AsyncGenerator<Tu
   }
 
   async function* attempt(): AsyncGenerator<TurnEvent, Reply> {
-    const heard: Heard = { text: [], length: 0, last: '', model: agent.request.model };
+    const heard: PartialReply = { text: [], length: 0, last: '', model: agent.request.model };
     try {
-      const contents = await wired(history.contents, { origin: agent.origin, distrusted });
-      yield* hear(
-        { ...agent.request, contents, ...offered(agent.tools), ...(keepLimit > 0 ? { keepLimit } : {}) },
+      const contents = await prepareContents(history.contents, { origin: agent.origin, distrusted: unsignedCount });
+      yield* streamReply(
+        { ...agent.request, contents, ...declareTools(agent.tools), ...(keepLimit > 0 ? { keepLimit } : {}) },
         heard,
       );
       // A stream that returned has set the reply.
-      const reply = heard.reply ?? missing();
+      const reply = heard.reply ?? requireReply();
       if (reply.content === undefined && limit > 0) history.letGo?.();
-      if (reply.content !== undefined) await history.append(recordOf(reply, reply.content, agent.origin));
+      if (reply.content !== undefined) await history.append(toRecord(reply, reply.content, agent.origin));
       if (reply.calls && heard.last !== '' && heard.last !== '\n') yield { type: 'text', delta: '\n' };
       return reply;
     } finally {
       if (heard.reply === undefined && heard.text === undefined) history.letGo?.();
       else if (heard.reply === undefined && heard.text !== undefined && heard.length > 0) {
-        const content: KeptContent = { role: 'model', parts: [{ text: heard.text.join('') }] };
+        const content: StoredContent = { role: 'model', parts: [{ text: heard.text.join('') }] };
         await history.append({ kind: 'reply', content, usage: NO_USAGE, model: heard.model });
       }
     }
@@ -107,8 +107,8 @@ function asker(agent: Agent, { history, signal }: Turn): () => AsyncGenerator<Tu
     try {
       return yield* attempt();
     } catch (thrown) {
-      if (!isSignatureFault(thrown)) throw thrown;
-      distrusted = history.contents.length;
+      if (!isSignatureError(thrown)) throw thrown;
+      unsignedCount = history.contents.length;
       yield {
         type: 'notice',
         message: 'the server refused the signatures of earlier replies; asked again without them',
@@ -118,28 +118,31 @@ function asker(agent: Agent, { history, signal }: Turn): () => AsyncGenerator<Tu
   };
 }
 
-function keep(heard: Heard, delta: string, limit: number): void {
+function keepText(heard: PartialReply, delta: string, limit: number): void {
   heard.length += delta.length;
   if (heard.length > limit) heard.text = undefined;
   heard.text?.push(delta);
 }
 
 /** Yields the events of a stream and stores its return value. Returning early closes the stream. */
-async function* repliesInto<Event>(heard: Heard, stream: AsyncGenerator<Event, Reply>): AsyncGenerator<Event, void> {
+async function* captureReply<Event>(
+  heard: PartialReply,
+  stream: AsyncGenerator<Event, Reply>,
+): AsyncGenerator<Event, void> {
   heard.reply = yield* stream;
 }
 
 /** A single prompt needs no preparation, so a one-shot run does not load the module for it. */
-async function wired(
-  contents: readonly KeptContent[],
+async function prepareContents(
+  contents: readonly StoredContent[],
   options: { readonly origin: () => string; readonly distrusted: number },
 ): Promise<readonly Content[]> {
   if (contents.length === 1) return [...contents];
-  const { wireContents } = await import('./history.ts');
-  return wireContents(contents, { origin: options.origin(), distrusted: options.distrusted });
+  const { toContents } = await import('./history.ts');
+  return toContents(contents, { origin: options.origin(), distrusted: options.distrusted });
 }
 
-export function offered(tools: readonly Tool[]): { readonly tools?: readonly JsonObject[] } {
+export function declareTools(tools: readonly Tool[]): { readonly tools?: readonly JsonObject[] } {
   if (tools.length === 0) return {};
   const functionDeclarations = tools.map(({ name, description, input }) => ({
     name,
@@ -149,18 +152,18 @@ export function offered(tools: readonly Tool[]): { readonly tools?: readonly Jso
   return { tools: [{ functionDeclarations }] };
 }
 
-function recordOf({ calls, usage, model, finishReason }: Reply, said: Content, origin: () => string) {
+function toRecord({ calls, usage, model, finishReason }: Reply, said: Content, origin: () => string) {
   // Only signatures depend on the origin, and finding the account takes time at startup.
   const isSigned = said.parts.some((part) => 'thoughtSignature' in part);
-  const content: KeptContent = isSigned ? { ...said, origin: origin() } : said;
+  const content: StoredContent = isSigned ? { ...said, origin: origin() } : said;
   if (calls !== undefined) return { kind: 'call', content, usage, model } as const;
   return { kind: 'reply', content, usage, model, finishReason } as const;
 }
 
-function isSignatureFault(thrown: unknown): boolean {
+function isSignatureError(thrown: unknown): boolean {
   return thrown instanceof AppError && thrown.objection === 'signature';
 }
 
-function missing(): never {
+function requireReply(): never {
   throw new AppError('internal', 'the reply ended without a result');
 }

@@ -1,5 +1,5 @@
-import type { Carrier, Credential } from '../core/credential.ts';
-import { AppError, refused } from '../core/error.ts';
+import type { AuthScheme, Credential } from '../core/credential.ts';
+import { AppError, serverError } from '../core/error.ts';
 import type { HttpRequest } from '../core/io.ts';
 import type { ModelRequest } from '../core/model.ts';
 import type { CredentialKind } from './failure.ts';
@@ -27,13 +27,13 @@ export interface Backend {
    * Checks whether cached data caused the error response. True if `prepare` now builds a different request, which may
    * succeed. Called at most once per call, for a status outside 2xx. Absent if the backend caches nothing.
    */
-  mend?(refused: Refused, signal: AbortSignal): Promise<boolean>;
+  mend?(refused: ErrorResponse, signal: AbortSignal): Promise<boolean>;
   /** The hint for a model that does not exist here. Absent: the general hint. */
   notFoundHint?(model: string): string | undefined;
 }
 
 /** A response with a status outside 2xx. */
-export interface Refused {
+export interface ErrorResponse {
   readonly status: number;
   /** The start of the raw body. May hold secrets: parse it, do not quote it. */
   readonly body: string;
@@ -57,8 +57,8 @@ interface BackendTraits extends Pick<Backend, 'name' | 'mend' | 'notFoundHint'> 
  * Makes a backend with JSON bodies and the credential in headers only. Events have no envelope unless `unwrap` is
  * given.
  */
-export function backendOf({ identity, userAgent, draft, ...traits }: BackendTraits): Backend {
-  const written = ({ url, body }: Draft, credential: Readonly<Record<string, string>>): HttpRequest => ({
+export function createBackend({ identity, userAgent, draft, ...traits }: BackendTraits): Backend {
+  const toHttpRequest = ({ url, body }: Draft, credential: Readonly<Record<string, string>>): HttpRequest => ({
     method: 'POST',
     url,
     headers: { 'content-type': 'application/json', 'user-agent': userAgent, ...credential },
@@ -68,7 +68,7 @@ export function backendOf({ identity, userAgent, draft, ...traits }: BackendTrai
    * The credential headers each request was last sent with: with several in flight, the rejected token need not be the
    * newest.
    */
-  const carried = new WeakMap<ModelRequest, Readonly<Record<string, string>>>();
+  const lastHeaders = new WeakMap<ModelRequest, Readonly<Record<string, string>>>();
   return {
     unwrap: (event) => event,
     ...traits,
@@ -79,11 +79,11 @@ export function backendOf({ identity, userAgent, draft, ...traits }: BackendTrai
     async prepare(request, options) {
       // Draft first: it may query the server about the account, and that may refresh the token.
       const drafted = await draft(request, options.signal);
-      const credential = await identity.headers({ refused: carried.get(request), ...options });
-      carried.set(request, credential);
-      return written(drafted, credential);
+      const credential = await identity.headers({ refused: lastHeaders.get(request), ...options });
+      lastHeaders.set(request, credential);
+      return toHttpRequest(drafted, credential);
     },
-    preview: async (request) => written(await draft(request), {}),
+    preview: async (request) => toHttpRequest(await draft(request), {}),
   };
 }
 
@@ -98,14 +98,14 @@ export function endpointUrl(base: URL, path: string): URL {
  */
 export function modelPath(model: string): string {
   const [, collection = 'models', id = ''] = /^(?:(models|tunedModels)\/)?(.*)$/s.exec(model) ?? [];
-  return `${collection}/${encodeURIComponent(checkedModelId(id, model))}`;
+  return `${collection}/${encodeURIComponent(parseModelId(id, model))}`;
 }
 
 /**
  * Checks that `id` is safe in a URL path. Throws AppError `usage`, quoting the `model` it was taken from, if it is
  * not.
  */
-export function checkedModelId(id: string, model: string): string {
+export function parseModelId(id: string, model: string): string {
   if (/^[\w@-][\w.@:-]*$/.test(id) && !id.includes('..')) return id;
   throw new AppError('usage', `"${model.slice(0, 100)}" is not a model id`, {
     hint: 'gmn models lists the known ones.',
@@ -113,7 +113,7 @@ export function checkedModelId(id: string, model: string): string {
 }
 
 /** Whether the text is a valid Google Cloud project: an id, `domain.example:id`, or a number. */
-export function isProject(text: string): boolean {
+export function isProjectName(text: string): boolean {
   return /^[a-z\d][a-z\d.:-]{0,100}$/i.test(text);
 }
 
@@ -139,7 +139,7 @@ interface HeaderOptions {
 export const SECRET_HEADERS: readonly string[] = ['authorization', 'x-goog-api-key'];
 
 /** Wraps a credential for the backends. Requests with a token are charged to `quotaProject` if it is given. */
-export function identity(credential: Credential, carrier: Carrier, quotaProject?: string): Identity {
+export function createIdentity(credential: Credential, carrier: AuthScheme, quotaProject?: string): Identity {
   const secrets = new Set<string>();
   const charged = carrier === 'bearer' && quotaProject ? { 'x-goog-user-project': quotaProject } : {};
   return {
@@ -166,14 +166,14 @@ export function identity(credential: Credential, carrier: Carrier, quotaProject?
  */
 function checkHeader(value: string, credential: Credential): void {
   if (/^[\x20-\x7e]*$/.test(value)) return;
-  throw refused('auth', `${credential.source} holds characters that cannot be sent`, {
+  throw serverError('auth', `${credential.source} holds characters that cannot be sent`, {
     hint: 'Copy it again, alone and whole.',
   });
 }
 
 const KEY_URL = 'https://aistudio.google.com/apikey';
 
-function authHint({ type, source }: Credential, carrier: Carrier): string {
+function authHint({ type, source }: Credential, carrier: AuthScheme): string {
   if (carrier === 'key') {
     if (type === 'vertex-ai') return `Set ${source} to a valid key.`;
     return source === 'GEMINI_API_KEY'

@@ -2,9 +2,9 @@ import { AppError } from '../core/error.ts';
 import type { Clock, HttpResponse, SendHttp, Trace } from '../core/io.ts';
 import type { Model, ModelRequest, Reply, ReplyEvent } from '../core/model.ts';
 import type { Backend } from './backend.ts';
-import type { Refusal } from './failure.ts';
-import { discard, payloads, readStart } from './payload.ts';
-import { contentKeeper, parseChunk, type ReplyOptions, replyMeter, replyReader } from './reply.ts';
+import type { FailedCall } from './failure.ts';
+import { closeBody, readPayloads, readPrefix } from './payload.ts';
+import { collectContent, parseChunk, type ReplyOptions, replyMeter, replyReader } from './reply.ts';
 import type { CallIds } from './reply-calls.ts';
 import type { Retry } from './retry.ts';
 
@@ -44,7 +44,7 @@ interface Call {
  */
 export function geminiModel(options: ModelOptions): Model {
   const { clock, random, retryBaseMs: baseMs, retries: atMost, deadline, trace } = options;
-  const readers = readerOptions(clock);
+  const readers = createReaderOptions(clock);
   const retries = { baseMs, random, atMost, now: clock.now, ...(deadline === undefined ? {} : { deadline }) };
 
   async function* stream(request: ModelRequest, signal: AbortSignal): AsyncGenerator<ReplyEvent, Reply> {
@@ -55,28 +55,28 @@ export function geminiModel(options: ModelOptions): Model {
       try {
         if (retry) await clock.sleep(retry.delayMs, signal);
         yield { type: 'wait', what: retry ? `${request.model} (attempt ${done + 1})` : request.model };
-        response = await answerTo(call, options);
+        response = await sendAttempt(call, options);
         if (!call.hasBegun) yield { type: 'begin', model: request.model };
         call.hasBegun = true;
-        return yield* receive(call, response, { ...options, reading: await readers(request) });
+        return yield* receiveReply(call, response, { ...options, reading: await readers(request) });
       } catch (thrown) {
         const failure = AppError.from(signal.aborted ? signal.reason : thrown);
-        const { finalFailure, nextRetry, retryWords } = await import('./retry.ts');
+        const { toFinalFailure, nextRetry, formatRetry } = await import('./retry.ts');
         retry = signal.aborted || call.hasShown ? undefined : nextRetry(failure, done, retries);
         if (retry === undefined) {
           const isUnannounced = call.isSent && !call.hasBegun;
           if (isUnannounced && !(await options.isMadeGood?.(failure, request.model))) {
             yield { type: 'begin', model: request.model };
           }
-          throw finalFailure(failure, retries);
+          throw toFinalFailure(failure, retries);
         }
-        const words = retryWords(retry);
+        const words = formatRetry(retry);
         trace(`${request.model}: ${failure.message}; ${words}`);
         yield { type: 'notice', message: `${failure.message}; ${words}` };
         yield { type: 'wait', what: `${request.model}: ${words}` };
       } finally {
         // The consumer may stop before reading the body, and an open connection would keep the process alive.
-        if (response) await discard(response.body);
+        if (response) await closeBody(response.body);
       }
     }
   }
@@ -91,42 +91,42 @@ function newCall(request: ModelRequest, signal: AbortSignal): Call {
  * The 2xx response to one attempt. Throws the classified error for any other, unless the backend can repair its
  * request.
  */
-async function answerTo(call: Call, options: ModelOptions): Promise<HttpResponse> {
+async function sendAttempt(call: Call, options: ModelOptions): Promise<HttpResponse> {
   const { backend } = options;
-  const response = await ask(call, options);
+  const response = await sendAuthorized(call, options);
   if (response.status >= 200 && response.status <= 299) return response;
-  const body = await readStart(response.body, MAX_ERROR_BYTES);
+  const body = await readPrefix(response.body, MAX_ERROR_BYTES);
   if (!call.isMended && backend.mend !== undefined) {
     call.isMended = true;
-    if (await backend.mend({ status: response.status, body }, call.signal)) return answerTo(call, options);
+    if (await backend.mend({ status: response.status, body }, call.signal)) return sendAttempt(call, options);
   }
-  const { failureOf } = await import('./failure.ts');
-  throw failureOf({ ...aboutCall(call, backend), status: response.status, headers: response.headers, body });
+  const { classifyResponse } = await import('./failure.ts');
+  throw classifyResponse({ ...describeCall(call, backend), status: response.status, headers: response.headers, body });
 }
 
-async function* receive(
+async function* receiveReply(
   call: Call,
   response: HttpResponse,
   { backend, clock, trace, showsThoughts, reading }: ModelOptions & { readonly reading: ReplyOptions },
 ): AsyncGenerator<ReplyEvent, Reply> {
   const { model } = call.request;
   const reader = replyReader(model, { ...reading, secrets: backend.secrets });
-  const body = untilFinished(response, reader.isFinished, trace);
-  for await (const batch of payloads({ ...response, body }, { now: clock.now })) {
-    const told = toldAtOnce();
+  const body = readUntilFinished(response, reader.isFinished, trace);
+  for await (const batch of readPayloads({ ...response, body }, { now: clock.now })) {
+    const batchEvents = joinTexts();
     try {
       for (const value of batch) {
         const chunk = parseChunk(backend.unwrap(value));
-        if (chunk.error !== undefined) throw await refusedInStream(call, backend, chunk.error);
+        if (chunk.error !== undefined) throw await streamError(call, backend, chunk.error);
         if (chunk.blockReason)
-          throw (await import('./reply-failure.ts')).blockedPrompt(chunk.blockReason, backend.secrets);
+          throw (await import('./reply-failure.ts')).blockedPromptError(chunk.blockReason, backend.secrets);
         if (chunk.otherCandidates > 0) trace(`${model}: ${chunk.otherCandidates} more candidates left out`);
-        for (const event of reader.take(chunk)) told.add(event);
+        for (const event of reader.take(chunk)) batchEvents.add(event);
         reader.throwIfOver();
       }
     } finally {
       // Yield the events that arrived before an error first.
-      for (const event of told.events()) {
+      for (const event of batchEvents.events()) {
         if (event.type === 'text' || showsThoughts) call.hasShown = true;
         yield event;
       }
@@ -138,14 +138,14 @@ async function* receive(
 }
 
 /** Most requests need no tool-call ids, so the module for them is loaded only on demand. */
-function readerOptions({ now }: Clock): (request: ModelRequest) => Promise<ReplyOptions> | ReplyOptions {
+function createReaderOptions({ now }: Clock): (request: ModelRequest) => Promise<ReplyOptions> | ReplyOptions {
   let ids: CallIds | undefined;
   return (request) => {
     const hasFunctions = request.tools?.some((tool) => tool.functionDeclarations !== undefined) ?? false;
-    const keeper = request.keepLimit ? contentKeeper(request.keepLimit) : undefined;
+    const keeper = request.keepLimit ? collectContent(request.keepLimit) : undefined;
     if (!hasFunctions) return { keeper };
-    return import('./reply-calls.ts').then(({ callIds }) => {
-      ids ??= callIds(now);
+    return import('./reply-calls.ts').then(({ createCallIds }) => {
+      ids ??= createCallIds(now);
       return { ids, keeper };
     });
   };
@@ -158,7 +158,7 @@ const GRACE_MS = 1000;
  * Once the finish reason has arrived the answer is complete: a lost connection is no longer an error, and an idle one
  * is closed after `GRACE_MS`.
  */
-async function* untilFinished(
+async function* readUntilFinished(
   { body, hasten }: HttpResponse,
   isFinished: () => boolean,
   trace: Trace,
@@ -175,7 +175,7 @@ async function* untilFinished(
 }
 
 /** Sends the request; on a 401 it refreshes the credential and sends again, once per call. */
-async function ask(call: Call, { backend, send }: ModelOptions): Promise<HttpResponse> {
+async function sendAuthorized(call: Call, { backend, send }: ModelOptions): Promise<HttpResponse> {
   const { request, signal } = call;
   const onSent = (): void => {
     call.isSent = true;
@@ -183,22 +183,22 @@ async function ask(call: Call, { backend, send }: ModelOptions): Promise<HttpRes
   const response = await send({ ...(await backend.prepare(request, { signal, renew: false })), onSent }, signal);
   if (response.status !== 401 || !backend.canRenew || call.isRenewed) return response;
   call.isRenewed = true;
-  await discard(response.body);
+  await closeBody(response.body);
   return send({ ...(await backend.prepare(request, { signal, renew: true })), onSent }, signal);
 }
 
-function aboutCall({ request: { model } }: Call, backend: Backend): AboutCall {
+function describeCall({ request: { model } }: Call, backend: Backend): CallDetails {
   const { credential, authHint, notFoundHint, secrets } = backend;
   return { model, credential, authHint, notFoundHint: notFoundHint?.(model), secrets };
 }
 
-type AboutCall = Pick<Refusal, 'model' | 'credential' | 'authHint' | 'notFoundHint' | 'secrets'>;
+type CallDetails = Pick<FailedCall, 'model' | 'credential' | 'authHint' | 'notFoundHint' | 'secrets'>;
 
-async function refusedInStream(call: Call, backend: Backend, error: unknown): Promise<AppError> {
+async function streamError(call: Call, backend: Backend, error: unknown): Promise<AppError> {
   const excess = replyMeter().value(error);
   if (excess !== undefined) return excess;
-  const { failureInStream } = await import('./failure.ts');
-  return failureInStream({ ...aboutCall(call, backend), body: JSON.stringify(error) });
+  const { classifyStreamError } = await import('./failure.ts');
+  return classifyStreamError({ ...describeCall(call, backend), body: JSON.stringify(error) });
 }
 
 interface BatchEvents {
@@ -207,7 +207,7 @@ interface BatchEvents {
 }
 
 /** Joins neighbouring texts of one batch into one event: passing on many small events costs more than their text. */
-export function toldAtOnce(): BatchEvents {
+export function joinTexts(): BatchEvents {
   const events: ReplyEvent[] = [];
   let pieces: string[] = [];
   const closeText = (): void => {

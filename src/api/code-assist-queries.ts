@@ -1,23 +1,23 @@
 import { AppError } from '../core/error.ts';
 import type { Clock } from '../core/io.ts';
-import { objectsOf } from '../core/json.ts';
+import { filterObjects } from '../core/json.ts';
 import { formatDuration } from '../core/text/format.ts';
-import { concealed } from '../core/text/secrets.ts';
+import { redactKnown } from '../core/text/secrets.ts';
 import { modelPath } from './backend.ts';
-import { type CodeAssistPlace, codeAssistUrl, type Enrolments } from './code-assist.ts';
-import { oneLine } from './google-error.ts';
-import { type Caller, callJson, type Fields, type Inquiries, parseCount } from './queries.ts';
+import { type CodeAssistEndpoint, codeAssistUrl, type Onboardings } from './code-assist.ts';
+import { toOneLine } from './google-error.ts';
+import { callJson, type Fields, parseCount, type Queries, type QueryContext } from './queries.ts';
 
-interface CodeAssistInquiriesOptions {
-  readonly place: CodeAssistPlace;
-  readonly caller: Caller;
-  readonly enrolments: Enrolments;
+interface CodeAssistQueriesOptions {
+  readonly place: CodeAssistEndpoint;
+  readonly caller: QueryContext;
+  readonly enrolments: Onboardings;
   readonly clock: Pick<Clock, 'now'>;
 }
 
 /** Code Assist queries other than model calls. It has no model list; the models with a quota take its place. */
-export function codeAssistInquiries({ place, caller, enrolments, clock }: CodeAssistInquiriesOptions): Inquiries {
-  const quota = async (project: string, signal: AbortSignal): Promise<readonly Bucket[]> =>
+export function codeAssistQueries({ place, caller, enrolments, clock }: CodeAssistQueriesOptions): Queries {
+  const quota = async (project: string, signal: AbortSignal): Promise<readonly QuotaBucket[]> =>
     parseBuckets(
       await callJson(
         caller,
@@ -46,14 +46,14 @@ export function codeAssistInquiries({ place, caller, enrolments, clock }: CodeAs
     async standing(signal) {
       const { project, tier } = await enrolments.ask(signal);
       const buckets = await quota(project, signal);
-      const quote = (text: string, max: number): string => oneLine(concealed(text, caller.identity.secrets), max);
+      const quote = (text: string, max: number): string => toOneLine(redactKnown(text, caller.identity.secrets), max);
       const served = `Code Assist serves it: project ${quote(project, 100)}, ${quote(tier, 60)}.`;
-      return { lines: [served, ...buckets.map((bucket) => bucketLine(bucket, clock.now()))] };
+      return { lines: [served, ...buckets.map((bucket) => formatBucket(bucket, clock.now()))] };
     },
   };
 }
 
-interface Bucket {
+interface QuotaBucket {
   readonly model: string;
   /** For example `REQUESTS`. */
   readonly unit?: string;
@@ -64,8 +64,8 @@ interface Bucket {
   readonly resetsAt?: number;
 }
 
-function parseBuckets({ buckets }: Fields): readonly Bucket[] {
-  return objectsOf(buckets).flatMap((bucket) => {
+function parseBuckets({ buckets }: Fields): readonly QuotaBucket[] {
+  return filterObjects(buckets).flatMap((bucket) => {
     const { modelId, tokenType, remainingAmount, remainingFraction, resetTime } = bucket;
     if (typeof modelId !== 'string' || !/^[\w.@:-]+$/.test(modelId)) return [];
     const resetsAt = typeof resetTime === 'string' ? Date.parse(resetTime) : Number.NaN;
@@ -81,9 +81,9 @@ function parseBuckets({ buckets }: Fields): readonly Bucket[] {
   });
 }
 
-function bucketLine({ model, unit, amount, fraction, resetsAt }: Bucket, now: number): string {
+function formatBucket({ model, unit, amount, fraction, resetsAt }: QuotaBucket, now: number): string {
   const percent = fraction === undefined ? [] : [`${Math.floor(fraction * 100)} % left`];
-  const name = unit === undefined ? '' : ` ${oneLine(unit, 40).toLowerCase()}`;
+  const name = unit === undefined ? '' : ` ${toOneLine(unit, 40).toLowerCase()}`;
   const count = amount === undefined ? [] : [`${amount}${name}`];
   const reset = resetsAt === undefined || resetsAt <= now ? [] : [`resets in ${formatDuration(resetsAt - now)}`];
   return `${model}: ${[...percent, ...count, ...reset].join(', ') || 'quota unknown'}`;

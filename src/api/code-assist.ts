@@ -4,32 +4,43 @@ import type { Clock, Env } from '../core/io.ts';
 import { isObject } from '../core/json.ts';
 import type { ModelRequest } from '../core/model.ts';
 import { trimTrailing } from '../core/text/trim.ts';
-import { modelFacts } from '../models/table.ts';
-import { isRecent, readMemo, writeMemo } from '../platform/files/small-file.ts';
+import { findModelFacts } from '../models/table.ts';
+import { isRecent, readCache, writeCache } from '../platform/files/small-file.ts';
 import { sha256 } from '../platform/runtime/native.ts';
-import { type Backend, backendOf, endpointUrl, type Identity, isProject, modelPath, type Refused } from './backend.ts';
+import {
+  type Backend,
+  createBackend,
+  type ErrorResponse,
+  endpointUrl,
+  type Identity,
+  isProjectName,
+  modelPath,
+} from './backend.ts';
 
 /** Project and tier of the account, cached or requested. */
-export interface Enrolments {
+export interface Onboardings {
   /** Throws AppError as `ensureOnboarded` does. */
-  current(signal: AbortSignal): Promise<Enrolment>;
+  current(signal: AbortSignal): Promise<Onboarding>;
   /** The cached value; sends no request. */
-  remembered(): Enrolment | undefined;
+  remembered(): Onboarding | undefined;
   /** Always requests it. Throws AppError as `ensureOnboarded` does. */
-  ask(signal: AbortSignal): Promise<Enrolment>;
+  ask(signal: AbortSignal): Promise<Onboarding>;
   /** Requests it again unless this run already did; true if the project has changed. */
   renew(signal: AbortSignal): Promise<boolean>;
 }
 
 /** Requests the account's project at most once a day, as far as the cache can be written. */
-export function enrolments(cache: EnrolmentCache, enrol: (signal: AbortSignal) => Promise<Enrolment>): Enrolments {
-  let known: Enrolment | undefined;
+export function createOnboardings(
+  cache: OnboardingCache,
+  enrol: (signal: AbortSignal) => Promise<Onboarding>,
+): Onboardings {
+  let known: Onboarding | undefined;
   let isAsked = false;
-  const remembered = (): Enrolment | undefined => {
+  const remembered = (): Onboarding | undefined => {
     known ??= cache.read();
     return known;
   };
-  const ask = async (signal: AbortSignal): Promise<Enrolment> => {
+  const ask = async (signal: AbortSignal): Promise<Onboarding> => {
     known = await enrol(signal);
     isAsked = true;
     await cache.write(known);
@@ -48,10 +59,10 @@ export function enrolments(cache: EnrolmentCache, enrol: (signal: AbortSignal) =
 }
 
 interface CodeAssistOptions {
-  readonly place: CodeAssistPlace;
+  readonly place: CodeAssistEndpoint;
   readonly userAgent: string;
   readonly identity: Identity;
-  readonly enrolments: Enrolments;
+  readonly enrolments: Onboardings;
   /** The project for a preview, where no request may be sent. */
   readonly project?: string | undefined;
   /** Identifies this run; Code Assist groups requests by it. */
@@ -61,19 +72,19 @@ interface CodeAssistOptions {
 /** The Gemini Code Assist backend, with an account's token. With a cached project a run makes one request. */
 export function codeAssist(options: CodeAssistOptions): Backend {
   const { place, identity, userAgent, enrolments: enrolled } = options;
-  const projectOf = async (signal: AbortSignal | undefined): Promise<string | undefined> =>
+  const findProject = async (signal: AbortSignal | undefined): Promise<string | undefined> =>
     signal ? (await enrolled.current(signal)).project : (enrolled.remembered()?.project ?? options.project);
-  return backendOf({
+  return createBackend({
     name: 'code-assist',
     identity,
     userAgent,
     draft: async (request, signal) => ({
       url: codeAssistUrl(place, ':streamGenerateContent?alt=sse'),
-      body: envelope(request, await projectOf(signal), options.sessionId),
+      body: envelope(request, await findProject(signal), options.sessionId),
     }),
-    unwrap,
+    unwrap: unwrapEvent,
     mend: async (refused, signal) =>
-      (await mayBeStale(refused, enrolled.remembered()?.project)) && enrolled.renew(signal),
+      (await isProjectStale(refused, enrolled.remembered()?.project)) && enrolled.renew(signal),
     notFoundHint,
   });
 }
@@ -89,12 +100,12 @@ function envelope(request: ModelRequest, project: string | undefined, sessionId:
   };
 }
 
-function unwrap(event: unknown): unknown {
+function unwrapEvent(event: unknown): unknown {
   return isObject(event) && isObject(event.response) ? event.response : event;
 }
 
 /** Reasons that concern the account itself: another project would not help. */
-const NOT_THE_PROJECT: readonly string[] = [
+const ACCOUNT_REASONS: readonly string[] = [
   'VALIDATION_REQUIRED',
   'TOS_VIOLATION',
   'UNSUPPORTED_CLIENT',
@@ -105,13 +116,13 @@ const NOT_THE_PROJECT: readonly string[] = [
 const PRECONDITIONS: readonly string[] = ['FAILED_PRECONDITION', 'INVALID_ARGUMENT'];
 
 /** Whether a stale project may be the cause: no access, not found, or named in the error. */
-async function mayBeStale({ status, body }: Refused, project: string | undefined): Promise<boolean> {
+async function isProjectStale({ status, body }: ErrorResponse, project: string | undefined): Promise<boolean> {
   if (status !== 400 && status !== 403 && status !== 404) return false;
   const { parseGoogleError } = await import('./google-error.ts');
   const error = parseGoogleError(body);
   // A 404 without a Google error body means a wrong address.
   if (error === undefined) return status === 403;
-  if (error.reasons.some((reason) => NOT_THE_PROJECT.includes(reason))) return false;
+  if (error.reasons.some((reason) => ACCOUNT_REASONS.includes(reason))) return false;
   if (status !== 400) return true;
   const words = [error.message, ...Object.values(error.metadata)].join(' ');
   const names = words.split(/[^\w.:-]+/).map((word) => trimTrailing(word.replace(/^[.:-]+/, ''), '.:-'));
@@ -120,7 +131,7 @@ async function mayBeStale({ status, body }: Refused, project: string | undefined
 }
 
 function notFoundHint(model: string): string {
-  const isPreview = modelFacts(model)?.status === 'preview' || /-preview/.test(model);
+  const isPreview = findModelFacts(model)?.status === 'preview' || /-preview/.test(model);
   const why = isPreview ? 'It is a preview model, to which this account may have no access on Code Assist. ' : '';
   return `${why}Which models the account has: gmn models --refresh; or use an API key: gmn auth set-key`;
 }
@@ -128,7 +139,7 @@ function notFoundHint(model: string): string {
 const CODE_ASSIST_URL = 'https://cloudcode-pa.googleapis.com';
 const API_VERSION = 'v1internal';
 
-export interface CodeAssistPlace {
+export interface CodeAssistEndpoint {
   /** Validated by the caller; Google's own if absent. */
   readonly baseUrl?: URL;
   /** Validated by the caller; `v1internal` if absent. */
@@ -136,11 +147,11 @@ export interface CodeAssistPlace {
 }
 
 /** The URL of a Code Assist method (`:loadCodeAssist`) or operation (`/operations/…`). */
-export function codeAssistUrl({ baseUrl, apiVersion = API_VERSION }: CodeAssistPlace, rest: string): URL {
+export function codeAssistUrl({ baseUrl, apiVersion = API_VERSION }: CodeAssistEndpoint, rest: string): URL {
   return endpointUrl(baseUrl ?? new URL(CODE_ASSIST_URL), `${apiVersion}${rest}`);
 }
 
-export interface Enrolment {
+export interface Onboarding {
   /** The project its requests are charged to. */
   readonly project: string;
   readonly tier: string;
@@ -150,11 +161,11 @@ export interface Enrolment {
  * The project named in the environment. Throws AppError `config` if it is not a valid project, or is a project number,
  * which Code Assist does not accept.
  */
-export function projectFrom(env: Env): string | undefined {
+export function parseProject(env: Env): string | undefined {
   const name = env.GOOGLE_CLOUD_PROJECT ? 'GOOGLE_CLOUD_PROJECT' : 'GOOGLE_CLOUD_PROJECT_ID';
   const project = env[name];
   if (!project) return undefined;
-  if (!isProject(project)) {
+  if (!isProjectName(project)) {
     throw new AppError('config', `${name} cannot be the name of a project`, { hint: `Fix or unset ${name}.` });
   }
   if (!/^\d+$/.test(project)) return project;
@@ -166,46 +177,46 @@ export function projectFrom(env: Env): string | undefined {
 const DAY_MS = 86_400_000;
 
 /** Caches project and tier of one account for a day. */
-export interface EnrolmentCache {
+export interface OnboardingCache {
   /** Undefined if there is no entry, or no valid one. Never throws. */
-  read(): Enrolment | undefined;
+  read(): Onboarding | undefined;
   /** Best effort: a failed write is ignored. */
-  write(enrolment: Enrolment): Promise<void>;
+  write(enrolment: Onboarding): Promise<void>;
 }
 
 /** The cache key: endpoint, account and requested project. */
-interface EnrolmentOwner {
+interface OnboardingOwner {
   readonly endpoint: string;
   /** `Credential.account` */
   readonly account: string;
   readonly project: string | undefined;
 }
 
-interface Entry extends Enrolment {
+interface CacheEntry extends Onboarding {
   /** Milliseconds since the epoch. */
   readonly time: number;
 }
 
-type Entries = ReadonlyMap<string, Entry>;
+type CacheEntries = ReadonlyMap<string, CacheEntry>;
 
 /** One private file in gmn's home for all accounts. */
-export function enrolmentCache(home: string, owner: EnrolmentOwner, clock: Pick<Clock, 'now'>): EnrolmentCache {
+export function openOnboardingCache(home: string, owner: OnboardingOwner, clock: Pick<Clock, 'now'>): OnboardingCache {
   const file = join(home, 'code-assist.json');
   const key = sha256(JSON.stringify([owner.endpoint, owner.account, owner.project ?? ''])).slice(0, 16);
-  const recent = (): Entries => {
-    const entries = [...(readMemo(file, parseEntries) ?? [])];
+  const recent = (): CacheEntries => {
+    const entries = [...(readCache(file, parseEntries) ?? [])];
     return new Map(entries.filter(([, { time }]) => isRecent(time, clock.now(), DAY_MS)));
   };
   return {
     read: () => recent().get(key),
     async write({ project, tier }) {
       const accounts = Object.fromEntries([...recent(), [key, { project, tier, time: clock.now() }]]);
-      await writeMemo(file, { version: 1, accounts });
+      await writeCache(file, { version: 1, accounts });
     },
   };
 }
 
-function parseEntries(value: unknown): Entries | undefined {
+function parseEntries(value: unknown): CacheEntries | undefined {
   if (!isObject(value) || value.version !== 1 || !isObject(value.accounts)) return undefined;
   return new Map(
     Object.entries(value.accounts).flatMap(([key, entry]) => {

@@ -1,18 +1,18 @@
-import { type AppError, type ErrorOptions, type RetryAdvice, refused } from '../core/error.ts';
+import { type AppError, type ErrorOptions, type RetryAdvice, serverError } from '../core/error.ts';
 import { formatDuration } from '../core/text/format.ts';
-import { concealed } from '../core/text/secrets.ts';
+import { redactKnown } from '../core/text/secrets.ts';
 import {
-  accountTrouble,
+  findAccountError,
   type GoogleError,
-  oneLine,
+  htmlToText,
   parseDelay,
   parseGoogleError,
-  visibleText,
+  toOneLine,
 } from './google-error.ts';
 import { MAX_SERVER_DELAY_MS } from './retry.ts';
 
 /** An error response, with what is needed to explain it. */
-export interface Refusal {
+export interface FailedCall {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | undefined>>;
   /** The start of the body is enough. */
@@ -31,7 +31,7 @@ export interface Refusal {
 /** A 403 with a key means a bad key; an account may be valid and still lack the permission. */
 export type CredentialKind = 'key' | 'account';
 
-interface Case extends Refusal {
+interface FailureCase extends FailedCall {
   readonly error: GoogleError;
   /** The server's own message, on one line. */
   readonly words: string;
@@ -46,28 +46,28 @@ interface Case extends Refusal {
  * fault, else `api`; with `retry` where the same call may succeed later. Decides on status and reason fields; the only
  * message text it reads is the documented `Please retry in …`, `limit: 0` and the name of a field.
  */
-export function failureOf(refusal: Refusal): AppError {
+export function classifyResponse(refusal: FailedCall): AppError {
   const parsed = parseGoogleError(refusal.body);
   const error = parsed ?? { message: '', reasons: [], metadata: {}, quotaIds: [], links: [] };
-  const conceal = (text: string): string => concealed(text, refusal.secrets);
-  const quote = (text: string, max?: number): string => oneLine(conceal(text), max);
-  const words = parsed === undefined ? visibleText(conceal(refusal.body)) : quote(parsed.message);
-  const one: Case = { ...refusal, error, words, quote };
-  if (one.status >= 300 && one.status < 400) return redirect(one);
+  const conceal = (text: string): string => redactKnown(text, refusal.secrets);
+  const quote = (text: string, max?: number): string => toOneLine(conceal(text), max);
+  const words = parsed === undefined ? htmlToText(conceal(refusal.body)) : quote(parsed.message);
+  const one: FailureCase = { ...refusal, error, words, quote };
+  if (one.status >= 300 && one.status < 400) return redirectError(one);
   return (
-    credentialFailure(one) ??
-    requestFailure(one) ??
-    passingFailure(one) ??
-    api(one, 'request refused', { hint: WHO_ANSWERED })
+    findCredentialError(one) ??
+    findRequestError(one) ??
+    findTransientError(one) ??
+    apiError(one, 'request refused', { hint: WHO_ANSWERED })
   );
 }
 
 const WHO_ANSWERED = 'Run again with --debug to see which server answered.';
 
-function redirect(one: Case): AppError {
+function redirectError(one: FailureCase): AppError {
   const location = one.headers.location ?? '';
   const target = URL.canParse(location) ? ` to ${one.quote(new URL(location).host, 100)}` : '';
-  return refused('api', `the server redirects${target} (${one.status}), which gmn does not follow`, {
+  return serverError('api', `the server redirects${target} (${one.status}), which gmn does not follow`, {
     hint: 'A credential goes only where you send it: set the base URL to the final address.',
     status: one.status,
   });
@@ -75,40 +75,41 @@ function redirect(one: Case): AppError {
 
 const KEY_REASON = /^API_KEY_/;
 
-function credentialFailure(one: Case): AppError | undefined {
+function findCredentialError(one: FailureCase): AppError | undefined {
   const { status, error, authHint } = one;
   const has = (reason: string): boolean => error.reasons.includes(reason);
   if (status === 401 || (status === 400 && error.reasons.some((reason) => KEY_REASON.test(reason)))) {
-    return auth(one, authHint);
+    return authError(one, authHint);
   }
   if (status !== 403) return undefined;
   const links = [...error.links, error.metadata.validation_link ?? ''];
-  const trouble = accountTrouble(error.reasons, {
+  const trouble = findAccountError(error.reasons, {
     words: one.words,
-    label: label(one),
-    links: links.map((link) => concealed(link, one.secrets)),
+    label: formatStatus(one),
+    links: links.map((link) => redactKnown(link, one.secrets)),
     status,
   });
   if (trouble !== undefined) return trouble;
-  if (has('SERVICE_DISABLED')) return api(one, `the API is not enabled${projectOf(one)}`, { hint: enableHint(one) });
+  if (has('SERVICE_DISABLED'))
+    return apiError(one, `the API is not enabled${formatProject(one)}`, { hint: enableHint(one) });
   if (has('SECURITY_POLICY_VIOLATED')) {
-    return api(one, 'your organisation’s policy forbids this request', {
+    return apiError(one, 'your organisation’s policy forbids this request', {
       hint: 'Ask your administrator (VPC Service Controls).',
     });
   }
-  if (has('ACCESS_TOKEN_SCOPE_INSUFFICIENT')) return auth(one, authHint);
-  if (one.credential === 'key') return auth(one, authHint);
-  return api(one, `permission denied${projectOf(one)}`, {
+  if (has('ACCESS_TOKEN_SCOPE_INSUFFICIENT')) return authError(one, authHint);
+  if (one.credential === 'key') return authError(one, authHint);
+  return apiError(one, `permission denied${formatProject(one)}`, {
     hint: 'Check that the account may use this project (GOOGLE_CLOUD_PROJECT) and model.',
   });
 }
 
-function projectOf({ error, quote }: Case): string {
+function formatProject({ error, quote }: FailureCase): string {
   const project = error.metadata.consumer ?? error.metadata.project;
   return project === undefined ? '' : ` for ${quote(project, 100)}`;
 }
 
-function enableHint({ error, quote }: Case): string {
+function enableHint({ error, quote }: FailureCase): string {
   const url = error.metadata.activationUrl ?? '';
   return url.startsWith('https://console.')
     ? `Enable it: ${quote(url)}`
@@ -123,24 +124,24 @@ const SIGNATURE = /thought[_ ]?signature/i;
 /** "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576)." */
 const LENGTH = /\btokens?\b.{0,60}\bexceeds?\b|\bexceeds?\b.{0,60}\btokens?\b/i;
 
-function requestFailure(one: Case): AppError | undefined {
+function findRequestError(one: FailureCase): AppError | undefined {
   switch (one.status) {
     case 400:
       if (LENGTH.test(one.error.message)) {
-        return api(one, "the prompt is longer than the model's window", {
+        return apiError(one, "the prompt is longer than the model's window", {
           hint: 'Send less at once. To see how long it is: --count-tokens',
           objection: 'length',
         });
       }
-      return api(one, 'invalid request', {
+      return apiError(one, 'invalid request', {
         hint: one.model === undefined ? WHO_ANSWERED : 'Check the prompt, the attachments and the flags.',
         ...(SIGNATURE.test(one.error.message) ? { objection: 'signature' } : {}),
       });
     case 404:
-      return notFound(one);
+      return notFoundError(one);
     case 413:
     case 431:
-      return api(one, 'the request is too large', { hint: 'Send fewer or smaller files.' });
+      return apiError(one, 'the request is too large', { hint: 'Send fewer or smaller files.' });
     default:
       return undefined;
   }
@@ -152,14 +153,14 @@ const ENDPOINT_HINT =
 /**
  * Any web server answers 404: it concerns the model only with Google's `NOT_FOUND` or a message that names the model.
  */
-function notFound(one: Case): AppError {
+function notFoundError(one: FailureCase): AppError {
   const { model, asks = 'this call', error, notFoundHint } = one;
-  if (model === undefined) return api(one, `the server does not offer ${asks}`, { hint: ENDPOINT_HINT });
+  if (model === undefined) return apiError(one, `the server does not offer ${asks}`, { hint: ENDPOINT_HINT });
   const name = model.replace(/^.*\//s, '');
   if (error.status !== 'NOT_FOUND' && !(name !== '' && error.message.includes(name))) {
-    return api(one, 'nothing is found at this address', { hint: ENDPOINT_HINT });
+    return apiError(one, 'nothing is found at this address', { hint: ENDPOINT_HINT });
   }
-  return api(one, `model ${oneLine(model, 100)} not found`, {
+  return apiError(one, `model ${toOneLine(model, 100)} not found`, {
     hint: notFoundHint ?? 'See which models there are: gmn models --refresh',
     objection: 'model',
   });
@@ -167,70 +168,75 @@ function notFound(one: Case): AppError {
 
 const CAPACITY = ['MODEL_CAPACITY_EXHAUSTED', 'MODEL_CAPACITY_EXCEEDED'];
 
-function passingFailure(one: Case): AppError | undefined {
+function findTransientError(one: FailureCase): AppError | undefined {
   const { status, error } = one;
   if (status !== 408 && status !== 429 && status !== 499 && status < 500) return undefined;
   if (status === 429 || status === 499 || status === 503) {
-    const final = finalQuota(one);
+    const final = findQuotaError(one);
     if (final) return final;
   }
-  const retry: RetryAdvice = adviceOf(one);
+  const retry: RetryAdvice = toRetryAdvice(one);
   const isCapacity = error.reasons.some((reason) => CAPACITY.includes(reason));
   const what = isCapacity
-    ? `no capacity${forModel(one)} right now`
+    ? `no capacity${formatForModel(one)} right now`
     : status === 429
-      ? `quota exceeded${forModel(one)}`
+      ? `quota exceeded${formatForModel(one)}`
       : 'the server failed';
   if ((retry.afterMs ?? 0) > MAX_SERVER_DELAY_MS) {
-    return api(one, what, { hint: `The server asks to wait ${formatDuration(retry.afterMs ?? 0)}; try again then.` });
+    return apiError(one, what, {
+      hint: `The server asks to wait ${formatDuration(retry.afterMs ?? 0)}; try again then.`,
+    });
   }
   const isQuota = status === 429 && one.model !== undefined;
   const hint = isQuota ? 'Wait a little, or choose another model with -m.' : 'Try again later.';
-  return api(one, what, { hint, retry });
+  return apiError(one, what, { hint, retry });
 }
 
-function forModel({ model }: Case): string {
-  return model === undefined ? '' : ` for ${oneLine(model, 100)}`;
+function formatForModel({ model }: FailureCase): string {
+  return model === undefined ? '' : ` for ${toOneLine(model, 100)}`;
 }
 
 /** Quotas that do not refill within a run. */
-function finalQuota(one: Case): AppError | undefined {
+function findQuotaError(one: FailureCase): AppError | undefined {
   const { error } = one;
   if (/\blimit: ?0(?![.\d\w])/.test(error.message)) {
-    return api(one, `no quota${forModel(one)}`, {
+    return apiError(one, `no quota${formatForModel(one)}`, {
       hint: 'Your plan does not include this model: choose another with -m, or enable billing.',
     });
   }
   if (error.reasons.includes('INSUFFICIENT_G1_CREDITS_BALANCE')) {
-    return api(one, `not enough credits${forModel(one)}`, { hint: 'Add credits, or choose another model with -m.' });
+    return apiError(one, `not enough credits${formatForModel(one)}`, {
+      hint: 'Add credits, or choose another model with -m.',
+    });
   }
   const isDaily = error.quotaIds.some((id) => /PerDay|Daily/.test(id));
   if (!isDaily && !error.reasons.includes('QUOTA_EXHAUSTED')) return undefined;
-  return api(one, `daily quota exceeded${forModel(one)}`, {
-    hint: `${resetWords(one)} Until then choose another model with -m.`,
+  return apiError(one, `daily quota exceeded${formatForModel(one)}`, {
+    hint: `${formatReset(one)} Until then choose another model with -m.`,
   });
 }
 
-function resetWords({ error, headers, quote }: Case): string {
+function formatReset({ error, headers, quote }: FailureCase): string {
   const resetMs = parseDelay(error.metadata.quotaResetDelay);
   if (resetMs !== undefined) return `It resets in ${formatDuration(resetMs)}.`;
   const time = error.metadata.quotaResetTimeStamp;
   if (time !== undefined) return `It resets at ${quote(time, 40)}.`;
   const now = Date.parse(headers.date ?? '');
-  const wait = Number.isNaN(now) ? '' : `, in ${formatDuration(untilPacificMidnight(now))}`;
+  const wait = Number.isNaN(now) ? '' : `, in ${formatDuration(msUntilPacificMidnight(now))}`;
   return `It resets at midnight Pacific time${wait}.`;
 }
 
-function adviceOf({ error, headers }: Case): RetryAdvice {
-  const afterMs = error.retryMs ?? retryWords(error.message) ?? retryHeader(headers) ?? perMinute(error);
+function toRetryAdvice({ error, headers }: FailureCase): RetryAdvice {
+  const afterMs =
+    error.retryMs ?? parseRetryMessage(error.message) ?? parseRetryHeader(headers) ?? findMinuteDelay(error);
   return afterMs === undefined ? {} : { afterMs };
 }
 
-function retryWords(message: string): number | undefined {
+function parseRetryMessage(message: string): number | undefined {
   return parseDelay(/\bretry in (\d[\d.]*(?:ms|s)|(?:\d+h)?(?:\d+m)?\d[\d.]*s)\b/i.exec(message)?.[1]);
 }
 
-function retryHeader(headers: Refusal['headers']): number | undefined {
+function parseRetryHeader(headers: FailedCall['headers']): number | undefined {
   const value = headers['retry-after']?.trim() ?? '';
   if (/^\d{1,9}$/.test(value)) return Number(value) * 1000;
   // Relative to the server's `date`, so that a wrong local clock does no harm.
@@ -238,29 +244,29 @@ function retryHeader(headers: Refusal['headers']): number | undefined {
   return Number.isNaN(delay) ? undefined : Math.max(0, delay);
 }
 
-function perMinute(error: GoogleError): number | undefined {
+function findMinuteDelay(error: GoogleError): number | undefined {
   const names = [...error.quotaIds, error.metadata.quota_limit ?? ''];
   return names.some((name) => name.includes('PerMinute')) ? MAX_SERVER_DELAY_MS : undefined;
 }
 
-function label({ status, error, quote }: Case): string {
+function formatStatus({ status, error, quote }: FailureCase): string {
   return error.status === undefined ? `${status}` : `${status} ${quote(error.status, 60)}`;
 }
 
-function auth(one: Case, hint: string): AppError {
+function authError(one: FailureCase, hint: string): AppError {
   const words = one.words === '' ? 'the server refused the credential' : one.words;
-  return refused('auth', `${words} (${label(one)})`, { hint, status: one.status });
+  return serverError('auth', `${words} (${formatStatus(one)})`, { hint, status: one.status });
 }
 
-function api(one: Case, what: string, options: ErrorOptions): AppError {
+function apiError(one: FailureCase, what: string, options: ErrorOptions): AppError {
   const words = one.words === '' ? '' : `: ${one.words}`;
-  return refused('api', `${what} (${label(one)})${words}`, { ...options, status: one.status });
+  return serverError('api', `${what} (${formatStatus(one)})${words}`, { ...options, status: one.status });
 }
 
 /** The same for an error object after a 200: its status is in the body. */
-export function failureInStream(refusal: Omit<Refusal, 'status' | 'headers'>): AppError {
+export function classifyStreamError(refusal: Omit<FailedCall, 'status' | 'headers'>): AppError {
   const code = parseGoogleError(refusal.body)?.code ?? 0;
-  return failureOf({ ...refusal, headers: {}, status: code >= 400 && code <= 599 ? code : 500 });
+  return classifyResponse({ ...refusal, headers: {}, status: code >= 400 && code <= 599 ? code : 500 });
 }
 
 const DAY_MS = 86_400_000;
@@ -269,7 +275,7 @@ const DAY_MS = 86_400_000;
  * Milliseconds until the next midnight in California, when daily quotas reset. Off by up to an hour on the two days
  * when the clocks change there. https://ai.google.dev/gemini-api/docs/rate-limits
  */
-export function untilPacificMidnight(nowMs: number): number {
+export function msUntilPacificMidnight(nowMs: number): number {
   const clock = new Intl.DateTimeFormat('en-GB', { timeZone: 'America/Los_Angeles', timeStyle: 'medium' });
   const [hours = 0, minutes = 0, seconds = 0] = clock.format(nowMs).split(':').map(Number);
   return DAY_MS - ((hours * 60 + minutes) * 60 + seconds) * 1000;

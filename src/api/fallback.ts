@@ -1,10 +1,10 @@
-import { AppError, refused } from '../core/error.ts';
+import { AppError, serverError } from '../core/error.ts';
 import type { JsonObject } from '../core/json.ts';
 import type { Model, ModelRequest, Reply, ReplyEvent } from '../core/model.ts';
 import type { BuiltInModel } from '../models/table.ts';
 
 /** A default model that may be retired, and its fallback. */
-export interface Succession {
+export interface Fallback {
   /** The default model. */
   readonly retired: string;
   /** The fallback model. */
@@ -21,7 +21,7 @@ export interface Succession {
 }
 
 /** Whether a failure means that the model does not exist. Not every 404 does: a wrong address gives one too. */
-export function isGone(failure: unknown): boolean {
+export function isModelGone(failure: unknown): boolean {
   return failure instanceof AppError && failure.objection === 'model';
 }
 
@@ -29,9 +29,9 @@ export function isGone(failure: unknown): boolean {
  * Streams the fallback's reply to a request for the retired default, and remembers the fallback once it has answered.
  * Throws what the model throws; if the fallback is gone too, an AppError `api` that says how to find another.
  */
-export async function* successorReply(
+export async function* streamFallback(
   model: Model,
-  succession: Succession,
+  succession: Fallback,
   { request, signal }: { readonly request: ModelRequest; readonly signal: AbortSignal },
 ): AsyncGenerator<ReplyEvent, Reply> {
   const generationConfig = succession.generationConfig(request.generationConfig);
@@ -40,18 +40,18 @@ export async function* successorReply(
   try {
     reply = yield* model.stream(replaced, signal);
   } catch (thrown) {
-    throw isGone(thrown) ? bothGone(thrown, succession) : thrown;
+    throw isModelGone(thrown) ? noModelError(thrown, succession) : thrown;
   }
   await succession.remember();
   return reply;
 }
 
-export function successionNotice({ retired, successor, choose }: Succession): ReplyEvent {
+export function fallbackNotice({ retired, successor, choose }: Fallback): ReplyEvent {
   return { type: 'notice', message: `${retired} is retired, using ${successor} (${choose.once})` };
 }
 
-export function bothGone(cause: unknown, { retired, successor, choose }: Succession): AppError {
-  return refused('api', `${retired} is retired, and so is ${successor} (404)`, {
+export function noModelError(cause: unknown, { retired, successor, choose }: Fallback): AppError {
+  return serverError('api', `${retired} is retired, and so is ${successor} (404)`, {
     cause,
     hint: `See which models there are: gmn models --refresh; then ${choose.now}.`,
     status: 404,

@@ -1,9 +1,9 @@
-import { type Backend, backendOf, endpointUrl, type Identity, modelPath } from './backend.ts';
+import { type Backend, createBackend, endpointUrl, type Identity, modelPath } from './backend.ts';
 
 const GEMINI_API_URL = 'https://generativelanguage.googleapis.com';
 const API_VERSION = 'v1beta';
 
-export interface GeminiApiPlace {
+export interface GeminiApiEndpoint {
   /** Validated by the caller; Google's own if absent. */
   readonly baseUrl?: URL;
   /** Validated by the caller; `v1beta` if absent. */
@@ -11,13 +11,13 @@ export interface GeminiApiPlace {
   readonly userAgent: string;
 }
 
-export function geminiApiUrl({ baseUrl, apiVersion = API_VERSION }: GeminiApiPlace, path: string): URL {
+export function geminiApiUrl({ baseUrl, apiVersion = API_VERSION }: GeminiApiEndpoint, path: string): URL {
   return endpointUrl(baseUrl ?? new URL(GEMINI_API_URL), `${apiVersion}/${path}`);
 }
 
 /** The Gemini API backend, with an API key or an account's token. */
-export function geminiApi(place: GeminiApiPlace, identity: Identity): Backend {
-  return backendOf({
+export function geminiApi(place: GeminiApiEndpoint, identity: Identity): Backend {
+  return createBackend({
     name: 'gemini-api',
     identity,
     userAgent: place.userAgent,

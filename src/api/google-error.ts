@@ -1,5 +1,5 @@
-import { type AppError, refused } from '../core/error.ts';
-import { isObject, objectsOf, stringOf } from '../core/json.ts';
+import { type AppError, serverError } from '../core/error.ts';
+import { filterObjects, isObject, toNonEmptyString } from '../core/json.ts';
 import { parseDuration } from '../core/text/format.ts';
 import { redact } from '../core/text/secrets.ts';
 
@@ -33,9 +33,9 @@ export function parseGoogleError(body: unknown, depth = 0): GoogleError | undefi
   if (typeof outer === 'string' && depth < MAX_NESTING) return parseGoogleError(outer, depth + 1);
   if (!isObject(outer)) return undefined;
   const error = isObject(outer.error) ? outer.error : outer;
-  const message = stringOf(error.message) ?? stringOf(outer.error) ?? '';
+  const message = toNonEmptyString(error.message) ?? toNonEmptyString(outer.error) ?? '';
   const inner = message.includes('{') && depth < MAX_NESTING ? parseGoogleError(message, depth + 1) : undefined;
-  const own = readError(error, message);
+  const own = toGoogleError(error, message);
   // An object without these fields is not an error body: any page with a style sheet contains braces.
   if (message === '' && own.code === undefined && own.status === undefined && !Array.isArray(error.details))
     return undefined;
@@ -43,22 +43,22 @@ export function parseGoogleError(body: unknown, depth = 0): GoogleError | undefi
   return inner === undefined || inner.message === '' ? own : { ...own, ...inner };
 }
 
-function readError(error: Fields, message: string): GoogleError {
-  const details = objectsOf(error.details);
+function toGoogleError(error: Fields, message: string): GoogleError {
+  const details = filterObjects(error.details);
   const code = Number(error.code);
-  const status = stringOf(error.status);
+  const status = toNonEmptyString(error.status);
   const retryMs = details.map((detail) => parseDelay(detail.retryDelay)).find((ms) => ms !== undefined);
   return {
     ...(Number.isInteger(code) && code > 0 ? { code } : {}),
     ...(status === undefined ? {} : { status }),
     ...(retryMs === undefined ? {} : { retryMs }),
     message,
-    reasons: details.flatMap((detail) => stringOf(detail.reason) ?? []),
+    reasons: details.flatMap((detail) => toNonEmptyString(detail.reason) ?? []),
     metadata: Object.fromEntries(details.flatMap((detail) => stringEntries(detail.metadata))),
     quotaIds: details
-      .flatMap((detail) => objectsOf(detail.violations))
-      .flatMap((entry) => stringOf(entry.quotaId) ?? []),
-    links: details.flatMap((detail) => objectsOf(detail.links)).flatMap((link) => stringOf(link.url) ?? []),
+      .flatMap((detail) => filterObjects(detail.violations))
+      .flatMap((entry) => toNonEmptyString(entry.quotaId) ?? []),
+    links: details.flatMap((detail) => filterObjects(detail.links)).flatMap((link) => toNonEmptyString(link.url) ?? []),
   };
 }
 
@@ -85,7 +85,7 @@ function stringEntries(value: unknown): readonly (readonly [string, string])[] {
   return Object.entries(value).flatMap(([key, entry]) => (typeof entry === 'string' ? [[key, entry] as const] : []));
 }
 
-interface Trouble {
+interface AccountTrouble {
   readonly words: string;
   /** Status code and name, for the end of the message; absent if it was not an HTTP error. */
   readonly label?: string;
@@ -94,43 +94,43 @@ interface Trouble {
   readonly status?: number;
 }
 
-const KEY_WAY = 'Use an API key: gmn auth set-key (https://aistudio.google.com/apikey)';
+const KEY_HINT = 'Use an API key: gmn auth set-key (https://aistudio.google.com/apikey)';
 
 /**
  * The AppError `auth` for an account that Google knows but does not serve, with a hint; undefined if `reasons` name no
  * such case. Signing in again never helps here, so no hint advises it.
  */
-export function accountTrouble(reasons: readonly string[], trouble: Trouble): AppError | undefined {
+export function findAccountError(reasons: readonly string[], trouble: AccountTrouble): AppError | undefined {
   const has = (reason: string): boolean => reasons.includes(reason);
   if (has('UNSUPPORTED_CLIENT')) {
-    return explained(
+    return accountError(
       'Google answered UNSUPPORTED_CLIENT: personal accounts can no longer use this sign-in (since 2026-06-18)',
       trouble,
-      `${KEY_WAY}, or a Workspace or Code Assist account with GOOGLE_CLOUD_PROJECT=<id>`,
+      `${KEY_HINT}, or a Workspace or Code Assist account with GOOGLE_CLOUD_PROJECT=<id>`,
     );
   }
   if (has('TOS_VIOLATION')) {
     const what = 'Google answered TOS_VIOLATION: it has suspended this account for breaking its terms of service';
-    return explained(what, trouble, `${KEY_WAY} of another account, or appeal to Google`);
+    return accountError(what, trouble, `${KEY_HINT} of another account, or appeal to Google`);
   }
   if (!has('VALIDATION_REQUIRED')) return undefined;
-  return explained('Google wants this account verified first', trouble, validationHint(trouble.links ?? []));
+  return accountError('Google wants this account verified first', trouble, validationHint(trouble.links ?? []));
 }
 
-function explained(what: string, { words, label, status }: Trouble, hint: string): AppError {
+function accountError(what: string, { words, label, status }: AccountTrouble, hint: string): AppError {
   const all = `${what}${label ? ` (${label})` : ''}${words && `: ${words}`}`;
-  return refused('auth', all, { hint, ...(status === undefined ? {} : { status }) });
+  return serverError('auth', all, { hint, ...(status === undefined ? {} : { status }) });
 }
 
 /** Suggests only links to Google; any other stays in the quoted message. */
 function validationHint(links: readonly string[]): string {
-  const link = links.find((candidate) => URL.canParse(candidate) && isGoogle(new URL(candidate)));
+  const link = links.find((candidate) => URL.canParse(candidate) && isGoogleUrl(new URL(candidate)));
   return link === undefined
     ? 'Verify the account with Google, then try again.'
-    : `Open the link, verify the account, then try again: ${oneLine(link)}`;
+    : `Open the link, verify the account, then try again: ${toOneLine(link)}`;
 }
 
-function isGoogle({ protocol, hostname }: URL): boolean {
+function isGoogleUrl({ protocol, hostname }: URL): boolean {
   return protocol === 'https:' && /(^|\.)google\.com$/.test(hostname);
 }
 
@@ -138,7 +138,7 @@ function isGoogle({ protocol, hostname }: URL): boolean {
 const UNSAFE = /[\u0000-\u0020\u007f-\u00a0\u2028-\u202e\u2066-\u2069\ufeff]+/g;
 
 /** Server text as one safe line of at most `max` characters, with credentials redacted. */
-export function oneLine(text: string, max = 500): string {
+export function toOneLine(text: string, max = 500): string {
   const line = redact(text.slice(0, 4 * max).replace(UNSAFE, ' '), '‹redacted›')
     .trim()
     .toWellFormed();
@@ -147,20 +147,20 @@ export function oneLine(text: string, max = 500): string {
 }
 
 /** The first `max` visible characters of an HTML page; other text becomes one line. */
-export function visibleText(page: string, max = 200): string {
+export function htmlToText(page: string, max = 200): string {
   let text = '';
   let at = 0;
   while (at < page.length && text.length < 4 * max) {
     const open = page.indexOf('<', at);
     text += `${page.slice(at, open === -1 ? page.length : Math.min(open, at + 4 * max))} `;
     if (open === -1) break;
-    at = tagEnd(page, open);
+    at = findTagEnd(page, open);
   }
-  return oneLine(text.replace(/\s+/g, ' '), max);
+  return toOneLine(text.replace(/\s+/g, ' '), max);
 }
 
 /** The index after the tag at `open`, past the contents of a script, style or comment. */
-function tagEnd(page: string, open: number): number {
+function findTagEnd(page: string, open: number): number {
   const hidden = /^<(script|style|!--)/i.exec(page.slice(open, open + 8))?.[1]?.toLowerCase();
   const close = hidden === undefined ? '>' : hidden === '!--' ? '-->' : `</${hidden}>`;
   const end = page.indexOf(close, open);

@@ -1,6 +1,6 @@
 import { AppError } from '../core/error.ts';
 import type { HttpResponse } from '../core/io.ts';
-import { type SseOptions, sseEvents } from './sse.ts';
+import { readSseEvents, type SseOptions } from './sse.ts';
 
 const MAX_JSON_BYTES = 64 * 1024 * 1024;
 
@@ -9,21 +9,19 @@ const MAX_JSON_BYTES = 64 * 1024 * 1024;
  * list is split. Each value is parsed on demand, so that a batch is not in memory twice. Yields all values before an
  * error; then throws AppError `api` if the connection is cut, a value does not parse, or the content has another type.
  */
-export function payloads(response: HttpResponse, options: SseOptions): AsyncIterable<Iterable<unknown>> {
+export function readPayloads(response: HttpResponse, options: SseOptions): AsyncIterable<Iterable<unknown>> {
   const type = response.headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase() ?? '';
-  return type === 'text/event-stream' || type === ''
-    ? eventValues(response.body, options)
-    : otherValues(response, type);
+  return type === 'text/event-stream' || type === '' ? readEvents(response.body, options) : readOther(response, type);
 }
 
-async function* eventValues(
+async function* readEvents(
   body: AsyncIterable<Uint8Array>,
   options: SseOptions,
 ): AsyncGenerator<Iterable<unknown>, void> {
-  for await (const batch of sseEvents(body, options)) yield values(batch);
+  for await (const batch of readSseEvents(body, options)) yield parseValues(batch);
 }
 
-function* values(batch: readonly string[]): Generator<unknown, void> {
+function* parseValues(batch: readonly string[]): Generator<unknown, void> {
   for (const data of batch) yield parseValue(data);
 }
 
@@ -31,16 +29,16 @@ function parseValue(data: string): unknown {
   try {
     return JSON.parse(data);
   } catch (cause) {
-    throw malformed(cause);
+    throw malformedError(cause);
   }
 }
 
-async function* otherValues(response: HttpResponse, type: string): AsyncGenerator<Iterable<unknown>, void> {
-  if (type !== 'application/json') throw await unexpectedType(response, type);
-  yield await documentValues(response.body);
+async function* readOther(response: HttpResponse, type: string): AsyncGenerator<Iterable<unknown>, void> {
+  if (type !== 'application/json') throw await contentTypeError(response, type);
+  yield await readDocument(response.body);
 }
 
-async function documentValues(body: AsyncIterable<Uint8Array>): Promise<readonly unknown[]> {
+async function readDocument(body: AsyncIterable<Uint8Array>): Promise<readonly unknown[]> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of body) {
@@ -56,12 +54,12 @@ async function documentValues(body: AsyncIterable<Uint8Array>): Promise<readonly
     const value: unknown = JSON.parse(text);
     return Array.isArray(value) ? value : [value];
   } catch (cause) {
-    throw malformed(cause);
+    throw malformedError(cause);
   }
 }
 
 /** The first `maxBytes` of a body as text; of a broken body, what arrived. Closes the connection. */
-export async function readStart(body: AsyncIterable<Uint8Array>, maxBytes: number): Promise<string> {
+export async function readPrefix(body: AsyncIterable<Uint8Array>, maxBytes: number): Promise<string> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   try {
@@ -78,20 +76,20 @@ export async function readStart(body: AsyncIterable<Uint8Array>, maxBytes: numbe
 }
 
 /** Closes the connection of an unwanted body, whether reading has begun or not. */
-export async function discard(body: AsyncIterable<Uint8Array>): Promise<void> {
+export async function closeBody(body: AsyncIterable<Uint8Array>): Promise<void> {
   await body[Symbol.asyncIterator]().return?.();
 }
 
-async function unexpectedType(response: HttpResponse, type: string): Promise<AppError> {
-  const { oneLine, visibleText } = await import('./google-error.ts');
-  const words = visibleText(await readStart(response.body, 16 * 1024));
-  return new AppError('api', `unexpected content type ${oneLine(type, 60)} from the server${words && `: ${words}`}`, {
+async function contentTypeError(response: HttpResponse, type: string): Promise<AppError> {
+  const { toOneLine, htmlToText } = await import('./google-error.ts');
+  const words = htmlToText(await readPrefix(response.body, 16 * 1024));
+  return new AppError('api', `unexpected content type ${toOneLine(type, 60)} from the server${words && `: ${words}`}`, {
     hint: 'A login page or a proxy may be in between; open a web page once, or check the base URL.',
     status: response.status,
   });
 }
 
-function malformed(cause: unknown): AppError {
+function malformedError(cause: unknown): AppError {
   // The cause's message quotes the response, so keep only its name.
   const kind = cause instanceof Error ? cause.name : undefined;
   return new AppError('api', 'the answer was cut short: malformed event from the server', {

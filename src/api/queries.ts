@@ -1,14 +1,14 @@
-import { AppError, refused } from '../core/error.ts';
+import { AppError, serverError } from '../core/error.ts';
 import type { Clock, HttpRequest, HttpResponse, SendHttp, Trace } from '../core/io.ts';
-import { isObject, objectsOf, parseJson } from '../core/json.ts';
+import { filterObjects, isObject, parseJson } from '../core/json.ts';
 import type { ModelRequest } from '../core/model.ts';
 import type { ListedModel } from '../models/table.ts';
 import { type Identity, modelPath } from './backend.ts';
-import { type GeminiApiPlace, geminiApiUrl } from './gemini-api.ts';
-import { discard, readStart } from './payload.ts';
-import { type VertexPlace, vertexModelPath, vertexUrl } from './vertex.ts';
+import { type GeminiApiEndpoint, geminiApiUrl } from './gemini-api.ts';
+import { closeBody, readPrefix } from './payload.ts';
+import { type VertexEndpoint, vertexModelPath, vertexUrl } from './vertex.ts';
 
-export interface Standing {
+export interface AccountStatus {
   /** Sentences for people, the most important first. */
   readonly lines: readonly string[];
 }
@@ -19,24 +19,24 @@ export interface EmbedRequest {
 }
 
 /** Queries to a backend besides model calls. Every method throws AppError `auth` or `api`. */
-export interface Inquiries {
+export interface Queries {
   countTokens(request: ModelRequest, signal: AbortSignal): Promise<number>;
   listModels(signal: AbortSignal): Promise<readonly ListedModel[]>;
   /** The embedding of a text. Throws AppError `usage` if the backend has none. */
   embed(request: EmbedRequest, signal: AbortSignal): Promise<readonly number[]>;
   /** Whether the credential works here, and its remaining quota. */
-  standing(signal: AbortSignal): Promise<Standing>;
+  standing(signal: AbortSignal): Promise<AccountStatus>;
 }
 
 const MAX_BYTES = 16 * 1024 * 1024;
 
-export interface Caller {
+export interface QueryContext {
   readonly identity: Identity;
   readonly send: SendHttp;
   readonly userAgent: string;
 }
 
-export interface Patience {
+export interface RetryOptions {
   readonly clock: Clock;
   readonly random: () => number;
   readonly trace: Trace;
@@ -64,7 +64,7 @@ export type Fields = Readonly<Record<string, unknown>>;
  * `auth` or `api`, with `retry` where the same call may succeed later.
  */
 export async function callJson(
-  { identity, send, userAgent }: Caller,
+  { identity, send, userAgent }: QueryContext,
   call: JsonCall,
   signal: AbortSignal,
 ): Promise<Fields> {
@@ -82,37 +82,46 @@ export async function callJson(
   };
   let response = await attempt(false);
   if (response.status === 401 && identity.canRenew) {
-    await discard(response.body);
+    await closeBody(response.body);
     response = await attempt(true);
   }
-  return readAnswer(response, identity, call);
+  return readResponse(response, identity, call);
 }
 
-async function readAnswer(response: HttpResponse, identity: Identity, call: JsonCall): Promise<Fields> {
+async function readResponse(response: HttpResponse, identity: Identity, call: JsonCall): Promise<Fields> {
   const { status, headers } = response;
-  const text = await readStart(response.body, MAX_BYTES);
+  const text = await readPrefix(response.body, MAX_BYTES);
   if (status < 200 || status > 299) {
-    const [{ failureOf }, { parseGoogleError }] = await Promise.all([
+    const [{ classifyResponse }, { parseGoogleError }] = await Promise.all([
       import('./failure.ts'),
       import('./google-error.ts'),
     ]);
     const instead = call.instead?.(parseGoogleError(text)?.reasons ?? []);
     if (instead !== undefined) return instead;
     const { kind: credential, authHint, secrets } = identity;
-    throw failureOf({ status, headers, body: text, model: call.model, asks: call.asks, credential, authHint, secrets });
+    throw classifyResponse({
+      status,
+      headers,
+      body: text,
+      model: call.model,
+      asks: call.asks,
+      credential,
+      authHint,
+      secrets,
+    });
   }
   const value = parseJson(text);
   if (isObject(value)) return value;
-  throw refused('api', 'the server did not answer with a JSON object', {
+  throw serverError('api', 'the server did not answer with a JSON object', {
     hint: 'A login page or a proxy may be in between; open a web page once, or check the base URL.',
     status,
   });
 }
 
 /** Runs `task` with retries, reported only in the trace. Throws the last failure. */
-export async function persist<Value>(
+export async function withRetries<Value>(
   task: () => Promise<Value>,
-  patience: Patience,
+  patience: RetryOptions,
   signal: AbortSignal,
 ): Promise<Value> {
   const { clock, random, trace, retryBaseMs: baseMs, retries: atMost } = patience;
@@ -123,9 +132,9 @@ export async function persist<Value>(
     } catch (thrown) {
       if (signal.aborted) throw signal.reason;
       if (!(thrown instanceof AppError)) throw thrown;
-      const { finalFailure, nextRetry } = await import('./retry.ts');
+      const { toFinalFailure, nextRetry } = await import('./retry.ts');
       const retry = nextRetry(thrown, done, options);
-      if (retry === undefined) throw finalFailure(thrown, options);
+      if (retry === undefined) throw toFinalFailure(thrown, options);
       trace(`${thrown.message}; retry ${retry.number} of ${retry.of}`);
       await clock.sleep(retry.delayMs, signal);
     }
@@ -136,9 +145,9 @@ const PAGE_SIZE = 1000;
 /** Guards against a server that never stops sending page tokens. */
 const MAX_PAGES = 100;
 
-export function geminiApiInquiries(place: GeminiApiPlace, caller: Caller): Inquiries {
+export function geminiApiQueries(place: GeminiApiEndpoint, caller: QueryContext): Queries {
   const listModels = (signal: AbortSignal): Promise<readonly ListedModel[]> =>
-    allPages(async (pageToken) => {
+    listAllPages(async (pageToken) => {
       const page = pageToken === undefined ? '' : `&pageToken=${encodeURIComponent(pageToken)}`;
       const url = geminiApiUrl(place, `models?pageSize=${PAGE_SIZE}${page}`);
       return callJson(caller, { url, asks: 'a list of models' }, signal);
@@ -148,7 +157,7 @@ export function geminiApiInquiries(place: GeminiApiPlace, caller: Caller): Inqui
     async countTokens(request, signal) {
       const path = modelPath(request.model);
       const url = geminiApiUrl(place, `${path}:countTokens`);
-      const answer = await callJson(caller, { url, body: countBody(request, path), model: request.model }, signal);
+      const answer = await callJson(caller, { url, body: toCountBody(request, path), model: request.model }, signal);
       return parseCount(answer);
     },
     async embed({ model, text }, signal) {
@@ -161,16 +170,18 @@ export function geminiApiInquiries(place: GeminiApiPlace, caller: Caller): Inqui
       );
       return parseVector(embedding);
     },
-    standing: async (signal) => ({ lines: [`The Gemini API accepts it: ${count(await listModels(signal))}.`] }),
+    standing: async (signal) => ({
+      lines: [`The Gemini API accepts it: ${formatModelCount(await listModels(signal))}.`],
+    }),
   };
 }
 
-function count(models: readonly ListedModel[]): string {
+function formatModelCount(models: readonly ListedModel[]): string {
   return `${models.length} ${models.length === 1 ? 'model' : 'models'}`;
 }
 
 /** The API counts a system instruction and tools only inside a full request, which must repeat the model. */
-function countBody({ contents, systemInstruction, tools }: ModelRequest, model: string): object {
+function toCountBody({ contents, systemInstruction, tools }: ModelRequest, model: string): object {
   if (systemInstruction === undefined && tools === undefined) return { contents };
   return { generateContentRequest: { model, contents, systemInstruction, tools } };
 }
@@ -178,7 +189,7 @@ function countBody({ contents, systemInstruction, tools }: ModelRequest, model: 
 /** Reads `totalTokens` of a `countTokens` response. Throws AppError `api` if it is missing. */
 export function parseCount({ totalTokens }: Fields): number {
   if (typeof totalTokens === 'number' && Number.isSafeInteger(totalTokens) && totalTokens >= 0) return totalTokens;
-  throw refused('api', 'the server did not say how many tokens there are', {
+  throw serverError('api', 'the server did not say how many tokens there are', {
     hint: 'Try again, or choose another model with -m.',
   });
 }
@@ -188,11 +199,11 @@ function parseVector(embedding: unknown): readonly number[] {
   const values = isObject(embedding) ? embedding.values : undefined;
   const isWhole = Array.isArray(values) && values.length > 0 && values.every((value) => typeof value === 'number');
   if (isWhole) return values;
-  throw refused('api', 'the server sent no embedding', { hint: 'Try again.' });
+  throw serverError('api', 'the server sent no embedding', { hint: 'Try again.' });
 }
 
 /** The models of all pages, in order and without duplicates. */
-async function allPages(
+async function listAllPages(
   fetchPage: (pageToken: string | undefined) => Promise<Fields>,
   key: string,
 ): Promise<readonly ListedModel[]> {
@@ -200,7 +211,7 @@ async function allPages(
   let pageToken: string | undefined;
   for (let pages = 0; pages < MAX_PAGES; pages += 1) {
     const { [key]: models, nextPageToken } = await fetchPage(pageToken);
-    for (const model of Array.isArray(models) ? models.flatMap(parseListed) : []) found.set(model.id, model);
+    for (const model of Array.isArray(models) ? models.flatMap(parseListedModel) : []) found.set(model.id, model);
     if (typeof nextPageToken !== 'string' || nextPageToken === '') break;
     pageToken = nextPageToken;
   }
@@ -208,7 +219,7 @@ async function allPages(
 }
 
 /** Leaves out models that cannot generate content; a list without methods leaves that open. */
-function parseListed(value: unknown): readonly ListedModel[] {
+function parseListedModel(value: unknown): readonly ListedModel[] {
   if (!isObject(value) || typeof value.name !== 'string') return [];
   const id = value.name.replace(/^.*\//s, '');
   const methods = value.supportedGenerationMethods;
@@ -226,12 +237,12 @@ function parseListed(value: unknown): readonly ListedModel[] {
 
 const VERTEX_PAGE_SIZE = 100;
 
-export function vertexInquiries(place: VertexPlace, caller: Caller): Inquiries {
+export function vertexQueries(place: VertexEndpoint, caller: QueryContext): Queries {
   const { site } = place;
   // A publisher's list belongs to no project, so a header must name the project to charge.
   const headers = site === undefined ? {} : { 'x-goog-user-project': site.project };
   const listModels = async (signal: AbortSignal): Promise<readonly ListedModel[]> => {
-    const models = await allPages(async (pageToken) => {
+    const models = await listAllPages(async (pageToken) => {
       const page = pageToken === undefined ? '' : `&pageToken=${encodeURIComponent(pageToken)}`;
       const url = vertexUrl(place, `publishers/google/models?pageSize=${VERTEX_PAGE_SIZE}${page}`);
       return callJson(caller, { url, headers, asks: 'a list of models' }, signal);
@@ -248,11 +259,11 @@ export function vertexInquiries(place: VertexPlace, caller: Caller): Inquiries {
     async embed({ model, text }, signal) {
       const url = vertexUrl(place, `${vertexModelPath(place, model)}:predict`);
       const { predictions } = await callJson(caller, { url, body: { instances: [{ content: text }] }, model }, signal);
-      return parseVector(objectsOf(predictions)[0]?.embeddings);
+      return parseVector(filterObjects(predictions)[0]?.embeddings);
     },
     async standing(signal) {
       const where = site === undefined ? '' : ` (project ${site.project}, location ${site.location})`;
-      return { lines: [`Vertex AI accepts it${where}: ${count(await listModels(signal))}.`] };
+      return { lines: [`Vertex AI accepts it${where}: ${formatModelCount(await listModels(signal))}.`] };
     },
   };
 }

@@ -1,5 +1,5 @@
-import { type CallPart, NAMELESS } from '../core/content.ts';
-import { isObject, type JsonObject, stringOf } from '../core/json.ts';
+import { type CallPart, UNNAMED_TOOL } from '../core/content.ts';
+import { isObject, type JsonObject, toNonEmptyString } from '../core/json.ts';
 import type { ReplyCall } from '../core/model.ts';
 
 /** Unique call ids. */
@@ -9,7 +9,7 @@ export interface CallIds {
 }
 
 /** Ids unique in this run; the time makes a clash with another run unlikely. */
-export function callIds(now: () => number): CallIds {
+export function createCallIds(now: () => number): CallIds {
   const taken = new Set<string>();
   let made = 0;
   return {
@@ -26,19 +26,19 @@ export function callIds(now: () => number): CallIds {
 }
 
 /** The calls of one reply. A call that cannot run has a `fault`, and so does the repetition of an id. */
-export function replyCalls(parts: readonly CallPart[], ids: CallIds): readonly ReplyCall[] {
+export function toReplyCalls(parts: readonly CallPart[], ids: CallIds): readonly ReplyCall[] {
   const seen = new Set<string>();
   return parts.map(({ functionCall }) => {
-    const name = stringOf(functionCall.name);
-    const given = stringOf(functionCall.id);
-    const { args, fault } = argsOf(functionCall.args);
+    const name = toNonEmptyString(functionCall.name);
+    const given = toNonEmptyString(functionCall.id);
+    const { args, fault } = checkArgs(functionCall.args);
     const isEcho = given !== undefined && seen.has(given);
     if (given !== undefined) seen.add(given);
     const why =
       name === undefined ? 'the call names no function' : isEcho ? 'another call in this reply has the same id' : fault;
     return {
-      id: ids.claim(given, name ?? NAMELESS),
-      name: name ?? NAMELESS,
+      id: ids.claim(given, name ?? UNNAMED_TOOL),
+      name: name ?? UNNAMED_TOOL,
       args,
       ...(given === undefined ? {} : { givenId: given }),
       ...(why === undefined ? {} : { fault: `${why}; nothing was run` }),
@@ -46,13 +46,13 @@ export function replyCalls(parts: readonly CallPart[], ids: CallIds): readonly R
   });
 }
 
-function argsOf(value: unknown): { readonly args: JsonObject; readonly fault?: string } {
+function checkArgs(value: unknown): { readonly args: JsonObject; readonly fault?: string } {
   if (value === undefined || value === null) return { args: {} };
   if (!isObject(value)) return { args: {}, fault: 'args must be an object' };
-  return { args: parseArgs(value) };
+  return { args: asJsonObject(value) };
 }
 
-function parseArgs(value: object): JsonObject {
+function asJsonObject(value: object): JsonObject {
   // The value comes from JSON.parse.
   return value as JsonObject;
 }

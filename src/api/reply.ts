@@ -1,6 +1,6 @@
 import type { CallPart, Content, Part } from '../core/content.ts';
 import { AppError } from '../core/error.ts';
-import { isObject, type JsonObject, stringOf } from '../core/json.ts';
+import { isObject, type JsonObject, toNonEmptyString } from '../core/json.ts';
 import type { Reply, ReplyEvent } from '../core/model.ts';
 import { NO_USAGE, USAGE_KEYS, type Usage } from '../core/usage.ts';
 import type { CallIds } from './reply-calls.ts';
@@ -23,7 +23,7 @@ export interface ReplyOptions {
   /** Given if tools were declared, so that a reply of calls alone is valid. */
   readonly ids?: CallIds | undefined;
   /** Given if the full content of the reply is needed. */
-  readonly keeper?: ContentKeeper | undefined;
+  readonly keeper?: ContentCollector | undefined;
   readonly secrets?: ReadonlySet<string>;
   readonly limits?: ReplyLimits;
 }
@@ -35,8 +35,8 @@ export interface ReplyOptions {
 export function replyReader(asked: string, { ids, keeper, secrets, limits }: ReplyOptions = {}): ReplyReader {
   const meter = replyMeter(limits);
   let excess: AppError | undefined;
-  const text = wellFormed();
-  const thought = wellFormed();
+  const text = createJoiner();
+  const thought = createJoiner();
   const seen: SeenReply = { text: false, thought: false, calls: [], otherKinds: new Map() };
   const calls: CallPart[] = [];
   let grounding: JsonObject | undefined;
@@ -84,20 +84,20 @@ export function replyReader(asked: string, { ids, keeper, secrets, limits }: Rep
       const { finishReason } = seen;
       const isAnswer = seen.calls.length > 0 ? ids !== undefined : seen.text;
       if (!isAnswer || (finishReason !== 'STOP' && finishReason !== 'MAX_TOKENS')) {
-        throw (await import('./reply-failure.ts')).replyFailure(seen, secrets);
+        throw (await import('./reply-failure.ts')).replyError(seen, secrets);
       }
       const halves = [
         { type: 'thought', delta: thought.flush() },
         { type: 'text', delta: text.flush() },
       ] as const;
-      const events = [...halves.filter(({ delta }) => delta !== ''), ...(await noticesOf(seen))];
+      const events = [...halves.filter(({ delta }) => delta !== ''), ...(await collectNotices(seen))];
       const content = keeper?.content();
       const reply = {
         finishReason,
         usage,
         model,
         ...(content ? { content } : {}),
-        ...(ids && calls.length > 0 ? { calls: (await import('./reply-calls.ts')).replyCalls(calls, ids) } : {}),
+        ...(ids && calls.length > 0 ? { calls: (await import('./reply-calls.ts')).toReplyCalls(calls, ids) } : {}),
         ...(grounding ? { grounding } : {}),
       };
       return { events, reply };
@@ -105,7 +105,7 @@ export function replyReader(asked: string, { ids, keeper, secrets, limits }: Rep
   };
 }
 
-async function noticesOf(seen: SeenReply): Promise<readonly ReplyEvent[]> {
+async function collectNotices(seen: SeenReply): Promise<readonly ReplyEvent[]> {
   const messages: string[] = [];
   if (seen.finishReason === 'MAX_TOKENS') {
     messages.push('the answer was cut at the token limit; raise --max-output-tokens');
@@ -119,13 +119,13 @@ function countKinds(part: Part, kinds: Map<string, number>): void {
   for (const key of Object.keys(part)) if (!key.startsWith('thought')) kinds.set(key, (kinds.get(key) ?? 0) + 1);
 }
 
-interface Joiner {
+interface TextJoiner {
   push(text: string): string;
   flush(): string;
 }
 
 /** Holds back a lone surrogate until its other half arrives; one that stays alone becomes U+FFFD. */
-function wellFormed(): Joiner {
+function createJoiner(): TextJoiner {
   let held = '';
   return {
     push(text) {
@@ -163,16 +163,16 @@ export function replyMeter(limits: ReplyLimits = LIMITS): ReplyMeter {
   const value = (added: unknown): AppError | undefined => {
     const { size, isDeep } = measure(added, limits);
     other += size;
-    if (isDeep) return over(`the answer holds values nested more than ${limits.nesting} deep`);
+    if (isDeep) return limitError(`the answer holds values nested more than ${limits.nesting} deep`);
     return other > limits.other
-      ? over(`the answer holds more than ${sizeText(limits.other)} besides its text`)
+      ? limitError(`the answer holds more than ${formatMegabytes(limits.other)} besides its text`)
       : undefined;
   };
   return {
     part(part) {
       if (!('text' in part) || typeof part.text !== 'string') return value(part);
       text += Buffer.byteLength(part.text);
-      if (text > limits.text) return over(`the answer is longer than ${sizeText(limits.text)}`);
+      if (text > limits.text) return limitError(`the answer is longer than ${formatMegabytes(limits.text)}`);
       const { text: _, thought: __, ...rest } = part;
       for (const _key in rest) return value(rest);
       return undefined;
@@ -205,17 +205,17 @@ function measure(value: unknown, limits: ReplyLimits): { readonly size: number; 
   return { size, isDeep: false };
 }
 
-function sizeText(bytes: number): string {
+function formatMegabytes(bytes: number): string {
   return `${Math.round(bytes / MB)} MB`;
 }
 
-function over(message: string): AppError {
+function limitError(message: string): AppError {
   return new AppError('limit', message, {
     hint: 'What had come is kept. Ask for less at once, or choose another model with -m.',
   });
 }
 
-interface ContentKeeper {
+interface ContentCollector {
   add(part: Part): void;
   /** Undefined if the reply exceeded the limit. */
   content(): Content | undefined;
@@ -225,7 +225,7 @@ interface ContentKeeper {
  * Collects every part unchanged and in order. Joins neighbouring texts only if nothing is lost: neither has a key
  * besides `text` and `thought`, and `thought` is the same. Drops the whole reply once it exceeds `limit` characters.
  */
-export function contentKeeper(limit: number): ContentKeeper {
+export function collectContent(limit: number): ContentCollector {
   let parts: Part[] = [];
   let length = 0;
   // Plain texts that will become one part, joined in blocks: a string built piece by piece takes several times its
@@ -238,11 +238,11 @@ export function contentKeeper(limit: number): ContentKeeper {
   return {
     add(part) {
       if (length > limit) return;
-      length += lengthOf(part);
+      length += measurePart(part);
       if (length > limit) {
         parts = [];
         plain = undefined;
-      } else if (!isPlain(part)) {
+      } else if (!isPlainText(part)) {
         close();
         parts.push(part);
       } else if (plain !== undefined && plain.first.thought === part.thought) {
@@ -269,11 +269,11 @@ const MAX_OPEN = 65_536;
 
 type PlainPart = Extract<Part, { text: string }>;
 
-function lengthOf(part: Part): number {
+function measurePart(part: Part): number {
   return 'text' in part && typeof part.text === 'string' ? part.text.length : JSON.stringify(part).length;
 }
 
-function isPlain(part: Part): part is PlainPart {
+function isPlainText(part: Part): part is PlainPart {
   return (
     'text' in part &&
     typeof part.text === 'string' &&
@@ -303,7 +303,7 @@ const NO_PARTS: readonly Part[] = [];
  * be hidden in the malformed part.
  */
 export function parseChunk(value: unknown): Chunk {
-  if (!isObject(value)) throw malformed('not an object');
+  if (!isObject(value)) throw malformedError('not an object');
   if (value.error !== undefined && value.error !== null) {
     return { parts: NO_PARTS, otherCandidates: 0, error: value };
   }
@@ -312,10 +312,10 @@ export function parseChunk(value: unknown): Chunk {
   return {
     parts: parseParts(candidate?.content),
     otherCandidates: others,
-    finishReason: stringOf(candidate?.finishReason),
-    finishMessage: stringOf(candidate?.finishMessage),
-    modelVersion: stringOf(value.modelVersion),
-    blockReason: stringOf(feedback),
+    finishReason: toNonEmptyString(candidate?.finishReason),
+    finishMessage: toNonEmptyString(candidate?.finishMessage),
+    modelVersion: toNonEmptyString(value.modelVersion),
+    blockReason: toNonEmptyString(feedback),
     usage: isObject(value.usageMetadata) ? parseUsage(value.usageMetadata) : undefined,
     grounding: parseGrounding(candidate?.groundingMetadata),
   };
@@ -326,8 +326,8 @@ function parseCandidates(value: unknown): {
   readonly others: number;
 } {
   if (value === undefined || value === null) return { candidate: undefined, others: 0 };
-  if (!Array.isArray(value)) throw malformed('candidates is not a list');
-  if (!value.every(isObject)) throw malformed('a candidate is not an object');
+  if (!Array.isArray(value)) throw malformedError('candidates is not a list');
+  if (!value.every(isObject)) throw malformedError('a candidate is not an object');
   // A chunk may hold only another candidate, whose text must not be mixed with the first one's.
   const candidate = value.find((entry) => (entry.index ?? 0) === 0);
   return { candidate, others: value.length - (candidate === undefined ? 0 : 1) };
@@ -335,20 +335,20 @@ function parseCandidates(value: unknown): {
 
 function parseParts(content: unknown): readonly Part[] {
   if (content === undefined || content === null) return NO_PARTS;
-  if (!isObject(content)) throw malformed('content is not an object');
+  if (!isObject(content)) throw malformedError('content is not an object');
   const parts: unknown = content.parts;
   if (parts === undefined || parts === null) return NO_PARTS;
-  if (!Array.isArray(parts)) throw malformed('parts is not a list');
+  if (!Array.isArray(parts)) throw malformedError('parts is not a list');
   for (const part of parts) checkPart(part);
   return parts as readonly Part[];
 }
 
 function checkPart(part: unknown): void {
-  if (!isObject(part)) throw malformed('a part is not an object');
+  if (!isObject(part)) throw malformedError('a part is not an object');
   const { text, functionCall } = part;
-  if (text !== undefined && text !== null && typeof text !== 'string') throw malformed('a text is not a string');
+  if (text !== undefined && text !== null && typeof text !== 'string') throw malformedError('a text is not a string');
   if (functionCall !== undefined && functionCall !== null && !isObject(functionCall)) {
-    throw malformed('a function call is not an object');
+    throw malformedError('a function call is not an object');
   }
 }
 
@@ -366,7 +366,7 @@ function parseUsage(value: Readonly<Record<string, unknown>>): Usage {
   return usage;
 }
 
-function malformed(what: string): AppError {
+function malformedError(what: string): AppError {
   return new AppError('api', `the answer was cut short: malformed event from the server (${what})`, {
     hint: 'Send the prompt again. If it stays, the server does not speak the Gemini API.',
     retry: {},

@@ -37,16 +37,16 @@ export function nextRetry(failure: AppError, done: number, options: RetryOptions
   if (done >= of || afterMs > MAX_SERVER_DELAY_MS) return undefined;
   const pauseMs = options.baseMs * 2 ** done * (0.7 + 0.6 * options.random());
   const delayMs = Math.round(Math.max(pauseMs, afterMs));
-  return fits(delayMs, options) ? { delayMs, number: done + 1, of } : undefined;
+  return fitsDeadline(delayMs, options) ? { delayMs, number: done + 1, of } : undefined;
 }
 
 /**
  * The failure to report when there is no further retry: if the server's delay did not fit the deadline, the hint says
  * so.
  */
-export function finalFailure(failure: AppError, options: RetryOptions): AppError {
+export function toFinalFailure(failure: AppError, options: RetryOptions): AppError {
   const afterMs = failure.retry?.afterMs ?? 0;
-  if (afterMs === 0 || fits(afterMs, options)) return failure;
+  if (afterMs === 0 || fitsDeadline(afterMs, options)) return failure;
   return new AppError(failure.fault, failure.message, {
     cause: failure.cause,
     words: failure.words,
@@ -56,11 +56,11 @@ export function finalFailure(failure: AppError, options: RetryOptions): AppError
 }
 
 /** `retry 1 of 3 in 2 s` */
-export function retryWords({ number, of, delayMs }: Retry): string {
+export function formatRetry({ number, of, delayMs }: Retry): string {
   return `retry ${number} of ${of} in ${formatDuration(delayMs)}`;
 }
 
-function fits(delayMs: number, { now, deadline }: RetryOptions): boolean {
+function fitsDeadline(delayMs: number, { now, deadline }: RetryOptions): boolean {
   const endsAt = deadline?.();
   return endsAt === undefined || now() + delayMs < endsAt;
 }

@@ -24,25 +24,25 @@ export interface SseOptions {
  * its blank line counts if it is complete JSON. Skips events without data. Throws AppError `api` if the stream ends
  * inside an event, if an event exceeds 64 MB, or if only comments arrive for 300 s.
  */
-export async function* sseEvents(
+export async function* readSseEvents(
   body: AsyncIterable<Uint8Array>,
   options: SseOptions,
 ): AsyncGenerator<readonly string[], void> {
   const { now, contentIdleMs = 300_000, maxEventBytes = 64 * 1024 * 1024 } = options;
-  const parser = sseParser(maxEventBytes);
+  const parser = createSseParser(maxEventBytes);
   let contentAt = now();
   for await (const chunk of body) {
     const events = parser.push(chunk);
     if (events.length > 0) yield events;
     const time = now();
     if (parser.isInData() || events.length > 0) contentAt = time;
-    else if (time - contentAt > contentIdleMs) throw onlyComments();
+    else if (time - contentAt > contentIdleMs) throw onlyCommentsError();
   }
   const last = parser.end();
   if (last !== undefined) yield [last];
 }
 
-function onlyComments(): AppError {
+function onlyCommentsError(): AppError {
   return new AppError('api', 'the server keeps the line open but sends no answer', {
     hint: 'Try again, or choose another model with -m.',
     retry: {},
@@ -60,10 +60,10 @@ interface SseParser {
  * Decodes complete lines only, so that no character is split, and all lines of a chunk at once, because decoding line
  * by line halves the speed.
  */
-function sseParser(maxEventBytes: number): SseParser {
-  const rest = lineRest(maxEventBytes);
-  const fields = fieldReader(maxEventBytes);
-  const decode = lineDecoder();
+function createSseParser(maxEventBytes: number): SseParser {
+  const rest = createLineBuffer(maxEventBytes);
+  const fields = createFieldReader(maxEventBytes);
+  const decode = createLineDecoder();
 
   function push(chunk: Uint8Array): readonly string[] {
     const bytes = Buffer.isBuffer(chunk) ? chunk : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
@@ -94,7 +94,7 @@ function sseParser(maxEventBytes: number): SseParser {
 }
 
 /** Decodes complete lines. In Node 20 each decoder is twice as fast as the other on its own kind of text. */
-function lineDecoder(): (bytes: Buffer) => string {
+function createLineDecoder(): (bytes: Buffer) => string {
   let decoder: TextDecoder | undefined;
   return (bytes) => {
     if (isAscii(bytes)) return bytes.toString('latin1');
@@ -110,7 +110,7 @@ interface FieldReader {
   hasData(): boolean;
 }
 
-function fieldReader(maxEventBytes: number): FieldReader {
+function createFieldReader(maxEventBytes: number): FieldReader {
   let data: string | undefined;
   /** Further lines of a multi-line event, joined at its end. */
   let more: string[] = [];
@@ -123,7 +123,7 @@ function fieldReader(maxEventBytes: number): FieldReader {
   };
   let skipsLf = false;
 
-  function line(text: string, from: number, to: number, events: string[]): void {
+  function readLine(text: string, from: number, to: number, events: string[]): void {
     if (from === to) {
       if (whole()) events.push(data ?? '');
       data = undefined;
@@ -136,20 +136,20 @@ function fieldReader(maxEventBytes: number): FieldReader {
     if (data === undefined) data = value;
     else more.push(value);
     size += value.length + (more.length > 0 ? 1 : 0);
-    if (size > maxEventBytes || more.length > MAX_LINES) throw tooLarge(maxEventBytes);
+    if (size > maxEventBytes || more.length > MAX_LINES) throw tooLargeError(maxEventBytes);
   }
 
   function read(text: string, events: string[]): void {
     let start = isFirst && text.charCodeAt(0) === BOM ? 1 : 0;
     if (skipsLf && text.charCodeAt(0) === LF) start = 1;
     isFirst = false;
-    let lf = placeOf('\n', text, start);
-    let cr = placeOf('\r', text, start);
+    let lf = findMark('\n', text, start);
+    let cr = findMark('\r', text, start);
     for (let end = Math.min(lf, cr); end < text.length; end = Math.min(lf, cr)) {
-      line(text, start, end, events);
+      readLine(text, start, end, events);
       start = cr < lf && text.charCodeAt(end + 1) === LF ? end + 2 : end + 1;
-      if (lf < start) lf = placeOf('\n', text, start);
-      if (cr < start) cr = placeOf('\r', text, start);
+      if (lf < start) lf = findMark('\n', text, start);
+      if (cr < start) cr = findMark('\r', text, start);
     }
     skipsLf = text.charCodeAt(text.length - 1) === CR;
   }
@@ -157,7 +157,7 @@ function fieldReader(maxEventBytes: number): FieldReader {
   return { read, data: whole, hasData: () => data !== undefined };
 }
 
-function placeOf(mark: string, text: string, start: number): number {
+function findMark(mark: string, text: string, start: number): number {
   const place = text.indexOf(mark, start);
   return place === -1 ? text.length : place;
 }
@@ -171,13 +171,13 @@ function isJson(text: string): boolean {
   }
 }
 
-function tooLarge(limit: number): AppError {
+function tooLargeError(limit: number): AppError {
   return new AppError('api', `the server sent an event of more than ${Math.round(limit / 1024 / 1024)} MB`, {
     hint: 'Ask for a shorter answer, or check which server GOOGLE_GEMINI_BASE_URL names.',
   });
 }
 
-interface LineRest {
+interface LineBuffer {
   isEmpty(): boolean;
   first(): number | undefined;
   add(bytes: Buffer): void;
@@ -188,12 +188,12 @@ interface LineRest {
 /**
  * Buffers an incomplete line. Doubles its capacity as needed, so that many small chunks cost no more than a large one.
  */
-function lineRest(maxBytes: number): LineRest {
+function createLineBuffer(maxBytes: number): LineBuffer {
   let store = Buffer.alloc(0);
   let length = 0;
   function add(bytes: Buffer): void {
     if (bytes.length === 0) return;
-    if (length + bytes.length > maxBytes) throw tooLarge(maxBytes);
+    if (length + bytes.length > maxBytes) throw tooLargeError(maxBytes);
     if (length + bytes.length > store.length) {
       const larger = Buffer.allocUnsafe(Math.max(length + bytes.length, 2 * store.length, 4096));
       store.copy(larger, 0, 0, length);
@@ -208,11 +208,11 @@ function lineRest(maxBytes: number): LineRest {
     first: () => (length === 0 ? undefined : store[0]),
     complete(tail) {
       add(tail);
-      const whole = store.subarray(0, length);
+      const joinLines = store.subarray(0, length);
       length = 0;
       // Release the memory of one huge line.
       if (store.length > 1024 * 1024) store = Buffer.alloc(0);
-      return whole;
+      return joinLines;
     },
   };
 }

@@ -1,5 +1,5 @@
 import type { Model, ModelRequest, Reply, ReplyEvent } from '../core/model.ts';
-import type { Succession } from './fallback.ts';
+import type { Fallback } from './fallback.ts';
 
 /**
  * Switches to the fallback model when the default is gone: once, with a notice, and for the rest of the run. Only for
@@ -7,7 +7,7 @@ import type { Succession } from './fallback.ts';
  * the fallback does. Throws what the model throws; if the fallback is gone too, an AppError `api` that says how to
  * find another.
  */
-export function withSuccessor(model: Model, succession: Succession): Model {
+export function withFallback(model: Model, succession: Fallback): Model {
   const { retired } = succession;
   let isRetired = false;
 
@@ -16,16 +16,16 @@ export function withSuccessor(model: Model, succession: Succession): Model {
       try {
         return yield* model.stream(request, signal);
       } catch (thrown) {
-        const { bothGone, isGone, successionNotice } = await import('./fallback.ts');
-        if (!isGone(thrown)) throw thrown;
+        const { noModelError, isModelGone, fallbackNotice } = await import('./fallback.ts');
+        if (!isModelGone(thrown)) throw thrown;
         // The request names the fallback itself, remembered from an earlier run.
-        if (request.model !== retired) throw bothGone(thrown, succession);
+        if (request.model !== retired) throw noModelError(thrown, succession);
         isRetired = true;
-        yield successionNotice(succession);
+        yield fallbackNotice(succession);
       }
     }
-    const { successorReply } = await import('./fallback.ts');
-    return yield* successorReply(model, succession, { request, signal });
+    const { streamFallback } = await import('./fallback.ts');
+    return yield* streamFallback(model, succession, { request, signal });
   }
   return { stream };
 }

@@ -1,11 +1,11 @@
 import { AppError } from '../core/error.ts';
-import { type Backend, backendOf, checkedModelId, endpointUrl, type Identity, isProject } from './backend.ts';
+import { type Backend, createBackend, endpointUrl, type Identity, isProjectName, parseModelId } from './backend.ts';
 
 const API_VERSION = 'v1beta1';
 
-export interface VertexPlace {
+export interface VertexEndpoint {
   /** Absent in express mode, where the key determines the project. */
-  readonly site?: VertexSite;
+  readonly site?: VertexProject;
   /** Validated by the caller; Google's endpoint for the location if absent. */
   readonly baseUrl?: URL;
   /** Validated by the caller; `v1beta1` if absent. */
@@ -13,7 +13,7 @@ export interface VertexPlace {
   readonly userAgent: string;
 }
 
-interface VertexSite {
+interface VertexProject {
   readonly project: string;
   readonly location: string;
 }
@@ -22,30 +22,30 @@ interface VertexSite {
  * Validates project and location for use in a URL. Throws AppError `config`, naming the variable, if one is missing or
  * invalid: the location becomes part of the host name that receives the token.
  */
-export function vertexSite(project: string | undefined, location: string | undefined): VertexSite {
-  if (!project) throw missing('GOOGLE_CLOUD_PROJECT', 'your project’s id');
-  if (!location) throw missing('GOOGLE_CLOUD_LOCATION', 'a region such as us-central1, or global');
-  if (!isProject(project)) throw impossible('GOOGLE_CLOUD_PROJECT', 'a project');
-  if (!/^[a-z][a-z\d-]{0,40}$/.test(location)) throw impossible('GOOGLE_CLOUD_LOCATION', 'a location');
+export function parseVertexProject(project: string | undefined, location: string | undefined): VertexProject {
+  if (!project) throw missingError('GOOGLE_CLOUD_PROJECT', 'your project’s id');
+  if (!location) throw missingError('GOOGLE_CLOUD_LOCATION', 'a region such as us-central1, or global');
+  if (!isProjectName(project)) throw invalidNameError('GOOGLE_CLOUD_PROJECT', 'a project');
+  if (!/^[a-z][a-z\d-]{0,40}$/.test(location)) throw invalidNameError('GOOGLE_CLOUD_LOCATION', 'a location');
   return { project, location };
 }
 
-function missing(name: string, what: string): AppError {
+function missingError(name: string, what: string): AppError {
   return new AppError('config', `Vertex AI needs ${name}`, {
     hint: `Set ${name} to ${what}, or GOOGLE_API_KEY to a Vertex express key.`,
   });
 }
 
-function impossible(name: string, what: string): AppError {
+function invalidNameError(name: string, what: string): AppError {
   return new AppError('config', `${name} cannot be the name of ${what}`, { hint: `Fix or unset ${name}.` });
 }
 
 /** https://cloud.google.com/vertex-ai/docs/reference/rest#service-endpoint */
-export function vertexUrl({ site, baseUrl, apiVersion = API_VERSION }: VertexPlace, path: string): URL {
-  return endpointUrl(baseUrl ?? new URL(hostOf(site?.location ?? 'global')), `${apiVersion}/${path}`);
+export function vertexUrl({ site, baseUrl, apiVersion = API_VERSION }: VertexEndpoint, path: string): URL {
+  return endpointUrl(baseUrl ?? new URL(toHost(site?.location ?? 'global')), `${apiVersion}/${path}`);
 }
 
-function hostOf(location: string): string {
+function toHost(location: string): string {
   if (location === 'global') return 'https://aiplatform.googleapis.com';
   // Multi-regions have another form of address.
   if (location === 'us' || location === 'eu') return `https://aiplatform.${location}.rep.googleapis.com`;
@@ -56,17 +56,17 @@ function hostOf(location: string): string {
  * The URL path of a model: Google's unless it names another publisher, `publishers/<name>/models/<id>`. Throws
  * AppError `usage` for an id that would lead to another path.
  */
-export function vertexModelPath({ site }: Pick<VertexPlace, 'site'>, model: string): string {
+export function vertexModelPath({ site }: Pick<VertexEndpoint, 'site'>, model: string): string {
   const [, named, id = ''] = /^(?:publishers\/([a-z\d-]+)\/models\/|models\/)?(.*)$/s.exec(model) ?? [];
   // `@` separates model and version and may stay; a colon would start the method name.
-  const path = `publishers/${named ?? 'google'}/models/${checkedModelId(id, model).replaceAll(':', '%3A')}`;
+  const path = `publishers/${named ?? 'google'}/models/${parseModelId(id, model).replaceAll(':', '%3A')}`;
   return site === undefined ? path : `projects/${site.project}/locations/${site.location}/${path}`;
 }
 
 /** The Vertex AI backend, with an account's token or an express key. */
-export function vertex(place: VertexPlace, identity: Identity): Backend {
+export function vertex(place: VertexEndpoint, identity: Identity): Backend {
   const { site } = place;
-  return backendOf({
+  return createBackend({
     name: 'vertex',
     identity,
     userAgent: place.userAgent,
@@ -74,10 +74,10 @@ export function vertex(place: VertexPlace, identity: Identity): Backend {
       url: vertexUrl(place, `${vertexModelPath(place, model)}:streamGenerateContent?alt=sse`),
       body: { contents, systemInstruction, tools, safetySettings, generationConfig },
     }),
-    ...(site === undefined ? {} : { notFoundHint: () => elsewhereHint(site) }),
+    ...(site === undefined ? {} : { notFoundHint: () => locationHint(site) }),
   });
 }
 
-function elsewhereHint({ location }: VertexSite): string {
+function locationHint({ location }: VertexProject): string {
   return `It may not be served in ${location}: choose another with -m, or set GOOGLE_CLOUD_LOCATION=global`;
 }

@@ -1,5 +1,5 @@
-import type { Agent, Withholding } from '../agent/agent.ts';
-import { WITHHELD } from '../agent/turn.ts';
+import type { Agent, Redaction } from '../agent/agent.ts';
+import { REDACTED_NOTICE } from '../agent/turn.ts';
 import { hasContext } from '../config/context-place.ts';
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
@@ -41,12 +41,12 @@ export async function* openAgent(
 ): AsyncGenerator<TurnEvent, Agent & Pick<Toolbox, 'chosen' | 'takeDenials'>> {
   const { app, opened } = context;
   checkTurns(options);
-  const { tools, withheld, chosen, approve, takeDenials, notices } = await toolboxFor(options, context);
+  const { tools, withheld, chosen, approve, takeDenials, notices } = await openToolboxIfWanted(options, context);
   for (const message of notices) yield { type: 'notice', message };
-  const withholding = lazyWithholding(app);
-  const told = withServers(yield* systemInstruction(options, app, tools), context.remote);
+  const withholding = lazyRedaction(app);
+  const told = addServerInstructions(yield* readSystemInstruction(options, app, tools), context.remote);
   const system = await withholding.conceal(told);
-  if (system !== told) yield { type: 'notice', message: WITHHELD };
+  if (system !== told) yield { type: 'notice', message: REDACTED_NOTICE };
   return {
     model: opened.model,
     request: {
@@ -54,7 +54,7 @@ export async function* openAgent(
       ...(system === undefined ? {} : { systemInstruction: { role: 'user', parts: [{ text: system }] } }),
       generationConfig: opened.generationConfig,
     },
-    origin: () => originOf(opened),
+    origin: () => formatOrigin(opened),
     tools,
     withheld,
     chosen,
@@ -69,12 +69,12 @@ export async function* openAgent(
 const LONG_WORD = /[!-~]{16}/;
 
 /** Reads the credentials only once a value could hold one. */
-export function lazyWithholding(app: App): Withholding {
-  let opened: Withholding | undefined;
+export function lazyRedaction(app: App): Redaction {
+  let opened: Redaction | undefined;
   return {
     async conceal(value) {
       if (!mayHoldSecret(value)) return value;
-      opened ??= (await import('./withholding.ts')).ownWithholding(app);
+      opened ??= (await import('./withholding.ts')).createRedaction(app);
       return opened.conceal(value);
     },
     writesMark: (args) => opened?.writesMark(args) ?? false,
@@ -87,7 +87,7 @@ function mayHoldSecret(value: unknown): boolean {
 }
 
 /** The error for a run, or a request, that exceeds its deadline. */
-export function timedOut(timeoutMs: number): AppError {
+export function timeoutError(timeoutMs: number): AppError {
   return new AppError('api', `timed out after ${formatDuration(timeoutMs)}`, {
     isTimeout: true,
     hint: 'Give it longer with --timeout, e.g. --timeout 15m; 0 means no limit.',
@@ -95,14 +95,14 @@ export function timedOut(timeoutMs: number): AppError {
 }
 
 /** Adds the instructions of trusted MCP servers, each under its name. */
-function withServers(system: string | undefined, remote: ToolboxContext['remote']): string | undefined {
+function addServerInstructions(system: string | undefined, remote: ToolboxContext['remote']): string | undefined {
   const said = (remote?.instructions ?? []).map(
     ({ server, text }) => `# The MCP server ${server} on its use\n\n${text}`,
   );
   return said.length === 0 ? system : [...(system === undefined ? [] : [system]), ...said].join('\n\n');
 }
 
-function originOf({ backend, account }: OpenedModel): string {
+function formatOrigin({ backend, account }: OpenedModel): string {
   return `${backend}:${account()}`;
 }
 
@@ -112,7 +112,7 @@ function checkTurns({ maxTurns }: AgentOptions): void {
   }
 }
 
-async function toolboxFor(options: ToolOptions, context: ToolboxContext): Promise<Toolbox> {
+async function openToolboxIfWanted(options: ToolOptions, context: ToolboxContext): Promise<Toolbox> {
   const isWanted = (options.tools ?? 'none') !== 'none' || context.remote !== undefined;
   if (!isWanted) return NO_TOOLS;
   const { openToolbox } = await import('./toolbox.ts');
@@ -120,7 +120,7 @@ async function toolboxFor(options: ToolOptions, context: ToolboxContext): Promis
 }
 
 /** The text of `--system` and related flags, with the context files of user and project if there are any. */
-async function* systemInstruction(
+async function* readSystemInstruction(
   options: AgentOptions,
   app: App,
   tools: readonly Tool[],
@@ -128,7 +128,7 @@ async function* systemInstruction(
   const question = { env: app.env, cwd: app.cwd, homes: app.homes(), settings: await app.settings() };
   const flags = [options.system, options.systemText, options.appendSystemPrompt];
   if (flags.every((flag) => flag === undefined) && !hasContext(question)) return undefined;
-  const [{ readContext, systemInstructionText }, { textOrFile }] = await Promise.all([
+  const [{ readContext, joinSystemInstruction }, { readTextOrFile }] = await Promise.all([
     import('../config/context.ts'),
     import('../input/text-or-file.ts'),
   ]);
@@ -137,9 +137,10 @@ async function* systemInstruction(
     tools.map(({ name }) => name),
   );
   for (const message of context.notices) yield { type: 'notice', message };
-  return systemInstructionText(context, {
-    system: options.systemText ?? (options.system && (await textOrFile(options.system, '--system', app.cwd))),
+  return joinSystemInstruction(context, {
+    system: options.systemText ?? (options.system && (await readTextOrFile(options.system, '--system', app.cwd))),
     append:
-      options.appendSystemPrompt && (await textOrFile(options.appendSystemPrompt, '--append-system-prompt', app.cwd)),
+      options.appendSystemPrompt &&
+      (await readTextOrFile(options.appendSystemPrompt, '--append-system-prompt', app.cwd)),
   });
 }

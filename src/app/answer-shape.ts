@@ -5,7 +5,7 @@ import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import type { TurnEvent } from '../core/event.ts';
 
-export interface ShapeOptions {
+export interface AnswerFormatOptions {
   readonly outputSchema?: string;
   readonly search?: boolean;
 }
@@ -13,25 +13,28 @@ export interface ShapeOptions {
 export type RunTurn = (agent: Agent, turn: Turn) => AsyncGenerator<TurnEvent, void>;
 
 /** How a turn is run so that its answer has the requested format. */
-export interface AnswerShape {
+export interface AnswerFormat {
   /** The agent with the format in its first request. Throws AppError `usage` if it does not support it. */
   agent(agent: Agent): Agent;
   readonly run: RunTurn;
 }
 
 /** Applies `--search` and `--output-schema`. Throws AppError `usage` if the schema is invalid. */
-export async function openShape({ outputSchema, search }: ShapeOptions, { cwd }: App): Promise<AnswerShape> {
-  const founded = search ? searching : (agent: Agent): Agent => agent;
-  if (outputSchema === undefined) return { agent: founded, run: runTurn };
+export async function openAnswerFormat(
+  { outputSchema, search }: AnswerFormatOptions,
+  { cwd }: App,
+): Promise<AnswerFormat> {
+  const addSearch = search ? withSearch : (agent: Agent): Agent => agent;
+  if (outputSchema === undefined) return { agent: addSearch, run: runTurn };
   const { readSchema } = await import('./output-schema.ts');
   const wanted = await readSchema(outputSchema, cwd);
   return {
-    agent: (agent) => structuredAgent(founded(agent), wanted),
+    agent: (agent) => structuredAgent(addSearch(agent), wanted),
     run: (agent, turn) => runStructuredTurn(agent, turn, wanted),
   };
 }
 
-function searching(agent: Agent): Agent {
+function withSearch(agent: Agent): Agent {
   if (agent.tools.length === 0) return { ...agent, request: { ...agent.request, tools: [{ googleSearch: {} }] } };
   throw new AppError('usage', '--search cannot be combined with other tools', {
     hint: 'Give the model the search as a tool instead: --tools google_web_search, or --tools all',

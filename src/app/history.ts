@@ -1,32 +1,32 @@
 import { join } from 'node:path';
-import { type Agent, memoryHistory } from '../agent/agent.ts';
+import { type Agent, createMemoryHistory } from '../agent/agent.ts';
 import type { App } from '../core/app.ts';
 import type { Content } from '../core/content.ts';
 import { settle, type TurnEvent } from '../core/event.ts';
-import { createWholeFile, writtenAt } from '../platform/files/write-sync.ts';
+import { readModifiedTime, writeAtomicSync } from '../platform/files/write-sync.ts';
 import { randomId } from '../platform/runtime/random-id.ts';
-import { NOT_SAVED, oneShotHistory, type Saving } from '../session/one-shot.ts';
+import { createOneShotHistory, NOT_SAVED, type SaveResult } from '../session/one-shot.ts';
 import type { RunTurn } from './answer-shape.ts';
 import type { PromptHistory, SessionOptions, ToolChoice } from './sessions.ts';
 
-const NEITHER = { notices: [], close: async () => {} } as const;
+const NO_NOTICES = { notices: [], close: async () => {} } as const;
 
 /**
  * Opens the conversation that the flags ask for: new, saved or unsaved, or continued. With tools it is saved after
  * every step, since they take time and change things; otherwise at the end. Throws AppError `usage` if there is no
  * such session, or if the flags contradict each other.
  */
-export async function promptHistory(options: SessionOptions & ToolChoice, app: App): Promise<PromptHistory> {
+export async function openHistory(options: SessionOptions & ToolChoice, app: App): Promise<PromptHistory> {
   const pace = hasTools(options) ? 'as-it-goes' : 'when-over';
-  if (wantsSession(options)) return (await import('./sessions.ts')).sessionHistory(options, app, pace);
+  if (wantsSession(options)) return (await import('./sessions.ts')).openSessionHistory(options, app, pace);
   const { cwd, clock, version, homes } = app;
   const { gmn: home, isMissing } = homes();
   if (options.noSession || options.demo || isMissing || (await app.settings()).keepsOneShots === false) {
-    return { ...NEITHER, history: memoryHistory(), save: async () => NOT_SAVED };
+    return { ...NO_NOTICES, history: createMemoryHistory(), save: async () => NOT_SAVED };
   }
-  if (pace === 'as-it-goes') return (await import('./sessions.ts')).sessionHistory(options, app, pace);
-  const history = oneShotHistory({ home, cwd, clock, version, id: randomId() });
-  return { ...NEITHER, history, sessionId: history.id, save: history.save };
+  if (pace === 'as-it-goes') return (await import('./sessions.ts')).openSessionHistory(options, app, pace);
+  const history = createOneShotHistory({ home, cwd, clock, version, id: randomId() });
+  return { ...NO_NOTICES, history, sessionId: history.id, save: history.save };
 }
 
 function hasTools({ tools = 'none', mcpConfig, allowedMcpServerNames }: ToolChoice): boolean {
@@ -40,7 +40,7 @@ function wantsSession(options: SessionOptions): boolean {
   );
 }
 
-interface SavedTurn {
+interface TurnToSave {
   readonly kept: PromptHistory;
   readonly prompt: Content;
   readonly signal: AbortSignal;
@@ -51,19 +51,19 @@ interface SavedTurn {
  * Runs the turn and saves it before the final event, which says whether it was saved; also if the turn fails or the
  * consumer stops reading. Never throws for the turn: its failure is an event.
  */
-export async function* runAndSave(agent: Agent, { kept, run, ...turn }: SavedTurn): AsyncGenerator<TurnEvent, void> {
-  let saving: Promise<Saving> | undefined;
-  const save = (): Promise<Saving> => (saving ??= kept.save());
-  const idOf = (sessionId: string | undefined) => (sessionId === undefined ? {} : { sessionId });
+export async function* runAndSave(agent: Agent, { kept, run, ...turn }: TurnToSave): AsyncGenerator<TurnEvent, void> {
+  let saving: Promise<SaveResult> | undefined;
+  const save = (): Promise<SaveResult> => (saving ??= kept.save());
+  const toSessionField = (sessionId: string | undefined) => (sessionId === undefined ? {} : { sessionId });
   try {
     for await (const event of settle(run(agent, { ...turn, history: kept.history }))) {
       if (event.type === 'begin') {
-        yield { ...event, ...idOf(kept.sessionId), ...(kept.isResumable ? { isResumable: true } : {}) };
+        yield { ...event, ...toSessionField(kept.sessionId), ...(kept.isResumable ? { isResumable: true } : {}) };
       } else if (event.type !== 'end' && event.type !== 'failure') yield event;
       else {
         const { notices, sessionId } = await save();
         for (const message of notices) yield { type: 'notice', message };
-        yield { ...event, ...idOf(sessionId) };
+        yield { ...event, ...toSessionField(sessionId) };
       }
     }
   } finally {
@@ -74,17 +74,17 @@ export async function* runAndSave(agent: Agent, { kept, run, ...turn }: SavedTur
 const DAY_MS = 86_400_000;
 
 /** Removes expired sessions, at most once a day. Never throws. */
-export async function tidySessions(app: App): Promise<void> {
+export async function pruneIfDue(app: App): Promise<void> {
   const marker = join(app.homes().gmn, 'sessions', '.pruned');
-  const last = writtenAt(marker);
-  if (last === undefined) return begin(marker);
-  if (Math.abs(app.clock.now() - last) >= DAY_MS) await (await import('./sessions.ts')).tidy(app);
+  const last = readModifiedTime(marker);
+  if (last === undefined) return createMarker(marker);
+  if (Math.abs(app.clock.now() - last) >= DAY_MS) await (await import('./sessions.ts')).pruneExpired(app);
 }
 
 /** A new installation has nothing to prune, so only the marker is created. */
-function begin(marker: string): void {
+function createMarker(marker: string): void {
   try {
-    createWholeFile(marker, '');
+    writeAtomicSync(marker, '');
   } catch {
     // Without write access there is nothing to prune.
   }

@@ -1,7 +1,7 @@
 import { SECRET_HEADERS } from '../api/backend.ts';
 import { geminiModel } from '../api/call.ts';
-import type { Inquiries } from '../api/queries.ts';
-import { withSuccessor } from '../api/succession.ts';
+import type { Queries } from '../api/queries.ts';
+import { withFallback } from '../api/succession.ts';
 import { chooseCredential } from '../auth/credential.ts';
 import type { ConfiguredModel } from '../config/model-configs.ts';
 import type { App, Settings } from '../core/app.ts';
@@ -10,10 +10,10 @@ import { AppError } from '../core/error.ts';
 import type { HttpRequest } from '../core/io.ts';
 import type { JsonObject } from '../core/json.ts';
 import type { Model, ModelRequest, Reply, ReplyEvent } from '../core/model.ts';
-import { builtIn, rememberDefault, rememberedDefault, resolveModel } from '../models/choice.ts';
+import { cacheDefault, defaultChoice, readCachedDefault, resolveModel } from '../models/choice.ts';
 import { generationConfig, type Sampling } from '../models/generation.ts';
 import { type Backend as BackendName, BUILT_IN, type BuiltInModel } from '../models/table.ts';
-import { backendContext, openBackend, openGeminiApi } from './backend.ts';
+import { createBackendContext, openBackend, openGeminiApi } from './backend.ts';
 import type { OpenedBackend } from './opened-backend.ts';
 
 export interface ModelOptions extends Sampling {
@@ -40,7 +40,7 @@ export interface OpenedModel {
   readonly notices: readonly string[];
   /** The HTTP request for `request`, without its credential. Sends nothing. */
   preview(request: ModelRequest): Promise<JsonObject>;
-  readonly inquiries: () => Promise<Inquiries>;
+  readonly inquiries: () => Promise<Queries>;
   readonly retryBaseMs: number;
   readonly retries: number | undefined;
   /** The fallback model if `modelId`, which the user did not choose, is gone. */
@@ -60,7 +60,7 @@ export async function openModel(
   const settings = await app.settings();
   checkDemo(options);
   if (options.demo) return openDemo(options, { app, settings, endsAt });
-  const said = sayings(options, app);
+  const said = collectNotices(options, app);
   const flag = options.auth === undefined ? {} : { flag: options.auth };
   const choice = await chooseCredential({
     ...app,
@@ -72,8 +72,8 @@ export async function openModel(
   const wanted = options.backend === undefined ? {} : { wanted: options.backend };
   const opened = await openBackend(choice, { app, settings, ...wanted });
   const { credential } = choice;
-  const configure = await configurator(settings);
-  const model = assemble(options, { app, settings, endsAt, opened, credential, configure });
+  const configure = await openModelConfigs(settings);
+  const model = createModel(options, { app, settings, endsAt, opened, credential, configure });
   return {
     ...model,
     model: choice.carrier === 'key' ? model.model : said.relay(model.model),
@@ -89,13 +89,13 @@ function checkDemo({ demo, auth, backend }: ModelOptions): void {
   });
 }
 
-interface Setting {
+interface ModelContext {
   readonly app: App;
   readonly settings: Settings;
   readonly endsAt: () => number | undefined;
 }
 
-interface Assembly extends Setting {
+interface ModelParts extends ModelContext {
   readonly opened: OpenedBackend;
   readonly credential: Credential;
   readonly configure: Configure;
@@ -104,21 +104,21 @@ interface Assembly extends Setting {
 type Configure = (name: string | undefined, idOf: (name: string | undefined) => string) => ConfiguredModel;
 
 /** Applies the aliases and overrides of the settings; loads nothing if there are none. */
-async function configurator({ modelConfigs }: Settings): Promise<Configure> {
+async function openModelConfigs({ modelConfigs }: Settings): Promise<Configure> {
   if (modelConfigs === undefined) return () => ({ config: {}, notices: [] });
-  const { configuredModel } = await import('../config/model-configs.ts');
-  return (name, idOf) => configuredModel(modelConfigs, name, idOf);
+  const { resolveConfiguredModel } = await import('../config/model-configs.ts');
+  return (name, idOf) => resolveConfiguredModel(modelConfigs, name, idOf);
 }
 
-const ADDRESSES: Readonly<Record<OpenedBackend['name'], string>> = {
+const ENDPOINT_VARIABLES: Readonly<Record<OpenedBackend['name'], string>> = {
   'gemini-api': 'GOOGLE_GEMINI_BASE_URL',
   'code-assist': 'CODE_ASSIST_ENDPOINT',
   vertex: 'GOOGLE_VERTEX_BASE_URL',
 };
 
 /** Adds the variable's name to the hint if the address it gives cannot be reached. */
-function sendTo(name: OpenedBackend['name'], { env, send }: App): App['send'] {
-  const variable = ADDRESSES[name];
+function withEndpointHint(name: OpenedBackend['name'], { env, send }: App): App['send'] {
+  const variable = ENDPOINT_VARIABLES[name];
   if (!env[variable]) return send;
   return async (request, signal) => {
     try {
@@ -132,7 +132,7 @@ function sendTo(name: OpenedBackend['name'], { env, send }: App): App['send'] {
   };
 }
 
-function assemble(options: ModelOptions, assembly: Assembly): OpenedModel {
+function createModel(options: ModelOptions, assembly: ModelParts): OpenedModel {
   const { app, settings, endsAt, opened, credential, configure } = assembly;
   const { name, backend } = opened;
   const source = options.model === undefined ? 'the settings' : '-m';
@@ -142,9 +142,9 @@ function assemble(options: ModelOptions, assembly: Assembly): OpenedModel {
   const asked = standard?.id ?? options.model ?? settings.model;
   const configured = configure(asked, idOf);
   const choice =
-    standard && configured.model === undefined ? builtIn(standard.id) : resolved(configured.model ?? asked);
+    standard && configured.model === undefined ? defaultChoice(standard.id) : resolved(configured.model ?? asked);
   const isReplaceable = choice.isDefault && !options.noFallback;
-  const retries = retriesOf(options);
+  const retries = checkRetries(options);
   // A getter, since finding the account may take time.
   const owner = {
     backend: name,
@@ -152,10 +152,10 @@ function assemble(options: ModelOptions, assembly: Assembly): OpenedModel {
       return credential.account;
     },
   };
-  const modelId = (isReplaceable ? rememberedDefault(app, owner, choice.id) : undefined) ?? choice.id;
+  const modelId = (isReplaceable ? readCachedDefault(app, owner, choice.id) : undefined) ?? choice.id;
   const model = geminiModel({
     backend,
-    send: sendTo(name, app),
+    send: withEndpointHint(name, app),
     clock: app.clock,
     trace: app.trace,
     random: app.random,
@@ -164,23 +164,26 @@ function assemble(options: ModelOptions, assembly: Assembly): OpenedModel {
     showsThoughts: options.showThoughts ?? false,
     deadline: endsAt,
     isMadeGood: async (failure, asked) =>
-      isReplaceable && asked === choice.id && (await import('../api/fallback.ts')).isGone(failure),
+      isReplaceable && asked === choice.id && (await import('../api/fallback.ts')).isModelGone(failure),
   });
   const { successors, choose } = standard ?? BUILT_IN;
-  const heir = successors[name];
-  const succession = {
+  const fallbackId = successors[name];
+  const fallback = {
     retired: choice.id,
-    successor: heir,
+    successor: fallbackId,
     choose,
     generationConfig: (sent: JsonObject) => {
       const own = generationConfig(choice.id, options, configured.config);
       const others = Object.entries(sent).filter(([key]) => !Object.hasOwn(own, key));
-      return { ...generationConfig(heir, options, configure(heir, idOf).config), ...Object.fromEntries(others) };
+      return {
+        ...generationConfig(fallbackId, options, configure(fallbackId, idOf).config),
+        ...Object.fromEntries(others),
+      };
     },
-    remember: () => rememberDefault(app, owner, heir, choice.id),
+    remember: () => cacheDefault(app, owner, fallbackId, choice.id),
   };
   return {
-    model: isReplaceable ? withSuccessor(model, succession) : model,
+    model: isReplaceable ? withFallback(model, fallback) : model,
     modelId,
     backend: name,
     account: () => credential.account,
@@ -190,23 +193,23 @@ function assemble(options: ModelOptions, assembly: Assembly): OpenedModel {
       modelId === choice.id ? configured.config : configure(modelId, idOf).config,
     ),
     notices: [...choice.notices, ...configured.notices],
-    preview: async (request) => previewOf(await backend.preview(request)),
+    preview: async (request) => toPreview(await backend.preview(request)),
     inquiries: opened.inquiries,
     retryBaseMs: opened.retryBaseMs,
     retries,
-    ...(isReplaceable ? { successor: heir } : {}),
+    ...(isReplaceable ? { successor: fallbackId } : {}),
     close: async () => {},
   };
 }
 
 const MAX_RETRIES = 10;
 
-function retriesOf({ retries }: ModelOptions): number | undefined {
+function checkRetries({ retries }: ModelOptions): number | undefined {
   if (retries === undefined || (retries >= 0 && retries <= MAX_RETRIES)) return retries;
   throw new AppError('usage', `--retries: ${retries} is out of range`, { hint: `It must be 0 to ${MAX_RETRIES}.` });
 }
 
-const DEMO: Credential = {
+const DEMO_CREDENTIAL: Credential = {
   type: 'gemini-api-key',
   source: '--demo',
   account: 'demo',
@@ -214,15 +217,15 @@ const DEMO: Credential = {
 };
 
 /** The real client talks to a demo server on the loopback interface; only the answers are made up. */
-async function openDemo(options: ModelOptions, setting: Setting): Promise<OpenedModel> {
+async function openDemo(options: ModelOptions, setting: ModelContext): Promise<OpenedModel> {
   const { app, settings } = setting;
   const { startDemo } = await import('../demo/server.ts');
   const demo = await startDemo({ clock: app.clock });
   try {
-    const context = backendContext({ credential: DEMO, carrier: 'key' }, app, settings);
+    const context = createBackendContext({ credential: DEMO_CREDENTIAL, carrier: 'key' }, app, settings);
     const opened = openGeminiApi(context, { baseUrl: new URL(demo.url) });
-    const configure = await configurator(settings);
-    const model = assemble(options, { ...setting, opened, credential: DEMO, configure });
+    const configure = await openModelConfigs(settings);
+    const model = createModel(options, { ...setting, opened, credential: DEMO_CREDENTIAL, configure });
     return { ...model, notices: [...settings.notices, ...model.notices], close: () => demo.close() };
   } catch (thrown) {
     await demo.close();
@@ -230,12 +233,12 @@ async function openDemo(options: ModelOptions, setting: Setting): Promise<Opened
   }
 }
 
-function previewOf({ method, url, headers, body }: HttpRequest): JsonObject {
+function toPreview({ method, url, headers, body }: HttpRequest): JsonObject {
   const shown = Object.entries(headers).filter(([name]) => !SECRET_HEADERS.includes(name.toLowerCase()));
   return { method, url: url.href, headers: Object.fromEntries(shown), body: JSON.parse(body ?? 'null') };
 }
 
-interface Sayings {
+interface NoticeCollector {
   readonly say: (message: string) => void;
   readonly take: () => readonly string[];
   /** The model, with messages that arrive while it answers among its events. */
@@ -246,11 +249,11 @@ interface Sayings {
 const NO_REPLY: Reply = { finishReason: '', usage: {}, model: '' };
 
 /** Messages of the credential: printed at once on a terminal, else among the notices, else in the stream. */
-function sayings(options: ModelOptions, { io }: App): Sayings {
+function collectNotices(options: ModelOptions, { io }: App): NoticeCollector {
   const isSeen = (): boolean => !options.quiet && (options.outputFormat ?? 'text') === 'text' && io.err.isTerminal;
   const kept: string[] = [];
   const take = (): readonly string[] => kept.splice(0);
-  async function* relayed(events: AsyncGenerator<ReplyEvent, Reply>): AsyncGenerator<ReplyEvent, Reply> {
+  async function* relayNotices(events: AsyncGenerator<ReplyEvent, Reply>): AsyncGenerator<ReplyEvent, Reply> {
     try {
       for (;;) {
         const step = await events.next();
@@ -269,6 +272,6 @@ function sayings(options: ModelOptions, { io }: App): Sayings {
       if (isSeen()) io.err.write(`gmn: ${message}\n`).catch(() => {});
       else kept.push(message);
     },
-    relay: (model: Model): Model => ({ stream: (request, signal) => relayed(model.stream(request, signal)) }),
+    relay: (model: Model): Model => ({ stream: (request, signal) => relayNotices(model.stream(request, signal)) }),
   };
 }

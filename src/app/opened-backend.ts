@@ -1,7 +1,7 @@
 import type { Backend, Identity } from '../api/backend.ts';
-import type { Inquiries } from '../api/queries.ts';
+import type { Queries } from '../api/queries.ts';
 import type { App, Settings } from '../core/app.ts';
-import type { Carrier } from '../core/credential.ts';
+import type { AuthScheme } from '../core/credential.ts';
 import { AppError } from '../core/error.ts';
 import { checkEndpoint } from '../core/text/url.ts';
 import type { Backend as BackendName } from '../models/table.ts';
@@ -10,14 +10,14 @@ export interface OpenedBackend {
   readonly name: BackendName;
   readonly backend: Backend;
   readonly retryBaseMs: number;
-  readonly inquiries: () => Promise<Inquiries>;
+  readonly inquiries: () => Promise<Queries>;
 }
 
 export interface BackendContext {
   readonly app: App;
   readonly settings: Settings;
   readonly identity: Identity;
-  readonly carrier: Carrier;
+  readonly carrier: AuthScheme;
   /** `Credential.account`, determined on demand. */
   readonly account: () => string;
   readonly userAgent: string;
@@ -28,13 +28,13 @@ export interface BackendContext {
  * The endpoint set by an environment variable, if any. Reads the real environment, not `settings.env`. Throws AppError
  * `config` if a credential must not be sent there.
  */
-export function endpointFrom({ env }: App, name: string): { readonly baseUrl?: URL } {
+export function parseEndpoint({ env }: App, name: string): { readonly baseUrl?: URL } {
   const value = env[name];
   return value ? { baseUrl: checkEndpoint(value, name) } : {};
 }
 
 /** The API version set by a variable, if any. Throws AppError `config` if it is not safe in a URL path. */
-export function versionFrom({ env }: Pick<Settings, 'env'>, name: string): { readonly apiVersion?: string } {
+export function parseApiVersion({ env }: Pick<Settings, 'env'>, name: string): { readonly apiVersion?: string } {
   const value = env[name];
   if (!value) return {};
   if (/^v\d\w{0,30}$/.test(value)) return { apiVersion: value };

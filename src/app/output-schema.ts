@@ -1,9 +1,9 @@
 import { resolve } from 'node:path';
 import { type Schema, type SchemaDraft, Validator } from '@cfworker/json-schema';
-import type { Wanted } from '../agent/structured.ts';
+import type { AnswerSchema } from '../agent/structured.ts';
 import { AppError } from '../core/error.ts';
 import { isList, isObject, type JsonObject, type JsonValue } from '../core/json.ts';
-import { decode } from '../core/text/decode.ts';
+import { decodeText } from '../core/text/decode.ts';
 import { readBytes } from '../platform/files/read.ts';
 
 const MAX_BYTES = 1_000_000;
@@ -11,21 +11,21 @@ const MAX_BYTES = 1_000_000;
 const HINT = `Example: --output-schema '{"type":"array","items":{"type":"string"}}', or the path of such a file`;
 
 /** Reads `--output-schema`: a JSON Schema, or the path of one. Throws AppError `usage` if it is invalid. */
-export async function readSchema(value: string, cwd: string): Promise<Wanted> {
+export async function readSchema(value: string, cwd: string): Promise<AnswerSchema> {
   const isLiteral = /^\s*(?:\{|\[.*\]\s*$)/s.test(value);
   const name = isLiteral ? '--output-schema' : value;
-  const document = parseSchema(isLiteral ? value : await fileText(value, cwd), name);
-  const validator = new Validator(document, draftOf(document));
-  return { schema: wireObject(document), fault: (answer) => faultOf(validator, answer) };
+  const document = parseSchema(isLiteral ? value : await readSchemaFile(value, cwd), name);
+  const validator = new Validator(document, findDraft(document));
+  return { schema: toApiObject(document), fault: (answer) => findMismatch(validator, answer) };
 }
 
-async function fileText(name: string, cwd: string): Promise<string> {
+async function readSchemaFile(name: string, cwd: string): Promise<string> {
   const bytes = await readBytes(resolve(cwd, name), {
     name,
     maxBytes: MAX_BYTES,
     tooLarge: () => new AppError('usage', `--output-schema: ${name} is larger than 1 MB`, { hint: HINT }),
   });
-  const decoded = decode(bytes);
+  const decoded = decodeText(bytes);
   if (decoded.isText) return decoded.text;
   throw new AppError('usage', `--output-schema: ${name} is not text`, { hint: HINT });
 }
@@ -50,11 +50,11 @@ const DRAFTS: readonly (readonly [string, SchemaDraft])[] = [
   ['2019-09', '2019-09'],
 ];
 
-function draftOf({ $schema }: Schema): SchemaDraft {
+function findDraft({ $schema }: Schema): SchemaDraft {
   return DRAFTS.find(([mark]) => $schema?.includes(mark))?.[1] ?? '2020-12';
 }
 
-function faultOf(validator: Validator, answer: unknown): string | undefined {
+function findMismatch(validator: Validator, answer: unknown): string | undefined {
   try {
     const { valid, errors } = validator.validate(answer);
     // The last error is the deepest; the others only say that something below them is wrong.
@@ -69,7 +69,7 @@ function faultOf(validator: Validator, answer: unknown): string | undefined {
 }
 
 /** The keywords the API supports. https://ai.google.dev/api/generate-content#FIELDS.response_json_schema */
-const WIRE_KEYS = new Set(
+const API_KEYWORDS = new Set(
   (
     '$id $defs $ref $anchor type format title description enum items prefixItems minItems maxItems minimum maximum ' +
     'anyOf oneOf properties additionalProperties required propertyOrdering'
@@ -77,44 +77,44 @@ const WIRE_KEYS = new Set(
 );
 
 /** Removes keywords the API would reject; they are still checked on the answer. */
-function wireSchema(schema: JsonValue | undefined): JsonValue | undefined {
-  return isObject(schema) ? wireObject(schema) : schema;
+function toApiSchema(schema: JsonValue | undefined): JsonValue | undefined {
+  return isObject(schema) ? toApiObject(schema) : schema;
 }
 
-function wireObject(schema: JsonObject): JsonObject {
+function toApiObject(schema: JsonObject): JsonObject {
   const { definitions, const: only, ...rest } = schema;
   const known: JsonObject = {
     ...rest,
-    ...(definitions === undefined ? {} : { $defs: { ...objectOf(rest.$defs), ...objectOf(definitions) } }),
+    ...(definitions === undefined ? {} : { $defs: { ...asObject(rest.$defs), ...asObject(definitions) } }),
     ...(only === undefined ? {} : { enum: [only] }),
   };
   const isReference = typeof known.$ref === 'string';
-  const kept = Object.entries(known).filter(([key]) => WIRE_KEYS.has(key) && (!isReference || key.startsWith('$')));
-  return Object.fromEntries(kept.map(([key, value]) => [key, wireValue(key, value)]));
+  const kept = Object.entries(known).filter(([key]) => API_KEYWORDS.has(key) && (!isReference || key.startsWith('$')));
+  return Object.fromEntries(kept.map(([key, value]) => [key, toApiValue(key, value)]));
 }
 
-function wireValue(key: string, value: JsonValue | undefined): JsonValue | undefined {
-  if (key === 'type') refuseUnknownTypes(value);
+function toApiValue(key: string, value: JsonValue | undefined): JsonValue | undefined {
+  if (key === 'type') rejectUnknownTypes(value);
   if (key === '$ref' && typeof value === 'string') return value.replace(/^#\/definitions\//, '#/$defs/');
   if (key === 'properties' || key === '$defs') {
-    return Object.fromEntries(Object.entries(objectOf(value)).map(([name, inner]) => [name, wireSchema(inner)]));
+    return Object.fromEntries(Object.entries(asObject(value)).map(([name, inner]) => [name, toApiSchema(inner)]));
   }
   if (key === 'anyOf' || key === 'oneOf' || key === 'prefixItems') {
-    return isList(value) ? value.map((inner) => wireSchema(inner) ?? null) : value;
+    return isList(value) ? value.map((inner) => toApiSchema(inner) ?? null) : value;
   }
-  return key === 'items' || key === 'additionalProperties' ? wireSchema(value) : value;
+  return key === 'items' || key === 'additionalProperties' ? toApiSchema(value) : value;
 }
 
 const TYPES: readonly unknown[] = ['string', 'number', 'integer', 'boolean', 'object', 'array', 'null'];
 
 /** No answer could match an unknown type. */
-function refuseUnknownTypes(value: JsonValue | undefined): void {
+function rejectUnknownTypes(value: JsonValue | undefined): void {
   const unknown = [value].flat().find((type) => !TYPES.includes(type));
   if (unknown === undefined) return;
   const message = `--output-schema: ${JSON.stringify(unknown)} is no type of JSON Schema`;
   throw new AppError('usage', message, { hint: `Types: ${TYPES.join(', ')}` });
 }
 
-function objectOf(value: JsonValue | undefined): JsonObject {
+function asObject(value: JsonValue | undefined): JsonObject {
   return isObject(value) ? value : {};
 }

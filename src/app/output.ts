@@ -3,16 +3,16 @@ import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import type { TurnEvent } from '../core/event.ts';
 import type { Env, Io, Out } from '../core/io.ts';
-import { codeBlocks } from '../core/text/code-block.ts';
+import { extractCodeBlocks } from '../core/text/code-block.ts';
 import { formatSize } from '../core/text/format.ts';
-import { visible } from '../core/text/terminal.ts';
+import { sanitize } from '../core/text/terminal.ts';
 import { type OutputFile, openOutputFile } from '../platform/files/write.ts';
-import { clipboardProgram } from '../platform/process/clipboard.ts';
-import { pagedText } from '../platform/process/editor.ts';
+import { findClipboardProgram } from '../platform/process/clipboard.ts';
+import { showInPager } from '../platform/process/editor.ts';
 import { feedCommand } from '../platform/process/run.ts';
 import { chooseShell } from '../platform/process/shell-choice.ts';
 import { TTY_PATH } from '../platform/terminal/tty.ts';
-import { stderr } from '../render/stderr.ts';
+import { createStderr } from '../render/stderr.ts';
 
 /** Where an answer goes besides the screen. */
 export interface Output {
@@ -24,15 +24,15 @@ export interface Output {
 }
 
 /** Applies `-x`, `--output-file`, `--copy`, `--pager` and `--no-stream` to a run. */
-export function openOutput(options: OutputSetting, app: App): Output {
-  const pages = isPaged(options, app.env, app.io.out) ? pagedIo(app, options.quiet === true) : undefined;
+export function openOutput(options: OutputContext, app: App): Output {
+  const pages = isPaged(options, app.env, app.io.out) ? createPagedIo(app, options.quiet === true) : undefined;
   return {
     io: pages?.io ?? app.io,
     async *events(run) {
       try {
-        const file = options.outputFile === undefined ? undefined : await placeOf(options.outputFile, app);
+        const file = options.outputFile === undefined ? undefined : await openFile(options.outputFile, app);
         const clipboard = options.copy ? openClipboard(app) : undefined;
-        for await (const event of shaped(run, options, { file, name: options.outputFile ?? '', clipboard })) {
+        for await (const event of holdBack(run, options, { file, name: options.outputFile ?? '', clipboard })) {
           // Print what has arrived first: the error belongs below it.
           if (event.type === 'failure') await pages?.abandon();
           yield event;
@@ -46,7 +46,7 @@ export function openOutput(options: OutputSetting, app: App): Output {
   };
 }
 
-function placeOf(name: string, { cwd }: App): Promise<OutputFile> {
+function openFile(name: string, { cwd }: App): Promise<OutputFile> {
   return openOutputFile(resolve(cwd, name), name);
 }
 
@@ -56,9 +56,9 @@ interface Targets {
   readonly clipboard: Clipboard | undefined;
 }
 
-async function* shaped(
+async function* holdBack(
   run: AsyncIterable<TurnEvent>,
-  options: OutputSetting,
+  options: OutputContext,
   targets: Targets,
 ): AsyncGenerator<TurnEvent, void> {
   const isText = (options.outputFormat ?? 'text') === 'text';
@@ -74,12 +74,12 @@ async function* shaped(
     }
     // Show the text that arrived before the failure; with -x show nothing, since the code may be incomplete.
     if (event.type === 'failure' && isHeld && !isExtract(options) && whole !== '') yield { type: 'text', delta: whole };
-    if (event.type === 'end') yield* finished(event, { whole, last, isHeld }, { options, targets });
+    if (event.type === 'end') yield* finishOutput(event, { whole, last, isHeld }, { options, targets });
     else if (!isHeld || event.type !== 'text') yield event;
   }
 }
 
-interface Said {
+interface AnswerText {
   readonly whole: string;
   readonly last: string;
   /** None of it was yielded yet. */
@@ -88,15 +88,15 @@ interface Said {
 
 type End = Extract<TurnEvent, { type: 'end' }>;
 
-async function* finished(
+async function* finishOutput(
   end: End,
-  { whole, last, isHeld }: Said,
-  { options, targets }: { readonly options: OutputSetting; readonly targets: Targets },
+  { whole, last, isHeld }: AnswerText,
+  { options, targets }: { readonly options: OutputContext; readonly targets: Targets },
 ): AsyncGenerator<TurnEvent, void> {
   try {
-    const code = isExtract(options) ? wantedBlock(last, options, isHeld) : undefined;
+    const code = isExtract(options) ? requireBlock(last, options, isHeld) : undefined;
     if (isHeld && (code ?? whole) !== '') yield { type: 'text', delta: code ?? whole };
-    const notices = await delivered(code ?? whole, targets);
+    const notices = await deliver(code ?? whole, targets);
     const extracted = code === undefined || isHeld ? {} : { extracted: code };
     yield { ...end, ...extracted, ...(notices.length === 0 ? {} : { notices }) };
   } catch (thrown) {
@@ -106,12 +106,12 @@ async function* finished(
   }
 }
 
-function isExtract({ extract, extractLast }: OutputSetting): boolean {
+function isExtract({ extract, extractLast }: OutputContext): boolean {
   return Boolean(extract || extractLast);
 }
 
-function wantedBlock(text: string, { extractLast }: OutputSetting, isHeld: boolean): string {
-  const blocks = codeBlocks(text);
+function requireBlock(text: string, { extractLast }: OutputContext, isHeld: boolean): string {
+  const blocks = extractCodeBlocks(text);
   const block = extractLast ? blocks.at(-1) : blocks[0];
   if (block !== undefined) return block;
   throw new AppError('usage', 'there is no code block in the answer', {
@@ -121,7 +121,7 @@ function wantedBlock(text: string, { extractLast }: OutputSetting, isHeld: boole
 }
 
 /** Writes the same bytes that a pipe would get. */
-async function delivered(answer: string, { file, name, clipboard }: Targets): Promise<readonly string[]> {
+async function deliver(answer: string, { file, name, clipboard }: Targets): Promise<readonly string[]> {
   const notices: string[] = [];
   if (file !== undefined) {
     const size = await file.write(answer.endsWith('\n') ? answer : `${answer}\n`);
@@ -140,7 +140,7 @@ export interface OutputOptions {
   readonly noStream?: boolean;
 }
 
-interface OutputSetting extends OutputOptions {
+interface OutputContext extends OutputOptions {
   readonly outputFormat?: 'text' | 'json' | 'stream-json';
   readonly dryRun?: boolean;
   readonly countTokens?: boolean;
@@ -148,7 +148,7 @@ interface OutputSetting extends OutputOptions {
 }
 
 /** Pages only text on a terminal, if the flag or `GMN_PAGER` asks for it. */
-function isPaged({ pager, outputFormat = 'text', dryRun, countTokens }: OutputSetting, env: Env, out: Out) {
+function isPaged({ pager, outputFormat = 'text', dryRun, countTokens }: OutputContext, env: Env, out: Out) {
   return Boolean(pager || env.GMN_PAGER) && outputFormat === 'text' && !dryRun && !countTokens && out.isTerminal;
 }
 
@@ -163,7 +163,7 @@ interface Clipboard {
  */
 function openClipboard({ env, cwd, io, signal }: App): Clipboard {
   const isRemote = Boolean(env.SSH_CONNECTION || env.SSH_TTY);
-  const program = isRemote ? undefined : clipboardProgram(env);
+  const program = isRemote ? undefined : findClipboardProgram(env);
   if (program === undefined && !io.err.isTerminal) {
     throw new AppError('usage', '--copy finds no clipboard: no terminal, no display', {
       hint: 'Hand the answer to a program of yours: gmn "…" | <program>',
@@ -198,7 +198,7 @@ interface PagedIo {
 const PAGER = 'less -FRX';
 
 /** The pager is `GMN_PAGER`, else `PAGER`. Reports a pager that does not work unless `isQuiet`. */
-function pagedIo({ io, env, signal }: App, isQuiet: boolean): PagedIo {
+function createPagedIo({ io, env, signal }: App, isQuiet: boolean): PagedIo {
   const { out, err } = io;
   const pager = env.GMN_PAGER || env.PAGER || PAGER;
   let text = '';
@@ -218,8 +218,8 @@ function pagedIo({ io, env, signal }: App, isQuiet: boolean): PagedIo {
     abandon,
     async show() {
       if (text === '') return;
-      if (await pagedText({ text, pager, env, terminal: TTY_PATH }, signal)) text = '';
-      else if (!isQuiet) await stderr(err).notice(`the pager does not work: ${visible(pager)}`);
+      if (await showInPager({ text, pager, env, terminal: TTY_PATH }, signal)) text = '';
+      else if (!isQuiet) await createStderr(err).notice(`the pager does not work: ${sanitize(pager)}`);
       await abandon();
     },
   };

@@ -1,5 +1,5 @@
-import { isGone } from '../api/fallback.ts';
-import { type Inquiries, persist } from '../api/queries.ts';
+import { isModelGone } from '../api/fallback.ts';
+import { type Queries, withRetries } from '../api/queries.ts';
 import type { App } from '../core/app.ts';
 import type { TurnEvent } from '../core/event.ts';
 import type { Out } from '../core/io.ts';
@@ -10,17 +10,17 @@ import type { Renderer } from '../render/renderer.ts';
 import type { OpenedModel } from './model.ts';
 import type { OpenedBackend } from './opened-backend.ts';
 
-type Asked = Pick<OpenedBackend, 'inquiries' | 'retryBaseMs'> & { readonly retries?: number | undefined };
+type QueryTarget = Pick<OpenedBackend, 'inquiries' | 'retryBaseMs'> & { readonly retries?: number | undefined };
 
 /** Opens the queries of a backend, each with retries. */
-export async function patientInquiries({ inquiries: open, retryBaseMs, retries }: Asked, app: App): Promise<Inquiries> {
+export async function openQueries({ inquiries: open, retryBaseMs, retries }: QueryTarget, app: App): Promise<Queries> {
   const inquiries = await open();
   const patience = { clock: app.clock, random: app.random, trace: app.trace, retryBaseMs, retries };
   return {
-    countTokens: (request, signal) => persist(() => inquiries.countTokens(request, signal), patience, signal),
-    listModels: (signal) => persist(() => inquiries.listModels(signal), patience, signal),
-    embed: (request, signal) => persist(() => inquiries.embed(request, signal), patience, signal),
-    standing: (signal) => persist(() => inquiries.standing(signal), patience, signal),
+    countTokens: (request, signal) => withRetries(() => inquiries.countTokens(request, signal), patience, signal),
+    listModels: (signal) => withRetries(() => inquiries.listModels(signal), patience, signal),
+    embed: (request, signal) => withRetries(() => inquiries.embed(request, signal), patience, signal),
+    standing: (signal) => withRetries(() => inquiries.standing(signal), patience, signal),
   };
 }
 
@@ -38,7 +38,7 @@ export async function countTokens(
   request: ModelRequest,
   { app, signal }: { readonly app: App; readonly signal: AbortSignal },
 ): Promise<TokenCount> {
-  const inquiries = await patientInquiries(opened, app);
+  const inquiries = await openQueries(opened, app);
   const count = async (model: string): Promise<TokenCount> => ({
     model,
     totalTokens: await inquiries.countTokens({ ...request, model }, signal),
@@ -48,7 +48,7 @@ export async function countTokens(
   } catch (thrown) {
     const { successor } = opened;
     if (successor === undefined || successor === request.model) throw thrown;
-    if (!isGone(thrown)) throw thrown;
+    if (!isModelGone(thrown)) throw thrown;
     return count(successor);
   }
 }

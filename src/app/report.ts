@@ -1,9 +1,9 @@
 import type { App } from '../core/app.ts';
 import type { JsonObject } from '../core/json.ts';
-import { filterTerminal } from '../core/text/terminal.ts';
-import { folded, widthOf } from '../core/text/width.ts';
+import { stripControls } from '../core/text/terminal.ts';
+import { measureWidth, wrapText } from '../core/text/width.ts';
 import { encodeDocument } from '../render/json-text.ts';
-import { stderr } from '../render/stderr.ts';
+import { createStderr } from '../render/stderr.ts';
 
 /** The output of a command that prints data, as text and as JSON. */
 export interface Report {
@@ -31,20 +31,20 @@ export async function printReport(report: Report, options: PrintOptions, app: Ap
     const warnings = notices.length > 0 ? { warnings: notices } : {};
     return out.write(encodeDocument({ ...json, ...warnings }));
   }
-  if (!options.quiet) for (const notice of notices) await stderr(err).notice(notice);
-  const text = out.isTerminal ? fitting(report, out.columns) : report.text;
-  await out.write(report.hasMarks && out.isStyled ? text.replace(/^[\u2713\u26a0\u2717]/gm, painted) : text);
+  if (!options.quiet) for (const notice of notices) await createStderr(err).notice(notice);
+  const text = out.isTerminal ? fitToWidth(report, out.columns) : report.text;
+  await out.write(report.hasMarks && out.isStyled ? text.replace(/^[\u2713\u26a0\u2717]/gm, colorMark) : text);
 }
 
-function fitting({ text, folds, narrow }: Report, columns: number): string {
-  const isTooWide = narrow !== undefined && text.split('\n').some((line) => widthOf(line) > columns);
-  const harmless = filterTerminal(isTooWide ? narrow(columns) : text);
-  return folds ? folded(harmless, columns) : harmless;
+function fitToWidth({ text, folds, narrow }: Report, columns: number): string {
+  const isTooWide = narrow !== undefined && text.split('\n').some((line) => measureWidth(line) > columns);
+  const harmless = stripControls(isTooWide ? narrow(columns) : text);
+  return folds ? wrapText(harmless, columns) : harmless;
 }
 
 const COLORS: Readonly<Record<string, number>> = { '✓': 32, '⚠': 33, '✗': 31 };
 
-function painted(mark: string): string {
+function colorMark(mark: string): string {
   return `\u001b[${COLORS[mark] ?? 39}m${mark}\u001b[39m`;
 }
 
@@ -57,7 +57,7 @@ export interface PrintOptions {
  * Aligns cells in columns, two spaces apart; the last column is not padded. Ends in a newline unless there are no
  * rows.
  */
-export function table(
+export function formatTable(
   rows: readonly (readonly string[])[],
   measure: (cell: string) => number = (cell) => cell.length,
 ): string {

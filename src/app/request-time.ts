@@ -1,9 +1,9 @@
 import type { Model } from '../core/model.ts';
-import { type Deadline, deadline } from '../platform/runtime/clock.ts';
-import { timedOut } from './agent.ts';
+import { createDeadline, type Deadline } from '../platform/runtime/clock.ts';
+import { timeoutError } from './agent.ts';
 
 /** A deadline for each model request; time spent in tools and on questions does not count. */
-interface RequestTime {
+interface RequestDeadline {
   /** The deadline of the request in flight, in milliseconds since the epoch; undefined: none. */
   readonly endsAt: () => number | undefined;
   /** The model with a deadline on each request; a late request throws AppError `api`. */
@@ -11,13 +11,13 @@ interface RequestTime {
 }
 
 /** 0 means no deadline. */
-export function requestTime(timeoutMs: number): RequestTime {
+export function createRequestDeadline(timeoutMs: number): RequestDeadline {
   let current: Deadline | undefined;
   return {
     endsAt: () => current?.endsAt(),
     limit: (model) => ({
       async *stream(request, signal) {
-        const limit = deadline(signal, timeoutMs, () => timedOut(timeoutMs));
+        const limit = createDeadline(signal, timeoutMs, () => timeoutError(timeoutMs));
         current = limit;
         try {
           return yield* model.stream(request, limit.signal);

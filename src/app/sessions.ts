@@ -1,18 +1,18 @@
 import { join } from 'node:path';
-import { memoryHistory } from '../agent/agent.ts';
+import { createMemoryHistory } from '../agent/agent.ts';
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import type { History } from '../core/history.ts';
 import type { JsonObject } from '../core/json.ts';
 import { type SessionSummary, SOURCE_WORDS } from '../core/session.ts';
-import { emojiApart, shortId } from '../core/text/names.ts';
-import { visible } from '../core/text/terminal.ts';
+import { shortId, splitEmoji } from '../core/text/names.ts';
+import { sanitize } from '../core/text/terminal.ts';
 import { touchFile } from '../platform/files/write.ts';
-import { deadline } from '../platform/runtime/clock.ts';
-import { NOT_SAVED, runRecords, type Saving } from '../session/one-shot.ts';
-import type { SavedHere } from '../session/open-session.ts';
+import { createDeadline } from '../platform/runtime/clock.ts';
+import { createRunRecords, NOT_SAVED, type SaveResult } from '../session/one-shot.ts';
+import type { LocalSession } from '../session/open-session.ts';
 import { type LocalStore, sessionStore } from '../session/store.ts';
-import { retentionMs } from '../session/upkeep.ts';
+import { parseRetention } from '../session/upkeep.ts';
 
 export interface SessionOptions {
   readonly resume?: string;
@@ -37,7 +37,7 @@ export interface PromptHistory {
   /** Whether it is saved after every step, and not only at the end. */
   readonly isResumable?: boolean;
   readonly notices: readonly string[];
-  save(): Promise<Saving>;
+  save(): Promise<SaveResult>;
   /** Releases the session lock. */
   close(): Promise<void>;
 }
@@ -46,7 +46,7 @@ export interface PromptHistory {
  * Opens a session that is continued, has a given name or id, or is saved after every step. It stays locked until it is
  * closed. Throws AppError `usage`.
  */
-export async function sessionHistory(
+export async function openSessionHistory(
   options: SessionOptions,
   app: App,
   pace: 'as-it-goes' | 'when-over',
@@ -54,14 +54,14 @@ export async function sessionHistory(
   checkSessionFlags(options);
   const notices: string[] = [];
   const report = (message: string): void => void notices.push(message);
-  const session = await open(options, app, report);
+  const session = await openSession(options, app, report);
   const early = notices.splice(0);
   if (options.noSession) {
     await session.close();
-    const history = memoryHistory({ earlier: session.contents });
+    const history = createMemoryHistory({ earlier: session.contents });
     return { history, notices: early, save: async () => NOT_SAVED, close: async () => {} };
   }
-  const saving = pace === 'as-it-goes' ? savedAsItGoes(session) : savedWhenOver(session, app);
+  const saving = pace === 'as-it-goes' ? saveEachStep(session) : saveAtEnd(session, app);
   return {
     ...saving,
     get sessionId() {
@@ -78,13 +78,13 @@ export async function sessionHistory(
   };
 }
 
-interface Keeping extends Pick<PromptHistory, 'history' | 'sessionId' | 'isResumable'> {
+interface Saver extends Pick<PromptHistory, 'history' | 'sessionId' | 'isResumable'> {
   /** Whether there was anything to save; or a notice that says why it could not be saved. */
   save(): Promise<boolean | string>;
 }
 
 /** As in a chat: every step is written before the next, and a prompt without any reply is removed. */
-function savedAsItGoes(session: SavedHere): Keeping {
+function saveEachStep(session: LocalSession): Saver {
   const before = session.contents.length;
   return {
     history: session,
@@ -100,8 +100,8 @@ function savedAsItGoes(session: SavedHere): Keeping {
   };
 }
 
-function savedWhenOver(session: SavedHere, { clock }: App): Keeping {
-  const run = runRecords(clock, session.contents);
+function saveAtEnd(session: LocalSession, { clock }: App): Saver {
+  const run = createRunRecords(clock, session.contents);
   return {
     history: run,
     sessionId: session.id,
@@ -113,7 +113,11 @@ function savedWhenOver(session: SavedHere, { clock }: App): Keeping {
   };
 }
 
-async function open(options: SessionOptions, app: App, report: (message: string) => void): Promise<SavedHere> {
+async function openSession(
+  options: SessionOptions,
+  app: App,
+  report: (message: string) => void,
+): Promise<LocalSession> {
   const store = openStore(app, report);
   const { cwd } = app;
   const { sessionName: name, sessionId: id, resume } = options;
@@ -147,8 +151,8 @@ export function sessionsDirectory(app: Pick<App, 'homes'>): string {
  * The time before which sessions expire, from the setting `sessions.retention`; undefined: never. Throws AppError
  * `config`.
  */
-export async function expiry(app: App): Promise<number | undefined> {
-  const ms = retentionMs((await app.settings()).retention);
+export async function readExpiry(app: App): Promise<number | undefined> {
+  const ms = parseRetention((await app.settings()).retention);
   return ms === undefined ? undefined : app.clock.now() - ms;
 }
 
@@ -185,7 +189,7 @@ function checkFork(options: SessionOptions): void {
   }
 }
 
-export function sessionFields(summary: SessionSummary): JsonObject {
+export function toSessionJson(summary: SessionSummary): JsonObject {
   const { createdAt, updatedAt, source, isUnanswered, ...rest } = summary;
   return {
     ...rest,
@@ -201,7 +205,7 @@ const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
 /** `just now`, `5 min ago`, `3 h ago`, `2 days ago`; the date after 30 days. */
-export function ago(then: number, now: number): string {
+export function formatAge(then: number, now: number): string {
   const ms = now - then;
   // Also covers a clock that was set back.
   if (ms < MINUTE_MS) return 'just now';
@@ -212,30 +216,30 @@ export function ago(then: number, now: number): string {
 }
 
 /** The session's name, else the start of its id. */
-export function shortReference({ id, name }: Pick<SessionSummary, 'id' | 'name'>): string {
+export function formatReference({ id, name }: Pick<SessionSummary, 'id' | 'name'>): string {
   return name ?? shortId(id);
 }
 
 /** A name or title for a list: escapes invisible and bidirectional characters, but not those in emoji. */
-export function shownName(text: string): string {
-  return emojiApart(text)
-    .map((piece, index) => (index % 2 === 0 ? visible(piece) : piece))
+export function formatName(text: string): string {
+  return splitEmoji(text)
+    .map((piece, index) => (index % 2 === 0 ? sanitize(piece) : piece))
     .join('');
 }
 
 /** Pruning runs after the answer is printed; it must not delay the shell prompt longer than this. */
-const LIMIT_MS = 2000;
+const PRUNE_LIMIT_MS = 2000;
 
 /**
  * Removes expired sessions and records that this was done today. Stops at the deadline or on a signal; the rest is
  * removed another day. Never throws.
  */
-export async function tidy(app: App): Promise<void> {
-  const limit = deadline(app.signal, LIMIT_MS, () => new AppError('limit', 'tidying took too long'));
+export async function pruneExpired(app: App): Promise<void> {
+  const limit = createDeadline(app.signal, PRUNE_LIMIT_MS, () => new AppError('limit', 'tidying took too long'));
   try {
     // Mark it first, so that runs started meanwhile do not prune too.
     await touchFile(join(sessionsDirectory(app), '.pruned'), app.clock.now());
-    await openStore(app, () => {}).prune(await expiry(app), limit.signal);
+    await openStore(app, () => {}).prune(await readExpiry(app), limit.signal);
   } catch {
     // Best effort: the next run on another day tries again.
   } finally {

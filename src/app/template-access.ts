@@ -1,44 +1,47 @@
 import { resolve } from 'node:path';
-import type { Lend } from '../approval/approve.ts';
+import type { RunPaused } from '../approval/approve.ts';
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
-import { decode } from '../core/text/decode.ts';
-import { visible } from '../core/text/terminal.ts';
-import { walkContext } from '../input/files.ts';
-import { mentionRefusal } from '../input/mentions.ts';
-import { lookUp, readBytes } from '../platform/files/read.ts';
+import { decodeText } from '../core/text/decode.ts';
+import { sanitize } from '../core/text/terminal.ts';
+import { createWalkContext } from '../input/files.ts';
+import { findMentionRefusal } from '../input/mentions.ts';
+import { inspectPath, readBytes } from '../platform/files/read.ts';
 import { runShell } from '../platform/process/shell.ts';
 import { chooseShell, type Shell } from '../platform/process/shell-choice.ts';
 import { openTty } from '../platform/terminal/tty.ts';
-import type { Filling } from './template.ts';
-import { modeOf, type ToolOptions } from './toolbox.ts';
+import type { TemplateValues } from './template.ts';
+import { parseMode, type ToolOptions } from './toolbox.ts';
 
 const MAX_BYTES = 1_000_000;
 const MAX_CHARS = 200_000;
 const COMMAND_MS = 60_000;
 
-export interface MeansOptions extends Pick<ToolOptions, 'allowedTools' | 'approvalMode' | 'yolo'> {
+export interface AccessOptions extends Pick<ToolOptions, 'allowedTools' | 'approvalMode' | 'yolo'> {
   readonly outputFormat?: 'text' | 'json' | 'stream-json';
 }
 
-export interface MeansContext {
+export interface AccessContext {
   readonly app: App;
-  readonly lend: Lend;
+  readonly lend: RunPaused;
   readonly signal: AbortSignal;
 }
 
 /** Lets a template read files of the working directory and run commands the user approves. */
-export function templateMeans(options: MeansOptions, context: MeansContext): Pick<Filling, 'run' | 'read' | 'quoted'> {
+export function createTemplateAccess(
+  options: AccessOptions,
+  context: AccessContext,
+): Pick<TemplateValues, 'run' | 'read' | 'quoted'> {
   const shell = chooseShell(undefined, context.app.env);
   return {
-    run: (command) => commandOutput(command, shell, { options, context }),
-    read: (path) => fileText(path, context.app),
-    quoted: (words) => quotedFor(shell, words),
+    run: (command) => runTemplateCommand(command, shell, { options, context }),
+    read: (path) => readTemplateFile(path, context.app),
+    quoted: (words) => quoteArguments(shell, words),
   };
 }
 
 /** Quotes any text as one word for a POSIX shell. */
-function quotedFor({ path, args }: Shell, words: string): string {
+function quoteArguments({ path, args }: Shell, words: string): string {
   if (args.length === 1 && args[0] === '-c') return words === '' ? '' : `'${words.replaceAll("'", "'\\''")}'`;
   throw new AppError('usage', `the template puts {{args}} into a command, which is not safe with ${path}`, {
     hint: 'Take {{args}} out of !{…}.',
@@ -48,14 +51,16 @@ function quotedFor({ path, args }: Shell, words: string): string {
 /**
  * A template may come from someone else. Throws AppError `usage` for a file that `@path` in a prompt would not attach.
  */
-async function fileText(path: string, app: App): Promise<string> {
-  const found = await lookUp(resolve(app.cwd, path), path);
+async function readTemplateFile(path: string, app: App): Promise<string> {
+  const found = await inspectPath(resolve(app.cwd, path), path);
   if (found === undefined) {
-    throw new AppError('usage', `the template wants ${visible(path)}, which is not there`, { hint: 'Check the path.' });
+    throw new AppError('usage', `the template wants ${sanitize(path)}, which is not there`, {
+      hint: 'Check the path.',
+    });
   }
-  const refusal = await mentionRefusal({ ...found, name: path }, await walkContext(app));
+  const refusal = await findMentionRefusal({ ...found, name: path }, await createWalkContext(app));
   if (refusal !== undefined) {
-    throw new AppError('usage', `the template wants ${visible(path)}, which ${refusal.replace(/ \(.*$/, '')}`, {
+    throw new AppError('usage', `the template wants ${sanitize(path)}, which ${refusal.replace(/ \(.*$/, '')}`, {
       hint: 'If you want it to be sent, add it yourself: -f <path>',
     });
   }
@@ -63,25 +68,30 @@ async function fileText(path: string, app: App): Promise<string> {
     name: path,
     links: 'never',
     maxBytes: MAX_BYTES,
-    tooLarge: () => new AppError('usage', `${visible(path)} is larger than 1 MB`, { hint: 'Send it with -f instead.' }),
+    tooLarge: () =>
+      new AppError('usage', `${sanitize(path)} is larger than 1 MB`, { hint: 'Send it with -f instead.' }),
   });
-  const decoded = decode(bytes);
+  const decoded = decodeText(bytes);
   if (decoded.isText) return decoded.text;
-  throw new AppError('usage', `${visible(path)} is not text`, { hint: 'Send it with -f instead.' });
+  throw new AppError('usage', `${sanitize(path)} is not text`, { hint: 'Send it with -f instead.' });
 }
 
-interface Asking {
-  readonly options: MeansOptions;
-  readonly context: MeansContext;
+interface ApprovalRequest {
+  readonly options: AccessOptions;
+  readonly context: AccessContext;
 }
 
-async function commandOutput(command: string, shell: Shell, { options, context }: Asking): Promise<string> {
+async function runTemplateCommand(
+  command: string,
+  shell: Shell,
+  { options, context }: ApprovalRequest,
+): Promise<string> {
   const { app, signal } = context;
-  if (!isAllowed(options) && !(await isApproved(command, { options, context }))) throw unapproved(command);
+  if (!isAllowed(options) && !(await isApproved(command, { options, context }))) throw unapprovedError(command);
   const run = { shell, command, cwd: app.cwd, env: app.env, timeoutMs: COMMAND_MS, maxChars: MAX_CHARS };
   const { head, tail, omitted, exitCode, hasTimedOut } = await runShell(run, signal);
   if (hasTimedOut) {
-    throw new AppError('usage', `the command of the template took more than a minute: ${visible(command)}`, {
+    throw new AppError('usage', `the command of the template took more than a minute: ${sanitize(command)}`, {
       hint: 'Run it yourself, and pipe its output in.',
     });
   }
@@ -89,18 +99,21 @@ async function commandOutput(command: string, shell: Shell, { options, context }
   return exitCode === 0 ? output.trimEnd() : `${output.trimEnd()}\n[exit code ${exitCode ?? 'none'}]`;
 }
 
-function isAllowed(options: MeansOptions): boolean {
+function isAllowed(options: AccessOptions): boolean {
   const names = (options.allowedTools ?? []).flatMap((list) => list.split(',')).map((name) => name.trim());
-  return modeOf(options) === 'yolo' || names.includes('run_shell_command');
+  return parseMode(options) === 'yolo' || names.includes('run_shell_command');
 }
 
 /** Asks only in text format on a terminal; otherwise false. */
-async function isApproved(command: string, { options, context: { app, lend, signal } }: Asking): Promise<boolean> {
+async function isApproved(
+  command: string,
+  { options, context: { app, lend, signal } }: ApprovalRequest,
+): Promise<boolean> {
   const isAttended = (options.outputFormat ?? 'text') === 'text' && app.io.err.isTerminal;
   const tty = isAttended ? openTty() : undefined;
   if (tty === undefined) return false;
   try {
-    const question = `The template wants to run: ${visible(command)}\nRun it? [y]es [n]o › `;
+    const question = `The template wants to run: ${sanitize(command)}\nRun it? [y]es [n]o › `;
     const key = await lend(() => tty.key(new Set(['y', 'n']), () => app.io.err.write(question), signal));
     await app.io.err.write('\n');
     signal.throwIfAborted();
@@ -110,8 +123,8 @@ async function isApproved(command: string, { options, context: { app, lend, sign
   }
 }
 
-function unapproved(command: string): AppError {
-  return new AppError('usage', `the template wants to run a command, which nobody approved: ${visible(command)}`, {
+function unapprovedError(command: string): AppError {
+  return new AppError('usage', `the template wants to run a command, which nobody approved: ${sanitize(command)}`, {
     hint: 'If you want it to run, add: --allowed-tools run_shell_command',
   });
 }

@@ -2,38 +2,39 @@ import { resolve } from 'node:path';
 import {
   type FoundTemplate,
   findTemplates,
+  listTemplateDirectories,
   readTemplate,
   type Template,
-  templateAt,
-  templatePlaces,
+  toTemplate,
 } from '../config/templates.ts';
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
-import { nearestNames } from '../core/text/names.ts';
-import { visible } from '../core/text/terminal.ts';
-import { lookUp } from '../platform/files/read.ts';
+import { findNearestNames } from '../core/text/names.ts';
+import { sanitize } from '../core/text/terminal.ts';
+import { inspectPath } from '../platform/files/read.ts';
 
 /**
  * The template of that name, or the file at that path. Throws AppError: `usage` if there is none, `config` if it is
  * invalid.
  */
 export async function chooseTemplate(wanted: string, app: App): Promise<Template> {
-  const found = await findTemplates(await templatePlaces(app));
+  const found = await findTemplates(await listTemplateDirectories(app));
   const name = wanted.replaceAll(/[\\/]/g, ':');
   const template = found.find((candidate) => candidate.name === name);
-  if (template !== undefined) return readTemplate(counted(template));
+  if (template !== undefined) return readTemplate(requireUsable(template));
   const file = resolve(app.cwd, wanted);
-  if ((await lookUp(file, wanted))?.kind === 'file') return readTemplate(templateAt(file));
-  const [near] = nearestNames(
+  if ((await inspectPath(file, wanted))?.kind === 'file') return readTemplate(toTemplate(file));
+  const [near] = findNearestNames(
     name,
     found.map((candidate) => candidate.name),
   );
-  throw new AppError('usage', `there is no template "${visible(wanted)}"`, {
-    hint: near === undefined ? 'To see what there is, and where: gmn templates list' : `Did you mean ${visible(near)}?`,
+  throw new AppError('usage', `there is no template "${sanitize(wanted)}"`, {
+    hint:
+      near === undefined ? 'To see what there is, and where: gmn templates list' : `Did you mean ${sanitize(near)}?`,
   });
 }
 
-function counted(template: FoundTemplate): FoundTemplate {
+function requireUsable(template: FoundTemplate): FoundTemplate {
   const { ignored } = template.place;
   if (ignored === undefined) return template;
   throw new AppError('usage', `${template.file} is not used: ${ignored}`, {
@@ -42,7 +43,7 @@ function counted(template: FoundTemplate): FoundTemplate {
 }
 
 /** The values for a template's placeholders. */
-export interface Filling {
+export interface TemplateValues {
   readonly params: readonly string[];
   /** The positional arguments. */
   readonly words: string | undefined;
@@ -56,67 +57,67 @@ export interface Filling {
 }
 
 /** Placeholders of gmn's templates, and of the official CLI's commands. */
-const PLACES = { markdown: /\{\{[ \t]*([A-Za-z_][\w-]*)[ \t]*\}\}/g, command: /\{\{args\}\}|[!@]\{/g } as const;
+const PLACEHOLDERS = { markdown: /\{\{[ \t]*([A-Za-z_][\w-]*)[ \t]*\}\}/g, command: /\{\{args\}\}|[!@]\{/g } as const;
 
-const WORDS = '{{args}}';
+const ARGS_PLACEHOLDER = '{{args}}';
 
 export function takesStdin({ kind, body }: Template): boolean {
-  return kind === 'markdown' && placesIn(body).includes('stdin');
+  return kind === 'markdown' && findPlaceholders(body).includes('stdin');
 }
 
 /**
  * Fills every placeholder once, so that inserted text is never read as a template. Positional arguments without a
  * placeholder are appended. Throws AppError `usage` for a parameter without a value or a placeholder.
  */
-export function fillTemplate(template: Template, filling: Filling): Promise<string> {
+export function fillTemplate(template: Template, filling: TemplateValues): Promise<string> {
   return template.kind === 'markdown' ? fillMarkdown(template, filling) : fillCommand(template, filling);
 }
 
-async function fillMarkdown({ body, name, defaults }: Template, filling: Filling): Promise<string> {
-  const places = placesIn(body);
+async function fillMarkdown({ body, name, defaults }: Template, filling: TemplateValues): Promise<string> {
+  const places = findPlaceholders(body);
   const params = parseParams(filling.params);
   const stray = [...params.keys()].find((key) => !places.includes(key) || key === 'stdin');
-  if (stray !== undefined) throw noPlace(name, stray, places);
+  if (stray !== undefined) throw unknownParamError(name, stray, places);
   const { words } = filling;
   const values = new Map([...defaults, ...params, ...(words === undefined ? [] : [['prompt', words] as const])]);
   if (places.includes('stdin')) values.set('stdin', await filling.stdin());
   const missing = places.find((place) => !values.has(place));
-  if (missing !== undefined) throw noValue(name, missing);
-  const text = body.replace(PLACES.markdown, (_, place: string) => values.get(place) ?? '');
-  return places.includes('prompt') ? text : withWords(text, words);
+  if (missing !== undefined) throw missingValueError(name, missing);
+  const text = body.replace(PLACEHOLDERS.markdown, (_, place: string) => values.get(place) ?? '');
+  return places.includes('prompt') ? text : appendArguments(text, words);
 }
 
-async function fillCommand({ body, name }: Template, filling: Filling): Promise<string> {
+async function fillCommand({ body, name }: Template, filling: TemplateValues): Promise<string> {
   const [stray] = parseParams(filling.params).keys();
-  if (stray !== undefined) throw noPlace(name, stray, []);
+  if (stray !== undefined) throw unknownParamError(name, stray, []);
   const { words = '' } = filling;
   let text = '';
   let at = 0;
-  for (const { 0: mark, index } of body.matchAll(PLACES.command)) {
+  for (const { 0: mark, index } of body.matchAll(PLACEHOLDERS.command)) {
     if (index < at) continue;
     text += body.slice(at, index);
     at = index + mark.length;
     if (mark === '{{args}}') text += words;
     else {
-      const inner = balanced(body, at, name);
+      const inner = readBalanced(body, at, name);
       at += inner.length + 1;
       text +=
         mark === '!{'
-          ? await filling.run(commandWith(inner, () => filling.quoted(words), name).trim())
+          ? await filling.run(insertArguments(inner, () => filling.quoted(words), name).trim())
           : await filling.read(inner.trim());
     }
   }
   text += body.slice(at);
-  return body.includes('{{args}}') ? text : withWords(text, filling.words);
+  return body.includes('{{args}}') ? text : appendArguments(text, filling.words);
 }
 
 /** Inserts the arguments into a command. Throws AppError `usage` where quoting would not keep them one word. */
-function commandWith(command: string, quoted: () => string, name: string): string {
-  const [first = '', ...rest] = command.split(WORDS);
+function insertArguments(command: string, quoted: () => string, name: string): string {
+  const [first = '', ...rest] = command.split(ARGS_PLACEHOLDER);
   let filled = first;
   let before = first;
   for (const piece of rest) {
-    if (!isPlainPlace(before)) throw unsafePlace(name);
+    if (!isSafePlace(before)) throw unsafePlaceError(name);
     filled += quoted() + piece;
     // Stands for the inserted word, so that text before and after it is not joined.
     before += `x${piece}`;
@@ -128,23 +129,23 @@ function commandWith(command: string, quoted: () => string, name: string): strin
  * Complete tokens of a shell: an escaped character, a quoted string, a comment. `$'…'` and `$"…"` have other rules, so
  * they match to the end of the text.
  */
-const OVER = /\$['"][\s\S]*|\\[\s\S]|'[^']*'|"(?:[^"\\]|\\[\s\S])*"|(?<![^\s;&|()])#[^\n]*\n/g;
+const COMPLETE_TOKENS = /\$['"][\s\S]*|\\[\s\S]|'[^']*'|"(?:[^"\\]|\\[\s\S])*"|(?<![^\s;&|()])#[^\n]*\n/g;
 
 /**
  * Whether a single-quoted word after this text stays one word of the command: no quote, backquote, comment, arithmetic
  * or here-document is open. When in doubt, false.
  */
-function isPlainPlace(before: string): boolean {
-  const bare = before.replace(OVER, (token) => {
+function isSafePlace(before: string): boolean {
+  const bare = before.replace(COMPLETE_TOKENS, (token) => {
     if (token.startsWith('#')) return '\n';
-    return token.startsWith('$') || (token.startsWith('"') && !isSingle(token)) ? token : 'x';
+    return token.startsWith('$') || (token.startsWith('"') && !isCompleteString(token)) ? token : 'x';
   });
   const isInside = (open: string, close: string): boolean => bare.lastIndexOf(open) > bare.lastIndexOf(close);
   const line = bare.slice(bare.lastIndexOf('\n') + 1);
   return !(
     /['"]|[\\$]$|(?<!<)<<(?!<)/.test(bare) ||
     /(?:^|[\s;&|()])#/.test(line) ||
-    countOf(bare, '`') % 2 === 1 ||
+    countOccurrences(bare, '`') % 2 === 1 ||
     isInside('((', '))') ||
     isInside('$[', ']')
   );
@@ -154,42 +155,42 @@ function isPlainPlace(before: string): boolean {
  * False if a command inside the double quotes has quotes of its own: then the token is only the first half of the
  * string.
  */
-function isSingle(token: string): boolean {
+function isCompleteString(token: string): boolean {
   return (
-    countOf(token, '$(') <= countOf(token, ')') &&
-    countOf(token, '${') <= countOf(token, '}') &&
-    countOf(token, '`') % 2 === 0
+    countOccurrences(token, '$(') <= countOccurrences(token, ')') &&
+    countOccurrences(token, '${') <= countOccurrences(token, '}') &&
+    countOccurrences(token, '`') % 2 === 0
   );
 }
 
-function countOf(text: string, part: string): number {
+function countOccurrences(text: string, part: string): number {
   return text.split(part).length - 1;
 }
 
-function unsafePlace(name: string): AppError {
+function unsafePlaceError(name: string): AppError {
   const where = 'inside quotes, a comment or the like of a command, where they could end it';
-  return new AppError('usage', `the template ${visible(name)} puts {{args}} ${where}`, {
+  return new AppError('usage', `the template ${sanitize(name)} puts {{args}} ${where}`, {
     hint: 'gmn quotes the words by itself. Write {{args}} as a word of its own in !{…}, for example: !{grep -n {{args}} notes.txt}',
   });
 }
 
-function placesIn(body: string): readonly string[] {
-  return [...new Set([...body.matchAll(PLACES.markdown)].map(([, place = '']) => place))];
+function findPlaceholders(body: string): readonly string[] {
+  return [...new Set([...body.matchAll(PLACEHOLDERS.markdown)].map(([, place = '']) => place))];
 }
 
-function withWords(text: string, words: string | undefined): string {
+function appendArguments(text: string, words: string | undefined): string {
   return words === undefined ? text : `${text}\n\n${words}`;
 }
 
 /** The text up to the brace that matches the one before `start`. */
-function balanced(body: string, start: number, name: string): string {
+function readBalanced(body: string, start: number, name: string): string {
   let depth = 1;
   for (let at = start; at < body.length; at += 1) {
     if (body[at] === '{') depth += 1;
     if (body[at] === '}') depth -= 1;
     if (depth === 0) return body.slice(start, at);
   }
-  throw new AppError('config', `the template ${visible(name)} has a "{" that is never closed`, {
+  throw new AppError('config', `the template ${sanitize(name)} has a "{" that is never closed`, {
     hint: 'To read it: gmn templates show <name>',
   });
 }
@@ -199,23 +200,23 @@ function parseParams(params: readonly string[]): ReadonlyMap<string, string> {
     params.map((param) => {
       const [, key, value = ''] = /^([A-Za-z_][\w-]*)=([\s\S]*)$/.exec(param) ?? [];
       if (key !== undefined) return [key, value];
-      throw new AppError('usage', `--param: "${visible(param)}" is not name=value`, {
+      throw new AppError('usage', `--param: "${sanitize(param)}" is not name=value`, {
         hint: 'Example: --param language=Japanese',
       });
     }),
   );
 }
 
-function noPlace(template: string, key: string, places: readonly string[]): AppError {
+function unknownParamError(template: string, key: string, places: readonly string[]): AppError {
   const named = places.filter((place) => place !== 'stdin');
-  return new AppError('usage', `the template ${visible(template)} has no parameter "${visible(key)}"`, {
+  return new AppError('usage', `the template ${sanitize(template)} has no parameter "${sanitize(key)}"`, {
     hint: named.length === 0 ? 'It has none.' : `It has: ${named.join(', ')}`,
   });
 }
 
-function noValue(template: string, place: string): AppError {
+function missingValueError(template: string, place: string): AppError {
   const isPrompt = place === 'prompt';
-  return new AppError('usage', `the template ${visible(template)} needs ${isPrompt ? 'a prompt' : `"${place}"`}`, {
+  return new AppError('usage', `the template ${sanitize(template)} needs ${isPrompt ? 'a prompt' : `"${place}"`}`, {
     hint: isPrompt ? 'Add it: gmn --template <name> "…"' : `Add it: --param ${place}=…`,
   });
 }

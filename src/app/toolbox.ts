@@ -1,27 +1,27 @@
-import { grounder } from '../agent/grounding.ts';
-import { approval, type Lend } from '../approval/approve.ts';
-import { type ApprovalMode, approvalPolicy, declared } from '../approval/policy.ts';
+import { createGround } from '../agent/grounding.ts';
+import { createApprover, type RunPaused } from '../approval/approve.ts';
+import { type ApprovalMode, approvalPolicy, offeredTools } from '../approval/policy.ts';
 import { secretFiles, targetFiles } from '../approval/targets.ts';
-import { contextNames } from '../config/context-place.ts';
+import { listContextNames } from '../config/context-place.ts';
 import { readSetting } from '../config/keys.ts';
 import type { App, Settings } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import { stateDirectories } from '../core/text/secrets.ts';
-import { visible } from '../core/text/terminal.ts';
+import { sanitize } from '../core/text/terminal.ts';
 import type { Approve, Tool } from '../core/tool.ts';
 import type { McpTools } from '../mcp/client/tools/toolset.ts';
 import { realPath } from '../platform/files/path.ts';
-import { outputShelf } from '../platform/files/run-directory.ts';
-import { userHomes } from '../platform/host.ts';
+import { createOutputStore } from '../platform/files/run-directory.ts';
+import { findUserHomes } from '../platform/host.ts';
 import { randomId } from '../platform/runtime/random-id.ts';
 import {
-  allowedNames,
   builtins,
+  isAllowedBySettings,
   isBuiltinName,
-  isLeft,
   isToolSet,
   selectTools,
   type ToolLimits,
+  translateNames,
 } from '../tools/builtins.ts';
 import { type UndoStore, undoStore } from '../tools/workspace/journal.ts';
 import { isTooBroad } from '../tools/workspace/protection.ts';
@@ -54,7 +54,7 @@ export interface Toolbox {
 export interface ToolboxContext {
   readonly app: App;
   readonly opened: OpenedModel;
-  readonly lend: Lend;
+  readonly lend: RunPaused;
   /** The workspace of the tools; by default a new one. What it knows about files lives as long as it does. */
   readonly workspace?: Workspace;
   /** The user's "always" answers. */
@@ -67,31 +67,32 @@ export interface ToolboxContext {
 export async function openToolbox(options: ToolOptions, context: ToolboxContext): Promise<Toolbox> {
   const { app } = context;
   const settings = await app.settings();
-  const { mode, notices: modeNotices } = chosenMode(options, settings);
+  const { mode, notices: modeNotices } = chooseMode(options, settings);
   const workspace =
-    context.workspace ?? (await openOwnWorkspace(options, app, (roots) => undoStoreOf(app).journal(randomId(), roots)));
+    context.workspace ??
+    (await openOwnWorkspace(options, app, (roots) => openUndoStore(app).journal(randomId(), roots)));
   const wanted = options.tools ?? 'none';
-  const others = await otherTools(workspace, { ...options, tools: wanted }, context);
+  const others = await loadOtherTools(workspace, { ...options, tools: wanted }, context);
   const all = builtins({ workspace, env: app.env, others });
   const named = options.namedTools ?? wanted;
-  const limits = limitsOf(settings);
-  const left = withinLimits(selectTools(all, names([wanted])), limits, named);
-  const { tools, notices } = withoutRisk(left.tools, workspace, app, named);
-  const chosen = [...tools, ...(context.remote?.tools ?? []).filter(({ name }) => isLeft(name, limits))];
-  const offered = declared(chosen, mode);
-  const denials = denialLog();
+  const limits = readToolLimits(settings);
+  const left = applyToolSettings(selectTools(all, splitList([wanted])), limits, named);
+  const { tools, notices } = dropRiskyTools(left.tools, workspace, app, named);
+  const chosen = [...tools, ...(context.remote?.tools ?? []).filter(({ name }) => isAllowedBySettings(name, limits))];
+  const offered = offeredTools(chosen, mode);
+  const denials = createDenialLog();
   return {
     tools: offered,
     withheld: chosen.filter((tool) => !offered.includes(tool)),
     chosen: tools.map(({ name }) => name),
-    approve: approveWith(options, mode, { ...context, workspace, onDenied: denials.add }),
+    approve: createApprove(options, mode, { ...context, workspace, onDenied: denials.add }),
     takeDenials: denials.take,
     notices: [...modeNotices, ...left.notices, ...notices, ...missingNotices(options, context.remote)],
   };
 }
 
 /** Reports each denial once, since a model often repeats a denied call. */
-function denialLog() {
+function createDenialLog() {
   const told = new Set<string>();
   const pending: string[] = [];
   return {
@@ -109,22 +110,22 @@ export async function openOwnWorkspace(
   app: App,
   journalOf: (roots: readonly string[]) => Journal,
 ): Promise<Workspace> {
-  const roots = [app.cwd, ...names(options.includeDirectories ?? [])];
+  const roots = [app.cwd, ...splitList(options.includeDirectories ?? [])];
   return openWorkspace({
     roots,
-    denied: stateDirectories(app.homes(), userHomes(app.env)),
-    protectedNames: contextNames(await app.settings()),
-    outputs: outputShelf(`${app.homes().gmn}/output`, app.clock.now),
+    denied: stateDirectories(app.homes(), findUserHomes(app.env)),
+    protectedNames: listContextNames(await app.settings()),
+    outputs: createOutputStore(`${app.homes().gmn}/output`, app.clock.now),
     journal: journalOf(roots.map((root) => realPath(root) ?? root)),
   });
 }
 
-export function undoStoreOf({ homes, clock }: Pick<App, 'homes' | 'clock'>): UndoStore {
+export function openUndoStore({ homes, clock }: Pick<App, 'homes' | 'clock'>): UndoStore {
   return undoStore(`${homes().gmn}/undo`, clock);
 }
 
 /** Splits the values of a flag that may be repeated or hold a comma-separated list. */
-export function names(values: readonly string[]): readonly string[] {
+export function splitList(values: readonly string[]): readonly string[] {
   return values
     .flatMap((value) => value.split(','))
     .map((name) => name.trim())
@@ -132,21 +133,27 @@ export function names(values: readonly string[]): readonly string[] {
 }
 
 /** Tools that need more than files, loaded only if one of them may be used. */
-async function otherTools(
+async function loadOtherTools(
   workspace: Workspace,
   { tools: wanted = 'none', shell }: ToolOptions,
   { app, opened }: ToolboxContext,
 ): Promise<readonly Tool[]> {
-  if (names([wanted]).every((name) => isToolSet(name) && name !== 'all')) return [];
-  const [{ runShellCommand }, { chooseShell }, { webFetch }, { sendPinned }, { isPublicAddress }, { googleWebSearch }] =
-    await Promise.all([
-      import('../tools/run-shell-command.ts'),
-      import('../platform/process/shell-choice.ts'),
-      import('../tools/web-fetch.ts'),
-      import('../platform/http/pinned.ts'),
-      import('../platform/http/pinned.ts'),
-      import('../tools/google-web-search.ts'),
-    ]);
+  if (splitList([wanted]).every((name) => isToolSet(name) && name !== 'all')) return [];
+  const [
+    { runShellCommand },
+    { chooseShell },
+    { webFetch },
+    { createPinnedClient },
+    { isPublicAddress },
+    { googleWebSearch },
+  ] = await Promise.all([
+    import('../tools/run-shell-command.ts'),
+    import('../platform/process/shell-choice.ts'),
+    import('../tools/web-fetch.ts'),
+    import('../platform/http/pinned.ts'),
+    import('../platform/http/pinned.ts'),
+    import('../tools/google-web-search.ts'),
+  ]);
   const directory = async (path: string): Promise<string> => {
     const { place, directory: held } = await workspace.openDirectory(path);
     await held.close();
@@ -155,42 +162,42 @@ async function otherTools(
   return [
     runShellCommand({ shell: chooseShell(shell, app.env), env: app.env, directory, keepOutput: workspace.keep }),
     webFetch({
-      send: sendPinned({ isAllowedAddress: isPublicAddress, timers: app.httpTimers }),
+      send: createPinnedClient({ isAllowedAddress: isPublicAddress, timers: app.httpTimers }),
       keep: workspace.keep,
     }),
-    googleWebSearch(grounder(opened.model, { model: opened.modelId, generationConfig: opened.generationConfig })),
+    googleWebSearch(createGround(opened.model, { model: opened.modelId, generationConfig: opened.generationConfig })),
   ];
 }
 
-function limitsOf({ document = {} }: Settings): ToolLimits {
+function readToolLimits({ document = {} }: Settings): ToolLimits {
   return { core: readSetting(document, 'tools.core'), exclude: readSetting(document, 'tools.exclude') };
 }
 
-interface Offer {
+interface ToolSelection {
   readonly tools: readonly Tool[];
   readonly notices: readonly string[];
 }
 
 /** Applies `tools.core` and `tools.exclude`; a notice names each tool the user asked for that they remove. */
-function withinLimits(tools: readonly Tool[], limits: ToolLimits, wanted: string): Offer {
-  const named = allowedNames(names([wanted]).filter((name) => !isToolSet(name)));
+function applyToolSettings(tools: readonly Tool[], limits: ToolLimits, wanted: string): ToolSelection {
+  const named = translateNames(splitList([wanted]).filter((name) => !isToolSet(name)));
   return {
-    tools: tools.filter(({ name }) => isLeft(name, limits)),
+    tools: tools.filter(({ name }) => isAllowedBySettings(name, limits)),
     notices: tools
-      .filter(({ name }) => named.includes(name) && !isLeft(name, limits))
+      .filter(({ name }) => named.includes(name) && !isAllowedBySettings(name, limits))
       .map(({ name }) => {
-        const key = isLeft(name, { exclude: limits.exclude }) ? 'tools.core' : 'tools.exclude';
+        const key = isAllowedBySettings(name, { exclude: limits.exclude }) ? 'tools.core' : 'tools.exclude';
         return `${name} is not offered: ${key} of your settings leaves it out. Where: gmn config explain ${key}`;
       }),
   };
 }
 
 /** In the home directory or `/`, tools that write or run commands are offered only if the user named them. */
-function withoutRisk(tools: readonly Tool[], { roots }: Workspace, app: App, wanted: string): Offer {
+function dropRiskyTools(tools: readonly Tool[], { roots }: Workspace, app: App, wanted: string): ToolSelection {
   // `/` is too broad even if there is no home directory.
-  const isBroad = roots.some((root) => ['/', ...userHomes(app.env)].some((home) => isTooBroad(root, home)));
+  const isBroad = roots.some((root) => ['/', ...findUserHomes(app.env)].some((home) => isTooBroad(root, home)));
   if (!isBroad) return { tools, notices: [] };
-  const named = allowedNames(names([wanted]).filter((name) => !isToolSet(name)));
+  const named = translateNames(splitList([wanted]).filter((name) => !isToolSet(name)));
   const safe = tools.filter(({ name, effect }) => named.includes(name) || (effect !== 'write' && effect !== 'execute'));
   if (safe.length === tools.length) return { tools, notices: [] };
   return {
@@ -202,10 +209,10 @@ function withoutRisk(tools: readonly Tool[], { roots }: Workspace, app: App, wan
 }
 
 /** The `--allowed-tools` that name built-in tools; those of MCP tools are checked where their server is known. */
-function ownNames({ allowedTools = [] }: ToolOptions, remote: ToolboxContext['remote']): readonly string[] {
+function builtinAllowedNames({ allowedTools = [] }: ToolOptions, remote: ToolboxContext['remote']): readonly string[] {
   const isRemote = (name: string): boolean =>
-    name.includes('__') || isOffered(name, remote) || missingOwners(name, remote).length > 0;
-  return names(allowedTools).filter((name) => !isRemote(name));
+    name.includes('__') || isOffered(name, remote) || findMissingOwners(name, remote).length > 0;
+  return splitList(allowedTools).filter((name) => !isRemote(name));
 }
 
 function isOffered(name: string, remote: ToolboxContext['remote']): boolean {
@@ -213,24 +220,24 @@ function isOffered(name: string, remote: ToolboxContext['remote']): boolean {
 }
 
 /** The servers that may own a tool that is not available: a server that is down must not fail the run. */
-function missingOwners(name: string, remote: ToolboxContext['remote']): readonly string[] {
+function findMissingOwners(name: string, remote: ToolboxContext['remote']): readonly string[] {
   return isBuiltinName(name) || isOffered(name, remote) ? [] : (remote?.owners(name) ?? []);
 }
 
 function missingNotices({ allowedTools = [] }: ToolOptions, remote: ToolboxContext['remote']): readonly string[] {
-  return names(allowedTools)
+  return splitList(allowedTools)
     .filter((name) => !name.includes('__'))
     .flatMap((name) => {
-      const owners = missingOwners(name, remote).map(visible);
+      const owners = findMissingOwners(name, remote).map(sanitize);
       if (owners.length === 0) return [];
       const which = owners.length === 1 ? `the MCP server ${owners[0]}` : `the MCP servers ${owners.join(', ')}`;
       return [
-        `--allowed-tools ${visible(name)}: no such tool is there now; ${which} may have it, and does not offer it`,
+        `--allowed-tools ${sanitize(name)}: no such tool is there now; ${which} may have it, and does not offer it`,
       ];
     });
 }
 
-function approveWith(
+function createApprove(
   options: ToolOptions,
   mode: ApprovalMode,
   {
@@ -242,10 +249,10 @@ function approveWith(
     onDenied,
   }: ToolboxContext & { readonly workspace: Workspace; readonly onDenied: (notice: string) => void },
 ): Approve {
-  return approval({
+  return createApprover({
     policy: approvalPolicy({
       mode,
-      allowedTools: allowedNames(ownNames(options, remote)),
+      allowedTools: translateNames(builtinAllowedNames(options, remote)),
       isTrusted: remote?.isTrusted ?? (() => false),
       ...(remembered === undefined ? {} : { remembered }),
     }),
@@ -265,10 +272,10 @@ export interface ModeOptions {
 }
 
 /** A settings file cannot choose `yolo`; only the command line can. */
-const MODES_OF_FILES: readonly ApprovalMode[] = ['default', 'auto_edit', 'plan'];
+const SETTINGS_MODES: readonly ApprovalMode[] = ['default', 'auto_edit', 'plan'];
 
 /** `--yolo` means `--approval-mode yolo`. Throws AppError `usage` if both are given and differ. */
-export function modeOf({ approvalMode, yolo }: ModeOptions): ApprovalMode {
+export function parseMode({ approvalMode, yolo }: ModeOptions): ApprovalMode {
   if (yolo && approvalMode !== undefined && approvalMode !== 'yolo') {
     throw new AppError('usage', `--yolo cannot be combined with --approval-mode ${approvalMode}`, {
       hint: 'Use one of them.',
@@ -281,15 +288,15 @@ export function modeOf({ approvalMode, yolo }: ModeOptions): ApprovalMode {
  * The mode of the flags, else of `general.defaultApprovalMode`. Throws AppError `usage` if the flags contradict each
  * other.
  */
-export function chosenMode(
+export function chooseMode(
   options: ModeOptions,
   { document = {} }: Pick<Settings, 'document'>,
 ): { readonly mode: ApprovalMode; readonly notices: readonly string[] } {
-  const mode = modeOf(options);
+  const mode = parseMode(options);
   const said = readSetting(document, 'general.defaultApprovalMode');
   if (options.yolo || options.approvalMode !== undefined || said === undefined) return { mode, notices: [] };
-  const known = MODES_OF_FILES.find((each) => each === said);
+  const known = SETTINGS_MODES.find((each) => each === said);
   if (known !== undefined) return { mode: known, notices: [] };
-  const why = said === 'yolo' ? 'is not taken from a file' : `cannot be "${visible(said)}"`;
+  const why = said === 'yolo' ? 'is not taken from a file' : `cannot be "${sanitize(said)}"`;
   return { mode, notices: [`general.defaultApprovalMode ${why}: what changes anything is asked about`] };
 }

@@ -1,5 +1,5 @@
-import { vertex, vertexSite } from '../api/vertex.ts';
-import { type BackendContext, endpointFrom, type OpenedBackend, versionFrom } from './opened-backend.ts';
+import { parseVertexProject, vertex } from '../api/vertex.ts';
+import { type BackendContext, type OpenedBackend, parseApiVersion, parseEndpoint } from './opened-backend.ts';
 
 /**
  * Vertex AI: with a token for a project, with a key in express mode. Throws AppError `config`, naming what is missing.
@@ -10,17 +10,17 @@ export function openVertex(context: BackendContext): OpenedBackend {
   const project = env.GOOGLE_CLOUD_PROJECT || env.GOOGLE_CLOUD_PROJECT_ID;
   const place = {
     userAgent,
-    ...endpointFrom(app, 'GOOGLE_VERTEX_BASE_URL'),
-    ...versionFrom(settings, 'GOOGLE_GENAI_API_VERSION'),
-    ...(carrier === 'key' ? {} : { site: vertexSite(project, env.GOOGLE_CLOUD_LOCATION) }),
+    ...parseEndpoint(app, 'GOOGLE_VERTEX_BASE_URL'),
+    ...parseApiVersion(settings, 'GOOGLE_GENAI_API_VERSION'),
+    ...(carrier === 'key' ? {} : { site: parseVertexProject(project, env.GOOGLE_CLOUD_LOCATION) }),
   };
   return {
     name: 'vertex',
     retryBaseMs: context.retryBaseMs,
     backend: vertex(place, identity),
     async inquiries() {
-      const { vertexInquiries } = await import('../api/queries.ts');
-      return vertexInquiries(place, { identity, userAgent, send: app.send });
+      const { vertexQueries } = await import('../api/queries.ts');
+      return vertexQueries(place, { identity, userAgent, send: app.send });
     },
   };
 }

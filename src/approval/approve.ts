@@ -1,22 +1,22 @@
 import { AppError } from '../core/error.ts';
 import type { Env, Out } from '../core/io.ts';
 import type { JsonObject } from '../core/json.ts';
-import { visible } from '../core/text/terminal.ts';
+import { sanitize } from '../core/text/terminal.ts';
 import type {
   Approve,
   ApproveContext,
+  CallDecision,
   Draft,
   PendingCall,
   Preview,
   Tool,
   ToolCall,
-  ToolOutcome,
-  Verdict,
+  ToolResult,
 } from '../core/tool.ts';
 import { openTty as openOwnTty, type Tty } from '../platform/terminal/tty.ts';
 import { formatCall } from '../render/tool-line.ts';
-import { type Asked, type Denial, type Policy, type Scope, unattendedDenial } from './policy.ts';
-import { editedArgs, isSameChange, type Proposal, proposed, reasonOf } from './proposal.ts';
+import { type Denial, nonInteractiveDenial, type Policy, type ResolvedCall, type Scope } from './policy.ts';
+import { editArguments, formatRefusal, isSameChange, type Proposal, prepareProposal } from './proposal.ts';
 import { type Answer, askPerson } from './question.ts';
 
 export interface ApprovalOptions {
@@ -35,7 +35,7 @@ export interface ApprovalOptions {
   readonly targetOf?: (tool: Tool, args: JsonObject) => Promise<string | undefined>;
   /** The real path of the directory a command would run in. Absent: the path is taken as the model spelled it. */
   readonly directoryOf?: (tool: Tool, args: JsonObject) => Promise<string | undefined>;
-  readonly lend: Lend;
+  readonly lend: RunPaused;
   /** Called with a user-facing notice for each call that is denied without a question. */
   readonly onDenied?: (notice: string) => void;
   /** Opens the person's terminal; undefined if there is none. Default: the terminal of this process. */
@@ -43,10 +43,11 @@ export interface ApprovalOptions {
 }
 
 /** Runs a question while the terminal belongs to the person and the clock is paused. */
-export type Lend = <Result>(work: () => Promise<Result>) => Promise<Result>;
+export type RunPaused = <Result>(work: () => Promise<Result>) => Promise<Result>;
 
 /** The person sees only the first line; the model gets both. */
-const NO = 'The user said no to this call.\nDo not repeat it; ask what they would like instead, or go on without it.';
+const DENIED_BY_USER =
+  'The user said no to this call.\nDo not repeat it; ask what they would like instead, or go on without it.';
 
 const CHANGED_SINCE = '│ Things have changed since. This is what would be done now:\n';
 
@@ -56,43 +57,48 @@ const CHANGED_SINCE = '│ Things have changed since. This is what would be done
  * it. Concurrent calls are decided one after the other; adjacent writes are asked about as a group, each previewed on
  * top of those before it.
  */
-export function approval(options: ApprovalOptions): Approve {
+export function createApprover(options: ApprovalOptions): Approve {
   let last: Promise<unknown> = Promise.resolve();
-  const deciding: Deciding = { ...options, shared: new WeakMap() };
+  const deciding: DecideOptions = { ...options, shared: new WeakMap() };
   return (tool, call, context) => {
-    const verdict = last.then(() => decided(deciding, { tool, call }, context));
+    const verdict = last.then(() => decideCall(deciding, { tool, call }, context));
     last = verdict;
     return verdict;
   };
 }
 
-interface Deciding extends ApprovalOptions {
+interface DecideOptions extends ApprovalOptions {
   /** Answers given to a group of calls. Keyed by the arguments object, because the model chooses the ids. */
-  readonly shared: WeakMap<JsonObject, Shared>;
+  readonly shared: WeakMap<JsonObject, GroupAnswer>;
 }
 
-type Shared =
-  | Verdict
+type GroupAnswer =
+  | CallDecision
   /** Approved, but only for exactly this change. */
   | { readonly kind: 'shown'; readonly preview: Preview }
   | { readonly kind: 'single' };
 
 /** Never throws: the next call in the queue waits for this one. */
-async function decided(options: Deciding, { tool, call }: PendingCall, context: ApproveContext): Promise<Verdict> {
+async function decideCall(
+  options: DecideOptions,
+  { tool, call }: PendingCall,
+  context: ApproveContext,
+): Promise<CallDecision> {
   const { openTty = openOwnTty } = options;
   const { signal } = context;
   try {
-    const asked = await askedOf(options, tool, call.args);
+    const asked = await resolveCall(options, tool, call.args);
     const ruling = options.policy.rule(asked);
-    if (ruling.kind === 'deny') return denied(options, call, ruling);
-    if (ruling.kind === 'run') return await allowed(options, asked, call);
-    const known = await earlier(options, asked, call, signal);
+    if (ruling.kind === 'deny') return denyCall(options, call, ruling);
+    if (ruling.kind === 'run') return await allowCall(options, asked, call);
+    const known = await findGroupDecision(options, asked, call, signal);
     if (known !== undefined) return known;
     const tty = options.isTextFormat && options.err.isTerminal ? openTty() : undefined;
-    if (tty === undefined) return denied(options, call, unattendedDenial(tool, ruling.scope, options.isTextFormat));
+    if (tty === undefined)
+      return denyCall(options, call, nonInteractiveDenial(tool, ruling.scope, options.isTextFormat));
     return await options.lend(async () => {
       try {
-        return await asking({ ...options, tty, scope: ruling.scope }, asked, call, context);
+        return await askAboutCall({ ...options, tty, scope: ruling.scope }, asked, call, context);
       } finally {
         tty.close();
       }
@@ -100,16 +106,16 @@ async function decided(options: Deciding, { tool, call }: PendingCall, context: 
   } catch (thrown) {
     if (signal.aborted) return { kind: 'stop' };
     const { message } = AppError.from(thrown);
-    return denied(options, call, { reason: message, advice: message });
+    return denyCall(options, call, { reason: message, advice: message });
   }
 }
 
-function denied({ onDenied }: ApprovalOptions, { name, args }: ToolCall, { reason, advice }: Denial): Verdict {
+function denyCall({ onDenied }: ApprovalOptions, { name, args }: ToolCall, { reason, advice }: Denial): CallDecision {
   onDenied?.(`${formatCall(name, args)} was not run: ${advice}`);
   return { kind: 'deny', reason };
 }
 
-async function askedOf(options: ApprovalOptions, tool: Tool, args: JsonObject): Promise<Asked> {
+async function resolveCall(options: ApprovalOptions, tool: Tool, args: JsonObject): Promise<ResolvedCall> {
   const { secretOf, targetOf, directoryOf } = options;
   return {
     tool,
@@ -121,46 +127,60 @@ async function askedOf(options: ApprovalOptions, tool: Tool, args: JsonObject): 
 }
 
 /** The decision that a group answer means for this call; undefined if the call must be asked about. */
-async function earlier(
-  options: Deciding,
-  asked: Asked,
+async function findGroupDecision(
+  options: DecideOptions,
+  asked: ResolvedCall,
   call: ToolCall,
   signal: AbortSignal,
-): Promise<Verdict | undefined> {
+): Promise<CallDecision | undefined> {
   const answer = options.shared.get(call.args);
   if (answer === undefined || answer.kind === 'single') return undefined;
   if (answer.kind !== 'shown') return answer;
-  const now = await proposed(asked, signal);
-  if ('ok' in now) return { kind: 'deny', reason: reasonOf(now) };
-  return isSameChange(now.preview, answer.preview) ? allowed(options, asked, call) : undefined;
+  const now = await prepareProposal(asked, signal);
+  if ('ok' in now) return { kind: 'deny', reason: formatRefusal(now) };
+  return isSameChange(now.preview, answer.preview) ? allowCall(options, asked, call) : undefined;
 }
 
-async function allowed({ permit }: ApprovalOptions, { args, secret }: Asked, call: ToolCall): Promise<Verdict> {
+async function allowCall(
+  { permit }: ApprovalOptions,
+  { args, secret }: ResolvedCall,
+  call: ToolCall,
+): Promise<CallDecision> {
   if (secret !== undefined) await permit(secret);
   return args === call.args ? { kind: 'run' } : { kind: 'run-edited', args };
 }
 
-interface Asking extends Deciding {
+interface AskOptions extends DecideOptions {
   readonly tty: Tty;
   readonly scope: Scope;
 }
 
-async function asking(options: Asking, first: Asked, call: ToolCall, context: ApproveContext): Promise<Verdict> {
+async function askAboutCall(
+  options: AskOptions,
+  first: ResolvedCall,
+  call: ToolCall,
+  context: ApproveContext,
+): Promise<CallDecision> {
   const { signal } = context;
   const draft: Draft = new Map();
-  const start = await proposed(first, signal, draft);
-  if ('ok' in start) return { kind: 'deny', reason: reasonOf(start) };
+  const start = await prepareProposal(first, signal, draft);
+  if ('ok' in start) return { kind: 'deny', reason: formatRefusal(start) };
   const answer = options.shared.get(call.args);
   if (answer?.kind === 'shown') await options.err.write(CHANGED_SINCE);
-  const others = answer === undefined ? await companions(options, context, draft) : [];
+  const others = answer === undefined ? await findGroup(options, context, draft) : [];
   if (others.length > 0) {
-    const verdict = await askedTogether(options, [{ ...start, call }, ...others], signal);
+    const verdict = await askForGroup(options, [{ ...start, call }, ...others], signal);
     if (verdict !== undefined) return verdict;
   }
-  return askedAlone(options, start, call, signal);
+  return askForOne(options, start, call, signal);
 }
 
-async function askedAlone(options: Asking, start: Proposal, call: ToolCall, signal: AbortSignal): Promise<Verdict> {
+async function askForOne(
+  options: AskOptions,
+  start: Proposal,
+  call: ToolCall,
+  signal: AbortSignal,
+): Promise<CallDecision> {
   const { policy, err, scope } = options;
   let proposal = start;
   for (;;) {
@@ -171,36 +191,36 @@ async function askedAlone(options: Asking, start: Proposal, call: ToolCall, sign
       case 'yes':
       case 'always':
       case 'file': {
-        const now = await proposed(asked, signal);
-        if ('ok' in now) return { kind: 'deny', reason: reasonOf(now) };
+        const now = await prepareProposal(asked, signal);
+        if ('ok' in now) return { kind: 'deny', reason: formatRefusal(now) };
         if (isSameChange(now.preview, preview)) {
           if (answer.kind !== 'yes') policy.remember(asked, answer.kind === 'file' ? 'file' : 'scope');
-          return allowed(options, asked, call);
+          return allowCall(options, asked, call);
         }
         await err.write(CHANGED_SINCE);
         proposal = now;
         break;
       }
       case 'edit': {
-        const next = await edited(options, proposal, signal);
-        if ('ok' in next) await err.write(`│ ${visible(reasonOf(next))}\n`);
+        const next = await editProposal(options, proposal, signal);
+        if ('ok' in next) await err.write(`│ ${sanitize(formatRefusal(next))}\n`);
         else proposal = next;
         break;
       }
       default:
-        return turnedDown(answer);
+        return toDenial(answer);
     }
   }
 }
 
-function turnedDown(answer: Exclude<Answer, { kind: 'yes' | 'always' | 'file' | 'edit' }>): Verdict {
+function toDenial(answer: Exclude<Answer, { kind: 'yes' | 'always' | 'file' | 'edit' }>): CallDecision {
   switch (answer.kind) {
     case 'reply':
       return { kind: 'deny', reason: `The user said no to this call, and tells you: ${answer.text}` };
     case 'stop':
       return { kind: 'stop' };
     default:
-      return { kind: 'deny', reason: NO };
+      return { kind: 'deny', reason: DENIED_BY_USER };
   }
 }
 
@@ -209,17 +229,17 @@ interface Candidate extends Proposal {
 }
 
 /** The calls right after this one that would also be asked about, each previewed on top of those before it. */
-async function companions(
-  options: Asking,
+async function findGroup(
+  options: AskOptions,
   { following = [], signal }: ApproveContext,
   draft: Draft,
 ): Promise<readonly Candidate[]> {
   const found: Candidate[] = [];
   for (const { tool, call } of following) {
-    const asked = await askedOf(options, tool, call.args);
+    const asked = await resolveCall(options, tool, call.args);
     const { kind } = options.policy.rule(asked);
     // A call that runs without a question is previewed too: later previews build on its changes.
-    const proposal = await proposed(asked, signal, draft);
+    const proposal = await prepareProposal(asked, signal, draft);
     // A call refused now may be possible after the earlier ones have run; it is decided in its turn.
     if (kind === 'ask' && !('ok' in proposal)) found.push({ ...proposal, call });
   }
@@ -227,29 +247,35 @@ async function companions(
 }
 
 /** One answer for the whole group; undefined if the person wants to see the calls one by one. */
-async function askedTogether(
-  options: Asking,
+async function askForGroup(
+  options: AskOptions,
   candidates: readonly [Candidate, ...Candidate[]],
   signal: AbortSignal,
-): Promise<Verdict | undefined> {
+): Promise<CallDecision | undefined> {
   const { policy, shared, scope } = options;
   const items = candidates.map(({ asked, preview }) => ({ name: asked.tool.name, preview }));
   const answer = await askPerson({ items, scope, hasFile: false }, options, signal);
   const [first] = candidates;
   for (const { call, preview } of candidates) {
     if (answer.kind === 'yes' || answer.kind === 'always') shared.set(call.args, { kind: 'shown', preview });
-    else shared.set(call.args, answer.kind === 'single' ? { kind: 'single' } : turnedDown(answer));
+    else shared.set(call.args, answer.kind === 'single' ? { kind: 'single' } : toDenial(answer));
   }
   if (answer.kind === 'always') for (const { asked } of candidates) policy.remember(asked, 'scope');
-  return answer.kind === 'single' ? undefined : earlier(options, first.asked, first.call, signal);
+  return answer.kind === 'single' ? undefined : findGroupDecision(options, first.asked, first.call, signal);
 }
 
-async function edited(options: Asking, proposal: Proposal, signal: AbortSignal): Promise<Proposal | ToolOutcome> {
-  const args = await editedArgs(proposal, options, signal);
-  return args === undefined ? EDITOR_FAILED : proposed(await askedOf(options, proposal.asked.tool, args), signal);
+async function editProposal(
+  options: AskOptions,
+  proposal: Proposal,
+  signal: AbortSignal,
+): Promise<Proposal | ToolResult> {
+  const args = await editArguments(proposal, options, signal);
+  return args === undefined
+    ? EDITOR_FAILED
+    : prepareProposal(await resolveCall(options, proposal.asked.tool, args), signal);
 }
 
-const EDITOR_FAILED: ToolOutcome = {
+const EDITOR_FAILED: ToolResult = {
   ok: false,
   response: { error: 'Nothing was changed: the editor failed. VISUAL or EDITOR names the one to use.' },
 };

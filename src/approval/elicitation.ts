@@ -2,10 +2,10 @@ import type { App } from '../core/app.ts';
 import type { Elicit, Elicitation, ElicitationAnswer } from '../core/elicitation.ts';
 import type { Out } from '../core/io.ts';
 import { isList, isObject, type JsonObject, type JsonValue } from '../core/json.ts';
-import { visible } from '../core/text/terminal.ts';
+import { sanitize } from '../core/text/terminal.ts';
 import { yieldToEvents } from '../platform/runtime/event-loop.ts';
 import { CONTINUED, INTERRUPT, openTty, type Tty } from '../platform/terminal/tty.ts';
-import type { Lend } from './approve.ts';
+import type { RunPaused } from './approve.ts';
 import { questionView } from './view.ts';
 
 const CANCEL: ElicitationAnswer = { action: 'cancel' };
@@ -14,60 +14,65 @@ const KEYS: ReadonlySet<string> = new Set(['y', 'n', '\r', '\n', '\u001b', '\u00
 
 /** Accepts forms with their own defaults, and declines to open any URL. */
 export const acceptDefaults: Elicit = async (question) =>
-  question.kind === 'form' ? { action: 'accept', content: defaultsOf(question.schema) } : DECLINE;
+  question.kind === 'form' ? { action: 'accept', content: collectDefaults(question.schema) } : DECLINE;
 
 /**
  * Asks the person on the terminal what a server wants to know, one question at a time. The `elicit` key is absent if
  * stderr is no terminal, so that the elicitation capability is not announced to servers.
  */
-export function terminalElicit({ io }: Pick<App, 'io'>, lend: Lend): { readonly elicit?: Elicit } {
+export function terminalElicit({ io }: Pick<App, 'io'>, lend: RunPaused): { readonly elicit?: Elicit } {
   if (!io.err.isTerminal) return {};
   let last: Promise<unknown> = Promise.resolve();
   const elicit: Elicit = (question, signal) => {
-    const answer = last.then(() => lend(() => asked(question, io.err, signal)));
+    const answer = last.then(() => lend(() => askElicitation(question, io.err, signal)));
     last = answer.catch(() => undefined);
     return answer;
   };
   return { elicit };
 }
 
-async function asked(question: Elicitation, err: Out, signal: AbortSignal): Promise<ElicitationAnswer> {
+async function askElicitation(question: Elicitation, err: Out, signal: AbortSignal): Promise<ElicitationAnswer> {
   signal.throwIfAborted();
   const tty = openTty();
   if (tty === undefined) return CANCEL;
   try {
-    return await askedOn(tty, question, err, signal);
+    return await askOnTerminal(tty, question, err, signal);
   } finally {
     tty.close();
   }
 }
 
-async function askedOn(tty: Tty, question: Elicitation, err: Out, signal: AbortSignal): Promise<ElicitationAnswer> {
+async function askOnTerminal(
+  tty: Tty,
+  question: Elicitation,
+  err: Out,
+  signal: AbortSignal,
+): Promise<ElicitationAnswer> {
   const { kind, server, message } = question;
   const address = kind === 'url' ? `\nIt wants you to open: ${question.url}` : '';
-  await err.write(await framed(`MCP server ${server} asks`, message + address, tty, signal));
+  await err.write(await formatFramed(`MCP server ${server} asks`, message + address, tty, signal));
   const wanted = kind === 'url' ? 'Done?' : 'Answer?';
   let key = CONTINUED;
   while (key === CONTINUED) key = await tty.key(KEYS, () => err.write(`╰ ${wanted} [y]es [n]o › `), signal);
   await err.write(`${key === 'y' ? 'y' : 'n'}\n`);
   if (key === INTERRUPT) return CANCEL;
   if (key !== 'y') return DECLINE;
-  return kind === 'url' ? { action: 'accept', content: {} } : filledIn(question, { tty, err, signal });
+  return kind === 'url' ? { action: 'accept', content: {} } : fillForm(question, { tty, err, signal });
 }
 
-interface Asking {
+interface FormContext {
   readonly tty: Tty;
   readonly err: Out;
   readonly signal: AbortSignal;
 }
 
-async function filledIn(
+async function fillForm(
   { server, schema }: Extract<Elicitation, { kind: 'form' }>,
-  asking: Asking,
+  asking: FormContext,
 ): Promise<ElicitationAnswer> {
   const content: Record<string, FieldValue> = {};
-  for (const field of fieldsOf(schema)) {
-    const value = await fieldValue(field, server, asking);
+  for (const field of toFields(schema)) {
+    const value = await askField(field, server, asking);
     if (value === INTERRUPT) return CANCEL;
     if (value !== undefined) content[field.name] = value;
   }
@@ -75,10 +80,14 @@ async function filledIn(
 }
 
 /** Asks until the answer is valid. An empty answer means the default, or undefined for an optional field. */
-async function fieldValue(field: Field, server: string, { tty, err, signal }: Asking): Promise<FieldValue | undefined> {
+async function askField(
+  field: Field,
+  server: string,
+  { tty, err, signal }: FormContext,
+): Promise<FieldValue | undefined> {
   for (;;) {
-    await err.write(await framed(`MCP server ${server} asks for`, field.label, tty, signal));
-    const answer = await tty.line(`╰ to ${visible(server).slice(0, MAX_NAME)} › `, signal);
+    await err.write(await formatFramed(`MCP server ${server} asks for`, field.label, tty, signal));
+    const answer = await tty.line(`╰ to ${sanitize(server).slice(0, MAX_NAME)} › `, signal);
     if (answer === INTERRUPT) return INTERRUPT;
     if (answer.trim() === '' && (field.fallback !== undefined || !field.isRequired)) return field.fallback;
     const value = field.parse(answer);
@@ -93,7 +102,12 @@ const MAX_CHARS = 8000;
 const MAX_NAME = 30;
 
 /** Formats a server's text with a frame before every row: an unframed row could pass for a question of gmn itself. */
-async function framed(title: string, words: string, { columns, rows }: Tty, signal: AbortSignal): Promise<string> {
+async function formatFramed(
+  title: string,
+  words: string,
+  { columns, rows }: Tty,
+  signal: AbortSignal,
+): Promise<string> {
   const text = words.slice(0, MAX_CHARS).replaceAll('\r\n', '\n');
   const pause = (): Promise<void> => yieldToEvents(signal);
   const view = await questionView(title, { kind: 'text', text }, { columns, isStyled: false, pause });
@@ -118,42 +132,42 @@ interface Field {
 const MAX_FIELDS = 50;
 
 /** The fields of a form in order; none if the schema has no properties. Never throws. */
-export function fieldsOf({ properties, required }: JsonObject): readonly Field[] {
+export function toFields({ properties, required }: JsonObject): readonly Field[] {
   if (!isObject(properties)) return [];
   const names = isList(required) ? required : [];
   return Object.entries(properties)
     .slice(0, MAX_FIELDS)
-    .map(([name, value]) => fieldOf(name, isObject(value) ? value : {}, names.includes(name)));
+    .map(([name, value]) => toField(name, isObject(value) ? value : {}, names.includes(name)));
 }
 
-export function defaultsOf(schema: JsonObject): Readonly<Record<string, FieldValue>> {
+export function collectDefaults(schema: JsonObject): Readonly<Record<string, FieldValue>> {
   return Object.fromEntries(
-    fieldsOf(schema).flatMap(({ name, fallback }) => (fallback === undefined ? [] : [[name, fallback] as const])),
+    toFields(schema).flatMap(({ name, fallback }) => (fallback === undefined ? [] : [[name, fallback] as const])),
   );
 }
 
-function fieldOf(name: string, schema: JsonObject, isRequired: boolean): Field {
-  const fallback = parseField(schema.default);
-  const choices = choicesOf(schema.type === 'array' && isObject(schema.items) ? schema.items : schema);
+function toField(name: string, schema: JsonObject, isRequired: boolean): Field {
+  const fallback = toFieldValue(schema.default);
+  const choices = listChoices(schema.type === 'array' && isObject(schema.items) ? schema.items : schema);
   const title = typeof schema.title === 'string' && schema.title !== '' ? schema.title : name;
   const notes = [
     typeof schema.description === 'string' ? schema.description : '',
-    choices.length > 0 ? choices.map(({ value, title: shown }) => shown ?? value).join(' | ') : kindWords(schema),
+    choices.length > 0 ? choices.map(({ value, title: shown }) => shown ?? value).join(' | ') : describeType(schema),
     fallback === undefined ? '' : `Enter for ${String(fallback)}`,
     isRequired || fallback !== undefined ? '' : 'Enter to leave it out',
   ].filter((note) => note !== '');
   return {
     name,
     label: [title, ...(notes.length === 0 ? [] : [`(${notes.join('; ')})`])]
-      .map((text) => visible(text).slice(0, 500))
+      .map((text) => sanitize(text).slice(0, 500))
       .join(' '),
     isRequired,
     ...(fallback === undefined ? {} : { fallback }),
-    parse: (answer) => meaning(answer.trim(), schema, choices),
+    parse: (answer) => interpretAnswer(answer.trim(), schema, choices),
   };
 }
 
-function kindWords({ type }: JsonObject): string {
+function describeType({ type }: JsonObject): string {
   if (type === 'boolean') return 'yes or no';
   return type === 'number' || type === 'integer' ? 'a number' : '';
 }
@@ -164,7 +178,7 @@ interface Choice {
 }
 
 /** `enum` with or without `enumNames`, and `oneOf` or `anyOf` of constants. */
-function choicesOf(schema: JsonObject): readonly Choice[] {
+function listChoices(schema: JsonObject): readonly Choice[] {
   const { enum: values, enumNames, oneOf, anyOf } = schema;
   const titled = [oneOf, anyOf].find(isList);
   if (titled !== undefined) {
@@ -180,29 +194,29 @@ function choicesOf(schema: JsonObject): readonly Choice[] {
   });
 }
 
-function meaning(answer: string, schema: JsonObject, choices: readonly Choice[]): FieldValue | undefined {
+function interpretAnswer(answer: string, schema: JsonObject, choices: readonly Choice[]): FieldValue | undefined {
   if (schema.type === 'array') {
-    const picked = answer.split(',').map((word) => chosen(word.trim(), choices));
+    const picked = answer.split(',').map((word) => findChoice(word.trim(), choices));
     return picked.every((word) => word !== undefined) ? picked : undefined;
   }
-  if (choices.length > 0) return chosen(answer, choices);
-  if (schema.type === 'boolean') return truthOf(answer.toLowerCase());
+  if (choices.length > 0) return findChoice(answer, choices);
+  if (schema.type === 'boolean') return toBoolean(answer.toLowerCase());
   if (schema.type !== 'number' && schema.type !== 'integer') return answer === '' ? undefined : answer;
   const number = answer === '' ? Number.NaN : Number(answer);
   const isRight = schema.type === 'integer' ? Number.isSafeInteger(number) : Number.isFinite(number);
   return isRight ? number : undefined;
 }
 
-function chosen(answer: string, choices: readonly Choice[]): string | undefined {
+function findChoice(answer: string, choices: readonly Choice[]): string | undefined {
   return choices.find(({ value, title }) => value === answer || title === answer)?.value;
 }
 
-function truthOf(answer: string): boolean | undefined {
+function toBoolean(answer: string): boolean | undefined {
   if (['y', 'yes', 'true'].includes(answer)) return true;
   return ['n', 'no', 'false'].includes(answer) ? false : undefined;
 }
 
-function parseField(value: JsonValue | undefined): FieldValue | undefined {
+function toFieldValue(value: JsonValue | undefined): FieldValue | undefined {
   if (isList(value)) return value.filter((item) => typeof item === 'string');
   return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? value : undefined;
 }

@@ -4,7 +4,7 @@ import type { Effect, Tool } from '../core/tool.ts';
 /** The values of `--approval-mode`. */
 export type ApprovalMode = 'default' | 'auto_edit' | 'plan' | 'yolo';
 
-type Ruling =
+type PolicyDecision =
   | { readonly kind: 'run' }
   /** `scope` is what "always" would cover. */
   | { readonly kind: 'ask'; readonly scope: Scope }
@@ -32,7 +32,7 @@ export interface PolicyOptions {
 }
 
 /** A call to decide about. */
-export interface Asked {
+export interface ResolvedCall {
   readonly tool: Tool;
   readonly args: JsonObject;
   /** The real path of the file it would read, if that file likely holds keys or passwords. */
@@ -48,9 +48,9 @@ export type Reach = 'scope' | 'file';
 
 export interface Policy {
   /** Depends only on the options and on what was remembered. */
-  rule(asked: Asked): Ruling;
+  rule(asked: ResolvedCall): PolicyDecision;
   /** Records an "always": for the rest of this run, what it covers runs without a question. */
-  remember(asked: Asked, reach: Reach): void;
+  remember(asked: ResolvedCall, reach: Reach): void;
 }
 
 type Decision = 'run' | 'ask' | 'deny';
@@ -66,10 +66,10 @@ const DECISIONS: Readonly<Record<ApprovalMode, Readonly<Record<Effect, Decision>
  * Never asked about: the query goes to the model's own provider, who has the conversation anyway. No remote tool can
  * have this name.
  */
-const UNASKED = 'google_web_search';
+const NEVER_ASKED = 'google_web_search';
 
 /** The tools declared to the model: all of them, but in `plan` only those that read. */
-export function declared(tools: readonly Tool[], mode: ApprovalMode): readonly Tool[] {
+export function offeredTools(tools: readonly Tool[], mode: ApprovalMode): readonly Tool[] {
   return tools.filter(({ effect }) => DECISIONS[mode][effect] !== 'deny');
 }
 
@@ -79,22 +79,22 @@ export function declared(tools: readonly Tool[], mode: ApprovalMode): readonly T
  */
 export function approvalPolicy({ mode, allowedTools, isTrusted, remembered = new Set() }: PolicyOptions): Policy {
   const isAllowed = (tool: Tool): boolean =>
-    tool.name === UNASKED || allowedTools.some((pattern) => covers(pattern, tool.name)) || isTrusted(tool);
+    tool.name === NEVER_ASKED || allowedTools.some((pattern) => matchesPattern(pattern, tool.name)) || isTrusted(tool);
   return {
     rule(asked) {
       const decision = DECISIONS[mode][asked.tool.effect];
       if (decision === 'deny') return { kind: 'deny', ...planDenial(asked.tool) };
-      if (REACHES.some((reach) => remembered.has(keyOf(asked, reach)))) return { kind: 'run' };
-      const scope = scopeOf(asked);
+      if (REACHES.some((reach) => remembered.has(approvalKey(asked, reach)))) return { kind: 'run' };
+      const scope = toScope(asked);
       if (scope === 'call') return { kind: 'ask', scope };
       return decision === 'run' || isAllowed(asked.tool) ? { kind: 'run' } : { kind: 'ask', scope };
     },
-    remember: (asked, reach) => void remembered.add(keyOf(asked, reach)),
+    remember: (asked, reach) => void remembered.add(approvalKey(asked, reach)),
   };
 }
 
 /** The denial when nobody can be asked, with how the user can allow the call. */
-export function unattendedDenial(tool: Tool, scope: Scope, isTextFormat: boolean): Denial {
+export function nonInteractiveDenial(tool: Tool, scope: Scope, isTextFormat: boolean): Denial {
   const why = isTextFormat ? 'there is no terminal to ask on' : 'nobody is asked in this output format';
   const opening = `${tool.name} was not run: it needs the user's approval, and ${why}.`;
   if (scope === 'call') {
@@ -108,7 +108,7 @@ export function unattendedDenial(tool: Tool, scope: Scope, isTextFormat: boolean
 
 function planDenial({ name, effect }: Tool): Denial {
   const why = 'in plan mode only tools that read may be used';
-  const allowed = name === UNASKED ? '' : ` --allowed-tools ${name}`;
+  const allowed = name === NEVER_ASKED ? '' : ` --allowed-tools ${name}`;
   const flags = effect === 'write' ? '--approval-mode auto_edit' : `--approval-mode default${allowed}`;
   return {
     reason: `${name} was not run: ${why}. Tell the user what you would do.`,
@@ -117,22 +117,22 @@ function planDenial({ name, effect }: Tool): Denial {
 }
 
 /** `server__*` covers the tools of one server; any other star is literal. */
-function covers(pattern: string, name: string): boolean {
+function matchesPattern(pattern: string, name: string): boolean {
   return pattern.endsWith('__*') ? name.startsWith(pattern.slice(0, -1)) : pattern === name;
 }
 
-function scopeOf({ tool, args, secret }: Asked): Scope {
+function toScope({ tool, args, secret }: ResolvedCall): Scope {
   if (secret !== undefined) return 'call';
   return tool.effect === 'execute' && typeof args.command === 'string' ? 'command' : 'tool';
 }
 
 const REACHES: readonly Reach[] = ['scope', 'file'];
 
-function keyOf(asked: Asked, reach: Reach): string {
+function approvalKey(asked: ResolvedCall, reach: Reach): string {
   const { tool, args, secret, target, directory } = asked;
   // For a call that writes no file this key is never remembered, so it never matches.
   if (reach === 'file') return canonicalJson([reach, target ?? null]);
-  const scope = scopeOf(asked);
+  const scope = toScope(asked);
   if (scope === 'tool') return canonicalJson([scope, tool.name]);
   // By real path: the spelled name may lead elsewhere by the next call.
   if (secret !== undefined) return canonicalJson([scope, tool.name, secret]);

@@ -1,12 +1,12 @@
 import type { Env } from '../core/io.ts';
-import { isObject, type JsonObject, type JsonValue, parseJson, stringOf } from '../core/json.ts';
-import type { Draft, Preview, ToolOutcome } from '../core/tool.ts';
+import { isObject, type JsonObject, type JsonValue, parseJson, toNonEmptyString } from '../core/json.ts';
+import type { Draft, Preview, ToolResult } from '../core/tool.ts';
 import type { Tty } from '../platform/terminal/tty.ts';
-import type { Asked } from './policy.ts';
+import type { ResolvedCall } from './policy.ts';
 
 /** A call and the preview the person sees. */
 export interface Proposal {
-  readonly asked: Asked;
+  readonly asked: ResolvedCall;
   readonly preview: Preview;
 }
 
@@ -14,7 +14,11 @@ export interface Proposal {
  * Previews a call, on top of the draft if one is given, and adds its change to the draft. Gives the tool result instead
  * if the tool refuses the call. Throws what the tool's preview throws.
  */
-export async function proposed(asked: Asked, signal: AbortSignal, draft?: Draft): Promise<Proposal | ToolOutcome> {
+export async function prepareProposal(
+  asked: ResolvedCall,
+  signal: AbortSignal,
+  draft?: Draft,
+): Promise<Proposal | ToolResult> {
   const { tool, args, secret } = asked;
   if (secret !== undefined) return { asked, preview: secretPreview(secret, args) };
   const preview = (await tool.preview?.(args, signal, draft)) ?? { kind: 'text', text: JSON.stringify(args, null, 2) };
@@ -34,31 +38,31 @@ export function isSameChange(left: Preview, right: Preview): boolean {
   return JSON.stringify(left) === JSON.stringify(right);
 }
 
-export function reasonOf({ response }: ToolOutcome): string {
-  return stringOf(response.error) ?? JSON.stringify(response);
+export function formatRefusal({ response }: ToolResult): string {
+  return toNonEmptyString(response.error) ?? JSON.stringify(response);
 }
 
 /** The argument that opens in the editor, if the tool has it; else all arguments as JSON. */
-const EDITED = ['command', 'content', 'new_string'] as const;
+const EDITABLE = ['command', 'content', 'new_string'] as const;
 
 /** The arguments as the person edited them; undefined if the editor failed or its JSON is no object. */
-export async function editedArgs(
+export async function editArguments(
   { asked: { tool, args }, preview }: Proposal,
   { tty, env }: { readonly tty: Tty; readonly env: Env },
   signal: AbortSignal,
 ): Promise<JsonObject | undefined> {
   const known = isObject(tool.input.properties) ? tool.input.properties : {};
-  const key = EDITED.find((name) => typeof args[name] === 'string' && Object.hasOwn(known, name));
+  const key = EDITABLE.find((name) => typeof args[name] === 'string' && Object.hasOwn(known, name));
   if (key === undefined) {
     const text = await tty.edit(JSON.stringify(args, null, 2), 'arguments.json', env, signal);
-    return text === undefined ? undefined : parseArgs(text);
+    return text === undefined ? undefined : parseArguments(text);
   }
   const name = preview.kind === 'diff' ? preview.path.replace(/^.*[\\/]/, '') : 'command.sh';
   const text = await tty.edit(String(args[key]), name, env, signal);
   return text === undefined ? undefined : { ...args, [key]: text };
 }
 
-function parseArgs(text: string): JsonObject | undefined {
+function parseArguments(text: string): JsonObject | undefined {
   const value = parseJson(text) as JsonValue | undefined;
   return isObject(value) ? (value as JsonObject) : undefined;
 }

@@ -59,20 +59,20 @@ export async function askPerson(
 ): Promise<Answer> {
   const keys = new Map([...CHOICES].filter(([, choice]) => isOffered(question, choice)));
   const pause = (): Promise<void> => yieldToEvents(signal);
-  let page = await pageOf(question, { tty, err, pause });
+  let page = await layOutPage(question, { tty, err, pause });
   let isCut = page.isLong;
   await show(err, page, isCut);
   for (;;) {
-    const key = await tty.key(keys, () => err.write(keyRows(offered(question, isCut), tty.columns)), signal);
+    const key = await tty.key(keys, () => err.write(wrapKeys(formatKeys(question, isCut), tty.columns)), signal);
     const choice = keys.get(key) ?? 'no';
     await err.write(`${ECHOES[choice]}\n`);
     const hasChanged = page.columns !== tty.columns || page.rows !== tty.rows;
-    if (hasChanged) page = await pageOf(question, { tty, err, pause });
+    if (hasChanged) page = await layOutPage(question, { tty, err, pause });
     if (choice === 'all' || choice === 'again') {
       isCut = choice === 'again' && (hasChanged ? page.isLong : isCut);
       // A pager uses the alternate screen and leaves nothing behind.
       const isPaged =
-        choice === 'all' && page.isLong && (await tty.page(`${rowsOf(page, false).join('\n')}\n`, env, signal));
+        choice === 'all' && page.isLong && (await tty.page(`${selectRows(page, false).join('\n')}\n`, env, signal));
       await show(err, page, isCut || isPaged);
     } else if (hasChanged && APPROVING.includes(choice)) {
       // After a resize the question may have scrolled out of sight.
@@ -99,7 +99,7 @@ interface Page {
   readonly isLong: boolean;
 }
 
-async function pageOf(
+async function layOutPage(
   question: Question,
   {
     tty: { columns, rows },
@@ -107,15 +107,15 @@ async function pageOf(
     pause,
   }: { readonly tty: Tty; readonly err: Out } & Pick<ViewOptions, 'pause'>,
 ): Promise<Page> {
-  const view = await viewOf(question, { columns, isStyled, pause });
-  const keys = keyRows(offered(question, false), columns).split('\n');
+  const view = await layOutQuestion(question, { columns, isStyled, pause });
+  const keys = wrapKeys(formatKeys(question, false), columns).split('\n');
   const room = Math.max(rows - view.title.length - keys.length - 3, 4);
   return { columns, rows, view, room, isLong: view.body.length > room };
 }
 
 const APPROVING: readonly Choice[] = ['yes', 'always', 'file'];
 
-async function viewOf({ items }: Question, options: ViewOptions): Promise<QuestionView> {
+async function layOutQuestion({ items }: Question, options: ViewOptions): Promise<QuestionView> {
   const views: QuestionView[] = [];
   for (const { name, preview } of items) views.push(await questionView(name, preview, options));
   const [first] = views;
@@ -132,7 +132,7 @@ function isOffered({ items, hasFile }: Question, choice: Choice): boolean {
   return items.length > 1 ? choice !== 'edit' : choice !== 'single';
 }
 
-function offered({ items, scope, hasFile }: Question, isCut: boolean): string {
+function formatKeys({ items, scope, hasFile }: Question, isCut: boolean): string {
   const isDiff = items.every(({ preview }) => preview.kind === 'diff');
   const all = isDiff ? '[d]iff' : '[d] all of it';
   if (items.length > 1)
@@ -143,17 +143,17 @@ function offered({ items, scope, hasFile }: Question, isCut: boolean): string {
 }
 
 /** Columns taken by the frame, the cursor mark and the typed key. */
-const AROUND = '╰  › y'.length;
+const FRAME_WIDTH = '╰  › y'.length;
 
 /**
  * The keys in rows that fit, none of them broken; the cursor stands behind the last. No previewed text can begin like
  * these rows, so it cannot fake them.
  */
-function keyRows(offered: string, columns: number): string {
+function wrapKeys(offered: string, columns: number): string {
   const rows: string[] = [];
   for (const key of offered.split(/ (?=\[)/)) {
     const longer = `${rows.at(-1)} ${key}`;
-    if (rows.length > 0 && longer.length <= columns - AROUND) rows[rows.length - 1] = longer;
+    if (rows.length > 0 && longer.length <= columns - FRAME_WIDTH) rows[rows.length - 1] = longer;
     else rows.push(key);
   }
   return `╰ ${rows.join('\n  ')} › `;
@@ -163,13 +163,13 @@ function keyRows(offered: string, columns: number): string {
 const ROWS_AT_ONCE = 1000;
 
 async function show(err: Out, page: Page, isCut: boolean): Promise<void> {
-  const rows = rowsOf(page, isCut);
+  const rows = selectRows(page, isCut);
   for (let start = 0; start < rows.length; start += ROWS_AT_ONCE)
     await err.write(`${rows.slice(start, start + ROWS_AT_ONCE).join('\n')}\n`);
 }
 
 /** Cuts the middle, so that nothing can hide at the end behind a long beginning. */
-function rowsOf({ view: { title, body: all, brief }, room }: Page, isCut: boolean): readonly string[] {
+function selectRows({ view: { title, body: all, brief }, room }: Page, isCut: boolean): readonly string[] {
   const body = isCut ? (brief ?? all) : all;
   if (!isCut || body.length <= room) return [...title, ...body];
   const head = body.slice(0, Math.ceil((room - 1) / 2));

@@ -1,6 +1,6 @@
 import { AppError } from '../core/error.ts';
-import { stringOf } from '../core/json.ts';
-import { argumentOf, FILE_ALIASES } from '../tools/define.ts';
+import { toNonEmptyString } from '../core/json.ts';
+import { FILE_ALIASES, readArgument } from '../tools/define.ts';
 import type { Secret, Workspace } from '../tools/workspace/workspace.ts';
 import type { ApprovalOptions } from './approve.ts';
 
@@ -10,7 +10,8 @@ export function secretFiles(workspace: Workspace): Pick<ApprovalOptions, 'secret
   const shown = new Map<string, Secret>();
   return {
     secretOf: async (tool, args) => {
-      const path = tool.name === 'read_file' ? stringOf(argumentOf(args, 'file_path', FILE_ALIASES)) : undefined;
+      const path =
+        tool.name === 'read_file' ? toNonEmptyString(readArgument(args, 'file_path', FILE_ALIASES)) : undefined;
       if (path === undefined) return undefined;
       const secret = await workspace.secretAt(path);
       if (secret !== undefined) shown.set(secret.path, secret);
@@ -42,9 +43,11 @@ export function targetFiles(workspace: Workspace): Required<Pick<ApprovalOptions
     );
   return {
     directoryOf: async (tool, args) =>
-      tool.name === 'run_shell_command' ? real(stringOf(args.dir_path) ?? '.', 'read') : undefined,
+      tool.name === 'run_shell_command' ? real(toNonEmptyString(args.dir_path) ?? '.', 'read') : undefined,
     targetOf: async (tool, args) => {
-      const path = WRITERS.includes(tool.name) ? stringOf(argumentOf(args, 'file_path', FILE_ALIASES)) : undefined;
+      const path = WRITERS.includes(tool.name)
+        ? toNonEmptyString(readArgument(args, 'file_path', FILE_ALIASES))
+        : undefined;
       return path === undefined ? undefined : real(path, 'write');
     },
   };

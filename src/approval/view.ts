@@ -1,6 +1,6 @@
-import { counted } from '../core/text/format.ts';
-import { countInvisible, visible } from '../core/text/terminal.ts';
-import { graphemesOf, widthOf } from '../core/text/width.ts';
+import { plural } from '../core/text/format.ts';
+import { countInvisible, sanitize } from '../core/text/terminal.ts';
+import { measureWidth, splitGraphemes } from '../core/text/width.ts';
 import type { Preview } from '../core/tool.ts';
 
 /** A question laid out for a terminal: rows that fit, in which no text can imitate the frame. */
@@ -21,7 +21,7 @@ export interface ViewOptions {
 
 type Paint = (text: string) => string;
 
-const plain: Paint = (text) => text;
+const noStyle: Paint = (text) => text;
 const style =
   (on: number, off: number): Paint =>
   (text) =>
@@ -43,18 +43,18 @@ const MAX_MEASURED = 65_536;
 export async function questionView(name: string, preview: Preview, options: ViewOptions): Promise<QuestionView> {
   const { columns, isStyled, pause } = options;
   const width = Math.max(columns - 3, 10);
-  const paint = (style: Paint): Paint => (isStyled ? style : plain);
-  const isMeasured = textOf(preview).length <= MAX_MEASURED;
+  const paint = (style: Paint): Paint => (isStyled ? style : noStyle);
+  const isMeasured = previewText(preview).length <= MAX_MEASURED;
   // A continuation row must not look like a line of its own.
   const framed = (row: string, isFirst: boolean, style: Paint): string =>
     `${isFirst ? '│' : '┊'} ${row === '' ? '' : paint(style)(row)}`.trimEnd();
   const rows = (text: string, style: Paint): readonly string[] =>
-    wrapped(text, width, true).map((row, index) => framed(row, index === 0, style));
+    wrapText(text, width, true).map((row, index) => framed(row, index === 0, style));
   const body: string[] = [];
   let done = 0;
-  for (const slice of slicesOf(preview)) {
+  for (const slice of slicePreview(preview)) {
     if (slice !== undefined) {
-      const rows = wrapped(slice.text, width, isMeasured);
+      const rows = wrapText(slice.text, width, isMeasured);
       for (const [index, row] of rows.entries()) body.push(framed(row, slice.isFirst && index === 0, slice.style));
     }
     done += slice === undefined ? SLICE : slice.text.length + 1;
@@ -65,8 +65,8 @@ export async function questionView(name: string, preview: Preview, options: View
   }
   const hidden = await countHidden(preview, pause);
   const warning =
-    hidden === 0 ? [] : rows(`${counted(hidden, 'character')} that cannot be seen: written as escapes`, YELLOW);
-  const [first = '', ...others] = rows(`${visible(name)} ${titleOf(preview)}`, BOLD);
+    hidden === 0 ? [] : rows(`${plural(hidden, 'character')} that cannot be seen: written as escapes`, YELLOW);
+  const [first = '', ...others] = rows(`${sanitize(name)} ${formatTitle(preview)}`, BOLD);
   return { title: [first.replace('│', '╭'), ...others, ...warning], body };
 }
 
@@ -77,18 +77,18 @@ export function groupView(views: readonly QuestionView[], previews: readonly Pre
   );
   const inner = views.map(({ title, body }) => ({ title: title.map((line) => line.replace('╭', '├')), body }));
   return {
-    title: [`╭ ${counted(views.length, 'change')}  +${added} −${removed}`],
+    title: [`╭ ${plural(views.length, 'change')}  +${added} −${removed}`],
     body: inner.flatMap(({ title, body }) => [...title, ...body]),
     brief: inner.flatMap(({ title }) => title),
   };
 }
 
-function titleOf(preview: Preview): string {
+function formatTitle(preview: Preview): string {
   switch (preview.kind) {
     case 'diff':
-      return `${visible(preview.path)}  +${preview.added} −${preview.removed}`;
+      return `${sanitize(preview.path)}  +${preview.added} −${preview.removed}`;
     case 'command':
-      return `in ${visible(preview.directory)}  ${counted(Buffer.byteLength(preview.command), 'byte')}`;
+      return `in ${sanitize(preview.directory)}  ${plural(Buffer.byteLength(preview.command), 'byte')}`;
     case 'text':
       return '';
   }
@@ -104,28 +104,28 @@ interface Slice {
 const SLICE = 8192;
 
 /** The slices of a preview; undefined gives the caller a chance to pause. */
-function* slicesOf(preview: Preview): Generator<Slice | undefined> {
+function* slicePreview(preview: Preview): Generator<Slice | undefined> {
   const isDiff = preview.kind === 'diff';
   // The title names the file.
   const start = isDiff && !preview.diff.startsWith('@@') ? preview.diff.indexOf('\n@@') + 1 : 0;
-  const text = isDiff ? preview.diff.slice(start).replace(/\n$/, '') : textOf(preview);
-  for (const line of withoutGaps(linesIn(text), isDiff ? '+- ' : '')) {
+  const text = isDiff ? preview.diff.slice(start).replace(/\n$/, '') : previewText(preview);
+  for (const line of collapseGaps(splitLines(text), isDiff ? '+- ' : '')) {
     if (line === undefined) {
       yield undefined;
       continue;
     }
-    const style = isDiff ? styleOf(line) : plain;
+    const style = isDiff ? pickStyle(line) : noStyle;
     let isFirst = true;
-    for (const part of partsOf(line)) {
+    for (const part of splitParts(line)) {
       const mark = isDiff && isFirst ? 1 : 0;
-      const shown = `${part.slice(0, mark)}${shownBlanks(part.slice(mark))}`;
-      yield { text: isDiff ? shownTabs(shown) : visible(shown), style, isFirst };
+      const shown = `${part.slice(0, mark)}${markBlanks(part.slice(mark))}`;
+      yield { text: isDiff ? markTabs(shown) : sanitize(shown), style, isFirst };
       isFirst = false;
     }
   }
 }
 
-function* linesIn(text: string): Generator<string> {
+function* splitLines(text: string): Generator<string> {
   let start = 0;
   for (let end = text.indexOf('\n'); end !== -1; end = text.indexOf('\n', start)) {
     yield text.slice(start, end);
@@ -135,7 +135,7 @@ function* linesIn(text: string): Generator<string> {
 }
 
 /** Splits a text into parts of about SLICE characters, never inside a character, inside a CRLF or after a blank. */
-function* partsOf(text: string): Generator<string> {
+function* splitParts(text: string): Generator<string> {
   let start = 0;
   while (text.length - start > SLICE) {
     let end = start + SLICE;
@@ -151,15 +151,15 @@ const MAX_GAP = 3;
 const GAPS = /(?<! )(?: {41,}| +$)|\t{11,}/g;
 
 /** Replaces long runs of blanks, and all trailing blanks, by a count. */
-function shownBlanks(line: string): string {
-  return line.replace(GAPS, (run) => `⟨${counted(run.length, run.startsWith(' ') ? 'space' : 'tab')}⟩`);
+function markBlanks(line: string): string {
+  return line.replace(GAPS, (run) => `⟨${plural(run.length, run.startsWith(' ') ? 'space' : 'tab')}⟩`);
 }
 
 /**
  * Replaces runs of blank lines with the same diff mark by one line with their count. Without marks, any blank lines.
  * Yields undefined now and then inside a very long run.
  */
-function* withoutGaps(lines: Iterable<string>, marks: string): Generator<string | undefined> {
+function* collapseGaps(lines: Iterable<string>, marks: string): Generator<string | undefined> {
   let gap: string[] = [];
   let length = 0;
   let isEmpty = true;
@@ -188,29 +188,29 @@ function* withoutGaps(lines: Iterable<string>, marks: string): Generator<string 
   yield* closed();
 }
 
-function styleOf(line: string): Paint {
+function pickStyle(line: string): Paint {
   if (line.startsWith('+')) return GREEN;
   if (line.startsWith('-')) return RED;
-  return line.startsWith('@@') || line.startsWith('\\') ? DIM : plain;
+  return line.startsWith('@@') || line.startsWith('\\') ? DIM : noStyle;
 }
 
 /** Tabs in a file are legitimate, so they are shown as an arrow and keep their width. */
-function shownTabs(line: string): string {
-  return line.split('\t').map(visible).join('→   ');
+function markTabs(line: string): string {
+  return line.split('\t').map(sanitize).join('→   ');
 }
 
 /** Counts the characters shown as escapes; line breaks, and the tabs of a file, do not count. */
 async function countHidden(preview: Preview, pause: () => Promise<void>): Promise<number> {
   const seen = preview.kind === 'diff' ? /\r?\n|\t/g : /\n/g;
   let count = 0;
-  for (const part of partsOf(textOf(preview))) {
+  for (const part of splitParts(previewText(preview))) {
     count += countInvisible(part.replace(seen, ''));
     if (part.length >= SLICE) await pause();
   }
   return count;
 }
 
-function textOf(preview: Preview): string {
+function previewText(preview: Preview): string {
   switch (preview.kind) {
     case 'diff':
       return preview.diff;
@@ -222,7 +222,7 @@ function textOf(preview: Preview): string {
 }
 
 /** Wraps a text into rows, between graphemes; if it is not measured, between code points. */
-function wrapped(text: string, width: number, isMeasured: boolean): readonly string[] {
+function wrapText(text: string, width: number, isMeasured: boolean): readonly string[] {
   if (text.length * 2 <= width) return [text];
   const rows: string[] = [];
   if (/^[ -~]*$/.test(text)) {
@@ -231,8 +231,8 @@ function wrapped(text: string, width: number, isMeasured: boolean): readonly str
   }
   let row = '';
   let used = 0;
-  for (const character of isMeasured ? graphemesOf(text) : text) {
-    const size = isMeasured ? widthOf(character) : roomFor(character);
+  for (const character of isMeasured ? splitGraphemes(text) : text) {
+    const size = isMeasured ? measureWidth(character) : maxWidth(character);
     if (used + size > width && row !== '') {
       rows.push(row);
       row = '';
@@ -245,7 +245,7 @@ function wrapped(text: string, width: number, isMeasured: boolean): readonly str
 }
 
 /** An upper bound of the columns a character takes. */
-function roomFor(character: string): number {
+function maxWidth(character: string): number {
   if (character <= '~') return 1;
   return /\p{M}/u.test(character) ? 0 : 2;
 }

@@ -1,16 +1,16 @@
 import { isAbsolute, join } from 'node:path';
-import { sharedWork } from '../core/async.ts';
+import { shareWork } from '../core/async.ts';
 import type { AuthType, Credential } from '../core/credential.ts';
-import { AppError, refused } from '../core/error.ts';
+import { AppError, serverError } from '../core/error.ts';
 import type { Clock, Env, SendHttp } from '../core/io.ts';
 import { isObject } from '../core/json.ts';
 import { readFileState } from '../platform/files/write.ts';
 import { sha256 } from '../platform/runtime/native.ts';
-import type { Choice } from './choice.ts';
-import { checkKeyDocument, IMPERSONATED, type KeyDocument, targetOf } from './key-document.ts';
+import type { CredentialChoice } from './choice.ts';
+import { checkKeyDocument, findTargetAccount, IMPERSONATED, type KeyDocument } from './key-document.ts';
 import { loadGoogleAuth } from './lazy.ts';
-import { libraryTransport, type SeenAnswer } from './library-fetch.ts';
-import { mayHaveMetadata, metadataToken } from './metadata-server.ts';
+import { libraryTransport, type SeenResponse } from './library-fetch.ts';
+import { mayHaveMetadata, metadataTokenSource } from './metadata-server.ts';
 import { isToken, parseJson } from './token.ts';
 
 const CLOUD_SCOPES = ['https://www.googleapis.com/auth/cloud-platform'];
@@ -37,22 +37,22 @@ interface AdcOptions {
  * Google's application default credentials: a key file, gcloud's file, or the metadata server. Throws AppError `auth`
  * or `config` for a file that cannot be used.
  */
-export async function adcChoice(options: AdcOptions): Promise<Choice> {
+export async function createAdcChoice(options: AdcOptions): Promise<CredentialChoice> {
   const { type, env, document } = options;
-  const file = document ?? (await keyFile(env));
+  const file = document ?? (await readKeyFile(env));
   if (file !== undefined) checkKeyDocument(file);
-  const source = file === undefined ? machineHeaders(options) : libraryHeaders(options, file);
-  const shared = sharedWork((_: 'headers', signal) => source(signal));
+  const source = file === undefined ? createMetadataHeaders(options) : createLibraryHeaders(options, file);
+  const shared = shareWork((_: 'headers', signal) => source(signal));
   const credential: Credential = {
     type,
     source: file?.source ?? 'application default credentials (metadata server)',
-    account: sha256(file === undefined ? 'metadata' : identityOf(file.value)).slice(0, 16),
+    account: sha256(file === undefined ? 'metadata' : findIdentity(file.value)).slice(0, 16),
     headers: (signal) => shared('headers', signal),
   };
   const choice = { credential, carrier: 'bearer', notices: [] } as const;
   if (file !== undefined) return choice;
   const look = async (): Promise<void> => {
-    if (!(await mayHaveMetadata(options.realEnv))) throw nothingFound();
+    if (!(await mayHaveMetadata(options.realEnv))) throw nothingFoundError();
   };
   return { ...choice, look };
 }
@@ -60,19 +60,19 @@ export async function adcChoice(options: AdcOptions): Promise<Choice> {
 type HeaderSource = (signal: AbortSignal) => Promise<Readonly<Record<string, string>>>;
 
 /** Without Google's library, whose metadata request follows redirects and cannot be aborted. */
-function machineHeaders({ realEnv, send, clock, scopes = CLOUD_SCOPES }: AdcOptions): HeaderSource {
-  const tokenOf = metadataToken({ env: realEnv, send, clock, scopes });
+function createMetadataHeaders({ realEnv, send, clock, scopes = CLOUD_SCOPES }: AdcOptions): HeaderSource {
+  const getToken = metadataTokenSource({ env: realEnv, send, clock, scopes });
   const project = realEnv.GOOGLE_CLOUD_QUOTA_PROJECT;
   return async (signal) => {
-    const token = await tokenOf(signal);
-    if (token === undefined) throw nothingFound();
+    const token = await getToken(signal);
+    if (token === undefined) throw nothingFoundError();
     return { authorization: `Bearer ${token}`, ...(project ? { 'x-goog-user-project': project } : {}) };
   };
 }
 
-function libraryHeaders({ send, scopes = CLOUD_SCOPES }: AdcOptions, file: KeyDocument): HeaderSource {
+function createLibraryHeaders({ send, scopes = CLOUD_SCOPES }: AdcOptions, file: KeyDocument): HeaderSource {
   let caller: AbortSignal;
-  let seen: Seen = {};
+  let seen: TokenAttempt = {};
   const transporterOptions = libraryTransport({
     send,
     signal: () => caller,
@@ -85,16 +85,16 @@ function libraryHeaders({ send, scopes = CLOUD_SCOPES }: AdcOptions, file: KeyDo
   });
   const openClient = async () => {
     const { GoogleAuth, Impersonated } = await loadGoogleAuth();
-    const clientOf = (credentials: KeyDocument['value']) =>
+    const createClient = (credentials: KeyDocument['value']) =>
       new GoogleAuth({ scopes: [...scopes], clientOptions: { transporterOptions }, credentials }).getClient();
     const { type, source_credentials: source, delegates } = file.value;
-    if (type !== IMPERSONATED || !isObject(source)) return clientOf(file.value);
+    if (type !== IMPERSONATED || !isObject(source)) return createClient(file.value);
     // By itself the library would create the source client without our transport.
     return new Impersonated({
-      sourceClient: await clientOf(source),
-      targetPrincipal: targetOf(file.value) ?? '',
+      sourceClient: await createClient(source),
+      targetPrincipal: findTargetAccount(file.value) ?? '',
       targetScopes: [...scopes],
-      delegates: stringsOf(delegates),
+      delegates: toStrings(delegates),
       transporterOptions,
     });
   };
@@ -114,12 +114,12 @@ function libraryHeaders({ send, scopes = CLOUD_SCOPES }: AdcOptions, file: KeyDo
     }
     client = undefined;
     signal.throwIfAborted();
-    throw noTokenFrom(file, seen);
+    throw noTokenError(file, seen);
   };
 }
 
 /** The same places as the library, read here so that `auth status` can name the file and a `.env` file can set it. */
-async function keyFile(env: Env): Promise<KeyDocument | undefined> {
+async function readKeyFile(env: Env): Promise<KeyDocument | undefined> {
   const named = env.GOOGLE_APPLICATION_CREDENTIALS;
   if (named) {
     const file = await readFileState(named);
@@ -127,20 +127,20 @@ async function keyFile(env: Env): Promise<KeyDocument | undefined> {
     if (isObject(value)) return { source: `GOOGLE_APPLICATION_CREDENTIALS (${named})`, value };
     throw new AppError(
       'auth',
-      `authentication failed: GOOGLE_APPLICATION_CREDENTIALS names ${named}, ${whyNot(file.kind)}`,
+      `authentication failed: GOOGLE_APPLICATION_CREDENTIALS names ${named}, ${formatProblem(file.kind)}`,
       {
         hint: 'Name a key file in JSON, or run: gcloud auth application-default login',
       },
     );
   }
-  const path = gcloudFile(env);
+  const path = findGcloudPath(env);
   const file = path === undefined ? undefined : await readFileState(path);
   const value = file?.kind === 'text' ? parseJson(file.text) : undefined;
   return isObject(value) ? { source: 'gcloud application default credentials', value } : undefined;
 }
 
 /** https://cloud.google.com/docs/authentication/application-default-credentials#personal */
-function gcloudFile(env: Env): string | undefined {
+function findGcloudPath(env: Env): string | undefined {
   const directory =
     env.CLOUDSDK_CONFIG ||
     (env.APPDATA ? join(env.APPDATA, 'gcloud') : env.HOME ? join(env.HOME, '.config', 'gcloud') : undefined);
@@ -149,17 +149,17 @@ function gcloudFile(env: Env): string | undefined {
     : undefined;
 }
 
-function stringsOf(value: unknown): string[] {
+function toStrings(value: unknown): string[] {
   return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
 }
 
-function identityOf(value: Readonly<Record<string, unknown>>): string {
+function findIdentity(value: Readonly<Record<string, unknown>>): string {
   const { client_email: email, refresh_token: refreshToken, audience, client_id: id } = value;
   const named = [email, refreshToken, audience, id].find((field) => typeof field === 'string');
   return typeof named === 'string' ? named : JSON.stringify(value);
 }
 
-function whyNot(kind: string): string {
+function formatProblem(kind: string): string {
   return kind === 'absent'
     ? 'which does not exist'
     : kind === 'unreadable'
@@ -167,44 +167,44 @@ function whyNot(kind: string): string {
       : 'which is not JSON';
 }
 
-function nothingFound(): AppError {
-  return refused('auth', 'no application default credentials found', {
+function nothingFoundError(): AppError {
+  return serverError('auth', 'no application default credentials found', {
     hint: 'Run: gcloud auth application-default login, or set GOOGLE_APPLICATION_CREDENTIALS',
   });
 }
 
 /** The last response or failure while Google's library tried to get a token. */
-interface Seen {
-  readonly answer?: SeenAnswer;
+interface TokenAttempt {
+  readonly answer?: SeenResponse;
   readonly failure?: unknown;
 }
 
-const AGAIN = 'Check the network and try again in a moment.';
+const RETRY_HINT = 'Check the network and try again in a moment.';
 
 /** Says why, without any of the file's secrets. */
-function noTokenFrom(file: KeyDocument, { answer, failure }: Seen): AppError {
+function noTokenError(file: KeyDocument, { answer, failure }: TokenAttempt): AppError {
   const fail = (why: string, hint: string): AppError =>
-    refused('auth', `${file.source} gave no token: ${why}`, { hint });
+    serverError('auth', `${file.source} gave no token: ${why}`, { hint });
   if (answer === undefined) {
-    if (failure === undefined) return fail('what is in it cannot be used', newKey(file));
-    return fail(failure instanceof AppError ? failure.words : 'the token server did not answer', AGAIN);
+    if (failure === undefined) return fail('what is in it cannot be used', newKeyHint(file));
+    return fail(failure instanceof AppError ? failure.words : 'the token server did not answer', RETRY_HINT);
   }
   const { status } = answer;
-  const code = codeOf(parseJson(answer.text));
-  if (status === 200) return fail('the token server answered without a token that can be sent', AGAIN);
-  if (status >= 300 && status < 400) return fail(`the token server answered with a redirect (${status})`, AGAIN);
-  if (status >= 500 || status === 429 || status === 408) return fail(`the token server answered ${status}`, AGAIN);
-  return fail(`the token server refused it (${code ?? status})`, newKey(file));
+  const code = findErrorCode(parseJson(answer.text));
+  if (status === 200) return fail('the token server answered without a token that can be sent', RETRY_HINT);
+  if (status >= 300 && status < 400) return fail(`the token server answered with a redirect (${status})`, RETRY_HINT);
+  if (status >= 500 || status === 429 || status === 408) return fail(`the token server answered ${status}`, RETRY_HINT);
+  return fail(`the token server refused it (${code ?? status})`, newKeyHint(file));
 }
 
-function newKey({ value }: KeyDocument): string {
+function newKeyHint({ value }: KeyDocument): string {
   return value.type === 'authorized_user'
     ? 'Run: gcloud auth application-default login'
     : 'Check that the account and its key still exist and may be used, or name another file in GOOGLE_APPLICATION_CREDENTIALS.';
 }
 
 /** The error code of OAuth, or the status of a Google API error. */
-function codeOf(body: unknown): string | undefined {
+function findErrorCode(body: unknown): string | undefined {
   const error = isObject(body) ? body.error : undefined;
   const code = isObject(error) ? error.status : error;
   return typeof code === 'string' && /^[A-Za-z_]{1,40}$/.test(code) ? code : undefined;

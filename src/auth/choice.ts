@@ -17,7 +17,7 @@ export interface ChoiceInput
   readonly machine?: Machine;
 }
 
-export interface Choice {
+export interface CredentialChoice {
   readonly credential: Credential;
   /** An API key or an account's token. A Vertex key means express mode. */
   readonly carrier: 'key' | 'bearer';
@@ -33,7 +33,7 @@ export interface Choice {
 }
 
 /** An auth type and the flag, setting or variable that asked for it. */
-export interface WantedType {
+export interface RequestedType {
   readonly type: AuthType;
   readonly by: string;
   readonly isGateway: boolean;
@@ -47,7 +47,7 @@ interface Key {
 }
 
 /** Throws AppError `auth` if the key has characters that a header cannot carry. */
-export function keyChoice({ type, key: text, source, env }: Key): Choice {
+export function createKeyChoice({ type, key: text, source, env }: Key): CredentialChoice {
   const key = text.trim();
   if (!/^[\x21-\x7e]*$/.test(key)) {
     throw new AppError('auth', `authentication failed: ${source} holds characters that no API key has`, {

@@ -2,7 +2,7 @@ import type { Settings } from '../core/app.ts';
 import type { AuthType } from '../core/credential.ts';
 import { AppError } from '../core/error.ts';
 import type { Env } from '../core/io.ts';
-import { type Choice, type ChoiceInput, keyChoice, type WantedType } from './choice.ts';
+import { type ChoiceInput, type CredentialChoice, createKeyChoice, type RequestedType } from './choice.ts';
 
 /** Values of `security.auth.selectedType`, and the types they mean here. */
 const TYPES: Readonly<Record<string, AuthType>> = {
@@ -18,13 +18,18 @@ const TYPES: Readonly<Record<string, AuthType>> = {
  * The credential of this run, in the order of docs/auth.md. Code for anything but a key in the environment is loaded
  * only when needed. Throws AppError `auth`, with a hint, if there is no credential or the requested one does not work.
  */
-export async function chooseCredential(input: ChoiceInput): Promise<Choice> {
-  const wanted = wantedType(input.flag, input.settings);
+export async function chooseCredential(input: ChoiceInput): Promise<CredentialChoice> {
+  const wanted = findRequestedType(input.flag, input.settings);
   if (wanted !== undefined) checkEnforced(wanted, input.settings.enforcedAuthType);
   const { GEMINI_API_KEY: key } = input.settings.env;
   if (wanted?.type === 'gemini-api-key' && (key?.trim() || wanted.isGateway)) {
     if (wanted.isGateway) checkGateway(input.env);
-    return keyChoice({ type: 'gemini-api-key', key: key ?? '', source: 'GEMINI_API_KEY', env: input.settings.env });
+    return createKeyChoice({
+      type: 'gemini-api-key',
+      key: key ?? '',
+      source: 'GEMINI_API_KEY',
+      env: input.settings.env,
+    });
   }
   const { chooseSource } = await import('./sources.ts');
   return chooseSource(input, wanted);
@@ -34,14 +39,14 @@ export async function chooseCredential(input: ChoiceInput): Promise<Choice> {
  * The type that the flag, the settings or the environment ask for, in this order. Throws AppError `auth` for an unknown
  * type, `usage` for an empty flag.
  */
-export function wantedType(flag: string | undefined, settings: Settings): WantedType | undefined {
+export function findRequestedType(flag: string | undefined, settings: Settings): RequestedType | undefined {
   const { env, authType, enforcedAuthType } = settings;
   if (flag !== undefined) return parseType(flag, '--auth');
   if (env.GMN_AUTH) return parseType(env.GMN_AUTH, 'GMN_AUTH');
   if (authType) return parseType(authType, 'security.auth.selectedType');
-  const inferred = fromEnvironment(env);
+  const inferred = inferType(env);
   // A key merely present in the environment is not a choice: the enforced type wins.
-  const isAsked = inferred !== undefined && !LYING_ABOUT.includes(inferred.by);
+  const isAsked = inferred !== undefined && !AMBIENT_VARIABLES.includes(inferred.by);
   if (enforcedAuthType && !isAsked) return parseType(enforcedAuthType, 'security.auth.enforcedType');
   if (inferred !== undefined) return inferred;
   const { GEMINI_DEFAULT_AUTH_TYPE: byDefault } = env;
@@ -49,10 +54,10 @@ export function wantedType(flag: string | undefined, settings: Settings): Wanted
 }
 
 /** Variables that are often set for other programs, or by the system. */
-const LYING_ABOUT: readonly string[] = ['GEMINI_API_KEY', 'GOOGLE_API_KEY', 'CLOUD_SHELL'];
+const AMBIENT_VARIABLES: readonly string[] = ['GEMINI_API_KEY', 'GOOGLE_API_KEY', 'CLOUD_SHELL'];
 
-function fromEnvironment(env: Env): WantedType | undefined {
-  const wants = (type: AuthType, by: string): WantedType => ({ type, by, isGateway: false });
+function inferType(env: Env): RequestedType | undefined {
+  const wants = (type: AuthType, by: string): RequestedType => ({ type, by, isGateway: false });
   if (env.GOOGLE_GENAI_USE_GCA === 'true') return wants('oauth-personal', 'GOOGLE_GENAI_USE_GCA');
   if (env.GOOGLE_GENAI_USE_VERTEXAI === 'true') return wants('vertex-ai', 'GOOGLE_GENAI_USE_VERTEXAI');
   if (env.GEMINI_API_KEY?.trim()) return wants('gemini-api-key', 'GEMINI_API_KEY');
@@ -63,7 +68,7 @@ function fromEnvironment(env: Env): WantedType | undefined {
   return undefined;
 }
 
-function parseType(name: string, by: string): WantedType {
+function parseType(name: string, by: string): RequestedType {
   const type = Object.hasOwn(TYPES, name) ? TYPES[name] : undefined;
   if (type !== undefined) return { type, by, isGateway: name === 'gateway' };
   if (name.trim() === '') {
@@ -74,7 +79,7 @@ function parseType(name: string, by: string): WantedType {
   });
 }
 
-function checkEnforced(wanted: WantedType, enforced: string | undefined): void {
+function checkEnforced(wanted: RequestedType, enforced: string | undefined): void {
   if (!enforced) return;
   if (parseType(enforced, 'security.auth.enforcedType').type === wanted.type) return;
   throw new AppError(

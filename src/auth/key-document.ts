@@ -1,4 +1,4 @@
-import { AppError, refused } from '../core/error.ts';
+import { AppError, serverError } from '../core/error.ts';
 import { isObject } from '../core/json.ts';
 import { checkEndpoint, isLoopback } from '../core/text/url.ts';
 
@@ -8,7 +8,7 @@ export interface KeyDocument {
 }
 
 /** Required fields of each file type. */
-const NEEDED: Readonly<Record<string, readonly string[]>> = {
+const REQUIRED_FIELDS: Readonly<Record<string, readonly string[]>> = {
   service_account: ['client_email', 'private_key'],
   authorized_user: ['client_id', 'client_secret', 'refresh_token'],
   impersonated_service_account: ['service_account_impersonation_url'],
@@ -23,21 +23,22 @@ export const IMPERSONATED = 'impersonated_service_account';
  */
 export function checkKeyDocument({ source, value }: KeyDocument): void {
   const type = value.type ?? 'service_account';
-  const needed = typeof type === 'string' && Object.hasOwn(NEEDED, type) ? NEEDED[type] : undefined;
-  if (needed === undefined) throw notTaken(source, type);
+  const needed = typeof type === 'string' && Object.hasOwn(REQUIRED_FIELDS, type) ? REQUIRED_FIELDS[type] : undefined;
+  if (needed === undefined) throw unsupportedTypeError(source, type);
   checkAddresses(source, value, '');
   for (const key of needed) {
-    if (typeof value[key] !== 'string' || value[key].trim() === '') throw notWhole(source, key);
+    if (typeof value[key] !== 'string' || value[key].trim() === '') throw missingFieldError(source, key);
   }
   if (type !== IMPERSONATED) return;
-  if (targetOf(value) === undefined) throw notWhole(source, 'service_account_impersonation_url');
-  if (!isObject(value.source_credentials)) throw notWhole(source, 'source_credentials');
-  if (value.source_credentials.type === IMPERSONATED) throw notTaken(source, 'impersonation of an impersonation');
+  if (findTargetAccount(value) === undefined) throw missingFieldError(source, 'service_account_impersonation_url');
+  if (!isObject(value.source_credentials)) throw missingFieldError(source, 'source_credentials');
+  if (value.source_credentials.type === IMPERSONATED)
+    throw unsupportedTypeError(source, 'impersonation of an impersonation');
   checkKeyDocument({ source: `${source}: source_credentials`, value: value.source_credentials });
 }
 
 /** Undefined if the URL names no account. */
-export function targetOf(value: KeyDocument['value']): string | undefined {
+export function findTargetAccount(value: KeyDocument['value']): string | undefined {
   const { service_account_impersonation_url: url } = value;
   return typeof url === 'string' ? /\/([^/]{1,200}):generateAccessToken$/.exec(url)?.[1] : undefined;
 }
@@ -62,15 +63,15 @@ function checkAddress(text: string, source: string, path: string): void {
 }
 
 /** Google's library exchanges other types over its own transport, which follows redirects with the token. */
-function notTaken(source: string, type: unknown): AppError {
+function unsupportedTypeError(source: string, type: unknown): AppError {
   const name = typeof type === 'string' && /^[\w ]{1,60}$/.test(type) ? type : 'unknown';
-  return refused('auth', `${source} is of a type gmn does not take (${name})`, {
+  return serverError('auth', `${source} is of a type gmn does not take (${name})`, {
     hint: 'Let gcloud get a token: GOOGLE_GENAI_USE_GCA=true GOOGLE_CLOUD_ACCESS_TOKEN=$(gcloud auth print-access-token) gmn --auth oauth-personal …',
   });
 }
 
-function notWhole(source: string, key: string): AppError {
-  return refused('auth', `${source} is not whole: ${key} is missing or wrong`, {
+function missingFieldError(source: string, key: string): AppError {
+  return serverError('auth', `${source} is not whole: ${key} is missing or wrong`, {
     hint: 'Download the key file again, or run: gcloud auth application-default login',
   });
 }

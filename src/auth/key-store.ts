@@ -1,14 +1,14 @@
 import { join } from 'node:path';
-import { AppError, refused } from '../core/error.ts';
+import { AppError, serverError } from '../core/error.ts';
 import type { Clock } from '../core/io.ts';
 import { isObject } from '../core/json.ts';
-import { makePrivateDirectory, readFileState, removeFiles, replaceFile, setAside } from '../platform/files/write.ts';
+import { makePrivateDirectory, quarantine, readFileState, removeFiles, writeAtomic } from '../platform/files/write.ts';
 import type { Machine } from '../platform/host.ts';
 import { type KeyringEntry, openKeyring } from '../platform/process/keyring.ts';
 import { parseJson } from './token.ts';
 
 const ENTRY: KeyringEntry = { service: 'gmn', account: 'gemini-api-key' };
-const LIMIT_MS = 2000;
+const TIMEOUT_MS = 2000;
 
 type KeyPlace = 'keyring' | 'file';
 
@@ -41,21 +41,22 @@ export function keyStore(home: string, machine: Pick<Machine, 'keyringModule' | 
   };
   const owner = machine.uid === undefined ? {} : { uid: machine.uid };
   const save = (record: object): Promise<void> =>
-    replaceFile(path, `${JSON.stringify({ version: 1, ...record })}\n`, { mode: 0o600, ...owner });
+    writeAtomic(path, `${JSON.stringify({ version: 1, ...record })}\n`, { mode: 0o600, ...owner });
   return {
     async read() {
       const file = await readFileState(path, machine.uid);
       if (file.kind === 'absent') return undefined;
-      if (file.kind === 'unreadable') throw lost(`cannot read ${path}: ${file.why}`);
-      if (!file.isOurs) throw foreign('auth', path);
+      if (file.kind === 'unreadable') throw keyUnavailableError(`cannot read ${path}: ${file.why}`);
+      if (!file.isOurs) throw wrongOwnerError('auth', path);
       const record = parseRecord(parseJson(file.text));
       if (record === undefined) {
-        await setAside(path, clock.now());
-        throw lost(`${path} was damaged and has been moved aside`);
+        await quarantine(path, clock.now());
+        throw keyUnavailableError(`${path} was damaged and has been moved aside`);
       }
       if (record.place === 'file') return record;
-      const answer = await keyring()?.get(ENTRY, LIMIT_MS);
-      if (answer?.kind !== 'secret') throw lost("the system's keyring did not return the stored API key");
+      const answer = await keyring()?.get(ENTRY, TIMEOUT_MS);
+      if (answer?.kind !== 'secret')
+        throw keyUnavailableError("the system's keyring did not return the stored API key");
       return { key: answer.secret, place: 'keyring' };
     },
     async place() {
@@ -64,18 +65,18 @@ export function keyStore(home: string, machine: Pick<Machine, 'keyringModule' | 
     },
     async write(key) {
       await makePrivateDirectory(home);
-      const answer = await keyring()?.set(ENTRY, key, LIMIT_MS);
+      const answer = await keyring()?.set(ENTRY, key, TIMEOUT_MS);
       const isInKeyring = answer !== undefined && answer.kind !== 'unavailable';
       await save(isInKeyring ? { place: 'keyring' } : { place: 'file', key });
       return isInKeyring ? 'keyring' : 'file';
     },
     async forget() {
       const file = await readFileState(path, machine.uid);
-      if (file.kind === 'text' && !file.isOurs) throw foreign('config', path);
+      if (file.kind === 'text' && !file.isOurs) throw wrongOwnerError('config', path);
       const record = file.kind === 'text' ? parseRecord(parseJson(file.text)) : undefined;
       if (record?.place === 'keyring') {
-        const answer = await keyring()?.delete(ENTRY, LIMIT_MS);
-        if (answer === undefined || answer.kind === 'unavailable') throw stays();
+        const answer = await keyring()?.delete(ENTRY, TIMEOUT_MS);
+        if (answer === undefined || answer.kind === 'unavailable') throw notRemovedError();
       }
       // Quarantined files may still hold the key.
       return (await removeFiles(home, (name) => /^key\.json(\.corrupt-.*)?$/.test(name), machine.uid)) > 0;
@@ -103,17 +104,17 @@ function parseRecord(
   return value.place === 'file' && typeof value.key === 'string' ? { place: 'file', key: value.key } : undefined;
 }
 
-function lost(why: string): AppError {
+function keyUnavailableError(why: string): AppError {
   return new AppError('auth', `authentication failed: ${why}`, { hint: 'Store the key again: gmn auth set-key' });
 }
 
-function foreign(fault: 'auth' | 'config', path: string): AppError {
+function wrongOwnerError(fault: 'auth' | 'config', path: string): AppError {
   const message = `${path} belongs to another user`;
   const hint = 'gmn leaves it alone. Remove it, or make it yours (chown), then: gmn auth set-key';
-  return fault === 'auth' ? refused('auth', message, { hint }) : new AppError('config', message, { hint });
+  return fault === 'auth' ? serverError('auth', message, { hint }) : new AppError('config', message, { hint });
 }
 
-function stays(): AppError {
+function notRemovedError(): AppError {
   return new AppError('config', "the system's keyring did not remove the stored API key", {
     hint: `Unlock the keyring and try again, or remove the entry "${ENTRY.service}" in it by hand.`,
   });

@@ -2,10 +2,10 @@ import type { HttpRequest, SendHttp } from '../core/io.ts';
 
 const MAX_BYTES = 1_000_000;
 /** Headers in which the library names itself; gmn sends its own. */
-const ITS_OWN: readonly string[] = ['user-agent', 'x-goog-api-client'];
+const LIBRARY_HEADERS: readonly string[] = ['user-agent', 'x-goog-api-client'];
 
 /** A response, kept apart from the library's errors, which may contain the request and its secrets. */
-export interface SeenAnswer {
+export interface SeenResponse {
   readonly status: number;
   readonly text: string;
 }
@@ -14,7 +14,7 @@ interface LibraryFetchOptions {
   readonly send: SendHttp;
   /** Called for each request, since a client of the library outlives the call it was made for. */
   readonly signal: () => AbortSignal;
-  readonly onAnswer?: (answer: SeenAnswer) => void;
+  readonly onAnswer?: (answer: SeenResponse) => void;
   readonly onFailure?: (thrown: unknown) => void;
 }
 
@@ -24,7 +24,7 @@ export function libraryTransport(options: LibraryFetchOptions) {
 }
 
 /** Adds gmn's user agent to requests that have none. */
-export function named(send: SendHttp, userAgent: string): SendHttp {
+export function withUserAgent(send: SendHttp, userAgent: string): SendHttp {
   return (request, signal) => send({ ...request, headers: { 'user-agent': userAgent, ...request.headers } }, signal);
 }
 
@@ -33,7 +33,7 @@ export function named(send: SendHttp, userAgent: string): SendHttp {
  * request. Why: docs/dev/decisions/0004-token-refresh.md
  */
 function libraryFetch({ send, signal, onAnswer, onFailure }: LibraryFetchOptions): typeof fetch {
-  const exchange = async (request: HttpRequest): Promise<SeenAnswer & { readonly type: string }> => {
+  const exchange = async (request: HttpRequest): Promise<SeenResponse & { readonly type: string }> => {
     const response = await send(request, signal());
     const type = response.headers['content-type'] ?? 'text/plain';
     return { status: response.status, text: await readText(response.body), type };
@@ -41,7 +41,7 @@ function libraryFetch({ send, signal, onAnswer, onFailure }: LibraryFetchOptions
   return async (input, init) => {
     const url = new URL(input instanceof Request ? input.url : input);
     const headers: Record<string, string> = {};
-    for (const [name, value] of new Headers(init?.headers)) if (!ITS_OWN.includes(name)) headers[name] = value;
+    for (const [name, value] of new Headers(init?.headers)) if (!LIBRARY_HEADERS.includes(name)) headers[name] = value;
     const form = init?.body instanceof URLSearchParams;
     if (form) headers['content-type'] ??= 'application/x-www-form-urlencoded';
     const method = init?.method === 'POST' ? 'POST' : 'GET';

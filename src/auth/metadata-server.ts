@@ -2,7 +2,7 @@ import { AppError } from '../core/error.ts';
 import type { Clock, Env, HttpResponse, SendHttp } from '../core/io.ts';
 import { isObject } from '../core/json.ts';
 import { readFileState } from '../platform/files/write.ts';
-import { deadline } from '../platform/runtime/clock.ts';
+import { createDeadline } from '../platform/runtime/clock.ts';
 import { readText } from './library-fetch.ts';
 import { isFresh, isToken, parseJson } from './token.ts';
 
@@ -10,7 +10,7 @@ import { isFresh, isToken, parseJson } from './token.ts';
 const HOST = 'metadata.google.internal';
 const PATH = '/computeMetadata/v1/instance/service-accounts/default/token';
 const FLAVOR = 'metadata-flavor';
-const LIMIT_MS = 10_000;
+const DEADLINE_MS = 10_000;
 /** Right after a container starts, the server may not be up yet. */
 const PAUSES_MS = [250, 1000];
 
@@ -29,15 +29,15 @@ interface MetadataOptions {
  * Gets the access token of the cloud machine gmn runs on, cached until five minutes before it expires. Gives undefined
  * if there is no metadata server or it has no token. Rejects only with the signal's reason.
  */
-export function metadataToken(options: MetadataOptions): (signal: AbortSignal) => Promise<string | undefined> {
+export function metadataTokenSource(options: MetadataOptions): (signal: AbortSignal) => Promise<string | undefined> {
   const { env, clock } = options;
-  let kept: MachineToken | undefined;
+  let kept: MetadataToken | undefined;
   return async (signal) => {
     if (kept !== undefined && isFresh(kept, clock.now())) return kept.accessToken;
     if (env.METADATA_SERVER_DETECTION?.trim().toLowerCase() === 'none') return undefined;
-    const limit = deadline(signal, LIMIT_MS, () => new AppError('api', 'the metadata server does not answer'));
+    const limit = createDeadline(signal, DEADLINE_MS, () => new AppError('api', 'the metadata server does not answer'));
     try {
-      kept = await request(options, limit.signal);
+      kept = await requestToken(options, limit.signal);
     } catch (thrown) {
       signal.throwIfAborted();
       if (!(thrown instanceof AppError)) throw thrown;
@@ -69,12 +69,12 @@ export async function mayHaveMetadata(env: Env): Promise<boolean> {
   return vendor.kind === 'text' && vendor.text.startsWith('Google');
 }
 
-interface MachineToken {
+interface MetadataToken {
   readonly accessToken: string;
   readonly expiresAt: number;
 }
 
-async function request(options: MetadataOptions, signal: AbortSignal): Promise<MachineToken | undefined> {
+async function requestToken(options: MetadataOptions, signal: AbortSignal): Promise<MetadataToken | undefined> {
   const { send, clock } = options;
   const url = tokenUrl(options);
   for (let attempt = 0; ; attempt += 1) {
@@ -82,7 +82,7 @@ async function request(options: MetadataOptions, signal: AbortSignal): Promise<M
     try {
       const answer = await send({ method: 'GET', url, headers: { [FLAVOR]: 'Google' } }, signal);
       const token = parseToken(answer, await readText(answer.body), clock.now());
-      if (token !== undefined || !isPassing(answer.status) || pauseMs === undefined) return token;
+      if (token !== undefined || !isTransient(answer.status) || pauseMs === undefined) return token;
     } catch (thrown) {
       if (!(thrown instanceof AppError) || thrown.retry === undefined || pauseMs === undefined) throw thrown;
     }
@@ -103,13 +103,13 @@ function tokenUrl({ env, scopes }: MetadataOptions): URL {
 }
 
 /** Checks the flavor header, since something else, e.g. a captive portal, may answer under that name. */
-function parseToken({ status, headers }: HttpResponse, text: string, now: number): MachineToken | undefined {
+function parseToken({ status, headers }: HttpResponse, text: string, now: number): MetadataToken | undefined {
   const body = status === 200 && headers[FLAVOR] === 'Google' ? parseJson(text) : undefined;
   if (!isObject(body) || !isToken(body.access_token)) return undefined;
   const seconds = Number(body.expires_in);
   return { accessToken: body.access_token, expiresAt: now + Math.max(seconds, 0) * 1000 };
 }
 
-function isPassing(status: number): boolean {
+function isTransient(status: number): boolean {
   return status >= 500 || status === 429 || status === 408;
 }

@@ -4,7 +4,7 @@ import type { Homes, Settings } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import type { Clock, Env } from '../core/io.ts';
 import { isObject } from '../core/json.ts';
-import { makePrivateDirectory, readFileState, replaceFile, setAside } from '../platform/files/write.ts';
+import { makePrivateDirectory, quarantine, readFileState, writeAtomic } from '../platform/files/write.ts';
 import { parseJson } from './token.ts';
 
 const OFFICIAL = '@google/gemini-cli';
@@ -34,43 +34,43 @@ export async function findClientPair(
 ): Promise<ClientPair> {
   const { GMN_OAUTH_CLIENT_ID: id, GMN_OAUTH_CLIENT_SECRET: secret } = settings.env;
   if (id && secret) return { id: id.trim(), secret: secret.trim() };
-  if (id || secret) throw halfPair(id ? 'GMN_OAUTH_CLIENT_SECRET' : 'GMN_OAUTH_CLIENT_ID');
+  if (id || secret) throw halfPairError(id ? 'GMN_OAUTH_CLIENT_SECRET' : 'GMN_OAUTH_CLIENT_ID');
   if (settings.oauthClient !== undefined) return settings.oauthClient;
   const file = clientPairFile(homes.gmn);
-  const remembered = await readRemembered(file, clock);
+  const remembered = await readCachedPair(file, clock);
   if (remembered !== undefined) return remembered;
   const installed = await findInstalledPackage(OFFICIAL, 'gemini', settings.env);
   const pair = installed === undefined ? undefined : await searchPackage(installed.directory);
-  if (installed === undefined || pair === undefined) throw noPair(installed !== undefined);
+  if (installed === undefined || pair === undefined) throw noClientError(installed !== undefined);
   const record = { version: 1, client_id: pair.id, client_secret: pair.secret, found_in: installed };
   try {
     await makePrivateDirectory(homes.gmn);
-    await replaceFile(file, `${JSON.stringify(record)}\n`, { mode: 0o600 });
+    await writeAtomic(file, `${JSON.stringify(record)}\n`, { mode: 0o600 });
   } catch {
     // Not cached: found again next time.
   }
   return pair;
 }
 
-async function readRemembered(path: string, clock: Clock): Promise<ClientPair | undefined> {
+async function readCachedPair(path: string, clock: Clock): Promise<ClientPair | undefined> {
   const file = await readFileState(path);
   if (file.kind !== 'text' || !file.isOurs) return undefined;
   const value = parseJson(file.text);
-  const pair = parseRemembered(value);
+  const pair = parseCachedPair(value);
   if (pair === undefined) {
-    await setAside(path, clock.now());
+    await quarantine(path, clock.now());
     return undefined;
   }
-  const now = await packageAt(pair.directory, OFFICIAL);
+  const now = await readPackage(pair.directory, OFFICIAL);
   return now?.version === pair.version ? { id: pair.id, secret: pair.secret } : undefined;
 }
 
-interface Remembered extends ClientPair {
+interface CachedPair extends ClientPair {
   readonly directory: string;
   readonly version: string;
 }
 
-function parseRemembered(value: unknown): Remembered | undefined {
+function parseCachedPair(value: unknown): CachedPair | undefined {
   if (!isObject(value) || value.version !== 1 || !isObject(value.found_in)) return undefined;
   const { client_id: id, client_secret: secret } = value;
   const { directory, version } = value.found_in;
@@ -83,16 +83,16 @@ function parseRemembered(value: unknown): Remembered | undefined {
 }
 
 async function searchPackage(directory: string): Promise<ClientPair | undefined> {
-  for await (const source of packageSources(directory, FOLDERS)) {
-    const id = constant(source, 'OAUTH_CLIENT_ID');
-    const secret = constant(source, 'OAUTH_CLIENT_SECRET');
+  for await (const source of readSources(directory, FOLDERS)) {
+    const id = findConstant(source, 'OAUTH_CLIENT_ID');
+    const secret = findConstant(source, 'OAUTH_CLIENT_SECRET');
     if (id !== undefined && secret !== undefined) return { id, secret };
   }
   return undefined;
 }
 
 /** The value of `NAME = "…"`. `indexOf` first, since most of the megabytes do not contain the name. */
-function constant(source: string, name: string): string | undefined {
+function findConstant(source: string, name: string): string | undefined {
   for (let at = source.indexOf(name); at !== -1; at = source.indexOf(name, at + 1)) {
     const value = /^\s*=\s*(["'])([\w.-]{10,200})\1/.exec(source.slice(at + name.length, at + name.length + 260))?.[2];
     if (value !== undefined) return value;
@@ -100,13 +100,13 @@ function constant(source: string, name: string): string | undefined {
   return undefined;
 }
 
-function halfPair(missing: string): AppError {
+function halfPairError(missing: string): AppError {
   return new AppError('config', `${missing} is not set, but the other half of the OAuth client is`, {
     hint: 'Set both GMN_OAUTH_CLIENT_ID and GMN_OAUTH_CLIENT_SECRET, or neither.',
   });
 }
 
-function noPair(isInstalled: boolean): AppError {
+function noClientError(isInstalled: boolean): AppError {
   const where = isInstalled ? 'could not be found in the installed official CLI' : 'needs the official CLI (gemini)';
   return new AppError('auth', `authentication failed: the OAuth client to refresh this sign-in ${where}`, {
     hint: 'Install it: npm i -g @google/gemini-cli, or set GMN_OAUTH_CLIENT_ID and GMN_OAUTH_CLIENT_SECRET',
@@ -131,19 +131,19 @@ async function findInstalledPackage(name: string, command: string, env: Env): Pr
     for (const file of [command, `${command}.cmd`]) {
       const real = await realpath(join(directory, file)).catch(() => undefined);
       if (real === undefined) continue;
-      const found = (await packageAbove(real, name)) ?? (await packageNear(directory, name));
+      const found = (await findPackageAbove(real, name)) ?? (await findPackageNear(directory, name));
       if (found !== undefined) return found;
     }
   }
-  for (const root of globalRoots(env)) {
-    const found = await packageAt(join(root, name), name);
+  for (const root of listGlobalRoots(env)) {
+    const found = await readPackage(join(root, name), name);
     if (found !== undefined) return found;
   }
   return undefined;
 }
 
 /** Never throws. */
-async function packageAt(directory: string, name: string): Promise<InstalledPackage | undefined> {
+async function readPackage(directory: string, name: string): Promise<InstalledPackage | undefined> {
   try {
     const manifest: unknown = JSON.parse(await readFile(join(directory, 'package.json'), 'utf8'));
     if (!isObject(manifest) || manifest.name !== name || typeof manifest.version !== 'string') return undefined;
@@ -154,10 +154,10 @@ async function packageAt(directory: string, name: string): Promise<InstalledPack
 }
 
 /** Texts of a package's JavaScript files, in the order of `folders`, at most `MAX_FILES`. Never throws. */
-async function* packageSources(directory: string, folders: readonly string[]): AsyncGenerator<string, void> {
+async function* readSources(directory: string, folders: readonly string[]): AsyncGenerator<string, void> {
   let left = MAX_FILES;
   for (const folder of folders) {
-    for await (const path of scripts(join(directory, folder), MAX_DEPTH)) {
+    for await (const path of listScripts(join(directory, folder), MAX_DEPTH)) {
       if (left-- <= 0) return;
       const size = (await stat(path).catch(() => undefined))?.size ?? Number.POSITIVE_INFINITY;
       if (size <= MAX_FILE_BYTES) yield await readFile(path, 'latin1').catch(() => '');
@@ -165,19 +165,19 @@ async function* packageSources(directory: string, folders: readonly string[]): A
   }
 }
 
-async function* scripts(directory: string, depth: number): AsyncGenerator<string, void> {
+async function* listScripts(directory: string, depth: number): AsyncGenerator<string, void> {
   const entries = await readdir(directory, { withFileTypes: true }).catch(() => []);
   for (const entry of entries) {
     const path = join(directory, entry.name);
     if (entry.isFile() && /\.[cm]?js$/.test(entry.name)) yield path;
-    else if (entry.isDirectory() && depth > 0) yield* scripts(path, depth - 1);
+    else if (entry.isDirectory() && depth > 0) yield* listScripts(path, depth - 1);
   }
 }
 
-async function packageAbove(file: string, name: string): Promise<InstalledPackage | undefined> {
+async function findPackageAbove(file: string, name: string): Promise<InstalledPackage | undefined> {
   let directory = dirname(file);
   for (let depth = 0; depth < MAX_DEPTH; depth += 1) {
-    const found = await packageAt(directory, name);
+    const found = await readPackage(directory, name);
     if (found !== undefined || directory === dirname(directory)) return found;
     directory = dirname(directory);
   }
@@ -185,22 +185,22 @@ async function packageAbove(file: string, name: string): Promise<InstalledPackag
 }
 
 /** For wrapper scripts in place of links, as on Windows and with some package managers. */
-async function packageNear(directory: string, name: string): Promise<InstalledPackage | undefined> {
-  const at = (path: string): Promise<InstalledPackage | undefined> => packageAt(join(directory, path, name), name);
+async function findPackageNear(directory: string, name: string): Promise<InstalledPackage | undefined> {
+  const at = (path: string): Promise<InstalledPackage | undefined> => readPackage(join(directory, path, name), name);
   return (await at('node_modules')) ?? (await at('../lib/node_modules')) ?? (await at('..'));
 }
 
 /** What `npm root -g` most likely prints, without starting npm. */
-function globalRoots(env: Env): readonly string[] {
+function listGlobalRoots(env: Env): readonly string[] {
   const prefixes = [env.npm_config_prefix, env.NPM_CONFIG_PREFIX, dirname(dirname(process.execPath))];
   const windows = [env.APPDATA && join(env.APPDATA, 'npm'), dirname(process.execPath)];
   return process.platform === 'win32'
-    ? [...prefixes, ...windows].filter(isText).map((prefix) => join(prefix, 'node_modules'))
+    ? [...prefixes, ...windows].filter(isNonEmpty).map((prefix) => join(prefix, 'node_modules'))
     : [...prefixes, '/usr/local', '/usr', '/opt/homebrew']
-        .filter(isText)
+        .filter(isNonEmpty)
         .map((prefix) => join(prefix, 'lib', 'node_modules'));
 }
 
-function isText(value: string | undefined): value is string {
+function isNonEmpty(value: string | undefined): value is string {
   return value !== undefined && value !== '';
 }

@@ -11,20 +11,20 @@ export interface KnownFile {
   readonly name: string;
 }
 
-type Place = Pick<ChoiceInput, 'env' | 'homes'>;
+type HomeContext = Pick<ChoiceInput, 'env' | 'homes'>;
 
-export function geminiFile({ env, homes }: Place, file: string): KnownFile {
+export function geminiFile({ env, homes }: HomeContext, file: string): KnownFile {
   const path = join(homes().gemini, file);
   return { path, name: env.GEMINI_CLI_HOME ? path : `~/.gemini/${file}` };
 }
 
-export function gmnFile({ env, homes }: Place, file: string): KnownFile {
+export function gmnFile({ env, homes }: HomeContext, file: string): KnownFile {
   const path = join(homes().gmn, file);
   return { path, name: env.GMN_HOME ? path : `~/.gmn/${file}` };
 }
 
 /** The email address that the official CLI saved at sign-in; not verified. Never throws. */
-export async function activeAccount(input: Pick<ChoiceInput, 'env' | 'homes'>): Promise<string | undefined> {
+export async function readActiveAccount(input: Pick<ChoiceInput, 'env' | 'homes'>): Promise<string | undefined> {
   const file = await readFileState(geminiFile(input, 'google_accounts.json').path);
   const value = file.kind === 'text' ? parseJson(file.text) : undefined;
   return isObject(value) && typeof value.active === 'string' && value.active !== '' ? value.active : undefined;

@@ -1,21 +1,21 @@
 import { AppError } from '../core/error.ts';
 import type { Clock, Env } from '../core/io.ts';
 import { isObject } from '../core/json.ts';
-import { readFileState, replaceVersion } from '../platform/files/write.ts';
+import { readFileState, writeAtomicIfVersion } from '../platform/files/write.ts';
 import type { Machine } from '../platform/host.ts';
 import { type KeyringEntry, openKeyring, readKeychain, sealedBox } from '../platform/process/keyring.ts';
 import type { KnownFile } from './official-files.ts';
-import { type GrantedToken, parseJson, parsePassword, type TokenStore, waitForWhole } from './token.ts';
+import { type GrantedToken, parseJson, parsePassword, type TokenStore, waitUntilComplete } from './token.ts';
 
 const SIGN_IN: KeyringEntry = { service: 'gemini-cli-oauth', account: 'main-account' };
 export const API_KEY: KeyringEntry = { service: 'gemini-cli-api-key', account: 'default-api-key' };
 
-const UNATTENDED_LIMIT_MS = 2000;
-const ATTENDED_LIMIT_MS = 60_000;
-const ASKING_AFTER_MS = 1000;
+const BACKGROUND_TIMEOUT_MS = 2000;
+const INTERACTIVE_TIMEOUT_MS = 60_000;
+const ANNOUNCE_AFTER_MS = 1000;
 
 /** Where the official CLI stores its secrets. */
-interface SecretPlace {
+interface SecretStore {
   readonly name: string;
   /** Undefined if there is no such entry. Throws AppError `auth` if the store exists but cannot be read. */
   read(entry: KeyringEntry, signal: AbortSignal): Promise<string | undefined>;
@@ -23,7 +23,7 @@ interface SecretPlace {
   replace(entry: KeyringEntry, before: string, after: string): Promise<boolean>;
 }
 
-export interface PlaceOptions {
+export interface SecretStoreOptions {
   readonly machine: Machine;
   readonly clock: Clock;
   /** For messages that cannot wait: the system may be asking the user something. */
@@ -34,14 +34,16 @@ export interface PlaceOptions {
  * The macOS Keychain. If it does not answer, it counts as having no such entry, so that the file is tried. Written only
  * through the keyring library: the `security` program would need the secret as an argument.
  */
-export function keychain({ machine, clock, say }: PlaceOptions): SecretPlace {
-  const limitMs = machine.isAttended ? ATTENDED_LIMIT_MS : UNATTENDED_LIMIT_MS;
+export function keychain({ machine, clock, say }: SecretStoreOptions): SecretStore {
+  const limitMs = machine.isAttended ? INTERACTIVE_TIMEOUT_MS : BACKGROUND_TIMEOUT_MS;
   const module = machine.keyringModule();
   return {
     name: 'macOS Keychain',
     async read(entry, signal) {
       const done = new AbortController();
-      const asking = machine.isAttended ? announce(clock, AbortSignal.any([signal, done.signal]), say) : undefined;
+      const asking = machine.isAttended
+        ? announcePrompt(clock, AbortSignal.any([signal, done.signal]), say)
+        : undefined;
       const viaLibrary = module === undefined ? undefined : await openKeyring(module).get(entry, limitMs);
       const answer =
         viaLibrary === undefined || (viaLibrary.kind === 'unavailable' && viaLibrary.why === 'failed')
@@ -62,52 +64,52 @@ export function keychain({ machine, clock, say }: PlaceOptions): SecretPlace {
   };
 }
 
-async function announce(clock: Clock, signal: AbortSignal, say: (message: string) => void): Promise<void> {
+async function announcePrompt(clock: Clock, signal: AbortSignal, say: (message: string) => void): Promise<void> {
   try {
-    await clock.sleep(ASKING_AFTER_MS, signal);
+    await clock.sleep(ANNOUNCE_AFTER_MS, signal);
     say('macOS is asking whether gmn may read the Gemini sign-in from the Keychain (waiting up to 60 s).');
   } catch {
     // The Keychain answered quickly: no message needed.
   }
 }
 
-export const SEALED_FILE = 'gemini-credentials.json';
+export const ENCRYPTED_FILE = 'gemini-credentials.json';
 
 /** Readable only on the machine and by the user that wrote it. */
-export function encryptedFile({ path, name }: KnownFile, { machine, clock }: PlaceOptions): SecretPlace {
+export function encryptedFile({ path, name }: KnownFile, { machine, clock }: SecretStoreOptions): SecretStore {
   const box = sealedBox('gemini-cli-oauth', `${machine.hostname}-${machine.username}-gemini-cli`);
   const load = async () => {
     const file = await readFileState(path, machine.uid);
     if (file.kind === 'absent') return undefined;
-    if (file.kind === 'unreadable') throw unreadable(name, file.why);
+    if (file.kind === 'unreadable') throw unreadableError(name, file.why);
     const opened = box.open(file.text);
-    if (opened.kind === 'foreign') throw foreign(name);
+    if (opened.kind === 'foreign') throw otherMachineError(name);
     const value = opened.kind === 'opened' ? parseJson(opened.text) : undefined;
     return isObject(value) ? { value, version: file.version, isOurs: file.isOurs } : 'broken';
   };
   return {
     name,
     async read(entry, signal) {
-      const loaded = await waitForWhole(load, { path: name, clock, signal });
-      return loaded === undefined ? undefined : passwordIn(loaded.value, entry);
+      const loaded = await waitUntilComplete(load, { path: name, clock, signal });
+      return loaded === undefined ? undefined : findPassword(loaded.value, entry);
     },
     async replace(entry, before, after) {
       const loaded = await load();
       if (loaded === undefined || loaded === 'broken' || !loaded.isOurs) return false;
-      if (passwordIn(loaded.value, entry) !== before) return false;
+      if (findPassword(loaded.value, entry) !== before) return false;
       const { [entry.service]: accounts, ...others } = loaded.value;
       const changed = {
         ...others,
         [entry.service]: { ...(isObject(accounts) ? accounts : {}), [entry.account]: after },
       };
       const text = box.seal(JSON.stringify(changed, null, 2));
-      return (await replaceVersion(path, text, { expected: loaded.version })) === 'written';
+      return (await writeAtomicIfVersion(path, text, { expected: loaded.version })) === 'written';
     },
   };
 }
 
 /** The official CLI keeps its sign-in in the encrypted file, or in the Keychain. */
-export function wantsEncrypted(env: Env): boolean {
+export function usesEncryptedFile(env: Env): boolean {
   return env.GEMINI_FORCE_ENCRYPTED_FILE_STORAGE === 'true';
 }
 
@@ -116,26 +118,29 @@ export function avoidsKeyring(env: Env): boolean {
   return env.GEMINI_FORCE_FILE_STORAGE === 'true';
 }
 
-function passwordIn(value: Readonly<Record<string, unknown>>, { service, account }: KeyringEntry): string | undefined {
+function findPassword(
+  value: Readonly<Record<string, unknown>>,
+  { service, account }: KeyringEntry,
+): string | undefined {
   const accounts = Object.hasOwn(value, service) ? value[service] : undefined;
   const password = isObject(accounts) && Object.hasOwn(accounts, account) ? accounts[account] : undefined;
   return typeof password === 'string' ? password : undefined;
 }
 
-function unreadable(name: string, why: string): AppError {
+function unreadableError(name: string, why: string): AppError {
   return new AppError('auth', `authentication failed: cannot read ${name}: ${why}`, {
     hint: 'Fix its permissions, or sign in again using: gemini',
   });
 }
 
-function foreign(name: string): AppError {
+function otherMachineError(name: string): AppError {
   return new AppError('auth', `authentication failed: ${name} was stored for another machine or user`, {
     hint: 'Sign in again on this machine using: gemini',
   });
 }
 
 /** The official sign-in as a password in the Keychain or in the encrypted file. */
-export function passwordStore(place: SecretPlace, clock: Clock): TokenStore {
+export function passwordStore(place: SecretStore, clock: Clock): TokenStore {
   return {
     source: place.name,
     async read(signal) {
@@ -147,13 +152,13 @@ export function passwordStore(place: SecretPlace, clock: Clock): TokenStore {
     glance: async () => undefined,
     async rotate(used, granted) {
       const password = await place.read(SIGN_IN, new AbortController().signal);
-      const changed = password === undefined ? undefined : withTokens(password, used, granted);
+      const changed = password === undefined ? undefined : replaceTokens(password, used, granted);
       return password !== undefined && changed !== undefined && place.replace(SIGN_IN, password, changed);
     },
   };
 }
 
-function withTokens(password: string, used: string, granted: GrantedToken): string | undefined {
+function replaceTokens(password: string, used: string, granted: GrantedToken): string | undefined {
   const value = parseJson(password);
   if (!isObject(value) || !isObject(value.token) || value.token.refreshToken !== used) return undefined;
   const { accessToken, refreshToken = used, expiresAt } = granted;

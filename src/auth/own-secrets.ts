@@ -29,28 +29,28 @@ const MIN_LENGTH = 10;
  * The current credentials of gmn and of the official CLI, from the environment and their files. Secrets in the system
  * keyring are in no file, so they cannot be sent by mistake. Never throws.
  */
-export async function ownSecrets(app: Pick<App, 'homes' | 'settings'>): Promise<ReadonlySet<string>> {
+export async function readOwnSecrets(app: Pick<App, 'homes' | 'settings'>): Promise<ReadonlySet<string>> {
   const settings = await app.settings();
   const secrets = VARIABLES.flatMap((name) => settings.env[name]?.trim() ?? []);
   if (settings.oauthClient !== undefined) secrets.push(settings.oauthClient.secret);
-  for (const path of await secretFiles(app)) {
+  for (const path of await listSecretFiles(app)) {
     const file = await readFileState(path);
-    if (file.kind === 'text') secrets.push(...secretsIn(file.text));
+    if (file.kind === 'text') secrets.push(...extractSecrets(file.text));
   }
   return new Set(secrets.filter(({ length }) => length >= MIN_LENGTH));
 }
 
-async function secretFiles({ homes }: Pick<App, 'homes'>): Promise<readonly string[]> {
+async function listSecretFiles({ homes }: Pick<App, 'homes'>): Promise<readonly string[]> {
   const { gmn, gemini } = homes();
   const found = await Promise.all([
-    filesIn(gmn, OWN_FILES),
-    filesIn(gemini, OFFICIAL_FILES),
-    ...OWN_DIRECTORIES.map((name) => filesIn(join(gmn, name), [/\.json/])),
+    listFiles(gmn, OWN_FILES),
+    listFiles(gemini, OFFICIAL_FILES),
+    ...OWN_DIRECTORIES.map((name) => listFiles(join(gmn, name), [/\.json/])),
   ]);
   return found.flat();
 }
 
-async function filesIn(directory: string, names: readonly RegExp[]): Promise<readonly string[]> {
+async function listFiles(directory: string, names: readonly RegExp[]): Promise<readonly string[]> {
   const entries = await listDirectory(directory).catch(() => []);
   return entries
     .filter(({ name }) => names.some((pattern) => pattern.test(name)))
@@ -58,13 +58,13 @@ async function filesIn(directory: string, names: readonly RegExp[]): Promise<rea
 }
 
 /** The whole text, if it is encrypted or damaged. */
-function secretsIn(text: string): readonly string[] {
+function extractSecrets(text: string): readonly string[] {
   const document = parseJson(text) as JsonValue | undefined;
-  return document === undefined || typeof document !== 'object' ? [text.trim()] : valuesIn(document, '');
+  return document === undefined || typeof document !== 'object' ? [text.trim()] : collectValues(document, '');
 }
 
-function valuesIn(value: JsonValue | undefined, key: string): readonly string[] {
+function collectValues(value: JsonValue | undefined, key: string): readonly string[] {
   if (typeof value === 'string') return SECRET_KEY.test(key) ? [value] : [];
-  if (isList(value)) return value.flatMap((item) => valuesIn(item, key));
-  return isObject(value) ? Object.entries(value).flatMap(([name, item]) => valuesIn(item, name)) : [];
+  if (isList(value)) return value.flatMap((item) => collectValues(item, key));
+  return isObject(value) ? Object.entries(value).flatMap(([name, item]) => collectValues(item, name)) : [];
 }

@@ -1,22 +1,22 @@
 import { join } from 'node:path';
 import type { Credential } from '../core/credential.ts';
-import { AppError, refused } from '../core/error.ts';
+import { AppError, serverError } from '../core/error.ts';
 import type { Clock } from '../core/io.ts';
 import { isObject } from '../core/json.ts';
-import { createFile, type FileText, readFileState, replaceVersion } from '../platform/files/write.ts';
-import { thisMachine } from '../platform/host.ts';
+import { type FileText, readFileState, tryCreateExclusive, writeAtomicIfVersion } from '../platform/files/write.ts';
+import { detectMachine } from '../platform/host.ts';
 import { sha256 } from '../platform/runtime/native.ts';
-import { adcChoice, SIGN_IN_SCOPES } from './adc.ts';
-import type { Choice, ChoiceInput } from './choice.ts';
+import { createAdcChoice, SIGN_IN_SCOPES } from './adc.ts';
+import type { ChoiceInput, CredentialChoice } from './choice.ts';
 import { findClientPair } from './official-client.ts';
-import { activeAccount, geminiFile } from './official-files.ts';
+import { geminiFile, readActiveAccount } from './official-files.ts';
 import {
   avoidsKeyring,
+  ENCRYPTED_FILE,
   encryptedFile,
   keychain,
   passwordStore,
-  SEALED_FILE,
-  wantsEncrypted,
+  usesEncryptedFile,
 } from './official-secrets.ts';
 import {
   type GrantedToken,
@@ -25,7 +25,7 @@ import {
   parseOauthFile,
   type StoredToken,
   type TokenStore,
-  waitForWhole,
+  waitUntilComplete,
 } from './token.ts';
 import { tokenCache } from './token-cache.ts';
 import { requestGrant } from './token-endpoint.ts';
@@ -37,41 +37,45 @@ const TERMS =
   'it for other programs; an API key (gmn auth set-key) is the way it supports. This note is shown once.';
 
 /** Undefined if nobody is signed in. Throws AppError `auth` if the sign-in cannot be used. */
-export async function chooseSignIn(input: ChoiceInput): Promise<Choice | undefined> {
+export async function chooseSignIn(input: ChoiceInput): Promise<CredentialChoice | undefined> {
   const { env } = input.settings;
   const given = env.GOOGLE_CLOUD_ACCESS_TOKEN?.trim();
-  if (given && env.GOOGLE_GENAI_USE_GCA) return givenToken(given);
-  for (const store of stores(input)) {
-    const standsIn = store.source === geminiFile(input, FILE).name ? await standIn(input) : undefined;
+  if (given && env.GOOGLE_GENAI_USE_GCA) return createTokenChoice(given);
+  for (const store of listStores(input)) {
+    const standsIn = store.source === geminiFile(input, FILE).name ? await findKeyFileChoice(input) : undefined;
     if (standsIn !== undefined) return standsIn;
     const token = await store.read(input.signal);
     if (token === undefined) continue;
-    if (token.accessToken === undefined && token.refreshToken === undefined) throw empty(store.source);
-    return { ...(await signedIn(input, store, token)), notices: await terms(input) };
+    if (token.accessToken === undefined && token.refreshToken === undefined) throw emptyStoreError(store.source);
+    return { ...(await createSignIn(input, store, token)), notices: await takeTermsNotice(input) };
   }
   if (!env.GOOGLE_APPLICATION_CREDENTIALS) return undefined;
-  return adcChoice({ ...adcOptions(input), scopes: SIGN_IN_SCOPES });
+  return createAdcChoice({ ...toAdcOptions(input), scopes: SIGN_IN_SCOPES });
 }
 
 /** The stores to try, in the order of the official CLI. */
-function stores(input: ChoiceInput): readonly TokenStore[] {
+function listStores(input: ChoiceInput): readonly TokenStore[] {
   const { clock, settings, say = () => {} } = input;
-  const options = { machine: input.machine ?? thisMachine(), clock, say };
+  const options = { machine: input.machine ?? detectMachine(), clock, say };
   const { path, name } = geminiFile(input, FILE);
   const plain = oauthFile(path, name, { clock, uid: options.machine.uid });
   const isMac = options.machine.platform === 'darwin' && !avoidsKeyring(settings.env);
   const mac = isMac ? [passwordStore(keychain(options), clock)] : [];
-  const sealed = (): TokenStore => passwordStore(encryptedFile(geminiFile(input, SEALED_FILE), options), clock);
-  if (wantsEncrypted(settings.env)) return [...mac, sealed(), plain];
+  const sealed = (): TokenStore => passwordStore(encryptedFile(geminiFile(input, ENCRYPTED_FILE), options), clock);
+  if (usesEncryptedFile(settings.env)) return [...mac, sealed(), plain];
   return avoidsKeyring(settings.env) ? [plain, sealed()] : [...mac, plain];
 }
 
-async function signedIn(input: ChoiceInput, store: TokenStore, first: StoredToken): Promise<Omit<Choice, 'notices'>> {
+async function createSignIn(
+  input: ChoiceInput,
+  store: TokenStore,
+  first: StoredToken,
+): Promise<Omit<CredentialChoice, 'notices'>> {
   const { settings, clock, trace, env, send, say = () => {} } = input;
   const homes = input.homes();
-  const cache = tokenCache(homes.gmn, { clock, uid: (input.machine ?? thisMachine()).uid });
+  const cache = tokenCache(homes.gmn, { clock, uid: (input.machine ?? detectMachine()).uid });
   const cached = first.refreshToken === undefined ? undefined : await cache.read(first.refreshToken);
-  const account = cached?.account ?? (await accountOf(input, first));
+  const account = cached?.account ?? (await findAccount(input, first));
   const keeper = tokenKeeper({
     store,
     account,
@@ -99,15 +103,15 @@ async function signedIn(input: ChoiceInput, store: TokenStore, first: StoredToke
 }
 
 /** Hash of the user's name if known, else of the secret; the cache keeps it when the secret is replaced. */
-async function accountOf(input: ChoiceInput, { subject, refreshToken, accessToken }: StoredToken): Promise<string> {
-  const name = subject ?? (await activeAccount(input)) ?? refreshToken ?? accessToken ?? '';
+async function findAccount(input: ChoiceInput, { subject, refreshToken, accessToken }: StoredToken): Promise<string> {
+  const name = subject ?? (await readActiveAccount(input)) ?? refreshToken ?? accessToken ?? '';
   return sha256(name).slice(0, 16);
 }
 
 /** Used as it is; whoever set the variable refreshes it. */
-function givenToken(token: string): Choice {
+function createTokenChoice(token: string): CredentialChoice {
   if (!isToken(token)) {
-    throw refused('auth', 'GOOGLE_CLOUD_ACCESS_TOKEN holds characters that no token has', {
+    throw serverError('auth', 'GOOGLE_CLOUD_ACCESS_TOKEN holds characters that no token has', {
       hint: 'Set it to the token alone, e.g. to what this prints: gcloud auth print-access-token',
     });
   }
@@ -121,28 +125,28 @@ function givenToken(token: string): Choice {
 }
 
 /** A service account key or the like in place of the sign-in file. The official CLI accepts it, too. */
-async function standIn(input: ChoiceInput): Promise<Choice | undefined> {
+async function findKeyFileChoice(input: ChoiceInput): Promise<CredentialChoice | undefined> {
   const { clock, signal } = input;
   const { path, name } = geminiFile(input, FILE);
   const value = await readOauthDocument(path, { name, clock, signal });
   if (typeof value?.type !== 'string' || value.type === 'authorized_user') return undefined;
-  return adcChoice({ ...adcOptions(input), scopes: SIGN_IN_SCOPES, document: { source: name, value } });
+  return createAdcChoice({ ...toAdcOptions(input), scopes: SIGN_IN_SCOPES, document: { source: name, value } });
 }
 
-function adcOptions({ settings, env, send, clock }: ChoiceInput) {
+function toAdcOptions({ settings, env, send, clock }: ChoiceInput) {
   return { type: 'oauth-personal', env: settings.env, realEnv: env, send, clock } as const;
 }
 
-async function terms(input: ChoiceInput): Promise<readonly string[]> {
+async function takeTermsNotice(input: ChoiceInput): Promise<readonly string[]> {
   if (input.isRehearsal) return [];
   const marker = join(input.homes().gmn, 'sign-in-note-shown');
-  const marked = await createFile(marker, '');
+  const marked = await tryCreateExclusive(marker, '');
   // If the marker cannot be written, the note goes to the trace only: better than at every run.
   if (marked === 'failed') input.trace(`auth: ${TERMS}`);
   return marked === 'created' ? [TERMS] : [];
 }
 
-function empty(source: string): AppError {
+function emptyStoreError(source: string): AppError {
   return new AppError('auth', `authentication failed: ${source} holds no token`, {
     hint: 'Please re-authenticate using: gemini',
   });
@@ -170,9 +174,9 @@ export function oauthFile(path: string, name: string, { clock, uid }: OauthFileO
     async rotate(used, granted) {
       for (let attempt = 0; attempt < MAX_RACES; attempt += 1) {
         const file = await readFileState(path, uid);
-        const text = file.kind === 'text' && file.isOurs ? withTokens(file, used, granted) : undefined;
+        const text = file.kind === 'text' && file.isOurs ? replaceTokens(file, used, granted) : undefined;
         if (file.kind !== 'text' || text === undefined) return false;
-        if ((await replaceVersion(path, text, { expected: file.version })) === 'written') return true;
+        if ((await writeAtomicIfVersion(path, text, { expected: file.version })) === 'written') return true;
       }
       return false;
     },
@@ -188,11 +192,11 @@ function readOauthDocument(
   options: { readonly name: string; readonly clock: Clock; readonly signal: AbortSignal },
 ): Promise<Readonly<Record<string, unknown>> | undefined> {
   const { name, clock, signal } = options;
-  return waitForWhole(
+  return waitUntilComplete(
     async () => {
       const file = await readFileState(path);
       if (file.kind === 'absent') return undefined;
-      if (file.kind === 'unreadable') throw unreadable(name, file.why);
+      if (file.kind === 'unreadable') throw unreadableError(name, file.why);
       const value = parseJson(file.text);
       return isObject(value) ? value : 'broken';
     },
@@ -201,9 +205,9 @@ function readOauthDocument(
 }
 
 /** Undefined if the file no longer has the refresh token that was used. */
-function withTokens(file: FileText, used: string, granted: GrantedToken): string | undefined {
+function replaceTokens(file: FileText, used: string, granted: GrantedToken): string | undefined {
   const value = parseJson(file.text);
-  if (!isObject(value) || currentRefreshToken(value) !== used) return undefined;
+  if (!isObject(value) || findRefreshToken(value) !== used) return undefined;
   const changed = {
     ...value,
     ...granted.rest,
@@ -214,12 +218,12 @@ function withTokens(file: FileText, used: string, granted: GrantedToken): string
   return `${JSON.stringify(changed, null, 2)}${file.text.endsWith('\n') ? '\n' : ''}`;
 }
 
-function currentRefreshToken(value: Readonly<Record<string, unknown>>): string | undefined {
+function findRefreshToken(value: Readonly<Record<string, unknown>>): string | undefined {
   const token: StoredToken | undefined = parseOauthFile(value, 0);
   return token?.refreshToken;
 }
 
-function unreadable(name: string, why: string): AppError {
+function unreadableError(name: string, why: string): AppError {
   return new AppError('auth', `authentication failed: cannot read ${name}: ${why}`, {
     hint: 'Fix its permissions, or sign in again using: gemini',
   });

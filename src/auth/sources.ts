@@ -4,74 +4,87 @@ import type { AuthType } from '../core/credential.ts';
 import { AppError } from '../core/error.ts';
 import { isObject } from '../core/json.ts';
 import { readFileState } from '../platform/files/write.ts';
-import { thisMachine } from '../platform/host.ts';
-import { adcChoice } from './adc.ts';
-import { type Choice, type ChoiceInput, keyChoice, type WantedType } from './choice.ts';
+import { detectMachine } from '../platform/host.ts';
+import { createAdcChoice } from './adc.ts';
+import { type ChoiceInput, type CredentialChoice, createKeyChoice, type RequestedType } from './choice.ts';
 import { keyStore } from './key-store.ts';
-import { named } from './library-fetch.ts';
+import { withUserAgent } from './library-fetch.ts';
 import { geminiFile, gmnFile } from './official-files.ts';
-import { API_KEY, avoidsKeyring, encryptedFile, keychain, type PlaceOptions, SEALED_FILE } from './official-secrets.ts';
+import {
+  API_KEY,
+  avoidsKeyring,
+  ENCRYPTED_FILE,
+  encryptedFile,
+  keychain,
+  type SecretStoreOptions,
+} from './official-secrets.ts';
 import { chooseSignIn } from './sign-in.ts';
 import { parseJson } from './token.ts';
 
 /**
  * Tries every source but a key in the environment. Throws AppError `auth` if there is none, or not the requested one.
  */
-export async function chooseSource(input: ChoiceInput, wanted: WantedType | undefined): Promise<Choice> {
-  const choice = await find({ ...input, send: named(input.send, `gmn/${input.version}`) }, wanted);
+export async function chooseSource(input: ChoiceInput, wanted: RequestedType | undefined): Promise<CredentialChoice> {
+  const choice = await findCredential({ ...input, send: withUserAgent(input.send, `gmn/${input.version}`) }, wanted);
   const { type, source } = choice.credential;
   input.trace(`auth: ${type} from ${source}${wanted === undefined ? '' : ` (${wanted.by})`}`);
   return choice;
 }
 
-async function find(input: ChoiceInput, wanted: WantedType | undefined): Promise<Choice> {
+async function findCredential(input: ChoiceInput, wanted: RequestedType | undefined): Promise<CredentialChoice> {
   const { settings } = input;
   switch (wanted?.type) {
     case 'gemini-api-key':
       return (
-        (await storedKey(input)) ?? (await officialKey(input)) ?? (await failWith(noKey(input.cwd, input.homes())))
+        (await readStoredKey(input)) ??
+        (await readOfficialKey(input)) ??
+        (await failWith(noKeyError(input.cwd, input.homes())))
       );
     case 'vertex-ai': {
       const key = settings.env.GOOGLE_API_KEY;
-      if (key?.trim()) return keyChoice({ type: 'vertex-ai', key, source: 'GOOGLE_API_KEY', env: settings.env });
-      return adc(input, 'vertex-ai');
+      if (key?.trim()) return createKeyChoice({ type: 'vertex-ai', key, source: 'GOOGLE_API_KEY', env: settings.env });
+      return chooseAdc(input, 'vertex-ai');
     }
     case 'compute-default-credentials':
-      return adc(input, 'compute-default-credentials');
+      return chooseAdc(input, 'compute-default-credentials');
     case 'oauth-personal':
-      return (await chooseSignIn(input)) ?? (await failWith(notSignedIn(input, wanted.by)));
+      return (await chooseSignIn(input)) ?? (await failWith(notSignedInError(input, wanted.by)));
     case undefined:
       return (
-        (await storedKey(input)) ??
+        (await readStoredKey(input)) ??
         (await chooseSignIn(input)) ??
-        (await failWith(noCredentials(input.cwd, input.homes())))
+        (await failWith(noCredentialsError(input.cwd, input.homes())))
       );
   }
 }
 
-function adc({ settings, env: realEnv, send, clock }: ChoiceInput, type: AuthType): Promise<Choice> {
-  return adcChoice({ type, env: settings.env, realEnv, send, clock });
+function chooseAdc({ settings, env: realEnv, send, clock }: ChoiceInput, type: AuthType): Promise<CredentialChoice> {
+  return createAdcChoice({ type, env: settings.env, realEnv, send, clock });
 }
 
 async function failWith(error: Promise<AppError> | AppError): Promise<never> {
   throw await error;
 }
 
-async function storedKey(input: ChoiceInput): Promise<Choice | undefined> {
-  const stored = await keyStore(input.homes().gmn, input.machine ?? thisMachine(), input.clock).read();
+async function readStoredKey(input: ChoiceInput): Promise<CredentialChoice | undefined> {
+  const stored = await keyStore(input.homes().gmn, input.machine ?? detectMachine(), input.clock).read();
   if (stored === undefined) return undefined;
   const source = stored.place === 'file' ? gmnFile(input, 'key.json').name : "the system's keyring";
-  return keyChoice({ type: 'gemini-api-key', key: stored.key, source, env: input.settings.env });
+  return createKeyChoice({ type: 'gemini-api-key', key: stored.key, source, env: input.settings.env });
 }
 
-async function officialKey(input: ChoiceInput): Promise<Choice | undefined> {
+async function readOfficialKey(input: ChoiceInput): Promise<CredentialChoice | undefined> {
   const { clock, settings, signal, say = () => {} } = input;
-  const options: PlaceOptions = { machine: input.machine ?? thisMachine(), clock, say };
+  const options: SecretStoreOptions = { machine: input.machine ?? detectMachine(), clock, say };
   const isMac = options.machine.platform === 'darwin' && !avoidsKeyring(settings.env);
-  for (const place of [...(isMac ? [keychain(options)] : []), encryptedFile(geminiFile(input, SEALED_FILE), options)]) {
+  for (const place of [
+    ...(isMac ? [keychain(options)] : []),
+    encryptedFile(geminiFile(input, ENCRYPTED_FILE), options),
+  ]) {
     const password = await place.read(API_KEY, signal);
     const key = password === undefined ? undefined : parseKey(parseJson(password));
-    if (key !== undefined) return keyChoice({ type: 'gemini-api-key', key, source: place.name, env: settings.env });
+    if (key !== undefined)
+      return createKeyChoice({ type: 'gemini-api-key', key, source: place.name, env: settings.env });
   }
   return undefined;
 }
@@ -82,7 +95,7 @@ function parseKey(value: unknown): string | undefined {
   return typeof accessToken === 'string' && accessToken.trim() !== '' ? accessToken : undefined;
 }
 
-function notSignedIn(input: ChoiceInput, by: string): AppError {
+function notSignedInError(input: ChoiceInput, by: string): AppError {
   const hasKey = Boolean(input.settings.env.GEMINI_API_KEY?.trim());
   const other = hasKey ? ', or use your API key: gmn --auth gemini-api-key …' : '';
   const where = join(input.homes().gemini, 'oauth_creds.json');
@@ -100,20 +113,20 @@ const GUIDE = [
 ].join('\n');
 
 /** For users with nothing set up. Mentions a project's `.env` that has a key, since gmn does not read it. */
-async function noCredentials(cwd: string, homes: Homes): Promise<AppError> {
+async function noCredentialsError(cwd: string, homes: Homes): Promise<AppError> {
   const message = 'authentication failed: no Gemini credentials found';
-  const found = await keyInProject(cwd, homes);
-  return new AppError('auth', found === undefined ? message : `${message} (${unread(found, cwd)})`, {
+  const found = await findProjectKey(cwd, homes);
+  return new AppError('auth', found === undefined ? message : `${message} (${formatUnread(found, cwd)})`, {
     hint: HINT,
     guide: GUIDE,
   });
 }
 
 /** For an auth type that needs a key, when there is none. */
-async function noKey(cwd: string, homes: Homes): Promise<AppError> {
+async function noKeyError(cwd: string, homes: Homes): Promise<AppError> {
   const message = 'authentication failed: no API key found';
-  const found = await keyInProject(cwd, homes);
-  return new AppError('auth', found === undefined ? message : `${message} (${unread(found, cwd)})`, {
+  const found = await findProjectKey(cwd, homes);
+  return new AppError('auth', found === undefined ? message : `${message} (${formatUnread(found, cwd)})`, {
     hint: 'Set GEMINI_API_KEY, or store a key: gmn auth set-key',
   });
 }
@@ -123,13 +136,13 @@ interface ProjectKey {
   readonly name: string;
 }
 
-function unread({ path, name }: ProjectKey, cwd: string): string {
+function formatUnread({ path, name }: ProjectKey, cwd: string): string {
   const shown = relative(cwd, path);
   return `${shown.startsWith('..') ? path : shown} sets ${name}, but gmn does not read a project's .env`;
 }
 
 /** The first `.env` with a key, from the working directory upwards. */
-async function keyInProject(cwd: string, homes: Homes): Promise<ProjectKey | undefined> {
+async function findProjectKey(cwd: string, homes: Homes): Promise<ProjectKey | undefined> {
   const own = [join(homes.gemini, '.env'), join(homes.gmn, '.env')];
   for (let directory = cwd; ; directory = dirname(directory)) {
     for (const path of [join(directory, '.gemini', '.env'), join(directory, '.env')]) {

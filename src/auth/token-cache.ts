@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import type { Clock } from '../core/io.ts';
 import { isObject } from '../core/json.ts';
-import { makePrivateDirectory, readFileState, replaceFile, setAside } from '../platform/files/write.ts';
+import { makePrivateDirectory, quarantine, readFileState, writeAtomic } from '../platform/files/write.ts';
 import { sha256 } from '../platform/runtime/native.ts';
-import { expiryOf, type GrantedToken, isToken, parseJson, type StoredToken } from './token.ts';
+import { type GrantedToken, isToken, parseJson, type StoredToken, toExpiry } from './token.ts';
 
 /** Caches refreshed tokens: one private file per refresh token of the sign-in. */
 export interface TokenCache {
@@ -45,7 +45,7 @@ export function tokenCache(home: string, { clock, uid }: TokenCacheOptions): Tok
       const isBroken =
         before.kind === 'unreadable' ||
         (before.kind === 'text' && (!before.isOurs || parseCached(parseJson(before.text), 0) === undefined));
-      if (isBroken) await setAside(path, clock.now());
+      if (isBroken) await quarantine(path, clock.now());
       const record = {
         version: 1,
         access_token: granted.accessToken,
@@ -53,7 +53,7 @@ export function tokenCache(home: string, { clock, uid }: TokenCacheOptions): Tok
         refresh_token: granted.refreshToken ?? refreshToken,
         account,
       };
-      await replaceFile(path, `${JSON.stringify(record)}\n`, { mode: 0o600 });
+      await writeAtomic(path, `${JSON.stringify(record)}\n`, { mode: 0o600 });
     },
   };
 }
@@ -61,7 +61,7 @@ export function tokenCache(home: string, { clock, uid }: TokenCacheOptions): Tok
 function parseCached(value: unknown, now: number): CachedToken | undefined {
   if (!isObject(value) || value.version !== 1) return undefined;
   const { access_token: accessToken, refresh_token: refreshToken } = value;
-  const expiresAt = expiryOf(value.expiry_date, now);
+  const expiresAt = toExpiry(value.expiry_date, now);
   if (!isToken(accessToken) || !isToken(refreshToken)) return undefined;
   const { account } = value;
   const known = typeof account === 'string' && /^[0-9a-f]{16}$/.test(account) ? { account } : {};

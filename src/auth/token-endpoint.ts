@@ -2,17 +2,17 @@ import { AppError } from '../core/error.ts';
 import type { Clock, Env, SendHttp, Trace } from '../core/io.ts';
 import { isObject } from '../core/json.ts';
 import { checkEndpoint } from '../core/text/url.ts';
-import { deadline } from '../platform/runtime/clock.ts';
+import { createDeadline } from '../platform/runtime/clock.ts';
 import { loadGoogleAuth } from './lazy.ts';
-import { libraryTransport, type SeenAnswer } from './library-fetch.ts';
+import { libraryTransport, type SeenResponse } from './library-fetch.ts';
 import type { ClientPair } from './official-client.ts';
 import { type GrantedToken, isToken, parseJson } from './token.ts';
 
 const TOKEN_URL = 'https://oauth2.googleapis.com/token';
-const ATTEMPT_LIMIT_MS = 10_000;
-const NO_ANSWER = 'the token server did not answer within 10 s';
-const USUAL_LIFE_S = 3600;
-const LONGEST_LIFE_S = 86_400;
+const ATTEMPT_DEADLINE_MS = 10_000;
+const NO_RESPONSE = 'the token server did not answer within 10 s';
+const DEFAULT_LIFETIME_S = 3600;
+const MAX_LIFETIME_S = 86_400;
 
 export type Grant =
   | { readonly kind: 'granted'; readonly token: GrantedToken }
@@ -39,14 +39,14 @@ interface GrantRequest {
  */
 export async function requestGrant(request: GrantRequest): Promise<Grant> {
   const url = checkEndpoint(request.env.GMN_OAUTH_TOKEN_URL || TOKEN_URL, 'GMN_OAUTH_TOKEN_URL');
-  const grant = await send(request, url);
+  const grant = await sendGrant(request, url);
   request.trace(`auth: ${url.host} ${grant.kind}${grant.kind === 'unclear' ? `: ${grant.why}` : ''}`);
   return grant;
 }
 
-async function send(request: GrantRequest, url: URL): Promise<Grant> {
-  const limit = deadline(request.signal, ATTEMPT_LIMIT_MS, () => new AppError('api', NO_ANSWER));
-  let seen: SeenAnswer | undefined;
+async function sendGrant(request: GrantRequest, url: URL): Promise<Grant> {
+  const limit = createDeadline(request.signal, ATTEMPT_DEADLINE_MS, () => new AppError('api', NO_RESPONSE));
+  let seen: SeenResponse | undefined;
   let failure: unknown;
   const transport = libraryTransport({
     send: request.send,
@@ -66,9 +66,9 @@ async function send(request: GrantRequest, url: URL): Promise<Grant> {
     limit.clear();
   }
   request.signal.throwIfAborted();
-  if (seen !== undefined) return readAnswer(seen, request.clock.now());
+  if (seen !== undefined) return parseResponse(seen, request.clock.now());
   if (failure === undefined) throw new AppError('internal', "Google's library failed before it sent anything");
-  const why = failure instanceof AppError ? failure.message : NO_ANSWER;
+  const why = failure instanceof AppError ? failure.message : NO_RESPONSE;
   return { kind: 'unclear', why, isWorthRetrying: true };
 }
 
@@ -90,7 +90,7 @@ async function refreshWithLibrary(
 }
 
 /** Parsed here because the library drops a rotated refresh token. */
-function readAnswer({ status, text }: SeenAnswer, now: number): Grant {
+function parseResponse({ status, text }: SeenResponse, now: number): Grant {
   const body = parseJson(text);
   if (status === 200 && isObject(body) && isToken(body.access_token)) {
     return { kind: 'granted', token: parseGranted(body, body.access_token, now) };
@@ -112,7 +112,7 @@ function readAnswer({ status, text }: SeenAnswer, now: number): Grant {
 
 function parseGranted(body: Readonly<Record<string, unknown>>, accessToken: string, now: number): GrantedToken {
   const seconds = Number(body.expires_in);
-  const lifeS = seconds > 0 ? Math.min(seconds, LONGEST_LIFE_S) : USUAL_LIFE_S;
+  const lifeS = seconds > 0 ? Math.min(seconds, MAX_LIFETIME_S) : DEFAULT_LIFETIME_S;
   const rest: Record<string, string> = {};
   for (const key of ['scope', 'token_type', 'id_token']) {
     const value = body[key];

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { sharedWork } from '../core/async.ts';
+import { shareWork } from '../core/async.ts';
 import { AppError } from '../core/error.ts';
 import type { Clock, Trace } from '../core/io.ts';
 import { acquireLock } from '../platform/files/lock.ts';
@@ -8,7 +8,7 @@ import type { TokenCache } from './token-cache.ts';
 import type { Grant } from './token-endpoint.ts';
 
 /** Longer than the lock can be held: three attempts of ten seconds and the pauses between them. */
-const PATIENCE_MS = 35_000;
+const LOCK_WAIT_MS = 35_000;
 /** Between the attempts of one refresh. */
 const PAUSES_MS = [250, 1000];
 /** If the token server is unreachable, a token is still used until this close to its expiry. */
@@ -52,11 +52,11 @@ export function tokenKeeper(options: KeeperOptions): TokenKeeper {
   let rejections = 0;
   let first: StoredToken | undefined = options.first;
   // One search at a time within the process. A search begun before a rejection is not shared with later callers.
-  const search = sharedWork(async (_: number, signal) => {
+  const search = shareWork(async (_: number, signal) => {
     const without = new Set(rejected);
-    const stored = first ?? (await options.store.read(signal)) ?? gone(options.store);
+    const stored = first ?? (await options.store.read(signal)) ?? failSignedOut(options.store);
     first = undefined;
-    return obtain({ ...options, rejected: without, signal }, stored);
+    return obtainToken({ ...options, rejected: without, signal }, stored);
   });
   const fetchToken = async (signal: AbortSignal): Promise<string> => {
     for (;;) {
@@ -93,21 +93,21 @@ interface Search extends KeeperOptions {
   readonly signal: AbortSignal;
 }
 
-async function obtain(search: Search, stored: StoredToken): Promise<UsableToken> {
+async function obtainToken(search: Search, stored: StoredToken): Promise<UsableToken> {
   const { store, clock, home, signal } = search;
-  let found = await freshest(search, stored);
+  let found = await findFreshest(search, stored);
   if (found !== undefined) return found;
-  if (stored.refreshToken === undefined) return withoutRefresh(search, stored);
+  if (stored.refreshToken === undefined) return requireUnexpired(search, stored);
   const lock = await acquireLock(join(home, 'locks', 'refresh'), {
     clock,
     signal,
-    patienceMs: PATIENCE_MS,
+    patienceMs: LOCK_WAIT_MS,
     async isDone() {
-      found = await freshest(search, (await store.glance()) ?? stored);
+      found = await findFreshest(search, (await store.glance()) ?? stored);
       return found !== undefined;
     },
   });
-  if (lock === undefined) return found ?? gone(store);
+  if (lock === undefined) return found ?? failSignedOut(store);
   try {
     return await refresh(search);
   } finally {
@@ -124,32 +124,33 @@ async function refresh(search: Search): Promise<UsableToken> {
   let failures = 0;
   let refused: { readonly code: string; readonly used: string; readonly accessToken: string | undefined } | undefined;
   for (;;) {
-    const stored = (await store.read(signal)) ?? gone(store);
-    const found = await freshest(search, stored);
+    const stored = (await store.read(signal)) ?? failSignedOut(store);
+    const found = await findFreshest(search, stored);
     if (found !== undefined) return found;
     const { refreshToken, accessToken } = stored;
-    if (refreshToken === undefined) return withoutRefresh(search, stored);
+    if (refreshToken === undefined) return requireUnexpired(search, stored);
     const used = (await cache.read(refreshToken))?.refreshToken ?? refreshToken;
-    if (refused?.used === used && refused.accessToken === accessToken) throw refusal(refused.code);
+    if (refused?.used === used && refused.accessToken === accessToken) throw refreshRefusedError(refused.code);
     trace(`auth: refreshing the token of ${store.source}`);
     const grant = await search.grant(used, signal);
     if (grant.kind === 'granted') {
-      await keep(search, { stored: refreshToken, next: grant.token.refreshToken ?? used }, grant.token);
+      await saveGrant(search, { stored: refreshToken, next: grant.token.refreshToken ?? used }, grant.token);
       return grant.token;
     }
     if (grant.kind === 'refused') {
-      if (refused !== undefined) throw refusal(grant.code);
+      if (refused !== undefined) throw refreshRefusedError(grant.code);
       refused = { code: grant.code, used, accessToken };
       continue;
     }
     const pauseMs = PAUSES_MS[failures];
-    if (!grant.isWorthRetrying || pauseMs === undefined) return stillAlive(search, stored) ?? fail(unclear(grant.why));
+    if (!grant.isWorthRetrying || pauseMs === undefined)
+      return findLastResort(search, stored) ?? fail(refreshFailedError(grant.why));
     failures += 1;
     await clock.sleep(pauseMs, signal);
   }
 }
 /** The fresh token that expires last, from the official store or our cache. */
-async function freshest({ cache, clock, rejected }: Search, stored: StoredToken): Promise<UsableToken | undefined> {
+async function findFreshest({ cache, clock, rejected }: Search, stored: StoredToken): Promise<UsableToken | undefined> {
   const cached = stored.refreshToken === undefined ? undefined : await cache.read(stored.refreshToken);
   let best: UsableToken | undefined;
   for (const token of [stored, cached]) {
@@ -160,7 +161,7 @@ async function freshest({ cache, clock, rejected }: Search, stored: StoredToken)
 }
 
 /** Writes the cache first, so that a later failure does not lose the new refresh token. */
-async function keep(
+async function saveGrant(
   { store, cache, account, say, trace }: Search,
   { stored, next }: { readonly stored: string; readonly next: string },
   token: GrantedToken,
@@ -192,14 +193,14 @@ async function tryToSave(say: KeeperOptions['say'], save: () => Promise<void>): 
 }
 
 /** A token without expiry and refresh token can only be tried. */
-function withoutRefresh({ rejected }: Search, stored: StoredToken): UsableToken {
+function requireUnexpired({ rejected }: Search, stored: StoredToken): UsableToken {
   const { accessToken, expiresAt } = stored;
-  if (accessToken === undefined || expiresAt !== undefined || rejected.has(accessToken)) throw expired();
+  if (accessToken === undefined || expiresAt !== undefined || rejected.has(accessToken)) throw expiredError();
   return { ...stored, accessToken };
 }
 
 /** The stored token, if it lasts long enough for a request while the token server is unreachable. */
-function stillAlive({ clock, rejected }: Search, stored: StoredToken): UsableToken | undefined {
+function findLastResort({ clock, rejected }: Search, stored: StoredToken): UsableToken | undefined {
   const { accessToken, expiresAt } = stored;
   if (accessToken === undefined || expiresAt === undefined || rejected.has(accessToken)) return undefined;
   return expiresAt > clock.now() + LAST_RESORT_MS ? { ...stored, accessToken } : undefined;
@@ -209,26 +210,26 @@ function fail(error: AppError): never {
   throw error;
 }
 
-function gone(store: TokenStore): never {
+function failSignedOut(store: TokenStore): never {
   throw new AppError('auth', `authentication failed: there is no sign-in in ${store.source} any more`, {
     hint: 'Please re-authenticate using: gemini',
   });
 }
 
-function expired(): AppError {
+function expiredError(): AppError {
   return new AppError('auth', 'authentication failed: token expired', {
     hint: 'Please re-authenticate using: gemini',
   });
 }
 
-function refusal(code: string): AppError {
-  if (code === 'invalid_grant') return expired();
+function refreshRefusedError(code: string): AppError {
+  if (code === 'invalid_grant') return expiredError();
   return new AppError('auth', `authentication failed: the token server refused the OAuth client (${code})`, {
     hint: 'Update the official CLI (gemini), or set GMN_OAUTH_CLIENT_ID and GMN_OAUTH_CLIENT_SECRET',
   });
 }
 
-function unclear(why: string): AppError {
+function refreshFailedError(why: string): AppError {
   return new AppError('auth', `authentication failed: the token could not be refreshed: ${why}`, {
     hint: 'Your sign-in was not touched. Check the network and try again in a moment.',
   });

@@ -6,7 +6,7 @@ import { isObject } from '../core/json.ts';
 const EXPIRY_MARGIN_MS = 300_000;
 
 /** Google's access tokens last an hour; a later expiry is a mistake. */
-const PLAUSIBLE_MS = 2 * 86_400_000;
+const MAX_LIFETIME_MS = 2 * 86_400_000;
 
 /** Smaller numbers would be before 1973 in milliseconds: they are seconds. */
 const SECONDS_BELOW = 100_000_000_000;
@@ -37,11 +37,11 @@ export function isFresh(token: StoredToken, now: number): token is StoredToken &
 /** Parses the content of `oauth_creds.json`; undefined if it is not an object. Invalid fields count as absent. */
 export function parseOauthFile(value: unknown, now: number): StoredToken | undefined {
   if (!isObject(value)) return undefined;
-  return storedToken({
-    accessToken: token(value.access_token),
-    refreshToken: token(value.refresh_token),
-    expiresAt: expiryOf(value.expiry_date, now),
-    subject: subjectOf(text(value.id_token)),
+  return toStoredToken({
+    accessToken: toToken(value.access_token),
+    refreshToken: toToken(value.refresh_token),
+    expiresAt: toExpiry(value.expiry_date, now),
+    subject: findSubject(toText(value.id_token)),
   });
 }
 
@@ -53,20 +53,20 @@ export function parsePassword(password: string, now: number): StoredToken | unde
   const value = parseJson(password);
   if (!isObject(value) || !isObject(value.token)) return undefined;
   const { accessToken, refreshToken, expiresAt } = value.token;
-  return storedToken({
-    accessToken: token(accessToken),
-    refreshToken: token(refreshToken),
-    expiresAt: expiryOf(expiresAt, now),
+  return toStoredToken({
+    accessToken: toToken(accessToken),
+    refreshToken: toToken(refreshToken),
+    expiresAt: toExpiry(expiresAt, now),
   });
 }
 
 /** Accepts seconds, milliseconds and numeric strings; undefined if it cannot be the expiry of an access token. */
-export function expiryOf(value: unknown, now: number): number | undefined {
+export function toExpiry(value: unknown, now: number): number | undefined {
   const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
   if (typeof number !== 'number' || Number.isNaN(number)) return undefined;
   if (number <= 0) return 0;
   const ms = number < SECONDS_BELOW ? number * 1000 : number;
-  return ms > now + PLAUSIBLE_MS ? undefined : ms;
+  return ms > now + MAX_LIFETIME_MS ? undefined : ms;
 }
 
 /** False for anything that cannot go into a header. */
@@ -84,23 +84,23 @@ export function parseJson(text: string): unknown {
 }
 
 /** The `sub` or `email` of an id token. Not verified, since nothing is decided on it. */
-function subjectOf(idToken: string | undefined): string | undefined {
+function findSubject(idToken: string | undefined): string | undefined {
   const payload = idToken?.split('.')[1];
   if (payload === undefined) return undefined;
   const claims = parseJson(Buffer.from(payload, 'base64url').toString('utf8'));
-  return isObject(claims) ? (text(claims.sub) ?? text(claims.email)) : undefined;
+  return isObject(claims) ? (toText(claims.sub) ?? toText(claims.email)) : undefined;
 }
 
-function text(value: unknown): string | undefined {
+function toText(value: unknown): string | undefined {
   return typeof value === 'string' && value.trim() !== '' ? value.trim() : undefined;
 }
 
-function token(value: unknown): string | undefined {
-  const trimmed = text(value);
+function toToken(value: unknown): string | undefined {
+  const trimmed = toText(value);
   return isToken(trimmed) ? trimmed : undefined;
 }
 
-function storedToken(fields: { readonly [Key in keyof StoredToken]: StoredToken[Key] | undefined }): StoredToken {
+function toStoredToken(fields: { readonly [Key in keyof StoredToken]: StoredToken[Key] | undefined }): StoredToken {
   const { accessToken, refreshToken, expiresAt, subject } = fields;
   return {
     ...(accessToken === undefined ? {} : { accessToken }),
@@ -128,30 +128,30 @@ export interface TokenStore {
   rotate(used: string, granted: GrantedToken): Promise<boolean>;
 }
 
-const PATIENCE_MS = 1000;
+const WAIT_MS = 1000;
 const PAUSE_MS = 10;
 /** On a busy machine a second may pass between two reads. */
-const LEAST_LOOKS = 50;
+const MIN_READS = 50;
 
 /**
  * Calls `look` until its result is not `broken`. The official CLI truncates its file before writing, so a broken file
  * is most likely complete in a moment. Throws AppError `auth` after a second.
  */
-export async function waitForWhole<T>(
+export async function waitUntilComplete<T>(
   look: () => Promise<T | 'broken'>,
   options: { readonly path: string; readonly clock: Clock; readonly signal: AbortSignal },
 ): Promise<T> {
   const { path, clock, signal } = options;
-  const giveUpAt = clock.now() + PATIENCE_MS;
+  const giveUpAt = clock.now() + WAIT_MS;
   for (let looks = 1; ; looks += 1) {
     const seen = await look();
     if (seen !== 'broken') return seen;
-    if (looks >= LEAST_LOOKS && clock.now() >= giveUpAt) throw broken(path);
+    if (looks >= MIN_READS && clock.now() >= giveUpAt) throw damagedError(path);
     await clock.sleep(PAUSE_MS, signal);
   }
 }
 
-function broken(path: string): AppError {
+function damagedError(path: string): AppError {
   return new AppError('auth', `authentication failed: ${path} is empty or damaged`, {
     hint: 'gmn left it as it is. If this stays so, sign in again using: gemini',
   });

@@ -1,12 +1,12 @@
 import { relative } from 'node:path';
 import { AppError } from '../core/error.ts';
 import type { Session } from '../core/session.ts';
-import { decode } from '../core/text/decode.ts';
+import { decodeText } from '../core/text/decode.ts';
 import { textBefore } from '../core/text/trim.ts';
 import { readBytesIfAny } from '../platform/files/read.ts';
 import { randomId } from '../platform/runtime/random-id.ts';
 import { unifiedDiff } from '../tools/diff.ts';
-import { type Change, type TakenBack, takeBackAll, type UndoStore } from '../tools/workspace/journal.ts';
+import { type Change, type UndoResult, type UndoStore, undoAll } from '../tools/workspace/journal.ts';
 import { ALL_SHOWN, type Journal, MAX_FILE_BYTES, type Workspace } from '../tools/workspace/workspace.ts';
 
 /** What the tools changed during a session, grouped by turn. */
@@ -24,7 +24,7 @@ export interface Changes {
    * (`config` if the journal is damaged). If the very last turn changed nothing, the first call throws `usage` too, so
    * that an earlier turn is undone only when the user asks again.
    */
-  undo(session: Session): Promise<readonly TakenBack[]>;
+  undo(session: Session): Promise<readonly UndoResult[]>;
   /** Everything that differs from before the session, as unified diffs; empty if nothing does. */
   diff(session: Session): Promise<string>;
 }
@@ -37,7 +37,7 @@ interface TurnJournal {
   begin(sessionId: string): string;
 }
 
-export function turnJournal(store: UndoStore): TurnJournal {
+export function createTurnJournal(store: UndoStore): TurnJournal {
   let roots: readonly string[] = [];
   let current = store.journal(randomId());
   return {
@@ -53,7 +53,7 @@ export function turnJournal(store: UndoStore): TurnJournal {
   };
 }
 
-export function sessionChanges(
+export function createChanges(
   store: UndoStore,
   { workspace, begin, cwd }: { readonly workspace: Workspace; readonly cwd: string } & Pick<TurnJournal, 'begin'>,
 ): Changes {
@@ -61,24 +61,24 @@ export function sessionChanges(
   /** The last turn, until the user has asked once to undo it. */
   let lastTurn: string | undefined;
   // A session that continues as a copy has a new id; keep the old ones.
-  const idsOf = (session: Session): ReadonlySet<string> => new Set(ids.get(session)).add(session.id);
-  const changesOf = async (session: Session): Promise<readonly Change[]> => {
-    const wanted = idsOf(session);
+  const collectIds = (session: Session): ReadonlySet<string> => new Set(ids.get(session)).add(session.id);
+  const listChanges = async (session: Session): Promise<readonly Change[]> => {
+    const wanted = collectIds(session);
     return (await store.changes()).filter(({ run }) => wanted.has(textBefore(run, '.')));
   };
   return {
     begin(session) {
-      ids.set(session, idsOf(session));
+      ids.set(session, collectIds(session));
       lastTurn = begin(session.id);
     },
-    handOn: (session, next) => void ids.set(next, idsOf(session)),
+    handOn: (session, next) => void ids.set(next, collectIds(session)),
     shown: async (path, bytes) => {
       // A path outside the fence cannot be changed either, so there is nothing to record.
       const place = await workspace.place(path, 'read').catch(() => undefined);
       if (place !== undefined) workspace.remember(place, bytes, ALL_SHOWN);
     },
     undo: async (session) => {
-      const changes = await changesOf(session);
+      const changes = await listChanges(session);
       const last = changes.findLast(({ isPassed }) => !isPassed) ?? changes.at(-1);
       if (last === undefined) {
         const nothing = new AppError('usage', 'there is nothing to undo in this session', {
@@ -93,7 +93,7 @@ export function sessionChanges(
           hint: 'To put back what an earlier one changed: /undo again',
         });
       }
-      return takeBackAll(
+      return undoAll(
         changes.filter(({ run }) => run === last.run),
         store,
         workspace,
@@ -101,26 +101,27 @@ export function sessionChanges(
     },
     diff: async (session) => {
       const firsts = new Map<string, Change>();
-      for (const change of await changesOf(session)) {
+      for (const change of await listChanges(session)) {
         if (!firsts.has(change.path)) firsts.set(change.path, change);
       }
       let diffs = '';
       // One at a time: each diff may need a thread.
-      for (const change of firsts.values()) diffs += await diffOf(change, store, cwd);
+      for (const change of firsts.values()) diffs += await diffChange(change, store, cwd);
       return diffs;
     },
   };
 }
 
-async function diffOf(change: Change, store: UndoStore, cwd: string): Promise<string> {
+async function diffChange(change: Change, store: UndoStore, cwd: string): Promise<string> {
   const name = relative(cwd, change.path);
   const before = await store.before(change);
   const now = await readBytesIfAny(change.path, {
     maxBytes: MAX_FILE_BYTES,
-    tooLarge: () => new AppError('usage', `${name} is too large to compare`, { hint: 'Compare it with another program.' }),
+    tooLarge: () =>
+      new AppError('usage', `${name} is too large to compare`, { hint: 'Compare it with another program.' }),
     links: 'never',
   });
-  const [old, fresh] = [textOf(before), textOf(now)];
+  const [old, fresh] = [toText(before), toText(now)];
   if (old === undefined || fresh === undefined) return `${name}: not text, not compared\n`;
   if (old === fresh) return '';
   const { diff } = await unifiedDiff(name, before === undefined ? undefined : old, fresh, new AbortController().signal);
@@ -128,7 +129,7 @@ async function diffOf(change: Change, store: UndoStore, cwd: string): Promise<st
 }
 
 /** A missing file is the empty text; undefined if the bytes are not text. */
-function textOf(bytes: Uint8Array | undefined): string | undefined {
-  const decoded = decode(bytes ?? new Uint8Array());
+function toText(bytes: Uint8Array | undefined): string | undefined {
+  const decoded = decodeText(bytes ?? new Uint8Array());
   return decoded.isText ? decoded.text : undefined;
 }

@@ -4,14 +4,14 @@ import type { Content } from '../core/content.ts';
 import type { AppError } from '../core/error.ts';
 import type { Clock, Env, Io, Out } from '../core/io.ts';
 import type { Session, SessionStore } from '../core/session.ts';
-import { filterTerminal } from '../core/text/terminal.ts';
-import { widthOf } from '../core/text/width.ts';
+import { stripControls } from '../core/text/terminal.ts';
+import { measureWidth } from '../core/text/width.ts';
 import type { Shell } from '../platform/process/shell-choice.ts';
-import { stderr } from '../render/stderr.ts';
+import { createStderr } from '../render/stderr.ts';
 import type { Assistant } from './assistant.ts';
 import type { Changes } from './changes.ts';
 import type { LineSource } from './line/source.ts';
-import { type Tally, tally } from './stats.ts';
+import { type ChatStats, createStats } from './stats.ts';
 
 /** The parts of a chat; `commands/chat/` puts them together. */
 interface ChatParts {
@@ -56,13 +56,13 @@ export interface Chat extends ChatParts {
   notes: readonly string[];
   /** The last prompt, for `/retry`. */
   lastPrompt: Content | undefined;
-  readonly tally: Tally;
+  readonly tally: ChatStats;
   /** Silences all work that has already started; work that starts later is shown again. */
   hush(): Promise<void>;
   /** Writes lines for the user, without control sequences if stderr is a terminal. */
   say(text: string): Promise<void>;
   /** Writes rows in two columns, wrapped to the window if there is one. */
-  list(rows: readonly Row[]): Promise<void>;
+  list(rows: readonly ListRow[]): Promise<void>;
   /** Writes a notice, unless the chat is quiet. */
   note(text: string): Promise<void>;
   /** Shows an error in the same form as the other commands do. */
@@ -72,22 +72,22 @@ export interface Chat extends ChatParts {
 /** Writes nothing yet. */
 export function openChat(parts: ChatParts): Chat {
   const { err } = parts.io;
-  let voice = voiceOn(parts.io);
-  const words = stderr(err, { opening: '' });
-  const say = (text: string): Promise<void> => err.write(`${err.isTerminal ? filterTerminal(text) : text}\n`);
+  let output = makeSilenceable(parts.io);
+  const words = createStderr(err, { opening: '' });
+  const say = (text: string): Promise<void> => err.write(`${err.isTerminal ? stripControls(text) : text}\n`);
   const chat: Chat = {
     ...parts,
-    io: voice.io,
+    io: output.io,
     hush: async () => {
-      await voice.hush();
-      voice = voiceOn(parts.io);
-      chat.io = voice.io;
+      await output.hush();
+      output = makeSilenceable(parts.io);
+      chat.io = output.io;
     },
     notes: [],
     lastPrompt: parts.session.unanswered,
-    tally: tally(parts.clock),
+    tally: createStats(parts.clock),
     say,
-    list: (rows) => say(rowLines(rows, err.isTerminal ? err.columns - 1 : Number.POSITIVE_INFINITY).join('\n')),
+    list: (rows) => say(formatRows(rows, err.isTerminal ? err.columns - 1 : Number.POSITIVE_INFINITY).join('\n')),
     note: async (text) => (parts.isQuiet ? undefined : say(text)),
     fail: words.error,
   };
@@ -95,16 +95,16 @@ export function openChat(parts: ChatParts): Chat {
 }
 
 /** Output streams that can be silenced, for work that may be abandoned. */
-interface Voice {
+interface SilenceableIo {
   readonly io: Io;
   /** Drops everything written from now on; ends an unfinished line, or erases it if it is a spinner. */
   hush(): Promise<void>;
 }
 
-function voiceOn({ out, err }: Io): Voice {
+function makeSilenceable({ out, err }: Io): SilenceableIo {
   let isHushed = false;
   let last = '\n';
-  const spoken = (stream: Out): Out => ({
+  const wrapStream = (stream: Out): Out => ({
     async write(chunk) {
       if (isHushed) return;
       if (stream.isTerminal && chunk !== '') last = chunk;
@@ -121,7 +121,7 @@ function voiceOn({ out, err }: Io): Voice {
     },
   });
   return {
-    io: { out: spoken(out), err: spoken(err) },
+    io: { out: wrapStream(out), err: wrapStream(err) },
     async hush() {
       isHushed = true;
       if (!err.isTerminal || last.endsWith('\n')) return;
@@ -131,32 +131,32 @@ function voiceOn({ out, err }: Io): Voice {
   };
 }
 
-export type Row = readonly [name: string, text: string];
+export type ListRow = readonly [name: string, text: string];
 
 const INDENT = '  ';
 /** With fewer columns than this left for the text, it goes below its name. */
 const MIN_TEXT = 24;
 
 /** Rows as two columns, wrapped at words. A line is wider than `columns` only if a single word is. */
-export function rowLines(rows: readonly Row[], columns: number): readonly string[] {
-  const nameWidth = Math.max(...rows.map(([name]) => widthOf(name)));
+export function formatRows(rows: readonly ListRow[], columns: number): readonly string[] {
+  const nameWidth = Math.max(...rows.map(([name]) => measureWidth(name)));
   const beside = INDENT.length + nameWidth + INDENT.length;
   const isBelow = columns - beside < MIN_TEXT;
   const margin = isBelow ? INDENT.repeat(3) : ' '.repeat(beside);
   return rows.flatMap(([name, text]) => {
-    const lines = wrapped(text, columns - margin.length).map((line) => margin + line);
+    const lines = wrapWords(text, columns - margin.length).map((line) => margin + line);
     if (isBelow) return [INDENT + name, ...lines];
     const [first = '', ...more] = lines;
-    const padding = ' '.repeat(nameWidth - widthOf(name));
+    const padding = ' '.repeat(nameWidth - measureWidth(name));
     return [`${INDENT}${name}${padding}${INDENT}${first.slice(beside)}`.trimEnd(), ...more];
   });
 }
 
-function wrapped(text: string, width: number): readonly string[] {
+function wrapWords(text: string, width: number): readonly string[] {
   const lines: string[] = [];
   let line = '';
   for (const word of text.split(' ')) {
-    if (line !== '' && widthOf(line) + 1 + widthOf(word) > width) {
+    if (line !== '' && measureWidth(line) + 1 + measureWidth(word) > width) {
       lines.push(line.trimEnd());
       line = word;
     } else line = line === '' ? word : `${line} ${word}`;

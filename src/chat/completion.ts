@@ -1,9 +1,9 @@
 import { lastWord } from '../core/text/trim.ts';
-import { pathsLike } from '../input/path-search.ts';
+import { findPaths } from '../input/path-search.ts';
 import type { PromptArguments, Servers } from './assistant.ts';
 import type { Chat } from './chat.ts';
-import { type SlashCommand, wordsOf } from './commands/command.ts';
-import { serverIn } from './commands/servers.ts';
+import { type SlashCommand, splitWords } from './commands/command.ts';
+import { findServer } from './commands/servers.ts';
 import { COMMANDS } from './commands/table.ts';
 import type { Candidate, Complete, Completion } from './line/source.ts';
 
@@ -13,12 +13,12 @@ const MAX_PATHS = 20;
  * Completes slash commands, their arguments and `@paths`. The chat is looked up at each call because the line editor is
  * created before it.
  */
-export function completion(chatOf: () => Chat | undefined): Complete {
+export function createCompleter(getChat: () => Chat | undefined): Complete {
   return async (before, signal) => {
-    const chat = chatOf();
+    const chat = getChat();
     if (chat === undefined) return undefined;
     try {
-      return await completed(chat, before, signal);
+      return await completeEntry(chat, before, signal);
     } catch {
       // A failed completion must not disturb typing.
       return undefined;
@@ -26,71 +26,75 @@ export function completion(chatOf: () => Chat | undefined): Complete {
   };
 }
 
-async function completed(chat: Chat, before: string, signal: AbortSignal): Promise<Completion | undefined> {
-  const remote = await remoteCompletion(chat, before, signal);
+async function completeEntry(chat: Chat, before: string, signal: AbortSignal): Promise<Completion | undefined> {
+  const remote = await completeFromServers(chat, before, signal);
   if (remote !== undefined) return remote;
   const [, name, gap, argument = ''] = /^\/([^\s/]*)(?:(\s+)([\s\S]*))?$/.exec(before) ?? [];
   if (name !== undefined && gap === undefined) {
     const servers = (chat.assistant.servers?.all ?? []).filter(({ isUsable }) => isUsable);
     const prompts = servers.map((server) => ({ insert: `/${server.name}:`, hint: 'prompts of this MCP server' }));
-    return found(0, before, [...COMMANDS.map(named), ...COMMANDS.flatMap(aliased), ...prompts]);
+    return matchCandidates(0, before, [
+      ...COMMANDS.map(toCandidate),
+      ...COMMANDS.flatMap(toAliasCandidates),
+      ...prompts,
+    ]);
   }
   const command = COMMANDS.find((candidate) => candidate.name === name || candidate.aliases?.includes(name ?? ''));
   if (command?.complete !== undefined) {
-    return found(before.length - argument.length, argument, await command.complete(chat));
+    return matchCandidates(before.length - argument.length, argument, await command.complete(chat));
   }
   const word = lastWord(before);
   const at = command?.name === 'file' ? '' : '@';
   if (!word.startsWith(at)) return undefined;
   const path = word.slice(at.length);
-  const paths = await pathsLike(path, { cwd: chat.cwd, most: MAX_PATHS, signal });
+  const paths = await findPaths(path, { cwd: chat.cwd, most: MAX_PATHS, signal });
   return {
     start: before.length - at.length - path.length,
     candidates: paths.map((insert) => ({ insert: at + insert })),
   };
 }
 
-function named({ name, help, argument }: SlashCommand): Candidate {
+function toCandidate({ name, help, argument }: SlashCommand): Candidate {
   return { insert: `/${name}${argument === undefined ? '' : ' '}`, hint: help };
 }
 
-function aliased({ aliases = [], ...command }: SlashCommand): readonly Candidate[] {
-  return aliases.map((name) => named({ ...command, name }));
+function toAliasCandidates({ aliases = [], ...command }: SlashCommand): readonly Candidate[] {
+  return aliases.map((name) => toCandidate({ ...command, name }));
 }
 
 /**
  * Completions for `/server:prompt`, its arguments and `@server:uri`; undefined if the text is none of these. Throws
  * AppError.
  */
-async function remoteCompletion(
+async function completeFromServers(
   { assistant: { servers } }: Chat,
   before: string,
   signal: AbortSignal,
 ): Promise<Completion | undefined> {
   if (servers === undefined) return undefined;
-  if (serverIn(servers, before) !== undefined) return promptCompletion(servers, before, signal);
+  if (findServer(servers, before) !== undefined) return completeServerPrompt(servers, before, signal);
   const last = lastWord(before);
   const mention = last.startsWith('@') ? last.slice(1) : '';
-  const mentioned = serverIn(servers, `/${mention}`);
+  const mentioned = findServer(servers, `/${mention}`);
   if (mentioned === undefined) return undefined;
   const resources = await servers.resources(mentioned.server, signal);
   const all = resources.map(({ uri, name }) => ({ insert: `@${mentioned.server}:${uri}`, hint: name }));
-  return found(before.length - mention.length - 1, `@${mention}`, all);
+  return matchCandidates(before.length - mention.length - 1, `@${mention}`, all);
 }
 
-async function promptCompletion(servers: Servers, before: string, signal: AbortSignal): Promise<Completion> {
-  const { server = '', rest = '' } = serverIn(servers, before) ?? {};
+async function completeServerPrompt(servers: Servers, before: string, signal: AbortSignal): Promise<Completion> {
+  const { server = '', rest = '' } = findServer(servers, before) ?? {};
   const prompts = await servers.prompts(server, signal);
   const [, name = '', gap, text = ''] = /^(\S*)(?:(\s+)([\s\S]*))?$/.exec(rest) ?? [];
   if (gap === undefined) {
     const all = prompts.map((prompt) => ({ insert: `/${server}:${prompt.name} `, hint: prompt.description }));
-    return found(0, before, all);
+    return matchCandidates(0, before, all);
   }
   const word = lastWord(text);
   const wanted = prompts.find((prompt) => prompt.name === name)?.arguments ?? [];
   const [, argument = '', value = ''] = /^([^=]+)=(.*)$/.exec(word) ?? [];
   if (wanted.some((each) => each.name === argument)) {
-    const given = givenIn(text.slice(0, text.length - word.length));
+    const given = parseGivenArguments(text.slice(0, text.length - word.length));
     const values = await servers.suggestions(
       { server, prompt: name, argument: { name: argument, value }, given },
       signal,
@@ -98,17 +102,17 @@ async function promptCompletion(servers: Servers, before: string, signal: AbortS
     // Not filtered by prefix: the server decides what matches the typed text.
     return {
       start: before.length - word.length,
-      candidates: values.map((each) => ({ insert: `${argument}=${asWord(each)} ` })),
+      candidates: values.map((each) => ({ insert: `${argument}=${quoteWord(each)} ` })),
     };
   }
   const open = wanted.filter((argument) => !text.split(/\s+/).some((given) => given.startsWith(`${argument.name}=`)));
   const all = open.map((argument) => ({ insert: `${argument.name}=`, hint: argument.description }));
-  return found(before.length - word.length, word, all);
+  return matchCandidates(before.length - word.length, word, all);
 }
 
-function givenIn(text: string): PromptArguments {
+function parseGivenArguments(text: string): PromptArguments {
   return Object.fromEntries(
-    wordsOf(text).flatMap((word) => {
+    splitWords(text).flatMap((word) => {
       const [, name, value = ''] = /^([^=]+)=([\s\S]*)$/.exec(word) ?? [];
       return name === undefined ? [] : [[name, value]];
     }),
@@ -116,12 +120,12 @@ function givenIn(text: string): PromptArguments {
 }
 
 /** Quotes a value so that `splitWords` reads it as one word. */
-function asWord(value: string): string {
+function quoteWord(value: string): string {
   return /^[^\s"'\\]+$/.test(value) ? value : `"${value.replace(/["\\]/g, '\\$&')}"`;
 }
 
 /** The candidates that begin with the text typed from `start` on; if none does, those that contain it. */
-function found(start: number, typed: string, candidates: readonly Candidate[]): Completion {
+function matchCandidates(start: number, typed: string, candidates: readonly Candidate[]): Completion {
   const wanted = typed.toLowerCase();
   const beginning = candidates.filter(({ insert }) => insert.toLowerCase().startsWith(wanted));
   const within = candidates.filter(({ insert }) => insert.toLowerCase().includes(wanted.replace(/^\//, '')));

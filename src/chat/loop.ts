@@ -1,21 +1,21 @@
 import type { Content } from '../core/content.ts';
 import { AppError, EXIT_CODES } from '../core/error.ts';
-import { goodbye, greeting } from './banner.ts';
+import { formatBanner, formatFarewell } from './banner.ts';
 import type { Chat } from './chat.ts';
-import type { Next } from './commands/command.ts';
-import { serverPrompt } from './commands/servers.ts';
-import { findCommand } from './commands/table.ts';
+import type { NextStep } from './commands/command.ts';
+import { buildServerPrompt } from './commands/servers.ts';
+import { requireCommand } from './commands/table.ts';
 import type { Entry } from './line/source.ts';
-import { promptOf } from './prompt.ts';
-import { nextMode, unansweredWords } from './setup.ts';
+import { buildPrompt } from './prompt.ts';
+import { switchToNextMode, unansweredNotice } from './setup.ts';
 import { runShellLine } from './shell.ts';
-import { ask } from './turn.ts';
+import { askPrompt } from './turn.ts';
 
 /**
  * `/exit` and the end of input exit with 0, Ctrl+C with 130. A failure sets the exit code only if input is not a
  * terminal.
  */
-type Leaving = { readonly exitCode: number };
+type ChatExit = { readonly exitCode: number };
 
 const WIND_DOWN_MS = 1000;
 
@@ -28,37 +28,37 @@ export async function runChat(chat: Chat, first: string | undefined): Promise<nu
   const { lines } = chat;
   const failures: AppError[] = [];
   try {
-    if (lines.isTerminal) await chat.note(greeting(chat));
-    await report(chat);
-    const words = unansweredWords(chat.session);
+    if (lines.isTerminal) await chat.note(formatBanner(chat));
+    await reportNotices(chat);
+    const words = unansweredNotice(chat.session);
     if (words !== undefined && lines.isTerminal) await chat.note(words);
-    const { exitCode } = await untilLeft(chat, first, failures);
+    const { exitCode } = await answerEntries(chat, first, failures);
     return exitCode === 0 && !lines.isTerminal ? (failures[0]?.exitCode ?? 0) : exitCode;
   } finally {
     await lines.close();
     await chat.session.close();
-    await report(chat);
-    for (const line of await goodbye(chat)) await chat.note(line);
+    await reportNotices(chat);
+    for (const line of await formatFarewell(chat)) await chat.note(line);
   }
 }
 
-async function untilLeft(chat: Chat, first: string | undefined, failures: AppError[]): Promise<Leaving> {
-  let entry: Entry = first === undefined ? await nextEntry(chat) : { kind: 'text', text: first };
+async function answerEntries(chat: Chat, first: string | undefined, failures: AppError[]): Promise<ChatExit> {
+  let entry: Entry = first === undefined ? await readEntry(chat) : { kind: 'text', text: first };
   // A prompt from the command line is never a slash or shell command.
   let isLiteral = first !== undefined;
   // Abandoned work that may still write to the session.
   let rest: Promise<void> | undefined;
   for (;;) {
-    const leaving = leavingBy(chat, entry);
+    const leaving = findExit(chat, entry);
     if (leaving !== undefined) {
       // Give an abandoned answer a moment to be saved.
       if (rest) await Promise.race([rest, chat.clock.sleep(WIND_DOWN_MS, chat.signal).catch(() => {})]);
       return leaving;
     }
     // Apply and report what changed while the user was typing.
-    await report(chat);
-    const outcome = await cancellable(chat, (signal, hasLeft) =>
-      answered(chat, entry, { isLiteral, failures, signal, hasLeft, rest }),
+    await reportNotices(chat);
+    const outcome = await runCancellable(chat, (signal, hasLeft) =>
+      answerEntry(chat, entry, { isLiteral, failures, signal, hasLeft, rest }),
     );
     if (outcome.kind === 'left') {
       const all: Promise<void> = Promise.all([rest, outcome.rest]).then(() => {
@@ -68,24 +68,24 @@ async function untilLeft(chat: Chat, first: string | undefined, failures: AppErr
       await chat.hush();
       await chat.say('⏹ cancelled');
     } else if (outcome.result === 'leave') return { exitCode: 0 };
-    await report(chat);
+    await reportNotices(chat);
     isLiteral = false;
-    entry = await nextEntry(chat);
+    entry = await readEntry(chat);
   }
 }
 
-function leavingBy({ signal }: Chat, { kind }: Entry): Leaving | undefined {
+function findExit({ signal }: Chat, { kind }: Entry): ChatExit | undefined {
   if (signal.aborted) return AppError.from(signal.reason);
   if (kind === 'end') return { exitCode: 0 };
   return kind === 'leave' ? { exitCode: EXIT_CODES.interrupted } : undefined;
 }
 
-async function report(chat: Chat): Promise<void> {
+async function reportNotices(chat: Chat): Promise<void> {
   for (const message of chat.takeReports()) await chat.note(message);
 }
 
 /** Returns `leave` if a signal of the system arrives while it waits. */
-async function nextEntry({ lines, signal, isPlain }: Chat): Promise<Entry> {
+async function readEntry({ lines, signal, isPlain }: Chat): Promise<Entry> {
   try {
     return await lines.read({ prompt: isPlain ? '> ' : '❯ ' });
   } catch (thrown) {
@@ -94,7 +94,7 @@ async function nextEntry({ lines, signal, isPlain }: Chat): Promise<Entry> {
   }
 }
 
-interface Answering {
+interface AnswerOptions {
   readonly isLiteral: boolean;
   readonly signal: AbortSignal;
   /** Whether the user no longer waits for it. */
@@ -105,18 +105,20 @@ interface Answering {
   readonly failures: AppError[];
 }
 
-async function answered(
+async function answerEntry(
   chat: Chat,
   entry: Entry,
-  { isLiteral, signal, failures, hasLeft, rest }: Answering,
+  { isLiteral, signal, failures, hasLeft, rest }: AnswerOptions,
 ): Promise<'leave' | undefined> {
   try {
-    if (rest !== undefined) await woundDown(chat, rest, signal);
-    if (entry.kind === 'next-mode') return await nextMode(chat);
+    if (rest !== undefined) await waitForRest(chat, rest, signal);
+    if (entry.kind === 'next-mode') return await switchToNextMode(chat);
     if (entry.kind !== 'text') return undefined;
-    const next = isLiteral ? { ask: await promptOf(chat, entry.text, signal) } : await done(chat, entry.text, signal);
+    const next = isLiteral
+      ? { ask: await buildPrompt(chat, entry.text, signal) }
+      : await runEntry(chat, entry.text, signal);
     if (next === undefined || next === 'leave') return next;
-    const failure = await ask(chat, next.ask, signal);
+    const failure = await askPrompt(chat, next.ask, signal);
     if (failure === undefined) return undefined;
     // Keys typed at an approval question bypass `watch`, so put the rest into the line here.
     if (failure.fault === 'interrupted' && !hasLeft()) chat.lines.putDown();
@@ -136,7 +138,7 @@ async function answered(
   }
 }
 
-async function woundDown(chat: Chat, rest: Promise<void>, signal: AbortSignal): Promise<void> {
+async function waitForRest(chat: Chat, rest: Promise<void>, signal: AbortSignal): Promise<void> {
   await chat.note('What was cancelled has to end first. Esc: do not wait for it.');
   const aborted = new Promise<void>((resolve) => {
     if (signal.aborted) resolve();
@@ -147,35 +149,35 @@ async function woundDown(chat: Chat, rest: Promise<void>, signal: AbortSignal): 
 }
 
 /** Runs a slash command or a shell line; anything else, or an entry that begins with `//`, becomes a prompt. */
-async function done(chat: Chat, text: string, signal: AbortSignal): Promise<Next> {
+async function runEntry(chat: Chat, text: string, signal: AbortSignal): Promise<NextStep> {
   const words = text.trim();
   if (words === '') return undefined;
   if (words.startsWith('!')) return void (await runShellLine(chat, words.slice(1).trim(), signal));
   if (words.startsWith('/') && !words.startsWith('//')) {
-    const asked = await serverPrompt(words, chat, signal);
+    const asked = await buildServerPrompt(words, chat, signal);
     if (asked !== undefined) return asked;
-    const { command, argument } = findCommand(words);
+    const { command, argument } = requireCommand(words);
     return command.run(argument, chat, signal);
   }
-  const prompt: Content = await promptOf(chat, words.startsWith('//') ? text.replace('/', '') : text, signal);
+  const prompt: Content = await buildPrompt(chat, words.startsWith('//') ? text.replace('/', '') : text, signal);
   return { ask: prompt };
 }
 
-type Outcome<Result> =
+type CancellableResult<Result> =
   | { readonly kind: 'done'; readonly result: Result }
   /** The user does not wait for the work to stop; `rest` resolves when it has. */
   | { readonly kind: 'left'; readonly rest: Promise<void> };
 
-const NOTHING = (): void => {};
+const NOOP = (): void => {};
 
 /**
  * Runs the work for an entry. Esc or Ctrl+C aborts its signal; a second time, the chat stops waiting for it and
  * `hasLeft` becomes true. Signals of the system abort it too. Throws what `work` throws.
  */
-async function cancellable<Result>(
+async function runCancellable<Result>(
   { lines, signal: chatSignal }: Chat,
   work: (signal: AbortSignal, hasLeft: () => boolean) => Promise<Result>,
-): Promise<Outcome<Result>> {
+): Promise<CancellableResult<Result>> {
   const controller = new AbortController();
   const follow = (): void => controller.abort(chatSignal.reason);
   let hasLeft = false;
@@ -194,7 +196,7 @@ async function cancellable<Result>(
   });
   try {
     const working = work(controller.signal, () => hasLeft);
-    const rest = (): Promise<void> => working.then(NOTHING, NOTHING);
+    const rest = (): Promise<void> => working.then(NOOP, NOOP);
     return await Promise.race([
       left.then(() => ({ kind: 'left', rest: rest() }) as const),
       working.then((result) => ({ kind: 'done', result }) as const),

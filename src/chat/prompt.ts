@@ -2,9 +2,9 @@ import { resolve } from 'node:path';
 import type { Content, Part } from '../core/content.ts';
 import { AppError } from '../core/error.ts';
 import type { TurnEvent } from '../core/event.ts';
-import { visible } from '../core/text/terminal.ts';
-import { promptContent } from '../input/prompt.ts';
-import { lookUp } from '../platform/files/read.ts';
+import { sanitize } from '../core/text/terminal.ts';
+import { buildPromptContent } from '../input/prompt.ts';
+import { inspectPath } from '../platform/files/read.ts';
 import type { Stdin } from '../platform/terminal/stdin.ts';
 import type { Chat } from './chat.ts';
 
@@ -20,31 +20,35 @@ const NO_STDIN: Stdin = {
  * what is attached. Files and notes are sent once. Throws AppError `usage`; files and notes then stay for the next
  * prompt, except the files that caused the error.
  */
-export async function promptOf(chat: Chat, words: string, signal: AbortSignal): Promise<Content> {
+export async function buildPrompt(chat: Chat, words: string, signal: AbortSignal): Promise<Content> {
   const shown: (readonly [path: string, bytes: Uint8Array])[] = [];
   try {
-    const events = contentOf(chat, { words, files: chat.files, attached: (...file) => void shown.push(file) }, signal);
-    const content = await spoken(events, chat.note);
+    const events = buildContent(
+      chat,
+      { words, files: chat.files, attached: (...file) => void shown.push(file) },
+      signal,
+    );
+    const content = await collectContent(events, chat.note);
     for (const file of shown) await chat.changes.shown(...file);
-    return { role: 'user', parts: [...takenNotes(chat), ...content.parts] };
+    return { role: 'user', parts: [...takeNotes(chat), ...content.parts] };
   } catch (thrown) {
     if (!signal.aborted && chat.files.length > 0) await dropBadFiles(chat, signal);
     throw thrown;
   }
 }
 
-interface Wanted {
+interface PromptSource {
   readonly words: string;
   readonly files: readonly string[];
   readonly attached: (path: string, bytes: Uint8Array) => void;
 }
 
-function contentOf(
+function buildContent(
   { assistant: { servers }, cwd, env, homes, clock }: Chat,
-  { words, files, attached }: Wanted,
+  { words, files, attached }: PromptSource,
   signal: AbortSignal,
 ): AsyncGenerator<TurnEvent, Content> {
-  return promptContent({
+  return buildPromptContent({
     ...{ prompt: words, files, attached, cwd, env, homes, clock, signal, stdin: NO_STDIN },
     stdinMode: 'never',
     mentions: true,
@@ -52,7 +56,7 @@ function contentOf(
   });
 }
 
-async function spoken(
+async function collectContent(
   events: AsyncGenerator<TurnEvent, Content>,
   note: (text: string) => Promise<void>,
 ): Promise<Content> {
@@ -67,19 +71,19 @@ async function spoken(
 async function dropBadFiles(chat: Chat, signal: AbortSignal): Promise<void> {
   const isFine = async (files: readonly string[]): Promise<boolean> => {
     try {
-      await spoken(contentOf(chat, { words: 'x', files, attached: () => {} }, signal), async () => {});
+      await collectContent(buildContent(chat, { words: 'x', files, attached: () => {} }, signal), async () => {});
       return true;
     } catch {
       return false;
     }
   };
-  const fine = await fineFiles(chat.files, isFine);
+  const fine = await selectSendable(chat.files, isFine);
   const dropped = chat.files.filter((path) => !fine.includes(path));
   chat.files = fine;
-  if (dropped.length > 0) await chat.note(`No longer attached: ${dropped.map(visible).join(', ')}`);
+  if (dropped.length > 0) await chat.note(`No longer attached: ${dropped.map(sanitize).join(', ')}`);
 }
 
-function takenNotes(chat: Chat): readonly Part[] {
+function takeNotes(chat: Chat): readonly Part[] {
   const parts = chat.notes.map((text) => ({ text }));
   chat.notes = [];
   chat.files = [];
@@ -87,13 +91,13 @@ function takenNotes(chat: Chat): readonly Part[] {
 }
 
 /** Throws AppError `usage` if a path to attach does not exist; a pattern is checked when it is used. */
-export async function checkFile(path: string, cwd: string): Promise<void> {
-  if (/[*?[{]/.test(path) || (await lookUp(resolve(cwd, path), path)) !== undefined) return;
-  throw new AppError('usage', `no such file: ${visible(path)}`, { hint: `Paths start at ${visible(cwd)}.` });
+export async function requireFile(path: string, cwd: string): Promise<void> {
+  if (/[*?[{]/.test(path) || (await inspectPath(resolve(cwd, path), path)) !== undefined) return;
+  throw new AppError('usage', `no such file: ${sanitize(path)}`, { hint: `Paths start at ${sanitize(cwd)}.` });
 }
 
 /** The paths that pass `isFine`; none if each passes alone but not all together. */
-export async function fineFiles(
+export async function selectSendable(
   paths: readonly string[],
   isFine: (paths: readonly string[]) => Promise<boolean>,
 ): Promise<readonly string[]> {

@@ -1,15 +1,15 @@
-import type { KeptContent } from '../core/content.ts';
+import type { StoredContent } from '../core/content.ts';
 import type { SavedSession, Session, SessionSetup } from '../core/session.ts';
-import { exchanges, recordOf } from '../session/load.ts';
-import { titleOf } from '../session/record.ts';
+import { createTurns, toRecord } from '../session/load.ts';
+import { formatTitle } from '../session/record.ts';
 import type { Chat } from './chat.ts';
 
 /** A session that is not stored on disk. */
-export function memorySession(id: string, earlier: SessionSetup = {}): Session {
-  const talk = exchanges<KeptContent>();
+export function createMemorySession(id: string, earlier: SessionSetup = {}): Session {
+  const talk = createTurns<StoredContent>();
   let name: string | undefined;
   let setup = earlier;
-  let unanswered: KeptContent | undefined;
+  let unanswered: StoredContent | undefined;
   return {
     id,
     contents: talk.items,
@@ -43,14 +43,14 @@ export function memorySession(id: string, earlier: SessionSetup = {}): Session {
     },
     takeBack: async () => {
       const last = talk.items.at(-1);
-      if (last === undefined || recordOf(last, '').kind !== 'prompt') return;
+      if (last === undefined || toRecord(last, '').kind !== 'prompt') return;
       talk.rewind(1);
       unanswered = last;
     },
     replace: async (contents) => {
       unanswered = undefined;
       talk.clear();
-      for (const content of contents) talk.add(content, recordOf(content, '').kind === 'prompt' ? 'prompt' : 'other');
+      for (const content of contents) talk.add(content, toRecord(content, '').kind === 'prompt' ? 'prompt' : 'other');
     },
     close: async () => {},
   };
@@ -59,7 +59,7 @@ export function memorySession(id: string, earlier: SessionSetup = {}): Session {
 /**
  * The chat's session as saved. If it is not, or not fully, on disk, it is built from memory without its original times.
  */
-export async function savedSession({ store, session, cwd, clock, assistant }: Chat): Promise<SavedSession> {
+export async function readSavedSession({ store, session, cwd, clock, assistant }: Chat): Promise<SavedSession> {
   if (session.isSaved) return store.read(await store.find(session.id));
   const { id, name, turns, contents, unanswered } = session;
   const { model } = assistant.agent.request;
@@ -70,9 +70,9 @@ export async function savedSession({ store, session, cwd, clock, assistant }: Ch
       ...{ id, cwd, model, turns, createdAt: at, updatedAt: at, bytes: 0, file: '' },
       ...{ isUnanswered: unanswered !== undefined, source: 'chat' },
       ...(name === undefined ? {} : { name }),
-      title: first === undefined ? '' : titleOf(first),
+      title: first === undefined ? '' : formatTitle(first),
     },
-    records: contents.map((content) => ({ ...recordOf(content, model), at })),
+    records: contents.map((content) => ({ ...toRecord(content, model), at })),
     notices: [],
   };
 }

@@ -1,31 +1,31 @@
 import { AppError } from '../core/error.ts';
 import type { Session, SessionSetup } from '../core/session.ts';
-import { visible } from '../core/text/terminal.ts';
+import { sanitize } from '../core/text/terminal.ts';
 import type { Setup } from './assistant.ts';
-import { modeWords } from './banner.ts';
+import { describeMode } from './banner.ts';
 import type { Chat } from './chat.ts';
 
 /** The part of the setup that is saved with the session. */
-export function chosenIn({ model, system }: Pick<Setup, 'model' | 'system'>): SessionSetup {
+export function toSessionSetup({ model, system }: Pick<Setup, 'model' | 'system'>): SessionSetup {
   return { ...(model === undefined ? {} : { model }), ...(system === undefined ? {} : { system }) };
 }
 
 /** The notice when a session restores its model or system instruction; undefined if it has neither. */
-export function restoredWords({ model, system }: SessionSetup): string | undefined {
+export function restoredNotice({ model, system }: SessionSetup): string | undefined {
   const words = [
-    ...(model === undefined ? [] : [`the model ${visible(model)}`]),
+    ...(model === undefined ? [] : [`the model ${sanitize(model)}`]),
     ...(system === undefined ? [] : ['its system instruction (/system shows it)']),
   ];
   return words.length === 0 ? undefined : `As before in this session: ${words.join(' and ')}.`;
 }
 
 /** The notice when the last prompt of a resumed session had no answer; undefined if it had one. */
-export function unansweredWords({ unanswered }: Pick<Session, 'unanswered'>): string | undefined {
+export function unansweredNotice({ unanswered }: Pick<Session, 'unanswered'>): string | undefined {
   return unanswered === undefined ? undefined : 'Its last prompt had no answer: /retry asks it again.';
 }
 
 /** Shift+Tab. */
-export async function nextMode(chat: Chat): Promise<undefined> {
+export async function switchToNextMode(chat: Chat): Promise<undefined> {
   const { modes, assistant } = chat;
   await setMode(chat, modes[(modes.indexOf(assistant.setup.mode) + 1) % modes.length] ?? 'default');
 }
@@ -40,5 +40,5 @@ export async function setMode(chat: Chat, wanted: string): Promise<void> {
     });
   }
   for (const notice of await chat.assistant.change({ mode })) await chat.note(notice);
-  await chat.say(`${mode}: ${modeWords(mode)}`);
+  await chat.say(`${mode}: ${describeMode(mode)}`);
 }

@@ -1,13 +1,13 @@
 import type { TurnEvent } from '../core/event.ts';
 import type { Clock } from '../core/io.ts';
 import type { Model } from '../core/model.ts';
-import { counted } from '../core/text/format.ts';
-import { visible } from '../core/text/terminal.ts';
+import { plural } from '../core/text/format.ts';
+import { sanitize } from '../core/text/terminal.ts';
 import { addUsage, NO_USAGE, type Usage } from '../core/usage.ts';
-import { spending } from '../render/text.ts';
+import { formatUsage } from '../render/text.ts';
 
 /** What this chat has used so far. */
-export interface Tally {
+export interface ChatStats {
   readonly turns: number;
   /** Tokens of the last request and its reply, that is, how full the window is. Undefined if unknown. */
   readonly windowTokens: number | undefined;
@@ -23,7 +23,7 @@ export interface Tally {
   lines(): readonly string[];
 }
 
-export function tally(clock: Pick<Clock, 'now'>): Tally {
+export function createStats(clock: Pick<Clock, 'now'>): ChatStats {
   const startedMs = clock.now();
   const tools = new Map<string, { readonly calls: number; readonly failed: number }>();
   let turns = 0;
@@ -48,7 +48,7 @@ export function tally(clock: Pick<Clock, 'now'>): Tally {
       async *stream(request, signal) {
         const reply = yield* model.stream(request, signal);
         usage = addUsage(usage, reply.usage);
-        windowTokens = tokensOf(reply.usage);
+        windowTokens = toWindowTokens(reply.usage);
         return reply;
       },
     }),
@@ -56,9 +56,9 @@ export function tally(clock: Pick<Clock, 'now'>): Tally {
       windowTokens = undefined;
     },
     lines() {
-      const all = [...tools].map(([name, { calls, failed }]) => toolWords(name, calls, failed));
+      const all = [...tools].map(([name, { calls, failed }]) => formatToolCount(name, calls, failed));
       return [
-        `${counted(turns, 'turn')} · ${spending(usage, clock.now() - startedMs)}`,
+        `${plural(turns, 'turn')} · ${formatUsage(usage, clock.now() - startedMs)}`,
         ...(all.length === 0 ? [] : [`tools: ${all.join(' · ')}`]),
       ];
     },
@@ -66,10 +66,10 @@ export function tally(clock: Pick<Clock, 'now'>): Tally {
 }
 
 /** What of this call is sent again with the next request; thoughts are not. */
-function tokensOf({ promptTokenCount, candidatesTokenCount }: Usage): number | undefined {
+function toWindowTokens({ promptTokenCount, candidatesTokenCount }: Usage): number | undefined {
   return promptTokenCount === undefined ? undefined : promptTokenCount + (candidatesTokenCount ?? 0);
 }
 
-function toolWords(name: string, calls: number, failed: number): string {
-  return `${visible(name)} ${calls}${failed === 0 ? '' : ` (${failed} failed)`}`;
+function formatToolCount(name: string, calls: number, failed: number): string {
+  return `${sanitize(name)} ${calls}${failed === 0 ? '' : ` (${failed} failed)`}`;
 }

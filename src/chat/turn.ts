@@ -1,13 +1,13 @@
-import { memoryHistory } from '../agent/agent.ts';
+import { createMemoryHistory } from '../agent/agent.ts';
 import { runTurn } from '../agent/turn.ts';
 import type { Content } from '../core/content.ts';
 import { AppError } from '../core/error.ts';
 import { settle, type TurnEvent } from '../core/event.ts';
-import { every } from '../platform/runtime/clock.ts';
+import { callEvery } from '../platform/runtime/clock.ts';
 import type { Renderer } from '../render/renderer.ts';
 import { textRenderer } from '../render/text.ts';
 import type { Chat } from './chat.ts';
-import { chosenIn } from './setup.ts';
+import { toSessionSetup } from './setup.ts';
 import { windowNotice } from './window.ts';
 
 /**
@@ -15,21 +15,21 @@ import { windowNotice } from './window.ts';
  * fails or is cancelled keeps what has arrived; if nothing has, the prompt is removed as well and waits for `/retry`.
  * Returns the failure, if any, already shown.
  */
-export async function ask(chat: Chat, prompt: Content, signal: AbortSignal): Promise<AppError | undefined> {
+export async function askPrompt(chat: Chat, prompt: Content, signal: AbortSignal): Promise<AppError | undefined> {
   const { assistant, session, tally, changes } = chat;
   const agent = { ...assistant.agent, model: tally.counted(assistant.agent.model) };
   chat.lastPrompt = prompt;
   tally.turn();
   changes.begin(session);
-  session.choose(chosenIn(assistant.setup));
+  session.choose(toSessionSetup(assistant.setup));
   const before = session.contents.length;
-  const failure = await shown(chat, runTurn(agent, { history: session, prompt, signal }), {
+  const failure = await showTurn(chat, runTurn(agent, { history: session, prompt, signal }), {
     event: tally.event,
     isKept: () => session.contents.length > before + 1,
     signal,
   });
   if (failure !== undefined && session.contents.length === before + 1) await session.takeBack();
-  else if (!signal.aborted) await chatNotice(chat);
+  else if (!signal.aborted) await warnIfWindowFull(chat);
   return failure;
 }
 
@@ -37,9 +37,9 @@ export async function ask(chat: Chat, prompt: Content, signal: AbortSignal): Pro
 export async function askAside(chat: Chat, question: Content, signal: AbortSignal): Promise<string> {
   const { assistant, session, tally } = chat;
   const agent = { ...assistant.agent, model: tally.counted(assistant.agent.model), tools: [] };
-  const history = memoryHistory({ earlier: session.contents });
+  const history = createMemoryHistory({ earlier: session.contents });
   let text = '';
-  const render = rendererFor(chat, signal);
+  const render = createRenderer(chat, signal);
   for await (const event of settle(runTurn(agent, { history, prompt: question, signal }))) {
     if (event.type === 'text') text += event.delta;
     // Only progress is shown; the `end` event below removes it from the screen.
@@ -52,29 +52,33 @@ export async function askAside(chat: Chat, question: Content, signal: AbortSigna
   return text;
 }
 
-interface Showing {
+interface ShowOptions {
   readonly event: (event: TurnEvent) => void;
   /** Whether some of the answer is in the session. */
   readonly isKept: () => boolean;
   readonly signal: AbortSignal;
 }
 
-async function shown(chat: Chat, events: AsyncIterable<TurnEvent>, showing: Showing): Promise<AppError | undefined> {
-  const render = rendererFor(chat, showing.signal);
+async function showTurn(
+  chat: Chat,
+  events: AsyncIterable<TurnEvent>,
+  showing: ShowOptions,
+): Promise<AppError | undefined> {
+  const render = createRenderer(chat, showing.signal);
   let failure: AppError | undefined;
   for await (const event of settle(events)) {
     showing.event(event);
     if (event.type !== 'failure') await render(event);
     else {
       failure = event.error;
-      await render({ type: 'failure', error: inChat(chat, event.error, showing) });
+      await render({ type: 'failure', error: toChatError(chat, event.error, showing) });
     }
   }
   return failure;
 }
 
 /** Create one per turn: it tracks the position in the line. */
-function rendererFor({ io, isQuiet, isPlain, assistant, clock }: Chat, signal: AbortSignal): Renderer {
+function createRenderer({ io, isQuiet, isPlain, assistant, clock }: Chat, signal: AbortSignal): Renderer {
   return textRenderer(io, {
     quiet: isQuiet,
     showThoughts: assistant.setup.showThoughts,
@@ -87,12 +91,12 @@ function rendererFor({ io, isQuiet, isPlain, assistant, clock }: Chat, signal: A
     isChat: true,
     openTextWork: async () => (await import('../platform/process/text-thread.ts')).textThread(signal),
     clock,
-    ticker: { every },
+    ticker: { every: callEvery },
   });
 }
 
 /** Rewords a failure for use inside a chat. */
-function inChat({ signal: chatSignal }: Chat, error: AppError, { isKept, signal }: Showing): AppError {
+function toChatError({ signal: chatSignal }: Chat, error: AppError, { isKept, signal }: ShowOptions): AppError {
   if (error.fault === 'api' && error.objection === 'length') {
     return new AppError('api', error.message, {
       hint: '/compress makes a summary of the conversation; leave out a file that is too long.',
@@ -103,7 +107,7 @@ function inChat({ signal: chatSignal }: Chat, error: AppError, { isKept, signal 
   return new AppError('interrupted', `⏹ cancelled; ${kept}. Press Ctrl+C again on an empty line to leave.`);
 }
 
-async function chatNotice(chat: Chat): Promise<void> {
+async function warnIfWindowFull(chat: Chat): Promise<void> {
   const notice = windowNotice(chat);
   if (notice !== undefined) await chat.note(notice);
 }

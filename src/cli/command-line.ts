@@ -1,20 +1,20 @@
 import { AppError } from '../core/error.ts';
 import type { Env } from '../core/io.ts';
-import { nearestNames } from '../core/text/names.ts';
-import { type Invocation, isPlain, outlineOf } from './invocation.ts';
+import { findNearestNames } from '../core/text/names.ts';
+import { type Invocation, isPlainPrompt, outlineOf } from './invocation.ts';
 import type { Command, Flag } from './table/command.ts';
 import { ROOT } from './table/root.ts';
-import { environmentOptions } from './values.ts';
+import { parseEnvironment } from './values.ts';
 
 /** Parses argv by the command table; a plain prompt does not load the parser. Throws AppError `usage`. */
 export async function readCommandLine(argv: readonly string[], env: Env): Promise<Invocation> {
   const isBare = argv.length === 0;
-  if (ROOT.run !== undefined && (isBare || isPlain(outlineOf(ROOT), argv))) {
+  if (ROOT.run !== undefined && (isBare || isPlainPrompt(outlineOf(ROOT), argv))) {
     return {
       kind: 'run',
       path: ROOT.name,
       run: ROOT.run,
-      options: { ...environmentOptions(ROOT.flags, env), args: argv, ...(isBare ? { isBare } : {}) },
+      options: { ...parseEnvironment(ROOT.flags, env), args: argv, ...(isBare ? { isBare } : {}) },
     };
   }
   const { parseCommandLine } = await import('./parse.ts');
@@ -22,8 +22,8 @@ export async function readCommandLine(argv: readonly string[], env: Env): Promis
 }
 
 /** How to show the failure of a command line that could not be run. */
-export function outputOf(argv: readonly string[], env: Env): WantedOutput {
-  return wantedOutput(ROOT, argv, env);
+export function resolveOutput(argv: readonly string[], env: Env): OutputChoice {
+  return scanOutputFlags(ROOT, argv, env);
 }
 
 /** Throws AppError `usage` if there is no script for this shell. */
@@ -44,16 +44,16 @@ export async function helpOf(path: readonly string[]): Promise<string> {
   let command = ROOT;
   for (const name of path) {
     const child = command.subcommands?.find((candidate) => candidate.name === name);
-    if (child === undefined) throw noHelp(path, command === ROOT ? Object.keys(TOPICS) : [], command);
+    if (child === undefined) throw unknownHelpError(path, command === ROOT ? Object.keys(TOPICS) : [], command);
     command = child;
   }
   return helpText(command, ['gmn', ...path].join(' '));
 }
 
-function noHelp(path: readonly string[], topics: readonly string[], { subcommands = [] }: Command): AppError {
+function unknownHelpError(path: readonly string[], topics: readonly string[], { subcommands = [] }: Command): AppError {
   const wanted = path.join(' ');
   const names = [...new Set([...subcommands.map(({ name }) => name), ...topics])];
-  const [near] = nearestNames(path.at(-1) ?? '', names);
+  const [near] = findNearestNames(path.at(-1) ?? '', names);
   const what = topics.length > 0 ? 'command or topic' : 'command';
   return new AppError('usage', `there is no ${what} "${wanted}"`, {
     hint: near === undefined ? 'Run: gmn help' : `Did you mean: gmn help ${[...path.slice(0, -1), near].join(' ')}`,
@@ -61,15 +61,15 @@ function noHelp(path: readonly string[], topics: readonly string[], { subcommand
 }
 
 /** How to show the failure of a command line that could not be parsed. */
-interface WantedOutput {
+interface OutputChoice {
   readonly format: string;
   readonly dialect: string;
 }
 
 /** Reads just the output flags, as the parser would: values, clusters of letters, `--`, the last one wins. */
-export function wantedOutput(root: Command, argv: readonly string[], env: Env): WantedOutput {
+export function scanOutputFlags(root: Command, argv: readonly string[], env: Env): OutputChoice {
   let command = root;
-  let flags = allFlags(root);
+  let flags = collectFlags(root);
   const given = new Map<string, string>();
   for (let index = 0; index < argv.length && argv[index] !== '--'; index += 1) {
     const word = argv[index] ?? '';
@@ -77,7 +77,7 @@ export function wantedOutput(root: Command, argv: readonly string[], env: Env): 
     const child = command.subcommands?.find(({ name }) => name === word);
     if (child !== undefined) {
       command = child;
-      flags = [...child.flags, ...allFlags(root)];
+      flags = [...child.flags, ...collectFlags(root)];
     }
     if (flag === undefined) continue;
     const mayLack = flag.isOptional || flag.preset !== undefined;
@@ -95,8 +95,8 @@ export function wantedOutput(root: Command, argv: readonly string[], env: Env): 
   };
 }
 
-function allFlags(command: Command): readonly Flag[] {
-  return [...command.flags, ...(command.subcommands ?? []).flatMap(allFlags)];
+function collectFlags(command: Command): readonly Flag[] {
+  return [...command.flags, ...(command.subcommands ?? []).flatMap(collectFlags)];
 }
 
 /** The last flag in a word, with the value after `=` or after the letter. */

@@ -12,17 +12,17 @@ export function helpText(command: Command, path: string): string {
       .join('')}`,
   ];
   if (command.examples) {
-    sections.push(`Examples:\n${columns(command.examples.map(([line, meaning]) => [line, meaning]))}`);
+    sections.push(`Examples:\n${formatColumns(command.examples.map(([line, meaning]) => [line, meaning]))}`);
   }
   const subcommands = command.subcommands ?? [];
   if (subcommands.length > 0) {
-    sections.push(`Commands:\n${columns(subcommands.map(({ name, summary }) => [name, summary]))}`);
+    sections.push(`Commands:\n${formatColumns(subcommands.map(({ name, summary }) => [name, summary]))}`);
   }
-  if (path === 'gmn') sections.push(`Topics (gmn help <topic>):\n${columns(Object.entries(TOPICS))}`);
+  if (path === 'gmn') sections.push(`Topics (gmn help <topic>):\n${formatColumns(Object.entries(TOPICS))}`);
   const flags = [...command.flags, ...BUILT_IN_FLAGS];
-  sections.push(`Flags:\n${columns(flags.map((flag) => [signature(flag), description(flag)]))}`);
-  const idle = idleFlags(command).map(({ long }) => `--${long}`);
-  if (idle.length > 0) sections.push(`Taken as everywhere, without effect here:\n${lines(idle.join(', '))}`);
+  sections.push(`Flags:\n${formatColumns(flags.map((flag) => [formatFlag(flag), describeFlag(flag)]))}`);
+  const idle = findIdleFlags(command).map(({ long }) => `--${long}`);
+  if (idle.length > 0) sections.push(`Taken as everywhere, without effect here:\n${indentLines(idle.join(', '))}`);
   return sections.join('\n');
 }
 
@@ -33,7 +33,7 @@ export const BUILT_IN_FLAGS: readonly Flag[] = [
 ];
 
 /** The common flags without effect on a command: accepted, with a notice. */
-export function idleFlags({ flags }: Command): readonly Flag[] {
+export function findIdleFlags({ flags }: Command): readonly Flag[] {
   const shorts = flags.map(({ short }) => short);
   return COMMON_FLAGS.filter(({ long }) => !flags.some((flag) => flag.long === long)).map((flag: Flag) => {
     const { short, ...rest } = flag;
@@ -50,31 +50,31 @@ export function usageLines(command: Command, path: string): readonly string[] {
 }
 
 /** The flag as it is typed: `-m, --model <id>`. */
-export function signature({ short, long, value, isOptional, preset }: Flag): string {
+export function formatFlag({ short, long, value, isOptional, preset }: Flag): string {
   const placeholder = isOptional || preset !== undefined ? ` [${value}]` : ` <${value}>`;
   return `${short ? `-${short}, ` : '    '}--${long}${value ? placeholder : ''}`;
 }
 
 /** The help of a flag with its choices, default, variable and aliases. */
-export function description({ help, aliases = [], choices, fallback, env }: Flag): string {
+export function describeFlag({ help, aliases = [], choices, fallback, env }: Flag): string {
   const also = aliases.map((name) => `also --${name}`);
   const notes = [choices?.join(', '), fallback && `default ${fallback}`, env, ...also].filter(Boolean);
   return notes.length > 0 ? `${help} (${notes.join('; ')})` : help;
 }
 
 /** Two columns, the right one wrapped. */
-export function columns(rows: readonly (readonly [left: string, right: string])[]): string {
+export function formatColumns(rows: readonly (readonly [left: string, right: string])[]): string {
   const left = Math.min(Math.max(...rows.map(([text]) => text.length)), 42);
-  return rows.map(([term, text]) => row(term, text, left)).join('');
+  return rows.map(([term, text]) => formatRow(term, text, left)).join('');
 }
 
-function lines(text: string): string {
+function indentLines(text: string): string {
   return wrap(text, WIDTH - 2)
     .map((line) => `  ${line}\n`)
     .join('');
 }
 
-function row(term: string, text: string, left: number): string {
+function formatRow(term: string, text: string, left: number): string {
   const indent = ' '.repeat(left + 4);
   const lines = wrap(text, Math.max(WIDTH - indent.length, 30));
   const first = term.length > left ? `  ${term}\n${indent}` : `  ${term.padEnd(left)}  `;

@@ -22,7 +22,7 @@ export type Options = Readonly<Record<string, unknown>> & {
 };
 
 /** Whether the line is a plain prompt: no flags, and the first word is no command. */
-export function isPlain({ commands }: Pick<Outline, 'commands'>, argv: readonly string[]): boolean {
+export function isPlainPrompt({ commands }: Pick<Outline, 'commands'>, argv: readonly string[]): boolean {
   const [first] = argv;
   return first !== undefined && !Object.hasOwn(commands, first) && argv.every((word) => !word.startsWith('-'));
 }
@@ -31,8 +31,8 @@ export function isPlain({ commands }: Pick<Outline, 'commands'>, argv: readonly 
  * The invocation of a plain prompt, if no environment variable sets a flag; undefined for every other line. Needs
  * neither the command table nor the parser.
  */
-export function plainPrompt(outline: Outline, argv: readonly string[], env: Env): Invocation | undefined {
-  if (!isPlain(outline, argv) || outline.variables.some((name) => env[name])) return undefined;
+export function matchPlainPrompt(outline: Outline, argv: readonly string[], env: Env): Invocation | undefined {
+  if (!isPlainPrompt(outline, argv) || outline.variables.some((name) => env[name])) return undefined;
   return {
     kind: 'run',
     path: 'gmn',
@@ -45,7 +45,7 @@ export function plainPrompt(outline: Outline, argv: readonly string[], env: Env)
  * The invocation of `gmn __complete`, which the completion scripts call; undefined for every other line. Needs neither
  * the command table nor the parser.
  */
-export function completionCall([first, ...args]: readonly string[]): Invocation | undefined {
+export function matchCompletionCall([first, ...args]: readonly string[]): Invocation | undefined {
   if (first !== '__complete') return undefined;
   return {
     kind: 'run',
@@ -82,7 +82,7 @@ export function outlineOf({ flags, subcommands = [] }: Command): Outline {
 }
 
 /** Words that are commands in many other programs, and gmn's equivalent. */
-const ELSEWHERE: Readonly<Record<string, string>> = { version: 'gmn --version', login: 'gmn help auth' };
+const OTHER_COMMANDS: Readonly<Record<string, string>> = { version: 'gmn --version', login: 'gmn help auth' };
 
 const NO_EXTENSIONS = 'gmn has no extensions; the MCP servers of one can be used: gmn mcp add --help';
 const NO_SKILLS =
@@ -126,14 +126,14 @@ export function guardNearMiss(
 ): void {
   const [word, next] = words;
   if (word === undefined) return;
-  const elsewhere = words.length === 1 && Object.hasOwn(ELSEWHERE, word) ? ELSEWHERE[word] : undefined;
+  const elsewhere = words.length === 1 && Object.hasOwn(OTHER_COMMANDS, word) ? OTHER_COMMANDS[word] : undefined;
   if (elsewhere !== undefined && isAttended()) {
     throw new AppError('usage', `there is no command "${word}". Run: ${elsewhere}`, {
       hint: `To send it as a prompt: gmn -p "${word}"`,
     });
   }
   const official = Object.hasOwn(OFFICIAL, word) ? OFFICIAL[word] : undefined;
-  if (official !== undefined && isOfficial(official[1], words.slice(1), isAttended)) {
+  if (official !== undefined && isOfficialCommand(official[1], words.slice(1), isAttended)) {
     const command = ['gemini', ...words.slice(0, 2)].join(' ');
     throw new AppError('usage', `"${command}" is a command of the official CLI: ${official[0]}`, {
       hint: `To send it as a prompt: gmn -p "${words.join(' ')}"`,
@@ -151,7 +151,7 @@ export function guardNearMiss(
   }
 }
 
-function isOfficial(
+function isOfficialCommand(
   below: Readonly<Record<string, number>>,
   [next, ...more]: readonly string[],
   isAttended: () => boolean,

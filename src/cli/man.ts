@@ -1,7 +1,7 @@
-import { BUILT_IN_FLAGS, description, signature, TOPICS, usageLines } from './help.ts';
+import { BUILT_IN_FLAGS, describeFlag, formatFlag, TOPICS, usageLines } from './help.ts';
 import type { Command, Flag } from './table/command.ts';
 import { APP_FLAGS, COMMON_FLAGS } from './table/flags.ts';
-import { environmentSections, exitCodeRows } from './topics.ts';
+import { listEnvironment, listExitCodes } from './topics.ts';
 
 type Row = readonly [term: string, text: string];
 
@@ -24,63 +24,69 @@ const FILES: readonly Row[] = [
 export function manPage(root: Command, version: string): string {
   const [summary = ''] = root.summary.split(':');
   return [
-    `.TH GMN 1 "" "gmn ${roff(version)}" "User Commands"`,
+    `.TH GMN 1 "" "gmn ${escapeRoff(version)}" "User Commands"`,
     // No hyphenation of flags, no justified lines.
     '.nh\n.ad l',
-    section('NAME', `gmn \\- ${roff(summary)}`),
-    section('SYNOPSIS', synopsis(root)),
-    section('DESCRIPTION', roff(DESCRIPTION)),
-    section('OPTIONS', flagList([...root.flags, ...BUILT_IN_FLAGS])),
-    section('COMMANDS', commands(root)),
-    section('EXIT STATUS', list([['0', 'the model answered'], ...exitCodeRows()])),
-    section('ENVIRONMENT', ...environmentSections(root).map(([title, rows]) => `.SS ${roff(title)}\n${list(rows)}`)),
-    section('FILES', list(FILES)),
-    section('EXAMPLES', list((root.examples ?? []).map(([line, meaning]) => [line, meaning]))),
-    section('SEE ALSO', `The pages of\n.BR "gmn help" " <topic>:"\n${roff(Object.keys(TOPICS).join(', '))}.`),
+    formatSection('NAME', `gmn \\- ${escapeRoff(summary)}`),
+    formatSection('SYNOPSIS', formatSynopsis(root)),
+    formatSection('DESCRIPTION', escapeRoff(DESCRIPTION)),
+    formatSection('OPTIONS', formatFlags([...root.flags, ...BUILT_IN_FLAGS])),
+    formatSection('COMMANDS', formatCommands(root)),
+    formatSection('EXIT STATUS', formatList([['0', 'the model answered'], ...listExitCodes()])),
+    formatSection(
+      'ENVIRONMENT',
+      ...listEnvironment(root).map(([title, rows]) => `.SS ${escapeRoff(title)}\n${formatList(rows)}`),
+    ),
+    formatSection('FILES', formatList(FILES)),
+    formatSection('EXAMPLES', formatList((root.examples ?? []).map(([line, meaning]) => [line, meaning]))),
+    formatSection(
+      'SEE ALSO',
+      `The pages of\n.BR "gmn help" " <topic>:"\n${escapeRoff(Object.keys(TOPICS).join(', '))}.`,
+    ),
     '',
   ].join('\n');
 }
 
-function section(title: string, ...body: readonly string[]): string {
+function formatSection(title: string, ...body: readonly string[]): string {
   return [`.SH ${title}`, ...body].join('\n');
 }
 
-function synopsis(root: Command): string {
+function formatSynopsis(root: Command): string {
   const lines = [root, ...(root.subcommands ?? [])].flatMap((command) =>
     usageLines(command, command === root ? root.name : `${root.name} ${command.name}`),
   );
-  return lines.map((line) => `.B ${roff(line)}`).join('\n.br\n');
+  return lines.map((line) => `.B ${escapeRoff(line)}`).join('\n.br\n');
 }
 
-function commands(root: Command): string {
+function formatCommands(root: Command): string {
   const names = (flags: readonly Flag[]): string => flags.map(({ long }) => `--${long}`).join(', ');
   const others = COMMON_FLAGS.filter(({ long }) => !APP_FLAGS.some((flag) => flag.long === long));
   const intro = `All of them also take ${names(APP_FLAGS)}, --help and --version, and ${names(others)}, which have no effect where they are not listed.`;
   return [
-    roff(intro),
-    ...(root.subcommands ?? []).map((child) => commandText(child, `${root.name} ${child.name}`)),
+    escapeRoff(intro),
+    ...(root.subcommands ?? []).map((child) => formatCommand(child, `${root.name} ${child.name}`)),
   ].join('\n');
 }
 
-function commandText(command: Command, path: string): string {
+function formatCommand(command: Command, path: string): string {
   const own = command.flags.filter(({ long }) => !APP_FLAGS.some((flag) => flag.long === long));
   const usage = usageLines(command, path).filter((line) => !line.includes('<command>'));
   return [
-    `.SS ${roff(path)}`,
-    roff(command.summary),
-    ...usage.map((line) => `.P\n.B ${roff(line)}`),
-    ...(own.length === 0 ? [] : [flagList(own)]),
-    ...(command.examples === undefined ? [] : [list(command.examples.map(([line, meaning]) => [line, meaning]))]),
-    ...(command.subcommands ?? []).map((child) => commandText(child, `${path} ${child.name}`)),
+    `.SS ${escapeRoff(path)}`,
+    escapeRoff(command.summary),
+    ...usage.map((line) => `.P\n.B ${escapeRoff(line)}`),
+    ...(own.length === 0 ? [] : [formatFlags(own)]),
+    ...(command.examples === undefined ? [] : [formatList(command.examples.map(([line, meaning]) => [line, meaning]))]),
+    ...(command.subcommands ?? []).map((child) => formatCommand(child, `${path} ${child.name}`)),
   ].join('\n');
 }
 
-function flagList(flags: readonly Flag[]): string {
-  return list(flags.map((flag) => [signature(flag).trim(), description(flag)]));
+function formatFlags(flags: readonly Flag[]): string {
+  return formatList(flags.map((flag) => [formatFlag(flag).trim(), describeFlag(flag)]));
 }
 
-function list(rows: readonly Row[]): string {
-  return rows.map(([term, text]) => `.TP\n.B ${roff(term)}\n${roff(text)}`).join('\n');
+function formatList(rows: readonly Row[]): string {
+  return rows.map(([term, text]) => `.TP\n.B ${escapeRoff(term)}\n${escapeRoff(text)}`).join('\n');
 }
 
 const ESCAPES: Readonly<Record<string, string>> = {
@@ -95,7 +101,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
 };
 
 /** Escapes a text for roff, in pure ASCII: a manual page may be read anywhere. */
-function roff(text: string): string {
+function escapeRoff(text: string): string {
   const escaped = text.replace(/[\\\-'`^~"…]/g, (mark) => ESCAPES[mark] ?? mark);
   return escaped
     .replace(/[^\n\x20-\x7e]/gu, (mark) => `\\[u${mark.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')}]`)

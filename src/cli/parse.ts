@@ -1,18 +1,18 @@
 import { type CommanderError, Command as Parser } from 'commander';
 import { AppError } from '../core/error.ts';
 import type { Env } from '../core/io.ts';
-import { nearestNames } from '../core/text/names.ts';
-import { idleFlags } from './help.ts';
+import { findNearestNames } from '../core/text/names.ts';
+import { findIdleFlags } from './help.ts';
 import type { Invocation } from './invocation.ts';
 import { OFFICIAL_SWITCHES, REFUSED_FLAGS, type RefusedFlag } from './refused-flags.ts';
 import { type Command, type Flag, optionKey } from './table/command.ts';
 import { QUIET_FLAG } from './table/flags.ts';
-import { environmentOptions, readValue } from './values.ts';
+import { parseEnvironment, parseFlagValue } from './values.ts';
 
 /** Parses argv by the command tree. Throws AppError `usage` for anything that is not in it. */
 export function parseCommandLine(root: Command, argv: readonly string[], env: Env): Invocation {
   let found: Invocation | undefined;
-  const parser = parserFor({
+  const parser = createParser({
     command: root,
     path: [],
     argv,
@@ -22,7 +22,7 @@ export function parseCommandLine(root: Command, argv: readonly string[], env: En
   try {
     parser.parse(argv, { from: 'user' });
   } catch (thrown) {
-    if (thrown instanceof VersionAsked) return { kind: 'version' };
+    if (thrown instanceof VersionRequested) return { kind: 'version' };
     throw thrown;
   }
   if (found === undefined) throw new AppError('usage', 'nothing to do', { hint: 'Run: gmn --help' });
@@ -30,7 +30,7 @@ export function parseCommandLine(root: Command, argv: readonly string[], env: En
 }
 
 /** Thrown to leave the parser at once: --version works even if required arguments are missing. */
-class VersionAsked extends Error {}
+class VersionRequested extends Error {}
 
 interface Level {
   readonly parser: Parser;
@@ -47,7 +47,7 @@ interface ParserInput {
   readonly onRun: (invocation: Invocation) => void;
 }
 
-function parserFor({ command, path, argv, env, above = [], onRun }: ParserInput): Parser {
+function createParser({ command, path, argv, env, above = [], onRun }: ParserInput): Parser {
   const parser = new Parser(command.name);
   const here = [...path, command.name];
   parser.exitOverride((error) => {
@@ -57,13 +57,13 @@ function parserFor({ command, path, argv, env, above = [], onRun }: ParserInput)
   parser.helpOption(false).helpCommand(false).enablePositionalOptions().showSuggestionAfterError(true);
   parser.option('-h, --help').allowExcessArguments(command.subcommands === undefined);
   parser.option('-v, --version').on('option:version', () => {
-    throw new VersionAsked();
+    throw new VersionRequested();
   });
-  const idle = idleFlags(command);
-  for (const flag of [...command.flags, ...idle]) declare(parser, flag);
+  const idle = findIdleFlags(command);
+  for (const flag of [...command.flags, ...idle]) declareFlag(parser, flag);
   if (path.length === 0 || command.name === 'chat') {
-    for (const flag of REFUSED_FLAGS) refuse(parser, flag);
-    for (const name of OFFICIAL_SWITCHES) declareValued(parser, name, argv);
+    for (const flag of REFUSED_FLAGS) rejectFlag(parser, flag);
+    for (const name of OFFICIAL_SWITCHES) declareSwitchForms(parser, name, argv);
   }
   if (command.endsFlags) parser.passThroughOptions();
   if (command.args) parser.arguments(command.args);
@@ -72,22 +72,23 @@ function parserFor({ command, path, argv, env, above = [], onRun }: ParserInput)
   for (const child of command.subcommands ?? []) {
     if (!argv.includes(child.name)) continue;
     const below = [...above, { parser, command }];
-    parser.addCommand(parserFor({ command: child, path: here, argv, env, above: below, onRun }));
+    parser.addCommand(createParser({ command: child, path: here, argv, env, above: below, onRun }));
   }
   parser.action(() => {
-    const words = command.endsFlags === undefined ? parser.args : ownWords(parser, command.endsFlags, here);
+    const words = command.endsFlags === undefined ? parser.args : splitOwnArguments(parser, command.endsFlags, here);
     const given = parser.opts<Record<string, unknown>>();
     if (command.name === 'help') return onRun({ kind: 'help', path: parser.args });
     if (given.help === true || above.some((level) => level.parser.opts().help === true))
       return onRun({ kind: 'help', path: here.slice(1) });
-    if (command.name === 'completion') return onRun({ kind: 'completion', shell: onlyWord(parser.args, here) });
+    if (command.name === 'completion')
+      return onRun({ kind: 'completion', shell: requireOneArgument(parser.args, here) });
     if (command.run === undefined || (command.args === undefined && parser.args.length > 0))
-      throw unknownWord(command, here, parser.args);
-    const inherited = above.map((level) => inheritedOptions(level, [...command.flags, ...idle], here));
+      throw unknownCommandError(command, here, parser.args);
+    const inherited = above.map((level) => inheritOptions(level, [...command.flags, ...idle], here));
     const typed: Record<string, unknown> = Object.assign({}, ...inherited, given);
     const idled = idle.filter((flag) => typed[optionKey(flag)] !== undefined);
     for (const flag of idled) delete typed[optionKey(flag)];
-    const all = { ...environmentOptions(command.flags, env), ...typed };
+    const all = { ...parseEnvironment(command.flags, env), ...typed };
     // A switch turned off on the command line counts as absent, even if a variable turns it on.
     const options = { ...Object.fromEntries(Object.entries(all).filter(([key]) => typed[key] !== false)), args: words };
     // With --quiet there is no notice about flags without effect.
@@ -102,7 +103,7 @@ function parserFor({ command, path, argv, env, above = [], onRun }: ParserInput)
  * The arguments of a command whose last ones belong to another program: until those begin, or until `--`, flags are
  * ours.
  */
-function ownWords(
+function splitOwnArguments(
   parser: Parser,
   endsFlags: NonNullable<Command['endsFlags']>,
   here: readonly string[],
@@ -124,18 +125,18 @@ function ownWords(
   return [...words, ...rest];
 }
 
-function onlyWord(words: readonly string[], here: readonly string[]): string {
+function requireOneArgument(words: readonly string[], here: readonly string[]): string {
   const [word = '', ...more] = words;
   if (more.length === 0) return word;
   throw new AppError('usage', `too many words: ${more.join(' ')}`, { hint: `Run: ${here.join(' ')} --help` });
 }
 
-function declare(parser: Parser, flag: Flag): void {
-  declareAs(parser, flag, `${flag.short ? `-${flag.short}, ` : ''}--${flag.long}`);
-  for (const alias of flag.aliases ?? []) declareAs(parser, flag, `--${alias}`);
+function declareFlag(parser: Parser, flag: Flag): void {
+  declareName(parser, flag, `${flag.short ? `-${flag.short}, ` : ''}--${flag.long}`);
+  for (const alias of flag.aliases ?? []) declareName(parser, flag, `--${alias}`);
 }
 
-function declareAs(parser: Parser, flag: Flag, names: string): void {
+function declareName(parser: Parser, flag: Flag, names: string): void {
   const placeholder = flag.isOptional || flag.preset !== undefined ? ` [${flag.value}]` : ` <${flag.value}>`;
   const option = parser.createOption(`${names}${flag.value === undefined ? '' : placeholder}`);
   // `--no-x` would make commander invent a default `x: true`; we want just what was typed.
@@ -145,7 +146,7 @@ function declareAs(parser: Parser, flag: Flag, names: string): void {
   if (flag.value !== undefined) {
     const source = { flag: option.long ?? names };
     option.argParser((text: string, previous: unknown) => {
-      const value = readValue(flag, text, source);
+      const value = parseFlagValue(flag, text, source);
       return flag.repeatable ? [...(Array.isArray(previous) ? previous : []), value] : value;
     });
   }
@@ -153,7 +154,7 @@ function declareAs(parser: Parser, flag: Flag, names: string): void {
 }
 
 /** Declares a flag only to reject it with a reason; hidden from help and suggestions. */
-function refuse(parser: Parser, { names, why, hint }: RefusedFlag): void {
+function rejectFlag(parser: Parser, { names, why, hint }: RefusedFlag): void {
   const option = parser.createOption(names).hideHelp();
   parser.addOption(option);
   parser.on(`option:${option.name()}`, () => {
@@ -165,7 +166,7 @@ function refuse(parser: Parser, { names, why, hint }: RefusedFlag): void {
  * Accepts the official CLI's forms of a switch: `--x=true` is `--x`; `--x=false` and `--no-x` turn it off. Declares
  * only the forms present on the line, as literal flag names.
  */
-function declareValued(parser: Parser, name: string, argv: readonly string[]): void {
+function declareSwitchForms(parser: Parser, name: string, argv: readonly string[]): void {
   const plain = parser.options.find(({ long }) => long === `--${name}`);
   if (plain === undefined) return;
   for (const word of [`--${name}=true`, `--${name}=false`, `--no-${name}`]) {
@@ -173,7 +174,7 @@ function declareValued(parser: Parser, name: string, argv: readonly string[]): v
     const isOn = word.endsWith('=true');
     const refused = REFUSED_FLAGS.find(({ names }) => names.split(', ').includes(`--${name}`));
     if (isOn && refused !== undefined) {
-      refuse(parser, { ...refused, names: word });
+      rejectFlag(parser, { ...refused, names: word });
       continue;
     }
     const option = parser.createOption(word).hideHelp();
@@ -187,7 +188,7 @@ function declareValued(parser: Parser, name: string, argv: readonly string[]): v
  * Flags before the subcommand's name apply to it; rejects those it does not take, which would otherwise be silently
  * ignored.
  */
-function inheritedOptions(level: Level, taken: readonly Flag[], here: readonly string[]): Record<string, unknown> {
+function inheritOptions(level: Level, taken: readonly Flag[], here: readonly string[]): Record<string, unknown> {
   const options = level.parser.opts<Record<string, unknown>>();
   for (const flag of level.command.flags) {
     const isGiven = options[optionKey(flag)] !== undefined;
@@ -200,13 +201,13 @@ function inheritedOptions(level: Level, taken: readonly Flag[], here: readonly s
   return options;
 }
 
-function unknownWord(command: Command, here: readonly string[], words: readonly string[]): AppError {
+function unknownCommandError(command: Command, here: readonly string[], words: readonly string[]): AppError {
   const names = (command.subcommands ?? []).map(({ name }) => name).join(', ');
   // A command without subcommands does not echo the word: after "auth set-key" it is the key.
   const wrong =
     names === '' ? `"${here.join(' ')}" takes no arguments` : `"${words[0]}" is not a command of "${here.join(' ')}"`;
   const what = words[0] === undefined ? 'a command is missing' : wrong;
-  const [near] = nearestNames(
+  const [near] = findNearestNames(
     words[0] ?? '',
     (command.subcommands ?? []).map(({ name }) => name),
   );

@@ -1,24 +1,26 @@
 import { AppError, EXIT_CODES, type Fault } from '../core/error.ts';
-import { columns, TOPICS, type Topic } from './help.ts';
+import { formatColumns, TOPICS, type Topic } from './help.ts';
 import type { Command, Flag } from './table/command.ts';
 import { TEXTS } from './topic-texts.ts';
 
 /** The page of a topic; if a command has the same name, its subcommands are listed below. */
 export function topicPage(topic: Topic, root: Command): string {
   const command = root.subcommands?.find(({ name }) => name === topic);
-  return [`${TOPICS[topic]}\n`, bodyOf(topic, root), ...(command === undefined ? [] : [commandsOf(command)])].join(
-    '\n',
-  );
+  return [
+    `${TOPICS[topic]}\n`,
+    formatBody(topic, root),
+    ...(command === undefined ? [] : [formatSubcommands(command)]),
+  ].join('\n');
 }
 
-function bodyOf(topic: Topic, root: Command): string {
-  if (topic === 'env') return environmentPage(root);
-  return topic === 'exit-codes' ? exitCodePage() : TEXTS[topic];
+function formatBody(topic: Topic, root: Command): string {
+  if (topic === 'env') return formatEnvironment(root);
+  return topic === 'exit-codes' ? formatExitCodes() : TEXTS[topic];
 }
 
-function commandsOf({ name, subcommands = [] }: Command): string {
+function formatSubcommands({ name, subcommands = [] }: Command): string {
   const rows = subcommands.map((child) => [`gmn ${name} ${child.name}`, child.summary] as const);
-  return `Commands (gmn ${name} <command> --help for their flags):\n${columns(rows)}`;
+  return `Commands (gmn ${name} <command> --help for their flags):\n${formatColumns(rows)}`;
 }
 
 type Row = readonly [names: string, meaning: string];
@@ -42,7 +44,7 @@ const CREDENTIALS: readonly Row[] = [
   ['GCE_METADATA_HOST, GCE_METADATA_IP, METADATA_SERVER_DETECTION', "where a cloud machine's credentials are"],
 ];
 
-const PLACES: readonly Row[] = [
+const LOCATIONS: readonly Row[] = [
   ['GMN_HOME', "gmn's files (~/.gmn)"],
   ['GEMINI_CLI_HOME', 'the directory that holds .gemini'],
   ['GEMINI_CLI_SYSTEM_SETTINGS_PATH, GEMINI_CLI_SYSTEM_DEFAULTS_PATH', "the machine's settings"],
@@ -68,31 +70,31 @@ const RUN: readonly Row[] = [
   ['PAGER', 'the pager of --pager, and of long questions'],
 ];
 
-function environmentPage(root: Command): string {
+function formatEnvironment(root: Command): string {
   return [
-    ...environmentSections(root).map(([title, rows]) => `${title}:\n${columns(rows)}`),
+    ...listEnvironment(root).map(([title, rows]) => `${title}:\n${formatColumns(rows)}`),
     'Variables also come from ~/.gemini/.env and ~/.gmn/.env, except servers, proxies\nand the places of files; never from a .env of a project.\n',
   ].join('\n');
 }
 
 /** Every environment variable by section; those that set flags come from the command table. */
-export function environmentSections(root: Command): readonly (readonly [title: string, rows: readonly Row[]])[] {
-  const flags = [...new Map(flagsBelow(root).map((flag) => [flag.env, flag])).values()];
+export function listEnvironment(root: Command): readonly (readonly [title: string, rows: readonly Row[]])[] {
+  const flags = [...new Map(collectEnvFlags(root).map((flag) => [flag.env, flag])).values()];
   const defaults = flags.map(({ env = '', long }): Row => [env, `the default of --${long}`]);
   return [
     ['Credentials', CREDENTIALS],
-    ['Files and servers', PLACES],
+    ['Files and servers', LOCATIONS],
     ['Flags', defaults],
     ['A run', RUN],
   ];
 }
 
-function flagsBelow({ flags, subcommands = [] }: Command): readonly Flag[] {
-  return [...flags.filter(({ env }) => env !== undefined), ...subcommands.flatMap(flagsBelow)];
+function collectEnvFlags({ flags, subcommands = [] }: Command): readonly Flag[] {
+  return [...flags.filter(({ env }) => env !== undefined), ...subcommands.flatMap(collectEnvFlags)];
 }
 
 /** A missing fault does not compile. */
-const WHEN: Readonly<Record<Fault, string>> = {
+const MEANINGS: Readonly<Record<Fault, string>> = {
   pipe: 'the reader closed the output (| head)',
   internal: 'a bug in gmn, or the output could not be written',
   usage: 'a wrong flag, no prompt, a file that is missing',
@@ -106,13 +108,13 @@ const WHEN: Readonly<Record<Fault, string>> = {
   terminated: 'SIGTERM',
 };
 
-const FAULTS = Object.keys(EXIT_CODES).filter((key): key is Fault => Object.hasOwn(WHEN, key));
+const FAULTS = Object.keys(EXIT_CODES).filter((key): key is Fault => Object.hasOwn(MEANINGS, key));
 
-function exitCodePage(): string {
-  const padded = exitCodeRows().map(
+function formatExitCodes(): string {
+  const padded = listExitCodes().map(
     ([code, when]) => [code.replace(/^\d+/, (digits) => digits.padStart(3)), when] as const,
   );
-  return `${columns([['  0', 'the model answered'], ...padded])}
+  return `${formatColumns([['  0', 'the model answered'], ...padded])}
 In the JSON formats error.code is the same number and error.type the name.
 
 From the official CLI: its 41 is 2 here, 42 is 1, 52 is 4, 53 is 1, 54 is 1; an
@@ -124,9 +126,9 @@ API error, there the HTTP status modulo 256, is always 3.
 }
 
 /** Every exit code but 0, with its `error.type` and its meaning. */
-export function exitCodeRows(): readonly (readonly [code: string, when: string])[] {
+export function listExitCodes(): readonly (readonly [code: string, when: string])[] {
   return FAULTS.map((fault) => {
     const { exitCode, type } = new AppError(fault, '');
-    return [`${exitCode}  ${type}`, WHEN[fault]];
+    return [`${exitCode}  ${type}`, MEANINGS[fault]];
   });
 }

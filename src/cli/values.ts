@@ -6,59 +6,60 @@ import { type Flag, optionKey } from './table/command.ts';
 type Source = { readonly flag: string } | { readonly variable: string };
 
 /** Parses a flag's value by its kind. Throws AppError naming the flag (`usage`) or the variable (`config`). */
-export function readValue(flag: Flag, text: string, source: Source): string | number {
-  if (flag.kind === 'duration') return duration(text, source);
-  if (flag.kind === 'number') return finite(text, source, 'a number');
-  if (flag.kind === 'integer') return integer(text, source);
-  return choice(flag, text, source);
+export function parseFlagValue(flag: Flag, text: string, source: Source): string | number {
+  if (flag.kind === 'duration') return parseDurationValue(text, source);
+  if (flag.kind === 'number') return parseNumber(text, source, 'a number');
+  if (flag.kind === 'integer') return parseInteger(text, source);
+  return parseChoice(flag, text, source);
 }
 
-function choice({ choices }: Flag, text: string, source: Source): string {
+function parseChoice({ choices }: Flag, text: string, source: Source): string {
   if (choices === undefined || choices.includes(text)) return text;
-  throw refusal(source, `"${text}" is not one of ${choices.join(', ')}`, example(source, choices[0] ?? ''));
+  throw valueError(source, `"${text}" is not one of ${choices.join(', ')}`, formatExample(source, choices[0] ?? ''));
 }
 
-function duration(text: string, source: Source): number {
+function parseDurationValue(text: string, source: Source): number {
   const ms = parseDuration(text);
   if (ms !== undefined) return ms;
   const isBare = /^\d+(\.\d+)?$/.test(text);
-  throw refusal(
+  throw valueError(
     source,
     `"${text}" is not a duration`,
     isBare ? `Did you mean ${text}s?` : 'Examples: 90s, 5m, 1h30m, 0 = never',
   );
 }
 
-function integer(text: string, source: Source): number {
-  const value = finite(text, source, 'a whole number');
-  if (!Number.isInteger(value)) throw refusal(source, `"${text}" is not a whole number`, example(source, '40'));
+function parseInteger(text: string, source: Source): number {
+  const value = parseNumber(text, source, 'a whole number');
+  if (!Number.isInteger(value))
+    throw valueError(source, `"${text}" is not a whole number`, formatExample(source, '40'));
   if (Number.isSafeInteger(value)) return value;
-  throw refusal(source, `${text} is out of range`, example(source, '40'));
+  throw valueError(source, `${text} is out of range`, formatExample(source, '40'));
 }
 
-function finite(text: string, source: Source, what: string): number {
+function parseNumber(text: string, source: Source, what: string): number {
   const value = text.trim() === '' ? Number.NaN : Number(text);
   if (Number.isFinite(value)) return value;
-  throw refusal(source, `"${text}" is not ${what}`, example(source, '1'));
+  throw valueError(source, `"${text}" is not ${what}`, formatExample(source, '1'));
 }
 
-function refusal(source: Source, why: string, hint: string): AppError {
+function valueError(source: Source, why: string, hint: string): AppError {
   if ('flag' in source) return new AppError('usage', `${source.flag}: ${why}`, { hint });
   return new AppError('config', `${source.variable}: ${why}`, { hint });
 }
 
-function example(source: Source, value: string): string {
+function formatExample(source: Source, value: string): string {
   return 'flag' in source ? `Example: ${source.flag} ${value}` : `Example: ${source.variable}=${value}`;
 }
 
 /** The options set by environment variables. Throws AppError `config` naming a variable with an invalid value. */
-export function environmentOptions(flags: readonly Flag[], env: Env): Record<string, unknown> {
+export function parseEnvironment(flags: readonly Flag[], env: Env): Record<string, unknown> {
   const options: Record<string, unknown> = {};
   for (const flag of flags) {
     const text = flag.env === undefined ? undefined : env[flag.env];
     if (text === undefined || text === '') continue;
     options[optionKey(flag)] =
-      flag.value === undefined ? isTruthy(text) : readValue(flag, text, { variable: flag.env ?? '' });
+      flag.value === undefined ? isTruthy(text) : parseFlagValue(flag, text, { variable: flag.env ?? '' });
   }
   return options;
 }

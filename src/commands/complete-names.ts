@@ -1,7 +1,7 @@
 import { readRoster } from '../app/servers/roster.ts';
-import { type FoundTemplate, findTemplates, readTemplate, templatePlaces } from '../config/templates.ts';
+import { type FoundTemplate, findTemplates, listTemplateDirectories, readTemplate } from '../config/templates.ts';
 import type { App } from '../core/app.ts';
-import { cachedOffer } from '../mcp/client/tools/memory.ts';
+import { readToolList } from '../mcp/client/tools/memory.ts';
 
 export interface Candidate {
   readonly value: string;
@@ -9,13 +9,13 @@ export interface Candidate {
 }
 
 /** The usable templates. Throws AppError `config` if the settings are invalid. */
-export async function templateNames(app: App): Promise<readonly Candidate[]> {
-  const found = await findTemplates(await templatePlaces(app));
+export async function listTemplates(app: App): Promise<readonly Candidate[]> {
+  const found = await findTemplates(await listTemplateDirectories(app));
   const usable = found.filter(({ place }) => place.ignored === undefined);
-  return usable.map((template) => ({ value: template.name, about: descriptionOf(template) }));
+  return usable.map((template) => ({ value: template.name, about: readDescription(template) }));
 }
 
-function descriptionOf(template: FoundTemplate): string {
+function readDescription(template: FoundTemplate): string {
   try {
     return readTemplate(template).description ?? '';
   } catch {
@@ -24,9 +24,9 @@ function descriptionOf(template: FoundTemplate): string {
 }
 
 /** A server's tools from the cached tool list; starts nothing. Throws AppError `config` if the settings are invalid. */
-export async function toolNames(app: App, server: string): Promise<readonly Candidate[]> {
+export async function listTools(app: App, server: string): Promise<readonly Candidate[]> {
   const { entries } = await readRoster({}, app);
   const state = entries.find(({ name }) => name === server)?.state;
-  const offer = state?.kind === 'ready' ? cachedOffer(state.server, app) : undefined;
+  const offer = state?.kind === 'ready' ? readToolList(state.server, app) : undefined;
   return (offer?.tools ?? []).map(({ name, description = '' }) => ({ value: name, about: description }));
 }

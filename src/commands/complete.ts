@@ -1,9 +1,9 @@
-import { leafPaths } from '../config/explanation.ts';
-import { formatKeyPath, settingKeys } from '../config/keys.ts';
+import { listLeafPaths } from '../config/explanation.ts';
+import { formatKeyPath, listSettingKeys } from '../config/keys.ts';
 import type { App } from '../core/app.ts';
 import { shortId } from '../core/text/names.ts';
-import { visible } from '../core/text/terminal.ts';
-import { lastListing } from '../models/listing.ts';
+import { sanitize } from '../core/text/terminal.ts';
+import { readListing } from '../models/listing.ts';
 import { ALIASES, MODELS } from '../models/table.ts';
 import { listSessions } from '../session/find.ts';
 import type { Candidate } from './complete-names.ts';
@@ -17,8 +17,8 @@ interface CompleteOptions {
 }
 
 /** A longer list is of no use. */
-const MOST = 500;
-const LONGEST_ABOUT = 60;
+const MAX_CANDIDATES = 500;
+const MAX_ABOUT = 60;
 
 /**
  * Prints completions, one per line: value, tab, description. Reads files only, sends nothing, changes nothing. An
@@ -28,8 +28,8 @@ export async function run({ args: [what = '', before = ''] }: CompleteOptions, a
   const find = Object.hasOwn(FINDERS, what) ? FINDERS[what] : undefined;
   const found = await (find?.(app, before) ?? Promise.resolve([])).catch(() => []);
   // Names come from files anyone may have written, and a shell script can handle only plain single-line values.
-  const usable = found.filter(({ value }) => value !== '' && visible(value) === value).slice(0, MOST);
-  const lines = usable.map(({ value, about }) => `${value}\t${[...visible(about)].slice(0, LONGEST_ABOUT).join('')}\n`);
+  const usable = found.filter(({ value }) => value !== '' && sanitize(value) === value).slice(0, MAX_CANDIDATES);
+  const lines = usable.map(({ value, about }) => `${value}\t${[...sanitize(about)].slice(0, MAX_ABOUT).join('')}\n`);
   await app.io.out.write(lines.join(''));
   return 0;
 }
@@ -42,13 +42,13 @@ const FINDERS: Readonly<Record<string, Find>> = {
     const aliases = Object.entries(ALIASES)
       .filter(([name]) => !known.some(({ value }) => value === name))
       .map(([name, by]) => ({ value: name, about: `short for ${by['gemini-api']}` }));
-    const others = (lastListing(app)?.models ?? [])
+    const others = (readListing(app)?.models ?? [])
       .filter(({ id }) => !known.some(({ value }) => value === id))
       .map(({ id }) => ({ value: id, about: 'listed by the service' }));
     return [...aliases, ...known, ...others];
   },
   async sessions(app) {
-    const sessions = listSessions(`${app.homes().gmn}/sessions`).slice(0, MOST);
+    const sessions = listSessions(`${app.homes().gmn}/sessions`).slice(0, MAX_CANDIDATES);
     const isShort = (id: string): boolean => sessions.filter((other) => other.id.startsWith(shortId(id))).length === 1;
     const found = sessions.map(({ id, name, title }) => {
       const short = isShort(id) ? shortId(id) : id;
@@ -62,9 +62,9 @@ const FINDERS: Readonly<Record<string, Find>> = {
   },
   async keys(app) {
     const { document = {} } = await app.settings();
-    const keys = [...settingKeys(), ...leafPaths(document).map(formatKeyPath)];
+    const keys = [...listSettingKeys(), ...listLeafPaths(document).map(formatKeyPath)];
     return [...new Set(keys)].sort().map((value) => ({ value, about: '' }));
   },
-  templates: async (app) => (await import('./complete-names.ts')).templateNames(app),
-  tools: async (app, server) => (await import('./complete-names.ts')).toolNames(app, server),
+  templates: async (app) => (await import('./complete-names.ts')).listTemplates(app),
+  tools: async (app, server) => (await import('./complete-names.ts')).listTools(app, server),
 };

@@ -1,8 +1,8 @@
-import { modelsReport } from '../app/models-report.ts';
+import { createModelsReport } from '../app/models-report.ts';
 import { type PrintOptions, printReport, type Report } from '../app/report.ts';
 import type { App } from '../core/app.ts';
 import { formatDuration } from '../core/text/format.ts';
-import { keepListing, knownModels, lastListing, type ModelListing, mergeListed } from '../models/listing.ts';
+import { cacheListing, listKnownModels, type ModelListing, mergeListed, readListing } from '../models/listing.ts';
 
 interface ModelsOptions extends PrintOptions {
   readonly args: readonly string[];
@@ -16,16 +16,16 @@ interface ModelsOptions extends PrintOptions {
  */
 export async function run(options: ModelsOptions, app: App): Promise<number> {
   const { listing, notices } = options.refresh
-    ? await refresh(options, app)
-    : { listing: lastListing(app), notices: [] };
-  await printReport({ ...reportOf(listing, app), notices, folds: true }, options, app);
+    ? await refreshModels(options, app)
+    : { listing: readListing(app), notices: [] };
+  await printReport({ ...createReport(listing, app), notices, folds: true }, options, app);
   return 0;
 }
 
-function reportOf(listing: ModelListing | undefined, { clock }: App): Report {
-  if (listing === undefined) return modelsReport(knownModels());
+function createReport(listing: ModelListing | undefined, { clock }: App): Report {
+  if (listing === undefined) return createModelsReport(listKnownModels());
   const { backend, source, time } = listing;
-  const report = modelsReport(mergeListed(listing.models, backend));
+  const report = createModelsReport(mergeListed(listing.models, backend));
   const age = clock.now() - time;
   const when = age < 1000 ? 'now' : `${formatDuration(age)} ago`;
   const last = `Listed by ${backend} for ${source}, ${when}\n`;
@@ -37,21 +37,21 @@ function reportOf(listing: ModelListing | undefined, { clock }: App): Report {
   };
 }
 
-async function refresh(
+async function refreshModels(
   options: ModelsOptions,
   app: App,
 ): Promise<{ readonly listing: ModelListing; readonly notices: readonly string[] }> {
   const { chooseCredential } = await import('../auth/credential.ts');
   const { openBackend } = await import('../app/backend.ts');
-  const { patientInquiries } = await import('../app/queries.ts');
+  const { openQueries } = await import('../app/queries.ts');
   const settings = await app.settings();
   const said: string[] = [];
   const flag = options.auth === undefined ? {} : { flag: options.auth };
   const choice = await chooseCredential({ ...app, ...flag, settings, say: (message) => said.push(message) });
   const opened = await openBackend(choice, { app, settings });
-  const models = await (await patientInquiries(opened, app)).listModels(app.signal);
+  const models = await (await openQueries(opened, app)).listModels(app.signal);
   const { source } = choice.credential;
   const listing = { backend: opened.name, source, time: app.clock.now(), models };
-  await keepListing(app, listing);
+  await cacheListing(app, listing);
   return { listing, notices: [...settings.notices, ...choice.notices, ...said] };
 }

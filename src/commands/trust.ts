@@ -1,12 +1,17 @@
 import { join, resolve } from 'node:path';
-import { type PrintOptions, printReport, table } from '../app/report.ts';
+import { formatTable, type PrintOptions, printReport } from '../app/report.ts';
 import { parseSettingsText } from '../config/document.ts';
-import { describeServer, type ServerDescription, type WorkspaceServer, workspaceServers } from '../config/servers.ts';
+import {
+  describeServer,
+  listWorkspaceServers,
+  type ServerDescription,
+  type WorkspaceServer,
+} from '../config/servers.ts';
 import { changeTrustFile, readTrustFile, trustFilePath } from '../config/trust.ts';
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import { isDirectory, realPath } from '../platform/files/path.ts';
-import { readStateFile } from '../platform/files/small-file.ts';
+import { readSmallFile } from '../platform/files/small-file.ts';
 
 interface TrustOptions extends PrintOptions {
   readonly args: readonly string[];
@@ -38,7 +43,7 @@ async function trustFolder(wanted: string, options: TrustOptions, app: App): Pro
   if (folder === undefined || !isDirectory(folder)) {
     throw new AppError('usage', `${wanted} is not a folder`, { hint: 'Name a folder that exists.' });
   }
-  const servers = await serversOf(folder);
+  const servers = await readServers(folder);
   const file = trustFilePath(app.homes().gmn);
   const before = readTrustFile(file).get(folder)?.servers ?? {};
   const described = servers.map((server) => ({ server, description: describeServer(server) }));
@@ -46,10 +51,10 @@ async function trustFolder(wanted: string, options: TrustOptions, app: App): Pro
   const hashes = Object.fromEntries(readable.map(({ server: { name, hash } }) => [name, hash]));
   const time = new Date(app.clock.now()).toISOString();
   await changeTrustFile(file, app, (records) => new Map([...records, [folder, { time, servers: hashes }]]));
-  const shown = readable.map(({ server, description }) => ({ ...description, status: statusOf(server, before) }));
-  const notices = described.flatMap(({ description }) => (isReadable(description) ? [] : [tooLong(description)]));
+  const shown = readable.map(({ server, description }) => ({ ...description, status: compareServer(server, before) }));
+  const notices = described.flatMap(({ description }) => (isReadable(description) ? [] : [tooLongNotice(description)]));
   const json = { folder, servers: shown.map(({ words: _, ...server }) => server), file };
-  await printReport({ text: trustedText(folder, shown), json, notices }, options, app);
+  await printReport({ text: formatTrusted(folder, shown), json, notices }, options, app);
   return 0;
 }
 
@@ -57,24 +62,24 @@ function isReadable({ commandLine, details }: ServerDescription): boolean {
   return commandLine.length + details.join('').length <= MAX_SHOWN;
 }
 
-function tooLong({ name }: ServerDescription): string {
+function tooLongNotice({ name }: ServerDescription): string {
   return `MCP server ${name.slice(0, 200)} is not approved: its definition is too long to be looked at (more than ${MAX_SHOWN} characters)`;
 }
 
-async function serversOf(folder: string): Promise<readonly WorkspaceServer[]> {
+async function readServers(folder: string): Promise<readonly WorkspaceServer[]> {
   const file = join(folder, '.gemini', 'settings.json');
-  const text = readStateFile(file);
-  return text === undefined ? [] : workspaceServers(await parseSettingsText({ file, text }));
+  const text = readSmallFile(file);
+  return text === undefined ? [] : listWorkspaceServers(await parseSettingsText({ file, text }));
 }
 
-function statusOf({ name, hash }: WorkspaceServer, before: Readonly<Record<string, string>>): string {
+function compareServer({ name, hash }: WorkspaceServer, before: Readonly<Record<string, string>>): string {
   if (!Object.hasOwn(before, name)) return 'new';
   return before[name] === hash ? 'unchanged' : 'changed';
 }
 
 type ShownServer = ServerDescription & { readonly status: string };
 
-function trustedText(folder: string, servers: readonly ShownServer[]): string {
+function formatTrusted(folder: string, servers: readonly ShownServer[]): string {
   const lines = servers.flatMap(({ name, status, commandLine, words, details }) => [
     ...(commandLine.length <= MAX_LINE
       ? [`  ${name} (${status}): ${commandLine}`]
@@ -110,7 +115,7 @@ async function listFolders(options: TrustOptions, app: App): Promise<number> {
     servers: Object.keys(servers),
   }));
   const rows = folders.map(({ folder, time, servers }) => [folder, time.slice(0, 10), servers.join(', ')]);
-  const text = rows.length === 0 ? 'No folder was trusted by gmn.\n' : table(rows);
+  const text = rows.length === 0 ? 'No folder was trusted by gmn.\n' : formatTable(rows);
   await printReport({ text, json: { folders, file }, notices: [] }, options, app);
   return 0;
 }

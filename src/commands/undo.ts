@@ -1,12 +1,12 @@
 import { type PrintOptions, printReport } from '../app/report.ts';
-import { undoStoreOf } from '../app/toolbox.ts';
+import { openUndoStore } from '../app/toolbox.ts';
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import { contains } from '../core/text/path.ts';
 import { stateDirectories } from '../core/text/secrets.ts';
 import { isDirectory, realPath } from '../platform/files/path.ts';
-import { userHomes } from '../platform/host.ts';
-import { type Change, takeBackAll } from '../tools/workspace/journal.ts';
+import { findUserHomes } from '../platform/host.ts';
+import { type Change, undoAll } from '../tools/workspace/journal.ts';
 import { openWorkspace } from '../tools/workspace/workspace.ts';
 
 /**
@@ -15,16 +15,16 @@ import { openWorkspace } from '../tools/workspace/workspace.ts';
  * nothing to undo here, `config` if the journal cannot be read.
  */
 export async function run(options: PrintOptions, app: App): Promise<number> {
-  const store = undoStoreOf(app);
+  const store = openUndoStore(app);
   const here = realPath(app.cwd) ?? app.cwd;
-  const changes = lastOf((await store.changes()).filter((change) => isOf(here, change)));
-  if (changes.length === 0) throw (await store.damage()) ?? nothingHere();
+  const changes = selectLastRun((await store.changes()).filter((change) => belongsHere(here, change)));
+  if (changes.length === 0) throw (await store.damage()) ?? nothingToUndoError();
   const workspace = await openWorkspace({
-    roots: [here, ...changes.filter(({ roots }) => roots[0] === here).flatMap(otherRoots)],
-    denied: stateDirectories(app.homes(), userHomes(app.env)),
+    roots: [here, ...changes.filter(({ roots }) => roots[0] === here).flatMap(existingOtherRoots)],
+    denied: stateDirectories(app.homes(), findUserHomes(app.env)),
     journal: { before: async () => {} },
   });
-  const results = await takeBackAll(changes, store, workspace);
+  const results = await undoAll(changes, store, workspace);
   const undone = results.flatMap((result) => ('undoing' in result ? result : []));
   const skipped = results.flatMap((result) => ('problem' in result ? result : []));
   await printReport(
@@ -39,21 +39,21 @@ export async function run(options: PrintOptions, app: App): Promise<number> {
   return skipped.length > 0 ? 1 : 0;
 }
 
-function isOf(here: string, { path, roots }: Change): boolean {
+function belongsHere(here: string, { path, roots }: Change): boolean {
   return roots[0] === here || contains(here, path);
 }
 
-function otherRoots({ roots }: Change): readonly string[] {
+function existingOtherRoots({ roots }: Change): readonly string[] {
   return roots.slice(1).filter(isDirectory);
 }
 
 /** The changes of the newest run; a run whose undo already failed comes after all others. */
-function lastOf(changes: readonly Change[]): readonly Change[] {
+function selectLastRun(changes: readonly Change[]): readonly Change[] {
   const last = changes.findLast(({ isPassed }) => !isPassed) ?? changes.at(-1);
   return changes.filter(({ run: id }) => id === last?.run);
 }
 
-function nothingHere(): AppError {
+function nothingToUndoError(): AppError {
   return new AppError('usage', 'there is nothing to undo here', {
     hint: 'Changes are kept when tools write: gmn --tools edit "…"; undo works where that was run.',
   });

@@ -2,15 +2,15 @@ import { dirname, join } from 'node:path';
 import type { App, Homes, Settings } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import { isList } from '../core/json.ts';
-import { isThere, realPath } from '../platform/files/path.ts';
+import { pathExists, realPath } from '../platform/files/path.ts';
 import { readSetting } from './keys.ts';
 
-export interface ContextQuestion extends Pick<App, 'env' | 'cwd'> {
+export interface ContextOptions extends Pick<App, 'env' | 'cwd'> {
   readonly homes: Homes;
   readonly settings: Pick<Settings, 'env' | 'document'>;
 }
 
-export interface ContextPlace {
+export interface ContextFile {
   /** Not resolved: as the user would write it. */
   readonly file: string;
   readonly directory: string;
@@ -25,13 +25,13 @@ const DEFAULT_NAME = 'GEMINI.md';
  * The existing context files: the user's own, then the project's from its root (where `.git` is) down to the working
  * directory. Reads no content. Throws AppError `config` if `context.fileName` is not a file name.
  */
-export function contextPlaces({ cwd, homes, settings }: ContextQuestion): readonly ContextPlace[] {
-  const names = contextNames(settings);
-  const folders = projectFolders(cwd);
-  const find = (directory: string, top: string, scope: ContextPlace['scope']): readonly ContextPlace[] =>
+export function findContextFiles({ cwd, homes, settings }: ContextOptions): readonly ContextFile[] {
+  const names = listContextNames(settings);
+  const folders = listProjectFolders(cwd);
+  const find = (directory: string, top: string, scope: ContextFile['scope']): readonly ContextFile[] =>
     names
       .map((name) => join(directory, name))
-      .filter(isThere)
+      .filter(pathExists)
       .map((file) => ({ file, directory, root: realPath(top) ?? top, scope }));
   const own = find(homes.gemini, homes.gemini, 'user');
   const shared = folders.flatMap((folder) => find(folder, folders[0] ?? cwd, 'project'));
@@ -39,28 +39,28 @@ export function contextPlaces({ cwd, homes, settings }: ContextQuestion): readon
 }
 
 /** Costs a few file system checks. Throws AppError `config` as `findContextFiles` does. */
-export function hasContext(question: ContextQuestion): boolean {
-  return systemMdValue(question) !== undefined || contextPlaces(question).length > 0;
+export function hasContext(question: ContextOptions): boolean {
+  return findSystemMdValue(question) !== undefined || findContextFiles(question).length > 0;
 }
 
 /** `GEMINI_SYSTEM_MD`, unless it is empty, `0` or `false`. */
-export function systemMdValue({ settings }: Pick<ContextQuestion, 'settings'>): string | undefined {
+export function findSystemMdValue({ settings }: Pick<ContextOptions, 'settings'>): string | undefined {
   const value = settings.env.GEMINI_SYSTEM_MD?.trim();
   return value === undefined || value === '' || /^(?:0|false)$/i.test(value) ? undefined : value;
 }
 
 /** From the project root down to `cwd`; only `cwd` if there is no root. */
-export function projectFolders(cwd: string): readonly string[] {
+export function listProjectFolders(cwd: string): readonly string[] {
   const folders: string[] = [];
   for (let folder = cwd; ; folder = dirname(folder)) {
     folders.unshift(folder);
-    if (isThere(join(folder, '.git'))) return folders;
+    if (pathExists(join(folder, '.git'))) return folders;
     if (dirname(folder) === folder) return [cwd];
   }
 }
 
 /** Names of context files. Throws AppError `config` if `context.fileName` is not a file name. */
-export function contextNames({ document = {} }: ContextQuestion['settings']): readonly string[] {
+export function listContextNames({ document = {} }: ContextOptions['settings']): readonly string[] {
   const value = readSetting(document, 'context.fileName');
   if (value === undefined) return [DEFAULT_NAME];
   const names = isList(value) ? value : [value];

@@ -1,21 +1,21 @@
 import { basename, dirname, isAbsolute, join, relative } from 'node:path';
 import { AppError } from '../core/error.ts';
-import { decode } from '../core/text/decode.ts';
+import { decodeText } from '../core/text/decode.ts';
 import { contains } from '../core/text/path.ts';
 import { isSensitivePath, isStatePath } from '../core/text/secrets.ts';
 import { trimTrailing } from '../core/text/trim.ts';
 import { isDirectory, realPath } from '../platform/files/path.ts';
 import { readBytes } from '../platform/files/read.ts';
-import { readStateFile } from '../platform/files/small-file.ts';
+import { readSmallFile } from '../platform/files/small-file.ts';
 import {
-  type ContextPlace,
-  type ContextQuestion,
-  contextPlaces,
-  projectFolders,
-  systemMdValue,
+  type ContextFile,
+  type ContextOptions,
+  findContextFiles,
+  findSystemMdValue,
+  listProjectFolders,
 } from './context-place.ts';
 import { readSetting } from './keys.ts';
-import { judgeFolder, trustRecords, type Verdict } from './trust.ts';
+import { decideTrust, readTrustRecords, type TrustDecision } from './trust.ts';
 
 interface Context {
   /** Text of the `GEMINI_SYSTEM_MD` file; replaces the system prompt unless `--system` is given. */
@@ -30,21 +30,21 @@ interface Context {
  * names of the offered tools. Throws AppError `config` if the file of `GEMINI_SYSTEM_MD` cannot be read, or if a list
  * of trusted folders is broken.
  */
-export async function readContext(question: ContextQuestion, tools: readonly string[]): Promise<Context> {
-  const reader = contextReader();
-  const judge = folderJudge(question);
+export async function readContext(question: ContextOptions, tools: readonly string[]): Promise<Context> {
+  const reader = createContextReader();
+  const judge = createFolderJudge(question);
   const ignored = new Map<string, string>();
   const texts: string[] = [];
-  for (const place of contextPlaces(question)) {
+  for (const place of findContextFiles(question)) {
     const verdict = place.scope === 'user' ? TRUSTED : judge(place.directory);
     if (!verdict.isTrusted) {
-      ignored.set(place.directory, untrusted(place.file, verdict));
+      ignored.set(place.directory, formatUntrusted(place.file, verdict));
       continue;
     }
     const text = (await reader.read(place))?.trim();
-    if (text) texts.push(framed(place, question.cwd, text));
+    if (text) texts.push(frameText(place, question.cwd, text));
   }
-  const { system, notice } = systemMd(question, tools, judge);
+  const { system, notice } = readSystemMd(question, tools, judge);
   return {
     ...(system === undefined ? {} : { system }),
     ...(texts.length === 0 ? {} : { memory: texts.join('\n\n') }),
@@ -56,7 +56,7 @@ export async function readContext(question: ContextQuestion, tools: readonly str
  * Joins `--system` (else `GEMINI_SYSTEM_MD`), the context files and `--append-system-prompt`, in this order. Undefined
  * if all are empty.
  */
-export function systemInstructionText(
+export function joinSystemInstruction(
   { system, memory }: Pick<Context, 'system' | 'memory'>,
   flags: { readonly system?: string | undefined; readonly append?: string | undefined },
 ): string | undefined {
@@ -64,39 +64,39 @@ export function systemInstructionText(
   return texts.length === 0 ? undefined : texts.join('\n\n');
 }
 
-const TRUSTED: Verdict = { isTrusted: true, why: 'the user wrote it' };
+const TRUSTED: TrustDecision = { isTrusted: true, why: 'the user wrote it' };
 
-function folderJudge({ env, homes, settings }: ContextQuestion): (folder: string) => Verdict {
+function createFolderJudge({ env, homes, settings }: ContextOptions): (folder: string) => TrustDecision {
   const isEnabled = readSetting(settings.document ?? {}, 'security.folderTrust.enabled') ?? true;
-  return (cwd) => judgeFolder({ env, cwd, homes, isEnabled, records: trustRecords(homes) });
+  return (cwd) => decideTrust({ env, cwd, homes, isEnabled, records: readTrustRecords(homes) });
 }
 
-function untrusted(file: string, { why }: Verdict): string {
+function formatUntrusted(file: string, { why }: TrustDecision): string {
   return `${file} is not used: ${why}. To trust the folder, run: gmn trust`;
 }
 
-function framed({ file, scope }: ContextPlace, cwd: string, text: string): string {
+function frameText({ file, scope }: ContextFile, cwd: string, text: string): string {
   const name = scope === 'project' ? relative(cwd, file) : file;
   return `=== ${name} ===\n${text}\n=== end of ${name} ===`;
 }
 
-function systemMd(
-  question: ContextQuestion,
+function readSystemMd(
+  question: ContextOptions,
   tools: readonly string[],
-  judge: (folder: string) => Verdict,
+  judge: (folder: string) => TrustDecision,
 ): { readonly system?: string; readonly notice?: string } {
-  const value = systemMdValue(question);
+  const value = findSystemMdValue(question);
   if (value === undefined) return {};
-  const file = systemMdFile(value, question);
+  const file = resolveSystemMd(value, question);
   const real = realPath(file);
-  const text = real === undefined ? undefined : readStateFile(real);
+  const text = real === undefined ? undefined : readSmallFile(real);
   if (real === undefined || text === undefined) {
     throw new AppError('config', `GEMINI_SYSTEM_MD: there is no file ${file}`, {
       hint: 'Write that file, name another, or set GEMINI_SYSTEM_MD=0.',
     });
   }
-  const verdict = systemMdVerdict({ file, real }, value, question, judge);
-  return verdict.isTrusted ? { system: filledIn(text, tools) } : { notice: untrusted(file, verdict) };
+  const verdict = judgeSystemMd({ file, real }, value, question, judge);
+  return verdict.isTrusted ? { system: fillPlaceholders(text, tools) } : { notice: formatUntrusted(file, verdict) };
 }
 
 /**
@@ -104,36 +104,36 @@ function systemMd(
  * or if the user's own environment names that very file. Even then, a link in an untrusted folder must not lead out of
  * the project.
  */
-function systemMdVerdict(
+function judgeSystemMd(
   { file, real }: { readonly file: string; readonly real: string },
   value: string,
-  { cwd, env }: ContextQuestion,
-  judge: (folder: string) => Verdict,
-): Verdict {
-  const top = projectFolders(cwd)[0] ?? cwd;
+  { cwd, env }: ContextOptions,
+  judge: (folder: string) => TrustDecision,
+): TrustDecision {
+  const top = listProjectFolders(cwd)[0] ?? cwd;
   const root = realPath(top) ?? top;
   const place = join(realPath(dirname(file)) ?? dirname(file), basename(file));
   const isOfProject = contains(top, file) || contains(root, place);
   if (!isOfProject && !contains(root, real)) return TRUSTED;
   const verdict = judge(isOfProject ? dirname(file) : dirname(real));
   const isNamed =
-    !isUsualPlace(value) && (isAbsolute(value) || value.startsWith('~') || env.GEMINI_SYSTEM_MD !== undefined);
+    !isSwitchedOn(value) && (isAbsolute(value) || value.startsWith('~') || env.GEMINI_SYSTEM_MD !== undefined);
   return isNamed && contains(root, real) ? TRUSTED : verdict;
 }
 
 /** Only switched on: the file is then in the current folder, and the user has not named it. */
-function isUsualPlace(value: string): boolean {
+function isSwitchedOn(value: string): boolean {
   return /^(?:1|true)$/i.test(value);
 }
 
-function systemMdFile(value: string, { cwd, env, homes }: ContextQuestion): string {
-  if (isUsualPlace(value)) return join(cwd, '.gemini', 'system.md');
+function resolveSystemMd(value: string, { cwd, env, homes }: ContextOptions): string {
+  if (isSwitchedOn(value)) return join(cwd, '.gemini', 'system.md');
   if (value === '~' || /^~[\\/]/.test(value)) return join(env.HOME ?? dirname(homes.gemini), value.slice(1));
   return isAbsolute(value) ? value : join(cwd, value);
 }
 
 /** Fills in the placeholders of the official CLI. gmn has no skills and no sub-agents to list. */
-function filledIn(text: string, tools: readonly string[]): string {
+function fillPlaceholders(text: string, tools: readonly string[]): string {
   return text.replace(
     /\$\{(AgentSkills|SubAgents|AvailableTools|(\w+)_ToolName)\}/g,
     (_, key: string, tool?: string) => {
@@ -152,7 +152,7 @@ interface ContextReader {
    * The text of a file with its `@imports` expanded; undefined, with a notice, if it cannot be read. The user's own
    * file may be a link to anywhere; its imports may not.
    */
-  read(place: Pick<ContextPlace, 'file' | 'root' | 'scope'>): Promise<string | undefined>;
+  read(place: Pick<ContextFile, 'file' | 'root' | 'scope'>): Promise<string | undefined>;
   readonly notices: readonly string[];
 }
 
@@ -168,7 +168,7 @@ interface Import {
  * Stays inside the root (except for the user's own file), follows links only inside it, opens no file that is likely to
  * hold keys, and reads regular text files only: 1 MB each, five imports deep, 2 million characters in all.
  */
-function contextReader(): ContextReader {
+function createContextReader(): ContextReader {
   const notices: string[] = [];
   let left = MAX_TOTAL_LENGTH;
 
@@ -176,28 +176,28 @@ function contextReader(): ContextReader {
     const real = realPath(file);
     // The notice about too much context is given once.
     if (real === undefined || left < 0) return undefined;
-    if (root !== undefined && !contains(root, real)) return refuse(file, `it leads out of ${root}`);
-    if (isSecret(real, root)) return refuse(file, 'a file of that name may hold keys');
+    if (root !== undefined && !contains(root, real)) return skipFile(file, `it leads out of ${root}`);
+    if (isSecret(real, root)) return skipFile(file, 'a file of that name may hold keys');
     try {
       const tooLarge = (): AppError => new AppError('usage', 'it is larger than 1 MB');
-      const decoded = decode(await readBytes(real, { maxBytes: MAX_FILE_BYTES, tooLarge, links: 'never' }));
-      if (!decoded.isText) return refuse(file, 'it is not text');
+      const decoded = decodeText(await readBytes(real, { maxBytes: MAX_FILE_BYTES, tooLarge, links: 'never' }));
+      if (!decoded.isText) return skipFile(file, 'it is not text');
       left -= decoded.text.length;
-      return left < 0 ? refuse(file, 'there is too much context already') : decoded.text;
+      return left < 0 ? skipFile(file, 'there is too much context already') : decoded.text;
     } catch (thrown) {
-      return refuse(file, AppError.from(thrown).message);
+      return skipFile(file, AppError.from(thrown).message);
     }
   }
 
-  function refuse(file: string, why: string): undefined {
+  function skipFile(file: string, why: string): undefined {
     notices.push(`${file} is not used: ${why}`);
   }
 
   async function expand(text: string, at: Import): Promise<string> {
     const pieces: string[] = [];
     let end = 0;
-    for (const { index, path } of importsIn(text)) {
-      const found = await imported(path, at);
+    for (const { index, path } of findImports(text)) {
+      const found = await readImport(path, at);
       if (found === undefined) continue;
       pieces.push(text.slice(end, index), found);
       end = index + 1 + path.length;
@@ -205,13 +205,13 @@ function contextReader(): ContextReader {
     return [...pieces, text.slice(end)].join('');
   }
 
-  async function imported(path: string, { file, root, chain }: Import): Promise<string | undefined> {
+  async function readImport(path: string, { file, root, chain }: Import): Promise<string | undefined> {
     const target = isAbsolute(path) ? path : join(dirname(file), path);
     const real = realPath(target);
     // Not an import, just a word that begins with @.
     if (real === undefined || isDirectory(real)) return undefined;
     if (chain.includes(real)) return `<!-- ${path} is above -->`;
-    if (chain.length > MAX_DEPTH) return refuse(target, `imports go ${MAX_DEPTH} deep at most`);
+    if (chain.length > MAX_DEPTH) return skipFile(target, `imports go ${MAX_DEPTH} deep at most`);
     const text = await load(target, root);
     if (text === undefined) return undefined;
     const inner = await expand(text, { file: target, root, chain: [...chain, real] });
@@ -234,7 +234,7 @@ function isSecret(real: string, root: string | undefined): boolean {
 }
 
 /** Finds `@path` at the start of a word, outside code, without trailing punctuation. */
-function importsIn(text: string): readonly { readonly index: number; readonly path: string }[] {
+function findImports(text: string): readonly { readonly index: number; readonly path: string }[] {
   const pattern = /```[\s\S]*?(?:```|$)|`[^`\n]*`|(?<!\S)@([./A-Za-z][^\s`]*)/g;
   return [...text.matchAll(pattern)].flatMap(({ index, 1: word }) => {
     const path = trimTrailing(word ?? '', `.,;:!?)]}'"`);

@@ -1,7 +1,7 @@
 import { AppError } from '../core/error.ts';
 import type { Env } from '../core/io.ts';
-import { isObject, type JsonObject, type JsonValue, MAX_DEPTH, nestedTooDeeply } from '../core/json.ts';
-import { findMisfit } from './keys.ts';
+import { isObject, type JsonObject, type JsonValue, MAX_DEPTH, nestingError } from '../core/json.ts';
+import { findTypeMismatch } from './keys.ts';
 import { loadExpansion, loadJsonc } from './lazy.ts';
 
 export interface SettingsText {
@@ -17,15 +17,15 @@ export interface SettingsText {
 export async function parseSettingsText({ file, text: written }: SettingsText): Promise<JsonObject> {
   const text = written.startsWith('\uFEFF') ? written.slice(1) : written;
   const value = await parseJson(text, file);
-  if (!isObject(value)) throw await misfitError({ file, text }, { path: [], wanted: 'an object' });
-  const document = modernised(parseObject(value, file));
-  const misfit = findMisfit(document);
-  if (misfit !== undefined) throw await misfitError({ file, text }, misfit);
+  if (!isObject(value)) throw await typeMismatchError({ file, text }, { path: [], wanted: 'an object' });
+  const document = moveOldKeys(parseObject(value, file));
+  const misfit = findTypeMismatch(document);
+  if (misfit !== undefined) throw await typeMismatchError({ file, text }, misfit);
   return document;
 }
 
 /** Reports an MCP server named `__proto__`, which `parseSettingsText` drops. Never throws. */
-export async function serverNotices({ file, text }: SettingsText): Promise<readonly string[]> {
+export async function findServerNotices({ file, text }: SettingsText): Promise<readonly string[]> {
   // `\u005f` is an underscore, too.
   if (!text.includes('__proto__') && !/\\u00(?:5[fF]|[67])/.test(text)) return [];
   const value = await parseJson(text.replace(/^\uFEFF/, ''), file).catch(() => undefined);
@@ -41,16 +41,16 @@ export async function serverNotices({ file, text }: SettingsText): Promise<reado
 export async function expandDocument(document: JsonObject, text: string, env: Env): Promise<JsonObject> {
   // `\u0024` is a dollar sign, too.
   if (!text.includes('$') && !text.includes('\\u0024')) return document;
-  const { expand, expandInCommandLine } = await loadExpansion();
-  return mapValues(document, (value, key) => expanded(value, [key], [expand, expandInCommandLine], env));
+  const { expandVariables, expandInCommandLine } = await loadExpansion();
+  return mapValues(document, (value, key) => expandValue(value, [key], [expandVariables, expandInCommandLine], env));
 }
 
 type Expand = (text: string, env: Env) => string;
 
-function expanded(value: JsonValue, path: readonly string[], ways: readonly [Expand, Expand], env: Env): JsonValue {
+function expandValue(value: JsonValue, path: readonly string[], ways: readonly [Expand, Expand], env: Env): JsonValue {
   if (typeof value === 'string') return (isInCommandLine(path) ? ways[1] : ways[0])(value, env);
-  if (Array.isArray(value)) return value.map((item) => expanded(item, path, ways, env));
-  return isObject(value) ? mapValues(value, (item, key) => expanded(item, [...path, key], ways, env)) : value;
+  if (Array.isArray(value)) return value.map((item) => expandValue(item, path, ways, env));
+  return isObject(value) ? mapValues(value, (item, key) => expandValue(item, [...path, key], ways, env)) : value;
 }
 
 function isInCommandLine([first, second, third]: readonly string[]): boolean {
@@ -79,7 +79,7 @@ function parseObject(value: Readonly<Record<string, unknown>>, file: string, dep
 }
 
 function parseValue(value: unknown, file: string, depth: number): JsonValue {
-  if (depth > MAX_DEPTH) throw nestedTooDeeply(file);
+  if (depth > MAX_DEPTH) throw nestingError(file);
   if (Array.isArray(value)) return value.map((item) => parseValue(item, file, depth + 1));
   return isObject(value) ? parseObject(value, file, depth) : (value as JsonValue);
 }
@@ -88,13 +88,13 @@ function mapValues(document: JsonObject, change: (value: JsonValue, key: string)
   return Object.fromEntries(Object.entries(document).map(([key, value]) => [key, change(value ?? null, key)]));
 }
 
-async function misfitError(
+async function typeMismatchError(
   { file, text }: SettingsText,
   { path, wanted }: { readonly path: readonly string[]; readonly wanted: string },
 ): Promise<AppError> {
-  const { positionOf } = await loadJsonc();
-  const old = oldKeyFor(path);
-  const position = positionOf(text, [path, ...(old === undefined ? [] : [[old]])]);
+  const { findPosition } = await loadJsonc();
+  const old = findOldKey(path);
+  const position = findPosition(text, [path, ...(old === undefined ? [] : [[old]])]);
   const what = path.length === 0 ? 'the file' : path.join('.');
   return new AppError('config', `${file}:${position}: ${what} must be ${wanted}`, {
     hint: path.length === 0 ? 'Fix the file: settings are a JSON object.' : 'Fix that key, or remove it.',
@@ -102,7 +102,7 @@ async function misfitError(
 }
 
 /** Flat keys of the official CLI's first format, and their current place. */
-const MOVED: Readonly<Record<string, string>> = {
+const MOVED_KEYS: Readonly<Record<string, string>> = {
   model: 'model.name',
   selectedAuthType: 'security.auth.selectedType',
   enforcedAuthType: 'security.auth.enforcedType',
@@ -118,35 +118,35 @@ const MOVED: Readonly<Record<string, string>> = {
   excludeMCPServers: 'mcp.excluded',
 };
 
-export function movedKeys(): readonly string[] {
-  return Object.values(MOVED);
+export function listMovedKeys(): readonly string[] {
+  return Object.values(MOVED_KEYS);
 }
 
 /** Moves old keys to their current place. If both are set, the current one wins. */
-function modernised(document: JsonObject): JsonObject {
+function moveOldKeys(document: JsonObject): JsonObject {
   let result = document;
-  for (const [old, today] of Object.entries(MOVED)) {
+  for (const [old, today] of Object.entries(MOVED_KEYS)) {
     if (!Object.hasOwn(document, old)) continue;
     const { [old]: value, ...rest } = result;
     // In the current format `model` is an object; only a string is the old key.
     if (value === undefined || (old === 'model' && typeof value !== 'string')) continue;
-    result = withDefault(rest, today.split('.'), value) ?? result;
+    result = setDefault(rest, today.split('.'), value) ?? result;
   }
   return result;
 }
 
 /** The old key for a current path or for its parent. */
-function oldKeyFor(path: readonly string[]): string | undefined {
+function findOldKey(path: readonly string[]): string | undefined {
   const key = path.join('.');
-  return Object.entries(MOVED).find(([, today]) => key === today || key.startsWith(`${today}.`))?.[0];
+  return Object.entries(MOVED_KEYS).find(([, today]) => key === today || key.startsWith(`${today}.`))?.[0];
 }
 
 /** Undefined if the path leads through something other than an object; `findTypeMismatch` reports that. */
-function withDefault(document: JsonObject, path: readonly string[], value: JsonValue): JsonObject | undefined {
+function setDefault(document: JsonObject, path: readonly string[], value: JsonValue): JsonObject | undefined {
   const [key = '', ...rest] = path;
   const current = document[key];
   if (rest.length === 0) return current === undefined ? { ...document, [key]: value } : document;
   if (current !== undefined && !isObject(current)) return undefined;
-  const inner = withDefault(current ?? {}, rest, value);
+  const inner = setDefault(current ?? {}, rest, value);
   return inner && { ...document, [key]: inner };
 }

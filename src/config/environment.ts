@@ -1,6 +1,6 @@
 import type { Homes } from '../core/app.ts';
 import type { Env } from '../core/io.ts';
-import { readStateFile } from '../platform/files/small-file.ts';
+import { readSmallFile } from '../platform/files/small-file.ts';
 import { loadEnvFile } from './lazy.ts';
 
 interface Environment {
@@ -12,7 +12,7 @@ const CERTIFICATES_CHECKED =
   'NODE_TLS_REJECT_UNAUTHORIZED=0 is not obeyed: certificates are always checked. NODE_EXTRA_CA_CERTS names more that count';
 
 /** Later files override earlier ones. */
-export function envFilePaths({ gemini, gmn }: Homes): readonly string[] {
+export function listEnvFiles({ gemini, gmn }: Homes): readonly string[] {
   return [`${gemini}/.env`, `${gmn}/.env`];
 }
 
@@ -23,8 +23,8 @@ export function envFilePaths({ gemini, gmn }: Homes): readonly string[] {
 export async function readEnvironment(real: Env, homes: Homes): Promise<Environment> {
   let added: Readonly<Record<string, string>> = {};
   const notices: string[] = real.NODE_TLS_REJECT_UNAUTHORIZED === '0' ? [CERTIFICATES_CHECKED] : [];
-  for (const file of envFilePaths(homes)) {
-    const text = readStateFile(file);
+  for (const file of listEnvFiles(homes)) {
+    const text = readSmallFile(file);
     if (text === undefined) continue;
     const { mayComeFromFile, parseEnvFile } = await loadEnvFile();
     const { variables, faultyLines } = parseEnvFile(text);
@@ -33,13 +33,13 @@ export async function readEnvironment(real: Env, homes: Homes): Promise<Environm
     if (refused.length > 0) {
       notices.push(`${file}: ${refused.join(', ')} not taken from a file; set it in the environment itself`);
     }
-    if (faultyLines.length > 0) notices.push(`${file}: ignored, not understood: ${lines(faultyLines)}`);
+    if (faultyLines.length > 0) notices.push(`${file}: ignored, not understood: ${formatLineNumbers(faultyLines)}`);
     added = { ...added, ...Object.fromEntries([...variables].filter(([name]) => mayComeFromFile(name))) };
   }
   return { env: Object.keys(added).length === 0 ? real : { ...added, ...real }, notices };
 }
 
-function lines(numbers: readonly number[]): string {
+function formatLineNumbers(numbers: readonly number[]): string {
   const shown = numbers.slice(0, 3).join(', ');
   const more = numbers.length > 3 ? ` and ${numbers.length - 3} more` : '';
   return `line${numbers.length > 1 ? 's' : ''} ${shown}${more}`;

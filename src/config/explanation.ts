@@ -1,12 +1,12 @@
 import { AppError } from '../core/error.ts';
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts';
-import { editDistance, nearestNames } from '../core/text/names.ts';
+import { editDistance, findNearestNames } from '../core/text/names.ts';
 import { DEFAULT_MODEL } from '../models/table.ts';
-import { movedKeys } from './document.ts';
-import { formatKeyPath, parseKeyPath, settingKeys, valueAt } from './keys.ts';
+import { listMovedKeys } from './document.ts';
+import { findValue, formatKeyPath, listSettingKeys, parseKeyPath } from './keys.ts';
 import { type Layer, mergeDocuments } from './layer.ts';
 import { KEY_VARIABLES } from './layers.ts';
-import { withoutSecrets } from './secrets.ts';
+import { hideSecrets } from './secrets.ts';
 
 /** Secrets are hidden. */
 interface LayerValue {
@@ -27,7 +27,7 @@ interface Explanation {
   readonly isRead: boolean;
 }
 
-const SHORT: ReadonlyMap<string, string> = new Map([
+const SHORT_KEYS: ReadonlyMap<string, string> = new Map([
   ['model', 'model.name'],
   ['auth', 'security.auth.selectedType'],
 ]);
@@ -45,25 +45,25 @@ export const BUILT_IN: Layer = {
 
 /** Parses a key as typed by the user. Throws AppError `usage`. */
 export function parseKey(text: string): readonly string[] {
-  const path = parseKeyPath(SHORT.get(text) ?? text);
+  const path = parseKeyPath(SHORT_KEYS.get(text) ?? text);
   if (path !== undefined) return path;
   throw new AppError('usage', `"${text}" is not a key`, { hint: 'Example: gmn config explain model.name' });
 }
 
 /** Throws AppError `usage` if no layer sets the key and gmn does not read it. */
-export function explain(path: readonly string[], layers: readonly Layer[]): Explanation {
+export function explainKey(path: readonly string[], layers: readonly Layer[]): Explanation {
   const key = formatKeyPath(path);
-  const merged = valueAt(mergeDocuments(layers.map(({ document }) => document)), path);
+  const merged = findValue(mergeDocuments(layers.map(({ document }) => document)), path);
   const found = layers.toReversed().flatMap((layer): readonly LayerValue[] => {
-    const value = valueAt(layer.document, path);
+    const value = findValue(layer.document, path);
     if (value === undefined) return [];
-    return [{ layer: layer.name, source: sourceOf(layer, key), value: withoutSecrets(value, path) }];
+    return [{ layer: layer.name, source: findSource(layer, key), value: hideSecrets(value, path) }];
   });
-  const isRead = settingKeys().some(
+  const isRead = listSettingKeys().some(
     (known) => known === key || known.startsWith(`${key}.`) || key.startsWith(`${known}.`),
   );
-  if (merged === undefined && !isRead) throw unknownKey(key, layers);
-  const value = merged === undefined ? undefined : withoutSecrets(merged, path);
+  if (merged === undefined && !isRead) throw unknownKeyError(key, layers);
+  const value = merged === undefined ? undefined : hideSecrets(merged, path);
   return {
     key,
     ...(value === undefined ? {} : { value }),
@@ -74,22 +74,22 @@ export function explain(path: readonly string[], layers: readonly Layer[]): Expl
 }
 
 /** Paths of everything in a document that is not a non-empty object. */
-export function leafPaths(document: JsonObject, prefix: readonly string[] = []): readonly (readonly string[])[] {
+export function listLeafPaths(document: JsonObject, prefix: readonly string[] = []): readonly (readonly string[])[] {
   return Object.entries(document).flatMap(([key, value]) => {
     const path = [...prefix, key];
-    return isObject(value) && Object.keys(value).length > 0 ? leafPaths(value, path) : [path];
+    return isObject(value) && Object.keys(value).length > 0 ? listLeafPaths(value, path) : [path];
   });
 }
 
-function sourceOf({ name, source }: Layer, key: string): string {
+function findSource({ name, source }: Layer, key: string): string {
   if (name !== 'environment') return source;
   const variables = Object.hasOwn(KEY_VARIABLES, key) ? (KEY_VARIABLES[key] ?? []) : [];
   return source.split(', ').find((variable) => variables.includes(variable)) ?? source;
 }
 
-function unknownKey(key: string, layers: readonly Layer[]): AppError {
-  const set = layers.flatMap(({ document }) => leafPaths(document).map(formatKeyPath));
-  const near = nearestNames(key, [...new Set([...settingKeys(), ...set])]);
+function unknownKeyError(key: string, layers: readonly Layer[]): AppError {
+  const set = layers.flatMap(({ document }) => listLeafPaths(document).map(formatKeyPath));
+  const near = findNearestNames(key, [...new Set([...listSettingKeys(), ...set])]);
   return new AppError('usage', `nothing sets "${key}", and gmn does not read it`, {
     hint: near.length > 0 ? `Did you mean ${near.join(' or ')}?` : 'All keys that are set: gmn config list',
   });
@@ -102,18 +102,18 @@ interface StrayKey {
 }
 
 /** Shorter names resemble too many others. */
-const SHORTEST = 4;
+const MIN_LENGTH = 4;
 
 /** Finds keys that are probably misspelt. Other unknown keys are not reported, since the official CLI has many. */
-export function strayKeys(document: JsonObject): readonly StrayKey[] {
-  return strays(document, []);
+export function findStrayKeys(document: JsonObject): readonly StrayKey[] {
+  return findStraysBelow(document, []);
 }
 
 /**
  * Keys of the official CLI that affect what a run does or may do, and that gmn does not read. Its other keys are about
  * its own screen and maintenance.
  */
-const UNREAD: readonly string[] = [
+const UNREAD_KEYS: readonly string[] = [
   'model.maxSessionTurns',
   'model.summarizeToolOutput',
   'general.maxAttempts',
@@ -131,23 +131,23 @@ const UNREAD: readonly string[] = [
   'hooks',
 ];
 
-export function unreadKeys(document: JsonObject): readonly string[] {
-  return UNREAD.filter((key) => valueAt(document, key.split('.')) !== undefined);
+export function findUnreadKeys(document: JsonObject): readonly string[] {
+  return UNREAD_KEYS.filter((key) => findValue(document, key.split('.')) !== undefined);
 }
 
-function strays(value: JsonObject, parent: readonly string[]): readonly StrayKey[] {
-  const known = namesBelow(parent);
+function findStraysBelow(value: JsonObject, parent: readonly string[]): readonly StrayKey[] {
+  const known = listNamesBelow(parent);
   return Object.entries(value).flatMap(([name, item]): readonly StrayKey[] => {
     const path = [...parent, name];
-    if (known.includes(name)) return isObject(item) ? strays(item, path) : [];
-    const meant = name.length < SHORTEST ? undefined : known.find((other) => editDistance(name, other) <= 2);
+    if (known.includes(name)) return isObject(item) ? findStraysBelow(item, path) : [];
+    const meant = name.length < MIN_LENGTH ? undefined : known.find((other) => editDistance(name, other) <= 2);
     return meant === undefined ? [] : [{ key: formatKeyPath(path), meant: formatKeyPath([...parent, meant]) }];
   });
 }
 
 /** Names of the keys that gmn reads directly below `parent`. */
-function namesBelow(parent: readonly string[]): readonly string[] {
+function listNamesBelow(parent: readonly string[]): readonly string[] {
   const prefix = parent.map((part) => `${part}.`).join('');
-  const keys = [...settingKeys(), ...movedKeys()].filter((key) => key.startsWith(prefix));
+  const keys = [...listSettingKeys(), ...listMovedKeys()].filter((key) => key.startsWith(prefix));
   return [...new Set(keys.map((key) => key.slice(prefix.length).split('.')[0] ?? ''))];
 }

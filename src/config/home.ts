@@ -4,9 +4,9 @@ import { AppError } from '../core/error.ts';
 import type { Env } from '../core/io.ts';
 
 /** Throws AppError `config` if there is no home directory. */
-export function homes(env: Env, userHome: () => string): Homes {
-  const gemini = join(env.GEMINI_CLI_HOME || home(env, userHome), '.gemini');
-  return { gemini, gmn: env.GMN_HOME || join(home(env, userHome), '.gmn') };
+export function resolveHomes(env: Env, userHome: () => string): Homes {
+  const gemini = join(env.GEMINI_CLI_HOME || requireHome(env, userHome), '.gemini');
+  return { gemini, gmn: env.GMN_HOME || join(requireHome(env, userHome), '.gmn') };
 }
 
 /** Shown once in a run that continues without a home directory. */
@@ -17,15 +17,15 @@ export const NO_HOME_NOTICE =
  * Does not throw: with a key in the environment, a run works without a home directory. Nothing can be saved in
  * `nowhere`.
  */
-export function homesIfAny(env: Env, userHome: () => string, nowhere: string): Homes {
+export function resolveHomesIfAny(env: Env, userHome: () => string, nowhere: string): Homes {
   try {
-    return homes(env, userHome);
+    return resolveHomes(env, userHome);
   } catch {
     return { gemini: join(nowhere, '.gemini'), gmn: join(nowhere, '.gmn'), isMissing: true };
   }
 }
 
-function home(env: Env, userHome: () => string): string {
+function requireHome(env: Env, userHome: () => string): string {
   try {
     const directory = env.HOME || userHome();
     if (directory !== '') return directory;

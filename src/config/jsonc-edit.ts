@@ -17,30 +17,31 @@ export interface Edit {
 export function editJsonc(text: string, edit: Edit): string {
   const mark = text.startsWith('\uFEFF') ? '\uFEFF' : '';
   const body = text.slice(mark.length);
-  const whole = parseTree(body, [], { allowTrailingComma: true })?.type === 'object' ? body : `{}${lineEnd(body)}`;
-  return mark + (edit.value === undefined ? removed(whole, edit.path) : set(whole, edit.path, edit.value));
+  const whole =
+    parseTree(body, [], { allowTrailingComma: true })?.type === 'object' ? body : `{}${detectLineEnd(body)}`;
+  return mark + (edit.value === undefined ? removeValue(whole, edit.path) : setValue(whole, edit.path, edit.value));
 }
 
-function set(text: string, path: Edit['path'], value: JsonValue): string {
-  const root = treeOf(text);
+function setValue(text: string, path: Edit['path'], value: JsonValue): string {
+  const root = parseDocument(text);
   const key = path.at(-1) ?? '';
-  const container = nodeAt(root, path.slice(0, -1));
-  if (container?.type === 'array') return inserted(text, container, (style) => written(value, style));
+  const container = findNode(root, path.slice(0, -1));
+  if (container?.type === 'array') return insertChild(text, container, (style) => formatValue(value, style));
   if (container?.type !== 'object') {
     const [first, ...rest] = path.slice(0, -1);
     const inner = typeof key === 'number' ? [value] : { [key]: value };
-    return first === undefined ? text : set(text, [first, ...rest], inner);
+    return first === undefined ? text : setValue(text, [first, ...rest], inner);
   }
   const name = String(key);
-  const there = nodeAt(container, [name]);
+  const there = findNode(container, [name]);
   if (there !== undefined) {
-    return splice(text, there.offset, there.length, written(value, styleOf(text, container)));
+    return splice(text, there.offset, there.length, formatValue(value, detectStyle(text, container)));
   }
-  return inserted(text, container, (style) => `${JSON.stringify(name)}:${style.gap}${written(value, style)}`);
+  return insertChild(text, container, (style) => `${JSON.stringify(name)}:${style.gap}${formatValue(value, style)}`);
 }
 
-function removed(text: string, path: Edit['path']): string {
-  const container = nodeAt(treeOf(text), path.slice(0, -1));
+function removeValue(text: string, path: Edit['path']): string {
+  const container = findNode(parseDocument(text), path.slice(0, -1));
   const children = container?.children ?? [];
   const key = path.at(-1);
   const index =
@@ -50,34 +51,34 @@ function removed(text: string, path: Edit['path']): string {
   const child = children[index];
   if (container === undefined || child === undefined) return text;
   const shorter =
-    children.length === 1 && isAlone(text, container, child)
+    children.length === 1 && isOnlyContent(text, container, child)
       ? splice(text, container.offset + 1, container.length - 2, '')
-      : withoutChild(text, children, index);
+      : removeChild(text, children, index);
   // If the key is there twice, the earlier one would now take effect: remove it, too.
-  return container.type === 'array' ? shorter : removed(shorter, path);
+  return container.type === 'array' ? shorter : removeValue(shorter, path);
 }
 
 /** True if the container holds nothing but the child, not even a comment. */
-function isAlone(text: string, { offset, length }: Node, child: Node): boolean {
+function isOnlyContent(text: string, { offset, length }: Node, child: Node): boolean {
   const before = text.slice(offset + 1, child.offset);
   return `${before}${text.slice(child.offset + child.length, offset + length - 1)}`.trim() === '';
 }
 
 /** Removes a child, its comma, and its line if that becomes empty. Comments stay. */
-function withoutChild(text: string, children: readonly Node[], index: number): string {
+function removeChild(text: string, children: readonly Node[], index: number): string {
   const child = children[index];
   const before = children[index - 1];
   if (child === undefined) return text;
   const end = child.offset + child.length;
-  const comma = commaAfter(text, end);
+  const comma = findComma(text, end);
   const isLast = index === children.length - 1;
   let result = comma === undefined ? text : splice(text, comma, 1, '');
-  result = withoutSpan(result, child.offset, end);
-  const earlier = isLast && comma === undefined && before ? commaAfter(text, before.offset + before.length) : undefined;
+  result = removeSpan(result, child.offset, end);
+  const earlier = isLast && comma === undefined && before ? findComma(text, before.offset + before.length) : undefined;
   return earlier === undefined ? result : splice(result, earlier, 1, '');
 }
 
-function withoutSpan(text: string, start: number, end: number): string {
+function removeSpan(text: string, start: number, end: number): string {
   const lead = start - trimTrailing(text.slice(0, start), ' \t').length;
   const tail = /^[ \t]*(\r\n|\n|\r)?/.exec(text.slice(end));
   const isLineStart = start - lead === 0 || /[\r\n]/.test(text[start - lead - 1] ?? '');
@@ -96,26 +97,26 @@ interface Style {
 }
 
 /** Adds a child after all others and after the comments that follow them. */
-function inserted(text: string, container: Node, item: (style: Style) => string): string {
-  const style = styleOf(text, container);
+function insertChild(text: string, container: Node, item: (style: Style) => string): string {
+  const style = detectStyle(text, container);
   const close = container.offset + container.length - 1;
   const last = container.children?.at(-1);
   const end = last === undefined ? undefined : last.offset + last.length;
-  const comma = end === undefined ? undefined : commaAfter(text, end);
+  const comma = end === undefined ? undefined : findComma(text, end);
   const inner = text.slice(0, close).trimEnd();
   if (style.indent === undefined) {
     const separator = end === undefined || comma !== undefined ? '' : `,${style.gap}`;
     return splice(text, end === undefined ? close : inner.length, 0, `${separator}${item(style)}`);
   }
-  const outer = lineIndent(text, container.offset);
+  const outer = findIndent(text, container.offset);
   const added = `${style.newline}${style.indent}${item(style)}${comma === undefined ? '' : ','}${style.newline}${outer}`;
   const result = splice(text, inner.length, close - inner.length, added);
   return end === undefined || comma !== undefined ? result : splice(result, end, 0, ',');
 }
 
 /** A container that is empty or spans lines gets one child per line. */
-function styleOf(text: string, container: Node): Style {
-  const newline = lineEnd(text);
+function detectStyle(text: string, container: Node): Style {
+  const newline = detectLineEnd(text);
   const unit = /(?:^|[\r\n])([ \t]+)\S/.exec(text)?.[1] ?? '  ';
   const inside = text.slice(container.offset, container.offset + container.length);
   const isOneLine = !/[\r\n]/.test(text.trim()) && text.trim() !== '{}';
@@ -125,11 +126,11 @@ function styleOf(text: string, container: Node): Style {
   }
   const ahead = text.slice(container.offset, first?.offset);
   const isOwnLine = first !== undefined && /[\r\n]/.test(ahead.slice(ahead.trimEnd().length));
-  const indent = isOwnLine ? lineIndent(text, first.offset) : lineIndent(text, container.offset) + unit;
+  const indent = isOwnLine ? findIndent(text, first.offset) : findIndent(text, container.offset) + unit;
   return { indent, unit, newline, gap: ' ' };
 }
 
-function written(value: JsonValue, { indent, unit, newline, gap }: Style): string {
+function formatValue(value: JsonValue, { indent, unit, newline, gap }: Style): string {
   if (indent === undefined) {
     const loose = JSON.stringify(value, null, 1).replace(/\n */g, ' ');
     return gap === '' ? JSON.stringify(value) : loose.replace(/^([[{]) /, '$1').replace(/ ([\]}])$/, '$1');
@@ -138,34 +139,34 @@ function written(value: JsonValue, { indent, unit, newline, gap }: Style): strin
 }
 
 /** Offset of the comma after a child, comments skipped. */
-function commaAfter(text: string, offset: number): number | undefined {
+function findComma(text: string, offset: number): number | undefined {
   const scanner = createScanner(text, true);
   scanner.setPosition(offset);
   scanner.scan();
   return text[scanner.getTokenOffset()] === ',' ? scanner.getTokenOffset() : undefined;
 }
 
-function treeOf(text: string): Node {
+function parseDocument(text: string): Node {
   const root = parseTree(text, [], { allowTrailingComma: true });
   if (root === undefined) throw new TypeError('there is no document to edit');
   return root;
 }
 
 /** If a key is there twice, the last one counts, as for every parser. */
-function nodeAt(from: Node, path: readonly (string | number)[]): Node | undefined {
+function findNode(from: Node, path: readonly (string | number)[]): Node | undefined {
   let node: Node | undefined = from;
   for (const key of path) {
     if (typeof key === 'number') node = node && findNodeAtLocation(node, [key]);
-    else node = node?.type === 'object' ? propertyOf(node, key) : undefined;
+    else node = node?.type === 'object' ? findProperty(node, key) : undefined;
   }
   return node;
 }
 
-function propertyOf({ children = [] }: Node, key: string): Node | undefined {
+function findProperty({ children = [] }: Node, key: string): Node | undefined {
   return children.findLast(({ children: [name] = [] }) => name?.value === key)?.children?.[1];
 }
 
-function lineIndent(text: string, offset: number): string {
+function findIndent(text: string, offset: number): string {
   const line =
     text
       .slice(0, offset)
@@ -174,7 +175,7 @@ function lineIndent(text: string, offset: number): string {
   return /^[ \t]*/.exec(line)?.[0] ?? '';
 }
 
-function lineEnd(text: string): string {
+function detectLineEnd(text: string): string {
   return /\r\n|\n/.exec(text)?.[0] ?? '\n';
 }
 

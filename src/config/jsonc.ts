@@ -1,34 +1,34 @@
 import { findNodeAtLocation, type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser';
 import { AppError } from '../core/error.ts';
-import { MAX_DEPTH, nestedTooDeeply } from '../core/json.ts';
+import { MAX_DEPTH, nestingError } from '../core/json.ts';
 
 /**
  * Parses JSON with comments and trailing commas. Throws AppError `config` with `file:line:column` of the first error.
  */
 export function parseJsonc(text: string, file: string): unknown {
-  refuseDeepNesting(text, file);
+  checkNesting(text, file);
   const errors: ParseError[] = [];
   const root = parseTree(text, errors, { allowTrailingComma: true });
   const [first] = errors;
   if (first === undefined) return root === undefined ? {} : parseNode(root);
   throw new AppError(
     'config',
-    `${file}:${lineAndColumn(text, first.offset)}: ${words(printParseErrorCode(first.error))}`,
+    `${file}:${formatPosition(text, first.offset)}: ${formatErrorCode(printParseErrorCode(first.error))}`,
     { hint: 'Fix the file: it must be JSON; comments are allowed.' },
   );
 }
 
 /** `line:column` of the first of these paths that exists in the text; `1:1` if none does. */
-export function positionOf(text: string, paths: readonly (readonly string[])[]): string {
+export function findPosition(text: string, paths: readonly (readonly string[])[]): string {
   const root = parseTree(text, [], { allowTrailingComma: true });
   for (const path of paths) {
     const node = root && findNodeAtLocation(root, [...path]);
-    if (node) return lineAndColumn(text, node.offset);
+    if (node) return formatPosition(text, node.offset);
   }
   return '1:1';
 }
 
-function lineAndColumn(text: string, offset: number): string {
+function formatPosition(text: string, offset: number): string {
   const before = text.slice(0, offset).split(/\r\n|\n|\r/);
   return `${before.length}:${(before.at(-1)?.length ?? 0) + 1}`;
 }
@@ -45,16 +45,16 @@ function parseNode(node: Node): unknown {
 }
 
 /** The parser is recursive. Brackets in comments are counted, too, which does no harm. */
-function refuseDeepNesting(text: string, file: string): void {
+function checkNesting(text: string, file: string): void {
   let depth = 0;
   for (const [bracket] of text.matchAll(/"(?:[^"\\]|\\.)*"|[[\]{}]/g)) {
     if (bracket === '[' || bracket === '{') depth += 1;
     else if (bracket === ']' || bracket === '}') depth -= 1;
-    if (depth > MAX_DEPTH) throw nestedTooDeeply(file);
+    if (depth > MAX_DEPTH) throw nestingError(file);
   }
 }
 
 /** `CommaExpected` → `comma expected`. */
-function words(code: string): string {
+function formatErrorCode(code: string): string {
   return code.replace(/([a-z])([A-Z])/g, '$1 $2').toLowerCase();
 }

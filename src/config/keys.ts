@@ -45,13 +45,13 @@ export type PlainKey = {
 
 export type SettingValue<Key extends SettingKey> = Kinds[(typeof KEYS)[Key]];
 
-interface Misfit {
+interface TypeMismatch {
   readonly path: readonly string[];
   /** The expected type, for the user. */
   readonly wanted: string;
 }
 
-const WANTED: Readonly<Record<keyof Kinds, string>> = {
+const EXPECTED: Readonly<Record<keyof Kinds, string>> = {
   string: 'a string',
   boolean: 'true or false',
   object: 'an object',
@@ -67,17 +67,17 @@ const PATHS: readonly (readonly [path: readonly string[], kind: keyof Kinds])[] 
   ([key, kind]) => [key.split('.'), kind],
 );
 
-export function settingKeys(): readonly string[] {
+export function listSettingKeys(): readonly string[] {
   return Object.keys(KEYS);
 }
 
 /** The document must have passed `findTypeMismatch`. */
 export function readSetting<Key extends SettingKey>(document: JsonObject, key: Key): SettingValue<Key> | undefined {
-  return parseChecked<Key>(valueAt(document, key.split('.')));
+  return asChecked<Key>(findValue(document, key.split('.')));
 }
 
 /** Own properties only; undefined if there is nothing at the path. */
-export function valueAt(document: JsonObject, path: readonly string[]): JsonValue | undefined {
+export function findValue(document: JsonObject, path: readonly string[]): JsonValue | undefined {
   let value: JsonValue | undefined = document;
   for (const key of path) {
     if (!isObject(value) || !Object.hasOwn(value, key)) return undefined;
@@ -87,15 +87,15 @@ export function valueAt(document: JsonObject, path: readonly string[]): JsonValu
 }
 
 /** The first key of `KEYS`, or the first object on the way to one, that has the wrong type. */
-export function findMisfit(document: JsonObject): Misfit | undefined {
+export function findTypeMismatch(document: JsonObject): TypeMismatch | undefined {
   for (const [path, kind] of PATHS) {
     let value: JsonValue | undefined = document;
     for (const [depth, key] of path.entries()) {
-      if (!isObject(value)) return { path: path.slice(0, depth), wanted: WANTED.object };
+      if (!isObject(value)) return { path: path.slice(0, depth), wanted: EXPECTED.object };
       value = Object.hasOwn(value, key) ? value[key] : undefined;
       if (value === undefined) break;
     }
-    if (value !== undefined && !isOfKind(value, kind)) return { path, wanted: WANTED[kind] };
+    if (value !== undefined && !isOfKind(value, kind)) return { path, wanted: EXPECTED[kind] };
   }
   return undefined;
 }
@@ -109,7 +109,7 @@ function isOfKind(value: JsonValue, kind: keyof Kinds): boolean {
   return typeof value === kind;
 }
 
-function parseChecked<Key extends SettingKey>(value: JsonValue | undefined): SettingValue<Key> | undefined {
+function asChecked<Key extends SettingKey>(value: JsonValue | undefined): SettingValue<Key> | undefined {
   return value as SettingValue<Key> | undefined;
 }
 

@@ -41,7 +41,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   'mcp.allowed': intersection,
   'mcp.excluded': union,
   // A server is replaced as a whole: a mix of two definitions would be one that nobody wrote.
-  mcpServers: shallow,
+  mcpServers: mergeShallow,
 };
 
 /** Later documents override earlier ones; no key is lost. */
@@ -76,6 +76,6 @@ function intersection(low: JsonValue, high: JsonValue): JsonValue {
   return isList(low) && isList(high) ? high.filter((item) => low.includes(item)) : high;
 }
 
-function shallow(low: JsonValue, high: JsonValue): JsonValue {
+function mergeShallow(low: JsonValue, high: JsonValue): JsonValue {
   return isObject(low) && isObject(high) ? { ...low, ...high } : high;
 }

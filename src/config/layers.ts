@@ -4,8 +4,8 @@ import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import type { Env } from '../core/io.ts';
 import type { JsonObject, JsonValue } from '../core/json.ts';
-import { readStateFile } from '../platform/files/small-file.ts';
-import { expandDocument, parseSettingsText, serverNotices } from './document.ts';
+import { readSmallFile } from '../platform/files/small-file.ts';
+import { expandDocument, findServerNotices, parseSettingsText } from './document.ts';
 import { readEnvironment } from './environment.ts';
 import { NO_HOME_NOTICE } from './home.ts';
 import { type PlainKey, readSetting, type SettingValue } from './keys.ts';
@@ -32,11 +32,12 @@ export const KEY_VARIABLES: Readonly<Record<string, readonly string[]>> = {
 export async function readLayers(app: Pick<App, 'env' | 'cwd' | 'homes'>): Promise<Layers> {
   const homes = app.homes();
   const { env, notices } = await readEnvironment(app.env, homes);
-  const defaults = await readSystem('system-defaults', systemDefaultsFile(app.env), env);
-  const user = await readFile('user', `${homes.gemini}/settings.json`, env);
-  const gmn = await readFile('gmn', `${homes.gmn}/config.json`, env);
-  const system = await readSystem('system', systemFile(app.env), env);
-  const isTrustEnabled = (): boolean => topmost([defaults, user, gmn, system], 'security.folderTrust.enabled') ?? true;
+  const defaults = await readSystemLayer('system-defaults', findSystemDefaults(app.env), env);
+  const user = await readLayer('user', `${homes.gemini}/settings.json`, env);
+  const gmn = await readLayer('gmn', `${homes.gmn}/config.json`, env);
+  const system = await readSystemLayer('system', findSystemFile(app.env), env);
+  const isTrustEnabled = (): boolean =>
+    readTopmost([defaults, user, gmn, system], 'security.folderTrust.enabled') ?? true;
   const workspace = await readWorkspaceFile({ ...app, env, realEnv: app.env, isTrustEnabled });
   return {
     layers: [defaults, user, gmn, workspace.layer, system, environmentLayer(env)],
@@ -44,7 +45,7 @@ export async function readLayers(app: Pick<App, 'env' | 'cwd' | 'homes'>): Promi
     notices: [
       ...(homes.isMissing ? [NO_HOME_NOTICE] : []),
       ...notices,
-      ...[defaults, system].flatMap(ignoredNotice),
+      ...[defaults, system].flatMap(formatIgnored),
       ...[defaults, user, gmn, system].flatMap((layer) => layer.notices ?? []),
       ...workspace.notices,
     ],
@@ -52,7 +53,7 @@ export async function readLayers(app: Pick<App, 'env' | 'cwd' | 'homes'>): Promi
 }
 
 /** The value of a key that is never merged, without the cost of merging all documents. */
-export function topmost<Key extends PlainKey>(layers: readonly Layer[], key: Key): SettingValue<Key> | undefined {
+export function readTopmost<Key extends PlainKey>(layers: readonly Layer[], key: Key): SettingValue<Key> | undefined {
   for (const { document } of layers.toReversed()) {
     const value = readSetting(document, key);
     if (value !== undefined) return value;
@@ -60,11 +61,11 @@ export function topmost<Key extends PlainKey>(layers: readonly Layer[], key: Key
   return undefined;
 }
 
-async function readFile(name: LayerName, file: string, env: Env): Promise<Layer> {
-  const text = readStateFile(file);
+async function readLayer(name: LayerName, file: string, env: Env): Promise<Layer> {
+  const text = readSmallFile(file);
   if (text === undefined) return absentLayer(name, file);
   const document = await expandDocument(await parseSettingsText({ file, text }), text, env);
-  const notices = await serverNotices({ file, text });
+  const notices = await findServerNotices({ file, text });
   return { name, source: file, state: 'used', document, ...(notices.length === 0 ? {} : { notices }) };
 }
 
@@ -74,24 +75,24 @@ interface SystemFile {
   readonly owners: 'root' | 'root or me';
 }
 
-function systemFile({ GEMINI_CLI_SYSTEM_SETTINGS_PATH: named }: Env): SystemFile {
+function findSystemFile({ GEMINI_CLI_SYSTEM_SETTINGS_PATH: named }: Env): SystemFile {
   if (named) return { file: named, owners: 'root or me' };
   return { file: join(systemSettingsDirectory(), 'settings.json'), owners: 'root' };
 }
 
-function systemDefaultsFile(env: Env): SystemFile {
+function findSystemDefaults(env: Env): SystemFile {
   if (env.GEMINI_CLI_SYSTEM_DEFAULTS_PATH) return { file: env.GEMINI_CLI_SYSTEM_DEFAULTS_PATH, owners: 'root or me' };
-  const { file, owners } = systemFile(env);
+  const { file, owners } = findSystemFile(env);
   return { file: join(dirname(file), 'system-defaults.json'), owners };
 }
 
-async function readSystem(name: LayerName, { file, owners }: SystemFile, env: Env): Promise<Layer> {
-  if (readStateFile(file) === undefined) return absentLayer(name, file);
-  const distrust = distrustOf(file, owners);
-  return distrust === undefined ? readFile(name, file, env) : ignoredLayer(name, file, distrust);
+async function readSystemLayer(name: LayerName, { file, owners }: SystemFile, env: Env): Promise<Layer> {
+  if (readSmallFile(file) === undefined) return absentLayer(name, file);
+  const distrust = findDistrust(file, owners);
+  return distrust === undefined ? readLayer(name, file, env) : ignoredLayer(name, file, distrust);
 }
 
-function ignoredNotice({ source, state, why }: Layer): readonly string[] {
+function formatIgnored({ source, state, why }: Layer): readonly string[] {
   return state === 'ignored' ? [`${source} is not used: ${why}`] : [];
 }
 
@@ -103,7 +104,7 @@ async function readWorkspaceFile({
   const file = join(cwd, '.gemini', 'settings.json');
   if (join(cwd, '.gemini') === homes().gemini) return { layer: absentLayer('workspace', file), notices: [] };
   try {
-    const text = readStateFile(file);
+    const text = readSmallFile(file);
     if (text === undefined) return { layer: absentLayer('workspace', file), notices: [] };
     // Most runs need nothing of folder trust, so it is loaded here.
     const { readWorkspace } = await import('./workspace.ts');
@@ -123,12 +124,12 @@ function environmentLayer(env: Env): Layer {
     name: 'environment',
     source: found.map(({ variable }) => variable).join(', '),
     state: found.length === 0 ? 'absent' : 'used',
-    document: mergeDocuments(found.map(({ key, value }) => nested(key.split('.'), value))),
+    document: mergeDocuments(found.map(({ key, value }) => nestValue(key.split('.'), value))),
   };
 }
 
-function nested([key = '', ...rest]: readonly string[], value: JsonValue): JsonObject {
-  return { [key]: rest.length === 0 ? value : nested(rest, value) };
+function nestValue([key = '', ...rest]: readonly string[], value: JsonValue): JsonObject {
+  return { [key]: rest.length === 0 ? value : nestValue(rest, value) };
 }
 
 /** Where the administrator keeps settings for the official CLI. */
@@ -142,14 +143,14 @@ function systemSettingsDirectory(): string {
  * Why a system-wide file must not be trusted: somebody other than its `owners` could have written it. Undefined if it
  * may be, and always on Windows, where ownership works differently. Never throws.
  */
-function distrustOf(path: string, owners: 'root' | 'root or me'): string | undefined {
+function findDistrust(path: string, owners: 'root' | 'root or me'): string | undefined {
   if (process.getuid === undefined) return undefined;
   const allowed = owners === 'root' ? [0] : [0, process.getuid()];
   try {
     const links = [path, dirname(path)].map((name) => [name, lstatSync(name)] as const);
     const targets = [path, dirname(path)].map((name) => [name, statSync(name)] as const);
     for (const [name, status] of [...links, ...targets]) {
-      const why = weakness(status, allowed);
+      const why = findWeakness(status, allowed);
       if (why !== undefined) return `${name} ${why}`;
     }
     return undefined;
@@ -158,7 +159,7 @@ function distrustOf(path: string, owners: 'root' | 'root or me'): string | undef
   }
 }
 
-function weakness(status: Stats, owners: readonly number[]): string | undefined {
+function findWeakness(status: Stats, owners: readonly number[]): string | undefined {
   if (!owners.includes(status.uid)) return 'belongs to another user';
   // The mode of a link means nothing; its target is checked, too.
   return !status.isSymbolicLink() && (status.mode & 0o022) !== 0 ? 'can be written by others' : undefined;

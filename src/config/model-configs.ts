@@ -17,7 +17,7 @@ interface ModelConfig {
 }
 
 /** The official CLI's own aliases, which users' aliases may extend; without its request for thoughts. */
-const BUILT_IN: JsonObject = {
+const BUILT_IN_ALIASES: JsonObject = {
   base: { modelConfig: { generateContentConfig: { temperature: 0, topP: 1 } } },
   'chat-base': {
     extends: 'base',
@@ -34,7 +34,7 @@ const BUILT_IN: JsonObject = {
 };
 
 /** Fields of an official config that generationConfig has, too. */
-const TAKEN: readonly string[] = (
+const SUPPORTED_FIELDS: readonly string[] = (
   'temperature topP topK candidateCount maxOutputTokens stopSequences responseLogprobs logprobs presencePenalty ' +
   'frequencyPenalty seed responseMimeType responseModalities mediaResolution speechConfig audioTimestamp thinkingConfig'
 ).split(' ');
@@ -44,61 +44,61 @@ const TAKEN: readonly string[] = (
  * of the model, then those of an alias, more specific ones later. `idOf` gives the model for a name without them.
  * Throws AppError `config` if an alias cannot be resolved.
  */
-export function configuredModel(
+export function resolveConfiguredModel(
   modelConfigs: JsonObject,
   asked: string | undefined,
   idOf: (name: string | undefined) => string,
 ): ConfiguredModel {
-  const own = { ...objectAt(modelConfigs.aliases), ...objectAt(modelConfigs.customAliases) };
+  const own = { ...toObject(modelConfigs.aliases), ...toObject(modelConfigs.customAliases) };
   const isAlias = asked !== undefined && Object.hasOwn(own, asked);
-  const chain = isAlias ? chainOf(asked, { ...BUILT_IN, ...own }) : [];
-  const base = chain.reduce<ModelConfig>((sum, { alias }) => merged(sum, alias.modelConfig), { config: {} });
-  if (isAlias && base.model === undefined) throw badAlias(asked, 'names no model');
+  const chain = isAlias ? resolveChain(asked, { ...BUILT_IN_ALIASES, ...own }) : [];
+  const base = chain.reduce<ModelConfig>((sum, { alias }) => mergeConfig(sum, alias.modelConfig), { config: {} });
+  if (isAlias && base.model === undefined) throw aliasError(asked, 'names no model');
   const names = isAlias ? chain.map(({ name }) => name) : [asked ?? DEFAULT_MODEL];
   const levels = new Map([[idOf(base.model ?? asked), 0], ...names.map((name, index) => [name, index + 1] as const)]);
-  const { model, config } = overridesFor(modelConfigs, levels).reduce(merged, base);
-  const strange = Object.keys(config).filter((key) => !TAKEN.includes(key));
+  const { model, config } = selectOverrides(modelConfigs, levels).reduce(mergeConfig, base);
+  const strange = Object.keys(config).filter((key) => !SUPPORTED_FIELDS.includes(key));
   return {
     ...(model === undefined ? {} : { model }),
-    config: Object.fromEntries(Object.entries(config).filter(([key]) => TAKEN.includes(key))),
+    config: Object.fromEntries(Object.entries(config).filter(([key]) => SUPPORTED_FIELDS.includes(key))),
     notices: strange.length === 0 ? [] : [`modelConfigs of your settings: gmn does not take ${strange.join(', ')}`],
   };
 }
 
-interface Link {
+interface AliasLink {
   readonly name: string;
   readonly alias: JsonObject;
 }
 
 /** The alias and those it extends, the root first. */
-function chainOf(name: string, aliases: JsonObject): readonly Link[] {
-  const chain: Link[] = [];
+function resolveChain(name: string, aliases: JsonObject): readonly AliasLink[] {
+  const chain: AliasLink[] = [];
   let next: JsonValue | undefined = name;
   while (typeof next === 'string') {
     const current: string = next;
-    if (chain.some((link) => link.name === current)) throw badAlias(name, `extends itself through "${current}"`);
-    if (!Object.hasOwn(aliases, current)) throw badAlias(name, `extends "${current}", which is not there`);
-    const alias: JsonObject = objectAt(aliases[current]);
+    if (chain.some((link) => link.name === current)) throw aliasError(name, `extends itself through "${current}"`);
+    if (!Object.hasOwn(aliases, current)) throw aliasError(name, `extends "${current}", which is not there`);
+    const alias: JsonObject = toObject(aliases[current]);
     chain.unshift({ name: current, alias });
     next = alias.extends;
   }
   return chain;
 }
 
-function badAlias(name: string, what: string): AppError {
+function aliasError(name: string, what: string): AppError {
   return new AppError('config', `modelConfigs: the alias "${name}" ${what}`, {
     hint: 'To see where it is set: gmn config explain modelConfigs.customAliases',
   });
 }
 
-function overridesFor(modelConfigs: JsonObject, levels: ReadonlyMap<string, number>): readonly JsonValue[] {
+function selectOverrides(modelConfigs: JsonObject, levels: ReadonlyMap<string, number>): readonly JsonValue[] {
   const all = [modelConfigs.overrides, modelConfigs.customOverrides].flatMap((list) => (isList(list) ? list : []));
   return all
     .flatMap((item) => {
-      const { match, modelConfig } = objectAt(item);
-      const entries = Object.entries(objectAt(match));
+      const { match, modelConfig } = toObject(item);
+      const entries = Object.entries(toObject(match));
       if (entries.length === 0 || !entries.every(([key, value]) => isMatch(key, value, levels))) return [];
-      const { model } = objectAt(match);
+      const { model } = toObject(match);
       const level = typeof model === 'string' ? (levels.get(model) ?? 0) : 0;
       return [{ level, size: entries.length, modelConfig: modelConfig ?? null }];
     })
@@ -112,21 +112,21 @@ function isMatch(key: string, value: JsonValue | undefined, levels: ReadonlyMap<
   return key === 'overrideScope' && value === 'core';
 }
 
-function merged(below: ModelConfig, value: JsonValue | undefined): ModelConfig {
-  const { model, generateContentConfig } = objectAt(value);
+function mergeConfig(below: ModelConfig, value: JsonValue | undefined): ModelConfig {
+  const { model, generateContentConfig } = toObject(value);
   const name = typeof model === 'string' && model !== '' ? { model } : {};
-  return { ...below, ...name, config: mergedObjects(below.config, objectAt(generateContentConfig)) };
+  return { ...below, ...name, config: mergeDeep(below.config, toObject(generateContentConfig)) };
 }
 
-function mergedObjects(below: JsonObject, above: JsonObject): JsonObject {
+function mergeDeep(below: JsonObject, above: JsonObject): JsonObject {
   const entries = Object.entries(above).map(([key, value]): [string, JsonValue | undefined] => {
     const under = Object.hasOwn(below, key) ? below[key] : undefined;
     const isBoth = isObject(under) && isObject(value);
-    return [key, isBoth ? mergedObjects(objectAt(under), objectAt(value)) : value];
+    return [key, isBoth ? mergeDeep(toObject(under), toObject(value)) : value];
   });
   return { ...below, ...Object.fromEntries(entries) };
 }
 
-function objectAt(value: JsonValue | undefined): JsonObject {
+function toObject(value: JsonValue | undefined): JsonObject {
   return isObject(value) ? (value as JsonObject) : {};
 }

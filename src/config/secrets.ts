@@ -10,21 +10,21 @@ const PIN = /(?:^|[^a-z])pin(?:code)?$/i;
 const CAMEL_PIN = /[a-z\d]P(?:in|IN)(?:[cC]ode)?$/;
 
 /** Hides every value that may be a secret, for display. */
-export function withoutSecrets(value: JsonValue, path: readonly string[] = []): JsonValue {
+export function hideSecrets(value: JsonValue, path: readonly string[] = []): JsonValue {
   if (typeof value === 'string') return value !== '' && isSecret(path) ? HIDDEN : redact(value, HIDDEN);
-  if (isList(value)) return value.map((item, index) => afterFlag(value[index - 1]) ?? withoutSecrets(item, path));
+  if (isList(value)) return value.map((item, index) => hideAfterFlag(value[index - 1]) ?? hideSecrets(item, path));
   if (!isObject(value)) return value;
-  return withoutSecretValues(value, path);
+  return hideSecretValues(value, path);
 }
 
-function withoutSecretValues(object: JsonObject, path: readonly string[]): JsonObject {
+function hideSecretValues(object: JsonObject, path: readonly string[]): JsonObject {
   return Object.fromEntries(
-    Object.entries(object).map(([key, item]) => [key, withoutSecrets(item ?? null, [...path, key])]),
+    Object.entries(object).map(([key, item]) => [key, hideSecrets(item ?? null, [...path, key])]),
   );
 }
 
 /** `["--token", "abc"]` */
-function afterFlag(before: JsonValue | undefined): string | undefined {
+function hideAfterFlag(before: JsonValue | undefined): string | undefined {
   const isFlag = typeof before === 'string' && /^--?[\w-]*(?:key|secret|token|password|passphrase|-pin)$/i.test(before);
   return isFlag ? HIDDEN : undefined;
 }

@@ -1,5 +1,5 @@
 import { isObject, parseJson } from '../core/json.ts';
-import { readStateFile } from '../platform/files/small-file.ts';
+import { readSmallFile } from '../platform/files/small-file.ts';
 
 /** MCP servers that `gemini mcp disable` has disabled for every program that shares these settings. */
 interface ServerEnablement {
@@ -12,12 +12,12 @@ interface ServerEnablement {
 export function readServerEnablement(geminiHome: string): ServerEnablement {
   const file = `${geminiHome}/mcp-server-enablement.json`;
   const off = (entries: unknown, server: string): boolean => {
-    const key = enablementKey(server);
+    const key = toEnablementKey(server);
     const entry = isObject(entries) && Object.hasOwn(entries, key) ? entries[key] : undefined;
     return isObject(entry) && entry.enabled === false;
   };
   try {
-    const text = readStateFile(file);
+    const text = readSmallFile(file);
     const entries = text === undefined || text.trim() === '' ? {} : parseJson(text);
     const notices = isObject(entries) ? [] : [`${file} is not used: it is not a JSON object`];
     return { file, isDisabled: (server) => off(entries, server), notices };
@@ -28,6 +28,6 @@ export function readServerEnablement(geminiHome: string): ServerEnablement {
 }
 
 /** The form of a server's name in that file. */
-export function enablementKey(server: string): string {
+export function toEnablementKey(server: string): string {
   return server.toLowerCase().trim();
 }

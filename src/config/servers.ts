@@ -3,12 +3,12 @@ import type { ServerSetting } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import type { Env } from '../core/io.ts';
 import { canonicalJson, isObject, type JsonObject, type JsonValue } from '../core/json.ts';
-import { visible } from '../core/text/terminal.ts';
-import { readStateFile } from '../platform/files/small-file.ts';
+import { sanitize } from '../core/text/terminal.ts';
+import { readSmallFile } from '../platform/files/small-file.ts';
 import { sha256 } from '../platform/runtime/native.ts';
 import { expandDocument, parseSettingsText } from './document.ts';
-import { readSetting, valueAt } from './keys.ts';
-import { withoutSecrets } from './secrets.ts';
+import { findValue, readSetting } from './keys.ts';
+import { hideSecrets } from './secrets.ts';
 
 /** An MCP server as a folder's settings define it, variables not expanded. */
 export interface WorkspaceServer {
@@ -21,7 +21,7 @@ export interface WorkspaceServer {
 
 const COMMAND_KEY = 'mcp.serverCommand';
 
-export function workspaceServers(document: JsonObject): readonly WorkspaceServer[] {
+export function listWorkspaceServers(document: JsonObject): readonly WorkspaceServer[] {
   const command = readSetting(document, COMMAND_KEY);
   const entries: readonly (readonly [string, JsonValue])[] = [
     ...Object.entries(readSetting(document, 'mcpServers') ?? {}).map(([name, value]) => [name, value ?? null] as const),
@@ -31,24 +31,24 @@ export function workspaceServers(document: JsonObject): readonly WorkspaceServer
 }
 
 /** Drops servers that are not `approved`, and the `trust` field of the others. */
-export function withServers(document: JsonObject, approved: readonly string[]): JsonObject {
+export function restrictServers(document: JsonObject, approved: readonly string[]): JsonObject {
   const { mcpServers, mcp, ...rest } = document;
   return {
     ...rest,
-    ...(isObject(mcpServers) ? { mcpServers: kept(mcpServers, approved) } : {}),
-    ...(isObject(mcp) ? { mcp: approved.includes(COMMAND_KEY) ? mcp : without(mcp, 'serverCommand') } : {}),
+    ...(isObject(mcpServers) ? { mcpServers: keepApproved(mcpServers, approved) } : {}),
+    ...(isObject(mcp) ? { mcp: approved.includes(COMMAND_KEY) ? mcp : omitKey(mcp, 'serverCommand') } : {}),
   };
 }
 
-function kept(servers: JsonObject, approved: readonly string[]): JsonObject {
+function keepApproved(servers: JsonObject, approved: readonly string[]): JsonObject {
   return Object.fromEntries(
     Object.entries(servers)
       .filter(([name]) => approved.includes(name))
-      .map(([name, definition]) => [name, isObject(definition) ? without(definition, 'trust') : definition]),
+      .map(([name, definition]) => [name, isObject(definition) ? omitKey(definition, 'trust') : definition]),
   );
 }
 
-function without(object: JsonObject, key: string): JsonObject {
+function omitKey(object: JsonObject, key: string): JsonObject {
   const { [key]: _, ...rest } = object;
   return rest;
 }
@@ -59,7 +59,12 @@ const EXTENSION = 'gemini-extension.json';
 /**
  * Keys for the servers: of the official CLI and most others, VS Code's `mcp.json`, VS Code's settings, Zed's settings.
  */
-const PLACES: readonly (readonly string[])[] = [['mcpServers'], ['servers'], ['mcp', 'servers'], ['context_servers']];
+const SERVER_KEYS: readonly (readonly string[])[] = [
+  ['mcpServers'],
+  ['servers'],
+  ['mcp', 'servers'],
+  ['context_servers'],
+];
 
 /**
  * Reads the servers of a `--mcp-config` file and expands variables. Naming the file permits starting its servers, but
@@ -70,16 +75,16 @@ export async function readServersFile(
   file: string,
   { env, cwd }: { readonly env: Env; readonly cwd: string },
 ): Promise<readonly ServerSetting[]> {
-  const text = readStateFile(file);
+  const text = readSmallFile(file);
   if (text === undefined)
     throw new AppError('usage', `no such file: ${file}`, { hint: 'Check the path after --mcp-config.' });
-  const servers = serversOf(await parseSettingsText({ file, text }));
+  const servers = findServers(await parseSettingsText({ file, text }));
   if (servers === undefined) {
     throw new AppError('config', `${file}: there is no mcpServers in it`, {
       hint: 'gmn reads "mcpServers", "servers" as VS Code writes it, and "context_servers" as Zed does.',
     });
   }
-  const document = await expandDocument({ mcpServers: servers }, text, { ...env, ...variablesFor(file, cwd) });
+  const document = await expandDocument({ mcpServers: servers }, text, { ...env, ...fileVariables(file, cwd) });
   const { mcpServers = {} } = document;
   return Object.entries(isObject(mcpServers) ? mcpServers : {}).flatMap(([name, definition]) =>
     definition === undefined ? [] : [{ name, definition: definition as JsonValue, scope: 'flag' as const, file }],
@@ -87,19 +92,19 @@ export async function readServersFile(
 }
 
 /** The servers of a `--mcp-config` file in gmn's own format; undefined if it has none of the known keys. */
-export function serversOf(document: JsonObject): JsonObject | undefined {
-  const place = PLACES.find((path) => isObject(valueAt(document, path)));
+export function findServers(document: JsonObject): JsonObject | undefined {
+  const place = SERVER_KEYS.find((path) => isObject(findValue(document, path)));
   if (place === undefined) return undefined;
-  const servers = valueAt(document, place) as JsonObject;
+  const servers = findValue(document, place) as JsonObject;
   if (place[0] === 'mcpServers') return servers;
-  return Object.fromEntries(Object.entries(servers).map(([name, entry]) => [name, inOurWords(entry ?? null)]));
+  return Object.fromEntries(Object.entries(servers).map(([name, entry]) => [name, normalizeServer(entry ?? null)]));
 }
 
 /**
  * VS Code writes `${env:NAME}` for `${NAME}`; older settings of Zed have the program and its arguments in one object.
  */
-function inOurWords(value: JsonValue): JsonValue {
-  const entry = renamed(value);
+function normalizeServer(value: JsonValue): JsonValue {
+  const entry = renameVariables(value);
   if (!isObject(entry) || !isObject(entry.command)) return entry;
   const { command, ...rest } = entry as JsonObject;
   const { path, args, env } = command as JsonObject;
@@ -111,14 +116,16 @@ function inOurWords(value: JsonValue): JsonValue {
   };
 }
 
-function renamed(value: JsonValue): JsonValue {
+function renameVariables(value: JsonValue): JsonValue {
   if (typeof value === 'string') return value.replace(/\$\{env:([^{}:]+)\}/g, (_, name: string) => `$\{${name}}`);
-  if (Array.isArray(value)) return value.map(renamed);
+  if (Array.isArray(value)) return value.map(renameVariables);
   if (!isObject(value)) return value;
-  return Object.fromEntries(Object.entries(value as JsonObject).map(([key, item]) => [key, renamed(item ?? null)]));
+  return Object.fromEntries(
+    Object.entries(value as JsonObject).map(([key, item]) => [key, renameVariables(item ?? null)]),
+  );
 }
 
-function variablesFor(file: string, cwd: string): Env {
+function fileVariables(file: string, cwd: string): Env {
   const directory = dirname(file);
   if (basename(file) === EXTENSION) {
     return { extensionPath: directory, workspacePath: cwd, '/': sep, pathSeparator: sep };
@@ -142,44 +149,49 @@ export interface ServerDescription {
 
 /** Shows everything in the definition; only secret values of variables and headers are hidden. */
 export function describeServer({ name, definition }: WorkspaceServer): ServerDescription {
-  if (!isObject(definition)) return described(name, [visible(textOf(definition))], []);
+  if (!isObject(definition)) return toDescription(name, [sanitize(formatValue(definition))], []);
   const { command, args, url, httpUrl, ...rest } = definition;
   const line = [command, ...(Array.isArray(args) ? args : [])].filter((word) => word !== undefined);
   const addresses = [httpUrl, url].filter((address) => address !== undefined);
-  const words = [...line.map((word) => quoted(textOf(word))), ...addresses.map((address) => visible(textOf(address)))];
-  return described(name, words.length === 0 ? ['(nothing to start)'] : words, detailsOf(rest));
+  const words = [
+    ...line.map((word) => quoteWord(formatValue(word))),
+    ...addresses.map((address) => sanitize(formatValue(address))),
+  ];
+  return toDescription(name, words.length === 0 ? ['(nothing to start)'] : words, formatDetails(rest));
 }
 
-function described(name: string, words: readonly string[], details: readonly string[]): ServerDescription {
-  return { name: visible(name), commandLine: words.join(' '), words, details };
+function toDescription(name: string, words: readonly string[], details: readonly string[]): ServerDescription {
+  return { name: sanitize(name), commandLine: words.join(' '), words, details };
 }
 
-function detailsOf(rest: JsonObject): readonly string[] {
+function formatDetails(rest: JsonObject): readonly string[] {
   return Object.entries(rest).flatMap(([key, value]) => {
     if (value === undefined) return [];
     const isPairs = isObject(value) && (key === 'env' || key === 'headers');
     const pairs = isPairs
-      ? Object.entries(value).map(([name, item]) => `${visible(name)}=${visible(textOf(hidden(name, item ?? null)))}`)
+      ? Object.entries(value).map(
+          ([name, item]) => `${sanitize(name)}=${sanitize(formatValue(hideSecret(name, item ?? null)))}`,
+        )
       : [];
-    return [`${visible(key)}: ${isPairs ? pairs.join(' ') : listed(value)}`];
+    return [`${sanitize(key)}: ${isPairs ? pairs.join(' ') : formatList(value)}`];
   });
 }
 
 /** A reference `$NAME` is not secret, and the user needs to see it. */
-function hidden(name: string, value: JsonValue): JsonValue {
-  return typeof value === 'string' && value.startsWith('$') ? value : withoutSecrets(value, [name]);
+function hideSecret(name: string, value: JsonValue): JsonValue {
+  return typeof value === 'string' && value.startsWith('$') ? value : hideSecrets(value, [name]);
 }
 
-function textOf(value: JsonValue): string {
+function formatValue(value: JsonValue): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 /** Quoted as for a shell, so that different commands never look the same. */
-function quoted(word: string): string {
-  return /^[\w@%+=:,./$-]+$/.test(word) ? word : `'${visible(word.replaceAll("'", `'\\''`))}'`;
+function quoteWord(word: string): string {
+  return /^[\w@%+=:,./$-]+$/.test(word) ? word : `'${sanitize(word.replaceAll("'", `'\\''`))}'`;
 }
 
-function listed(value: JsonValue): string {
-  if (!Array.isArray(value)) return visible(JSON.stringify(value));
-  return `[${value.map((item) => visible(JSON.stringify(item))).join(',')}]`;
+function formatList(value: JsonValue): string {
+  if (!Array.isArray(value)) return sanitize(JSON.stringify(value));
+  return `[${value.map((item) => sanitize(JSON.stringify(item))).join(',')}]`;
 }

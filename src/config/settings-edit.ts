@@ -4,14 +4,19 @@ import { AppError } from '../core/error.ts';
 import type { JsonObject } from '../core/json.ts';
 import { acquireLock } from '../platform/files/lock.ts';
 import { realPath } from '../platform/files/path.ts';
-import { createFile, makePrivateDirectory, readFileState, replaceVersion } from '../platform/files/write.ts';
+import {
+  makePrivateDirectory,
+  readFileState,
+  tryCreateExclusive,
+  writeAtomicIfVersion,
+} from '../platform/files/write.ts';
 import { sha256 } from '../platform/runtime/native.ts';
 import { parseSettingsText } from './document.ts';
 import type { Edit } from './jsonc-edit.ts';
 import { loadJsoncEdit } from './lazy.ts';
 
 /** Long enough for fifty processes that start together. */
-const PATIENCE_MS = 60_000;
+const LOCK_WAIT_MS = 60_000;
 const MAX_ATTEMPTS = 50;
 
 /**
@@ -27,7 +32,7 @@ export async function editSettings(
 ): Promise<'written' | 'unchanged'> {
   // Not beside the file: that folder may be under version control.
   const path = `${homes().gmn}/locks/${sha256(realPath(file) ?? file).slice(0, 32)}.lock`;
-  const lock = await acquireLock(path, { clock, signal, patienceMs: PATIENCE_MS, isDone: async () => false });
+  const lock = await acquireLock(path, { clock, signal, patienceMs: LOCK_WAIT_MS, isDone: async () => false });
   try {
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
       const outcome = await tryEdit(file, decide);
@@ -54,9 +59,9 @@ async function tryEdit(
   if (edited === text) return 'unchanged';
   // Never write what could not be read again.
   await parseSettingsText({ file, text: edited });
-  if (state.kind === 'text') return replaceVersion(file, edited, { expected: state.version });
+  if (state.kind === 'text') return writeAtomicIfVersion(file, edited, { expected: state.version });
   await makePrivateDirectory(dirname(file));
-  const created = await createFile(file, edited);
+  const created = await tryCreateExclusive(file, edited);
   if (created === 'created') return 'written';
   if (created === 'exists') return 'changed';
   throw new AppError('config', `cannot write ${file}`, { hint: 'Check the free space and the permissions there.' });

@@ -1,10 +1,10 @@
 import type { App, ServerSetting, Settings } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import { isObject, type JsonObject } from '../core/json.ts';
-import { visible } from '../core/text/terminal.ts';
+import { sanitize } from '../core/text/terminal.ts';
 import { readSetting } from './keys.ts';
 import { type Layer, mergeDocuments } from './layer.ts';
-import { readLayers, topmost } from './layers.ts';
+import { readLayers, readTopmost } from './layers.ts';
 
 /**
  * The effective settings of the user, the machine, a trusted working directory and the environment; frozen. `document`
@@ -12,17 +12,17 @@ import { readLayers, topmost } from './layers.ts';
  */
 export async function loadSettings(app: Pick<App, 'env' | 'cwd' | 'homes'>): Promise<Settings> {
   const { layers, env, notices } = await readLayers(app);
-  const model = topmost(layers, 'model.name');
-  const authType = topmost(layers, 'security.auth.selectedType');
-  const enforcedAuthType = topmost(layers, 'security.auth.enforcedType');
-  const oauthClient = oauthClientOf(layers);
-  const keepsOneShots = topmost(layers, 'sessions.oneShot');
-  const retention = topmost(layers, 'sessions.retention');
+  const model = readTopmost(layers, 'model.name');
+  const authType = readTopmost(layers, 'security.auth.selectedType');
+  const enforcedAuthType = readTopmost(layers, 'security.auth.enforcedType');
+  const oauthClient = readOauthClient(layers);
+  const keepsOneShots = readTopmost(layers, 'sessions.oneShot');
+  const retention = readTopmost(layers, 'sessions.retention');
   // Merged on first use: a one-shot needs neither the document nor the servers.
   const document = once(() => deepFreeze(mergeDocuments(layers.map((layer) => layer.document))));
-  const format = outputFormatOf(layers);
+  const format = readOutputFormat(layers);
   const hasModelConfigs = layers.some((layer) => isObject(layer.document.modelConfigs));
-  const servers = once(() => deepFreeze(serverSettings(document(), layers)));
+  const servers = once(() => deepFreeze(listServers(document(), layers)));
   return Object.freeze({
     // Not frozen: it may be `process.env`, which cannot be.
     env,
@@ -34,7 +34,7 @@ export async function loadSettings(app: Pick<App, 'env' | 'cwd' | 'homes'>): Pro
       return servers();
     },
     get serverCommand() {
-      return serverCommandSetting(layers);
+      return findServerCommand(layers);
     },
     ...(model ? { model } : {}),
     ...(authType ? { authType } : {}),
@@ -43,24 +43,24 @@ export async function loadSettings(app: Pick<App, 'env' | 'cwd' | 'homes'>): Pro
     ...(keepsOneShots === undefined ? {} : { keepsOneShots }),
     ...(retention ? { retention } : {}),
     ...format.chosen,
-    ...(hasModelConfigs ? { modelConfigs: modelConfigsOf(document()) } : {}),
+    ...(hasModelConfigs ? { modelConfigs: readModelConfigs(document()) } : {}),
   });
 }
 
 const FORMATS = ['text', 'json', 'stream-json'] as const;
 
-function outputFormatOf(layers: readonly Layer[]): {
+function readOutputFormat(layers: readonly Layer[]): {
   readonly chosen: Pick<Settings, 'outputFormat'>;
   readonly notices: readonly string[];
 } {
-  const said = topmost(layers, 'output.format');
+  const said = readTopmost(layers, 'output.format');
   if (said === undefined) return { chosen: {}, notices: [] };
   const outputFormat = FORMATS.find((format) => format === said);
   if (outputFormat !== undefined) return { chosen: { outputFormat }, notices: [] };
-  return { chosen: {}, notices: [`output.format cannot be "${visible(said)}": it is ${FORMATS.join(', ')}`] };
+  return { chosen: {}, notices: [`output.format cannot be "${sanitize(said)}": it is ${FORMATS.join(', ')}`] };
 }
 
-function modelConfigsOf({ modelConfigs }: JsonObject): JsonObject {
+function readModelConfigs({ modelConfigs }: JsonObject): JsonObject {
   return isObject(modelConfigs) ? (modelConfigs as JsonObject) : {};
 }
 
@@ -69,9 +69,9 @@ function once<Value extends object>(make: () => Value): () => Value {
   return () => (made ??= make());
 }
 
-function oauthClientOf(layers: readonly Layer[]): { readonly id: string; readonly secret: string } | undefined {
-  const id = topmost(layers, 'oauth.clientId');
-  const secret = topmost(layers, 'oauth.clientSecret');
+function readOauthClient(layers: readonly Layer[]): { readonly id: string; readonly secret: string } | undefined {
+  const id = readTopmost(layers, 'oauth.clientId');
+  const secret = readTopmost(layers, 'oauth.clientSecret');
   if (id && secret) return { id, secret };
   if (!id && !secret) return undefined;
   const [there, missing] = id ? ['oauth.clientId', 'oauth.clientSecret'] : ['oauth.clientSecret', 'oauth.clientId'];
@@ -80,25 +80,25 @@ function oauthClientOf(layers: readonly Layer[]): { readonly id: string; readonl
   });
 }
 
-function serverSettings(document: JsonObject, layers: readonly Layer[]): readonly ServerSetting[] {
+function listServers(document: JsonObject, layers: readonly Layer[]): readonly ServerSetting[] {
   const servers = Object.entries(readSetting(document, 'mcpServers') ?? {});
   return servers.flatMap(([name, definition]) => {
     const owner = layers.findLast(
       (layer) => isObject(layer.document.mcpServers) && Object.hasOwn(layer.document.mcpServers, name),
     );
     if (owner === undefined || definition === undefined) return [];
-    return [{ name, definition, scope: scopeOf(owner), file: owner.source }];
+    return [{ name, definition, scope: toScope(owner), file: owner.source }];
   });
 }
 
-function serverCommandSetting(layers: readonly Layer[]): ServerSetting | undefined {
+function findServerCommand(layers: readonly Layer[]): ServerSetting | undefined {
   const owner = layers.findLast(({ document }) => readSetting(document, 'mcp.serverCommand') !== undefined);
   const definition = owner === undefined ? '' : (readSetting(owner.document, 'mcp.serverCommand') ?? '');
   if (owner === undefined || definition.trim() === '') return undefined;
-  return { name: 'mcp', definition, scope: scopeOf(owner), file: owner.source };
+  return { name: 'mcp', definition, scope: toScope(owner), file: owner.source };
 }
 
-function scopeOf({ name }: Layer): ServerSetting['scope'] {
+function toScope({ name }: Layer): ServerSetting['scope'] {
   if (name === 'workspace') return 'workspace';
   return name === 'system' || name === 'system-defaults' ? 'system' : 'user';
 }

@@ -2,10 +2,10 @@ import { basename, join } from 'node:path';
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import { isDirectory, realPath } from '../platform/files/path.ts';
-import { listDirectory, lookUp } from '../platform/files/read.ts';
-import { readStateFile } from '../platform/files/small-file.ts';
+import { inspectPath, listDirectory } from '../platform/files/read.ts';
+import { readSmallFile } from '../platform/files/small-file.ts';
 import { readSetting } from './keys.ts';
-import { judgeFolder, trustRecords } from './trust.ts';
+import { decideTrust, readTrustRecords } from './trust.ts';
 
 /** A prompt with placeholders. */
 export interface Template {
@@ -19,7 +19,7 @@ export interface Template {
   readonly defaults: ReadonlyMap<string, string>;
 }
 
-interface TemplatePlace {
+interface TemplateDirectory {
   readonly directory: string;
   readonly kind: Template['kind'];
   readonly scope: 'user' | 'workspace';
@@ -28,17 +28,17 @@ interface TemplatePlace {
 }
 
 /** Not read yet. */
-export type FoundTemplate = Pick<Template, 'name' | 'file' | 'kind'> & { readonly place: TemplatePlace };
+export type FoundTemplate = Pick<Template, 'name' | 'file' | 'kind'> & { readonly place: TemplateDirectory };
 
-const ENDINGS = { markdown: '.md', command: '.toml' } as const;
+const EXTENSIONS = { markdown: '.md', command: '.toml' } as const;
 
 /** Enough for names like `git:commit`; also ends cycles of links. */
 const MAX_DEPTH = 4;
 
 /** In order of precedence: the folder's, if trusted, then the user's. */
-export async function templatePlaces(app: App): Promise<readonly TemplatePlace[]> {
+export async function listTemplateDirectories(app: App): Promise<readonly TemplateDirectory[]> {
   const homes = app.homes();
-  const of = (home: string, folder: string, scope: TemplatePlace['scope']) =>
+  const of = (home: string, folder: string, scope: TemplateDirectory['scope']) =>
     ({ directory: join(home, folder), scope }) as const;
   const own = [
     { ...of(homes.gmn, 'templates', 'user'), kind: 'markdown' },
@@ -49,25 +49,25 @@ export async function templatePlaces(app: App): Promise<readonly TemplatePlace[]
     { ...of(join(app.cwd, '.gemini'), 'commands', 'workspace'), kind: 'command' },
   ] as const;
   // In the home directory, the folder's and the user's are the same.
-  const isOwn = ({ directory }: TemplatePlace): boolean =>
+  const isOwn = ({ directory }: TemplateDirectory): boolean =>
     own.some((place) => place.directory === directory || realPath(place.directory) === realPath(directory));
   const foreign = folders.filter((place) => isDirectory(place.directory) && !isOwn(place));
-  const ignored = foreign.length === 0 ? undefined : await distrust(app);
+  const ignored = foreign.length === 0 ? undefined : await findDistrust(app);
   return [...foreign.map((place) => (ignored === undefined ? place : { ...place, ignored })), ...own];
 }
 
-async function distrust(app: App): Promise<string | undefined> {
+async function findDistrust(app: App): Promise<string | undefined> {
   const homes = app.homes();
   const isEnabled = readSetting((await app.settings()).document ?? {}, 'security.folderTrust.enabled') ?? true;
-  const verdict = judgeFolder({ ...app, homes, isEnabled, records: trustRecords(homes) });
+  const verdict = decideTrust({ ...app, homes, isEnabled, records: readTrustRecords(homes) });
   return verdict.isTrusted ? undefined : verdict.why;
 }
 
 /** Sorted by name. If several have one name, the first that is not ignored wins. */
-export async function findTemplates(places: readonly TemplatePlace[]): Promise<readonly FoundTemplate[]> {
+export async function findTemplates(places: readonly TemplateDirectory[]): Promise<readonly FoundTemplate[]> {
   const found = new Map<string, FoundTemplate>();
   for (const place of places) {
-    for (const template of await templatesIn(place, place.directory, [])) {
+    for (const template of await listTemplates(place, place.directory, [])) {
       const before = found.get(template.name);
       if (before === undefined || before.place.ignored !== undefined) found.set(template.name, template);
     }
@@ -75,8 +75,8 @@ export async function findTemplates(places: readonly TemplatePlace[]): Promise<r
   return [...found.values()].sort((left, right) => (left.name < right.name ? -1 : 1));
 }
 
-async function templatesIn(
-  place: TemplatePlace,
+async function listTemplates(
+  place: TemplateDirectory,
   directory: string,
   path: readonly string[],
 ): Promise<readonly FoundTemplate[]> {
@@ -85,9 +85,9 @@ async function templatesIn(
   for (const { name, kind } of await listDirectory(directory)) {
     const file = join(directory, name);
     // Users may keep their templates behind links; a folder's must not lead elsewhere.
-    const real = kind === 'link' && place.scope === 'user' ? (await lookUp(file))?.kind : kind;
-    const ending = ENDINGS[place.kind];
-    if (real === 'directory') found.push(...(await templatesIn(place, file, [...path, name])));
+    const real = kind === 'link' && place.scope === 'user' ? (await inspectPath(file))?.kind : kind;
+    const ending = EXTENSIONS[place.kind];
+    if (real === 'directory') found.push(...(await listTemplates(place, file, [...path, name])));
     else if (real === 'file' && name.endsWith(ending) && name !== ending) {
       found.push({ name: [...path, name.slice(0, -ending.length)].join(':'), file, kind: place.kind, place });
     }
@@ -97,7 +97,7 @@ async function templatesIn(
 
 /** Throws AppError `config` if the file is missing or the template empty. */
 export function readTemplate({ name, file, kind }: Pick<Template, 'name' | 'file' | 'kind'>): Template {
-  const text = readStateFile(file);
+  const text = readSmallFile(file);
   if (text === undefined) throw new AppError('config', `there is no file ${file}`, { hint: 'Try: gmn templates list' });
   const { body, description, defaults } = kind === 'command' ? parseCommand(text, file) : parseMarkdown(text);
   if (body.trim() === '') {
@@ -129,8 +129,8 @@ function parseMarkdown(text: string): Parsed {
 }
 
 /** For a template that is named by its path. */
-export function templateAt(file: string): Pick<Template, 'name' | 'file' | 'kind'> {
-  return { name: basename(file), file, kind: file.endsWith(ENDINGS.command) ? 'command' : 'markdown' };
+export function toTemplate(file: string): Pick<Template, 'name' | 'file' | 'kind'> {
+  return { name: basename(file), file, kind: file.endsWith(EXTENSIONS.command) ? 'command' : 'markdown' };
 }
 
 const ESCAPES: Readonly<Record<string, string>> = {
@@ -145,7 +145,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
 };
 
 /** TOML's kinds of strings. In a basic string, backslashes are escapes. */
-const KINDS = [
+const STRING_KINDS = [
   { start: '"""', whole: /^"""\n?((?:[^\\"]|\\[\s\S]|"(?!""))*(?:"{1,2}(?="""))?)"""/, isBasic: true },
   { start: "'''", whole: /^'''\n?((?:[^']|'(?!''))*(?:'{1,2}(?='''))?)'''/, isBasic: false },
   { start: '"', whole: /^"((?:[^\\"\n]|\\.)*)"/, isBasic: true },
@@ -160,7 +160,7 @@ export function parseTomlStrings(text: string, file: string): ReadonlyMap<string
   const source = text.replace(/^\uFEFF/, '').replaceAll('\r\n', '\n');
   const found = new Map<string, string>();
   let at = 0;
-  const fault = (why: string): AppError => {
+  const tomlError = (why: string): AppError => {
     const line = source.slice(0, at).split('\n').length;
     return new AppError('config', `${file}:${line}: ${why}`, { hint: 'Fix that file: https://toml.io' });
   };
@@ -173,20 +173,20 @@ export function parseTomlStrings(text: string, file: string): ReadonlyMap<string
     }
     if (blank === '' || /^[ \t]*\[/.test(rest)) break;
     const [head, bare, quoted] = /^[ \t]*(?:([\w.-]+)|"([^"\\\n]*)")[ \t]*=[ \t]*/.exec(rest) ?? [];
-    if (head === undefined) throw fault('this is not a key and its value');
+    if (head === undefined) throw tomlError('this is not a key and its value');
     const value = rest.slice(head.length);
-    const kind = KINDS.find(({ start }) => value.startsWith(start));
+    const kind = STRING_KINDS.find(({ start }) => value.startsWith(start));
     const string = kind?.whole.exec(value);
-    if (kind !== undefined && !string) throw fault('this string does not end');
-    if (kind !== undefined && string) found.set(bare ?? quoted ?? '', stringOf(string[1] ?? '', kind.isBasic));
+    if (kind !== undefined && !string) throw tomlError('this string does not end');
+    if (kind !== undefined && string) found.set(bare ?? quoted ?? '', unescapeString(string[1] ?? '', kind.isBasic));
     at += head.length + (string?.[0].length ?? /^[^\n]*/.exec(value)?.[0].length ?? 0);
     at += /^[ \t]*(?:#[^\n]*)?/.exec(source.slice(at))?.[0].length ?? 0;
-    if (at < source.length && source[at] !== '\n') throw fault('there is something behind this value');
+    if (at < source.length && source[at] !== '\n') throw tomlError('there is something behind this value');
   }
   return found;
 }
 
-function stringOf(text: string, isBasic: boolean): string {
+function unescapeString(text: string, isBasic: boolean): string {
   if (!isBasic) return text;
   return text.replace(
     /\\(?:u([\da-fA-F]{4})|U([\da-fA-F]{8})|([ \t]*\n\s*)|([\s\S]))/g,

@@ -6,16 +6,16 @@ import { isObject } from '../core/json.ts';
 import { contains } from '../core/text/path.ts';
 import { acquireLock } from '../platform/files/lock.ts';
 import { realPath } from '../platform/files/path.ts';
-import { readStateFile } from '../platform/files/small-file.ts';
-import { makePrivateDirectory, replaceFile } from '../platform/files/write.ts';
+import { readSmallFile } from '../platform/files/small-file.ts';
+import { makePrivateDirectory, writeAtomic } from '../platform/files/write.ts';
 import { parseJsonc } from './jsonc.ts';
 
-export interface Verdict {
+export interface TrustDecision {
   readonly isTrusted: boolean;
   readonly why: string;
 }
 
-interface TrustQuestion extends Pick<App, 'env' | 'cwd'> {
+interface TrustContext extends Pick<App, 'env' | 'cwd'> {
   readonly homes: Homes;
   /** `security.folderTrust.enabled` of the user and the machine; false means that every folder is trusted. */
   readonly isEnabled: boolean;
@@ -28,7 +28,7 @@ export function trustedFoldersPath(env: Env, homes: Homes): string {
 }
 
 /** gmn's own list. Throws AppError `config` if it is broken. */
-export function trustRecords(homes: Homes): TrustRecords {
+export function readTrustRecords(homes: Homes): TrustRecords {
   return readTrustFile(trustFilePath(homes.gmn));
 }
 
@@ -36,7 +36,7 @@ export function trustRecords(homes: Homes): TrustRecords {
  * Decides by the environment, then the setting, then the rule for the nearest folder, with gmn's rules over the
  * official CLI's. A folder without a rule is not trusted. Throws AppError `config` if the official list is broken.
  */
-export function judgeFolder({ env, cwd, homes, isEnabled, records }: TrustQuestion): Verdict {
+export function decideTrust({ env, cwd, homes, isEnabled, records }: TrustContext): TrustDecision {
   if (env.GEMINI_RESTRICTED_MODE === 'true') return { isTrusted: false, why: 'GEMINI_RESTRICTED_MODE is true' };
   const override = env.GEMINI_CLI_TRUST_WORKSPACE;
   if (override === 'false' || override === 'true') {
@@ -48,7 +48,7 @@ export function judgeFolder({ env, cwd, homes, isEnabled, records }: TrustQuesti
   const ownFile = trustFilePath(homes.gmn);
   // The paths in gmn's file are already resolved: resolving them again would follow a link created since.
   const own = [...records.keys()].map((path) => ({ path, isTrusted: true, file: ownFile }));
-  const rule = nearestRule([...readTrustedFolders(trustedFoldersPath(env, homes)), ...own], folder);
+  const rule = findNearestRule([...readTrustedFolders(trustedFoldersPath(env, homes)), ...own], folder);
   if (rule === undefined) return { isTrusted: false, why: 'this folder is not trusted' };
   return { isTrusted: rule.isTrusted, why: `${rule.file} ${rule.isTrusted ? 'trusts' : 'refuses'} ${rule.path}` };
 }
@@ -62,7 +62,7 @@ interface TrustRule {
 }
 
 /** Of two rules for the same folder, the later one wins. Undefined if no rule applies to `path`. */
-export function nearestRule(rules: readonly TrustRule[], path: string): TrustRule | undefined {
+export function findNearestRule(rules: readonly TrustRule[], path: string): TrustRule | undefined {
   let nearest: TrustRule | undefined;
   for (const rule of rules) {
     if (!contains(rule.path, path)) continue;
@@ -78,7 +78,7 @@ const LEVELS = ['TRUST_FOLDER', 'TRUST_PARENT', 'DO_NOT_TRUST'];
  * the file cannot be read or is not a valid list.
  */
 export function readTrustedFolders(file: string): readonly TrustRule[] {
-  const text = readStateFile(file);
+  const text = readSmallFile(file);
   if (text === undefined || text.trim() === '') return [];
   const entries = parseJsonc(text.replace(/^\uFEFF/, ''), file);
   if (!isObject(entries)) throw trustedFoldersError(file, 'it must be an object');
@@ -114,7 +114,7 @@ export function trustFilePath(gmnHome: string): string {
 
 /** Folders trusted with `gmn trust`; empty without a file. Throws AppError `config` if the file is broken. */
 export function readTrustFile(file: string): TrustRecords {
-  const text = readStateFile(file);
+  const text = readSmallFile(file);
   return text === undefined ? new Map() : parseRecords(text, file);
 }
 
@@ -132,7 +132,7 @@ export async function changeTrustFile(
   try {
     const records = change(readTrustFile(file));
     const text = `${JSON.stringify({ version: 1, folders: Object.fromEntries(records) }, null, 2)}\n`;
-    await replaceFile(file, text, { mode: 0o600 });
+    await writeAtomic(file, text, { mode: 0o600 });
   } finally {
     await lock?.release();
   }

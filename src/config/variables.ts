@@ -55,7 +55,7 @@ export function parseEnvFile(text: string): EnvFile {
   let rest = text.startsWith('\uFEFF') ? text.slice(1) : text;
   let line = 1;
   while (rest !== '') {
-    const { length, name, value, isFaulty } = readEntry(rest);
+    const { length, name, value, isFaulty } = parseEntry(rest);
     if (name !== undefined && value !== undefined) variables.set(name, value);
     if (isFaulty) faultyLines.push(line);
     line += rest.slice(0, length).split(/\r\n|\r|\n/).length - 1;
@@ -64,7 +64,7 @@ export function parseEnvFile(text: string): EnvFile {
   return { variables, faultyLines };
 }
 
-interface Entry {
+interface EnvEntry {
   /** In characters, with the line ending; never 0. */
   readonly length: number;
   readonly name?: string;
@@ -72,7 +72,7 @@ interface Entry {
   readonly isFaulty?: boolean;
 }
 
-function readEntry(text: string): Entry {
+function parseEntry(text: string): EnvEntry {
   const whole = /^[^\r\n]*(?:\r\n|\r|\n|$)/.exec(text)?.[0] ?? text;
   const start = ASSIGNMENT.exec(whole);
   const name = start?.[1];
@@ -80,7 +80,7 @@ function readEntry(text: string): Entry {
   const body = text.slice(start[0].length);
   const quote = body[0] ?? '';
   const quoted = Object.hasOwn(QUOTED, quote) ? QUOTED[quote]?.exec(body) : undefined;
-  const value = quoted ? unquote(quoted[1] ?? '', quote) : bare(whole.slice(start[0].length));
+  const value = quoted ? unquote(quoted[1] ?? '', quote) : stripComment(whole.slice(start[0].length));
   const length = quoted ? start[0].length + quoted[0].length : whole.length;
   // No environment can hold a NUL.
   return value.includes('\0') ? { length, isFaulty: true } : { length, name, value };
@@ -92,7 +92,7 @@ function unquote(text: string, quote: string): string {
 }
 
 /** A comment needs a space before it, since a key may contain a `#`. */
-function bare(text: string): string {
+function stripComment(text: string): string {
   return text.replace(/(^|[ \t])#[\s\S]*$/, '').trim();
 }
 
@@ -102,21 +102,21 @@ const VARIABLE = /\$(?:(\w+)|\{([^{}:]+)(?::-([^}]*))?\})/g;
  * Expands `$NAME`, `${NAME}` and `${NAME:-default}`, not recursively. A variable that is not set and has no default
  * stays as written.
  */
-export function expand(text: string, env: Env): string {
-  return put(text, env, () => false);
+export function expandVariables(text: string, env: Env): string {
+  return substitute(text, env, () => false);
 }
 
 /** A command line is visible to every user of the machine, so variables with a secret name are not expanded. */
 export function expandInCommandLine(text: string, env: Env): string {
-  return put(text, env, isSecretKey);
+  return substitute(text, env, isSecretKey);
 }
 
 /** Variables in the text that `expandInCommandLine` does not expand. */
-export function withheldVariables(text: string): readonly string[] {
+export function findWithheldVariables(text: string): readonly string[] {
   return [...text.matchAll(VARIABLE)].map(([, bare, braced]) => bare ?? braced ?? '').filter(isSecretKey);
 }
 
-function put(text: string, env: Env, isWithheld: (name: string) => boolean): string {
+function substitute(text: string, env: Env, isWithheld: (name: string) => boolean): string {
   return text.replace(VARIABLE, (written, bare?: string, braced?: string, otherwise?: string) => {
     const name = bare ?? braced ?? '';
     if (isWithheld(name)) return written;

@@ -3,12 +3,12 @@ import type { App, Homes } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import type { Env } from '../core/io.ts';
 import { isObject, type JsonObject } from '../core/json.ts';
-import { visible } from '../core/text/terminal.ts';
+import { sanitize } from '../core/text/terminal.ts';
 import { realPath } from '../platform/files/path.ts';
-import { expandDocument, parseSettingsText, type SettingsText, serverNotices } from './document.ts';
+import { expandDocument, findServerNotices, parseSettingsText, type SettingsText } from './document.ts';
 import { absentLayer, ignoredLayer, type Layer } from './layer.ts';
-import { type WorkspaceServer, withServers, workspaceServers } from './servers.ts';
-import { judgeFolder, type TrustRecords, trustRecords, type Verdict } from './trust.ts';
+import { listWorkspaceServers, restrictServers, type WorkspaceServer } from './servers.ts';
+import { decideTrust, readTrustRecords, type TrustDecision, type TrustRecords } from './trust.ts';
 
 interface WorkspaceInput extends SettingsText, Pick<App, 'cwd'> {
   readonly realEnv: Env;
@@ -24,7 +24,7 @@ interface WorkspaceLayer {
 }
 
 /** The author of a folder's settings must not decide who pays, who is asked, or what runs without approval. */
-const NOT_FOR_WORKSPACES = [
+const FORBIDDEN_KEYS = [
   ['security'],
   ['oauth'],
   ['admin'],
@@ -44,42 +44,42 @@ export async function readWorkspace(input: WorkspaceInput): Promise<WorkspaceLay
   // In the home directory this is the user's own file; the official CLI sees it the same way.
   if (realPath(dirname(file)) === realPath(homes.gemini)) return { layer: absentLayer('workspace', file), notices: [] };
   try {
-    const records = trustRecords(homes);
-    const verdict = judgeFolder({ env: input.realEnv, cwd, homes, isEnabled: input.isTrustEnabled(), records });
-    return verdict.isTrusted ? await trustedLayer(input, records) : untrustedLayer(file, verdict);
+    const records = readTrustRecords(homes);
+    const verdict = decideTrust({ env: input.realEnv, cwd, homes, isEnabled: input.isTrustEnabled(), records });
+    return verdict.isTrusted ? await readTrustedLayer(input, records) : untrustedLayer(file, verdict);
   } catch (thrown) {
     const { message } = AppError.from(thrown);
     return { layer: ignoredLayer('workspace', file, message), notices: [`${file} is not used: ${message}`] };
   }
 }
 
-function untrustedLayer(file: string, { why }: Verdict): WorkspaceLayer {
+function untrustedLayer(file: string, { why }: TrustDecision): WorkspaceLayer {
   return {
     layer: ignoredLayer('workspace', file, why),
     notices: [`${file} is not used: ${why}. To trust the folder, run: gmn trust`],
   };
 }
 
-async function trustedLayer(input: WorkspaceInput, records: TrustRecords): Promise<WorkspaceLayer> {
+async function readTrustedLayer(input: WorkspaceInput, records: TrustRecords): Promise<WorkspaceLayer> {
   const { file, text, cwd, env } = input;
   const written = await parseSettingsText({ file, text });
-  const { document: permitted, dropped } = withoutForbidden(written);
+  const { document: permitted, dropped } = dropForbidden(written);
   const known = records.get(realPath(cwd) ?? cwd)?.servers ?? {};
-  const servers = workspaceServers(permitted);
+  const servers = listWorkspaceServers(permitted);
   const isApproved = ({ name, hash }: WorkspaceServer): boolean => Object.hasOwn(known, name) && known[name] === hash;
   const approved = servers.filter(isApproved).map(({ name }) => name);
   const pending = servers.filter((server) => !isApproved(server)).map(({ name }) => name);
-  const document = await expandDocument(withServers(permitted, approved), text, env);
+  const document = await expandDocument(restrictServers(permitted, approved), text, env);
   const notices = [
     ...(dropped.length === 0 ? [] : [`${file}: not taken from a folder's settings: ${dropped.join(', ')}`]),
-    ...(await serverNotices({ file, text })),
-    ...(pending.length === 0 ? [] : [pendingNotice(file, pending)]),
+    ...(await findServerNotices({ file, text })),
+    ...(pending.length === 0 ? [] : [formatPending(file, pending)]),
   ];
   return { layer: { name: 'workspace', source: file, state: 'used', document }, notices };
 }
 
-function pendingNotice(file: string, names: readonly string[]): string {
-  const list = names.map((name) => visible(JSON.stringify(name))).join(', ');
+function formatPending(file: string, names: readonly string[]): string {
+  const list = names.map((name) => sanitize(JSON.stringify(name))).join(', ');
   return `${file}: MCP server${names.length > 1 ? 's' : ''} ${list} new or changed, not used. To look and approve, run: gmn trust`;
 }
 
@@ -88,10 +88,10 @@ interface Permitted {
   readonly dropped: readonly string[];
 }
 
-function withoutForbidden(document: JsonObject): Permitted {
+function dropForbidden(document: JsonObject): Permitted {
   let result = document;
   const dropped: string[] = [];
-  for (const [first, second] of NOT_FOR_WORKSPACES) {
+  for (const [first, second] of FORBIDDEN_KEYS) {
     const { [first]: value, ...rest } = result;
     if (value === undefined) continue;
     if (second === undefined) result = rest;

@@ -11,7 +11,7 @@ interface Running<Value> {
  * Lets several callers share one run of `work` per key. A caller that aborts leaves the others alone; the work is
  * aborted with its last caller.
  */
-export function sharedWork<Key, Value>(work: (key: Key, signal: AbortSignal) => Promise<Value>): Share<Key, Value> {
+export function shareWork<Key, Value>(work: (key: Key, signal: AbortSignal) => Promise<Value>): Share<Key, Value> {
   const all = new Map<Key, Running<Value>>();
   const start = (key: Key): Running<Value> => {
     const controller = new AbortController();
@@ -24,29 +24,29 @@ export function sharedWork<Key, Value>(work: (key: Key, signal: AbortSignal) => 
     signal.throwIfAborted();
     let running = all.get(key);
     while (running?.controller.signal.aborted) {
-      await orAborted(settled(running.result), signal);
+      await raceWithAbort(waitUntilSettled(running.result), signal);
       running = all.get(key);
     }
     running ??= start(key);
     running.waiting += 1;
     try {
-      return await orAborted(running.result, signal);
+      return await raceWithAbort(running.result, signal);
     } finally {
       running.waiting -= 1;
       if (signal.aborted && running.waiting === 0) {
         running.controller.abort(signal.reason);
         // The work may hold a lock, and the process may exit right after this returns.
-        await settled(running.result);
+        await waitUntilSettled(running.result);
       }
     }
   };
 }
 
-async function settled(result: Promise<unknown>): Promise<void> {
+async function waitUntilSettled(result: Promise<unknown>): Promise<void> {
   await result.catch(() => {});
 }
 
-function orAborted<Value>(result: Promise<Value>, signal: AbortSignal): Promise<Value> {
+function raceWithAbort<Value>(result: Promise<Value>, signal: AbortSignal): Promise<Value> {
   return new Promise((resolve, reject) => {
     const leave = (): void => reject(signal.reason);
     if (signal.aborted) leave();

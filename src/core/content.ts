@@ -1,7 +1,7 @@
 import type { JsonObject } from './json.ts';
 
 /** A part as it came off the wire. The types name the fields we read; the object keeps all of them. */
-export type Part = TextPart | CallPart | AnswerPart | MediaPart;
+export type Part = TextPart | CallPart | ResponsePart | MediaPart;
 
 interface ModelPart {
   readonly thought?: boolean;
@@ -21,7 +21,7 @@ export interface CallPart extends ModelPart {
   };
 }
 
-export interface AnswerPart {
+export interface ResponsePart {
   readonly functionResponse: {
     readonly id?: string;
     readonly name: string;
@@ -40,10 +40,10 @@ export interface Content {
 }
 
 /** A content of the history: the model's parts are kept exactly as they came. */
-export interface KeptContent extends Content {
+export interface StoredContent extends Content {
   /** Backend and account that produced the thought signatures; no other backend or account accepts them. */
   readonly origin?: string;
 }
 
 /** Placeholder for a call without a name: the API requires one in the response. */
-export const NAMELESS = 'generic_tool';
+export const UNNAMED_TOOL = 'generic_tool';

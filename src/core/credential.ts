@@ -1,7 +1,7 @@
 /** Credential types, named as in `security.auth.selectedType`. */
 export type AuthType = 'oauth-personal' | 'gemini-api-key' | 'vertex-ai' | 'compute-default-credentials';
 
-export type Carrier = 'key' | 'bearer';
+export type AuthScheme = 'key' | 'bearer';
 
 /** Proves who is asking. Only `source` and `account` may be shown or stored. */
 export interface Credential {
@@ -16,5 +16,5 @@ export interface Credential {
    * Called after a 401. Resolves once `headers` returns something other than `rejected` (absent: the last headers
    * returned); throws AppError `auth` if it cannot. Absent: a 401 is final.
    */
-  renew?(signal: AbortSignal, refused?: Readonly<Record<string, string>>): Promise<void>;
+  renew?(signal: AbortSignal, rejected?: Readonly<Record<string, string>>): Promise<void>;
 }

@@ -112,9 +112,9 @@ export class AppError extends Error {
   }
 }
 
-const OPENINGS = { auth: 'authentication failed', api: 'API error' } as const;
+const PREFIXES = { auth: 'authentication failed', api: 'API error' } as const;
 
 /** An AppError for a rejection by a server or credential store; the message is a prefix for `fault` plus `words`. */
-export function refused(fault: keyof typeof OPENINGS, words: string, options: ErrorOptions = {}): AppError {
-  return new AppError(fault, `${OPENINGS[fault]}: ${words}`, { ...options, words });
+export function serverError(fault: keyof typeof PREFIXES, words: string, options: ErrorOptions = {}): AppError {
+  return new AppError(fault, `${PREFIXES[fault]}: ${words}`, { ...options, words });
 }

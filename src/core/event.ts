@@ -1,6 +1,6 @@
 import { AppError } from './error.ts';
 import type { JsonObject } from './json.ts';
-import type { ToolOutcome } from './tool.ts';
+import type { ToolResult } from './tool.ts';
 import type { Usage } from './usage.ts';
 
 /**
@@ -33,7 +33,7 @@ export type TurnEvent =
       readonly name: string;
       /** The arguments it ran with, if the user edited them. */
       readonly args?: JsonObject;
-      readonly outcome: ToolOutcome;
+      readonly outcome: ToolResult;
     }
   /**
    * Words for the person: stderr in text, `warnings` in the JSON formats. `isDenial`: a call of the model was not run
@@ -79,6 +79,6 @@ export async function* settle(events: AsyncIterable<TurnEvent>): AsyncGenerator<
 }
 
 /** For the `default` of an exhaustive switch: a new case fails to compile until it is handled. */
-export function unreachable(value: never): never {
+export function assertNever(value: never): never {
   throw new AppError('internal', `unexpected value: ${JSON.stringify(value)}`);
 }

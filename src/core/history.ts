@@ -1,26 +1,26 @@
-import type { KeptContent } from './content.ts';
+import type { StoredContent } from './content.ts';
 import type { Usage } from './usage.ts';
 
 export type TurnRecord =
-  | { readonly kind: 'prompt'; readonly content: KeptContent }
+  | { readonly kind: 'prompt'; readonly content: StoredContent }
   /** A reply of the model that contains calls. */
-  | (Said & { readonly kind: 'call' })
+  | (ModelRecord & { readonly kind: 'call' })
   /** The result of one call: one `functionResponse`, plus any media. */
-  | { readonly kind: 'answer'; readonly content: KeptContent }
-  | (Said & {
+  | { readonly kind: 'answer'; readonly content: StoredContent }
+  | (ModelRecord & {
       readonly kind: 'reply';
       /** Absent if the reply was cut off and this is what had arrived. */
       readonly finishReason?: string;
     });
 
-interface Said {
-  readonly content: KeptContent;
+interface ModelRecord {
+  readonly content: StoredContent;
   readonly usage: Usage;
   readonly model: string;
 }
 
 export interface History {
-  readonly contents: readonly KeptContent[];
+  readonly contents: readonly StoredContent[];
   /**
    * How many characters of a reply without calls to keep; 0 keeps none, and the reply is never held in memory as a
    * whole. A longer reply is dropped, and `dropReply` is called instead of `append`.

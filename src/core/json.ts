@@ -16,11 +16,11 @@ export function isList(value: JsonValue | undefined): value is readonly JsonValu
 }
 
 /** The objects among the items of an array; empty if `value` is not an array. */
-export function objectsOf(value: unknown): readonly Readonly<Record<string, unknown>>[] {
+export function filterObjects(value: unknown): readonly Readonly<Record<string, unknown>>[] {
   return Array.isArray(value) ? value.filter(isObject) : [];
 }
 
-export function stringOf(value: unknown): string | undefined {
+export function toNonEmptyString(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
@@ -44,7 +44,7 @@ export function canonicalJson(value: JsonValue): string {
 /** Maximum nesting of a settings file; far more than any setting needs, and safe for the stack. */
 export const MAX_DEPTH = 100;
 
-export function nestedTooDeeply(file: string): AppError {
+export function nestingError(file: string): AppError {
   return new AppError('config', `${file}: nested deeper than ${MAX_DEPTH} levels`, {
     hint: 'Fix or remove that file.',
   });

@@ -54,7 +54,7 @@ export interface Model {
   stream(request: ModelRequest, signal: AbortSignal): AsyncGenerator<ReplyEvent, Reply>;
 }
 
-export interface Grounded {
+export interface GroundedAnswer {
   /** The model's summary, with `[1]` and the like where a source supports it. */
   readonly text: string;
   /** `[1]` is the first. */
@@ -64,4 +64,4 @@ export interface Grounded {
 }
 
 /** Searches the web through the model. Throws what the model throws. */
-export type Ground = (query: string, signal: AbortSignal) => Promise<Grounded>;
+export type Ground = (query: string, signal: AbortSignal) => Promise<GroundedAnswer>;

@@ -45,7 +45,7 @@ export type ArgumentsOf<Schema extends InputSchema> = {
 };
 
 /** The Gemini CLI adds this argument to every tool it declares, for its own use, and passes it on. */
-const OF_THE_HOST = 'wait_for_previous';
+const HOST_ARGUMENT = 'wait_for_previous';
 
 /**
  * Validates the arguments. `null` counts as omitted, and so does an empty string for an optional argument, as hosts
@@ -54,29 +54,33 @@ const OF_THE_HOST = 'wait_for_previous';
  */
 export function parseArguments<Schema extends InputSchema>(schema: Schema, args: JsonObject): ArgumentsOf<Schema> {
   const names = Object.keys(schema.properties);
-  const isLeftOut = (name: string, value: unknown): boolean =>
+  const isOmitted = (name: string, value: unknown): boolean =>
     value === null || value === undefined || (value === '' && names.includes(name) && !schema.required?.includes(name));
-  const given = Object.entries(args).filter(([name, value]) => !isLeftOut(name, value) && name !== OF_THE_HOST);
+  const given = Object.entries(args).filter(([name, value]) => !isOmitted(name, value) && name !== HOST_ARGUMENT);
   for (const [name, value] of given) {
     const property = Object.hasOwn(schema.properties, name) ? schema.properties[name] : undefined;
     if (property === undefined) {
-      throw wrong(`there is no argument "${name.slice(0, 60)}"`, `The arguments are: ${names.join(', ') || 'none'}`);
+      throw argumentError(
+        `there is no argument "${name.slice(0, 60)}"`,
+        `The arguments are: ${names.join(', ') || 'none'}`,
+      );
     }
-    const fault = faultOf(property, value);
-    if (fault !== undefined) throw wrong(`${name} ${fault}`, property.description);
+    const fault = findProblem(property, value);
+    if (fault !== undefined) throw argumentError(`${name} ${fault}`, property.description);
   }
   const parsed = Object.fromEntries(given);
   for (const name of schema.required ?? []) {
-    if (parsed[name] === undefined) throw wrong(`${name} is required`, schema.properties[name]?.description ?? '');
+    if (parsed[name] === undefined)
+      throw argumentError(`${name} is required`, schema.properties[name]?.description ?? '');
   }
   return parsed as ArgumentsOf<Schema>;
 }
 
-function wrong(message: string, hint: string): AppError {
+function argumentError(message: string, hint: string): AppError {
   return new AppError('usage', message, { hint });
 }
 
-function faultOf(property: Property, value: JsonValue | undefined): string | undefined {
+function findProblem(property: Property, value: JsonValue | undefined): string | undefined {
   const { type, minimum = Number.NEGATIVE_INFINITY, maximum = Number.POSITIVE_INFINITY } = property;
   switch (type) {
     case 'string':
@@ -89,7 +93,7 @@ function faultOf(property: Property, value: JsonValue | undefined): string | und
     case 'integer': {
       if (typeof value !== 'number' || !Number.isFinite(value)) return 'must be a number';
       if (type === 'integer' && !Number.isSafeInteger(value)) return 'must be a whole number';
-      return value >= minimum && value <= maximum ? undefined : `must be ${rangeText(minimum, maximum)}`;
+      return value >= minimum && value <= maximum ? undefined : `must be ${formatRange(minimum, maximum)}`;
     }
     case 'object':
       return isObject(value) ? undefined : 'must be an object';
@@ -98,7 +102,7 @@ function faultOf(property: Property, value: JsonValue | undefined): string | und
   }
 }
 
-function rangeText(minimum: number, maximum: number): string {
+function formatRange(minimum: number, maximum: number): string {
   if (maximum === Number.POSITIVE_INFINITY) return `${minimum} or more`;
   return `${minimum} to ${maximum}`;
 }

@@ -1,4 +1,4 @@
-import type { Content, KeptContent } from './content.ts';
+import type { Content, StoredContent } from './content.ts';
 import type { History, TurnRecord } from './history.ts';
 
 /**
@@ -62,7 +62,7 @@ export interface Session extends History {
   /** Nothing came of the last prompt: it does not count, and is `unanswered` until the next one. */
   takeBack(): Promise<void>;
   /** Goes on from these contents in place of all earlier ones, which the file keeps. */
-  replace(contents: readonly KeptContent[]): Promise<void>;
+  replace(contents: readonly StoredContent[]): Promise<void>;
   /** Releases the session lock. */
   close(): Promise<void>;
 }
@@ -89,20 +89,20 @@ export interface SessionStore {
   newestIn(cwd: string): Promise<SessionSummary>;
   read(summary: SessionSummary): Promise<SavedSession>;
   /** The file is created with the first record. */
-  create(beginning: SessionBeginning): Promise<Session>;
+  create(beginning: NewSession): Promise<Session>;
   /**
    * Continues a session. If another process has it open, continues a copy with a new id instead, and a notice says so.
    */
   resume(summary: SessionSummary, cwd: string): Promise<Session>;
   /** Continues a copy of the session under a new id. Throws AppError `usage` if the name is taken. */
-  fork(summary: SessionSummary, beginning: Pick<SessionBeginning, 'cwd' | 'name'>): Promise<Session>;
+  fork(summary: SessionSummary, beginning: Pick<NewSession, 'cwd' | 'name'>): Promise<Session>;
   /** Throws AppError `usage` if another session has that name, and while the session is open elsewhere. */
   rename(summary: SessionSummary, name: string): Promise<void>;
   /** Throws AppError `usage` while the session is open elsewhere. */
   remove(summary: SessionSummary): Promise<void>;
 }
 
-export interface SessionBeginning {
+export interface NewSession {
   readonly cwd: string;
   /** Who began it. */
   readonly by: SessionSource;

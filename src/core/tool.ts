@@ -16,11 +16,11 @@ export interface Tool {
    * are shown. May refuse, with the outcome the model gets, if the call cannot succeed anyway; nobody is asked then.
    * With a draft, the call is previewed on the files as the draft has them, and adds what it would write.
    */
-  preview?(args: JsonObject, signal: AbortSignal, draft?: Draft): Promise<Preview | ToolOutcome>;
+  preview?(args: JsonObject, signal: AbortSignal, draft?: Draft): Promise<Preview | ToolResult>;
   /** The arguments in one form for all that mean the same, to tell whether a call was made before. Absent: as they are. */
   plain?(args: JsonObject): JsonObject;
   /** A failure is data for the model (`ok: false`); throws only the signal's reason, or a bug. */
-  invoke(args: JsonObject, signal: AbortSignal): Promise<ToolOutcome>;
+  invoke(args: JsonObject, signal: AbortSignal): Promise<ToolResult>;
 }
 
 /** What files would hold once the calls that were previewed so far have run, by real path. The disk is not touched. */
@@ -39,7 +39,7 @@ export type Preview =
   | { readonly kind: 'text'; readonly text: string };
 
 /** `response` is sent to the model unchanged, `media` next to it. */
-export interface ToolOutcome {
+export interface ToolResult {
   readonly ok: boolean;
   readonly response: JsonObject;
   readonly media?: readonly MediaPart[];
@@ -67,7 +67,7 @@ export interface ToolCall {
 }
 
 /** Whether a call may run; `stop` ends the turn. */
-export type Verdict =
+export type CallDecision =
   | { readonly kind: 'run' }
   | { readonly kind: 'run-edited'; readonly args: JsonObject }
   | { readonly kind: 'deny'; readonly reason: string }
@@ -91,4 +91,4 @@ export interface ApproveContext {
  * Decides about one call at a time; asks the user if the approval mode requires it and the run is interactive. Never
  * throws.
  */
-export type Approve = (tool: Tool, call: ToolCall, context: ApproveContext) => Promise<Verdict>;
+export type Approve = (tool: Tool, call: ToolCall, context: ApproveContext) => Promise<CallDecision>;

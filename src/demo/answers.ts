@@ -1,34 +1,34 @@
 import type { JsonObject } from '../core/json.ts';
 import {
-  activeLoop,
-  callableTools,
   type DemoPart,
   type DemoRequest,
   describeMedia,
-  isAnswer,
-  isCall,
+  findActiveLoop,
+  isFunctionCall,
+  isFunctionResponse,
   isMedia,
+  joinTexts,
+  listCallableTools,
   parseBody,
-  parseObject,
-  textOf,
+  toObject,
 } from './request.ts';
 import { minimalInstance } from './schema.ts';
 
 /** The demo model's answer: a sample run, calls on request, an instance of the schema, or an echo. Never random. */
-export function answerTo(request: DemoRequest, sign: (call: JsonObject) => string): Answer {
+export function createAnswer(request: DemoRequest, sign: (call: JsonObject) => string): Answer {
   const answer =
     (mustCall(request) ? undefined : builtinAnswer(request, sign)) ??
     calledAnswer(request, sign) ??
     forcedAnswer(request, sign) ??
     structuredAnswer(request) ??
-    sayAll(echo(request));
-  const { includeThoughts } = parseObject(request.generationConfig.thinkingConfig);
+    chunkedAnswer(echo(request));
+  const { includeThoughts } = toObject(request.generationConfig.thinkingConfig);
   if (includeThoughts !== true) return answer;
   const thought = { parts: [{ text: '**Reading the prompt**\n\nThe demo model looks it up.', thought: true }] };
-  return { ...answer, chunks: withFirst(thought, answer.chunks) };
+  return { ...answer, chunks: prepend(thought, answer.chunks) };
 }
 
-function* withFirst<T>(first: T, rest: Iterable<T>): Generator<T> {
+function* prepend<T>(first: T, rest: Iterable<T>): Generator<T> {
   yield first;
   yield* rest;
 }
@@ -38,13 +38,13 @@ function structuredAnswer(request: DemoRequest): Answer | undefined {
   const schema = responseJsonSchema ?? responseSchema;
   if (schema !== undefined && schema !== null) {
     const instance = minimalInstance(schema);
-    return sayAll(responseMimeType === 'text/x.enum' ? String(instance) : JSON.stringify(instance));
+    return chunkedAnswer(responseMimeType === 'text/x.enum' ? String(instance) : JSON.stringify(instance));
   }
-  return responseMimeType === 'application/json' ? sayAll(JSON.stringify({ answer: echo(request) })) : undefined;
+  return responseMimeType === 'application/json' ? chunkedAnswer(JSON.stringify({ answer: echo(request) })) : undefined;
 }
 
 function echo(request: DemoRequest): string {
-  const parts = activeLoop(request.contents)[0]?.parts ?? [];
+  const parts = findActiveLoop(request.contents)[0]?.parts ?? [];
   const line = firstLine(parts);
   if (!parts.some(isMedia)) return `demo: ${line}`;
   return line === '' ? `demo: I see ${describeMedia(parts)}` : `demo: I see ${describeMedia(parts)}: ${line}`;
@@ -103,20 +103,20 @@ const EDIT = {
  */
 function builtinAnswer(request: DemoRequest, sign: (call: JsonObject) => string): Answer | undefined {
   const last = request.contents.at(-1);
-  const asked = request.contents.findLast(({ role, parts }) => role !== 'model' && !parts.some(isAnswer));
+  const asked = request.contents.findLast(({ role, parts }) => role !== 'model' && !parts.some(isFunctionResponse));
   if (last === undefined || asked === undefined) return undefined;
-  if (textOf(asked.parts).includes(EDIT.ask)) return editAnswer(request, sign);
+  if (joinTexts(asked.parts).includes(EDIT.ask)) return editAnswer(request, sign);
   if (last !== asked) return undefined;
-  const question = lastLine(textOf(last.parts.slice(-1)));
+  const question = lastLine(joinTexts(last.parts.slice(-1)));
   const fixed = FIXED.get(question);
   const schema = request.generationConfig.responseJsonSchema ?? request.generationConfig.responseSchema;
-  if (question === '3 colors') return colors(parseObject(schema));
+  if (question === '3 colors') return colors(toObject(schema));
   if (schema !== undefined) return undefined;
-  if (fixed !== undefined) return say(...fixed);
-  if (question === 'and the second best?' && mentions(request, 'Kyoto')) return say(['April.'], [21, 2]);
-  if (question === 'write a very long story') return { chunks: story(), isCountedLate: true };
+  if (fixed !== undefined) return textAnswer(...fixed);
+  if (question === 'and the second best?' && mentions(request, 'Kyoto')) return textAnswer(['April.'], [21, 2]);
+  if (question === 'write a very long story') return { chunks: storyChunks(), isCountedLate: true };
   const count = /^count to (\d{1,7})$/.exec(question)?.[1];
-  return count === undefined ? undefined : { chunks: numbers(Number(count)), isUnlimited: true };
+  return count === undefined ? undefined : { chunks: numberChunks(Number(count)), isUnlimited: true };
 }
 
 function lastLine(text: string): string {
@@ -124,23 +124,23 @@ function lastLine(text: string): string {
 }
 
 function mentions(request: DemoRequest, word: string): boolean {
-  return request.contents.some(({ parts }) => textOf(parts).includes(word));
+  return request.contents.some(({ parts }) => joinTexts(parts).includes(word));
 }
 
 function colors(schema: JsonObject): Answer | undefined {
-  if (Object.keys(schema).length === 0) return say(['red, green', ', blue'], [6, 5]);
+  if (Object.keys(schema).length === 0) return textAnswer(['red, green', ', blue'], [6, 5]);
   if (String(schema.type).toLowerCase() !== 'array') return undefined;
-  return say(['["red",', '"green",', '"blue"]'], [6, 9]);
+  return textAnswer(['["red",', '"green",', '"blue"]'], [6, 9]);
 }
 
 function editAnswer(request: DemoRequest, sign: (call: JsonObject) => string): Answer | undefined {
-  const answered = request.contents.at(-1)?.parts.find(isAnswer);
+  const answered = request.contents.at(-1)?.parts.find(isFunctionResponse);
   if (answered !== undefined) {
-    const { response } = parseObject(answered.functionResponse);
-    const isDone = parseObject(response).error === undefined;
-    return say([isDone ? '日本語の挨拶に変えました。' : '変更できませんでした。'], [56, 12]);
+    const { response } = toObject(answered.functionResponse);
+    const isDone = toObject(response).error === undefined;
+    return textAnswer([isDone ? '日本語の挨拶に変えました。' : '変更できませんでした。'], [56, 12]);
   }
-  const name = ['edit_file', 'replace'].find((tool) => callableTools(request).includes(tool));
+  const name = ['edit_file', 'replace'].find((tool) => listCallableTools(request).includes(tool));
   if (name === undefined) return undefined;
   const call = { name, args: name === 'replace' ? { ...EDIT.args, instruction: EDIT.ask } : EDIT.args };
   const part = { functionCall: { id: 'demo-edit', ...call }, thoughtSignature: sign(call) };
@@ -149,7 +149,7 @@ function editAnswer(request: DemoRequest, sign: (call: JsonObject) => string): A
 
 const STORY_PAUSE_MS = 400;
 
-function* story(): Generator<Chunk> {
+function* storyChunks(): Generator<Chunk> {
   yield { parts: [{ text: 'Once upon a time, in a harbour town' }] };
   yield { parts: [{ text: ', a clockmaker took in a parcel that ticked.' }], pauseMs: 2000 };
   const visitors = ['a sailor', 'the baker', 'two sisters', 'the postman', 'a stray cat'];
@@ -163,7 +163,7 @@ function* story(): Generator<Chunk> {
 
 const NUMBERS_PER_CHUNK = 250;
 
-function* numbers(last: number): Generator<Chunk> {
+function* numberChunks(last: number): Generator<Chunk> {
   for (let first = 1; first <= last; first += NUMBERS_PER_CHUNK) {
     const size = Math.min(NUMBERS_PER_CHUNK, last - first + 1);
     const lines = Array.from({ length: size }, (_line, index) => first + index).join('\n');
@@ -181,14 +181,14 @@ const CALL = /^(?:then\s+)?call\s+([\w.:-]+)(?:\s+(\{.*\}))?(?:\s+x(\d{1,4}))?$/
  * if the prompt does not begin so, or names a tool that is not declared or must not be called.
  */
 function calledAnswer(request: DemoRequest, sign: Sign): Answer | undefined {
-  const loop = activeLoop(request.contents);
-  const plan = planOf(textOf(loop[0]?.parts.slice(-1) ?? []));
-  const callable = callableTools(request);
+  const loop = findActiveLoop(request.contents);
+  const plan = parsePlan(joinTexts(loop[0]?.parts.slice(-1) ?? []));
+  const callable = listCallableTools(request);
   if (plan.length === 0 || plan.flat().some(({ name }) => !callable.includes(name))) return undefined;
-  const done = loop.filter(({ role, parts }) => role === 'model' && parts.some(isCall)).length;
+  const done = loop.filter(({ role, parts }) => role === 'model' && parts.some(isFunctionCall)).length;
   const next = plan[done];
-  if (next !== undefined) return callsIn(request, next, sign);
-  return mustCall(request) ? undefined : sayAll(summary(loop.at(-1)?.parts ?? []));
+  if (next !== undefined) return callAnswer(request, next, sign);
+  return mustCall(request) ? undefined : chunkedAnswer(summarizeResults(loop.at(-1)?.parts ?? []));
 }
 
 /**
@@ -196,19 +196,19 @@ function calledAnswer(request: DemoRequest, sign: Sign): Answer | undefined {
  * Undefined in every other mode.
  */
 function forcedAnswer(request: DemoRequest, sign: Sign): Answer | undefined {
-  const [name] = callableTools(request);
+  const [name] = listCallableTools(request);
   if (!mustCall(request) || name === undefined) return undefined;
   const schema = request.tools.get(name);
   // A function without parameters may be declared without a schema.
-  const args = schema === undefined || schema === null ? {} : parseObject(minimalInstance(schema));
-  return callsIn(request, [{ name, args }], sign);
+  const args = schema === undefined || schema === null ? {} : toObject(minimalInstance(schema));
+  return callAnswer(request, [{ name, args }], sign);
 }
 
 function mustCall({ calling }: DemoRequest): boolean {
   return calling.mode === 'ANY';
 }
 
-function callsIn(request: DemoRequest, calls: readonly PlannedCall[], sign: Sign): Answer {
+function callAnswer(request: DemoRequest, calls: readonly PlannedCall[], sign: Sign): Answer {
   const parts = calls.map((call, index) => {
     const functionCall = { id: `demo-${request.contents.length}-${index}`, ...call };
     // Only the first of several calls carries a signature.
@@ -222,7 +222,7 @@ interface PlannedCall {
   readonly args: JsonObject;
 }
 
-function planOf(prompt: string): readonly (readonly PlannedCall[])[] {
+function parsePlan(prompt: string): readonly (readonly PlannedCall[])[] {
   const steps: PlannedCall[][] = [];
   for (const line of prompt.trim().split('\n')) {
     const match = CALL.exec(line.trim());
@@ -241,10 +241,10 @@ function planOf(prompt: string): readonly (readonly PlannedCall[])[] {
   return steps;
 }
 
-function summary(parts: readonly JsonObject[]): string {
-  const lines = parts.filter(isAnswer).map((part) => {
-    const { name, response } = parseObject(part.functionResponse);
-    const { output, error } = parseObject(response);
+function summarizeResults(parts: readonly JsonObject[]): string {
+  const lines = parts.filter(isFunctionResponse).map((part) => {
+    const { name, response } = toObject(part.functionResponse);
+    const { output, error } = toObject(response);
     const told = error ?? output ?? response;
     const text = typeof told === 'string' ? told : JSON.stringify(told ?? null);
     return `demo: ${String(name)} ${error === undefined ? 'answered' : 'failed'}: ${text.trim().split('\n')[0] ?? ''}`;
@@ -269,17 +269,17 @@ export interface Answer {
   readonly isUnlimited?: true;
 }
 
-function say(texts: readonly string[], usage?: Answer['usage']): Answer {
+function textAnswer(texts: readonly string[], usage?: Answer['usage']): Answer {
   const chunks = texts.map((text) => ({ parts: [{ text }] }));
   return usage === undefined ? { chunks } : { chunks, usage };
 }
 
 /** An answer of one text, cut between characters into growing chunks. */
-function sayAll(text: string): Answer {
-  return say([...pieces(text.toWellFormed())]);
+function chunkedAnswer(text: string): Answer {
+  return textAnswer([...splitPieces(text.toWellFormed())]);
 }
 
-function* pieces(text: string): Generator<string> {
+function* splitPieces(text: string): Generator<string> {
   let piece = '';
   let size = 0;
   let wanted = 8;

@@ -28,10 +28,10 @@ const LATEST: Readonly<Record<string, string>> = {
 };
 
 const FAMILY = /^(gemini|gemma|text-embedding|embedding)-[a-z0-9.-]+$/;
-const LONG_GONE = /^gemini-(1\.|pro$|pro-vision$)/;
+const RETIRED = /^gemini-(1\.|pro$|pro-vision$)/;
 
 export function isServed(model: string): boolean {
-  return FAMILY.test(model) && !LONG_GONE.test(model);
+  return FAMILY.test(model) && !RETIRED.test(model);
 }
 
 export function isEmbedding(model: string): boolean {
@@ -44,7 +44,7 @@ export function modelVersion(model: string): string {
 }
 
 /** Ids for quota buckets: all listed models that generate and are no alias. */
-export const ANSWERING: readonly string[] = LISTED.filter((id) => !isEmbedding(id) && LATEST[id] === undefined);
+export const GENERATING_MODELS: readonly string[] = LISTED.filter((id) => !isEmbedding(id) && LATEST[id] === undefined);
 
 /** A model as the Gemini API describes it. */
 export function describeModel(id: string): JsonObject {

@@ -1,8 +1,8 @@
 import type { Clock } from '../core/io.ts';
 import type { JsonObject } from '../core/json.ts';
-import { ANSWERING } from './catalog.ts';
+import { GENERATING_MODELS } from './catalog.ts';
 import type { FaultBook } from './fault.ts';
-import { faultRefusal, notFound, type Outcome, refusal, VALIDATION_URL } from './google-error.ts';
+import { errorResponse, faultResponse, notFound, type Outcome, VALIDATION_URL } from './google-error.ts';
 
 const PROJECT = 'demo-project';
 const DAY_MS = 86_400_000;
@@ -34,16 +34,16 @@ export function codeAssist(faults: FaultBook, clock: Clock): CodeAssist {
   let isOnboarded = !isNew;
   let settings: JsonObject = { cloudaicompanionProject: PROJECT, freeTierDataCollectionOptin: false };
   const methods: Readonly<Record<string, (body: JsonObject) => Outcome>> = {
-    'POST loadCodeAssist': (body) => load({ body, isOnboarded, faults }),
+    'POST loadCodeAssist': (body) => loadCodeAssist({ body, isOnboarded, faults }),
     'POST onboardUser': (body) => onboard(body),
-    'POST retrieveUserQuota': () => ok({ buckets: buckets(clock) }),
-    'POST listExperiments': () => ok({ experimentIds: [], flags: [] }),
-    'POST fetchAdminControls': () => ok({ adminControlsApplicable: false }),
-    'POST recordCodeAssistMetrics': () => ok({}),
-    'GET getCodeAssistGlobalUserSetting': () => ok(settings),
+    'POST retrieveUserQuota': () => succeed({ buckets: quotaBuckets(clock) }),
+    'POST listExperiments': () => succeed({ experimentIds: [], flags: [] }),
+    'POST fetchAdminControls': () => succeed({ adminControlsApplicable: false }),
+    'POST recordCodeAssistMetrics': () => succeed({}),
+    'GET getCodeAssistGlobalUserSetting': () => succeed(settings),
     'POST setCodeAssistGlobalUserSetting': (body) => {
       settings = { ...settings, ...body };
-      return ok(settings);
+      return succeed(settings);
     },
   };
   return {
@@ -52,39 +52,39 @@ export function codeAssist(faults: FaultBook, clock: Clock): CodeAssist {
     operation(name) {
       if (name !== OPERATION) return { ok: false, refusal: notFound(`Operation not found: ${name}.`) };
       isOnboarded = true;
-      return ok({ name, done: true, response: { cloudaicompanionProject: { id: PROJECT, name: PROJECT } } });
+      return succeed({ name, done: true, response: { cloudaicompanionProject: { id: PROJECT, name: PROJECT } } });
     },
   };
 }
 
-function ok(body: JsonObject): Outcome {
+function succeed(body: JsonObject): Outcome {
   return { ok: true, body };
 }
 
-function load(given: {
+function loadCodeAssist(given: {
   readonly body: JsonObject;
   readonly isOnboarded: boolean;
   readonly faults: FaultBook;
 }): Outcome {
   const fault = given.faults.take(['UNSUPPORTED_CLIENT', 'VALIDATION_REQUIRED', 'TOS_VIOLATION'])?.name;
   if (fault === 'TOS_VIOLATION') {
-    const denied = faultRefusal({ fault, backend: 'code-assist', model: '' });
+    const denied = faultResponse({ fault, backend: 'code-assist', model: '' });
     if (denied !== undefined) return { ok: false, refusal: denied };
   }
   const allowedTiers = [FREE_TIER, STANDARD_TIER];
   const ineligible = { tierId: FREE_TIER.id, tierName: FREE_TIER.name };
   if (fault === 'UNSUPPORTED_CLIENT') {
     const reasonMessage = 'Personal accounts can no longer use this client.';
-    return ok({ ineligibleTiers: [{ ...ineligible, reasonCode: fault, reasonMessage }] });
+    return succeed({ ineligibleTiers: [{ ...ineligible, reasonCode: fault, reasonMessage }] });
   }
   if (fault === 'VALIDATION_REQUIRED') {
     const reasonMessage = 'Verify this account to continue.';
     const link = { validationUrl: VALIDATION_URL, validationUrlLinkText: 'Verify the account' };
-    return ok({ allowedTiers, ineligibleTiers: [{ ...ineligible, reasonCode: fault, reasonMessage, ...link }] });
+    return succeed({ allowedTiers, ineligibleTiers: [{ ...ineligible, reasonCode: fault, reasonMessage, ...link }] });
   }
-  if (!given.isOnboarded) return ok({ allowedTiers });
+  if (!given.isOnboarded) return succeed({ allowedTiers });
   const project = given.body.cloudaicompanionProject;
-  return ok({
+  return succeed({
     currentTier: STANDARD_TIER,
     allowedTiers,
     cloudaicompanionProject: typeof project === 'string' && project !== '' ? project : PROJECT,
@@ -94,18 +94,18 @@ function load(given: {
 function onboard(body: JsonObject): Outcome {
   if (typeof body.tierId !== 'string') {
     const message = 'tierId is required.';
-    return { ok: false, refusal: refusal({ code: 400, status: 'INVALID_ARGUMENT', message }) };
+    return { ok: false, refusal: errorResponse({ code: 400, status: 'INVALID_ARGUMENT', message }) };
   }
   if (body.tierId === FREE_TIER.id && body.cloudaicompanionProject !== undefined) {
     const message = 'The free tier does not take a project.';
-    return { ok: false, refusal: refusal({ code: 400, status: 'FAILED_PRECONDITION', message }) };
+    return { ok: false, refusal: errorResponse({ code: 400, status: 'FAILED_PRECONDITION', message }) };
   }
-  return ok({ name: OPERATION, done: false });
+  return succeed({ name: OPERATION, done: false });
 }
 
-function buckets(clock: Clock): readonly JsonObject[] {
+function quotaBuckets(clock: Clock): readonly JsonObject[] {
   const resetTime = new Date(clock.now() + DAY_MS).toISOString();
-  return ANSWERING.map((modelId) => ({
+  return GENERATING_MODELS.map((modelId) => ({
     resetTime,
     tokenType: 'REQUESTS',
     modelId,

@@ -1,25 +1,25 @@
 import { isObject, type JsonObject } from '../core/json.ts';
 import { estimateTokens } from '../core/usage.ts';
-import { parseObject, textOf } from './request.ts';
+import { joinTexts, toObject } from './request.ts';
 
 const DIMENSIONS = 3072;
 
 /** The response of the three embedding methods: the same text always gives the same unit vector. */
-export function embedAnswer(verb: 'embedContent' | 'batchEmbedContents' | 'predict', body: JsonObject): JsonObject {
-  if (verb === 'embedContent') return { embedding: embedding(body) };
-  if (verb === 'batchEmbedContents') return { embeddings: objects(body.requests).map(embedding) };
-  const { outputDimensionality } = parseObject(body.parameters);
+export function embedResponse(verb: 'embedContent' | 'batchEmbedContents' | 'predict', body: JsonObject): JsonObject {
+  if (verb === 'embedContent') return { embedding: createEmbedding(body) };
+  if (verb === 'batchEmbedContents') return { embeddings: toObjects(body.requests).map(createEmbedding) };
+  const { outputDimensionality } = toObject(body.parameters);
   return {
-    predictions: objects(body.instances).map(({ content }) => {
+    predictions: toObjects(body.instances).map(({ content }) => {
       const text = String(content ?? '');
       const statistics = { truncated: false, token_count: estimateTokens(text) };
-      return { embeddings: { values: vector(text, outputDimensionality), statistics } };
+      return { embeddings: { values: hashToVector(text, outputDimensionality), statistics } };
     }),
   };
 }
 
 /** Converts a recorded response from the SDK's format to that of the API. */
-export function embedFromScript(verb: string, recorded: JsonObject): JsonObject {
+export function toEmbedResponse(verb: string, recorded: JsonObject): JsonObject {
   const { embeddings } = recorded;
   if (verb !== 'embedContent' || !Array.isArray(embeddings)) return recorded;
   return { embedding: embeddings[0] ?? {} };
@@ -31,20 +31,22 @@ export function hasSomethingToEmbed(body: JsonObject): boolean {
   );
 }
 
-function embedding(request: JsonObject): JsonObject {
-  const { parts } = parseObject(request.content);
-  return { values: vector(textOf(objects(parts)), request.outputDimensionality ?? request.output_dimensionality) };
+function createEmbedding(request: JsonObject): JsonObject {
+  const { parts } = toObject(request.content);
+  return {
+    values: hashToVector(joinTexts(toObjects(parts)), request.outputDimensionality ?? request.output_dimensionality),
+  };
 }
 
-function vector(text: string, wanted: unknown): readonly number[] {
+function hashToVector(text: string, wanted: unknown): readonly number[] {
   const length = typeof wanted === 'number' && wanted > 0 ? Math.min(Math.floor(wanted), DIMENSIONS) : DIMENSIONS;
   const raw = Array.from({ length }, (_value, index) => hash32(text, index + 1) / 0x8000_0000 - 1);
   const norm = Math.hypot(...raw) || 1;
   return raw.map((value) => Number((value / norm).toFixed(8)));
 }
 
-function objects(value: unknown): readonly JsonObject[] {
-  return Array.isArray(value) ? value.map(parseObject) : [];
+function toObjects(value: unknown): readonly JsonObject[] {
+  return Array.isArray(value) ? value.map(toObject) : [];
 }
 
 /** FNV-1a over UTF-16 units, 32 bits: stable across releases, not for secrets. */

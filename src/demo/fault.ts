@@ -48,7 +48,7 @@ export interface DemoFault {
 }
 
 /** Every fault with its description, one per line, for help and errors. */
-export function faultList(): string {
+export function formatFaults(): string {
   return Object.entries(FAULTS)
     .map(([name, { about }]) => `  ${name.padEnd(20)} ${about}`)
     .join('\n');
@@ -77,7 +77,7 @@ function parseFault(piece: string): DemoFault {
   const onName = splitLimit(head);
   const name = isFaultName(head) ? head : onName.rest;
   if (!isFaultName(name)) {
-    throw new AppError('usage', `unknown fault "${piece}"`, { hint: `These are known:\n${faultList()}` });
+    throw new AppError('usage', `unknown fault "${piece}"`, { hint: `These are known:\n${formatFaults()}` });
   }
   const kind: ValueKind = FAULTS[name].value;
   const raw = equals < 0 ? undefined : piece.slice(equals + 1);

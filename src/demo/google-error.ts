@@ -3,7 +3,7 @@ import type { FaultName } from './fault.ts';
 import type { Backend } from './route.ts';
 
 /** An error response in the format of Google's APIs. */
-export interface Refusal {
+export interface ErrorResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: JsonObject;
@@ -11,9 +11,9 @@ export interface Refusal {
 
 export type Outcome =
   | { readonly ok: true; readonly body: JsonObject }
-  | { readonly ok: false; readonly refusal: Refusal };
+  | { readonly ok: false; readonly refusal: ErrorResponse };
 
-interface RefusalSpec {
+interface ErrorSpec {
   readonly code: number;
   /** The canonical name, such as INVALID_ARGUMENT. */
   readonly status: string;
@@ -31,18 +31,18 @@ const DOMAINS: Readonly<Record<Backend, string>> = {
 };
 
 /** `{"error":{code,message,status,details}}`, details only if there are any. */
-export function refusal(spec: RefusalSpec): Refusal {
+export function errorResponse(spec: ErrorSpec): ErrorResponse {
   const { code, message, status, details } = spec;
   const error = { code, message, status, ...(details === undefined ? {} : { details }) };
   return { status: code, headers: spec.headers ?? {}, body: { error } };
 }
 
-export function invalidArgument(message: string): Refusal {
-  return refusal({ code: 400, status: 'INVALID_ARGUMENT', message });
+export function invalidArgument(message: string): ErrorResponse {
+  return errorResponse({ code: 400, status: 'INVALID_ARGUMENT', message });
 }
 
-export function notFound(message: string): Refusal {
-  return refusal({ code: 404, status: 'NOT_FOUND', message });
+export function notFound(message: string): ErrorResponse {
+  return errorResponse({ code: 404, status: 'NOT_FOUND', message });
 }
 
 function errorInfo(reason: string, backend: Backend, metadata: JsonObject = {}): JsonObject {
@@ -50,15 +50,15 @@ function errorInfo(reason: string, backend: Backend, metadata: JsonObject = {}):
 }
 
 /** The response to a request without credential: Code Assist and Vertex want a token, the Gemini API a key. */
-export function missingCredential(backend: Backend): Refusal {
+export function missingCredential(backend: Backend): ErrorResponse {
   if (backend === 'gemini') {
-    return refusal({
+    return errorResponse({
       code: 403,
       status: 'PERMISSION_DENIED',
       message: 'The caller has no identity. Send an API key in x-goog-api-key, or a bearer token.',
     });
   }
-  return refusal({
+  return errorResponse({
     code: 401,
     status: 'UNAUTHENTICATED',
     message: 'The request carries no OAuth 2 access token.',
@@ -66,7 +66,7 @@ export function missingCredential(backend: Backend): Refusal {
   });
 }
 
-interface Strike {
+interface FaultContext {
   readonly fault: FaultName;
   readonly backend: Backend;
   readonly model: string;
@@ -74,18 +74,18 @@ interface Strike {
 }
 
 /** The error response of a fault; undefined for faults of another kind. */
-export function faultRefusal(strike: Strike): Refusal | undefined {
+export function faultResponse(strike: FaultContext): ErrorResponse | undefined {
   const { backend, model } = strike;
   switch (strike.fault) {
     case '401':
-      return refusal({
+      return errorResponse({
         code: 401,
         status: 'UNAUTHENTICATED',
         message: 'The access token or API key was not accepted.',
         details: [errorInfo('ACCESS_TOKEN_EXPIRED', backend)],
       });
     case '403':
-      return refusal({
+      return errorResponse({
         code: 403,
         status: 'PERMISSION_DENIED',
         message: 'The caller does not have permission.',
@@ -95,22 +95,22 @@ export function faultRefusal(strike: Strike): Refusal | undefined {
       return notFound(`models/${model} is no longer available. Use a newer model.`);
     case '429':
     case '429-daily':
-      return quota(strike);
+      return quotaResponse(strike);
     case '500':
-      return refusal({ code: 500, status: 'INTERNAL', message: 'An internal error has occurred.' });
+      return errorResponse({ code: 500, status: 'INTERNAL', message: 'An internal error has occurred.' });
     case '503':
-      return refusal({
+      return errorResponse({
         code: 503,
         status: 'UNAVAILABLE',
         message: 'The model is overloaded. Try again later.',
-        ...retryAfter(strike.retryAfterSeconds, []),
+        ...retryDetails(strike.retryAfterSeconds, []),
       });
     default:
-      return accountRefusal(strike);
+      return accountResponse(strike);
   }
 }
 
-function quota({ fault, backend, model, retryAfterSeconds }: Strike): Refusal {
+function quotaResponse({ fault, backend, model, retryAfterSeconds }: FaultContext): ErrorResponse {
   const isDaily = fault === '429-daily';
   const violation = {
     quotaMetric: `${DOMAINS[backend]}/generate_content_free_tier_requests`,
@@ -121,18 +121,18 @@ function quota({ fault, backend, model, retryAfterSeconds }: Strike): Refusal {
   const details: JsonObject[] = [{ '@type': `${TYPE}QuotaFailure`, violations: [violation] }];
   if (backend === 'code-assist')
     details.unshift(errorInfo(isDaily ? 'QUOTA_EXHAUSTED' : 'RATE_LIMIT_EXCEEDED', backend));
-  return refusal({
+  return errorResponse({
     code: 429,
     status: 'RESOURCE_EXHAUSTED',
     message: `The quota for ${model} is used up for this ${isDaily ? 'day' : 'minute'}.`,
-    ...retryAfter(retryAfterSeconds, details),
+    ...retryDetails(retryAfterSeconds, details),
   });
 }
 
-function retryAfter(
+function retryDetails(
   seconds: number | undefined,
   details: readonly JsonObject[],
-): Pick<RefusalSpec, 'details' | 'headers'> {
+): Pick<ErrorSpec, 'details' | 'headers'> {
   if (seconds === undefined) return details.length === 0 ? {} : { details };
   return {
     details: [...details, { '@type': `${TYPE}RetryInfo`, retryDelay: `${seconds}s` }],
@@ -140,9 +140,9 @@ function retryAfter(
   };
 }
 
-function accountRefusal({ fault, backend }: Strike): Refusal | undefined {
-  const denied = (message: string, details: readonly JsonObject[]): Refusal =>
-    refusal({ code: 403, status: 'PERMISSION_DENIED', message, details });
+function accountResponse({ fault, backend }: FaultContext): ErrorResponse | undefined {
+  const denied = (message: string, details: readonly JsonObject[]): ErrorResponse =>
+    errorResponse({ code: 403, status: 'PERMISSION_DENIED', message, details });
   switch (fault) {
     case 'UNSUPPORTED_CLIENT':
       return denied('Personal accounts can no longer use this client.', [errorInfo(fault, backend)]);

@@ -1,20 +1,35 @@
 import type { Clock } from '../core/io.ts';
 import { isObject, type JsonObject } from '../core/json.ts';
 import type { ServedReply, ServedRequest } from '../platform/http/server.ts';
-import { answerTo } from './answers.ts';
+import { createAnswer } from './answers.ts';
 import { isEmbedding, isServed, modelVersion } from './catalog.ts';
-import { embedAnswer, embedFromScript, hasSomethingToEmbed } from './embed.ts';
+import { embedResponse, hasSomethingToEmbed, toEmbedResponse } from './embed.ts';
 import type { FaultBook, FaultName } from './fault.ts';
-import { faultRefusal, invalidArgument, notFound, type Outcome, type Refusal, refusal } from './google-error.ts';
-import { promptTokens, responses } from './reply.ts';
-import { type DemoRequest, type Parsed, parseBody, parseObject, parseRequest } from './request.ts';
+import {
+  type ErrorResponse,
+  errorResponse,
+  faultResponse,
+  invalidArgument,
+  notFound,
+  type Outcome,
+} from './google-error.ts';
+import { countPromptTokens, streamResponses } from './reply.ts';
+import { type DemoRequest, type Parsed, parseBody, parseRequest, toObject } from './request.ts';
 import type { Backend, Route, Verb } from './route.ts';
-import { objection } from './rules.ts';
+import { checkRequest } from './rules.ts';
 import { type ScriptLine, type ScriptMethod, scriptReader } from './script.ts';
-import { type Carrier, sendOutcome, sendRefusal, shape, ship, takeStreamFaults, untilGone } from './send.ts';
+import {
+  applyFaults,
+  type StreamFormat,
+  sendError,
+  sendOutcome,
+  sendReply,
+  takeStreamFaults,
+  waitForDisconnect,
+} from './send.ts';
 import { type SignatureBook, signatureBook } from './signature.ts';
 
-const REFUSALS: readonly FaultName[] = [
+const ERROR_FAULTS: readonly FaultName[] = [
   '401',
   '403',
   '404-retired',
@@ -43,7 +58,7 @@ interface Call {
   readonly verb: Verb;
   readonly model: string;
   readonly body: JsonObject;
-  readonly carrier: Carrier;
+  readonly carrier: StreamFormat;
   readonly reply: ServedReply;
 }
 
@@ -55,7 +70,7 @@ interface State extends ModelCallOptions {
 }
 
 /** Handles the calls that reach a model, on any of the three services. */
-export function modelCalls(
+export function createModelHandler(
   options: ModelCallOptions,
 ): (route: ModelRoute, request: ServedRequest, reply: ServedReply) => Promise<void> {
   let count = 0;
@@ -69,12 +84,12 @@ export function modelCalls(
     },
   };
   return async (route, request, reply) => {
-    const carrier = carrierOf(route.verb, request.query);
-    const call = openEnvelope(route, parseBody(request.body), { carrier, reply });
-    if (!call.ok) return sendRefusal(reply, invalidArgument(call.message), carrier);
-    const denied = refuse(call.value, state.faults);
-    if (denied !== undefined) return sendRefusal(reply, denied, carrier);
-    if (state.faults.take(['hang']) !== undefined) return untilGone(reply.signal);
+    const carrier = toStreamFormat(route.verb, request.query);
+    const call = unwrapEnvelope(route, parseBody(request.body), { carrier, reply });
+    if (!call.ok) return sendError(reply, invalidArgument(call.message), carrier);
+    const denied = findError(call.value, state.faults);
+    if (denied !== undefined) return sendError(reply, denied, carrier);
+    if (state.faults.take(['hang']) !== undefined) return waitForDisconnect(reply.signal);
     switch (route.verb) {
       case 'countTokens':
         return sendOutcome(reply, countTokens(call.value, state));
@@ -87,12 +102,12 @@ export function modelCalls(
   };
 }
 
-function carrierOf(verb: Verb, query: URLSearchParams): Carrier {
+function toStreamFormat(verb: Verb, query: URLSearchParams): StreamFormat {
   if (verb !== 'streamGenerateContent') return 'object';
   return query.get('alt') === 'sse' ? 'sse' : 'array';
 }
 
-function openEnvelope(
+function unwrapEnvelope(
   { backend, verb, model: routeModel }: ModelRoute,
   parsed: Parsed<JsonObject>,
   line: Pick<Call, 'carrier' | 'reply'>,
@@ -107,76 +122,76 @@ function openEnvelope(
   const stray = Object.keys(outer).find((key) => !ENVELOPE_KEYS.has(key));
   if (stray !== undefined) return { ok: false, message: `Invalid JSON payload received. Unknown name "${stray}".` };
   if (!isObject(outer.request)) return { ok: false, message: 'The envelope holds no request.' };
-  const body = parseObject(outer.request);
+  const body = toObject(outer.request);
   // countTokens names the model inside the request, with its prefix.
   const model = verb === 'countTokens' ? String(body.model ?? '').replace(/^models\//, '') : String(outer.model ?? '');
   return { ok: true, value: { ...line, backend, verb, model, body } };
 }
 
-function refuse({ backend, model, verb }: Call, faults: FaultBook): Refusal | undefined {
+function findError({ backend, model, verb }: Call, faults: FaultBook): ErrorResponse | undefined {
   const fits = ({ name, text }: { readonly name: FaultName; readonly text?: string }): boolean =>
     name !== '404-retired' || model.startsWith(text ?? RETIRED_PREFIX);
-  const fault = faults.take(REFUSALS, fits);
+  const fault = faults.take(ERROR_FAULTS, fits);
   if (fault !== undefined) {
     const { name, retryAfterSeconds } = fault;
-    return faultRefusal({ fault: name, backend, model, retryAfterSeconds });
+    return faultResponse({ fault: name, backend, model, retryAfterSeconds });
   }
   const embeds = verb === 'embedContent' || verb === 'batchEmbedContents' || verb === 'predict';
   if (isServed(model) && (verb === 'countTokens' || embeds === isEmbedding(model))) return undefined;
   return notFound(`models/${model} is not found, or is not supported for ${verb}.`);
 }
 
-function exhausted(method: ScriptMethod): Refusal {
+function scriptEndError(method: ScriptMethod): ErrorResponse {
   const message = `The script has no more responses for ${method}.`;
-  return refusal({ code: 500, status: 'INTERNAL', message });
+  return errorResponse({ code: 500, status: 'INTERNAL', message });
 }
 
 function countTokens({ body, model, backend }: Call, state: State): Outcome {
   const scripted = state.next?.('countTokens');
   if (scripted !== undefined) return { ok: true, body: scripted[0] ?? {} };
-  if (state.next !== undefined) return { ok: false, refusal: exhausted('countTokens') };
+  if (state.next !== undefined) return { ok: false, refusal: scriptEndError('countTokens') };
   const request = parseRequest(body, model);
   if (!request.ok) return { ok: false, refusal: invalidArgument(request.message) };
-  const totalTokens = answerTo(request.value, () => '').usage?.[0] ?? promptTokens(request.value);
+  const totalTokens = createAnswer(request.value, () => '').usage?.[0] ?? countPromptTokens(request.value);
   const billed = backend === 'vertex' ? { totalBillableCharacters: totalTokens * 4 } : {};
   return { ok: true, body: { totalTokens, ...billed } };
 }
 
 function embed({ body }: Call, verb: 'embedContent' | 'batchEmbedContents' | 'predict', state: State): Outcome {
   const scripted = state.next?.('embedContent');
-  if (scripted !== undefined) return { ok: true, body: embedFromScript(verb, scripted[0] ?? {}) };
-  if (state.next !== undefined) return { ok: false, refusal: exhausted('embedContent') };
-  if (hasSomethingToEmbed(body)) return { ok: true, body: embedAnswer(verb, body) };
+  if (scripted !== undefined) return { ok: true, body: toEmbedResponse(verb, scripted[0] ?? {}) };
+  if (state.next !== undefined) return { ok: false, refusal: scriptEndError('embedContent') };
+  if (hasSomethingToEmbed(body)) return { ok: true, body: embedResponse(verb, body) };
   return { ok: false, refusal: invalidArgument('There is nothing to embed.') };
 }
 
 async function generate(call: Call, state: State): Promise<void> {
   const { reply, carrier } = call;
   const request = parseRequest(call.body, call.model);
-  if (!request.ok) return sendRefusal(reply, invalidArgument(request.message), carrier);
-  const wrong = objection(request.value) ?? state.book.check(request.value.contents, call.model);
-  if (wrong !== undefined) return sendRefusal(reply, invalidArgument(wrong), carrier);
+  if (!request.ok) return sendError(reply, invalidArgument(request.message), carrier);
+  const wrong = checkRequest(request.value) ?? state.book.check(request.value.contents, call.model);
+  if (wrong !== undefined) return sendError(reply, invalidArgument(wrong), carrier);
   const responseId = state.nextId();
-  const events = eventsFor({ call, request: request.value, responseId }, state);
-  if ('body' in events) return sendRefusal(reply, events, carrier);
-  const frames = shape(events, takeStreamFaults(state.faults), { clock: state.clock, signal: reply.signal });
+  const events = createEvents({ call, request: request.value, responseId }, state);
+  if ('body' in events) return sendError(reply, events, carrier);
+  const frames = applyFaults(events, takeStreamFaults(state.faults), { clock: state.clock, signal: reply.signal });
   const isWrapped = call.backend === 'code-assist';
   const wrap = (response: JsonObject) => (isWrapped ? { response, traceId: responseId } : response);
-  await ship(reply, { frames, carrier, wrap });
+  await sendReply(reply, { frames, carrier, wrap });
 }
 
-function eventsFor(
+function createEvents(
   given: { readonly call: Call; readonly request: DemoRequest; readonly responseId: string },
   state: State,
-): AsyncGenerator<JsonObject> | Refusal {
+): AsyncGenerator<JsonObject> | ErrorResponse {
   const { call, request, responseId } = given;
   const method = call.carrier === 'object' ? 'generateContent' : 'generateContentStream';
   if (state.next !== undefined) {
     const recorded = state.next(method);
-    return recorded === undefined ? exhausted(method) : replay(recorded, state.book);
+    return recorded === undefined ? scriptEndError(method) : replay(recorded, state.book);
   }
   const { sign } = state.book;
-  return responses(answerTo(request, sign), {
+  return streamResponses(createAnswer(request, sign), {
     request,
     modelVersion: modelVersion(call.model),
     responseId,

@@ -2,7 +2,7 @@ import type { Clock } from '../core/io.ts';
 import type { JsonObject } from '../core/json.ts';
 import { estimateTokens, MEDIA_TOKENS } from '../core/usage.ts';
 import type { Answer, Chunk } from './answers.ts';
-import { type DemoRequest, isMedia, textOf } from './request.ts';
+import { type DemoRequest, isMedia, joinTexts } from './request.ts';
 import { isThirdFamily } from './rules.ts';
 
 interface ReplyContext {
@@ -20,11 +20,11 @@ interface Counts {
   readonly thoughts: number;
 }
 
-export function promptTokens(request: DemoRequest): number {
+export function countPromptTokens(request: DemoRequest): number {
   const parts = request.contents.flatMap((content) => content.parts);
   const said = parts.map((part) => {
     if (isMedia(part)) return MEDIA_TOKENS;
-    return estimateTokens(textOf([part]) || JSON.stringify(part.functionCall ?? part.functionResponse ?? ''));
+    return estimateTokens(joinTexts([part]) || JSON.stringify(part.functionCall ?? part.functionResponse ?? ''));
   });
   return said.reduce((sum, count) => sum + count, estimateTokens(request.systemText)) || 1;
 }
@@ -33,21 +33,22 @@ export function promptTokens(request: DemoRequest): number {
  * An answer as the GenerateContentResponse objects of a stream. Counts grow from one to the next; the last has the
  * finish reason. Rejects with the signal's reason when the client disconnects during a pause.
  */
-export async function* responses(answer: Answer, context: ReplyContext): AsyncGenerator<JsonObject, void> {
+export async function* streamResponses(answer: Answer, context: ReplyContext): AsyncGenerator<JsonObject, void> {
   const { generationConfig, model } = context.request;
   const limit = typeof generationConfig.maxOutputTokens === 'number' ? generationConfig.maxOutputTokens : Infinity;
-  const prompt = answer.usage?.[0] ?? promptTokens(context.request);
+  const prompt = answer.usage?.[0] ?? countPromptTokens(context.request);
   let counts: Counts = { prompt, candidates: 0, thoughts: 0 };
   let held: Chunk | undefined;
   let isOver = false;
   const isLimited = answer.isUnlimited !== true;
   for (const chunk of answer.chunks) {
-    if (held !== undefined) yield response({ chunk: held, context, counts: answer.isCountedLate ? undefined : counts });
-    await pause(chunk, context);
-    const cost = costOf(chunk);
+    if (held !== undefined)
+      yield createResponse({ chunk: held, context, counts: answer.isCountedLate ? undefined : counts });
+    await waitBefore(chunk, context);
+    const cost = countChunk(chunk);
     isOver = isLimited && counts.candidates + cost.candidates > limit;
     held = isOver ? shorten(chunk, limit - counts.candidates) : chunk;
-    counts = add(counts, isOver ? { candidates: limit - counts.candidates, thoughts: 0 } : cost);
+    counts = addCounts(counts, isOver ? { candidates: limit - counts.candidates, thoughts: 0 } : cost);
     if (isOver) break;
   }
   const fixed = answer.usage?.[1];
@@ -60,22 +61,22 @@ export async function* responses(answer: Answer, context: ReplyContext): AsyncGe
     thoughtSignature: context.sign({ name: 'text', args: { responseId: context.responseId } }),
   };
   const parts = isThirdFamily(model) && hasText ? [...last.parts, signed] : last.parts;
-  yield response({ chunk: { parts }, context, counts, finishReason: isOver ? 'MAX_TOKENS' : 'STOP' });
+  yield createResponse({ chunk: { parts }, context, counts, finishReason: isOver ? 'MAX_TOKENS' : 'STOP' });
 }
 
 /** The search result of the demo model, whatever the query. */
-const FOUND = {
+const SEARCH_RESULT = {
   groundingMetadata: {
     webSearchQueries: ['demo'],
     groundingChunks: [{ web: { uri: 'https://example.com/', title: 'example.com' } }],
   },
 };
 
-async function pause(chunk: Chunk, { clock, signal }: ReplyContext): Promise<void> {
+async function waitBefore(chunk: Chunk, { clock, signal }: ReplyContext): Promise<void> {
   if (chunk.pauseMs !== undefined) await clock.sleep(chunk.pauseMs, signal);
 }
 
-function response(given: {
+function createResponse(given: {
   readonly chunk: Chunk;
   readonly context: ReplyContext;
   readonly counts: Counts | undefined;
@@ -83,17 +84,17 @@ function response(given: {
 }): JsonObject {
   const { chunk, context, counts, finishReason } = given;
   const content = { parts: chunk.parts, role: 'model' };
-  const ending = { content, finishReason, index: 0, ...(context.request.isSearch ? FOUND : {}) };
+  const ending = { content, finishReason, index: 0, ...(context.request.isSearch ? SEARCH_RESULT : {}) };
   const candidate = finishReason === undefined ? { content, index: 0 } : ending;
   return {
     candidates: [candidate],
-    ...(counts === undefined ? {} : { usageMetadata: usageMetadata(counts) }),
+    ...(counts === undefined ? {} : { usageMetadata: toUsageMetadata(counts) }),
     modelVersion: context.modelVersion,
     responseId: context.responseId,
   };
 }
 
-function usageMetadata({ prompt, candidates, thoughts }: Counts): JsonObject {
+function toUsageMetadata({ prompt, candidates, thoughts }: Counts): JsonObject {
   return {
     promptTokenCount: prompt,
     candidatesTokenCount: candidates,
@@ -102,7 +103,7 @@ function usageMetadata({ prompt, candidates, thoughts }: Counts): JsonObject {
   };
 }
 
-function costOf(chunk: Chunk): Omit<Counts, 'prompt'> {
+function countChunk(chunk: Chunk): Omit<Counts, 'prompt'> {
   let candidates = 0;
   let thoughts = 0;
   for (const part of chunk.parts) {
@@ -113,7 +114,7 @@ function costOf(chunk: Chunk): Omit<Counts, 'prompt'> {
   return { candidates, thoughts };
 }
 
-function add(counts: Counts, more: Omit<Counts, 'prompt'>): Counts {
+function addCounts(counts: Counts, more: Omit<Counts, 'prompt'>): Counts {
   return {
     prompt: counts.prompt,
     candidates: counts.candidates + more.candidates,

@@ -59,7 +59,7 @@ const CONFIG_KEYS = new Set(
 export function parseBody(text: string): Parsed<JsonObject> {
   try {
     const value: unknown = JSON.parse(text);
-    if (isObject(value)) return { ok: true, value: parseObject(value) };
+    if (isObject(value)) return { ok: true, value: toObject(value) };
     return { ok: false, message: 'Invalid JSON payload received: the body must be an object.' };
   } catch (thrown) {
     const why = thrown instanceof Error ? thrown.message : '';
@@ -69,27 +69,27 @@ export function parseBody(text: string): Parsed<JsonObject> {
 
 /** Parses the inner request of a model call. Accepts snake case and camel case keys; rejects unknown keys. */
 export function parseRequest(body: JsonObject, model: string): Parsed<DemoRequest> {
-  const outer = camelKeys(body);
+  const outer = toCamelKeys(body);
   const stray = Object.keys(outer).find((key) => !TOP_KEYS.has(key));
   if (stray !== undefined) return unknownName(stray, 'the request');
   const nested = outer.generateContentRequest;
-  if (isObject(nested)) return parseRequest(parseObject(nested), model);
-  const generationConfig = camelKeys(parseObject(outer.generationConfig));
+  if (isObject(nested)) return parseRequest(toObject(nested), model);
+  const generationConfig = toCamelKeys(toObject(outer.generationConfig));
   const strayConfig = Object.keys(generationConfig).find((key) => !CONFIG_KEYS.has(key));
   if (strayConfig !== undefined) return unknownName(strayConfig, 'generation_config');
   const contents = parseContents(outer.contents);
   if (!contents.ok) return contents;
-  const systemParts = parseObject(outer.systemInstruction).parts;
+  const systemParts = toObject(outer.systemInstruction).parts;
   return {
     ok: true,
     value: {
       model,
       contents: contents.value,
-      systemText: Array.isArray(systemParts) ? textOf(systemParts.map(parsePart)) : '',
+      systemText: Array.isArray(systemParts) ? joinTexts(systemParts.map(parsePart)) : '',
       generationConfig,
-      tools: declaredTools(outer.tools),
+      tools: collectTools(outer.tools),
       calling: parseCalling(outer.toolConfig),
-      isSearch: isList(outer.tools) && outer.tools.some((tool) => isObject(camelKeys(parseObject(tool)).googleSearch)),
+      isSearch: isList(outer.tools) && outer.tools.some((tool) => isObject(toCamelKeys(toObject(tool)).googleSearch)),
     },
   };
 }
@@ -104,7 +104,7 @@ function parseContents(value: JsonValue | undefined): Parsed<readonly DemoConten
   }
   const contents: DemoContent[] = [];
   for (const [index, item] of value.entries()) {
-    const { role, parts } = parseObject(item);
+    const { role, parts } = toObject(item);
     if (!Array.isArray(parts) || parts.length === 0) {
       return { ok: false, message: `* GenerateContentRequest.contents[${index}].parts: must not be empty` };
     }
@@ -114,17 +114,17 @@ function parseContents(value: JsonValue | undefined): Parsed<readonly DemoConten
 }
 
 function parsePart(value: JsonValue | undefined): DemoPart {
-  const part = camelKeys(parseObject(value));
+  const part = toCamelKeys(toObject(value));
   if (!isObject(part.inlineData)) return part;
-  return { ...part, inlineData: camelKeys(parseObject(part.inlineData)) };
+  return { ...part, inlineData: toCamelKeys(toObject(part.inlineData)) };
 }
 
-function declaredTools(value: JsonValue | undefined): DemoRequest['tools'] {
+function collectTools(value: JsonValue | undefined): DemoRequest['tools'] {
   const tools = new Map<string, JsonValue | undefined>();
   for (const tool of Array.isArray(value) ? value : []) {
-    const declarations = camelKeys(parseObject(tool)).functionDeclarations;
+    const declarations = toCamelKeys(toObject(tool)).functionDeclarations;
     for (const declaration of Array.isArray(declarations) ? declarations : []) {
-      const { name, parameters, parametersJsonSchema } = camelKeys(parseObject(declaration));
+      const { name, parameters, parametersJsonSchema } = toCamelKeys(toObject(declaration));
       if (typeof name === 'string') tools.set(name, parametersJsonSchema ?? parameters);
     }
   }
@@ -132,25 +132,25 @@ function declaredTools(value: JsonValue | undefined): DemoRequest['tools'] {
 }
 
 function parseCalling(toolConfig: JsonValue | undefined): Calling {
-  const { functionCallingConfig } = camelKeys(parseObject(toolConfig));
-  const { mode, allowedFunctionNames } = camelKeys(parseObject(functionCallingConfig));
+  const { functionCallingConfig } = toCamelKeys(toObject(toolConfig));
+  const { mode, allowedFunctionNames } = toCamelKeys(toObject(functionCallingConfig));
   const isUnsaid = mode === undefined || mode === null || mode === 'MODE_UNSPECIFIED';
   const names = isList(allowedFunctionNames) ? allowedFunctionNames : [];
   return { mode: isUnsaid ? 'AUTO' : String(mode), allowed: names.map(String) };
 }
 
-export function callableTools({ tools, calling }: DemoRequest): readonly string[] {
+export function listCallableTools({ tools, calling }: DemoRequest): readonly string[] {
   if (calling.mode === 'NONE') return [];
   return calling.allowed.length === 0 ? [...tools.keys()] : calling.allowed;
 }
 
 /** The value if it is an object, else an empty one. */
-export function parseObject(value: unknown): JsonObject {
+export function toObject(value: unknown): JsonObject {
   // Safe: every value here comes from JSON.parse.
   return isObject(value) ? (value as JsonObject) : {};
 }
 
-function camelKeys(value: JsonObject): JsonObject {
+function toCamelKeys(value: JsonObject): JsonObject {
   return Object.fromEntries(
     Object.entries(value).map(([key, inner]) => [
       key.replace(/_([a-z])/g, (_all, letter: string) => letter.toUpperCase()),
@@ -160,21 +160,21 @@ function camelKeys(value: JsonObject): JsonObject {
 }
 
 /** The texts of some parts joined, without thoughts. */
-export function textOf(parts: readonly DemoPart[]): string {
+export function joinTexts(parts: readonly DemoPart[]): string {
   return parts.map((part) => (typeof part.text === 'string' && part.thought !== true ? part.text : '')).join('');
 }
 
-export function isAnswer(part: DemoPart): boolean {
+export function isFunctionResponse(part: DemoPart): boolean {
   return isObject(part.functionResponse);
 }
 
-export function isCall(part: DemoPart): boolean {
+export function isFunctionCall(part: DemoPart): boolean {
   return isObject(part.functionCall);
 }
 
 /** The contents from the last user message on; function responses do not count as one. */
-export function activeLoop(contents: readonly DemoContent[]): readonly DemoContent[] {
-  const start = contents.findLastIndex(({ role, parts }) => role !== 'model' && !parts.some(isAnswer));
+export function findActiveLoop(contents: readonly DemoContent[]): readonly DemoContent[] {
+  const start = contents.findLastIndex(({ role, parts }) => role !== 'model' && !parts.some(isFunctionResponse));
   return contents.slice(Math.max(start, 0));
 }
 
@@ -194,7 +194,7 @@ export function isMedia(part: DemoPart): boolean {
 /** Such as `1 image (image/png, 1.2 kB) and 1 PDF (application/pdf, 88 B)`. */
 export function describeMedia(parts: readonly DemoPart[]): string {
   const items = parts.filter(isMedia).map((part) => {
-    const inline = parseObject(part.inlineData ?? part.fileData);
+    const inline = toObject(part.inlineData ?? part.fileData);
     const mimeType = String(inline.mimeType ?? 'unknown type');
     const size = typeof inline.data === 'string' ? formatSize(base64Bytes(inline.data)) : String(inline.fileUri ?? '');
     return { mimeType, about: `${mimeType}, ${size}` };

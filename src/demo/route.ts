@@ -28,15 +28,15 @@ const VERTEX =
 export function findRoute(method: string, path: string): Route {
   const clean = path.replace(/\/{2,}/g, '/');
   if (method === 'POST' && (clean === '/token' || clean === '/oauth2/token')) return { kind: 'token' };
-  return modelRoute(method, clean) ?? codeAssistRoute(method, clean) ?? { kind: 'unknown' };
+  return matchModelRoute(method, clean) ?? matchCodeAssistRoute(method, clean) ?? { kind: 'unknown' };
 }
 
-function modelRoute(method: string, path: string): Route | undefined {
+function matchModelRoute(method: string, path: string): Route | undefined {
   const gemini = GEMINI.exec(path);
   const match = gemini ?? VERTEX.exec(path);
   if (match === null) return undefined;
   const backend = gemini === null ? 'vertex' : 'gemini';
-  const id = match[1] === undefined ? undefined : decode(match[1]);
+  const id = match[1] === undefined ? undefined : decodeSegment(match[1]);
   const verb = match[2];
   if (verb === undefined) {
     if (method !== 'GET') return undefined;
@@ -46,7 +46,7 @@ function modelRoute(method: string, path: string): Route | undefined {
   return { kind: 'model', backend, verb, model: id };
 }
 
-function codeAssistRoute(method: string, path: string): Route | undefined {
+function matchCodeAssistRoute(method: string, path: string): Route | undefined {
   const operation = /^\/v1internal\/(.+)$/.exec(path)?.[1];
   if (method === 'GET' && operation !== undefined) return { kind: 'operation', name: operation };
   const name = /^\/v1internal:(\w+)$/.exec(path)?.[1];
@@ -62,7 +62,7 @@ function isVerb(name: string): name is Verb {
   return VERBS.some((verb) => verb === name);
 }
 
-function decode(text: string): string {
+function decodeSegment(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {

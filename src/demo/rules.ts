@@ -1,5 +1,12 @@
 import type { JsonObject } from '../core/json.ts';
-import { type DemoContent, type DemoPart, type DemoRequest, isAnswer, isCall, parseObject } from './request.ts';
+import {
+  type DemoContent,
+  type DemoPart,
+  type DemoRequest,
+  isFunctionCall,
+  isFunctionResponse,
+  toObject,
+} from './request.ts';
 
 const DATA_KEYS = [
   'text',
@@ -12,18 +19,13 @@ const DATA_KEYS = [
 ];
 
 /** The message a real server would reject a well-formed request with; undefined if it is fine. */
-export function objection(request: DemoRequest): string | undefined {
-  return (
-    rolesObjection(request.contents) ??
-    callsObjection(request.contents) ??
-    callingObjection(request) ??
-    configObjection(request)
-  );
+export function checkRequest(request: DemoRequest): string | undefined {
+  return checkRoles(request.contents) ?? checkCalls(request.contents) ?? checkCalling(request) ?? checkConfig(request);
 }
 
 const CALLING_MODES = ['AUTO', 'ANY', 'NONE', 'VALIDATED'];
 
-function callingObjection({ calling: { mode, allowed }, tools }: DemoRequest): string | undefined {
+function checkCalling({ calling: { mode, allowed }, tools }: DemoRequest): string | undefined {
   if (!CALLING_MODES.includes(mode)) {
     return `Invalid value at 'tool_config.function_calling_config.mode': "${mode}" is not one of ${CALLING_MODES.join(', ')}.`;
   }
@@ -37,7 +39,7 @@ function callingObjection({ calling: { mode, allowed }, tools }: DemoRequest): s
     : `allowed_function_names: "${strange}" is not among the function_declarations.`;
 }
 
-function rolesObjection(contents: readonly DemoContent[]): string | undefined {
+function checkRoles(contents: readonly DemoContent[]): string | undefined {
   for (const [index, { role, parts }] of contents.entries()) {
     if (role !== 'user' && role !== 'model' && role !== 'function') {
       return `Role "${role}" of contents[${index}] is not valid: use user or model.`;
@@ -53,13 +55,13 @@ function rolesObjection(contents: readonly DemoContent[]): string | undefined {
   return undefined;
 }
 
-function callsObjection(contents: readonly DemoContent[]): string | undefined {
+function checkCalls(contents: readonly DemoContent[]): string | undefined {
   for (const [index, { role, parts }] of contents.entries()) {
-    const calls = role === 'model' ? parts.filter(isCall) : [];
+    const calls = role === 'model' ? parts.filter(isFunctionCall) : [];
     const asked = contents[index - 1];
-    const askedCalls = asked?.role === 'model' ? asked.parts.filter(isCall) : [];
-    const answers = role === 'model' ? [] : parts.filter(isAnswer);
-    if (role === 'model' ? parts.some(isAnswer) : parts.some(isCall)) {
+    const askedCalls = asked?.role === 'model' ? asked.parts.filter(isFunctionCall) : [];
+    const answers = role === 'model' ? [] : parts.filter(isFunctionResponse);
+    if (role === 'model' ? parts.some(isFunctionResponse) : parts.some(isFunctionCall)) {
       return `contents[${index}]: calls belong to the role model, their answers to the role user.`;
     }
     if (calls.length > 0 && asked?.role === 'model') {
@@ -68,18 +70,18 @@ function callsObjection(contents: readonly DemoContent[]): string | undefined {
     if (answers.length > 0 && askedCalls.length === 0) {
       return `contents[${index}]: a function response must come right after the function call it answers.`;
     }
-    const mismatch = pairObjection(askedCalls, answers);
+    const mismatch = checkPairs(askedCalls, answers);
     if (mismatch !== undefined) return `contents[${index}]: ${mismatch}`;
   }
   return undefined;
 }
 
-function pairObjection(calls: readonly DemoPart[], answers: readonly DemoPart[]): string | undefined {
+function checkPairs(calls: readonly DemoPart[], answers: readonly DemoPart[]): string | undefined {
   if (calls.length !== answers.length) {
     return `the number of function responses (${answers.length}) must equal the number of function calls (${calls.length}).`;
   }
-  const asked = calls.map((part) => parseObject(part.functionCall));
-  const given = answers.map((part) => parseObject(part.functionResponse));
+  const asked = calls.map((part) => toObject(part.functionCall));
+  const given = answers.map((part) => toObject(part.functionResponse));
   const names = (items: readonly JsonObject[]) => items.map(({ name }) => String(name)).sort();
   if (names(asked).join() !== names(given).join()) {
     return `function responses for ${names(given).join(', ')} do not answer calls of ${names(asked).join(', ')}.`;
@@ -89,14 +91,14 @@ function pairObjection(calls: readonly DemoPart[], answers: readonly DemoPart[])
   return strange === undefined ? undefined : `no function call has the id "${String(strange.id)}".`;
 }
 
-function configObjection({ generationConfig: config, model, tools, isSearch }: DemoRequest): string | undefined {
+function checkConfig({ generationConfig: config, model, tools, isSearch }: DemoRequest): string | undefined {
   const range = (key: string, low: number, high: number): string | undefined => {
     const value = config[key];
     if (value === undefined || value === null) return undefined;
     if (typeof value === 'number' && value >= low && value <= high) return undefined;
     return `${key} must be a number from ${low}${high === Number.POSITIVE_INFINITY ? '' : ` to ${high}`}.`;
   };
-  const thinking = parseObject(config.thinkingConfig);
+  const thinking = toObject(config.thinkingConfig);
   const isThree = isThirdFamily(model);
   if (thinking.thinkingLevel !== undefined && thinking.thinkingBudget !== undefined) {
     return 'thinking_level and thinking_budget cannot be set together.';

@@ -1,5 +1,5 @@
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts';
-import { parseObject } from './request.ts';
+import { toObject } from './request.ts';
 
 const MAX_DEPTH = 24;
 
@@ -22,8 +22,8 @@ const FORMATS: Readonly<Record<string, string>> = {
  * Schema and Google's upper-case dialect, but not `pattern` and `not`.
  */
 export function minimalInstance(schema: JsonValue | undefined): JsonValue {
-  const root = parseObject(schema);
-  return make({ root, schema: root, depth: 0, salt: 0, refs: ['#'] });
+  const root = toObject(schema);
+  return makeValue({ root, schema: root, depth: 0, salt: 0, refs: ['#'] });
 }
 
 interface Work {
@@ -36,19 +36,19 @@ interface Work {
   readonly refs: readonly string[];
 }
 
-function make(work: Work): JsonValue {
+function makeValue(work: Work): JsonValue {
   if (work.depth > MAX_DEPTH) return null;
-  const schema = resolve(work);
-  const refs = [...work.refs, ...refsOf(work.schema)];
+  const schema = resolveRefs(work);
+  const refs = [...work.refs, ...collectRefs(work.schema)];
   const inner = { ...work, schema, refs, depth: work.depth + 1 };
   if (schema.const !== undefined) return schema.const;
   if (Array.isArray(schema.enum) && schema.enum.length > 0) return schema.enum[work.salt % schema.enum.length] ?? null;
   const branches = Array.isArray(schema.anyOf) ? schema.anyOf : schema.oneOf;
   if (Array.isArray(branches) && branches.length > 0) {
     const { anyOf: _anyOf, oneOf: _oneOf, ...rest } = schema;
-    return make({ ...inner, schema: { ...rest, ...parseObject(branches[0]) } });
+    return makeValue({ ...inner, schema: { ...rest, ...toObject(branches[0]) } });
   }
-  switch (typeOf(schema)) {
+  switch (findType(schema)) {
     case 'object':
       return makeObject(inner);
     case 'array':
@@ -65,14 +65,14 @@ function make(work: Work): JsonValue {
   }
 }
 
-function typeOf(schema: JsonObject): string {
+function findType(schema: JsonObject): string {
   const named = Array.isArray(schema.type) ? schema.type.find((type) => type !== 'null') : schema.type;
   if (typeof named === 'string') return named.toLowerCase();
   if (schema.properties !== undefined || schema.required !== undefined) return 'object';
   return schema.items === undefined ? 'string' : 'array';
 }
 
-function resolve({ root, schema, depth }: Pick<Work, 'root' | 'schema' | 'depth'>): JsonObject {
+function resolveRefs({ root, schema, depth }: Pick<Work, 'root' | 'schema' | 'depth'>): JsonObject {
   let current = schema;
   for (let hops = 0; typeof current.$ref === 'string' && hops + depth < MAX_DEPTH; hops += 1) {
     const { $ref, ...rest } = current;
@@ -80,18 +80,18 @@ function resolve({ root, schema, depth }: Pick<Work, 'root' | 'schema' | 'depth'
   }
   if (!Array.isArray(current.allOf)) return current;
   const { allOf, ...own } = current;
-  const all = [own, ...allOf.map((item) => resolve({ root, schema: parseObject(item), depth: depth + 1 }))];
+  const all = [own, ...allOf.map((item) => resolveRefs({ root, schema: toObject(item), depth: depth + 1 }))];
   return {
     ...Object.assign({}, ...all),
     properties: Object.assign({}, ...all.map(({ properties }) => properties)),
-    required: all.flatMap(({ required }) => strings(required)),
+    required: all.flatMap(({ required }) => filterStrings(required)),
   };
 }
 
 /** The references a schema contains directly. */
-function refsOf({ $ref, allOf }: JsonObject): readonly string[] {
+function collectRefs({ $ref, allOf }: JsonObject): readonly string[] {
   const own = typeof $ref === 'string' ? [$ref] : [];
-  return Array.isArray(allOf) ? [...own, ...allOf.flatMap((item) => refsOf(parseObject(item)))] : own;
+  return Array.isArray(allOf) ? [...own, ...allOf.flatMap((item) => collectRefs(toObject(item)))] : own;
 }
 
 function lookUp(root: JsonObject, pointer: string): JsonObject {
@@ -99,41 +99,41 @@ function lookUp(root: JsonObject, pointer: string): JsonObject {
   for (const step of pointer.replace(/^#\/?/, '').split('/')) {
     if (step !== '') at = isObject(at) ? at[step.replaceAll('~1', '/').replaceAll('~0', '~')] : undefined;
   }
-  return parseObject(at);
+  return toObject(at);
 }
 
 function makeObject(work: Work): JsonObject {
-  const properties = parseObject(work.schema.properties);
-  const entries = strings(work.schema.required).map((name) => [
+  const properties = toObject(work.schema.properties);
+  const entries = filterStrings(work.schema.required).map((name) => [
     name,
-    make({ ...work, schema: parseObject(properties[name]) }),
+    makeValue({ ...work, schema: toObject(properties[name]) }),
   ]);
   return Object.fromEntries(entries);
 }
 
 function makeArray(work: Work): JsonValue {
   const prefix = Array.isArray(work.schema.prefixItems) ? work.schema.prefixItems : [];
-  const least = numberOf(work.schema.minItems) ?? Math.min(usualLength(work), numberOf(work.schema.maxItems) ?? 1);
+  const least = toNumber(work.schema.minItems) ?? Math.min(defaultLength(work), toNumber(work.schema.maxItems) ?? 1);
   const length = Math.max(least, prefix.length);
   return Array.from({ length }, (_item, index) =>
-    make({ ...work, salt: index, schema: parseObject(prefix[index] ?? work.schema.items) }),
+    makeValue({ ...work, salt: index, schema: toObject(prefix[index] ?? work.schema.items) }),
   );
 }
 
 /** Zero if the elements refer back to a schema that contains them: a tree of trees would never end. */
-function usualLength({ schema, refs }: Work): number {
-  const items = parseObject(schema.items);
+function defaultLength({ schema, refs }: Work): number {
+  const items = toObject(schema.items);
   const branches = Array.isArray(items.anyOf) ? items.anyOf : items.oneOf;
-  const first = Array.isArray(branches) ? parseObject(branches[0]) : {};
-  return [...refsOf(items), ...refsOf(first)].some((ref) => refs.includes(ref)) ? 0 : 1;
+  const first = Array.isArray(branches) ? toObject(branches[0]) : {};
+  return [...collectRefs(items), ...collectRefs(first)].some((ref) => refs.includes(ref)) ? 0 : 1;
 }
 
 function makeNumber(schema: JsonObject, salt: number): number {
-  const step = numberOf(schema.multipleOf) ?? 1;
-  const low = numberOf(schema.minimum) ?? Number.NEGATIVE_INFINITY;
-  const high = numberOf(schema.maximum) ?? Number.POSITIVE_INFINITY;
-  const above = numberOf(schema.exclusiveMinimum) ?? Number.NEGATIVE_INFINITY;
-  const below = numberOf(schema.exclusiveMaximum) ?? Number.POSITIVE_INFINITY;
+  const step = toNumber(schema.multipleOf) ?? 1;
+  const low = toNumber(schema.minimum) ?? Number.NEGATIVE_INFINITY;
+  const high = toNumber(schema.maximum) ?? Number.POSITIVE_INFINITY;
+  const above = toNumber(schema.exclusiveMinimum) ?? Number.NEGATIVE_INFINITY;
+  const below = toNumber(schema.exclusiveMaximum) ?? Number.POSITIVE_INFINITY;
   const fits = (value: number): boolean => value >= low && value <= high && value > above && value < below;
   const bottom = Math.max(low, above);
   const top = Math.min(high, below);
@@ -149,16 +149,16 @@ function makeString(schema: JsonObject, salt: number): string {
   const format = typeof schema.format === 'string' ? FORMATS[schema.format.toLowerCase()] : undefined;
   if (format !== undefined) return format;
   const word = salt === 0 ? 'demo' : `${salt + 1} demo`;
-  const padded = word.padEnd(numberOf(schema.minLength) ?? 0, '.');
-  return padded.slice(0, numberOf(schema.maxLength) ?? padded.length);
+  const padded = word.padEnd(toNumber(schema.minLength) ?? 0, '.');
+  return padded.slice(0, toNumber(schema.maxLength) ?? padded.length);
 }
 
 /** Google's int64 fields are strings. */
-function numberOf(value: JsonValue | undefined): number | undefined {
+function toNumber(value: JsonValue | undefined): number | undefined {
   const number = typeof value === 'string' && value !== '' ? Number(value) : value;
   return typeof number === 'number' && Number.isFinite(number) ? number : undefined;
 }
 
-function strings(value: JsonValue | undefined): readonly string[] {
+function filterStrings(value: JsonValue | undefined): readonly string[] {
   return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
 }

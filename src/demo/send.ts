@@ -2,14 +2,14 @@ import type { Clock } from '../core/io.ts';
 import { isObject, type JsonObject } from '../core/json.ts';
 import type { ServedReply } from '../platform/http/server.ts';
 import type { DemoFault, FaultBook, FaultName } from './fault.ts';
-import type { Outcome, Refusal } from './google-error.ts';
-import { parseObject } from './request.ts';
+import type { ErrorResponse, Outcome } from './google-error.ts';
+import { toObject } from './request.ts';
 
 const JSON_HEADERS = { 'content-type': 'application/json; charset=UTF-8' };
 const GARBAGE = '{"candidates": [{"content": {"parts": [{"text": ';
 
 /** How an answer is sent: server-sent events, a growing JSON array, or one object. */
-export type Carrier = 'sse' | 'array' | 'object';
+export type StreamFormat = 'sse' | 'array' | 'object';
 
 /** Indented, as Google's servers do. */
 export function sendJson(reply: ServedReply, body: JsonObject): void {
@@ -17,39 +17,39 @@ export function sendJson(reply: ServedReply, body: JsonObject): void {
 }
 
 /** Sends an error response; a stream in array form wraps it in an array. */
-export function sendRefusal(reply: ServedReply, refusal: Refusal, carrier: Carrier = 'object'): void {
+export function sendError(reply: ServedReply, refusal: ErrorResponse, carrier: StreamFormat = 'object'): void {
   const body = carrier === 'array' ? [refusal.body] : refusal.body;
   reply.send(refusal.status, { ...JSON_HEADERS, ...refusal.headers }, `${JSON.stringify(body, undefined, 2)}\n`);
 }
 
 export function sendOutcome(reply: ServedReply, outcome: Outcome): void {
   if (outcome.ok) sendJson(reply, outcome.body);
-  else sendRefusal(reply, outcome.refusal);
+  else sendError(reply, outcome.refusal);
 }
 
 /** Resolves when the client has disconnected. */
-export function untilGone(signal: AbortSignal): Promise<void> {
+export function waitForDisconnect(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve();
   return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 }
 
-interface Shipment {
+interface OutgoingReply {
   readonly frames: AsyncIterable<Frame>;
-  readonly carrier: Carrier;
+  readonly carrier: StreamFormat;
   /** Puts a response in the envelope of its service. */
   readonly wrap: (response: JsonObject) => JsonObject;
 }
 
 /** Sends an answer with back-pressure. Rejects with the reply's abort reason if the client disconnects. */
-export async function ship(reply: ServedReply, shipment: Shipment): Promise<void> {
-  if (shipment.carrier === 'object') return shipObject(reply, shipment);
+export async function sendReply(reply: ServedReply, shipment: OutgoingReply): Promise<void> {
+  if (shipment.carrier === 'object') return sendObject(reply, shipment);
   const isSse = shipment.carrier === 'sse';
   reply.begin(200, isSse ? { 'content-type': 'text/event-stream' } : JSON_HEADERS);
   const before = (index: number) => (isSse ? 'data: ' : index === 0 ? '[' : ',\r\n');
   const after = isSse ? '\r\n\r\n' : '';
   let index = 0;
   for await (const frame of shipment.frames) {
-    if (frame.kind === 'hang') return untilGone(reply.signal);
+    if (frame.kind === 'hang') return waitForDisconnect(reply.signal);
     const text = frame.kind === 'garbage' ? GARBAGE : JSON.stringify(shipment.wrap(frame.value));
     if (frame.kind === 'cut') {
       await reply.write(before(index) + text.slice(0, text.length / 2));
@@ -62,15 +62,15 @@ export async function ship(reply: ServedReply, shipment: Shipment): Promise<void
   reply.end();
 }
 
-async function shipObject(reply: ServedReply, { frames, wrap }: Shipment): Promise<void> {
+async function sendObject(reply: ServedReply, { frames, wrap }: OutgoingReply): Promise<void> {
   const events: JsonObject[] = [];
   let fault: Frame['kind'] | undefined;
   for await (const frame of frames) {
-    if (frame.kind === 'hang') return untilGone(reply.signal);
+    if (frame.kind === 'hang') return waitForDisconnect(reply.signal);
     if (frame.kind !== 'event') fault = frame.kind;
     if (frame.kind === 'event' || frame.kind === 'cut') events.push(frame.value);
   }
-  const body = `${JSON.stringify(wrap(joined(events)), undefined, 2)}\n`;
+  const body = `${JSON.stringify(wrap(joinEvents(events)), undefined, 2)}\n`;
   if (fault === 'garbage') return reply.send(200, JSON_HEADERS, GARBAGE);
   if (fault === undefined) return reply.send(200, JSON_HEADERS, body);
   reply.begin(200, JSON_HEADERS);
@@ -109,7 +109,7 @@ interface Timing {
 }
 
 /** Applies the faults to the events of an answer. */
-export async function* shape(
+export async function* applyFaults(
   events: AsyncIterable<JsonObject>,
   faults: readonly DemoFault[],
   timing: Timing,
@@ -125,7 +125,7 @@ export async function* shape(
   const slowMs = amountOf('slow');
   const isGarbled = faults.some(({ name }) => name === 'garbage');
   let sent = 0;
-  for await (const { value, isLast } of withLast(replaced(events, faults))) {
+  for await (const { value, isLast } of markLast(replaceEvents(events, faults))) {
     if (sent === hangAfter) yield { kind: 'hang' };
     if (slowMs !== undefined) await timing.clock.sleep(slowMs, timing.signal);
     // A shorter answer is cut in its last event, or the fault would have no effect.
@@ -141,7 +141,7 @@ export async function* shape(
   if (sent === hangAfter) yield { kind: 'hang' };
 }
 
-async function* withLast<T>(items: AsyncIterable<T>): AsyncGenerator<{ readonly value: T; readonly isLast: boolean }> {
+async function* markLast<T>(items: AsyncIterable<T>): AsyncGenerator<{ readonly value: T; readonly isLast: boolean }> {
   let held: { readonly value: T } | undefined;
   for await (const value of items) {
     if (held !== undefined) yield { ...held, isLast: false };
@@ -150,27 +150,30 @@ async function* withLast<T>(items: AsyncIterable<T>): AsyncGenerator<{ readonly 
   if (held !== undefined) yield { ...held, isLast: true };
 }
 
-async function* replaced(events: AsyncIterable<JsonObject>, faults: readonly DemoFault[]): AsyncGenerator<JsonObject> {
+async function* replaceEvents(
+  events: AsyncIterable<JsonObject>,
+  faults: readonly DemoFault[],
+): AsyncGenerator<JsonObject> {
   const names = new Set(faults.map(({ name }) => name));
   const fault = (['empty', 'safety', 'blocked', 'malformed-call'] as const).find((name) => names.has(name));
   for await (const event of events) {
     if (fault !== undefined) {
-      yield refused(event, fault);
+      yield replacementEvent(event, fault);
       return;
     }
     if (names.has('max-tokens') && hasText(event)) {
-      yield withFinish(event, 'MAX_TOKENS');
+      yield setFinishReason(event, 'MAX_TOKENS');
       return;
     }
-    yield names.has('no-finish') ? withFinish(event, undefined) : event;
+    yield names.has('no-finish') ? setFinishReason(event, undefined) : event;
   }
 }
 
 type Replacement = 'empty' | 'safety' | 'blocked' | 'malformed-call';
 
-function refused(event: JsonObject, fault: Replacement): JsonObject {
+function replacementEvent(event: JsonObject, fault: Replacement): JsonObject {
   const { candidates: _candidates, usageMetadata, ...rest } = event;
-  const prompt = parseObject(usageMetadata).promptTokenCount ?? 0;
+  const prompt = toObject(usageMetadata).promptTokenCount ?? 0;
   const counted = { ...rest, usageMetadata: { promptTokenCount: prompt, totalTokenCount: prompt } };
   const rating = { category: 'HARM_CATEGORY_DANGEROUS_CONTENT', probability: 'HIGH', blocked: true };
   switch (fault) {
@@ -187,39 +190,39 @@ function refused(event: JsonObject, fault: Replacement): JsonObject {
   }
 }
 
-function candidate(event: JsonObject): JsonObject {
-  return Array.isArray(event.candidates) ? parseObject(event.candidates[0]) : {};
+function firstCandidate(event: JsonObject): JsonObject {
+  return Array.isArray(event.candidates) ? toObject(event.candidates[0]) : {};
 }
 
-function partsOf(event: JsonObject): readonly JsonObject[] {
-  const { parts } = parseObject(candidate(event).content);
-  return Array.isArray(parts) ? parts.map(parseObject) : [];
+function eventParts(event: JsonObject): readonly JsonObject[] {
+  const { parts } = toObject(firstCandidate(event).content);
+  return Array.isArray(parts) ? parts.map(toObject) : [];
 }
 
 function hasText(event: JsonObject): boolean {
-  return partsOf(event).some((part) => typeof part.text === 'string' && part.thought !== true);
+  return eventParts(event).some((part) => typeof part.text === 'string' && part.thought !== true);
 }
 
-function withFinish(event: JsonObject, finishReason: string | undefined): JsonObject {
-  const { finishReason: _dropped, ...rest } = candidate(event);
+function setFinishReason(event: JsonObject, finishReason: string | undefined): JsonObject {
+  const { finishReason: _dropped, ...rest } = firstCandidate(event);
   return { ...event, candidates: [finishReason === undefined ? rest : { ...rest, finishReason }] };
 }
 
 /** Joins the events of a stream into the response of a call that does not stream. */
-function joined(events: readonly JsonObject[]): JsonObject {
+function joinEvents(events: readonly JsonObject[]): JsonObject {
   const last = events.at(-1) ?? {};
   const parts: JsonObject[] = [];
-  for (const part of events.flatMap(partsOf)) {
+  for (const part of events.flatMap(eventParts)) {
     const before = parts.at(-1);
-    const joins = isPlain(part) && before !== undefined && isPlain(before) && part.thought === before.thought;
+    const joins = isPlainText(part) && before !== undefined && isPlainText(before) && part.thought === before.thought;
     if (joins) parts[parts.length - 1] = { ...before, text: `${String(before.text)}${String(part.text)}` };
     else parts.push(part);
   }
-  const end = candidate(last);
+  const end = firstCandidate(last);
   if (parts.length === 0 || !isObject(end.content)) return last;
   return { ...last, candidates: [{ ...end, content: { parts, role: 'model' } }] };
 }
 
-function isPlain(part: JsonObject): boolean {
+function isPlainText(part: JsonObject): boolean {
   return typeof part.text === 'string' && part.thoughtSignature === undefined;
 }

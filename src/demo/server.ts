@@ -4,11 +4,11 @@ import { describeModel, isServed, listModels, listPublisherModels } from './cata
 import { codeAssist } from './code-assist.ts';
 import { type DemoFault, faultBook } from './fault.ts';
 import { missingCredential, notFound, type Outcome } from './google-error.ts';
-import { modelCalls } from './model-call.ts';
+import { createModelHandler } from './model-call.ts';
 import { parseBody } from './request.ts';
 import { type Backend, findRoute, type Route } from './route.ts';
 import type { ScriptLine } from './script.ts';
-import { sendOutcome, sendRefusal } from './send.ts';
+import { sendError, sendOutcome } from './send.ts';
 import { tokenEndpoint } from './token.ts';
 
 export interface DemoOptions {
@@ -41,12 +41,12 @@ export async function startDemo(options: DemoOptions): Promise<DemoServer> {
     port: options.port ?? 0,
     async handler(request, reply) {
       options.onRequest?.(request);
-      await answer(request, options.log === undefined ? reply : logged(request, reply, options.log));
+      await answer(request, options.log === undefined ? reply : logReplies(request, reply, options.log));
     },
   });
 }
 
-function logged(request: ServedRequest, reply: ServedReply, log: (line: string) => void): ServedReply {
+function logReplies(request: ServedRequest, reply: ServedReply, log: (line: string) => void): ServedReply {
   const note = (status: number): void => log(`${request.method} ${request.path} ${status}`);
   return {
     ...reply,
@@ -65,17 +65,17 @@ function demoHandler(options: DemoOptions): (request: ServedRequest, reply: Serv
   const faults = faultBook(options.faults ?? []);
   const assist = codeAssist(faults, options.clock);
   const giveToken = tokenEndpoint(faults);
-  const callModel = modelCalls({ faults, clock: options.clock, script: options.script });
+  const callModel = createModelHandler({ faults, clock: options.clock, script: options.script });
   return async (request, reply) => {
     const elsewhere = faults.take(['redirect'])?.text;
     if (elsewhere !== undefined) return reply.send(307, { location: elsewhere }, '');
     const route = findRoute(request.method, request.path);
     if (route.kind === 'unknown') {
-      return sendRefusal(reply, notFound(`The demo has nothing at ${request.method} ${request.path}.`));
+      return sendError(reply, notFound(`The demo has nothing at ${request.method} ${request.path}.`));
     }
     if (route.kind === 'token') return giveToken(request.body, reply);
-    const backend = backendOf(route);
-    if (!hasCredential(request, backend)) return sendRefusal(reply, missingCredential(backend));
+    const backend = findBackend(route);
+    if (!hasCredential(request, backend)) return sendError(reply, missingCredential(backend));
     switch (route.kind) {
       case 'model':
         return callModel(route, request, reply);
@@ -91,7 +91,7 @@ function demoHandler(options: DemoOptions): (request: ServedRequest, reply: Serv
   };
 }
 
-function backendOf(route: Exclude<Route, { kind: 'unknown' | 'token' }>): Backend {
+function findBackend(route: Exclude<Route, { kind: 'unknown' | 'token' }>): Backend {
   return route.kind === 'model' || route.kind === 'models' ? route.backend : 'code-assist';
 }
 

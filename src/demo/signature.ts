@@ -1,6 +1,6 @@
 import { canonicalJson, type JsonObject } from '../core/json.ts';
 import { hashHex } from './embed.ts';
-import { activeLoop, type DemoContent, isCall, parseObject } from './request.ts';
+import { type DemoContent, findActiveLoop, isFunctionCall, toObject } from './request.ts';
 import { isThirdFamily } from './rules.ts';
 
 /** Sent by clients that have no signature to return. */
@@ -24,26 +24,26 @@ export function signatureBook(): SignatureBook {
   };
   const isRight = (call: JsonObject, signature: unknown): boolean =>
     signature === SKIP ||
-    signature === derive(call) ||
+    signature === deriveSignature(call) ||
     (typeof signature === 'string' && issued.get(callKey(call))?.has(signature) === true);
   return {
     sign(call) {
-      const signature = derive(call);
+      const signature = deriveSignature(call);
       remember(call, signature);
       return signature;
     },
     learn(response) {
       for (const part of candidateParts(response)) {
-        if (isCall(part) && typeof part.thoughtSignature === 'string') {
-          remember(parseObject(part.functionCall), part.thoughtSignature);
+        if (isFunctionCall(part) && typeof part.thoughtSignature === 'string') {
+          remember(toObject(part.functionCall), part.thoughtSignature);
         }
       }
     },
     check(contents, model) {
-      for (const { role, parts } of activeLoop(contents)) {
-        const calls = role === 'model' ? parts.filter(isCall) : [];
+      for (const { role, parts } of findActiveLoop(contents)) {
+        const calls = role === 'model' ? parts.filter(isFunctionCall) : [];
         for (const [index, part] of calls.entries()) {
-          const call = parseObject(part.functionCall);
+          const call = toObject(part.functionCall);
           const needsOne = index === 0 && (isThirdFamily(model) || issued.has(callKey(call)));
           if (part.thoughtSignature === undefined && needsOne) {
             return `Function call is missing a thought_signature in functionCall parts: call of \`${String(call.name)}\`.`;
@@ -62,7 +62,7 @@ function callKey(call: JsonObject): string {
   return `${String(call.name)} ${canonicalJson(call.args ?? {})}`;
 }
 
-function derive(call: JsonObject): string {
+function deriveSignature(call: JsonObject): string {
   const key = callKey(call);
   return Buffer.from(`gmn demo ${[1, 2, 3, 4].map((seed) => hashHex(key, seed)).join('')}`).toString('base64');
 }
@@ -70,7 +70,7 @@ function derive(call: JsonObject): string {
 function candidateParts(response: JsonObject): readonly JsonObject[] {
   const { candidates } = response;
   return (Array.isArray(candidates) ? candidates : []).flatMap((candidate) => {
-    const { parts } = parseObject(parseObject(candidate).content);
-    return Array.isArray(parts) ? parts.map(parseObject) : [];
+    const { parts } = toObject(toObject(candidate).content);
+    return Array.isArray(parts) ? parts.map(toObject) : [];
   });
 }

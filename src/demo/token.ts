@@ -14,14 +14,17 @@ export function tokenEndpoint(faults: FaultBook): (body: string, reply: ServedRe
   return (body, reply) => {
     const fault = faults.take(['token-400', 'token-500', 'token-html', 'token-empty'])?.name;
     const form = new URLSearchParams(body);
-    if (fault === 'token-500') return fail(reply, 500, { error: 'internal_failure' });
+    if (fault === 'token-500') return sendTokenError(reply, 500, { error: 'internal_failure' });
     if (fault === 'token-html') return reply.send(200, { 'content-type': 'text/html; charset=utf-8' }, HTML);
     if (fault === 'token-empty') return reply.send(200, { 'content-type': 'application/json; charset=utf-8' }, '');
     const refreshToken = form.get('refresh_token') ?? '';
-    const problem = formProblem(form);
-    if (problem !== undefined) return fail(reply, 400, problem);
+    const problem = checkForm(form);
+    if (problem !== undefined) return sendTokenError(reply, 400, problem);
     if (fault === 'token-400' || revoked.has(refreshToken)) {
-      return fail(reply, 400, { error: 'invalid_grant', error_description: 'Token has been expired or revoked.' });
+      return sendTokenError(reply, 400, {
+        error: 'invalid_grant',
+        error_description: 'Token has been expired or revoked.',
+      });
     }
     issued += 1;
     const grant = {
@@ -36,11 +39,11 @@ export function tokenEndpoint(faults: FaultBook): (body: string, reply: ServedRe
   };
 }
 
-function fail(reply: ServedReply, status: number, body: JsonObject): void {
+function sendTokenError(reply: ServedReply, status: number, body: JsonObject): void {
   reply.send(status, { 'content-type': 'application/json; charset=utf-8' }, JSON.stringify(body, undefined, 2));
 }
 
-function formProblem(form: URLSearchParams): JsonObject | undefined {
+function checkForm(form: URLSearchParams): JsonObject | undefined {
   const missing = (name: string): JsonObject => ({
     error: 'invalid_request',
     error_description: `Missing required parameter: ${name}`,

@@ -85,7 +85,7 @@ async function showStep(step: Step, tour: Tour): Promise<void> {
     const extra: Env = server === undefined ? {} : { GEMINI_API_KEY: 'demo', GOOGLE_GEMINI_BASE_URL: server.url };
     if (server !== undefined) await tour.print(`$ gmn demo serve --fault ${step.fault} &\n${server.url}\n`);
     const settings = Object.entries(extra).map(([name, value]) => `${name}=${value} `);
-    await tour.print(`$ ${settings.join('')}${step.before ?? ''}gmn ${step.args.map(shellWord).join(' ')}\n`);
+    await tour.print(`$ ${settings.join('')}${step.before ?? ''}gmn ${step.args.map(quoteForDisplay).join(' ')}\n`);
     const input = step.input === undefined ? undefined : TOUR_FILES[step.input];
     const result = await tour.runGmn({
       args: step.args,
@@ -99,6 +99,6 @@ async function showStep(step: Step, tour: Tour): Promise<void> {
   }
 }
 
-function shellWord(word: string): string {
+function quoteForDisplay(word: string): string {
   return /^[\w./-]+$/.test(word) ? word : `"${word}"`;
 }

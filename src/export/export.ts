@@ -1,33 +1,33 @@
 import { extname } from 'node:path';
 import { AppError } from '../core/error.ts';
 import type { SavedSession } from '../core/session.ts';
-import { visible } from '../core/text/terminal.ts';
-import { createNewFile } from '../platform/files/new-file.ts';
+import { sanitize } from '../core/text/terminal.ts';
+import { createExclusive } from '../platform/files/new-file.ts';
 import { writingTarget } from '../platform/files/path.ts';
-import { lookUp } from '../platform/files/read.ts';
-import { replaceFile } from '../platform/files/write.ts';
-import { reasonOf } from '../platform/runtime/system.ts';
+import { inspectPath } from '../platform/files/read.ts';
+import { writeAtomic } from '../platform/files/write.ts';
+import { errorReason } from '../platform/runtime/system.ts';
 
-type Export = (saved: SavedSession) => Iterable<string>;
+type Exporter = (saved: SavedSession) => Iterable<string>;
 
 /** The export formats by file extension; each is loaded only when used. */
 const formats = {
   md: async () => (await import('./markdown.ts')).markdownExport,
   json: async () => (await import('./json.ts')).jsonExport,
   html: async () => (await import('./html/page.ts')).htmlExport,
-} as const satisfies Record<string, () => Promise<Export>>;
+} as const satisfies Record<string, () => Promise<Exporter>>;
 
 export type ExportFormat = keyof typeof formats;
 
 /** The session in that format, in pieces to write in order. Deterministic: the same session gives the same bytes. */
 export async function exportSession(saved: SavedSession, format: ExportFormat): Promise<Iterable<string>> {
-  return batches((await formats[format]())(saved));
+  return joinBatches((await formats[format]())(saved));
 }
 
 /** In characters: small enough not to block the event loop, large enough to be worth a write. */
 const BATCH_LENGTH = 8192;
 
-function* batches(pieces: Iterable<string>): Generator<string, void> {
+function* joinBatches(pieces: Iterable<string>): Generator<string, void> {
   let batch = '';
   for (const piece of pieces) {
     batch += piece;
@@ -38,7 +38,7 @@ function* batches(pieces: Iterable<string>): Generator<string, void> {
   if (batch !== '') yield batch;
 }
 
-const ENDINGS: ReadonlyMap<string, ExportFormat> = new Map([
+const EXTENSIONS: ReadonlyMap<string, ExportFormat> = new Map([
   ['.md', 'md'],
   ['.markdown', 'md'],
   ['.json', 'json'],
@@ -46,11 +46,11 @@ const ENDINGS: ReadonlyMap<string, ExportFormat> = new Map([
   ['.htm', 'html'],
 ]);
 
-export function formatOf(file: string): ExportFormat | undefined {
-  return ENDINGS.get(extname(file).toLowerCase());
+export function findFormat(file: string): ExportFormat | undefined {
+  return EXTENSIONS.get(extname(file).toLowerCase());
 }
 
-interface ExportPlace {
+interface ExportTarget {
   readonly path: string;
   /** As the user wrote it. */
   readonly name: string;
@@ -64,21 +64,21 @@ interface ExportPlace {
  * Writes an export, readable by its owner only. Throws AppError `usage` if the file exists and `force` is not set, if
  * the path is not a regular file, and if it cannot be written; an existing file is then untouched.
  */
-export async function writeExport(place: ExportPlace, pieces: Iterable<string>): Promise<void> {
+export async function writeExport(place: ExportTarget, pieces: Iterable<string>): Promise<void> {
   const { path, force, hint } = place;
-  const name = visible(place.name);
-  const found = await lookUp(path, place.name);
+  const name = sanitize(place.name);
+  const found = await inspectPath(path, place.name);
   if (found !== undefined && found.kind !== 'file') {
     throw new AppError('usage', `${name} is not a regular file`, { hint: 'Name a file that gmn may write.' });
   }
   try {
-    if (force) await replaceFile(writingTarget(path), pieces, { mode: 0o600 });
-    else if (found !== undefined || (await createNewFile(path, pieces)) === 'exists') {
+    if (force) await writeAtomic(writingTarget(path), pieces, { mode: 0o600 });
+    else if (found !== undefined || (await createExclusive(path, pieces)) === 'exists') {
       throw new AppError('usage', `${name} exists`, { hint });
     }
   } catch (cause) {
     if (cause instanceof AppError && cause.fault === 'usage') throw cause;
-    const why = cause instanceof AppError ? cause.message : `cannot write ${name}: ${reasonOf(cause)}`;
+    const why = cause instanceof AppError ? cause.message : `cannot write ${name}: ${errorReason(cause)}`;
     throw new AppError('usage', why, { cause, hint: 'Check the free space and the permissions there.' });
   }
 }

@@ -1,6 +1,6 @@
 import type { SavedRecord, SavedSession } from '../core/session.ts';
-import { encode } from '../render/json-text.ts';
-import { timeCode, totalUsage } from './transcript.ts';
+import { encodeJson } from '../render/json-text.ts';
+import { sumUsage, toIsoTime } from './transcript.ts';
 
 /**
  * A session as one JSON document, in pieces; docs/schemas/session-export.schema.json describes it. `contents` holds the
@@ -10,16 +10,16 @@ export function* jsonExport({ summary, records, notices }: SavedSession): Genera
   const { id, name, title, cwd, model, createdAt, updatedAt, turns } = summary;
   const head = {
     version: 1,
-    session: { id, name, title, cwd, model, createdAt: timeCode(createdAt), updatedAt: timeCode(updatedAt), turns },
-    usage: totalUsage(records),
+    session: { id, name, title, cwd, model, createdAt: toIsoTime(createdAt), updatedAt: toIsoTime(updatedAt), turns },
+    usage: sumUsage(records),
     ...(notices.length > 0 ? { warnings: notices } : {}),
   };
-  yield encode(head, 2).slice(0, -2);
-  yield* list(
+  yield encodeJson(head, 2).slice(0, -2);
+  yield* listPieces(
     'contents',
     records.map(({ content: { role, parts } }) => ({ role, parts })),
   );
-  yield* list('records', records.map(aboutRecord));
+  yield* listPieces('records', records.map(toRecordInfo));
   yield '\n}\n';
 }
 
@@ -27,15 +27,15 @@ export function* jsonExport({ summary, records, notices }: SavedSession): Genera
  * Everything about a record but its content. The origin of signatures is here because the API rejects that key in a
  * content.
  */
-function aboutRecord({ content: { origin }, at, ...rest }: SavedRecord): object {
-  return { ...rest, at: timeCode(at), ...(origin === undefined ? {} : { origin }) };
+function toRecordInfo({ content: { origin }, at, ...rest }: SavedRecord): object {
+  return { ...rest, at: toIsoTime(at), ...(origin === undefined ? {} : { origin }) };
 }
 
-function* list(name: string, items: readonly object[]): Generator<string, void> {
+function* listPieces(name: string, items: readonly object[]): Generator<string, void> {
   yield `,\n  "${name}": [`;
   for (const [index, item] of items.entries()) {
     // A raw line break is never inside a JSON string.
-    yield `${index === 0 ? '' : ','}\n    ${encode(item, 2).replaceAll('\n', '\n    ')}`;
+    yield `${index === 0 ? '' : ','}\n    ${encodeJson(item, 2).replaceAll('\n', '\n    ')}`;
   }
   yield items.length === 0 ? ']' : '\n  ]';
 }

@@ -2,19 +2,19 @@ import { Lexer } from 'marked';
 import type { JsonObject } from '../core/json.ts';
 import type { SavedSession } from '../core/session.ts';
 import { formatSize } from '../core/text/format.ts';
-import { visible } from '../core/text/terminal.ts';
-import { fenceOf } from '../render/markdown/lexer.ts';
+import { sanitize } from '../core/text/terminal.ts';
+import { findFence } from '../render/markdown/lexer.ts';
 import {
-  type Answer,
-  bytesOf,
-  factsOf,
+  findPlainResult,
+  formatTime,
+  formatTokens,
   type Item,
+  listFacts,
   type Media,
-  plainResult,
+  mediaSize,
+  type RecordedResult,
+  splitTurns,
   type Turn,
-  timeText,
-  tokenLine,
-  turnsOf,
 } from './transcript.ts';
 
 /**
@@ -22,84 +22,84 @@ import {
  * link definitions apply to the whole document.
  */
 export function* markdownExport(saved: SavedSession): Generator<string, void> {
-  const facts = factsOf(saved).map(([name, value]) => `- ${name}: ${inline(value)}\n`);
-  yield `# ${inline(saved.summary.title) || 'Session'}\n\n${facts.join('')}`;
-  for (const notice of saved.notices) yield `\n> **Note:** ${inline(notice)}\n`;
-  for (const turn of turnsOf(saved.records)) yield* turnPieces(turn);
+  const facts = listFacts(saved).map(([name, value]) => `- ${name}: ${escapeInline(value)}\n`);
+  yield `# ${escapeInline(saved.summary.title) || 'Session'}\n\n${facts.join('')}`;
+  for (const notice of saved.notices) yield `\n> **Note:** ${escapeInline(notice)}\n`;
+  for (const turn of splitTurns(saved.records)) yield* turnPieces(turn);
 }
 
 function* turnPieces({ number, at, prompt, steps, model, usage }: Turn): Generator<string, void> {
-  yield `\n---\n\n## ${number}. Prompt\n\n*${timeText(at)}*\n`;
-  for (const item of prompt) yield `\n${itemText(item)}`;
+  yield `\n---\n\n## ${number}. Prompt\n\n*${formatTime(at)}*\n`;
+  for (const item of prompt) yield `\n${formatItem(item)}`;
   if (steps.length === 0) return;
-  yield `\n### Answer${model === undefined ? '' : ` (${inline(model)})`}\n`;
-  for (const item of steps) yield `\n${itemText(item)}`;
-  const tokens = tokenLine(usage);
+  yield `\n### Answer${model === undefined ? '' : ` (${escapeInline(model)})`}\n`;
+  for (const item of steps) yield `\n${formatItem(item)}`;
+  const tokens = formatTokens(usage);
   if (tokens !== '') yield `\n*${tokens}*\n`;
 }
 
 /** Always ends with a newline. */
-function itemText(item: Item): string {
+function formatItem(item: Item): string {
   switch (item.type) {
     case 'text':
-      return closed(item.text) ?? fenced(item.text);
+      return closeBlocks(item.text) ?? fenceCode(item.text);
     case 'thought':
-      return quoted(`**Thought**\n\n${item.text.trimEnd()}\n`);
+      return quoteLines(`**Thought**\n\n${item.text.trimEnd()}\n`);
     case 'media':
-      return mediaLine(item);
+      return formatMedia(item);
     case 'call':
-      return `#### Tool: ${codeSpan(item.name)}\n\n${fenced(json(item.args), 'json')}${answerText(item.answer)}`;
+      return `#### Tool: ${formatCodeSpan(item.name)}\n\n${fenceCode(formatJson(item.args), 'json')}${formatResult(item.answer)}`;
     case 'answer':
-      return `#### Tool result: ${codeSpan(item.name)}\n${answerText(item.answer)}`;
+      return `#### Tool result: ${formatCodeSpan(item.name)}\n${formatResult(item.answer)}`;
     case 'note':
-      return `*${inline(item.text)}*\n`;
+      return `*${escapeInline(item.text)}*\n`;
     case 'other':
-      return fenced(JSON.stringify(item.part, undefined, 2), 'json');
+      return fenceCode(JSON.stringify(item.part, undefined, 2), 'json');
   }
 }
 
-function answerText(answer: Answer | undefined): string {
+function formatResult(answer: RecordedResult | undefined): string {
   if (answer === undefined) return '\n*No answer was recorded.*\n';
-  const plain = plainResult(answer.response);
-  const body = plain === undefined ? fenced(json(answer.response), 'json') : fenced(plain.text);
-  const media = answer.media.map((each) => `\n${mediaLine(each)}`).join('');
+  const plain = findPlainResult(answer.response);
+  const body = plain === undefined ? fenceCode(formatJson(answer.response), 'json') : fenceCode(plain.text);
+  const media = answer.media.map((each) => `\n${formatMedia(each)}`).join('');
   return `\n${plain?.isError ? 'Error' : 'Result'}:\n\n${body}${media}`;
 }
 
-function mediaLine(media: Media): string {
-  return `*[${inline(media.mimeType)}, ${formatSize(bytesOf(media))}]*\n`;
+function formatMedia(media: Media): string {
+  return `*[${escapeInline(media.mimeType)}, ${formatSize(mediaSize(media))}]*\n`;
 }
 
 /** The fence is longer than any run of backticks in the text. */
-function fenced(text: string, language = ''): string {
-  const mark = '`'.repeat(Math.max(3, longestRun(text) + 1));
+function fenceCode(text: string, language = ''): string {
+  const mark = '`'.repeat(Math.max(3, longestBacktickRun(text) + 1));
   return `${mark}${language}\n${text}${text === '' || text.endsWith('\n') ? '' : '\n'}${mark}\n`;
 }
 
 /** A name as code, on one line. */
-function codeSpan(text: string): string {
-  const shown = visible(text);
-  const mark = '`'.repeat(longestRun(shown) + 1);
+function formatCodeSpan(text: string): string {
+  const shown = sanitize(text);
+  const mark = '`'.repeat(longestBacktickRun(shown) + 1);
   return mark.length > 1 ? `${mark} ${shown} ${mark}` : `${mark}${shown}${mark}`;
 }
 
-function longestRun(text: string): number {
+function longestBacktickRun(text: string): number {
   let longest = 0;
   for (const [run] of text.matchAll(/`+/g)) longest = Math.max(longest, run.length);
   return longest;
 }
 
-function quoted(text: string): string {
+function quoteLines(text: string): string {
   const lines = text.split(/\r\n?|\n/).slice(0, -1);
   return lines.map((line) => (line.trim() === '' ? '>\n' : `> ${line}\n`)).join('');
 }
 
 /** Untrusted text on one line, with Markdown escaped. */
-function inline(text: string): string {
-  return visible(text).replace(/[\\`*_[\]<>&#|~]/g, '\\$&');
+function escapeInline(text: string): string {
+  return sanitize(text).replace(/[\\`*_[\]<>&#|~]/g, '\\$&');
 }
 
-function json(value: JsonObject): string {
+function formatJson(value: JsonObject): string {
   return JSON.stringify(value, undefined, 2);
 }
 
@@ -110,11 +110,11 @@ const HTML_ENDS = ['-->', '?>', ']]>', '>', '</pre>', '</script>', '</style>', '
  * Markdown as written, ending in a newline, followed by the end of any block it left open, so that the next section is
  * not read as part of it. Undefined if no such end is found, or the text is too long to check.
  */
-function closed(text: string): string | undefined {
-  if (isLong(text)) return undefined;
+function closeBlocks(text: string): string | undefined {
+  if (isTooLong(text)) return undefined;
   const body = text.endsWith('\n') ? text : `${text}\n`;
   if (isClosed(body)) return body;
-  const marks = body.split('\n').flatMap((line) => fenceOf(line)?.mark ?? []);
+  const marks = body.split('\n').flatMap((line) => findFence(line)?.mark ?? []);
   const ends = [...new Set(marks)].slice(-4).concat(HTML_ENDS);
   return ends.map((end) => `${body}${end}\n`).find(isClosed);
 }
@@ -124,7 +124,7 @@ const MAX_LENGTH = 262_144;
 /** A hundred nested blocks on one line: parsing takes quadratic time. */
 const DEEP = /^(?:[ \t]*(?:[>*+-]|\d{1,9}[.)])){100}/m;
 
-function isLong(text: string): boolean {
+function isTooLong(text: string): boolean {
   return text.length > MAX_LENGTH || DEEP.test(text);
 }
 

@@ -1,4 +1,4 @@
-import { type MediaPart, NAMELESS, type Part } from '../core/content.ts';
+import { type MediaPart, type Part, UNNAMED_TOOL } from '../core/content.ts';
 import type { JsonObject } from '../core/json.ts';
 import type { SavedRecord, SavedSession } from '../core/session.ts';
 import { trimTrailing } from '../core/text/trim.ts';
@@ -23,9 +23,9 @@ export type Item =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'thought'; readonly text: string }
   | (Media & { readonly type: 'media' })
-  | (Named & { readonly type: 'call'; readonly args: JsonObject; readonly answer: Answer | undefined })
+  | (NamedCall & { readonly type: 'call'; readonly args: JsonObject; readonly answer: RecordedResult | undefined })
   /** A result without a recorded call. */
-  | (Named & { readonly type: 'answer'; readonly answer: Answer })
+  | (NamedCall & { readonly type: 'answer'; readonly answer: RecordedResult })
   /** A note by gmn about the item before. */
   | { readonly type: 'note'; readonly text: string }
   /** A part of an unknown kind. */
@@ -34,38 +34,38 @@ export type Item =
 export type Media = MediaPart['inlineData'];
 
 /** The decoded size of the base64 data. */
-export function bytesOf({ data }: Media): number {
+export function mediaSize({ data }: Media): number {
   return Math.floor((trimTrailing(data, '=').length * 3) / 4);
 }
 
-interface Named {
+interface NamedCall {
   readonly id: string | undefined;
   readonly name: string;
 }
 
-export interface Answer {
+export interface RecordedResult {
   readonly response: JsonObject;
   readonly media: readonly Media[];
 }
 
 /** The turns of a session one by one, each tool call with its result. Takes linear time. */
-export function* turnsOf(records: readonly SavedRecord[]): Generator<Turn, void> {
+export function* splitTurns(records: readonly SavedRecord[]): Generator<Turn, void> {
   let number = 0;
   let open: SavedRecord[] = [];
   for (const record of records) {
     if (record.kind === 'prompt' && open.length > 0) {
       number += 1;
-      yield turnOf(number, open);
+      yield toTurn(number, open);
       open = [];
     }
     open.push(record);
   }
-  if (open.length > 0) yield turnOf(number + 1, open);
+  if (open.length > 0) yield toTurn(number + 1, open);
 }
 
-function turnOf(number: number, records: readonly SavedRecord[]): Turn {
+function toTurn(number: number, records: readonly SavedRecord[]): Turn {
   const [first] = records;
-  const prompt = first?.kind === 'prompt' ? itemsOf(first.content.parts) : [];
+  const prompt = first?.kind === 'prompt' ? toItems(first.content.parts) : [];
   let usage = NO_USAGE;
   let model: string | undefined;
   for (const record of records) {
@@ -73,32 +73,32 @@ function turnOf(number: number, records: readonly SavedRecord[]): Turn {
     usage = addUsage(usage, record.usage);
     model = record.model;
   }
-  const steps = stepsOf(first?.kind === 'prompt' ? records.slice(1) : records);
+  const steps = toSteps(first?.kind === 'prompt' ? records.slice(1) : records);
   return { number, at: first?.at ?? 0, prompt, steps, model, usage };
 }
 
-function stepsOf(records: readonly SavedRecord[]): readonly Item[] {
+function toSteps(records: readonly SavedRecord[]): readonly Item[] {
   const steps: Item[] = [];
-  let pending: Pending[] = [];
+  let pending: PendingCall[] = [];
   for (const record of records) {
     const { parts } = record.content;
     if (record.kind === 'answer') {
-      addAnswers(parts, steps, pending);
+      addResults(parts, steps, pending);
       continue;
     }
     const begin = steps.length;
-    for (const part of parts) add(steps, itemOf(part), begin);
+    for (const part of parts) addItem(steps, toItem(part), begin);
     pending = steps
       .slice(begin)
       .flatMap((item, index) => (item.type === 'call' ? [{ id: item.id, index: begin + index }] : []));
-    const note = record.kind === 'reply' ? endingNote(record.finishReason) : undefined;
+    const note = record.kind === 'reply' ? formatEnding(record.finishReason) : undefined;
     if (note !== undefined) steps.push({ type: 'note', text: note });
   }
   return steps;
 }
 
 /** A call without a result yet, and its index in the steps. */
-interface Pending {
+interface PendingCall {
   readonly id: string | undefined;
   readonly index: number;
 }
@@ -106,12 +106,12 @@ interface Pending {
 /**
  * Adds each result to its call: by id, else to the first call without an id; media belong to the result before them.
  */
-function addAnswers(parts: readonly Part[], steps: Item[], pending: Pending[]): void {
+function addResults(parts: readonly Part[], steps: Item[], pending: PendingCall[]): void {
   let place: number | undefined;
   for (const part of parts) {
-    const item = itemOf(part);
+    const item = toItem(part);
     if (item?.type === 'answer') {
-      place = placeOf(item, pending) ?? steps.length;
+      place = takePending(item, pending) ?? steps.length;
       const call = steps[place];
       steps[place] = call?.type === 'call' ? { ...call, answer: item.answer } : item;
       continue;
@@ -120,26 +120,26 @@ function addAnswers(parts: readonly Part[], steps: Item[], pending: Pending[]): 
     if (item?.type === 'media' && place !== undefined && (last?.type === 'call' || last?.type === 'answer')) {
       const { response = {}, media = [] } = last.answer ?? {};
       steps[place] = { ...last, answer: { response, media: [...media, item] } };
-    } else add(steps, item, steps.length);
+    } else addItem(steps, item, steps.length);
   }
 }
 
-function placeOf({ id }: { readonly id: string | undefined }, pending: Pending[]): number | undefined {
+function takePending({ id }: { readonly id: string | undefined }, pending: PendingCall[]): number | undefined {
   const sameId = pending.findIndex((call) => call.id !== undefined && call.id === id);
   const found = sameId === -1 ? pending.findIndex((call) => call.id === undefined) : sameId;
   return found === -1 ? undefined : pending.splice(found, 1)[0]?.index;
 }
 
-function itemsOf(parts: readonly Part[]): readonly Item[] {
+function toItems(parts: readonly Part[]): readonly Item[] {
   const items: Item[] = [];
-  for (const part of parts) add(items, itemOf(part), 0);
+  for (const part of parts) addItem(items, toItem(part), 0);
   return items;
 }
 
 /**
  * Joins adjacent texts of one kind, because the API splits them arbitrarily. Items before `begin` are never joined to.
  */
-function add(items: Item[], item: Item | undefined, begin: number): void {
+function addItem(items: Item[], item: Item | undefined, begin: number): void {
   if (item === undefined) return;
   const last = items.length > begin ? items.at(-1) : undefined;
   if ((item.type === 'text' || item.type === 'thought') && last?.type === item.type) {
@@ -147,71 +147,71 @@ function add(items: Item[], item: Item | undefined, begin: number): void {
   } else items.push(item);
 }
 
-function itemOf(part: Part): Item | undefined {
+function toItem(part: Part): Item | undefined {
   if ('functionCall' in part) {
     const { id, name, args = {} } = part.functionCall;
-    return { type: 'call', id, name: name || NAMELESS, args, answer: undefined };
+    return { type: 'call', id, name: name || UNNAMED_TOOL, args, answer: undefined };
   }
   if ('functionResponse' in part) {
     const { id, name, response = {} } = part.functionResponse;
-    return { type: 'answer', id, name: name || NAMELESS, answer: { response, media: [] } };
+    return { type: 'answer', id, name: name || UNNAMED_TOOL, answer: { response, media: [] } };
   }
   if ('inlineData' in part) return { type: 'media', ...part.inlineData };
   if (typeof part.text !== 'string') return { type: 'other', part };
   return part.text === '' ? undefined : { type: part.thought ? 'thought' : 'text', text: part.text };
 }
 
-function endingNote(finishReason: string | undefined): string | undefined {
+function formatEnding(finishReason: string | undefined): string | undefined {
   if (finishReason === 'STOP') return undefined;
   return finishReason === undefined ? 'The answer was cut off here.' : `The answer ended with ${finishReason}.`;
 }
 
 /** The facts at the head of an export, as names and values; untrusted text. */
-export function factsOf({ summary, records }: SavedSession): readonly (readonly [name: string, value: string])[] {
+export function listFacts({ summary, records }: SavedSession): readonly (readonly [name: string, value: string])[] {
   const { id, name, model, cwd, createdAt, updatedAt, turns } = summary;
-  const tokens = tokenLine(totalUsage(records));
+  const tokens = formatTokens(sumUsage(records));
   return [
     ['Session', name === undefined ? id : `${name} (${id})`],
     ...(model === undefined ? [] : [['Model', model] as const]),
     ['Directory', cwd],
-    ['Begun', timeText(createdAt)],
-    ['Last used', timeText(updatedAt)],
-    ['Turns', count(turns)],
+    ['Begun', formatTime(createdAt)],
+    ['Last used', formatTime(updatedAt)],
+    ['Turns', formatCount(turns)],
     ...(tokens === '' ? [] : [['Tokens', tokens] as const]),
   ];
 }
 
-export function totalUsage(records: SavedSession['records']): Usage {
+export function sumUsage(records: SavedSession['records']): Usage {
   let total = NO_USAGE;
   for (const record of records) if ('usage' in record) total = addUsage(total, record.usage);
   return total;
 }
 
 /** `1,200 in · 310 out`; empty if nothing is known. */
-export function tokenLine({ promptTokenCount, candidatesTokenCount, thoughtsTokenCount }: Usage): string {
+export function formatTokens({ promptTokenCount, candidatesTokenCount, thoughtsTokenCount }: Usage): string {
   const out =
     candidatesTokenCount === undefined && thoughtsTokenCount === undefined
       ? undefined
       : (candidatesTokenCount ?? 0) + (thoughtsTokenCount ?? 0);
   return [
-    ...(promptTokenCount === undefined ? [] : [`${count(promptTokenCount)} in`]),
-    ...(out === undefined ? [] : [`${count(out)} out`]),
+    ...(promptTokenCount === undefined ? [] : [`${formatCount(promptTokenCount)} in`]),
+    ...(out === undefined ? [] : [`${formatCount(out)} out`]),
   ].join(' · ');
 }
 
 /** `2026-01-31 09:05 UTC` */
-export function timeText(at: number): string {
-  return `${timeCode(at).slice(0, 16).replace('T', ' ')} UTC`;
+export function formatTime(at: number): string {
+  return `${toIsoTime(at).slice(0, 16).replace('T', ' ')} UTC`;
 }
 
 /** ISO 8601. An invalid time becomes 1970 instead of throwing, so that one bad record does not prevent the export. */
-export function timeCode(at: number): string {
+export function toIsoTime(at: number): string {
   const time = new Date(at);
   return (Number.isNaN(time.getTime()) ? new Date(0) : time).toISOString();
 }
 
 /** `12,345` */
-export function count(amount: number): string {
+export function formatCount(amount: number): string {
   return amount.toLocaleString('en-GB');
 }
 
@@ -221,7 +221,7 @@ interface PlainResult {
 }
 
 /** The text of a response that has only `{ output }` or `{ error }`; undefined if there is more to it. */
-export function plainResult(response: JsonObject): PlainResult | undefined {
+export function findPlainResult(response: JsonObject): PlainResult | undefined {
   const [entry, ...rest] = Object.entries(response).filter(([, value]) => value !== undefined);
   if (entry === undefined || rest.length > 0) return undefined;
   const [name, value] = entry;

@@ -1,8 +1,15 @@
 import type { Part } from '../core/content.ts';
 import { AppError } from '../core/error.ts';
 import type { TurnEvent } from '../core/event.ts';
-import { type Attachment, attachmentOf, type Basket, basket, isAttachment, notTextError } from './attachment.ts';
-import type { StdinWish } from './extras.ts';
+import {
+  type Attachment,
+  type Attachments,
+  createAttachments,
+  isAttachment,
+  notTextError,
+  toAttachment,
+} from './attachment.ts';
+import type { StdinTarget } from './extras.ts';
 import type { PromptInput } from './prompt-input.ts';
 import { readStdin } from './stdin.ts';
 
@@ -10,9 +17,9 @@ import { readStdin } from './stdin.ts';
  * Parts of a prompt with attachments. Files are checked before waiting for stdin. Empty if there is only white space.
  * `prompt` must not be blank.
  */
-export async function* assemble(input: PromptInput): AsyncGenerator<TurnEvent, readonly Part[]> {
+export async function* assembleParts(input: PromptInput): AsyncGenerator<TurnEvent, readonly Part[]> {
   const { cwd, env, homes, signal, attached } = input;
-  const context = { cwd, env, homes, signal, attached, basket: basket() };
+  const context = { cwd, env, homes, signal, attached, basket: createAttachments() };
   const { readResource } = input;
   let { prompt } = input;
   let stdinPlace: number | undefined;
@@ -20,10 +27,10 @@ export async function* assemble(input: PromptInput): AsyncGenerator<TurnEvent, r
     const { addFiles } = await import('./files.ts');
     stdinPlace = yield* addFiles(input.files, context);
   }
-  let stdinType: StdinWish['stdinType'];
+  let stdinType: StdinTarget['stdinType'];
   if (input.extras !== undefined) {
-    const { addExtras } = await import('./extras.ts');
-    ({ stdinPlace, stdinType } = await addExtras(input.extras, { ...context, stdinPlace }));
+    const { addOtherAttachments } = await import('./extras.ts');
+    ({ stdinPlace, stdinType } = await addOtherAttachments(input.extras, { ...context, stdinPlace }));
   }
   const mentions = async function* (text: string): AsyncGenerator<TurnEvent, string> {
     if (!input.mentions || !text.includes('@')) return text;
@@ -44,46 +51,46 @@ export async function* assemble(input: PromptInput): AsyncGenerator<TurnEvent, r
   });
   let stdinText = addStdin(bytes, { place: stdinPlace, type: stdinType, basket: context.basket });
   if (input.stdinMentions && prompt === undefined && stdinText !== undefined) stdinText = yield* mentions(stdinText);
-  return partsOf(context.basket, [stdinText, prompt]);
+  return buildParts(context.basket, [stdinText, prompt]);
 }
 
-interface StdinPlace {
+interface StdinOptions {
   /** Index among the attachments; undefined if `-` was not given. */
   readonly place: number | undefined;
   /** Gives the media type to send it with, even for text. */
-  readonly type: StdinWish['stdinType'];
-  readonly basket: Basket;
+  readonly type: StdinTarget['stdinType'];
+  readonly basket: Attachments;
 }
 
 /**
  * Returns the text to send between files and prompt. Stdin that is media, or was requested with `-`, becomes an
  * attachment.
  */
-function addStdin(bytes: Uint8Array | undefined, { place, type, basket }: StdinPlace): string | undefined {
+function addStdin(bytes: Uint8Array | undefined, { place, type, basket }: StdinOptions): string | undefined {
   if (bytes === undefined || bytes.length === 0) {
     if (place === undefined) return undefined;
     throw new AppError('usage', 'stdin is empty, and - asks for it', {
       hint: 'Pipe something in, or leave out the -.',
     });
   }
-  const stdin = attachmentOf(bytes, 'stdin', type?.(bytes));
+  const stdin = toAttachment(bytes, 'stdin', type?.(bytes));
   if (!isAttachment(stdin)) throw notTextError('stdin', stdin);
   if ('text' in stdin && place === undefined) return stdin.text;
   basket.add(stdin, place);
   return undefined;
 }
 
-function partsOf(basket: Basket, rest: readonly (string | undefined)[]): readonly Part[] {
+function buildParts(basket: Attachments, rest: readonly (string | undefined)[]): readonly Part[] {
   const blocks = basket.items.flatMap((item) => ('text' in item ? [`=== ${item.name} ===\n${item.text}`] : []));
   const words = rest.filter((text) => text !== undefined);
   if (basket.items.length === 0 && words.every((text) => text.trim() === '')) return [];
   const text = [...blocks, ...words].join('\n\n');
   basket.checkRoomFor(words.join('\n\n'));
-  return [...mediaParts(basket.items), ...(text === '' ? [] : [{ text }])];
+  return [...toMediaParts(basket.items), ...(text === '' ? [] : [{ text }])];
 }
 
 /** A single medium needs no name; several do, for prompts like "compare a.png with b.png". */
-function mediaParts(items: readonly Attachment[]): readonly Part[] {
+function toMediaParts(items: readonly Attachment[]): readonly Part[] {
   const media = items.filter((item) => 'data' in item);
   return media.flatMap(({ name, mimeType, data }) => {
     const part = { inlineData: { mimeType, data } };

@@ -1,5 +1,5 @@
 import { AppError } from '../core/error.ts';
-import { type Decoded, decode } from '../core/text/decode.ts';
+import { type Decoded, decodeText } from '../core/text/decode.ts';
 import { formatSize } from '../core/text/format.ts';
 import { sniffMedia } from '../core/text/media.ts';
 
@@ -14,18 +14,18 @@ export type Attachment = {
 } & ({ readonly text: string } | { readonly mimeType: string; readonly data: string });
 
 /** Media of the given or detected type, else text; or why it is neither. */
-export function attachmentOf(bytes: Uint8Array, name: string, type?: string): Attachment | NotText {
-  const about = { name: plainName(name), bytes: bytes.length };
+export function toAttachment(bytes: Uint8Array, name: string, type?: string): Attachment | NotText {
+  const about = { name: toPlainName(name), bytes: bytes.length };
   const mimeType = type ?? sniffMedia(bytes, name);
   if (mimeType !== undefined) {
     return { ...about, mimeType, data: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('base64') };
   }
-  const decoded = decode(bytes);
+  const decoded = decodeText(bytes);
   return decoded.isText ? { ...about, text: decoded.text } : decoded;
 }
 
 /** Replaces control characters: a file name may have them. */
-export function plainName(name: string): string {
+export function toPlainName(name: string): string {
   return name.replace(/\p{Cc}/gu, '?');
 }
 
@@ -46,7 +46,7 @@ export function notTextError(name: string, { reason, offset }: NotText): AppErro
   });
 }
 
-export interface Basket {
+export interface Attachments {
   readonly items: readonly Attachment[];
   /** True only the first time: a file is sent once, however often it is named. */
   isNew(realPath: string): boolean;
@@ -58,13 +58,13 @@ export interface Basket {
   checkRoomFor(text: string): void;
 }
 
-export function basket(): Basket {
+export function createAttachments(): Attachments {
   const items: Attachment[] = [];
   const seen = new Set<string>();
   let total = 0;
   let largest: { readonly name: string; readonly inline: number; readonly bytes: number } | undefined;
   const check = (inline: number): void => {
-    if (inline > INLINE_LIMIT) throw overfull(largest);
+    if (inline > INLINE_LIMIT) throw tooMuchError(largest);
   };
   return {
     items,
@@ -84,7 +84,7 @@ export function basket(): Basket {
   };
 }
 
-function overfull(largest: { readonly name: string; readonly bytes: number } | undefined): AppError {
+function tooMuchError(largest: { readonly name: string; readonly bytes: number } | undefined): AppError {
   const culprit = largest === undefined ? '' : `; the largest is ${largest.name} (${formatSize(largest.bytes)})`;
   return new AppError('usage', `the input is larger than ${INLINE_LIMIT_NAME}, the most that can be sent${culprit}`, {
     hint: 'Send less. Images, PDF, audio and video grow by a third on the way.',

@@ -1,28 +1,31 @@
 import { extname, resolve } from 'node:path';
 import { AppError } from '../core/error.ts';
-import { decode } from '../core/text/decode.ts';
+import { decodeText } from '../core/text/decode.ts';
 import { sniffMedia } from '../core/text/media.ts';
-import { lookUp } from '../platform/files/read.ts';
-import { attachmentOf, isAttachment, notTextError } from './attachment.ts';
-import { type FileContext, missingFile, readFile } from './files.ts';
-import type { Extras } from './prompt-input.ts';
+import { inspectPath } from '../platform/files/read.ts';
+import { isAttachment, notTextError, toAttachment } from './attachment.ts';
+import { type FileContext, missingFileError, readFile } from './files.ts';
+import type { OtherAttachments } from './prompt-input.ts';
 
 /** Where stdin goes among the attachments, and its media type; undefined if not requested. */
-export interface StdinWish {
+export interface StdinTarget {
   readonly stdinPlace: number | undefined;
-  readonly stdinType: TypeOf | undefined;
+  readonly stdinType: ToMediaType | undefined;
 }
 
 /** Gives the media type for the bytes. Throws AppError `usage` if it cannot be guessed. */
-type TypeOf = (bytes: Uint8Array) => string;
+type ToMediaType = (bytes: Uint8Array) => string;
 
-type Context = FileContext & Pick<StdinWish, 'stdinPlace'>;
+type Context = FileContext & Pick<StdinTarget, 'stdinPlace'>;
 
 /** Adds the files of `-a`, always as media, and the clipboard. Throws AppError `usage` for what cannot be sent. */
-export async function addExtras({ attach, mimeType, clipboard }: Extras, context: Context): Promise<StdinWish> {
+export async function addOtherAttachments(
+  { attach, mimeType, clipboard }: OtherAttachments,
+  context: Context,
+): Promise<StdinTarget> {
   let { stdinPlace } = context;
   const isTyped = attach.includes('-') || (stdinPlace !== undefined && mimeType !== undefined);
-  const typeOf = (name: string) => (bytes: Uint8Array) => mimeType ?? guessedType(bytes, name);
+  const typeOf = (name: string) => (bytes: Uint8Array) => mimeType ?? guessType(bytes, name);
   for (const value of attach) {
     context.signal.throwIfAborted();
     if (value === '-') stdinPlace ??= context.basket.items.length;
@@ -32,9 +35,9 @@ export async function addExtras({ attach, mimeType, clipboard }: Extras, context
   return { stdinPlace, stdinType: isTyped ? typeOf('stdin') : undefined };
 }
 
-async function addFile(value: string, typeOf: TypeOf, context: Context): Promise<void> {
-  const found = await lookUp(resolve(context.cwd, value), value);
-  if (found === undefined) throw await missingFile(value, context.cwd);
+async function addFile(value: string, typeOf: ToMediaType, context: Context): Promise<void> {
+  const found = await inspectPath(resolve(context.cwd, value), value);
+  if (found === undefined) throw await missingFileError(value, context.cwd);
   if (found.kind === 'directory') {
     throw new AppError('usage', `-a takes files, and ${value} is a directory`, { hint: `Send its files: -f ${value}` });
   }
@@ -45,7 +48,7 @@ async function addFile(value: string, typeOf: TypeOf, context: Context): Promise
 }
 
 function addBytes(bytes: Uint8Array, name: string, type: string | undefined, { basket }: Context): void {
-  const loaded = attachmentOf(bytes, name, type);
+  const loaded = toAttachment(bytes, name, type);
   if (!isAttachment(loaded)) throw notTextError(name, loaded);
   basket.add(loaded);
 }
@@ -63,9 +66,9 @@ const TEXT_TYPES: Readonly<Record<string, string>> = {
   '.py': 'text/x-python',
 };
 
-function guessedType(bytes: Uint8Array, name: string): string {
+function guessType(bytes: Uint8Array, name: string): string {
   const media = sniffMedia(bytes, name);
   if (media !== undefined) return media;
-  if (decode(bytes).isText) return TEXT_TYPES[extname(name).toLowerCase()] ?? 'text/plain';
+  if (decodeText(bytes).isText) return TEXT_TYPES[extname(name).toLowerCase()] ?? 'text/plain';
   throw new AppError('usage', `the media type of ${name} is not known`, { hint: 'Name it: --mime-type <type>' });
 }

@@ -3,34 +3,34 @@ import type { Homes } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import type { TurnEvent } from '../core/event.ts';
 import type { Env } from '../core/io.ts';
-import { counted } from '../core/text/format.ts';
+import { plural } from '../core/text/format.ts';
 import { compileGlob } from '../core/text/glob.ts';
 import { editDistance } from '../core/text/names.ts';
 import { contains } from '../core/text/path.ts';
 import { isSensitivePath, isState, rootedPath, stateDirectories } from '../core/text/secrets.ts';
-import { type FoundPath, listDirectory, lookUp, readBytes } from '../platform/files/read.ts';
-import { userHomes } from '../platform/host.ts';
-import { slashed } from '../tools/search/ignore-rules.ts';
+import { type FoundPath, inspectPath, listDirectory, readBytes } from '../platform/files/read.ts';
+import { findUserHomes } from '../platform/host.ts';
+import { toSlashes } from '../tools/search/ignore-rules.ts';
 import {
   type Attachment,
-  attachmentOf,
-  type Basket,
+  type Attachments,
   INLINE_LIMIT,
   isAttachment,
   notTextError,
-  plainName,
+  toAttachment,
   tooLargeError,
+  toPlainName,
 } from './attachment.ts';
-import type { Attached, PromptInput } from './prompt-input.ts';
-import { type Walked, walk } from './walk.ts';
+import type { OnAttached, PromptInput } from './prompt-input.ts';
+import { type WalkResult, walkFiles } from './walk.ts';
 
 export interface FileContext {
   readonly cwd: string;
   readonly env: Env;
   readonly homes: PromptInput['homes'] | undefined;
   readonly signal: AbortSignal;
-  readonly basket: Basket;
-  readonly attached?: Attached | undefined;
+  readonly basket: Attachments;
+  readonly attached?: OnAttached | undefined;
 }
 
 /** For directories, globs and mentions. */
@@ -42,11 +42,11 @@ export interface WalkContext extends FileContext {
 }
 
 /** Withholds the same as the tools: what may hold secrets, and the state of gmn and the official CLI. */
-export async function walkContext<Context extends Pick<FileContext, 'cwd' | 'env' | 'homes'>>(
+export async function createWalkContext<Context extends Pick<FileContext, 'cwd' | 'env' | 'homes'>>(
   context: Context,
 ): Promise<Context & Pick<WalkContext, 'workspace' | 'isWithheld'>> {
-  const workspace = await workspaceOf(context.cwd);
-  const state = stateDirectories(homesOf(context), userHomes(context.env));
+  const workspace = await resolveWorkspace(context.cwd);
+  const state = stateDirectories(findHomes(context), findUserHomes(context.env));
   return {
     ...context,
     workspace,
@@ -58,7 +58,7 @@ export async function walkContext<Context extends Pick<FileContext, 'cwd' | 'env
 }
 
 /** Without a home directory there is no state to protect. */
-function homesOf({ homes }: Pick<FileContext, 'homes'>): Homes | undefined {
+function findHomes({ homes }: Pick<FileContext, 'homes'>): Homes | undefined {
   try {
     return homes?.();
   } catch {
@@ -74,7 +74,7 @@ export async function* addFiles(
   values: readonly string[],
   context: FileContext,
 ): AsyncGenerator<TurnEvent, number | undefined> {
-  const walked = await walkContext(context);
+  const walked = await createWalkContext(context);
   let stdinPlace: number | undefined;
   for (const value of values) {
     context.signal.throwIfAborted();
@@ -86,7 +86,7 @@ export async function* addFiles(
 
 async function* addValue(value: string, context: WalkContext): AsyncGenerator<TurnEvent, void> {
   if (value === '') throw new AppError('usage', '-f was given an empty path', { hint: 'Name a file: -f <path>' });
-  const found = await lookUp(resolve(context.cwd, value), value);
+  const found = await inspectPath(resolve(context.cwd, value), value);
   if (found?.kind === 'directory') {
     throwIfWithheld(value, found, context);
     if ((yield* addDirectory(value, found, context)) !== undefined) return;
@@ -100,14 +100,14 @@ async function* addValue(value: string, context: WalkContext): AsyncGenerator<Tu
       hint: `Fetch it yourself: curl -fsSL '${value}' | gmn "…"`,
     });
   }
-  if (!GLOB.test(value)) throw await missingFile(value, context.cwd);
+  if (!GLOB.test(value)) throw await missingFileError(value, context.cwd);
   return yield* addGlob(value, context);
 }
 
 async function addNamedFile(value: string, found: FoundPath, { basket, attached }: FileContext): Promise<void> {
   if (!basket.isNew(found.path)) return;
   const bytes = await readFile(found.path, value);
-  const loaded = attachmentOf(bytes, value);
+  const loaded = toAttachment(bytes, value);
   if (!isAttachment(loaded)) throw notTextError(value, loaded);
   basket.add(loaded);
   attached?.(found.path, bytes);
@@ -128,21 +128,21 @@ export async function* addDirectory(
   context: WalkContext,
 ): AsyncGenerator<TurnEvent, readonly Attachment[] | undefined> {
   const { signal, workspace, isWithheld } = context;
-  const walked = await walk({ root: found.path, name, workspace, signal, isWithheld });
+  const walked = await walkFiles({ root: found.path, name, workspace, signal, isWithheld });
   if (isEmpty(walked)) return undefined;
   return yield* addWalked(walked, { root: found.path, name, context });
 }
 
 async function* addGlob(pattern: string, context: WalkContext): AsyncGenerator<TurnEvent, void> {
-  const { base: name, below } = splitGlob(slashed(pattern));
+  const { base: name, below } = splitGlob(toSlashes(pattern));
   const { matches, depth } = compileGlob(below, { isCaseSensitive: true, hasBraces: true, hidesDots: true });
-  const found = await lookUp(resolve(context.cwd, name), name);
+  const found = await inspectPath(resolve(context.cwd, name), name);
   const noMatch = new AppError('usage', `no file matches ${pattern}`, {
     hint: 'Check the pattern; what .gitignore or .geminiignore leaves out, and what may hold secrets, does not count.',
   });
   if (found?.kind !== 'directory') throw noMatch;
   throwIfWithheld(name, found, context);
-  const walked = await walk({
+  const walked = await walkFiles({
     root: found.path,
     name: pattern,
     workspace: context.workspace,
@@ -158,7 +158,7 @@ async function* addGlob(pattern: string, context: WalkContext): AsyncGenerator<T
 /** Throws AppError `usage`: naming a directory is not naming each of its files. */
 function throwIfWithheld(name: string, { path }: FoundPath, { cwd, isWithheld }: WalkContext): void {
   if (!isWithheld(path) && !isWithheld(resolve(cwd, name))) return;
-  throw new AppError('usage', `${plainName(name)} may hold secrets`, {
+  throw new AppError('usage', `${toPlainName(name)} may hold secrets`, {
     hint: 'Name the files you want to send one by one: -f <path>',
   });
 }
@@ -178,17 +178,17 @@ interface WalkTarget {
   readonly context: FileContext;
 }
 
-async function* addWalked(walked: Walked, target: WalkTarget): AsyncGenerator<TurnEvent, readonly Attachment[]> {
+async function* addWalked(walked: WalkResult, target: WalkTarget): AsyncGenerator<TurnEvent, readonly Attachment[]> {
   const { root, context } = target;
-  const shown = (below: string): string => plainName(posix.join(slashed(target.name), below));
+  const displayName = (below: string): string => toPlainName(posix.join(toSlashes(target.name), below));
   const added: Attachment[] = [];
   const notText: string[] = [];
   for (const below of walked.files) {
     context.signal.throwIfAborted();
     const path = join(root, below);
     if (!context.basket.isNew(path)) continue;
-    const bytes = await readFile(path, shown(below), 'never');
-    const loaded = attachmentOf(bytes, shown(below));
+    const bytes = await readFile(path, displayName(below), 'never');
+    const loaded = toAttachment(bytes, displayName(below));
     if (!isAttachment(loaded)) {
       notText.push(below);
       continue;
@@ -197,53 +197,53 @@ async function* addWalked(walked: Walked, target: WalkTarget): AsyncGenerator<Tu
     context.attached?.(path, bytes);
     added.push(loaded);
   }
-  yield* leftOut('neither text nor media that can be sent', notText.map(shown));
-  yield* leftOut('may hold secrets; to send one, name it with -f', walked.secrets.map(shown));
-  yield* leftOut('symbolic links', walked.links.map(shown));
+  yield* reportSkipped('neither text nor media that can be sent', notText.map(displayName));
+  yield* reportSkipped('may hold secrets; to send one, name it with -f', walked.secrets.map(displayName));
+  yield* reportSkipped('symbolic links', walked.links.map(displayName));
   return added;
 }
 
 const MAX_NAMES = 3;
 
-function* leftOut(why: string, names: readonly string[]): Generator<TurnEvent, void> {
+function* reportSkipped(why: string, names: readonly string[]): Generator<TurnEvent, void> {
   if (names.length === 0) return;
   const some = names.slice(0, MAX_NAMES).join(', ') + (names.length > MAX_NAMES ? ', …' : '');
   const directories = names.filter((name) => name.endsWith('/')).length;
   const files = names.length - directories;
   const count = [
-    ...(files > 0 ? [counted(files, 'file')] : []),
+    ...(files > 0 ? [plural(files, 'file')] : []),
     ...(directories > 0 ? [`${directories} ${directories === 1 ? 'directory' : 'directories'}`] : []),
   ];
   yield { type: 'notice', message: `left out ${count.join(' and ')} (${why}): ${some}` };
 }
 
-function isEmpty({ files, secrets, links }: Walked): boolean {
+function isEmpty({ files, secrets, links }: WalkResult): boolean {
   return files.length + secrets.length + links.length === 0;
 }
 
 /** Without symbolic links. */
-export async function workspaceOf(cwd: string): Promise<string> {
-  return (await lookUp(cwd))?.path ?? cwd;
+export async function resolveWorkspace(cwd: string): Promise<string> {
+  return (await inspectPath(cwd))?.path ?? cwd;
 }
 
 /** Its hint suggests a similar name if there is one. */
-export async function missingFile(value: string, cwd: string): Promise<AppError> {
-  return new AppError('usage', `no such file: ${value}`, { hint: await missingHint(value, cwd) });
+export async function missingFileError(value: string, cwd: string): Promise<AppError> {
+  return new AppError('usage', `no such file: ${value}`, { hint: await findMissingHint(value, cwd) });
 }
 
-async function missingHint(value: string, cwd: string): Promise<string> {
+async function findMissingHint(value: string, cwd: string): Promise<string> {
   if (value.startsWith('~')) return 'gmn does not expand ~: leave the quotes away, or write "$HOME/…".';
   const directory = dirname(value);
-  const found = await lookUp(resolve(cwd, directory), directory);
+  const found = await inspectPath(resolve(cwd, directory), directory);
   if (found?.kind !== 'directory') return `There is no directory ${directory} either. Paths start at ${cwd}.`;
   const names = (await listDirectory(found.path, directory)).map((entry) => entry.name);
   if (names.includes(basename(value))) return 'It is a symbolic link to a file that is not there.';
-  const close = nearMiss(basename(value), names);
-  return close === undefined ? `Paths start at ${cwd}.` : `Did you mean ${slashed(join(directory, close))}?`;
+  const close = findNearMiss(basename(value), names);
+  return close === undefined ? `Paths start at ${cwd}.` : `Did you mean ${toSlashes(join(directory, close))}?`;
 }
 
 /** The most similar candidate, ignoring case; undefined if none is close enough. */
-export function nearMiss(name: string, candidates: readonly string[]): string | undefined {
+export function findNearMiss(name: string, candidates: readonly string[]): string | undefined {
   const wanted = name.toLowerCase();
   const allowed = Math.max(1, Math.min(3, Math.floor(wanted.length / 3)));
   let best: string | undefined;

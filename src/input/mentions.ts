@@ -3,10 +3,10 @@ import { AppError } from '../core/error.ts';
 import type { TurnEvent } from '../core/event.ts';
 import { formatSize } from '../core/text/format.ts';
 import { contains } from '../core/text/path.ts';
-import { type FoundPath, lookUp } from '../platform/files/read.ts';
-import { rulesFor } from '../tools/search/ignore-rules.ts';
-import { attachmentOf, type Basket, isAttachment, plainName } from './attachment.ts';
-import { addDirectory, type FileContext, readFile, type WalkContext, walkContext } from './files.ts';
+import { type FoundPath, inspectPath } from '../platform/files/read.ts';
+import { readRules } from '../tools/search/ignore-rules.ts';
+import { type Attachments, isAttachment, toAttachment, toPlainName } from './attachment.ts';
+import { addDirectory, createWalkContext, type FileContext, readFile, type WalkContext } from './files.ts';
 import type { ReadResource, Resource } from './prompt-input.ts';
 
 /**
@@ -15,7 +15,7 @@ import type { ReadResource, Resource } from './prompt-input.ts';
  * possible secrets and unknown resources are not attached, and a notice says so. Any other mention is plain text.
  */
 export async function* addMentions(prompt: string, context: MentionContext): AsyncGenerator<TurnEvent, string> {
-  const walked = await walkContext(context);
+  const walked = await createWalkContext(context);
   let text = '';
   for (const piece of parseMentions(prompt)) {
     text += piece.kind === 'escape' ? piece.raw.slice(1) : piece.raw;
@@ -26,8 +26,8 @@ export async function* addMentions(prompt: string, context: MentionContext): Asy
       yield* attachResource(piece.paths, context);
       continue;
     }
-    const refusal = await mentionRefusal(mention, walked);
-    if (refusal === undefined) yield* attach(mention, walked);
+    const refusal = await findMentionRefusal(mention, walked);
+    if (refusal === undefined) yield* attachMention(mention, walked);
     else yield { type: 'notice', message: `not attached: @${mention.name} ${refusal}` };
   }
   return text;
@@ -41,7 +41,7 @@ async function* attachResource(mentions: readonly string[], context: MentionCont
   const { readResource, signal, basket } = context;
   try {
     const resource = await readResource?.(mentions, signal);
-    if (resource === undefined) yield* unresolved(mentions, readResource !== undefined);
+    if (resource === undefined) yield* reportUnresolved(mentions, readResource !== undefined);
     else if (basket.isNew(`@${resource.uri}`)) yield* addResource(resource, basket);
   } catch (thrown) {
     signal.throwIfAborted();
@@ -55,22 +55,22 @@ async function* attachResource(mentions: readonly string[], context: MentionCont
 const RESOURCE = /^(?!(?:https?|ftp|file|ssh|git|mailto|data):)([^\s:/@]+):(?:\/\/|[a-z][a-z\d+.-]*:)./i;
 
 /** Without a notice, the model would have to guess what the mention means. */
-function* unresolved(mentions: readonly string[], hasServers: boolean): Generator<TurnEvent, void> {
+function* reportUnresolved(mentions: readonly string[], hasServers: boolean): Generator<TurnEvent, void> {
   // The shortest candidate, i.e. without trailing punctuation.
   const mention = mentions.findLast((candidate) => RESOURCE.test(candidate));
   if (mention === undefined) return;
   const [, server = ''] = RESOURCE.exec(mention) ?? [];
   const why = hasServers
     ? 'is no resource of an MCP server in use here'
-    : `names an MCP server, and none is in use (--allowed-mcp-server-names ${plainName(server)} uses it)`;
-  yield { type: 'notice', message: `not attached: @${plainName(mention)} ${why}` };
+    : `names an MCP server, and none is in use (--allowed-mcp-server-names ${toPlainName(server)} uses it)`;
+  yield { type: 'notice', message: `not attached: @${toPlainName(mention)} ${why}` };
 }
 
-async function* addResource({ uri, pieces }: Resource, basket: Basket): AsyncGenerator<TurnEvent, void> {
-  const name = plainName(uri);
+async function* addResource({ uri, pieces }: Resource, basket: Attachments): AsyncGenerator<TurnEvent, void> {
+  const name = toPlainName(uri);
   for (const piece of pieces) {
     const loaded =
-      typeof piece === 'string' ? { name, bytes: Buffer.byteLength(piece), text: piece } : attachmentOf(piece, name);
+      typeof piece === 'string' ? { name, bytes: Buffer.byteLength(piece), text: piece } : toAttachment(piece, name);
     if (!isAttachment(loaded)) {
       yield { type: 'notice', message: `not attached: ${name} is neither text nor media that can be sent` };
       continue;
@@ -95,7 +95,7 @@ async function resolveMention(paths: readonly string[], cwd: string): Promise<Me
 /** A word that only looks like a path must not fail the run. */
 async function findPath(path: string): Promise<FoundPath | undefined> {
   try {
-    return await lookUp(path);
+    return await inspectPath(path);
   } catch (thrown) {
     if (thrown instanceof AppError) return undefined;
     throw thrown;
@@ -103,7 +103,7 @@ async function findPath(path: string): Promise<FoundPath | undefined> {
 }
 
 /** Why a mentioned file or directory is not attached; undefined if it is. */
-export async function mentionRefusal(
+export async function findMentionRefusal(
   mention: Mention,
   context: Pick<WalkContext, 'cwd' | 'workspace' | 'isWithheld'>,
 ): Promise<string | undefined> {
@@ -116,13 +116,13 @@ export async function mentionRefusal(
       ? 'may hold secrets (-f attaches it)'
       : 'may hold secrets (-f attaches its files, one by one)';
   }
-  const rules = rulesFor(kind === 'file' ? dirname(path) : path, workspace);
+  const rules = readRules(kind === 'file' ? dirname(path) : path, workspace);
   return rules === undefined || (kind === 'file' && rules.ignores(path, 'file'))
     ? 'is left out by an ignore file (-f attaches it)'
     : undefined;
 }
 
-async function* attach(mention: Mention, context: WalkContext): AsyncGenerator<TurnEvent, void> {
+async function* attachMention(mention: Mention, context: WalkContext): AsyncGenerator<TurnEvent, void> {
   const { name, path, kind } = mention;
   if (kind === 'directory') {
     const added = yield* addDirectory(name, mention, context);
@@ -135,7 +135,7 @@ async function* attach(mention: Mention, context: WalkContext): AsyncGenerator<T
   }
   if (!context.basket.isNew(path)) return;
   const bytes = await readFile(path, name, 'never');
-  const loaded = attachmentOf(bytes, name);
+  const loaded = toAttachment(bytes, name);
   if (!isAttachment(loaded)) {
     yield { type: 'notice', message: `not attached: @${name} is neither text nor media that can be sent` };
     return;
@@ -181,14 +181,15 @@ export function parseMentions(prompt: string): readonly PromptPiece[] {
     const [raw] = match;
     const { escaped, quoted, bare } = match.groups ?? {};
     if (escaped !== undefined) push({ kind: 'escape', raw });
-    else if (quoted !== undefined) push({ kind: 'mention', raw, paths: within([quoted.replace(/\\(["\\])/g, '$1')]) });
-    else push({ kind: 'mention', raw, paths: within(endings(bare ?? '').map(unescapeSpaces)) });
+    else if (quoted !== undefined)
+      push({ kind: 'mention', raw, paths: dropImpossible([quoted.replace(/\\(["\\])/g, '$1')]) });
+    else push({ kind: 'mention', raw, paths: dropImpossible(listEndings(bare ?? '').map(unescapeSpaces)) });
   }
   push({ kind: 'text', raw: prompt.slice(end) });
   return pieces;
 }
 
-function within(paths: readonly string[]): readonly string[] {
+function dropImpossible(paths: readonly string[]): readonly string[] {
   return paths.filter((path) => path !== '' && path.length <= MAX_PATH_LENGTH && !path.includes('\0'));
 }
 
@@ -196,11 +197,11 @@ function unescapeSpaces(path: string): string {
   return path.replace(/\\(\s)/g, '$1');
 }
 
-function endings(word: string): readonly string[] {
+function listEndings(word: string): readonly string[] {
   const found = [word];
   let end = word.length;
   for (let index = word.length - 1; index > 0 && found.length < MAX_PATHS; index -= 1) {
-    if (!endsAt(word, index, end)) continue;
+    if (!canEndAt(word, index, end)) continue;
     found.push(word.slice(0, index));
     end = index;
   }
@@ -208,7 +209,7 @@ function endings(word: string): readonly string[] {
 }
 
 /** True if a path may end before `index`; the next longer candidate ends at `end`. */
-function endsAt(word: string, index: number, end: number): boolean {
+function canEndAt(word: string, index: number, end: number): boolean {
   const character = word[index] ?? '';
   if (STOP.test(character) || WEAK_STOP.test(word.slice(index, end))) return true;
   return CJK.test(character) && (word[index - 1] ?? '') < '\x80';

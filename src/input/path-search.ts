@@ -1,13 +1,13 @@
 import { join } from 'node:path';
 import { isSensitiveEntry } from '../core/text/secrets.ts';
 import { listDirectory } from '../platform/files/read.ts';
-import { rulesFor, rulesOfNamed } from '../tools/search/ignore-rules.ts';
-import { workspaceOf } from './files.ts';
+import { readNamedRules, readRules } from '../tools/search/ignore-rules.ts';
+import { resolveWorkspace } from './files.ts';
 
 /** The user waits for completion, so no more entries are visited. */
 const MAX_ENTRIES = 10_000;
 
-interface PathQuestion {
+interface PathQuery {
   readonly cwd: string;
   /** Maximum number of results. */
   readonly most: number;
@@ -18,11 +18,11 @@ interface PathQuestion {
  * Paths below the working directory that match what was typed, the best first; directories end with a slash. Ignored
  * files and possible secrets are omitted. A path with a space is quoted as in a mention.
  */
-export async function pathsLike(typed: string, { cwd, most, signal }: PathQuestion): Promise<readonly string[]> {
+export async function findPaths(typed: string, { cwd, most, signal }: PathQuery): Promise<readonly string[]> {
   const wanted = typed.replace(/^"/, '').toLowerCase();
   const scored: { readonly path: string; readonly score: number }[] = [];
-  for await (const path of pathsBelow(await workspaceOf(cwd), signal)) {
-    const score = likeness(path.toLowerCase(), wanted);
+  for await (const path of walkPaths(await resolveWorkspace(cwd), signal)) {
+    const score = scorePath(path.toLowerCase(), wanted);
     if (score !== undefined) scored.push({ path, score });
   }
   scored.sort((left, right) => left.score - right.score || left.path.length - right.path.length);
@@ -30,8 +30,8 @@ export async function pathsLike(typed: string, { cwd, most, signal }: PathQuesti
 }
 
 /** Breadth first, so that near paths are found even in huge trees. */
-async function* pathsBelow(root: string, signal: AbortSignal): AsyncGenerator<string, void> {
-  const pending = [{ below: '', rules: rulesFor(root, root) ?? rulesOfNamed(root) }];
+async function* walkPaths(root: string, signal: AbortSignal): AsyncGenerator<string, void> {
+  const pending = [{ below: '', rules: readRules(root, root) ?? readNamedRules(root) }];
   let entries = 0;
   for (let next = pending.shift(); next !== undefined; next = pending.shift()) {
     signal.throwIfAborted();
@@ -52,7 +52,7 @@ async function* pathsBelow(root: string, signal: AbortSignal): AsyncGenerator<st
 }
 
 /** Lower is better: prefix of the path, prefix of the name, substring, letters in this order. */
-function likeness(path: string, wanted: string): number | undefined {
+function scorePath(path: string, wanted: string): number | undefined {
   if (path.startsWith(wanted)) return path.slice(wanted.length).replace(/\/$/, '').includes('/') ? 1 : 0;
   const name = path.replace(/\/$/, '').replace(/^.*\//, '');
   if (name.startsWith(wanted)) return 2;

@@ -3,7 +3,7 @@ import type { Clock, Env } from '../core/io.ts';
 import type { Stdin } from '../platform/terminal/stdin.ts';
 import type { StdinMode } from './stdin.ts';
 
-export type Attached = (path: string, bytes: Uint8Array) => void;
+export type OnAttached = (path: string, bytes: Uint8Array) => void;
 
 export interface Resource {
   readonly uri: string;
@@ -17,7 +17,7 @@ export interface Resource {
 export type ReadResource = (mentions: readonly string[], signal: AbortSignal) => Promise<Resource | undefined>;
 
 /** Attachments besides `-f`. */
-export interface Extras {
+export interface OtherAttachments {
   /** The `-a` values, in order. */
   readonly attach: readonly string[];
   /** Media type of those, and of `-f -`; guessed if absent. */
@@ -31,7 +31,7 @@ export interface PromptInput {
   readonly prompt: string | undefined;
   /** The `-f` values, in order. */
   readonly files: readonly string[];
-  readonly extras?: Extras;
+  readonly extras?: OtherAttachments;
   readonly stdinMode: StdinMode;
   /** True if `@path` in the prompt attaches a file. */
   readonly mentions: boolean;
@@ -40,7 +40,7 @@ export interface PromptInput {
   /** Resolves `@server:uri`; if absent, that is plain text. */
   readonly readResource?: ReadResource;
   /** Called with the real path and content of every attached file. */
-  readonly attached?: Attached;
+  readonly attached?: OnAttached;
   readonly cwd: string;
   readonly env: Env;
   /** Where gmn and the official CLI keep their state. */

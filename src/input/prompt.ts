@@ -8,7 +8,7 @@ import type { PromptInput } from './prompt-input.ts';
  * Yields what it waits for and what it attached. Throws AppError `usage` if there is nothing to send, or something that
  * cannot be sent. A prompt alone costs one fstat and loads no other code.
  */
-export async function* promptContent(input: PromptInput): AsyncGenerator<TurnEvent, Content> {
+export async function* buildPromptContent(input: PromptInput): AsyncGenerator<TurnEvent, Content> {
   const isDash = input.prompt?.trim() === '-';
   const prompt = isDash || input.prompt?.trim() === '' ? undefined : input.prompt;
   const stdinMode = isDash && input.stdinMode === 'auto' ? 'always' : input.stdinMode;
@@ -18,15 +18,15 @@ export async function* promptContent(input: PromptInput): AsyncGenerator<TurnEve
     !(input.mentions && prompt?.includes('@')) &&
     (stdinMode === 'never' || (stdinMode === 'auto' && input.stdin.kind() === 'none'));
   if (isAlone) {
-    if (prompt === undefined) throw noPrompt();
+    if (prompt === undefined) throw noPromptError();
     return { role: 'user', parts: [{ text: prompt }] };
   }
-  const { assemble } = await import('./assembly.ts');
-  const parts = yield* assemble({ ...input, prompt, stdinMode });
-  if (parts.length === 0) throw noPrompt();
+  const { assembleParts } = await import('./assembly.ts');
+  const parts = yield* assembleParts({ ...input, prompt, stdinMode });
+  if (parts.length === 0) throw noPromptError();
   return { role: 'user', parts };
 }
 
-export function noPrompt(hint = 'Try: gmn "your question", or pipe text in: … | gmn'): AppError {
+export function noPromptError(hint = 'Try: gmn "your question", or pipe text in: … | gmn'): AppError {
   return new AppError('usage', 'no prompt given', { hint });
 }

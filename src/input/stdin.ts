@@ -1,7 +1,7 @@
 import { AppError } from '../core/error.ts';
 import type { TurnEvent } from '../core/event.ts';
 import type { Clock, Env } from '../core/io.ts';
-import { envDuration, formatDuration } from '../core/text/format.ts';
+import { formatDuration, parseEnvDuration } from '../core/text/format.ts';
 import type { Stdin } from '../platform/terminal/stdin.ts';
 import { INLINE_LIMIT, INLINE_LIMIT_NAME } from './attachment.ts';
 
@@ -19,7 +19,7 @@ export interface StdinRequest {
   readonly signal: AbortSignal;
 }
 
-const SPEAK_AFTER_MS = 1000;
+const NOTICE_AFTER_MS = 1000;
 const DEFAULT_WAIT_MS = { pipe: 10_000, socket: 2000 } as const;
 
 /**
@@ -33,7 +33,7 @@ export async function* readStdin(request: StdinRequest): AsyncGenerator<TurnEven
   if (mode === 'never' || (kind === 'none' && mode === 'auto')) return undefined;
   const waitMs =
     mode === 'auto' && hasPrompt && (kind === 'pipe' || kind === 'socket')
-      ? envDuration(request.env, 'GMN_STDIN_WAIT', DEFAULT_WAIT_MS[kind])
+      ? parseEnvDuration(request.env, 'GMN_STDIN_WAIT', DEFAULT_WAIT_MS[kind])
       : undefined;
   if (kind === 'none' && (await stdin.isTerminal())) {
     yield { type: 'notice', message: 'reading stdin from the terminal; end it with Ctrl-D' };
@@ -52,7 +52,7 @@ const WAITING: TurnEvent = { type: 'wait', what: 'stdin' };
 
 /** True if a byte or the end came in time. */
 async function* awaitFirst(first: Promise<unknown>, waitMs: number, clock: Clock): AsyncGenerator<TurnEvent, boolean> {
-  const quietMs = Math.min(waitMs, SPEAK_AFTER_MS);
+  const quietMs = Math.min(waitMs, NOTICE_AFTER_MS);
   if (await settlesWithin(first, quietMs, clock)) return true;
   if (waitMs > quietMs) {
     yield { type: 'notice', message: 'waiting for stdin… (--no-stdin to skip)' };
@@ -101,7 +101,7 @@ function startReading(stdin: Stdin, parent: AbortSignal): Reading {
       let length = 0;
       for (let step = await first; step.done !== true; step = await bytes.next()) {
         length += step.value.length;
-        if (length > INLINE_LIMIT) throw tooLong();
+        if (length > INLINE_LIMIT) throw stdinTooLongError();
         chunks.push(step.value);
       }
       return Buffer.concat(chunks, length);
@@ -115,7 +115,7 @@ function startReading(stdin: Stdin, parent: AbortSignal): Reading {
   };
 }
 
-function tooLong(): AppError {
+function stdinTooLongError(): AppError {
   return new AppError('usage', `stdin is longer than ${INLINE_LIMIT_NAME}, the most that can be sent`, {
     hint: 'Send a part of it, for example: head -c 1M … | gmn "…"',
   });

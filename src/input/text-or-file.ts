@@ -4,9 +4,9 @@ import { AppError } from '../core/error.ts';
 const MAX_BYTES = 1_000_000;
 
 /** The value of a flag that takes text or `@file`. Throws AppError `usage` if the file is not text. */
-export async function textOrFile(value: string, flag: string, cwd: string): Promise<string> {
+export async function readTextOrFile(value: string, flag: string, cwd: string): Promise<string> {
   if (!value.startsWith('@')) return value;
-  const [{ readBytes }, { decode }] = await Promise.all([
+  const [{ readBytes }, { decodeText }] = await Promise.all([
     import('../platform/files/read.ts'),
     import('../core/text/decode.ts'),
   ]);
@@ -16,7 +16,7 @@ export async function textOrFile(value: string, flag: string, cwd: string): Prom
     maxBytes: MAX_BYTES,
     tooLarge: () => new AppError('usage', `${flag}: ${name} is larger than 1 MB`, { hint: 'Send it with -f instead.' }),
   });
-  const decoded = decode(bytes);
+  const decoded = decodeText(bytes);
   if (decoded.isText) return decoded.text;
   throw new AppError('usage', `${flag}: ${name} is not text`, { hint: `Name a UTF-8 text file: ${flag} @rules.md` });
 }

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { AppError } from '../core/error.ts';
 import { isSensitiveEntry } from '../core/text/secrets.ts';
 import { listDirectory } from '../platform/files/read.ts';
-import { rulesFor, rulesOfNamed } from '../tools/search/ignore-rules.ts';
+import { readNamedRules, readRules } from '../tools/search/ignore-rules.ts';
 import { ENTRY_LIMIT, FILE_COUNT_LIMIT } from './attachment.ts';
 
 interface WalkRequest {
@@ -20,7 +20,7 @@ interface WalkRequest {
   readonly accepts?: (path: string) => boolean;
 }
 
-export interface Walked {
+export interface WalkResult {
   /** Paths below the root, with slashes, sorted. */
   readonly files: readonly string[];
   /** Accepted, but likely to hold keys or passwords; directories end with a slash. */
@@ -34,16 +34,16 @@ export interface Walked {
  * the root itself is ignored, it was named on purpose, and only the ignore files inside it count. Throws AppError
  * `usage` if there are too many.
  */
-export async function walk(request: WalkRequest): Promise<Walked> {
+export async function walkFiles(request: WalkRequest): Promise<WalkResult> {
   const { root, workspace, signal, maxDepth = Number.POSITIVE_INFINITY, accepts = () => true } = request;
-  const found: Record<keyof Walked, string[]> = { files: [], secrets: [], links: [] };
-  const pending = [{ below: '', depth: 1, rules: rulesFor(root, workspace) ?? rulesOfNamed(root) }];
+  const found: Record<keyof WalkResult, string[]> = { files: [], secrets: [], links: [] };
+  const pending = [{ below: '', depth: 1, rules: readRules(root, workspace) ?? readNamedRules(root) }];
   let entries = 0;
   for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
     signal.throwIfAborted();
     for (const { name, kind } of await listDirectory(join(root, next.below))) {
       entries += 1;
-      if (entries > ENTRY_LIMIT) throw tooMany(request.name, `${ENTRY_LIMIT} entries`);
+      if (entries > ENTRY_LIMIT) throw tooManyError(request.name, `${ENTRY_LIMIT} entries`);
       const below = next.below === '' ? name : `${next.below}/${name}`;
       const path = join(root, below);
       if (next.rules.ignores(path, kind === 'directory' ? 'directory' : 'file')) continue;
@@ -57,7 +57,7 @@ export async function walk(request: WalkRequest): Promise<Walked> {
       } else if (kind !== 'other' && accepts(below)) {
         const list = kind === 'link' ? found.links : isSensitiveEntry(path) ? found.secrets : found.files;
         list.push(below);
-        if (found.files.length > FILE_COUNT_LIMIT) throw tooMany(request.name, `${FILE_COUNT_LIMIT} files`);
+        if (found.files.length > FILE_COUNT_LIMIT) throw tooManyError(request.name, `${FILE_COUNT_LIMIT} files`);
       }
     }
   }
@@ -65,7 +65,7 @@ export async function walk(request: WalkRequest): Promise<Walked> {
   return found;
 }
 
-function tooMany(name: string, limit: string): AppError {
+function tooManyError(name: string, limit: string): AppError {
   return new AppError('usage', `more than ${limit} in ${name}`, {
     hint: 'Name a smaller directory or a narrower glob, or leave some out in .geminiignore.',
   });

@@ -1,6 +1,6 @@
 import { AppError } from '../core/error.ts';
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts';
-import { type ModelFacts, modelFacts, type ThinkingLevel, thinks } from './table.ts';
+import { canThink, findModelFacts, type ModelFacts, type ThinkingLevel } from './table.ts';
 
 /** Flags that set fields of generationConfig; the rest gets the documented defaults. */
 export interface Sampling {
@@ -33,16 +33,16 @@ export function generationConfig(model: string, sampling: Sampling, preset: Json
   checkSampling(sampling);
   const { temperature, topP, topK, maxOutputTokens, seed, stop } = sampling;
   const { thinkingConfig: usual, ...rest } = preset;
-  const thinkingConfig = { ...usualThinking(usual, sampling), ...thinkingOf(model, sampling) };
+  const thinkingConfig = { ...presetThinking(usual, sampling), ...toThinkingConfig(model, sampling) };
   const flags = { temperature, topP, topK, maxOutputTokens, seed, stopSequences: stop };
   const given = Object.fromEntries(Object.entries(flags).filter(([, value]) => value !== undefined));
   return {
     ...rest,
-    ...otherFields(sampling.option ?? []),
+    ...parseOptions(sampling.option ?? []),
     temperature: rest.temperature ?? 1,
     topP: rest.topP ?? 0.95,
     topK: rest.topK ?? 40,
-    maxOutputTokens: rest.maxOutputTokens ?? outputLimit(model),
+    maxOutputTokens: rest.maxOutputTokens ?? findOutputLimit(model),
     ...given,
     ...(Object.keys(thinkingConfig).length === 0 ? {} : { thinkingConfig }),
   };
@@ -62,7 +62,7 @@ function checkSampling({ temperature, topP, topK, maxOutputTokens, seed, stop }:
 /**
  * Thinking of the settings, unless a flag sets it. Drops `includeThoughts`: only `--show-thoughts` asks for thoughts.
  */
-function usualThinking(usual: JsonValue | undefined, { thinkingLevel, thinkingBudget }: Sampling): JsonObject {
+function presetThinking(usual: JsonValue | undefined, { thinkingLevel, thinkingBudget }: Sampling): JsonObject {
   if (!isObject(usual) || thinkingLevel !== undefined || thinkingBudget !== undefined) return {};
   const { includeThoughts: _, ...rest } = usual as JsonObject;
   return rest;
@@ -92,11 +92,11 @@ const FLAGS: ReadonlyMap<string, string> = new Map([
   ['responseJsonSchema', '--output-schema'],
 ]);
 
-function otherFields(options: readonly string[]): JsonObject {
-  return Object.fromEntries(options.map(otherField));
+function parseOptions(options: readonly string[]): JsonObject {
+  return Object.fromEntries(options.map(parseOption));
 }
 
-function otherField(option: string): readonly [string, JsonValue] {
+function parseOption(option: string): readonly [string, JsonValue] {
   const [, key = '', text = ''] = /^([A-Za-z]\w*)=(.*)$/s.exec(option) ?? [];
   if (key === '') {
     throw new AppError('usage', `--option: "${option}" is not key=value`, {
@@ -118,32 +118,32 @@ function parseValue(text: string): JsonValue {
   }
 }
 
-function outputLimit(model: string): number {
-  if (!thinks(model)) return CLASSIC_OUTPUT_LIMIT;
-  return Math.min(THINKING_OUTPUT_LIMIT, modelFacts(model)?.outputLimit ?? THINKING_OUTPUT_LIMIT);
+function findOutputLimit(model: string): number {
+  if (!canThink(model)) return CLASSIC_OUTPUT_LIMIT;
+  return Math.min(THINKING_OUTPUT_LIMIT, findModelFacts(model)?.outputLimit ?? THINKING_OUTPUT_LIMIT);
 }
 
-function thinkingOf(model: string, { thinkingLevel, thinkingBudget, showThoughts }: Sampling): JsonObject {
+function toThinkingConfig(model: string, { thinkingLevel, thinkingBudget, showThoughts }: Sampling): JsonObject {
   if (thinkingLevel !== undefined && thinkingBudget !== undefined) {
     throw new AppError('usage', '--thinking-level and --thinking-budget cannot be used together', {
       hint: 'Use one of them. To see which the model takes: gmn models',
     });
   }
-  const facts = modelFacts(model);
+  const facts = findModelFacts(model);
   if (thinkingLevel !== undefined) checkLevel(model, facts, thinkingLevel);
   if (thinkingBudget !== undefined) checkBudget(model, facts, thinkingBudget);
   return {
     ...(thinkingLevel === undefined ? {} : { thinkingLevel: thinkingLevel.toUpperCase() }),
     ...(thinkingBudget === undefined ? {} : { thinkingBudget }),
     // A model that does not think rejects a request for thoughts.
-    ...(showThoughts && thinks(model) ? { includeThoughts: true } : {}),
+    ...(showThoughts && canThink(model) ? { includeThoughts: true } : {}),
   };
 }
 
 function checkLevel(model: string, facts: ModelFacts | undefined, level: ThinkingLevel): void {
-  const isUnknown = facts?.levels === undefined && facts?.budget === undefined && !isThoughtless(model);
+  const isUnknown = facts?.levels === undefined && facts?.budget === undefined && !isNonThinking(model);
   if (isUnknown || facts?.levels?.includes(level)) return;
-  const instead = facts?.budget && `Give it a budget instead: --thinking-budget ${range(facts.budget)}`;
+  const instead = facts?.budget && `Give it a budget instead: --thinking-budget ${formatRange(facts.budget)}`;
   const has = facts?.levels ? `has no thinking level "${level}"` : 'has no thinking levels';
   throw new AppError('usage', `${model} ${has}`, {
     hint: facts?.levels ? `Its levels: ${facts.levels.join(', ')}` : (instead ?? 'Leave --thinking-level out.'),
@@ -151,23 +151,23 @@ function checkLevel(model: string, facts: ModelFacts | undefined, level: Thinkin
 }
 
 /** A Google model older than thinking. About others, e.g. tuned ones, nothing is known. */
-function isThoughtless(model: string): boolean {
-  return /^gem(?:ini|ma)-/.test(model) && !thinks(model);
+function isNonThinking(model: string): boolean {
+  return /^gem(?:ini|ma)-/.test(model) && !canThink(model);
 }
 
 function checkBudget(model: string, facts: ModelFacts | undefined, budget: number): void {
-  if (isThoughtless(model)) {
+  if (isNonThinking(model)) {
     throw new AppError('usage', `${model} does not think`, { hint: 'Leave --thinking-budget out.' });
   }
   const allowed = facts?.budget ?? { min: 0, max: facts?.outputLimit ?? THINKING_OUTPUT_LIMIT };
   const isAllowed = budget >= allowed.min && budget <= allowed.max;
   if (Number.isInteger(budget) && (isAllowed || budget === -1 || (budget === 0 && facts?.budget?.canBeOff))) return;
   throw new AppError('usage', `--thinking-budget: ${budget} is not possible with ${model}`, {
-    hint: `Possible: ${range(allowed)}, or -1 to leave it to the model`,
+    hint: `Possible: ${formatRange(allowed)}, or -1 to leave it to the model`,
   });
 }
 
-function range({
+function formatRange({
   min,
   max,
   canBeOff,

@@ -113,7 +113,7 @@ export const MODELS: readonly ModelFacts[] = [
 ];
 
 /** Fallback models for the default, where it is gone. */
-export const SUCCESSORS: Readonly<Record<Backend, string>> = {
+export const FALLBACK_MODELS: Readonly<Record<Backend, string>> = {
   'gemini-api': 'gemini-flash-latest',
   vertex: 'gemini-3.5-flash',
   'code-assist': 'gemini-3-flash',
@@ -130,11 +130,11 @@ const PLAIN_MODEL = 'gemini-3-pro-preview';
 
 /** Aliases by backend. `auto…` is handled elsewhere: it means the default. */
 export const ALIASES: Readonly<Record<string, Readonly<Record<Backend, string>>>> = {
-  'gemini-3-pro': same('gemini-3-pro-preview'),
-  'gemini-3-flash': { ...same('gemini-3-flash-preview'), 'code-assist': 'gemini-3-flash' },
+  'gemini-3-pro': onEveryBackend('gemini-3-pro-preview'),
+  'gemini-3-flash': { ...onEveryBackend('gemini-3-flash-preview'), 'code-assist': 'gemini-3-flash' },
   pro: PRO,
-  flash: SUCCESSORS,
-  'flash-lite': { ...same('gemini-3.1-flash-lite'), 'gemini-api': 'gemini-flash-lite-latest' },
+  flash: FALLBACK_MODELS,
+  'flash-lite': { ...onEveryBackend('gemini-3.1-flash-lite'), 'gemini-api': 'gemini-flash-lite-latest' },
 };
 
 /** A default model and its fallback models. */
@@ -147,7 +147,7 @@ export interface BuiltInModel {
 
 export const BUILT_IN: BuiltInModel = {
   id: DEFAULT_MODEL,
-  successors: SUCCESSORS,
+  successors: FALLBACK_MODELS,
   choose: { once: 'set GMN_MODEL to choose', now: 'choose one with -m or GMN_MODEL' },
 };
 
@@ -158,15 +158,17 @@ export const PLAIN_BUILT_IN: BuiltInModel = {
   choose: { once: 'give `model` to choose', now: 'give one as `model`' },
 };
 
-export function modelFacts(id: string): ModelFacts | undefined {
+export function findModelFacts(id: string): ModelFacts | undefined {
   return MODELS.find((model) => model.id === id);
 }
 
 /** Guesses from the family name if gmn does not know the model. */
-export function thinks(id: string): boolean {
-  return modelFacts(id)?.thinks ?? /^(?:gemini-(?:2\.5|[3-9]|(?:pro|flash|flash-lite)-latest)|gemma-[4-9])/.test(id);
+export function canThink(id: string): boolean {
+  return (
+    findModelFacts(id)?.thinks ?? /^(?:gemini-(?:2\.5|[3-9]|(?:pro|flash|flash-lite)-latest)|gemma-[4-9])/.test(id)
+  );
 }
 
-function same(id: string): Readonly<Record<Backend, string>> {
+function onEveryBackend(id: string): Readonly<Record<Backend, string>> {
   return { 'gemini-api': id, vertex: id, 'code-assist': id };
 }

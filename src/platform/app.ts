@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import type { App, Homes, Settings } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import type { Env, HttpTimers, SendHttp, Trace } from '../core/io.ts';
-import { envDuration } from '../core/text/format.ts';
+import { parseEnvDuration } from '../core/text/format.ts';
 import { onAbort } from './runtime/abort.ts';
 import { systemClock } from './runtime/clock.ts';
 import { interruptSignal } from './runtime/signals.ts';
@@ -17,7 +17,7 @@ export interface AppOptions {
 }
 
 /** Creates the App of this process. Settings are read on first use. */
-export async function processApp(options: {
+export async function createApp(options: {
   readonly version: string;
   readonly env: Env;
   readonly flags: AppOptions;
@@ -28,12 +28,12 @@ export async function processApp(options: {
   readonly loadSettings: (app: Pick<App, 'env' | 'cwd' | 'homes'>) => Promise<Settings>;
 }): Promise<App> {
   const { version, flags, io } = options;
-  const env = certain(options.env);
+  const env = dropTlsOverride(options.env);
   const trace = await openTrace(flags, options.secrets);
-  const cwd = workingDirectory(flags.cwd);
+  const cwd = enterWorkingDirectory(flags.cwd);
   let foundHomes: Homes | undefined;
-  const homes = (): Homes => (foundHomes ??= options.findHomes(env, userHome, NOWHERE));
-  const timers = httpTimers(env);
+  const homes = (): Homes => (foundHomes ??= options.findHomes(env, findUserHome, NOWHERE));
+  const timers = parseHttpTimers(env);
   const signal = interruptSignal();
   onAbort(signal, () => io.hurry(AppError.from(signal.reason)));
   let settings: Promise<Settings> | undefined;
@@ -58,7 +58,7 @@ export async function processApp(options: {
  * Node checks process.env on every connection, so the variable that disables certificate checks is removed there; the
  * returned copy still has it.
  */
-function certain(env: Env): Env {
+function dropTlsOverride(env: Env): Env {
   if (env.NODE_TLS_REJECT_UNAUTHORIZED !== '0') return env;
   const kept = { ...env };
   delete process.env.NODE_TLS_REJECT_UNAUTHORIZED;
@@ -69,7 +69,7 @@ function certain(env: Env): Env {
 const NOWHERE = process.platform === 'win32' ? '\\\\.\\NUL' : '/dev/null';
 
 /** Asked only where HOME is not set, so it is loaded only then. */
-function userHome(): string {
+function findUserHome(): string {
   const { homedir, userInfo } = process.getBuiltinModule('node:os');
   return homedir() || userInfo().homedir;
 }
@@ -84,8 +84,8 @@ async function openTrace(flags: AppOptions, secrets: readonly string[]): Promise
   return debugTrace({ file: flags.debugFile, clock: systemClock, secrets: new Set(secrets) });
 }
 
-function workingDirectory(wanted: string | undefined): string {
-  if (wanted === undefined) return currentDirectory();
+function enterWorkingDirectory(wanted: string | undefined): string {
+  if (wanted === undefined) return readCurrentDirectory();
   try {
     process.chdir(resolve(wanted));
     return process.cwd();
@@ -97,7 +97,7 @@ function workingDirectory(wanted: string | undefined): string {
   }
 }
 
-function currentDirectory(): string {
+function readCurrentDirectory(): string {
   try {
     return process.cwd();
   } catch (cause) {
@@ -105,18 +105,20 @@ function currentDirectory(): string {
   }
 }
 
-function httpTimers(env: Env): HttpTimers {
+function parseHttpTimers(env: Env): HttpTimers {
   return {
-    connectMs: envDuration(env, 'GMN_CONNECT_TIMEOUT', 10_000),
-    headersMs: envDuration(env, 'GMN_HEADERS_TIMEOUT', 60_000),
-    idleMs: envDuration(env, 'GMN_IDLE_TIMEOUT', 120_000),
+    connectMs: parseEnvDuration(env, 'GMN_CONNECT_TIMEOUT', 10_000),
+    headersMs: parseEnvDuration(env, 'GMN_HEADERS_TIMEOUT', 60_000),
+    idleMs: parseEnvDuration(env, 'GMN_IDLE_TIMEOUT', 120_000),
   };
 }
 
 function lazySend(timers: HttpTimers, env: Env, trace: Trace | undefined): SendHttp {
   let loaded: Promise<SendHttp> | undefined;
   return async (request, signal) => {
-    loaded ??= import('./http/send.ts').then(({ sendHttp }) => sendHttp({ timers, env, trace, clock: systemClock }));
+    loaded ??= import('./http/send.ts').then(({ createHttpClient }) =>
+      createHttpClient({ timers, env, trace, clock: systemClock }),
+    );
     return (await loaded)(request, signal);
   };
 }

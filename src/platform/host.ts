@@ -1,9 +1,9 @@
 import { hostname } from 'node:os';
 import type { Env } from '../core/io.ts';
 import { realPath } from './files/path.ts';
-import { systemUser } from './runtime/native.ts';
+import { readSystemUser } from './runtime/native.ts';
 import { isStandalone } from './runtime/system.ts';
-import { isAttended } from './terminal/io.ts';
+import { isInteractive } from './terminal/io.ts';
 
 export interface Machine {
   readonly platform: string;
@@ -18,21 +18,21 @@ export interface Machine {
 }
 
 /** Never throws. */
-export function thisMachine(): Machine {
+export function detectMachine(): Machine {
   return {
     platform: process.platform,
     hostname: hostname(),
-    username: username(),
-    isAttended: isAttended(),
+    username: readUsername(),
+    isAttended: isInteractive(),
     uid: process.getuid?.(),
     securityProgram: '/usr/bin/security',
-    keyringModule,
+    keyringModule: findKeyringModule,
   };
 }
 
-function username(): string {
+function readUsername(): string {
   try {
-    return systemUser().username;
+    return readSystemUser().username;
   } catch {
     return '';
   }
@@ -42,7 +42,7 @@ function username(): string {
  * Native code cannot be bundled, so the library is looked up where npm installed it: near the started program. It runs
  * in a separate Node process, which a standalone executable does not have.
  */
-function keyringModule(): string | undefined {
+function findKeyringModule(): string | undefined {
   if (isStandalone()) return undefined;
   try {
     const { createRequire } = process.getBuiltinModule('node:module');
@@ -65,7 +65,7 @@ export interface Runtime {
 }
 
 /** Never throws. */
-export function thisRuntime(): Runtime {
+export function detectRuntime(): Runtime {
   const { versions, platform, arch, argv, execPath } = process;
   const isAlone = isStandalone();
   const program = isAlone ? execPath : argv[1];
@@ -79,19 +79,19 @@ export function thisRuntime(): Runtime {
 }
 
 /** The user's home directories, free of links: from HOME, and from the system. Never throws. */
-export function userHomes(env: Env): readonly string[] {
-  return [env.HOME, systemHome()].flatMap((home) =>
+export function findUserHomes(env: Env): readonly string[] {
+  return [env.HOME, findSystemHome()].flatMap((home) =>
     home === undefined || home === '' ? [] : (realPath(home) ?? home),
   );
 }
 
-let known: string | undefined;
+let cachedHome: string | undefined;
 
-function systemHome(): string | undefined {
+function findSystemHome(): string | undefined {
   try {
     // Constant for the process; a server asks with every call.
-    known ??= systemUser().homedir;
-    return known;
+    cachedHome ??= readSystemUser().homedir;
+    return cachedHome;
   } catch {
     // No entry in the password file, or a directory service that does not answer right now: not cached.
     return undefined;

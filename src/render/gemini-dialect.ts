@@ -1,16 +1,16 @@
-import { type TurnEvent, unreachable } from '../core/event.ts';
+import { assertNever, type TurnEvent } from '../core/event.ts';
 import type { Io } from '../core/io.ts';
 import type { JsonObject } from '../core/json.ts';
-import type { ToolOutcome } from '../core/tool.ts';
+import type { ToolResult } from '../core/tool.ts';
 import { NO_USAGE, type Usage } from '../core/usage.ts';
-import { geminiErrorFields, keepText, type Member, unlessEmpty, writeDocument } from './json-parts.ts';
-import { encode, encodeLine } from './json-text.ts';
+import { createTextBuffer, geminiErrorFields, type Member, omitEmpty, writeDocument } from './json-parts.ts';
+import { encodeJson, encodeLine } from './json-text.ts';
 import type { Renderer, RenderOptions } from './renderer.ts';
 
 /** `-o json` with the official CLI's field names; unlike there, errors are on stdout too. */
 export function geminiJsonRenderer({ out }: Io, options: RenderOptions): Renderer {
-  const response = keepText();
-  const stats = geminiStats(options.clock);
+  const response = createTextBuffer();
+  const stats = createGeminiStats(options.clock);
   const warnings: string[] = [];
   const head = (id: string | undefined): Member => ({ key: 'session_id', value: id });
   return async (event: TurnEvent) => {
@@ -34,7 +34,7 @@ export function geminiJsonRenderer({ out }: Io, options: RenderOptions): Rendere
           { key: 'extracted', value: event.extracted },
           { key: 'sources', value: event.sources },
           { key: 'stats', value: stats.ofRun(event.model, event.usage) },
-          { key: 'warnings', value: unlessEmpty([...warnings, ...(event.notices ?? [])]) },
+          { key: 'warnings', value: omitEmpty([...warnings, ...(event.notices ?? [])]) },
         ]);
       case 'failure':
         if (event.error.fault === 'pipe') return;
@@ -43,17 +43,17 @@ export function geminiJsonRenderer({ out }: Io, options: RenderOptions): Rendere
           head(event.sessionId),
           ...(response.length > 0 ? [{ key: 'response', text: response }] : []),
           { key: 'error', value: geminiErrorFields(event.error) },
-          { key: 'warnings', value: unlessEmpty(warnings) },
+          { key: 'warnings', value: omitEmpty(warnings) },
         ]);
       default:
-        return unreachable(event);
+        return assertNever(event);
     }
   };
 }
 
 /** `-o stream-json` with the official CLI's event names: `init` first, `result` always last. */
 export function geminiStreamJsonRenderer({ out }: Io, options: RenderOptions): Renderer {
-  const stats = geminiStats(options.clock);
+  const stats = createGeminiStats(options.clock);
   const timestamp = (): string => new Date(options.clock.now()).toISOString();
   const line = (type: string, fields: JsonObject): Promise<void> =>
     out.write(encodeLine({ type, timestamp: timestamp(), ...fields }));
@@ -82,7 +82,7 @@ export function geminiStreamJsonRenderer({ out }: Io, options: RenderOptions): R
       case 'call':
         return line('tool_use', { tool_name: event.name, tool_id: event.id, parameters: event.args });
       case 'answer':
-        return line('tool_result', { tool_id: event.id, ...outcomeFields(event.outcome) });
+        return line('tool_result', { tool_id: event.id, ...toolResultFields(event.outcome) });
       case 'notice':
         warnings.push(event.message);
         return;
@@ -94,7 +94,7 @@ export function geminiStreamJsonRenderer({ out }: Io, options: RenderOptions): R
           ? undefined
           : result({ status: 'error', error: geminiErrorFields(event.error), response: event.error.answer });
       default:
-        return unreachable(event);
+        return assertNever(event);
     }
   };
 }
@@ -106,18 +106,18 @@ function addedFields({ extracted, sources }: Extract<TurnEvent, { type: 'end' }>
 
 function messageLines(timestamp: string, pieces: readonly string[]): string {
   const opening = `{"type":"message","timestamp":"${timestamp}","role":"assistant","content":`;
-  return pieces.map((text) => `${opening}${encode(text)},"delta":true}\n`).join('');
+  return pieces.map((text) => `${opening}${encodeJson(text)},"delta":true}\n`).join('');
 }
 
-function outcomeFields({ ok, response }: ToolOutcome): JsonObject {
-  if (ok) return { status: 'success', output: shownResult(response.output, response) };
-  const message = shownResult(response.error, response);
+function toolResultFields({ ok, response }: ToolResult): JsonObject {
+  if (ok) return { status: 'success', output: formatResult(response.output, response) };
+  const message = formatResult(response.error, response);
   return { status: 'error', output: message, error: { type: 'TOOL_EXECUTION_ERROR', message } };
 }
 
 /** The official CLI gives a string; a response without one is given as JSON. */
-function shownResult(value: unknown, response: JsonObject): string {
-  return typeof value === 'string' ? value : encode(response);
+function formatResult(value: unknown, response: JsonObject): string {
+  return typeof value === 'string' ? value : encodeJson(response);
 }
 
 /** Statistics of a run in the gemini dialect. */
@@ -143,7 +143,7 @@ const NO_DECISIONS = { accept: 0, reject: 0, modify: 0, auto_accept: 0 };
  * Counts model calls, tools and time from the events alone; what they do not contain (decisions, changed lines) stays
  * zero. A retried call counts once.
  */
-function geminiStats(clock: RenderOptions['clock']): GeminiStats {
+function createGeminiStats(clock: RenderOptions['clock']): GeminiStats {
   const startedMs = clock.now();
   const calledMs = new Map<string, number>();
   const byName = new Map<string, ToolCount>();
@@ -185,7 +185,7 @@ function geminiStats(clock: RenderOptions['clock']): GeminiStats {
       return {
         ...tokens,
         duration_ms: elapsedMs(),
-        tool_calls: sum(byName, 'count'),
+        tool_calls: sumTools(byName, 'count'),
         models: model === undefined ? {} : { [model]: tokens },
       };
     },
@@ -220,16 +220,16 @@ function streamTokens(usage: Usage): JsonObject {
 
 function toolStats(byName: ReadonlyMap<string, ToolCount>): JsonObject {
   return {
-    totalCalls: sum(byName, 'count'),
-    totalSuccess: sum(byName, 'success'),
-    totalFail: sum(byName, 'fail'),
-    totalDurationMs: sum(byName, 'durationMs'),
+    totalCalls: sumTools(byName, 'count'),
+    totalSuccess: sumTools(byName, 'success'),
+    totalFail: sumTools(byName, 'fail'),
+    totalDurationMs: sumTools(byName, 'durationMs'),
     totalDecisions: NO_DECISIONS,
     byName: Object.fromEntries([...byName].map(([name, tool]) => [name, { ...tool, decisions: NO_DECISIONS }])),
   };
 }
 
-function sum(byName: ReadonlyMap<string, ToolCount>, key: keyof ToolCount): number {
+function sumTools(byName: ReadonlyMap<string, ToolCount>, key: keyof ToolCount): number {
   let total = 0;
   for (const tool of byName.values()) total += tool[key];
   return total;

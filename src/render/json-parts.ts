@@ -2,12 +2,12 @@ import type { AppError } from '../core/error.ts';
 import type { TurnEvent } from '../core/event.ts';
 import type { Out } from '../core/io.ts';
 import type { JsonObject, JsonValue } from '../core/json.ts';
-import { encode, encodeInner } from './json-text.ts';
+import { encodeInner, encodeJson } from './json-text.ts';
 
 /** One key of an object that is written in pieces. A member whose value is undefined is omitted. */
 export type Member =
   | { readonly key: string; readonly value: JsonValue | undefined }
-  | { readonly key: string; readonly text: KeptText }
+  | { readonly key: string; readonly text: TextBuffer }
   | { readonly key: string; readonly members: readonly Member[] };
 
 const PIECE_LENGTH = 65_536;
@@ -32,7 +32,7 @@ function* documentPieces(members: readonly Member[], indent: string): Generator<
   let opening = '{';
   for (const member of members) {
     if ('value' in member && member.value === undefined) continue;
-    yield `${opening}\n${inner}${encode(member.key)}: `;
+    yield `${opening}\n${inner}${encodeJson(member.key)}: `;
     yield* memberPieces(member, inner);
     opening = ',';
   }
@@ -47,11 +47,11 @@ function* memberPieces(member: Member, indent: string): Generator<string> {
     return yield '"';
   }
   // A raw line break is never inside a JSON string, so this indents structure only.
-  yield encode(member.value ?? null, 2).replaceAll('\n', () => `\n${indent}`);
+  yield encodeJson(member.value ?? null, 2).replaceAll('\n', () => `\n${indent}`);
 }
 
 /** Undefined for an empty list, so that its key is omitted. */
-export function unlessEmpty<T>(list: readonly T[]): readonly T[] | undefined {
+export function omitEmpty<T>(list: readonly T[]): readonly T[] | undefined {
   return list.length === 0 ? undefined : list;
 }
 
@@ -62,17 +62,17 @@ export function errorFields(error: AppError): JsonObject {
     code: error.exitCode,
     type: error.type,
     message: error.message,
-    ...suggestion(error),
+    ...suggestionField(error),
     ...(partialResponse ? { partialResponse } : {}),
   };
 }
 
 /** The same in the official CLI's order. */
 export function geminiErrorFields(error: AppError): JsonObject {
-  return { type: error.type, message: error.message, code: error.exitCode, ...suggestion(error) };
+  return { type: error.type, message: error.message, code: error.exitCode, ...suggestionField(error) };
 }
 
-function suggestion({ hint }: AppError): JsonObject {
+function suggestionField({ hint }: AppError): JsonObject {
   return hint === undefined ? {} : { suggestion: hint };
 }
 
@@ -108,14 +108,14 @@ export function resultFields({ outcome }: Answer): JsonObject {
 }
 
 /** A text that grows by deltas and is read once, in pieces, without ever being one string. */
-export interface KeptText {
+export interface TextBuffer {
   add(delta: string): void;
   readonly length: number;
   /** The text, in order, in pieces of about 64 KB. */
   pieces(): readonly string[];
 }
 /** Joins small deltas as they arrive: one string for each would cost more than the text itself. */
-export function keepText(): KeptText {
+export function createTextBuffer(): TextBuffer {
   const whole: string[] = [];
   let open: string[] = [];
   let openLength = 0;

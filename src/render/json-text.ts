@@ -7,7 +7,7 @@ const UNSAFE = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
  * JSON text that is safe on a terminal and has no line break of any kind inside a string: the control characters that
  * JSON.stringify leaves alone are escaped too. Parses back to the same value.
  */
-export function encode(value: JsonValue | object, indent?: number): string {
+export function encodeJson(value: JsonValue | object, indent?: number): string {
   const json = JSON.stringify(value, undefined, indent);
   return isPrintable(json) ? json : json.replace(UNSAFE, escapeUnit);
 }
@@ -19,17 +19,17 @@ function isPrintable(json: string): boolean {
 
 /** A string as JSON text without its quotes, so that a long one can be written in pieces. */
 export function encodeInner(text: string): string {
-  return encode(text).slice(1, -1);
+  return encodeJson(text).slice(1, -1);
 }
 
 /** A JSON document indented by two spaces, with a final newline. */
 export function encodeDocument(value: JsonValue | object): string {
-  return `${encode(value, 2)}\n`;
+  return `${encodeJson(value, 2)}\n`;
 }
 
 /** One line of NDJSON. */
 export function encodeLine(value: JsonObject): string {
-  return `${encode(value)}\n`;
+  return `${encodeJson(value)}\n`;
 }
 
 function escapeUnit(unit: string): string {

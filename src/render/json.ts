@@ -1,11 +1,11 @@
-import { type TurnEvent, unreachable } from '../core/event.ts';
+import { assertNever, type TurnEvent } from '../core/event.ts';
 import type { Io } from '../core/io.ts';
-import { errorFields, keepText, type Member, toolLog, unlessEmpty, writeDocument } from './json-parts.ts';
+import { createTextBuffer, errorFields, type Member, omitEmpty, toolLog, writeDocument } from './json-parts.ts';
 import type { Renderer } from './renderer.ts';
 
 /** `-o json`: one object on stdout when the run has ended or failed; nothing on stderr. */
 export function jsonRenderer({ out }: Io): Renderer {
-  const response = keepText();
+  const response = createTextBuffer();
   const tools = toolLog();
   const warnings: string[] = [];
   return async (event: TurnEvent) => {
@@ -32,20 +32,20 @@ export function jsonRenderer({ out }: Io): Renderer {
           { key: 'usage', value: event.usage },
           { key: 'finishReason', value: event.finishReason },
           { key: 'sessionId', value: event.sessionId },
-          { key: 'toolCalls', value: unlessEmpty(tools.entries()) },
-          { key: 'warnings', value: unlessEmpty([...warnings, ...(event.notices ?? [])]) },
+          { key: 'toolCalls', value: omitEmpty(tools.entries()) },
+          { key: 'warnings', value: omitEmpty([...warnings, ...(event.notices ?? [])]) },
         ]);
       case 'failure': {
         if (event.error.fault === 'pipe') return;
         const members: Member[] = Object.entries(errorFields(event.error)).map(([key, value]) => ({ key, value }));
         if (response.length > 0) members.push({ key: 'partialResponse', text: response });
         members.push({ key: 'sessionId', value: event.sessionId });
-        members.push({ key: 'toolCalls', value: unlessEmpty(tools.entries()) });
-        members.push({ key: 'warnings', value: unlessEmpty(warnings) });
+        members.push({ key: 'toolCalls', value: omitEmpty(tools.entries()) });
+        members.push({ key: 'warnings', value: omitEmpty(warnings) });
         return writeDocument(out, [{ key: 'error', members }]);
       }
       default:
-        return unreachable(event);
+        return assertNever(event);
     }
   };
 }

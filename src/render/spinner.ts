@@ -1,5 +1,5 @@
 import type { Out } from '../core/io.ts';
-import { visible } from '../core/text/terminal.ts';
+import { sanitize } from '../core/text/terminal.ts';
 import type { RenderOptions } from './renderer.ts';
 
 /** Shows the user what the program is waiting for, and for how long. */
@@ -16,9 +16,9 @@ interface Progress {
 }
 
 /** The visible spinners. Module-level because all streams share one screen. */
-const shown = new Set<Shown>();
+const visibleSpinners = new Set<VisibleSpinner>();
 
-interface Shown {
+interface VisibleSpinner {
   /** Hides it until `release`. */
   hold(): Promise<void> | undefined;
   release(): void;
@@ -27,7 +27,7 @@ interface Shown {
 
 /** Runs `work`, usually a question to the user, without a spinner drawing over it. */
 export async function withoutSpinner<Result>(work: () => Promise<Result>): Promise<Result> {
-  const held = [...shown];
+  const held = [...visibleSpinners];
   for (const spinner of held) await spinner.hold();
   return work().finally(() => {
     for (const spinner of held) spinner.release();
@@ -37,7 +37,7 @@ export async function withoutSpinner<Result>(work: () => Promise<Result>): Promi
 /** Shows progress beside what is being waited for, until that changes. Untrusted text. */
 export function noteProgress(words: string): void {
   // Limited because it is sanitized for every frame, and no line is longer anyway.
-  for (const spinner of shown) spinner.note(words.slice(0, MAX_NOTE).toWellFormed());
+  for (const spinner of visibleSpinners) spinner.note(words.slice(0, MAX_NOTE).toWellFormed());
 }
 
 const MAX_NOTE = 500;
@@ -55,8 +55,8 @@ type ProgressOptions = Pick<RenderOptions, 'quiet' | 'isDumb' | 'clock' | 'ticke
  * A spinner on a terminal after 400 ms of silence; elsewhere one line for every 30 s of it. Write errors on stderr are
  * ignored. `err` is not touched before there is something to show.
  */
-export function progress(err: Out, { quiet, isDumb, clock, ticker, mayDraw }: ProgressOptions): Progress {
-  const spinner = spinnerOn(err);
+export function createProgress(err: Out, { quiet, isDumb, clock, ticker, mayDraw }: ProgressOptions): Progress {
+  const spinner = createSpinner(err);
   let awaited: { readonly what: string; readonly sinceMs: number } | undefined;
   let silentSinceMs = 0;
   let lines = 0;
@@ -70,10 +70,11 @@ export function progress(err: Out, { quiet, isDumb, clock, ticker, mayDraw }: Pr
     if (silentMs < SPINNER_AFTER_MS) return;
     const seconds = Math.floor((clock.now() - awaited.sinceMs) / 1000);
     if (err.isTerminal && !isDumb) {
-      if (mayDraw()) spinner.draw(visible(`${awaited.what} ${note}`.trimEnd()), seconds === 0 ? '' : ` · ${seconds} s`);
+      if (mayDraw())
+        spinner.draw(sanitize(`${awaited.what} ${note}`.trimEnd()), seconds === 0 ? '' : ` · ${seconds} s`);
     } else if (silentMs >= (lines + 1) * LINE_EVERY_MS) {
       lines += 1;
-      spinner.line(`gmn: waiting for ${visible(awaited.what)} · ${seconds} s\n`);
+      spinner.line(`gmn: waiting for ${sanitize(awaited.what)} · ${seconds} s\n`);
     }
   };
   const clear = (): Promise<void> | undefined => {
@@ -81,7 +82,7 @@ export function progress(err: Out, { quiet, isDumb, clock, ticker, mayDraw }: Pr
     lines = 0;
     return spinner.erase();
   };
-  const self: Shown = {
+  const self: VisibleSpinner = {
     hold() {
       isHeld = true;
       return clear();
@@ -97,7 +98,7 @@ export function progress(err: Out, { quiet, isDumb, clock, ticker, mayDraw }: Pr
   return {
     wait(what) {
       if (quiet) return;
-      shown.add(self);
+      visibleSpinners.add(self);
       if (awaited?.what !== what) note = '';
       if (awaited === undefined) silentSinceMs = clock.now();
       if (awaited?.what !== what) awaited = { what, sinceMs: clock.now() };
@@ -105,7 +106,7 @@ export function progress(err: Out, { quiet, isDumb, clock, ticker, mayDraw }: Pr
     },
     clear,
     pause() {
-      shown.delete(self);
+      visibleSpinners.delete(self);
       awaited = undefined;
       stopTicking?.();
       stopTicking = undefined;
@@ -125,7 +126,7 @@ interface Spinner {
 }
 
 /** Overwrites with spaces, which works on every terminal as long as its size stays the same. */
-function spinnerOn(err: Out): Spinner {
+function createSpinner(err: Out): Spinner {
   let frame = 0;
   let drawnWidth = 0;
   /** A lower bound for the cursor's column. */
@@ -142,21 +143,21 @@ function spinnerOn(err: Out): Spinner {
     draw(what, note) {
       // A slow terminal skips frames instead of queueing them.
       if (pending !== undefined) return;
-      const room = err.columns - 1 - widthOf(note);
-      const text = clip(`${FRAMES[frame % FRAMES.length]} ${what}`, room) + note;
-      const width = widthOf(text);
+      const room = err.columns - 1 - maxWidth(note);
+      const text = clipText(`${FRAMES[frame % FRAMES.length]} ${what}`, room) + note;
+      const width = maxWidth(text);
       frame += 1;
-      const { back, isClear } = lineStart(cursor, err.columns);
+      const { back, isClear } = returnToStart(cursor, err.columns);
       // The real width may be smaller; then more of the last frame remains behind the text.
       const rest = isClear ? 0 : Math.max(0, Math.min(drawnWidth - [...text].length, err.columns - 1 - width));
       write(`${back}${text}${' '.repeat(rest)}`);
       drawnWidth = width;
-      cursor = leastWidthOf(text) + rest;
+      cursor = minWidth(text) + rest;
     },
     line: write,
     erase() {
       if (drawnWidth === 0) return pending;
-      const { back, isClear } = lineStart(cursor, err.columns);
+      const { back, isClear } = returnToStart(cursor, err.columns);
       const covered = Math.min(drawnWidth + ECHO, Math.max(drawnWidth, err.columns - 1));
       write(isClear ? back : `${back}${' '.repeat(covered)}\r`);
       drawnWidth = 0;
@@ -170,20 +171,20 @@ function spinnerOn(err: Out): Spinner {
  * Moves the cursor back to the start of what was drawn. If a narrower window has wrapped it into rows, those are
  * erased.
  */
-function lineStart(cursor: number, columns: number): { readonly back: string; readonly isClear: boolean } {
+function returnToStart(cursor: number, columns: number): { readonly back: string; readonly isClear: boolean } {
   const rows = Math.floor(Math.max(0, cursor - 1) / columns);
   return rows === 0 ? { back: '\r', isClear: false } : { back: `\r\u001b[${rows}A\u001b[J`, isClear: true };
 }
 
 /** Never less than the real width; a little more does no harm here. */
-function widthOf(text: string): number {
+function maxWidth(text: string): number {
   let width = 0;
   for (const char of text) width += isWide(char) ? 2 : 1;
   return width;
 }
 
 /** Never more than the real width: going up too many rows would erase other output. */
-function leastWidthOf(text: string): number {
+function minWidth(text: string): number {
   // Created here because Unicode classes are costly to compile and few runs draw a spinner.
   const shown = text.replace(/\u200d\p{Extended_Pictographic}|\p{M}|\u200d/gu, '');
   const wide = /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60]/g;
@@ -195,8 +196,8 @@ function isWide(char: string): boolean {
   return code >= 0x1100 && !(code >= 0x2800 && code <= 0x28ff);
 }
 
-function clip(text: string, columns: number): string {
-  if (widthOf(text) <= columns) return text;
+function clipText(text: string, columns: number): string {
+  if (maxWidth(text) <= columns) return text;
   let kept = '';
   let width = 0;
   for (const char of text) {

@@ -1,7 +1,7 @@
 import type { AppError } from '../core/error.ts';
 import type { Source } from '../core/event.ts';
 import type { Out } from '../core/io.ts';
-import { filterTerminal, terminalFilter } from '../core/text/terminal.ts';
+import { stripControls, terminalFilter } from '../core/text/terminal.ts';
 import type { ToolLine } from './tool-line.ts';
 
 /** The messages of the text format. Whole lines, except for thoughts, which stream. */
@@ -31,8 +31,8 @@ interface StderrOptions {
 }
 
 /** Sanitizes untrusted text if stderr is a terminal, and styles it if allowed. */
-export function stderr(err: Out, { rawThoughts = false, opening = 'gmn: ' }: StderrOptions = {}): Stderr {
-  const clean = (text: string): string => (err.isTerminal ? filterTerminal(text) : text);
+export function createStderr(err: Out, { rawThoughts = false, opening = 'gmn: ' }: StderrOptions = {}): Stderr {
+  const clean = (text: string): string => (err.isTerminal ? stripControls(text) : text);
   const paint = (text: string, [on, off]: readonly [string, string]): string =>
     err.isStyled && text !== '' ? `${on}${text}${off}` : text;
   const thoughts = terminalFilter();
@@ -48,7 +48,8 @@ export function stderr(err: Out, { rawThoughts = false, opening = 'gmn: ' }: Std
       if (lines.length > 0) await err.write(clean(`\nSources:\n${lines.join('')}`));
     },
     usage: (line) => err.write(`${paint(clean(line), DIM)}\n`),
-    error: (error) => err.write(paint(clean(headline(error)), RED) + clean(nextStep(error) + heldBack(error))),
+    error: (error) =>
+      err.write(paint(clean(formatHeadline(error)), RED) + clean(formatHint(error) + formatWithheld(error))),
     thought(delta) {
       const shown = err.isTerminal && !rawThoughts ? thoughts.filter(delta) : delta;
       if (shown !== '') isThoughtOpen = !shown.endsWith('\n');
@@ -64,16 +65,16 @@ export function stderr(err: Out, { rawThoughts = false, opening = 'gmn: ' }: Std
 }
 
 /** No "Error:" after Ctrl+C: the user knows what happened. */
-function headline({ fault, message }: AppError): string {
+function formatHeadline({ fault, message }: AppError): string {
   const isStopped = fault === 'interrupted' || fault === 'terminated' || fault === 'hangup';
   return isStopped ? message : `Error: ${message}`;
 }
 
 /** An answer that was withheld from stdout is shown here, so that it is not lost. */
-function heldBack({ answer }: AppError): string {
+function formatWithheld({ answer }: AppError): string {
   return answer ? `What the model said:\n${answer}${answer.endsWith('\n') ? '' : '\n'}` : '';
 }
 
-function nextStep({ hint, guide = hint }: AppError): string {
+function formatHint({ hint, guide = hint }: AppError): string {
   return guide === undefined ? '\n' : `\n${guide}\n`;
 }

@@ -1,8 +1,8 @@
-import { type TurnEvent, unreachable } from '../core/event.ts';
+import { assertNever, type TurnEvent } from '../core/event.ts';
 import type { Io } from '../core/io.ts';
 import type { JsonObject } from '../core/json.ts';
-import { errorFields, type KeptText, keepText, resultFields } from './json-parts.ts';
-import { encode, encodeLine } from './json-text.ts';
+import { createTextBuffer, errorFields, resultFields, type TextBuffer } from './json-parts.ts';
+import { encodeJson, encodeLine } from './json-text.ts';
 import type { Renderer, RenderOptions } from './renderer.ts';
 
 /**
@@ -57,13 +57,13 @@ export function streamJsonRenderer({ out }: Io, options: RenderOptions): Rendere
       case 'failure':
         return event.error.fault === 'pipe' ? undefined : line(errorLine(event, partial, warnings));
       default:
-        return unreachable(event);
+        return assertNever(event);
     }
   };
 }
 
 function contentLine(text: string): string {
-  return `{"type":"content","text":${encode(text)}}\n`;
+  return `{"type":"content","text":${encodeJson(text)}}\n`;
 }
 
 type Failure = Extract<TurnEvent, { readonly type: 'failure' }>;
@@ -93,7 +93,7 @@ interface BoundedText {
 }
 
 function boundedText(): BoundedText {
-  let kept: KeptText | undefined = keepText();
+  let kept: TextBuffer | undefined = createTextBuffer();
   return {
     add(delta) {
       kept?.add(delta);

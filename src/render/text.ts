@@ -1,5 +1,5 @@
 import type { AppError } from '../core/error.ts';
-import { type TurnEvent, unreachable } from '../core/event.ts';
+import { assertNever, type TurnEvent } from '../core/event.ts';
 import type { Io, Out } from '../core/io.ts';
 import type { JsonObject } from '../core/json.ts';
 import { terminalFilter } from '../core/text/terminal.ts';
@@ -7,8 +7,8 @@ import type { TextWork } from '../core/text-work.ts';
 import type { Usage } from '../core/usage.ts';
 import { openMarkdown } from './lazy.ts';
 import type { Renderer, RenderOptions } from './renderer.ts';
-import { progress } from './spinner.ts';
-import { type Stderr, stderr } from './stderr.ts';
+import { createProgress } from './spinner.ts';
+import { createStderr, type Stderr } from './stderr.ts';
 
 /**
  * `-o text`: the model's text on stdout as it streams, ended by exactly one newline; all messages to the user on
@@ -35,8 +35,8 @@ export function textRenderer(io: Io, options: RenderOptions): Renderer {
       case 'answer': {
         // A one-shot reports only changed files; a chat reports every tool result.
         if (!options.isChat && (options.quiet || event.outcome.change === undefined)) return;
-        const { toolLine } = await import('./tool-line.ts');
-        return page.tell((err) => err.tool(toolLine(event, event.args ?? calls.get(event.id) ?? {})));
+        const { formatToolLine } = await import('./tool-line.ts');
+        return page.tell((err) => err.tool(formatToolLine(event, event.args ?? calls.get(event.id) ?? {})));
       }
       case 'notice':
         return options.quiet && !event.isDenial ? undefined : page.note(event.message);
@@ -47,32 +47,32 @@ export function textRenderer(io: Io, options: RenderOptions): Renderer {
         if (sources !== undefined) await page.tell((err) => err.sources(sources));
         for (const message of notices) await page.tell((err) => err.notice(message));
         if (!options.showUsage) return;
-        const line = usageLine({ ...event, elapsedMs: options.clock.now() - startedMs });
+        const line = formatUsageLine({ ...event, elapsedMs: options.clock.now() - startedMs });
         return page.tell((err) => err.usage(line));
       }
       case 'failure':
-        return fail(page, event.error);
+        return showFailure(page, event.error);
       default:
-        return unreachable(event);
+        return assertNever(event);
     }
   };
 }
 
-async function fail(page: TextPage, error: AppError): Promise<void> {
+async function showFailure(page: TextPage, error: AppError): Promise<void> {
   if (error.fault === 'pipe') return page.abandon();
   await page.close();
   return page.tell((err) => err.error(error));
 }
 
-type Say = (err: Stderr) => Promise<void>;
+type WriteMessage = (err: Stderr) => Promise<void>;
 
 interface TextPage {
   wait(what: string): void;
   text(delta: string): Promise<void>;
   /** Writes to stderr on a line of its own, but does not end the line of an open thought. */
-  say(words: Say): Promise<void>;
+  say(words: WriteMessage): Promise<void>;
   /** Writes whole lines to stderr. */
-  tell(words: Say): Promise<void>;
+  tell(words: WriteMessage): Promise<void>;
   /** Writes a notice; if the answer is in the middle of a line on a pipe, after that line. */
   note(message: string): Promise<void>;
   /** Shows everything so far, and draws nothing more until the next `wait` or text. */
@@ -84,13 +84,16 @@ interface TextPage {
 }
 
 function textPage({ out, err: errOut }: Io, options: RenderOptions): TextPage {
-  const err = stderr(errOut, { rawThoughts: options.rawOutput, ...(options.isChat ? { opening: '' } : {}) });
+  const err = createStderr(errOut, { rawThoughts: options.rawOutput, ...(options.isChat ? { opening: '' } : {}) });
   // Created when first needed: asking a stream whether it is a terminal opens it.
   let shape: Presentation | undefined;
   let isMidLine = false;
   let unshown = '';
   const held: string[] = [];
-  const waiting = progress(errOut, { ...options, mayDraw: () => !err.isMidLine && !(isMidLine && out.isTerminal) });
+  const waiting = createProgress(errOut, {
+    ...options,
+    mayDraw: () => !err.isMidLine && !(isMidLine && out.isTerminal),
+  });
 
   const show = async (text: string): Promise<void> => {
     if (text === '') return;
@@ -100,7 +103,7 @@ function textPage({ out, err: errOut }: Io, options: RenderOptions): TextPage {
     await out.write(text);
     if (!isMidLine) for (const message of held.splice(0)) await err.notice(message);
   };
-  const say = async (words: Say): Promise<void> => {
+  const say = async (words: WriteMessage): Promise<void> => {
     await waiting.clear();
     if (isMidLine && out.isTerminal && errOut.isTerminal) {
       await errOut.write('\n');
@@ -108,7 +111,7 @@ function textPage({ out, err: errOut }: Io, options: RenderOptions): TextPage {
     }
     await words(err);
   };
-  const tell = (words: Say): Promise<void> =>
+  const tell = (words: WriteMessage): Promise<void> =>
     say(async () => {
       await err.endThought();
       await words(err);
@@ -121,13 +124,13 @@ function textPage({ out, err: errOut }: Io, options: RenderOptions): TextPage {
   return {
     wait: waiting.wait,
     async text(delta) {
-      shape ??= presentation(out, options);
+      shape ??= choosePresentation(out, options);
       const pushed = shape.push(delta);
       const shown = typeof pushed === 'string' ? pushed : await pushed;
       await show(shown);
       // A paragraph is laid out when it is complete; until then the spinner shows its last words.
       unshown = shown === '' ? (unshown + delta).slice(-MAX_UNSHOWN) : '';
-      if (unshown !== '') waiting.wait(lastWords(unshown, errOut.columns));
+      if (unshown !== '') waiting.wait(takeLastWords(unshown, errOut.columns));
     },
     say,
     tell,
@@ -148,7 +151,7 @@ function textPage({ out, err: errOut }: Io, options: RenderOptions): TextPage {
 const MAX_UNSHOWN = 400;
 
 /** As much of the end of a text as fits beside a spinner. */
-function lastWords(text: string, columns: number): string {
+function takeLastWords(text: string, columns: number): string {
   let room = columns - 16;
   const characters = [...text.replace(/\s+/g, ' ').trim()];
   let start = characters.length;
@@ -171,32 +174,32 @@ interface Presentation {
 type PresentationOptions = Pick<RenderOptions, 'render' | 'rawOutput' | 'isDumb' | 'openTextWork'>;
 
 /** Exact for a pipe and for `rawOutput`; laid out, or at least sanitized, for a terminal. */
-function presentation(out: Out, options: PresentationOptions): Presentation {
+function choosePresentation(out: Out, options: PresentationOptions): Presentation {
   const { render, rawOutput, isDumb } = options;
-  if (render === 'always') return laidOut(out, options);
-  if (rawOutput || !out.isTerminal) return exact;
-  return render === 'auto' && !isDumb ? laidOut(out, options) : harmless(options);
+  if (render === 'always') return markdownPresentation(out, options);
+  if (rawOutput || !out.isTerminal) return exactPresentation;
+  return render === 'auto' && !isDumb ? markdownPresentation(out, options) : sanitizedPresentation(options);
 }
 
-const exact: Presentation = { push: (delta) => delta, end: () => '' };
+const exactPresentation: Presentation = { push: (delta) => delta, end: () => '' };
 
 /** In characters: how much of a delta is processed before yielding to the event loop. */
 const SLICE = 16_384;
 
-function harmless({ openTextWork }: PresentationOptions): Presentation {
+function sanitizedPresentation({ openTextWork }: PresentationOptions): Presentation {
   const { filter, flush } = terminalFilter();
   let work: Promise<TextWork> | undefined;
   return {
     push(delta) {
       if (delta.length <= SLICE) return filter(delta);
       work ??= openTextWork?.();
-      return inSlices(delta, work, filter);
+      return processInSlices(delta, work, filter);
     },
     end: flush,
   };
 }
 
-function laidOut(out: Out, { openTextWork }: PresentationOptions): Presentation {
+function markdownPresentation(out: Out, { openTextWork }: PresentationOptions): Presentation {
   const { filter, flush } = terminalFilter();
   let page: Promise<Presentation> | undefined;
   let work: Promise<TextWork> | undefined;
@@ -205,7 +208,7 @@ function laidOut(out: Out, { openTextWork }: PresentationOptions): Presentation 
       work ??= openTextWork?.();
       page ??= work === undefined ? openPage(out) : work.then((opened) => openPage(out, opened));
       const { push } = await page;
-      return delta.length <= SLICE ? push(filter(delta)) : inSlices(delta, work, (slice) => push(filter(slice)));
+      return delta.length <= SLICE ? push(filter(delta)) : processInSlices(delta, work, (slice) => push(filter(slice)));
     },
     async end() {
       flush();
@@ -219,7 +222,7 @@ function openPage(out: Out, work?: TextWork): Promise<Presentation> {
 }
 
 /** Applies `step` to a long text in slices, yielding in between. */
-async function inSlices(
+async function processInSlices(
   text: string,
   work: Promise<TextWork> | undefined,
   step: (slice: string) => string | Promise<string>,
@@ -232,34 +235,34 @@ async function inSlices(
   return made;
 }
 
-interface Spent {
+interface UsageInfo {
   readonly model: string;
   readonly usage: Usage;
   readonly elapsedMs: number;
 }
 
 /** `gemini-2.5-flash · 48 in · 31 out · 79 tokens · 0.1s`; counts that the server did not give are omitted. */
-function usageLine({ model, usage, elapsedMs }: Spent): string {
-  return `${model} · ${spending(usage, elapsedMs)}`;
+function formatUsageLine({ model, usage, elapsedMs }: UsageInfo): string {
+  return `${model} · ${formatUsage(usage, elapsedMs)}`;
 }
 
 /** The same without the model. */
-export function spending(usage: Usage, elapsedMs: number): string {
+export function formatUsage(usage: Usage, elapsedMs: number): string {
   const counts = [
-    count(usage.promptTokenCount, 'in'),
-    count(usage.cachedContentTokenCount || undefined, 'cached'),
-    count(usage.candidatesTokenCount, 'out'),
-    count(usage.thoughtsTokenCount || undefined, 'thoughts'),
-    count(usage.totalTokenCount, 'tokens'),
+    formatAmount(usage.promptTokenCount, 'in'),
+    formatAmount(usage.cachedContentTokenCount || undefined, 'cached'),
+    formatAmount(usage.candidatesTokenCount, 'out'),
+    formatAmount(usage.thoughtsTokenCount || undefined, 'thoughts'),
+    formatAmount(usage.totalTokenCount, 'tokens'),
   ];
-  return [...counts.filter((part) => part !== undefined), seconds(elapsedMs)].join(' · ');
+  return [...counts.filter((part) => part !== undefined), formatSeconds(elapsedMs)].join(' · ');
 }
 
-function count(value: number | undefined, unit: string): string | undefined {
+function formatAmount(value: number | undefined, unit: string): string | undefined {
   return value === undefined ? undefined : `${value} ${unit}`;
 }
 
-function seconds(ms: number): string {
+function formatSeconds(ms: number): string {
   if (ms < 9_950) return `${(ms / 1000).toFixed(1)}s`;
   const whole = Math.round(ms / 1000);
   return whole < 60 ? `${whole}s` : `${Math.floor(whole / 60)}m${String(whole % 60).padStart(2, '0')}s`;

@@ -1,9 +1,9 @@
 import type { TurnEvent } from '../core/event.ts';
-import { type JsonObject, stringOf } from '../core/json.ts';
-import { counted } from '../core/text/format.ts';
-import { visible } from '../core/text/terminal.ts';
+import { type JsonObject, toNonEmptyString } from '../core/json.ts';
+import { plural } from '../core/text/format.ts';
+import { sanitize } from '../core/text/terminal.ts';
 import { textBefore } from '../core/text/trim.ts';
-import type { ToolOutcome } from '../core/tool.ts';
+import type { ToolResult } from '../core/tool.ts';
 
 export interface ToolLine {
   readonly isGood: boolean;
@@ -11,34 +11,34 @@ export interface ToolLine {
 }
 
 /** The arguments that may say what a call is about; the first one present is shown. */
-const SUBJECTS = ['file_path', 'path', 'command', 'pattern', 'query', 'dir_path', 'url', 'prompt'] as const;
+const SUBJECT_ARGUMENTS = ['file_path', 'path', 'command', 'pattern', 'query', 'dir_path', 'url', 'prompt'] as const;
 
 const MAX_SUBJECT = 60;
 const MAX_REASON = 100;
 
 /** `edit_file hello.js +1 −1`; for a failure also the first line of its reason. Sanitized for the terminal. */
-export function toolLine({ name, outcome }: Extract<TurnEvent, { type: 'answer' }>, args: JsonObject): ToolLine {
+export function formatToolLine({ name, outcome }: Extract<TurnEvent, { type: 'answer' }>, args: JsonObject): ToolLine {
   const opening = formatCall(name, args);
   if (outcome.ok) return { isGood: true, text: `${opening}${formatCounts(outcome.change)}` };
-  const reason = stringOf(outcome.response.error) ?? 'it failed';
-  return { isGood: false, text: `${opening}: ${visible(clipped(reason, MAX_REASON))}` };
+  const reason = toNonEmptyString(outcome.response.error) ?? 'it failed';
+  return { isGood: false, text: `${opening}: ${sanitize(clipLine(reason, MAX_REASON))}` };
 }
 
 /** `edit_file hello.js`: what a call is about, on one line. Sanitized for the terminal. */
 export function formatCall(name: string, args: JsonObject): string {
-  const subject = SUBJECTS.map((key) => stringOf(args[key])).find((value) => value !== undefined);
-  const words = [name, subject === undefined ? '' : clipped(subject, MAX_SUBJECT)];
-  return visible(words.filter((word) => word !== '').join(' '));
+  const subject = SUBJECT_ARGUMENTS.map((key) => toNonEmptyString(args[key])).find((value) => value !== undefined);
+  const words = [name, subject === undefined ? '' : clipLine(subject, MAX_SUBJECT)];
+  return sanitize(words.filter((word) => word !== '').join(' '));
 }
 
-function formatCounts(change: ToolOutcome['change']): string {
+function formatCounts(change: ToolResult['change']): string {
   if (change === undefined) return '';
   const { added, removed, cutLinks = 0 } = change;
-  const cut = cutLinks === 0 ? '' : ` (${counted(cutLinks, 'hard link')} left with the old content)`;
+  const cut = cutLinks === 0 ? '' : ` (${plural(cutLinks, 'hard link')} left with the old content)`;
   return ` +${added} −${removed}${cut}`;
 }
 
-function clipped(text: string, most: number): string {
+function clipLine(text: string, most: number): string {
   const trimmed = text.trim();
   const line = textBefore(trimmed, '\n');
   // No ellipsis after a complete sentence.

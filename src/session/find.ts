@@ -1,44 +1,44 @@
 import { join } from 'node:path';
 import { AppError } from '../core/error.ts';
 import type { SessionSource, SessionSummary } from '../core/session.ts';
-import { emojiApart, isUuid, shortId } from '../core/text/names.ts';
-import { visible } from '../core/text/terminal.ts';
-import { fileNames, readEnds } from '../platform/files/lines.ts';
+import { isUuid, shortId, splitEmoji } from '../core/text/names.ts';
+import { sanitize } from '../core/text/terminal.ts';
+import { listFileNames, readEnds } from '../platform/files/lines.ts';
 import type { Lock } from '../platform/files/lock.ts';
 import { sha256 } from '../platform/runtime/native.ts';
-import { errnoOf } from '../platform/runtime/system.ts';
-import { headerOf, idIn, parseLine, type ReadLine } from './parse.ts';
-import { troubleOf } from './record.ts';
-import type { FilePlace } from './session-file.ts';
+import { errorCode } from '../platform/runtime/system.ts';
+import { findSessionId, parseRecord, type ReadRecord, recoverHeader } from './parse.ts';
+import { formatSaveError } from './record.ts';
+import type { StoreContext } from './session-file.ts';
 
-interface Place {
+interface SessionPath {
   readonly id: string;
   readonly file: string;
 }
 
 /** Files whose name is that of a session; empty if the directory cannot be read. */
-function sessionPlaces(directory: string): readonly Place[] {
-  return namesIn(directory).flatMap((name) => {
-    const id = idIn(name);
+function listSessionPaths(directory: string): readonly SessionPath[] {
+  return listNames(directory).flatMap((name) => {
+    const id = findSessionId(name);
     return id === undefined ? [] : [{ id, file: join(directory, name) }];
   });
 }
 
-function namesIn(directory: string): readonly string[] {
+function listNames(directory: string): readonly string[] {
   try {
-    return fileNames(directory);
+    return listFileNames(directory);
   } catch {
     return [];
   }
 }
 
 /** Throws AppError `config` if the directory exists but cannot be read. A missing directory is fine. */
-export function refuseUnreadable(directory: string): void {
+export function checkReadable(directory: string): void {
   try {
-    fileNames(directory);
+    listFileNames(directory);
   } catch (thrown) {
-    if (errnoOf(thrown) === 'ENOENT') return;
-    throw new AppError('config', `cannot read the sessions in ${directory}: ${troubleOf(thrown)}`, {
+    if (errorCode(thrown) === 'ENOENT') return;
+    throw new AppError('config', `cannot read the sessions in ${directory}: ${formatSaveError(thrown)}`, {
       cause: thrown,
       hint: 'It must be a directory that you may read: gmn sessions path',
     });
@@ -46,19 +46,19 @@ export function refuseUnreadable(directory: string): void {
 }
 
 /** What the first and last line of a session file say. */
-export interface Glance {
+export interface FileSummary {
   readonly summary: SessionSummary;
   /** Version of the file format. */
   readonly version: number;
-  readonly last: ReadLine | undefined;
+  readonly last: ReadRecord | undefined;
 }
 
 /**
  * Reads only the two ends of the file. Undefined if it is not a session: neither the header nor any record can be read.
  */
-export function glanceAt({ id, file }: Place): Glance | undefined {
-  const ends = readEnds(file, parseLine);
-  const header = ends === undefined ? undefined : headerOf(file, ends.first);
+export function readFileSummary({ id, file }: SessionPath): FileSummary | undefined {
+  const ends = readEnds(file, parseRecord);
+  const header = ends === undefined ? undefined : recoverHeader(file, ends.first);
   if (ends === undefined || header === undefined) return undefined;
   const { last, size } = ends;
   if (header.isDamaged && last === undefined) return undefined;
@@ -85,17 +85,17 @@ export function glanceAt({ id, file }: Place): Glance | undefined {
  * rewound.
  */
 export function listSessions(directory: string): readonly SessionSummary[] {
-  const all = glances(directory).map(({ summary }) => summary);
-  return all.filter((summary) => canGoOn(summary) || summary.name !== undefined);
+  const all = readFileSummaries(directory).map(({ summary }) => summary);
+  return all.filter((summary) => canResume(summary) || summary.name !== undefined);
 }
 
 /** True if the session has a turn, or a prompt that can be asked again. */
-function canGoOn({ turns, isUnanswered }: SessionSummary): boolean {
+function canResume({ turns, isUnanswered }: SessionSummary): boolean {
   return turns > 0 || isUnanswered;
 }
 
-export function glances(directory: string): readonly Glance[] {
-  const found = sessionPlaces(directory).flatMap((place) => glanceAt(place) ?? []);
+export function readFileSummaries(directory: string): readonly FileSummary[] {
+  const found = listSessionPaths(directory).flatMap((place) => readFileSummary(place) ?? []);
   return found.sort(
     ({ summary: left }, { summary: right }) =>
       right.updatedAt - left.updatedAt || right.createdAt - left.createdAt || (left.id < right.id ? -1 : 1),
@@ -111,38 +111,38 @@ const LIST = { hint: 'Run: gmn sessions list --all' } as const;
  */
 export function findSession(directory: string, reference: string, asker: SessionSource): SessionSummary {
   const wanted = reference.trim();
-  const byId = /^\w[\w-]*$/.test(wanted) ? startingWith(directory, wanted.toLowerCase()) : [];
+  const byId = /^\w[\w-]*$/.test(wanted) ? findByIdPrefix(directory, wanted.toLowerCase()) : [];
   // The id is in the file name, so no other file need be opened.
   const exact = byId.find(({ id }) => id.toLowerCase() === wanted.toLowerCase());
   if (exact !== undefined) return exact;
   if (byId.length === 1 && /^[0-9a-f-]{8,}$/i.test(wanted) && byId[0] !== undefined) return byId[0];
   const list = listSessions(directory);
   const isNewest = wanted === 'last' || wanted === 'latest';
-  const found = isNewest ? list.find(countsFor(asker)) : (numbered(list, wanted) ?? named(list, wanted));
+  const found = isNewest ? list.find(resumableBy(asker)) : (findByNumber(list, wanted) ?? findByName(list, wanted));
   if (found !== undefined) return found;
   if (byId.length > 1) {
     const some = byId.slice(0, 5).map(({ id }) => id);
-    throw new AppError('usage', `"${visible(wanted)}" could be ${byId.length} sessions: ${some.join(', ')}`, LIST);
+    throw new AppError('usage', `"${sanitize(wanted)}" could be ${byId.length} sessions: ${some.join(', ')}`, LIST);
   }
   if (byId[0] !== undefined) return byId[0];
-  refuseUnreadable(directory);
-  if (list.length === 0 || isNewest) throw noneYet(list, asker);
-  throw new AppError('usage', `there is no session "${visible(wanted)}"`, LIST);
+  checkReadable(directory);
+  if (list.length === 0 || isNewest) throw noSessionError(list, asker);
+  throw new AppError('usage', `there is no session "${sanitize(wanted)}"`, LIST);
 }
 
 /**
  * Which sessions `last` may mean: in a chat only chats; at the command line also one-shots; for an agent also what
  * other agents delegated.
  */
-function countsFor(asker: SessionSource): (session: SessionSummary) => boolean {
+function resumableBy(asker: SessionSource): (session: SessionSummary) => boolean {
   const sources: readonly SessionSource[] =
     asker === 'chat' ? ['chat'] : asker === 'prompt' ? ['chat', 'prompt'] : ['chat', 'prompt', 'mcp'];
-  return (session) => canGoOn(session) && sources.includes(session.source);
+  return (session) => canResume(session) && sources.includes(session.source);
 }
 
 /** There may still be sessions that another kind of asker could resume. */
-function noneYet(list: readonly SessionSummary[], asker: SessionSource): AppError {
-  if (!list.some(canGoOn)) {
+function noSessionError(list: readonly SessionSummary[], asker: SessionSource): AppError {
+  if (!list.some(canResume)) {
     return new AppError('usage', 'there is no saved session yet', { hint: 'The next prompt makes one: gmn "…"' });
   }
   const [what, others] = asker === 'chat' ? ['chat', 'a one-shot'] : ['session of yours', 'what an agent delegated'];
@@ -154,22 +154,22 @@ function noneYet(list: readonly SessionSummary[], asker: SessionSource): AppErro
 /** The newest session that was begun in `cwd` and that `asker` may resume. Throws AppError `usage` if there is none. */
 export function newestSession(directory: string, cwd: string, asker: SessionSource): SessionSummary {
   const all = listSessions(directory);
-  const list = all.filter(countsFor(asker));
+  const list = all.filter(resumableBy(asker));
   const found = list.find((session) => session.cwd === cwd);
   if (found !== undefined) return found;
-  refuseUnreadable(directory);
-  if (list.length === 0) throw noneYet(all, asker);
+  checkReadable(directory);
+  if (list.length === 0) throw noSessionError(all, asker);
   throw new AppError('usage', `there is no saved ${asker === 'chat' ? 'chat' : 'session'} of this directory`, {
     hint: 'To go on with the newest of all: -r last. To see them: gmn sessions list --all',
   });
 }
 
-function startingWith(directory: string, prefix: string): readonly SessionSummary[] {
-  const places = sessionPlaces(directory).filter(({ id }) => id.toLowerCase().startsWith(prefix));
-  return places.flatMap((place) => glanceAt(place)?.summary ?? []);
+function findByIdPrefix(directory: string, prefix: string): readonly SessionSummary[] {
+  const places = listSessionPaths(directory).filter(({ id }) => id.toLowerCase().startsWith(prefix));
+  return places.flatMap((place) => readFileSummary(place)?.summary ?? []);
 }
 
-function numbered(list: readonly SessionSummary[], text: string): SessionSummary | undefined {
+function findByNumber(list: readonly SessionSummary[], text: string): SessionSummary | undefined {
   return isListNumber(text) ? list[Number(text) - 1] : undefined;
 }
 
@@ -177,24 +177,24 @@ function isListNumber(text: string): boolean {
   return /^[1-9]\d{0,6}$/.test(text);
 }
 
-function named(list: readonly SessionSummary[], name: string): SessionSummary | undefined {
-  const [found, ...others] = list.filter((session) => session.name === keptForm(name));
+function findByName(list: readonly SessionSummary[], name: string): SessionSummary | undefined {
+  const [found, ...others] = list.filter((session) => session.name === normalizeName(name));
   if (others.length === 0) return found;
-  throw new AppError('usage', `${others.length + 1} sessions have the name "${visible(name)}"`, LIST);
+  throw new AppError('usage', `${others.length + 1} sessions have the name "${sanitize(name)}"`, LIST);
 }
 
-const LONGEST_NAME = 100;
+const MAX_NAME_LENGTH = 100;
 
 /** The normalized name. Throws AppError `usage` if a session cannot have it. */
-function nameAsKept(name: string): string {
-  const kept = keptForm(name);
-  const why = faultOf(kept);
+function parseName(name: string): string {
+  const kept = normalizeName(name);
+  const why = findNameProblem(kept);
   if (why === undefined) return kept;
-  throw new AppError('usage', `a session cannot be named "${visible(kept)}": ${why}`, NAMING);
+  throw new AppError('usage', `a session cannot be named "${sanitize(kept)}": ${why}`, NAMING);
 }
 
 /** Wide spaces become plain ones: they look alike and are typed with the same key. */
-function keptForm(name: string): string {
+function normalizeName(name: string): string {
   return name
     .trim()
     .normalize('NFC')
@@ -202,29 +202,29 @@ function keptForm(name: string): string {
 }
 
 /** `name` must be normalized. Throws AppError `usage` if another session than `id` has it. */
-function refuseTaken(directory: string, name: string, id: string): void {
-  if (isTakenId(directory, name) && name.toLowerCase() !== id.toLowerCase()) throw takenId(name);
+function checkNameFree(directory: string, name: string, id: string): void {
+  if (isIdTaken(directory, name) && name.toLowerCase() !== id.toLowerCase()) throw idTakenError(name);
   const owner = listSessions(directory).find((session) => session.name === name);
   if (owner === undefined || owner.id === id) return;
-  throw new AppError('usage', `there is a session with the name "${visible(name)}"`, {
+  throw new AppError('usage', `there is a session with the name "${sanitize(name)}"`, {
     hint: `To go on with it: -r ${shortId(owner.id)}`,
   });
 }
 
 /** Ignores case, since some file systems do. */
-export function isTakenId(directory: string, id: string): boolean {
-  return sessionPlaces(directory).some((place) => place.id.toLowerCase() === id.toLowerCase());
+export function isIdTaken(directory: string, id: string): boolean {
+  return listSessionPaths(directory).some((place) => place.id.toLowerCase() === id.toLowerCase());
 }
 
-export function takenId(id: string): AppError {
+export function idTakenError(id: string): AppError {
   return new AppError('usage', `there is a session with the id ${id}`, { hint: `To go on with it: -r ${id}` });
 }
 
 /** Throws AppError `usage` if `id` cannot be the id of a new session. */
-export function givenId(directory: string, id: string): string {
-  const why = idFault(directory, id);
+export function parseNewId(directory: string, id: string): string {
+  const why = findIdProblem(directory, id);
   if (why === undefined) return id;
-  throw new AppError('usage', `"${visible(id)}" cannot be the id of a session: ${why}`, {
+  throw new AppError('usage', `"${sanitize(id)}" cannot be the id of a session: ${why}`, {
     hint: 'Take 1 to 64 letters, digits, - and _; or give it a name instead: --session-name',
   });
 }
@@ -233,7 +233,7 @@ export function givenId(directory: string, id: string): string {
 const DEVICE = /^(?:con|prn|aux|nul|com\d|lpt\d)$/i;
 
 /** Why `id` cannot be the id of a new session; undefined if it can. */
-export function idFault(directory: string, id: string): string | undefined {
+export function findIdProblem(directory: string, id: string): string | undefined {
   if (!/^[\w-]*$/.test(id)) return 'it has other characters than letters, digits, - and _';
   if (id === '') return 'it is empty';
   if (id.startsWith('-')) return 'it begins like a flag';
@@ -246,10 +246,10 @@ export function idFault(directory: string, id: string): string | undefined {
 
 const NAMING = { hint: 'Take 1 to 100 characters that can be seen, and that are neither a number nor an id.' } as const;
 
-function faultOf(name: string): string | undefined {
+function findNameProblem(name: string): string | undefined {
   if (name === '') return 'it is empty';
-  if ([...name].length > LONGEST_NAME) return `it is longer than ${LONGEST_NAME} characters`;
-  if (emojiApart(name).some((piece, index) => index % 2 === 0 && visible(piece) !== piece)) {
+  if ([...name].length > MAX_NAME_LENGTH) return `it is longer than ${MAX_NAME_LENGTH} characters`;
+  if (splitEmoji(name).some((piece, index) => index % 2 === 0 && sanitize(piece) !== piece)) {
     return 'it has characters that cannot be seen';
   }
   if (isUuid(name.toLowerCase())) return 'it looks like an id';
@@ -259,7 +259,7 @@ function faultOf(name: string): string | undefined {
 }
 
 /** Reserves a name for one session, even before the name is written to a file. */
-export interface NameClaim {
+export interface NameReservation {
   /**
    * Reserves the name, releases an earlier one, and returns it normalized. Throws AppError `usage` if it is taken or
    * not allowed.
@@ -270,9 +270,9 @@ export interface NameClaim {
 }
 
 /** How long to wait for another process that is checking the same name. */
-const PATIENCE_MS = 200;
+const LOCK_WAIT_MS = 200;
 
-export function nameClaim({ directory, lock }: Pick<FilePlace, 'directory' | 'lock'>): NameClaim {
+export function createReservation({ directory, lock }: Pick<StoreContext, 'directory' | 'lock'>): NameReservation {
   let held: { readonly name: string; readonly lock: Lock } | undefined;
   const release = async (): Promise<void> => {
     await held?.lock.release();
@@ -281,16 +281,16 @@ export function nameClaim({ directory, lock }: Pick<FilePlace, 'directory' | 'lo
   return {
     release,
     async take(name, id) {
-      const kept = nameAsKept(name);
+      const kept = parseName(name);
       if (kept === held?.name) {
         // The session may have become a copy since; then the name belongs to the original.
-        refuseTaken(directory, kept, id);
+        checkNameFree(directory, kept, id);
         return kept;
       }
-      const next = await lock(`name-${sha256(kept)}`, PATIENCE_MS);
+      const next = await lock(`name-${sha256(kept)}`, LOCK_WAIT_MS);
       try {
-        refuseTaken(directory, kept, id);
-        if (next.isTaken) throw takenName(kept);
+        checkNameFree(directory, kept, id);
+        if (next.isTaken) throw nameTakenError(kept);
       } catch (thrown) {
         await next.release();
         throw thrown;
@@ -302,8 +302,8 @@ export function nameClaim({ directory, lock }: Pick<FilePlace, 'directory' | 'lo
   };
 }
 
-function takenName(name: string): AppError {
-  return new AppError('usage', `another session is being given the name "${visible(name)}"`, {
+function nameTakenError(name: string): AppError {
+  return new AppError('usage', `another session is being given the name "${sanitize(name)}"`, {
     hint: 'Take another name, or wait until that run is over.',
   });
 }

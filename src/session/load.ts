@@ -1,26 +1,26 @@
-import type { KeptContent } from '../core/content.ts';
+import type { StoredContent } from '../core/content.ts';
 import { AppError } from '../core/error.ts';
 import type { TurnRecord } from '../core/history.ts';
 import type { SavedRecord, SessionSetup } from '../core/session.ts';
-import { counted } from '../core/text/format.ts';
+import { plural } from '../core/text/format.ts';
 import { NO_USAGE } from '../core/usage.ts';
-import type { BlobFiles } from '../platform/files/blobs.ts';
-import { lineBatches } from '../platform/files/lines.ts';
-import { reasonOf } from '../platform/runtime/system.ts';
-import { type FoundHeader, headerOf, parseLine, type ReadLine } from './parse.ts';
-import { type Header, type Standing, VERSION, withMedia } from './record.ts';
+import type { BlobStore } from '../platform/files/blobs.ts';
+import { readLineBatches } from '../platform/files/lines.ts';
+import { errorReason } from '../platform/runtime/system.ts';
+import { parseRecord, type ReadRecord, type RecoveredHeader, recoverHeader } from './parse.ts';
+import { type Header, restoreMedia, type SessionState, VERSION } from './record.ts';
 
-export interface Loaded {
+export interface LoadedSession {
   readonly header: Header;
   /** The turns that were not rewound. A reply cut off by a crash is there as far as it was written. */
-  readonly exchanges: Exchanges<SavedRecord>;
+  readonly exchanges: Turns<SavedRecord>;
   /** Where the last complete line ends. */
   readonly bytes: number;
   readonly seq: number;
-  readonly standing: Standing;
+  readonly standing: SessionState;
   readonly setup: SessionSetup;
   /** The last prompt, if it was undone before the model answered. */
-  readonly unanswered: KeptContent | undefined;
+  readonly unanswered: StoredContent | undefined;
   /** What could not be read, for the user. */
   readonly notices: readonly string[];
 }
@@ -29,84 +29,92 @@ export interface Loaded {
  * Reads a session without changing it. Damaged lines, the header included, are skipped and counted. Throws AppError
  * `usage` if it is not a session, was written by a newer gmn, or cannot be read.
  */
-export async function loadSession(file: string, blobs: BlobFiles): Promise<Loaded> {
-  let header: FoundHeader | undefined;
+export async function loadSession(file: string, blobs: BlobStore): Promise<LoadedSession> {
+  let header: RecoveredHeader | undefined;
   let damaged = 0;
   let missing = 0;
   let bytes = 0;
-  const playback = playing();
-  const missed = (): void => {
+  const playback = createPlayback();
+  const countMissing = (): void => {
     missing += 1;
   };
   try {
-    for await (const { lines, isTorn, end } of lineBatches(file)) {
+    for await (const { lines, isTorn, end } of readLineBatches(file)) {
       if (!isTorn) bytes = end;
       for (const text of lines) {
         if (header === undefined) {
-          header = readHeader(text, file);
+          header = requireHeader(text, file);
           continue;
         }
-        const line = isTorn ? undefined : parseLine(text);
+        const line = isTorn ? undefined : parseRecord(text);
         if (line === undefined) damaged += 1;
         else if (line.apart.length === 0) playback.play(line);
-        else playback.play({ ...line, entry: await withMedia(line.entry, line.apart, { blobs, missed }) });
+        else
+          playback.play({
+            ...line,
+            entry: await restoreMedia(line.entry, line.apart, { blobs, missed: countMissing }),
+          });
       }
     }
   } catch (thrown) {
     if (thrown instanceof AppError) throw thrown;
-    throw new AppError('usage', `cannot read the session ${file}: ${reasonOf(thrown)}`, { cause: thrown, hint: LIST });
+    throw new AppError('usage', `cannot read the session ${file}: ${errorReason(thrown)}`, {
+      cause: thrown,
+      hint: LIST,
+    });
   }
-  if (header === undefined || (header.isDamaged && playback.isEmpty)) throw notASession(file);
-  const notices = noticesOf(damaged, missing);
-  return { header, bytes, ...playback.end(header), notices: header.isDamaged ? [HEADLESS, ...notices] : notices };
+  if (header === undefined || (header.isDamaged && playback.isEmpty)) throw notSessionError(file);
+  const notices = formatNotices(damaged, missing);
+  return { header, bytes, ...playback.end(header), notices: header.isDamaged ? [DAMAGED_HEADER, ...notices] : notices };
 }
 
-const HEADLESS = 'the first line of this session is damaged: what it is called and where it was begun may be lost';
+const DAMAGED_HEADER =
+  'the first line of this session is damaged: what it is called and where it was begun may be lost';
 const LIST = 'Run: gmn sessions list';
 
-function readHeader(text: string, file: string): FoundHeader {
-  const header = headerOf(file, text);
-  if (header === undefined) throw notASession(file);
-  refuseNewer(header.id, header.v);
+function requireHeader(text: string, file: string): RecoveredHeader {
+  const header = recoverHeader(file, text);
+  if (header === undefined) throw notSessionError(file);
+  checkVersion(header.id, header.v);
   return header;
 }
 
 /** Throws AppError `usage` if the format is newer than this gmn understands. */
-export function refuseNewer(id: string, version: number): void {
+export function checkVersion(id: string, version: number): void {
   if (version <= VERSION) return;
   throw new AppError('usage', `the session ${id} was written by a newer gmn (format ${version})`, {
     hint: 'Update gmn to use it: npm install -g gmn',
   });
 }
 
-function notASession(file: string): AppError {
+function notSessionError(file: string): AppError {
   return new AppError('usage', `${file} is not a session, or nothing in it can be read`, { hint: LIST });
 }
 
-function noticesOf(damaged: number, missing: number): readonly string[] {
+function formatNotices(damaged: number, missing: number): readonly string[] {
   const notices: string[] = [];
-  if (damaged > 0) notices.push(`${counted(damaged, 'damaged record')} of this session could not be read`);
-  if (missing > 0) notices.push(`${counted(missing, 'attachment')} of this session could not be found`);
+  if (damaged > 0) notices.push(`${plural(damaged, 'damaged record')} of this session could not be read`);
+  if (missing > 0) notices.push(`${plural(missing, 'attachment')} of this session could not be found`);
   return notices;
 }
 
 interface Playback {
-  play(line: ReadLine): void;
+  play(line: ReadRecord): void;
   readonly isEmpty: boolean;
-  end(header: Header): Pick<Loaded, 'exchanges' | 'seq' | 'standing' | 'setup' | 'unanswered'>;
+  end(header: Header): Pick<LoadedSession, 'exchanges' | 'seq' | 'standing' | 'setup' | 'unanswered'>;
 }
 
 /** Rebuilds the conversation from the records of the file. */
-function playing(): Playback {
-  const found = exchanges<SavedRecord>();
-  let last: ReadLine | undefined;
-  let unanswered: KeptContent | undefined;
+function createPlayback(): Playback {
+  const found = createTurns<SavedRecord>();
+  let last: ReadRecord | undefined;
+  let unanswered: StoredContent | undefined;
   let setup: SessionSetup = {};
   /** Text of a reply whose final record has not been read yet. */
   let partial = '';
-  const cutOff = (): void => {
+  const addPartialReply = (): void => {
     if (partial === '') return;
-    const content: KeptContent = { role: 'model', parts: [{ text: partial }] };
+    const content: StoredContent = { role: 'model', parts: [{ text: partial }] };
     const model = last?.standing.model ?? '';
     found.add({ kind: 'reply', content, usage: NO_USAGE, model, at: last?.at ?? 0 }, 'other');
     partial = '';
@@ -125,20 +133,20 @@ function playing(): Playback {
       if (entry.kind === 'partial') partial += entry.text;
       // The final record contains the partial text.
       else if (entry.kind === 'reply' || entry.kind === 'call') partial = '';
-      else if (!isAside) cutOff();
+      else if (!isAside) addPartialReply();
       if ('content' in entry) found.add({ ...entry, at }, entry.kind === 'prompt' ? 'prompt' : 'other');
       else if (entry.kind === 'rewind') found.rewind(entry.turns);
       else if (entry.kind === 'replace') {
         found.clear();
         for (const content of entry.contents) {
-          const record = recordOf(content, line.standing.model ?? '');
+          const record = toRecord(content, line.standing.model ?? '');
           found.add({ ...record, at }, record.kind === 'prompt' ? 'prompt' : 'other');
         }
       }
       last = line;
     },
     end({ name }) {
-      cutOff();
+      addPartialReply();
       const standing = { ...(last?.standing ?? { name }), turn: found.count };
       return { exchanges: found, seq: last?.seq ?? 0, standing, setup, unanswered };
     },
@@ -146,14 +154,14 @@ function playing(): Playback {
 }
 
 /** Infers the kind of record from a content alone. */
-export function recordOf(content: KeptContent, model: string): TurnRecord {
+export function toRecord(content: StoredContent, model: string): TurnRecord {
   const has = (key: string): boolean => content.parts.some((part) => Object.hasOwn(part, key));
   if (content.role === 'user') return { kind: has('functionResponse') ? 'answer' : 'prompt', content };
   return { kind: has('functionCall') ? 'call' : 'reply', content, usage: NO_USAGE, model };
 }
 
 /** Items of a conversation in order, grouped into turns. */
-export interface Exchanges<Item> {
+export interface Turns<Item> {
   readonly items: readonly Item[];
   readonly count: number;
   /** A prompt begins a turn; everything else belongs to the last one. */
@@ -163,7 +171,7 @@ export interface Exchanges<Item> {
   clear(): void;
 }
 
-export function exchanges<Item>(): Exchanges<Item> {
+export function createTurns<Item>(): Turns<Item> {
   const items: Item[] = [];
   const starts: number[] = [];
   return {

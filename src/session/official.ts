@@ -1,9 +1,9 @@
-import type { KeptContent, Part } from '../core/content.ts';
+import type { Part, StoredContent } from '../core/content.ts';
 import type { TurnRecord } from '../core/history.ts';
-import { isObject, objectsOf, parseJson, stringOf } from '../core/json.ts';
+import { filterObjects, isObject, parseJson, toNonEmptyString } from '../core/json.ts';
 import type { SavedRecord } from '../core/session.ts';
 import type { Usage } from '../core/usage.ts';
-import { titleOf } from './record.ts';
+import { formatTitle } from './record.ts';
 
 export interface OfficialSession {
   readonly id: string;
@@ -26,20 +26,20 @@ export function parseOfficial(text: string): OfficialSession | undefined {
   const whole = parseJson(text);
   const { meta, messages } =
     isObject(whole) && Array.isArray(whole.messages)
-      ? { meta: whole, messages: objectsOf(whole.messages) }
-      : played(text);
-  const id = stringOf(meta.sessionId);
+      ? { meta: whole, messages: filterObjects(whole.messages) }
+      : replayLines(text);
+  const id = toNonEmptyString(meta.sessionId);
   const startedAt = Date.parse(String(meta.startTime));
   if (id === undefined || Number.isNaN(startedAt) || meta.kind === 'subagent') return undefined;
-  const records = recordsOf(messages, startedAt);
+  const records = toRecords(messages, startedAt);
   const first = records.find(({ kind }) => kind === 'prompt');
   if (first === undefined) return undefined;
-  const projectHash = stringOf(meta.projectHash);
-  const title = titleOf(first.content);
+  const projectHash = toNonEmptyString(meta.projectHash);
+  const title = formatTitle(first.content);
   return { id, startedAt, title, records, ...(projectHash === undefined ? {} : { projectHash }) };
 }
 
-function played(text: string): { readonly meta: Fields; readonly messages: readonly Fields[] } {
+function replayLines(text: string): { readonly meta: Fields; readonly messages: readonly Fields[] } {
   let meta: Fields = {};
   let messages = new Map<string, Fields>();
   for (const value of text.split('\n').map(parseJson)) {
@@ -47,47 +47,47 @@ function played(text: string): { readonly meta: Fields; readonly messages: reado
     const { $set: changes, $rewindTo: target, id } = value;
     if (isObject(changes)) {
       meta = { ...meta, ...changes };
-      if (Array.isArray(changes.messages)) messages = byId(objectsOf(changes.messages));
-    } else if (target !== undefined) messages = rewound(messages, String(target));
+      if (Array.isArray(changes.messages)) messages = indexById(filterObjects(changes.messages));
+    } else if (target !== undefined) messages = rewindTo(messages, String(target));
     else if (typeof id === 'string') messages.set(id, value);
     else if (typeof value.sessionId === 'string') meta = { ...meta, ...value };
   }
   return { meta, messages: [...messages.values()] };
 }
 
-function byId(messages: readonly Fields[]): Map<string, Fields> {
-  return new Map(messages.map((message, index) => [stringOf(message.id) ?? String(index), message]));
+function indexById(messages: readonly Fields[]): Map<string, Fields> {
+  return new Map(messages.map((message, index) => [toNonEmptyString(message.id) ?? String(index), message]));
 }
 
 /** Drops that message and all after it; drops everything if the message is not there. */
-function rewound(messages: ReadonlyMap<string, Fields>, id: string): Map<string, Fields> {
+function rewindTo(messages: ReadonlyMap<string, Fields>, id: string): Map<string, Fields> {
   const ids = [...messages.keys()];
   return new Map([...messages].slice(0, Math.max(0, ids.indexOf(id))));
 }
 
-function recordsOf(messages: readonly Fields[], startedAt: number): readonly SavedRecord[] {
+function toRecords(messages: readonly Fields[], startedAt: number): readonly SavedRecord[] {
   /** Ids of calls that have a result; the file holds each result twice. */
   const answered = new Set<string>();
   let at = startedAt;
   return messages.flatMap((message): readonly SavedRecord[] => {
     const time = Date.parse(String(message.timestamp));
     if (!Number.isNaN(time)) at = time;
-    return recordsIn(message, answered).map((record) => ({ ...record, at }));
+    return toTurnRecords(message, answered).map((record) => ({ ...record, at }));
   });
 }
 
-function recordsIn(message: Fields, answered: Set<string>): readonly TurnRecord[] {
-  if (message.type === 'user') return userRecords(message, answered);
-  return message.type === 'gemini' ? modelRecords(message, answered) : [];
+function toTurnRecords(message: Fields, answered: Set<string>): readonly TurnRecord[] {
+  if (message.type === 'user') return toUserRecords(message, answered);
+  return message.type === 'gemini' ? toModelRecords(message, answered) : [];
 }
 
 /** Commands to the CLI, and context that the CLI itself put before a prompt. */
-const NOT_SAID = /^(?:[/?]|<session_context>|<hook_context>)/;
+const NOT_FROM_USER = /^(?:[/?]|<session_context>|<hook_context>)/;
 
-function userRecords({ content }: Fields, answered: Set<string>): readonly TurnRecord[] {
-  const parts = partsOf(content).filter((part) => !isRepeated(part, answered));
+function toUserRecords({ content }: Fields, answered: Set<string>): readonly TurnRecord[] {
+  const parts = toParts(content).filter((part) => !isRepeated(part, answered));
   const [first] = parts;
-  if (first === undefined || ('text' in first && NOT_SAID.test(first.text.trimStart()))) return [];
+  if (first === undefined || ('text' in first && NOT_FROM_USER.test(first.text.trimStart()))) return [];
   if (parts.every((part) => 'text' in part && part.text.trim() === '')) return [];
   const kind = parts.some((part) => 'functionResponse' in part) ? 'answer' : 'prompt';
   return [{ kind, content: { role: 'user', parts } }];
@@ -102,48 +102,48 @@ function isRepeated(part: Part, answered: Set<string>): boolean {
   return isKnown;
 }
 
-function modelRecords(message: Fields, answered: Set<string>): readonly TurnRecord[] {
-  const calls = objectsOf(message.toolCalls);
+function toModelRecords(message: Fields, answered: Set<string>): readonly TurnRecord[] {
+  const calls = filterObjects(message.toolCalls);
   const parts: readonly Part[] = [
-    ...objectsOf(message.thoughts).map((thought) => ({ text: thoughtText(thought), thought: true })),
-    ...partsOf(message.content),
-    ...calls.flatMap(callPart),
+    ...filterObjects(message.thoughts).map((thought) => ({ text: formatThought(thought), thought: true })),
+    ...toParts(message.content),
+    ...calls.flatMap(toCallPart),
   ];
   if (parts.length === 0) return [];
-  const content: KeptContent = { role: 'model', parts };
-  const said = { content, usage: usageOf(message.tokens), model: stringOf(message.model) ?? '' };
+  const content: StoredContent = { role: 'model', parts };
+  const said = { content, usage: toUsage(message.tokens), model: toNonEmptyString(message.model) ?? '' };
   if (!parts.some((part) => 'functionCall' in part)) return [{ kind: 'reply', ...said, finishReason: 'STOP' }];
   const answers = calls.flatMap((call): readonly TurnRecord[] => {
-    const answer = answerParts(call).filter((part) => !isRepeated(part, answered));
+    const answer = toResultParts(call).filter((part) => !isRepeated(part, answered));
     return answer.length === 0 ? [] : [{ kind: 'answer', content: { role: 'user', parts: answer } }];
   });
   return [{ kind: 'call', ...said }, ...answers];
 }
 
-function thoughtText({ subject, description }: Fields): string {
+function formatThought({ subject, description }: Fields): string {
   return [subject, description].filter((text) => typeof text === 'string' && text !== '').join('\n');
 }
 
-function callPart({ id, name, args }: Fields): readonly Part[] {
-  return parsePart({ functionCall: { id, name, args: isObject(args) ? args : {} } });
+function toCallPart({ id, name, args }: Fields): readonly Part[] {
+  return toPart({ functionCall: { id, name, args: isObject(args) ? args : {} } });
 }
 
-function answerParts({ id, name, result }: Fields): readonly Part[] {
+function toResultParts({ id, name, result }: Fields): readonly Part[] {
   if (result === null || result === undefined) return [];
-  const parts = partsOf(result);
+  const parts = toParts(result);
   if (parts.some((part) => 'functionResponse' in part)) return parts;
   const output = typeof result === 'string' ? result : JSON.stringify(result);
-  return parsePart({ functionResponse: { id, name, response: { output } } });
+  return toPart({ functionResponse: { id, name, response: { output } } });
 }
 
-function partsOf(value: unknown): readonly Part[] {
+function toParts(value: unknown): readonly Part[] {
   if (typeof value === 'string') return value === '' ? [] : [{ text: value }];
   const list: readonly unknown[] = Array.isArray(value) ? value : [value];
-  return list.flatMap((item) => (typeof item === 'string' ? [{ text: item }] : parsePart(item)));
+  return list.flatMap((item) => (typeof item === 'string' ? [{ text: item }] : toPart(item)));
 }
 
 /** A list of one, or empty if the value is not a part. */
-function parsePart(value: unknown): readonly Part[] {
+function toPart(value: unknown): readonly Part[] {
   if (!isObject(value)) return [];
   const part: object = value;
   const { text, functionCall, functionResponse, inlineData } = value;
@@ -160,7 +160,7 @@ function isNamed(value: unknown): boolean {
   return isObject(value) && typeof value.name === 'string' && ['string', 'undefined'].includes(typeof value.id);
 }
 
-function usageOf(tokens: unknown): Usage {
+function toUsage(tokens: unknown): Usage {
   if (!isObject(tokens)) return {};
   const counts = {
     promptTokenCount: tokens.input,

@@ -1,10 +1,18 @@
 import { join } from 'node:path';
-import type { KeptContent } from '../core/content.ts';
+import type { StoredContent } from '../core/content.ts';
 import type { History, TurnRecord } from '../core/history.ts';
 import type { Clock } from '../core/io.ts';
-import type { BlobFiles } from '../platform/files/blobs.ts';
-import { createWholeFile } from '../platform/files/write-sync.ts';
-import { fileName, headerText, isHeavy, lineText, lineWithoutMedia, titleOf, VERSION } from './record.ts';
+import type { BlobStore } from '../platform/files/blobs.ts';
+import { writeAtomicSync } from '../platform/files/write-sync.ts';
+import {
+  formatFileName,
+  formatHeader,
+  formatRecord,
+  formatTitle,
+  hasLargeMedia,
+  VERSION,
+  writeBlobsAndFormat,
+} from './record.ts';
 
 /** A longer answer is not saved, so that memory use stays bounded. */
 const REPLY_LIMIT = 2_000_000;
@@ -13,18 +21,18 @@ const REPLY_LIMIT = 2_000_000;
 interface OneShotHistory extends History {
   readonly id: string;
   /** Saves nothing if the model did not answer. */
-  save(): Promise<Saving>;
+  save(): Promise<SaveResult>;
 }
 
-export interface Saving {
+export interface SaveResult {
   readonly sessionId?: string;
   /** Why it was not saved, for the user. */
   readonly notices: readonly string[];
 }
 
-export const NOT_SAVED: Saving = { notices: [] };
+export const NOT_SAVED: SaveResult = { notices: [] };
 
-interface OneShotPlace {
+interface OneShotOptions {
   /** gmn's own directory. */
   readonly home: string;
   readonly clock: Clock;
@@ -44,7 +52,7 @@ interface RunRecords extends Required<Omit<History, 'overhear'>> {
 }
 
 /** `earlier` is the conversation that the run continues. */
-export function runRecords({ now }: Clock, earlier: readonly KeptContent[]): RunRecords {
+export function createRunRecords({ now }: Clock, earlier: readonly StoredContent[]): RunRecords {
   const contents = [...earlier];
   const records: (TurnRecord & { readonly at: number })[] = [];
   let loss: string | undefined;
@@ -69,8 +77,8 @@ export function runRecords({ now }: Clock, earlier: readonly KeptContent[]): Run
 }
 
 /** The file is written in one write, so it is complete or absent. */
-export function oneShotHistory(place: OneShotPlace): OneShotHistory {
-  const run = runRecords(place.clock, []);
+export function createOneShotHistory(place: OneShotOptions): OneShotHistory {
+  const run = createRunRecords(place.clock, []);
   return {
     id: place.id,
     contents: run.contents,
@@ -81,33 +89,36 @@ export function oneShotHistory(place: OneShotPlace): OneShotHistory {
       if (run.loss !== undefined) return { notices: [run.loss] };
       if (!run.isAnswered) return NOT_SAVED;
       try {
-        const text = await textOf(place, run.records);
-        createWholeFile(join(place.home, 'sessions', fileName(run.records[0]?.at ?? 0, place.id)), text);
+        const text = await formatSession(place, run.records);
+        writeAtomicSync(join(place.home, 'sessions', formatFileName(run.records[0]?.at ?? 0, place.id)), text);
         return { sessionId: place.id, notices: [] };
       } catch (thrown) {
-        const { troubleOf } = await import('./record.ts');
-        return { notices: [`this run was not saved: ${troubleOf(thrown)}`] };
+        const { formatSaveError } = await import('./record.ts');
+        return { notices: [`this run was not saved: ${formatSaveError(thrown)}`] };
       }
     },
   };
 }
 
-async function textOf({ id, cwd, version, home }: OneShotPlace, records: RunRecords['records']): Promise<string> {
+async function formatSession(
+  { id, cwd, version, home }: OneShotOptions,
+  records: RunRecords['records'],
+): Promise<string> {
   const [first] = records;
   if (first === undefined) return '';
-  const title = titleOf(first.content);
-  let text = headerText({ v: VERSION, id, at: first.at, cwd, by: 'prompt', gmn: version, title });
+  const title = formatTitle(first.content);
+  let text = formatHeader({ v: VERSION, id, at: first.at, cwd, by: 'prompt', gmn: version, title });
   let model: string | undefined;
   for (const [index, { at, ...entry }] of records.entries()) {
     if ('model' in entry) model = entry.model;
     const line = { seq: index + 1, at, standing: { turn: 1, model }, entry };
-    text += isHeavy(entry) ? await lineWithoutMedia(line, await blobsIn(home)) : lineText(line);
+    text += hasLargeMedia(entry) ? await writeBlobsAndFormat(line, await openBlobs(home)) : formatRecord(line);
   }
   return text;
 }
 
 /** Loaded only for a run with large media. */
-async function blobsIn(home: string): Promise<BlobFiles> {
-  const { blobFiles } = await import('../platform/files/blobs.ts');
-  return blobFiles(join(home, 'blobs'));
+async function openBlobs(home: string): Promise<BlobStore> {
+  const { createBlobStore } = await import('../platform/files/blobs.ts');
+  return createBlobStore(join(home, 'blobs'));
 }

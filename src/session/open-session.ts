@@ -1,10 +1,10 @@
-import type { KeptContent } from '../core/content.ts';
+import type { StoredContent } from '../core/content.ts';
 import type { TurnRecord } from '../core/history.ts';
 import type { Clock } from '../core/io.ts';
 import type { SavedRecord, Session, SessionSetup, SessionSource } from '../core/session.ts';
-import type { NameClaim } from './find.ts';
-import { type Exchanges, exchanges, type Loaded, recordOf } from './load.ts';
-import type { Entry, Line } from './record.ts';
+import type { NameReservation } from './find.ts';
+import { createTurns, type LoadedSession, type Turns, toRecord } from './load.ts';
+import type { FileRecord, RecordBody } from './record.ts';
 import type { Durability, SessionFile, SessionWriter } from './session-file.ts';
 
 /** A reply in progress is saved when this much time has passed or this much text has come, whichever is first. */
@@ -15,16 +15,16 @@ interface SessionOptions {
   readonly clock: Clock;
   /** The id changes when the session continues as a copy. */
   readonly file: Pick<SessionFile, 'id' | 'name'>;
-  readonly earlier?: Pick<Loaded, 'header' | 'exchanges' | 'seq' | 'standing' | 'setup' | 'unanswered'>;
+  readonly earlier?: Pick<LoadedSession, 'header' | 'exchanges' | 'seq' | 'standing' | 'setup' | 'unanswered'>;
   readonly by: SessionSource;
   readonly writer: SessionWriter;
   /** For all records except tool results. */
   readonly durability: Durability;
   /** Released when the session is closed. */
-  readonly claim: NameClaim;
+  readonly claim: NameReservation;
 }
 
-export interface SavedHere extends Session {
+export interface LocalSession extends Session {
   /** Adds records in one write. They may be older than now. */
   appendAll(records: readonly SavedRecord[]): Promise<void>;
   /** Makes the session count as written to now, however old its records are. */
@@ -32,13 +32,13 @@ export interface SavedHere extends Session {
 }
 
 /** A session to append to. What cannot be written is reported and kept in memory. */
-export function openSession({ clock, file, earlier, writer, claim, ...options }: SessionOptions): SavedHere {
-  const { talk, choice, lineOf, linesOf, ...book } = ledger(clock, earlier, options.by);
-  const inOrder = queue();
-  const pace = pacing(clock);
+export function openSession({ clock, file, earlier, writer, claim, ...options }: SessionOptions): LocalSession {
+  const { talk, choice, lineOf, linesOf, ...book } = createLedger(clock, earlier, options.by);
+  const inOrder = createSerialQueue();
+  const pace = createPace(clock);
   /** True while there is no file, so that nothing in it needs changing. */
   const isBlank = (): boolean => earlier === undefined && !writer.hasBegun;
-  const put = (lines: readonly Line[], durability = options.durability): Promise<void> => {
+  const put = (lines: readonly FileRecord[], durability = options.durability): Promise<void> => {
     pace.restart();
     return inOrder(() => writer.put(lines, durability));
   };
@@ -95,21 +95,21 @@ export function openSession({ clock, file, earlier, writer, claim, ...options }:
     async replace(contents) {
       talk.clear();
       book.forget();
-      fill(talk, contents);
+      addContents(talk, contents);
       if (contents.length > 0 || !isBlank()) await put([lineOf({ kind: 'replace', contents })]);
     },
     close: () => inOrder(() => writer.close().then(claim.release)),
   };
 }
 
-interface Choice {
+interface SetupTracker {
   readonly setup: SessionSetup;
   choose(setup: SessionSetup): void;
   /** Records to write before the next prompt; empty if the file has the current setup. */
-  news(): readonly Entry[];
+  news(): readonly RecordBody[];
 }
 
-function choosing(known: SessionSetup): Choice {
+function trackSetup(known: SessionSetup): SetupTracker {
   let written = known;
   let setup = known;
   return {
@@ -128,26 +128,26 @@ function choosing(known: SessionSetup): Choice {
 }
 
 interface Ledger {
-  readonly talk: Exchanges<KeptContent>;
-  lineOf(entry: Entry): Line;
-  readonly choice: Choice;
+  readonly talk: Turns<StoredContent>;
+  lineOf(entry: RecordBody): FileRecord;
+  readonly choice: SetupTracker;
   /** Adds the record to the conversation and returns the lines to write. A changed setup goes before a prompt. */
-  linesOf(record: SavedRecord): readonly Line[];
-  unanswered(): KeptContent | undefined;
+  linesOf(record: SavedRecord): readonly FileRecord[];
+  unanswered(): StoredContent | undefined;
   /** Undoes the last prompt and marks it unanswered; false if the conversation does not end with a prompt. */
   takeBack(): boolean;
   forget(): void;
 }
 
 /** The conversation so far; numbers the lines that are written next. */
-function ledger({ now }: Clock, earlier: SessionOptions['earlier'], own: SessionSource): Ledger {
-  const talk = talkOf(earlier?.exchanges.items ?? []);
+function createLedger({ now }: Clock, earlier: SessionOptions['earlier'], own: SessionSource): Ledger {
+  const talk = toTurns(earlier?.exchanges.items ?? []);
   let model = earlier?.standing.model;
   let seq = earlier?.seq ?? 0;
-  const choice = choosing(earlier?.setup ?? {});
+  const choice = trackSetup(earlier?.setup ?? {});
   let unanswered = earlier?.unanswered;
-  const by = sourceIfOther(earlier, own);
-  const lineOf = (entry: Entry, at = now()): Line => {
+  const by = findNewSource(earlier, own);
+  const lineOf = (entry: RecordBody, at = now()): FileRecord => {
     seq += 1;
     const isUnanswered = unanswered === undefined ? {} : ({ unanswered: true } as const);
     return { seq, at, standing: { turn: talk.count, model, by, ...isUnanswered }, entry };
@@ -166,7 +166,7 @@ function ledger({ now }: Clock, earlier: SessionOptions['earlier'], own: Session
     unanswered: () => unanswered,
     takeBack() {
       const last = talk.items.at(-1);
-      if (last === undefined || recordOf(last, '').kind !== 'prompt') return false;
+      if (last === undefined || toRecord(last, '').kind !== 'prompt') return false;
       talk.rewind(1);
       unanswered = last;
       return true;
@@ -181,7 +181,7 @@ function ledger({ now }: Clock, earlier: SessionOptions['earlier'], own: Session
 const SOURCES: readonly SessionSource[] = ['mcp', 'prompt', 'chat'];
 
 /** The source to write in each record; undefined if the header has it already. */
-function sourceIfOther(earlier: SessionOptions['earlier'], own: SessionSource): SessionSource | undefined {
+function findNewSource(earlier: SessionOptions['earlier'], own: SessionSource): SessionSource | undefined {
   if (earlier === undefined) return undefined;
   const { header, standing } = earlier;
   const before = standing.by ?? header.by;
@@ -189,14 +189,14 @@ function sourceIfOther(earlier: SessionOptions['earlier'], own: SessionSource): 
   return source === header.by ? undefined : source;
 }
 
-function talkOf(records: readonly TurnRecord[]): Exchanges<KeptContent> {
-  const talk = exchanges<KeptContent>();
+function toTurns(records: readonly TurnRecord[]): Turns<StoredContent> {
+  const talk = createTurns<StoredContent>();
   for (const { kind, content } of records) talk.add(content, kind === 'prompt' ? 'prompt' : 'other');
   return talk;
 }
 
-function fill(talk: Exchanges<KeptContent>, contents: readonly KeptContent[]): void {
-  for (const content of contents) talk.add(content, recordOf(content, '').kind === 'prompt' ? 'prompt' : 'other');
+function addContents(talk: Turns<StoredContent>, contents: readonly StoredContent[]): void {
+  for (const content of contents) talk.add(content, toRecord(content, '').kind === 'prompt' ? 'prompt' : 'other');
 }
 
 interface Pace {
@@ -208,7 +208,7 @@ interface Pace {
 }
 
 /** Collects the text of a reply until it is worth writing. */
-function pacing({ now }: Clock): Pace {
+function createPace({ now }: Clock): Pace {
   let text = '';
   let fresh = 0;
   let since = now();
@@ -233,7 +233,7 @@ function pacing({ now }: Clock): Pace {
 }
 
 /** Runs the given functions one after the other. */
-function queue(): (work: () => Promise<void>) => Promise<void> {
+function createSerialQueue(): (work: () => Promise<void>) => Promise<void> {
   let last = Promise.resolve();
   return (work) => {
     last = last.then(work);

@@ -1,8 +1,8 @@
-import type { KeptContent, MediaPart, Part } from '../core/content.ts';
+import type { MediaPart, Part, StoredContent } from '../core/content.ts';
 import type { TurnRecord } from '../core/history.ts';
 import type { SessionSetup, SessionSource } from '../core/session.ts';
-import type { BlobFiles } from '../platform/files/blobs.ts';
-import { errnoOf, reasonOf } from '../platform/runtime/system.ts';
+import type { BlobStore } from '../platform/files/blobs.ts';
+import { errorCode, errorReason } from '../platform/runtime/system.ts';
 
 /** The version of the file format that is written; see docs/sessions.md. */
 export const VERSION = 1;
@@ -21,7 +21,7 @@ export interface Header {
 }
 
 /** State repeated in every record, so that a list needs to read only the last one. */
-export interface Standing {
+export interface SessionState {
   /** Number of turns that were not rewound. */
   readonly turn: number;
   readonly name?: string | undefined;
@@ -33,7 +33,7 @@ export interface Standing {
   readonly unanswered?: true | undefined;
 }
 
-export type Entry =
+export type RecordBody =
   | TurnRecord
   /** Text of a reply in progress, since the last partial record. */
   | { readonly kind: 'partial'; readonly text: string }
@@ -42,81 +42,84 @@ export type Entry =
   /** Changes the name to that of this record's state, which may be none. */
   | { readonly kind: 'name' }
   | { readonly kind: 'rewind'; readonly turns: number }
-  | { readonly kind: 'replace'; readonly contents: readonly KeptContent[] };
+  | { readonly kind: 'replace'; readonly contents: readonly StoredContent[] };
 
 /** Media stored as blobs: index of the content, index of the part, fingerprint of the blob. */
-export type Apart = readonly (readonly [content: number, part: number, print: string])[];
+export type BlobReferences = readonly (readonly [content: number, part: number, print: string])[];
 
-export interface Line {
+export interface FileRecord {
   readonly seq: number;
   readonly at: number;
-  readonly standing: Standing;
-  readonly entry: Entry;
+  readonly standing: SessionState;
+  readonly entry: RecordBody;
 }
 
-export function contentsOf(entry: Entry): readonly KeptContent[] {
+export function listContents(entry: RecordBody): readonly StoredContent[] {
   if ('content' in entry) return [entry.content];
   return entry.kind === 'replace' ? entry.contents : [];
 }
 
 /** Ends with a newline. */
-export function headerText({ v, id, at, ...rest }: Header): string {
-  return `${JSON.stringify({ v, type: 'session', id, t: isoTime(at), ...rest })}\n`;
+export function formatHeader({ v, id, at, ...rest }: Header): string {
+  return `${JSON.stringify({ v, type: 'session', id, t: formatIsoTime(at), ...rest })}\n`;
 }
 
 /** Ends with a newline. `apart` lists the media that were moved into blobs. */
-export function lineText({ seq, at, standing, entry }: Line, apart: Apart = []): string {
+export function formatRecord({ seq, at, standing, entry }: FileRecord, apart: BlobReferences = []): string {
   const { kind, ...body } = entry;
   const { turn, name, model, by, unanswered } = standing;
   const blobs = apart.length === 0 ? undefined : apart;
-  return `${JSON.stringify({ seq, t: isoTime(at), type: kind, turn, name, model, by, unanswered, ...body, blobs })}\n`;
+  return `${JSON.stringify({ seq, t: formatIsoTime(at), type: kind, turn, name, model, by, unanswered, ...body, blobs })}\n`;
 }
 
 const TITLE_LENGTH = 100;
 
-const LONGEST_TYPED = TITLE_LENGTH * 10;
+const MAX_TYPED_LENGTH = TITLE_LENGTH * 10;
 
 /** The prompt as one short line. Untrusted text. */
-export function titleOf({ parts }: KeptContent): string {
+export function formatTitle({ parts }: StoredContent): string {
   const texts = parts.flatMap((part) => ('text' in part && typeof part.text === 'string' ? [part.text] : []));
-  const line = ownWords(texts).slice(0, LONGEST_TYPED).replace(/\s+/g, ' ').trim();
+  const line = findTypedText(texts).slice(0, MAX_TYPED_LENGTH).replace(/\s+/g, ' ').trim();
   return line.length > TITLE_LENGTH ? `${line.slice(0, TITLE_LENGTH - 1).toWellFormed()}…` : line;
 }
 
 /** The user's text comes last: after command output and media names, and in the same text after files and stdin. */
-function ownWords(texts: readonly string[]): string {
+function findTypedText(texts: readonly string[]): string {
   const last = texts.findLast((text) => text.trim() !== '' && !/^=== .* ===$/.test(text));
   if (last === undefined) return texts.join(' ');
-  if (last.length <= LONGEST_TYPED && !last.startsWith('=== ')) return last;
+  if (last.length <= MAX_TYPED_LENGTH && !last.startsWith('=== ')) return last;
   const end = last.trimEnd();
   return end.slice(end.lastIndexOf('\n\n') + 1);
 }
 
-export function fileName(at: number, id: string): string {
-  return `${isoTime(at).replace(/[-:]|\.\d+/g, '')}-${id}.jsonl`;
+export function formatFileName(at: number, id: string): string {
+  return `${formatIsoTime(at).replace(/[-:]|\.\d+/g, '')}-${id}.jsonl`;
 }
 
 /** 64 KiB as base64, which is a third longer than the bytes. */
-const LONGEST_INLINE = Math.ceil((64 * 1024 * 4) / 3);
+const MAX_INLINE_LENGTH = Math.ceil((64 * 1024 * 4) / 3);
 
-export function isHeavy(entry: Entry): boolean {
-  return contentsOf(entry).some(({ parts }) => parts.some(isLarge));
+export function hasLargeMedia(entry: RecordBody): boolean {
+  return listContents(entry).some(({ parts }) => parts.some(isLarge));
 }
 
 /** Writes large media to blobs first. Throws what the system throws. */
-export async function lineWithoutMedia(line: Line, blobs: BlobFiles): Promise<string> {
-  if (!isHeavy(line.entry)) return lineText(line);
-  const { entry, apart } = await withoutMedia(line.entry, blobs);
-  return lineText({ ...line, entry }, apart);
+export async function writeBlobsAndFormat(line: FileRecord, blobs: BlobStore): Promise<string> {
+  if (!hasLargeMedia(line.entry)) return formatRecord(line);
+  const { entry, apart } = await extractMedia(line.entry, blobs);
+  return formatRecord({ ...line, entry }, apart);
 }
 
-async function withoutMedia(entry: Entry, blobs: BlobFiles): Promise<{ readonly entry: Entry; readonly apart: Apart }> {
+async function extractMedia(
+  entry: RecordBody,
+  blobs: BlobStore,
+): Promise<{ readonly entry: RecordBody; readonly apart: BlobReferences }> {
   const apart: [number, number, string][] = [];
-  const contents: KeptContent[] = [];
-  for (const [index, content] of contentsOf(entry).entries()) {
+  const contents: StoredContent[] = [];
+  for (const [index, content] of listContents(entry).entries()) {
     const parts: Part[] = [];
     for (const [at, part] of content.parts.entries()) {
-      const bytes = bytesOf(part);
+      const bytes = findLargeBytes(part);
       if (bytes !== undefined) apart.push([index, at, await blobs.keep(bytes)]);
       parts.push(
         bytes !== undefined && isMedia(part) ? { ...part, inlineData: { ...part.inlineData, data: '' } } : part,
@@ -124,17 +127,17 @@ async function withoutMedia(entry: Entry, blobs: BlobFiles): Promise<{ readonly 
     }
     contents.push({ ...content, parts });
   }
-  return { entry: withContents(entry, contents), apart };
+  return { entry: replaceContents(entry, contents), apart };
 }
 
 /** Puts the media back. A blob that is gone becomes a text that says so, and `missed` is called. */
-export async function withMedia(
-  entry: Entry,
-  apart: Apart,
-  { blobs, missed }: { readonly blobs: BlobFiles; readonly missed: () => void },
-): Promise<Entry> {
+export async function restoreMedia(
+  entry: RecordBody,
+  apart: BlobReferences,
+  { blobs, missed }: { readonly blobs: BlobStore; readonly missed: () => void },
+): Promise<RecordBody> {
   if (apart.length === 0) return entry;
-  const contents = contentsOf(entry).map((content) => ({ ...content, parts: [...content.parts] }));
+  const contents = listContents(entry).map((content) => ({ ...content, parts: [...content.parts] }));
   for (const [index, at, print] of apart) {
     const parts = contents[index]?.parts;
     const part = parts?.[at];
@@ -146,10 +149,10 @@ export async function withMedia(
         ? { text: `[an attachment of type ${part.inlineData.mimeType} was here; it is no longer kept]` }
         : { ...part, inlineData: { ...part.inlineData, data: bytes.toString('base64') } };
   }
-  return withContents(entry, contents);
+  return replaceContents(entry, contents);
 }
 
-function withContents(entry: Entry, contents: readonly KeptContent[]): Entry {
+function replaceContents(entry: RecordBody, contents: readonly StoredContent[]): RecordBody {
   if (entry.kind === 'replace') return { ...entry, contents };
   const [content] = contents;
   return 'content' in entry && content !== undefined ? { ...entry, content } : entry;
@@ -160,17 +163,17 @@ function isMedia(part: Part): part is MediaPart {
 }
 
 function isLarge(part: Part): part is MediaPart {
-  return isMedia(part) && part.inlineData.data.length > LONGEST_INLINE;
+  return isMedia(part) && part.inlineData.data.length > MAX_INLINE_LENGTH;
 }
 
 /** Undefined for small media, and for base64 that would not come back identical. */
-function bytesOf(part: Part): Buffer | undefined {
+function findLargeBytes(part: Part): Buffer | undefined {
   if (!isLarge(part)) return undefined;
   const bytes = Buffer.from(part.inlineData.data, 'base64');
   return bytes.toString('base64') === part.inlineData.data ? bytes : undefined;
 }
 
-const WORDS: Readonly<Record<string, string>> = {
+const REASONS: Readonly<Record<string, string>> = {
   ENOSPC: 'the disk is full',
   EDQUOT: 'the disk quota is used up',
   EFBIG: 'the file would be larger than allowed',
@@ -183,21 +186,21 @@ const WORDS: Readonly<Record<string, string>> = {
 };
 
 /** Why something could not be saved, for the user. */
-export function troubleOf(thrown: unknown): string {
-  return WORDS[errnoOf(thrown)] ?? reasonOf(thrown);
+export function formatSaveError(thrown: unknown): string {
+  return REASONS[errorCode(thrown)] ?? errorReason(thrown);
 }
 
 /** Same text as `toISOString`, which makes V8 load the time zone: a third of a millisecond in every short run. */
-export function isoTime(at: number): string {
+export function formatIsoTime(at: number): string {
   const date = new Date(at);
   const year = date.getUTCFullYear();
   // Other years are written with a sign or leading zeros; an invalid date throws.
   if (!(year >= 1000 && year <= 9999)) return date.toISOString();
-  const day = `${year}-${two(date.getUTCMonth() + 1)}-${two(date.getUTCDate())}`;
-  const time = `${two(date.getUTCHours())}:${two(date.getUTCMinutes())}:${two(date.getUTCSeconds())}`;
+  const day = `${year}-${padTwo(date.getUTCMonth() + 1)}-${padTwo(date.getUTCDate())}`;
+  const time = `${padTwo(date.getUTCHours())}:${padTwo(date.getUTCMinutes())}:${padTwo(date.getUTCSeconds())}`;
   return `${day}T${time}.${String(date.getUTCMilliseconds()).padStart(3, '0')}Z`;
 }
 
-function two(number: number): string {
+function padTwo(number: number): string {
   return String(number).padStart(2, '0');
 }

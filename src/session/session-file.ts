@@ -3,30 +3,30 @@ import type { Clock } from '../core/io.ts';
 import type { SessionSource } from '../core/session.ts';
 import { shortId } from '../core/text/names.ts';
 import { type AppendFile, createAppendFile, openAppendFile } from '../platform/files/append.ts';
-import type { BlobFiles } from '../platform/files/blobs.ts';
-import { lineBatches } from '../platform/files/lines.ts';
+import type { BlobStore } from '../platform/files/blobs.ts';
+import { readLineBatches } from '../platform/files/lines.ts';
 import type { Lock } from '../platform/files/lock.ts';
-import { headerOf } from './parse.ts';
+import { recoverHeader } from './parse.ts';
 import {
-  contentsOf,
-  fileName,
+  type FileRecord,
+  formatFileName,
+  formatHeader,
+  formatSaveError,
+  formatTitle,
   type Header,
-  headerText,
-  type Line,
-  lineWithoutMedia,
-  titleOf,
-  troubleOf,
+  listContents,
   VERSION,
+  writeBlobsAndFormat,
 } from './record.ts';
 
 type Pieces = Iterable<string> | AsyncIterable<string>;
 
-export interface FilePlace {
+export interface StoreContext {
   readonly directory: string;
   readonly clock: Clock;
   /** Version of gmn. */
   readonly version: string;
-  readonly blobs: BlobFiles;
+  readonly blobs: BlobStore;
   readonly newId: () => string;
   readonly lock: (id: string, patienceMs?: number) => Promise<Lock>;
   readonly report: (message: string) => void;
@@ -57,56 +57,57 @@ export interface SessionFile {
   /** Written in each record from now on. A copy has no name, since names are unique. */
   name: string | undefined;
   /** Adds all lines or none. Throws what the system throws. */
-  add(lines: readonly Line[]): Promise<void>;
+  add(lines: readonly FileRecord[]): Promise<void>;
   /** Resolves when what was added would survive a power loss. Throws what the system throws. */
   sync(): Promise<void>;
   /** Releases the session lock. Never throws. */
   close(): Promise<void>;
 }
 
-export function sessionFile(place: FilePlace, origin: Origin): SessionFile {
+export function sessionFile(place: StoreContext, origin: Origin): SessionFile {
   const { directory, clock, blobs, version: gmn } = place;
   let { lock } = origin;
   let path = origin.kind === 'old' ? origin.file : '';
   let file: AppendFile | undefined;
 
-  async function make({ at, id }: Pick<Header, 'at' | 'id'>, pieces: Pieces): Promise<void> {
-    const next = join(directory, fileName(at, id));
+  async function createNew({ at, id }: Pick<Header, 'at' | 'id'>, pieces: Pieces): Promise<void> {
+    const next = join(directory, formatFileName(at, id));
     file = await createAppendFile(next, pieces);
     path = next;
   }
 
-  async function open(lines: readonly Line[]): Promise<void> {
+  async function open(lines: readonly FileRecord[]): Promise<void> {
     if (origin.kind === 'old') {
       file = await openAppendFile(path, { now: clock.now(), end: origin.end });
       return append(file, lines);
     }
     lock ??= await place.lock(origin.id);
-    const text = await textOf(lines, self.name, blobs);
+    const text = await formatRecords(lines, self.name, blobs);
     if (origin.kind === 'new') {
-      const header = newHeader(place, { ...origin, name: self.name }, lines);
-      return make(header, [headerText(header) + text]);
+      const header = createHeader(place, { ...origin, name: self.name }, lines);
+      return createNew(header, [formatHeader(header) + text]);
     }
     const changes = { id: self.id, at: clock.now(), gmn, cwd: origin.cwd };
-    return make(changes, copyOf(origin, changes, text));
+    return createNew(changes, copyLines(origin, changes, text));
   }
 
-  async function append(to: AppendFile, lines: readonly Line[]): Promise<void> {
-    if ((await to.append(await textOf(lines, self.name, blobs))) === 'overtaken') await leave(to, lines);
+  async function append(to: AppendFile, lines: readonly FileRecord[]): Promise<void> {
+    if ((await to.append(await formatRecords(lines, self.name, blobs))) === 'overtaken')
+      await continueAsCopy(to, lines);
   }
 
   /** Another process has written to the file: continue in a copy of what we know of it. */
-  async function leave(theirs: AppendFile, lines: readonly Line[]): Promise<void> {
+  async function continueAsCopy(theirs: AppendFile, lines: readonly FileRecord[]): Promise<void> {
     const changes = { id: place.newId(), at: clock.now(), gmn };
     const next = await place.lock(changes.id);
     try {
-      const text = await textOf(lines, undefined, blobs);
-      await make(changes, copyOf({ source: path, end: theirs.length }, changes, text));
+      const text = await formatRecords(lines, undefined, blobs);
+      await createNew(changes, copyLines({ source: path, end: theirs.length }, changes, text));
     } catch (thrown) {
       await next.release();
       throw thrown;
     }
-    await letGo(theirs, lock);
+    await closeAndRelease(theirs, lock);
     lock = next;
     self.id = changes.id;
     self.name = undefined;
@@ -116,32 +117,36 @@ export function sessionFile(place: FilePlace, origin: Origin): SessionFile {
   const self = {
     id: origin.id,
     name: origin.name,
-    add: (lines: readonly Line[]) => (file === undefined ? open(lines) : append(file, lines)),
+    add: (lines: readonly FileRecord[]) => (file === undefined ? open(lines) : append(file, lines)),
     sync: async () => file?.sync(),
-    close: () => letGo(file, lock),
+    close: () => closeAndRelease(file, lock),
   };
   return self;
 }
 
 /** Never throws. */
-async function letGo(file: AppendFile | undefined, lock: Lock | undefined): Promise<void> {
+async function closeAndRelease(file: AppendFile | undefined, lock: Lock | undefined): Promise<void> {
   await file?.close().catch(() => {});
   await lock?.release();
 }
 
-async function textOf(lines: readonly Line[], name: string | undefined, blobs: BlobFiles): Promise<string> {
+async function formatRecords(
+  lines: readonly FileRecord[],
+  name: string | undefined,
+  blobs: BlobStore,
+): Promise<string> {
   let text = '';
-  for (const line of lines) text += await lineWithoutMedia({ ...line, standing: { ...line.standing, name } }, blobs);
+  for (const line of lines) text += await writeBlobsAndFormat({ ...line, standing: { ...line.standing, name } }, blobs);
   return text;
 }
 
-function newHeader(
-  { version }: FilePlace,
+function createHeader(
+  { version }: StoreContext,
   { id, by, cwd, name, at }: Extract<Origin, { readonly kind: 'new' }>,
-  lines: readonly Line[],
+  lines: readonly FileRecord[],
 ): Header {
-  const prompt = lines.flatMap(({ entry }) => contentsOf(entry)).find(({ role }) => role === 'user');
-  const title = prompt === undefined ? '' : titleOf(prompt);
+  const prompt = lines.flatMap(({ entry }) => listContents(entry)).find(({ role }) => role === 'user');
+  const title = prompt === undefined ? '' : formatTitle(prompt);
   return {
     v: VERSION,
     id,
@@ -154,22 +159,26 @@ function newHeader(
   };
 }
 
-interface Source {
+interface CopySource {
   readonly source: string;
   readonly end: number;
 }
 
 /** A new header without a name, the lines of the source, then `text`. */
-async function* copyOf({ source, end }: Source, changes: Partial<Header>, text: string): AsyncGenerator<string, void> {
+async function* copyLines(
+  { source, end }: CopySource,
+  changes: Partial<Header>,
+  text: string,
+): AsyncGenerator<string, void> {
   let hasHeader = false;
-  for await (const { lines, isTorn } of lineBatches(source, { end })) {
+  for await (const { lines, isTorn } of readLineBatches(source, { end })) {
     if (isTorn) break;
     let wanted = lines;
     if (!hasHeader) {
-      const header = headerOf(source, lines[0] ?? '');
+      const header = recoverHeader(source, lines[0] ?? '');
       if (header === undefined) throw new Error('it is not a session');
       const { name: _, isDamaged: __, ...kept } = header;
-      yield headerText({ ...kept, ...changes, v: VERSION, parent: { id: header.id } });
+      yield formatHeader({ ...kept, ...changes, v: VERSION, parent: { id: header.id } });
       hasHeader = true;
       wanted = lines.slice(1);
     }
@@ -185,9 +194,9 @@ export type Durability = 'synced' | 'written';
 /** Writes the lines of one session; what fails is retried with the next write. Nothing here throws. */
 export interface SessionWriter {
   /** Adds lines in one write, after those that failed before. Does nothing once closed. */
-  put(lines: readonly Line[], durability: Durability): Promise<void>;
+  put(lines: readonly FileRecord[], durability: Durability): Promise<void>;
   /** Adds a line, or returns false; the line is then not retried. */
-  tryPut(line: Line): Promise<boolean>;
+  tryPut(line: FileRecord): Promise<boolean>;
   /** True if something was written, or waits to be. */
   readonly hasBegun: boolean;
   readonly isSaved: boolean;
@@ -202,7 +211,7 @@ interface WriterOptions {
 
 /** Calls must not overlap. */
 export function sessionWriter({ file, report }: WriterOptions): SessionWriter {
-  let unsaved: Line[] = [];
+  let unsaved: FileRecord[] = [];
   let hasBegun = false;
   let isFailing = false;
   let isClosed = false;
@@ -213,7 +222,7 @@ export function sessionWriter({ file, report }: WriterOptions): SessionWriter {
       await work();
       return true;
     } catch (thrown) {
-      if (!isFailing) report(`this session is no longer being saved: ${troubleOf(thrown)}`);
+      if (!isFailing) report(`this session is no longer being saved: ${formatSaveError(thrown)}`);
       isFailing = true;
       return false;
     }

@@ -1,24 +1,24 @@
 import { join } from 'node:path';
 import type { Clock } from '../core/io.ts';
-import type { SessionBeginning, SessionSource, SessionStore, SessionSummary } from '../core/session.ts';
+import type { NewSession, SessionSource, SessionStore, SessionSummary } from '../core/session.ts';
 import { shortId } from '../core/text/names.ts';
-import { blobFiles } from '../platform/files/blobs.ts';
+import { createBlobStore } from '../platform/files/blobs.ts';
 import { acquireLock, type Lock } from '../platform/files/lock.ts';
 import { realPath } from '../platform/files/path.ts';
 import { randomId } from '../platform/runtime/random-id.ts';
 import {
+  createReservation,
   findSession,
-  givenId,
-  isTakenId,
+  idTakenError,
+  isIdTaken,
   listSessions,
-  type NameClaim,
-  nameClaim,
+  type NameReservation,
   newestSession,
-  takenId,
+  parseNewId,
 } from './find.ts';
-import { type Loaded, loadSession } from './load.ts';
-import { openSession, type SavedHere } from './open-session.ts';
-import { type Durability, type FilePlace, type Origin, sessionFile, sessionWriter } from './session-file.ts';
+import { type LoadedSession, loadSession } from './load.ts';
+import { type LocalSession, openSession } from './open-session.ts';
+import { type Durability, type Origin, type StoreContext, sessionFile, sessionWriter } from './session-file.ts';
 import { pruneSessions, removeSession, renameSession } from './upkeep.ts';
 
 export interface StoreOptions {
@@ -37,9 +37,9 @@ export interface StoreOptions {
 }
 
 export interface LocalStore extends SessionStore {
-  create(beginning: SessionBeginning): Promise<SavedHere>;
-  resume(summary: SessionSummary, cwd: string): Promise<SavedHere>;
-  fork(summary: SessionSummary, beginning: Pick<SessionBeginning, 'cwd' | 'name'>): Promise<SavedHere>;
+  create(beginning: NewSession): Promise<LocalSession>;
+  resume(summary: SessionSummary, cwd: string): Promise<LocalSession>;
+  fork(summary: SessionSummary, beginning: Pick<NewSession, 'cwd' | 'name'>): Promise<LocalSession>;
   /**
    * Removes sessions without a name that were not written to since `before` (undefined: none) and are not open, blobs
    * that no session uses any more, and leftovers of dead processes. Returns the removed sessions. Stops when the signal
@@ -56,8 +56,8 @@ export function sessionStore(options: StoreOptions): LocalStore {
     newId: options.newId ?? randomId,
     by: options.by ?? 'prompt',
     directory,
-    blobs: blobFiles(join(options.home, 'blobs')),
-    lock: (id, patienceMs = 0) => lockOf(join(directory, `${id}.lock`), options.clock, patienceMs),
+    blobs: createBlobStore(join(options.home, 'blobs')),
+    lock: (id, patienceMs = 0) => acquireSessionLock(join(directory, `${id}.lock`), options.clock, patienceMs),
   };
   return {
     list: async () => listSessions(directory),
@@ -76,22 +76,22 @@ export function sessionStore(options: StoreOptions): LocalStore {
   };
 }
 
-interface Store extends FilePlace {
+interface Store extends StoreContext {
   readonly by: SessionSource;
   readonly durability?: Durability;
 }
 
-async function create(store: Store, beginning: SessionBeginning): Promise<SavedHere> {
+async function create(store: Store, beginning: NewSession): Promise<LocalSession> {
   const { directory } = store;
-  const id = beginning.id === undefined ? store.newId() : givenId(directory, beginning.id);
-  const claim = nameClaim(store);
+  const id = beginning.id === undefined ? store.newId() : parseNewId(directory, beginning.id);
+  const claim = createReservation(store);
   const name = beginning.name === undefined ? undefined : await claim.take(beginning.name, id);
   // A generated id is unique; checking it against thousands of files would slow down every answer.
   const lock = beginning.id === undefined ? undefined : await store.lock(id);
-  if (lock !== undefined && (lock.isTaken || isTakenId(directory, id))) {
+  if (lock !== undefined && (lock.isTaken || isIdTaken(directory, id))) {
     await lock.release();
     await claim.release();
-    throw takenId(id);
+    throw idTakenError(id);
   }
   const cwd = realPath(beginning.cwd) ?? beginning.cwd;
   const { by, at } = beginning;
@@ -99,11 +99,11 @@ async function create(store: Store, beginning: SessionBeginning): Promise<SavedH
 }
 
 /** How long to wait for another process that is pruning the session. */
-const PATIENCE_MS = 200;
+const LOCK_WAIT_MS = 200;
 
-async function resume(store: Store, summary: SessionSummary, cwd: string): Promise<SavedHere> {
+async function resume(store: Store, summary: SessionSummary, cwd: string): Promise<LocalSession> {
   const { id, file } = summary;
-  const lock = await store.lock(id, PATIENCE_MS);
+  const lock = await store.lock(id, LOCK_WAIT_MS);
   try {
     const loaded = await loadSession(file, store.blobs);
     for (const notice of loaded.notices) store.report(notice);
@@ -124,25 +124,25 @@ async function resume(store: Store, summary: SessionSummary, cwd: string): Promi
 async function fork(
   store: Store,
   summary: SessionSummary,
-  { cwd, name: wanted }: Pick<SessionBeginning, 'cwd' | 'name'>,
-): Promise<SavedHere> {
+  { cwd, name: wanted }: Pick<NewSession, 'cwd' | 'name'>,
+): Promise<LocalSession> {
   const { file: source } = summary;
   const earlier = await loadSession(source, store.blobs);
   for (const notice of earlier.notices) store.report(notice);
   const id = store.newId();
-  const claim = nameClaim(store);
+  const claim = createReservation(store);
   const name = wanted === undefined ? undefined : await claim.take(wanted, id);
   const own = { id, name, lock: await store.lock(id), cwd: realPath(cwd) ?? cwd };
   return open(store, { kind: 'copy', ...own, source, end: earlier.bytes }, { earlier, claim });
 }
 
-interface Opening {
-  readonly earlier?: Loaded;
+interface OpenOptions {
+  readonly earlier?: LoadedSession;
   /** The reservation of a name that is not in the file yet. */
-  readonly claim?: NameClaim;
+  readonly claim?: NameReservation;
 }
 
-function open(store: Store, origin: Origin, { earlier, claim = nameClaim(store) }: Opening): SavedHere {
+function open(store: Store, origin: Origin, { earlier, claim = createReservation(store) }: OpenOptions): LocalSession {
   const { clock, report, durability = 'synced' } = store;
   const file = sessionFile(store, origin);
   return openSession({
@@ -159,7 +159,7 @@ function open(store: Store, origin: Origin, { earlier, claim = nameClaim(store) 
 /**
  * A session may be open for hours and keeps its lock while the process is stopped (Ctrl-Z): only dead owners lose it.
  */
-async function lockOf(path: string, clock: Clock, patienceMs: number): Promise<Lock> {
+async function acquireSessionLock(path: string, clock: Clock, patienceMs: number): Promise<Lock> {
   const { signal } = new AbortController();
   const lock = await acquireLock(path, { clock, signal, patienceMs, isDone: async () => false, takesFrom: 'gone' });
   return lock ?? { isHeld: false, isTaken: false, release: async () => {} };

@@ -4,51 +4,51 @@ import type { SessionSummary } from '../core/session.ts';
 import { parseDuration } from '../core/text/format.ts';
 import { shortId } from '../core/text/names.ts';
 import { openAppendFile } from '../platform/files/append.ts';
-import type { BlobFiles } from '../platform/files/blobs.ts';
-import { fileNames, lineBatches } from '../platform/files/lines.ts';
+import type { BlobStore } from '../platform/files/blobs.ts';
+import { listFileNames, readLineBatches } from '../platform/files/lines.ts';
 import { removeFiles } from '../platform/files/write.ts';
-import { writtenAt } from '../platform/files/write-sync.ts';
-import { type Glance, glanceAt, glances, nameClaim } from './find.ts';
-import { refuseNewer } from './load.ts';
+import { readModifiedTime } from '../platform/files/write-sync.ts';
+import { createReservation, type FileSummary, readFileSummaries, readFileSummary } from './find.ts';
+import { checkVersion } from './load.ts';
 import { parseHeader } from './parse.ts';
-import { lineText, troubleOf, VERSION } from './record.ts';
-import type { FilePlace } from './session-file.ts';
+import { formatRecord, formatSaveError, VERSION } from './record.ts';
+import type { StoreContext } from './session-file.ts';
 
 /** Throws AppError `usage` if another session has the name, if the session is open, or if a newer gmn wrote it. */
-export async function renameSession(place: FilePlace, summary: SessionSummary, name: string): Promise<void> {
-  const claim = nameClaim(place);
+export async function renameSession(place: StoreContext, summary: SessionSummary, name: string): Promise<void> {
+  const claim = createReservation(place);
   const kept = await claim.take(name, summary.id);
   const write = async (): Promise<void> => {
-    const glance = glanceAt(summary);
+    const glance = readFileSummary(summary);
     if (glance === undefined) throw new AppError('usage', `there is no session ${summary.id} any more`, LIST);
-    refuseNewer(summary.id, glance.version);
+    checkVersion(summary.id, glance.version);
     const now = place.clock.now();
     const standing = { turn: 0, ...glance.last?.standing, name: kept };
     const line = { seq: (glance.last?.seq ?? 0) + 1, at: now, standing, entry: { kind: 'name' } } as const;
     const file = await openAppendFile(summary.file, { now });
-    const outcome = await file.append(lineText(line)).finally(() => file.close());
-    if (outcome === 'overtaken') throw inUse(summary);
+    const outcome = await file.append(formatRecord(line)).finally(() => file.close());
+    if (outcome === 'overtaken') throw inUseError(summary);
   };
-  await exclusively(place, summary, write).finally(claim.release);
+  await withSessionLock(place, summary, write).finally(claim.release);
 }
 
 /** Removes the session and the media that only it uses. Throws AppError `usage` while the session is open. */
-export async function removeSession(place: FilePlace, summary: SessionSummary): Promise<void> {
+export async function removeSession(place: StoreContext, summary: SessionSummary): Promise<void> {
   const { signal } = new AbortController();
-  await exclusively(place, summary, () =>
+  await withSessionLock(place, summary, () =>
     removeWithMedia(summary.file, () => removeFile(place, summary), { ...place, signal }),
   );
 }
 
 /** Also removes the torn-off ends that were saved beside it. */
-async function removeFile({ directory }: FilePlace, { file }: SessionSummary): Promise<void> {
+async function removeFile({ directory }: StoreContext, { file }: SessionSummary): Promise<void> {
   const name = basename(file);
   await removeFiles(directory, (found) => found === name || found.startsWith(`${name}.torn-`));
 }
 
 /** See `prune` of the store. */
 export async function pruneSessions(
-  place: FilePlace,
+  place: StoreContext,
   before: number | undefined,
   signal: AbortSignal,
 ): Promise<readonly SessionSummary[]> {
@@ -56,19 +56,19 @@ export async function pruneSessions(
   const removed: SessionSummary[] = [];
   const removeIfOld = async (summary: SessionSummary, limit: number): Promise<void> => {
     // It may have been continued or named since it was listed.
-    const glance = glanceAt(summary);
+    const glance = readFileSummary(summary);
     if (glance === undefined || !isExpired(glance, limit)) return;
     await removeFile(place, summary);
     removed.push(summary);
   };
   try {
-    for (const summary of before === undefined ? [] : expiredSessions(directory, before)) {
+    for (const summary of before === undefined ? [] : listExpired(directory, before)) {
       signal.throwIfAborted();
       // A session that is open or cannot be removed stays.
-      await exclusively(place, summary, () => removeIfOld(summary, before ?? 0)).catch(() => {});
+      await withSessionLock(place, summary, () => removeIfOld(summary, before ?? 0)).catch(() => {});
     }
     await removeLeftovers(place, signal);
-    await sweepBlobs({ ...place, signal }, clock.now());
+    await pruneBlobs({ ...place, signal }, clock.now());
   } catch {
     // The next prune gets the rest.
   }
@@ -76,29 +76,30 @@ export async function pruneSessions(
 }
 
 /** Removes locks and temporary files of dead processes. Throws what the system throws. */
-async function removeLeftovers({ directory, clock, lock }: FilePlace, signal: AbortSignal): Promise<void> {
-  for (const name of fileNames(directory)) {
+async function removeLeftovers({ directory, clock, lock }: StoreContext, signal: AbortSignal): Promise<void> {
+  for (const name of listFileNames(directory)) {
     signal.throwIfAborted();
     if (name.endsWith('.lock')) await (await lock(name.slice(0, -'.lock'.length))).release();
   }
-  const isOld = (name: string): boolean => clock.now() - (writtenAt(join(directory, name)) ?? 0) >= LEFT_MS;
+  const isOld = (name: string): boolean =>
+    clock.now() - (readModifiedTime(join(directory, name)) ?? 0) >= LEFTOVER_AGE_MS;
   await removeFiles(directory, (name) => name.endsWith('.tmp') && isOld(name));
 }
 
 /** A temporary file older than this has no writer any more. */
-const LEFT_MS = 86_400_000;
+const LEFTOVER_AGE_MS = 86_400_000;
 
 const LIST = { hint: 'Run: gmn sessions list --all' } as const;
 
 /** Runs `work` under the session lock. Throws AppError `usage` if the session is open, `config` if the work fails. */
-async function exclusively(place: FilePlace, summary: SessionSummary, work: () => Promise<void>): Promise<void> {
+async function withSessionLock(place: StoreContext, summary: SessionSummary, work: () => Promise<void>): Promise<void> {
   const lock = await place.lock(summary.id);
   try {
-    if (lock.isTaken) throw inUse(summary);
+    if (lock.isTaken) throw inUseError(summary);
     await work();
   } catch (thrown) {
     if (thrown instanceof AppError) throw thrown;
-    throw new AppError('config', `cannot change the session ${shortId(summary.id)}: ${troubleOf(thrown)}`, {
+    throw new AppError('config', `cannot change the session ${shortId(summary.id)}: ${formatSaveError(thrown)}`, {
       cause: thrown,
       hint: 'Check the free space and the permissions: gmn sessions path',
     });
@@ -107,7 +108,7 @@ async function exclusively(place: FilePlace, summary: SessionSummary, work: () =
   }
 }
 
-function inUse({ id }: SessionSummary): AppError {
+function inUseError({ id }: SessionSummary): AppError {
   return new AppError('usage', `the session ${shortId(id)} is open elsewhere`, { hint: 'Close it there first.' });
 }
 
@@ -116,17 +117,17 @@ const GRACE_MS = 86_400_000;
 /** Allowed difference between the times of a blob and of a session file. */
 const SLACK_MS = 1000;
 
-interface Sweep {
+interface BlobScope {
   /** Directory of the sessions. */
   readonly directory: string;
-  readonly blobs: BlobFiles;
+  readonly blobs: BlobStore;
   readonly signal: AbortSignal;
 }
 
 /** Removes blobs that no session uses. Throws, and removes nothing, if a session cannot be read. */
-async function sweepBlobs({ directory, blobs, signal }: Sweep, now: number): Promise<void> {
+async function pruneBlobs({ directory, blobs, signal }: BlobScope, now: number): Promise<void> {
   if (await blobs.isEmpty()) return;
-  const wanted = await printsOf(sessionFiles(directory), signal);
+  const wanted = await readFingerprints(listSessionFiles(directory), signal);
   await blobs.sweep((print) => !wanted.has(print), now - GRACE_MS);
 }
 
@@ -137,14 +138,14 @@ async function sweepBlobs({ directory, blobs, signal }: Sweep, now: number): Pro
 async function removeWithMedia(
   file: string,
   removal: () => Promise<void>,
-  { directory, blobs, signal }: Sweep,
+  { directory, blobs, signal }: BlobScope,
 ): Promise<void> {
-  const own = await printsOf([file], signal).catch(() => new Set());
-  const before = (writtenAt(file) ?? 0) + SLACK_MS;
+  const own = await readFingerprints([file], signal).catch(() => new Set());
+  const before = (readModifiedTime(file) ?? 0) + SLACK_MS;
   await removal();
   if (own.size === 0) return;
   try {
-    const wanted = await printsOf(sessionFiles(directory), signal);
+    const wanted = await readFingerprints(listSessionFiles(directory), signal);
     await blobs.sweep((print) => own.has(print) && !wanted.has(print), before);
   } catch {
     // The session itself is removed; the next prune gets its blobs.
@@ -152,27 +153,27 @@ async function removeWithMedia(
 }
 
 /** Damaged sessions included. Throws what the system throws. */
-function sessionFiles(directory: string): readonly string[] {
-  return fileNames(directory).flatMap((name) => (name.endsWith('.jsonl') ? [join(directory, name)] : []));
+function listSessionFiles(directory: string): readonly string[] {
+  return listFileNames(directory).flatMap((name) => (name.endsWith('.jsonl') ? [join(directory, name)] : []));
 }
 
 /** The blobs these files use. Throws if a file cannot be read or was written by a newer gmn. */
-async function printsOf(files: readonly string[], signal: AbortSignal): Promise<ReadonlySet<string>> {
+async function readFingerprints(files: readonly string[], signal: AbortSignal): Promise<ReadonlySet<string>> {
   const prints = new Set<string>();
   for (const file of files) {
     let isFirst = true;
-    for await (const { lines } of lineBatches(file)) {
+    for await (const { lines } of readLineBatches(file)) {
       signal.throwIfAborted();
-      if (isFirst) refuseNewer(file, parseHeader(lines[0] ?? '')?.v ?? 0);
+      if (isFirst) checkVersion(file, parseHeader(lines[0] ?? '')?.v ?? 0);
       isFirst = false;
-      for (const line of lines) for (const print of printsIn(line)) prints.add(print);
+      for (const line of lines) for (const print of findFingerprints(line)) prints.add(print);
     }
   }
   return prints;
 }
 
 /** `blobs` is the last key of a line. A match inside a text only keeps a blob too long. */
-function printsIn(line: string): readonly string[] {
+function findFingerprints(line: string): readonly string[] {
   const start = line.lastIndexOf('"blobs":[[');
   return start === -1 ? [] : (line.slice(start).match(/[0-9a-f]{64}/g) ?? []);
 }
@@ -188,7 +189,7 @@ export function parseAge(text: string): number | undefined {
 }
 
 /** The setting `sessions.retention` in milliseconds; undefined means for ever. Throws AppError `config`. */
-export function retentionMs(setting: string = DEFAULT_RETENTION): number | undefined {
+export function parseRetention(setting: string = DEFAULT_RETENTION): number | undefined {
   if (setting === 'never') return undefined;
   const ms = parseAge(setting);
   if (ms !== undefined) return ms;
@@ -198,10 +199,10 @@ export function retentionMs(setting: string = DEFAULT_RETENTION): number | undef
 }
 
 /** Named sessions and those of a newer gmn never expire. */
-function isExpired({ summary, version }: Glance, before: number): boolean {
+function isExpired({ summary, version }: FileSummary, before: number): boolean {
   return summary.name === undefined && summary.updatedAt < before && version <= VERSION;
 }
 
-export function expiredSessions(directory: string, before: number): readonly SessionSummary[] {
-  return glances(directory).flatMap((glance) => (isExpired(glance, before) ? [glance.summary] : []));
+export function listExpired(directory: string, before: number): readonly SessionSummary[] {
+  return readFileSummaries(directory).flatMap((glance) => (isExpired(glance, before) ? [glance.summary] : []));
 }

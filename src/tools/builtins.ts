@@ -1,6 +1,6 @@
 import { AppError } from '../core/error.ts';
 import type { Env } from '../core/io.ts';
-import { nearestNames } from '../core/text/names.ts';
+import { findNearestNames } from '../core/text/names.ts';
 import { textBefore } from '../core/text/trim.ts';
 import type { Tool } from '../core/tool.ts';
 import { editFile } from './edit-file.ts';
@@ -77,14 +77,14 @@ export interface ToolLimits {
  * Whether the settings allow a tool. In doubt they do not: `name(…)`, which means some calls of a tool, excludes all of
  * it and allows none of it.
  */
-export function isLeft(name: string, { core, exclude = [] }: ToolLimits): boolean {
-  const isExcluded = exclude.some((entry) => settingName(textBefore(entry, '(')) === name);
+export function isAllowedBySettings(name: string, { core, exclude = [] }: ToolLimits): boolean {
+  const isExcluded = exclude.some((entry) => toToolName(textBefore(entry, '(')) === name);
   const isCore =
-    core === undefined || !BUILTIN_NAMES.includes(name) || core.some((entry) => settingName(entry) === name);
+    core === undefined || !BUILTIN_NAMES.includes(name) || core.some((entry) => toToolName(entry) === name);
   return isCore && !isExcluded;
 }
 
-function settingName(entry: string): string {
+function toToolName(entry: string): string {
   const name = entry.trim();
   return [OFFICIAL_NAMES, CLASS_NAMES].find((names) => Object.hasOwn(names, name))?.[name] ?? name;
 }
@@ -95,7 +95,7 @@ export function isToolSet(name: string): name is ToolSet {
 
 /** The tools of these sets and names, in the order of `all`. Throws AppError `usage` for an unknown name. */
 export function selectTools(all: readonly Tool[], wanted: readonly string[]): readonly Tool[] {
-  const names = namesIn(
+  const names = expandNames(
     wanted,
     all.map(({ name }) => name),
   );
@@ -104,15 +104,15 @@ export function selectTools(all: readonly Tool[], wanted: readonly string[]): re
 
 /** Whether these sets and names include a built-in tool. Throws as `selectTools` does. */
 export function isSelected(name: string, wanted: readonly string[]): boolean {
-  return namesIn(wanted, BUILTIN_NAMES).includes(name);
+  return expandNames(wanted, BUILTIN_NAMES).includes(name);
 }
 
 /**
  * Translates the official names in `--allowed-tools`. Names of MCP servers, `server__tool` and `server__*`, are taken
  * as they are. Throws AppError `usage` for an unknown name.
  */
-export function allowedNames(wanted: readonly string[]): readonly string[] {
-  return wanted.map((name) => (name.includes('__') ? name : ownName(BUILTIN_NAMES, name)));
+export function translateNames(wanted: readonly string[]): readonly string[] {
+  return wanted.map((name) => (name.includes('__') ? name : requireToolName(BUILTIN_NAMES, name)));
 }
 
 /** Whether it is the name of a built-in tool, gmn's own or the official one. */
@@ -120,23 +120,23 @@ export function isBuiltinName(name: string): boolean {
   return BUILTIN_NAMES.includes((Object.hasOwn(OFFICIAL_NAMES, name) ? OFFICIAL_NAMES[name] : undefined) ?? name);
 }
 
-function namesIn(wanted: readonly string[], known: readonly string[]): readonly string[] {
+function expandNames(wanted: readonly string[], known: readonly string[]): readonly string[] {
   if (wanted.length > 1 && wanted.includes('none')) {
     throw new AppError('usage', 'none cannot be combined with other tools', { hint: 'Use it alone, or leave it out.' });
   }
-  return wanted.flatMap((name) => (isToolSet(name) ? setOf(name, known) : ownName(known, name)));
+  return wanted.flatMap((name) => (isToolSet(name) ? expandSet(name, known) : requireToolName(known, name)));
 }
 
-function setOf(set: ToolSet, known: readonly string[]): readonly string[] {
+function expandSet(set: ToolSet, known: readonly string[]): readonly string[] {
   if (set === 'all') return known;
   if (set === 'none') return [];
   return set === 'read' ? READERS : EDITORS;
 }
 
-function ownName(names: readonly string[], name: string): string {
+function requireToolName(names: readonly string[], name: string): string {
   const own = (Object.hasOwn(OFFICIAL_NAMES, name) ? OFFICIAL_NAMES[name] : undefined) ?? name;
   if (names.includes(own)) return own;
-  const [near] = nearestNames(name, names);
+  const [near] = findNearestNames(name, names);
   throw new AppError('usage', `there is no tool ${name}`, {
     hint: near === undefined ? `There are: ${names.join(', ')}` : `Did you mean ${near}?`,
   });

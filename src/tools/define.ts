@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { AppError } from '../core/error.ts';
 import type { JsonObject, JsonValue } from '../core/json.ts';
-import type { Draft, Effect, Preview, Tool, ToolOutcome } from '../core/tool.ts';
+import type { Draft, Effect, Preview, Tool, ToolResult } from '../core/tool.ts';
 
 type Property =
   | { readonly type: 'string'; readonly description: string; readonly enum?: readonly string[] }
@@ -45,16 +45,16 @@ interface ToolSpec<S extends InputSchema> {
   /** The directory that `file_path` and `dir_path` are relative to; also the default of `dir_path`. */
   readonly root?: string | undefined;
   /** What a person is shown first; a tool result instead refuses the call. A thrown AppError becomes such a result. */
-  preview?(input: InputOf<S>, signal: AbortSignal, draft?: Draft): Promise<Preview | ToolOutcome>;
+  preview?(input: InputOf<S>, signal: AbortSignal, draft?: Draft): Promise<Preview | ToolResult>;
   /** A thrown AppError becomes a tool result with its message and hint. */
-  run(input: InputOf<S>, signal: AbortSignal): Promise<ToolOutcome>;
+  run(input: InputOf<S>, signal: AbortSignal): Promise<ToolResult>;
 }
 
 /** Names that models also use for `file_path`. */
 export const FILE_ALIASES = { path: 'file_path', absolute_path: 'file_path' } as const;
 
 /** The argument `defineTool` would find, by its own name or an alias; undefined if there is none. */
-export function argumentOf(
+export function readArgument(
   args: JsonObject,
   wanted: string,
   aliases: Readonly<Record<string, string>>,
@@ -73,29 +73,29 @@ export function defineTool<const S extends InputSchema>(spec: ToolSpec<S>): Tool
   const { name, description, effect, input, aliases = {}, root, preview, run } = spec;
   const checked =
     <T>(handle: (input: InputOf<S>, signal: AbortSignal, draft?: Draft) => Promise<T>) =>
-    (args: JsonObject, signal: AbortSignal, draft?: Draft): Promise<T | ToolOutcome> =>
-      settled(async () => handle(parseInput(name, input, aliases, args), signal, draft), signal);
+    (args: JsonObject, signal: AbortSignal, draft?: Draft): Promise<T | ToolResult> =>
+      runToResult(async () => handle(parseInput(name, input, aliases, args), signal, draft), signal);
   return {
     name,
     description,
     effect,
-    input: jsonSchemaOf(input),
-    plain: (args) => Object.fromEntries(plainValues(givenValues(input.properties, aliases, args), input, root)),
+    input: toJsonSchema(input),
+    plain: (args) => Object.fromEntries(normalizeValues(collectValues(input.properties, aliases, args), input, root)),
     invoke: checked((values, signal) => run(values, signal)),
     ...(preview === undefined ? {} : { preview: checked((values, signal, draft) => preview(values, signal, draft)) }),
   };
 }
 
-export function done(output: JsonValue): ToolOutcome {
+export function succeed(output: JsonValue): ToolResult {
   return { ok: true, response: { output } };
 }
 
 /** `error` should tell the model what to do about it. */
-export function failed(error: string): ToolOutcome {
+export function fail(error: string): ToolResult {
   return { ok: false, response: { error } };
 }
 
-async function settled<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T | ToolOutcome> {
+async function runToResult<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T | ToolResult> {
   signal.throwIfAborted();
   try {
     return await work();
@@ -103,11 +103,11 @@ async function settled<T>(work: () => Promise<T>, signal: AbortSignal): Promise<
     // An abort reason may be an AppError too, but it is for whoever aborted.
     signal.throwIfAborted();
     if (!(thrown instanceof AppError)) throw thrown;
-    return failed(thrown.hint === undefined ? thrown.message : `${thrown.message}. ${thrown.hint}`);
+    return fail(thrown.hint === undefined ? thrown.message : `${thrown.message}. ${thrown.hint}`);
   }
 }
 
-function jsonSchemaOf({ properties, required }: InputSchema): JsonObject {
+function toJsonSchema({ properties, required }: InputSchema): JsonObject {
   return { type: 'object', properties, required };
 }
 
@@ -121,49 +121,51 @@ function parseInput<S extends InputSchema>(
   aliases: Readonly<Record<string, string>>,
   args: JsonObject,
 ): InputOf<S> {
-  const values = givenValues(properties, aliases, args);
-  for (const key of required) if (!values.has(key)) throw wrong(tool, `"${key}" is missing`, describe(properties[key]));
+  const values = collectValues(properties, aliases, args);
+  for (const key of required)
+    if (!values.has(key)) throw argumentError(tool, `"${key}" is missing`, describeProperty(properties[key]));
   for (const [key, value] of values) {
     const property = properties[key];
-    if (property !== undefined && !fits(property, value)) throw wrong(tool, `"${key}" is wrong`, describe(property));
+    if (property !== undefined && !isValid(property, value))
+      throw argumentError(tool, `"${key}" is wrong`, describeProperty(property));
   }
   return Object.fromEntries(values) as InputOf<S>;
 }
 
 /** The given parameters, under their own names. */
-function givenValues(
+function collectValues(
   properties: InputSchema['properties'],
   aliases: Readonly<Record<string, string>>,
   args: JsonObject,
 ): Map<string, JsonValue> {
   const values = new Map<string, JsonValue>();
   for (const key of Object.keys(properties)) {
-    const value = argumentOf(args, key, aliases);
+    const value = readArgument(args, key, aliases);
     if (value !== undefined) values.set(key, value);
   }
   return values;
 }
 
 /** Arguments that only describe the call for the user, and do not change what it does. */
-const WORDS: readonly string[] = ['description', 'instruction'];
+const DESCRIPTIVE: readonly string[] = ['description', 'instruction'];
 
-function* plainValues(
+function* normalizeValues(
   values: ReadonlyMap<string, JsonValue>,
   { properties }: InputSchema,
   root: string | undefined,
 ): Generator<readonly [key: string, value: JsonValue]> {
-  for (const key of Object.keys(properties).filter((name) => !WORDS.includes(name))) {
+  for (const key of Object.keys(properties).filter((name) => !DESCRIPTIVE.includes(name))) {
     const value = values.get(key) ?? (key === 'dir_path' ? '.' : undefined);
     const isPath = key === 'file_path' || key === 'dir_path';
     if (value !== undefined) yield [key, isPath && typeof value === 'string' && root ? resolve(root, value) : value];
   }
 }
 
-function wrong(tool: string, what: string, wanted: string): AppError {
+function argumentError(tool: string, what: string, wanted: string): AppError {
   return new AppError('usage', `${tool}: ${what}`, { hint: `It must be ${wanted}.` });
 }
 
-function fits(property: Property, value: JsonValue): boolean {
+function isValid(property: Property, value: JsonValue): boolean {
   switch (property.type) {
     case 'string':
       return typeof value === 'string' && (property.enum === undefined || property.enum.includes(value));
@@ -181,7 +183,7 @@ function fits(property: Property, value: JsonValue): boolean {
   }
 }
 
-function describe(property: Property | undefined): string {
+function describeProperty(property: Property | undefined): string {
   switch (property?.type) {
     case 'string':
       return property.enum === undefined ? 'a string' : `one of ${property.enum.join(', ')}`;

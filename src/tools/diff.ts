@@ -31,7 +31,8 @@ export async function unifiedDiff(
   if (!before || after === '') return wholeDiff(name, before, after);
   const isShort = before.length + after.length <= MAX_LENGTH;
   const found =
-    (isShort && (await patchOf(name, before, after, shortMs))) || (await diffInThread(name, before, after, signal));
+    (isShort && (await computePatch(name, before, after, shortMs))) ||
+    (await diffInThread(name, before, after, signal));
   return found ?? wholeDiff(name, before, after);
 }
 
@@ -48,7 +49,7 @@ async function diffInThread(
 }
 
 /** The smallest diff; undefined if finding it takes longer than `longestMs`. */
-export async function patchOf(
+export async function computePatch(
   name: string,
   before: string | undefined,
   after: string,
@@ -56,7 +57,7 @@ export async function patchOf(
 ): Promise<UnifiedDiff | undefined> {
   const { createTwoFilesPatch, FILE_HEADERS_ONLY } = await import('diff');
   const options = { context: 3, headerOptions: FILE_HEADERS_ONLY, timeout: longestMs };
-  const [from, to] = namesOf(name, before);
+  const [from, to] = toFileNames(name, before);
   const patch = createTwoFilesPatch(from, to, before ?? '', after, undefined, undefined, options);
   if (patch === undefined) return undefined;
   const lines = patch.split('\n').slice(2);
@@ -64,14 +65,14 @@ export async function patchOf(
   return { diff: patch, added: count('+'), removed: count('-') };
 }
 
-function namesOf(name: string, before: string | undefined): readonly [string, string] {
+function toFileNames(name: string, before: string | undefined): readonly [string, string] {
   return [before === undefined ? '/dev/null' : `a/${name}`, `b/${name}`];
 }
 
 /** Removes every line and adds every line: for a new file, or if the smallest diff takes too long. */
 function wholeDiff(name: string, before: string | undefined, after: string): UnifiedDiff {
-  const [from, to] = namesOf(name, before);
-  const [old, next] = [marked(before ?? '', '-'), marked(after, '+')] as const;
+  const [from, to] = toFileNames(name, before);
+  const [old, next] = [markLines(before ?? '', '-'), markLines(after, '+')] as const;
   const header = `--- ${from}\n+++ ${to}\n`;
   if (old.count + next.count === 0) return { diff: header, added: 0, removed: 0 };
   const ranges = [old, next].map(({ count }) => `${Math.min(count, 1)},${count}`);
@@ -80,7 +81,7 @@ function wholeDiff(name: string, before: string | undefined, after: string): Uni
 }
 
 /** Puts a mark before each line. If the last line has no line feed, the diff says so. */
-function marked(text: string, mark: string): { readonly text: string; readonly count: number } {
+function markLines(text: string, mark: string): { readonly text: string; readonly count: number } {
   if (text === '') return { text: '', count: 0 };
   const isEnded = text.endsWith('\n');
   const body = isEnded ? text.slice(0, -1) : text;

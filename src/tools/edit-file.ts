@@ -1,10 +1,10 @@
 import { AppError } from '../core/error.ts';
 import type { Draft, Tool } from '../core/tool.ts';
-import { defineTool, done } from './define.ts';
+import { defineTool, succeed } from './define.ts';
 import { unifiedDiff } from './diff.ts';
 import { countLines } from './edit-match.ts';
-import { type Edit, type Edited, editText } from './edit-text.ts';
-import { encodeFor, formatCutLinks, type TextFile, textFileOf } from './text-file.ts';
+import { type Edit, type EditResult, editText } from './edit-text.ts';
+import { decodeTextFile, encodeText, formatCutLinks, type TextFile } from './text-file.ts';
 import type { Place } from './workspace/fence.ts';
 import type { Workspace } from './workspace/workspace.ts';
 
@@ -32,21 +32,21 @@ export function editFile(workspace: Workspace): Tool {
     aliases: { path: 'file_path', replace_all: 'allow_multiple' },
     root: workspace.roots[0],
     async preview(input, signal, draft) {
-      const { place, before, after } = await planned(workspace, input.file_path, editOf(input), draft);
-      const bytes = encodeFor(place, before, after.text);
+      const { place, before, after } = await planEdit(workspace, input.file_path, toEdit(input), draft);
+      const bytes = encodeText(place, before, after.text);
       draft?.set(place.path, bytes);
       return { kind: 'diff', path: place.name, ...(await unifiedDiff(place.name, before?.text, after.text, signal)) };
     },
     async run(input) {
-      const { place, before, after } = await planned(workspace, input.file_path, editOf(input));
-      const { cutLinks } = await workspace.write(input.file_path, encodeFor(place, before, after.text));
+      const { place, before, after } = await planEdit(workspace, input.file_path, toEdit(input));
+      const { cutLinks } = await workspace.write(input.file_path, encodeText(place, before, after.text));
       // Every place changes as many lines as the edit itself.
       const { added, removed } = countLines(input.old_string, input.new_string);
       const change = { added: added * after.count, removed: removed * after.count, cutLinks };
-      if (before === undefined) return { ...done(`Created ${place.name}.`), change };
+      if (before === undefined) return { ...succeed(`Created ${place.name}.`), change };
       const times = after.count === 1 ? 'one place' : `${after.count} places`;
       const loosely = after.isLoose ? ' White space differed from old_string and was disregarded.' : '';
-      return { ...done(`Changed ${place.name} in ${times}.${loosely}${formatCutLinks(cutLinks)}`), change };
+      return { ...succeed(`Changed ${place.name} in ${times}.${loosely}${formatCutLinks(cutLinks)}`), change };
     },
   });
 }
@@ -57,18 +57,18 @@ interface EditInput {
   readonly allow_multiple?: boolean | undefined;
 }
 
-function editOf({ old_string, new_string, allow_multiple = false }: EditInput): Edit {
+function toEdit({ old_string, new_string, allow_multiple = false }: EditInput): Edit {
   return { oldText: old_string, newText: new_string, isMultiple: allow_multiple };
 }
 
-interface Plan {
+interface EditPlan {
   readonly place: Place;
   /** Absent: the file is new. */
   readonly before?: TextFile;
-  readonly after: Edited;
+  readonly after: EditResult;
 }
 
-async function planned(workspace: Workspace, path: string, edit: Edit, draft?: Draft): Promise<Plan> {
+async function planEdit(workspace: Workspace, path: string, edit: Edit, draft?: Draft): Promise<EditPlan> {
   const { place, old } = await workspace.current(path, 'part', draft);
   if (old === undefined) {
     if (edit.oldText !== '') {
@@ -78,7 +78,7 @@ async function planned(workspace: Workspace, path: string, edit: Edit, draft?: D
     }
     return { place, after: { text: edit.newText, count: 1, isLoose: false } };
   }
-  const before = textFileOf(old);
+  const before = decodeTextFile(old);
   if (before === undefined) {
     throw new AppError('usage', `${place.name} is not a Unicode text file and is not edited`, {
       hint: 'Tell the user what to change there.',

@@ -10,16 +10,16 @@ interface LooseMatch {
  * The replacement lines. A line the edit does not change stays as it is in the file, to the byte; a new one takes over
  * the indentation of the lines around it.
  */
-export function relined(next: readonly string[], { wanted, found }: LooseMatch): readonly string[] {
-  const kept = aligned(wanted, next);
+export function keepLineForms(next: readonly string[], { wanted, found }: LooseMatch): readonly string[] {
+  const kept = matchPieces(wanted, next);
   const indents = new Map<string, string>();
   wanted.forEach((line, index) => {
-    const own = indentOf(line);
-    if (line.trim() !== '' && !indents.has(own)) indents.set(own, indentOf(found[index] ?? ''));
+    const own = findIndent(line);
+    if (line.trim() !== '' && !indents.has(own)) indents.set(own, findIndent(found[index] ?? ''));
   });
   return next.map((line, index) => {
     const same = kept[index];
-    return same === undefined ? reindented(line, indents) : (found[same] ?? line);
+    return same === undefined ? reindent(line, indents) : (found[same] ?? line);
   });
 }
 
@@ -32,29 +32,29 @@ interface Indent {
  * The replacement words and gaps. A gap between two unchanged words stays as it is in the file; other gaps take over
  * the indentation of the file.
  */
-export function respaced(
+export function keepGaps(
   next: readonly string[],
   { wanted, found, indent }: LooseMatch & { readonly indent: Indent },
 ): readonly string[] {
-  const kept = aligned(wanted, next);
+  const kept = matchPieces(wanted, next);
   const indents = new Map([[indent.from, indent.to]]);
   return next.map((piece, index) => {
     if (piece.trim() !== '') return piece;
     const same = kept[index];
     const isInside = kept[index - 1] !== undefined && kept[index + 1] !== undefined;
     if (same !== undefined && isInside) return found[same] ?? piece;
-    return piece.replace(/(?<=\n)[^\S\n]*$/, (blanks) => reindented(`${blanks}x`, indents).slice(0, -1));
+    return piece.replace(/(?<=\n)[^\S\n]*$/, (blanks) => reindent(`${blanks}x`, indents).slice(0, -1));
   });
 }
 
-export function indentOf(line: string): string {
+export function findIndent(line: string): string {
   return /^[^\S\n]*/.exec(line)?.[0] ?? '';
 }
 
 /** Maps the indentation of a line by the longest known prefix of it. */
-function reindented(line: string, indents: ReadonlyMap<string, string>): string {
+function reindent(line: string, indents: ReadonlyMap<string, string>): string {
   if (line.trim() === '') return line;
-  const own = indentOf(line);
+  const own = findIndent(line);
   const known = [...indents.keys()].filter((indent) => own.startsWith(indent));
   const longest = known.reduce((best, indent) => (indent.length > best.length ? indent : best), '');
   return `${indents.get(longest) ?? ''}${line.slice(longest.length)}`;
@@ -62,13 +62,13 @@ function reindented(line: string, indents: ReadonlyMap<string, string>): string 
 
 /** Counts added and removed lines as a diff does; may count too many if very many lines differ. */
 export function countLines(before: string, after: string): LineCounts {
-  const [old, next] = [linesOf(before), linesOf(after)];
-  const kept = aligned(old, next).filter((index) => index !== undefined).length;
+  const [old, next] = [splitLines(before), splitLines(after)];
+  const kept = matchPieces(old, next).filter((index) => index !== undefined).length;
   return { added: next.length - kept, removed: old.length - kept };
 }
 
 /** Each with its line feed. */
-function linesOf(text: string): readonly string[] {
+function splitLines(text: string): readonly string[] {
   return text === '' ? [] : text.split(/(?<=\n)/);
 }
 
@@ -76,7 +76,7 @@ function linesOf(text: string): readonly string[] {
 const MAX_CELLS = 250_000;
 
 /** For each new piece the index of the old piece it equals, or undefined: a longest common subsequence. */
-export function aligned(old: readonly string[], next: readonly string[]): readonly (number | undefined)[] {
+export function matchPieces(old: readonly string[], next: readonly string[]): readonly (number | undefined)[] {
   const kept: (number | undefined)[] = next.map(() => undefined);
   const room = Math.min(old.length, next.length);
   let head = 0;

@@ -1,6 +1,6 @@
 import { AppError } from '../core/error.ts';
-import { aligned, indentOf, relined, respaced } from './edit-match.ts';
-import { lineEnding } from './text-file.ts';
+import { findIndent, keepGaps, keepLineForms, matchPieces } from './edit-match.ts';
+import { findLineEnding } from './text-file.ts';
 
 export interface Edit {
   readonly oldText: string;
@@ -9,7 +9,7 @@ export interface Edit {
   readonly isMultiple: boolean;
 }
 
-export interface Edited {
+export interface EditResult {
   readonly text: string;
   readonly count: number;
   /** Whether matches were found only by ignoring white space. */
@@ -34,29 +34,29 @@ interface Match {
  * literal. Line endings and everything outside the change stay as they are. Throws AppError `usage` if there is no
  * match, more than one, or the result would be too large.
  */
-export function editText(text: string, { oldText, newText, isMultiple }: Edit): Edited {
-  const plain = plainText(text);
-  const wanted = unix(oldText);
-  const next = unix(newText);
+export function editText(text: string, { oldText, newText, isMultiple }: Edit): EditResult {
+  const plain = toPlainText(text);
+  const wanted = toLineFeeds(oldText);
+  const next = toLineFeeds(newText);
   if (wanted === next) {
     throw new AppError('usage', 'old_string and new_string are the same', { hint: 'There is nothing to change.' });
   }
-  const exact = exactMatches(plain.text, wanted, next);
+  const exact = findExact(plain.text, wanted, next);
   const canBeLoose = plain.text.length <= MAX_LOOSE;
-  const matches = exact.length > 0 || !canBeLoose ? exact : looseMatches(plain.text, wanted, next);
-  if (matches.length === 0) throw notFound(canBeLoose);
-  if (matches.length > 1 && !isMultiple) throw ambiguous(matches.length);
-  return { text: applied(text, plain, matches), count: matches.length, isLoose: exact.length === 0 };
+  const matches = exact.length > 0 || !canBeLoose ? exact : findLoose(plain.text, wanted, next);
+  if (matches.length === 0) throw notFoundError(canBeLoose);
+  if (matches.length > 1 && !isMultiple) throw ambiguousError(matches.length);
+  return { text: applyMatches(text, plain, matches), count: matches.length, isLoose: exact.length === 0 };
 }
 
-function notFound(canBeLoose: boolean): AppError {
+function notFoundError(canBeLoose: boolean): AppError {
   const strictly = canBeLoose ? '' : '; in a file of this size white space counts, too';
   return new AppError('usage', `old_string was not found in the file${strictly}`, {
     hint: 'Read the file again and copy the lines to be replaced exactly, without line numbers.',
   });
 }
 
-function tooMany(): AppError {
+function tooManyError(): AppError {
   return new AppError('usage', `old_string was found more than ${MAX_PLACES} times`, {
     hint: 'Add lines around it, or tell the user how to change all of them.',
   });
@@ -70,7 +70,7 @@ function checkSize(places: readonly number[], replacement: string): readonly num
   });
 }
 
-function ambiguous(count: number): AppError {
+function ambiguousError(count: number): AppError {
   return new AppError('usage', `old_string was found ${count} times`, {
     hint: 'Add lines around it until there is one such place, or set allow_multiple to change them all.',
   });
@@ -83,18 +83,18 @@ interface PlainText {
   readonly pairs: readonly number[];
 }
 
-function unix(text: string): string {
+function toLineFeeds(text: string): string {
   return text.replace(/\r\n?/g, '\n');
 }
 
-function plainText(text: string): PlainText {
+function toPlainText(text: string): PlainText {
   const pairs: number[] = [];
   for (const { index } of text.matchAll(/\r\n/g)) pairs.push(index - pairs.length);
-  return { text: unix(text), pairs };
+  return { text: toLineFeeds(text), pairs };
 }
 
 /** Maps an offset of the plain text to the original. */
-function originalPlace({ pairs }: PlainText, place: number): number {
+function toOriginalOffset({ pairs }: PlainText, place: number): number {
   let low = 0;
   let high = pairs.length;
   while (low < high) {
@@ -105,20 +105,21 @@ function originalPlace({ pairs }: PlainText, place: number): number {
   return place + low;
 }
 
-function applied(text: string, plain: PlainText, matches: readonly Match[]): string {
-  const usual = lineEnding(text);
-  const alignment = lastAlignment();
+function applyMatches(text: string, plain: PlainText, matches: readonly Match[]): string {
+  const usual = findLineEnding(text);
+  const alignment = cacheAlignment();
   let result = '';
   let done = 0;
   for (const match of matches) {
-    const { start, end, replacement } = trimmed(plain.text, match);
-    const from = originalPlace(plain, start);
-    const to = originalPlace(plain, end);
-    const whole = text.slice(originalPlace(plain, match.start), originalPlace(plain, match.end));
+    const { start, end, replacement } = trimMatch(plain.text, match);
+    const from = toOriginalOffset(plain, start);
+    const to = toOriginalOffset(plain, end);
+    const whole = text.slice(toOriginalOffset(plain, match.start), toOriginalOffset(plain, match.end));
     const ending = /\r\n|\r|\n/.exec(text.slice(from, to))?.[0] ?? /\r\n|\r|\n/.exec(whole)?.[0] ?? usual;
     const kept = (piece: Stretch): string =>
-      text.slice(originalPlace(plain, start + piece.start), originalPlace(plain, start + piece.end));
-    result += text.slice(done, from) + lined(plain.text.slice(start, end), replacement, { ending, kept, alignment });
+      text.slice(toOriginalOffset(plain, start + piece.start), toOriginalOffset(plain, start + piece.end));
+    result +=
+      text.slice(done, from) + restoreEndings(plain.text.slice(start, end), replacement, { ending, kept, alignment });
     done = to;
   }
   return result + text.slice(done);
@@ -130,7 +131,7 @@ interface Stretch {
 }
 
 /** The new text with the line endings of the file; an unchanged line keeps its own. */
-function lined(
+function restoreEndings(
   old: string,
   next: string,
   {
@@ -140,7 +141,7 @@ function lined(
   }: {
     readonly ending: string;
     readonly kept: (line: Stretch) => string;
-    readonly alignment: typeof aligned;
+    readonly alignment: typeof matchPieces;
   },
 ): string {
   const oldLines = old.split(/(?<=\n)/);
@@ -158,17 +159,17 @@ function lined(
 }
 
 /** Caches the last comparison: the same lines are often found in many places. */
-function lastAlignment(): typeof aligned {
-  let last: { readonly key: string; readonly same: ReturnType<typeof aligned> } | undefined;
+function cacheAlignment(): typeof matchPieces {
+  let last: { readonly key: string; readonly same: ReturnType<typeof matchPieces> } | undefined;
   return (old, next) => {
     const key = JSON.stringify([old, next]);
-    last = last?.key === key ? last : { key, same: aligned(old, next) };
+    last = last?.key === key ? last : { key, same: matchPieces(old, next) };
     return last.same;
   };
 }
 
 /** Without the unchanged start and end, so that their line endings stay too. */
-function trimmed(text: string, { start, end, replacement }: Match): Match {
+function trimMatch(text: string, { start, end, replacement }: Match): Match {
   const room = Math.min(end - start, replacement.length);
   let head = 0;
   while (head < room && text[start + head] === replacement[head]) head += 1;
@@ -177,37 +178,37 @@ function trimmed(text: string, { start, end, replacement }: Match): Match {
   return { start: start + head, end: end - tail, replacement: replacement.slice(head, replacement.length - tail) };
 }
 
-function exactMatches(text: string, wanted: string, replacement: string): readonly Match[] {
-  const places = checkSize(placesOf(text, wanted), replacement);
+function findExact(text: string, wanted: string, replacement: string): readonly Match[] {
+  const places = checkSize(findAll(text, wanted), replacement);
   return places.map((start) => ({ start, end: start + wanted.length, replacement }));
 }
 
 /** Offsets of a text; matches may overlap by `shared` characters. */
-function placesOf(text: string, wanted: string, shared = 0): readonly number[] {
+function findAll(text: string, wanted: string, shared = 0): readonly number[] {
   const places: number[] = [];
   if (wanted === '') return places;
   for (let at = text.indexOf(wanted); at !== -1; at = text.indexOf(wanted, at + wanted.length - shared)) {
-    if (places.length === MAX_PLACES) throw tooMany();
+    if (places.length === MAX_PLACES) throw tooManyError();
     places.push(at);
   }
   return places;
 }
 
-function looseMatches(text: string, wanted: string, next: string): readonly Match[] {
+function findLoose(text: string, wanted: string, next: string): readonly Match[] {
   if (wanted.trim() === '') return [];
-  const byLines = lineMatches(text, wanted, next);
-  return byLines.length > 0 ? byLines : runMatches(text, wanted, next);
+  const byLines = findByLines(text, wanted, next);
+  return byLines.length > 0 ? byLines : findByWords(text, wanted, next);
 }
 
 /** Whole lines that differ only in leading and trailing white space. */
-function lineMatches(text: string, wanted: string, next: string): readonly Match[] {
+function findByLines(text: string, wanted: string, next: string): readonly Match[] {
   const hasEnd = wanted.endsWith('\n');
   const wantedLines = (hasEnd ? wanted.slice(0, -1) : wanted).split('\n');
   const lines = text.split('\n');
   const starts: number[] = [0];
   for (const line of lines) starts.push((starts.at(-1) ?? 0) + line.length + 1);
   const trims = (list: readonly string[]): readonly string[] => list.map((line) => line.trim());
-  return checkSize(lineRuns(trims(lines), trims(wantedLines)), next).map((index) => {
+  return checkSize(findLineRuns(trims(lines), trims(wantedLines)), next).map((index) => {
     const start = starts[index] ?? 0;
     const end = (starts[index + wantedLines.length] ?? 0) - 1;
     const found = lines.slice(index, index + wantedLines.length);
@@ -215,19 +216,19 @@ function lineMatches(text: string, wanted: string, next: string): readonly Match
     if (hasEnd && next === '') return { start, end: Math.min(end + 1, text.length), replacement: '' };
     const body = hasEnd && next.endsWith('\n') ? next.slice(0, -1) : next;
     const isJoined = hasEnd && body === next && end < text.length;
-    const replacement = relined(body.split('\n'), { wanted: wantedLines, found }).join('\n');
+    const replacement = keepLineForms(body.split('\n'), { wanted: wantedLines, found }).join('\n');
     return { start, end: isJoined ? end + 1 : end, replacement };
   });
 }
 
 /** The indices at which a run of lines begins. Searched as one joined text, because indexOf is fast. */
-function lineRuns(lines: readonly string[], wanted: readonly string[]): readonly number[] {
+function findLineRuns(lines: readonly string[], wanted: readonly string[]): readonly number[] {
   const joined = `\n${lines.join('\n')}\n`;
   const runs: number[] = [];
   let line = 0;
   let counted = 0;
   // The line feed at the end of one run may begin the next.
-  for (const place of placesOf(joined, `\n${wanted.join('\n')}\n`, 1)) {
+  for (const place of findAll(joined, `\n${wanted.join('\n')}\n`, 1)) {
     for (; counted < place; counted += 1) if (joined[counted] === '\n') line += 1;
     runs.push(line);
   }
@@ -235,7 +236,7 @@ function lineRuns(lines: readonly string[], wanted: readonly string[]): readonly
 }
 
 /** Matches that differ only in the amount of white space between words. */
-function runMatches(text: string, wanted: string, next: string): readonly Match[] {
+function findByWords(text: string, wanted: string, next: string): readonly Match[] {
   const words = wanted.trim();
   const needle = words.replace(/\s+/g, ' ');
   let squeezed = '';
@@ -245,25 +246,29 @@ function runMatches(text: string, wanted: string, next: string): readonly Match[
     squeezed += isGap ? ' ' : piece;
     for (let offset = 0; offset < (isGap ? 1 : piece.length); offset += 1) origins.push(index + offset);
   }
-  const body = withoutEnds(next, wanted);
-  return checkSize(placesOf(squeezed, needle), body).map((place) => {
+  const body = trimEnds(next, wanted);
+  return checkSize(findAll(squeezed, needle), body).map((place) => {
     const start = origins[place] ?? 0;
     const end = (origins[place + needle.length - 1] ?? 0) + 1;
-    const found = piecesOf(text.slice(start, end));
+    const found = splitPieces(text.slice(start, end));
     const line = text.slice(text.lastIndexOf('\n', start - 1) + 1, end);
-    const indent = { from: indentOf(wanted.replace(/^\s*\n/, '')), to: indentOf(line) };
-    return { start, end, replacement: respaced(piecesOf(body), { wanted: piecesOf(words), found, indent }).join('') };
+    const indent = { from: findIndent(wanted.replace(/^\s*\n/, '')), to: findIndent(line) };
+    return {
+      start,
+      end,
+      replacement: keepGaps(splitPieces(body), { wanted: splitPieces(words), found, indent }).join(''),
+    };
   });
 }
 
 /** Removes the leading and trailing white space of the wanted text from the new text too: the match has none there. */
-function withoutEnds(next: string, wanted: string): string {
+function trimEnds(next: string, wanted: string): string {
   const head = wanted.slice(0, wanted.length - wanted.trimStart().length);
   const tail = wanted.slice(wanted.trimEnd().length);
   const start = next.startsWith(head) ? next.slice(head.length) : next.trimStart();
   return start.endsWith(tail) ? start.slice(0, start.length - tail.length) : start.trimEnd();
 }
 
-function piecesOf(text: string): readonly string[] {
+function splitPieces(text: string): readonly string[] {
   return text.match(/\s+|\S+/g) ?? [];
 }

@@ -1,13 +1,13 @@
 import { compileGlob } from '../core/text/glob.ts';
 import type { Tool } from '../core/tool.ts';
-import { defineTool, done } from './define.ts';
-import { type NamedFiles, ripgrepFiles, sharedGlob } from './ripgrep-search.ts';
-import { notesOf, openTree, pathIn, type Tree } from './tree.ts';
+import { defineTool, succeed } from './define.ts';
+import { listWithRipgrep, type NamedFiles, toSharedGlob } from './ripgrep-search.ts';
+import { formatNotes, openTree, type Tree, toModelPath } from './tree.ts';
 import type { Workspace } from './workspace/workspace.ts';
 
 const MAX_FILES = 1000;
 /** Names written to the output store if there are more than fit the answer. */
-const MAX_KEPT = 10_000;
+const MAX_STORED = 10_000;
 
 /** The glob tool; `ripgrep` gives the path of that program, if it may be used. */
 export function glob(workspace: Workspace, ripgrep: () => string | undefined): Tool {
@@ -37,35 +37,35 @@ export function glob(workspace: Workspace, ripgrep: () => string | undefined): T
       const tree = await openTree(workspace, dir_path, options, signal);
       const walk = { workspace, place: tree.place, isIgnoring: respect_git_ignore, accepts };
       const hint = {
-        max: MAX_KEPT,
-        glob: sharedGlob(text),
+        max: MAX_STORED,
+        glob: toSharedGlob(text),
         isCaseSensitive: case_sensitive,
       };
-      const named = (await ripgrepFiles(ripgrep(), { ...walk, ...hint }, signal)) ?? (await walked(tree));
-      const files = named.files.map((path) => pathIn(tree.place, path));
+      const named = (await listWithRipgrep(ripgrep(), { ...walk, ...hint }, signal)) ?? (await walkFiles(tree));
+      const files = named.files.map((path) => toModelPath(tree.place, path));
       const notes = [
-        ...(named.total > MAX_FILES ? [await wayToRest(files, named.total, workspace)] : []),
-        ...notesOf({ ...tree.report, stopped: named.stopped ?? tree.report.stopped }),
+        ...(named.total > MAX_FILES ? [await storeRest(files, named.total, workspace)] : []),
+        ...formatNotes({ ...tree.report, stopped: named.stopped ?? tree.report.stopped }),
       ];
-      return done({ files: files.slice(0, MAX_FILES), ...(notes.length === 0 ? {} : { note: notes.join('; ') }) });
+      return succeed({ files: files.slice(0, MAX_FILES), ...(notes.length === 0 ? {} : { note: notes.join('; ') }) });
     },
   });
 }
 
-async function wayToRest(files: readonly string[], total: number, { keep }: Workspace): Promise<string> {
+async function storeRest(files: readonly string[], total: number, { keep }: Workspace): Promise<string> {
   const kept = await keep(files.join('\n'));
   const which = files.length < total ? `the first ${files.length}` : 'all';
   const way = kept === undefined ? 'use a narrower pattern' : `read_file ${kept} shows ${which}`;
   return `the first ${MAX_FILES} of ${total}; ${way}`;
 }
 
-async function walked({ directories }: Tree): Promise<NamedFiles> {
+async function walkFiles({ directories }: Tree): Promise<NamedFiles> {
   const found: string[] = [];
   let total = 0;
   for await (const { below, files, close } of directories) {
     close();
     total += files.length;
-    const room = MAX_KEPT - found.length;
+    const room = MAX_STORED - found.length;
     for (const name of files.slice(0, room)) found.push(below === '' ? name : `${below}/${name}`);
   }
   return { files: found, total };

@@ -1,6 +1,6 @@
 import type { Ground } from '../core/model.ts';
 import type { Tool } from '../core/tool.ts';
-import { defineTool, done, failed } from './define.ts';
+import { defineTool, fail, succeed } from './define.ts';
 
 export function googleWebSearch(ground: Ground): Tool {
   return defineTool({
@@ -12,12 +12,12 @@ export function googleWebSearch(ground: Ground): Tool {
       required: ['query'],
     },
     async run({ query }, signal) {
-      if (query.trim() === '') return failed('google_web_search: "query" is empty. Say what to search for.');
+      if (query.trim() === '') return fail('google_web_search: "query" is empty. Say what to search for.');
       const { text, sources, usage } = await ground(query, signal);
-      if (text.trim() === '') return { ...failed('The search found nothing. Try other words.'), usage };
-      if (sources.length === 0) return { ...done(text), usage };
+      if (text.trim() === '') return { ...fail('The search found nothing. Try other words.'), usage };
+      if (sources.length === 0) return { ...succeed(text), usage };
       const list = sources.map(({ title, uri }, index) => `[${index + 1}] ${title} (${uri})`);
-      return { ...done(`${text}\n\nSources:\n${list.join('\n')}`), usage };
+      return { ...succeed(`${text}\n\nSources:\n${list.join('\n')}`), usage };
     },
   });
 }

@@ -4,11 +4,11 @@ import type { JsonObject } from '../core/json.ts';
 import { compileGlob } from '../core/text/glob.ts';
 import { isSecretName, isSensitiveEntry } from '../core/text/secrets.ts';
 import type { Tool } from '../core/tool.ts';
-import { filteredAt } from '../platform/runtime/pace.ts';
-import { defineTool, done } from './define.ts';
+import { filterPaced } from '../platform/runtime/pace.ts';
+import { defineTool, succeed } from './define.ts';
 import { rulesWithin } from './search/ignore.ts';
-import { type Entry, entriesOf, sizeOf } from './search/walk.ts';
-import { rulesOfPlace, treePace } from './tree.ts';
+import { type Entry, readEntries, readSize } from './search/walk.ts';
+import { createTreePace, readPlaceRules } from './tree.ts';
 import type { Workspace } from './workspace/workspace.ts';
 
 const MAX_ENTRIES = 1000;
@@ -31,29 +31,29 @@ export function listDirectory(workspace: Workspace): Tool {
     aliases: { path: 'dir_path' },
     root: workspace.roots[0],
     async run({ dir_path, ignore = [] }, signal) {
-      const ignored = ignoredNames(ignore);
+      const ignored = compileIgnored(ignore);
       const { place, directory } = await workspace.openDirectory(dir_path);
       try {
-        const pace = treePace(signal);
-        const entries = await entriesOf(directory.at('.'), pace);
-        const rules = rulesWithin(rulesOfPlace(workspace, place), '', directory.at('.'), entries);
-        if (rules === undefined) throw tooLarge(place.name);
+        const pace = createTreePace(signal);
+        const entries = await readEntries(directory.at('.'), pace);
+        const rules = rulesWithin(readPlaceRules(workspace, place), '', directory.at('.'), entries);
+        if (rules === undefined) throw ignoreFileError(place.name);
         const isShown = ({ name, kind }: Entry): boolean =>
           !rules.ignores(name, kind === 'directory' ? 'directory' : 'file') &&
           !ignored(name) &&
           // The name of a sensitive directory may be shown, since it does not reveal the content.
           !(kind === 'directory' ? isSecretName(name) : isSensitiveEntry(join(place.path, name)));
-        const shown = [...(await filteredAt(pace, entries, isShown))].sort(byKind);
-        const listed = shown.slice(0, MAX_ENTRIES).map((entry) => described(entry, directory.at(entry.name)));
+        const shown = [...(await filterPaced(pace, entries, isShown))].sort(compareKind);
+        const listed = shown.slice(0, MAX_ENTRIES).map((entry) => describeEntry(entry, directory.at(entry.name)));
         const isLong = shown.length > MAX_ENTRIES;
-        const all = isLong ? await workspace.keep(shown.map(nameOf).join('\n')) : undefined;
+        const all = isLong ? await workspace.keep(shown.map(formatName).join('\n')) : undefined;
         const stopped = pace.exhausted();
         const notes = [
           ...(stopped === undefined ? [] : [`incomplete: stopped ${stopped}`]),
-          ...(isLong ? [`the first ${MAX_ENTRIES} of ${shown.length}; ${wayToRest(all)}`] : []),
-          ...hiddenNotes(entries.length - shown.length),
+          ...(isLong ? [`the first ${MAX_ENTRIES} of ${shown.length}; ${formatRest(all)}`] : []),
+          ...formatHidden(entries.length - shown.length),
         ];
-        return done({
+        return succeed({
           path: place.name,
           entries: listed,
           ...(notes.length === 0 ? {} : { note: notes.join('; ') }),
@@ -66,7 +66,7 @@ export function listDirectory(workspace: Workspace): Tool {
 }
 
 /** A predicate for names that match one of the globs. Throws AppError `usage` if there are too many globs. */
-function ignoredNames(globs: readonly string[]): (name: string) => boolean {
+function compileIgnored(globs: readonly string[]): (name: string) => boolean {
   if (globs.length > MAX_IGNORED) {
     throw new AppError('usage', `ignore has more than ${MAX_IGNORED} globs`, { hint: 'Use fewer.' });
   }
@@ -74,30 +74,30 @@ function ignoredNames(globs: readonly string[]): (name: string) => boolean {
   return (name) => compiled.some((glob) => glob.matches(name));
 }
 
-function byKind(left: Entry, right: Entry): number {
+function compareKind(left: Entry, right: Entry): number {
   return Number(right.kind === 'directory') - Number(left.kind === 'directory');
 }
 
-function nameOf({ name, kind }: Pick<Entry, 'name' | 'kind'>): string {
+function formatName({ name, kind }: Pick<Entry, 'name' | 'kind'>): string {
   return kind === 'directory' ? `${name}/` : name;
 }
 
-function described({ name, kind }: Entry, address: string): JsonObject {
-  if (kind === 'directory') return { name: nameOf({ name, kind }) };
+function describeEntry({ name, kind }: Entry, address: string): JsonObject {
+  if (kind === 'directory') return { name: formatName({ name, kind }) };
   if (kind !== 'file') return { name, kind: kind === 'link' ? 'symbolic link' : 'special file' };
-  const bytes = sizeOf(address);
+  const bytes = readSize(address);
   return bytes === undefined ? { name } : { name, bytes };
 }
 
-function wayToRest(kept: string | undefined): string {
+function formatRest(kept: string | undefined): string {
   return kept === undefined ? 'use glob with a pattern for the rest' : `read_file ${kept} shows all names`;
 }
 
-function hiddenNotes(count: number): readonly string[] {
+function formatHidden(count: number): readonly string[] {
   return count === 0 ? [] : [`${count} not listed: left out by ignore files, or likely to hold secrets`];
 }
 
-function tooLarge(name: string): AppError {
+function ignoreFileError(name: string): AppError {
   return new AppError('usage', `the ignore file of ${name} cannot be read, or is too large`, {
     hint: 'What it excludes is unknown. Name the files you need.',
   });

@@ -1,14 +1,14 @@
 import type { MediaPart } from '../core/content.ts';
 import { AppError } from '../core/error.ts';
-import { decode } from '../core/text/decode.ts';
+import { decodeText } from '../core/text/decode.ts';
 import { formatSize } from '../core/text/format.ts';
 import { sniffMedia } from '../core/text/media.ts';
-import type { Tool, ToolOutcome } from '../core/tool.ts';
+import type { Tool, ToolResult } from '../core/tool.ts';
 import type { OpenedFile } from '../platform/files/held-file.ts';
-import { defineTool, done, FILE_ALIASES } from './define.ts';
-import { throwIfWithheld } from './tree.ts';
+import { defineTool, FILE_ALIASES, succeed } from './define.ts';
+import { rejectExcluded } from './tree.ts';
 import type { Place } from './workspace/fence.ts';
-import { type LineWindow, type WantedLines, windowOfFile, windowOfText } from './workspace/line-window.ts';
+import { type LineWindow, readWindow, selectLines, type WantedLines } from './workspace/line-window.ts';
 import { ALL_SHOWN, MAX_FILE_BYTES, type ShownLines, type Workspace } from './workspace/workspace.ts';
 
 /** Base64 adds a third, and one request holds 20 MB. */
@@ -19,7 +19,7 @@ const MAX_SHARED_BYTES = 1_000_000;
 
 /** Reads a file for the model: text by lines; pictures, PDF, audio and video as attachments. */
 export function readFile(workspace: Workspace): Tool {
-  const oneByOne = queue();
+  const oneByOne = createQueue();
   return defineTool({
     name: 'read_file',
     description:
@@ -44,14 +44,14 @@ export function readFile(workspace: Workspace): Tool {
       }
       const { place, file } = await workspace.open(file_path);
       try {
-        throwIfWithheld(workspace, place);
+        rejectExcluded(workspace, place);
         const wanted = { first: start_line, last: end_line, column: start_column };
         if (file.size > MAX_FILE_BYTES) return await readLarge(place, file, wanted, signal);
-        const read = async (): Promise<ToolOutcome> => {
+        const read = async (): Promise<ToolResult> => {
           signal.throwIfAborted();
           const bytes = await file.read(0, file.size);
           signal.throwIfAborted();
-          const { outcome, shown } = outcomeOf(place, bytes, wanted);
+          const { outcome, shown } = toReading(place, bytes, wanted);
           workspace.remember(place, bytes, shown);
           return outcome;
         };
@@ -64,7 +64,7 @@ export function readFile(workspace: Workspace): Tool {
 }
 
 /** Runs one task at a time, in order of arrival. */
-function queue(): <Result>(work: () => Promise<Result>) => Promise<Result> {
+function createQueue(): <Result>(work: () => Promise<Result>) => Promise<Result> {
   let last: Promise<unknown> = Promise.resolve();
   return (work) => {
     const result = last.then(work, work);
@@ -78,53 +78,53 @@ async function readLarge(
   file: OpenedFile,
   wanted: WantedLines,
   signal: AbortSignal,
-): Promise<ToolOutcome> {
+): Promise<ToolResult> {
   const head = Buffer.from(await file.read(0, HEAD_BYTES));
-  if (head.includes(0)) return done(notText(place, file.size));
-  return done(textOf(place, await windowOfFile(file, wanted, signal), { wanted, label: '' }));
+  if (head.includes(0)) return succeed(formatBinary(place, file.size));
+  return succeed(formatWindow(place, await readWindow(file, wanted, signal), { wanted, label: '' }));
 }
 
 interface Reading {
-  readonly outcome: ToolOutcome;
+  readonly outcome: ToolResult;
   readonly shown: ShownLines;
 }
 
-function outcomeOf(place: Place, bytes: Uint8Array, wanted: WantedLines): Reading {
+function toReading(place: Place, bytes: Uint8Array, wanted: WantedLines): Reading {
   const mimeType = sniffMedia(bytes, place.name);
-  if (mimeType !== undefined) return { outcome: mediaOutcome(place, bytes, mimeType), shown: ALL_SHOWN };
-  const decoded = decode(bytes);
-  if (decoded.isText) return textReading(place, decoded.text, wanted, '');
-  if (decoded.reason === 'nul') return { outcome: done(notText(place, bytes.length)), shown: ALL_SHOWN };
+  if (mimeType !== undefined) return { outcome: toMediaResult(place, bytes, mimeType), shown: ALL_SHOWN };
+  const decoded = decodeText(bytes);
+  if (decoded.isText) return toTextReading(place, decoded.text, wanted, '');
+  if (decoded.reason === 'nul') return { outcome: succeed(formatBinary(place, bytes.length)), shown: ALL_SHOWN };
   const latin = new TextDecoder('windows-1252').decode(bytes);
-  return textReading(place, latin, wanted, 'not valid Unicode, shown as Windows-1252; it cannot be edited');
+  return toTextReading(place, latin, wanted, 'not valid Unicode, shown as Windows-1252; it cannot be edited');
 }
 
-function textReading(place: Place, text: string, wanted: WantedLines, label: string): Reading {
-  const window = windowOfText(text, wanted);
+function toTextReading(place: Place, text: string, wanted: WantedLines, label: string): Reading {
+  const window = selectLines(text, wanted);
   const { first, lines, isCut, total } = window;
-  const outcome = done(textOf(place, window, { wanted, label }));
+  const outcome = succeed(formatWindow(place, window, { wanted, label }));
   const isPartial = isCut || wanted.column > 1;
   return { outcome, shown: { first, last: isPartial ? first - 1 : first + lines.length - 1, total } };
 }
 
-function mediaOutcome({ name }: Place, bytes: Uint8Array, mimeType: string): ToolOutcome {
+function toMediaResult({ name }: Place, bytes: Uint8Array, mimeType: string): ToolResult {
   const what = `${name} (${mimeType}, ${formatSize(bytes.length)})`;
-  if (bytes.length > MAX_MEDIA_BYTES) return done(`${what} is too large to be attached.`);
+  if (bytes.length > MAX_MEDIA_BYTES) return succeed(`${what} is too large to be attached.`);
   const data = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('base64');
   const media: readonly MediaPart[] = [{ inlineData: { mimeType, data } }];
-  return { ...done(`${what} is attached.`), media };
+  return { ...succeed(`${what} is attached.`), media };
 }
 
-function notText({ name }: Place, bytes: number): string {
+function formatBinary({ name }: Place, bytes: number): string {
   return `${name} is a binary file of ${formatSize(bytes)} and cannot be shown.`;
 }
 
-interface About {
+interface WindowContext {
   readonly wanted: WantedLines;
   readonly label: string;
 }
 
-function textOf({ name }: Place, window: LineWindow, { wanted: { column }, label }: About): string {
+function formatWindow({ name }: Place, window: LineWindow, { wanted: { column }, label }: WindowContext): string {
   const { lines, first, total } = window;
   const last = first + lines.length - 1;
   if (lines.length === 0 && (first > 1 || total === undefined)) {
@@ -142,13 +142,13 @@ function textOf({ name }: Place, window: LineWindow, { wanted: { column }, label
     ...(isWhole ? [] : [`lines ${first} to ${last} of ${total ?? 'more'}`]),
     ...(last === total ? [] : [`to read on, set start_line to ${last + 1}`]),
     ...(column === 1 ? [] : [`from character ${column} on`]),
-    ...cutNotes(window, column),
+    ...formatCutNotes(window, column),
     ...(label === '' ? [] : [label]),
   ];
   return `${notes.length === 0 ? '' : `[${notes.join('; ')}]\n`}${lines.join('\n')}`;
 }
 
-function cutNotes({ lines, isCut, lineLimit }: LineWindow, column: number): readonly string[] {
+function formatCutNotes({ lines, isCut, lineLimit }: LineWindow, column: number): readonly string[] {
   if (!isCut) return [];
   if (lines.length === 1) return [`the line is cut; to read on in it, set start_column to ${column + lineLimit}`];
   return [`lines are cut after ${lineLimit} characters; to read one, set start_line and end_line to it`];

@@ -17,7 +17,7 @@ const BLOCKS = new Set([
   ...['main', 'menu', 'nav', 'ol', 'p', 'pre', 'section', 'summary', 'table', 'tbody', 'tfoot', 'thead', 'tr', 'ul'],
 ]);
 
-const NAMED: Readonly<Record<string, string>> = {
+const ENTITIES: Readonly<Record<string, string>> = {
   ...{ amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: ' ', copy: '©', reg: '®', trade: '™', hellip: '…' },
   ...{ mdash: '—', ndash: '–', lsquo: '‘', rsquo: '’', ldquo: '“', rdquo: '”', laquo: '«', raquo: '»', bull: '•' },
   ...{ middot: '·', times: '×', deg: '°', yen: '¥', euro: '€', pound: '£', cent: '¢', sect: '§', para: '¶' },
@@ -37,7 +37,7 @@ export function readableHtml(html: string, base: URL): ReadablePage {
   const title = /<title[^>]{0,200}>([^<]{0,1000})/i.exec(html)?.[1] ?? '';
   const page = textBuilder();
   let href: string | undefined;
-  for (const token of tokensOf(html)) {
+  for (const token of tokenize(html)) {
     if (token.kind === 'text') {
       page.text(decodeEntities(token.text));
       continue;
@@ -45,23 +45,23 @@ export function readableHtml(html: string, base: URL): ReadablePage {
     const { name, isClosing } = token;
     if (name === 'a') {
       if (href !== undefined) page.closeLink(href);
-      href = isClosing ? undefined : addressIn(token.attributes, base);
+      href = isClosing ? undefined : findAddress(token.attributes, base);
     } else if (name === 'br') page.line();
     else if (name === 'td' || name === 'th') page.text(' ');
     else if (BLOCKS.has(name)) {
       page.block();
       if (name === 'pre') page.preformatted(!isClosing);
-      if (!isClosing) page.mark(markOf(name));
+      if (!isClosing) page.mark(toMark(name));
     }
   }
-  return { title: collapsed(decodeEntities(title)).trim(), text: page.end() };
+  return { title: collapseSpace(decodeEntities(title)).trim(), text: page.end() };
 }
 
 type Token =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'tag'; readonly name: string; readonly isClosing: boolean; readonly attributes: string };
 
-function* tokensOf(html: string): Generator<Token> {
+function* tokenize(html: string): Generator<Token> {
   const opening = /<(?:(!--)|[!?]|(\/?)([a-z][^\s/>]{0,40}))/gi;
   let at = 0;
   for (;;) {
@@ -72,43 +72,43 @@ function* tokensOf(html: string): Generator<Token> {
     const [, comment, slash, given = ''] = match;
     const name = given.toLowerCase();
     // As in a browser, what is not closed reaches to the end; so every character is scanned once.
-    at = comment === undefined ? endOfTag(html, opening.lastIndex) : after(html, '-->', opening.lastIndex);
+    at = comment === undefined ? findTagEnd(html, opening.lastIndex) : skipPast(html, '-->', opening.lastIndex);
     if (name === '') continue;
     const isClosing = slash === '/';
-    if (DROPPED.has(name) && !isClosing) at = endOfElement(html, name, at);
+    if (DROPPED.has(name) && !isClosing) at = findElementEnd(html, name, at);
     else yield { kind: 'tag', name, isClosing, attributes: html.slice(opening.lastIndex, at - 1) };
   }
 }
 
-function after(html: string, end: string, from: number): number {
+function skipPast(html: string, end: string, from: number): number {
   const found = html.indexOf(end, from);
   return found === -1 ? html.length : found + end.length;
 }
 
 /** The offset behind the closing `>`, skipping quoted attributes. */
-function endOfTag(html: string, from: number): number {
+function findTagEnd(html: string, from: number): number {
   const next = /[>"']/g;
   for (let at = from; ; ) {
     next.lastIndex = at;
     const found = next.exec(html)?.[0];
     if (found === undefined) return html.length;
     if (found === '>') return next.lastIndex;
-    at = after(html, found, next.lastIndex);
+    at = skipPast(html, found, next.lastIndex);
   }
 }
 
-function endOfElement(html: string, name: string, from: number): number {
+function findElementEnd(html: string, name: string, from: number): number {
   const closing = new RegExp(`</${name}(?=[\\s/>])`, 'gi');
   closing.lastIndex = from;
-  return closing.exec(html) === null ? html.length : endOfTag(html, closing.lastIndex);
+  return closing.exec(html) === null ? html.length : findTagEnd(html, closing.lastIndex);
 }
 
-function markOf(name: string): string {
+function toMark(name: string): string {
   if (name === 'li') return '- ';
   return /^h[1-6]$/.test(name) ? `${'#'.repeat(Number(name.charAt(1)))} ` : '';
 }
 
-function addressIn(attributes: string, base: URL): string | undefined {
+function findAddress(attributes: string, base: URL): string | undefined {
   const [, double, single, bare] =
     /(?:^|\s)href\s{0,10}=\s{0,10}(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))/i.exec(attributes.slice(0, 4000)) ?? [];
   const href = decodeEntities(double ?? single ?? bare ?? '').trim();
@@ -148,7 +148,7 @@ function textBuilder() {
     text(text: string): void {
       if (isPreformatted) addRows(text);
       else {
-        const flat = collapsed(text);
+        const flat = collapseSpace(text);
         const wanted = isSpaced && flat.startsWith(' ') ? flat.slice(1) : flat;
         if (wanted !== '') add(wanted);
       }
@@ -174,13 +174,13 @@ function textBuilder() {
   };
 }
 
-function collapsed(text: string): string {
+function collapseSpace(text: string): string {
   return text.replace(/[ \t\r\n\f]+/g, ' ');
 }
 
 function decodeEntities(text: string): string {
   return text.replace(/&(?:#(\d{1,7})|#x([\da-f]{1,6})|([a-z]{1,10}));?/gi, (whole, decimal, hex, name) => {
-    if (name !== undefined) return (Object.hasOwn(NAMED, name) ? NAMED[name] : undefined) ?? whole;
+    if (name !== undefined) return (Object.hasOwn(ENTITIES, name) ? ENTITIES[name] : undefined) ?? whole;
     const code = decimal === undefined ? Number.parseInt(hex, 16) : Number(decimal);
     return code > 0 && code <= 0x10ffff && !(code >= 0xd800 && code <= 0xdfff) ? String.fromCodePoint(code) : '\ufffd';
   });

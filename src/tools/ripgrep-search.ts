@@ -3,12 +3,12 @@ import { AppError } from '../core/error.ts';
 import { isSensitiveEntry } from '../core/text/secrets.ts';
 import type { OpenedFile } from '../platform/files/held-file.ts';
 import { realPath } from '../platform/files/path.ts';
-import { filteredAt } from '../platform/runtime/pace.ts';
+import { filterPaced } from '../platform/runtime/pace.ts';
 import type { Finding, Findings, SearchRequest } from './search/engine.ts';
-import { hasSharedLevels, ignoredPaths } from './search/ignore.ts';
-import { headOf, runRipgrep, type Sighting, takePaths, takeSightings } from './search/ripgrep.ts';
+import { createIgnoreCheck, hasSharedLevels } from './search/ignore.ts';
+import { type MatchPosition, parsePaths, parsePositions, readHead, runRipgrep } from './search/ripgrep.ts';
 import { encodingOf } from './search/worker.ts';
-import { FOREIGN, rulesOfPlace, treePace } from './tree.ts';
+import { createTreePace, readPlaceRules, SKIPPED_DIRECTORIES } from './tree.ts';
 import type { Place } from './workspace/fence.ts';
 import type { Workspace } from './workspace/workspace.ts';
 
@@ -24,26 +24,26 @@ const MAX_MS = 20_000;
 
 /** Makes ripgrep walk as closely to our own walk as it can. */
 function walkArgs({ workspace, place, isIgnoring }: RipgrepWalk): readonly string[] {
-  const hasParents = isIgnoring && hasSharedLevels(rulesOfPlace(workspace, place));
+  const hasParents = isIgnoring && hasSharedLevels(readPlaceRules(workspace, place));
   const own = ['--no-ignore-dot', '--no-ignore-global', '--no-ignore-exclude', '--no-require-git'];
   return [
     ...['--no-config', '--no-messages', '--null', '--color=never', '--hidden'],
     ...(isIgnoring ? own : ['--no-ignore']),
     ...(hasParents ? [] : ['--no-ignore-parent']),
-    ...['.git', ...FOREIGN].flatMap((name) => ['--glob', `!**/${name}/**`]),
+    ...['.git', ...SKIPPED_DIRECTORIES].flatMap((name) => ['--glob', `!**/${name}/**`]),
   ];
 }
 
 /** The glob if ripgrep reads it exactly as we do; else undefined. */
-export function sharedGlob(text: string): string | undefined {
+export function toSharedGlob(text: string): string | undefined {
   return /^[\w*][\w*./-]*$/.test(text) ? text : undefined;
 }
 
 /**
  * Decides whether a path from ripgrep may be shown: ripgrep knows neither all ignore files, nor secrets, nor the fence.
  */
-function isShownBy({ workspace, place, accepts, isIgnoring }: RipgrepWalk): (path: string) => boolean {
-  const isIgnored = ignoredPaths(place.path, rulesOfPlace(workspace, place, isIgnoring));
+function createShownCheck({ workspace, place, accepts, isIgnoring }: RipgrepWalk): (path: string) => boolean {
+  const isIgnored = createIgnoreCheck(place.path, readPlaceRules(workspace, place, isIgnoring));
   const isOpen = (below: string): boolean => {
     const path = join(place.path, below);
     return workspace.isListed(path) && realPath(path) === path;
@@ -55,26 +55,28 @@ function isShownBy({ workspace, place, accepts, isIgnoring }: RipgrepWalk): (pat
     return answer;
   };
   return (path) =>
-    isPlain(path) && accepts(path) && isOpenDirectory(posix.dirname(path)) && !isIgnored(path) && isOpen(path);
+    isOpenPath(path) && accepts(path) && isOpenDirectory(posix.dirname(path)) && !isIgnored(path) && isOpen(path);
 }
 
 /**
  * Decides whether a hidden path is unreadable because its name is not UTF-8: it cannot be opened by the decoded name.
  */
-function isLostBy({ workspace, place, accepts, isIgnoring }: RipgrepWalk): (path: string) => boolean {
-  const isIgnored = ignoredPaths(place.path, rulesOfPlace(workspace, place, isIgnoring));
-  return (path) => path.includes('\ufffd') && isPlain(path) && accepts(path) && !isIgnored(path);
+function createLostCheck({ workspace, place, accepts, isIgnoring }: RipgrepWalk): (path: string) => boolean {
+  const isIgnored = createIgnoreCheck(place.path, readPlaceRules(workspace, place, isIgnoring));
+  return (path) => path.includes('\ufffd') && isOpenPath(path) && accepts(path) && !isIgnored(path);
 }
 
 /** What the path alone can tell. */
-function isPlain(path: string): boolean {
+function isOpenPath(path: string): boolean {
   const steps = path.split('/');
-  const isForeign = steps.some((step) => step === '' || step === '..' || step === '.git' || FOREIGN.includes(step));
+  const isForeign = steps.some(
+    (step) => step === '' || step === '..' || step === '.git' || SKIPPED_DIRECTORIES.includes(step),
+  );
   return !isForeign && !isSensitiveEntry(path);
 }
 
 /** Sorts into walk order: the files of a directory first, then its subdirectories. */
-function inWalkOrder<T>(items: readonly T[], pathOf: (item: T) => string): readonly T[] {
+function sortByWalk<T>(items: readonly T[], pathOf: (item: T) => string): readonly T[] {
   const keyed = items.map((item) => ({ item, key: walkKey(pathOf(item)) }));
   return keyed.sort((left, right) => (left.key < right.key ? -1 : 1)).map(({ item }) => item);
 }
@@ -94,7 +96,7 @@ export interface NamedFiles {
 }
 
 /** Lists files with ripgrep; `glob` narrows its walk. Undefined if there is no ripgrep, or if it fails. */
-export async function ripgrepFiles(
+export async function listWithRipgrep(
   program: string | undefined,
   walk: RipgrepWalk & { readonly glob: string | undefined; readonly isCaseSensitive: boolean; readonly max: number },
   signal: AbortSignal,
@@ -104,14 +106,14 @@ export async function ripgrepFiles(
   // The last glob that matches wins, so exclusions come last.
   const args = [...(walk.glob === undefined ? [] : [option, walk.glob]), ...walkArgs(walk), '--files', '--', './'];
   const found: string[] = [];
-  const take = (printed: Buffer): Buffer => takePaths(printed, found);
+  const take = (printed: Buffer): Buffer => parsePaths(printed, found);
   const { stopped, isGood } = await runRipgrep({ program, args, cwd: walk.place.path, maxMs: MAX_MS, take }, signal);
   if (!isGood) return undefined;
-  const pace = treePace(signal);
-  const wanted = await filteredAt(pace, found, (path) => isPlain(path) && walk.accepts(path));
-  const named = inWalkOrder(wanted, (path) => path);
+  const pace = createTreePace(signal);
+  const wanted = await filterPaced(pace, found, (path) => isOpenPath(path) && walk.accepts(path));
+  const named = sortByWalk(wanted, (path) => path);
   // The expensive checks run only for as many paths as are shown.
-  const isShown = isShownBy(walk);
+  const isShown = createShownCheck(walk);
   const files: string[] = [];
   let rejected = 0;
   for (const path of named) {
@@ -141,7 +143,7 @@ const MAX_WIDE_BYTES = 64_000_000;
  * Searches with ripgrep. Ripgrep only says where; every line is read by us, through the fence, so that ripgrep cannot
  * be led out of the workspace. Undefined if there is no ripgrep, or if it does not understand the pattern.
  */
-export async function ripgrepFindings(
+export async function searchWithRipgrep(
   program: string | undefined,
   query: RipgrepQuery,
   signal: AbortSignal,
@@ -149,12 +151,12 @@ export async function ripgrepFindings(
   if (program === undefined) return undefined;
   const { request, place } = query;
   const maxLines = (request.total + 100) * (1 + request.before + request.after);
-  const found: Sighting[] = [];
-  const standing = remembered(standingIn(query));
+  const found: MatchPosition[] = [];
+  const standing = cacheLast(createClassifier(query));
   const left = { binary: new Set<string>(), lost: new Set<string>() };
   const take = (printed: Buffer): Buffer | undefined => {
-    const seen: Sighting[] = [];
-    const rest = takeSightings(printed, seen);
+    const seen: MatchPosition[] = [];
+    const rest = parsePositions(printed, seen);
     // Only what may be shown counts against the limit: the rest may be most of it.
     for (const sighting of seen) {
       const stands = standing(sighting.path);
@@ -163,16 +165,16 @@ export async function ripgrepFindings(
     }
     return found.length > maxLines ? undefined : rest;
   };
-  const run = { program, args: argsOf(query), cwd: place.path, maxMs: MAX_MS, take };
+  const run = { program, args: searchArgs(query), cwd: place.path, maxMs: MAX_MS, take };
   const { stopped, isGood } = await runRipgrep(run, signal);
   if (!isGood) return undefined;
   const files: Finding[] = [];
   let matches = 0;
   let cut = 0;
-  for (const [path, sightings] of byFile(found)) {
+  for (const [path, sightings] of groupByFile(found)) {
     if (matches >= request.total) break;
     signal.throwIfAborted();
-    const finding = await readSightings(query, path, sightings);
+    const finding = await readPositions(query, path, sightings);
     if (finding === undefined) continue;
     if (finding.isCut && finding.lines.length === 0) cut += 1;
     else files.push(finding);
@@ -183,7 +185,7 @@ export async function ripgrepFindings(
   return { files, binary: left.binary.size, unreadable: left.lost.size, cut, isFull, ...early };
 }
 
-function argsOf(query: RipgrepQuery): readonly string[] {
+function searchArgs(query: RipgrepQuery): readonly string[] {
   const { request, pattern, isFixed, glob } = query;
   return [
     // The last glob that matches wins, so exclusions come last.
@@ -202,42 +204,44 @@ function argsOf(query: RipgrepQuery): readonly string[] {
   ];
 }
 
-type Standing = 'shown' | 'hidden' | 'binary' | 'lost';
+type FileStatus = 'shown' | 'hidden' | 'binary' | 'lost';
 
 /** Classifies a file with a match; `lost` is one that cannot be opened by its name. */
-function standingIn(query: RipgrepQuery): (path: string) => Standing {
-  const isShown = isShownBy(query);
-  const isLost = isLostBy(query);
+function createClassifier(query: RipgrepQuery): (path: string) => FileStatus {
+  const isShown = createShownCheck(query);
+  const isLost = createLostCheck(query);
   return (path) => {
     if (!isShown(path)) return isLost(path) ? 'lost' : 'hidden';
-    const head = headOf(join(query.place.path, path));
+    const head = readHead(join(query.place.path, path));
     return head !== undefined && encodingOf(head) === undefined ? 'binary' : 'shown';
   };
 }
 
 /** Caches the last path: many consecutive lines are of one file. */
-function remembered(standing: (path: string) => Standing): (path: string) => Standing {
-  let last: { readonly path: string; readonly answer: Standing } | undefined;
+function cacheLast(standing: (path: string) => FileStatus): (path: string) => FileStatus {
+  let last: { readonly path: string; readonly answer: FileStatus } | undefined;
   return (path) => {
     last = last?.path === path ? last : { path, answer: standing(path) };
     return last.answer;
   };
 }
 
-function byFile(sightings: readonly Sighting[]): readonly (readonly [path: string, sightings: readonly Sighting[]])[] {
-  const files = new Map<string, Sighting[]>();
+function groupByFile(
+  sightings: readonly MatchPosition[],
+): readonly (readonly [path: string, sightings: readonly MatchPosition[]])[] {
+  const files = new Map<string, MatchPosition[]>();
   for (const sighting of sightings) {
     const list = files.get(sighting.path);
     if (list === undefined) files.set(sighting.path, [sighting]);
     else list.push(sighting);
   }
-  return inWalkOrder([...files], ([path]) => path);
+  return sortByWalk([...files], ([path]) => path);
 }
 
-async function readSightings(
+async function readPositions(
   { workspace, place }: RipgrepQuery,
   path: string,
-  sightings: readonly Sighting[],
+  sightings: readonly MatchPosition[],
 ): Promise<Finding | undefined> {
   try {
     const { file } = await workspace.open(join(place.path, path));
@@ -260,7 +264,7 @@ async function readSightings(
   }
 }
 
-type ReadLine = (sighting: Sighting) => Promise<string>;
+type ReadLine = (sighting: MatchPosition) => Promise<string>;
 
 /**
  * Offsets from ripgrep count the text as UTF-8, without its byte order mark. Undefined if a UTF-16 file is too large to
@@ -271,7 +275,7 @@ async function lineReader(file: OpenedFile): Promise<ReadLine | undefined> {
   const encoding = encodingOf(head);
   if (encoding === 'utf8' || encoding === undefined) {
     const mark = head.indexOf('\ufeff') === 0 ? MARK_BYTES : 0;
-    return (sighting) => lineAt(file, { ...sighting, offset: sighting.offset + mark });
+    return (sighting) => readLineAt(file, { ...sighting, offset: sighting.offset + mark });
   }
   if (file.size > MAX_WIDE_BYTES) return undefined;
   const bytes = await file.read(0, file.size);
@@ -279,20 +283,20 @@ async function lineReader(file: OpenedFile): Promise<ReadLine | undefined> {
   return async ({ line, column = 1 }) => {
     const text = (lines[line - 1] ?? '').replace(/\r$/, '');
     const from = column > LINE_BYTES / 2 ? column - 100 : 0;
-    return shownOf(text.slice(from), from);
+    return cutLine(text.slice(from), from);
   };
 }
 
-async function lineAt(file: OpenedFile, { offset, column = 1 }: Sighting): Promise<string> {
+async function readLineAt(file: OpenedFile, { offset, column = 1 }: MatchPosition): Promise<string> {
   // Of a very long line, the part around the match.
   const skipped = column > LINE_BYTES / 2 ? column - 100 : 0;
   const bytes = Buffer.from(await file.read(offset + skipped, LINE_BYTES));
   const feed = bytes.indexOf(10);
   const text = bytes.toString('utf8', 0, feed === -1 ? bytes.length : feed).replace(/\r$/, '');
-  return shownOf(text, skipped);
+  return cutLine(text, skipped);
 }
 
-function shownOf(text: string, skipped: number): string {
+function cutLine(text: string, skipped: number): string {
   if (skipped === 0 && text.length <= MAX_SHOWN) return text;
   return `${skipped > 0 ? '…' : ''}${text.slice(0, MAX_SHOWN)}… [line cut]`;
 }

@@ -1,7 +1,7 @@
 import type { Env } from '../core/io.ts';
 import type { JsonObject } from '../core/json.ts';
 import { formatDuration } from '../core/text/format.ts';
-import type { Tool, ToolOutcome } from '../core/tool.ts';
+import type { Tool, ToolResult } from '../core/tool.ts';
 import { runShell, type ShellResult } from '../platform/process/shell.ts';
 import type { Shell } from '../platform/process/shell-choice.ts';
 import { defineTool } from './define.ts';
@@ -22,7 +22,7 @@ export interface ShellToolOptions {
 const TIMEOUT_MS = 120_000;
 const CAPTURED_CHARS = 1_000_000;
 /** The most output a model should have to read. */
-const TOLD_CHARS = 40_000;
+const MAX_OUTPUT_CHARS = 40_000;
 /** The start gets the smaller share, because errors come last. */
 const HEAD_SHARE = 0.2;
 /** A command that was silent for this share of its time was likely waiting for input. */
@@ -54,17 +54,17 @@ export function runShellCommand(options: ShellToolOptions): Tool {
     async run({ command, dir_path = '.' }, signal) {
       const cwd = await directory(dir_path);
       const result = await runShell({ shell, command, cwd, env, timeoutMs, maxChars: CAPTURED_CHARS }, signal);
-      return outcomeOf(result, await told(result, options), timeoutMs);
+      return toResult(result, await formatOutput(result, options), timeoutMs);
     },
   });
 }
 
-function outcomeOf(result: ShellResult, output: string, timeoutMs: number): ToolOutcome {
+function toResult(result: ShellResult, output: string, timeoutMs: number): ToolResult {
   const { exitCode, signal, hasTimedOut, silentMs, strays, survivors } = result;
   const ending: JsonObject = signal === null ? { exit_code: exitCode } : { exit_code: exitCode, signal };
   const notes = [
-    ...(strays.length > 0 ? [`Stopped what it had left running: ${listed(strays)}`] : []),
-    ...(survivors.length > 0 ? [`Could not be stopped: ${listed(survivors)}`] : []),
+    ...(strays.length > 0 ? [`Stopped what it had left running: ${formatProcesses(strays)}`] : []),
+    ...(survivors.length > 0 ? [`Could not be stopped: ${formatProcesses(survivors)}`] : []),
   ];
   const noted = notes.length === 0 ? {} : { note: notes.join('\n') };
   if (!hasTimedOut) return { ok: true, response: { output, ...ending, ...noted } };
@@ -76,15 +76,15 @@ function outcomeOf(result: ShellResult, output: string, timeoutMs: number): Tool
   return { ok: false, response: { error, output, ...ending, ...noted } };
 }
 
-function listed(processes: ShellResult['strays']): string {
+function formatProcesses(processes: ShellResult['strays']): string {
   return processes.map(({ pid, command }) => `${pid} (${command.slice(0, 100)})`).join(', ');
 }
 
-async function told({ head, tail, omitted }: ShellResult, { keepOutput }: ShellToolOptions): Promise<string> {
+async function formatOutput({ head, tail, omitted }: ShellResult, { keepOutput }: ShellToolOptions): Promise<string> {
   const captured = omitted === 0 ? head : `${head}\n[… ${omitted} characters were not kept …]\n${tail}`;
-  if (captured.length <= TOLD_CHARS) return captured;
-  const start = captured.slice(0, TOLD_CHARS * HEAD_SHARE).toWellFormed();
-  const end = captured.slice(-TOLD_CHARS * (1 - HEAD_SHARE)).toWellFormed();
+  if (captured.length <= MAX_OUTPUT_CHARS) return captured;
+  const start = captured.slice(0, MAX_OUTPUT_CHARS * HEAD_SHARE).toWellFormed();
+  const end = captured.slice(-MAX_OUTPUT_CHARS * (1 - HEAD_SHARE)).toWellFormed();
   const kept = captured.length - start.length - end.length;
   const missing = kept + omitted;
   const path = await keepOutput(captured);

@@ -1,13 +1,13 @@
 import { AppError } from '../core/error.ts';
 import type { JsonObject } from '../core/json.ts';
-import { counted } from '../core/text/format.ts';
+import { plural } from '../core/text/format.ts';
 import { compileGlob, type GlobPattern } from '../core/text/glob.ts';
 import { requiredLiteral } from '../core/text/pattern-literal.ts';
-import type { Tool, ToolOutcome } from '../core/tool.ts';
-import { defineTool, done } from './define.ts';
-import { ripgrepFindings, sharedGlob } from './ripgrep-search.ts';
+import type { Tool, ToolResult } from '../core/tool.ts';
+import { defineTool, succeed } from './define.ts';
+import { searchWithRipgrep, toSharedGlob } from './ripgrep-search.ts';
 import { type Finding, type Findings, type SearchRequest, searchFiles } from './search/engine.ts';
-import { notesOf, openTree, pathIn, type Tree } from './tree.ts';
+import { formatNotes, openTree, type Tree, toModelPath } from './tree.ts';
 import type { Workspace } from './workspace/workspace.ts';
 
 const DEFAULT_MATCHES = 100;
@@ -15,7 +15,7 @@ const MAX_MATCHES = 1000;
 const MAX_PATTERN = 10_000;
 const MAX_MS = 20_000;
 /** Characters of matching lines in one answer; as much as one read_file may give. */
-const MAX_TOLD = 256_000;
+const MAX_RESULT_CHARS = 256_000;
 
 /** The search tool; `ripgrep` gives the path of that program, if it may be used. */
 export function searchFileContent(workspace: Workspace, ripgrep: () => string | undefined): Tool {
@@ -50,21 +50,21 @@ export function searchFileContent(workspace: Workspace, ripgrep: () => string | 
       { dir_path = '.', include_pattern, exclude_pattern, no_ignore = false, names_only = false, ...rest },
       signal,
     ) {
-      const request = requestOf({ ...rest, names_only });
-      const accepts = filterOf(include_pattern, exclude_pattern);
+      const request = toRequest({ ...rest, names_only });
+      const accepts = createFilter(include_pattern, exclude_pattern);
       const isIgnoring = !no_ignore;
-      const glob = include_pattern === undefined ? undefined : sharedGlob(anywhere(include_pattern));
+      const glob = include_pattern === undefined ? undefined : toSharedGlob(toAnywhereGlob(include_pattern));
       const tree = await openTree(workspace, dir_path, { isIgnoring, accepts }, signal);
       const query = { workspace, place: tree.place, request, pattern: rest.pattern, accepts, isIgnoring };
       const findings =
-        (await ripgrepFindings(ripgrep(), { ...query, isFixed: rest.fixed_strings === true, glob }, signal)) ??
+        (await searchWithRipgrep(ripgrep(), { ...query, isFixed: rest.fixed_strings === true, glob }, signal)) ??
         (await searchFiles(tree.directories, request, signal));
-      return outcomeOf(tree, findings, { isNamesOnly: names_only, keep: workspace.keep });
+      return toResult(tree, findings, { isNamesOnly: names_only, keep: workspace.keep });
     },
   });
 }
 
-interface Wanted {
+interface SearchInput {
   readonly pattern: string;
   readonly fixed_strings?: boolean | undefined;
   readonly case_sensitive?: boolean | undefined;
@@ -76,10 +76,10 @@ interface Wanted {
   readonly total_max_matches?: number | undefined;
 }
 
-function requestOf(wanted: Wanted): SearchRequest {
+function toRequest(wanted: SearchInput): SearchRequest {
   const { context = 0, before = context, after = context, names_only } = wanted;
   const total = Math.min(wanted.total_max_matches ?? DEFAULT_MATCHES, MAX_MATCHES);
-  const { source, flags, isFolded } = folded(expressionOf(wanted));
+  const { source, flags, isFolded } = foldCase(parsePattern(wanted));
   return {
     source,
     flags,
@@ -91,12 +91,12 @@ function requestOf(wanted: Wanted): SearchRequest {
     maxMs: MAX_MS,
     // Lookahead and lookbehind can match differently in a whole text than in a line.
     canSkip: !/\(\?<?[=!]/.test(source),
-    ...literalOf(source, flags.includes('i') || isFolded),
+    ...findLiteral(source, flags.includes('i') || isFolded),
   };
 }
 
 /** Throws AppError `usage` if it is no valid regular expression. */
-function expressionOf({ pattern, fixed_strings = false, case_sensitive = false }: Wanted): RegExp {
+function parsePattern({ pattern, fixed_strings = false, case_sensitive = false }: SearchInput): RegExp {
   if (pattern === '') throw new AppError('usage', 'the pattern is empty', { hint: 'Say what to look for.' });
   if (pattern.length > MAX_PATTERN) {
     throw new AppError('usage', 'the pattern is too long', { hint: `Use at most ${MAX_PATTERN} characters.` });
@@ -120,7 +120,7 @@ function expressionOf({ pattern, fixed_strings = false, case_sensitive = false }
  * V8's linear-time engine does not support the i flag. Where it is safe, the pattern is lower-cased instead, and so is
  * the text.
  */
-function folded({ source, flags }: RegExp): Pick<SearchRequest, 'source' | 'flags' | 'isFolded'> {
+function foldCase({ source, flags }: RegExp): Pick<SearchRequest, 'source' | 'flags' | 'isFolded'> {
   const asItIs = { source, flags, isFolded: false };
   if (!flags.includes('i') || /\\[xucpk]|\(\?</i.test(source)) return asItIs;
   const lower = source.replace(/\\.|[^\\]+/gs, (piece) => (piece.startsWith('\\') ? piece : piece.toLowerCase()));
@@ -133,49 +133,51 @@ function folded({ source, flags }: RegExp): Pick<SearchRequest, 'source' | 'flag
   }
 }
 
-function literalOf(source: string, isCaseless: boolean): Pick<SearchRequest, 'literal'> {
+function findLiteral(source: string, isCaseless: boolean): Pick<SearchRequest, 'literal'> {
   const text = requiredLiteral(source, isCaseless);
   return text === '' ? {} : { literal: Buffer.from(text).map((byte) => byte | 0x20) };
 }
 
 type Accepts = (path: string) => boolean;
 
-function filterOf(include: string | undefined, exclude: string | undefined): Accepts {
-  const [included, excluded] = [include, exclude].map((text) => (text === undefined ? undefined : globOf(text)));
+function createFilter(include: string | undefined, exclude: string | undefined): Accepts {
+  const [included, excluded] = [include, exclude].map((text) =>
+    text === undefined ? undefined : compileAnywhere(text),
+  );
   return (path) => included?.matches(path) !== false && excluded?.matches(path) !== true;
 }
 
 /** A glob without a slash matches names in every directory. */
-function anywhere(glob: string): string {
+function toAnywhereGlob(glob: string): string {
   return glob.includes('/') ? glob : `**/${glob}`;
 }
 
-function globOf(text: string): GlobPattern {
-  return compileGlob(anywhere(text), { isCaseSensitive: false, hasBraces: true });
+function compileAnywhere(text: string): GlobPattern {
+  return compileGlob(toAnywhereGlob(text), { isCaseSensitive: false, hasBraces: true });
 }
 
-interface Telling {
+interface ResultOptions {
   readonly isNamesOnly: boolean;
   readonly keep: Workspace['keep'];
 }
 
-async function outcomeOf({ place, report }: Tree, findings: Findings, telling: Telling): Promise<ToolOutcome> {
-  const found = findings.files.map((file) => ({ file: pathIn(place, file.path), lines: linesOf(file) }));
-  const told = telling.isNamesOnly ? found : withinLimit(found);
+async function toResult({ place, report }: Tree, findings: Findings, telling: ResultOptions): Promise<ToolResult> {
+  const found = findings.files.map((file) => ({ file: toModelPath(place, file.path), lines: formatLines(file) }));
+  const told = telling.isNamesOnly ? found : cutToLimit(found);
   const notes = [
     ...(findings.stopped === undefined ? [] : [`incomplete: stopped ${findings.stopped}; name a smaller directory`]),
     ...(findings.isFull ? ['there may be more; use a narrower pattern or directory'] : []),
-    ...notesOf({ ...report, unreadable: report.unreadable + findings.unreadable }),
+    ...formatNotes({ ...report, unreadable: report.unreadable + findings.unreadable }),
     // In a stopped search the count depends on chance.
     ...(findings.binary === 0 || findings.isFull
       ? []
-      : [`${counted(findings.binary, 'binary file')} with a match not shown`]),
+      : [`${plural(findings.binary, 'binary file')} with a match not shown`]),
     ...(findings.cut === 0 ? [] : [`of ${findings.cut} very large files only the beginning was searched`]),
-    ...(told === found ? [] : [await wayToRest(told, found, telling)]),
+    ...(told === found ? [] : [await storeRest(told, found, telling)]),
   ];
   const note: JsonObject = notes.length === 0 ? {} : { note: notes.join('; ') };
-  if (telling.isNamesOnly) return done({ files: found.map(({ file }) => file), ...note });
-  return done({ matches: told.map(({ file, lines }) => ({ file, lines })), ...note });
+  if (telling.isNamesOnly) return succeed({ files: found.map(({ file }) => file), ...note });
+  return succeed({ matches: told.map(({ file, lines }) => ({ file, lines })), ...note });
 }
 
 interface Match {
@@ -184,8 +186,8 @@ interface Match {
 }
 
 /** As many lines as a model should have to read. Returns the same array if nothing was cut. */
-function withinLimit(matches: readonly Match[]): readonly Match[] {
-  let room = MAX_TOLD;
+function cutToLimit(matches: readonly Match[]): readonly Match[] {
+  let room = MAX_RESULT_CHARS;
   const told = matches.map(({ file, lines }) => ({
     file,
     lines: lines.filter((line) => {
@@ -196,16 +198,16 @@ function withinLimit(matches: readonly Match[]): readonly Match[] {
   return room >= 0 ? matches : told.filter(({ lines }) => lines.length > 0);
 }
 
-async function wayToRest(told: readonly Match[], found: readonly Match[], { keep }: Telling): Promise<string> {
+async function storeRest(told: readonly Match[], found: readonly Match[], { keep }: ResultOptions): Promise<string> {
   const kept = await keep(found.map(({ file, lines }) => `${file}\n${lines.join('\n')}\n`).join('\n'));
   const way = kept === undefined ? 'ask for fewer, or in a smaller directory' : `read_file ${kept} shows all`;
-  return `the first ${countOf(told)} of ${countOf(found)} lines; ${way}`;
+  return `the first ${countLines(told)} of ${countLines(found)} lines; ${way}`;
 }
 
-function countOf(matches: readonly Match[]): number {
+function countLines(matches: readonly Match[]): number {
   return matches.reduce((sum, { lines }) => sum + lines.length, 0);
 }
 
-function linesOf({ lines }: Finding): readonly string[] {
+function formatLines({ lines }: Finding): readonly string[] {
   return lines.map(({ line, text, isMatch }) => `${line}${isMatch ? ':' : '-'} ${text}`);
 }

@@ -1,8 +1,8 @@
 import { AppError } from '../core/error.ts';
-import { decode } from '../core/text/decode.ts';
-import { counted } from '../core/text/format.ts';
+import { decodeText } from '../core/text/decode.ts';
+import { plural } from '../core/text/format.ts';
 import type { Place } from './workspace/fence.ts';
-import { MAX_FILE_BYTES, wouldBeTooLarge } from './workspace/workspace.ts';
+import { MAX_FILE_BYTES, tooLargeToWriteError } from './workspace/workspace.ts';
 
 /** A text file that can be written back in its own encoding. */
 export interface TextFile {
@@ -11,50 +11,50 @@ export interface TextFile {
   encode(text: string): Uint8Array;
 }
 
-const NEW_TEXT_FILE: TextFile = { text: '', encode: (text) => Buffer.from(wellFormed(text), 'utf8') };
+const NEW_TEXT_FILE: TextFile = { text: '', encode: (text) => Buffer.from(requireWellFormed(text), 'utf8') };
 
 /** The bytes to write, in the encoding the file has. Throws AppError `usage` if they are too many. */
-export function encodeFor(place: Place, before: TextFile | undefined, text: string): Uint8Array {
+export function encodeText(place: Place, before: TextFile | undefined, text: string): Uint8Array {
   const bytes = (before ?? NEW_TEXT_FILE).encode(text);
-  if (bytes.length > MAX_FILE_BYTES) throw wouldBeTooLarge(place);
+  if (bytes.length > MAX_FILE_BYTES) throw tooLargeToWriteError(place);
   return bytes;
 }
 
 /** A sentence for the model about other hard links of a changed file; empty if there were none. */
 export function formatCutLinks(count: number): string {
-  return count === 0 ? '' : ` The file had ${counted(count, 'other hard link')}: the old content is still there.`;
+  return count === 0 ? '' : ` The file had ${plural(count, 'other hard link')}: the old content is still there.`;
 }
 
 /** The text of a file; undefined if it is not valid UTF-8, or UTF-16 with a byte order mark. Never throws. */
-export function textFileOf(bytes: Uint8Array): TextFile | undefined {
-  const decoded = decode(bytes);
+export function decodeTextFile(bytes: Uint8Array): TextFile | undefined {
+  const decoded = decodeText(bytes);
   if (!decoded.isText) return undefined;
   const { text } = decoded;
-  if (bytes[0] === 0xff && bytes[1] === 0xfe) return { text, encode: (next) => utf16(next) };
-  if (bytes[0] === 0xfe && bytes[1] === 0xff) return { text, encode: (next) => utf16(next).swap16() };
+  if (bytes[0] === 0xff && bytes[1] === 0xfe) return { text, encode: (next) => encodeUtf16(next) };
+  if (bytes[0] === 0xfe && bytes[1] === 0xff) return { text, encode: (next) => encodeUtf16(next).swap16() };
   const mark = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? '\uFEFF' : '';
-  return { text, encode: (next) => Buffer.from(mark + wellFormed(next), 'utf8') };
+  return { text, encode: (next) => Buffer.from(mark + requireWellFormed(next), 'utf8') };
 }
 
-function utf16(text: string): Buffer {
-  return Buffer.from(`\uFEFF${wellFormed(text)}`, 'utf16le');
+function encodeUtf16(text: string): Buffer {
+  return Buffer.from(`\uFEFF${requireWellFormed(text)}`, 'utf16le');
 }
 
-function wellFormed(text: string): string {
+function requireWellFormed(text: string): string {
   if (text.isWellFormed()) return text;
   throw new AppError('usage', 'the text has half a character in it', { hint: 'Send whole Unicode characters.' });
 }
 
 /** The most common line ending of a text; a line feed if it has none. */
-export function lineEnding(text: string): string {
-  const pairs = countOf(text, /\r\n/g);
-  const returns = countOf(text, /\r(?!\n)/g);
-  const feeds = countOf(text, /(?<!\r)\n/g);
+export function findLineEnding(text: string): string {
+  const pairs = countMatches(text, /\r\n/g);
+  const returns = countMatches(text, /\r(?!\n)/g);
+  const feeds = countMatches(text, /(?<!\r)\n/g);
   if (pairs > feeds && pairs >= returns) return '\r\n';
   return returns > feeds ? '\r' : '\n';
 }
 
-function countOf(text: string, pattern: RegExp): number {
+function countMatches(text: string, pattern: RegExp): number {
   let count = 0;
   for (const _ of text.matchAll(pattern)) count += 1;
   return count;

@@ -2,9 +2,9 @@ import { basename, dirname } from 'node:path';
 import { AppError } from '../core/error.ts';
 import { contains } from '../core/text/path.ts';
 import { isSensitiveEntry } from '../core/text/secrets.ts';
-import { type Pace, paceOf } from '../platform/runtime/pace.ts';
-import { type IgnoreRules, ignoredPaths, rulesAbove } from './search/ignore.ts';
-import { type WalkedDirectory, type WalkReport, walkReport, walkTree } from './search/walk.ts';
+import { type Pace, startPace } from '../platform/runtime/pace.ts';
+import { createIgnoreCheck, type IgnoreRules, rulesAbove } from './search/ignore.ts';
+import { createReport, type WalkedDirectory, type WalkReport, walkTree } from './search/walk.ts';
 import type { Place } from './workspace/fence.ts';
 import type { Workspace } from './workspace/workspace.ts';
 
@@ -26,40 +26,40 @@ export interface Tree {
 const LIMITS = { maxEntries: 5_000_000, maxMs: 20_000 };
 
 /** Directories skipped unless named: their content is not the user's own. */
-export const FOREIGN: readonly string[] = ['node_modules', 'bower_components', '.hg', '.svn'];
+export const SKIPPED_DIRECTORIES: readonly string[] = ['node_modules', 'bower_components', '.hg', '.svn'];
 
 /**
  * The rules in force in a directory, without those of its own ignore files. `isIgnoring` concerns `.gitignore` only.
  * Throws AppError `usage` if a `.geminiignore` excludes the directory.
  */
-export function rulesOfPlace(workspace: Workspace, place: Place, isIgnoring = true): IgnoreRules {
+export function readPlaceRules(workspace: Workspace, place: Place, isIgnoring = true): IgnoreRules {
   const root = workspace.roots.find((candidate) => contains(candidate, place.path)) ?? dirname(place.path);
   const rules = rulesAbove(place.path, root, isIgnoring);
   if (!rules.isStartOut) return rules;
-  throw withheld(place);
+  throw excludedError(place);
 }
 
-function withheld({ name }: Place): AppError {
+function excludedError({ name }: Place): AppError {
   return new AppError('usage', `${name} is left out by .geminiignore`, {
     hint: 'The user keeps it from models. Go on without it, or ask the user for what you need to know.',
   });
 }
 
 /** Throws AppError `usage` if a `.geminiignore` excludes the file, or one that might cannot be read. */
-export function throwIfWithheld({ roots }: Workspace, place: Place): void {
+export function rejectExcluded({ roots }: Workspace, place: Place): void {
   const root = roots.find((candidate) => contains(candidate, place.path));
   // A text of the output store is outside all roots.
   if (root === undefined) return;
   const directory = dirname(place.path);
   const above = rulesAbove(directory, contains(root, directory) ? root : directory, false);
   const name = basename(place.path);
-  const isOut = name !== '.git' && ignoredPaths(directory, above)(name);
-  if (above.isStartOut || isOut) throw withheld(place);
+  const isOut = name !== '.git' && createIgnoreCheck(directory, above)(name);
+  if (above.isStartOut || isOut) throw excludedError(place);
 }
 
 /** Time and entry limits shared by all tools that look at many files. */
-export function treePace(signal: AbortSignal): Pace {
-  return paceOf(LIMITS, signal);
+export function createTreePace(signal: AbortSignal): Pace {
+  return startPace(LIMITS, signal);
 }
 
 /** Walks a directory of the workspace. Throws AppError `usage` if the fence refuses it. */
@@ -71,23 +71,23 @@ export async function openTree(
 ): Promise<Tree> {
   const { place, directory } = await workspace.openDirectory(path);
   await directory.close();
-  const report = walkReport();
+  const report = createReport();
   const directories = walkTree({
     start: place.path,
     hold: workspace.hold,
-    rules: rulesOfPlace(workspace, place, isIgnoring),
-    enters: (real, name) => !FOREIGN.includes(name) && workspace.isListed(real),
+    rules: readPlaceRules(workspace, place, isIgnoring),
+    enters: (real, name) => !SKIPPED_DIRECTORIES.includes(name) && workspace.isListed(real),
     // The directory was checked by its real path, and links are not followed.
     shows: (_, below) => !isSensitiveEntry(`${place.path}/${below}`) && accepts(below),
     maxDepth,
-    pace: treePace(signal),
+    pace: createTreePace(signal),
     report,
   });
   return { place, directories, report };
 }
 
 /** Notes for the model on what a walk skipped; empty if nothing that matters. */
-export function notesOf({ unreadable, stopped }: WalkReport): readonly string[] {
+export function formatNotes({ unreadable, stopped }: WalkReport): readonly string[] {
   return [
     ...(stopped === undefined ? [] : [`incomplete: stopped ${stopped}; name a smaller directory`]),
     ...(unreadable === 0 ? [] : [`${unreadable} could not be read`]),
@@ -95,6 +95,6 @@ export function notesOf({ unreadable, stopped }: WalkReport): readonly string[] 
 }
 
 /** A path below a place, as the model knows it. */
-export function pathIn(place: Place, below: string): string {
+export function toModelPath(place: Place, below: string): string {
   return place.name === '.' ? below : `${place.name}/${below}`;
 }

@@ -3,9 +3,9 @@ import type { SendHttp } from '../core/io.ts';
 import type { JsonObject } from '../core/json.ts';
 import { trimTrailing } from '../core/text/trim.ts';
 import type { Tool } from '../core/tool.ts';
-import { deadline } from '../platform/runtime/clock.ts';
+import { createDeadline } from '../platform/runtime/clock.ts';
 import { defineTool } from './define.ts';
-import { checked, fetchPage } from './web-page.ts';
+import { checkUrl, fetchPage } from './web-page.ts';
 
 interface WebFetchOptions {
   /** Must refuse addresses that are not on the public internet, as `sendPinned` does. */
@@ -19,7 +19,7 @@ interface WebFetchOptions {
 const TIMEOUT_MS = 20_000;
 const MAX_PAGES = 10;
 /** For all pages of a call together. */
-const TOLD_CHARS = 100_000;
+const MAX_TEXT_CHARS = 100_000;
 
 /** The fetch tool: the text of the pages a prompt names, each under its final address. */
 export function webFetch({ send, timeoutMs = TIMEOUT_MS, keep }: WebFetchOptions): Tool {
@@ -36,27 +36,31 @@ export function webFetch({ send, timeoutMs = TIMEOUT_MS, keep }: WebFetchOptions
     },
     preview: async (input) => ({
       kind: 'text',
-      text: urlsOf(input)
+      text: parseUrls(input)
         .map(({ href }) => href)
         .join('\n'),
     }),
     async run(input, signal) {
-      const urls = urlsOf(input);
-      const share = Math.floor(TOLD_CHARS / urls.length);
+      const urls = parseUrls(input);
+      const share = Math.floor(MAX_TEXT_CHARS / urls.length);
       const limit = { send, timeoutMs, share, keep };
-      const pages = await Promise.all(urls.map((url) => told(url, limit, signal)));
+      const pages = await Promise.all(urls.map((url) => fetchForModel(url, limit, signal)));
       signal.throwIfAborted();
       return { ok: pages.some((page) => page.error === undefined), response: { pages } };
     },
   });
 }
 
-interface Limit extends Required<WebFetchOptions> {
+interface FetchLimits extends Required<WebFetchOptions> {
   readonly share: number;
 }
 
-async function told(url: URL, { send, timeoutMs, share, keep }: Limit, signal: AbortSignal): Promise<JsonObject> {
-  const limit = deadline(signal, timeoutMs, () => new AppError('api', `${url.href} took too long`));
+async function fetchForModel(
+  url: URL,
+  { send, timeoutMs, share, keep }: FetchLimits,
+  signal: AbortSignal,
+): Promise<JsonObject> {
+  const limit = createDeadline(signal, timeoutMs, () => new AppError('api', `${url.href} took too long`));
   try {
     const page = await fetchPage(url, send, limit.signal);
     const text = page.text.slice(0, share).toWellFormed();
@@ -80,7 +84,7 @@ async function told(url: URL, { send, timeoutMs, share, keep }: Limit, signal: A
 }
 
 /** The URLs in a text, validated. Throws AppError `usage` if there is none, and `api` if one must not be fetched. */
-function urlsOf({
+function parseUrls({
   prompt = '',
   url = '',
 }: {
@@ -89,17 +93,17 @@ function urlsOf({
 }): readonly URL[] {
   const found = `${url} ${prompt}`.matchAll(/\bhttps?:\/\/[^\s<>"`{}|\\^「」『』【】（）、。，]+/gi);
   // Without trailing punctuation of the sentence around it.
-  const texts = Array.from(found, ([text]) => trimTrailing(text, ".,;:!?'")).map(unbracketed);
-  const urls = [...new Set(texts)].filter((text) => URL.canParse(text)).map((text) => checked(new URL(text)));
-  if (urls.length === 0) throw usage('there is no URL', 'Name it in full: https://…');
-  if (urls.length > MAX_PAGES) throw usage(`there are ${urls.length} URLs`, `Fetch at most ${MAX_PAGES} at once.`);
+  const texts = Array.from(found, ([text]) => trimTrailing(text, ".,;:!?'")).map(trimBracket);
+  const urls = [...new Set(texts)].filter((text) => URL.canParse(text)).map((text) => checkUrl(new URL(text)));
+  if (urls.length === 0) throw usageError('there is no URL', 'Name it in full: https://…');
+  if (urls.length > MAX_PAGES) throw usageError(`there are ${urls.length} URLs`, `Fetch at most ${MAX_PAGES} at once.`);
   return urls;
 }
 
-function unbracketed(text: string): string {
+function trimBracket(text: string): string {
   return text.endsWith(')') && !text.includes('(') ? trimTrailing(text, ')') : text;
 }
 
-function usage(what: string, hint: string): AppError {
+function usageError(what: string, hint: string): AppError {
   return new AppError('usage', `web_fetch: ${what}`, { hint });
 }

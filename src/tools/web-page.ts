@@ -29,41 +29,44 @@ const HEADERS = {
  * `api` for any other response.
  */
 export async function fetchPage(start: URL, send: SendHttp, signal: AbortSignal): Promise<WebPage> {
-  const { url, response } = await followed(start, async (next) =>
-    send({ method: 'GET', url: checked(next), headers: HEADERS }, signal),
+  const { url, response } = await followRedirects(start, async (next) =>
+    send({ method: 'GET', url: checkUrl(next), headers: HEADERS }, signal),
   );
-  return read(url, response);
+  return readPage(url, response);
 }
 
 /** Returns a URL that may be fetched, judged before DNS. Throws AppError `api` otherwise. */
-export function checked(url: URL): URL {
+export function checkUrl(url: URL): URL {
   if (url.protocol !== 'http:' && url.protocol !== 'https:')
-    throw failure(`${url.protocol} is not fetched, only http and https`);
+    throw pageError(`${url.protocol} is not fetched, only http and https`);
   if (url.username !== '' || url.password !== '')
-    throw failure(`${url.host}: an address with a password in it is not fetched`);
+    throw pageError(`${url.host}: an address with a password in it is not fetched`);
   return url;
 }
 
-async function read(url: URL, response: HttpResponse): Promise<WebPage> {
+async function readPage(url: URL, response: HttpResponse): Promise<WebPage> {
   const contentType = response.headers['content-type'] ?? 'text/plain';
   const type = contentType.split(';')[0]?.trim().toLowerCase() ?? '';
   if (response.status < 200 || response.status > 299) {
-    await leave(response);
-    throw failure(`${url.href} answered with status ${response.status}`);
+    await closeBody(response);
+    throw pageError(`${url.href} answered with status ${response.status}`);
   }
   if (!TEXTUAL.test(type)) {
-    await leave(response);
+    await closeBody(response);
     const length = Number(response.headers['content-length']);
-    throw failure(`${url.href} is no text but ${type}${length > 0 ? `, ${formatSize(length)}` : ''}`);
+    throw pageError(`${url.href} is no text but ${type}${length > 0 ? `, ${formatSize(length)}` : ''}`);
   }
-  const { bytes, isCut } = await upTo(MAX_BYTES, response.body);
-  const source = decode(bytes, contentType);
+  const { bytes, isCut } = await readUpTo(MAX_BYTES, response.body);
+  const source = decodePage(bytes, contentType);
   const isHtml = type === 'text/html' || type === 'application/xhtml+xml';
   const { title, text } = isHtml ? readableHtml(source, url) : { title: '', text: source };
   return { url: url.href, contentType: type, title, text, isCut };
 }
 
-async function upTo(maxBytes: number, body: AsyncIterable<Uint8Array>): Promise<{ bytes: Uint8Array; isCut: boolean }> {
+async function readUpTo(
+  maxBytes: number,
+  body: AsyncIterable<Uint8Array>,
+): Promise<{ bytes: Uint8Array; isCut: boolean }> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of body) {
@@ -75,25 +78,25 @@ async function upTo(maxBytes: number, body: AsyncIterable<Uint8Array>): Promise<
 }
 
 /** By the byte order mark, else the Content-Type header, else the page's own meta tag, else UTF-8. */
-function decode(bytes: Uint8Array, contentType: string): string {
+function decodePage(bytes: Uint8Array, contentType: string): string {
   const beginning = Buffer.from(bytes.subarray(0, 1024)).toString('latin1');
   const label =
     /charset\s*=\s*["']?([\w:.-]+)/i.exec(contentType)?.[1] ??
     /<meta[^>]{0,200}charset\s*=\s*["']?([\w:.-]+)/i.exec(beginning)?.[1];
   try {
-    return new TextDecoder(byteOrder(bytes) ?? label ?? 'utf-8').decode(bytes);
+    return new TextDecoder(detectByteOrder(bytes) ?? label ?? 'utf-8').decode(bytes);
   } catch {
     return new TextDecoder().decode(bytes);
   }
 }
 
-function byteOrder([first, second, third]: Uint8Array): string | undefined {
+function detectByteOrder([first, second, third]: Uint8Array): string | undefined {
   if (first === 0xef && second === 0xbb && third === 0xbf) return 'utf-8';
   if (first === 0xff && second === 0xfe) return 'utf-16le';
   return first === 0xfe && second === 0xff ? 'utf-16be' : undefined;
 }
 
-function failure(message: string): AppError {
+function pageError(message: string): AppError {
   return new AppError('api', message);
 }
 
@@ -101,7 +104,7 @@ const MAX_HOPS = 5;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
 /** The first response that is no redirect, and its URL; follows up to five. Throws AppError `api`. */
-async function followed(
+async function followRedirects(
   start: URL,
   ask: (url: URL) => Promise<HttpResponse>,
 ): Promise<{ readonly url: URL; readonly response: HttpResponse }> {
@@ -110,14 +113,14 @@ async function followed(
     const response = await ask(url);
     const target = response.headers.location;
     if (!REDIRECTS.has(response.status) || target === undefined) return { url, response };
-    await leave(response);
+    await closeBody(response);
     if (!URL.canParse(target, url)) throw new AppError('api', `${url.href} redirects to an invalid address`);
     url = new URL(target, url);
   }
   throw new AppError('api', `${start.href} redirects more than ${MAX_HOPS} times`);
 }
 
-async function leave(response: HttpResponse): Promise<void> {
+async function closeBody(response: HttpResponse): Promise<void> {
   await response.body[Symbol.asyncIterator]().return?.();
 }
 
@@ -128,16 +131,16 @@ const MAX_FETCHED_BYTES = 20_000_001;
  * little more than 20 MB. Throws AppError `api`.
  */
 export async function fetchBytes(start: URL, send: SendHttp, signal: AbortSignal): Promise<Uint8Array> {
-  const { url, response } = await followed(start, async (next) => {
-    if (checked(next).protocol !== 'https:') throw new AppError('api', `${next.host}: only https is fetched`);
+  const { url, response } = await followRedirects(start, async (next) => {
+    if (checkUrl(next).protocol !== 'https:') throw new AppError('api', `${next.host}: only https is fetched`);
     return send({ method: 'GET', url: next, headers: { accept: 'image/*', 'user-agent': 'gmn' } }, signal);
   });
-  return bytesOf(url, response);
+  return readBytes(url, response);
 }
 
-async function bytesOf(url: URL, response: HttpResponse): Promise<Uint8Array> {
+async function readBytes(url: URL, response: HttpResponse): Promise<Uint8Array> {
   if (response.status < 200 || response.status > 299) {
-    await leave(response);
+    await closeBody(response);
     throw new AppError('api', `${url.host} answered with status ${response.status}`);
   }
   const chunks: Uint8Array[] = [];

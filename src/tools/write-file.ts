@@ -1,10 +1,10 @@
 import { AppError } from '../core/error.ts';
-import { counted } from '../core/text/format.ts';
+import { plural } from '../core/text/format.ts';
 import type { Draft, Tool } from '../core/tool.ts';
-import { defineTool, done } from './define.ts';
+import { defineTool, succeed } from './define.ts';
 import { unifiedDiff } from './diff.ts';
 import { countLines } from './edit-match.ts';
-import { encodeFor, formatCutLinks, lineEnding, type TextFile, textFileOf } from './text-file.ts';
+import { decodeTextFile, encodeText, findLineEnding, formatCutLinks, type TextFile } from './text-file.ts';
 import type { Place } from './workspace/fence.ts';
 import type { Workspace } from './workspace/workspace.ts';
 
@@ -26,43 +26,43 @@ export function writeFile(workspace: Workspace): Tool {
     aliases: { path: 'file_path' },
     root: workspace.roots[0],
     async preview({ file_path, content }, signal, draft) {
-      const { place, before, after } = await planned(workspace, file_path, content, draft);
-      const bytes = encodeFor(place, before, after);
+      const { place, before, after } = await planWrite(workspace, file_path, content, draft);
+      const bytes = encodeText(place, before, after);
       draft?.set(place.path, bytes);
       return { kind: 'diff', path: place.name, ...(await unifiedDiff(place.name, before?.text, after, signal)) };
     },
     async run({ file_path, content }) {
-      const { place, before, after } = await planned(workspace, file_path, content);
-      const { cutLinks } = await workspace.write(file_path, encodeFor(place, before, after));
+      const { place, before, after } = await planWrite(workspace, file_path, content);
+      const { cutLinks } = await workspace.write(file_path, encodeText(place, before, after));
       const lines = after.split('\n').length - (after.endsWith('\n') ? 1 : 0);
       const made = before === undefined ? 'Created' : 'Replaced';
       return {
-        ...done(`${made} ${place.name} (${counted(lines, 'line')}).${formatCutLinks(cutLinks)}`),
+        ...succeed(`${made} ${place.name} (${plural(lines, 'line')}).${formatCutLinks(cutLinks)}`),
         change: { ...countLines(before?.text ?? '', after), cutLinks },
       };
     },
   });
 }
 
-interface Plan {
+interface WritePlan {
   readonly place: Place;
   /** Absent: the file is new. */
   readonly before?: TextFile;
   readonly after: string;
 }
 
-async function planned(workspace: Workspace, path: string, content: string, draft?: Draft): Promise<Plan> {
+async function planWrite(workspace: Workspace, path: string, content: string, draft?: Draft): Promise<WritePlan> {
   const { place, old } = await workspace.current(path, 'whole', draft);
   if (old === undefined) return { place, after: content };
-  const before = textFileOf(old);
+  const before = decodeTextFile(old);
   if (before === undefined) {
     throw new AppError('usage', `${place.name} is not a Unicode text file`, { hint: 'Write to another file.' });
   }
-  return { place, before, after: keptEnding(before.text, content) };
+  return { place, before, after: keepLineEnding(before.text, content) };
 }
 
 /** Models write line feeds; a file with other endings keeps them. */
-function keptEnding(before: string, content: string): string {
-  const ending = lineEnding(before);
+function keepLineEnding(before: string, content: string): string {
+  const ending = findLineEnding(before);
   return ending === '\n' || content.includes('\r') ? content : content.replaceAll('\n', () => ending);
 }

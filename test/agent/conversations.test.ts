@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { memoryHistory } from '../../src/agent/agent.ts';
+import { createMemoryHistory } from '../../src/agent/agent.ts';
 import { runTurn } from '../../src/agent/turn.ts';
 import { AppError } from '../../src/core/error.ts';
 import { settle, type TurnEvent } from '../../src/core/event.ts';
-import type { ToolOutcome, Verdict } from '../../src/core/tool.ts';
+import type { CallDecision, ToolResult } from '../../src/core/tool.ts';
 import { type PlayedReply, type StrictGemini, strictGemini, type WirePart } from '../support/strict-gemini.ts';
 import { agentOf, clientOf, ok, said, tool } from './support.ts';
 
@@ -96,7 +96,7 @@ function played({ replies, ending }: MadeTurn, behaviours: Behaviour[]): readonl
 
 const MEDIA = { inlineData: { mimeType: 'image/png', data: 'AAAA' } };
 
-function outcomeOf(behaviour: Behaviour, cancel: () => never): ToolOutcome {
+function outcomeOf(behaviour: Behaviour, cancel: () => never): ToolResult {
   if (behaviour === 'media') return { ...ok('a picture'), media: [MEDIA, MEDIA] };
   if (behaviour === 'error') return { ok: false, response: { error: 'no' } };
   if (behaviour === 'throw') throw new TypeError('a bug');
@@ -106,13 +106,13 @@ function outcomeOf(behaviour: Behaviour, cancel: () => never): ToolOutcome {
 
 async function converse(turns: readonly MadeTurn[]): Promise<void> {
   server.begin();
-  let history = memoryHistory({ keepsReplies: true });
+  let history = createMemoryHistory({ keepsReplies: true });
   let account = 0;
   const behaviours: Behaviour[] = [];
   const model = clientOf(server.url);
   for (const [index, made] of turns.entries()) {
     // As if it were saved and resumed.
-    history = memoryHistory({ keepsReplies: true, earlier: JSON.parse(JSON.stringify(history.contents)) });
+    history = createMemoryHistory({ keepsReplies: true, earlier: JSON.parse(JSON.stringify(history.contents)) });
     if (made.isElsewhere) {
       account += 1;
       server.move();
@@ -125,11 +125,11 @@ async function converse(turns: readonly MadeTurn[]): Promise<void> {
       throw signal.reason;
     };
     const behaviourOf = (args: unknown): Behaviour => behaviours[(args as { n?: number }).n ?? -1] ?? 'ok';
-    const invoke = (args: unknown): ToolOutcome => outcomeOf(behaviourOf(args), cancel);
+    const invoke = (args: unknown): ToolResult => outcomeOf(behaviourOf(args), cancel);
     const agent = agentOf(model, [tool('look', 'read', invoke), tool('change', 'write', invoke)], {
       maxTurns: made.maxTurns,
       origin: () => `account ${account}`,
-      approve: async (_tool, { args }): Promise<Verdict> => {
+      approve: async (_tool, { args }): Promise<CallDecision> => {
         const behaviour = behaviourOf(args);
         if (behaviour === 'deny') return { kind: 'deny', reason: 'not allowed' };
         if (behaviour === 'stop') return { kind: 'stop' };

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { memoryHistory } from '../../src/agent/agent.ts';
+import { createMemoryHistory } from '../../src/agent/agent.ts';
 import { AppError } from '../../src/core/error.ts';
 import { startDemo } from '../../src/demo/server.ts';
 import { agentOf, CLOCK, clientOf, ok, play, textOf, tool } from './support.ts';
@@ -20,7 +20,7 @@ test.each(['gemini-2.5-flash', 'gemini-3-flash-preview'])(
         request: { model, generationConfig: {} },
         approve: async (_tool, { args }) => (args.no ? { kind: 'deny', reason: 'no' } : { kind: 'run' }),
       });
-      const history = memoryHistory({ keepsReplies: true });
+      const history = createMemoryHistory({ keepsReplies: true });
       const ask = (text: string) => play(agent, history, { text, signal: controller.signal });
       const first = await ask('call look {"at":1}\ncall look {"at":2}\nthen call change {"no":true}');
       expect(textOf(first.events)).toBe('demo: change failed: no');

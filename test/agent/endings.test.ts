@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { memoryHistory } from '../../src/agent/agent.ts';
+import { createMemoryHistory } from '../../src/agent/agent.ts';
 import { runTurn } from '../../src/agent/turn.ts';
 import { AppError } from '../../src/core/error.ts';
 import type { History } from '../../src/core/history.ts';
@@ -22,7 +22,7 @@ test('cancelling while a tool runs keeps what it gave, and answers the rest as c
     throw signal.reason;
   });
   const model = scripted([{ calls: [call('look'), call('slow'), call('change')] }]);
-  const history = memoryHistory();
+  const history = createMemoryHistory();
   const tools = [tool('look', 'read'), slow, tool('change', 'write')];
   const { events, error } = await play(agentOf(model, tools), history, { signal: controller.signal });
   expect(error?.fault).toBe('interrupted');
@@ -45,7 +45,7 @@ test('what was approved after the cancel is not run', async () => {
     return { kind: 'run' } as const;
   };
   const agent = agentOf(scripted([{ calls: [call('change')] }]), [change], { approve });
-  const { error } = await play(agent, memoryHistory(), { signal: controller.signal });
+  const { error } = await play(agent, createMemoryHistory(), { signal: controller.signal });
   expect([error?.fault, runs]).toEqual(['interrupted', 0]);
 });
 
@@ -56,7 +56,7 @@ test('stop ends the turn, and nothing more is run', async () => {
     return ok('');
   });
   const model = scripted([{ calls: [call('change', { n: 1 }), call('change', { n: 2 }), call('change', { n: 3 })] }]);
-  const history = memoryHistory();
+  const history = createMemoryHistory();
   const approve = async (_tool: Tool, { args }: { readonly args: { readonly n?: unknown } }) =>
     ({ kind: args.n === 1 ? 'run' : 'stop' }) as const;
   const { error } = await play(agentOf(model, [change], { approve }), history);
@@ -67,7 +67,7 @@ test('stop ends the turn, and nothing more is run', async () => {
 
 test('a reader that leaves during a call leaves a whole history behind', async () => {
   const model = scripted([{ calls: [call('look', { n: 1 }), call('look', { n: 2 })] }]);
-  const history = memoryHistory();
+  const history = createMemoryHistory();
   const turn = { history, prompt: said('hi'), signal: new AbortController().signal };
   for await (const event of runTurn(agentOf(model, [tool('look', 'read')]), turn)) if (event.type === 'call') break;
   expect(answersIn(history)).toEqual([CANCELLED.response, CANCELLED.response]);
@@ -109,7 +109,7 @@ test('refused signatures are left out once, those of later replies are sent', as
   const parts = [{ functionCall: { name: 'look', id: 'x' }, thoughtSignature: 'b2xk' }];
   const answer = { functionResponse: { id: 'x', name: 'look', response: {} } };
   const earlier = [said('a'), { role: 'model', parts, origin: 'here' }, { role: 'user', parts: [answer] }] as const;
-  const history = memoryHistory({ earlier });
+  const history = createMemoryHistory({ earlier });
   const model = scripted([{ throws: REFUSED }, { calls: [{ name: 'look', givenId: 'y' }] }, { text: ['ok'] }]);
   const { events } = await play(agentOf(model, [tool('look', 'read')]), history);
   const signatures = model.requests.map(({ contents }) =>
@@ -125,7 +125,7 @@ test('refused signatures are left out once, those of later replies are sent', as
 
 test('a second refusal of the signatures is final', async () => {
   const model = scripted([{ throws: REFUSED }, { throws: REFUSED }]);
-  const { error } = await play(agentOf(model, []), memoryHistory());
+  const { error } = await play(agentOf(model, []), createMemoryHistory());
   expect(error).toBe(REFUSED);
   expect(model.requests).toHaveLength(2);
 });

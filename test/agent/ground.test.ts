@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { grounder } from '../../src/agent/grounding.ts';
+import { createGround } from '../../src/agent/grounding.ts';
 import { events, fakeGemini, finish, reply, type Scripted } from '../support/fake-gemini.ts';
 import { clientOf } from './support.ts';
 
@@ -7,7 +7,7 @@ const REQUEST = { model: 'gemini-test', generationConfig: { temperature: 0 } };
 
 async function search(t: Parameters<typeof fakeGemini>[0], script: Scripted) {
   const server = await fakeGemini(t, [script]);
-  const ground = grounder(clientOf(new URL(server.url)), REQUEST);
+  const ground = createGround(clientOf(new URL(server.url)), REQUEST);
   return { result: await ground('Wer gewann?', new AbortController().signal), server };
 }
 

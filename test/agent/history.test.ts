@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { wireContents } from '../../src/agent/history.ts';
-import type { Content, KeptContent, Part } from '../../src/core/content.ts';
+import { toContents } from '../../src/agent/history.ts';
+import type { Content, Part, StoredContent } from '../../src/core/content.ts';
 import { objection, type WirePart } from '../support/strict-gemini.ts';
 
 const SKIP = 'skip_thought_signature_validator';
@@ -12,8 +12,8 @@ const MEDIA = { inlineData: { mimeType: 'image/png', data: 'AAAA' } };
 function raw(...parts: readonly object[]): readonly Part[] {
   return parts as readonly Part[];
 }
-const user = (...parts: readonly object[]): KeptContent => ({ role: 'user', parts: raw(...parts) });
-const model = (...parts: readonly object[]): KeptContent => ({ role: 'model', parts: raw(...parts), origin: 'here' });
+const user = (...parts: readonly object[]): StoredContent => ({ role: 'user', parts: raw(...parts) });
+const model = (...parts: readonly object[]): StoredContent => ({ role: 'model', parts: raw(...parts), origin: 'here' });
 const text = (words: string): object => ({ text: words });
 const call = (name: string, id?: string, thoughtSignature?: string): object => ({
   functionCall: { name, args: {}, ...(id === undefined ? {} : { id }) },
@@ -23,8 +23,8 @@ const answer = (name: string, id?: string, response: unknown = { output: id ?? n
   functionResponse: { ...(id === undefined ? {} : { id }), name, response },
 });
 
-function wire(kept: readonly KeptContent[], distrusted = 0): readonly Content[] {
-  return wireContents(kept, { origin: 'here', distrusted });
+function wire(kept: readonly StoredContent[], distrusted = 0): readonly Content[] {
+  return toContents(kept, { origin: 'here', distrusted });
 }
 
 test('a plain conversation goes as it is, without its origin', () => {
@@ -215,7 +215,7 @@ const anyPart: fc.Arbitrary<object> = fc.oneof(
 const anyAnswer = fc
   .tuple(fc.constantFrom('look', 'see', 'other'), fc.constantFrom('1', '2', '3', undefined))
   .map((one) => answer(...one));
-const anyContent: fc.Arbitrary<KeptContent> = fc.oneof(
+const anyContent: fc.Arbitrary<StoredContent> = fc.oneof(
   fc.array(anyPart, { maxLength: 4 }).map((parts) => model(...parts)),
   fc.array(anyAnswer, { maxLength: 4 }).map((parts) => user(...parts)),
   fc.constant(user(text('prompt'))),

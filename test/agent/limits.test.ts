@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type Agent, memoryHistory } from '../../src/agent/agent.ts';
+import { type Agent, createMemoryHistory } from '../../src/agent/agent.ts';
 import { place } from '../tools/place.ts';
 import { agentOf, call, ok, play, scripted, tool } from './support.ts';
 
@@ -15,7 +15,7 @@ test('after 200 calls in one turn the rest are not run, and a new turn begins an
   });
   const calls = (from: number) => ({ calls: Array.from({ length: 60 }, (_, n) => call('look', { n: from + n })) });
   const replies = [0, 60, 120, 180].map(calls);
-  const { events } = await play(agentOf(scripted([...replies, { text: ['ok'] }]), [look]), memoryHistory());
+  const { events } = await play(agentOf(scripted([...replies, { text: ['ok'] }]), [look]), createMemoryHistory());
   expect(runs).toBe(200);
   expect(outcomes(events).slice(199, 201)).toEqual([
     { ok: true, response: { output: '' } },
@@ -24,7 +24,7 @@ test('after 200 calls in one turn the rest are not run, and a new turn begins an
       response: { error: 'at most 200 calls are run until the user speaks again; answer with what you have' },
     },
   ]);
-  await play(agentOf(scripted([calls(0), { text: ['ok'] }]), [look]), memoryHistory());
+  await play(agentOf(scripted([calls(0), { text: ['ok'] }]), [look]), createMemoryHistory());
   expect(runs).toBe(260);
 });
 
@@ -44,7 +44,7 @@ test.for([
   const { root, tools } = await place({ 'a.txt': 'a\n' });
   const calls = spellings.map((args) => call(name, JSON.parse(JSON.stringify(args).replaceAll('ROOT', root))));
   const model = scripted([...calls.map((one) => ({ calls: [one] })), { text: ['never'] }]);
-  const { events, error } = await play(agentOf(model, [...tools.values()]), memoryHistory());
+  const { events, error } = await play(agentOf(model, [...tools.values()]), createMemoryHistory());
   expect(outcomes(events).map(({ response }) => String(response.error).startsWith('the same call was made'))).toEqual([
     false,
     false,
@@ -59,7 +59,7 @@ test('calls of other files, or with other contents, are other calls', async () =
   const paths = ['a.txt', 'b/a.txt', 'A.txt', 'a.txt/', 'a.tx'];
   const calls = paths.map((path) => call('read_file', { path, start_line: 1 }));
   const model = scripted([{ calls }, { calls: calls.slice(0, 2) }, { text: ['ok'] }]);
-  const { error } = await play(agentOf(model, [...tools.values()]), memoryHistory());
+  const { error } = await play(agentOf(model, [...tools.values()]), createMemoryHistory());
   expect(error).toBeUndefined();
 });
 
@@ -69,7 +69,7 @@ test('what a tool has spent itself is part of the usage', async () => {
     usage: { promptTokenCount: 100, totalTokenCount: 300 },
   }));
   const model = scripted([{ calls: [call('search')] }, { text: ['ok'] }]);
-  const { events } = await play(agentOf(model, [search]), memoryHistory());
+  const { events } = await play(agentOf(model, [search]), createMemoryHistory());
   expect(events.at(-1)).toMatchObject({ type: 'end', usage: { promptTokenCount: 120, totalTokenCount: 324 } });
 });
 
@@ -84,7 +84,7 @@ test('of many readers at once, eight run at a time', async () => {
     return ok('');
   });
   const calls = Array.from({ length: 40 }, (_, n) => call('look', { n }));
-  const { events } = await play(agentOf(scripted([{ calls }, { text: ['ok'] }]), [look]), memoryHistory());
+  const { events } = await play(agentOf(scripted([{ calls }, { text: ['ok'] }]), [look]), createMemoryHistory());
   expect(outcomes(events)).toEqual(Array(40).fill(ok('')));
   expect(most).toBe(8);
 });
@@ -98,7 +98,7 @@ test('readers that have not begun when the turn is ended do not begin', async ()
     return ok('');
   });
   const calls = Array.from({ length: 40 }, (_, n) => call('look', { n }));
-  await play(agentOf(scripted([{ calls }]), [look]), memoryHistory(), { signal: stop.signal });
+  await play(agentOf(scripted([{ calls }]), [look]), createMemoryHistory(), { signal: stop.signal });
   expect(begun).toBeLessThanOrEqual(8);
 });
 
@@ -106,7 +106,7 @@ test('a search on the web does not make the same question a new one', async () =
   const tools = [tool('look', 'read'), tool('search', 'network')];
   const lines = [1, 2, 3].flatMap((n) => [call('look'), call('search', { n })]);
   const model = scripted([...lines.map((one) => ({ calls: [one] })), { text: ['done'] }]);
-  const { events } = await play(agentOf(model, tools), memoryHistory());
+  const { events } = await play(agentOf(model, tools), createMemoryHistory());
   expect(outcomes(events).map((one) => one.ok)).toEqual([true, true, true, true, false, true]);
 });
 
@@ -114,7 +114,7 @@ test('what a tool notes is kept beside the word that its arguments were changed,
   const run = tool('run', 'execute', () => ({ ok: true, response: { output: '', note: 'Stopped: 7' } }));
   const approve: Agent['approve'] = async () => ({ kind: 'run-edited', args: { command: 'ls' } });
   const model = scripted([{ calls: [call('run', { command: 'rm' })] }, { text: ['ok'] }]);
-  const { events } = await play(agentOf(model, [run], { approve }), memoryHistory());
+  const { events } = await play(agentOf(model, [run], { approve }), createMemoryHistory());
   expect(events.filter(({ type }) => type === 'answer')).toEqual([
     {
       type: 'answer',

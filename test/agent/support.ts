@@ -1,4 +1,4 @@
-import { type Agent, memoryHistory } from '../../src/agent/agent.ts';
+import { type Agent, createMemoryHistory } from '../../src/agent/agent.ts';
 import { runTurn } from '../../src/agent/turn.ts';
 import { geminiModel } from '../../src/api/call.ts';
 import { geminiApi } from '../../src/api/gemini-api.ts';
@@ -8,8 +8,8 @@ import type { History, TurnRecord } from '../../src/core/history.ts';
 import type { Clock } from '../../src/core/io.ts';
 import type { JsonObject } from '../../src/core/json.ts';
 import type { Model, ModelRequest, Reply, ReplyCall, ReplyEvent } from '../../src/core/model.ts';
-import type { Effect, Tool, ToolOutcome } from '../../src/core/tool.ts';
-import { sendHttp } from '../../src/platform/http/send.ts';
+import type { Effect, Tool, ToolResult } from '../../src/core/tool.ts';
+import { createHttpClient } from '../../src/platform/http/send.ts';
 import { KEY, keyIdentity } from '../api/conversation.ts';
 
 export const CLOCK: Clock = { now: () => 1_000_000, sleep: async (_ms, signal) => signal.throwIfAborted() };
@@ -19,7 +19,7 @@ export function clientOf(baseUrl: URL): Model {
   const timers = { connectMs: 10_000, headersMs: 10_000, idleMs: 10_000 };
   return geminiModel({
     backend: geminiApi({ baseUrl, userAgent: 'gmn/test' }, keyIdentity(KEY)),
-    send: sendHttp({ timers, env: {}, trace: () => {}, clock: CLOCK }),
+    send: createHttpClient({ timers, env: {}, trace: () => {}, clock: CLOCK }),
     clock: CLOCK,
     random: () => 0.5,
     trace: () => {},
@@ -65,7 +65,7 @@ export function scripted(lines: readonly Line[]): Model & { readonly requests: M
 export function tool(
   name: string,
   effect: Effect,
-  invoke: (args: JsonObject, signal: AbortSignal) => Promise<ToolOutcome> | ToolOutcome = () => ok('done'),
+  invoke: (args: JsonObject, signal: AbortSignal) => Promise<ToolResult> | ToolResult = () => ok('done'),
 ): Tool {
   const input = { type: 'object', properties: {} };
   return {
@@ -77,7 +77,7 @@ export function tool(
   };
 }
 
-export function ok(output: string): ToolOutcome {
+export function ok(output: string): ToolResult {
   return { ok: true, response: { output } };
 }
 
@@ -118,7 +118,7 @@ export function textOf(events: readonly TurnEvent[]): string {
 
 /** A history that also keeps the records. */
 export function recorded(keepsReplies = false): History & { readonly records: TurnRecord[] } {
-  const history = memoryHistory({ keepsReplies });
+  const history = createMemoryHistory({ keepsReplies });
   const records: TurnRecord[] = [];
   return {
     ...history,

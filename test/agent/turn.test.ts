@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { memoryHistory } from '../../src/agent/agent.ts';
+import { createMemoryHistory } from '../../src/agent/agent.ts';
 import { AppError } from '../../src/core/error.ts';
 import type { Approve, Tool, ToolCall } from '../../src/core/tool.ts';
 import { agentOf, call, ok, play, recorded, said, scripted, textOf, tool } from './support.ts';
@@ -74,7 +74,7 @@ test('calls are answered and the model is asked again: one begin, one ending, us
 
 test('tools are declared in the order of the list, with their schemas', async () => {
   const model = scripted([{ text: ['ok'] }]);
-  await play(agentOf(model, [tool('b', 'write'), tool('a', 'read')]), memoryHistory());
+  await play(agentOf(model, [tool('b', 'write'), tool('a', 'read')]), createMemoryHistory());
   const parametersJsonSchema = { type: 'object', properties: {} };
   expect(model.requests[0]?.tools).toEqual([
     {
@@ -91,7 +91,7 @@ test.each([
   ['says nothing', [], 'two'],
 ])('no line break is added after a reply that %s', async (_name, text, whole) => {
   const model = scripted([{ text, calls: [call('look')] }, { text: ['two'] }]);
-  const { events } = await play(agentOf(model, [tool('look', 'read')]), memoryHistory());
+  const { events } = await play(agentOf(model, [tool('look', 'read')]), createMemoryHistory());
   expect(textOf(events)).toBe(whole);
 });
 
@@ -116,7 +116,7 @@ test('neighbouring readers run together, writers one after the other, answers in
   const { log, tools, release } = witnesses();
   const calls = [call('look', { n: 1 }), call('look', { n: 2 }), call('change', { n: 3 }), call('change', { n: 4 })];
   const model = scripted([{ calls }, { text: ['done'] }]);
-  const { events } = await play(agentOf(model, tools), memoryHistory(), {
+  const { events } = await play(agentOf(model, tools), createMemoryHistory(), {
     onEvent: ({ type }) => void (type === 'wait' && setImmediate(release)),
   });
   expect(log).toEqual(['+look1', '+look2', '-look1', '-look2', '+change3', '-change3', '+change4', '-change4']);
@@ -156,7 +156,7 @@ test('what cannot run is answered with an error, and the turn goes on', async ()
         return args.edited ? { kind: 'run-edited', args: { mine: true } } : { kind: 'run' };
       },
     }),
-    memoryHistory(),
+    createMemoryHistory(),
   );
   expect(events.flatMap((event) => (event.type === 'answer' ? [event.outcome] : []))).toEqual([
     { ok: false, response: { error: 'there is no tool lok; did you mean look?' } },
@@ -181,7 +181,7 @@ test('after 64 calls in one reply the rest are not run', async () => {
     runs += 1;
     return ok('');
   });
-  const { events } = await play(agentOf(model, [look]), memoryHistory());
+  const { events } = await play(agentOf(model, [look]), createMemoryHistory());
   expect(runs).toBe(64);
   expect(events.findLast(({ type }) => type === 'answer')).toMatchObject({
     id: 'c1.65',
@@ -193,7 +193,7 @@ test('the same call is refused the third time, and ends the turn the fourth', as
   const same = { calls: [call('look', { a: 1, b: 2 })] };
   const other = { calls: [call('look', { b: 2, a: 1 })] };
   const model = scripted([same, other, same, other, { text: ['never'] }]);
-  const history = memoryHistory({ keepsReplies: true });
+  const history = createMemoryHistory({ keepsReplies: true });
   const { events, error } = await play(agentOf(model, [tool('look', 'read')]), history);
   expect(events.flatMap((event) => (event.type === 'answer' ? [event.outcome.ok] : []))).toEqual([
     true,
@@ -213,7 +213,7 @@ test('what was changed in between makes the same question a new one', async () =
   const lines = [1, 2, 3, 4].flatMap((n) => [call('look'), call('try'), call('change', { n })]);
   const model = scripted([...lines.map((one) => ({ calls: [one] })), { text: ['done'] }]);
   const tools = [tool('look', 'read'), tool('try', 'execute'), tool('change', 'write')];
-  const { events } = await play(agentOf(model, tools), memoryHistory());
+  const { events } = await play(agentOf(model, tools), createMemoryHistory());
   expect(verdicts(events)).toEqual(Array(12).fill(true));
 });
 
@@ -222,15 +222,15 @@ test('the same change, or command without a change in between, is refused the th
   const tools = [tool('try', 'execute'), tool('change', 'write')];
   const ending = { text: ['done'] };
   const changing = scripted([...changes.map((one) => ({ calls: [one] })), ending]);
-  const { events } = await play(agentOf(changing, tools), memoryHistory());
+  const { events } = await play(agentOf(changing, tools), createMemoryHistory());
   expect(verdicts(events)).toEqual([true, true, true, true, false, true]);
   const trying = scripted([{ calls: [call('try'), call('try'), call('try')] }, ending]);
-  expect(verdicts((await play(agentOf(trying, tools), memoryHistory())).events)).toEqual([true, true, false]);
+  expect(verdicts((await play(agentOf(trying, tools), createMemoryHistory())).events)).toEqual([true, true, false]);
 });
 
 test('an answer carries the id that the model gave, its events the one that is unique', async () => {
   const model = scripted([{ calls: [{ name: 'look', id: 'x_2', givenId: 'x' }] }, { text: ['ok'] }]);
-  const { events } = await play(agentOf(model, [tool('look', 'read')]), memoryHistory());
+  const { events } = await play(agentOf(model, [tool('look', 'read')]), createMemoryHistory());
   expect(events.flatMap((event) => (event.type === 'answer' ? [event.id] : []))).toEqual(['x_2']);
   expect(model.requests[1]?.contents[2]?.parts).toEqual([
     { functionResponse: { id: 'x', name: 'look', response: { output: 'done' } } },
@@ -239,7 +239,7 @@ test('an answer carries the id that the model gave, its events the one that is u
 
 test('a turn that does not come to an end is stopped, with every call answered', async () => {
   const model = scripted([1, 2, 3].map((n) => ({ calls: [call('look', { n })] })));
-  const history = memoryHistory();
+  const history = createMemoryHistory();
   const { events, error } = await play(agentOf(model, [tool('look', 'read')], { maxTurns: 2 }), history);
   expect(error).toMatchObject({
     fault: 'limit',
@@ -259,7 +259,7 @@ test('who decides about a change is told of those that follow it in the same rep
     return { kind: 'run' };
   };
   const tools = [tool('change', 'write', () => ok('')), tool('look', 'read', () => ok(''))];
-  await play(agentOf(scripted([{ calls }, { text: ['ok'] }]), tools, { approve }), memoryHistory());
+  await play(agentOf(scripted([{ calls }, { text: ['ok'] }]), tools, { approve }), createMemoryHistory());
   expect(seen.map(({ following }) => following?.map(({ args }) => args.n))).toEqual([[1], [], undefined, []]);
   expect(seen[0]?.following?.[0]).toBe(seen[1]?.call);
 });

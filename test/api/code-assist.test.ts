@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
 import {
   codeAssist,
-  type Enrolment,
-  type EnrolmentCache,
-  type Enrolments,
-  enrolments,
-  projectFrom,
+  createOnboardings,
+  type Onboarding,
+  type OnboardingCache,
+  type Onboardings,
+  parseProject,
 } from '../../src/api/code-assist.ts';
-import { enrol } from '../../src/api/code-assist-enrolment.ts';
+import { ensureOnboarded } from '../../src/api/code-assist-enrolment.ts';
 import { AppError } from '../../src/core/error.ts';
 import { KEY, keyIdentity, REQUEST } from './conversation.ts';
 
@@ -30,7 +30,9 @@ async function enrolWith(answers: readonly object[], project?: string) {
     },
   };
   const caller = { identity: keyIdentity(KEY), userAgent: 'gmn/test', send };
-  const result = await enrol({ place: {}, caller, clock, pollMs: 5000, project }, SIGNAL).catch((error) => error);
+  const result = await ensureOnboarded({ place: {}, caller, clock, pollMs: 5000, project }, SIGNAL).catch(
+    (error) => error,
+  );
   return { result, seen, sleeps };
 }
 
@@ -87,7 +89,7 @@ test('an operation that is never done is given up', async () => {
   expect(sleeps).toHaveLength(60);
 });
 
-test.for<readonly [string, object, string | undefined, Enrolment]>([
+test.for<readonly [string, object, string | undefined, Onboarding]>([
   [
     'the server’s project wins',
     { currentTier: { id: 'a' }, cloudaicompanionProject: 'theirs' },
@@ -125,21 +127,21 @@ test.for([{}, { currentTier: 7, allowedTiers: 'x', ineligibleTiers: [null, 3] },
 );
 
 test('the project comes from either variable, and is not a number', () => {
-  expect(projectFrom({ GOOGLE_CLOUD_PROJECT: 'a', GOOGLE_CLOUD_PROJECT_ID: 'b' })).toBe('a');
-  expect(projectFrom({ GOOGLE_CLOUD_PROJECT: '', GOOGLE_CLOUD_PROJECT_ID: 'b' })).toBe('b');
-  expect(projectFrom({})).toBeUndefined();
+  expect(parseProject({ GOOGLE_CLOUD_PROJECT: 'a', GOOGLE_CLOUD_PROJECT_ID: 'b' })).toBe('a');
+  expect(parseProject({ GOOGLE_CLOUD_PROJECT: '', GOOGLE_CLOUD_PROJECT_ID: 'b' })).toBe('b');
+  expect(parseProject({})).toBeUndefined();
   for (const impossible of ['a b', '../x', 'a\nb', 'p\u202e', '-x']) {
-    expect(() => projectFrom({ GOOGLE_CLOUD_PROJECT: impossible })).toThrow(
+    expect(() => parseProject({ GOOGLE_CLOUD_PROJECT: impossible })).toThrow(
       expect.objectContaining({ fault: 'config', message: 'GOOGLE_CLOUD_PROJECT cannot be the name of a project' }),
     );
   }
-  expect(() => projectFrom({ GOOGLE_CLOUD_PROJECT_ID: '123' })).toThrow(
+  expect(() => parseProject({ GOOGLE_CLOUD_PROJECT_ID: '123' })).toThrow(
     expect.objectContaining({ fault: 'config', message: expect.stringContaining('GOOGLE_CLOUD_PROJECT_ID') }),
   );
 });
 
-function memory(kept?: Enrolment): EnrolmentCache & { readonly written: Enrolment[] } {
-  const written: Enrolment[] = [];
+function memory(kept?: Onboarding): OnboardingCache & { readonly written: Onboarding[] } {
+  const written: Onboarding[] = [];
   return {
     written,
     read: () => written.at(-1) ?? kept,
@@ -152,21 +154,21 @@ const NEW = { project: 'new', tier: 't' };
 
 test('what is remembered is not asked for; what was just asked is not asked again', async () => {
   let asked = 0;
-  const ask = async (): Promise<Enrolment> => {
+  const ask = async (): Promise<Onboarding> => {
     asked += 1;
     return NEW;
   };
   const cache = memory(OLD);
-  const known = enrolments(cache, ask);
+  const known = createOnboardings(cache, ask);
   expect([await known.current(SIGNAL), asked]).toEqual([OLD, 0]);
   expect([await known.renew(SIGNAL), await known.renew(SIGNAL), asked]).toEqual([true, false, 1]);
   expect([await known.current(SIGNAL), cache.written]).toEqual([NEW, [NEW]]);
-  const fresh = enrolments(memory(), ask);
+  const fresh = createOnboardings(memory(), ask);
   await fresh.current(SIGNAL);
   expect([await fresh.renew(SIGNAL), asked]).toEqual([false, 2]);
 });
 
-const KNOWN: Enrolments = {
+const KNOWN: Onboardings = {
   current: async () => OLD,
   remembered: () => undefined,
   ask: async () => OLD,

@@ -1,11 +1,11 @@
 import type { TestContext } from 'vitest';
-import { type Backend, type Identity, identity } from '../../src/api/backend.ts';
+import { type Backend, createIdentity, type Identity } from '../../src/api/backend.ts';
 import { geminiModel, type ModelOptions } from '../../src/api/call.ts';
 import { geminiApi } from '../../src/api/gemini-api.ts';
 import { AppError } from '../../src/core/error.ts';
 import type { Clock } from '../../src/core/io.ts';
 import type { ModelRequest, Reply, ReplyEvent } from '../../src/core/model.ts';
-import { sendHttp } from '../../src/platform/http/send.ts';
+import { createHttpClient } from '../../src/platform/http/send.ts';
 import { type Answer, type Loopback, loopback } from './loopback.ts';
 
 export const KEY = 'not-a-real-key-0123456789';
@@ -13,7 +13,7 @@ export const KEY = 'not-a-real-key-0123456789';
 /** An API key from the environment. */
 export function keyIdentity(key: string): Identity {
   const headers = { 'x-goog-api-key': key };
-  return identity(
+  return createIdentity(
     { type: 'gemini-api-key', source: 'GEMINI_API_KEY', account: 'test', headers: async () => headers },
     'key',
   );
@@ -68,7 +68,7 @@ export async function converseWith(baseUrl: URL, setting: Setting): Promise<Outc
   const timers = { connectMs: 10_000, headersMs: setting.idleMs ?? 10_000, idleMs: setting.idleMs ?? 10_000 };
   const model = geminiModel({
     backend: setting.makeBackend?.(baseUrl.href) ?? geminiApi({ baseUrl, userAgent: 'gmn/test' }, keyIdentity(KEY)),
-    send: sendHttp({ timers, env: {}, trace: (line) => trace.push(line), clock }),
+    send: createHttpClient({ timers, env: {}, trace: (line) => trace.push(line), clock }),
     clock,
     random: () => 0.5,
     trace: (line) => trace.push(line),

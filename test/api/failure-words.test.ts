@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { failureOf } from '../../src/api/failure.ts';
+import { classifyResponse } from '../../src/api/failure.ts';
 
 const ABOUT = { headers: {}, model: 'gemini-x', credential: 'key', authHint: '', secrets: new Set<string>() } as const;
 
@@ -10,7 +10,8 @@ test.for([
   [400, { status: 'NOT_FOUND' }, undefined],
 ] as const)('%i with %j objects to %s', ([status, body, objection]) => {
   expect(
-    failureOf({ ...ABOUT, status, body: typeof body === 'string' ? body : JSON.stringify({ error: body }) }).objection,
+    classifyResponse({ ...ABOUT, status, body: typeof body === 'string' ? body : JSON.stringify({ error: body }) })
+      .objection,
   ).toBe(objection);
 });
 
@@ -20,16 +21,16 @@ test.for([
   [400, 'invalid request (400): no', 'Run again with --debug to see which server answered.'],
 ] as const)('a call about no model names none: %i', ([status, words, hint]) => {
   const about = { ...ABOUT, model: undefined, asks: 'a list of models' };
-  expect(failureOf({ ...about, status, body: '{"error":{"message":"no"}}' })).toMatchObject({ words, hint });
+  expect(classifyResponse({ ...about, status, body: '{"error":{"message":"no"}}' })).toMatchObject({ words, hint });
 });
 
 test('secrets go from what is quoted, not from what decides', () => {
   const details = [{ reason: 'API_KEY_INVALID' }];
   const body = JSON.stringify({ error: { message: 'API_KEY_INVALID: a-secret-01', status: 'a-secret-01', details } });
   const about = { ...ABOUT, secrets: new Set(['API_KEY_INVALID', 'a-secret-01']) };
-  const { fault, words } = failureOf({ ...about, status: 400, body });
+  const { fault, words } = classifyResponse({ ...about, status: 400, body });
   expect([fault, words]).toEqual(['auth', '‹redacted›: ‹redacted› (400 ‹redacted›)']);
   // Cut first, half of it would stand there.
-  const page = failureOf({ ...about, status: 418, body: `<p>${'x'.repeat(195)}a-secret-01</p>` });
+  const page = classifyResponse({ ...about, status: 418, body: `<p>${'x'.repeat(195)}a-secret-01</p>` });
   expect(page.words).toBe(`request refused (418): ${'x'.repeat(195)}‹reda…`);
 });

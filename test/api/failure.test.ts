@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type CredentialKind, failureOf } from '../../src/api/failure.ts';
+import { type CredentialKind, classifyResponse } from '../../src/api/failure.ts';
 import { corpus, fuzz } from '../support/fuzz.ts';
 
 const NO_SECRETS: ReadonlySet<string> = new Set();
@@ -12,7 +12,7 @@ interface Situation {
 
 function failure(status: number, body: string | object = '', { headers = {}, credential = 'key' }: Situation = {}) {
   const text = typeof body === 'string' ? body : JSON.stringify({ error: { code: status, ...body } });
-  return failureOf({
+  return classifyResponse({
     status,
     headers,
     body: text,

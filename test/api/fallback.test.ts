@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { failureOf } from '../../src/api/failure.ts';
-import { withSuccessor } from '../../src/api/succession.ts';
+import { classifyResponse } from '../../src/api/failure.ts';
+import { withFallback } from '../../src/api/succession.ts';
 import type { Model, ReplyEvent } from '../../src/core/model.ts';
 import { BUILT_IN } from '../../src/models/table.ts';
 import { REQUEST } from './conversation.ts';
@@ -13,7 +13,7 @@ async function asked(body: string) {
     // biome-ignore lint/correctness/useYield: it has nothing to tell
     async *stream({ model: name }) {
       if (name === 'heir') return { finishReason: 'STOP', usage: {}, model: name };
-      throw failureOf({
+      throw classifyResponse({
         status: 404,
         headers: {},
         body,
@@ -31,7 +31,7 @@ async function asked(body: string) {
     generationConfig: () => ({}),
     remember: async () => void remembered.push('heir'),
   };
-  const stream = withSuccessor(model, succession).stream(REQUEST, new AbortController().signal);
+  const stream = withFallback(model, succession).stream(REQUEST, new AbortController().signal);
   try {
     for await (const event of stream) events.push(event);
   } catch (error) {

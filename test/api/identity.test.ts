@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { identity } from '../../src/api/backend.ts';
+import { createIdentity } from '../../src/api/backend.ts';
 import type { Credential } from '../../src/core/credential.ts';
 
 const SIGNAL = new AbortController().signal;
@@ -11,7 +11,7 @@ function credential(changes: Partial<Credential> = {}): Credential {
 
 test('every secret that was ever sent is known for one, also after a renewal', async () => {
   let count = 1;
-  const who = identity(
+  const who = createIdentity(
     credential({
       headers: async () => ({ authorization: `Bearer a-token-${count}` }),
       renew: async () => {
@@ -27,21 +27,21 @@ test('every secret that was ever sent is known for one, also after a renewal', a
 });
 
 test('an empty key is no secret', async () => {
-  const who = identity(credential({ headers: async () => ({ 'x-goog-api-key': '' }) }), 'key');
+  const who = createIdentity(credential({ headers: async () => ({ 'x-goog-api-key': '' }) }), 'key');
   await who.headers({ signal: SIGNAL, renew: false });
   expect([...who.secrets]).toEqual([]);
 });
 
 test('the quota project goes with a token, not with a key, and not over the credential’s own', async () => {
-  const ask = (who: ReturnType<typeof identity>) => who.headers({ signal: SIGNAL, renew: false });
-  expect(await ask(identity(credential(), 'bearer', 'q'))).toMatchObject({ 'x-goog-user-project': 'q' });
-  expect(await ask(identity(credential(), 'key', 'q'))).not.toHaveProperty('x-goog-user-project');
+  const ask = (who: ReturnType<typeof createIdentity>) => who.headers({ signal: SIGNAL, renew: false });
+  expect(await ask(createIdentity(credential(), 'bearer', 'q'))).toMatchObject({ 'x-goog-user-project': 'q' });
+  expect(await ask(createIdentity(credential(), 'key', 'q'))).not.toHaveProperty('x-goog-user-project');
   const own = credential({ headers: async () => ({ authorization: 'Bearer t', 'x-goog-user-project': 'own' }) });
-  expect(await ask(identity(own, 'bearer', 'q'))).toMatchObject({ 'x-goog-user-project': 'own' });
+  expect(await ask(createIdentity(own, 'bearer', 'q'))).toMatchObject({ 'x-goog-user-project': 'own' });
 });
 
 test('a token that no header can carry is refused without being shown', async () => {
-  const who = identity(credential({ headers: async () => ({ authorization: 'Bearer se\ncret' }) }), 'bearer');
+  const who = createIdentity(credential({ headers: async () => ({ authorization: 'Bearer se\ncret' }) }), 'bearer');
   const failed = await who.headers({ signal: SIGNAL, renew: false }).catch((error: unknown) => error);
   expect(failed).toMatchObject({ fault: 'auth' });
   expect(String(failed)).not.toContain('cret');
@@ -66,5 +66,5 @@ test.for([
     'Store a valid key: gmn auth set-key (https://aistudio.google.com/apikey)',
   ],
 ] as const)('what helps when it is refused depends on where it came from: %#', ([who, carrier, hint]) => {
-  expect(identity(who, carrier).authHint).toBe(hint);
+  expect(createIdentity(who, carrier).authHint).toBe(hint);
 });

@@ -1,17 +1,17 @@
 import { expect, test } from 'vitest';
-import { identity } from '../../src/api/backend.ts';
-import { codeAssistInquiries } from '../../src/api/code-assist-queries.ts';
+import { createIdentity } from '../../src/api/backend.ts';
+import { codeAssistQueries } from '../../src/api/code-assist-queries.ts';
 import {
-  type Caller,
   callJson,
-  geminiApiInquiries,
-  type Inquiries,
-  persist,
-  vertexInquiries,
+  geminiApiQueries,
+  type Queries,
+  type QueryContext,
+  vertexQueries,
+  withRetries,
 } from '../../src/api/queries.ts';
 import { AppError } from '../../src/core/error.ts';
 import { startDemo } from '../../src/demo/server.ts';
-import { sendHttp } from '../../src/platform/http/send.ts';
+import { createHttpClient } from '../../src/platform/http/send.ts';
 import { systemClock } from '../../src/platform/runtime/clock.ts';
 import { REQUEST } from './conversation.ts';
 import { answer, head, loopback } from './loopback.ts';
@@ -19,13 +19,13 @@ import { answer, head, loopback } from './loopback.ts';
 const SIGNAL = new AbortController().signal;
 const JSON_TYPE = { 'content-type': 'application/json' };
 const timers = { connectMs: 5000, headersMs: 5000, idleMs: 5000 };
-const send = sendHttp({ timers, env: {}, trace: () => {}, clock: systemClock });
+const send = createHttpClient({ timers, env: {}, trace: () => {}, clock: systemClock });
 const userAgent = 'gmn/test';
 
-function caller(renew?: () => Promise<void>, token = 'test-token-0123'): Caller {
+function caller(renew?: () => Promise<void>, token = 'test-token-0123'): QueryContext {
   const headers = async () => ({ authorization: `Bearer ${token}` });
   const who = { type: 'oauth-personal', source: 'test', account: 'a', headers, ...(renew ? { renew } : {}) } as const;
-  return { identity: identity(who, 'bearer'), send, userAgent };
+  return { identity: createIdentity(who, 'bearer'), send, userAgent };
 }
 
 const ENROLMENT = { project: 'p', tier: 't' };
@@ -36,12 +36,11 @@ const ENROLMENTS = {
   renew: async () => false,
 };
 
-const INQUIRIES: Readonly<Record<string, (baseUrl: URL) => Inquiries>> = {
-  'the Gemini API': (baseUrl) => geminiApiInquiries({ baseUrl, userAgent }, caller()),
-  Vertex: (baseUrl) =>
-    vertexInquiries({ baseUrl, userAgent, site: { project: 'p', location: 'us-central1' } }, caller()),
+const INQUIRIES: Readonly<Record<string, (baseUrl: URL) => Queries>> = {
+  'the Gemini API': (baseUrl) => geminiApiQueries({ baseUrl, userAgent }, caller()),
+  Vertex: (baseUrl) => vertexQueries({ baseUrl, userAgent, site: { project: 'p', location: 'us-central1' } }, caller()),
   'Code Assist': (baseUrl) =>
-    codeAssistInquiries({ place: { baseUrl }, caller: caller(), enrolments: ENROLMENTS, clock: systemClock }),
+    codeAssistQueries({ place: { baseUrl }, caller: caller(), enrolments: ENROLMENTS, clock: systemClock }),
 };
 
 test.for(Object.entries(INQUIRIES))('%s counts tokens, lists models and knows who asks', async ([, open], t) => {
@@ -107,7 +106,7 @@ test('a 401 without its body is cured at once', async (t) => {
     (socket) => socket.write(head(401, { 'content-length': '100' })),
     answer(200, '{"a":1}', JSON_TYPE),
   ]);
-  const patient = sendHttp({ timers: { ...timers, idleMs: 0 }, env: {}, clock: systemClock });
+  const patient = createHttpClient({ timers: { ...timers, idleMs: 0 }, env: {}, clock: systemClock });
   const renewing = { ...caller(async () => {}), send: patient };
   expect(await callJson(renewing, { url: server.url }, SIGNAL)).toEqual({ a: 1 });
 });
@@ -156,9 +155,9 @@ test('a question is repeated as its failure advises, and then given up', async (
     tries += 1;
     throw new AppError('api', 'busy', { retry: {} });
   };
-  await expect(persist(busy, patience, SIGNAL)).rejects.toMatchObject({ message: 'busy' });
+  await expect(withRetries(busy, patience, SIGNAL)).rejects.toMatchObject({ message: 'busy' });
   expect([tries, sleeps]).toEqual([4, [10, 20, 40]]);
-  const final = persist(async () => Promise.reject(new AppError('auth', 'no')), patience, SIGNAL);
+  const final = withRetries(async () => Promise.reject(new AppError('auth', 'no')), patience, SIGNAL);
   await expect(final).rejects.toMatchObject({ message: 'no' });
   expect(sleeps).toHaveLength(3);
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { failureOf, untilPacificMidnight } from '../../src/api/failure.ts';
+import { classifyResponse, msUntilPacificMidnight } from '../../src/api/failure.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -9,12 +9,12 @@ test.each([
   ['2026-11-15T01:48:00Z', 6.2 * HOUR_MS],
   ['2026-07-01T06:00:00Z', HOUR_MS],
 ])('from %s the day in California lasts another %d ms', (now, ms) => {
-  expect(untilPacificMidnight(Date.parse(now))).toBe(ms);
+  expect(msUntilPacificMidnight(Date.parse(now))).toBe(ms);
 });
 
 test("a daily quota says by the server's clock in how long it resets", () => {
   const violations = [{ quotaId: 'GenerateRequestsPerDayPerProjectPerModel' }];
-  const { hint } = failureOf({
+  const { hint } = classifyResponse({
     status: 429,
     headers: { date: 'Sun, 15 Nov 2026 01:48:00 GMT' },
     body: JSON.stringify({ error: { code: 429, message: 'Slow down.', details: [{ violations }] } }),

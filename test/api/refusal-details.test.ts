@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { failureInStream, failureOf, type Refusal } from '../../src/api/failure.ts';
-import { accountTrouble, parseDelay, parseGoogleError } from '../../src/api/google-error.ts';
+import { classifyResponse, classifyStreamError, type FailedCall } from '../../src/api/failure.ts';
+import { findAccountError, parseDelay, parseGoogleError } from '../../src/api/google-error.ts';
 
 /** What is found only by those who look closely: the edges between one kind of refusal and the next. */
-const PLAIN: Refusal = {
+const PLAIN: FailedCall = {
   status: 429,
   headers: {},
   body: '',
@@ -16,8 +16,8 @@ const PLAIN: Refusal = {
 const bodyOf = (error: object): string => JSON.stringify({ error });
 const reason = (name: string, metadata = {}) => ({ reason: name, metadata });
 
-function told(change: Partial<Refusal>, error?: object) {
-  const { fault, message, hint, retry, status, objection } = failureOf({
+function told(change: Partial<FailedCall>, error?: object) {
+  const { fault, message, hint, retry, status, objection } = classifyResponse({
     ...PLAIN,
     ...(error === undefined ? {} : { body: bodyOf(error) }),
     ...change,
@@ -64,14 +64,14 @@ test('where an account is verified is read from the details too', () => {
 });
 
 test('an account in trouble is told without a label and links where there are none', () => {
-  const trouble = accountTrouble(['VALIDATION_REQUIRED'], { words: '' });
+  const trouble = findAccountError(['VALIDATION_REQUIRED'], { words: '' });
   expect(trouble?.words).toBe('Google wants this account verified first');
   expect(trouble).toMatchObject({ fault: 'auth', hint: 'Verify the account with Google, then try again.' });
   expect(trouble).not.toHaveProperty('status', expect.any(Number));
-  const labelled = accountTrouble(['TOS_VIOLATION'], { words: 'Gone.', label: '403', status: 403 });
+  const labelled = findAccountError(['TOS_VIOLATION'], { words: 'Gone.', label: '403', status: 403 });
   expect(labelled?.words).toMatch(/ terms of service \(403\): Gone\.$/);
   expect(labelled?.status).toBe(403);
-  expect(accountTrouble(['OTHER'], { words: '' })).toBeUndefined();
+  expect(findAccountError(['OTHER'], { words: '' })).toBeUndefined();
 });
 
 test('an API that is off is switched on in Google’s console alone', () => {
@@ -217,7 +217,7 @@ test('a minute is waited for a quota by the minute, wherever it is named', () =>
 
 test('an error inside a stream has the status it names, or that of a broken server', () => {
   const status = (error: unknown) =>
-    failureInStream({ ...PLAIN, body: typeof error === 'string' ? error : JSON.stringify({ error }) }).status;
+    classifyStreamError({ ...PLAIN, body: typeof error === 'string' ? error : JSON.stringify({ error }) }).status;
   expect([400, 599].map((code) => status({ code }))).toEqual([400, 599]);
   expect([399, 600, 0, 'x'].map((code) => status({ code, message: 'x' }))).toEqual([500, 500, 500, 500]);
   expect(status('no JSON')).toBe(500);

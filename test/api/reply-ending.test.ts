@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { type Chunk, contentKeeper, parseChunk, type ReplyOptions, replyReader } from '../../src/api/reply.ts';
-import { callIds, replyCalls } from '../../src/api/reply-calls.ts';
-import { blockedPrompt } from '../../src/api/reply-failure.ts';
+import { type Chunk, collectContent, parseChunk, type ReplyOptions, replyReader } from '../../src/api/reply.ts';
+import { createCallIds, toReplyCalls } from '../../src/api/reply-calls.ts';
+import { blockedPromptError } from '../../src/api/reply-failure.ts';
 import type { CallPart } from '../../src/core/content.ts';
 
 const chunk = (parts: readonly unknown[], rest: object = {}, more: object = {}): Chunk =>
@@ -66,24 +66,24 @@ test('where the model searched is put together from all that came', async () => 
 
 test('a reply is kept whole only if that is asked for', async () => {
   const chunks = [chunk([{ text: 'a' }]), chunk([{ text: 'b', thoughtSignature: 's' }], STOP)];
-  const keeper = contentKeeper(100);
+  const keeper = collectContent(100);
   expect((await read(chunks, { keeper })).reply?.content).toEqual({
     role: 'model',
     parts: [{ text: 'a' }, { text: 'b', thoughtSignature: 's' }],
   });
-  expect((await read(chunks, { keeper: contentKeeper(1) })).reply).not.toHaveProperty('content');
+  expect((await read(chunks, { keeper: collectContent(1) })).reply).not.toHaveProperty('content');
 });
 
 test('calls are an answer where tools were offered, and a failure elsewhere', async () => {
   const called = [chunk([{ functionCall: { name: 'x', id: 'i', args: { a: 1 } } }, { text: 't' }], STOP)];
-  const { reply } = await read(called, { ids: callIds(() => 7) });
+  const { reply } = await read(called, { ids: createCallIds(() => 7) });
   expect(reply?.calls).toEqual([{ id: 'i', name: 'x', args: { a: 1 }, givenId: 'i' }]);
   expect(await read(called)).toMatchObject({
     fault: 'api',
     message: 'the model called x, but no tools were offered to it',
     retry: { atMost: 2 },
   });
-  const plain = await read([chunk([{ text: 't' }], STOP)], { ids: callIds(() => 7) });
+  const plain = await read([chunk([{ text: 't' }], STOP)], { ids: createCallIds(() => 7) });
   expect(plain.reply).not.toHaveProperty('calls');
 });
 
@@ -176,7 +176,7 @@ test('words of the server are quoted without the caller’s secrets', async () =
   const secrets = new Set(['a-secret-of-mine']);
   const told = chunk([], { finishReason: 'OTHER', finishMessage: 'because a-secret-of-mine' });
   expect((await read([told], { secrets })).message).toMatch(/: OTHER: because ‹redacted›$/);
-  expect(blockedPrompt('SAFETY a-secret-of-mine', secrets)).toMatchObject({
+  expect(blockedPromptError('SAFETY a-secret-of-mine', secrets)).toMatchObject({
     fault: 'api',
     message: 'prompt blocked: SAFETY ‹redacted›',
     hint: 'Rephrase the prompt, or leave out what the filter may object to.',
@@ -195,21 +195,21 @@ test('an answer that was cut at the limit is one, and that is said', async () =>
 const call = (functionCall: object): CallPart => ({ functionCall }) as CallPart;
 
 test('every call has an id of its own, its given one where that is free', () => {
-  const ids = callIds(() => 99);
-  const calls = replyCalls([call({ name: 'a', id: 'x' }), call({ name: 'b' }), call({ name: 'b' })], ids);
+  const ids = createCallIds(() => 99);
+  const calls = toReplyCalls([call({ name: 'a', id: 'x' }), call({ name: 'b' }), call({ name: 'b' })], ids);
   expect(calls).toStrictEqual([
     { id: 'x', name: 'a', args: {}, givenId: 'x' },
     { id: 'b_99_1', name: 'b', args: {} },
     { id: 'b_99_2', name: 'b', args: {} },
   ]);
-  expect(replyCalls([call({ name: 'a', id: 'x' })], ids)).toStrictEqual([
+  expect(toReplyCalls([call({ name: 'a', id: 'x' })], ids)).toStrictEqual([
     { id: 'x_3', name: 'a', args: {}, givenId: 'x' },
   ]);
 });
 
 test('a call that cannot run says why', () => {
-  const ids = callIds(() => 99);
-  const calls = replyCalls(
+  const ids = createCallIds(() => 99);
+  const calls = toReplyCalls(
     [
       call({ name: 'a', id: 'x', args: null }),
       call({ name: 'a', id: 'x', args: 'no' }),

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { toldAtOnce } from '../../src/api/call.ts';
+import { joinTexts } from '../../src/api/call.ts';
 
 test('texts that came at once are one event, which keeps its pieces; what stands between them keeps its place', () => {
-  const told = toldAtOnce();
+  const told = joinTexts();
   told.add({ type: 'text', delta: 'a' });
   told.add({ type: 'text', delta: 'b' });
   told.add({ type: 'thought', delta: 'hm' });
@@ -15,5 +15,5 @@ test('texts that came at once are one event, which keeps its pieces; what stands
 });
 
 test('nothing told is no event', () => {
-  expect(toldAtOnce().events()).toEqual([]);
+  expect(joinTexts().events()).toEqual([]);
 });

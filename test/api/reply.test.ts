@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { contentKeeper, parseChunk, replyReader } from '../../src/api/reply.ts';
+import { collectContent, parseChunk, replyReader } from '../../src/api/reply.ts';
 import type { Part } from '../../src/core/content.ts';
 import { fuzz } from '../support/fuzz.ts';
 
@@ -47,7 +47,7 @@ const part = fc.oneof(
 test('parts are kept as they came; only plain neighbours of the same kind become one', () => {
   fc.assert(
     fc.property(fc.array(part, { maxLength: 12 }), (parts) => {
-      const keeper = contentKeeper(1_000_000);
+      const keeper = collectContent(1_000_000);
       for (const one of parts) keeper.add(one);
       const kept = keeper.content()?.parts ?? [];
       const textOf = (all: readonly Part[]) => all.map((one) => ('text' in one ? one.text : '|')).join('');
@@ -68,7 +68,7 @@ test('parts are kept as they came; only plain neighbours of the same kind become
 });
 
 test('a thought and what follows it stay two, a part with a null text is kept, and nothing of either is lost', () => {
-  const keeper = contentKeeper(1_000);
+  const keeper = collectContent(1_000);
   const parts = [
     { text: 'a', thought: true },
     { text: 'b' },
@@ -84,7 +84,7 @@ test.for([
   [10, 'kept'],
   [9, 'let go of'],
 ] as const)('a reply of ten characters is, with a limit of %i, %s', ([limit, what]) => {
-  const keeper = contentKeeper(limit);
+  const keeper = collectContent(limit);
   keeper.add({ text: 'five.' });
   keeper.add({ text: 'five!' });
   keeper.add({ text: '' });
@@ -93,7 +93,7 @@ test.for([
 });
 
 test('what is no text counts by its JSON, and a reply that was let go of stays so', () => {
-  const keeper = contentKeeper(29);
+  const keeper = collectContent(29);
   keeper.add({ functionCall: { name: 'x' } });
   expect(keeper.content()?.parts).toHaveLength(1);
   keeper.add({ text: 'x' });
@@ -148,7 +148,7 @@ test('an answer within its limits is not ended', () => {
 });
 
 test('a text that came in many pieces is one, whatever its length', () => {
-  const keeper = contentKeeper(Number.POSITIVE_INFINITY);
+  const keeper = collectContent(Number.POSITIVE_INFINITY);
   for (let count = 0; count < 30_000; count += 1) keeper.add({ text: `${count} ` });
   const whole = Array.from({ length: 30_000 }, (_, count) => `${count} `).join('');
   expect(keeper.content()?.parts).toEqual([{ text: whole }]);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { finalFailure, nextRetry, retryWords } from '../../src/api/retry.ts';
+import { formatRetry, nextRetry, toFinalFailure } from '../../src/api/retry.ts';
 import { AppError, type RetryAdvice } from '../../src/core/error.ts';
 
 test('no more retries are made than were asked for, and no more than the failure allows', () => {
@@ -44,14 +44,14 @@ test('a retry knows which it is, of how many', () => {
   const failure = new AppError('api', 'x', { retry: {} });
   expect(nextRetry(failure, 0, OPTIONS)).toEqual({ delayMs: 1000, number: 1, of: 3 });
   expect(nextRetry(new AppError('api', 'x', { retry: { atMost: 9 } }), 2, OPTIONS)).toMatchObject({ number: 3, of: 3 });
-  expect(retryWords({ delayMs: 2000, number: 1, of: 3 })).toBe('retry 1 of 3 in 2 s');
+  expect(formatRetry({ delayMs: 2000, number: 1, of: 3 })).toBe('retry 1 of 3 in 2 s');
 });
 
 test('a failure whose wait does not fit into the time that is left says so, and stays what it was', () => {
   const cause = new Error('because');
   const failure = new AppError('api', 'x', { cause, words: 'w', status: 429, hint: 'h', retry: { afterMs: 5000 } });
   const late = { ...OPTIONS, deadline: () => 4000 };
-  expect(finalFailure(failure, late)).toMatchObject({
+  expect(toFinalFailure(failure, late)).toMatchObject({
     fault: 'api',
     message: 'x',
     cause,
@@ -60,11 +60,11 @@ test('a failure whose wait does not fit into the time that is left says so, and 
     hint: 'The server asks to wait 5 s, longer than --timeout leaves. Raise it with -t.',
   });
   const plain = new AppError('api', 'x', { retry: { afterMs: 5000 } });
-  expect(finalFailure(plain, late).status).toBeUndefined();
+  expect(toFinalFailure(plain, late).status).toBeUndefined();
   for (const same of [OPTIONS, { ...OPTIONS, deadline: () => 6000 }, { ...OPTIONS, deadline: () => undefined }]) {
-    expect(finalFailure(failure, same)).toBe(failure);
+    expect(toFinalFailure(failure, same)).toBe(failure);
   }
   for (const none of [new AppError('api', 'x'), new AppError('api', 'x', { retry: {} })]) {
-    expect(finalFailure(none, { ...OPTIONS, deadline: () => 0 })).toBe(none);
+    expect(toFinalFailure(none, { ...OPTIONS, deadline: () => 0 })).toBe(none);
   }
 });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { sseEvents } from '../../src/api/sse.ts';
+import { readSseEvents } from '../../src/api/sse.ts';
 import { corpus, fuzz } from '../support/fuzz.ts';
 
 async function* from(chunks: Iterable<Uint8Array>): AsyncGenerator<Uint8Array> {
@@ -10,7 +10,7 @@ async function* from(chunks: Iterable<Uint8Array>): AsyncGenerator<Uint8Array> {
 async function eventsOf(chunks: Iterable<Uint8Array>, limit?: number): Promise<readonly string[]> {
   const events: string[] = [];
   const options = { now: () => 0, ...(limit === undefined ? {} : { maxEventBytes: limit }) };
-  for await (const batch of sseEvents(from(chunks), options)) {
+  for await (const batch of readSseEvents(from(chunks), options)) {
     expect(batch.length).toBeGreaterThan(0);
     events.push(...batch);
   }
@@ -147,7 +147,7 @@ test('S9 comments alone do not keep a stream alive for ever; data that trickles 
   }
   async function drain(body: AsyncIterable<Uint8Array>): Promise<number> {
     let count = 0;
-    for await (const batch of sseEvents(body, { now: () => time })) count += batch.length;
+    for await (const batch of readSseEvents(body, { now: () => time })) count += batch.length;
     return count;
   }
   await expect(drain(ticking(': ping\n\n', 5))).rejects.toMatchObject({

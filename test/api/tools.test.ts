@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Backend } from '../../src/api/backend.ts';
-import { codeAssist, enrolments } from '../../src/api/code-assist.ts';
+import { codeAssist, createOnboardings } from '../../src/api/code-assist.ts';
 import { geminiApi } from '../../src/api/gemini-api.ts';
-import { contentKeeper } from '../../src/api/reply.ts';
-import { callIds } from '../../src/api/reply-calls.ts';
+import { collectContent } from '../../src/api/reply.ts';
+import { createCallIds } from '../../src/api/reply-calls.ts';
 import { vertex } from '../../src/api/vertex.ts';
 import type { Part } from '../../src/core/content.ts';
 import { AppError } from '../../src/core/error.ts';
@@ -112,7 +112,7 @@ test('a call is refused as an answer where no tools were declared', async (t) =>
 });
 
 test('ids that were used before in the run are made different', () => {
-  const ids = callIds(() => 7);
+  const ids = createCallIds(() => 7);
   expect(['a', 'a', undefined, undefined, 'a'].map((id) => ids.claim(id, 'look'))).toEqual([
     'a',
     'a_1',
@@ -144,7 +144,7 @@ test('all three backends send the declarations', async () => {
   const backends: readonly Backend[] = [
     geminiApi(place, identity),
     vertex(place, identity),
-    codeAssist({ place: {}, ...place, identity, enrolments: enrolments(cache, never), sessionId: 's' }),
+    codeAssist({ place: {}, ...place, identity, enrolments: createOnboardings(cache, never), sessionId: 's' }),
   ];
   for (const backend of backends) {
     const { body } = await backend.preview(KEPT);
@@ -166,7 +166,7 @@ const part: fc.Arbitrary<object> = fc.oneof(
 test('joining keeps the text, the order, the signatures and every unknown key', () => {
   fc.assert(
     fc.property(fc.array(part), (parts) => {
-      const keeper = contentKeeper(Number.POSITIVE_INFINITY);
+      const keeper = collectContent(Number.POSITIVE_INFINITY);
       for (const one of parts) keeper.add(one as Part);
       const kept = keeper.content()?.parts ?? [];
       const isPlain = (one: object): boolean => Object.keys(one).every((key) => key === 'text' || key === 'thought');

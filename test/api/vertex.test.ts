@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { type VertexPlace, vertex, vertexModelPath, vertexSite } from '../../src/api/vertex.ts';
+import { parseVertexProject, type VertexEndpoint, vertex, vertexModelPath } from '../../src/api/vertex.ts';
 import { keyIdentity, REQUEST } from './conversation.ts';
 
 const SIGNAL = new AbortController().signal;
 const VERB = ':streamGenerateContent?alt=sse';
 
-async function urlOf(place: Omit<VertexPlace, 'userAgent'>, model = 'gemini-x'): Promise<string> {
+async function urlOf(place: Omit<VertexEndpoint, 'userAgent'>, model = 'gemini-x'): Promise<string> {
   const backend = vertex({ ...place, userAgent: 'gmn/test' }, keyIdentity('k'));
   return (await backend.prepare({ ...REQUEST, model }, { signal: SIGNAL, renew: false })).url.href;
 }
@@ -14,7 +14,7 @@ const at = (location: string) => ({ site: { project: 'p-1', location } });
 const PROJECT = 'projects/p-1/locations';
 const MODEL = `publishers/google/models/gemini-x${VERB}`;
 
-test.for<readonly [string, Omit<VertexPlace, 'userAgent'>, string]>([
+test.for<readonly [string, Omit<VertexEndpoint, 'userAgent'>, string]>([
   [
     'a region',
     at('us-central1'),
@@ -71,5 +71,5 @@ test.for([
   ['p/q', 'us'],
   ['p?', 'us'],
 ] as const)('%j in %j is no place to send a token to', ([project, location]) => {
-  expect(() => vertexSite(project, location)).toThrow(expect.objectContaining({ fault: 'config' }));
+  expect(() => parseVertexProject(project, location)).toThrow(expect.objectContaining({ fault: 'config' }));
 });

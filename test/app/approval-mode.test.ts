@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { chosenMode, type ModeOptions, modeOf } from '../../src/app/toolbox.ts';
+import { chooseMode, type ModeOptions, parseMode } from '../../src/app/toolbox.ts';
 import { AppError } from '../../src/core/error.ts';
 
 test.each([
@@ -8,18 +8,18 @@ test.each([
   [{ approvalMode: 'plan' }, 'plan'],
   [{ approvalMode: 'yolo', yolo: true }, 'yolo'],
 ] as const)('the flags %j mean the mode %s', (options, mode) => {
-  expect(modeOf(options)).toBe(mode);
+  expect(parseMode(options)).toBe(mode);
 });
 
 test('two flags that say different things are a mistake', () => {
-  expect(() => modeOf({ approvalMode: 'auto_edit', yolo: true })).toThrow(
+  expect(() => parseMode({ approvalMode: 'auto_edit', yolo: true })).toThrow(
     new AppError('usage', '--yolo cannot be combined with --approval-mode auto_edit', { hint: 'Use one of them.' }),
   );
 });
 
 /** The outcome where the user's settings say so. */
 function withSetting(said: string | boolean, options: ModeOptions = {}) {
-  return chosenMode(options, { document: { general: { defaultApprovalMode: said } } });
+  return chooseMode(options, { document: { general: { defaultApprovalMode: said } } });
 }
 
 test.each(['default', 'auto_edit', 'plan'])('a file may choose the mode %s', (mode) => {
@@ -29,8 +29,8 @@ test.each(['default', 'auto_edit', 'plan'])('a file may choose the mode %s', (mo
 test('a flag outweighs the file, and is all there is without one', () => {
   expect(withSetting('auto_edit', { approvalMode: 'plan' })).toEqual({ mode: 'plan', notices: [] });
   expect(withSetting('plan', { yolo: true })).toEqual({ mode: 'yolo', notices: [] });
-  expect(chosenMode({ approvalMode: 'plan' }, {})).toEqual({ mode: 'plan', notices: [] });
-  expect(chosenMode({}, {})).toEqual({ mode: 'default', notices: [] });
+  expect(chooseMode({ approvalMode: 'plan' }, {})).toEqual({ mode: 'plan', notices: [] });
+  expect(chooseMode({}, {})).toEqual({ mode: 'default', notices: [] });
 });
 
 test.each([

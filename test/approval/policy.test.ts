@@ -3,10 +3,10 @@ import { expect, test } from 'vitest';
 import {
   type ApprovalMode,
   approvalPolicy,
-  declared,
+  nonInteractiveDenial,
+  offeredTools,
   type PolicyOptions,
   type Reach,
-  unattendedDenial,
 } from '../../src/approval/policy.ts';
 import type { JsonObject } from '../../src/core/json.ts';
 import type { Effect, Tool } from '../../src/core/tool.ts';
@@ -58,7 +58,7 @@ test('each mode runs, asks about or denies each effect', () => {
 });
 
 test('plan declares readers alone, every other mode all tools in their order', () => {
-  const names = (mode: ApprovalMode) => declared(ALL, mode).map(({ name }) => name);
+  const names = (mode: ApprovalMode) => offeredTools(ALL, mode).map(({ name }) => name);
   expect(names('plan')).toEqual(['read_file']);
   for (const mode of ['default', 'auto_edit', 'yolo'] as const) expect(names(mode)).toEqual(ALL.map((one) => one.name));
 });
@@ -208,7 +208,7 @@ function sorted(args: JsonObject) {
 }
 
 test('without a terminal the model is told how the user can allow the call', () => {
-  const unattendedReason = (...input: Parameters<typeof unattendedDenial>) => unattendedDenial(...input).reason;
+  const unattendedReason = (...input: Parameters<typeof nonInteractiveDenial>) => nonInteractiveDenial(...input).reason;
   const opening = (name: string) =>
     `${name} was not run: it needs the user's approval, and there is no terminal to ask on.`;
   expect(unattendedReason(SHELL, 'command', true)).toBe(
@@ -227,13 +227,13 @@ test('without a terminal the model is told how the user can allow the call', () 
 });
 
 test('the user is told what would allow the call', () => {
-  expect(unattendedDenial(SHELL, 'command', true).advice).toBe(
+  expect(nonInteractiveDenial(SHELL, 'command', true).advice).toBe(
     'there is no terminal to ask on. Allow it with --allowed-tools run_shell_command',
   );
-  expect(unattendedDenial(WRITE, 'tool', false).advice).toBe(
+  expect(nonInteractiveDenial(WRITE, 'tool', false).advice).toBe(
     'nobody is asked in this output format. Allow it with --allowed-tools write_file or --approval-mode auto_edit',
   );
-  expect(unattendedDenial(READ, 'call', false).advice).toBe(
+  expect(nonInteractiveDenial(READ, 'call', false).advice).toBe(
     'nobody is asked in this output format. The file may hold keys or passwords: ' +
       'attach it with -f, or run gmn with -o text in a terminal',
   );
@@ -249,7 +249,7 @@ test('the flags that the advice names do allow the call', () => {
   for (const one of [WRITE, SHELL, FETCH, REMOTE, SEARCH]) {
     const inPlan = policy({ mode: 'plan' }).rule(one, {});
     if (inPlan.kind !== 'deny') throw new Error('not denied');
-    for (const { advice } of [inPlan, unattendedDenial(one, 'tool', true)]) {
+    for (const { advice } of [inPlan, nonInteractiveDenial(one, 'tool', true)]) {
       for (const flags of advice.replace(/^.* Allow it with /, '').split(' or ')) {
         const value = (name: string) => new RegExp(`--${name} (\\S+)`).exec(flags)?.[1];
         const mode = (value('approval-mode') ?? 'default') as ApprovalMode;

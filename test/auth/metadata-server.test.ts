@@ -3,10 +3,10 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, type TestContext, test } from 'vitest';
 import { chooseCredential } from '../../src/auth/credential.ts';
-import { metadataToken } from '../../src/auth/metadata-server.ts';
+import { metadataTokenSource } from '../../src/auth/metadata-server.ts';
 import { AppError } from '../../src/core/error.ts';
 import type { Clock, Env } from '../../src/core/io.ts';
-import { sendHttp } from '../../src/platform/http/send.ts';
+import { createHttpClient } from '../../src/platform/http/send.ts';
 import { home } from './support/home.ts';
 import { choiceInput } from './support/input.ts';
 
@@ -48,8 +48,8 @@ function clockAt(start = Date.now()): Clock & { pass(ms: number): void } {
 }
 
 function asking(env: Env, clock: Clock = clockAt(), traced: string[] = []) {
-  const send = sendHttp({ timers: TIMERS, env, trace: (line) => traced.push(line), clock });
-  return metadataToken({ env, send, clock, scopes: ['a', 'b'] });
+  const send = createHttpClient({ timers: TIMERS, env, trace: (line) => traced.push(line), clock });
+  return metadataTokenSource({ env, send, clock, scopes: ['a', 'b'] });
 }
 
 const PATH = '/computeMetadata/v1/instance/service-accounts/default/token?scopes=a%2Cb';
@@ -110,7 +110,7 @@ test("the credential of a cloud machine is its metadata server's; a .env file ca
   const place = home(t);
   rmSync(place.credentials);
   const env = { GCE_METADATA_HOST: host, GOOGLE_CLOUD_QUOTA_PROJECT: 'quota' };
-  const send = sendHttp({ timers: TIMERS, env: {}, trace: () => {}, clock: clockAt() });
+  const send = createHttpClient({ timers: TIMERS, env: {}, trace: () => {}, clock: clockAt() });
   const settings = { env: { ...env, GCE_METADATA_HOST: 'planted.example' } };
   const input = choiceInput(place, env, { flag: 'compute-default-credentials', send, settings });
   const { credential } = await chooseCredential(input);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { expiryOf, isFresh, parseJson, parseOauthFile, parsePassword } from '../../src/auth/token.ts';
+import { isFresh, parseJson, parseOauthFile, parsePassword, toExpiry } from '../../src/auth/token.ts';
 
 const NOW = 1_794_800_000_000;
 const HOUR_MS = 3_600_000;
@@ -32,7 +32,7 @@ test('whatever stands in the file, reading it never throws and never gives a key
 test('an expiry is never beyond what an access token can live', () => {
   fc.assert(
     fc.property(fc.oneof(fc.double(), fc.integer(), fc.string(), fc.anything()), (value) => {
-      const expiry = expiryOf(value, NOW);
+      const expiry = toExpiry(value, NOW);
       expect(expiry === undefined || (expiry >= 0 && expiry <= NOW + 48 * HOUR_MS)).toBe(true);
     }),
   );

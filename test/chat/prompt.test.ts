@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { fineFiles } from '../../src/chat/prompt.ts';
+import { selectSendable } from '../../src/chat/prompt.ts';
 
 test.for([
   ['none is to blame: all stay', [], 3, ['a', 'b', 'c']],
@@ -8,5 +8,5 @@ test.for([
 ] as const)('%s', async ([, bad, most, kept]) => {
   const isFine = async (paths: readonly string[]): Promise<boolean> =>
     paths.length <= most && !paths.some((path) => bad.some((one) => one === path));
-  expect(await fineFiles(['a', 'b', 'c'], isFine)).toEqual(kept);
+  expect(await selectSendable(['a', 'b', 'c'], isFine)).toEqual(kept);
 });

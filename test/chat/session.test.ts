@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { memorySession } from '../../src/chat/session.ts';
+import { createMemorySession } from '../../src/chat/session.ts';
 import type { Content } from '../../src/core/content.ts';
 
 const said = (role: Content['role'], text: string): Content => ({ role, parts: [{ text }] });
 
 async function talk(turns: number) {
-  const session = memorySession('id');
+  const session = createMemorySession('id');
   for (let turn = 0; turn < turns; turn += 1) {
     await session.append({ kind: 'prompt', content: said('user', `p${turn}`) });
     await session.append({ kind: 'reply', content: said('model', `r${turn}`), usage: {}, model: 'm' });

@@ -1,4 +1,4 @@
-import type { Request } from '../../src/chat/line/commands.ts';
+import type { KeyRequest } from '../../src/chat/line/commands.ts';
 import { lineEditor } from '../../src/chat/line/editor.ts';
 import { type Key, keyDecoder } from '../../src/chat/terminal/keys.ts';
 
@@ -19,7 +19,7 @@ export function typing({ columns = 80, rows = 24, entries = [] }: Typing = {}) {
     isPlain: false,
   });
   editor.begin('> ', '');
-  const requests: Request[] = [];
+  const requests: KeyRequest[] = [];
   let now = 0;
   const press = (key: Key): void => {
     const request = editor.press(key, now);

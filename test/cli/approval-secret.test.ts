@@ -1,7 +1,7 @@
 import { renameSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { approval } from '../../src/approval/approve.ts';
+import { createApprover } from '../../src/approval/approve.ts';
 import { approvalPolicy } from '../../src/approval/policy.ts';
 import { secretFiles } from '../../src/approval/targets.ts';
 import type { JsonObject } from '../../src/core/json.ts';
@@ -23,7 +23,7 @@ async function seated(keys: readonly string[], meanwhile: (root: string) => void
     meanwhile(here.root);
     return left.shift() ?? 'q';
   };
-  const approve = approval({
+  const approve = createApprover({
     policy: approvalPolicy({ mode: 'yolo', allowedTools: [], isTrusted: () => false }),
     err: { write, isTerminal: true, isStyled: false, columns: 200 },
     isTextFormat: true,

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { groupView, questionView } from '../../src/approval/view.ts';
-import { widthOf } from '../../src/core/text/width.ts';
+import { measureWidth } from '../../src/core/text/width.ts';
 import type { Preview } from '../../src/core/tool.ts';
 
 const plainView = { columns: 80, isStyled: false, pause: async () => {} };
@@ -50,7 +50,7 @@ test('a text that is too long to be measured loses no character, and its rows fi
   const command = `echo ${'ü漢e\u0301🙂 x'.repeat(12_000)}`;
   const body = await ofCommand(command);
   expect(body.map((row) => row.slice(2)).join('')).toBe(command);
-  expect(body.filter((row) => widthOf(row) > 80)).toEqual([]);
+  expect(body.filter((row) => measureWidth(row) > 80)).toEqual([]);
 });
 
 test('pauses are made while a long text is laid out, whatever it is made of', async () => {
@@ -82,7 +82,7 @@ test('where a text is cut into slices makes no difference to what is shown of it
   await fc.assert(
     fc.asyncProperty(fc.array(piece, { maxLength: 20 }), async (pieces) => {
       const body = await ofCommand(pieces.join(''));
-      expect(body.filter((row) => widthOf(row) > 80)).toEqual([]);
+      expect(body.filter((row) => measureWidth(row) > 80)).toEqual([]);
     }),
   );
 });

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { COMMANDS } from '../../src/chat/commands/table.ts';
-import { widthOf } from '../../src/core/text/width.ts';
+import { measureWidth } from '../../src/core/text/width.ts';
 import { sharedHome } from '../support/chat.ts';
 import { chatInTerminal, screenOf } from '../support/chat-terminal.ts';
 import { type Editing, editing, statesIn } from '../support/editing.ts';
@@ -58,7 +58,9 @@ function brokenWords({ rows, wrapped }: TestScreen, from: number, columns: numbe
   const broken = [...wrapped].filter((row) => {
     const last = rows[row]?.at(-1) ?? '';
     const first = rows[row + 1]?.[0] ?? ' ';
-    return row >= from && widthOf(rows[row] ?? '') === columns && first !== ' ' && widthOf(last + first) === 2;
+    return (
+      row >= from && measureWidth(rows[row] ?? '') === columns && first !== ' ' && measureWidth(last + first) === 2
+    );
   });
   return broken.map((row) => `${rows[row]}\n${rows[row + 1]}`);
 }

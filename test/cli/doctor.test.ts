@@ -5,7 +5,7 @@ import { expect, type TestContext, test } from 'vitest';
 import { parseCommandLine } from '../../src/cli/parse.ts';
 import { ROOT } from '../../src/cli/table/root.ts';
 import type { Finding } from '../../src/commands/doctor/finding.ts';
-import { commandWords } from '../../src/mcp/client/servers.ts';
+import { splitCommand } from '../../src/mcp/client/servers.ts';
 import { GMN, type GmnOptions, gmnCommand, place } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
 
@@ -46,7 +46,7 @@ function found({ stdout }: { readonly stdout: string }, check: string): Report['
 /** Every command that is recommended is one of ours, and parses, or one that every shell has. */
 function expectToExist(command: string | undefined): void {
   if (command === undefined) return;
-  const [program = '', ...words] = commandWords(command);
+  const [program = '', ...words] = splitCommand(command);
   if (program === 'gmn') parseCommandLine(ROOT, words, {});
   else expect(['chmod', 'export', 'mv', 'rm', 'unset']).toContain(program);
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { defaultsOf, fieldsOf } from '../../src/approval/elicitation.ts';
-import { sampleArguments } from '../../src/commands/mcp/trial.ts';
+import { collectDefaults, toFields } from '../../src/approval/elicitation.ts';
+import { createSampleArguments } from '../../src/commands/mcp/trial.ts';
 import type { JsonObject } from '../../src/core/json.ts';
 
 const SCHEMA: JsonObject = {
@@ -26,13 +26,13 @@ const SCHEMA: JsonObject = {
 };
 
 const field = (name: string) => {
-  const found = fieldsOf(SCHEMA).find((candidate) => candidate.name === name);
+  const found = toFields(SCHEMA).find((candidate) => candidate.name === name);
   if (found === undefined) throw new Error(name);
   return found;
 };
 
 test('a label holds all a person must know, and nothing a terminal obeys', () => {
-  expect(fieldsOf(SCHEMA).map(({ label }) => label)).toEqual([
+  expect(toFields(SCHEMA).map(({ label }) => label)).toEqual([
     'Your name (As on \\x1b[31mpaper)',
     'size (Small | Large)',
     'color (Red | Blue; Enter for #f00)',
@@ -65,7 +65,7 @@ test.for([
 });
 
 test('defaults are those the schema gives, and no others', () => {
-  expect(defaultsOf(SCHEMA)).toEqual({ color: '#f00', tags: ['a'] });
+  expect(collectDefaults(SCHEMA)).toEqual({ color: '#f00', tags: ['a'] });
 });
 
 test('no schema, however odd, makes a form or a sample throw or go on for ever', () => {
@@ -77,16 +77,16 @@ test('no schema, however odd, makes a form or a sample throw or go on for ever',
   fc.assert(
     fc.property(fc.dictionary(fc.constantFrom('properties', 'required', 'type'), fc.oneof(schema, json)), (value) => {
       const odd = value as JsonObject;
-      for (const { parse } of fieldsOf(odd)) parse('x');
-      defaultsOf(odd);
-      expect(typeof sampleArguments(odd)).toBe('object');
+      for (const { parse } of toFields(odd)) parse('x');
+      collectDefaults(odd);
+      expect(typeof createSampleArguments(odd)).toBe('object');
     }),
   );
 });
 
 test('sample arguments are what the schema names, else something of the type', () => {
   expect(
-    sampleArguments({
+    createSampleArguments({
       type: 'object',
       required: ['a'],
       properties: {

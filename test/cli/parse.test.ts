@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { readCommandLine, wantedOutput } from '../../src/cli/command-line.ts';
-import { outlineOf, plainPrompt } from '../../src/cli/invocation.ts';
+import { readCommandLine, scanOutputFlags } from '../../src/cli/command-line.ts';
+import { matchPlainPrompt, outlineOf } from '../../src/cli/invocation.ts';
 import { parseCommandLine } from '../../src/cli/parse.ts';
 import type { Command, Flag } from '../../src/cli/table/command.ts';
 import { COMMON_FLAGS } from '../../src/cli/table/flags.ts';
@@ -74,18 +74,18 @@ test.each([[['hello']], [['why', 'is', 'the', 'sky', 'blue']], [['what does demo
   async (argv) => {
     const env = { GMN_MODEL: 'pro' };
     expect(await readCommandLine(argv, env)).toEqual(parse(argv, env));
-    expect(plainPrompt(OUTLINE, argv, {})).toEqual({ ...parse(argv), run: expect.any(Function) });
+    expect(matchPlainPrompt(OUTLINE, argv, {})).toEqual({ ...parse(argv), run: expect.any(Function) });
   },
 );
 
 test('a variable that gives a flag its default needs the command table', () => {
-  expect(plainPrompt(OUTLINE, ['hello'], { GMN_MODEL: 'pro' })).toBeUndefined();
+  expect(matchPlainPrompt(OUTLINE, ['hello'], { GMN_MODEL: 'pro' })).toBeUndefined();
 });
 
 test.each([[['demo']], [['demo', 'serve']], [['help']], [['hi', '-q']], [['--', 'hi']], [[]]])(
   '%j needs the parser',
   (argv) => {
-    expect(plainPrompt(OUTLINE, argv, {})).toBeUndefined();
+    expect(matchPlainPrompt(OUTLINE, argv, {})).toBeUndefined();
   },
 );
 
@@ -235,12 +235,12 @@ describe('a line that cannot be parsed still has its failure shown in the format
     [['-f', '-o', 'json', '--zzzzzz'], 'text'],
     [['-r', '-o', 'json', '--zzzzzz'], 'json'],
   ])('%j: %s', (argv, format) => {
-    expect(wantedOutput(ROOT, argv, {})).toEqual({ format, dialect: 'gmn' });
+    expect(scanOutputFlags(ROOT, argv, {})).toEqual({ format, dialect: 'gmn' });
   });
 
   test('from the environment, and in the dialect', () => {
     const env = { GMN_OUTPUT_FORMAT: 'json' };
-    expect(wantedOutput(ROOT, ['--zzzzzz', '--output-dialect', 'gemini'], env)).toEqual({
+    expect(scanOutputFlags(ROOT, ['--zzzzzz', '--output-dialect', 'gemini'], env)).toEqual({
       format: 'json',
       dialect: 'gemini',
     });

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { expect, test } from 'vitest';
-import { requestTime } from '../../src/app/request-time.ts';
+import { createRequestDeadline } from '../../src/app/request-time.ts';
 import type { Model, ModelRequest, Reply } from '../../src/core/model.ts';
 
 const REQUEST: ModelRequest = { model: 'm', contents: [], generationConfig: {} };
@@ -21,7 +21,7 @@ function stuckOnce(): Model {
 }
 
 test('each request has a time of its own: one that took too long takes nothing from the next', async () => {
-  const model = requestTime(20).limit(stuckOnce());
+  const model = createRequestDeadline(20).limit(stuckOnce());
   const { signal } = new AbortController();
   await expect(model.stream(REQUEST, signal).next()).rejects.toMatchObject({
     fault: 'api',

@@ -5,7 +5,7 @@ import { run as models } from '../../src/commands/models.ts';
 import { run as sessionsList } from '../../src/commands/sessions/list.ts';
 import type { App } from '../../src/core/app.ts';
 import type { Out } from '../../src/core/io.ts';
-import { widthOf } from '../../src/core/text/width.ts';
+import { measureWidth } from '../../src/core/text/width.ts';
 import { type Place, place } from '../config/place.ts';
 
 /** The same App, its stdout another. */
@@ -84,7 +84,7 @@ test.for([80, 60])(
     await sessionsList({ all: true }, appWith(here, { isTerminal: true, columns }));
     const rows = here.output().out.trimEnd().split('\n');
     expect(rows).toHaveLength(3);
-    expect(rows.filter((row) => widthOf(row) > columns)).toEqual([]);
+    expect(rows.filter((row) => measureWidth(row) > columns)).toEqual([]);
     expect(rows.slice(1).filter((row) => !/"[^"]+…" .*(?:project|\/srv\/b)$/.test(row))).toEqual([]);
   },
 );

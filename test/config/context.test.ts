@@ -1,7 +1,7 @@
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { readContext, systemInstructionText } from '../../src/config/context.ts';
+import { joinSystemInstruction, readContext } from '../../src/config/context.ts';
 import { hasContext } from '../../src/config/context-place.ts';
 import { loadSettings } from '../../src/config/settings.ts';
 import { AppError } from '../../src/core/error.ts';
@@ -244,7 +244,7 @@ posixTest('a link of a folder that is not trusted leads nowhere, whoever named i
 
 test('the instruction is --system, else GEMINI_SYSTEM_MD; then the context; then --append-system-prompt', () => {
   const context = { system: 'file', memory: 'memory' };
-  expect(systemInstructionText(context, {})).toBe('file\n\nmemory');
-  expect(systemInstructionText(context, { system: 'flag', append: 'last' })).toBe('flag\n\nmemory\n\nlast');
-  expect(systemInstructionText({}, { system: '' })).toBeUndefined();
+  expect(joinSystemInstruction(context, {})).toBe('file\n\nmemory');
+  expect(joinSystemInstruction(context, { system: 'flag', append: 'last' })).toBe('flag\n\nmemory\n\nlast');
+  expect(joinSystemInstruction({}, { system: '' })).toBeUndefined();
 });

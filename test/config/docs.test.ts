@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { settingKeys } from '../../src/config/keys.ts';
+import { listSettingKeys } from '../../src/config/keys.ts';
 import { ALIASES, MODELS } from '../../src/models/table.ts';
 
 const page = (name: string): string => readFileSync(new URL(`../../docs/${name}`, import.meta.url), 'utf8');
@@ -9,7 +9,7 @@ test('the page lists the keys gmn reads and no others', () => {
   const [, section = ''] = page('configuration.md').split('## The keys gmn reads');
   const rows = [...(section.split('\n## ')[0] ?? '').matchAll(/^\| (`[^|]+) \|/gm)];
   const listed = rows.flatMap(([, cell = '']) => [...cell.matchAll(/`([^`]+)`/g)].map(([, key]) => key));
-  expect(listed.sort()).toEqual(settingKeys().toSorted());
+  expect(listed.sort()).toEqual(listSettingKeys().toSorted());
 });
 
 test('the page shows every alias as it is', () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { expand, expandInCommandLine, withheldVariables } from '../../src/config/variables.ts';
+import { expandInCommandLine, expandVariables, findWithheldVariables } from '../../src/config/variables.ts';
 
 test.each([
   ['$A', 'x'],
@@ -22,18 +22,18 @@ test.each([
   ['cost: $5', 'cost: $5'],
 ])('%s becomes "%s" (# stands for the dollar sign of a brace)', (written, expected) => {
   const dollars = (text: string): string => text.replaceAll('#', '$');
-  expect(expand(dollars(written), { A: 'x', EMPTY: '', DOLLAR: '$A' })).toBe(dollars(expected));
+  expect(expandVariables(dollars(written), { A: 'x', EMPTY: '', DOLLAR: '$A' })).toBe(dollars(expected));
 });
 
 test('what every object has is no variable', () => {
-  expect(expand(`$constructor $__proto__ ${'$'}{toString:-no}`, {})).toBe('$constructor $__proto__ no');
+  expect(expandVariables(`$constructor $__proto__ ${'$'}{toString:-no}`, {})).toBe('$constructor $__proto__ no');
 });
 
 test('text without a dollar sign is itself, and so is every text if no variable is set and none has a default', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme' }), (text) => {
       fc.pre(!text.includes(':-'));
-      expect(expand(text, {})).toBe(text);
+      expect(expandVariables(text, {})).toBe(text);
     }),
   );
 });
@@ -42,7 +42,7 @@ test('a value is put in as it is, whatever it holds', () => {
   fc.assert(
     fc.property(fc.string(), fc.string(), fc.string(), (value, before, after) => {
       fc.pre(!before.includes('$') && !after.includes('$') && !before.includes('{'));
-      expect(expand(`${before}\${NAME}${after}`, { NAME: value })).toBe(before + value + after);
+      expect(expandVariables(`${before}\${NAME}${after}`, { NAME: value })).toBe(before + value + after);
     }),
   );
 });
@@ -52,5 +52,5 @@ test('a command line gets no variable whose name says that it is a secret', () =
   const braced = (text: string): string => `${'$'}{${text}}`;
   const secret = `$GITHUB_TOKEN ${braced('MY_API_KEY')} ${braced('PASSWORD:-none')}`;
   expect(expandInCommandLine(`$HOME ${secret} ${braced('ROOT:-/r')}`, env)).toBe(`/h ${secret} /r`);
-  expect(withheldVariables(`$HOME ${secret}`)).toEqual(['GITHUB_TOKEN', 'MY_API_KEY', 'PASSWORD']);
+  expect(findWithheldVariables(`$HOME ${secret}`)).toEqual(['GITHUB_TOKEN', 'MY_API_KEY', 'PASSWORD']);
 });

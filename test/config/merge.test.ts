@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { leafPaths } from '../../src/config/explanation.ts';
-import { valueAt } from '../../src/config/keys.ts';
+import { listLeafPaths } from '../../src/config/explanation.ts';
+import { findValue } from '../../src/config/keys.ts';
 import { mergeDocuments } from '../../src/config/layer.ts';
 import type { JsonObject } from '../../src/core/json.ts';
 
@@ -60,11 +60,11 @@ test('no key of the highest layer is lost or changed, none of a lower one unless
       const merged = mergeDocuments(layers);
       for (const [index, layer] of layers.entries()) {
         const above = layers.slice(index + 1);
-        for (const path of leafPaths(layer)) {
+        for (const path of listLeafPaths(layer)) {
           const isSpokenAbout = above.some((other) =>
             path.some((_, depth) => isSet(other, path.slice(0, depth + 1), path)),
           );
-          if (!isSpokenAbout) expect(valueAt(merged, path)).toEqual(valueAt(layer, path));
+          if (!isSpokenAbout) expect(findValue(merged, path)).toEqual(findValue(layer, path));
         }
       }
     }),
@@ -73,7 +73,7 @@ test('no key of the highest layer is lost or changed, none of a lower one unless
 
 /** Whether the layer sets the path, or something on the way to it that is no object. */
 function isSet(layer: JsonObject, prefix: readonly string[], path: readonly string[]): boolean {
-  const value = valueAt(layer, prefix);
+  const value = findValue(layer, prefix);
   if (value === undefined) return false;
   return prefix.length === path.length || typeof value !== 'object' || value === null || Array.isArray(value);
 }

@@ -1,6 +1,6 @@
 import { chmodSync, symlinkSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { settingKeys } from '../../src/config/keys.ts';
+import { listSettingKeys } from '../../src/config/keys.ts';
 import { loadSettings } from '../../src/config/settings.ts';
 import { place } from './place.ts';
 
@@ -179,7 +179,7 @@ test('the home directory is no workspace, by whatever path it is reached', async
 
 test('every key gmn reads is checked, whatever else it holds instead', async (t) => {
   const { write, settings, path } = place(t);
-  for (const key of settingKeys()) {
+  for (const key of listSettingKeys()) {
     for (const value of [7, null]) {
       write({
         'home/.gmn/config.json': json(key.split('.').reduceRight<unknown>((inner, part) => ({ [part]: inner }), value)),

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { run } from '../../src/commands/trust.ts';
 import { loadSettings } from '../../src/config/settings.ts';
-import { nearestRule } from '../../src/config/trust.ts';
+import { findNearestRule } from '../../src/config/trust.ts';
 import { contains } from '../../src/core/text/path.ts';
 import { type Place, place } from './place.ts';
 
@@ -187,7 +187,7 @@ test('the nearest rule is the longest that contains the path', () => {
     fc.property(fc.array(fc.record({ path, isTrusted: fc.boolean() })), path, (rules, cwd) => {
       const around = rules.filter((rule) => contains(rule.path, cwd));
       const longest = Math.max(...around.map((rule) => rule.path.length));
-      const found = nearestRule(
+      const found = findNearestRule(
         rules.map((rule) => ({ ...rule, file: '' })),
         cwd,
       );

@@ -2,7 +2,7 @@ import { readFileSync, statSync } from 'node:fs';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { run } from '../../src/commands/trust.ts';
-import { workspaceServers } from '../../src/config/servers.ts';
+import { listWorkspaceServers } from '../../src/config/servers.ts';
 import type { JsonObject } from '../../src/core/json.ts';
 import { systemClock } from '../../src/platform/runtime/clock.ts';
 import { place } from './place.ts';
@@ -287,7 +287,7 @@ test('several at once lose nothing', async (t) => {
 
 test('the fingerprint does not depend on the order of keys, and on everything else', () => {
   const hash = (definition: unknown): string | undefined => {
-    const [server] = workspaceServers(JSON.parse(json({ mcpServers: { a: definition } })));
+    const [server] = listWorkspaceServers(JSON.parse(json({ mcpServers: { a: definition } })));
     return server?.hash;
   };
   fc.assert(

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { sharedWork } from '../../src/core/async.ts';
+import { shareWork } from '../../src/core/async.ts';
 
 /** Work that lasts until it is told to end, or its signal tells it to. */
 function held() {
   const runs: { readonly key: string; readonly signal: AbortSignal; end(value: string): void }[] = [];
-  const share = sharedWork(
+  const share = shareWork(
     (key: string, signal) =>
       new Promise<string>((resolve, reject) => {
         signal.addEventListener('abort', () => reject(signal.reason));
@@ -52,7 +52,7 @@ test('work that nobody waits for any more is stopped, and a later caller starts 
 test('work that was stopped is let come to its end before the same work starts again', async () => {
   const order: string[] = [];
   let cleanUp = (): void => {};
-  const share = sharedWork(async (_: 'x', stop) => {
+  const share = shareWork(async (_: 'x', stop) => {
     order.push('start');
     if (order.length > 1) return 'second';
     await new Promise((resolve) => stop.addEventListener('abort', resolve));
@@ -76,7 +76,7 @@ test('work that was stopped is let come to its end before the same work starts a
 
 test('a failure reaches everyone and is not remembered', async () => {
   let count = 0;
-  const share = sharedWork(async (_: 'x') => {
+  const share = shareWork(async (_: 'x') => {
     count += 1;
     if (count === 1) throw new Error('no');
     return count;

@@ -1,6 +1,13 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { canonicalJson, isList, type JsonValue, objectsOf, parseJson, stringOf } from '../../src/core/json.ts';
+import {
+  canonicalJson,
+  filterObjects,
+  isList,
+  type JsonValue,
+  parseJson,
+  toNonEmptyString,
+} from '../../src/core/json.ts';
 
 const json = fc.jsonValue().map((value): JsonValue => JSON.parse(JSON.stringify(value)));
 
@@ -25,7 +32,7 @@ test('what is no JSON is undefined, and a byte order mark is no fault', () => {
 
 test('things are taken for what they are and nothing else', () => {
   expect([[], {}, null, 'x'].map(isList)).toEqual([true, false, false, false]);
-  expect(objectsOf([{ a: 1 }, [], null, 'x'])).toEqual([{ a: 1 }]);
-  expect(objectsOf({ 0: {} })).toEqual([]);
-  expect(['x', '', 1, null].map(stringOf)).toEqual(['x', undefined, undefined, undefined]);
+  expect(filterObjects([{ a: 1 }, [], null, 'x'])).toEqual([{ a: 1 }]);
+  expect(filterObjects({ 0: {} })).toEqual([]);
+  expect(['x', '', 1, null].map(toNonEmptyString)).toEqual(['x', undefined, undefined, undefined]);
 });

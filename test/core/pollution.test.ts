@@ -12,18 +12,18 @@ import type { JsonObject } from '../../src/core/json.ts';
 import { parseArguments } from '../../src/core/schema.ts';
 import { parseDefinition } from '../../src/mcp/client/definition.ts';
 import { parseCallResult, parseTool } from '../../src/mcp/client/parse.ts';
-import { usableSchema } from '../../src/mcp/client/tools/schema.ts';
+import { toUsableSchema } from '../../src/mcp/client/tools/schema.ts';
 import { parseJob } from '../../src/mcp/server/jobs/job.ts';
-import { readMessage } from '../../src/mcp/wire/message.ts';
+import { parseMessage } from '../../src/mcp/wire/message.ts';
 import { parseOfficial } from '../../src/session/official.ts';
-import { defineTool, done } from '../../src/tools/define.ts';
+import { defineTool, succeed } from '../../src/tools/define.ts';
 
 const echo = defineTool({
   name: 'echo',
   description: 'Says what it got.',
   effect: 'read',
   input: { properties: { text: { type: 'string', description: 't' } }, required: [] },
-  run: async (input) => done({ ...input }),
+  run: async (input) => succeed({ ...input }),
 });
 
 const SCHEMA = {
@@ -46,9 +46,9 @@ const PLACES: Readonly<Record<string, (text: string, file: string) => unknown>> 
   'the list of trust': (_, file) => readTrustFile(file),
   'the official list of trust': (_, file) => readTrustedFolders(file),
   'an MCP server in the settings': (text) => parseDefinition(parsed(text)),
-  'a tool of an MCP server': (text) => usableSchema(parseTool(parsed(text))?.inputSchema ?? parsed(text)),
+  'a tool of an MCP server': (text) => toUsableSchema(parseTool(parsed(text))?.inputSchema ?? parsed(text)),
   'a result of an MCP server': (text) => parseCallResult(parsed(text)),
-  'a message to our server': (text) => readMessage(text),
+  'a message to our server': (text) => parseMessage(text),
   'arguments to our server': (text) => parseArguments(SCHEMA, parsed(text)),
   'a job': (text) => parseJob(parsed(text)),
   'a session of the official CLI': (text) => parseOfficial(text),

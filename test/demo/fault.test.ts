@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { AppError } from '../../src/core/error.ts';
-import { faultBook, faultList, parseFaults } from '../../src/demo/fault.ts';
+import { faultBook, formatFaults, parseFaults } from '../../src/demo/fault.ts';
 
 test.each([
   ['429', [{ name: '429', times: Infinity }]],
@@ -35,7 +35,7 @@ test('an unknown fault is a usage error that lists the known ones', () => {
   const error = thrownBy(() => parseFaults(['teapot']));
   expect(error.fault).toBe('usage');
   expect(error.message).toBe('unknown fault "teapot"');
-  expect(error.hint).toBe(`These are known:\n${faultList()}`);
+  expect(error.hint).toBe(`These are known:\n${formatFaults()}`);
 });
 
 test.each(['slow', 'slow=soon', 'cut-after', 'cut-after=-1', 'redirect', 'redirect=nowhere', '503=1', ''])(

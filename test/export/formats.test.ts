@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { Lexer } from 'marked';
 import { describe, expect, test } from 'vitest';
 import type { SavedSession } from '../../src/core/session.ts';
-import { type ExportFormat, exportSession, formatOf } from '../../src/export/export.ts';
+import { type ExportFormat, exportSession, findFormat } from '../../src/export/export.ts';
 import { everywhere, HOSTILE } from './hostile.ts';
 import { longSession } from './long.ts';
 import { prompt, reply, sessionOf, small } from './samples.ts';
@@ -38,7 +38,7 @@ test.each([
   ['.html', undefined],
   ['a.constructor', undefined],
 ] as const)('the ending of %s means %s', (file, format) => {
-  expect(formatOf(file)).toBe(format);
+  expect(findFormat(file)).toBe(format);
 });
 
 describe('json', () => {

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import type { TurnRecord } from '../../src/core/history.ts';
-import { type Item, turnsOf } from '../../src/export/transcript.ts';
+import { type Item, splitTurns } from '../../src/export/transcript.ts';
 import { answer, call, cutReply, PNG, prompt, reply, sessionOf } from './samples.ts';
 
 function turns(...records: readonly TurnRecord[]) {
-  return [...turnsOf(sessionOf(records).records)];
+  return [...splitTurns(sessionOf(records).records)];
 }
 
 function stepsAfter(...records: readonly TurnRecord[]): readonly Item[] {

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { wireContents } from '../../src/agent/history.ts';
-import { blobFiles } from '../../src/platform/files/blobs.ts';
+import { toContents } from '../../src/agent/history.ts';
+import { createBlobStore } from '../../src/platform/files/blobs.ts';
 import { loadSession } from '../../src/session/load.ts';
 import { objection, type WirePart } from '../support/strict-gemini.ts';
 
@@ -71,14 +71,14 @@ export async function brokenSessions(gmnHome: string): Promise<readonly string[]
   const faults: string[] = [];
   for (const path of pathsIn(gmnHome).filter((name) => /^sessions\/[^/]+\.jsonl$/.test(name))) {
     try {
-      const loaded = await loadSession(join(gmnHome, path), blobFiles(join(gmnHome, 'blobs')));
+      const loaded = await loadSession(join(gmnHome, path), createBlobStore(join(gmnHome, 'blobs')));
       const kept = [
         ...loaded.exchanges.items.map(({ content }) => content),
         { role: 'user' as const, parts: [{ text: 'next' }] },
       ];
       // As it would stand on the wire.
       const contents: readonly { readonly role: string; readonly parts: readonly WirePart[] }[] = JSON.parse(
-        JSON.stringify(wireContents(kept, { origin: 'nowhere', distrusted: 0 })),
+        JSON.stringify(toContents(kept, { origin: 'nowhere', distrusted: 0 })),
       );
       const sent = contents.flatMap(({ parts }) => parts);
       const why = objection(contents, sent);

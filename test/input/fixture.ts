@@ -1,5 +1,5 @@
 import { AppError } from '../../src/core/error.ts';
-import { promptContent } from '../../src/input/prompt.ts';
+import { buildPromptContent } from '../../src/input/prompt.ts';
 import { systemClock } from '../../src/platform/runtime/clock.ts';
 import { systemStdin } from '../../src/platform/terminal/stdin.ts';
 
@@ -9,7 +9,7 @@ const stdin = systemStdin();
 const notices: string[] = [];
 const controller = new AbortController();
 process.once('SIGINT', () => controller.abort(new AppError('interrupted', 'Interrupted.')));
-const events = promptContent({
+const events = buildPromptContent({
   prompt: PROMPT,
   files: FILE === undefined ? [] : [FILE],
   stdinMode: MODE === 'always' || MODE === 'never' ? MODE : 'auto',

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect, type TestContext, test } from 'vitest';
-import { pathsLike } from '../../src/input/path-search.ts';
+import { findPaths } from '../../src/input/path-search.ts';
 
 function tree(t: TestContext, files: readonly string[]): string {
   const root = mkdtempSync(join(tmpdir(), 'gmn-paths-'));
@@ -15,7 +15,7 @@ function tree(t: TestContext, files: readonly string[]): string {
 }
 
 function found(cwd: string, typed: string, most = 20): Promise<readonly string[]> {
-  return pathsLike(typed, { cwd, most, signal: new AbortController().signal });
+  return findPaths(typed, { cwd, most, signal: new AbortController().signal });
 }
 
 test('what begins so comes first, then names that do, then paths that have it in them, then its letters in order', async (t) => {

@@ -8,7 +8,7 @@ import type { TestContext } from 'vitest';
 import type { Content } from '../../src/core/content.ts';
 import type { TurnEvent } from '../../src/core/event.ts';
 import type { Clock } from '../../src/core/io.ts';
-import { promptContent } from '../../src/input/prompt.ts';
+import { buildPromptContent } from '../../src/input/prompt.ts';
 import type { PromptInput } from '../../src/input/prompt-input.ts';
 import type { Stdin, StdinKind } from '../../src/platform/terminal/stdin.ts';
 
@@ -101,7 +101,7 @@ export async function contentOf(
   input: Partial<PromptInput> & { readonly cwd: string },
 ): Promise<{ notices: string[]; content: Content }> {
   const { events, value } = await drain(
-    promptContent({
+    buildPromptContent({
       prompt: undefined,
       files: [],
       stdinMode: 'auto',

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { configuredModel } from '../../src/config/model-configs.ts';
+import { resolveConfiguredModel } from '../../src/config/model-configs.ts';
 import type { JsonObject, JsonValue } from '../../src/core/json.ts';
-import { rememberDefault, rememberedDefault, resolveModel } from '../../src/models/choice.ts';
-import { keepListing, lastListing } from '../../src/models/listing.ts';
-import { ALIASES, type Backend, BUILT_IN, DEFAULT_MODEL, MODELS, modelFacts } from '../../src/models/table.ts';
+import { cacheDefault, readCachedDefault, resolveModel } from '../../src/models/choice.ts';
+import { cacheListing, readListing } from '../../src/models/listing.ts';
+import { ALIASES, type Backend, BUILT_IN, DEFAULT_MODEL, findModelFacts, MODELS } from '../../src/models/table.ts';
 import { place } from '../config/place.ts';
 
 const BACKENDS: readonly Backend[] = ['gemini-api', 'vertex', 'code-assist'];
@@ -29,7 +29,7 @@ test('aliases mean a model on each backend', () => {
 
 test('every alias means a model that gmn knows and that backend carries', () => {
   for (const by of Object.values(ALIASES)) {
-    for (const backend of BACKENDS) expect(modelFacts(by[backend])?.backends, by[backend]).toContain(backend);
+    for (const backend of BACKENDS) expect(findModelFacts(by[backend])?.backends, by[backend]).toContain(backend);
   }
 });
 
@@ -90,8 +90,8 @@ test('what every object has is no alias', () => {
 test('the table has each model once, with either levels or a budget or neither', () => {
   expect(new Set(MODELS.map(({ id }) => id)).size).toBe(MODELS.length);
   expect(MODELS.filter(({ levels, budget }) => levels && budget)).toEqual([]);
-  expect(modelFacts('gemini-3-pro-preview')?.levels).toEqual(['low', 'high']);
-  expect(modelFacts('gemini-3-flash-preview')?.levels).toEqual(['minimal', 'low', 'medium', 'high']);
+  expect(findModelFacts('gemini-3-pro-preview')?.levels).toEqual(['low', 'high']);
+  expect(findModelFacts('gemini-3-flash-preview')?.levels).toEqual(['minimal', 'low', 'medium', 'high']);
 });
 
 const DAY = 86_400_000;
@@ -100,18 +100,18 @@ test('a default that was found out is remembered for 30 days, per backend and ac
   const { app } = place(t);
   const owner = { backend: 'vertex', account: 'a' } as const;
   const at = (ms: number) => ({ ...app, clock: { ...app.clock, now: () => app.clock.now() + ms } });
-  expect(rememberedDefault(app, owner)).toBeUndefined();
-  await rememberDefault(app, owner, 'gemini-3.5-flash');
-  await rememberDefault(app, { ...owner, account: 'b' }, 'other');
-  expect(rememberedDefault(app, owner)).toBe('gemini-3.5-flash');
-  expect(rememberedDefault(at(30 * DAY - 1), owner)).toBe('gemini-3.5-flash');
-  expect(rememberedDefault(at(30 * DAY), owner)).toBeUndefined();
-  expect(rememberedDefault(at(-1), owner)).toBeUndefined();
-  expect(rememberedDefault(app, { ...owner, backend: 'gemini-api' })).toBeUndefined();
-  expect(rememberedDefault(app, { ...owner, account: 'b' })).toBe('other');
-  await rememberDefault(app, owner, 'gemini-3.1-pro-preview', 'gemini-3-pro-preview');
-  expect(rememberedDefault(app, owner, 'gemini-3-pro-preview')).toBe('gemini-3.1-pro-preview');
-  expect(rememberedDefault(app, owner)).toBe('gemini-3.5-flash');
+  expect(readCachedDefault(app, owner)).toBeUndefined();
+  await cacheDefault(app, owner, 'gemini-3.5-flash');
+  await cacheDefault(app, { ...owner, account: 'b' }, 'other');
+  expect(readCachedDefault(app, owner)).toBe('gemini-3.5-flash');
+  expect(readCachedDefault(at(30 * DAY - 1), owner)).toBe('gemini-3.5-flash');
+  expect(readCachedDefault(at(30 * DAY), owner)).toBeUndefined();
+  expect(readCachedDefault(at(-1), owner)).toBeUndefined();
+  expect(readCachedDefault(app, { ...owner, backend: 'gemini-api' })).toBeUndefined();
+  expect(readCachedDefault(app, { ...owner, account: 'b' })).toBe('other');
+  await cacheDefault(app, owner, 'gemini-3.1-pro-preview', 'gemini-3-pro-preview');
+  expect(readCachedDefault(app, owner, 'gemini-3-pro-preview')).toBe('gemini-3.1-pro-preview');
+  expect(readCachedDefault(app, owner)).toBe('gemini-3.5-flash');
 });
 
 test('a spoilt memory is no memory, and is written anew', async (t) => {
@@ -128,16 +128,16 @@ test('a spoilt memory is no memory, and is written anew', async (t) => {
     '\0',
   ]) {
     write({ 'home/.gmn/default-models.json': content });
-    expect(rememberedDefault(app, owner), content).toBeUndefined();
-    await rememberDefault(app, owner, 'm');
-    expect(rememberedDefault(app, owner), content).toBe('m');
+    expect(readCachedDefault(app, owner), content).toBeUndefined();
+    await cacheDefault(app, owner, 'm');
+    expect(readCachedDefault(app, owner), content).toBe('m');
   }
 });
 
 test('a memory that cannot be written does no harm', async (t) => {
   const { app } = place(t, { 'home/.gmn/default-models.json/file': '' });
-  await rememberDefault(app, { backend: 'vertex', account: 'a' }, 'm');
-  expect(rememberedDefault(app, { backend: 'vertex', account: 'a' })).toBeUndefined();
+  await cacheDefault(app, { backend: 'vertex', account: 'a' }, 'm');
+  expect(readCachedDefault(app, { backend: 'vertex', account: 'a' })).toBeUndefined();
 });
 
 test('a listing is kept for a week, and asks for no home', async (t) => {
@@ -145,18 +145,18 @@ test('a listing is kept for a week, and asks for no home', async (t) => {
   const at = (ms: number) => ({ ...app, clock: { ...app.clock, now: () => app.clock.now() + ms } });
   const models = [{ id: 'a', inputLimit: 1, outputLimit: 2, thinks: true }, { id: 'b' }];
   const listing = { backend: 'vertex', source: 'KEY', time: app.clock.now(), models } as const;
-  expect(lastListing(app)).toBeUndefined();
-  await keepListing(app, listing);
-  expect(lastListing(at(7 * DAY - 1))).toEqual(listing);
-  expect([lastListing(at(7 * DAY)), lastListing(at(-1))]).toEqual([undefined, undefined]);
+  expect(readListing(app)).toBeUndefined();
+  await cacheListing(app, listing);
+  expect(readListing(at(7 * DAY - 1))).toEqual(listing);
+  expect([readListing(at(7 * DAY)), readListing(at(-1))]).toEqual([undefined, undefined]);
   const homeless = {
     ...app,
     homes: () => {
       throw new Error('there is no home directory');
     },
   };
-  await keepListing(homeless, listing);
-  expect(lastListing(homeless)).toBeUndefined();
+  await cacheListing(homeless, listing);
+  expect(readListing(homeless)).toBeUndefined();
 });
 
 describe('modelConfigs of the official CLI', () => {
@@ -173,7 +173,7 @@ describe('modelConfigs of the official CLI', () => {
   };
 
   test('an alias is its model and what it sets, over what it extends', () => {
-    expect(configuredModel({ customAliases: aliases }, 'colder', idOf)).toEqual({
+    expect(resolveConfiguredModel({ customAliases: aliases }, 'colder', idOf)).toEqual({
       model: 'gemini-2.5-pro',
       config: {
         temperature: 0,
@@ -183,8 +183,11 @@ describe('modelConfigs of the official CLI', () => {
       },
       notices: [],
     });
-    expect(configuredModel({ customAliases: aliases }, 'gemini-2.5-pro', idOf)).toEqual({ config: {}, notices: [] });
-    expect(configuredModel({ customAliases: aliases }, 'toString', idOf)).toEqual({ config: {}, notices: [] });
+    expect(resolveConfiguredModel({ customAliases: aliases }, 'gemini-2.5-pro', idOf)).toEqual({
+      config: {},
+      notices: [],
+    });
+    expect(resolveConfiguredModel({ customAliases: aliases }, 'toString', idOf)).toEqual({ config: {}, notices: [] });
   });
 
   test('overrides count for the model, then for an alias, the more specific later', () => {
@@ -197,25 +200,28 @@ describe('modelConfigs of the official CLI', () => {
       { match: {}, ...preset({ temperature: 2 }) },
     ];
     const all = { customAliases: aliases, customOverrides };
-    expect(configuredModel(all, 'cold', idOf).config).toMatchObject({ temperature: 0, topP: 0.2, seed: 3 });
-    expect(configuredModel(all, 'gemini-2.5-pro', idOf)).toEqual({ config: { topP: 0.2, seed: 2 }, notices: [] });
-    expect(configuredModel(all, 'gemini-3-pro', idOf)).toEqual({ config: {}, notices: [] });
+    expect(resolveConfiguredModel(all, 'cold', idOf).config).toMatchObject({ temperature: 0, topP: 0.2, seed: 3 });
+    expect(resolveConfiguredModel(all, 'gemini-2.5-pro', idOf)).toEqual({
+      config: { topP: 0.2, seed: 2 },
+      notices: [],
+    });
+    expect(resolveConfiguredModel(all, 'gemini-3-pro', idOf)).toEqual({ config: {}, notices: [] });
   });
 
   test('the default model, and one by its short name, are overridden as the model they are', () => {
     const flash = [{ match: { model: DEFAULT_MODEL }, ...preset({ seed: 7 }, 'gemini-2.5-pro') }];
-    expect(configuredModel({ customOverrides: flash }, undefined, idOf)).toEqual({
+    expect(resolveConfiguredModel({ customOverrides: flash }, undefined, idOf)).toEqual({
       model: 'gemini-2.5-pro',
       config: { seed: 7 },
       notices: [],
     });
     const pro = [{ match: { model: 'gemini-pro-latest' }, ...preset({ seed: 8 }) }];
-    expect(configuredModel({ customOverrides: pro }, 'pro', idOf).config).toEqual({ seed: 8 });
+    expect(resolveConfiguredModel({ customOverrides: pro }, 'pro', idOf).config).toEqual({ seed: 8 });
   });
 
   test('what is no field of generationConfig is named and left out', () => {
     const customAliases = { a: preset({ seed: 1, systemInstruction: 'x', tools: [] }, 'gemini-2.5-pro') };
-    expect(configuredModel({ customAliases }, 'a', idOf)).toEqual({
+    expect(resolveConfiguredModel({ customAliases }, 'a', idOf)).toEqual({
       model: 'gemini-2.5-pro',
       config: { seed: 1 },
       notices: ['modelConfigs of your settings: gmn does not take systemInstruction, tools'],
@@ -228,7 +234,7 @@ describe('modelConfigs of the official CLI', () => {
     [{ a: preset({ seed: 1 }) }, 'names no model'],
     [{ a: 7 }, 'names no model'],
   ])('%j leads nowhere', (customAliases, why) => {
-    expect(() => configuredModel({ customAliases }, 'a', idOf)).toThrow(
+    expect(() => resolveConfiguredModel({ customAliases }, 'a', idOf)).toThrow(
       expect.objectContaining({ exitCode: 4, message: `modelConfigs: the alias "a" ${why}` }),
     );
   });
@@ -241,7 +247,7 @@ describe('modelConfigs of the official CLI', () => {
         fc.string(),
         (document, name) => {
           try {
-            const { config } = configuredModel(document, name, () => 'gemini-2.5-flash');
+            const { config } = resolveConfiguredModel(document, name, () => 'gemini-2.5-flash');
             expect(config).toEqual(expect.any(Object));
           } catch (thrown) {
             expect(thrown).toMatchObject({ fault: 'config' });

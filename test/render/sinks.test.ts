@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { failureOf } from '../../src/api/failure.ts';
-import { firstLine, shownServer, visibleLines } from '../../src/app/servers/view.ts';
-import { shownName } from '../../src/app/sessions.ts';
+import { classifyResponse } from '../../src/api/failure.ts';
+import { describeEntry, formatFirstLine, sanitizeLines } from '../../src/app/servers/view.ts';
+import { formatName } from '../../src/app/sessions.ts';
 import { questionView } from '../../src/approval/view.ts';
-import { greeting, sessionRow } from '../../src/chat/banner.ts';
+import { formatBanner, formatSessionRow } from '../../src/chat/banner.ts';
 import type { Chat } from '../../src/chat/chat.ts';
 import { AppError } from '../../src/core/error.ts';
 import type { TurnEvent } from '../../src/core/event.ts';
@@ -71,12 +71,12 @@ const SINKS: Readonly<Record<string, Sink>> = {
       createdAt: 0,
       cwd: head + tail,
     };
-    return `${sessionRow(summary, '1', 0).join(' ')} ${shownName(head + tail)}`;
+    return `${formatSessionRow(summary, '1', 0).join(' ')} ${formatName(head + tail)}`;
   },
   'words of MCP servers': (head, tail) => {
     const text = head + tail;
-    const { name, commandLine } = shownServer({ name: text, written: { command: text, args: [text] } });
-    return [firstLine(text), visibleLines(text), name, commandLine].join('\n');
+    const { name, commandLine } = describeEntry({ name: text, written: { command: text, args: [text] } });
+    return [formatFirstLine(text), sanitizeLines(text), name, commandLine].join('\n');
   },
   'bodies of errors': (head, tail) => {
     const body = JSON.stringify({ error: { code: 400, message: head + tail, status: head + tail } });
@@ -90,7 +90,7 @@ const SINKS: Readonly<Record<string, Sink>> = {
       authHint: '',
     } as const;
     const page = { ...refusal, status: 502, body: `<html><body>${head}${tail}</body></html>` };
-    const words = [refusal, page].map((one) => failureOf(one));
+    const words = [refusal, page].map((one) => classifyResponse(one));
     return Promise.all(words.map((error) => screen([begin, { type: 'failure', error }]))).then((all) => all.join(''));
   },
   'names of files, and notices': (head, tail) =>
@@ -108,7 +108,7 @@ const SINKS: Readonly<Record<string, Sink>> = {
       session: { turns: 0 },
       io: sharedScreen({ columns: 10_000 }),
     };
-    return greeting(parseChat(chat));
+    return formatBanner(parseChat(chat));
   },
 };
 

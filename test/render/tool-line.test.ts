@@ -2,12 +2,12 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { JsonObject } from '../../src/core/json.ts';
 import type { LineCounts } from '../../src/core/tool.ts';
-import { toolLine } from '../../src/render/tool-line.ts';
+import { formatToolLine } from '../../src/render/tool-line.ts';
 
 function line(name: string, args: JsonObject, error?: string, change?: LineCounts) {
   const good = { ok: true, response: {}, ...(change && { change }) };
   const outcome = error === undefined ? good : { ok: false, response: { error } };
-  return toolLine({ type: 'answer', id: '1', name, outcome }, args);
+  return formatToolLine({ type: 'answer', id: '1', name, outcome }, args);
 }
 
 test.for([

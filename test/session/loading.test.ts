@@ -2,8 +2,8 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { JsonObject } from '../../src/core/json.ts';
-import { blobFiles } from '../../src/platform/files/blobs.ts';
-import { type Loaded, loadSession, recordOf, refuseNewer } from '../../src/session/load.ts';
+import { createBlobStore } from '../../src/platform/files/blobs.ts';
+import { checkVersion, type LoadedSession, loadSession, toRecord } from '../../src/session/load.ts';
 import { temporary } from './support.ts';
 
 const ID = 'aaaaaaaa-1111-4111-8111-111111111111';
@@ -22,15 +22,19 @@ const line = (seq: number, type: string, rest: JsonObject = {}): JsonObject => (
   ...rest,
 });
 
-async function loaded(lines: readonly (JsonObject | string)[], tail = '', header: object = HEADER): Promise<Loaded> {
+async function loaded(
+  lines: readonly (JsonObject | string)[],
+  tail = '',
+  header: object = HEADER,
+): Promise<LoadedSession> {
   const home = temporary();
   const file = join(home, NAME);
   const texts = lines.map((one) => (typeof one === 'string' ? one : JSON.stringify(one)));
   writeFileSync(file, `${[JSON.stringify(header), ...texts].map((text) => `${text}\n`).join('')}${tail}`);
-  return loadSession(file, blobFiles(join(home, 'blobs')));
+  return loadSession(file, createBlobStore(join(home, 'blobs')));
 }
 
-const texts = ({ exchanges: { items } }: Loaded): readonly string[] =>
+const texts = ({ exchanges: { items } }: LoadedSession): readonly string[] =>
   items.map(
     ({ kind, content }) => `${kind} ${content.parts.map((part) => ('text' in part ? part.text : '')).join('')}`,
   );
@@ -106,8 +110,8 @@ test('a replacement is all there is from then on, each content as what it must h
 });
 
 test('what stands alone is known by its role and its parts', () => {
-  expect(recordOf({ role: 'user', parts: [] }, 'm')).toEqual({ kind: 'prompt', content: { role: 'user', parts: [] } });
-  expect(recordOf({ role: 'model', parts: [{ text: '' }] }, 'm')).toMatchObject({
+  expect(toRecord({ role: 'user', parts: [] }, 'm')).toEqual({ kind: 'prompt', content: { role: 'user', parts: [] } });
+  expect(toRecord({ role: 'model', parts: [{ text: '' }] }, 'm')).toMatchObject({
     kind: 'reply',
     usage: {},
     model: 'm',
@@ -142,7 +146,7 @@ async function refusal(name: string, text: string | undefined): Promise<unknown>
   const file = join(temporary(), name);
   if (text === undefined) mkdirSync(file);
   else writeFileSync(file, text);
-  return loadSession(file, blobFiles(join(file, 'blobs'))).catch(({ fault, message, hint }) => [
+  return loadSession(file, createBlobStore(join(file, 'blobs'))).catch(({ fault, message, hint }) => [
     fault,
     message.replace(file, 'FILE'),
     hint,
@@ -167,14 +171,14 @@ test('what is no session is refused in words', async () => {
     `the session ${ID} was written by a newer gmn (format 2)`,
     'Update gmn to use it: npm install -g gmn',
   ]);
-  expect(() => refuseNewer('x', 1)).not.toThrow();
+  expect(() => checkVersion('x', 1)).not.toThrow();
 });
 
 test('a session whose header is damaged is told of before what else could not be read', async () => {
   const file = join(temporary(), NAME);
   const asked = JSON.stringify(line(1, 'prompt', { content: said('a'), name: 'trip' }));
   writeFileSync(file, `damaged\n${asked}\n{\n`);
-  const session = await loadSession(file, blobFiles(join(file, 'blobs')));
+  const session = await loadSession(file, createBlobStore(join(file, 'blobs')));
   expect(session.notices).toEqual([
     'the first line of this session is damaged: what it is called and where it was begun may be lost',
     '1 damaged record of this session could not be read',

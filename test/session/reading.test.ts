@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { JsonObject } from '../../src/core/json.ts';
-import { exchanges } from '../../src/session/load.ts';
-import { headerOf, idIn, parseHeader, parseLine } from '../../src/session/parse.ts';
+import { createTurns } from '../../src/session/load.ts';
+import { findSessionId, parseHeader, parseRecord, recoverHeader } from '../../src/session/parse.ts';
 
 const ID = 'aaaaaaaa-1111-4111-8111-111111111111';
 const NAME = `20260501T120000Z-${ID}.jsonl`;
@@ -77,12 +77,12 @@ test.for<readonly [string, JsonObject, object]>([
     { kind: 'prompt', content: { ...said('hi'), more: [1] } },
   ],
 ])('a line with %s is read', ([, change, entry]) => {
-  expect(parseLine(JSON.stringify({ ...LINE, ...change }))).toEqual({ ...READ_LINE, entry });
+  expect(parseRecord(JSON.stringify({ ...LINE, ...change }))).toEqual({ ...READ_LINE, entry });
 });
 
 test('a line without a model is that of none', () => {
   const { model: _, name: _name, ...rest } = LINE;
-  expect(parseLine(JSON.stringify({ ...rest, type: 'reply', content: said('x', 'model') }))).toEqual({
+  expect(parseRecord(JSON.stringify({ ...rest, type: 'reply', content: said('x', 'model') }))).toEqual({
     ...READ_LINE,
     standing: { turn: 1 },
     entry: { kind: 'reply', content: said('x', 'model'), usage: {}, model: '' },
@@ -91,11 +91,11 @@ test('a line without a model is that of none', () => {
 
 test('media that are kept apart are named by content, part and fingerprint; what is no such name is left out', () => {
   const blobs = [[0, 1, 'print'], 'x', [0, 1], [0, -1, 'p'], [0.5, 1, 'p'], ['0', 1, 'p'], [0, '1', 'p'], [1, 0, 'q']];
-  expect(parseLine(JSON.stringify({ ...LINE, blobs }))?.apart).toEqual([
+  expect(parseRecord(JSON.stringify({ ...LINE, blobs }))?.apart).toEqual([
     [0, 1, 'print'],
     [1, 0, 'q'],
   ]);
-  expect(parseLine(JSON.stringify({ ...LINE, blobs: 'x' }))?.apart).toEqual([]);
+  expect(parseRecord(JSON.stringify({ ...LINE, blobs: 'x' }))?.apart).toEqual([]);
 });
 
 test.for<readonly [string, string]>([
@@ -112,12 +112,12 @@ test.for<readonly [string, string]>([
     ],
   ].map((change) => [JSON.stringify(change), JSON.stringify({ ...LINE, ...change })] as const),
 ])('%s is no line', ([, text]) => {
-  expect(parseLine(text)).toBeUndefined();
+  expect(parseRecord(text)).toBeUndefined();
 });
 
 test('the id of a session is in the name of its file, wherever that is', () => {
-  expect(idIn(NAME)).toBe(ID);
-  expect(idIn(join('/x', NAME))).toBe(ID);
+  expect(findSessionId(NAME)).toBe(ID);
+  expect(findSessionId(join('/x', NAME))).toBe(ID);
   for (const name of [
     `x${NAME}`,
     `${NAME}x`,
@@ -127,23 +127,23 @@ test('the id of a session is in the name of its file, wherever that is', () => {
     NAME.replace('Z-', 'Z'),
     'a.jsonl',
   ]) {
-    expect(idIn(name)).toBeUndefined();
+    expect(findSessionId(name)).toBeUndefined();
   }
 });
 
 test('of a header that is damaged counts what can be made out, and the name of the file', () => {
   const given = JSON.stringify({ ...HEADER, title: 'a "quoted" \\ one' });
-  expect(headerOf(NAME, JSON.stringify(HEADER))).toEqual({ ...READ_HEADER, isDamaged: false });
-  expect(headerOf(NAME, JSON.stringify({ ...HEADER, id: 'x' }))).toEqual({ ...READ_HEADER, isDamaged: true });
+  expect(recoverHeader(NAME, JSON.stringify(HEADER))).toEqual({ ...READ_HEADER, isDamaged: false });
+  expect(recoverHeader(NAME, JSON.stringify({ ...HEADER, id: 'x' }))).toEqual({ ...READ_HEADER, isDamaged: true });
   const lost = { v: 1, id: ID, at: AT, by: 'chat', gmn: '', isDamaged: true };
-  expect(headerOf(NAME, given.slice(0, -1))).toEqual({ ...lost, cwd: '/work', title: 'a "quoted" \\ one' });
-  expect(headerOf(NAME, '"cwd":"\\x"')).toEqual({ ...lost, cwd: '', title: '' });
-  expect(headerOf(NAME.replace('20260501', '20269901'), '')).toEqual({ ...lost, at: 0, cwd: '', title: '' });
-  expect(headerOf('notes.jsonl', JSON.stringify(HEADER))).toBeUndefined();
+  expect(recoverHeader(NAME, given.slice(0, -1))).toEqual({ ...lost, cwd: '/work', title: 'a "quoted" \\ one' });
+  expect(recoverHeader(NAME, '"cwd":"\\x"')).toEqual({ ...lost, cwd: '', title: '' });
+  expect(recoverHeader(NAME.replace('20260501', '20269901'), '')).toEqual({ ...lost, at: 0, cwd: '', title: '' });
+  expect(recoverHeader('notes.jsonl', JSON.stringify(HEADER))).toBeUndefined();
 });
 
 test('exchanges begin with prompts, and are taken away whole from the end', () => {
-  const found = exchanges<string>();
+  const found = createTurns<string>();
   found.add('before', 'other');
   for (const item of ['p1', 'r1', 'p2', 'r2', 'p3']) found.add(item, item.startsWith('p') ? 'prompt' : 'other');
   expect([found.count, found.items.length]).toEqual([3, 6]);

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { onTestFinished } from 'vitest';
-import type { KeptContent, Part } from '../../src/core/content.ts';
+import type { Part, StoredContent } from '../../src/core/content.ts';
 import type { TurnRecord } from '../../src/core/history.ts';
 import type { Clock } from '../../src/core/io.ts';
 import type { Session, SessionStore } from '../../src/core/session.ts';
@@ -65,7 +65,7 @@ export function prompt(text: string): TurnRecord {
 }
 
 export function reply(text: string, model = 'gemini-test'): TurnRecord {
-  const content: KeptContent = { role: 'model', parts: [{ text }], origin: 'here' };
+  const content: StoredContent = { role: 'model', parts: [{ text }], origin: 'here' };
   return { kind: 'reply', content, usage: { totalTokenCount: 3 }, model, finishReason: 'STOP' };
 }
 
@@ -98,7 +98,7 @@ export async function talk(session: Session, texts: readonly string[]): Promise<
 }
 
 /** Everything a session holds, read by another store. */
-export async function contentsOf(home: string, reference = 'last'): Promise<readonly KeptContent[]> {
+export async function contentsOf(home: string, reference = 'last'): Promise<readonly StoredContent[]> {
   const { store } = place(home);
   const { records } = await store.read(await store.find(reference));
   return records.map(({ content }) => content);
@@ -117,7 +117,7 @@ const part = fc.oneof(
 );
 
 const contentOf = (role: 'user' | 'model') =>
-  fc.record({ parts: fc.array(part, { maxLength: 3 }), origin: text }).map(({ parts, origin }): KeptContent => {
+  fc.record({ parts: fc.array(part, { maxLength: 3 }), origin: text }).map(({ parts, origin }): StoredContent => {
     // As it would have come off the wire.
     const plain: readonly Part[] = JSON.parse(JSON.stringify(parts));
     return { role, parts: plain, ...(role === 'model' ? { origin } : {}) };

@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs';
-import { approval } from '../../src/approval/approve.ts';
+import { createApprover } from '../../src/approval/approve.ts';
 import { type ApprovalMode, approvalPolicy } from '../../src/approval/policy.ts';
 import type { JsonObject } from '../../src/core/json.ts';
 import type { Tool } from '../../src/core/tool.ts';
@@ -56,7 +56,7 @@ function plainTool(name: string, effect: Tool['effect']): Tool {
 }
 
 const told: string[] = [];
-const approve = approval({
+const approve = createApprover({
   policy: approvalPolicy({ mode: script.mode ?? 'default', allowedTools: [], isTrusted: () => false }),
   err: io.err,
   isTextFormat: script.isTextFormat ?? true,

@@ -1,10 +1,10 @@
 import { writeFileSync } from 'node:fs';
-import { entryHistory } from '../../src/chat/line/entry-history.ts';
+import { createEntryHistory } from '../../src/chat/line/entry-history.ts';
 import type { Completion } from '../../src/chat/line/source.ts';
 import { terminalLines } from '../../src/chat/line/terminal-source.ts';
 import { systemClock } from '../../src/platform/runtime/clock.ts';
 import { interruptSignal } from '../../src/platform/runtime/signals.ts';
-import { systemTerminal } from '../../src/platform/terminal/input.ts';
+import { createTerminalInput } from '../../src/platform/terminal/input.ts';
 import { processIo } from '../../src/platform/terminal/io.ts';
 import { openTty } from '../../src/platform/terminal/tty.ts';
 
@@ -23,8 +23,16 @@ async function complete(before: string): Promise<Completion | undefined> {
   return before === '' ? undefined : { start: 0, candidates };
 }
 
-const history = entryHistory('history', { clock, signal });
-const lines = terminalLines({ terminal: systemTerminal(), err, clock, env: process.env, signal, history, complete });
+const history = createEntryHistory('history', { clock, signal });
+const lines = terminalLines({
+  terminal: createTerminalInput(),
+  err,
+  clock,
+  env: process.env,
+  signal,
+  history,
+  complete,
+});
 
 async function say(what: unknown): Promise<void> {
   await err.write(`SAID ${JSON.stringify(what)}\n`);

@@ -1,4 +1,4 @@
-import { graphemesOf, widthOf } from '../../src/core/text/width.ts';
+import { measureWidth, splitGraphemes } from '../../src/core/text/width.ts';
 
 /** A terminal as far as a line editor needs one: it prints, wraps, moves, erases, scrolls, and rewraps when it is resized. */
 export interface TestScreen {
@@ -32,7 +32,7 @@ export function testScreen(size: { readonly columns: number; readonly rows: numb
     return lines[index] ?? { cells: [], isWrapped: false };
   };
   const print = (grapheme: string): void => {
-    const width = widthOf(grapheme);
+    const width = measureWidth(grapheme);
     if (width === 0) throw new Error(`printed nothing: ${JSON.stringify(grapheme)}`);
     if (column + width > columns) {
       lineAt(row).isWrapped = true;
@@ -76,7 +76,7 @@ export function testScreen(size: { readonly columns: number; readonly rows: numb
           row += 1;
           column = 0;
           lineAt(row);
-        } else for (const grapheme of graphemesOf(token)) print(grapheme);
+        } else for (const grapheme of splitGraphemes(token)) print(grapheme);
       }
     },
     resize(next) {

@@ -1,8 +1,8 @@
-import { type ApprovalOptions, approval } from '../../src/approval/approve.ts';
+import { type ApprovalOptions, createApprover } from '../../src/approval/approve.ts';
 import { approvalPolicy } from '../../src/approval/policy.ts';
 import type { Out } from '../../src/core/io.ts';
 import type { JsonObject } from '../../src/core/json.ts';
-import type { Preview, Tool, ToolOutcome, Verdict } from '../../src/core/tool.ts';
+import type { CallDecision, Preview, Tool, ToolResult } from '../../src/core/tool.ts';
 import { INTERRUPT, type Tty } from '../../src/platform/terminal/tty.ts';
 import { runShellCommand } from '../../src/tools/run-shell-command.ts';
 
@@ -72,7 +72,7 @@ export function seated(
     },
     close: () => void told.push('close'),
   };
-  const approve = approval({
+  const approve = createApprover({
     policy: approvalPolicy({ mode: 'default', allowedTools: [], isTrusted: () => false }),
     err,
     isTextFormat: true,
@@ -91,7 +91,7 @@ export function seated(
   /** The calls of one reply, one after the other. */
   const decideAll = async (calls: readonly (readonly [Tool, JsonObject])[]) => {
     const pending = calls.map(([one, args]) => ({ tool: one, call: { id: '1', name: one.name, args } }));
-    const verdicts: Verdict[] = [];
+    const verdicts: CallDecision[] = [];
     for (const [index, { tool: one, call }] of pending.entries()) {
       const following = pending.slice(index + 1);
       verdicts.push(await approve(one, call, { signal: new AbortController().signal, following }));
@@ -101,7 +101,7 @@ export function seated(
   return { approve, decide, decideAll, told, err, screen: () => screen };
 }
 
-type PreviewOf = (args: JsonObject) => Preview | ToolOutcome;
+type PreviewOf = (args: JsonObject) => Preview | ToolResult;
 
 export function tool(name: string, effect: Tool['effect'], preview?: PreviewOf): Tool {
   return {

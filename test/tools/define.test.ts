@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { AppError } from '../../src/core/error.ts';
 import type { JsonObject } from '../../src/core/json.ts';
 import { builtins, selectTools } from '../../src/tools/builtins.ts';
-import { defineTool, done } from '../../src/tools/define.ts';
+import { defineTool, succeed } from '../../src/tools/define.ts';
 import { openWorkspace } from '../../src/tools/workspace/workspace.ts';
 import { NO_JOURNAL, temporary } from './place.ts';
 
@@ -25,7 +25,7 @@ const echo = defineTool({
     required: ['file_path'],
   },
   aliases: { path: 'file_path' },
-  run: async (input) => done({ ...input }),
+  run: async (input) => succeed({ ...input }),
 });
 
 test.each<[JsonObject, string]>([
@@ -46,12 +46,14 @@ test.each<[JsonObject, string]>([
 
 test('arguments are handed on under their own names, unknown ones dropped, null as if absent', async () => {
   const args = { path: 'x', file_path: 'y', extra: 1, mode: null, count: 3, any: -1, flag: false, list: ['a'] };
-  expect(await echo.invoke(args, CALM)).toEqual(done({ file_path: 'y', count: 3, any: -1, flag: false, list: ['a'] }));
+  expect(await echo.invoke(args, CALM)).toEqual(
+    succeed({ file_path: 'y', count: 3, any: -1, flag: false, list: ['a'] }),
+  );
 });
 
 test('no key of an object’s making reaches a handler', async () => {
   const args: JsonObject = JSON.parse('{"path":"x","__proto__":{"polluted":1},"constructor":1,"toString":2}');
-  expect(await echo.invoke(args, CALM)).toEqual(done({ file_path: 'x' }));
+  expect(await echo.invoke(args, CALM)).toEqual(succeed({ file_path: 'x' }));
   expect(Object.hasOwn(Object.prototype, 'polluted')).toBe(false);
 });
 

@@ -15,7 +15,7 @@ import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { Env } from '../../src/core/io.ts';
 import type { JsonObject } from '../../src/core/json.ts';
-import type { Tool, ToolOutcome } from '../../src/core/tool.ts';
+import type { Tool, ToolResult } from '../../src/core/tool.ts';
 import { builtins } from '../../src/tools/builtins.ts';
 import {
   type Journal,
@@ -54,7 +54,7 @@ export interface Place {
   readonly root: string;
   readonly workspace: Workspace;
   readonly tools: ReadonlyMap<string, Tool>;
-  call(name: string, args: JsonObject, signal?: AbortSignal): Promise<ToolOutcome>;
+  call(name: string, args: JsonObject, signal?: AbortSignal): Promise<ToolResult>;
   /** What a tool gave, which must be good. */
   output(name: string, args: JsonObject): Promise<unknown>;
   /** What a tool complained of. */
@@ -69,7 +69,7 @@ export async function place(files: Files = {}, options: PlaceOptions = {}): Prom
 export async function placeAt(root: string, { env = {}, ...options }: PlaceOptions = {}): Promise<Place> {
   const workspace = await openWorkspace({ roots: [root], journal: NO_JOURNAL, ...options });
   const tools = new Map(builtins({ workspace, env }).map((tool) => [tool.name, tool]));
-  const call = async (name: string, args: JsonObject, signal = CALM): Promise<ToolOutcome> =>
+  const call = async (name: string, args: JsonObject, signal = CALM): Promise<ToolResult> =>
     tools.get(name)!.invoke(args, signal);
   return {
     root,

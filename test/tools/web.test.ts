@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib';
 import { expect, type TestContext, test } from 'vitest';
 import { AppError } from '../../src/core/error.ts';
 import type { JsonObject } from '../../src/core/json.ts';
-import { sendPinned } from '../../src/platform/http/pinned.ts';
+import { createPinnedClient } from '../../src/platform/http/pinned.ts';
 import { webFetch } from '../../src/tools/web-fetch.ts';
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
@@ -30,7 +30,7 @@ async function web(t: TestContext, handler: Handler, { timeoutMs = 5000 } = {}) 
     'mixed.test': ['127.0.0.1', '127.0.0.9'],
     'inside.test': ['127.0.0.9'],
   };
-  const send = sendPinned({
+  const send = createPinnedClient({
     isAllowedAddress: (address) => address === '127.0.0.1',
     timers: TIMERS,
     resolve: async (host) => {
@@ -113,7 +113,7 @@ test.each([
   });
   await new Promise<void>((resolve) => server.listen(0, resolve));
   const { port } = server.address() as AddressInfo;
-  const send = sendPinned({
+  const send = createPinnedClient({
     isAllowedAddress: (address) => address === '127.0.0.1',
     timers: TIMERS,
     resolve: async (host) =>

@@ -3,7 +3,7 @@ import { approvalPolicy } from '../../approval/policy.ts';
 import { secretFiles } from '../../approval/targets.ts';
 import { AppError } from '../../core/error.ts';
 import type { TurnEvent } from '../../core/event.ts';
-import { visible } from '../../core/text/terminal.ts';
+import { sanitize } from '../../core/text/terminal.ts';
 import type { Approve } from '../../core/tool.ts';
 import type { Workspace } from '../../tools/workspace/workspace.ts';
 import type { ToolOptions } from '../toolbox.ts';
@@ -20,19 +20,19 @@ const FLAGS: Readonly<Record<string, string>> = {
   [SHELL]: '--allow-shell',
 };
 
-const READERS = 'list_directory,read_file,glob,search_file_content';
+const READ_TOOLS = 'list_directory,read_file,glob,search_file_content';
 
 /** The tools to offer. Tools that are not allowed are not declared. */
 export function toolOptions({ write, shell }: Permissions): ToolOptions {
   // The server's flags decide what is allowed, not the approval mode in the user's settings.
   const fixed = { outputFormat: 'json', approvalMode: 'default' } as const;
-  if (shell) return { ...fixed, tools: `${READERS}${write ? ',write_file,edit_file' : ''},${SHELL}` };
+  if (shell) return { ...fixed, tools: `${READ_TOOLS}${write ? ',write_file,edit_file' : ''},${SHELL}` };
   // Tool sets instead of names, so that no writing tool is offered in a home directory even if it is a root.
   return { ...fixed, tools: write ? 'edit' : 'read' };
 }
 
 /** Denies at once what is not allowed, since there is no one to ask, and adds it to `refused`. */
-export function unattended(
+export function denyQuestions(
   agent: Agent,
   { permissions, workspace, refused }: { permissions: Permissions; workspace: Workspace; refused: string[] },
 ): Agent {
@@ -45,28 +45,28 @@ export function unattended(
   const approve: Approve = async (tool, call) => {
     const secret = await secretOf(tool, call.args);
     if (policy.rule({ tool, args: call.args, secret }).kind === 'run') return { kind: 'run' };
-    const why = secret === undefined ? 'it is not allowed here' : `${visible(secret)} may hold keys or passwords`;
+    const why = secret === undefined ? 'it is not allowed here' : `${sanitize(secret)} may hold keys or passwords`;
     refused.push(`${tool.name}: ${why}`);
     return { kind: 'deny', reason: `${tool.name} was not run: ${why}, and there is nobody to ask. Go on without it.` };
   };
   return { ...agent, approve };
 }
 
-export function noteUnoffered(event: TurnEvent, { tools }: Agent, refused: string[]): void {
+export function reportUnoffered(event: TurnEvent, { tools }: Agent, refused: string[]): void {
   if (event.type !== 'call' || tools.some(({ name }) => name === event.name)) return;
   const flag = Object.hasOwn(FLAGS, event.name) ? FLAGS[event.name] : undefined;
   const hint = flag === undefined ? '' : `; whoever runs the server can allow it with ${flag}`;
-  refused.push(`${visible(event.name.slice(0, 80))}: not offered by this server${hint}`);
+  refused.push(`${sanitize(event.name.slice(0, 80))}: not offered by this server${hint}`);
 }
 
 /** Wraps a workspace to report everything it refuses, since no user sees it. */
-export function noting(workspace: Workspace, note: (words: string) => void): Workspace {
+export function reportRefusals(workspace: Workspace, note: (words: string) => void): Workspace {
   const refuse = (thrown: unknown): never => {
-    if (thrown instanceof AppError) note(visible(thrown.message));
+    if (thrown instanceof AppError) note(sanitize(thrown.message));
     throw thrown;
   };
   /** A missing file is not a refusal; only a path that may not be named is reported. */
-  const unread =
+  const reportUnreadable =
     (path: string) =>
     async (thrown: unknown): Promise<never> => {
       await workspace.place(path, 'read').catch(refuse);
@@ -74,8 +74,8 @@ export function noting(workspace: Workspace, note: (words: string) => void): Wor
     };
   return {
     ...workspace,
-    open: (path) => workspace.open(path).catch(unread(path)),
-    openDirectory: (path) => workspace.openDirectory(path).catch(unread(path)),
+    open: (path) => workspace.open(path).catch(reportUnreadable(path)),
+    openDirectory: (path) => workspace.openDirectory(path).catch(reportUnreadable(path)),
     current: (path, extent, draft) => workspace.current(path, extent, draft).catch(refuse),
     write: (path, bytes) => workspace.write(path, bytes).catch(refuse),
   };

@@ -2,22 +2,22 @@ import { isAbsolute, join } from 'node:path';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import { isObject, type JsonObject, type JsonValue, parseJson } from '../../core/json.ts';
-import { decode } from '../../core/text/decode.ts';
-import { visible } from '../../core/text/terminal.ts';
+import { decodeText } from '../../core/text/decode.ts';
+import { sanitize } from '../../core/text/terminal.ts';
 import { readBytes } from '../../platform/files/read.ts';
 import { systemStdin } from '../../platform/terminal/stdin.ts';
 
 const MAX_BYTES = 16_000_000;
 
 /** For a command without arguments. Throws AppError `usage`. */
-export function noWords(args: readonly string[], command: string): void {
+export function rejectArguments(args: readonly string[], command: string): void {
   if (args.length > 0) {
     throw new AppError('usage', `"gmn ${command}" takes no arguments`, { hint: `Run: gmn ${command} --help` });
   }
 }
 
 /** For a command with at most `most` arguments. Throws AppError `usage`. */
-export function onlyWords(args: readonly string[], most: number, command: string): readonly string[] {
+export function requireArguments(args: readonly string[], most: number, command: string): readonly string[] {
   if (args.length <= most) return args;
   throw new AppError('usage', `"gmn ${command}" takes ${most === 1 ? 'one argument' : `${most} arguments`}`, {
     hint: `Run: gmn ${command} --help`,
@@ -30,15 +30,15 @@ export function onlyWords(args: readonly string[], most: number, command: string
  */
 export async function readPairs(words: readonly string[], app: App): Promise<readonly (readonly [string, string])[]> {
   const pairs: (readonly [string, string])[] = [];
-  const stdin = onceOnly(app);
+  const stdin = createStdinReader(app);
   for (const word of words) {
     const at = word.indexOf('=');
     if (at < 1) {
-      throw new AppError('usage', `${visible(word)} is not of the form name=value`, {
+      throw new AppError('usage', `${sanitize(word)} is not of the form name=value`, {
         hint: 'Example: path=README.md; for text with odd characters: name=@file',
       });
     }
-    pairs.push([word.slice(0, at), await readWord(word.slice(at + 1), { app, stdin })]);
+    pairs.push([word.slice(0, at), await readValue(word.slice(at + 1), { app, stdin })]);
   }
   return pairs;
 }
@@ -47,37 +47,37 @@ export async function readPairs(words: readonly string[], app: App): Promise<rea
  * The arguments of a tool: a value that is JSON is parsed, any other is text. Where the schema asks for a string, only
  * a quoted one is parsed; a number that would lose precision stays text.
  */
-export function toolArguments(pairs: readonly (readonly [string, string])[], schema: JsonObject): JsonObject {
-  return Object.fromEntries(pairs.map(([name, text]) => [name, argumentOf(text, schema, name)]));
+export function parseToolArguments(pairs: readonly (readonly [string, string])[], schema: JsonObject): JsonObject {
+  return Object.fromEntries(pairs.map(([name, text]) => [name, parseArgument(text, schema, name)]));
 }
 
 /** The value of `--json`: an object, or `@file` or `-` to read one from. Throws AppError `usage`. */
-export async function jsonArguments(text: string, app: App): Promise<JsonObject> {
-  const value = parseJson(await readWord(text, { app, stdin: onceOnly(app) }));
-  if (isObject(value)) return parseArguments(value);
+export async function readJsonArguments(text: string, app: App): Promise<JsonObject> {
+  const value = parseJson(await readValue(text, { app, stdin: createStdinReader(app) }));
+  if (isObject(value)) return toJsonObject(value);
   throw new AppError('usage', '--json: that is not a JSON object', { hint: `Example: --json '{"path":"README.md"}'` });
 }
 
-function argumentOf(text: string, { properties }: JsonObject, name: string): JsonValue {
+function parseArgument(text: string, { properties }: JsonObject, name: string): JsonValue {
   const property = isObject(properties) && Object.hasOwn(properties, name) ? properties[name] : undefined;
   const value = parseJson(text);
   if (value === undefined) return text;
-  if (typeof value === 'number' && isAnother(value, text)) return text;
+  if (typeof value === 'number' && losesPrecision(value, text)) return text;
   const wantsText = isObject(property) && property.type === 'string';
-  return wantsText && typeof value !== 'string' ? text : parseValue(value);
+  return wantsText && typeof value !== 'string' ? text : toJsonValue(value);
 }
 
 /** Whether the parsed number differs from the written one. */
-function isAnother(value: number, text: string): boolean {
+function losesPrecision(value: number, text: string): boolean {
   return !Number.isFinite(value) || (/^\s*-?\d+\s*$/.test(text) && !Number.isSafeInteger(value));
 }
 
-interface Sources {
+interface ValueSources {
   readonly app: App;
   readonly stdin: () => Promise<string>;
 }
 
-async function readWord(text: string, { app, stdin }: Sources): Promise<string> {
+async function readValue(text: string, { app, stdin }: ValueSources): Promise<string> {
   if (text === '-') return stdin();
   if (!text.startsWith('@') || text === '@') return text;
   const name = text.slice(1);
@@ -85,19 +85,19 @@ async function readWord(text: string, { app, stdin }: Sources): Promise<string> 
   const bytes = await readBytes(isAbsolute(name) ? name : join(app.cwd, name), {
     name,
     maxBytes: MAX_BYTES,
-    tooLarge: () => tooLarge(name),
+    tooLarge: () => tooLargeError(name),
   }).catch((thrown: unknown) => {
-    throw meantAsText(AppError.from(thrown), text);
+    throw addTextHint(AppError.from(thrown), text);
   });
-  return textOf(bytes, name);
+  return requireText(bytes, name);
 }
 
-function meantAsText({ fault, message, hint = '', cause }: AppError, text: string): AppError {
-  const advice = `For the text ${visible(text)} itself write @${visible(text)}, or use --json.`;
+function addTextHint({ fault, message, hint = '', cause }: AppError, text: string): AppError {
+  const advice = `For the text ${sanitize(text)} itself write @${sanitize(text)}, or use --json.`;
   return new AppError(fault, message, { cause, hint: `${hint} ${advice}`.trimStart() });
 }
 
-function onceOnly(app: App): () => Promise<string> {
+function createStdinReader(app: App): () => Promise<string> {
   let isRead = false;
   return async () => {
     if (isRead)
@@ -107,27 +107,27 @@ function onceOnly(app: App): () => Promise<string> {
     let total = 0;
     for await (const chunk of systemStdin().read(app.signal)) {
       total += chunk.length;
-      if (total > MAX_BYTES) throw tooLarge('stdin');
+      if (total > MAX_BYTES) throw tooLargeError('stdin');
       chunks.push(chunk);
     }
-    return textOf(Buffer.concat(chunks), 'stdin');
+    return requireText(Buffer.concat(chunks), 'stdin');
   };
 }
 
-function tooLarge(name: string): AppError {
+function tooLargeError(name: string): AppError {
   return new AppError('usage', `${name} is larger than 16 MB`, { hint: 'Send less.' });
 }
 
-function textOf(bytes: Uint8Array, name: string): string {
-  const decoded = decode(bytes);
+function requireText(bytes: Uint8Array, name: string): string {
+  const decoded = decodeText(bytes);
   if (decoded.isText) return decoded.text;
   throw new AppError('usage', `${name} is not text`, { hint: 'Arguments of a tool are text or JSON.' });
 }
 
-function parseArguments(value: Readonly<Record<string, unknown>>): JsonObject {
+function toJsonObject(value: Readonly<Record<string, unknown>>): JsonObject {
   return value as JsonObject;
 }
 
-function parseValue(value: unknown): JsonValue {
+function toJsonValue(value: unknown): JsonValue {
   return value as JsonValue;
 }

@@ -2,7 +2,7 @@ import { extname, resolve } from 'node:path';
 import type { App } from '../../core/app.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { formatSize } from '../../core/text/format.ts';
-import { visible } from '../../core/text/terminal.ts';
+import { sanitize } from '../../core/text/terminal.ts';
 import type { ContentBlock, ResourceContent } from '../../mcp/client/types.ts';
 import { createOutputFile, openOutputFile } from '../../platform/files/write.ts';
 
@@ -13,7 +13,7 @@ interface Media {
 }
 
 /** Text for a person; undefined if the block has none. */
-export function textOfBlock(block: ContentBlock): string | undefined {
+export function formatBlock(block: ContentBlock): string | undefined {
   switch (block.type) {
     case 'text':
       return block.text;
@@ -27,34 +27,34 @@ export function textOfBlock(block: ContentBlock): string | undefined {
   }
 }
 
-export function blockJson(block: ContentBlock): JsonObject {
+export function toBlockJson(block: ContentBlock): JsonObject {
   return block.type === 'resource' ? { type: block.type, resource: { ...block.resource } } : { ...block };
 }
 
 /** The media of the blocks, in order. */
-export function mediaOf(blocks: readonly ContentBlock[]): readonly Media[] {
+export function collectMedia(blocks: readonly ContentBlock[]): readonly Media[] {
   return blocks.flatMap((block) => {
     if (block.type === 'image' || block.type === 'audio') return [{ mimeType: block.mimeType, data: block.data }];
-    return block.type === 'resource' ? mediaOfResource(block.resource) : [];
+    return block.type === 'resource' ? toMedia(block.resource) : [];
   });
 }
 
 /** Empty for a text resource. */
-export function mediaOfResource({ mimeType = 'application/octet-stream', blob }: ResourceContent): readonly Media[] {
+export function toMedia({ mimeType = 'application/octet-stream', blob }: ResourceContent): readonly Media[] {
   return blob === undefined ? [] : [{ mimeType, data: blob }];
 }
 
 /** A line that stands for media: its type and its size. */
-export function mediaLine({ mimeType, data }: Media): string {
-  return `[${visible(mimeType)}, ${formatSize(Buffer.byteLength(data, 'base64'))}; to keep it: --output-file <path>]`;
+export function formatMediaLine({ mimeType, data }: Media): string {
+  return `[${sanitize(mimeType)}, ${formatSize(Buffer.byteLength(data, 'base64'))}; to keep it: --output-file <path>]`;
 }
 
 /** The blocks as text for a person, each on lines of its own; media as one line unless they are saved. */
-export function textOfBlocks(blocks: readonly ContentBlock[], isSaved: boolean): string {
+export function formatBlocks(blocks: readonly ContentBlock[], isSaved: boolean): string {
   const pieces = blocks.flatMap((block) => {
-    const text = textOfBlock(block);
+    const text = formatBlock(block);
     if (text !== undefined) return [text];
-    return isSaved ? [] : mediaOf([block]).map(mediaLine);
+    return isSaved ? [] : collectMedia([block]).map(formatMediaLine);
   });
   return pieces.map((piece) => (piece.endsWith('\n') ? piece : `${piece}\n`)).join('');
 }
@@ -67,11 +67,11 @@ export type SaveMedia = (media: readonly Media[]) => Promise<readonly string[]>;
  * `name-2.png` and so on, never over an existing file, since the server decides how many there are. Throws AppError
  * `usage` if it cannot be written.
  */
-export async function openMediaPlace(path: string | undefined, { cwd }: Pick<App, 'cwd'>): Promise<SaveMedia> {
+export async function openMediaTarget(path: string | undefined, { cwd }: Pick<App, 'cwd'>): Promise<SaveMedia> {
   if (path === undefined) return async () => [];
   const named = await openOutputFile(resolve(cwd, path), path);
   return async (media) => {
-    if (media.length === 0) return [`there is nothing to save: ${visible(path)} was not written`];
+    if (media.length === 0) return [`there is nothing to save: ${sanitize(path)} was not written`];
     const said: string[] = [];
     let number = 1;
     for (const { mimeType, data } of media) {
@@ -81,16 +81,16 @@ export async function openMediaPlace(path: string | undefined, { cwd }: Pick<App
       else {
         do {
           number += 1;
-          name = numbered(path, number);
+          name = numberPath(path, number);
         } while ((await createOutputFile(resolve(cwd, name), name, bytes)) === 'exists');
       }
-      said.push(`wrote ${visible(name)} (${visible(mimeType)}, ${formatSize(bytes.length)})`);
+      said.push(`wrote ${sanitize(name)} (${sanitize(mimeType)}, ${formatSize(bytes.length)})`);
     }
     return said;
   };
 }
 
-function numbered(path: string, number: number): string {
+function numberPath(path: string, number: number): string {
   const ending = extname(path);
   return `${path.slice(0, path.length - ending.length)}-${number}${ending}`;
 }

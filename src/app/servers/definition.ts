@@ -1,7 +1,7 @@
 import { AppError } from '../../core/error.ts';
 import { isObject, type JsonObject, parseJson } from '../../core/json.ts';
-import { visible } from '../../core/text/terminal.ts';
-import { textOrFile } from '../../input/text-or-file.ts';
+import { sanitize } from '../../core/text/terminal.ts';
+import { readTextOrFile } from '../../input/text-or-file.ts';
 import { parseDefinition, type ServerDefinition } from '../../mcp/client/definition.ts';
 
 export interface TransportOptions {
@@ -13,17 +13,17 @@ export interface TransportOptions {
 }
 
 /** An entry of the settings, and its parsed form. */
-interface MadeDefinition {
+interface NewDefinition {
   readonly entry: JsonObject;
   readonly definition: ServerDefinition;
 }
 
 /** The value of `--oauth` under its key in the settings; empty if absent. Throws AppError `usage`. */
-export async function oauthKey({ oauth }: TransportOptions, cwd: string): Promise<JsonObject> {
+export async function readOAuthFlag({ oauth }: TransportOptions, cwd: string): Promise<JsonObject> {
   if (oauth === undefined) return {};
-  const value = parseJson(await textOrFile(oauth, '--oauth', cwd));
-  if (!isObject(value)) throw refusal('--oauth: that is not a JSON object', `Example: --oauth '{"clientId":"abc"}'`);
-  return { oauth: parseEntry(value) };
+  const value = parseJson(await readTextOrFile(oauth, '--oauth', cwd));
+  if (!isObject(value)) throw usageError('--oauth: that is not a JSON object', `Example: --oauth '{"clientId":"abc"}'`);
+  return { oauth: toEntry(value) };
 }
 
 /**
@@ -35,55 +35,56 @@ export function makeDefinition(
   [commandOrUrl = '', ...args]: readonly string[],
   { transport, env = [], header = [] }: TransportOptions,
   more: JsonObject = {},
-): MadeDefinition {
+): NewDefinition {
   const isAddress = /^https?:\/\//i.test(commandOrUrl);
   const kind = transport ?? (isAddress ? 'http' : 'stdio');
   if (kind === 'stdio') {
     if (/^[a-z][a-z\d+.-]*:\/\//i.test(commandOrUrl) && !isAddress) {
-      throw refusal(`${visible(commandOrUrl)} is no address that gmn can reach`, 'Use http:// or https://');
+      throw usageError(`${sanitize(commandOrUrl)} is no address that gmn can reach`, 'Use http:// or https://');
     }
-    if (isAddress) throw refusal(`${visible(commandOrUrl)} is an address, no program`, 'Use --transport http or sse.');
-    if (header.length > 0) throw refusal('--header is for an address', 'A program gets variables: --env K=V');
-    return checked({
+    if (isAddress)
+      throw usageError(`${sanitize(commandOrUrl)} is an address, no program`, 'Use --transport http or sse.');
+    if (header.length > 0) throw usageError('--header is for an address', 'A program gets variables: --env K=V');
+    return checkEntry({
       command: commandOrUrl,
       ...(args.length === 0 ? {} : { args }),
-      ...(env.length === 0 ? {} : { env: Object.fromEntries(env.map(variable)) }),
+      ...(env.length === 0 ? {} : { env: Object.fromEntries(env.map(parseVariable)) }),
       ...more,
     });
   }
-  if (env.length > 0) throw refusal('--env is for a program', 'An address gets headers: --header "K: V"');
-  if (args.length > 0) throw refusal('an address takes no arguments', `Leave out: ${visible(args.join(' '))}`);
-  return checked({
+  if (env.length > 0) throw usageError('--env is for a program', 'An address gets headers: --header "K: V"');
+  if (args.length > 0) throw usageError('an address takes no arguments', `Leave out: ${sanitize(args.join(' '))}`);
+  return checkEntry({
     url: commandOrUrl,
     ...(transport === undefined ? {} : { type: kind }),
-    ...(header.length === 0 ? {} : { headers: Object.fromEntries(header.map(headerPair)) }),
+    ...(header.length === 0 ? {} : { headers: Object.fromEntries(header.map(parseHeader)) }),
     ...more,
   });
 }
 
-function checked(entry: JsonObject): MadeDefinition {
+function checkEntry(entry: JsonObject): NewDefinition {
   const definition = parseDefinition(entry);
-  if (definition.kind === 'fault') throw refusal(`that is no server: ${definition.why}`, 'Run: gmn mcp add --help');
+  if (definition.kind === 'fault') throw usageError(`that is no server: ${definition.why}`, 'Run: gmn mcp add --help');
   return { entry, definition };
 }
 
 /** Values may hold `=`. They are never repeated in an error, since they are often secrets. */
-function variable(text: string): readonly [string, string] {
+function parseVariable(text: string): readonly [string, string] {
   const at = text.indexOf('=');
-  if (at < 1) throw refusal('--env: that is not of the form NAME=value', "Example: --env TOKEN='$MY_TOKEN'");
+  if (at < 1) throw usageError('--env: that is not of the form NAME=value', "Example: --env TOKEN='$MY_TOKEN'");
   return [text.slice(0, at), text.slice(at + 1)];
 }
 
-function headerPair(text: string): readonly [string, string] {
+function parseHeader(text: string): readonly [string, string] {
   const at = text.indexOf(':');
-  if (at < 1) throw refusal('--header: that is not of the form "Name: value"', `Example: --header 'X-Key: $MY_KEY'`);
+  if (at < 1) throw usageError('--header: that is not of the form "Name: value"', `Example: --header 'X-Key: $MY_KEY'`);
   return [text.slice(0, at).trim(), text.slice(at + 1).trim()];
 }
 
-function parseEntry(value: Readonly<Record<string, unknown>>): JsonObject {
+function toEntry(value: Readonly<Record<string, unknown>>): JsonObject {
   return value as JsonObject;
 }
 
-function refusal(message: string, hint: string): AppError {
+function usageError(message: string, hint: string): AppError {
   return new AppError('usage', message, { hint });
 }

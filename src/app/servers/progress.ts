@@ -1,8 +1,8 @@
 import type { App } from '../../core/app.ts';
-import { visible } from '../../core/text/terminal.ts';
+import { sanitize } from '../../core/text/terminal.ts';
 import type { Progress } from '../../mcp/client/types.ts';
-import { every } from '../../platform/runtime/clock.ts';
-import { progress } from '../../render/spinner.ts';
+import { callEvery } from '../../platform/runtime/clock.ts';
+import { createProgress } from '../../render/spinner.ts';
 
 export interface CallProgress {
   readonly onProgress: (step: Progress) => void;
@@ -13,12 +13,12 @@ export interface CallProgress {
 }
 
 /** Shows on stderr what is awaited and the server's progress; nothing if `quiet`. */
-export function callProgress(what: string, { quiet }: { readonly quiet: boolean }, app: App): CallProgress {
-  const spinner = progress(app.io.err, {
+export function openProgress(what: string, { quiet }: { readonly quiet: boolean }, app: App): CallProgress {
+  const spinner = createProgress(app.io.err, {
     quiet,
     isDumb: app.env.TERM === 'dumb',
     clock: app.clock,
-    ticker: { every },
+    ticker: { every: callEvery },
     mayDraw: () => true,
   });
   let awaited = what;
@@ -26,7 +26,7 @@ export function callProgress(what: string, { quiet }: { readonly quiet: boolean 
   spinner.wait(awaited);
   return {
     onProgress(step) {
-      awaited = `${what} ${stepWords(step)}`.trimEnd();
+      awaited = `${what} ${formatStep(step)}`.trimEnd();
       if (!isLent) spinner.wait(awaited);
     },
     async lend(work) {
@@ -46,7 +46,7 @@ export function callProgress(what: string, { quiet }: { readonly quiet: boolean 
 }
 
 /** A short, sanitized text. */
-export function stepWords({ progress: done, total, message }: Progress): string {
+export function formatStep({ progress: done, total, message }: Progress): string {
   const share = total !== undefined && total > 0 ? `${Math.min(100, Math.floor((done / total) * 100))} %` : '';
-  return [share, message === undefined ? '' : visible(message).slice(0, 200)].filter((word) => word !== '').join(' ');
+  return [share, message === undefined ? '' : sanitize(message).slice(0, 200)].filter((word) => word !== '').join(' ');
 }

@@ -13,15 +13,15 @@ export function resourceReader({ servers, pool }: Pick<McpTools, 'servers' | 'po
     if (named === undefined) return undefined;
     const { name } = named.server;
     const connection = await pool.connection(named.server, signal);
-    const listed = await listedUris(connection, signal);
+    const listed = await listUris(connection, signal);
     const wanted = mentions.filter((mention) => mention.startsWith(`${name}:`) && mention.length > name.length + 1);
-    const known = wanted.flatMap((mention) => urisOf(mention, name)).find((uri) => listed.includes(uri));
-    if (known !== undefined) return read(connection, known, signal);
+    const known = wanted.flatMap((mention) => listCandidateUris(mention, name)).find((uri) => listed.includes(uri));
+    if (known !== undefined) return readPieces(connection, known, signal);
     for (const mention of wanted) {
       const [only, ...others] = listed.filter((uri) => uri.endsWith(mention.slice(name.length)));
-      const uris = [...urisOf(mention, name), ...(only === undefined || others.length > 0 ? [] : [only])];
+      const uris = [...listCandidateUris(mention, name), ...(only === undefined || others.length > 0 ? [] : [only])];
       for (const uri of uris) {
-        const resource = await read(connection, uri, signal);
+        const resource = await readPieces(connection, uri, signal);
         if (resource !== undefined) return resource;
       }
     }
@@ -30,26 +30,26 @@ export function resourceReader({ servers, pool }: Pick<McpTools, 'servers' | 'po
 }
 
 /** `notes://a` may be a URI itself, or a prefix `notes://` before one. */
-function urisOf(mention: string, server: string): readonly string[] {
+function listCandidateUris(mention: string, server: string): readonly string[] {
   const rest = mention.slice(server.length + 1);
   if (!rest.startsWith('//')) return [rest];
   const path = rest.slice(2);
   return /^[a-z][a-z\d+.-]*:/i.test(path) ? [mention, path] : [mention];
 }
 
-async function listedUris(connection: Connection, signal: AbortSignal): Promise<readonly string[]> {
-  const listing = await orNone(connection, connection.listResources({ signal }));
+async function listUris(connection: Connection, signal: AbortSignal): Promise<readonly string[]> {
+  const listing = await ignoreRejection(connection, connection.listResources({ signal }));
   return listing?.items.map(({ uri }) => uri) ?? [];
 }
 
-async function read(connection: Connection, uri: string, signal: AbortSignal): Promise<Resource | undefined> {
-  const contents = (await orNone(connection, connection.readResource(uri, { signal }))) ?? [];
+async function readPieces(connection: Connection, uri: string, signal: AbortSignal): Promise<Resource | undefined> {
+  const contents = (await ignoreRejection(connection, connection.readResource(uri, { signal }))) ?? [];
   const pieces = contents.map(({ text, blob = '' }) => text ?? Buffer.from(blob, 'base64'));
   return pieces.length === 0 ? undefined : { uri, pieces };
 }
 
 /** An error from a live server means there is no such resource; one from a closed connection is a failure. */
-async function orNone<Value>(connection: Connection, asking: Promise<Value>): Promise<Value | undefined> {
+async function ignoreRejection<Value>(connection: Connection, asking: Promise<Value>): Promise<Value | undefined> {
   try {
     return await asking;
   } catch (thrown) {

@@ -2,15 +2,15 @@ import { dirname, join, resolve } from 'node:path';
 import { parseSettingsText } from '../../config/document.ts';
 import { readSetting } from '../../config/keys.ts';
 import { readServerEnablement } from '../../config/server-enablement.ts';
-import { readServersFile, serversOf, workspaceServers } from '../../config/servers.ts';
+import { findServers, listWorkspaceServers, readServersFile } from '../../config/servers.ts';
 import type { App, ServerSetting } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import type { JsonObject, JsonValue } from '../../core/json.ts';
-import { nearestNames } from '../../core/text/names.ts';
-import { visible } from '../../core/text/terminal.ts';
-import { type ConfiguredServer, configuredServers, serverEntries } from '../../mcp/client/servers.ts';
+import { findNearestNames } from '../../core/text/names.ts';
+import { sanitize } from '../../core/text/terminal.ts';
+import { type ConfiguredServer, listConfiguredServers, listServerEntries } from '../../mcp/client/servers.ts';
 import { realPath } from '../../platform/files/path.ts';
-import { readStateFile } from '../../platform/files/small-file.ts';
+import { readSmallFile } from '../../platform/files/small-file.ts';
 
 /** The name under which a folder's `mcp.serverCommand` is listed. */
 const COMMAND_KEY = 'mcp.serverCommand';
@@ -60,53 +60,53 @@ export async function readRoster(options: RosterOptions, app: App): Promise<Rost
     serverCommand: settings.serverCommand,
     servers: [...(settings.servers ?? []).filter((server) => !isFlagged(server)), ...flagged],
   };
-  const sorted = configuredServers({ ...named, isOfficiallyDisabled: enablement.isDisabled });
+  const sorted = listConfiguredServers({ ...named, isOfficiallyDisabled: enablement.isDisabled });
   const states = new Map<string, ServerState>([
     ...sorted.servers.map((server) => [server.name, { kind: 'ready', server }] as const),
     ...sorted.faulty.map(({ name, why }) => [name, { kind: 'faulty', why }] as const),
     ...sorted.disabled.map(({ name, why, hint }) => [name, { kind: 'disabled', why, hint }] as const),
   ]);
-  const files = writtenFiles();
-  const allowed = allowedNames(options);
+  const files = createServersReader();
+  const allowed = parseAllowedNames(options);
   const entries: ServerEntry[] = [];
-  for (const { name, scope, file, definition } of serverEntries(named)) {
+  for (const { name, scope, file, definition } of listServerEntries(named)) {
     const found = states.get(name);
-    const state = found?.kind !== 'disabled' && allowed?.includes(name) === false ? NOT_FLAGGED : found;
+    const state = found?.kind !== 'disabled' && allowed?.includes(name) === false ? NOT_IN_FLAG : found;
     if (state !== undefined)
       entries.push({ name, scope, file, written: (await files(file))[name] ?? definition, state });
   }
-  const all = [...entries, ...(await unapproved(entries, app))];
+  const all = [...entries, ...(await findUnapproved(entries, app))];
   const known = all.map(({ name }) => name);
-  for (const name of allowed ?? []) if (!known.includes(name)) throw unknownServer(visible(name), known);
+  for (const name of allowed ?? []) if (!known.includes(name)) throw unknownServerError(sanitize(name), known);
   return { entries: all, notices: [...settings.notices, ...enablement.notices] };
 }
 
-const NOT_FLAGGED: ServerState = {
+const NOT_IN_FLAG: ServerState = {
   kind: 'disabled',
   why: 'not in --allowed-mcp-server-names',
   hint: 'Add its name to that flag, or leave the flag out.',
 };
 
-function allowedNames({ allowedMcpServerNames }: RosterOptions): readonly string[] | undefined {
+function parseAllowedNames({ allowedMcpServerNames }: RosterOptions): readonly string[] | undefined {
   return allowedMcpServerNames
     ?.flatMap((names) => names.split(',').map((name) => name.trim()))
     .filter((name) => name !== '');
 }
 
 /** Suggests the most similar names. */
-export function unknownServer(shown: string, known: readonly string[]): AppError {
-  const near = nearestNames(shown, known).map(visible);
+export function unknownServerError(shown: string, known: readonly string[]): AppError {
+  const near = findNearestNames(shown, known).map(sanitize);
   return new AppError('mcp', `there is no MCP server ${shown}`, {
     hint: near.length > 0 ? `Did you mean ${near.join(' or ')}?` : 'To see which there are, run: gmn mcp list',
   });
 }
 
 /** The servers of the folder's settings that are not approved. A broken file is reported by the settings. */
-async function unapproved(counted: readonly ServerEntry[], { cwd, homes }: App): Promise<readonly ServerEntry[]> {
+async function findUnapproved(counted: readonly ServerEntry[], { cwd, homes }: App): Promise<readonly ServerEntry[]> {
   const file = join(cwd, '.gemini', 'settings.json');
   if (realPath(dirname(file)) === realPath(homes().gemini)) return [];
   const approved = counted.filter(({ scope }) => scope === 'workspace').map(({ name }) => name);
-  return (await serversIn(file))
+  return (await readWorkspaceServers(file))
     .filter(({ name }) => !approved.includes(name === COMMAND_KEY ? 'mcp' : name))
     .map(({ name, definition }) => ({
       name,
@@ -117,14 +117,14 @@ async function unapproved(counted: readonly ServerEntry[], { cwd, homes }: App):
     }));
 }
 
-async function serversIn(file: string) {
-  return workspaceServers(await documentIn(file));
+async function readWorkspaceServers(file: string) {
+  return listWorkspaceServers(await readDocument(file));
 }
 
 /** Empty if the file is missing or broken; that is reported elsewhere. */
-async function documentIn(file: string): Promise<JsonObject> {
+async function readDocument(file: string): Promise<JsonObject> {
   try {
-    const text = readStateFile(file);
+    const text = readSmallFile(file);
     return text === undefined ? {} : await parseSettingsText({ file, text });
   } catch {
     return {};
@@ -132,10 +132,10 @@ async function documentIn(file: string): Promise<JsonObject> {
 }
 
 /** The servers of a file as written; each file is read once. */
-function writtenFiles(): (file: string) => Promise<JsonObject> {
+function createServersReader(): (file: string) => Promise<JsonObject> {
   const known = new Map<string, JsonObject>();
   return async (file) => {
-    const servers = known.get(file) ?? serversOf(await documentIn(file)) ?? {};
+    const servers = known.get(file) ?? findServers(await readDocument(file)) ?? {};
     known.set(file, servers);
     return servers;
   };
@@ -143,7 +143,7 @@ function writtenFiles(): (file: string) => Promise<JsonObject> {
 
 export type WritableScope = 'user' | 'project' | 'gmn';
 
-export interface Place {
+export interface SettingsFile {
   readonly scope: WritableScope;
   readonly file: string;
 }
@@ -151,7 +151,7 @@ export interface Place {
 /**
  * The settings files that gmn edits on request; in the home directory there is no project. Throws AppError `config`.
  */
-export function writablePlaces({ cwd, homes }: Pick<App, 'cwd' | 'homes'>): readonly Place[] {
+export function listWritableFiles({ cwd, homes }: Pick<App, 'cwd' | 'homes'>): readonly SettingsFile[] {
   const { gemini, gmn } = homes();
   const project = join(cwd, '.gemini');
   const isHome = project === gemini || (realPath(project) !== undefined && realPath(project) === realPath(gemini));
@@ -163,8 +163,8 @@ export function writablePlaces({ cwd, homes }: Pick<App, 'cwd' | 'homes'>): read
 }
 
 /** Throws AppError `usage` if the scope has no file here. */
-export function placeOf(scope: WritableScope, app: Pick<App, 'cwd' | 'homes'>): Place {
-  const place = writablePlaces(app).find((candidate) => candidate.scope === scope);
+export function requireWritableFile(scope: WritableScope, app: Pick<App, 'cwd' | 'homes'>): SettingsFile {
+  const place = listWritableFiles(app).find((candidate) => candidate.scope === scope);
   if (place !== undefined) return place;
   throw new AppError('usage', 'there is no project here: this is where your own settings are', {
     hint: 'Use -s user, or go to the directory of the project.',
@@ -172,11 +172,11 @@ export function placeOf(scope: WritableScope, app: Pick<App, 'cwd' | 'homes'>): 
 }
 
 /** Empty if there is no file. Throws AppError `config` if it is broken. */
-export async function settingsIn(file: string): Promise<JsonObject> {
-  const text = readStateFile(file);
+export async function readSettingsFile(file: string): Promise<JsonObject> {
+  const text = readSmallFile(file);
   return text === undefined ? {} : parseSettingsText({ file, text });
 }
 
-export function defines(document: JsonObject, name: string): boolean {
+export function definesServer(document: JsonObject, name: string): boolean {
   return Object.hasOwn(readSetting(document, 'mcpServers') ?? {}, name);
 }

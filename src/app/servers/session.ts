@@ -1,13 +1,13 @@
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
-import { visible } from '../../core/text/terminal.ts';
+import { sanitize } from '../../core/text/terminal.ts';
 import { connect } from '../../mcp/client/connect.ts';
 import type { NamedServer } from '../../mcp/client/definition.ts';
-import { NEVER_MS } from '../../mcp/client/limits.ts';
+import { MAX_TIMER_MS } from '../../mcp/client/limits.ts';
 import type { ConfiguredServer } from '../../mcp/client/servers.ts';
 import type { ClientContext, Connection } from '../../mcp/client/types.ts';
 import { programsAtOnce } from '../../platform/process/child.ts';
-import { type Roster, type RosterOptions, readRoster, unknownServer } from './roster.ts';
+import { type Roster, type RosterOptions, readRoster, unknownServerError } from './roster.ts';
 
 /** One retry: a server that drops two sessions will drop the next as well. */
 const MAX_SESSIONS = 2;
@@ -21,12 +21,12 @@ export interface SessionOptions extends RosterOptions {
  * The server of this name, if it may be used. Throws AppError `mcp` if there is none, `config` if it is disabled, not
  * approved or invalid; the hint says what to do.
  */
-export function findServer({ entries }: Roster, name: string): ConfiguredServer {
+export function requireReadyServer({ entries }: Roster, name: string): ConfiguredServer {
   const named = entries.filter((entry) => entry.name === name);
   const entry = named.find(({ state }) => state.kind === 'ready') ?? named[0];
-  const shown = visible(name);
+  const shown = sanitize(name);
   if (entry === undefined)
-    throw unknownServer(
+    throw unknownServerError(
       shown,
       entries.map((known) => known.name),
     );
@@ -48,12 +48,12 @@ export function findServer({ entries }: Roster, name: string): ConfiguredServer 
 }
 
 /** Also returns the notices of the settings. Throws as `requireReadyServer` does. */
-export async function namedServer(
+export async function requireServer(
   name: string,
   { options, app }: { readonly options: RosterOptions; readonly app: App },
 ): Promise<{ readonly server: ConfiguredServer; readonly notices: readonly string[] }> {
   const roster = await readRoster(options, app);
-  return { server: findServer(roster, name), notices: roster.notices };
+  return { server: requireReadyServer(roster, name), notices: roster.notices };
 }
 
 interface SessionContext extends Pick<ClientContext, 'elicit'> {
@@ -72,10 +72,10 @@ export async function withServer<Value>(
   { options, app, check, ...more }: SessionContext,
   use: (connection: Connection, notices: readonly string[]) => Promise<Value>,
 ): Promise<Value> {
-  const { server, notices } = await namedServer(name, { options, app });
+  const { server, notices } = await requireServer(name, { options, app });
   check?.(server);
   const inSession = async (number: number): Promise<Value> => {
-    const connection = await connect(patient(server, options.timeout), { ...app, ...more }, app.signal);
+    const connection = await connect(withTimeout(server, options.timeout), { ...app, ...more }, app.signal);
     try {
       return await use(connection, notices);
     } catch (thrown) {
@@ -90,9 +90,9 @@ export async function withServer<Value>(
 }
 
 /** Applies `--timeout` to the start, to lists and to every request. */
-export function patient<Server extends NamedServer>(server: Server, timeout: number | undefined): Server {
+export function withTimeout<Server extends NamedServer>(server: Server, timeout: number | undefined): Server {
   if (timeout === undefined) return server;
-  const limitMs = timeout === 0 ? NEVER_MS : timeout;
+  const limitMs = timeout === 0 ? MAX_TIMER_MS : timeout;
   return { ...server, limitMs, definition: { ...server.definition, timeoutMs: limitMs } };
 }
 
@@ -102,7 +102,7 @@ export type TakeTurn = <Value>(server: NamedServer, work: () => Promise<Value>) 
  * Limits how many programs start at once: each keeps a core busy while it loads, and all of them would be late. Remote
  * servers do not wait.
  */
-export function programTurns(atOnce = programsAtOnce()): TakeTurn {
+export function createProgramTurns(atOnce = programsAtOnce()): TakeTurn {
   let free = atOnce;
   const waiting: (() => void)[] = [];
   return async (server, work) => {
@@ -120,24 +120,24 @@ export function programTurns(atOnce = programsAtOnce()): TakeTurn {
 }
 
 /** The result of one server among several. */
-export type Look<Value> = { readonly name: string } & ({ readonly value: Value } | { readonly error: AppError });
+export type Inspection<Value> = { readonly name: string } & ({ readonly value: Value } | { readonly error: AppError });
 
 /**
  * Connects to the named server, or to all that may be used, several at once; a failing one does not affect the others.
  * A named server must be usable. Throws as `requireReadyServer` does, and the signal's reason.
  */
-export async function lookAtServers<Value>(
+export async function inspectServers<Value>(
   name: string | undefined,
   { options, app }: { readonly options: SessionOptions; readonly app: App },
   use: (connection: Connection, server: ConfiguredServer) => Promise<Value>,
-): Promise<{ readonly looks: readonly Look<Value>[]; readonly notices: readonly string[] }> {
+): Promise<{ readonly looks: readonly Inspection<Value>[]; readonly notices: readonly string[] }> {
   const roster = await readRoster(options, app);
-  const servers = name === undefined ? readyServers(roster) : [findServer(roster, name)];
-  const takeTurn = programTurns();
+  const servers = name === undefined ? listReadyServers(roster) : [requireReadyServer(roster, name)];
+  const takeTurn = createProgramTurns();
   const looks = await Promise.all(
     servers.map((server) =>
       takeTurn(server, () =>
-        lookAt(patient(server, options.timeout), { context: app, signal: app.signal }, (connection) =>
+        inspectServer(withTimeout(server, options.timeout), { context: app, signal: app.signal }, (connection) =>
           use(connection, server),
         ),
       ),
@@ -147,16 +147,16 @@ export async function lookAtServers<Value>(
   return { looks, notices: roster.notices };
 }
 
-export function readyServers({ entries }: Roster): readonly ConfiguredServer[] {
+export function listReadyServers({ entries }: Roster): readonly ConfiguredServer[] {
   return entries.flatMap(({ state }) => (state.kind === 'ready' ? [state.server] : []));
 }
 
 /** Connects, runs `use`, closes; an error is returned as data. Never throws. */
-export async function lookAt<Value>(
+export async function inspectServer<Value>(
   server: NamedServer,
   { context, signal }: { readonly context: ClientContext; readonly signal: AbortSignal },
   use: (connection: Connection) => Promise<Value>,
-): Promise<Look<Value>> {
+): Promise<Inspection<Value>> {
   const { name } = server;
   let connection: Connection | undefined;
   try {

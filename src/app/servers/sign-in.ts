@@ -1,7 +1,7 @@
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import type { Env } from '../../core/io.ts';
-import { visible } from '../../core/text/terminal.ts';
+import { sanitize } from '../../core/text/terminal.ts';
 import type { SignInPrompt } from '../../mcp/client/types.ts';
 import { openBrowser } from '../../platform/process/run.ts';
 import { INTERRUPT, openTty } from '../../platform/terminal/tty.ts';
@@ -18,35 +18,35 @@ interface SignInOptions {
  * browser may be on another machine. If none was opened and a person is there, they may paste the address at which
  * their browser ended: it redirects to the machine the browser runs on.
  */
-export function signInPrompt(
+export function createSignInPrompt(
   { isOpened, lend }: SignInOptions,
   { env, io, signal }: Pick<App, 'env' | 'io' | 'signal'>,
 ): SignInPrompt {
   let hasBrowser = false;
   const show = async (url: string): Promise<void> => {
-    await io.err.write(`To sign in, open this address:\n${visible(url)}\n`);
-    hasBrowser = isOpened && !isElsewhere(env) && (await openBrowser(url, env));
+    await io.err.write(`To sign in, open this address:\n${sanitize(url)}\n`);
+    hasBrowser = isOpened && !isRemoteShell(env) && (await openBrowser(url, env));
     await io.err.write(hasBrowser ? 'Your browser is asked to open it. ' : '');
     await io.err.write('Waiting for you to finish there…\n');
-    if (!hasBrowser && io.err.isTerminal) await io.err.write(PASTE_WORDS);
+    if (!hasBrowser && io.err.isTerminal) await io.err.write(PASTE_HINT);
   };
   const paste: SignInPrompt['paste'] = async ({ isRefused }, over) => {
     if (hasBrowser || !io.err.isTerminal) return undefined;
     if (isRefused) await io.err.write('That is not the address of this sign-in.\n');
-    return pasted(over);
+    return askForAddress(over);
   };
   return { signal, show: (url) => lend(() => show(url)), paste: (last, over) => lend(async () => paste(last, over)) };
 }
 
-const PASTE_WORDS =
+const PASTE_HINT =
   'If your browser is on another machine, it ends at an address that it cannot open: paste that here.\n';
 
 /** In a remote shell without a display a browser would open unseen, unless BROWSER names one. */
-function isElsewhere({ SSH_CONNECTION, SSH_TTY, DISPLAY, WAYLAND_DISPLAY, BROWSER }: Env): boolean {
+function isRemoteShell({ SSH_CONNECTION, SSH_TTY, DISPLAY, WAYLAND_DISPLAY, BROWSER }: Env): boolean {
   return Boolean(SSH_CONNECTION || SSH_TTY) && !DISPLAY && !WAYLAND_DISPLAY && !BROWSER;
 }
 
-async function pasted(signal: AbortSignal): Promise<string | undefined> {
+async function askForAddress(signal: AbortSignal): Promise<string | undefined> {
   const tty = openTty();
   if (tty === undefined) return undefined;
   try {

@@ -1,24 +1,24 @@
-import type { Lend } from '../../approval/approve.ts';
+import type { RunPaused } from '../../approval/approve.ts';
 import { terminalElicit } from '../../approval/elicitation.ts';
 import type { App } from '../../core/app.ts';
-import { visible } from '../../core/text/terminal.ts';
+import { sanitize } from '../../core/text/terminal.ts';
 import type { ReadResource } from '../../input/prompt-input.ts';
 import type { ConfiguredServer } from '../../mcp/client/servers.ts';
-import { type McpTools, mcpTools } from '../../mcp/client/tools/toolset.ts';
+import { type McpTools, openMcpTools } from '../../mcp/client/tools/toolset.ts';
 import { randomId } from '../../platform/runtime/random-id.ts';
-import { isAttended } from '../../platform/terminal/io.ts';
+import { isInteractive } from '../../platform/terminal/io.ts';
 import { noteProgress, withoutSpinner } from '../../render/spinner.ts';
 import { BUILTIN_NAMES, isSelected } from '../../tools/builtins.ts';
 import type { Workspace } from '../../tools/workspace/workspace.ts';
-import { names, openOwnWorkspace, type ToolOptions, undoStoreOf } from '../toolbox.ts';
-import { stepWords } from './progress.ts';
+import { openOwnWorkspace, openUndoStore, splitList, type ToolOptions } from '../toolbox.ts';
+import { formatStep } from './progress.ts';
 import { resourceReader } from './resources.ts';
 import { type Roster, type RosterOptions, readRoster } from './roster.ts';
-import { findServer, readyServers } from './session.ts';
+import { listReadyServers, requireReadyServer } from './session.ts';
 
 export interface RemoteContext {
   readonly app: App;
-  readonly lend: Lend;
+  readonly lend: RunPaused;
   /** Ends the wait for servers. */
   readonly signal: AbortSignal;
   /** Starts no server. */
@@ -31,9 +31,9 @@ export interface RemoteContext {
  * How long to wait for servers without a cached tool list. A one-shot has named its servers, so it waits for their own
  * deadlines.
  */
-const CHAT_PATIENCE_MS = 5000;
+const CHAT_WAIT_MS = 5000;
 /** Shorter where a person waits for the prompt; slower servers join later. */
-const PROMPT_PATIENCE_MS = 1500;
+const PROMPT_WAIT_MS = 1500;
 
 /**
  * The tools of the servers a one-shot names: those of `--allowed-mcp-server-names`, else all in the file of
@@ -48,10 +48,10 @@ export async function openNamedServers(
   const roster = await readRoster(options, app);
   const flagged = { ...roster, entries: roster.entries.filter(({ scope }) => scope === 'flag') };
   const isAll = options.allowedMcpServerNames === undefined;
-  const servers = isAll ? readyServers(flagged) : named(roster, options);
-  const notices = faultsIn(isAll ? flagged : onlyNamed(roster, options));
-  const workspace = await openOwnWorkspace(options, app, (roots) => undoStoreOf(app).journal(randomId(), roots));
-  const remote = await toolsOf(servers, options, { ...context, patienceMs: 0, workspace, roster, notices });
+  const servers = isAll ? listReadyServers(flagged) : requireNamedServers(roster, options);
+  const notices = formatFaults(isAll ? flagged : filterNamed(roster, options));
+  const workspace = await openOwnWorkspace(options, app, (roots) => openUndoStore(app).journal(randomId(), roots));
+  const remote = await openTools(servers, options, { ...context, patienceMs: 0, workspace, roster, notices });
   return { workspace, remote, readResource: resourceReader(remote) };
 }
 
@@ -63,52 +63,56 @@ export async function openNamedServers(
 export async function prepareConfiguredServers(
   options: RosterOptions & ToolOptions,
   context: RemoteContext & { readonly workspace: Workspace },
-): Promise<(() => Promise<ConfiguredServers>) | undefined> {
+): Promise<(() => Promise<ChatServers>) | undefined> {
   const roster = await readRoster(options, context.app);
-  const servers = options.allowedMcpServerNames === undefined ? readyServers(roster) : named(roster, options);
+  const servers =
+    options.allowedMcpServerNames === undefined ? listReadyServers(roster) : requireNamedServers(roster, options);
   if (roster.entries.length === 0) return undefined;
   return async () => {
-    const tools = await toolsOf(
+    const tools = await openTools(
       servers,
       // The default of a chat.
       { tools: 'edit', ...options },
       {
         ...context,
-        patienceMs: isAttended() && !context.isAnew ? PROMPT_PATIENCE_MS : CHAT_PATIENCE_MS,
+        patienceMs: isInteractive() && !context.isAnew ? PROMPT_WAIT_MS : CHAT_WAIT_MS,
         roster,
-        notices: faultsIn(roster),
+        notices: formatFaults(roster),
       },
     );
     return { tools, roster };
   };
 }
 
-export interface ConfiguredServers {
+export interface ChatServers {
   readonly tools: McpTools;
   readonly roster: Roster;
 }
 
-function named(roster: Roster, { allowedMcpServerNames = [] }: RosterOptions): readonly ConfiguredServer[] {
-  const wanted = names(allowedMcpServerNames);
+function requireNamedServers(
+  roster: Roster,
+  { allowedMcpServerNames = [] }: RosterOptions,
+): readonly ConfiguredServer[] {
+  const wanted = splitList(allowedMcpServerNames);
   const isFaulty = (name: string): boolean =>
     roster.entries.some((entry) => entry.name === name && entry.state.kind === 'faulty');
   // An invalid entry is skipped with a notice.
-  for (const name of wanted) if (!isFaulty(name)) findServer(roster, name);
-  return readyServers(roster);
+  for (const name of wanted) if (!isFaulty(name)) requireReadyServer(roster, name);
+  return listReadyServers(roster);
 }
 
-function onlyNamed(roster: Roster, { allowedMcpServerNames = [] }: RosterOptions): Roster {
-  const wanted = names(allowedMcpServerNames);
+function filterNamed(roster: Roster, { allowedMcpServerNames = [] }: RosterOptions): Roster {
+  const wanted = splitList(allowedMcpServerNames);
   return { ...roster, entries: roster.entries.filter(({ name }) => wanted.includes(name)) };
 }
 
-function faultsIn({ entries }: Roster): readonly string[] {
+function formatFaults({ entries }: Roster): readonly string[] {
   return entries.flatMap(({ name, file, state }) =>
-    state.kind === 'faulty' ? [`${file}: MCP server ${visible(name)} is not used: ${state.why}`] : [],
+    state.kind === 'faulty' ? [`${file}: MCP server ${sanitize(name)} is not used: ${state.why}`] : [],
   );
 }
 
-function toolsOf(
+function openTools(
   servers: readonly ConfiguredServer[],
   options: ToolOptions,
   around: RemoteContext & {
@@ -119,19 +123,19 @@ function toolsOf(
   },
 ): Promise<McpTools> {
   const { app, lend, workspace, signal, patienceMs, roster, notices, isPreview = false, isAnew = false } = around;
-  const ask: Lend = (work) => lend(() => withoutSpinner(work));
+  const ask: RunPaused = (work) => lend(() => withoutSpinner(work));
   const isText = (options.outputFormat ?? 'text') === 'text';
   // Without read_file the model could not read a stored output.
-  const isReadable = isSelected('read_file', names([options.tools ?? 'none']));
-  return mcpTools(
+  const isReadable = isSelected('read_file', splitList([options.tools ?? 'none']));
+  return openMcpTools(
     {
       servers,
       unused: roster.entries.filter(({ state }) => state.kind !== 'ready' || !servers.includes(state.server)),
       context: { ...app, roots: workspace.roots, ...(isText ? terminalElicit(app, ask) : {}) },
       reserved: BUILTIN_NAMES,
-      allowedTools: names(options.allowedTools ?? []),
+      allowedTools: splitList(options.allowedTools ?? []),
       ...(isReadable ? { keepOutput: workspace.keep } : {}),
-      onProgress: (step) => noteProgress(stepWords(step)),
+      onProgress: (step) => noteProgress(formatStep(step)),
       patienceMs,
       notices,
       isPreview,

@@ -1,14 +1,14 @@
 import { resolve } from 'node:path';
-import type { KeptContent } from '../../core/content.ts';
+import type { StoredContent } from '../../core/content.ts';
 import { AppError } from '../../core/error.ts';
-import { codeBlocks } from '../../core/text/code-block.ts';
+import { extractCodeBlocks } from '../../core/text/code-block.ts';
 import { formatSize } from '../../core/text/format.ts';
 import { shortId } from '../../core/text/names.ts';
-import { visible } from '../../core/text/terminal.ts';
-import { clipboardProgram } from '../../platform/process/clipboard.ts';
+import { sanitize } from '../../core/text/terminal.ts';
+import { findClipboardProgram } from '../../platform/process/clipboard.ts';
 import { feedCommand } from '../../platform/process/run.ts';
 import type { Chat } from '../chat.ts';
-import { savedSession } from '../session.ts';
+import { readSavedSession } from '../session.ts';
 import type { SlashCommand } from './command.ts';
 
 /** `/copy [code|n]` */
@@ -19,11 +19,11 @@ export const COPY: SlashCommand = {
   complete: () => [{ insert: 'code', hint: 'the last code block' }],
   async run(argument, chat, signal) {
     const { io, isPlain, lines } = chat;
-    const text = wantedText(chat, argument);
-    if (!lines.isTerminal || !io.err.isTerminal) throw notCopied('a clipboard needs a terminal');
+    const text = requireAnswerText(chat, argument);
+    if (!lines.isTerminal || !io.err.isTerminal) throw copyError('a clipboard needs a terminal');
     const size = formatSize(Buffer.byteLength(text));
     if (isPlain) {
-      await feed(chat, programFor(chat), text, signal);
+      await pipeToCommand(chat, requireClipboardProgram(chat), text, signal);
       await chat.say(`Copied ${size}.`);
     } else {
       await io.err.write(`\u001b]52;c;${Buffer.from(text).toString('base64')}\u0007`);
@@ -34,13 +34,13 @@ export const COPY: SlashCommand = {
   },
 };
 
-function programFor({ env }: Chat): string {
-  const program = clipboardProgram(env);
-  if (program === undefined) throw notCopied('no program for the clipboard is known here');
+function requireClipboardProgram({ env }: Chat): string {
+  const program = findClipboardProgram(env);
+  if (program === undefined) throw copyError('no program for the clipboard is known here');
   return program;
 }
 
-function notCopied(why: string): AppError {
+function copyError(why: string): AppError {
   return new AppError('usage', `nothing was copied: ${why}`, {
     hint: 'Hand it to a program of yours: /pipe <command>',
   });
@@ -54,12 +54,12 @@ export const PIPE: SlashCommand = {
   async run(argument, chat, signal) {
     if (argument === '') throw new AppError('usage', '/pipe needs a command', { hint: 'Example: /pipe less' });
     // The command gets a final newline, so that gmn's next message starts on a line of its own.
-    await feed(chat, argument, wantedText(chat, '').replace(/\n?$/, '\n'), signal);
+    await pipeToCommand(chat, argument, requireAnswerText(chat, '').replace(/\n?$/, '\n'), signal);
     return undefined;
   },
 };
 
-async function feed(
+async function pipeToCommand(
   { lines, shell, env, cwd }: Chat,
   command: string,
   input: string,
@@ -80,49 +80,49 @@ export const EXPORT: SlashCommand = {
     if (session.turns === 0) {
       throw new AppError('usage', 'there is nothing to export yet', { hint: 'Ask something first.' });
     }
-    const { exportSession, formatOf } = await import('../../export/export.ts');
-    const file = argument === '' ? `gmn-${fileName(session.name ?? shortId(session.id))}.md` : argument;
-    const format = formatOf(file);
+    const { exportSession, findFormat } = await import('../../export/export.ts');
+    const file = argument === '' ? `gmn-${toFileName(session.name ?? shortId(session.id))}.md` : argument;
+    const format = findFormat(file);
     if (format === undefined) {
-      throw new AppError('usage', `${visible(file)} has no file extension of a known format`, {
+      throw new AppError('usage', `${sanitize(file)} has no file extension of a known format`, {
         hint: 'Choose one of: .md, .json, .html',
       });
     }
     const { writeExport } = await import('../../export/export.ts');
     await writeExport(
       { path: resolve(cwd, file), name: file, force: false, hint: 'Name another file: /export <file>' },
-      await exportSession(await savedSession(chat), format),
+      await exportSession(await readSavedSession(chat), format),
     );
-    await chat.say(`Wrote ${visible(file)}.`);
+    await chat.say(`Wrote ${sanitize(file)}.`);
     return undefined;
   },
 };
 
 /** Replaces the characters that have a meaning in a path on any system. */
-function fileName(name: string): string {
+function toFileName(name: string): string {
   return name.replace(/[\u0000-\u001f/\\:*?"<>|]/g, '-');
 }
 
 /** The text that `/copy` and `/pipe` use. Throws AppError `usage` if there is none. */
-function wantedText({ session }: Chat, which: string): string {
-  const answers = session.contents.filter(isAnswer).map(textOf);
+function requireAnswerText({ session }: Chat, which: string): string {
+  const answers = session.contents.filter(isAnswer).map(joinText);
   const back = which === '' || which === 'code' ? 1 : Number(which);
   const text = Number.isInteger(back) && back > 0 ? answers.at(-back) : undefined;
   if (text === undefined) {
-    throw new AppError('usage', which === '' ? 'there is no answer yet' : `there is no answer "${visible(which)}"`, {
+    throw new AppError('usage', which === '' ? 'there is no answer yet' : `there is no answer "${sanitize(which)}"`, {
       hint: answers.length === 0 ? 'Type a prompt.' : `1 is the last answer, ${answers.length} the first.`,
     });
   }
   if (which !== 'code') return text;
-  const block = codeBlocks(text).at(-1);
+  const block = extractCodeBlocks(text).at(-1);
   if (block !== undefined) return block;
   throw new AppError('usage', 'there is no code block in the last answer', { hint: 'All of it: /copy' });
 }
 
-function isAnswer(content: KeptContent): boolean {
-  return content.role === 'model' && textOf(content) !== '';
+function isAnswer(content: StoredContent): boolean {
+  return content.role === 'model' && joinText(content) !== '';
 }
 
-function textOf({ parts }: KeptContent): string {
+function joinText({ parts }: StoredContent): string {
   return parts.map((part) => ('text' in part && part.thought !== true ? part.text : '')).join('');
 }

@@ -3,7 +3,7 @@ import type { Chat } from '../chat.ts';
 import type { Candidate } from '../line/source.ts';
 
 /** What follows a command: nothing, the end of the chat, or a prompt to send. */
-export type Next = undefined | 'leave' | { readonly ask: Content };
+export type NextStep = undefined | 'leave' | { readonly ask: Content };
 
 /** Help, completion and the check of docs/chat.md are derived from this. */
 export interface SlashCommand {
@@ -17,11 +17,11 @@ export interface SlashCommand {
   /** Completions for the argument. */
   readonly complete?: (chat: Chat) => readonly Candidate[] | Promise<readonly Candidate[]>;
   /** Runs the command and reports the result. Throws AppError. */
-  run(argument: string, chat: Chat, signal: AbortSignal): Promise<Next>;
+  run(argument: string, chat: Chat, signal: AbortSignal): Promise<NextStep>;
 }
 
 /** Splits a line into words as a shell does: quotes and backslashes keep spaces together. */
-export function wordsOf(text: string): readonly string[] {
+export function splitWords(text: string): readonly string[] {
   const words = text.matchAll(/(?:"((?:[^"\\]|\\.)*)"|'([^']*)'|((?:\\.|[^\s"'\\])+))+/g);
   return [...words].map(([word]) =>
     word.replace(/"((?:[^"\\]|\\.)*)"|'([^']*)'|\\(.)/g, (_, double?: string, single?: string, escaped?: string) =>

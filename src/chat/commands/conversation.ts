@@ -1,9 +1,9 @@
-import type { Content, KeptContent } from '../../core/content.ts';
+import type { Content, StoredContent } from '../../core/content.ts';
 import { AppError } from '../../core/error.ts';
 import { randomId } from '../../platform/runtime/random-id.ts';
-import { memorySession } from '../session.ts';
+import { createMemorySession } from '../session.ts';
 import { askAside } from '../turn.ts';
-import { percent, type Windowed, windowLimit, windowShares } from '../window.ts';
+import { estimateShares, findWindowLimit, formatPercent, type WindowContents } from '../window.ts';
 import type { SlashCommand } from './command.ts';
 
 /** `/new` */
@@ -12,7 +12,7 @@ export const NEW: SlashCommand = {
   help: 'Begin a new session; this one is kept',
   async run(_, chat) {
     const { session, store, cwd, isSaved } = chat;
-    chat.session = isSaved ? await store.create({ cwd, by: 'chat' }) : memorySession(randomId());
+    chat.session = isSaved ? await store.create({ cwd, by: 'chat' }) : createMemorySession(randomId());
     await session.close();
     chat.tally.forgetWindow();
     chat.lastPrompt = undefined;
@@ -80,13 +80,13 @@ export const COMPRESS: SlashCommand = {
     if (chat.session.contents.length === 0) {
       throw new AppError('usage', 'there is no conversation to make a summary of', { hint: 'Type a prompt.' });
     }
-    const before = sizeOf(chat);
-    const summary = await askAside(chat, textContent('user', SUMMARY_REQUEST), signal);
+    const before = estimateSize(chat);
+    const summary = await askAside(chat, toTextContent('user', SUMMARY_REQUEST), signal);
     const contents = [
-      textContent('user', `This is a summary of our conversation so far:\n\n${summary}`),
-      textContent('model', 'I go on from there.'),
+      toTextContent('user', `This is a summary of our conversation so far:\n\n${summary}`),
+      toTextContent('model', 'I go on from there.'),
     ];
-    const after = sizeOf({ ...chat, session: { contents } });
+    const after = estimateSize({ ...chat, session: { contents } });
     if (after >= before) {
       await chat.say(`The conversation stays as it is: about ${before} tokens, and its summary would have ${after}.`);
       return undefined;
@@ -105,11 +105,11 @@ export const CONTEXT: SlashCommand = {
   help: "Show what is in the model's window, and how full it is",
   async run(_, chat) {
     const { model } = chat.assistant.agent.request;
-    const limit = windowLimit(model);
-    const shares = windowShares(chat);
-    const total = sizeOf(chat);
+    const limit = findWindowLimit(model);
+    const shares = estimateShares(chat);
+    const total = estimateSize(chat);
     const rows = shares.map(({ what, tokens }) => `  ${String(tokens).padStart(9)}  ${what}`);
-    const share = limit === undefined ? '' : `, ${percent(total, limit)} of ${limit}`;
+    const share = limit === undefined ? '' : `, ${formatPercent(total, limit)} of ${limit}`;
     const exact = chat.tally.windowTokens;
     await chat.say(
       [
@@ -124,14 +124,14 @@ export const CONTEXT: SlashCommand = {
   },
 };
 
-function sizeOf(chat: Windowed): number {
-  return windowShares(chat).reduce((sum, { tokens }) => sum + tokens, 0);
+function estimateSize(chat: WindowContents): number {
+  return estimateShares(chat).reduce((sum, { tokens }) => sum + tokens, 0);
 }
 
-function textContent(role: Content['role'], text: string): Content {
+function toTextContent(role: Content['role'], text: string): Content {
   return { role, parts: [{ text }] };
 }
 
-function isPrompt({ role, parts }: KeptContent): boolean {
+function isPrompt({ role, parts }: StoredContent): boolean {
   return role === 'user' && !parts.some((part) => 'functionResponse' in part);
 }

@@ -1,10 +1,10 @@
 import { relative } from 'node:path';
 import { AppError } from '../../core/error.ts';
-import { visible } from '../../core/text/terminal.ts';
+import { sanitize } from '../../core/text/terminal.ts';
 import { openTty } from '../../platform/terminal/tty.ts';
 import type { Chat } from '../chat.ts';
-import { checkFile, promptOf } from '../prompt.ts';
-import { type SlashCommand, wordsOf } from './command.ts';
+import { buildPrompt, requireFile } from '../prompt.ts';
+import { type SlashCommand, splitWords } from './command.ts';
 
 /** `/file <path…>` */
 export const FILE: SlashCommand = {
@@ -16,9 +16,9 @@ export const FILE: SlashCommand = {
       chat.files = [];
       chat.notes = [];
     } else {
-      for (const path of wordsOf(argument)) await attach(chat, path);
+      for (const path of splitWords(argument)) await attach(chat, path);
     }
-    const files = chat.files.map((path) => `+ ${visible(path)}`);
+    const files = chat.files.map((path) => `+ ${sanitize(path)}`);
     const notes = chat.notes.length === 0 ? [] : [`+ ${chat.notes.length} from commands and undone changes`];
     const all = [...files, ...notes];
     await chat.say(all.length === 0 ? 'Nothing goes with the next prompt.' : all.join('\n'));
@@ -27,7 +27,7 @@ export const FILE: SlashCommand = {
 };
 
 async function attach(chat: Chat, path: string): Promise<void> {
-  await checkFile(path, chat.cwd);
+  await requireFile(path, chat.cwd);
   if (!chat.files.includes(path)) chat.files = [...chat.files, path];
 }
 
@@ -56,7 +56,7 @@ export const EDIT: SlashCommand = {
       return undefined;
     }
     await chat.say(text.trim());
-    return { ask: await promptOf(chat, text, signal) };
+    return { ask: await buildPrompt(chat, text, signal) };
   },
 };
 
@@ -78,8 +78,8 @@ export const UNDO: SlashCommand = {
   async run(_, chat) {
     const done = await chat.changes.undo(chat.session);
     const lines = done.map((result) => {
-      const path = visible(relative(chat.cwd, result.path));
-      return 'undoing' in result ? `${result.undoing} ${path}` : `✗ ${visible(result.problem.message)}`;
+      const path = sanitize(relative(chat.cwd, result.path));
+      return 'undoing' in result ? `${result.undoing} ${path}` : `✗ ${sanitize(result.problem.message)}`;
     });
     await chat.say(lines.join('\n'));
     if (done.some((result) => 'undoing' in result)) {

@@ -1,10 +1,10 @@
 import { AppError } from '../../core/error.ts';
-import { counted } from '../../core/text/format.ts';
-import { nearestNames } from '../../core/text/names.ts';
-import { visible } from '../../core/text/terminal.ts';
+import { plural } from '../../core/text/format.ts';
+import { findNearestNames } from '../../core/text/names.ts';
+import { sanitize } from '../../core/text/terminal.ts';
 import type { ChatServer, PromptArguments, ServerPrompt, Servers } from '../assistant.ts';
 import type { Chat } from '../chat.ts';
-import { type Next, type SlashCommand, wordsOf } from './command.ts';
+import { type NextStep, type SlashCommand, splitWords } from './command.ts';
 
 /** `/mcp [reload]` */
 export const MCP: SlashCommand = {
@@ -14,27 +14,27 @@ export const MCP: SlashCommand = {
   complete: () => [{ insert: 'reload' }],
   async run(argument, chat) {
     if (argument !== '' && argument !== 'reload') {
-      throw new AppError('usage', `/mcp does not take ${visible(argument)}`, { hint: 'Use /mcp or /mcp reload.' });
+      throw new AppError('usage', `/mcp does not take ${sanitize(argument)}`, { hint: 'Use /mcp or /mcp reload.' });
     }
     if (argument === 'reload') for (const notice of await chat.assistant.reloadServers()) await chat.note(notice);
     const { all = [] } = chat.assistant.servers ?? {};
     if (all.length === 0) await chat.say('No MCP servers are connected.');
-    else await chat.list(all.map((server) => [visible(server.name), wordsAbout(server)]));
+    else await chat.list(all.map((server) => [sanitize(server.name), formatServer(server)]));
     return undefined;
   },
 };
 
-function wordsAbout({ name, state, tools, withheld }: ChatServer): string {
-  const look = `changed; to look and allow, run on a terminal: gmn mcp tools ${visible(name)}`;
+function formatServer({ name, state, tools, withheld }: ChatServer): string {
+  const look = `changed; to look and allow, run on a terminal: gmn mcp tools ${sanitize(name)}`;
   return [
-    visible(state),
-    ...(tools.length === 0 ? [] : [`${counted(tools.length, 'tool')}: ${tools.map(visible).join(', ')}`]),
-    ...(withheld.length === 0 ? [] : [`not offered: ${withheld.map(visible).join(', ')} (${look})`]),
+    sanitize(state),
+    ...(tools.length === 0 ? [] : [`${plural(tools.length, 'tool')}: ${tools.map(sanitize).join(', ')}`]),
+    ...(withheld.length === 0 ? [] : [`not offered: ${withheld.map(sanitize).join(', ')} (${look})`]),
   ].join(' · ');
 }
 
 /** Splits an entry `/server:rest` if it names a usable server; undefined otherwise. */
-export function serverIn(
+export function findServer(
   servers: Servers | undefined,
   entry: string,
 ): { readonly server: string; readonly rest: string } | undefined {
@@ -46,25 +46,25 @@ export function serverIn(
  * Runs an entry `/server:prompt name=value …`; undefined if the entry is no such thing. Throws AppError `usage` or
  * `mcp`.
  */
-export async function serverPrompt(entry: string, chat: Chat, signal: AbortSignal): Promise<Next> {
+export async function buildServerPrompt(entry: string, chat: Chat, signal: AbortSignal): Promise<NextStep> {
   const { servers } = chat.assistant;
-  const named = serverIn(servers, entry);
+  const named = findServer(servers, entry);
   if (named === undefined || servers === undefined) return undefined;
   const { server, rest } = named;
   const [, name = '', text = ''] = /^(\S*)\s*([\s\S]*)$/.exec(rest) ?? [];
   const prompts = await servers.prompts(server, signal);
   const prompt = prompts.find((candidate) => candidate.name === name);
-  if (prompt === undefined) throw unknownPrompt(server, name, prompts);
-  const parts = await servers.prompt({ server, name, args: argumentsIn(text, prompt) }, signal);
+  if (prompt === undefined) throw unknownPromptError(server, name, prompts);
+  const parts = await servers.prompt({ server, name, args: parseArguments(text, prompt) }, signal);
   return { ask: { role: 'user', parts } };
 }
 
-function unknownPrompt(server: string, name: string, prompts: readonly ServerPrompt[]): AppError {
+function unknownPromptError(server: string, name: string, prompts: readonly ServerPrompt[]): AppError {
   const names = prompts.map((prompt) => prompt.name);
-  const near = nearestNames(name, names);
-  const shown = (near.length > 0 ? near : names.slice(0, 10)).map((word) => `/${visible(`${server}:${word}`)}`);
+  const near = findNearestNames(name, names);
+  const shown = (near.length > 0 ? near : names.slice(0, 10)).map((word) => `/${sanitize(`${server}:${word}`)}`);
   const instead = near.length > 0 ? `Did you mean ${shown.join(' or ')}?` : `It has: ${shown.join(', ')}`;
-  return new AppError('usage', `MCP server ${visible(server)} has no prompt ${visible(name)}`, {
+  return new AppError('usage', `MCP server ${sanitize(server)} has no prompt ${sanitize(name)}`, {
     hint: names.length === 0 ? 'It has none.' : instead,
   });
 }
@@ -73,11 +73,11 @@ function unknownPrompt(server: string, name: string, prompts: readonly ServerPro
  * Takes `name=value` by name; other words fill the remaining arguments in order, and the last one takes all that are
  * left.
  */
-function argumentsIn(text: string, prompt: ServerPrompt): PromptArguments {
+function parseArguments(text: string, prompt: ServerPrompt): PromptArguments {
   const names = prompt.arguments.map(({ name }) => name);
   const given = new Map<string, string>();
   const loose: string[] = [];
-  for (const word of wordsOf(text)) {
+  for (const word of splitWords(text)) {
     const [, name = '', value = ''] = /^([^=]+)=([\s\S]*)$/.exec(word) ?? [];
     if (names.includes(name)) given.set(name, value);
     else loose.push(word);
@@ -89,13 +89,13 @@ function argumentsIn(text: string, prompt: ServerPrompt): PromptArguments {
   }
   const missing = prompt.arguments.filter(({ name, isRequired }) => isRequired && !given.has(name));
   if (missing.length > 0) {
-    const wanted = missing.map(({ name }) => visible(name));
-    throw new AppError('usage', `the prompt ${visible(prompt.name)} needs ${wanted.join(', ')}`, {
+    const wanted = missing.map(({ name }) => sanitize(name));
+    throw new AppError('usage', `the prompt ${sanitize(prompt.name)} needs ${wanted.join(', ')}`, {
       hint: `Add: ${wanted.map((name) => `${name}=…`).join(' ')}`,
     });
   }
   if (loose.length === 0) return Object.fromEntries(given);
-  throw new AppError('usage', `the prompt ${visible(prompt.name)} does not take ${visible(loose.join(' '))}`, {
-    hint: names.length === 0 ? 'It takes no arguments.' : `It takes: ${names.map(visible).join(', ')}`,
+  throw new AppError('usage', `the prompt ${sanitize(prompt.name)} does not take ${sanitize(loose.join(' '))}`, {
+    hint: names.length === 0 ? 'It takes no arguments.' : `It takes: ${names.map(sanitize).join(', ')}`,
   });
 }

@@ -1,12 +1,12 @@
 import { AppError } from '../../core/error.ts';
 import { type SessionSource, SOURCE_WORDS } from '../../core/session.ts';
-import { counted } from '../../core/text/format.ts';
+import { plural } from '../../core/text/format.ts';
 import { shortId } from '../../core/text/names.ts';
-import { visible } from '../../core/text/terminal.ts';
-import { sessionRow } from '../banner.ts';
+import { sanitize } from '../../core/text/terminal.ts';
+import { formatSessionRow } from '../banner.ts';
 import type { Chat } from '../chat.ts';
 import type { Candidate } from '../line/source.ts';
-import { restoredWords, unansweredWords } from '../setup.ts';
+import { restoredNotice, unansweredNotice } from '../setup.ts';
 import type { SlashCommand } from './command.ts';
 
 const MAX_LISTED = 20;
@@ -20,13 +20,13 @@ export const SESSIONS: SlashCommand = {
   help: 'List the saved sessions, the newest first; all of them, or those from there',
   complete: () => SOURCES.map((insert) => ({ insert })),
   async run(argument, chat) {
-    const source = argument === '' ? undefined : sourceOf(argument);
+    const source = argument === '' ? undefined : parseSource(argument);
     const all = (await chat.store.list()).map((summary, index) => ({ summary, number: index + 1 }));
     const wanted = all.filter(({ summary }) => source === undefined || summary.source === source);
     const now = chat.clock.now();
     const listed = wanted.slice(0, MAX_LISTED);
     const digits = String(listed.at(-1)?.number ?? '').length;
-    const rows = listed.map(({ summary, number }) => sessionRow(summary, String(number).padStart(digits), now));
+    const rows = listed.map(({ summary, number }) => formatSessionRow(summary, String(number).padStart(digits), now));
     if (rows.length === 0) await chat.say(all.length === 0 ? 'No session is saved.' : `No session is from there.`);
     else await chat.list(rows);
     if (wanted.length > MAX_LISTED) await chat.say(`and ${wanted.length - MAX_LISTED} more: gmn sessions list`);
@@ -34,10 +34,10 @@ export const SESSIONS: SlashCommand = {
   },
 };
 
-function sourceOf(word: string): SessionSource {
+function parseSource(word: string): SessionSource {
   const found = (['chat', 'prompt', 'mcp'] as const).find((source) => SOURCE_WORDS[source] === word);
   if (found !== undefined) return found;
-  throw new AppError('usage', `/sessions cannot be narrowed to "${visible(word)}"`, {
+  throw new AppError('usage', `/sessions cannot be narrowed to "${sanitize(word)}"`, {
     hint: `Choose one of: ${SOURCES.join(', ')}`,
   });
 }
@@ -51,8 +51,8 @@ export const SAVE: SlashCommand = {
     if (!chat.isSaved) await beginSaving(chat, argument);
     else if (argument !== '') await chat.session.rename(argument);
     const { session } = chat;
-    if (!session.isSaved) throw notSaved();
-    const name = visible(session.name ?? shortId(session.id));
+    if (!session.isSaved) throw notSavedError();
+    const name = sanitize(session.name ?? shortId(session.id));
     await chat.say(
       session.turns === 0 && session.unanswered === undefined
         ? `Your first prompt will be saved as ${name}.`
@@ -63,7 +63,7 @@ export const SAVE: SlashCommand = {
 };
 
 /** The reason has already been reported where it was noticed. */
-function notSaved(): AppError {
+function notSavedError(): AppError {
   return new AppError('usage', 'this session could not be saved', {
     hint: 'Write it to a file of yours: /export <file>',
   });
@@ -85,9 +85,9 @@ export const LOAD: SlashCommand = {
   aliases: ['resume'],
   argument: '[session]',
   help: 'Go on with a saved session: its id, name or number; alone, choose one',
-  complete: sessionCandidates,
+  complete: completeSessions,
   async run(argument, chat) {
-    const wanted = argument === '' ? await chosen(chat) : argument;
+    const wanted = argument === '' ? await chooseSession(chat) : argument;
     if (wanted === undefined) return undefined;
     const summary = await chat.store.find(wanted);
     if (summary.id === chat.session.id) {
@@ -100,18 +100,18 @@ export const LOAD: SlashCommand = {
     chat.tally.forgetWindow();
     chat.lastPrompt = session.unanswered;
     const { turns } = session;
-    await chat.say(`Going on with ${visible(session.name ?? shortId(session.id))}: ${counted(turns, 'turn')}.`);
-    await restore(chat);
-    const words = unansweredWords(session);
+    await chat.say(`Going on with ${sanitize(session.name ?? shortId(session.id))}: ${plural(turns, 'turn')}.`);
+    await restoreSetup(chat);
+    const words = unansweredNotice(session);
     if (words !== undefined) await chat.note(words);
     return undefined;
   },
 };
 
 /** Applies the model and system instruction of the loaded session. */
-async function restore(chat: Chat): Promise<void> {
+async function restoreSetup(chat: Chat): Promise<void> {
   const { setup } = chat.session;
-  const words = restoredWords(setup);
+  const words = restoredNotice(setup);
   if (words === undefined) return;
   const { model, system } = chat.assistant.setup;
   for (const notice of await chat.assistant.change({ model, system, ...setup })) await chat.note(notice);
@@ -119,14 +119,14 @@ async function restore(chat: Chat): Promise<void> {
 }
 
 /** Lists the sessions and, on a terminal, asks for one. */
-async function chosen(chat: Chat): Promise<string | undefined> {
+async function chooseSession(chat: Chat): Promise<string | undefined> {
   await SESSIONS.run('', chat, chat.signal);
   if (!chat.lines.isTerminal || (await chat.store.list()).length === 0) return undefined;
   const entry = await chat.lines.read({ prompt: 'number, id or name (Ctrl+D: none) › ' });
   return entry.kind === 'text' ? entry.text.trim() : undefined;
 }
 
-async function sessionCandidates({ store, session }: Chat): Promise<readonly Candidate[]> {
+async function completeSessions({ store, session }: Chat): Promise<readonly Candidate[]> {
   const all = (await store.list()).filter(({ id }) => id !== session.id);
   return all.map((summary) => ({ insert: summary.name ?? shortId(summary.id), hint: summary.title }));
 }

@@ -1,8 +1,8 @@
 import { AppError } from '../../core/error.ts';
-import { visible } from '../../core/text/terminal.ts';
-import { allowedNames } from '../../tools/builtins.ts';
+import { sanitize } from '../../core/text/terminal.ts';
+import { translateNames } from '../../tools/builtins.ts';
 import type { Setup } from '../assistant.ts';
-import { modeWords } from '../banner.ts';
+import { describeMode } from '../banner.ts';
 import type { Chat } from '../chat.ts';
 import type { Candidate } from '../line/source.ts';
 import { setMode } from '../setup.ts';
@@ -13,20 +13,20 @@ export const MODEL: SlashCommand = {
   name: 'model',
   argument: '[name]',
   help: 'Show the model and the others there are, or switch',
-  complete: modelCandidates,
+  complete: listModels,
   async run(argument, chat) {
-    if (argument !== '') await change(chat, { model: argument });
+    if (argument !== '') await changeSetup(chat, { model: argument });
     const { model } = chat.assistant.agent.request;
-    if (argument !== '') await chat.say(`The model is ${visible(model)} now.`);
+    if (argument !== '') await chat.say(`The model is ${sanitize(model)} now.`);
     else {
-      await chat.say(`The model is ${visible(model)}.\nOthers, with /model <name>:`);
-      await chat.list(modelCandidates(chat).map(({ insert, hint }) => [visible(insert), hint]));
+      await chat.say(`The model is ${sanitize(model)}.\nOthers, with /model <name>:`);
+      await chat.list(listModels(chat).map(({ insert, hint }) => [sanitize(insert), hint]));
     }
     return undefined;
   },
 };
 
-function modelCandidates({ assistant }: Chat): readonly (Candidate & { readonly hint: string })[] {
+function listModels({ assistant }: Chat): readonly (Candidate & { readonly hint: string })[] {
   return assistant.models().map(({ name, about }) => ({ insert: name, hint: about }));
 }
 
@@ -36,7 +36,7 @@ export const SYSTEM: SlashCommand = {
   argument: '[text]',
   help: 'Show the system instruction, or set it; - drops yours',
   async run(argument, chat) {
-    if (argument !== '') await change(chat, { system: argument === '-' ? undefined : argument });
+    if (argument !== '') await changeSetup(chat, { system: argument === '-' ? undefined : argument });
     const parts = chat.assistant.agent.request.systemInstruction?.parts ?? [];
     const text = parts.map((part) => ('text' in part ? part.text : '')).join('');
     await chat.say(text === '' ? 'There is no system instruction.' : text);
@@ -51,7 +51,7 @@ export const THOUGHTS: SlashCommand = {
   help: 'Show what the model thinks, or not',
   complete: () => ['on', 'off'].map((insert) => ({ insert })),
   async run(argument, chat) {
-    if (argument !== '') await change(chat, { showThoughts: isOn(argument, 'thoughts') });
+    if (argument !== '') await changeSetup(chat, { showThoughts: parseOnOff(argument, 'thoughts') });
     await chat.say(`Thoughts are ${chat.assistant.setup.showThoughts ? 'shown' : 'not shown'}.`);
     return undefined;
   },
@@ -71,12 +71,12 @@ export const TOOLS: SlashCommand = {
     const { assistant } = chat;
     if (argument !== '') {
       const [word = '', turned = ''] = argument.split(/\s+/);
-      const [name = word] = assistant.allTools.includes(word) ? [word] : allowedNames([word]);
+      const [name = word] = assistant.allTools.includes(word) ? [word] : translateNames([word]);
       const others = assistant.tools.filter((tool) => tool !== name);
-      const tools = isOn(turned, `tools ${word}`) ? [...others, name] : others;
-      await change(chat, { tools: tools.join(',') || 'none' });
+      const tools = parseOnOff(turned, `tools ${word}`) ? [...others, name] : others;
+      await changeSetup(chat, { tools: tools.join(',') || 'none' });
     }
-    await chat.list(assistant.allTools.map((name) => [assistant.tools.includes(name) ? 'on' : 'off', visible(name)]));
+    await chat.list(assistant.allTools.map((name) => [assistant.tools.includes(name) ? 'on' : 'off', sanitize(name)]));
     return undefined;
   },
 };
@@ -86,20 +86,20 @@ export const APPROVE: SlashCommand = {
   name: 'approve',
   argument: '[mode]',
   help: 'Show which tool calls ask first, or change it: default, auto_edit, plan',
-  complete: ({ modes }) => modes.map((mode) => ({ insert: mode, hint: modeWords(mode) })),
+  complete: ({ modes }) => modes.map((mode) => ({ insert: mode, hint: describeMode(mode) })),
   async run(argument, chat) {
     const { mode } = chat.assistant.setup;
-    if (argument === '') await chat.say(`${mode}: ${modeWords(mode)}`);
+    if (argument === '') await chat.say(`${mode}: ${describeMode(mode)}`);
     else await setMode(chat, argument);
     return undefined;
   },
 };
 
-async function change(chat: Chat, wanted: Partial<Setup>): Promise<void> {
+async function changeSetup(chat: Chat, wanted: Partial<Setup>): Promise<void> {
   for (const notice of await chat.assistant.change(wanted)) await chat.note(notice);
 }
 
-function isOn(word: string, command: string): boolean {
+function parseOnOff(word: string, command: string): boolean {
   if (word === 'on' || word === 'off') return word === 'on';
-  throw new AppError('usage', `say on or off: /${visible(command)} on`, { hint: `Example: /${visible(command)} on` });
+  throw new AppError('usage', `say on or off: /${sanitize(command)} on`, { hint: `Example: /${sanitize(command)} on` });
 }

@@ -1,7 +1,7 @@
 import { AppError } from '../../core/error.ts';
-import { nearestNames } from '../../core/text/names.ts';
-import { visible } from '../../core/text/terminal.ts';
-import type { Row } from '../chat.ts';
+import { findNearestNames } from '../../core/text/names.ts';
+import { sanitize } from '../../core/text/terminal.ts';
+import type { ListRow } from '../chat.ts';
 import { COPY, EXPORT, PIPE } from './answers.ts';
 import type { SlashCommand } from './command.ts';
 import { CLEAR, COMPRESS, CONTEXT, NEW, RETRY, REWIND } from './conversation.ts';
@@ -11,7 +11,7 @@ import { MCP } from './servers.ts';
 import { LOAD, SAVE, SESSIONS } from './sessions.ts';
 import { APPROVE, MODEL, SYSTEM, THOUGHTS, TOOLS } from './settings.ts';
 
-const OTHER_WAYS: readonly Row[] = [
+const OTHER_ENTRIES: readonly ListRow[] = [
   ['@path', 'Attach a file of this directory'],
   ['@server:uri', 'Attach a resource of an MCP server'],
   ['/server:prompt', 'Send a prompt of an MCP server; its arguments follow as name=value'],
@@ -24,7 +24,7 @@ const HELP: SlashCommand = {
   aliases: ['h'],
   help: 'List the commands',
   async run(_, chat) {
-    await chat.list([...COMMANDS.map((command) => [usageOf(command), command.help] as const), ...OTHER_WAYS]);
+    await chat.list([...COMMANDS.map((command) => [formatSyntax(command), command.help] as const), ...OTHER_ENTRIES]);
     return undefined;
   },
 };
@@ -42,7 +42,7 @@ export const COMMANDS: readonly SlashCommand[] = [
 ];
 
 /** `/model [name]`, `/help, /h` */
-export function usageOf({ name, aliases = [], argument }: SlashCommand): string {
+export function formatSyntax({ name, aliases = [], argument }: SlashCommand): string {
   const names = [name, ...aliases].map((word) => `/${word}`).join(', ');
   return argument === undefined ? names : `${names} ${argument}`;
 }
@@ -51,24 +51,24 @@ export function usageOf({ name, aliases = [], argument }: SlashCommand): string 
  * The command that an entry names, and its argument. Throws AppError `usage` that suggests the nearest name if there is
  * none.
  */
-export function findCommand(entry: string): { readonly command: SlashCommand; readonly argument: string } {
+export function requireCommand(entry: string): { readonly command: SlashCommand; readonly argument: string } {
   const [, name = '', argument = ''] = /^\/(\S*)\s*([\s\S]*)$/.exec(entry) ?? [];
   const command = COMMANDS.find((candidate) => candidate.name === name || candidate.aliases?.includes(name));
-  if (command === undefined) throw unknown(name);
+  if (command === undefined) throw unknownCommandError(name);
   if (command.argument === undefined && argument !== '') {
-    throw new AppError('usage', `/${name} takes no arguments`, { hint: `To send it as it is: /${visible(entry)}` });
+    throw new AppError('usage', `/${name} takes no arguments`, { hint: `To send it as it is: /${sanitize(entry)}` });
   }
   return { command, argument: argument.trim() };
 }
 
-function unknown(name: string): AppError {
+function unknownCommandError(name: string): AppError {
   const names = COMMANDS.flatMap((command) => [command.name, ...(command.aliases ?? [])]);
-  const near = nearestNames(name, names).map((word) => `/${word}`);
+  const near = findNearestNames(name, names).map((word) => `/${word}`);
   if (name === '') {
     return new AppError('usage', 'a command stands right after the slash', { hint: 'To see the commands: /help' });
   }
-  const asPrompt = `o send it as a prompt: //${visible(name)}`;
-  return new AppError('usage', `there is no command /${visible(name)}`, {
+  const asPrompt = `o send it as a prompt: //${sanitize(name)}`;
+  return new AppError('usage', `there is no command /${sanitize(name)}`, {
     hint:
       near.length === 0
         ? `To see the commands: /help; t${asPrompt}`

@@ -1,8 +1,8 @@
 import { lastWord } from '../../core/text/trim.ts';
-import { FOLD } from './folds.ts';
+import { PASTE_CHARACTER } from './folds.ts';
 
 /** A text being edited, with its caret. The caret is always on a grapheme border. */
-export interface Buffer {
+export interface LineBuffer {
   readonly text: string;
   readonly caret: number;
   insert(text: string): void;
@@ -23,7 +23,7 @@ export interface Buffer {
   reset(keep: (killed: string) => string): void;
 }
 
-interface Line {
+interface LineState {
   readonly text: string;
   readonly caret: number;
 }
@@ -32,65 +32,65 @@ type Action = 'insert' | 'kill' | 'yank' | 'other';
 
 const MAX_KILLS = 20;
 const MAX_UNDO = 200;
-const EMPTY: Line = { text: '', caret: 0 };
+const EMPTY: LineState = { text: '', caret: 0 };
 
-export function buffer(): Buffer {
-  const kept = changes();
-  const ring = killRing();
+export function createBuffer(): LineBuffer {
+  const history = createUndoHistory();
+  const ring = createKillRing();
   let yankedAt = 0;
   const put = (text: string, from: number, action: Action): void => {
-    const { text: whole, caret } = kept.line;
-    kept.change({ text: whole.slice(0, from) + text + whole.slice(caret), caret: from + text.length }, action);
+    const { text: whole, caret } = history.line;
+    history.change({ text: whole.slice(0, from) + text + whole.slice(caret), caret: from + text.length }, action);
   };
   const remove = (motion: Motion, action: Action): string => {
-    const { text, caret } = kept.line;
+    const { text, caret } = history.line;
     const to = motion(text, caret);
     const [start, end] = to < caret ? [to, caret] : [caret, to];
-    if (start !== end) kept.change({ text: text.slice(0, start) + text.slice(end), caret: start }, action);
+    if (start !== end) history.change({ text: text.slice(0, start) + text.slice(end), caret: start }, action);
     return text.slice(start, end);
   };
   return {
     get text() {
-      return kept.line.text;
+      return history.line.text;
     },
     get caret() {
-      return kept.line.caret;
+      return history.line.caret;
     },
-    insert: (text) => put(text, kept.line.caret, 'insert'),
-    move: (motion) => kept.move(motion(kept.line.text, kept.line.caret)),
+    insert: (text) => put(text, history.line.caret, 'insert'),
+    move: (motion) => history.move(motion(history.line.text, history.line.caret)),
     delete: (motion) => void remove(motion, 'other'),
     kill(motion) {
-      const goesOn = kept.last === 'kill';
-      const isBackward = motion(kept.line.text, kept.line.caret) < kept.line.caret;
+      const goesOn = history.last === 'kill';
+      const isBackward = motion(history.line.text, history.line.caret) < history.line.caret;
       const killed = remove(motion, 'kill');
       if (killed !== '') ring.add(killed, { goesOn, isBackward });
     },
     yank() {
-      yankedAt = kept.line.caret;
+      yankedAt = history.line.caret;
       const text = ring.newest();
       if (text !== undefined) put(text, yankedAt, 'yank');
     },
     yankEarlier() {
-      const text = kept.last === 'yank' ? ring.earlier() : undefined;
+      const text = history.last === 'yank' ? ring.earlier() : undefined;
       if (text !== undefined) put(text, yankedAt, 'yank');
     },
     transpose() {
-      const swapped = transposed(kept.line);
-      if (swapped !== undefined) kept.change(swapped, 'other');
+      const swapped = transposeCharacters(history.line);
+      if (swapped !== undefined) history.change(swapped, 'other');
     },
-    undo: kept.undo,
-    replace: (text, caret = text.length) => kept.change({ text, caret }, 'other'),
+    undo: history.undo,
+    replace: (text, caret = text.length) => history.change({ text, caret }, 'other'),
     reset(keep) {
-      kept.forget();
+      history.forget();
       ring.map(keep);
     },
   };
 }
 
 /** The line with its undo history. */
-function changes() {
+function createUndoHistory() {
   let line = EMPTY;
-  let past: Line[] = [];
+  let past: LineState[] = [];
   let last: Action = 'other';
   return {
     get line() {
@@ -99,18 +99,18 @@ function changes() {
     get last() {
       return last;
     },
-    change(next: Line, action: Action): void {
+    change(next: LineState, action: Action): void {
       // Typing is undone word by word.
       const typed = next.text.slice(line.caret - 1, next.caret);
       const word = lastWord(typed);
       const beginsWord = word !== '' && word.length < typed.length;
       const goesOn = action === 'insert' && last === 'insert' && !beginsWord;
       if (!goesOn) past = [...past.slice(1 - MAX_UNDO), line];
-      line = { text: next.text, caret: border(next.text, next.caret) };
+      line = { text: next.text, caret: snapToGrapheme(next.text, next.caret) };
       last = action;
     },
     move(caret: number): void {
-      line = { text: line.text, caret: border(line.text, caret) };
+      line = { text: line.text, caret: snapToGrapheme(line.text, caret) };
       last = 'other';
     },
     undo(): void {
@@ -125,7 +125,7 @@ function changes() {
   };
 }
 
-function transposed({ text, caret }: Line): Line | undefined {
+function transposeCharacters({ text, caret }: LineState): LineState | undefined {
   const middle = caret === text.length ? left(text, caret) : caret;
   const start = left(text, middle);
   const end = right(text, middle);
@@ -135,7 +135,7 @@ function transposed({ text, caret }: Line): Line | undefined {
 }
 
 /** Killed texts, the newest last; `earlier` goes back through them and wraps around. */
-function killRing() {
+function createKillRing() {
   let kills: string[] = [];
   let place = 0;
   return {
@@ -162,31 +162,31 @@ function killRing() {
  */
 type Motion = (text: string, at: number) => number;
 
-const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
-const words = new Intl.Segmenter(undefined, { granularity: 'word' });
+const graphemeSegmenter = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
+const wordSegmenter = new Intl.Segmenter(undefined, { granularity: 'word' });
 
 /** The nearest grapheme border at or after `at`. */
-function border(text: string, at: number): number {
+function snapToGrapheme(text: string, at: number): number {
   if (at <= 0) return 0;
   if (at >= text.length) return text.length;
-  const { from, to } = lineAround(text, at);
+  const { from, to } = findLine(text, at);
   if (at === from || at === to) return at;
-  const found = graphemes.segment(text.slice(from, to)).containing(at - from);
+  const found = graphemeSegmenter.segment(text.slice(from, to)).containing(at - from);
   if (found === undefined || found.index === at - from) return at;
   return from + found.index + found.segment.length;
 }
 
 export const left: Motion = (text, at) => {
-  const { from, to } = lineAround(text, at);
+  const { from, to } = findLine(text, at);
   if (at === from) return Math.max(0, at - 1);
-  const found = graphemes.segment(text.slice(from, to)).containing(at - 1 - from);
+  const found = graphemeSegmenter.segment(text.slice(from, to)).containing(at - 1 - from);
   return found === undefined ? at : from + found.index;
 };
 
-export const right: Motion = (text, at) => (at >= text.length ? at : border(text, at + 1));
+export const right: Motion = (text, at) => (at >= text.length ? at : snapToGrapheme(text, at + 1));
 
-export const lineStart: Motion = (text, at) => lineAround(text, at).from;
-export const lineEnd: Motion = (text, at) => lineAround(text, at).to;
+export const lineStart: Motion = (text, at) => findLine(text, at).from;
+export const lineEnd: Motion = (text, at) => findLine(text, at).to;
 
 /** To the start of the line; if already there, over the line break, so that repeated kills continue. */
 export const killStart: Motion = (text, at) => {
@@ -202,9 +202,9 @@ export const killEnd: Motion = (text, at) => {
 /** Uses the word borders of the language: Japanese has no spaces between words. */
 export const wordLeft: Motion = (text, at) => {
   for (let end = at; end > 0; ) {
-    const { from, to } = lineAround(text, end);
-    const found = wordsIn(text.slice(from, to)).findLast(({ start }) => from + start < end);
-    if (found !== undefined) return border(text, from + found.start);
+    const { from, to } = findLine(text, end);
+    const found = findWords(text.slice(from, to)).findLast(({ start }) => from + start < end);
+    if (found !== undefined) return snapToGrapheme(text, from + found.start);
     end = from - 1;
   }
   return 0;
@@ -212,9 +212,9 @@ export const wordLeft: Motion = (text, at) => {
 
 export const wordRight: Motion = (text, at) => {
   for (let start = at; start < text.length; ) {
-    const { from, to } = lineAround(text, start);
-    const found = wordsIn(text.slice(from, to)).find(({ end }) => from + end > start);
-    if (found !== undefined) return border(text, from + found.end);
+    const { from, to } = findLine(text, start);
+    const found = findWords(text.slice(from, to)).find(({ end }) => from + end > start);
+    if (found !== undefined) return snapToGrapheme(text, from + found.end);
     start = to + 1;
   }
   return text.length;
@@ -223,7 +223,7 @@ export const wordRight: Motion = (text, at) => {
 /** Back over spaces, then to the previous space. */
 export const spaceLeft: Motion = (text, at) => {
   const before = text.slice(0, at).trimEnd();
-  return border(text, before.length - lastWord(before).length);
+  return snapToGrapheme(text, before.length - lastWord(before).length);
 };
 
 interface Word {
@@ -231,14 +231,14 @@ interface Word {
   readonly end: number;
 }
 
-function wordsIn(line: string): readonly Word[] {
-  return Array.from(words.segment(line))
-    .filter(({ isWordLike, segment }) => isWordLike || FOLD.test(segment))
+function findWords(line: string): readonly Word[] {
+  return Array.from(wordSegmenter.segment(line))
+    .filter(({ isWordLike, segment }) => isWordLike || PASTE_CHARACTER.test(segment))
     .map(({ index, segment }) => ({ start: index, end: index + segment.length }));
 }
 
 /** No grapheme spans a line break, so looking at one line is enough. */
-function lineAround(text: string, at: number): { readonly from: number; readonly to: number } {
+function findLine(text: string, at: number): { readonly from: number; readonly to: number } {
   const end = text.indexOf('\n', at);
   return { from: at === 0 ? 0 : text.lastIndexOf('\n', at - 1) + 1, to: end === -1 ? text.length : end };
 }

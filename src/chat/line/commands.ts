@@ -1,7 +1,7 @@
 import {
-  type Buffer,
   killEnd,
   killStart,
+  type LineBuffer,
   left,
   lineEnd,
   lineStart,
@@ -10,12 +10,12 @@ import {
   wordLeft,
   wordRight,
 } from './buffer.ts';
-import { FOLD, isOpenBlock, withoutMarks } from './folds.ts';
-import { find } from './modes.ts';
-import { type Editing, walked } from './state.ts';
+import { isOpenBlock, PASTE_CHARACTER, stripBlockMarks } from './folds.ts';
+import { updateSearch } from './modes.ts';
+import { type Editing, stepHistory } from './state.ts';
 
 /** What a key asks the reader of the line to do. */
-export type Request =
+export type KeyRequest =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'end' }
   | { readonly kind: 'leave' }
@@ -25,20 +25,20 @@ export type Request =
   | { readonly kind: 'suspend' }
   | { readonly kind: 'clear-screen' };
 
-type Command = (editing: Editing, now: number) => Request | undefined;
+type KeyCommand = (editing: Editing, now: number) => KeyRequest | undefined;
 
 const LEAVE_WITHIN_MS = 2000;
-const CLEARED = 'Cleared. Ctrl+_ brings it back, Ctrl+C again leaves.';
+const CLEARED_NOTICE = 'Cleared. Ctrl+_ brings it back, Ctrl+C again leaves.';
 
-const up: Command = (editing) => moveRow(editing, -1);
-const down: Command = (editing) => moveRow(editing, 1);
+const up: KeyCommand = (editing) => moveRow(editing, -1);
+const down: KeyCommand = (editing) => moveRow(editing, 1);
 
 /** Keys that reach beyond the line: its rows on the screen, earlier entries, the terminal. */
-export const COMMANDS: ReadonlyMap<string, Command> = new Map<string, Command>([
-  ['enter', send],
-  ['tab', tab],
+export const KEY_COMMANDS: ReadonlyMap<string, KeyCommand> = new Map<string, KeyCommand>([
+  ['enter', sendOrContinue],
+  ['tab', expandOrComplete],
   ['shift-tab', () => ({ kind: 'next-mode' })],
-  ['ctrl-c', interrupt],
+  ['ctrl-c', clearOrLeave],
   ['ctrl-d', endOrDelete],
   ['ctrl-g', () => ({ kind: 'edit' })],
   ['ctrl-l', () => ({ kind: 'clear-screen' })],
@@ -52,15 +52,15 @@ export const COMMANDS: ReadonlyMap<string, Command> = new Map<string, Command>([
 
 /** Whether a key continues to move through rows and earlier entries. */
 export function isRowKey(name: string): boolean {
-  return COMMANDS.get(name) === up || COMMANDS.get(name) === down;
+  return KEY_COMMANDS.get(name) === up || KEY_COMMANDS.get(name) === down;
 }
 
-function send({ line, pastes }: Editing): Request | undefined {
+function sendOrContinue({ line, pastes }: Editing): KeyRequest | undefined {
   const isContinued = /(?<!\\)(?:\\\\)*\\$/.test(line.text.slice(0, line.caret));
   if (isContinued) line.delete((_, at) => at - 1);
   else if (isOpenBlock(line.text)) line.move((text) => text.length);
   else {
-    const text = withoutMarks(pastes.unfold(line.text));
+    const text = stripBlockMarks(pastes.unfold(line.text));
     return text.trim() === '' ? undefined : { kind: 'text', text };
   }
   line.insert('\n');
@@ -68,32 +68,32 @@ function send({ line, pastes }: Editing): Request | undefined {
 }
 
 /** After a pasted block it expands the block; elsewhere it completes. */
-function tab({ line, pastes }: Editing): Request | undefined {
+function expandOrComplete({ line, pastes }: Editing): KeyRequest | undefined {
   const before = line.text[line.caret - 1] ?? '';
-  if (!FOLD.test(before)) return { kind: 'complete' };
+  if (!PASTE_CHARACTER.test(before)) return { kind: 'complete' };
   const start = line.text.slice(0, line.caret - 1) + pastes.unfold(before);
   line.replace(start + line.text.slice(line.caret), start.length);
   return undefined;
 }
 
-function interrupt(editing: Editing, now: number): Request | undefined {
+function clearOrLeave(editing: Editing, now: number): KeyRequest | undefined {
   const isSecond = now - editing.interruptedAt < LEAVE_WITHIN_MS;
   editing.interruptedAt = now;
   if (editing.line.text === '' || isSecond) return { kind: 'leave' };
   editing.cleared = editing.line.text;
   editing.line.replace('');
-  editing.note = CLEARED;
+  editing.note = CLEARED_NOTICE;
   return undefined;
 }
 
-function endOrDelete({ line }: Editing): Request | undefined {
+function endOrDelete({ line }: Editing): KeyRequest | undefined {
   if (line.text === '') return { kind: 'end' };
-  EDITS.get('delete')?.(line);
+  KEY_EDITS.get('delete')?.(line);
   return undefined;
 }
 
 function startSearch(editing: Editing): undefined {
-  find(editing, '', editing.entries().length);
+  updateSearch(editing, '', editing.entries().length);
 }
 
 /** Moves within the text; from its first or last row, on to earlier or later entries. */
@@ -102,36 +102,36 @@ function moveRow(editing: Editing, step: 1 | -1): undefined {
   const { caret, offsetAt } = editing.layout();
   const goal = editing.goal ?? caret.column;
   const offset = offsetAt({ row: caret.row + step, column: goal });
-  if (offset === undefined) recall(editing, step);
+  if (offset === undefined) recallEntry(editing, step);
   else {
     line.move(() => offset);
     editing.goal = goal;
   }
 }
 
-function recall(editing: Editing, step: 1 | -1): void {
+function recallEntry(editing: Editing, step: 1 | -1): void {
   const { line, entries } = editing;
   const prefix = line.text.slice(0, line.caret);
-  const found = walked(entries(), editing.walk ?? { draft: line.text, prefix, place: entries().length }, step);
+  const found = stepHistory(entries(), editing.walk ?? { draft: line.text, prefix, place: entries().length }, step);
   if (found === undefined) return;
   line.replace(found.text);
   editing.walk = found.walk;
   editing.goal = undefined;
 }
 
-type Edit = (line: Buffer) => void;
+type KeyEdit = (line: LineBuffer) => void;
 
-const toWordLeft: Edit = (line) => line.move(wordLeft);
-const toWordRight: Edit = (line) => line.move(wordRight);
-const killWordLeft: Edit = (line) => line.kill(wordLeft);
-const killWordRight: Edit = (line) => line.kill(wordRight);
-const toLineStart: Edit = (line) => line.move(lineStart);
-const toLineEnd: Edit = (line) => line.move(lineEnd);
-const deleteLeft: Edit = (line) => line.delete(left);
-const newline: Edit = (line) => line.insert('\n');
+const toWordLeft: KeyEdit = (line) => line.move(wordLeft);
+const toWordRight: KeyEdit = (line) => line.move(wordRight);
+const killWordLeft: KeyEdit = (line) => line.kill(wordLeft);
+const killWordRight: KeyEdit = (line) => line.kill(wordRight);
+const toLineStart: KeyEdit = (line) => line.move(lineStart);
+const toLineEnd: KeyEdit = (line) => line.move(lineEnd);
+const deleteLeft: KeyEdit = (line) => line.delete(left);
+const newline: KeyEdit = (line) => line.insert('\n');
 
 /** Keys that only change the line. */
-export const EDITS: ReadonlyMap<string, Edit> = new Map<string, Edit>([
+export const KEY_EDITS: ReadonlyMap<string, KeyEdit> = new Map<string, KeyEdit>([
   ['left', (line) => line.move(left)],
   ['ctrl-b', (line) => line.move(left)],
   ['right', (line) => line.move(right)],

@@ -1,13 +1,13 @@
 import type { Key } from '../terminal/keys.ts';
 import type { Frame } from '../terminal/screen.ts';
-import { buffer } from './buffer.ts';
-import { COMMANDS, EDITS, isRowKey, type Request } from './commands.ts';
-import { cleaned, folds, isOpenBlock } from './folds.ts';
+import { createBuffer } from './buffer.ts';
+import { isRowKey, KEY_COMMANDS, KEY_EDITS, type KeyRequest } from './commands.ts';
+import { createPastedBlocks, isOpenBlock, normalizeText } from './folds.ts';
 import { layOut } from './layout.ts';
-import { offer, pressInMenu, pressInSearch } from './modes.ts';
+import { applyCompletion, pressInMenu, pressInSearch } from './modes.ts';
 import type { Completion } from './source.ts';
 import type { Editing } from './state.ts';
-import { type Below, framed, type Size } from './view.ts';
+import { type Below, layOutFrame, type Size } from './view.ts';
 
 /** A line being edited: keys in, frames out. */
 export interface LineEditor {
@@ -21,7 +21,7 @@ export interface LineEditor {
   interrupted(now: number): void;
   /** Starts a new prompt; `draft` is put before the text in the line. */
   begin(prompt: string, draft: string): void;
-  press(key: Key, now: number): Request | undefined;
+  press(key: Key, now: number): KeyRequest | undefined;
   /** Shows the result of the request `complete`. */
   offer(completion: Completion): void;
   /** Replaces the whole line, as one undoable change. */
@@ -44,13 +44,13 @@ interface EditorOptions {
   readonly isPlain: boolean;
 }
 
-const IN_BLOCK = 'A line with """ ends the block.';
+const BLOCK_NOTICE = 'A line with """ ends the block.';
 
 export function lineEditor({ entries, size, isStyled, isPlain }: EditorOptions): LineEditor {
-  const editing = newEditing(entries, size);
+  const editing = createEditing(entries, size);
   const { line, pastes } = editing;
   const frameWith = (below: Below | undefined): Frame => {
-    const { frame, top } = framed(editing.layout(), below, { size: size(), isStyled, top: editing.top });
+    const { frame, top } = layOutFrame(editing.layout(), below, { size: size(), isStyled, top: editing.top });
     editing.top = top;
     return frame;
   };
@@ -70,15 +70,15 @@ export function lineEditor({ entries, size, isStyled, isPlain }: EditorOptions):
     begin(prompt, draft) {
       editing.prompt = prompt;
       editing.note = undefined;
-      if (draft !== '') line.replace(cleaned(draft) + line.text);
+      if (draft !== '') line.replace(normalizeText(draft) + line.text);
     },
     press(key, now) {
-      const request = pressed(editing, key, now);
+      const request = pressKey(editing, key, now);
       if (isPlain) line.move((text) => text.length);
       return request;
     },
-    offer: (completion) => offer(editing, completion),
-    replace: (text) => line.replace(cleaned(text)),
+    offer: (completion) => applyCompletion(editing, completion),
+    replace: (text) => line.replace(normalizeText(text)),
     tell(note) {
       editing.note = note;
     },
@@ -87,14 +87,14 @@ export function lineEditor({ entries, size, isStyled, isPlain }: EditorOptions):
       pastes.clear();
       editing.top = 0;
     },
-    frame: () => frameWith(belowOf(editing)),
+    frame: () => frameWith(findBelow(editing)),
     lastFrame: () => frameWith(undefined),
   };
 }
 
-function newEditing(entries: () => readonly string[], size: () => Size): Editing {
-  const line = buffer();
-  const pastes = folds();
+function createEditing(entries: () => readonly string[], size: () => Size): Editing {
+  const line = createBuffer();
+  const pastes = createPastedBlocks();
   const editing: Editing = {
     ...{
       line,
@@ -115,7 +115,7 @@ function newEditing(entries: () => readonly string[], size: () => Size): Editing
   return editing;
 }
 
-function pressed(editing: Editing, key: Key, now: number): Request | undefined {
+function pressKey(editing: Editing, key: Key, now: number): KeyRequest | undefined {
   const { line, pastes } = editing;
   if (key.kind === 'kitty') return undefined;
   editing.note = undefined;
@@ -130,16 +130,16 @@ function pressed(editing: Editing, key: Key, now: number): Request | undefined {
     editing.goal = undefined;
     editing.walk = undefined;
   }
-  if (key.kind === 'text') line.insert(cleaned(key.text));
-  else if (key.kind === 'paste') line.insert(pastes.fold(cleaned(key.text)));
-  else if (COMMANDS.has(name)) return COMMANDS.get(name)?.(editing, now);
-  else EDITS.get(name)?.(line);
+  if (key.kind === 'text') line.insert(normalizeText(key.text));
+  else if (key.kind === 'paste') line.insert(pastes.fold(normalizeText(key.text)));
+  else if (KEY_COMMANDS.has(name)) return KEY_COMMANDS.get(name)?.(editing, now);
+  else KEY_EDITS.get(name)?.(line);
   return undefined;
 }
 
-function belowOf({ search, menu, note, line }: Editing): Below | undefined {
+function findBelow({ search, menu, note, line }: Editing): Below | undefined {
   if (search !== undefined) return { kind: 'search', search };
   if (menu !== undefined) return { kind: 'menu', menu };
   if (note !== undefined) return { kind: 'note', text: note };
-  return isOpenBlock(line.text) ? { kind: 'note', text: IN_BLOCK } : undefined;
+  return isOpenBlock(line.text) ? { kind: 'note', text: BLOCK_NOTICE } : undefined;
 }

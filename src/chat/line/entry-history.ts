@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/io.ts';
 import { parseJson } from '../../core/json.ts';
-import { tellsSecret } from '../../core/text/secrets.ts';
+import { hasSecret } from '../../core/text/secrets.ts';
 import { appendLine, readLines, trimLines } from '../../platform/files/append.ts';
 
 /** The entries of this chat and earlier ones. */
@@ -22,12 +22,12 @@ interface HistoryOptions {
 const MAX_LENGTH = 20_000;
 
 /** History in a private file, one JSON string per line; any number of chats may append to it at once. */
-export function entryHistory(path: string, { maxEntries = 1000, ...rest }: HistoryOptions): EntryHistory {
+export function createEntryHistory(path: string, { maxEntries = 1000, ...rest }: HistoryOptions): EntryHistory {
   let entries: Promise<string[]> | undefined;
   const read = async (): Promise<string[]> => {
     const lines = await readLines(path);
     if (lines.length > 2 * maxEntries) await trimLines(path, maxEntries, rest);
-    return lines.slice(-maxEntries).map(parseJson).filter(isText);
+    return lines.slice(-maxEntries).map(parseJson).filter(isString);
   };
   const load = (): Promise<string[]> => {
     entries ??= read();
@@ -39,11 +39,11 @@ export function entryHistory(path: string, { maxEntries = 1000, ...rest }: Histo
       const known = await load();
       if (entry === known.at(-1)) return;
       known.push(entry);
-      if (entry.length <= MAX_LENGTH && !tellsSecret(entry)) await appendLine(path, JSON.stringify(entry));
+      if (entry.length <= MAX_LENGTH && !hasSecret(entry)) await appendLine(path, JSON.stringify(entry));
     },
   };
 }
 
-function isText(value: unknown): value is string {
+function isString(value: unknown): value is string {
   return typeof value === 'string';
 }

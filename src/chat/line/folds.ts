@@ -1,5 +1,5 @@
 /** Characters that stand in the line for pasted blocks: Unicode noncharacters, which occur in no text. */
-export const FOLD = /[\ufdd0-\ufdef]/;
+export const PASTE_CHARACTER = /[\ufdd0-\ufdef]/;
 
 const FIRST = 0xfdd0;
 const COUNT = 32;
@@ -7,7 +7,7 @@ const MAX_LINES = 20;
 const MAX_LENGTH = 4000;
 
 /** The pasted blocks of a line: pastes too large to be shown. */
-export interface Folds {
+export interface PastedBlocks {
   /** What to insert for a pasted text: the text itself, or one character that stands for it. */
   fold(text: string): string;
   /** The text with every such character replaced by its pasted block. */
@@ -17,9 +17,9 @@ export interface Folds {
   clear(): void;
 }
 
-export function folds(): Folds {
+export function createPastedBlocks(): PastedBlocks {
   let pastes: string[] = [];
-  const pasteOf = (character: string): string | undefined => pastes[character.charCodeAt(0) - FIRST];
+  const findPaste = (character: string): string | undefined => pastes[character.charCodeAt(0) - FIRST];
   return {
     fold(text) {
       const isLarge = text.split('\n', MAX_LINES + 1).length > MAX_LINES || text.length > MAX_LENGTH;
@@ -27,9 +27,9 @@ export function folds(): Folds {
       pastes.push(text);
       return String.fromCharCode(FIRST + pastes.length - 1);
     },
-    unfold: (text) => text.replace(/[\ufdd0-\ufdef]/g, (character) => pasteOf(character) ?? ''),
+    unfold: (text) => text.replace(/[\ufdd0-\ufdef]/g, (character) => findPaste(character) ?? ''),
     label(character) {
-      const text = FOLD.test(character) ? pasteOf(character) : undefined;
+      const text = PASTE_CHARACTER.test(character) ? findPaste(character) : undefined;
       if (text === undefined) return undefined;
       const lines = text.replace(/\n$/, '').split('\n').length;
       return lines === 1 ? `[pasted ${text.length} characters]` : `[pasted ${lines} lines]`;
@@ -41,7 +41,7 @@ export function folds(): Folds {
 }
 
 /** Normalizes outside text for the line: line breaks become LF, and no character can pass for a pasted block. */
-export function cleaned(text: string): string {
+export function normalizeText(text: string): string {
   return text
     .replace(/\r\n?/g, '\n')
     .replace(/[\ufdd0-\ufdef]/g, '\ufffd')
@@ -62,7 +62,7 @@ export function isOpenBlock(text: string): boolean {
 }
 
 /** The text between the marks of a block; any other text unchanged. */
-export function withoutMarks(text: string): string {
+export function stripBlockMarks(text: string): string {
   const lines = text.split('\n');
   const isBlock = lines.length > 1 && isBlockMark(lines[0] ?? '') && isBlockMark(lines.at(-1) ?? '');
   return isBlock ? lines.slice(1, -1).join('\n') : text;

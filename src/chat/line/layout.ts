@@ -1,5 +1,5 @@
-import { visible } from '../../core/text/terminal.ts';
-import { graphemesOf, widthOf } from '../../core/text/width.ts';
+import { sanitize } from '../../core/text/terminal.ts';
+import { measureWidth, splitGraphemes } from '../../core/text/width.ts';
 import type { Cell, Piece, Row } from '../terminal/screen.ts';
 
 export interface Layout {
@@ -9,7 +9,7 @@ export interface Layout {
   offsetAt(cell: Cell): number | undefined;
 }
 
-interface Laying {
+interface LayoutInput {
   /** May contain styles (SGR), but no other control sequences. */
   readonly prompt: string;
   readonly text: string;
@@ -22,9 +22,9 @@ interface Laying {
 const TAB = 4;
 
 /** Breaks a text into terminal rows and finds the cell of the caret, which is always on the screen. */
-export function layOut({ prompt, text, caret, columns, label }: Laying): Layout {
-  const page = pageOf(Math.max(1, columns));
-  for (const piece of piecesOf(prompt)) page.put(piece);
+export function layOut({ prompt, text, caret, columns, label }: LayoutInput): Layout {
+  const page = createPage(Math.max(1, columns));
+  for (const piece of splitPieces(prompt)) page.put(piece);
   // Later rows are indented to line up behind a short prompt.
   const indent = page.cell().row === 0 && page.cell().column * 3 <= columns ? page.cell().column : 0;
   page.indent(indent);
@@ -36,22 +36,22 @@ export function layOut({ prompt, text, caret, columns, label }: Laying): Layout 
     places.push({ ...cell, offset });
     if (offset === caret) caretCell = cell;
   };
-  for (const grapheme of graphemesIn(text)) {
-    const pieces = grapheme === '\n' ? [] : shown(grapheme, page.cell().column - indent, label);
+  for (const grapheme of splitIntoGraphemes(text)) {
+    const pieces = grapheme === '\n' ? [] : toPieces(grapheme, page.cell().column - indent, label);
     mark(grapheme === '\n' ? 0 : Math.min(pieces[0]?.width ?? 0, columns));
     if (grapheme === '\n') page.breakRow();
     for (const piece of pieces) page.put(piece);
     offset += grapheme.length;
   }
   mark(0);
-  return { rows: page.rows, caret: caretCell, offsetAt: (cell) => nearest(places, cell) };
+  return { rows: page.rows, caret: caretCell, offsetAt: (cell) => findNearest(places, cell) };
 }
 
 /** One row of text, cut to `columns`, styles kept. */
-export function clipped(text: string, columns: number): Row {
+export function clipRow(text: string, columns: number): Row {
   const row: Piece[] = [];
   let room = columns;
-  for (const piece of piecesOf(text)) {
+  for (const piece of splitPieces(text)) {
     room -= piece.width;
     if (room < 0 || piece.text === '\n') break;
     row.push(piece);
@@ -60,13 +60,16 @@ export function clipped(text: string, columns: number): Row {
     ? row
     : [
         ...row,
-        ...piecesOf(text)
+        ...splitPieces(text)
           .filter(({ width }) => width === 0)
           .slice(-1),
       ];
 }
 
-function nearest(places: readonly (Cell & { readonly offset: number })[], { row, column }: Cell): number | undefined {
+function findNearest(
+  places: readonly (Cell & { readonly offset: number })[],
+  { row, column }: Cell,
+): number | undefined {
   const onRow = places.filter((place) => place.row === row);
   return (onRow.findLast((place) => place.column <= column) ?? onRow[0])?.offset;
 }
@@ -81,7 +84,7 @@ interface Page {
 }
 
 /** A full row is followed by a new one at once, so that the caret has a cell after it. */
-function pageOf(columns: number): Page {
+function createPage(columns: number): Page {
   const rows: Piece[][] = [[]];
   let column = 0;
   let indent = 0;
@@ -109,17 +112,23 @@ function pageOf(columns: number): Page {
 }
 
 /** A line break is a grapheme of its own. */
-function graphemesIn(text: string): readonly string[] {
-  return text.split('\n').flatMap((line, index) => (index === 0 ? graphemesOf(line) : ['\n', ...graphemesOf(line)]));
+function splitIntoGraphemes(text: string): readonly string[] {
+  return text
+    .split('\n')
+    .flatMap((line, index) => (index === 0 ? splitGraphemes(line) : ['\n', ...splitGraphemes(line)]));
 }
 
-function shown(grapheme: string, column: number, label?: (grapheme: string) => string | undefined): readonly Piece[] {
-  if (grapheme === '\t') return singles(' '.repeat(TAB - (column % TAB)));
+function toPieces(
+  grapheme: string,
+  column: number,
+  label?: (grapheme: string) => string | undefined,
+): readonly Piece[] {
+  if (grapheme === '\t') return toSinglePieces(' '.repeat(TAB - (column % TAB)));
   const name = label?.(grapheme);
-  if (name !== undefined) return singles(name);
-  const width = widthOf(grapheme);
+  if (name !== undefined) return toSinglePieces(name);
+  const width = measureWidth(grapheme);
   if (width > 0 && isDrawable(grapheme)) return [{ text: grapheme, width }];
-  return singles(visible(grapheme));
+  return toSinglePieces(sanitize(grapheme));
 }
 
 /**
@@ -130,19 +139,21 @@ function isDrawable(grapheme: string): boolean {
   const bare = grapheme
     .replace(/(?!^)(?:\u200c|\u200d|\ufe0e|\ufe0f)/g, '')
     .replace(/^(\u{1f3f4})[\u{e0020}-\u{e007f}]{1,6}$/u, '$1');
-  return visible(bare) === bare;
+  return sanitize(bare) === bare;
 }
 
-function singles(text: string): readonly Piece[] {
-  return graphemesOf(text).map((grapheme) => {
-    const width = widthOf(grapheme);
+function toSinglePieces(text: string): readonly Piece[] {
+  return splitGraphemes(text).map((grapheme) => {
+    const width = measureWidth(grapheme);
     // A combining mark without a base is shown on a dotted circle.
     return width > 0 ? { text: grapheme, width } : { text: `◌${grapheme}`, width: 1 };
   });
 }
 
-function piecesOf(text: string): readonly Piece[] {
+function splitPieces(text: string): readonly Piece[] {
   return text.split(/(\u001b\[[\d;]*m)/).flatMap((part, index) => {
-    return index % 2 === 1 ? [{ text: part, width: 0 }] : graphemesOf(part).flatMap((grapheme) => shown(grapheme, 0));
+    return index % 2 === 1
+      ? [{ text: part, width: 0 }]
+      : splitGraphemes(part).flatMap((grapheme) => toPieces(grapheme, 0));
   });
 }

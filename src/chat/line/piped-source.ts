@@ -1,9 +1,9 @@
 import { AppError } from '../../core/error.ts';
-import { decode } from '../../core/text/decode.ts';
+import { decodeText } from '../../core/text/decode.ts';
 import { isBlockMark } from './folds.ts';
 import type { Entry, LineSource } from './source.ts';
 
-const NEVER = (): void => {};
+const NOOP = (): void => {};
 
 /**
  * The lines of a pipe or a file, each an entry; the lines between two lines of `"""` are one entry. Lines end with LF
@@ -11,7 +11,7 @@ const NEVER = (): void => {};
  * rejects if `bytes` does, and with AppError `usage` at a line that is not text.
  */
 export function pipedLines(bytes: AsyncIterable<Uint8Array>): LineSource {
-  const entries = entriesOf(linesOf(bytes));
+  const entries = splitEntries(splitLines(bytes));
   return {
     isTerminal: false,
     async read() {
@@ -19,18 +19,18 @@ export function pipedLines(bytes: AsyncIterable<Uint8Array>): LineSource {
       const entry: Entry = done ? { kind: 'end' } : { kind: 'text', text: value };
       return entry;
     },
-    watch: () => NEVER,
+    watch: () => NOOP,
     // Nothing to do: lines of a pipe are not typed ahead.
-    putDown: NEVER,
+    putDown: NOOP,
     lend: (work) => work(),
     async close() {
       // Ends the source, which closes its descriptor. Not awaited: a pending read could block forever.
-      entries.return().catch(NEVER);
+      entries.return().catch(NOOP);
     },
   };
 }
 
-async function* entriesOf(lines: AsyncIterable<string>): AsyncGenerator<string, void> {
+async function* splitEntries(lines: AsyncIterable<string>): AsyncGenerator<string, void> {
   let block: string[] | undefined;
   for await (const line of lines) {
     if (isBlockMark(line)) {
@@ -45,18 +45,18 @@ async function* entriesOf(lines: AsyncIterable<string>): AsyncGenerator<string, 
 
 const LINE_FEED = Buffer.of(0x0a);
 
-async function* linesOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string, void> {
+async function* splitLines(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string, void> {
   let pieces: Uint8Array[] = [];
   let count = 0;
-  let isWide = false;
+  let hasUtf16Mark = false;
   for await (const chunk of bytes) {
     let start = 0;
-    for (let end = chunk.indexOf(0x0a); end !== -1 && !isWide; end = chunk.indexOf(0x0a, start)) {
+    for (let end = chunk.indexOf(0x0a); end !== -1 && !hasUtf16Mark; end = chunk.indexOf(0x0a, start)) {
       const line = Buffer.concat([...pieces, chunk.subarray(start, end)]);
-      isWide = count === 0 && isMarkedWide(line);
-      if (isWide) break;
+      hasUtf16Mark = count === 0 && isUtf16(line);
+      if (hasUtf16Mark) break;
       count += 1;
-      yield withoutReturn(textOf(line, count));
+      yield stripReturn(decodeLine(line, count));
       pieces = [];
       start = end + 1;
     }
@@ -64,40 +64,40 @@ async function* linesOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string
   }
   const rest = Buffer.concat(pieces);
   // UTF-16 files come from PowerShell and are never interactive, so they are read whole.
-  if (count === 0 && isMarkedWide(rest)) yield* wideLines(rest);
+  if (count === 0 && isUtf16(rest)) yield* splitUtf16Lines(rest);
   else {
-    const last = textOf(rest, count + 1);
-    if (last !== '') yield withoutReturn(last);
+    const last = decodeLine(rest, count + 1);
+    if (last !== '') yield stripReturn(last);
   }
 }
 
 /** Whether it begins with a byte order mark of UTF-16. */
-function isMarkedWide([first, second]: Uint8Array): boolean {
+function isUtf16([first, second]: Uint8Array): boolean {
   return (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff);
 }
 
-function* wideLines(bytes: Uint8Array): Generator<string, void> {
-  const decoded = decode(bytes);
-  if (!decoded.isText) throw noText('stdin is not text: it is marked as UTF-16, and is none');
+function* splitUtf16Lines(bytes: Uint8Array): Generator<string, void> {
+  const decoded = decodeText(bytes);
+  if (!decoded.isText) throw notTextError('stdin is not text: it is marked as UTF-16, and is none');
   const lines = decoded.text.split('\n');
   if (lines.at(-1) === '') lines.pop();
-  for (const line of lines) yield withoutReturn(line);
+  for (const line of lines) yield stripReturn(line);
 }
 
 /** Strict UTF-8; a byte order mark is dropped on the first line only. */
-function textOf(bytes: Uint8Array, line: number): string {
+function decodeLine(bytes: Uint8Array, line: number): string {
   // After a line feed the decoder takes nothing for a byte order mark.
-  const decoded = decode(line === 1 ? bytes : Buffer.concat([LINE_FEED, bytes]));
+  const decoded = decodeText(line === 1 ? bytes : Buffer.concat([LINE_FEED, bytes]));
   if (decoded.isText) return line === 1 ? decoded.text : decoded.text.slice(1);
-  throw noText(`line ${line} of stdin is not text`);
+  throw notTextError(`line ${line} of stdin is not text`);
 }
 
-function noText(message: string): AppError {
+function notTextError(message: string): AppError {
   return new AppError('usage', message, {
     hint: 'A chat reads lines of UTF-8. To send a file along: gmn chat -f <file>',
   });
 }
 
-function withoutReturn(line: string): string {
+function stripReturn(line: string): string {
   return line.endsWith('\r') ? line.slice(0, -1) : line;
 }

@@ -1,12 +1,12 @@
 import type { Clock } from '../../core/io.ts';
 import type { Key } from '../terminal/keys.ts';
 import type { Screen } from '../terminal/screen.ts';
-import type { Request } from './commands.ts';
+import type { KeyRequest } from './commands.ts';
 import type { LineEditor } from './editor.ts';
 import type { Complete, Entry } from './source.ts';
 
 /** What is needed to read an entry. */
-export interface Desk {
+export interface ReadingContext {
   readonly editor: LineEditor;
   readonly screen: Screen;
   readonly clock: Clock;
@@ -41,9 +41,9 @@ export interface Reading {
 const COMPLETE_MS = 1000;
 
 /** Starts to read an entry. After the entry is complete, the remaining typed keys stay in `typed`. */
-export function reading(desk: Desk): Reading {
+export function startReading(desk: ReadingContext): Reading {
   const { editor, screen, typed } = desk;
-  const outcome = pending<Entry>();
+  const outcome = createDeferred<Entry>();
   let state: 'typing' | 'busy' | 'over' = 'typing';
   const show = (): void => {
     if (state === 'typing') screen.show(editor.frame(), desk.columns());
@@ -61,7 +61,7 @@ export function reading(desk: Desk): Reading {
       const key = typed.shift();
       if (key === undefined) break;
       const request = editor.press(key, desk.clock.now());
-      if (request !== undefined) grant(desk, request, course);
+      if (request !== undefined) handleRequest(desk, request, control);
     }
     show();
   };
@@ -69,7 +69,7 @@ export function reading(desk: Desk): Reading {
     if (state === 'busy') state = 'typing';
     proceed();
   };
-  const course: Course = {
+  const control: ReadingControl = {
     hold() {
       state = 'busy';
     },
@@ -85,9 +85,9 @@ export function reading(desk: Desk): Reading {
     },
   };
   show();
-  course.wait(desk.ready());
+  control.wait(desk.ready());
   return {
-    ...{ entry: outcome.promise, proceed, resized: show, finish: course.finish, fail },
+    ...{ entry: outcome.promise, proceed, resized: show, finish: control.finish, fail },
     redraw() {
       screen.forget();
       resume();
@@ -96,7 +96,7 @@ export function reading(desk: Desk): Reading {
 }
 
 /** What a request can do to the reading. */
-interface Course {
+interface ReadingControl {
   /** Keys wait until `redraw`. */
   hold(): void;
   /** Keys wait until the work is done, because their meaning depends on it. */
@@ -106,10 +106,10 @@ interface Course {
   put(entry: Entry): void;
 }
 
-function grant(desk: Desk, request: Request, course: Course): void {
+function handleRequest(desk: ReadingContext, request: KeyRequest, course: ReadingControl): void {
   const { kind } = request;
-  if (kind === 'complete') course.wait(completed(desk));
-  else if (kind === 'edit') course.wait(edited(desk));
+  if (kind === 'complete') course.wait(completeLine(desk));
+  else if (kind === 'edit') course.wait(editLine(desk));
   else if (kind === 'clear-screen') desk.screen.clear();
   else if (kind === 'next-mode') course.put(request);
   else if (kind !== 'suspend') {
@@ -121,7 +121,7 @@ function grant(desk: Desk, request: Request, course: Course): void {
   }
 }
 
-function pending<Value>() {
+function createDeferred<Value>() {
   let resolve: (value: Value) => void = () => {};
   let reject: (reason: unknown) => void = () => {};
   const promise = new Promise<Value>((onValue, onFailure) => {
@@ -132,7 +132,7 @@ function pending<Value>() {
 }
 
 /** Gives up after `COMPLETE_MS`, so that the user can go on typing. */
-async function completed({ editor, complete, after }: Desk): Promise<void> {
+async function completeLine({ editor, complete, after }: ReadingContext): Promise<void> {
   if (complete === undefined) return;
   const controller = new AbortController();
   const givenUp = new Promise<undefined>((resolve) => {
@@ -144,7 +144,7 @@ async function completed({ editor, complete, after }: Desk): Promise<void> {
   if (completion !== undefined) editor.offer(completion);
 }
 
-async function edited({ editor, screen, edit }: Desk): Promise<void> {
+async function editLine({ editor, screen, edit }: ReadingContext): Promise<void> {
   screen.erase();
   const text = await edit(editor.text);
   if (text === undefined) editor.tell('The editor failed. VISUAL or EDITOR names the one to use.');

@@ -1,12 +1,12 @@
-import type { Buffer } from './buffer.ts';
-import type { Folds } from './folds.ts';
+import type { LineBuffer } from './buffer.ts';
+import type { PastedBlocks } from './folds.ts';
 import type { Layout } from './layout.ts';
 import type { Candidate, Completion } from './source.ts';
 
 /** The state of a line being edited; keys change it. */
 export interface Editing {
-  readonly line: Buffer;
-  readonly pastes: Folds;
+  readonly line: LineBuffer;
+  readonly pastes: PastedBlocks;
   /** The oldest first. */
   readonly entries: () => readonly string[];
   readonly layout: () => Layout;
@@ -27,7 +27,7 @@ export interface Editing {
 }
 
 /** Whether a mode of the line consumed a key, or the key keeps its usual meaning. */
-export type Use = 'used' | 'free';
+export type KeyUse = 'used' | 'free';
 
 /** Completions to choose from. */
 export interface Menu {
@@ -40,7 +40,7 @@ export interface Menu {
 }
 
 /** What a completion makes of the word before the caret, and a menu if there is a choice. */
-export function menuOf(
+export function createMenu(
   { start, candidates }: Completion,
   before: string,
 ): { readonly word: string; readonly menu: Menu | undefined } {
@@ -48,14 +48,14 @@ export function menuOf(
   const [only] = candidates;
   if (only === undefined) return { word, menu: undefined };
   if (candidates.length === 1) return { word: only.insert, menu: undefined };
-  const common = commonStart(candidates.map(({ insert }) => insert));
+  const common = commonPrefix(candidates.map(({ insert }) => insert));
   // A fuzzy match need not begin with the typed text; then keep what was typed.
   const longer = common.length > word.length && common.toLowerCase().startsWith(word.toLowerCase()) ? common : word;
   return { word: longer, menu: { start, candidates, word: longer, chosen: -1 } };
 }
 
 /** Selects the next or previous candidate; wraps around. */
-export function stepped(menu: Menu, step: 1 | -1): Menu {
+export function moveSelection(menu: Menu, step: 1 | -1): Menu {
   const count = menu.candidates.length;
   const chosen = menu.chosen === -1 && step === -1 ? count - 1 : (menu.chosen + step + count) % count;
   return { ...menu, chosen };
@@ -66,7 +66,7 @@ export function chosenWord({ candidates, chosen, word }: Menu): string {
   return candidates[chosen]?.insert ?? word;
 }
 
-function commonStart(words: readonly string[]): string {
+function commonPrefix(words: readonly string[]): string {
   const [first = ''] = words;
   let length = first.length;
   for (const word of words) while (!word.startsWith(first.slice(0, length))) length -= 1;
@@ -85,7 +85,11 @@ interface Walk {
 }
 
 /** The next older (-1) or newer (1) entry that differs from the one shown; undefined if there is none. */
-export function walked(entries: readonly string[], walk: Walk, step: 1 | -1): { walk: Walk; text: string } | undefined {
+export function stepHistory(
+  entries: readonly string[],
+  walk: Walk,
+  step: 1 | -1,
+): { walk: Walk; text: string } | undefined {
   const shown = textAt(entries, walk);
   for (let place = walk.place + step; place >= 0 && place <= entries.length; place += step) {
     const next = { ...walk, place };
@@ -111,7 +115,7 @@ export interface Search {
  * Searches from `place` (inclusive) towards older (-1) or newer (1) entries. Case matters only if the query has
  * capitals.
  */
-export function searched(entries: readonly string[], query: string, place: number, step: 1 | -1 = -1): Search {
+export function searchHistory(entries: readonly string[], query: string, place: number, step: 1 | -1 = -1): Search {
   const isExact = query !== query.toLowerCase();
   const matches = (text: string): boolean => (isExact ? text : text.toLowerCase()).includes(query);
   for (let index = Math.min(place, entries.length - 1); index >= 0 && index < entries.length; index += step) {

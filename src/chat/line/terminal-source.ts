@@ -1,11 +1,11 @@
 import type { Clock, Env, Out } from '../../core/io.ts';
 import type { TerminalInput } from '../../platform/terminal/input.ts';
-import { type Keyboard, keyboardOf } from '../terminal/keyboard.ts';
+import { createKeyboard, type Keyboard } from '../terminal/keyboard.ts';
 import type { Key } from '../terminal/keys.ts';
-import { screenOn } from '../terminal/screen.ts';
+import { createScreen } from '../terminal/screen.ts';
 import { lineEditor } from './editor.ts';
 import type { EntryHistory } from './entry-history.ts';
-import { type Desk, type Reading, reading } from './reading.ts';
+import { type Reading, type ReadingContext, startReading } from './reading.ts';
 import type { Complete, Entry, LineSource } from './source.ts';
 
 interface TerminalLinesOptions {
@@ -32,7 +32,7 @@ export function terminalLines(options: TerminalLinesOptions): LineSource {
   let current: Reading | undefined;
   let isEnded = false;
   let isClosed = false;
-  const keyboard = keyboardOf(
+  const keyboard = createKeyboard(
     terminal,
     {
       keys(keys) {
@@ -50,9 +50,9 @@ export function terminalLines(options: TerminalLinesOptions): LineSource {
     },
     isPlain,
   );
-  const lend = lending(keyboard, () => isClosed);
-  const desk = deskOf(options, { isPlain, typed, lend });
-  const watcher = watching(options, desk);
+  const lend = createLend(keyboard, () => isClosed);
+  const desk = createContext(options, { isPlain, typed, lend });
+  const watcher = createWatcher(options, desk);
   return {
     isTerminal: true,
     async read({ prompt, draft = '' }) {
@@ -61,8 +61,8 @@ export function terminalLines(options: TerminalLinesOptions): LineSource {
       if (watcher.hasLeft()) return { kind: 'leave' };
       keyboard.take();
       desk.editor.begin(prompt, draft);
-      current = reading(desk);
-      const entry = await entryOf(current, signal).finally(() => {
+      current = startReading(desk);
+      const entry = await awaitEntry(current, signal).finally(() => {
         current = undefined;
       });
       if (entry.kind === 'text') await history.add(entry.text);
@@ -72,26 +72,26 @@ export function terminalLines(options: TerminalLinesOptions): LineSource {
       keyboard.take();
       return watcher.watch(onCancel);
     },
-    putDown: () => putDown(desk),
+    putDown: () => moveTypedToLine(desk),
     lend,
     async close() {
       isClosed = true;
       keyboard.giveBack();
-      putDown(desk);
+      moveTypedToLine(desk);
       const { draft } = desk.editor;
       if (draft.trim() !== '') await history.add(draft);
     },
   };
 }
 
-async function entryOf({ entry, fail }: Reading, signal: AbortSignal): Promise<Entry> {
+async function awaitEntry({ entry, fail }: Reading, signal: AbortSignal): Promise<Entry> {
   const onAbort = (): void => fail(signal.reason);
   signal.addEventListener('abort', onAbort, { once: true });
   return entry.finally(() => signal.removeEventListener('abort', onAbort));
 }
 
 /** Handles keys while no entry is being read. */
-function watching({ terminal, clock }: TerminalLinesOptions, desk: Desk) {
+function createWatcher({ terminal, clock }: TerminalLinesOptions, desk: ReadingContext) {
   let cancel: (() => void) | undefined;
   let interruptedAt = Number.NEGATIVE_INFINITY;
   let isLeaving = false;
@@ -104,11 +104,11 @@ function watching({ terminal, clock }: TerminalLinesOptions, desk: Desk) {
     },
     /** Acts on a key, or keeps it for the next entry. */
     press(key: Key): void {
-      const isInterrupt = isNamed(key, 'ctrl-c');
-      if (isNamed(key, 'ctrl-z')) terminal.suspend();
-      else if (cancel === undefined || !(isInterrupt || isNamed(key, 'escape'))) desk.typed.push(key);
+      const isInterrupt = isKey(key, 'ctrl-c');
+      if (isKey(key, 'ctrl-z')) terminal.suspend();
+      else if (cancel === undefined || !(isInterrupt || isKey(key, 'escape'))) desk.typed.push(key);
       else {
-        putDown(desk);
+        moveTypedToLine(desk);
         cancel();
       }
       if (!isInterrupt) return;
@@ -126,29 +126,37 @@ function watching({ terminal, clock }: TerminalLinesOptions, desk: Desk) {
 }
 
 /** Keys that reach beyond the line, dropped from what was typed ahead. */
-const OUTWARD: ReadonlySet<string> = new Set(['ctrl-c', 'ctrl-d', 'ctrl-g', 'ctrl-l', 'ctrl-r', 'tab', 'shift-tab']);
+const OUTWARD_KEYS: ReadonlySet<string> = new Set([
+  'ctrl-c',
+  'ctrl-d',
+  'ctrl-g',
+  'ctrl-l',
+  'ctrl-r',
+  'tab',
+  'shift-tab',
+]);
 
 /** Types the waiting keys into the line; Enter inserts a newline instead of sending. */
-function putDown({ editor, typed, clock }: Desk): void {
-  const keys = typed.splice(0).filter((key) => key.kind !== 'key' || !OUTWARD.has(key.name));
-  const end = keys.findLastIndex((key) => !isNamed(key, 'enter')) + 1;
+function moveTypedToLine({ editor, typed, clock }: ReadingContext): void {
+  const keys = typed.splice(0).filter((key) => key.kind !== 'key' || !OUTWARD_KEYS.has(key.name));
+  const end = keys.findLastIndex((key) => !isKey(key, 'enter')) + 1;
   for (const key of keys.slice(0, end)) {
-    editor.press(isNamed(key, 'enter') ? { kind: 'key', name: 'ctrl-j' } : key, clock.now());
+    editor.press(isKey(key, 'enter') ? { kind: 'key', name: 'ctrl-j' } : key, clock.now());
   }
 }
 
-interface Means {
+interface ContextParts {
   readonly isPlain: boolean;
   readonly typed: Key[];
   readonly lend: LineSource['lend'];
 }
 
-function deskOf(options: TerminalLinesOptions, { isPlain, typed, lend }: Means): Desk {
+function createContext(options: TerminalLinesOptions, { isPlain, typed, lend }: ContextParts): ReadingContext {
   const { terminal, err, clock, env, signal, history, complete } = options;
   let entries: readonly string[] = [];
   return {
     editor: lineEditor({ entries: () => entries, size: () => terminal, isStyled: err.isStyled, isPlain }),
-    screen: screenOn(err, isPlain),
+    screen: createScreen(err, isPlain),
     clock,
     complete,
     typed,
@@ -163,7 +171,7 @@ function deskOf(options: TerminalLinesOptions, { isPlain, typed, lend }: Means):
 }
 
 /** Takes the terminal back when the last borrower is done, unless it was closed meanwhile. */
-function lending(keyboard: Keyboard, isClosed: () => boolean): LineSource['lend'] {
+function createLend(keyboard: Keyboard, isClosed: () => boolean): LineSource['lend'] {
   let borrowers = 0;
   return async (work) => {
     borrowers += 1;
@@ -177,6 +185,6 @@ function lending(keyboard: Keyboard, isClosed: () => boolean): LineSource['lend'
   };
 }
 
-function isNamed(key: Key, name: string): boolean {
+function isKey(key: Key, name: string): boolean {
   return key.kind === 'key' && key.name === name;
 }

@@ -1,7 +1,7 @@
-import { visible } from '../../core/text/terminal.ts';
-import { widthOf } from '../../core/text/width.ts';
+import { sanitize } from '../../core/text/terminal.ts';
+import { measureWidth } from '../../core/text/width.ts';
 import type { Cell, Frame, Row } from '../terminal/screen.ts';
-import { clipped, type Layout, layOut } from './layout.ts';
+import { clipRow, type Layout, layOut } from './layout.ts';
 import type { Menu, Search } from './state.ts';
 
 export interface Size {
@@ -31,12 +31,12 @@ interface ViewOptions {
  * The frame of the line and what is below it, cut to the window so that the caret is visible. `top` is the first row
  * shown.
  */
-export function framed(
+export function layOutFrame(
   { rows, caret }: Layout,
   below: Below | undefined,
   { size, isStyled, top }: ViewOptions,
 ): { readonly frame: Frame; readonly top: number } {
-  const foot = footOf(below, size, isStyled);
+  const foot = layOutFoot(below, size, isStyled);
   const height = Math.max(1, size.rows - foot.rows.length);
   const first = Math.max(0, Math.min(top, caret.row, rows.length - height), caret.row - height + 1);
   const shown = rows.slice(first, first + height);
@@ -51,15 +51,15 @@ interface Foot {
   readonly caret?: Cell;
 }
 
-function footOf(below: Below | undefined, size: Size, isStyled: boolean): Foot {
+function layOutFoot(below: Below | undefined, size: Size, isStyled: boolean): Foot {
   const room = Math.max(0, size.rows - 1);
   switch (below?.kind) {
     case undefined:
       return { rows: [] };
     case 'note':
-      return { rows: [clipped(styled(below.text, DIM, isStyled), size.columns - 1)].slice(0, room) };
+      return { rows: [clipRow(applyStyle(below.text, DIM, isStyled), size.columns - 1)].slice(0, room) };
     case 'menu':
-      return { rows: menuRows(below.menu, size.columns, isStyled).slice(0, room) };
+      return { rows: layOutMenu(below.menu, size.columns, isStyled).slice(0, room) };
     case 'search': {
       const { query, hasFailed } = below.search;
       const prompt = hasFailed ? 'not found: ' : 'search: ';
@@ -71,23 +71,23 @@ function footOf(below: Below | undefined, size: Size, isStyled: boolean): Foot {
   }
 }
 
-function menuRows({ candidates, chosen }: Menu, columns: number, isStyled: boolean): readonly Row[] {
+function layOutMenu({ candidates, chosen }: Menu, columns: number, isStyled: boolean): readonly Row[] {
   const start = Math.max(0, Math.min(chosen - MENU_ROWS + 1, candidates.length - MENU_ROWS));
   const shown = candidates.slice(start, start + MENU_ROWS);
-  const names = shown.map(({ insert }) => visible(insert.trimEnd()));
-  const width = Math.min(Math.max(...names.map(widthOf)), Math.floor(columns / 2));
+  const names = shown.map(({ insert }) => sanitize(insert.trimEnd()));
+  const width = Math.min(Math.max(...names.map(measureWidth)), Math.floor(columns / 2));
   const rows = shown.map(({ hint = '' }, index) => {
     const name = names[index] ?? '';
-    const gap = ' '.repeat(Math.max(2, width - widthOf(name) + 2));
+    const gap = ' '.repeat(Math.max(2, width - measureWidth(name) + 2));
     const isChosen = start + index === chosen;
-    const text = `${isChosen ? '›' : ' '} ${isChosen ? styled(name, MARKED, isStyled) : name}`;
-    return hint === '' ? text : `${text}${gap}${styled(visible(hint), DIM, isStyled)}`;
+    const text = `${isChosen ? '›' : ' '} ${isChosen ? applyStyle(name, MARKED, isStyled) : name}`;
+    return hint === '' ? text : `${text}${gap}${applyStyle(sanitize(hint), DIM, isStyled)}`;
   });
   const more = candidates.length - start - shown.length;
-  if (more > 0) rows.push(styled(`  … ${more} more`, DIM, isStyled));
-  return rows.map((row) => clipped(row, columns - 1));
+  if (more > 0) rows.push(applyStyle(`  … ${more} more`, DIM, isStyled));
+  return rows.map((row) => clipRow(row, columns - 1));
 }
 
-function styled(text: string, style: string, isStyled: boolean): string {
+function applyStyle(text: string, style: string, isStyled: boolean): string {
   return isStyled ? `${style}${text}${PLAIN}` : text;
 }

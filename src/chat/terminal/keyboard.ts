@@ -22,13 +22,13 @@ const ESCAPE_MS = 50;
 const RESIZE_MS = 100;
 
 /** Keys of a terminal, whose bytes may arrive in any pieces. */
-export function keyboardOf(terminal: TerminalInput, listener: KeyboardListener, isPlain: boolean): Keyboard {
+export function createKeyboard(terminal: TerminalInput, listener: KeyboardListener, isPlain: boolean): Keyboard {
   let decoder = keyDecoder();
   let stopEscape = (): void => {};
   let stopResize = (): void => {};
-  const tell = (keys: readonly Key[]): void => {
+  const reportKeys = (keys: readonly Key[]): void => {
     if (keys.some(({ kind }) => kind === 'kitty')) terminal.reportAllKeys();
-    const typed = joined(keys);
+    const typed = joinText(keys);
     if (typed.length > 0) listener.keys(typed);
   };
   return {
@@ -37,8 +37,8 @@ export function keyboardOf(terminal: TerminalInput, listener: KeyboardListener, 
         {
           bytes(chunk) {
             stopEscape();
-            tell(decoder.push(chunk));
-            if (decoder.isWaiting) stopEscape = terminal.after(ESCAPE_MS, () => tell(decoder.flush()));
+            reportKeys(decoder.push(chunk));
+            if (decoder.isWaiting) stopEscape = terminal.after(ESCAPE_MS, () => reportKeys(decoder.flush()));
           },
           resized() {
             stopResize();
@@ -53,14 +53,14 @@ export function keyboardOf(terminal: TerminalInput, listener: KeyboardListener, 
       stopEscape();
       stopResize();
       terminal.stop();
-      tell(decoder.end());
+      reportKeys(decoder.end());
       decoder = keyDecoder();
     },
   };
 }
 
 /** Joins adjacent characters: inserting a long text one by one would take quadratic time. */
-function joined(keys: readonly Key[]): readonly Key[] {
+function joinText(keys: readonly Key[]): readonly Key[] {
   const result: Key[] = [];
   for (const key of keys) {
     const last = result.at(-1);

@@ -32,9 +32,9 @@ export function keyDecoder(): KeyDecoder {
         rest = end.rest;
         continue;
       }
-      const length = lengthOfKey(rest);
+      const length = measureKey(rest);
       if (length === 0) break;
-      const found = keyOf(rest.slice(0, length));
+      const found = decodeKey(rest.slice(0, length));
       if (found === 'paste') paste = pasteReader();
       else if (found !== undefined) keys.push(found);
       rest = rest.slice(length);
@@ -96,14 +96,14 @@ const UNFINISHED_CONTROL = /^\u001b\[(?:\[|[0-?]*[ -/]*)$/;
 const SINGLE_SHIFT = /^\u001bO[\d;]*[@-~]/;
 const UNFINISHED_SHIFT = /^\u001bO[\d;]*$/;
 /** Replies of the terminal that carry text, up to BEL or ST. */
-const STRING = /^\u001b[\]PX^_][^\u0007\u001b]*(?:\u0007|\u001b\\)/;
+const STRING_SEQUENCE = /^\u001b[\]PX^_][^\u0007\u001b]*(?:\u0007|\u001b\\)/;
 const UNFINISHED_STRING = /^\u001b[\]PX^_][^\u0007\u001b]*\u001b?$/;
 
 /** The length of the first key in code units; 0 if it is incomplete. */
-function lengthOfKey(text: string): number {
+function measureKey(text: string): number {
   if (!text.startsWith(ESC)) return characterLength(text, 0);
   if (text.length === 1) return 0;
-  const whole = CONTROL_SEQUENCE.exec(text) ?? SINGLE_SHIFT.exec(text) ?? STRING.exec(text);
+  const whole = CONTROL_SEQUENCE.exec(text) ?? SINGLE_SHIFT.exec(text) ?? STRING_SEQUENCE.exec(text);
   if (whole !== null) return whole[0].length;
   if (UNFINISHED_CONTROL.test(text) || UNFINISHED_SHIFT.test(text) || UNFINISHED_STRING.test(text)) return 0;
   // A sequence interrupted by a character that cannot belong to it: drop the part before that.
@@ -124,11 +124,11 @@ const CONTROLS: Readonly<Record<string, string>> = {
   [ESC]: 'escape',
 };
 
-function keyOf(text: string): Key | 'paste' | undefined {
-  if (!text.startsWith(ESC) || text === ESC) return plainKey(text);
+function decodeKey(text: string): Key | 'paste' | undefined {
+  if (!text.startsWith(ESC) || text === ESC) return decodePlainKey(text);
   if (text === `${ESC}[200~`) return 'paste';
-  if (/^\u001b[[O\]PX^_]/.test(text)) return keyOfSequence(text);
-  const plain = plainKey(text.slice(1));
+  if (/^\u001b[[O\]PX^_]/.test(text)) return decodeSequence(text);
+  const plain = decodePlainKey(text.slice(1));
   if (plain.kind === 'text') return { kind: 'key', name: `alt-${plain.text}` };
   // Alt+Enter, whichever of its two codes the terminal sends.
   return plain.kind === 'key'
@@ -136,7 +136,7 @@ function keyOf(text: string): Key | 'paste' | undefined {
     : undefined;
 }
 
-function plainKey(text: string): Key {
+function decodePlainKey(text: string): Key {
   const named = CONTROLS[text];
   if (named !== undefined) return { kind: 'key', name: named };
   const code = text.codePointAt(0) ?? 0;
@@ -162,41 +162,41 @@ const ALT = 2;
 const CONTROL = 4;
 
 /** The key of a complete escape sequence; undefined if unknown. */
-function keyOfSequence(sequence: string): Key | undefined {
+function decodeSequence(sequence: string): Key | undefined {
   if (/^\u001b\[\?\d+u$/.test(sequence)) return { kind: 'kitty' };
   const match = /^\u001b[[O]([\d;:]*)([A-Za-z~])$/.exec(sequence);
   if (match === null) return undefined;
   const [, parameters = '', final = ''] = match;
   const [first = '', second = '', third = ''] = parameters.split(';');
   // https://sw.kovidgoyal.net/kitty/keyboard-protocol/ and xterm's modifyOtherKeys.
-  if (final === 'u') return keyOfCode(codeOf(first), second);
-  if (final === '~' && first === '27') return keyOfCode(codeOf(third), second);
+  if (final === 'u') return toKey(toKeyCode(first), second);
+  if (final === '~' && first === '27') return toKey(toKeyCode(third), second);
   const name = final === '~' ? NUMBERS[first] : LETTERS[final];
   // Old terminals send the modifier of a letter as the only number.
-  const modifiers = modifiersOf(second !== '' || final === '~' ? second : first);
+  const modifiers = decodeModifiers(second !== '' || final === '~' ? second : first);
   if (name === undefined || modifiers === undefined) return undefined;
-  return { kind: 'key', name: withModifiers(name, modifiers) };
+  return { kind: 'key', name: addModifiers(name, modifiers) };
 }
 
 /**
  * `1089::99`: the character, the shifted one, and the one at this position of a Latin layout, which is the one bound.
  */
-function codeOf(parameter: string): number {
+function toKeyCode(parameter: string): number {
   const [code = '', , latin = ''] = parameter.split(':');
   return Number(latin || code);
 }
 
-function keyOfCode(code: number, modifier: string): Key | undefined {
-  const modifiers = modifiersOf(modifier);
+function toKey(code: number, modifier: string): Key | undefined {
+  const modifiers = decodeModifiers(modifier);
   if (modifiers === undefined || !isCharacter(code)) return undefined;
   const named = CODES[code];
-  if (named !== undefined) return { kind: 'key', name: withModifiers(named, modifiers) };
+  if (named !== undefined) return { kind: 'key', name: addModifiers(named, modifiers) };
   // Codes in the private use area are keys without a character, e.g. Caps Lock.
   if (code < 0x20 || (code >= 0xe000 && code <= 0xf8ff)) return undefined;
   const text = String.fromCodePoint(code);
   if ((modifiers & (ALT | CONTROL)) === 0) return { kind: 'text', text: modifiers & SHIFT ? text.toUpperCase() : text };
   const base = code === 0x20 ? 'space' : text.toLowerCase();
-  return { kind: 'key', name: withModifiers(base, modifiers & CONTROL ? modifiers & ~SHIFT : modifiers) };
+  return { kind: 'key', name: addModifiers(base, modifiers & CONTROL ? modifiers & ~SHIFT : modifiers) };
 }
 
 function isCharacter(code: number): boolean {
@@ -204,12 +204,12 @@ function isCharacter(code: number): boolean {
 }
 
 /** The bits of Shift, Alt and Control; undefined for a key release. */
-function modifiersOf(parameter: string): number | undefined {
+function decodeModifiers(parameter: string): number | undefined {
   const [bits = '', event = ''] = parameter.split(':');
   return event === '3' ? undefined : (Math.max(1, Number(bits) || 1) - 1) & (SHIFT | ALT | CONTROL);
 }
 
-function withModifiers(name: string, modifiers: number): string {
+function addModifiers(name: string, modifiers: number): string {
   const prefix = `${modifiers & CONTROL ? 'ctrl-' : ''}${modifiers & ALT ? 'alt-' : ''}`;
   return `${prefix}${modifiers & SHIFT && !name.startsWith('shift-') ? 'shift-' : ''}${name}`;
 }

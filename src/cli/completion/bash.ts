@@ -1,4 +1,4 @@
-import { type PlannedCommand, spelled } from './plan.ts';
+import { encodeValues, type PlannedCommand } from './plan.ts';
 
 /** For bash 3.2 and newer. */
 export function bashScript(plan: readonly PlannedCommand[]): string {
@@ -6,43 +6,43 @@ export function bashScript(plan: readonly PlannedCommand[]): string {
 
 # Each sets REPLY to what the command $1 has: its commands, its flags, what its flag $2 takes, what its word number $2 is.
 _gmn_commands() { case $1 in
-${table(plan, ({ commands }) => commands.map(({ name }) => name).join(' '))}
+${formatTable(plan, ({ commands }) => commands.map(({ name }) => name).join(' '))}
 esac }
 _gmn_flags() { case $1 in
-${table(plan, ({ flags }) => flags.flatMap(({ names }) => names).join(' '))}
+${formatTable(plan, ({ flags }) => flags.flatMap(({ names }) => names).join(' '))}
 esac }
 _gmn_takes() { case "$1 $2" in
-${plan.flatMap(takes).join('\n')}
+${plan.flatMap(formatFlagValues).join('\n')}
   *) REPLY= ;;
 esac }
 _gmn_word() { case "$1 $2" in
-${plan.flatMap(words).join('\n')}
+${plan.flatMap(formatArguments).join('\n')}
   *) REPLY=free ;;
 esac }
 ${ENGINE}`;
 }
 
-function table(plan: readonly PlannedCommand[], textOf: (command: PlannedCommand) => string): string {
-  const rows = plan.map((command) => `  '${command.path}') REPLY=${quoted(textOf(command))} ;;`);
+function formatTable(plan: readonly PlannedCommand[], textOf: (command: PlannedCommand) => string): string {
+  const rows = plan.map((command) => `  '${command.path}') REPLY=${quoteBash(textOf(command))} ;;`);
   return [...rows, '  *) REPLY= ;;'].join('\n');
 }
 
-function takes({ path, flags }: PlannedCommand): readonly string[] {
+function formatFlagValues({ path, flags }: PlannedCommand): readonly string[] {
   return flags.flatMap(({ names, values }) =>
     values === undefined
       ? []
-      : `  ${names.map((name) => `'${path} ${name}'`).join('|')}) REPLY=${quoted(spelled(values))} ;;`,
+      : `  ${names.map((name) => `'${path} ${name}'`).join('|')}) REPLY=${quoteBash(encodeValues(values))} ;;`,
   );
 }
 
-function words({ path, words: found, repeats }: PlannedCommand): readonly string[] {
+function formatArguments({ path, words: found, repeats }: PlannedCommand): readonly string[] {
   return found.map((values, index) => {
     const position = repeats && index === found.length - 1 ? `'${path} '[0-9]*` : `'${path} ${index}'`;
-    return `  ${position}) REPLY=${quoted(spelled(values))} ;;`;
+    return `  ${position}) REPLY=${quoteBash(encodeValues(values))} ;;`;
   });
 }
 
-function quoted(text: string): string {
+function quoteBash(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }
 

@@ -1,4 +1,4 @@
-import { type PlannedCommand, spelled } from './plan.ts';
+import { encodeValues, type PlannedCommand } from './plan.ts';
 
 /** For fish 3 and newer. */
 export function fishScript(plan: readonly PlannedCommand[]): string {
@@ -7,22 +7,22 @@ export function fishScript(plan: readonly PlannedCommand[]): string {
 # Each prints what the command $argv[1] has: its commands, its flags, what its flag $argv[2] takes, what its word number $argv[2] is.
 function __gmn_commands
     switch $argv[1]
-${rows(plan, ({ commands }) => commands.flatMap(({ name, summary }) => [name, summary]))}
+${formatRows(plan, ({ commands }) => commands.flatMap(({ name, summary }) => [name, summary]))}
     end
 end
 function __gmn_flags
     switch $argv[1]
-${rows(plan, ({ flags }) => flags.flatMap(({ names, help }) => names.flatMap((name) => [name, help])))}
+${formatRows(plan, ({ flags }) => flags.flatMap(({ names, help }) => names.flatMap((name) => [name, help])))}
     end
 end
 function __gmn_takes
     switch "$argv"
-${plan.flatMap(takes).join('\n')}
+${plan.flatMap(formatFlagValues).join('\n')}
     end
 end
 function __gmn_word
     switch "$argv"
-${plan.flatMap(words).join('\n')}
+${plan.flatMap(formatArguments).join('\n')}
         case '*'
             echo free
     end
@@ -30,32 +30,34 @@ end
 ${ENGINE}`;
 }
 
-function rows(plan: readonly PlannedCommand[], itemsOf: (command: PlannedCommand) => readonly string[]): string {
+function formatRows(plan: readonly PlannedCommand[], itemsOf: (command: PlannedCommand) => readonly string[]): string {
   return plan
     .map((command) => ({ path: command.path, items: itemsOf(command) }))
     .filter(({ items }) => items.length > 0)
-    .map(({ path, items }) => `        case '${path}'\n            printf '%s\\t%s\\n' ${items.map(quoted).join(' ')}`)
+    .map(
+      ({ path, items }) => `        case '${path}'\n            printf '%s\\t%s\\n' ${items.map(quoteFish).join(' ')}`,
+    )
     .join('\n');
 }
 
-function takes({ path, flags }: PlannedCommand): readonly string[] {
+function formatFlagValues({ path, flags }: PlannedCommand): readonly string[] {
   return flags.flatMap(({ names, values }) =>
     values === undefined
       ? []
-      : `        case ${names.map((name) => `'${path} ${name}'`).join(' ')}\n            echo ${quoted(spelled(values))}`,
+      : `        case ${names.map((name) => `'${path} ${name}'`).join(' ')}\n            echo ${quoteFish(encodeValues(values))}`,
   );
 }
 
-function words({ path, words: found, repeats }: PlannedCommand): readonly string[] {
+function formatArguments({ path, words: found, repeats }: PlannedCommand): readonly string[] {
   return found.map((values, index) => {
     // A pattern would match subcommands too, so nine positions are listed; nobody needs completion beyond that.
     const last = repeats && index === found.length - 1 ? 9 : index;
     const positions = Array.from({ length: last - index + 1 }, (_, more) => `'${path} ${index + more}'`);
-    return `        case ${positions.join(' ')}\n            echo ${quoted(spelled(values))}`;
+    return `        case ${positions.join(' ')}\n            echo ${quoteFish(encodeValues(values))}`;
   });
 }
 
-function quoted(text: string): string {
+function quoteFish(text: string): string {
   return `'${text.replace(/['\\]/g, '\\$&')}'`;
 }
 

@@ -25,13 +25,13 @@ export interface PlannedCommand {
 export function completionPlan(root: Command): readonly PlannedCommand[] {
   const plan = (command: Command, path: string): readonly PlannedCommand[] => {
     const children = command.subcommands ?? [];
-    if (command.name === 'help') return helpPlan(root, { path, flags: flagsOf(command) });
-    const args = placeholders(command.args ?? '');
+    if (command.name === 'help') return helpPlan(root, { path, flags: planFlags(command) });
+    const args = listPlaceholders(command.args ?? '');
     const own: PlannedCommand = {
       path,
       commands: children.map(({ name, summary }) => ({ name, summary })),
-      flags: flagsOf(command),
-      words: args.map(placeholderValues),
+      flags: planFlags(command),
+      words: args.map(lookUpPlaceholder),
       repeats: /\.\.\.[\]>]$/.test(command.args ?? ''),
     };
     return [own, ...children.flatMap((child) => plan(child, `${path} ${child.name}`))];
@@ -56,13 +56,13 @@ function helpPlan(root: Command, { path, flags }: Pick<PlannedCommand, 'path' | 
 }
 
 /** `<session> [file]` → session, file. */
-export function placeholders(args: string): readonly string[] {
+export function listPlaceholders(args: string): readonly string[] {
   return [...args.matchAll(/[<[]([^\]>]+?)(?:\.\.\.)?[\]>]/g)].map(([, name = '']) => name);
 }
 
-function flagsOf(command: Command): readonly PlannedFlag[] {
+function planFlags(command: Command): readonly PlannedFlag[] {
   return [...command.flags, ...BUILT_IN_FLAGS].map((flag) => {
-    const values = flagValues(flag);
+    const values = findFlagValues(flag);
     const longs = [flag.long, ...(flag.aliases ?? [])].map((name) => `--${name}`);
     const names = [...(flag.short === undefined ? [] : [`-${flag.short}`]), ...longs];
     return { names, help: flag.help, ...(values === undefined ? {} : { values }) };
@@ -70,7 +70,7 @@ function flagsOf(command: Command): readonly PlannedFlag[] {
 }
 
 /** Encodes values as the one word the scripts understand: `words:a b`, `ask:models`, `files`, … */
-export function spelled(values: Values): string {
+export function encodeValues(values: Values): string {
   if (values.kind === 'words') return `words:${values.words.join(' ')}`;
   return values.kind === 'ask' ? `ask:${values.what}` : values.kind;
 }
@@ -87,7 +87,7 @@ export function isShell(word: string): word is Shell {
 /**
  * Lists that `gmn __complete` prints: `tools` are those of the server named before; `templates` falls back to files.
  */
-type Asked = 'models' | 'sessions' | 'servers' | 'keys' | 'templates' | 'tools';
+type ListName = 'models' | 'sessions' | 'servers' | 'keys' | 'templates' | 'tools';
 
 /**
  * What can stand at a position: fixed words, a path, a list from `gmn __complete`, anything, or the command line of
@@ -95,7 +95,7 @@ type Asked = 'models' | 'sessions' | 'servers' | 'keys' | 'templates' | 'tools';
  */
 type Values =
   | { readonly kind: 'words'; readonly words: readonly string[] }
-  | { readonly kind: 'ask'; readonly what: Asked }
+  | { readonly kind: 'ask'; readonly what: ListName }
   | { readonly kind: 'files' | 'directories' | 'free' | 'rest' };
 
 const FREE: Values = { kind: 'free' };
@@ -144,12 +144,12 @@ export const PLACEHOLDERS: Readonly<Record<string, Values>> = {
 };
 
 /** The values a flag takes from the next word; undefined for a switch, or if the value is optional. */
-function flagValues({ value, isOptional, choices, suggestions }: Flag): Values | undefined {
+function findFlagValues({ value, isOptional, choices, suggestions }: Flag): Values | undefined {
   if (value === undefined || isOptional) return undefined;
   const words = choices ?? suggestions;
-  return words === undefined ? placeholderValues(value) : { kind: 'words', words };
+  return words === undefined ? lookUpPlaceholder(value) : { kind: 'words', words };
 }
 
-function placeholderValues(name: string): Values {
+function lookUpPlaceholder(name: string): Values {
   return Object.hasOwn(PLACEHOLDERS, name) ? (PLACEHOLDERS[name] ?? FREE) : FREE;
 }

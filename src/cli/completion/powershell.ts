@@ -1,4 +1,4 @@
-import { type PlannedCommand, spelled } from './plan.ts';
+import { encodeValues, type PlannedCommand } from './plan.ts';
 
 /** For PowerShell 5 and newer. */
 export function powershellScript(plan: readonly PlannedCommand[]): string {
@@ -6,34 +6,38 @@ export function powershellScript(plan: readonly PlannedCommand[]): string {
 
 # By command: its commands and its flags with what they mean, what its flags take, what its words are.
 $script:GmnCommands = @{
-${plan.map(entry).join('\n')}
+${plan.map(formatCommand).join('\n')}
 }
 ${ENGINE}`;
 }
 
-function entry({ path, commands, flags, words, repeats }: PlannedCommand): string {
-  const named = commands.map(({ name, summary }) => `${quoted(name)} = ${quoted(summary)}`);
-  const helped = flags.flatMap(({ names, help }) => names.map((name) => `${quoted(name)} = ${quoted(help)}`));
-  const taken = flags.flatMap(({ names, values }) =>
-    values === undefined ? [] : names.map((name) => `${quoted(name)} = ${quoted(spelled(values))}`),
+function formatCommand({ path, commands, flags, words, repeats }: PlannedCommand): string {
+  const named = commands.map(({ name, summary }) => `${quotePowerShell(name)} = ${quotePowerShell(summary)}`);
+  const helped = flags.flatMap(({ names, help }) =>
+    names.map((name) => `${quotePowerShell(name)} = ${quotePowerShell(help)}`),
   );
-  return `  ${quoted(path)} = @{
-    commands = ${hash(named)}
-    flags = ${hash(helped)}
-    takes = ${hash(taken)}
-    words = @(${words.map((values) => quoted(spelled(values))).join(', ')})
+  const taken = flags.flatMap(({ names, values }) =>
+    values === undefined
+      ? []
+      : names.map((name) => `${quotePowerShell(name)} = ${quotePowerShell(encodeValues(values))}`),
+  );
+  return `  ${quotePowerShell(path)} = @{
+    commands = ${formatHash(named)}
+    flags = ${formatHash(helped)}
+    takes = ${formatHash(taken)}
+    words = @(${words.map((values) => quotePowerShell(encodeValues(values))).join(', ')})
     repeats = $${repeats}
   }`;
 }
 
 /** Ordered and case-sensitive: -c and -C are two flags. */
-function hash(pairs: readonly string[]): string {
+function formatHash(pairs: readonly string[]): string {
   return `(& { $table = [Collections.Specialized.OrderedDictionary]::new([StringComparer]::Ordinal); ${pairs
     .map((pair) => `$table[${pair.replace(' = ', '] = ')};`)
     .join(' ')} , $table })`;
 }
 
-function quoted(text: string): string {
+function quotePowerShell(text: string): string {
   // PowerShell treats curly quotes as straight ones.
   return `'${text.replace(/['‘’‚‛]/g, '$&$&')}'`;
 }

@@ -1,4 +1,4 @@
-import { type PlannedCommand, spelled } from './plan.ts';
+import { encodeValues, type PlannedCommand } from './plan.ts';
 
 /** For zsh: source it after compinit, or install it as `_gmn` in a directory of fpath. */
 export function zshScript(plan: readonly PlannedCommand[]): string {
@@ -7,48 +7,48 @@ export function zshScript(plan: readonly PlannedCommand[]): string {
 
 # Each sets reply or REPLY to what the command $1 has: its commands, its flags, what its flag $2 takes, what its word number $2 is.
 _gmn_commands() { case $1 in
-${rows(plan, ({ commands }) => commands.map(({ name, summary }) => described(name, summary)))}
+${formatRows(plan, ({ commands }) => commands.map(({ name, summary }) => formatDescribed(name, summary)))}
 esac }
 _gmn_flags() { case $1 in
-${rows(plan, ({ flags }) => flags.flatMap(({ names, help }) => names.map((name) => described(name, help))))}
+${formatRows(plan, ({ flags }) => flags.flatMap(({ names, help }) => names.map((name) => formatDescribed(name, help))))}
 esac }
 _gmn_takes() { case "$1 $2" in
-${plan.flatMap(takes).join('\n')}
+${plan.flatMap(formatFlagValues).join('\n')}
   (*) REPLY= ;;
 esac }
 _gmn_word() { case "$1 $2" in
-${plan.flatMap(words).join('\n')}
+${plan.flatMap(formatArguments).join('\n')}
   (*) REPLY=free ;;
 esac }
 ${ENGINE}`;
 }
 
-function rows(plan: readonly PlannedCommand[], itemsOf: (command: PlannedCommand) => readonly string[]): string {
-  const found = plan.map((command) => `  ('${command.path}') reply=(${itemsOf(command).map(quoted).join(' ')}) ;;`);
+function formatRows(plan: readonly PlannedCommand[], itemsOf: (command: PlannedCommand) => readonly string[]): string {
+  const found = plan.map((command) => `  ('${command.path}') reply=(${itemsOf(command).map(quoteZsh).join(' ')}) ;;`);
   return [...found, '  (*) reply=() ;;'].join('\n');
 }
 
 /** In the format of zsh's _describe. */
-function described(name: string, text: string): string {
+function formatDescribed(name: string, text: string): string {
   return `${name.replaceAll(':', '\\:')}:${text}`;
 }
 
-function takes({ path, flags }: PlannedCommand): readonly string[] {
+function formatFlagValues({ path, flags }: PlannedCommand): readonly string[] {
   return flags.flatMap(({ names, values }) =>
     values === undefined
       ? []
-      : `  (${names.map((name) => `'${path} ${name}'`).join('|')}) REPLY=${quoted(spelled(values))} ;;`,
+      : `  (${names.map((name) => `'${path} ${name}'`).join('|')}) REPLY=${quoteZsh(encodeValues(values))} ;;`,
   );
 }
 
-function words({ path, words: found, repeats }: PlannedCommand): readonly string[] {
+function formatArguments({ path, words: found, repeats }: PlannedCommand): readonly string[] {
   return found.map((values, index) => {
     const position = repeats && index === found.length - 1 ? `'${path} '[0-9]*` : `'${path} ${index}'`;
-    return `  (${position}) REPLY=${quoted(spelled(values))} ;;`;
+    return `  (${position}) REPLY=${quoteZsh(encodeValues(values))} ;;`;
   });
 }
 
-function quoted(text: string): string {
+function quoteZsh(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }
 

@@ -5,7 +5,7 @@ import { clientPairFile } from '../../auth/official-client.ts';
 import { tokenCacheDirectory } from '../../auth/token-cache.ts';
 import type { App } from '../../core/app.ts';
 import { removeFiles } from '../../platform/files/write.ts';
-import { thisMachine } from '../../platform/host.ts';
+import { detectMachine } from '../../platform/host.ts';
 
 /**
  * Removes what gmn itself stored, and nothing of the official CLI's. Throws AppError `config` if something could not
@@ -17,7 +17,7 @@ export async function run(options: PrintOptions, app: App): Promise<number> {
   // The key last: removing it may fail, and the rest must be gone by then.
   const tokens = await removeFiles(tokenCacheDirectory(gmn), () => true);
   const pairs = await removeFiles(gmn, (name) => name === pairFile || name.startsWith(`${pairFile}.corrupt-`));
-  const apiKey = await keyStore(gmn, thisMachine(), app.clock).forget();
+  const apiKey = await keyStore(gmn, detectMachine(), app.clock).forget();
   const forgotten = { apiKey, tokens, oauthClient: pairs > 0 };
   const words = [
     ...(forgotten.apiKey ? ['the stored API key'] : []),

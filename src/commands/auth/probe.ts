@@ -1,5 +1,5 @@
-import { type Bearer, openBackend } from '../../app/backend.ts';
-import { patientInquiries } from '../../app/queries.ts';
+import { type ChosenCredential, openBackend } from '../../app/backend.ts';
+import { openQueries } from '../../app/queries.ts';
 import type { App, Settings } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 
@@ -12,9 +12,13 @@ export interface ProbeRow {
 /**
  * Asks the credential's backend whether it accepts it, and for the remaining quota. Throws only the signal's reason.
  */
-export async function probeCredential(bearer: Bearer, app: App, settings: Settings): Promise<readonly ProbeRow[]> {
+export async function probeCredential(
+  bearer: ChosenCredential,
+  app: App,
+  settings: Settings,
+): Promise<readonly ProbeRow[]> {
   try {
-    const inquiries = await patientInquiries(await openBackend(bearer, { app, settings }), app);
+    const inquiries = await openQueries(await openBackend(bearer, { app, settings }), app);
     const { lines } = await inquiries.standing(app.signal);
     return lines.map((text) => ({ ok: true, text }));
   } catch (thrown) {

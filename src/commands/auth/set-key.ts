@@ -1,7 +1,7 @@
 import { checkKey, keyStore } from '../../auth/key-store.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
-import { thisMachine } from '../../platform/host.ts';
+import { detectMachine } from '../../platform/host.ts';
 import { systemStdin } from '../../platform/terminal/stdin.ts';
 
 interface SetKeyOptions {
@@ -17,7 +17,7 @@ const MAX_BYTES = 10_000;
  */
 export async function run(options: SetKeyOptions, app: App): Promise<number> {
   const key = checkKey(await readKey(options, app.signal));
-  const place = await keyStore(app.homes().gmn, thisMachine(), app.clock).write(key);
+  const place = await keyStore(app.homes().gmn, detectMachine(), app.clock).write(key);
   if (options.quiet) return 0;
   const where =
     place === 'keyring' ? "in the system's keyring" : `in ${app.homes().gmn}/key.json, readable by you only`;

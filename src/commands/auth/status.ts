@@ -1,7 +1,7 @@
 import { openBackend } from '../../app/backend.ts';
 import { type PrintOptions, printReport } from '../../app/report.ts';
-import type { Choice, ChoiceInput } from '../../auth/choice.ts';
-import { exposedFiles, type SourceRow, type Survey, surveyCredentials } from '../../auth/survey.ts';
+import type { ChoiceInput, CredentialChoice } from '../../auth/choice.ts';
+import { findExposedFiles, type SourceRow, type Survey, surveyCredentials } from '../../auth/survey.ts';
 import type { App, Settings } from '../../core/app.ts';
 import { EXIT_CODES } from '../../core/error.ts';
 import type { JsonObject } from '../../core/json.ts';
@@ -13,7 +13,7 @@ export interface AuthStatusOptions extends PrintOptions {
 }
 
 /** What `--online` adds: asks the servers about a credential. Throws only the signal's reason. */
-export type Probe = (choice: Choice, signal: AbortSignal) => Promise<readonly ProbeRow[]>;
+export type Probe = (choice: CredentialChoice, signal: AbortSignal) => Promise<readonly ProbeRow[]>;
 
 /**
  * Shows which credential would be used, its source and expiry, and what else was found. Sends nothing without
@@ -35,49 +35,53 @@ export async function run(options: AuthStatusOptions, app: App, probe?: Probe): 
   });
   const { choice, error } = survey;
   const isAsked = options.online && choice !== undefined && error === undefined;
-  const probed = isAsked ? await (probe ?? onlineProbe(app, settings))(choice, app.signal) : [];
+  const probed = isAsked ? await (probe ?? createOnlineProbe(app, settings))(choice, app.signal) : [];
   const isUsable = survey.rows[0]?.state === 'used' && probed.every(({ ok }) => ok);
-  const notices = [...settings.notices, ...said, ...(await exposedFiles(input))];
-  const json = jsonOf(survey, probed, isUsable);
-  await printReport({ text: textOf(survey, probed), json, notices, folds: true, hasMarks: true }, options, app);
+  const notices = [...settings.notices, ...said, ...(await findExposedFiles(input))];
+  const json = toSurveyJson(survey, probed, isUsable);
+  await printReport({ text: formatSurvey(survey, probed), json, notices, folds: true, hasMarks: true }, options, app);
   return isUsable ? 0 : EXIT_CODES[error?.fault ?? 'auth'];
 }
 
-function onlineProbe(app: App, settings: Settings): Probe {
+function createOnlineProbe(app: App, settings: Settings): Probe {
   return async (choice) => (await import('./probe.ts')).probeCredential(choice, app, settings);
 }
 
 const MARKS: Readonly<Record<SourceRow['state'], string>> = { used: '✓', unusable: '✗', found: '–', absent: '–' };
 
-function textOf({ rows }: Survey, probed: readonly ProbeRow[]): string {
+function formatSurvey({ rows }: Survey, probed: readonly ProbeRow[]): string {
   const width = Math.max(...rows.map(({ name }) => name.length));
   const isTurnedDown = probed.some(({ ok }) => !ok);
   return rows
     .map((row, index) => {
       const mark = index === 0 && isTurnedDown ? MARKS.unusable : MARKS[row.state];
-      const lines = index === 0 ? [...row.lines, ...probed.flatMap(probeLines)] : row.lines;
+      const lines = index === 0 ? [...row.lines, ...probed.flatMap(formatProbe)] : row.lines;
       const head = `${mark} ${row.name.padEnd(width)}  ${row.details.join('  ')}\n`;
       return [head, ...lines.map((line) => `    ${line}\n`)].join('');
     })
     .join('');
 }
 
-function probeLines({ text, hints = [] }: ProbeRow): readonly string[] {
+function formatProbe({ text, hints = [] }: ProbeRow): readonly string[] {
   return [text, ...hints.map((hint) => `→ ${hint}`)];
 }
 
-function jsonOf({ choice, error, email, rows }: Survey, probed: readonly ProbeRow[], isUsable: boolean): JsonObject {
+function toSurveyJson(
+  { choice, error, email, rows }: Survey,
+  probed: readonly ProbeRow[],
+  isUsable: boolean,
+): JsonObject {
   const sources = rows.map(({ name, state, details }) => ({ name, state, details }));
   return {
     usable: isUsable,
-    credential: choice === undefined ? null : credentialJson(choice, email),
+    credential: choice === undefined ? null : toCredentialJson(choice, email),
     ...(error === undefined ? {} : { error: { message: error.message, suggestion: error.hint ?? '' } }),
     sources,
     ...(probed.length === 0 ? {} : { online: probed.map(({ ok, text, hints = [] }) => ({ ok, text, hints })) }),
   };
 }
 
-function credentialJson({ credential, token }: NonNullable<Survey['choice']>, email: string | undefined): JsonObject {
+function toCredentialJson({ credential, token }: NonNullable<Survey['choice']>, email: string | undefined): JsonObject {
   const { type, source, account } = credential;
   const expiresAt = token?.expiresAt === undefined ? {} : { expiresAt: new Date(token.expiresAt).toISOString() };
   const renewable = token === undefined ? {} : { renewable: token.isRenewable };

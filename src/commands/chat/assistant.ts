@@ -1,19 +1,19 @@
 import type { Agent } from '../../agent/agent.ts';
 import { type AgentOptions, DEFAULT_TIMEOUT_MS, openAgent } from '../../app/agent.ts';
 import { type ModelOptions, type OpenedModel, openModel } from '../../app/model.ts';
-import { requestTime } from '../../app/request-time.ts';
+import { createRequestDeadline } from '../../app/request-time.ts';
 import type { RosterOptions } from '../../app/servers/roster.ts';
-import { chosenMode, type Toolbox } from '../../app/toolbox.ts';
-import type { Lend } from '../../approval/approve.ts';
+import { chooseMode, type Toolbox } from '../../app/toolbox.ts';
+import type { RunPaused } from '../../approval/approve.ts';
 import type { ApprovalMode } from '../../approval/policy.ts';
 import type { Assistant, Servers, Setup } from '../../chat/assistant.ts';
 import { loadSettings } from '../../config/settings.ts';
 import type { App } from '../../core/app.ts';
 import type { McpTools } from '../../mcp/client/tools/toolset.ts';
-import { lastListing, modelChoices } from '../../models/listing.ts';
+import { listModelChoices, readListing } from '../../models/listing.ts';
 import { BUILTIN_NAMES } from '../../tools/builtins.ts';
 import type { Workspace } from '../../tools/workspace/workspace.ts';
-import { chatServers } from './servers.ts';
+import { createChatServers } from './servers.ts';
 
 export interface AssistantOptions extends ModelOptions, AgentOptions, RosterOptions {
   readonly timeout?: number;
@@ -27,7 +27,7 @@ interface OpenedAssistant extends Assistant {
 
 interface AssistantContext {
   readonly app: App;
-  readonly lend: Lend;
+  readonly lend: RunPaused;
   readonly workspace: Workspace;
   /** Called with notices about background work. */
   readonly onNotice: (notice: string) => void;
@@ -42,17 +42,17 @@ interface Opened {
 
 /** Opens the assistant of a chat; its setup can be changed later. Throws AppError: `config`, `auth` or `usage`. */
 export async function openAssistant(options: AssistantOptions, context: AssistantContext): Promise<OpenedAssistant> {
-  const servers = await openRemote(options, context);
+  const servers = await openServers(options, context);
   try {
-    const chosen = chosenMode(options, await context.app.settings());
-    return await assistantWith(options, context, { servers, ...chosen });
+    const chosen = chooseMode(options, await context.app.settings());
+    return await createAssistant(options, context, { servers, ...chosen });
   } catch (thrown) {
     await servers.close();
     throw thrown;
   }
 }
 
-interface Remote {
+interface RemoteServers {
   readonly current: ChatRemote | undefined;
   /** See `Assistant.reloadServers`. */
   reload(): Promise<void>;
@@ -61,9 +61,9 @@ interface Remote {
   close(): Promise<void>;
 }
 
-async function openRemote(options: AssistantOptions, context: AssistantContext): Promise<Remote> {
+async function openServers(options: AssistantOptions, context: AssistantContext): Promise<RemoteServers> {
   const { app } = context;
-  const open = await prepareRemote(options, context);
+  const open = await prepareServers(options, context);
   let current = await open?.();
   let life = new AbortController();
   const close = async (): Promise<void> => {
@@ -79,7 +79,7 @@ async function openRemote(options: AssistantOptions, context: AssistantContext):
       const settings = await loadSettings(app);
       const anew = { ...context, app: { ...app, settings: async () => settings }, isAnew: true };
       // May throw, so call it while the current servers still run.
-      const reopen = await prepareRemote(options, anew);
+      const reopen = await prepareServers(options, anew);
       await close();
       life = new AbortController();
       current = await reopen?.();
@@ -95,7 +95,7 @@ interface ChatRemote {
 }
 
 /** How to start the configured MCP servers; undefined if there are none, or `--no-mcp` is given. */
-async function prepareRemote(
+async function prepareServers(
   options: AssistantOptions,
   context: AssistantContext & { readonly isAnew?: boolean },
 ): Promise<(() => Promise<ChatRemote>) | undefined> {
@@ -108,29 +108,29 @@ async function prepareRemote(
   if (open === undefined) return undefined;
   return async () => {
     const { tools, roster } = await open();
-    return { tools, servers: chatServers(roster, tools) };
+    return { tools, servers: createChatServers(roster, tools) };
   };
 }
 
-async function assistantWith(
+async function createAssistant(
   options: AssistantOptions,
   context: AssistantContext,
-  { servers, mode, notices }: { readonly servers: Remote } & ReturnType<typeof chosenMode>,
+  { servers, mode, notices }: { readonly servers: RemoteServers } & ReturnType<typeof chooseMode>,
 ): Promise<OpenedAssistant> {
   const remembered = new Set<string>();
   const open = async (setup: Setup, before?: Opened): Promise<Opened> => {
     const isSame = before?.setup.model === setup.model && before?.setup.showThoughts === setup.showThoughts;
     const isSameModel = isSame ? before?.model : undefined;
-    const model = isSameModel ?? (await openTimedModel({ ...options, ...modelFlags(setup) }, context.app));
+    const model = isSameModel ?? (await openTimedModel({ ...options, ...toModelFlags(setup) }, context.app));
     const remote = servers.current === undefined ? {} : { remote: servers.current.tools };
-    const events = openAgent(agentFlags(options, setup), { ...context, ...remote, opened: model, remembered });
-    const { agent, notices } = await drained(events).catch(async (thrown: unknown) => {
+    const events = openAgent(toAgentFlags(options, setup), { ...context, ...remote, opened: model, remembered });
+    const { agent, notices } = await collectAgent(events).catch(async (thrown: unknown) => {
       if (isSameModel === undefined) await model.close();
       throw thrown;
     });
     return { setup, model, agent, notices: [...(isSameModel === undefined ? model.notices : []), ...notices] };
   };
-  let current = await open(firstSetup(options, mode));
+  let current = await open(createSetup(options, mode));
   let last: Promise<unknown> = Promise.resolve();
   const change = (setup: Partial<Setup>): Promise<readonly string[]> => {
     const changed = last.then(async () => {
@@ -143,13 +143,13 @@ async function assistantWith(
     return changed;
   };
   // In the background: the next turn gets the current tools of the servers.
-  const keepUp = (): void =>
+  const watchServers = (): void =>
     servers.watch((notices) => {
-      const tell = tellNews(current.notices, context.onNotice);
+      const tell = reportNew(current.notices, context.onNotice);
       tell(notices);
       void change({}).then(tell, () => undefined);
     });
-  keepUp();
+  watchServers();
   return {
     notices: [...notices, ...current.notices, ...(servers.current?.tools.notices ?? [])],
     get servers() {
@@ -163,14 +163,14 @@ async function assistantWith(
         // Also after a failure half way: a tool whose server has ended must not be offered.
         if (servers.current !== before) {
           await change({});
-          keepUp();
+          watchServers();
         }
       }
       return servers.current?.tools.notices ?? [];
     },
     allTools: BUILTIN_NAMES,
     service: options.demo ? 'demo' : current.model.backend,
-    models: () => modelChoices(current.model.backend, options.demo ? undefined : lastListing(context.app)),
+    models: () => listModelChoices(current.model.backend, options.demo ? undefined : readListing(context.app)),
     get setup() {
       return current.setup;
     },
@@ -188,7 +188,7 @@ async function assistantWith(
   };
 }
 
-async function drained(events: ReturnType<typeof openAgent>): Promise<Pick<Opened, 'agent' | 'notices'>> {
+async function collectAgent(events: ReturnType<typeof openAgent>): Promise<Pick<Opened, 'agent' | 'notices'>> {
   const notices: string[] = [];
   for (;;) {
     const step = await events.next();
@@ -197,11 +197,11 @@ async function drained(events: ReturnType<typeof openAgent>): Promise<Pick<Opene
   }
 }
 
-function tellNews(told: readonly string[], tell: (notice: string) => void): (notices: readonly string[]) => void {
+function reportNew(told: readonly string[], tell: (notice: string) => void): (notices: readonly string[]) => void {
   return (notices) => notices.filter((notice) => !told.includes(notice)).forEach(tell);
 }
 
-function firstSetup(options: AssistantOptions, mode: ApprovalMode): Setup {
+function createSetup(options: AssistantOptions, mode: ApprovalMode): Setup {
   return {
     model: options.model,
     system: options.system,
@@ -217,16 +217,16 @@ function defaultTools({ shell }: AssistantOptions): string {
 }
 
 async function openTimedModel(options: AssistantOptions, app: App): Promise<OpenedModel> {
-  const time = requestTime(options.timeout ?? DEFAULT_TIMEOUT_MS);
+  const time = createRequestDeadline(options.timeout ?? DEFAULT_TIMEOUT_MS);
   const opened = await openModel(options, app, time.endsAt);
   return { ...opened, model: time.limit(opened.model) };
 }
 
-function modelFlags({ model, showThoughts }: Setup): Pick<AssistantOptions, 'model' | 'showThoughts'> {
+function toModelFlags({ model, showThoughts }: Setup): Pick<AssistantOptions, 'model' | 'showThoughts'> {
   return { ...(model === undefined ? {} : { model }), showThoughts };
 }
 
-function agentFlags({ system: _, yolo: __, ...options }: AssistantOptions, setup: Setup): AgentOptions {
+function toAgentFlags({ system: _, yolo: __, ...options }: AssistantOptions, setup: Setup): AgentOptions {
   const { system, tools, mode } = setup;
   // The default tools of a chat do not count as named by the user.
   const named = options.tools === undefined && tools === defaultTools(options) ? { namedTools: 'edit' } : {};

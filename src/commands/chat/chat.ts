@@ -1,26 +1,26 @@
-import { tidySessions } from '../../app/history.ts';
+import { pruneIfDue } from '../../app/history.ts';
 import { checkSessionFlags, openStore, type SessionOptions } from '../../app/sessions.ts';
-import { openOwnWorkspace, undoStoreOf } from '../../app/toolbox.ts';
+import { openOwnWorkspace, openUndoStore } from '../../app/toolbox.ts';
 import type { ApprovalMode } from '../../approval/policy.ts';
-import { sessionChanges, turnJournal } from '../../chat/changes.ts';
+import { createChanges, createTurnJournal } from '../../chat/changes.ts';
 import { type Chat, openChat } from '../../chat/chat.ts';
-import { completion } from '../../chat/completion.ts';
-import { entryHistory } from '../../chat/line/entry-history.ts';
+import { createCompleter } from '../../chat/completion.ts';
+import { createEntryHistory } from '../../chat/line/entry-history.ts';
 import { pipedLines } from '../../chat/line/piped-source.ts';
 import type { Complete, LineSource } from '../../chat/line/source.ts';
 import { terminalLines } from '../../chat/line/terminal-source.ts';
 import { runChat } from '../../chat/loop.ts';
-import { checkFile } from '../../chat/prompt.ts';
-import { memorySession } from '../../chat/session.ts';
-import { restoredWords } from '../../chat/setup.ts';
+import { requireFile } from '../../chat/prompt.ts';
+import { createMemorySession } from '../../chat/session.ts';
+import { restoredNotice } from '../../chat/setup.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import type { Env, Io, Out } from '../../core/io.ts';
 import type { Session, SessionSetup, SessionStore } from '../../core/session.ts';
 import { chooseShell } from '../../platform/process/shell-choice.ts';
 import { randomId } from '../../platform/runtime/random-id.ts';
-import { systemTerminal } from '../../platform/terminal/input.ts';
-import { isAttended } from '../../platform/terminal/io.ts';
+import { createTerminalInput } from '../../platform/terminal/input.ts';
+import { isInteractive } from '../../platform/terminal/io.ts';
 import { systemStdin } from '../../platform/terminal/stdin.ts';
 import { type AssistantOptions, openAssistant } from './assistant.ts';
 
@@ -38,17 +38,17 @@ const MODES: readonly ApprovalMode[] = ['default', 'auto_edit', 'plan'];
 export async function run(options: ChatOptions, app: App): Promise<number> {
   checkUsage(options);
   const isPlain = (options.plain ?? false) || app.env.TERM === 'dumb';
-  const io = isPlain ? plainIo(app.io) : app.io;
-  const undo = undoStoreOf(app);
-  const turns = turnJournal(undo);
+  const io = isPlain ? toPlainIo(app.io) : app.io;
+  const undo = openUndoStore(app);
+  const turns = createTurnJournal(undo);
   const workspace = await openOwnWorkspace(options, app, turns.open);
   let chat: Chat | undefined;
   const lines = openLines(
     { app, io, isPlain },
-    completion(() => chat),
+    createCompleter(() => chat),
   );
   const { version, env, cwd, clock, signal } = app;
-  for (const path of options.file ?? []) await checkFile(path, cwd);
+  for (const path of options.file ?? []) await requireFile(path, cwd);
   const reports: string[] = [];
   const onNotice = (words: string): void => void reports.push(words);
   if (options.noMcp && options.allowedMcpServerNames !== undefined) {
@@ -56,7 +56,7 @@ export async function run(options: ChatOptions, app: App): Promise<number> {
   }
   const store = openStore(app, onNotice, 'chat');
   const kept = await openSession(options, app, store);
-  const { chosen, words } = chosenBefore(options, kept.session.setup, env);
+  const { chosen, words } = restoreSetup(options, kept.session.setup, env);
   const around = { app: { ...app, io }, lend: lines.lend, workspace, onNotice };
   const opening = openAssistant({ ...options, ...chosen }, around);
   const assistant = await opening.catch(async (thrown) => {
@@ -71,14 +71,14 @@ export async function run(options: ChatOptions, app: App): Promise<number> {
       // Only the command line can choose `yolo`; a chat started with it can switch back to it.
       modes: assistant.setup.mode === 'yolo' ? [...MODES, 'yolo'] : MODES,
       takeReports: () => reports.splice(0),
-      changes: sessionChanges(undo, { ...turns, workspace, cwd: workspace.roots[0] ?? cwd }),
+      changes: createChanges(undo, { ...turns, workspace, cwd: workspace.roots[0] ?? cwd }),
       shell: chooseShell(options.shell, env),
       resumeFlags: options.demo ? '--demo ' : '',
       files: [...(options.file ?? [])],
     });
     const first = options.prompt ?? (options.args.length > 0 ? options.args.join(' ') : undefined);
     const exitCode = await runChat(chat, first);
-    if (chat.isSaved && !signal.aborted) await tidySessions(app);
+    if (chat.isSaved && !signal.aborted) await pruneIfDue(app);
     return exitCode;
   } finally {
     await assistant.close();
@@ -95,73 +95,73 @@ function checkUsage(options: ChatOptions): void {
   checkSessionFlags(options);
 }
 
-type Kept = { readonly session: Session; readonly isSaved: boolean };
+type ChatSession = { readonly session: Session; readonly isSaved: boolean };
 
 /**
  * The continued session, a new one, or one that is not saved. With the demo model a session is saved only if a flag
  * names it.
  */
-async function openSession(options: ChatOptions, { cwd, homes }: App, store: SessionStore): Promise<Kept> {
+async function openSession(options: ChatOptions, { cwd, homes }: App, store: SessionStore): Promise<ChatSession> {
   const { resume, sessionName: name, sessionId: id } = options;
   if (resume !== undefined || options.continue) {
     const summary = resume === undefined ? await store.newestIn(cwd) : await store.find(resume);
     const session = options.fork
       ? await store.fork(summary, { cwd, ...(name === undefined ? {} : { name }) })
       : await store.resume(summary, cwd);
-    return options.noSession ? forgotten(session) : { session, isSaved: true };
+    return options.noSession ? continueUnsaved(session) : { session, isSaved: true };
   }
   const isNamed = name !== undefined || id !== undefined;
   const isForgotten = options.noSession || options.demo || homes().isMissing;
-  if (isForgotten && !isNamed) return { session: memorySession(randomId()), isSaved: false };
+  if (isForgotten && !isNamed) return { session: createMemorySession(randomId()), isSaved: false };
   const given = { ...(name === undefined ? {} : { name }), ...(id === undefined ? {} : { id }) };
   return { session: await store.create({ cwd, by: 'chat', ...given }), isSaved: true };
 }
 
 /** The model and system instruction of the session, unless a flag overrides them, with a notice about them. */
-function chosenBefore({ model, system }: ChatOptions, before: SessionSetup, env: Env) {
+function restoreSetup({ model, system }: ChatOptions, before: SessionSetup, env: Env) {
   // GMN_MODEL is general; the choice made in the session is more specific and wins.
   const isFlag = model !== undefined && model !== env.GMN_MODEL;
   const chosen = {
     ...(isFlag || before.model === undefined ? {} : { model: before.model }),
     ...(system !== undefined || before.system === undefined ? {} : { system: before.system }),
   };
-  return { chosen, words: restoredWords(chosen) };
+  return { chosen, words: restoredNotice(chosen) };
 }
 
 /** Continues from a session without adding to it. */
-async function forgotten(saved: Session): Promise<Kept> {
+async function continueUnsaved(saved: Session): Promise<ChatSession> {
   await saved.close();
-  const session = memorySession(randomId(), saved.setup);
+  const session = createMemorySession(randomId(), saved.setup);
   await session.replace(saved.contents);
   return { session, isSaved: false };
 }
 
 /** The line editor if interactive, else the lines of stdin. */
-function openLines({ app, io, isPlain }: Place, complete: Complete): LineSource {
+function openLines({ app, io, isPlain }: ChatTerminal, complete: Complete): LineSource {
   const { clock, env, signal, homes } = app;
-  if (!isAttended()) return pipedLines(systemStdin().read(signal));
+  if (!isInteractive()) return pipedLines(systemStdin().read(signal));
   return terminalLines({
-    terminal: systemTerminal(),
+    terminal: createTerminalInput(),
     err: io.err,
     clock,
     env: isPlain ? { ...env, TERM: 'dumb' } : env,
     signal,
-    history: entryHistory(`${homes().gmn}/history`, { clock, signal }),
+    history: createEntryHistory(`${homes().gmn}/history`, { clock, signal }),
     complete,
   });
 }
 
-interface Place {
+interface ChatTerminal {
   readonly app: App;
   readonly io: Io;
   readonly isPlain: boolean;
 }
 
-function plainIo({ out, err }: Io): Io {
-  return { out: plainOut(out), err: plainOut(err) };
+function toPlainIo({ out, err }: Io): Io {
+  return { out: toPlainOut(out), err: toPlainOut(err) };
 }
 
-function plainOut(out: Out): Out {
+function toPlainOut(out: Out): Out {
   return {
     write: (chunk) => out.write(chunk),
     get isTerminal() {

@@ -1,4 +1,4 @@
-import { mediaOf, textOfBlock } from '../../app/servers/content.ts';
+import { collectMedia, formatBlock } from '../../app/servers/content.ts';
 import { resourceReader } from '../../app/servers/resources.ts';
 import type { Roster, ServerEntry } from '../../app/servers/roster.ts';
 import type { ChatServer, Servers } from '../../chat/assistant.ts';
@@ -9,7 +9,7 @@ import type { McpTools } from '../../mcp/client/tools/toolset.ts';
 import type { Connection, ContentBlock } from '../../mcp/client/types.ts';
 
 /** The MCP servers of a chat: the configured ones, with the state of those that are used. */
-export function chatServers({ entries }: Roster, tools: McpTools): Servers {
+export function createChatServers({ entries }: Roster, tools: McpTools): Servers {
   const connection = (name: string, signal: AbortSignal): Promise<Connection> => {
     const found = tools.servers.find(({ server }) => server.name === name);
     if (found === undefined) throw new AppError('mcp', `MCP server ${name} is not used`, { hint: 'To see why: /mcp' });
@@ -17,13 +17,13 @@ export function chatServers({ entries }: Roster, tools: McpTools): Servers {
   };
   return {
     get all() {
-      return entries.map((entry) => chatServer(entry, tools));
+      return entries.map((entry) => toChatServer(entry, tools));
     },
     prompts: async (server, signal) => (await (await connection(server, signal)).listPrompts({ signal })).items,
     async prompt({ server, name, args }, signal) {
       const { messages } = await (await connection(server, signal)).getPrompt(name, args, { signal });
       const isOne = messages.length === 1;
-      return messages.flatMap(({ role, content }) => [...(isOne ? [] : [{ text: `${role}:` }]), ...partsOf(content)]);
+      return messages.flatMap(({ role, content }) => [...(isOne ? [] : [{ text: `${role}:` }]), ...toParts(content)]);
     },
     suggestions: async ({ server, ...asked }, signal) =>
       (await connection(server, signal)).completePrompt(asked, { signal }),
@@ -32,7 +32,7 @@ export function chatServers({ entries }: Roster, tools: McpTools): Servers {
   };
 }
 
-function chatServer({ name, state }: ServerEntry, { servers, table }: McpTools): ChatServer {
+function toChatServer({ name, state }: ServerEntry, { servers, table }: McpTools): ChatServer {
   const tools = table.flatMap(({ server, tool }) => (server.name === name ? [tool.name] : []));
   switch (state.kind) {
     case 'ready': {
@@ -49,10 +49,10 @@ function chatServer({ name, state }: ServerEntry, { servers, table }: McpTools):
 }
 
 /** Sends only media whose bytes show its type. */
-function partsOf(block: ContentBlock): readonly Part[] {
-  const text = textOfBlock(block);
+function toParts(block: ContentBlock): readonly Part[] {
+  const text = formatBlock(block);
   if (text !== undefined) return [{ text }];
-  return mediaOf([block]).map(({ data, mimeType: claimed }) => {
+  return collectMedia([block]).map(({ data, mimeType: claimed }) => {
     const mimeType = sniffMedia(Buffer.from(data, 'base64'));
     return mimeType === undefined
       ? { text: `[${claimed}: cannot be sent to the model]` }

@@ -9,13 +9,13 @@ export interface ConfigOptions extends PrintOptions {
 }
 
 /** Every layer, from built-in defaults to the environment. Throws AppError `config` if a file is invalid. */
-export async function allLayers(app: App): Promise<Layers> {
+export async function readAllLayers(app: App): Promise<Layers> {
   const read = await readLayers(app);
   return { ...read, layers: [BUILT_IN, ...read.layers] };
 }
 
 /** The one key a command takes. Throws AppError `usage` if there is not exactly one. */
-export function onlyKey({ args }: ConfigOptions, verb: string): string {
+export function requireKey({ args }: ConfigOptions, verb: string): string {
   const [key, ...more] = args;
   if (key !== undefined && more.length === 0) return key;
   throw new AppError('usage', `config ${verb} takes one key`, { hint: `Example: gmn config ${verb} model.name` });

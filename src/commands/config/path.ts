@@ -1,5 +1,5 @@
-import { printReport, table } from '../../app/report.ts';
-import { envFilePaths } from '../../config/environment.ts';
+import { formatTable, printReport } from '../../app/report.ts';
+import { listEnvFiles } from '../../config/environment.ts';
 import { readLayers } from '../../config/layers.ts';
 import { trustedFoldersPath, trustFilePath } from '../../config/trust.ts';
 import type { App } from '../../core/app.ts';
@@ -17,12 +17,14 @@ export async function run(options: ConfigOptions, app: App): Promise<number> {
     .filter(({ name }) => name !== 'environment')
     .map(({ name, source: path, state, why }) => ({ name: String(name), path, state, ...(why ? { why } : {}) }));
   const others = [
-    ...envFilePaths(homes).map((path) => ({ name: '.env', path })),
+    ...listEnvFiles(homes).map((path) => ({ name: '.env', path })),
     { name: 'trust', path: trustedFoldersPath(app.env, homes) },
     { name: 'trust', path: trustFilePath(homes.gmn) },
   ].map((file) => ({ ...file, state: realPath(file.path) === undefined ? 'absent' : 'used' }));
   const files = [...settings, ...others];
-  const text = table(files.map((file) => [file.name, file.state, file.path, 'why' in file ? `(${file.why})` : '']));
+  const text = formatTable(
+    files.map((file) => [file.name, file.state, file.path, 'why' in file ? `(${file.why})` : '']),
+  );
   await printReport({ text, json: { files }, notices }, options, app);
   return 0;
 }

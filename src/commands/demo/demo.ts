@@ -4,21 +4,21 @@ import type { Env } from '../../core/io.ts';
 import { parseFaults } from '../../demo/fault.ts';
 import { startDemo } from '../../demo/server.ts';
 import { runTour, TOUR_FILES } from '../../demo/tour.ts';
-import { runSelf, scratchDirectory } from '../../platform/process/self.ts';
+import { createScratchDirectory, runSelf } from '../../platform/process/self.ts';
 import { waitForEnter } from '../../platform/terminal/ask.ts';
-import { isAttended } from '../../platform/terminal/io.ts';
+import { isInteractive } from '../../platform/terminal/io.ts';
 
 /**
  * The guided tour: real commands with the demo model, in a temporary directory that is removed afterwards. Returns 0.
  */
 export async function run(_options: object, app: App): Promise<number> {
-  const scratch = await scratchDirectory(TOUR_FILES);
-  const isWatched = app.io.out.isTerminal && isAttended();
+  const scratch = await createScratchDirectory(TOUR_FILES);
+  const isWatched = app.io.out.isTerminal && isInteractive();
   const guard = await startDemo({ clock: app.clock });
   try {
     await runTour({
       directory: scratch.path,
-      env: tourEnv(app.env, scratch.path, guard.url),
+      env: createTourEnv(app.env, scratch.path, guard.url),
       print: (text) => app.io.out.write(text),
       ask: async () => {
         if (!isWatched) return;
@@ -39,7 +39,7 @@ export async function run(_options: object, app: App): Promise<number> {
  * The tour must look the same for everyone: no credential, setting or proxy of the user's. A login may also be in the
  * system's keychain, so every endpoint points to the demo server and nothing can go online.
  */
-function tourEnv(env: Env, directory: string, url: string): Env {
+function createTourEnv(env: Env, directory: string, url: string): Env {
   const personal = /^(GMN_|GEMINI_|GOOGLE_|CODE_ASSIST_|CLOUD_SHELL$|HTTPS?_PROXY$|ALL_PROXY$)/i;
   const kept = Object.entries(env).filter(([name]) => !personal.test(name));
   return {

@@ -43,13 +43,13 @@ export async function run(options: DemoServeOptions, app: App): Promise<number> 
         `GEMINI_API_KEY=demo GOOGLE_GEMINI_BASE_URL=${server.url}\n` +
         `GOOGLE_GENAI_USE_GCA=true GOOGLE_CLOUD_ACCESS_TOKEN=demo CODE_ASSIST_ENDPOINT=${server.url}\n`,
     );
-    return await signalExitCode(app.signal);
+    return await waitForSignal(app.signal);
   } finally {
     await server.close();
   }
 }
 
-function signalExitCode(signal: AbortSignal): Promise<number> {
+function waitForSignal(signal: AbortSignal): Promise<number> {
   const code = (): number => AppError.from(signal.reason).exitCode;
   if (signal.aborted) return Promise.resolve(code());
   return new Promise((finish) => signal.addEventListener('abort', () => finish(code()), { once: true }));

@@ -1,11 +1,11 @@
 import { type PrintOptions, printReport } from '../../app/report.ts';
 import type { App, Settings } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
-import { type Runtime, thisRuntime } from '../../platform/host.ts';
-import { exitCodeOf, type Finding, failureOf, isUtf8, jsonOf, look, textOf } from './finding.ts';
-import { homeFindings, programFindings, terminalFinding } from './machine.ts';
-import { credentialFindings, networkFindings } from './network.ts';
-import { modelFinding, serverFindings, settingsFindings } from './settings.ts';
+import { detectRuntime, type Runtime } from '../../platform/host.ts';
+import { type Finding, formatFindings, isUtf8, runCheck, toExitCode, toFailure, toFindingsJson } from './finding.ts';
+import { checkHome, checkProgram, checkTerminal } from './machine.ts';
+import { checkCredential, checkNetwork } from './network.ts';
+import { checkModel, checkServers, checkSettings } from './settings.ts';
 
 interface DoctorOptions extends PrintOptions {
   readonly online?: boolean;
@@ -15,37 +15,37 @@ interface DoctorOptions extends PrintOptions {
  * Checks everything a run depends on, and prints what is wrong and how to fix it. Changes nothing; sends requests only
  * with `--online`. Returns 0, or the exit code of the most severe failure.
  */
-export async function run(options: DoctorOptions, app: App, runtime: Runtime = thisRuntime()): Promise<number> {
-  const { settings, error } = await loadedSettings(app);
-  const files = await look('settings', () => settingsFindings(app));
+export async function run(options: DoctorOptions, app: App, runtime: Runtime = detectRuntime()): Promise<number> {
+  const { settings, error } = await tryLoadSettings(app);
+  const files = await runCheck('settings', () => checkSettings(app));
   const isExplained = error === undefined || files.some(({ state }) => state === 'failure');
   const findings: readonly Finding[] = [
-    ...programFindings(app, runtime),
-    ...(await look('home', () => homeFindings(app.homes()))),
+    ...checkProgram(app, runtime),
+    ...(await runCheck('home', () => checkHome(app.homes()))),
     ...files,
-    ...(isExplained ? [] : [failureOf('settings', error)]),
-    ...(await networkFindings(app)),
-    ...(settings === undefined ? [] : await settledFindings(options, app, settings)),
-    terminalFinding(app, runtime),
-    ...demoFinding(app),
+    ...(isExplained ? [] : [toFailure('settings', error)]),
+    ...(await checkNetwork(app)),
+    ...(settings === undefined ? [] : await checkWithSettings(options, app, settings)),
+    checkTerminal(app, runtime),
+    ...checkDemo(app),
   ];
   const isPlain = app.env.TERM === 'dumb' || !isUtf8(app.env, runtime.platform);
-  const exitCode = exitCodeOf(findings);
-  const json = { ok: exitCode === 0, version: app.version, checks: jsonOf(findings), ...demoFlag(app) };
+  const exitCode = toExitCode(findings);
+  const json = { ok: exitCode === 0, version: app.version, checks: toFindingsJson(findings), ...toDemoField(app) };
   await printReport(
-    { text: textOf(findings, { isPlain }), json, notices: [], folds: true, hasMarks: true },
+    { text: formatFindings(findings, { isPlain }), json, notices: [], folds: true, hasMarks: true },
     options,
     app,
   );
   return exitCode;
 }
 
-interface Loaded {
+interface LoadedSettings {
   readonly settings?: Settings;
   readonly error?: AppError;
 }
 
-async function loadedSettings(app: App): Promise<Loaded> {
+async function tryLoadSettings(app: App): Promise<LoadedSettings> {
   try {
     return { settings: await app.settings() };
   } catch (thrown) {
@@ -54,15 +54,15 @@ async function loadedSettings(app: App): Promise<Loaded> {
 }
 
 /** Checks that need valid settings. */
-async function settledFindings({ online }: DoctorOptions, app: App, settings: Settings): Promise<readonly Finding[]> {
-  const { findings, choice } = await credentialFindings(app, settings);
+async function checkWithSettings({ online }: DoctorOptions, app: App, settings: Settings): Promise<readonly Finding[]> {
+  const { findings, choice } = await checkCredential(app, settings);
   const asked =
-    online && choice !== undefined ? await (await import('./online.ts')).onlineFindings(choice, app, settings) : [];
+    online && choice !== undefined ? await (await import('./online.ts')).checkOnline(choice, app, settings) : [];
   return [
     ...findings,
     ...asked,
-    ...(await look('model', () => [modelFinding(settings)])),
-    ...serverFindings(app, settings),
+    ...(await runCheck('model', () => [checkModel(settings)])),
+    ...checkServers(app, settings),
   ];
 }
 
@@ -70,7 +70,7 @@ function isDemo({ env }: App): boolean {
   return Boolean(env.GMN_DEMO) && !['0', 'false', 'no', 'off'].includes(env.GMN_DEMO?.toLowerCase() ?? '');
 }
 
-function demoFinding(app: App): readonly Finding[] {
+function checkDemo(app: App): readonly Finding[] {
   if (!isDemo(app)) return [];
   return [
     {
@@ -82,6 +82,6 @@ function demoFinding(app: App): readonly Finding[] {
   ];
 }
 
-function demoFlag(app: App): { readonly demo?: true } {
+function toDemoField(app: App): { readonly demo?: true } {
   return isDemo(app) ? { demo: true } : {};
 }

@@ -1,7 +1,7 @@
 import { AppError, EXIT_CODES, type Fault } from '../../core/error.ts';
 import type { Env } from '../../core/io.ts';
 import type { JsonObject } from '../../core/json.ts';
-import { visible } from '../../core/text/terminal.ts';
+import { sanitize } from '../../core/text/terminal.ts';
 
 /** How to fix something, with the command if there is one. */
 export interface Remedy {
@@ -20,29 +20,29 @@ export interface Finding {
   readonly fault?: Fault;
 }
 
-export function failureOf(check: string, { fault, message, hint }: AppError): Finding {
+export function toFailure(check: string, { fault, message, hint }: AppError): Finding {
   return { check, state: 'failure', text: message, fault, ...(hint ? { remedies: [{ words: hint }] } : {}) };
 }
 
 /** Runs a check; an AppError becomes its finding. Throws anything else. */
-export async function look(
+export async function runCheck(
   check: string,
   find: () => Promise<readonly Finding[]> | readonly Finding[],
 ): Promise<readonly Finding[]> {
   try {
     return await find();
   } catch (thrown) {
-    if (thrown instanceof AppError) return [failureOf(check, thrown)];
+    if (thrown instanceof AppError) return [toFailure(check, thrown)];
     throw thrown;
   }
 }
 
 /** In the order in which they would stop a run. */
-const GRAVITY: readonly Fault[] = ['config', 'auth', 'api', 'mcp'];
+const SEVERITY: readonly Fault[] = ['config', 'auth', 'api', 'mcp'];
 
-export function exitCodeOf(findings: readonly Finding[]): number {
+export function toExitCode(findings: readonly Finding[]): number {
   const faults = findings.flatMap(({ state, fault = 'internal' }) => (state === 'failure' ? [fault] : []));
-  const gravest = GRAVITY.find((fault) => faults.includes(fault)) ?? faults[0];
+  const gravest = SEVERITY.find((fault) => faults.includes(fault)) ?? faults[0];
   return gravest === undefined ? 0 : EXIT_CODES[gravest];
 }
 
@@ -57,22 +57,22 @@ export function isUtf8({ LC_ALL, LC_CTYPE, LANG }: Env, platform: string): boole
   return /utf-?8/i.test(LC_ALL || LC_CTYPE || LANG || '');
 }
 
-export function textOf(findings: readonly Finding[], { isPlain }: { readonly isPlain: boolean }): string {
+export function formatFindings(findings: readonly Finding[], { isPlain }: { readonly isPlain: boolean }): string {
   const marks = isPlain ? WORDS : SIGNS;
   const width = Math.max(...findings.map(({ check }) => check.length));
   const indent = ' '.repeat(marks.ok.length + width + 3);
   const lines = findings.flatMap(({ check, state, text, remedies = [] }) => [
-    `${marks[state]} ${check.padEnd(width)}  ${visible(text)}`,
-    ...remedies.map((remedy) => `${indent}${marks.arrow} ${visible(remedyText(remedy))}`),
+    `${marks[state]} ${check.padEnd(width)}  ${sanitize(text)}`,
+    ...remedies.map((remedy) => `${indent}${marks.arrow} ${sanitize(formatRemedy(remedy))}`),
   ]);
-  return `${lines.join('\n')}\n\n${summary(findings)}\n`;
+  return `${lines.join('\n')}\n\n${formatSummary(findings)}\n`;
 }
 
-function remedyText({ words, command }: Remedy): string {
+function formatRemedy({ words, command }: Remedy): string {
   return command === undefined ? words : `${words}: ${command}`;
 }
 
-function summary(findings: readonly Finding[]): string {
+function formatSummary(findings: readonly Finding[]): string {
   const count = (wanted: Finding['state'], word: string): readonly string[] => {
     const { length } = findings.filter(({ state }) => state === wanted);
     return length === 0 ? [] : [`${length} ${word}${length === 1 ? '' : 's'}`];
@@ -80,7 +80,7 @@ function summary(findings: readonly Finding[]): string {
   return [...count('failure', 'failure'), ...count('warning', 'warning')].join(', ') || 'Nothing is wrong.';
 }
 
-export function jsonOf(findings: readonly Finding[]): readonly JsonObject[] {
+export function toFindingsJson(findings: readonly Finding[]): readonly JsonObject[] {
   return findings.map(({ check, state, text, remedies = [], fault }) => ({
     check,
     state,
@@ -91,6 +91,6 @@ export function jsonOf(findings: readonly Finding[]): readonly JsonObject[] {
 }
 
 /** Quotes a word for a POSIX shell. */
-export function shellWord(word: string): string {
+export function quoteWord(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

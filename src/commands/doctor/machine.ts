@@ -1,21 +1,21 @@
 import type { App, Homes } from '../../core/app.ts';
 import { formatSize } from '../../core/text/format.ts';
 import { realPath } from '../../platform/files/path.ts';
-import { type PathStatus, pathStatus, pathsIn } from '../../platform/files/read.ts';
+import { listPaths, type PathStatus, readPathStatus } from '../../platform/files/read.ts';
 import type { Runtime } from '../../platform/host.ts';
-import { programPath } from '../../platform/process/run.ts';
+import { findProgram } from '../../platform/process/run.ts';
 import { codeCacheState } from '../../platform/runtime/code-cache.ts';
 import { findRipgrep } from '../../tools/search/ripgrep.ts';
-import { type Finding, isUtf8, type Remedy, shellWord } from './finding.ts';
+import { type Finding, isUtf8, quoteWord, type Remedy } from './finding.ts';
 
 /** The oldest supported Node; must match package.json. */
 export const OLDEST_NODE = '20.18.1';
 
-export function programFindings(app: App, runtime: Runtime): readonly Finding[] {
-  return [nodeFinding(runtime), gmnFinding(app, runtime), cacheFinding(app, runtime), ripgrepFinding(app)];
+export function checkProgram(app: App, runtime: Runtime): readonly Finding[] {
+  return [checkNode(runtime), checkGmn(app, runtime), checkCodeCache(app, runtime), checkRipgrep(app)];
 }
 
-function nodeFinding({ node, builtIn, platform, arch }: Runtime): Finding {
+function checkNode({ node, builtIn, platform, arch }: Runtime): Finding {
   if (builtIn !== undefined)
     return { check: 'node', state: 'ok', text: `not needed: ${builtIn} is built in, on ${platform} ${arch}` };
   const text = `${node} on ${platform} ${arch}`;
@@ -29,9 +29,9 @@ function nodeFinding({ node, builtIn, platform, arch }: Runtime): Finding {
   };
 }
 
-function gmnFinding({ version, env, cwd }: App, { program }: Runtime): Finding {
+function checkGmn({ version, env, cwd }: App, { program }: Runtime): Finding {
   const text = `${version}${program === undefined ? '' : ` in ${program}`}`;
-  const found = programPath('gmn', env, cwd);
+  const found = findProgram('gmn', env, cwd);
   const other = found === undefined ? undefined : realPath(found);
   if (other === undefined) return { check: 'gmn', state: 'ok', text: `${text}, not on PATH` };
   // On Windows npm puts a script on PATH that starts the program, and so do some package managers elsewhere.
@@ -44,29 +44,29 @@ function gmnFinding({ version, env, cwd }: App, { program }: Runtime): Finding {
   };
 }
 
-function cacheFinding({ version }: App, { builtIn }: Runtime): Finding {
+function checkCodeCache({ version }: App, { builtIn }: Runtime): Finding {
   if (builtIn !== undefined) return { check: 'code-cache', state: 'ok', text: 'not needed: gmn is compiled already' };
   const state = codeCacheState(version);
   if (state === undefined) return { check: 'code-cache', state: 'absent', text: 'no place to keep it' };
   const { directory, isUsable } = state;
   if (isUsable) return { check: 'code-cache', state: 'ok', text: directory };
-  const status = pathStatus(directory);
+  const status = readPathStatus(directory);
   if (status === undefined) return { check: 'code-cache', state: 'absent', text: 'not written yet' };
   return {
     check: 'code-cache',
     state: 'warning',
     text: `${directory} is not used: ${status.isOurs ? 'others may write to it' : 'it belongs to another user'}`,
-    remedies: [{ words: 'gmn makes a new one if you remove it', command: `rm -r ${shellWord(directory)}` }],
+    remedies: [{ words: 'gmn makes a new one if you remove it', command: `rm -r ${quoteWord(directory)}` }],
   };
 }
 
-function ripgrepFinding({ env, cwd }: App): Finding {
+function checkRipgrep({ env, cwd }: App): Finding {
   const program = findRipgrep(env, [realPath(cwd) ?? cwd]);
   if (program !== undefined) return { check: 'ripgrep', state: 'ok', text: program };
   return { check: 'ripgrep', state: 'absent', text: 'not found; searching works without it, only slower' };
 }
 
-export function terminalFinding({ env, io: { out } }: App, { platform }: Runtime): Finding {
+export function checkTerminal({ env, io: { out } }: App, { platform }: Runtime): Finding {
   const kind = out.isTerminal ? `${env.TERM || 'TERM not set'}, ${out.columns} columns` : 'stdout is not a terminal';
   const text = `${kind}, colour ${out.isStyled ? 'on' : 'off'}`;
   if (isUtf8(env, platform)) return { check: 'terminal', state: 'ok', text: `${text}, UTF-8` };
@@ -78,14 +78,14 @@ export function terminalFinding({ env, io: { out } }: App, { platform }: Runtime
   };
 }
 
-export function homeFindings({ gmn, gemini }: Homes): readonly Finding[] {
-  const status = pathStatus(gmn);
+export function checkHome({ gmn, gemini }: Homes): readonly Finding[] {
+  const status = readPathStatus(gmn);
   if (status === undefined) {
-    return [{ check: 'home', state: 'absent', text: `${gmn} is made when it is needed` }, officialHome(gemini)];
+    return [{ check: 'home', state: 'absent', text: `${gmn} is made when it is needed` }, checkOfficialHome(gemini)];
   }
-  const fault = unusable(gmn, status);
-  if (fault !== undefined) return [fault, officialHome(gemini)];
-  const open = [gmn, ...pathsIn(gmn)].flatMap((path) => exposure(path) ?? []);
+  const fault = findHomeFailure(gmn, status);
+  if (fault !== undefined) return [fault, checkOfficialHome(gemini)];
+  const open = [gmn, ...listPaths(gmn)].flatMap((path) => findExposure(path) ?? []);
   const home: Finding =
     open.length === 0
       ? { check: 'home', state: 'ok', text: gmn }
@@ -95,23 +95,23 @@ export function homeFindings({ gmn, gemini }: Homes): readonly Finding[] {
           text: `${gmn}: others may look at ${open.length === 1 ? 'something' : `${open.length} things`} in it`,
           remedies: open.slice(0, 5),
         };
-  return [home, officialHome(gemini), sessionsFinding(`${gmn}/sessions`)];
+  return [home, checkOfficialHome(gemini), checkSessions(`${gmn}/sessions`)];
 }
 
-function officialHome(gemini: string): Finding {
-  const isThere = pathStatus(gemini) !== undefined;
+function checkOfficialHome(gemini: string): Finding {
+  const isThere = readPathStatus(gemini) !== undefined;
   return isThere
     ? { check: 'official', state: 'ok', text: `${gemini}, the official CLI's files` }
     : { check: 'official', state: 'absent', text: `${gemini} is not there: no files of the official CLI` };
 }
 
-function unusable(path: string, { kind, isOurs, isWritable }: PathStatus): Finding | undefined {
+function findHomeFailure(path: string, { kind, isOurs, isWritable }: PathStatus): Finding | undefined {
   const failure = { check: 'home', state: 'failure', fault: 'config' } as const;
   if (kind !== 'directory') {
     return {
       ...failure,
       text: `${path} is not a directory`,
-      remedies: [{ words: 'Move it away', command: `mv ${shellWord(path)} ${shellWord(`${path}.old`)}` }],
+      remedies: [{ words: 'Move it away', command: `mv ${quoteWord(path)} ${quoteWord(`${path}.old`)}` }],
     };
   }
   if (!isOurs) {
@@ -122,32 +122,32 @@ function unusable(path: string, { kind, isOurs, isWritable }: PathStatus): Findi
     };
   }
   if (isWritable) return undefined;
-  return { ...failure, text: `${path} cannot be written to`, remedies: [chmod('Fix it', 700, path)] };
+  return { ...failure, text: `${path} cannot be written to`, remedies: [chmodRemedy('Fix it', 700, path)] };
 }
 
-function exposure(path: string): Remedy | undefined {
-  const status = pathStatus(path);
+function findExposure(path: string): Remedy | undefined {
+  const status = readPathStatus(path);
   if (status === undefined || status.kind === 'other' || (status.mode & 0o077) === 0) return undefined;
-  return chmod('For your eyes only', status.kind === 'directory' ? 700 : 600, path);
+  return chmodRemedy('For your eyes only', status.kind === 'directory' ? 700 : 600, path);
 }
 
-function chmod(words: string, mode: number, path: string): Remedy {
-  return { words, command: `chmod ${mode} ${shellWord(path)}` };
+function chmodRemedy(words: string, mode: number, path: string): Remedy {
+  return { words, command: `chmod ${mode} ${quoteWord(path)}` };
 }
 
-function sessionsFinding(directory: string): Finding {
-  const status = pathStatus(directory);
+function checkSessions(directory: string): Finding {
+  const status = readPathStatus(directory);
   if (status === undefined) return { check: 'sessions', state: 'absent', text: 'none saved yet' };
   if (!status.isWritable) {
     return {
       check: 'sessions',
       state: 'warning',
       text: `${directory} cannot be written to: nothing is saved`,
-      remedies: [chmod('Fix it', 700, directory)],
+      remedies: [chmodRemedy('Fix it', 700, directory)],
     };
   }
-  const files = pathsIn(directory).filter((path) => path.endsWith('.jsonl'));
-  const bytes = files.reduce((sum, path) => sum + (pathStatus(path)?.bytes ?? 0), 0);
+  const files = listPaths(directory).filter((path) => path.endsWith('.jsonl'));
+  const bytes = files.reduce((sum, path) => sum + (readPathStatus(path)?.bytes ?? 0), 0);
   const count = `${files.length} ${files.length === 1 ? 'session' : 'sessions'}`;
   return { check: 'sessions', state: 'ok', text: `${directory}, ${count}, ${formatSize(bytes)}` };
 }

@@ -1,41 +1,41 @@
 import { openBackend } from '../../app/backend.ts';
-import { exposedFiles, type Survey, surveyCredentials } from '../../auth/survey.ts';
+import { findExposedFiles, type Survey, surveyCredentials } from '../../auth/survey.ts';
 import type { App, Settings } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import type { Env } from '../../core/io.ts';
 import { checkEndpoint } from '../../core/text/url.ts';
-import { pathStatus } from '../../platform/files/read.ts';
-import { proxyFor } from '../../platform/http/send.ts';
-import { type Finding, look } from './finding.ts';
+import { readPathStatus } from '../../platform/files/read.ts';
+import { findProxy } from '../../platform/http/send.ts';
+import { type Finding, runCheck } from './finding.ts';
 
 /** Variables that change where credentials are sent. */
 const ENDPOINTS = ['GOOGLE_GEMINI_BASE_URL', 'GOOGLE_VERTEX_BASE_URL', 'CODE_ASSIST_ENDPOINT', 'GMN_OAUTH_TOKEN_URL'];
 
-export async function networkFindings({ env }: App): Promise<readonly Finding[]> {
+export async function checkNetwork({ env }: App): Promise<readonly Finding[]> {
   const endpoints = await Promise.all(
-    ENDPOINTS.filter((name) => env[name]).map((name) => look('endpoint', () => [endpointFinding(name, env)])),
+    ENDPOINTS.filter((name) => env[name]).map((name) => runCheck('endpoint', () => [checkEndpointVariable(name, env)])),
   );
   const found = endpoints.flat();
   const none: Finding = { check: 'endpoint', state: 'ok', text: "Google's own" };
   return [
     ...(found.length === 0 ? [none] : found),
-    ...(await look('proxy', () => [proxyFinding(env)])),
-    ...certificateFindings(env),
+    ...(await runCheck('proxy', () => [checkProxy(env)])),
+    ...checkCertificates(env),
   ];
 }
 
-function endpointFinding(name: string, env: Env): Finding {
+function checkEndpointVariable(name: string, env: Env): Finding {
   return { check: 'endpoint', state: 'ok', text: `${name} is ${checkEndpoint(env[name] ?? '', name).origin}` };
 }
 
 /** Omits the user name and password the variable may hold. */
-function proxyFinding(env: Env): Finding {
-  const proxy = proxyFor(new URL('https://generativelanguage.googleapis.com'), env);
+function checkProxy(env: Env): Finding {
+  const proxy = findProxy(new URL('https://generativelanguage.googleapis.com'), env);
   if (proxy === undefined) return { check: 'proxy', state: 'absent', text: 'none' };
   return { check: 'proxy', state: 'ok', text: `${proxy.protocol}//${proxy.host}` };
 }
 
-function certificateFindings(env: Env): readonly Finding[] {
+function checkCertificates(env: Env): readonly Finding[] {
   const { NODE_EXTRA_CA_CERTS: file, NODE_TLS_REJECT_UNAUTHORIZED: reject } = env;
   const found: Finding[] = [];
   if (reject === '0') {
@@ -47,7 +47,7 @@ function certificateFindings(env: Env): readonly Finding[] {
     });
   }
   if (!file) return found;
-  const isThere = pathStatus(file)?.kind === 'file';
+  const isThere = readPathStatus(file)?.kind === 'file';
   const missing: Finding = {
     check: 'certificates',
     state: 'warning',
@@ -65,23 +65,23 @@ interface CredentialFindings {
 }
 
 /** The credential a run would use, its source and expiry. Sends nothing, changes nothing. */
-export async function credentialFindings(app: App, settings: Settings): Promise<CredentialFindings> {
+export async function checkCredential(app: App, settings: Settings): Promise<CredentialFindings> {
   const input = { ...app, settings };
   const survey = await surveyCredentials(input, async (choice) => {
     await choice.look?.();
     await openBackend(choice, { app, settings });
   });
-  const exposed = (await exposedFiles(input)).map((warning): Finding => {
-    const [text = '', command] = warning.split(' Mend it: ');
+  const exposed = (await findExposedFiles(input)).map((warning): Finding => {
+    const [text = '', command] = warning.split(' Fix it: ');
     const remedies = command === undefined ? {} : { remedies: [{ words: 'For your eyes only', command }] };
     return { check: 'credential', state: 'warning', text, ...remedies };
   });
-  const finding = credentialFinding(survey);
+  const finding = toCredentialFinding(survey);
   const isUsable = finding.state === 'ok' && survey.choice !== undefined;
   return { findings: [finding, ...exposed], ...(isUsable ? { choice: survey.choice } : {}) };
 }
 
-function credentialFinding({ error, rows: [row] }: Survey): Finding {
+function toCredentialFinding({ error, rows: [row] }: Survey): Finding {
   const text = row === undefined ? '' : [row.name, ...row.details].join(', ');
   if (error === undefined && row?.state === 'used') return { check: 'credential', state: 'ok', text };
   const failure = error ?? new AppError('auth', text);

@@ -1,13 +1,13 @@
 import { openBackend } from '../../app/backend.ts';
-import { patientInquiries } from '../../app/queries.ts';
-import type { Choice } from '../../auth/choice.ts';
-import { configuredModel } from '../../config/model-configs.ts';
+import { openQueries } from '../../app/queries.ts';
+import type { CredentialChoice } from '../../auth/choice.ts';
+import { resolveConfiguredModel } from '../../config/model-configs.ts';
 import type { App, Settings } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import type { HttpResponse } from '../../core/io.ts';
 import { formatDuration } from '../../core/text/format.ts';
 import { resolveModel } from '../../models/choice.ts';
-import { type Finding, failureOf } from './finding.ts';
+import { type Finding, toFailure } from './finding.ts';
 
 /** Tokens and certificates depend on the clock. */
 const SKEW_MS = 120_000;
@@ -15,40 +15,40 @@ const SKEW_MS = 120_000;
 /**
  * Asks the server: whether it can be reached, accepts the credential and has the model, and whether the clocks agree.
  */
-export async function onlineFindings(choice: Choice, app: App, settings: Settings): Promise<readonly Finding[]> {
-  let heard: { readonly host: string; readonly response: HttpResponse } | undefined;
+export async function checkOnline(choice: CredentialChoice, app: App, settings: Settings): Promise<readonly Finding[]> {
+  let lastResponse: { readonly host: string; readonly response: HttpResponse } | undefined;
   const send: App['send'] = async (request, signal) => {
     const response = await app.send(request, signal);
-    heard = { host: request.url.host, response };
+    lastResponse = { host: request.url.host, response };
     return response;
   };
   const listening = { ...app, send };
   const found: Finding[] = [];
   try {
     const opened = await openBackend(choice, { app: listening, settings });
-    const inquiries = await patientInquiries(opened, listening);
+    const inquiries = await openQueries(opened, listening);
     const { lines } = await inquiries.standing(app.signal);
     found.push({ check: 'online', state: 'ok', text: lines.join(' ') });
     const idOf = (name: string | undefined): string => resolveModel(name, { backend: opened.name }).id;
-    const configured = configuredModel(settings.modelConfigs ?? {}, settings.model, idOf);
+    const configured = resolveConfiguredModel(settings.modelConfigs ?? {}, settings.model, idOf);
     const id = idOf(configured.model ?? settings.model);
     const models = await inquiries.listModels(app.signal);
     found.push(
-      modelFinding(
+      checkOfferedModel(
         id,
         models.map((model) => model.id),
       ),
     );
   } catch (thrown) {
     if (app.signal.aborted) throw app.signal.reason;
-    found.push(failureOf('online', AppError.from(thrown)));
+    found.push(toFailure('online', AppError.from(thrown)));
   }
-  if (heard === undefined) return found;
-  const reached: Finding = { check: 'online', state: 'ok', text: `${heard.host} answers` };
-  return [reached, ...clockFinding(heard.response, app), ...found];
+  if (lastResponse === undefined) return found;
+  const reached: Finding = { check: 'online', state: 'ok', text: `${lastResponse.host} answers` };
+  return [reached, ...checkClock(lastResponse.response, app), ...found];
 }
 
-function modelFinding(id: string, models: readonly string[]): Finding {
+function checkOfferedModel(id: string, models: readonly string[]): Finding {
   if (models.length === 0 || models.includes(id))
     return { check: 'online', state: 'ok', text: `the model ${id} is offered` };
   return {
@@ -59,7 +59,7 @@ function modelFinding(id: string, models: readonly string[]): Finding {
   };
 }
 
-function clockFinding({ headers: { date } }: HttpResponse, { clock }: App): readonly Finding[] {
+function checkClock({ headers: { date } }: HttpResponse, { clock }: App): readonly Finding[] {
   const there = Date.parse(date ?? '');
   if (Number.isNaN(there)) return [];
   const skew = clock.now() - there;

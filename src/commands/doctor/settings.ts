@@ -1,52 +1,52 @@
 import { parseSettingsText } from '../../config/document.ts';
-import { strayKeys, unreadKeys } from '../../config/explanation.ts';
+import { findStrayKeys, findUnreadKeys } from '../../config/explanation.ts';
 import type { Layer } from '../../config/layer.ts';
 import { readLayers } from '../../config/layers.ts';
-import { configuredModel } from '../../config/model-configs.ts';
+import { resolveConfiguredModel } from '../../config/model-configs.ts';
 import { readServerEnablement } from '../../config/server-enablement.ts';
 import type { App, Settings } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
-import { type ConfiguredServer, configuredServers } from '../../mcp/client/servers.ts';
+import { type ConfiguredServer, listConfiguredServers } from '../../mcp/client/servers.ts';
 import { resolveModel } from '../../models/choice.ts';
-import { type Backend, DEFAULT_MODEL, modelFacts, SUCCESSORS } from '../../models/table.ts';
-import { readStateFile } from '../../platform/files/small-file.ts';
-import { programPath } from '../../platform/process/run.ts';
-import { type Finding, failureOf, type Remedy, shellWord } from './finding.ts';
+import { type Backend, DEFAULT_MODEL, FALLBACK_MODELS, findModelFacts } from '../../models/table.ts';
+import { readSmallFile } from '../../platform/files/small-file.ts';
+import { findProgram } from '../../platform/process/run.ts';
+import { type Finding, quoteWord, type Remedy, toFailure } from './finding.ts';
 
 /** The settings files: which are used, which are invalid and where, which keys look misspelt. */
-export async function settingsFindings(app: App): Promise<readonly Finding[]> {
-  const broken = (await Promise.all(ownFiles(app).map(brokenFile))).flat();
+export async function checkSettings(app: App): Promise<readonly Finding[]> {
+  const broken = (await Promise.all(settingsFiles(app).map(checkFile))).flat();
   if (broken.length > 0) return broken;
   const { layers, notices } = await readLayers(app);
   const files = layers.filter(({ name, state }) => state === 'used' && name !== 'environment');
   const none: Finding = { check: 'settings', state: 'absent', text: 'no settings files' };
   return [
-    ...(files.length === 0 ? [none] : files.map(layerFinding)),
+    ...(files.length === 0 ? [none] : files.map(checkLayer)),
     // Each notice ends with its own remedy, if there is one.
     ...notices.map((text): Finding => ({ check: 'settings', state: 'warning', text })),
-    ...trustFindings(layers),
+    ...checkTrust(layers),
   ];
 }
 
 /** Checked one by one, since reading all settings stops at the first invalid file. */
-function ownFiles(app: App): readonly string[] {
+function settingsFiles(app: App): readonly string[] {
   const { gemini, gmn } = app.homes();
   return [`${gemini}/settings.json`, `${gmn}/config.json`];
 }
 
-async function brokenFile(file: string): Promise<readonly Finding[]> {
+async function checkFile(file: string): Promise<readonly Finding[]> {
   try {
-    const text = readStateFile(file);
+    const text = readSmallFile(file);
     if (text !== undefined) await parseSettingsText({ file, text });
     return [];
   } catch (thrown) {
-    return [failureOf('settings', AppError.from(thrown))];
+    return [toFailure('settings', AppError.from(thrown))];
   }
 }
 
-function layerFinding({ source, document }: Layer): Finding {
-  const strays = strayKeys(document);
-  const unread = unreadKeys(document);
+function checkLayer({ source, document }: Layer): Finding {
+  const strays = findStrayKeys(document);
+  const unread = findUnreadKeys(document);
   if (strays.length === 0) {
     const text = unread.length === 0 ? source : `${source}; what gmn does not read there: ${unread.join(', ')}`;
     return { check: 'settings', state: 'ok', text };
@@ -61,7 +61,7 @@ function layerFinding({ source, document }: Layer): Finding {
 }
 
 /** Ignored settings of a folder are already among the notices, with the reason. */
-function trustFindings(layers: readonly Layer[]): readonly Finding[] {
+function checkTrust(layers: readonly Layer[]): readonly Finding[] {
   const workspace = layers.find(({ name }) => name === 'workspace');
   if (workspace?.state === 'ignored') return [];
   return workspace?.state === 'used'
@@ -69,27 +69,27 @@ function trustFindings(layers: readonly Layer[]): readonly Finding[] {
     : [{ check: 'trust', state: 'absent', text: 'this folder has no settings of its own' }];
 }
 
-export function modelFinding(settings: Settings, backend: Backend = 'gemini-api'): Finding {
+export function checkModel(settings: Settings, backend: Backend = 'gemini-api'): Finding {
   try {
-    return chosenModel(settings, backend);
+    return toModelFinding(settings, backend);
   } catch (thrown) {
-    return failureOf('model', AppError.from(thrown));
+    return toFailure('model', AppError.from(thrown));
   }
 }
 
-function chosenModel({ model, modelConfigs = {} }: Settings, backend: Backend): Finding {
+function toModelFinding({ model, modelConfigs = {} }: Settings, backend: Backend): Finding {
   const resolved = (name: string | undefined) => resolveModel(name, { backend, source: 'settings' });
-  const configured = configuredModel(modelConfigs, model, (name) => resolved(name).id);
+  const configured = resolveConfiguredModel(modelConfigs, model, (name) => resolved(name).id);
   const choice = resolved(configured.model ?? model);
   const { id, isDefault } = choice;
   const notices = [...choice.notices, ...configured.notices];
   const list = { words: 'To choose another', command: 'gmn models' };
   if (isDefault) {
-    const text = `${DEFAULT_MODEL}, the default; where it is retired, ${SUCCESSORS[backend]} answers`;
+    const text = `${DEFAULT_MODEL}, the default; where it is retired, ${FALLBACK_MODELS[backend]} answers`;
     return { check: 'model', state: 'ok', text };
   }
   if (notices.length > 0) return { check: 'model', state: 'warning', text: notices.join(' '), remedies: [list] };
-  const { status, note } = modelFacts(id) ?? {};
+  const { status, note } = findModelFacts(id) ?? {};
   const name = id === model ? id : `${model}, which is ${id}`;
   if (status !== 'retiring') return { check: 'model', state: 'ok', text: name };
   return {
@@ -101,8 +101,8 @@ function chosenModel({ model, modelConfigs = {} }: Settings, backend: Backend): 
 }
 
 /** The configured MCP servers: invalid entries and missing programs. Starts none. */
-export function serverFindings(app: App, settings: Settings): readonly Finding[] {
-  const { servers, faulty, disabled } = configuredServers({
+export function checkServers(app: App, settings: Settings): readonly Finding[] {
+  const { servers, faulty, disabled } = listConfiguredServers({
     ...settings,
     isOfficiallyDisabled: readServerEnablement(app.homes().gemini).isDisabled,
   });
@@ -110,28 +110,28 @@ export function serverFindings(app: App, settings: Settings): readonly Finding[]
     return [{ check: 'mcp', state: 'absent', text: 'no MCP servers' }];
   }
   return [
-    ...servers.map((server) => serverFinding(server, app)),
+    ...servers.map((server) => checkServer(server, app)),
     ...faulty.map(
       ({ name, why, file }): Finding => ({
         check: 'mcp',
         state: 'failure',
         fault: 'config',
         text: `${name}: ${why} (${file})`,
-        remedies: [explain(name)],
+        remedies: [explainRemedy(name)],
       }),
     ),
     ...disabled.map(({ name, why }): Finding => ({ check: 'mcp', state: 'absent', text: `${name}: ${why}` })),
   ];
 }
 
-function serverFinding({ name, definition }: ConfiguredServer, { env, cwd }: App): Finding {
+function checkServer({ name, definition }: ConfiguredServer, { env, cwd }: App): Finding {
   // Only the origin: the rest of a URL may hold a secret.
   if (definition.kind !== 'stdio') {
     return { check: 'mcp', state: 'ok', text: `${name}: ${new URL(definition.url).origin}` };
   }
   const { command } = definition;
   const path = { PATH: definition.env.PATH ?? env.PATH, Path: env.Path, PATHEXT: env.PATHEXT };
-  if (programPath(command, path, definition.cwd ?? cwd) !== undefined) {
+  if (findProgram(command, path, definition.cwd ?? cwd) !== undefined) {
     return { check: 'mcp', state: 'ok', text: `${name}: ${command}` };
   }
   return {
@@ -139,11 +139,11 @@ function serverFinding({ name, definition }: ConfiguredServer, { env, cwd }: App
     state: 'failure',
     fault: 'mcp',
     text: `${name}: there is no program ${command}`,
-    remedies: [{ words: 'Install it, or fix its entry' }, explain(name)],
+    remedies: [{ words: 'Install it, or fix its entry' }, explainRemedy(name)],
   };
 }
 
-function explain(name: string): Remedy {
+function explainRemedy(name: string): Remedy {
   const key = /^[^."\\\s]+$/.test(name) ? name : `"${name.replace(/["\\]/g, '\\$&')}"`;
-  return { words: 'To see the entry', command: `gmn config explain ${shellWord(`mcpServers.${key}`)}` };
+  return { words: 'To see the entry', command: `gmn config explain ${quoteWord(`mcpServers.${key}`)}` };
 }

@@ -1,14 +1,20 @@
 import { type PrintOptions, printReport } from '../../app/report.ts';
-import { makeDefinition, oauthKey, type TransportOptions } from '../../app/servers/definition.ts';
-import { defines, placeOf, settingsIn, type WritableScope, writablePlaces } from '../../app/servers/roster.ts';
+import { makeDefinition, readOAuthFlag, type TransportOptions } from '../../app/servers/definition.ts';
+import {
+  definesServer,
+  listWritableFiles,
+  readSettingsFile,
+  requireWritableFile,
+  type WritableScope,
+} from '../../app/servers/roster.ts';
 import { readSetting } from '../../config/keys.ts';
 import { readServerEnablement } from '../../config/server-enablement.ts';
 import { editSettings } from '../../config/settings-edit.ts';
-import { withheldVariables } from '../../config/variables.ts';
+import { findWithheldVariables } from '../../config/variables.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import type { JsonObject } from '../../core/json.ts';
-import { visible } from '../../core/text/terminal.ts';
+import { sanitize } from '../../core/text/terminal.ts';
 
 interface McpAddOptions extends PrintOptions, TransportOptions {
   readonly args: readonly string[];
@@ -32,70 +38,73 @@ export async function run(options: McpAddOptions, app: App): Promise<number> {
       hint: `Example: gmn mcp add ${name} npx -y some-server`,
     });
   }
-  const { entry } = makeDefinition(words, options, { ...(await oauthKey(options, app.cwd)), ...commonKeys(options) });
-  const { scope, file } = placeOf(options.scope ?? 'user', app);
+  const { entry } = makeDefinition(words, options, {
+    ...(await readOAuthFlag(options, app.cwd)),
+    ...toCommonKeys(options),
+  });
+  const { scope, file } = requireWritableFile(options.scope ?? 'user', app);
   let isReplaced = false;
   await editSettings(file, app, (document) => {
-    isReplaced = defines(document, name);
+    isReplaced = definesServer(document, name);
     return [{ path: ['mcpServers', name], value: entry }];
   });
   const text = `${isReplaced ? 'Replaced' : 'Added'} ${name} in ${file}\n`;
-  const notices = [...withheldWords(words), ...(await remarks(name, { scope, options, app }))];
+  const notices = [...formatWithheld(words), ...(await collectRemarks(name, { scope, options, app }))];
   await printReport({ text, json: { name, scope, file, replaced: isReplaced }, notices }, options, app);
   return 0;
 }
 
 function checkName(name: string): void {
-  if (name.trim() !== '' && visible(name) === name && name !== '__proto__' && !name.startsWith('-')) return;
-  throw new AppError('usage', `${visible(JSON.stringify(name))} cannot be the name of a server`, {
+  if (name.trim() !== '' && sanitize(name) === name && name !== '__proto__' && !name.startsWith('-')) return;
+  throw new AppError('usage', `${sanitize(JSON.stringify(name))} cannot be the name of a server`, {
     hint: 'Use letters, digits and hyphens, e.g. files',
   });
 }
 
-function commonKeys(options: McpAddOptions): JsonObject {
+function toCommonKeys(options: McpAddOptions): JsonObject {
   const { timeout, trust, description, includeTools, excludeTools } = options;
   return {
     ...(timeout === undefined ? {} : { timeout }),
     ...(trust ? { trust } : {}),
     ...(description === undefined ? {} : { description }),
-    ...(includeTools === undefined ? {} : { includeTools: names(includeTools) }),
-    ...(excludeTools === undefined ? {} : { excludeTools: names(excludeTools) }),
+    ...(includeTools === undefined ? {} : { includeTools: splitNames(includeTools) }),
+    ...(excludeTools === undefined ? {} : { excludeTools: splitNames(excludeTools) }),
   };
 }
 
-function names(values: readonly string[]): readonly string[] {
+function splitNames(values: readonly string[]): readonly string[] {
   return values.flatMap((value) => value.split(',').map((name) => name.trim())).filter((name) => name !== '');
 }
 
-function withheldWords([commandOrUrl = '', ...args]: readonly string[]): readonly string[] {
+function formatWithheld([commandOrUrl = '', ...args]: readonly string[]): readonly string[] {
   if (/^https?:/i.test(commandOrUrl)) return [];
-  const names = new Set([commandOrUrl, ...args].flatMap(withheldVariables));
+  const names = new Set([commandOrUrl, ...args].flatMap(findWithheldVariables));
   return [...names].map(
     (name) =>
-      `$${visible(name)} is not put into a command line, which others can read. Give it to the program: -e ${visible(name)}='$${visible(name)}'`,
+      `$${sanitize(name)} is not put into a command line, which others can read. Give it to the program: -e ${sanitize(name)}='$${sanitize(name)}'`,
   );
 }
 
-interface Added {
+interface AddContext {
   readonly scope: WritableScope;
   readonly options: McpAddOptions;
   readonly app: App;
 }
 
 /** Notices about what keeps the new entry from taking effect. */
-async function remarks(name: string, { scope, options, app }: Added): Promise<readonly string[]> {
+async function collectRemarks(name: string, { scope, options, app }: AddContext): Promise<readonly string[]> {
   const said: string[] = [];
   if (scope === 'project') {
     said.push('a server of a folder is used once you have approved it: gmn trust');
     if (options.trust) said.push("--trust does not count in a folder's settings: its tools ask first");
   }
-  for (const place of writablePlaces(app)) {
+  for (const place of listWritableFiles(app)) {
     const isAbove = scope === 'user' && place.scope === 'gmn';
-    if (isAbove && defines(await settingsIn(place.file), name))
+    if (isAbove && definesServer(await readSettingsFile(place.file), name))
       said.push(`${place.file} defines ${name} too, and counts`);
   }
-  for (const { scope: whose, file } of writablePlaces(app)) {
-    const isExcluded = readSetting(await settingsIn(file), 'mcp.excluded')?.includes(name);
+  for (const { scope: whose, file } of listWritableFiles(app)) {
+    const isExcluded = readSetting(await readSettingsFile(file), 'mcp.excluded')?.includes(name);
     if (whose !== 'project' && isExcluded)
       said.push(`${name} is disabled in ${file}. To use it: gmn mcp enable ${name}`);
   }

@@ -1,18 +1,18 @@
-import { jsonArguments, readPairs, toolArguments } from '../../app/servers/arguments.ts';
-import { mediaOf, openMediaPlace, type SaveMedia, textOfBlock, textOfBlocks } from '../../app/servers/content.ts';
-import { callProgress } from '../../app/servers/progress.ts';
+import { parseToolArguments, readJsonArguments, readPairs } from '../../app/servers/arguments.ts';
+import { collectMedia, formatBlock, formatBlocks, openMediaTarget, type SaveMedia } from '../../app/servers/content.ts';
+import { openProgress } from '../../app/servers/progress.ts';
 import { type SessionOptions, withServer } from '../../app/servers/session.ts';
-import { visibleLines } from '../../app/servers/view.ts';
+import { sanitizeLines } from '../../app/servers/view.ts';
 import { terminalElicit } from '../../approval/elicitation.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
-import { nearestNames } from '../../core/text/names.ts';
-import { filterTerminal, visible } from '../../core/text/terminal.ts';
+import { findNearestNames } from '../../core/text/names.ts';
+import { sanitize, stripControls } from '../../core/text/terminal.ts';
 import { isWantedTool, type NamedServer } from '../../mcp/client/definition.ts';
-import { plainWords } from '../../mcp/client/errors.ts';
+import { simplifyMessage } from '../../mcp/client/errors.ts';
 import type { CallResult, Connection, RemoteTool } from '../../mcp/client/types.ts';
 import { encodeDocument } from '../../render/json-text.ts';
-import { stderr } from '../../render/stderr.ts';
+import { createStderr } from '../../render/stderr.ts';
 
 /** Of an error message; the beginning usually says what is wrong, and more would bury it. */
 const MAX_FAILURE_CHARS = 10_000;
@@ -35,46 +35,46 @@ export async function run(options: McpCallOptions, app: App): Promise<number> {
   if (options.json !== undefined && words.length > 0) {
     throw new AppError('usage', '--json cannot be combined with name=value words', { hint: 'Use one of them.' });
   }
-  const given = options.json === undefined ? undefined : await jsonArguments(options.json, app);
+  const given = options.json === undefined ? undefined : await readJsonArguments(options.json, app);
   const pairs = await readPairs(words, app);
-  const save = await openMediaPlace(options.outputFile, app);
+  const save = await openMediaTarget(options.outputFile, app);
   const isText = options.outputFormat !== 'json';
-  const shown = callProgress(`${server} ${tool}`, { quiet: options.quiet === true || !isText }, app);
+  const shown = openProgress(`${server} ${tool}`, { quiet: options.quiet === true || !isText }, app);
   const elicit = isText ? terminalElicit(app, shown.lend) : {};
-  return withServer(server, { options, app, check: wanted(tool), ...elicit }, async (connection, notices) => {
-    const { inputSchema } = await findTool(connection, tool, app.signal);
-    const args = given ?? toolArguments(pairs, inputSchema);
+  return withServer(server, { options, app, check: createToolCheck(tool), ...elicit }, async (connection, notices) => {
+    const { inputSchema } = await requireTool(connection, tool, app.signal);
+    const args = given ?? parseToolArguments(pairs, inputSchema);
     const result = await connection
       .callTool(tool, args, { signal: app.signal, onProgress: shown.onProgress })
       .catch((thrown: unknown) => {
-        throw thrown === app.signal.reason ? stopped(AppError.from(thrown)) : thrown;
+        throw thrown === app.signal.reason ? stoppedError(AppError.from(thrown)) : thrown;
       });
     await shown.end();
-    if (result.isError) throw toolFailure(connection, tool, result);
+    if (result.isError) throw toolError(connection, tool, result);
     await printResult(result, { notices, options, save }, app);
     return 0;
   }).finally(shown.end);
 }
 
 /** A tool that the settings keep from the model is not run by hand either. */
-function wanted(tool: string): (server: NamedServer) => void {
+function createToolCheck(tool: string): (server: NamedServer) => void {
   return ({ name, definition }) => {
     if (isWantedTool(definition, tool)) return;
-    const shown = visible(name);
-    throw new AppError('config', `the settings of MCP server ${shown} leave out its tool ${visible(tool)}`, {
+    const shown = sanitize(name);
+    throw new AppError('config', `the settings of MCP server ${shown} leave out its tool ${sanitize(tool)}`, {
       hint: `To use it, change its includeTools or excludeTools. To see them, run: gmn mcp get ${shown}`,
     });
   };
 }
 
-function stopped({ fault, message }: AppError): AppError {
+function stoppedError({ fault, message }: AppError): AppError {
   return new AppError(fault, message, {
     hint: 'The server was told to stop; what the tool had done by then stays done.',
   });
 }
 
 /** If the list is incomplete, a tool missing from it may still exist. */
-async function findTool(
+async function requireTool(
   connection: Connection,
   name: string,
   signal: AbortSignal,
@@ -83,30 +83,31 @@ async function findTool(
   const found = items.find((tool) => tool.name === name);
   if (found !== undefined) return found;
   if (omitted !== undefined) return { inputSchema: {} };
-  const near = nearestNames(
+  const near = findNearestNames(
     name,
     items.map((tool) => tool.name),
-  ).map(visible);
-  const shown = visible(connection.name);
-  throw new AppError('mcp', `MCP server ${shown} has no tool ${visible(name)}`, {
+  ).map(sanitize);
+  const shown = sanitize(connection.name);
+  throw new AppError('mcp', `MCP server ${shown} has no tool ${sanitize(name)}`, {
     hint: near.length > 0 ? `Did you mean ${near.join(' or ')}?` : `To see its tools, run: gmn mcp tools ${shown}`,
   });
 }
 
-function toolFailure(connection: Connection, tool: string, { content, structuredContent }: CallResult): AppError {
+function toolError(connection: Connection, tool: string, { content, structuredContent }: CallResult): AppError {
   const said = content
-    .flatMap((block) => textOfBlock(block) ?? [])
+    .flatMap((block) => formatBlock(block) ?? [])
     .join('\n')
     .trim();
   const words = said !== '' || structuredContent === undefined ? said : JSON.stringify(structuredContent);
-  const server = visible(connection.name);
-  const shown = words === '' ? 'it gave no reason' : shortened(visibleLines(connection.conceal(plainWords(words))));
-  return new AppError('mcp', `MCP server ${server}: ${visible(tool)} failed: ${shown}`, {
+  const server = sanitize(connection.name);
+  const shown =
+    words === '' ? 'it gave no reason' : shortenText(sanitizeLines(connection.conceal(simplifyMessage(words))));
+  return new AppError('mcp', `MCP server ${server}: ${sanitize(tool)} failed: ${shown}`, {
     hint: `To see what it takes, run: gmn mcp tools ${server}`,
   });
 }
 
-function shortened(words: string): string {
+function shortenText(words: string): string {
   if (words.length <= MAX_FAILURE_CHARS) return words;
   return `${words.slice(0, MAX_FAILURE_CHARS).toWellFormed()}… (${words.length - MAX_FAILURE_CHARS} more characters)`;
 }
@@ -123,15 +124,15 @@ async function printResult(
   const { content, structuredContent, omitted = [] } = result;
   const { out, err } = app.io;
   const unknown = [...new Set(omitted)].map(
-    (kind) => `a piece of the kind ${visible(kind)} is left out: gmn does not know it`,
+    (kind) => `a piece of the kind ${sanitize(kind)} is left out: gmn does not know it`,
   );
-  const said = [...notices, ...unknown, ...(await save(mediaOf(content)))];
+  const said = [...notices, ...unknown, ...(await save(collectMedia(content)))];
   if (options.outputFormat === 'json') {
     const warnings = said.length > 0 ? { warnings: said } : {};
     return out.write(encodeDocument({ ...result, ...warnings }));
   }
-  if (!options.quiet) for (const notice of said) await stderr(err).notice(notice);
+  if (!options.quiet) for (const notice of said) await createStderr(err).notice(notice);
   const hasContent = content.length > 0 || structuredContent === undefined;
-  const text = hasContent ? textOfBlocks(content, options.outputFile !== undefined) : encodeDocument(structuredContent);
-  await out.write(out.isTerminal ? filterTerminal(text) : text);
+  const text = hasContent ? formatBlocks(content, options.outputFile !== undefined) : encodeDocument(structuredContent);
+  await out.write(out.isTerminal ? stripControls(text) : text);
 }

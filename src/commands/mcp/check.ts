@@ -1,29 +1,29 @@
 import type { ServerEntry } from '../../app/servers/roster.ts';
-import { lookAt, patient, programTurns, type TakeTurn } from '../../app/servers/session.ts';
+import { createProgramTurns, inspectServer, type TakeTurn, withTimeout } from '../../app/servers/session.ts';
 import {
-  changedWords,
-  entryJson,
-  errorJson,
-  kindOf,
-  rowLine,
-  shownServer,
-  stateWords,
+  describeEntry,
+  formatChangedHint,
+  formatRowLine,
+  formatState,
+  formatTransport,
+  toEntryJson,
+  toErrorJson,
 } from '../../app/servers/view.ts';
 import type { App } from '../../core/app.ts';
 import type { AppError } from '../../core/error.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { formatDuration } from '../../core/text/format.ts';
-import { visible } from '../../core/text/terminal.ts';
-import { LateStart } from '../../mcp/client/connect.ts';
+import { sanitize } from '../../core/text/terminal.ts';
+import { StartTimeout } from '../../mcp/client/connect.ts';
 import type { ConfiguredServer } from '../../mcp/client/servers.ts';
-import { askOffer, changedTools } from '../../mcp/client/tools/memory.ts';
-import { schemaFaults } from '../../mcp/client/tools/registration.ts';
+import { fetchToolList, findChangedTools } from '../../mcp/client/tools/memory.ts';
+import { describeSchemaFaults } from '../../mcp/client/tools/registration.ts';
 import type { ClientContext, Connection } from '../../mcp/client/types.ts';
 
 /** How many tool names a row shows. */
 const MAX_NAMES = 5;
 
-interface Checked {
+interface CheckResult {
   readonly rows: readonly (readonly string[])[];
   readonly servers: readonly JsonObject[];
   /** One line each for failures and changed tools. */
@@ -31,7 +31,7 @@ interface Checked {
   readonly hasFailed: boolean;
 }
 
-interface Outcome {
+interface ServerCheck {
   readonly row: readonly string[];
   readonly json: JsonObject;
   readonly remedies: readonly string[];
@@ -55,13 +55,13 @@ interface CheckOptions {
 export async function checkServers(
   entries: readonly ServerEntry[],
   app: CheckContext,
-  { timeout, takeTurn = programTurns(), onWait = () => {} }: CheckOptions = {},
-): Promise<Checked> {
+  { timeout, takeTurn = createProgramTurns(), onWait = () => {} }: CheckOptions = {},
+): Promise<CheckResult> {
   const starting = new Set<ServerEntry>();
-  const connected = async (entry: ServerEntry, server: ConfiguredServer): Promise<Outcome> => {
+  const connected = async (entry: ServerEntry, server: ConfiguredServer): Promise<ServerCheck> => {
     starting.add(entry);
     onWait([...starting].map(({ name }) => name));
-    const outcome = await connectTo(entry, patient(server, timeout), app);
+    const outcome = await checkServer(entry, withTimeout(server, timeout), app);
     starting.delete(entry);
     onWait([...starting].map(({ name }) => name));
     return outcome;
@@ -69,7 +69,7 @@ export async function checkServers(
   const outcomes = await Promise.all(
     entries.map((entry) => {
       const { state } = entry;
-      if (state.kind !== 'ready') return unused(entry);
+      if (state.kind !== 'ready') return describeUnused(entry);
       return takeTurn(state.server, () => connected(entry, state.server));
     }),
   );
@@ -82,47 +82,56 @@ export async function checkServers(
   };
 }
 
-function rowHead(entry: ServerEntry, mark: string, what: string): readonly string[] {
-  return [`${mark} ${shownServer(entry).name}`, kindOf(entry), what];
+function formatRowHead(entry: ServerEntry, mark: string, what: string): readonly string[] {
+  return [`${mark} ${describeEntry(entry).name}`, formatTransport(entry), what];
 }
 
-function unused(entry: ServerEntry): Outcome {
-  const json = entryJson(entry);
+function describeUnused(entry: ServerEntry): ServerCheck {
+  const json = toEntryJson(entry);
   if (entry.state.kind !== 'faulty') {
-    return { row: rowHead(entry, '–', `(${stateWords(entry.state)})`), json, remedies: [], isFailure: false };
+    return { row: formatRowHead(entry, '–', `(${formatState(entry.state)})`), json, remedies: [], isFailure: false };
   }
-  const shown = shownServer(entry);
+  const shown = describeEntry(entry);
   return {
-    row: [...rowHead(entry, '✗', rowLine(shown)), stateWords(entry.state)],
+    row: [...formatRowHead(entry, '✗', formatRowLine(shown)), formatState(entry.state)],
     json,
     remedies: [`${shown.name}: to see it, run: gmn mcp get ${shown.name}`],
     isFailure: true,
   };
 }
 
-async function connectTo(entry: ServerEntry, server: ConfiguredServer, app: CheckContext): Promise<Outcome> {
-  const shown = shownServer(entry);
+async function checkServer(entry: ServerEntry, server: ConfiguredServer, app: CheckContext): Promise<ServerCheck> {
+  const shown = describeEntry(entry);
   const { signal } = app;
   const startedAt = app.clock.now();
-  const look = await lookAt(server, { context: app, signal }, async (connection) => {
-    const offer = await offers(connection, server, app);
+  const look = await inspectServer(server, { context: app, signal }, async (connection) => {
+    const offer = await fetchTools(connection, server, app);
     // Measured before closing, which can take longer than everything else.
     return { ...offer, ms: app.clock.now() - startedAt };
   });
   if ('error' in look) {
     const { error } = look;
-    const { words, remedy } = failureWords(error, shown.name);
-    const json = { ...entryJson(entry), ok: false, error: { ...errorJson(error), message: words } };
-    return { row: [...rowHead(entry, '✗', rowLine(shown)), words], json, remedies: [remedy], isFailure: true };
+    const { words, remedy } = formatFailure(error, shown.name);
+    const json = { ...toEntryJson(entry), ok: false, error: { ...toErrorJson(error), message: words } };
+    return {
+      row: [...formatRowHead(entry, '✗', formatRowLine(shown)), words],
+      json,
+      remedies: [remedy],
+      isFailure: true,
+    };
   }
   const { tools, changed, notes, ms } = look.value;
-  const json = { ...entryJson(entry), ok: true, tools, ...(changed.length === 0 ? {} : { changed }), ms };
-  const row = [...rowHead(entry, '✓', rowLine(shown)), toolWords(tools, changed.length), formatDuration(ms)];
+  const json = { ...toEntryJson(entry), ok: true, tools, ...(changed.length === 0 ? {} : { changed }), ms };
+  const row = [
+    ...formatRowHead(entry, '✓', formatRowLine(shown)),
+    formatTools(tools, changed.length),
+    formatDuration(ms),
+  ];
   return { row, json, remedies: notes.map((note) => `${shown.name}: ${note}`), isFailure: false };
 }
 
 /** The names of the tools and of the changed ones; also caches the tool list. */
-async function offers(
+async function fetchTools(
   connection: Connection,
   server: ConfiguredServer,
   app: CheckContext,
@@ -131,27 +140,27 @@ async function offers(
   readonly changed: readonly string[];
   readonly notes: readonly string[];
 }> {
-  const { tools, omitted } = await askOffer(server, connection, { place: app, signal: app.signal });
-  const changed = changedTools(server, tools, app).map(({ name }) => name);
+  const { tools, omitted } = await fetchToolList(server, connection, { place: app, signal: app.signal });
+  const changed = findChangedTools(server, tools, app).map(({ name }) => name);
   const notes = [
     ...(omitted === undefined ? [] : [omitted]),
-    ...schemaFaults(server, tools),
-    ...(changed.length === 0 ? [] : [changedWords(server.name)]),
+    ...describeSchemaFaults(server, tools),
+    ...(changed.length === 0 ? [] : [formatChangedHint(server.name)]),
   ];
   return { tools: tools.map(({ name }) => name), changed, notes };
 }
 
-function toolWords(names: readonly string[], changed: number): string {
+function formatTools(names: readonly string[], changed: number): string {
   if (names.length === 0) return 'no tools';
-  const shown = names.slice(0, MAX_NAMES).map(visible);
+  const shown = names.slice(0, MAX_NAMES).map(sanitize);
   const more = names.length > MAX_NAMES ? ', …' : '';
   const withheld = changed === 0 ? '' : ` (${changed} changed, not offered)`;
   return `${names.length} ${names.length === 1 ? 'tool' : 'tools'}: ${shown.join(', ')}${more}${withheld}`;
 }
 
-function failureWords(error: AppError, name: string): { words: string; remedy: string } {
+function formatFailure(error: AppError, name: string): { words: string; remedy: string } {
   const { status, words, hint = '', cause } = error;
-  if (cause instanceof LateStart)
+  if (cause instanceof StartTimeout)
     return { words: `still starting: ${words}`, remedy: `${name}: ${hint} To wait longer: gmn mcp list --check -t 5m` };
   if (status !== 401)
     return { words, remedy: `${name}: ${hint === '' ? `to see it, run: gmn mcp get ${name}` : hint}` };

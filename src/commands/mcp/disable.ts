@@ -1,10 +1,10 @@
 import { type PrintOptions, printReport } from '../../app/report.ts';
-import { onlyWords } from '../../app/servers/arguments.ts';
-import { placeOf, readRoster, unknownServer } from '../../app/servers/roster.ts';
+import { requireArguments } from '../../app/servers/arguments.ts';
+import { readRoster, requireWritableFile, unknownServerError } from '../../app/servers/roster.ts';
 import { readSetting } from '../../config/keys.ts';
 import { editSettings } from '../../config/settings-edit.ts';
 import type { App } from '../../core/app.ts';
-import { visible } from '../../core/text/terminal.ts';
+import { sanitize } from '../../core/text/terminal.ts';
 
 export interface McpNameOptions extends PrintOptions {
   readonly args: readonly string[];
@@ -15,17 +15,17 @@ export interface McpNameOptions extends PrintOptions {
  * AppError `mcp` if there is no such server, `config` if the file cannot be changed.
  */
 export async function run(options: McpNameOptions, app: App): Promise<number> {
-  const [name = ''] = onlyWords(options.args, 1, 'mcp disable');
+  const [name = ''] = requireArguments(options.args, 1, 'mcp disable');
   const { entries } = await readRoster({}, app);
   const known = entries.map((entry) => entry.name);
-  if (!known.includes(name)) throw unknownServer(visible(name), known);
-  const { file } = placeOf('user', app);
+  if (!known.includes(name)) throw unknownServerError(sanitize(name), known);
+  const { file } = requireWritableFile('user', app);
   const outcome = await editSettings(file, app, (document) => {
     const excluded = readSetting(document, 'mcp.excluded') ?? [];
     return excluded.includes(name) ? [] : [{ path: ['mcp', 'excluded', excluded.length], value: name }];
   });
   const isNew = outcome === 'written';
-  const text = isNew ? `Disabled ${visible(name)} in ${file}\n` : `${visible(name)} was disabled already\n`;
+  const text = isNew ? `Disabled ${sanitize(name)} in ${file}\n` : `${sanitize(name)} was disabled already\n`;
   await printReport({ text, json: { name, file, disabled: true, changed: isNew }, notices: [] }, options, app);
   return 0;
 }

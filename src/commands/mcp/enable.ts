@@ -1,15 +1,15 @@
 import { printReport } from '../../app/report.ts';
-import { onlyWords } from '../../app/servers/arguments.ts';
-import { readRoster, settingsIn, unknownServer, writablePlaces } from '../../app/servers/roster.ts';
+import { requireArguments } from '../../app/servers/arguments.ts';
+import { listWritableFiles, readRoster, readSettingsFile, unknownServerError } from '../../app/servers/roster.ts';
 import type { Edit } from '../../config/jsonc-edit.ts';
 import { readSetting } from '../../config/keys.ts';
 import { readLayers } from '../../config/layers.ts';
-import { enablementKey, readServerEnablement } from '../../config/server-enablement.ts';
+import { readServerEnablement, toEnablementKey } from '../../config/server-enablement.ts';
 import { editSettings } from '../../config/settings-edit.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import { isObject, type JsonObject } from '../../core/json.ts';
-import { visible } from '../../core/text/terminal.ts';
+import { sanitize } from '../../core/text/terminal.ts';
 import { isDisabledEntry } from '../../mcp/client/servers.ts';
 import type { McpNameOptions } from './disable.ts';
 
@@ -19,19 +19,19 @@ import type { McpNameOptions } from './disable.ts';
  * still disables the server.
  */
 export async function run(options: McpNameOptions, app: App): Promise<number> {
-  const [name = ''] = onlyWords(options.args, 1, 'mcp enable');
+  const [name = ''] = requireArguments(options.args, 1, 'mcp enable');
   const files: string[] = [];
-  for (const { scope, file } of writablePlaces(app)) {
+  for (const { scope, file } of listWritableFiles(app)) {
     if (scope !== 'project' && (await enableIn(file, name, app))) files.push(file);
   }
   const enablement = readServerEnablement(app.homes().gemini);
   if (enablement.isDisabled(name)) {
-    await editSettings(enablement.file, app, () => [{ path: [enablementKey(name)] }]);
+    await editSettings(enablement.file, app, () => [{ path: [toEnablementKey(name)] }]);
     files.push(enablement.file);
   }
   await checkEnabled(name, app);
   if (files.length === 0) await checkKnown(name, app);
-  const shown = visible(name);
+  const shown = sanitize(name);
   const text = files.length === 0 ? `${shown} was not disabled\n` : `Enabled ${shown} in ${files.join(' and ')}\n`;
   await printReport({ text, json: { name, files, changed: files.length > 0 }, notices: [] }, options, app);
   return 0;
@@ -52,7 +52,7 @@ async function enableIn(file: string, name: string, app: App): Promise<boolean> 
         .map((key) => ({ path: ['mcpServers', name, key] as const })),
     ];
   };
-  if (edits(await settingsIn(file)).length === 0) return false;
+  if (edits(await readSettingsFile(file)).length === 0) return false;
   return (await editSettings(file, app, edits)) === 'written';
 }
 
@@ -62,23 +62,23 @@ async function checkEnabled(name: string, app: App): Promise<void> {
   const lists = layers.filter(({ document }) => readSetting(document, 'mcp.allowed') !== undefined);
   const isLeftOut = lists.every(({ document }) => !readSetting(document, 'mcp.allowed')?.includes(name));
   if (still === undefined && lists.length > 0 && isLeftOut) {
-    throw new AppError('config', `${visible(name)} stays disabled: ${lists.at(-1)?.source} does not allow it`, {
+    throw new AppError('config', `${sanitize(name)} stays disabled: ${lists.at(-1)?.source} does not allow it`, {
       hint: 'Add it to mcp.allowed there.',
     });
   }
   const entry = (await readRoster({}, app)).entries.find((known) => known.name === name);
   if (still === undefined && isDisabledEntry(entry?.written)) {
-    throw new AppError('config', `${visible(name)} stays disabled: its entry in ${entry?.file} says so`, {
+    throw new AppError('config', `${sanitize(name)} stays disabled: its entry in ${entry?.file} says so`, {
       hint: 'Take "disabled" out of that entry.',
     });
   }
   if (still === undefined) return;
-  throw new AppError('config', `${visible(name)} stays disabled: ${still.source} excludes it`, {
+  throw new AppError('config', `${sanitize(name)} stays disabled: ${still.source} excludes it`, {
     hint: 'Take it out of mcp.excluded there.',
   });
 }
 
 async function checkKnown(name: string, app: App): Promise<void> {
   const known = (await readRoster({}, app)).entries.map((entry) => entry.name);
-  if (!known.includes(name)) throw unknownServer(visible(name), known);
+  if (!known.includes(name)) throw unknownServerError(sanitize(name), known);
 }

@@ -1,10 +1,10 @@
-import { type PrintOptions, printReport, table } from '../../app/report.ts';
-import { onlyWords } from '../../app/servers/arguments.ts';
-import { type RosterOptions, readRoster, type ServerEntry, unknownServer } from '../../app/servers/roster.ts';
-import { entryJson, scopeWord, shownServer, stateWords } from '../../app/servers/view.ts';
+import { formatTable, type PrintOptions, printReport } from '../../app/report.ts';
+import { requireArguments } from '../../app/servers/arguments.ts';
+import { type RosterOptions, readRoster, type ServerEntry, unknownServerError } from '../../app/servers/roster.ts';
+import { describeEntry, formatScope, formatState, toEntryJson } from '../../app/servers/view.ts';
 import type { App } from '../../core/app.ts';
-import { visible } from '../../core/text/terminal.ts';
-import { type SignInStatus, signInStatus } from '../../mcp/client/sign-in.ts';
+import { sanitize } from '../../core/text/terminal.ts';
+import { readSignInStatus, type SignInStatus } from '../../mcp/client/sign-in.ts';
 
 interface McpGetOptions extends PrintOptions, RosterOptions {
   readonly args: readonly string[];
@@ -12,40 +12,40 @@ interface McpGetOptions extends PrintOptions, RosterOptions {
 
 /** Prints a server as its file defines it, secrets redacted. Starts nothing. Throws AppError `mcp` if there is none. */
 export async function run(options: McpGetOptions, app: App): Promise<number> {
-  const [name = ''] = onlyWords(options.args, 1, 'mcp get');
+  const [name = ''] = requireArguments(options.args, 1, 'mcp get');
   const { entries, notices } = await readRoster(options, app);
   const named = entries.filter((known) => known.name === name);
   const entry = named.find(({ state }) => state.kind === 'ready') ?? named[0];
   if (entry === undefined)
-    throw unknownServer(
-      visible(name),
+    throw unknownServerError(
+      sanitize(name),
       entries.map((known) => known.name),
     );
-  const signIn = signInOf(entry, app);
-  const json = { ...entryJson(entry), ...(signIn === undefined ? {} : { signIn: { ...signIn } }) };
-  await printReport({ text: textOf(entry, signIn), json, notices }, options, app);
+  const signIn = findSignIn(entry, app);
+  const json = { ...toEntryJson(entry), ...(signIn === undefined ? {} : { signIn: { ...signIn } }) };
+  await printReport({ text: formatServer(entry, signIn), json, notices }, options, app);
   return 0;
 }
 
-function signInOf({ state }: ServerEntry, app: App): SignInStatus | undefined {
+function findSignIn({ state }: ServerEntry, app: App): SignInStatus | undefined {
   if (state.kind !== 'ready' || state.server.definition.kind === 'stdio') return undefined;
-  const status = signInStatus(state.server.definition, app);
+  const status = readSignInStatus(state.server.definition, app);
   return status.isSignedIn ? status : undefined;
 }
 
-function signInWords({ isRefreshable, expiresAt }: SignInStatus): string {
+function formatSignIn({ isRefreshable, expiresAt }: SignInStatus): string {
   if (isRefreshable) return 'signed in, renewed by itself';
   return expiresAt === undefined ? 'signed in' : `signed in until ${new Date(expiresAt).toISOString()}`;
 }
 
-function textOf(entry: ServerEntry, signIn: SignInStatus | undefined): string {
-  const { name, commandLine, details } = shownServer(entry);
-  const words = stateWords(entry.state);
-  return table([
+function formatServer(entry: ServerEntry, signIn: SignInStatus | undefined): string {
+  const { name, commandLine, details } = describeEntry(entry);
+  const words = formatState(entry.state);
+  return formatTable([
     [name, commandLine],
-    ['  from', `${entry.file} (${scopeWord(entry)})`],
+    ['  from', `${entry.file} (${formatScope(entry)})`],
     ...(words === '' ? [] : [['  state', words]]),
-    ...(signIn === undefined ? [] : [['  sign-in', signInWords(signIn)]]),
+    ...(signIn === undefined ? [] : [['  sign-in', formatSignIn(signIn)]]),
     ...details.map((detail) => {
       const at = detail.indexOf(': ');
       return [`  ${detail.slice(0, at)}`, detail.slice(at + 2)];

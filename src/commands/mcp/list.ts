@@ -1,8 +1,15 @@
-import { type PrintOptions, printReport, table } from '../../app/report.ts';
-import { noWords } from '../../app/servers/arguments.ts';
-import { callProgress } from '../../app/servers/progress.ts';
+import { formatTable, type PrintOptions, printReport } from '../../app/report.ts';
+import { rejectArguments } from '../../app/servers/arguments.ts';
+import { openProgress } from '../../app/servers/progress.ts';
 import { type RosterOptions, readRoster, type ServerEntry } from '../../app/servers/roster.ts';
-import { entryJson, kindOf, rowLine, scopeWord, shownServer, stateWords } from '../../app/servers/view.ts';
+import {
+  describeEntry,
+  formatRowLine,
+  formatScope,
+  formatState,
+  formatTransport,
+  toEntryJson,
+} from '../../app/servers/view.ts';
 import type { App } from '../../core/app.ts';
 import { EXIT_CODES } from '../../core/error.ts';
 
@@ -18,17 +25,17 @@ interface McpListOptions extends PrintOptions, RosterOptions {
  * each, and the exit code is 5 if one fails. Throws AppError `config` if the settings are broken.
  */
 export async function run(options: McpListOptions, app: App): Promise<number> {
-  noWords(options.args, 'mcp list');
+  rejectArguments(options.args, 'mcp list');
   const { entries, notices } = await readRoster(options, app);
   if (options.check) {
     const { checkServers } = await import('./check.ts');
-    const shown = callProgress('the servers', { quiet: options.quiet === true || options.json === true }, app);
+    const shown = openProgress('the servers', { quiet: options.quiet === true || options.json === true }, app);
     const onWait = (names: readonly string[]): void =>
       shown.onProgress({ progress: 0, message: `still starting: ${names.join(', ')}` });
     const timeout = options.timeout === undefined ? {} : { timeout: options.timeout };
     const checking = checkServers(entries, app, { ...timeout, onWait }).finally(shown.end);
     const { rows, servers, remedies, hasFailed } = await checking;
-    const text = rows.length === 0 ? NONE : table(rows);
+    const text = rows.length === 0 ? NO_SERVERS : formatTable(rows);
     await printReport(
       { text, json: { servers }, notices: [...notices, ...remedies], folds: true, hasMarks: true },
       options,
@@ -36,13 +43,13 @@ export async function run(options: McpListOptions, app: App): Promise<number> {
     );
     return hasFailed ? EXIT_CODES.mcp : 0;
   }
-  const text = entries.length === 0 ? NONE : table(entries.map(rowOf));
-  const json = { servers: entries.map(entryJson) };
+  const text = entries.length === 0 ? NO_SERVERS : formatTable(entries.map(formatRow));
+  const json = { servers: entries.map(toEntryJson) };
   await printReport({ text, json, notices, folds: true, hasMarks: true }, options, app);
   return 0;
 }
 
-const NONE = 'No MCP servers are configured. To add one: gmn mcp add <name> <command or address>\n';
+const NO_SERVERS = 'No MCP servers are configured. To add one: gmn mcp add <name> <command or address>\n';
 
 const MARKS: Readonly<Record<ServerEntry['state']['kind'], string>> = {
   ready: ' ',
@@ -51,8 +58,14 @@ const MARKS: Readonly<Record<ServerEntry['state']['kind'], string>> = {
   faulty: '✗',
 };
 
-function rowOf(entry: ServerEntry): readonly string[] {
-  const shown = shownServer(entry);
+function formatRow(entry: ServerEntry): readonly string[] {
+  const shown = describeEntry(entry);
   const { state } = entry;
-  return [`${MARKS[state.kind]} ${shown.name}`, kindOf(entry), rowLine(shown), scopeWord(entry), stateWords(state)];
+  return [
+    `${MARKS[state.kind]} ${shown.name}`,
+    formatTransport(entry),
+    formatRowLine(shown),
+    formatScope(entry),
+    formatState(state),
+  ];
 }

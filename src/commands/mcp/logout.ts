@@ -1,9 +1,9 @@
 import { type PrintOptions, printReport } from '../../app/report.ts';
-import { onlyWords } from '../../app/servers/arguments.ts';
+import { requireArguments } from '../../app/servers/arguments.ts';
 import type { RosterOptions } from '../../app/servers/roster.ts';
-import { namedServer } from '../../app/servers/session.ts';
+import { requireServer } from '../../app/servers/session.ts';
 import type { App } from '../../core/app.ts';
-import { visible } from '../../core/text/terminal.ts';
+import { sanitize } from '../../core/text/terminal.ts';
 import { signOut } from '../../mcp/client/sign-in.ts';
 
 interface McpLogoutOptions extends PrintOptions, RosterOptions {
@@ -12,10 +12,10 @@ interface McpLogoutOptions extends PrintOptions, RosterOptions {
 
 /** Removes the stored sign-in; the server is not notified. Throws AppError `mcp`, `usage` or `config`. */
 export async function run(options: McpLogoutOptions, app: App): Promise<number> {
-  const [name = ''] = onlyWords(options.args, 1, 'mcp logout');
-  const { server, notices } = await namedServer(name, { options, app });
+  const [name = ''] = requireArguments(options.args, 1, 'mcp logout');
+  const { server, notices } = await requireServer(name, { options, app });
   const wasSignedIn = await signOut(server, app);
-  const shown = visible(name);
+  const shown = sanitize(name);
   const text = wasSignedIn ? `Forgot the sign-in at ${shown}\n` : `There was no sign-in at ${shown}\n`;
   await printReport({ text, json: { name, changed: wasSignedIn }, notices }, options, app);
   return 0;

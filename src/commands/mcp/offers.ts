@@ -1,21 +1,21 @@
 import { type PrintOptions, printReport } from '../../app/report.ts';
-import { onlyWords } from '../../app/servers/arguments.ts';
-import { callProgress } from '../../app/servers/progress.ts';
-import { type Look, lookAtServers, type SessionOptions } from '../../app/servers/session.ts';
-import { errorJson } from '../../app/servers/view.ts';
+import { requireArguments } from '../../app/servers/arguments.ts';
+import { openProgress } from '../../app/servers/progress.ts';
+import { type Inspection, inspectServers, type SessionOptions } from '../../app/servers/session.ts';
+import { toErrorJson } from '../../app/servers/view.ts';
 import type { App } from '../../core/app.ts';
 import { type AppError, EXIT_CODES } from '../../core/error.ts';
 import type { JsonObject } from '../../core/json.ts';
-import { visible } from '../../core/text/terminal.ts';
+import { sanitize } from '../../core/text/terminal.ts';
 import type { ConfiguredServer } from '../../mcp/client/servers.ts';
 import type { Connection } from '../../mcp/client/types.ts';
 
-export interface LookOptions extends PrintOptions, SessionOptions {
+export interface InspectOptions extends PrintOptions, SessionOptions {
   readonly args: readonly string[];
 }
 
 /** What to list of each server, and how to print it. */
-interface Interest<Found> {
+interface ListSpec<Found> {
   readonly command: string;
   /** Printed for a server that has none. */
   readonly none: string;
@@ -31,37 +31,37 @@ interface Interest<Found> {
  * Prints a list of the named server, or of all that may be used. A failing server is reported on stderr and makes the
  * exit code 5. Throws AppError, `mcp` too, if the named server fails.
  */
-export async function printLooks<Found>(options: LookOptions, app: App, interest: Interest<Found>): Promise<number> {
-  const [name] = onlyWords(options.args, 1, interest.command);
-  const shown = callProgress(name ?? 'the servers', { quiet: options.quiet === true || options.json === true }, app);
-  const { looks, notices } = await lookAtServers(name, { options, app }, interest.ask).finally(shown.end);
+export async function printLists<Found>(options: InspectOptions, app: App, interest: ListSpec<Found>): Promise<number> {
+  const [name] = requireArguments(options.args, 1, interest.command);
+  const shown = openProgress(name ?? 'the servers', { quiet: options.quiet === true || options.json === true }, app);
+  const { looks, notices } = await inspectServers(name, { options, app }, interest.ask).finally(shown.end);
   const failed = looks.flatMap((look) => ('error' in look ? [look] : []));
   if (name !== undefined && failed[0] !== undefined) throw failed[0].error;
   const found = looks.flatMap((look) => ('value' in look ? [look] : []));
   const notes = found.flatMap(({ name: server, value }) =>
-    interest.notes(value, server).map((note) => `${visible(server)}: ${note}`),
+    interest.notes(value, server).map((note) => `${sanitize(server)}: ${note}`),
   );
-  const sections = found.map(({ name: server, value }) => section(server, value, interest, name === undefined));
+  const sections = found.map(({ name: server, value }) => formatSection(server, value, interest, name === undefined));
   const text = looks.length === 0 ? 'No usable MCP server. To see why, run: gmn mcp list\n' : sections.join('\n');
-  const report = { text, json: { servers: looks.map((look) => lookJson(look, interest)) } };
+  const report = { text, json: { servers: looks.map((look) => toInspectionJson(look, interest)) } };
   // JSON has them beside their server already.
-  const troubles = options.json ? [] : failed.map(({ error }) => troubleWords(error));
+  const troubles = options.json ? [] : failed.map(({ error }) => formatError(error));
   await printReport({ ...report, notices: [...notices, ...notes, ...troubles] }, options, app);
   return failed.length > 0 ? EXIT_CODES.mcp : 0;
 }
 
-function section<Found>(server: string, found: Found, interest: Interest<Found>, isTitled: boolean): string {
+function formatSection<Found>(server: string, found: Found, interest: ListSpec<Found>, isTitled: boolean): string {
   const lines = interest.lines(found);
   const shown = lines.length === 0 ? [`(${interest.none})`] : lines;
   const text = shown.map((line) => `${isTitled ? '  ' : ''}${line}\n`).join('');
-  return isTitled ? `${visible(server)}\n${text}` : text;
+  return isTitled ? `${sanitize(server)}\n${text}` : text;
 }
 
-function lookJson<Found>(look: Look<Found>, interest: Interest<Found>): JsonObject {
+function toInspectionJson<Found>(look: Inspection<Found>, interest: ListSpec<Found>): JsonObject {
   const { name } = look;
-  return 'error' in look ? { name, error: errorJson(look.error) } : { name, ...interest.json(look.value) };
+  return 'error' in look ? { name, error: toErrorJson(look.error) } : { name, ...interest.json(look.value) };
 }
 
-function troubleWords({ message, hint }: AppError): string {
+function formatError({ message, hint }: AppError): string {
   return hint === undefined ? message : `${message}. ${hint}`;
 }

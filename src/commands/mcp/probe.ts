@@ -1,12 +1,12 @@
-import { type PrintOptions, printReport, table } from '../../app/report.ts';
-import { makeDefinition, oauthKey, type TransportOptions } from '../../app/servers/definition.ts';
-import { callProgress } from '../../app/servers/progress.ts';
-import { signInPrompt } from '../../app/servers/sign-in.ts';
-import { firstLine, visibleLines } from '../../app/servers/view.ts';
+import { formatTable, type PrintOptions, printReport } from '../../app/report.ts';
+import { makeDefinition, readOAuthFlag, type TransportOptions } from '../../app/servers/definition.ts';
+import { openProgress } from '../../app/servers/progress.ts';
+import { createSignInPrompt } from '../../app/servers/sign-in.ts';
+import { formatFirstLine, sanitizeLines } from '../../app/servers/view.ts';
 import { acceptDefaults, terminalElicit } from '../../approval/elicitation.ts';
 import type { App } from '../../core/app.ts';
 import type { JsonObject } from '../../core/json.ts';
-import { visible } from '../../core/text/terminal.ts';
+import { sanitize } from '../../core/text/terminal.ts';
 import { connect } from '../../mcp/client/connect.ts';
 import type { Connection } from '../../mcp/client/types.ts';
 import { readCalls, type Trial, tryEverything } from './trial.ts';
@@ -26,27 +26,27 @@ interface McpProbeOptions extends PrintOptions, TransportOptions {
  */
 export async function run(options: McpProbeOptions, app: App): Promise<number> {
   const [first = ''] = options.args;
-  const { definition } = makeDefinition(options.args, options, await oauthKey(options, app.cwd));
+  const { definition } = makeDefinition(options.args, options, await readOAuthFlag(options, app.cwd));
   const calls = await readCalls(options.calls, app.cwd);
-  const shown = callProgress(first, { quiet: options.quiet === true || options.json === true }, app);
+  const shown = openProgress(first, { quiet: options.quiet === true || options.json === true }, app);
   const asking = options.json ? {} : terminalElicit(app, shown.lend);
   const person = {
     ...(options.acceptDefaults ? { elicit: acceptDefaults } : asking),
-    ...(mayOpen(options, app) ? { signIn: signInPrompt({ isOpened: true, lend: shown.lend }, app) } : {}),
+    ...(mayOpenBrowser(options, app) ? { signIn: createSignInPrompt({ isOpened: true, lend: shown.lend }, app) } : {}),
   };
   try {
     const connection = await connect(
-      { name: first, definition, remedy: remedyFor(options.args) },
+      { name: first, definition, remedy: formatRemedy(options.args) },
       { ...app, ...person },
       app.signal,
     );
     try {
-      const offers = await offersOf(connection, app.signal);
+      const offers = await fetchLists(connection, app.signal);
       const isTried = options.callTools === true || calls !== undefined;
       const trials = isTried ? await tryEverything(connection, { ...offers, calls }, app.signal) : [];
       await shown.end();
-      const report = { text: textOf(connection, offers, trials), json: jsonOf(connection, offers, trials) };
-      await printReport({ ...report, notices: omissions(offers) }, options, app);
+      const report = { text: formatReport(connection, offers, trials), json: toReportJson(connection, offers, trials) };
+      await printReport({ ...report, notices: collectOmissions(offers) }, options, app);
       return 0;
     } finally {
       await connection.close();
@@ -56,20 +56,20 @@ export async function run(options: McpProbeOptions, app: App): Promise<number> {
   }
 }
 
-function remedyFor([command = '', ...args]: readonly string[]): string {
+function formatRemedy([command = '', ...args]: readonly string[]): string {
   if (/^https?:/i.test(command)) return 'Check the address.';
   if (args.length > 0 || !command.includes(' ')) return 'Check the command: run it by hand once to see what it says.';
-  return `The program and its arguments are words of their own, without quotes: gmn mcp probe ${visible(command)}`;
+  return `The program and its arguments are words of their own, without quotes: gmn mcp probe ${sanitize(command)}`;
 }
 
 /** Without a terminal no browser is opened, unless BROWSER names one and `--accept-defaults` is given. */
-function mayOpen({ acceptDefaults: isAnswered }: McpProbeOptions, { io, env }: App): boolean {
+function mayOpenBrowser({ acceptDefaults: isAnswered }: McpProbeOptions, { io, env }: App): boolean {
   return io.err.isTerminal || (isAnswered === true && Boolean(env.BROWSER));
 }
 
-type Offers = Awaited<ReturnType<typeof offersOf>>;
+type ServerLists = Awaited<ReturnType<typeof fetchLists>>;
 
-async function offersOf(connection: Connection, signal: AbortSignal) {
+async function fetchLists(connection: Connection, signal: AbortSignal) {
   return {
     tools: await connection.listTools({ signal }),
     prompts: await connection.listPrompts({ signal }),
@@ -78,46 +78,46 @@ async function offersOf(connection: Connection, signal: AbortSignal) {
   };
 }
 
-function omissions(offers: Offers): readonly string[] {
+function collectOmissions(offers: ServerLists): readonly string[] {
   return Object.values(offers).flatMap(({ omitted }) => omitted ?? []);
 }
 
-function textOf(connection: Connection, offers: Offers, trials: readonly Trial[]): string {
+function formatReport(connection: Connection, offers: ServerLists, trials: readonly Trial[]): string {
   const { serverInfo, protocolVersion, capabilities, instructions } = connection;
   const offered = Object.entries(capabilities).flatMap(([kind, isThere]) => (isThere ? [kind] : []));
   const head = [
-    ['server', [serverInfo.name, serverInfo.version].map(visible).join(' ').trim()],
-    ['protocol', visible(protocolVersion)],
+    ['server', [serverInfo.name, serverInfo.version].map(sanitize).join(' ').trim()],
+    ['protocol', sanitize(protocolVersion)],
     ['offers', offered.join(', ') || 'nothing'],
   ];
   const { tools, prompts, resources, templates } = offers;
   const lists = [
-    section(
+    formatSection(
       'tools',
-      tools.items.map((item) => [visible(item.name), firstLine(item.description)]),
+      tools.items.map((item) => [sanitize(item.name), formatFirstLine(item.description)]),
     ),
-    section(
+    formatSection(
       'prompts',
-      prompts.items.map((item) => [visible(item.name), firstLine(item.description)]),
+      prompts.items.map((item) => [sanitize(item.name), formatFirstLine(item.description)]),
     ),
-    section('resources', [
-      ...resources.items.map((item) => [visible(item.uri), visible(item.name)]),
-      ...templates.items.map((item) => [visible(item.uriTemplate), visible(item.name)]),
+    formatSection('resources', [
+      ...resources.items.map((item) => [sanitize(item.uri), sanitize(item.name)]),
+      ...templates.items.map((item) => [sanitize(item.uriTemplate), sanitize(item.name)]),
     ]),
-    section(
+    formatSection(
       'tried',
-      trials.map(({ what, error }) => [`${error === undefined ? '✓' : '✗'} ${visible(what)}`, error ?? '']),
+      trials.map(({ what, error }) => [`${error === undefined ? '✓' : '✗'} ${sanitize(what)}`, error ?? '']),
     ),
   ];
-  const words = instructions === undefined ? '' : `instructions\n${visibleLines(instructions).replace(/^/gm, '  ')}\n`;
-  return table(head) + words + lists.join('');
+  const words = instructions === undefined ? '' : `instructions\n${sanitizeLines(instructions).replace(/^/gm, '  ')}\n`;
+  return formatTable(head) + words + lists.join('');
 }
 
-function section(title: string, rows: readonly (readonly string[])[]): string {
-  return rows.length === 0 ? '' : `${title}\n${table(rows).replace(/^(?=.)/gm, '  ')}`;
+function formatSection(title: string, rows: readonly (readonly string[])[]): string {
+  return rows.length === 0 ? '' : `${title}\n${formatTable(rows).replace(/^(?=.)/gm, '  ')}`;
 }
 
-function jsonOf(connection: Connection, offers: Offers, trials: readonly Trial[]): JsonObject {
+function toReportJson(connection: Connection, offers: ServerLists, trials: readonly Trial[]): JsonObject {
   const { serverInfo, protocolVersion, capabilities, instructions } = connection;
   return {
     serverInfo: { ...serverInfo },

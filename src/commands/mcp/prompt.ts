@@ -1,13 +1,13 @@
 import { type PrintOptions, printReport } from '../../app/report.ts';
 import { readPairs } from '../../app/servers/arguments.ts';
-import { blockJson, textOfBlocks } from '../../app/servers/content.ts';
-import { callProgress } from '../../app/servers/progress.ts';
+import { formatBlocks, toBlockJson } from '../../app/servers/content.ts';
+import { openProgress } from '../../app/servers/progress.ts';
 import { type SessionOptions, withServer } from '../../app/servers/session.ts';
 import { terminalElicit } from '../../approval/elicitation.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
-import { nearestNames } from '../../core/text/names.ts';
-import { visible } from '../../core/text/terminal.ts';
+import { findNearestNames } from '../../core/text/names.ts';
+import { sanitize } from '../../core/text/terminal.ts';
 import type { Connection, PromptMessage } from '../../mcp/client/types.ts';
 
 interface McpPromptOptions extends PrintOptions, SessionOptions {
@@ -21,7 +21,7 @@ interface McpPromptOptions extends PrintOptions, SessionOptions {
 export async function run(options: McpPromptOptions, app: App): Promise<number> {
   const [server = '', name = '', ...words] = options.args;
   const args = Object.fromEntries(await readPairs(words, app));
-  const shown = callProgress(`${server} ${name}`, { quiet: options.quiet === true || options.json === true }, app);
+  const shown = openProgress(`${server} ${name}`, { quiet: options.quiet === true || options.json === true }, app);
   const elicit = options.json ? {} : terminalElicit(app, shown.lend);
   return withServer(server, { options, app, ...elicit }, async (connection, notices) => {
     await checkPrompt(connection, { name, args }, app.signal);
@@ -29,9 +29,9 @@ export async function run(options: McpPromptOptions, app: App): Promise<number> 
     await shown.end();
     const json = {
       description,
-      messages: messages.map(({ role, content }) => ({ role, content: blockJson(content) })),
+      messages: messages.map(({ role, content }) => ({ role, content: toBlockJson(content) })),
     };
-    await printReport({ text: textOf(messages), json, notices }, options, app);
+    await printReport({ text: formatMessages(messages), json, notices }, options, app);
     return 0;
   }).finally(shown.end);
 }
@@ -44,30 +44,30 @@ async function checkPrompt(
 ): Promise<void> {
   const { items, omitted } = await connection.listPrompts({ signal });
   const found = items.find((prompt) => prompt.name === name);
-  const server = visible(connection.name);
+  const server = sanitize(connection.name);
   if (found === undefined) {
     if (omitted !== undefined) return;
-    const near = nearestNames(
+    const near = findNearestNames(
       name,
       items.map((prompt) => prompt.name),
-    ).map(visible);
-    throw new AppError('mcp', `MCP server ${server} has no prompt ${visible(name)}`, {
+    ).map(sanitize);
+    throw new AppError('mcp', `MCP server ${server} has no prompt ${sanitize(name)}`, {
       hint:
         near.length > 0 ? `Did you mean ${near.join(' or ')}?` : `To see its prompts, run: gmn mcp prompts ${server}`,
     });
   }
   const missing = found.arguments.filter((argument) => argument.isRequired && !Object.hasOwn(args, argument.name));
   if (missing.length > 0) {
-    const names = missing.map((argument) => visible(argument.name));
-    throw new AppError('usage', `the prompt ${visible(name)} needs ${names.join(', ')}`, {
+    const names = missing.map((argument) => sanitize(argument.name));
+    throw new AppError('usage', `the prompt ${sanitize(name)} needs ${names.join(', ')}`, {
       hint: `Add: ${names.map((argument) => `${argument}=…`).join(' ')}`,
     });
   }
 }
 
-function textOf(messages: readonly PromptMessage[]): string {
+function formatMessages(messages: readonly PromptMessage[]): string {
   const isOne = messages.length === 1;
   return messages
-    .map(({ role, content }) => `${isOne ? '' : `${role}:\n`}${textOfBlocks([content], false)}`)
+    .map(({ role, content }) => `${isOne ? '' : `${role}:\n`}${formatBlocks([content], false)}`)
     .join('\n');
 }

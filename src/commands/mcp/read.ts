@@ -1,11 +1,11 @@
 import { type PrintOptions, printReport } from '../../app/report.ts';
-import { onlyWords } from '../../app/servers/arguments.ts';
-import { mediaLine, mediaOfResource, openMediaPlace } from '../../app/servers/content.ts';
-import { callProgress } from '../../app/servers/progress.ts';
+import { requireArguments } from '../../app/servers/arguments.ts';
+import { formatMediaLine, openMediaTarget, toMedia } from '../../app/servers/content.ts';
+import { openProgress } from '../../app/servers/progress.ts';
 import { type SessionOptions, withServer } from '../../app/servers/session.ts';
 import { terminalElicit } from '../../approval/elicitation.ts';
 import type { App } from '../../core/app.ts';
-import { visible } from '../../core/text/terminal.ts';
+import { sanitize } from '../../core/text/terminal.ts';
 
 interface McpReadOptions extends PrintOptions, SessionOptions {
   readonly args: readonly string[];
@@ -17,27 +17,27 @@ interface McpReadOptions extends PrintOptions, SessionOptions {
  * `mcp` with the server's message.
  */
 export async function run(options: McpReadOptions, app: App): Promise<number> {
-  const [server = '', uri = ''] = onlyWords(options.args, 2, 'mcp read');
-  const save = await openMediaPlace(options.outputFile, app);
-  const shown = callProgress(`${server} ${uri}`, { quiet: options.quiet === true || options.json === true }, app);
+  const [server = '', uri = ''] = requireArguments(options.args, 2, 'mcp read');
+  const save = await openMediaTarget(options.outputFile, app);
+  const shown = openProgress(`${server} ${uri}`, { quiet: options.quiet === true || options.json === true }, app);
   const elicit = options.json ? {} : terminalElicit(app, shown.lend);
   return withServer(server, { options, app, ...elicit }, async (connection, notices) => {
     const contents = await connection.readResource(uri, { signal: app.signal });
     await shown.end();
-    const media = contents.flatMap(mediaOfResource);
+    const media = contents.flatMap(toMedia);
     const said = await save(media);
     const isSaved = options.outputFile !== undefined;
     const pieces = contents.map(({ text, ...rest }) => {
       if (text !== undefined) return text;
       return isSaved
         ? ''
-        : mediaOfResource(rest)
-            .map((item) => `${mediaLine(item)}\n`)
+        : toMedia(rest)
+            .map((item) => `${formatMediaLine(item)}\n`)
             .join('');
     });
     const text = pieces.join('');
     const isOpen = app.io.out.isTerminal && text !== '' && !text.endsWith('\n');
-    const empty = contents.length === 0 ? [`${visible(uri)} is empty`] : [];
+    const empty = contents.length === 0 ? [`${sanitize(uri)} is empty`] : [];
     await printReport(
       {
         text: isOpen ? `${text}\n` : text,

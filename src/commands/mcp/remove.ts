@@ -1,19 +1,19 @@
 import { type PrintOptions, printReport } from '../../app/report.ts';
-import { onlyWords } from '../../app/servers/arguments.ts';
+import { requireArguments } from '../../app/servers/arguments.ts';
 import {
-  defines,
-  type Place,
-  placeOf,
+  definesServer,
+  listWritableFiles,
   readRoster,
-  settingsIn,
-  unknownServer,
+  readSettingsFile,
+  requireWritableFile,
+  type SettingsFile,
+  unknownServerError,
   type WritableScope,
-  writablePlaces,
 } from '../../app/servers/roster.ts';
 import { editSettings } from '../../config/settings-edit.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
-import { visible } from '../../core/text/terminal.ts';
+import { sanitize } from '../../core/text/terminal.ts';
 
 interface McpRemoveOptions extends PrintOptions {
   readonly args: readonly string[];
@@ -25,35 +25,35 @@ interface McpRemoveOptions extends PrintOptions {
  * defined elsewhere, or in several files and no scope is given; `config` if the file cannot be changed.
  */
 export async function run(options: McpRemoveOptions, app: App): Promise<number> {
-  const [name = ''] = onlyWords(options.args, 1, 'mcp remove');
-  const { scope, file } = await definingPlace(name, options.scope, app);
+  const [name = ''] = requireArguments(options.args, 1, 'mcp remove');
+  const { scope, file } = await requireDefiningFile(name, options.scope, app);
   await editSettings(file, app, () => [{ path: ['mcpServers', name] }]);
-  const text = `Removed ${visible(name)} from ${file}\n`;
+  const text = `Removed ${sanitize(name)} from ${file}\n`;
   await printReport({ text, json: { name, scope, file, removed: true }, notices: [] }, options, app);
   return 0;
 }
 
-async function definingPlace(name: string, scope: WritableScope | undefined, app: App): Promise<Place> {
-  const candidates = scope === undefined ? writablePlaces(app) : [placeOf(scope, app)];
-  const found: Place[] = [];
-  for (const place of candidates) if (defines(await settingsIn(place.file), name)) found.push(place);
+async function requireDefiningFile(name: string, scope: WritableScope | undefined, app: App): Promise<SettingsFile> {
+  const candidates = scope === undefined ? listWritableFiles(app) : [requireWritableFile(scope, app)];
+  const found: SettingsFile[] = [];
+  for (const place of candidates) if (definesServer(await readSettingsFile(place.file), name)) found.push(place);
   const [first, ...others] = found;
-  if (first === undefined) throw await notThere(name, app);
+  if (first === undefined) throw await notDefinedError(name, app);
   if (others.length === 0) return first;
-  throw new AppError('usage', `${visible(name)} is defined in ${found.map(({ file }) => file).join(' and ')}`, {
+  throw new AppError('usage', `${sanitize(name)} is defined in ${found.map(({ file }) => file).join(' and ')}`, {
     hint: `Say which with -s ${found.map((place) => place.scope).join(' or -s ')}`,
   });
 }
 
-async function notThere(name: string, app: App): Promise<AppError> {
+async function notDefinedError(name: string, app: App): Promise<AppError> {
   const { entries } = await readRoster({}, app);
   const entry = entries.find((known) => known.name === name);
   if (entry === undefined)
-    return unknownServer(
-      visible(name),
+    return unknownServerError(
+      sanitize(name),
       entries.map((known) => known.name),
     );
-  return new AppError('usage', `${visible(name)} is not defined there, but in ${entry.file}`, {
+  return new AppError('usage', `${sanitize(name)} is not defined there, but in ${entry.file}`, {
     hint: 'Remove it there by hand, or keep gmn from using it: gmn mcp disable',
   });
 }

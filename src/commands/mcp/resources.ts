@@ -1,17 +1,17 @@
 import type { App } from '../../core/app.ts';
 import { formatSize } from '../../core/text/format.ts';
-import { visible } from '../../core/text/terminal.ts';
+import { sanitize } from '../../core/text/terminal.ts';
 import type { Listing, RemoteResource, RemoteResourceTemplate } from '../../mcp/client/types.ts';
-import { type LookOptions, printLooks } from './offers.ts';
+import { type InspectOptions, printLists } from './offers.ts';
 
-interface Found {
+interface ResourceLists {
   readonly resources: Listing<RemoteResource>;
   readonly templates: Listing<RemoteResourceTemplate>;
 }
 
 /** Lists the resources and templates. Exit code 5 if a server failed. */
-export async function run(options: LookOptions, app: App): Promise<number> {
-  return printLooks<Found>(options, app, {
+export async function run(options: InspectOptions, app: App): Promise<number> {
+  return printLists<ResourceLists>(options, app, {
     command: 'mcp resources',
     none: 'no resources',
     ask: async (connection) => ({
@@ -19,8 +19,8 @@ export async function run(options: LookOptions, app: App): Promise<number> {
       templates: await connection.listResourceTemplates({ signal: app.signal }),
     }),
     lines: ({ resources, templates }) => [
-      ...resources.items.map((item) => line(item.uri, item, item.size)),
-      ...templates.items.map((item) => line(item.uriTemplate, item, undefined)),
+      ...resources.items.map((item) => formatResource(item.uri, item, item.size)),
+      ...templates.items.map((item) => formatResource(item.uriTemplate, item, undefined)),
     ],
     json: ({ resources, templates }) => ({
       resources: resources.items.map((item) => ({ ...item })),
@@ -30,13 +30,16 @@ export async function run(options: LookOptions, app: App): Promise<number> {
   });
 }
 
-function line(
+function formatResource(
   address: string,
   item: { readonly name: string; readonly mimeType?: string },
   size: number | undefined,
 ): string {
-  const notes = [item.mimeType === undefined ? '' : visible(item.mimeType), size === undefined ? '' : formatSize(size)];
+  const notes = [
+    item.mimeType === undefined ? '' : sanitize(item.mimeType),
+    size === undefined ? '' : formatSize(size),
+  ];
   const details = notes.filter((note) => note !== '').join(', ');
-  const name = item.name === address ? '' : visible(item.name);
-  return [visible(address), name, details === '' ? '' : `(${details})`].filter((text) => text !== '').join('  ');
+  const name = item.name === address ? '' : sanitize(item.name);
+  return [sanitize(address), name, details === '' ? '' : `(${details})`].filter((text) => text !== '').join('  ');
 }

@@ -7,11 +7,11 @@ import { type Service, TOOL_GROUPS, type ToolGroup } from '../../mcp/server/tool
 import { serveLines } from '../../mcp/server/transport/stdio.ts';
 import type { Backend } from '../../models/table.ts';
 import { isDirectory, realPath } from '../../platform/files/path.ts';
-import { userHomes } from '../../platform/host.ts';
-import { whileParentLives } from '../../platform/process/identity.ts';
+import { findUserHomes } from '../../platform/host.ts';
+import { abortWithParent } from '../../platform/process/identity.ts';
 import { claimStdout } from '../../platform/terminal/claimed-stdout.ts';
 import { systemStdin } from '../../platform/terminal/stdin.ts';
-import { stderr } from '../../render/stderr.ts';
+import { createStderr } from '../../render/stderr.ts';
 import type { HttpFlags } from './serve-http.ts';
 
 interface McpServeOptions extends HttpFlags {
@@ -40,22 +40,24 @@ export async function run(options: McpServeOptions, app: App): Promise<number> {
   if (options.tokenFile !== undefined && options.http === undefined) {
     throw new AppError('usage', '--token-file is only for --http', { hint: 'Add --http, or leave --token-file out.' });
   }
-  const service = serviceFor(options, app);
+  const service = createService(options, app);
   if (options.http !== undefined) {
     const { serveHttp } = await import('./serve-http.ts');
     return serveHttp(service, options, app);
   }
   if (await systemStdin().isTerminal()) {
-    await stderr(app.io.err).notice('waiting for an MCP client on stdin, which starts this by itself. Ctrl+C ends it');
+    await createStderr(app.io.err).notice(
+      'waiting for an MCP client on stdin, which starts this by itself. Ctrl+C ends it',
+    );
   }
   const output = claimStdout();
-  const input = systemStdin().read(whileParentLives(app.signal));
+  const input = systemStdin().read(abortWithParent(app.signal));
   await serveLines(service, { input, output, trace: app.trace, loadSdk });
   await closeService(service);
   return app.signal.aborted ? AppError.from(app.signal.reason).exitCode : 0;
 }
 
-function serviceFor(options: McpServeOptions, app: App): Service {
+function createService(options: McpServeOptions, app: App): Service {
   const allowed = { write: options.allowWrite ?? false, shell: options.allowShell ?? false };
   const { model, auth, backend, demo } = options;
   const chosen = Object.fromEntries(
@@ -64,22 +66,22 @@ function serviceFor(options: McpServeOptions, app: App): Service {
   return openService({
     name: options.serverName ?? 'gmn',
     version: options.serverVersion ?? app.version,
-    groups: groupsOf(options.tools),
-    roots: rootsOf(options.root, app),
+    groups: parseGroups(options.tools),
+    roots: resolveRoots(options.root, app),
     startDirectory: realPath(app.cwd) ?? app.cwd,
     allowed,
     clock: app.clock,
     jobDirectory: () => `${app.homes().gmn}/jobs`,
-    maxRunning: limit(options.maxRunning, 4, '--max-running', 1),
-    maxQueued: limit(options.maxQueued, 100, '--max-queued', 0),
+    maxRunning: parseLimit(options.maxRunning, 4, '--max-running', 1),
+    maxQueued: parseLimit(options.maxQueued, 100, '--max-queued', 0),
     openEngine: async (holds) => {
-      const { serveEngine } = await import('../../app/serve/engine.ts');
-      return serveEngine({ app, holds, model: chosen, permissions: allowed });
+      const { createEngine } = await import('../../app/serve/engine.ts');
+      return createEngine({ app, holds, model: chosen, permissions: allowed });
     },
   });
 }
 
-function groupsOf(wanted: string | undefined): readonly ToolGroup[] {
+function parseGroups(wanted: string | undefined): readonly ToolGroup[] {
   if (wanted === undefined) return TOOL_GROUPS;
   const names = wanted.split(',').map((name) => name.trim());
   const unknown = names.find((name) => !TOOL_GROUPS.some((group) => group === name));
@@ -90,10 +92,10 @@ function groupsOf(wanted: string | undefined): readonly ToolGroup[] {
 }
 
 /** `/` and the home directory hold everything a person has: they become roots only by an explicit `--root`. */
-function rootsOf(wanted: readonly string[] | undefined, app: App): readonly string[] {
+function resolveRoots(wanted: readonly string[] | undefined, app: App): readonly string[] {
   if (wanted === undefined) {
     const start = realPath(app.cwd) ?? app.cwd;
-    return start === sep || start === realPath('/') || userHomes(app.env).includes(start) ? [] : [start];
+    return start === sep || start === realPath('/') || findUserHomes(app.env).includes(start) ? [] : [start];
   }
   return wanted.map((name) => {
     const path = realPath(name);
@@ -102,7 +104,7 @@ function rootsOf(wanted: readonly string[] | undefined, app: App): readonly stri
   });
 }
 
-function limit(value: number | undefined, fallback: number, flag: string, least: number): number {
+function parseLimit(value: number | undefined, fallback: number, flag: string, least: number): number {
   if (value === undefined) return fallback;
   if (value >= least && value <= 10_000) return value;
   throw new AppError('usage', `${flag} must be ${least} to 10000`, { hint: `Example: ${flag} ${fallback}` });

@@ -1,15 +1,15 @@
-import { changedWords, firstLine, visibleLines } from '../../app/servers/view.ts';
+import { formatChangedHint, formatFirstLine, sanitizeLines } from '../../app/servers/view.ts';
 import type { App } from '../../core/app.ts';
 import { isList, isObject, type JsonObject } from '../../core/json.ts';
-import { visible } from '../../core/text/terminal.ts';
+import { sanitize } from '../../core/text/terminal.ts';
 import { isWantedTool } from '../../mcp/client/definition.ts';
 import type { ConfiguredServer } from '../../mcp/client/servers.ts';
-import { askOffer, changedTools, markSeen } from '../../mcp/client/tools/memory.ts';
-import { schemaFaults } from '../../mcp/client/tools/registration.ts';
+import { fetchToolList, findChangedTools, recordTools } from '../../mcp/client/tools/memory.ts';
+import { describeSchemaFaults } from '../../mcp/client/tools/registration.ts';
 import type { Connection, Listing, RemoteTool } from '../../mcp/client/types.ts';
-import { type LookOptions, printLooks } from './offers.ts';
+import { type InspectOptions, printLists } from './offers.ts';
 
-interface Found extends Listing<RemoteTool> {
+interface InspectedTools extends Listing<RemoteTool> {
   /** Tools whose declaration has changed. */
   readonly changed: readonly RemoteTool[];
   /** Tools that the settings exclude. */
@@ -22,18 +22,18 @@ interface Found extends Listing<RemoteTool> {
  * Lists the tools and their parameters. A tool whose declaration has changed is shown in full; it is offered to the
  * model again once it was shown on a terminal, with its server named. Exit code 5 if a server failed.
  */
-export async function run(options: LookOptions, app: App): Promise<number> {
+export async function run(options: InspectOptions, app: App): Promise<number> {
   const isLookedAt = options.args.length > 0 && !options.json && app.io.out.isTerminal;
   const looks: { readonly server: ConfiguredServer; readonly tools: readonly RemoteTool[] }[] = [];
-  const exitCode = await printLooks<Found>(options, app, {
+  const exitCode = await printLists<InspectedTools>(options, app, {
     command: 'mcp tools',
     none: 'no tools',
     async ask(connection, server) {
-      const found = await toolsOf(connection, server, app);
+      const found = await fetchTools(connection, server, app);
       looks.push({ server, tools: found.items });
       return found;
     },
-    lines: ({ items, ...found }) => items.flatMap((tool) => toolLines(tool, found)),
+    lines: ({ items, ...found }) => items.flatMap((tool) => formatTool(tool, found)),
     json: ({ items, changed, unwanted }) => ({
       tools: items.map((tool) => ({
         ...tool,
@@ -44,52 +44,52 @@ export async function run(options: LookOptions, app: App): Promise<number> {
     notes: ({ omitted, changed, faults }, server) => [
       ...(omitted === undefined ? [] : [omitted]),
       ...faults,
-      ...(changed.length === 0 || isLookedAt ? [] : [changedWords(server)]),
+      ...(changed.length === 0 || isLookedAt ? [] : [formatChangedHint(server)]),
     ],
   });
   // Recorded only after printing; changed tools only if a person has seen them.
   for (const { server, tools } of looks)
-    await markSeen(server, tools, { place: app, which: isLookedAt ? 'all' : 'new' });
+    await recordTools(server, tools, { place: app, which: isLookedAt ? 'all' : 'new' });
   return exitCode;
 }
 
-async function toolsOf(connection: Connection, server: ConfiguredServer, app: App): Promise<Found> {
-  const { tools: items, omitted } = await askOffer(server, connection, { place: app, signal: app.signal });
+async function fetchTools(connection: Connection, server: ConfiguredServer, app: App): Promise<InspectedTools> {
+  const { tools: items, omitted } = await fetchToolList(server, connection, { place: app, signal: app.signal });
   return {
     items,
     ...(omitted === undefined ? {} : { omitted }),
-    faults: schemaFaults(server, items),
-    changed: changedTools(server, items, app),
+    faults: describeSchemaFaults(server, items),
+    changed: findChangedTools(server, items, app),
     unwanted: items.filter(({ name }) => !isWantedTool(server.definition, name)),
   };
 }
 
-function toolLines(tool: RemoteTool, { changed, unwanted }: Omit<Found, 'items'>): readonly string[] {
+function formatTool(tool: RemoteTool, { changed, unwanted }: Omit<InspectedTools, 'items'>): readonly string[] {
   const { name, description, inputSchema } = tool;
   const isChanged = changed.includes(tool);
-  const parameters = parameterWords(inputSchema);
+  const parameters = formatParameters(inputSchema);
   const mark = unwanted.includes(tool) ? '(not offered to the model)' : '';
-  const about = isChanged ? '(changed)' : firstLine(description);
+  const about = isChanged ? '(changed)' : formatFirstLine(description);
   return [
-    [visible(name), mark, about].filter((text) => text !== '').join('  '),
+    [sanitize(name), mark, about].filter((text) => text !== '').join('  '),
     ...(isChanged
-      ? visibleLines(description)
+      ? sanitizeLines(description)
           .split('\n')
           .map((line) => `    ${line}`)
       : []),
     ...(parameters === '' ? [] : [`    ${parameters}`]),
-    ...(isChanged ? [`    ${visible(JSON.stringify(inputSchema))}`] : []),
+    ...(isChanged ? [`    ${sanitize(JSON.stringify(inputSchema))}`] : []),
   ];
 }
 
 /** `path* string, limit integer`: `*` marks required parameters. */
-function parameterWords({ properties, required }: JsonObject): string {
+function formatParameters({ properties, required }: JsonObject): string {
   if (!isObject(properties)) return '';
   const needed = isList(required) ? required : [];
   return Object.entries(properties)
     .map(([name, schema]) => {
-      const type = isObject(schema) && typeof schema.type === 'string' ? ` ${visible(schema.type)}` : '';
-      return `${visible(name)}${needed.includes(name) ? '*' : ''}${type}`;
+      const type = isObject(schema) && typeof schema.type === 'string' ? ` ${sanitize(schema.type)}` : '';
+      return `${sanitize(name)}${needed.includes(name) ? '*' : ''}${type}`;
     })
     .join(', ');
 }

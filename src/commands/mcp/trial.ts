@@ -1,9 +1,9 @@
-import { textOfBlock } from '../../app/servers/content.ts';
-import { firstLine } from '../../app/servers/view.ts';
+import { formatBlock } from '../../app/servers/content.ts';
+import { formatFirstLine } from '../../app/servers/view.ts';
 import { AppError } from '../../core/error.ts';
 import { isList, isObject, type JsonObject, type JsonValue, parseJson } from '../../core/json.ts';
-import { textOrFile } from '../../input/text-or-file.ts';
-import { plainWords } from '../../mcp/client/errors.ts';
+import { readTextOrFile } from '../../input/text-or-file.ts';
+import { simplifyMessage } from '../../mcp/client/errors.ts';
 import type { Connection, Listing, RemotePrompt, RemoteResource, RemoteTool } from '../../mcp/client/types.ts';
 
 /** One attempt, and its error as text for the user. */
@@ -17,7 +17,7 @@ interface TrialCall {
   readonly arguments: JsonObject;
 }
 
-interface Offers {
+interface TrialOptions {
   /** Undefined means every tool once, with sample arguments. */
   readonly calls: readonly TrialCall[] | undefined;
   readonly tools: Listing<RemoteTool>;
@@ -31,20 +31,20 @@ interface Offers {
  */
 export async function tryEverything(
   connection: Connection,
-  offers: Offers,
+  offers: TrialOptions,
   signal: AbortSignal,
 ): Promise<readonly Trial[]> {
   const trials: Trial[] = [];
   const attempt = async (what: string, work: () => Promise<string | undefined>): Promise<void> => {
     const error = await work().catch((thrown: unknown) => AppError.from(thrown).words);
     signal.throwIfAborted();
-    trials.push({ what, ...(error === undefined ? {} : { error: firstLine(error, 300) }) });
+    trials.push({ what, ...(error === undefined ? {} : { error: formatFirstLine(error, 300) }) });
   };
-  for (const { name, arguments: args } of offers.calls ?? offers.tools.items.map(sampleCall)) {
+  for (const { name, arguments: args } of offers.calls ?? offers.tools.items.map(createSampleCall)) {
     await attempt(`tool ${name}`, async () => {
       const { isError, content } = await connection.callTool(name, args, { signal });
       if (!isError) return undefined;
-      return connection.conceal(plainWords(content.flatMap((block) => textOfBlock(block) ?? []).join(' ')));
+      return connection.conceal(simplifyMessage(content.flatMap((block) => formatBlock(block) ?? []).join(' ')));
     });
   }
   for (const { name, arguments: taken } of offers.prompts.items) {
@@ -67,45 +67,45 @@ export async function tryEverything(
 /** The value of `--calls`: a list of `{"name", "arguments"}`; undefined if absent. Throws AppError `usage`. */
 export async function readCalls(text: string | undefined, cwd: string): Promise<readonly TrialCall[] | undefined> {
   if (text === undefined) return undefined;
-  const value = parseJson(await textOrFile(text, '--calls', cwd));
+  const value = parseJson(await readTextOrFile(text, '--calls', cwd));
   if (Array.isArray(value)) return value.map(parseCall);
-  throw notCalls();
+  throw callsError();
 }
 
 function parseCall(value: unknown): TrialCall {
-  if (!isObject(value) || typeof value.name !== 'string') throw notCalls();
+  if (!isObject(value) || typeof value.name !== 'string') throw callsError();
   return { name: value.name, arguments: isObject(value.arguments) ? (value.arguments as JsonObject) : {} };
 }
 
-function notCalls(): AppError {
+function callsError(): AppError {
   return new AppError('usage', '--calls: that is not a list of calls', {
     hint: `Example: --calls '[{"name":"echo","arguments":{"message":"hi"}}]'`,
   });
 }
 
-function sampleCall({ name, inputSchema }: RemoteTool): TrialCall {
-  return { name, arguments: sampleArguments(inputSchema) };
+function createSampleCall({ name, inputSchema }: RemoteTool): TrialCall {
+  return { name, arguments: createSampleArguments(inputSchema) };
 }
 
 /** Deeper samples are left empty: a schema may be recursive. */
 const MAX_DEPTH = 5;
 
 /** Arguments the tool should accept: the schema's default, example or first choice, else a value of the type. */
-export function sampleArguments(schema: JsonObject): JsonObject {
-  const sample = sampleOf({ ...schema, type: 'object' }, 0);
+export function createSampleArguments(schema: JsonObject): JsonObject {
+  const sample = createSample({ ...schema, type: 'object' }, 0);
   return isObject(sample) ? sample : {};
 }
 
-function sampleOf(schema: JsonObject, depth: number): JsonValue {
+function createSample(schema: JsonObject, depth: number): JsonValue {
   const { default: fallback, const: only, enum: choices, examples, type, properties, items } = schema;
   const given = [fallback, only, isList(examples) ? examples[0] : undefined, isList(choices) ? choices[0] : undefined];
   const first = given.find((value) => value !== undefined);
   if (first !== undefined) return first;
   switch (isList(type) ? type[0] : type) {
     case 'object':
-      return depth >= MAX_DEPTH || !isObject(properties) ? {} : sampleObject(schema, properties, depth);
+      return depth >= MAX_DEPTH || !isObject(properties) ? {} : createSampleObject(schema, properties, depth);
     case 'array':
-      return isObject(items) && depth < MAX_DEPTH ? [sampleOf(items, depth + 1)] : [];
+      return isObject(items) && depth < MAX_DEPTH ? [createSample(items, depth + 1)] : [];
     case 'number':
     case 'integer':
       return typeof schema.minimum === 'number' ? Math.ceil(schema.minimum) : 1;
@@ -118,11 +118,11 @@ function sampleOf(schema: JsonObject, depth: number): JsonValue {
   }
 }
 
-function sampleObject({ required }: JsonObject, properties: JsonObject, depth: number): JsonObject {
+function createSampleObject({ required }: JsonObject, properties: JsonObject, depth: number): JsonObject {
   const needed = isList(required) ? required : [];
   return Object.fromEntries(
     Object.entries(properties)
       .filter(([name]) => needed.includes(name) || depth === 0)
-      .map(([name, value]) => [name, sampleOf(isObject(value) ? value : {}, depth + 1)]),
+      .map(([name, value]) => [name, createSample(isObject(value) ? value : {}, depth + 1)]),
   );
 }

@@ -1,30 +1,30 @@
 import { chooseTemplate, fillTemplate, takesStdin } from '../../app/template.ts';
-import { type MeansContext, type MeansOptions, templateMeans } from '../../app/template-access.ts';
+import { type AccessContext, type AccessOptions, createTemplateAccess } from '../../app/template-access.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import type { TurnEvent } from '../../core/event.ts';
-import { decode } from '../../core/text/decode.ts';
-import type { Extras } from '../../input/prompt-input.ts';
+import { decodeText } from '../../core/text/decode.ts';
+import type { OtherAttachments } from '../../input/prompt-input.ts';
 import { readStdin, type StdinMode } from '../../input/stdin.ts';
 import { readClipboard } from '../../platform/process/clipboard.ts';
-import { editedText } from '../../platform/process/editor.ts';
+import { editText } from '../../platform/process/editor.ts';
 import type { Stdin } from '../../platform/terminal/stdin.ts';
 import { openTty, TTY_PATH } from '../../platform/terminal/tty.ts';
 
-export interface ComposingOptions {
+export interface ComposeOptions {
   readonly template?: string;
   readonly param?: readonly string[];
   readonly editor?: boolean;
 }
 
 /** The prompt to send, with overrides for how stdin and mentions are handled. */
-export interface Composed {
+export interface ComposedPrompt {
   readonly prompt: string | undefined;
   readonly stdinMode?: StdinMode;
   readonly mentions?: boolean;
 }
 
-export interface ComposingContext extends MeansContext {
+export interface ComposeContext extends AccessContext {
   readonly words: string | undefined;
   readonly stdin: Stdin;
   readonly stdinMode: StdinMode;
@@ -34,39 +34,39 @@ export interface ComposingContext extends MeansContext {
  * Fills the template, then lets the user edit the text. Throws AppError: `usage` if either is not possible,
  * `interrupted` if the edited prompt is empty.
  */
-export async function* composedPrompt(
-  options: ComposingOptions & MeansOptions,
-  context: ComposingContext,
-): AsyncGenerator<TurnEvent, Composed> {
+export async function* composePrompt(
+  options: ComposeOptions & AccessOptions,
+  context: ComposeContext,
+): AsyncGenerator<TurnEvent, ComposedPrompt> {
   if (options.param !== undefined && options.template === undefined) {
     throw new AppError('usage', '--param needs --template', { hint: 'Example: --template review --param focus=speed' });
   }
-  const filled: Composed =
+  const filled: ComposedPrompt =
     options.template === undefined
       ? { prompt: context.words }
-      : yield* fromTemplate(options, options.template, context);
-  return options.editor ? { ...filled, prompt: await edited(filled.prompt ?? '', context) } : filled;
+      : yield* fillFromTemplate(options, options.template, context);
+  return options.editor ? { ...filled, prompt: await editPrompt(filled.prompt ?? '', context) } : filled;
 }
 
-async function* fromTemplate(
-  options: ComposingOptions & MeansOptions,
+async function* fillFromTemplate(
+  options: ComposeOptions & AccessOptions,
   name: string,
-  context: ComposingContext,
-): AsyncGenerator<TurnEvent, Composed> {
+  context: ComposeContext,
+): AsyncGenerator<TurnEvent, ComposedPrompt> {
   const template = await chooseTemplate(name, context.app);
   const hasStdin = takesStdin(template);
-  const stdin = hasStdin ? yield* stdinText(template.name, context) : '';
+  const stdin = hasStdin ? yield* readStdinText(template.name, context) : '';
   const prompt = await fillTemplate(template, {
     params: options.param ?? [],
     words: context.words,
     stdin: async () => stdin,
-    ...templateMeans(options, context),
+    ...createTemplateAccess(options, context),
   });
   // An @ in inserted text must not attach a file.
   return { prompt, mentions: false, ...(hasStdin ? { stdinMode: 'never' } : {}) };
 }
 
-async function* stdinText(name: string, context: ComposingContext): AsyncGenerator<TurnEvent, string> {
+async function* readStdinText(name: string, context: ComposeContext): AsyncGenerator<TurnEvent, string> {
   const { app, stdin, stdinMode: mode, signal } = context;
   const bytes = yield* readStdin({ stdin, mode, hasPrompt: false, env: app.env, clock: app.clock, signal });
   if (bytes === undefined) {
@@ -74,19 +74,19 @@ async function* stdinText(name: string, context: ComposingContext): AsyncGenerat
       hint: 'Pipe something in: … | gmn --template <name>',
     });
   }
-  const decoded = decode(bytes);
+  const decoded = decodeText(bytes);
   if (decoded.isText) return decoded.text;
   throw new AppError('usage', 'stdin is not text, which the template needs', { hint: 'Attach it: -f <path>' });
 }
 
-async function edited(text: string, { app, lend, signal }: ComposingContext): Promise<string> {
+async function editPrompt(text: string, { app, lend, signal }: ComposeContext): Promise<string> {
   const tty = openTty();
   if (tty === undefined) {
     throw new AppError('usage', '--editor needs a terminal', { hint: 'Give the prompt as an argument, or on stdin.' });
   }
   tty.close();
   const editing = { text, name: 'prompt.md', env: app.env, terminal: TTY_PATH };
-  const prompt = await lend(() => editedText(editing, signal));
+  const prompt = await lend(() => editText(editing, signal));
   if (prompt === undefined) {
     throw new AppError('usage', 'the editor could not be started, or failed', { hint: 'Set VISUAL or EDITOR.' });
   }
@@ -94,7 +94,7 @@ async function edited(text: string, { app, lend, signal }: ComposingContext): Pr
   return prompt;
 }
 
-export interface ExtraOptions {
+export interface AttachmentOptions {
   readonly attach?: readonly string[];
   readonly mimeType?: string;
   readonly paste?: boolean;
@@ -104,7 +104,10 @@ export interface ExtraOptions {
 const MEDIA_TYPE = /^[a-z]+\/[a-z\d][a-z\d.+-]*$/i;
 
 /** Attachments other than files. Throws AppError `usage` if a flag has no effect. */
-export function promptExtras({ attach = [], mimeType, paste, file = [] }: ExtraOptions, { env, cwd }: App): Extras {
+export function toExtraAttachments(
+  { attach = [], mimeType, paste, file = [] }: AttachmentOptions,
+  { env, cwd }: App,
+): OtherAttachments {
   if (mimeType !== undefined) {
     if (!MEDIA_TYPE.test(mimeType)) {
       throw new AppError('usage', `--mime-type: "${mimeType}" is not a media type`, {

@@ -17,13 +17,13 @@ const VARIABLES: ReadonlyMap<string, string> = new Map([
  * Whether an option may come from the environment, so that it is not a mistake on the command line. A value that
  * differs from the variable's was typed.
  */
-export function isDefault(option: string, env: Env, value?: unknown): boolean {
+export function isFromEnv(option: string, env: Env, value?: unknown): boolean {
   const variable = VARIABLES.get(option);
   const text = variable === undefined ? '' : (env[variable] ?? '');
   return text !== '' && (typeof value !== 'string' || value === text);
 }
 
 /** `outputFormat` → `--output-format`. */
-export function flagOf(option: string): string {
+export function formatFlag(option: string): string {
   return `--${option.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }

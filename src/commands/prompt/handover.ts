@@ -1,8 +1,8 @@
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
-import { stderr } from '../../render/stderr.ts';
+import { createStderr } from '../../render/stderr.ts';
 import { type ChatOptions, run } from '../chat/chat.ts';
-import { flagOf, isDefault } from './foreign-flag.ts';
+import { formatFlag, isFromEnv } from './foreign-flag.ts';
 import { OFFICIAL_FLAGS } from './idle-flags.ts';
 import type { PromptOptions } from './options.ts';
 
@@ -24,7 +24,7 @@ type OneShotOption =
   | 'prompt';
 
 /** A chat must reject these instead of ignoring them. The type makes sure that every new one-shot flag is listed. */
-const ONE_SHOT_ALONE: Readonly<Record<OneShotOption, true>> = {
+const ONE_SHOT_ONLY: Readonly<Record<OneShotOption, true>> = {
   outputFormat: true,
   outputDialect: true,
   stdin: true,
@@ -60,17 +60,18 @@ const ONE_SHOT_ALONE: Readonly<Record<OneShotOption, true>> = {
 export async function runInChat(options: PromptOptions, prompt: string, app: App): Promise<number> {
   const given = Object.entries(options).filter(
     ([name, value]) =>
-      Object.hasOwn(ONE_SHOT_ALONE, name) && value !== undefined && !isDefault(name, app.env, value) && value !== false,
+      Object.hasOwn(ONE_SHOT_ONLY, name) && value !== undefined && !isFromEnv(name, app.env, value) && value !== false,
   );
   const idle = given.map(([name]) => name).filter((name) => OFFICIAL_FLAGS.some((flag) => flag === name));
   const foreign = given.find(([name]) => !idle.includes(name));
   if (foreign !== undefined || options.args.length > 0) {
-    const what = foreign === undefined ? 'a positional prompt' : flagOf(foreign[0]);
+    const what = foreign === undefined ? 'a positional prompt' : formatFlag(foreign[0]);
     throw new AppError('usage', `-i cannot be combined with ${what}`, {
       hint: 'To see what a chat takes: gmn chat --help',
     });
   }
-  if (!options.quiet) for (const name of idle) await stderr(app.io.err).notice(`${flagOf(name)} has no effect with -i`);
+  if (!options.quiet)
+    for (const name of idle) await createStderr(app.io.err).notice(`${formatFlag(name)} has no effect with -i`);
   const { outputFormat: _, screenReader, ...rest } = options;
   return run({ ...rest, prompt, ...(screenReader ? { plain: true } : {}) }, app);
 }
@@ -84,7 +85,17 @@ interface SessionFlags {
 }
 
 /** Global options, and those for the output of these two flags. */
-const KNOWN = ['args', 'outputFormat', 'outputDialect', 'quiet', 'color', 'noColor', 'cwd', 'debug', 'debugFile'];
+const ALLOWED_OPTIONS = [
+  'args',
+  'outputFormat',
+  'outputDialect',
+  'quiet',
+  'color',
+  'noColor',
+  'cwd',
+  'debug',
+  'debugFile',
+];
 
 /**
  * Runs `--list-sessions` and `--delete-session` like the commands of these names; the list shows full ids, or the
@@ -94,11 +105,14 @@ export async function runSessionFlag(options: SessionFlags, app: App): Promise<n
   const { outputFormat, outputDialect, deleteSession, quiet = false } = options;
   const flag = deleteSession === undefined ? 'listSessions' : 'deleteSession';
   const foreign = Object.entries(options).find(
-    ([name, value]) => value !== undefined && name !== flag && !KNOWN.includes(name) && !isDefault(name, app.env),
+    ([name, value]) =>
+      value !== undefined && name !== flag && !ALLOWED_OPTIONS.includes(name) && !isFromEnv(name, app.env),
   );
   if (foreign !== undefined || options.args.length > 0) {
-    const what = foreign === undefined ? 'a prompt' : flagOf(foreign[0]);
-    throw new AppError('usage', `${flagOf(flag)} cannot be combined with ${what}`, { hint: 'Do one after the other.' });
+    const what = foreign === undefined ? 'a prompt' : formatFlag(foreign[0]);
+    throw new AppError('usage', `${formatFlag(flag)} cannot be combined with ${what}`, {
+      hint: 'Do one after the other.',
+    });
   }
   const print = { json: outputFormat === 'json' || outputFormat === 'stream-json', quiet };
   if (deleteSession === undefined) {

@@ -1,6 +1,6 @@
 import { AppError } from '../../core/error.ts';
 import type { Env } from '../../core/io.ts';
-import { flagOf, isDefault } from './foreign-flag.ts';
+import { formatFlag, isFromEnv } from './foreign-flag.ts';
 import type { PromptOptions } from './options.ts';
 
 type FlagName = keyof PromptOptions;
@@ -14,7 +14,7 @@ interface IdleFlags {
   readonly isContradiction?: true;
 }
 
-const format = ({ outputFormat = 'text' }: PromptOptions): string => outputFormat;
+const outputFormatOrText = ({ outputFormat = 'text' }: PromptOptions): string => outputFormat;
 
 const hasTools = ({ tools = 'none', mcpConfig, allowedMcpServerNames }: PromptOptions): boolean =>
   tools !== 'none' || mcpConfig !== undefined || allowedMcpServerNames !== undefined;
@@ -84,17 +84,17 @@ export const IDLE_FLAGS: readonly IdleFlags[] = [
   },
   {
     when: 'with -o json',
-    isSo: (options) => format(options) === 'json',
+    isSo: (options) => outputFormatOrText(options) === 'json',
     flags: ['pager', 'usage', 'render', 'rawOutput', 'showThoughts'],
   },
   {
     when: 'with -o stream-json',
-    isSo: (options) => format(options) === 'stream-json',
+    isSo: (options) => outputFormatOrText(options) === 'stream-json',
     flags: ['pager', 'noStream', 'usage', 'render', 'rawOutput'],
   },
   {
     when: 'with --output-dialect gemini',
-    isSo: (options) => options.outputDialect === 'gemini' && format(options) === 'stream-json',
+    isSo: (options) => options.outputDialect === 'gemini' && outputFormatOrText(options) === 'stream-json',
     flags: ['showThoughts'],
   },
   { when: 'with --render always', isSo: ({ render }) => render === 'always', flags: ['rawOutput'] },
@@ -130,8 +130,8 @@ export function checkFlags(options: PromptOptions, env: Env): readonly string[] 
     const given = flags.filter((flag) => isGiven(flag, options, env));
     if (given.length === 0 || !isSo(options)) continue;
     const refused = given.find((flag) => isContradiction || !OFFICIAL_FLAGS.includes(flag));
-    if (refused !== undefined) throw refusal(refused, when, options);
-    notices.push(...given.map((flag) => `${typed(flag)} has no effect ${when}`));
+    if (refused !== undefined) throw flagError(refused, when, options);
+    notices.push(...given.map((flag) => `${formatTyped(flag)} has no effect ${when}`));
   }
   return notices;
 }
@@ -140,15 +140,15 @@ export function checkFlags(options: PromptOptions, env: Env): readonly string[] 
  * Interprets flags as the official CLI does if `--output-dialect gemini` was typed: `--yolo` offers all tools, since
  * that CLI always offers them. Set by a variable, the dialect only changes names in the output.
  */
-export function asOfficial(options: PromptOptions, env: Env): PromptOptions {
+export function applyOfficialMeaning(options: PromptOptions, env: Env): PromptOptions {
   const { outputDialect, tools, yolo, approvalMode, search } = options;
-  if (outputDialect !== 'gemini' || isDefault('outputDialect', env, outputDialect)) return options;
+  if (outputDialect !== 'gemini' || isFromEnv('outputDialect', env, outputDialect)) return options;
   const isYolo = (yolo || approvalMode === 'yolo') && tools === undefined && !search;
   return { ...options, isOfficial: true, ...(isYolo ? { tools: 'all' } : {}) };
 }
 
 /** Common and official flags that `--list-sessions` and `--delete-session` ignore with a notice. */
-const ASIDE: readonly FlagName[] = [
+const IGNORED_FLAGS: readonly FlagName[] = [
   'model',
   'timeout',
   'auth',
@@ -158,17 +158,17 @@ const ASIDE: readonly FlagName[] = [
 ];
 
 /** Removes the flags that only a prompt would need, with a notice for each. */
-export function setAside(
+export function dropIgnoredFlags(
   options: PromptOptions,
   env: Env,
 ): { readonly rest: PromptOptions; readonly notices: readonly string[] } {
-  const aside = ASIDE.filter((flag) => isGiven(flag, options, env));
+  const aside = IGNORED_FLAGS.filter((flag) => isGiven(flag, options, env));
   const entries = Object.entries(options).filter(([name]) => !aside.some((flag) => flag === name));
   const command = options.listSessions ? '--list-sessions' : '--delete-session';
   return {
     // Only optional properties were removed.
     rest: Object.fromEntries(entries) as unknown as PromptOptions,
-    notices: aside.map((flag) => `${typed(flag)} has no effect with ${command}`),
+    notices: aside.map((flag) => `${formatTyped(flag)} has no effect with ${command}`),
   };
 }
 
@@ -176,21 +176,21 @@ function isGiven(flag: FlagName, options: PromptOptions, env: Env): boolean {
   const value = options[flag];
   // Other values are the default behaviour of such a run.
   if (flag === 'render' && value !== 'always') return false;
-  return value !== undefined && value !== false && !isDefault(flag, env, value);
+  return value !== undefined && value !== false && !isFromEnv(flag, env, value);
 }
 
-function refusal(flag: FlagName, when: string, options: PromptOptions): AppError {
+function flagError(flag: FlagName, when: string, options: PromptOptions): AppError {
   if (when === 'without tools') {
-    return new AppError('usage', `${typed(flag)} means nothing ${when}`, {
+    return new AppError('usage', `${formatTyped(flag)} means nothing ${when}`, {
       hint: 'Add those the model may use, e.g. --tools edit; or leave it out.',
     });
   }
   const mode = flag === 'yolo' ? ` ${options.approvalMode}` : '';
   // The format may come from a variable or the settings.
   const hint = when.startsWith('with -o') ? 'Use one of them, e.g. with -o text.' : 'Use one of them.';
-  return new AppError('usage', `${typed(flag)} cannot be combined ${when}${mode}`, { hint });
+  return new AppError('usage', `${formatTyped(flag)} cannot be combined ${when}${mode}`, { hint });
 }
 
-function typed(flag: FlagName): string {
-  return flag === 'render' ? '--render always' : flagOf(flag);
+function formatTyped(flag: FlagName): string {
+  return flag === 'render' ? '--render always' : formatFlag(flag);
 }

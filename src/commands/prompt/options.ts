@@ -1,20 +1,20 @@
 import type { AgentOptions } from '../../app/agent.ts';
-import type { ShapeOptions } from '../../app/answer-shape.ts';
+import type { AnswerFormatOptions } from '../../app/answer-shape.ts';
 import type { ModelOptions } from '../../app/model.ts';
 import type { OutputOptions } from '../../app/output.ts';
 import type { RosterOptions } from '../../app/servers/roster.ts';
 import type { SessionOptions } from '../../app/sessions.ts';
-import type { ComposingOptions, ExtraOptions } from './compose.ts';
+import type { AttachmentOptions, ComposeOptions } from './compose.ts';
 
 export interface PromptOptions
   extends ModelOptions,
     AgentOptions,
     RosterOptions,
     SessionOptions,
-    ShapeOptions,
+    AnswerFormatOptions,
     OutputOptions,
-    ComposingOptions,
-    ExtraOptions {
+    ComposeOptions,
+    AttachmentOptions {
   readonly args: readonly string[];
   /** The command line was empty. */
   readonly isBare?: boolean;

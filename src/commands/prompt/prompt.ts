@@ -1,54 +1,57 @@
-import { runTurn, WITHHELD } from '../../agent/turn.ts';
-import { DEFAULT_TIMEOUT_MS, openAgent, timedOut } from '../../app/agent.ts';
-import type { AnswerShape } from '../../app/answer-shape.ts';
-import { promptHistory, runAndSave, tidySessions } from '../../app/history.ts';
+import { REDACTED_NOTICE, runTurn } from '../../agent/turn.ts';
+import { DEFAULT_TIMEOUT_MS, openAgent, timeoutError } from '../../app/agent.ts';
+import type { AnswerFormat } from '../../app/answer-shape.ts';
+import { openHistory, pruneIfDue, runAndSave } from '../../app/history.ts';
 import { type OpenedModel, openModel } from '../../app/model.ts';
 import type { Output } from '../../app/output.ts';
 import type { countEvents } from '../../app/queries.ts';
 import type { openNamedServers } from '../../app/servers/tools.ts';
 import type { PromptHistory } from '../../app/sessions.ts';
-import type { Lend } from '../../approval/approve.ts';
+import type { RunPaused } from '../../approval/approve.ts';
 import type { App } from '../../core/app.ts';
 import type { Content } from '../../core/content.ts';
 import { AppError } from '../../core/error.ts';
 import { settle, type TurnEvent } from '../../core/event.ts';
-import { noPrompt, promptContent } from '../../input/prompt.ts';
+import { buildPromptContent, noPromptError } from '../../input/prompt.ts';
 import type { PromptInput } from '../../input/prompt-input.ts';
-import { thinks } from '../../models/table.ts';
-import { abortable, onAbort } from '../../platform/runtime/abort.ts';
-import { type Deadline, deadline, every } from '../../platform/runtime/clock.ts';
-import { isAttended } from '../../platform/terminal/io.ts';
+import { canThink } from '../../models/table.ts';
+import { createAbortable, onAbort } from '../../platform/runtime/abort.ts';
+import { callEvery, createDeadline, type Deadline } from '../../platform/runtime/clock.ts';
+import { isInteractive } from '../../platform/terminal/io.ts';
 import { systemStdin } from '../../platform/terminal/stdin.ts';
 import type { Renderer, RenderOptions } from '../../render/renderer.ts';
 import { openRenderer } from '../../render/renderers.ts';
-import type { Composed, ComposingContext } from './compose.ts';
+import type { ComposeContext, ComposedPrompt } from './compose.ts';
 import type { PromptOptions } from './options.ts';
 import type { preview as previewEvents } from './preview.ts';
 
 /** Runs one prompt. Every failure is shown in the chosen output format and sets the exit code. */
 export async function run(options: PromptOptions, app: App): Promise<number> {
   if (options.listSessions || options.deleteSession !== undefined) {
-    const [{ runSessionFlag }, { setAside }] = await Promise.all([import('./handover.ts'), import('./idle-flags.ts')]);
-    const { rest, notices } = setAside(options, app.env);
+    const [{ runSessionFlag }, { dropIgnoredFlags }] = await Promise.all([
+      import('./handover.ts'),
+      import('./idle-flags.ts'),
+    ]);
+    const { rest, notices } = dropIgnoredFlags(options, app.env);
     return runSessionFlag(rest, { ...app, notices });
   }
   if (options.promptInteractive !== undefined) {
     const { runInChat } = await import('./handover.ts');
     return runInChat(options, options.promptInteractive, app);
   }
-  if (options.isBare && isAttended() && app.io.out.isTerminal) {
-    const { card } = await import('./welcome.ts');
-    await app.io.out.write(await card(app));
+  if (options.isBare && isInteractive() && app.io.out.isTerminal) {
+    const { formatBanner } = await import('./welcome.ts');
+    await app.io.out.write(await formatBanner(app));
     return 0;
   }
-  const outputFormat = options.outputFormat ?? (await formatOfSettings(app));
+  const outputFormat = options.outputFormat ?? (await readFormatSetting(app));
   const chosen = outputFormat === undefined ? options : { ...options, outputFormat };
   if (options.outputDialect === undefined) return runPrompt(chosen, app);
-  return runPrompt((await import('./idle-flags.ts')).asOfficial(chosen, app.env), app);
+  return runPrompt((await import('./idle-flags.ts')).applyOfficialMeaning(chosen, app.env), app);
 }
 
 /** The setting `output.format`. Invalid settings are reported later, as a failure of the run. */
-async function formatOfSettings(app: App): Promise<PromptOptions['outputFormat']> {
+async function readFormatSetting(app: App): Promise<PromptOptions['outputFormat']> {
   return app.settings().then(
     ({ outputFormat }) => outputFormat,
     () => undefined,
@@ -56,25 +59,25 @@ async function formatOfSettings(app: App): Promise<PromptOptions['outputFormat']
 }
 
 async function runPrompt(options: PromptOptions, app: App): Promise<number> {
-  const checked = await checkedFlags(options, app);
-  const output = checked instanceof AppError ? undefined : await outputFor(options, app);
-  const ended = abortable();
+  const checked = await checkFlagsIfAny(options, app);
+  const output = checked instanceof AppError ? undefined : await openOutputIfWanted(options, app);
+  const ended = createAbortable();
   onAbort(app.signal, () => ended.abort(app.signal.reason));
-  const render = await rendererFor(options, output === undefined ? app : { ...app, io: output.io }, ended.signal);
+  const render = await createRenderer(options, output === undefined ? app : { ...app, io: output.io }, ended.signal);
   let exitCode = 0;
   let isSaved = false;
-  for await (const event of settle(checkedRun(checked, output, ask(options, app, ended.abort)))) {
-    await render(inFull(event, app.signal));
+  for await (const event of settle(runChecked(checked, output, runModel(options, app, ended.abort)))) {
+    await render(addInterruptHint(event, app.signal));
     if (event.type === 'failure') exitCode = event.error.exitCode;
     if (event.type === 'end' && event.sessionId !== undefined) isSaved = true;
   }
   await output?.close();
-  if (isSaved) await tidySessions(app);
+  if (isSaved) await pruneIfDue(app);
   return exitCode;
 }
 
 /** Notices about the flags, or the error for invalid ones. Without flags the module is not loaded. */
-async function checkedFlags(options: PromptOptions, { env }: App): Promise<readonly string[] | AppError> {
+async function checkFlagsIfAny(options: PromptOptions, { env }: App): Promise<readonly string[] | AppError> {
   if (Object.keys(options).length === 1) return [];
   try {
     return (await import('./idle-flags.ts')).checkFlags(options, env);
@@ -83,7 +86,7 @@ async function checkedFlags(options: PromptOptions, { env }: App): Promise<reado
   }
 }
 
-async function* checkedRun(
+async function* runChecked(
   checked: readonly string[] | AppError,
   output: Output | undefined,
   run: AsyncIterable<TurnEvent>,
@@ -94,7 +97,7 @@ async function* checkedRun(
 }
 
 /** Adds a hint about the partial answer to the error of a signal. */
-function inFull(event: TurnEvent, { reason }: AbortSignal): TurnEvent {
+function addInterruptHint(event: TurnEvent, { reason }: AbortSignal): TurnEvent {
   if (event.type !== 'failure' || event.error !== reason || event.error.hint !== undefined) return event;
   const { fault, message } = event.error;
   const hint = 'What had arrived is kept. Run it again for the whole answer.';
@@ -104,14 +107,14 @@ function inFull(event: TurnEvent, { reason }: AbortSignal): TurnEvent {
 const OUTPUT_FLAGS = ['extract', 'extractLast', 'outputFile', 'copy', 'pager', 'noStream'] as const;
 
 /** Loaded only if a flag needs it. */
-async function outputFor(options: PromptOptions, app: App): Promise<Output | undefined> {
+async function openOutputIfWanted(options: PromptOptions, app: App): Promise<Output | undefined> {
   const isWanted = app.env.GMN_PAGER || OUTPUT_FLAGS.some((name) => options[name] !== undefined);
   return isWanted ? (await import('../../app/output.ts')).openOutput(options, app) : undefined;
 }
 
-async function rendererFor(options: PromptOptions, app: App, signal: AbortSignal): Promise<Renderer> {
+async function createRenderer(options: PromptOptions, app: App, signal: AbortSignal): Promise<Renderer> {
   const format = options.outputFormat ?? 'text';
-  const render = await openRenderer(format, app.io, renderOptions(options, app, signal));
+  const render = await openRenderer(format, app.io, toRenderOptions(options, app, signal));
   if (options.dryRun && format !== 'text') {
     return (await import('./preview.ts')).previewRenderer(render, app.io.out);
   }
@@ -120,7 +123,7 @@ async function rendererFor(options: PromptOptions, app: App, signal: AbortSignal
   return countRenderer(render, app.io.out, format);
 }
 
-function renderOptions(options: PromptOptions, app: App, signal: AbortSignal): RenderOptions {
+function toRenderOptions(options: PromptOptions, app: App, signal: AbortSignal): RenderOptions {
   // Code and JSON are not Markdown.
   const isCode = options.extract || options.extractLast || options.outputSchema !== undefined;
   const isLiteral = isCode && options.render !== 'always';
@@ -135,17 +138,21 @@ function renderOptions(options: PromptOptions, app: App, signal: AbortSignal): R
     prompt: promptText(options) ?? '',
     openTextWork: async () => (await import('../../platform/process/text-thread.ts')).textThread(signal),
     clock: app.clock,
-    ticker: { every },
+    ticker: { every: callEvery },
   };
 }
 
 /** Calls `end` with the reason when a signal or the deadline ends the run. */
-async function* ask(options: PromptOptions, app: App, end: (reason: unknown) => void): AsyncGenerator<TurnEvent, void> {
+async function* runModel(
+  options: PromptOptions,
+  app: App,
+  end: (reason: unknown) => void,
+): AsyncGenerator<TurnEvent, void> {
   checkUsage(options);
-  if (isIdle(options) && systemStdin().kind() === 'none') throw nothingAsked(options);
-  const shape = await shapeFor(options, app);
+  if (hasNoInput(options) && systemStdin().kind() === 'none') throw noInputError(options);
+  const shape = await chooseAnswerFormat(options, app);
   const timeoutMs = options.timeout ?? DEFAULT_TIMEOUT_MS;
-  const limit = deadline(app.signal, timeoutMs, () => timedOut(timeoutMs));
+  const limit = createDeadline(app.signal, timeoutMs, () => timeoutError(timeoutMs));
   onAbort(limit.signal, () => {
     app.hurry(AppError.from(limit.signal.reason));
     end(limit.signal.reason);
@@ -154,27 +161,27 @@ async function* ask(options: PromptOptions, app: App, end: (reason: unknown) => 
   let kept: PromptHistory | undefined;
   let side: RemoteSide | undefined;
   try {
-    kept = await promptHistory(options, app);
+    kept = await openHistory(options, app);
     for (const message of kept.notices) yield { type: 'notice', message };
     opened = await openModel(options, app, limit.endsAt);
     for (const message of opened.notices) yield { type: 'notice', message };
     if (options.showThoughts) checkThoughts(opened);
-    side = yield* remoteSide(options, app, limit);
+    side = yield* openRemoteSide(options, app, limit);
     const prompt = yield* readPrompt(options, { app, limit, ...side });
-    const { takeDenials, ...plain } = yield* openAgent(options, { app, opened, lend: untimed(limit), ...side });
+    const { takeDenials, ...plain } = yield* openAgent(options, { app, opened, lend: pauseDeadline(limit), ...side });
     const agent = shape.agent(plain);
     const { signal } = limit;
     const hasTools = plain.tools.length > 0 || (plain.withheld ?? []).length > 0;
-    const run = hasTools ? tellDenials(shape.run, takeDenials) : shape.run;
+    const run = hasTools ? reportDenials(shape.run, takeDenials) : shape.run;
     if (!options.dryRun && !options.countTokens) yield* runAndSave(agent, { kept, prompt, signal, run });
     else {
-      const { offered } = await import('../../agent/turn.ts');
+      const { declareTools } = await import('../../agent/turn.ts');
       const content = (await agent.withholding?.conceal(prompt)) ?? prompt;
-      if (content !== prompt) yield { type: 'notice', message: WITHHELD };
-      const contents = await contentsFor(kept, content, agent.origin);
-      const request = { ...agent.request, ...offered(agent.tools), contents };
+      if (content !== prompt) yield { type: 'notice', message: REDACTED_NOTICE };
+      const contents = await prepareContents(kept, content, agent.origin);
+      const request = { ...agent.request, ...declareTools(agent.tools), contents };
       if (options.dryRun) yield* preview(opened, request);
-      else yield* count(opened, request, { app, signal: limit.signal });
+      else yield* countPrompt(opened, request, { app, signal: limit.signal });
     }
   } finally {
     limit.clear();
@@ -185,7 +192,7 @@ async function* ask(options: PromptOptions, app: App, end: (reason: unknown) => 
 }
 
 /** Adds a notice for each call denied because no one could be asked. */
-function tellDenials(run: AnswerShape['run'], takeDenials: () => readonly string[]): AnswerShape['run'] {
+function reportDenials(run: AnswerFormat['run'], takeDenials: () => readonly string[]): AnswerFormat['run'] {
   return async function* (agent, turn) {
     for await (const event of run(agent, turn)) {
       for (const message of takeDenials()) yield { type: 'notice', message, isDenial: true };
@@ -195,15 +202,15 @@ function tellDenials(run: AnswerShape['run'], takeDenials: () => readonly string
 }
 
 /** The answer format; loaded only if a flag needs it. */
-async function shapeFor(options: PromptOptions, app: App): Promise<AnswerShape> {
+async function chooseAnswerFormat(options: PromptOptions, app: App): Promise<AnswerFormat> {
   if (options.outputSchema === undefined && !options.search) return { agent: (agent) => agent, run: runTurn };
-  return (await import('../../app/answer-shape.ts')).openShape(options, app);
+  return (await import('../../app/answer-shape.ts')).openAnswerFormat(options, app);
 }
 
 type RemoteSide = Awaited<ReturnType<typeof openNamedServers>>;
 
 /** The MCP servers named by flags. Loads nothing without such a flag; starts none for a preview. */
-async function* remoteSide(
+async function* openRemoteSide(
   options: PromptOptions,
   app: App,
   limit: Deadline,
@@ -213,13 +220,13 @@ async function* remoteSide(
   yield { type: 'wait', what: 'the MCP servers' };
   const isPreview = options.dryRun === true || options.countTokens === true;
   const { openNamedServers: open } = await import('../../app/servers/tools.ts');
-  const side = await open(options, { app, lend: untimed(limit), signal: limit.signal, isPreview });
+  const side = await open(options, { app, lend: pauseDeadline(limit), signal: limit.signal, isPreview });
   for (const message of side.remote.notices) yield { type: 'notice', message };
   return side;
 }
 
 /** Pauses the deadline while the user is asked. */
-function untimed(limit: Deadline): Lend {
+function pauseDeadline(limit: Deadline): RunPaused {
   return async (work) => {
     limit.hold();
     return work().finally(limit.resume);
@@ -237,15 +244,15 @@ async function* readPrompt(
   if (isTyped) limit.hold();
   const stdinMode = options.stdin ? 'always' : options.noStdin ? 'never' : 'auto';
   const { signal } = limit;
-  const content = yield* promptContent({
+  const content = yield* buildPromptContent({
     prompt,
     files: options.file ?? [],
     stdinMode,
     mentions: !options.noAt,
     ...(options.isOfficial ? { stdinMentions: true } : {}),
-    ...(await extras(options, app)),
+    ...(await loadExtras(options, app)),
     ...(readResource === undefined ? {} : { readResource }),
-    ...(yield* composed(options, { app, words: prompt, stdin, stdinMode, lend: untimed(limit), signal })),
+    ...(yield* composeIfWanted(options, { app, words: prompt, stdin, stdinMode, lend: pauseDeadline(limit), signal })),
     cwd: app.cwd,
     env: app.env,
     homes: app.homes,
@@ -258,49 +265,49 @@ async function* readPrompt(
 }
 
 /** Attachments other than `-f`; loaded only if a flag needs them. */
-async function extras(options: PromptOptions, app: App): Promise<Pick<PromptInput, 'extras'>> {
+async function loadExtras(options: PromptOptions, app: App): Promise<Pick<PromptInput, 'extras'>> {
   if (options.attach === undefined && options.mimeType === undefined && !options.paste) return {};
-  return { extras: (await import('./compose.ts')).promptExtras(options, app) };
+  return { extras: (await import('./compose.ts')).toExtraAttachments(options, app) };
 }
 
 /** Applies template and editor; loaded only if a flag needs them. */
-async function* composed(
+async function* composeIfWanted(
   options: PromptOptions,
-  context: ComposingContext,
-): AsyncGenerator<TurnEvent, Partial<Composed>> {
+  context: ComposeContext,
+): AsyncGenerator<TurnEvent, Partial<ComposedPrompt>> {
   if (options.template === undefined && options.param === undefined && !options.editor) return {};
-  return yield* (await import('./compose.ts')).composedPrompt(options, context);
+  return yield* (await import('./compose.ts')).composePrompt(options, context);
 }
 
-async function contentsFor(
+async function prepareContents(
   { history: { contents } }: PromptHistory,
   prompt: Content,
   origin: () => string,
 ): Promise<readonly Content[]> {
   if (contents.length === 0) return [prompt];
-  const { wireContents } = await import('../../agent/history.ts');
-  return wireContents([...contents, prompt], { origin: origin(), distrusted: 0 });
+  const { toContents } = await import('../../agent/history.ts');
+  return toContents([...contents, prompt], { origin: origin(), distrusted: 0 });
 }
 
 async function* preview(...input: Parameters<typeof previewEvents>): AsyncGenerator<TurnEvent, void> {
   yield* (await import('./preview.ts')).preview(...input);
 }
 
-async function* count(...input: Parameters<typeof countEvents>): AsyncGenerator<TurnEvent, void> {
+async function* countPrompt(...input: Parameters<typeof countEvents>): AsyncGenerator<TurnEvent, void> {
   const { countEvents } = await import('../../app/queries.ts');
   yield* countEvents(...input);
 }
 
-function isIdle({ args, prompt, file, attach, template, stdin, editor, paste }: PromptOptions): boolean {
+function hasNoInput({ args, prompt, file, attach, template, stdin, editor, paste }: PromptOptions): boolean {
   const given = [prompt, file, attach, template].some((value) => value !== undefined);
   return args.length === 0 && !given && !stdin && !editor && !paste;
 }
 
 /** With a session but no prompt, the user most likely wants a chat. */
-function nothingAsked({ resume, continue: isNewest, demo }: PromptOptions): AppError {
-  if (resume === undefined && !isNewest) return noPrompt();
+function noInputError({ resume, continue: isNewest, demo }: PromptOptions): AppError {
+  if (resume === undefined && !isNewest) return noPromptError();
   const flags = `${demo ? '--demo ' : ''}${isNewest ? '-c' : `-r ${/^[\w-]+$/.test(resume ?? '') ? resume : '…'}`}`;
-  return noPrompt(`Try: gmn ${flags} "your question", or go on in a chat: gmn chat ${flags}`);
+  return noPromptError(`Try: gmn ${flags} "your question", or go on in a chat: gmn chat ${flags}`);
 }
 
 function promptText({ prompt, args }: PromptOptions): string | undefined {
@@ -317,6 +324,6 @@ function checkUsage(options: PromptOptions): void {
 
 /** Other models reject a request for thoughts. */
 function checkThoughts({ modelId }: OpenedModel): void {
-  if (thinks(modelId)) return;
+  if (canThink(modelId)) return;
   throw new AppError('usage', `${modelId} does not think, as far as gmn knows`, { hint: 'Leave --show-thoughts out.' });
 }

@@ -1,5 +1,5 @@
 import { printReport } from '../../app/report.ts';
-import { openStore, shortReference } from '../../app/sessions.ts';
+import { formatReference, openStore } from '../../app/sessions.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import type { SessionSummary } from '../../core/session.ts';
@@ -30,15 +30,15 @@ export async function run(options: ReferenceOptions, app: App): Promise<number> 
     }
   } finally {
     // Also report those removed before a failure.
-    if (deleted.length > 0) await report(deleted, options, app);
+    if (deleted.length > 0) await printDeleted(deleted, options, app);
   }
   return 0;
 }
 
-async function report(deleted: readonly SessionSummary[], options: ReferenceOptions, app: App): Promise<void> {
+async function printDeleted(deleted: readonly SessionSummary[], options: ReferenceOptions, app: App): Promise<void> {
   await printReport(
     {
-      text: deleted.map((summary) => `deleted ${shortReference(summary)}\n`).join(''),
+      text: deleted.map((summary) => `deleted ${formatReference(summary)}\n`).join(''),
       json: { deleted: deleted.map(({ id }) => id) },
       notices: [],
     },

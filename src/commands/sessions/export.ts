@@ -4,9 +4,9 @@ import { openStore } from '../../app/sessions.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import { terminalFilter } from '../../core/text/terminal.ts';
-import { type ExportFormat, exportSession, formatOf, writeExport } from '../../export/export.ts';
+import { type ExportFormat, exportSession, findFormat, writeExport } from '../../export/export.ts';
 import { yieldToEvents } from '../../platform/runtime/event-loop.ts';
-import { stderr } from '../../render/stderr.ts';
+import { createStderr } from '../../render/stderr.ts';
 
 export interface ExportOptions {
   /** The session, and the file; without a file, or with `-`, stdout. */
@@ -28,15 +28,15 @@ export async function run(options: ExportOptions, app: App): Promise<number> {
   if (more.length > 0) {
     throw new AppError('usage', `too many words: ${more.join(' ')}`, { hint: 'Put quotes around a name with spaces.' });
   }
-  const chosen = file === '-' ? formatForStdout(options) : formatFor(file, options.format);
+  const chosen = file === '-' ? chooseStdoutFormat(options) : chooseFileFormat(file, options.format);
   const target = file === '-' ? undefined : resolve(app.cwd, file);
   const store = openStore(app, () => {});
   const saved = await store.read(await store.find(reference));
-  const say = quiet ? async () => {} : stderr(app.io.err).notice;
+  const say = quiet ? async () => {} : createStderr(app.io.err).notice;
   const isReport = json && target !== undefined;
   if (!isReport) for (const notice of saved.notices) await say(notice);
   const pieces = await exportSession(saved, chosen);
-  if (target === undefined) await print(pieces, app);
+  if (target === undefined) await printPieces(pieces, app);
   else {
     await writeExport({ path: target, name: file, force, hint: 'Name another file, or add --force' }, pieces);
     const written = { sessionId: saved.summary.id, file: target, format: chosen };
@@ -46,7 +46,7 @@ export async function run(options: ExportOptions, app: App): Promise<number> {
   return 0;
 }
 
-function formatForStdout({ format, json = false }: ExportOptions): ExportFormat {
+function chooseStdoutFormat({ format, json = false }: ExportOptions): ExportFormat {
   if (!json) return format ?? 'md';
   if (format === undefined || format === 'json') return 'json';
   throw new AppError('usage', `--json cannot be combined with --format ${format}`, {
@@ -54,8 +54,8 @@ function formatForStdout({ format, json = false }: ExportOptions): ExportFormat 
   });
 }
 
-function formatFor(file: string, format: ExportFormat | undefined): ExportFormat {
-  const ending = formatOf(file);
+function chooseFileFormat(file: string, format: ExportFormat | undefined): ExportFormat {
+  const ending = findFormat(file);
   if (ending !== undefined && format !== undefined && ending !== format) {
     throw new AppError('usage', `${file} is a name for ${ending}, and --format says ${format}`, {
       hint: 'Leave --format out, or give the file another ending.',
@@ -69,7 +69,7 @@ function formatFor(file: string, format: ExportFormat | undefined): ExportFormat
 }
 
 /** Sanitized on a terminal. */
-async function print(pieces: Iterable<string>, { io: { out }, signal }: App): Promise<void> {
+async function printPieces(pieces: Iterable<string>, { io: { out }, signal }: App): Promise<void> {
   const filter = terminalFilter();
   for (const piece of pieces) {
     await out.write(out.isTerminal ? filter.filter(piece) : piece);

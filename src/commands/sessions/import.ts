@@ -1,27 +1,27 @@
 import { basename, dirname, join, resolve } from 'node:path';
-import { type PrintOptions, printReport, table } from '../../app/report.ts';
-import { ago, openStore, sessionFields, sessionsDirectory } from '../../app/sessions.ts';
+import { formatTable, type PrintOptions, printReport } from '../../app/report.ts';
+import { formatAge, openStore, sessionsDirectory, toSessionJson } from '../../app/sessions.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import { isObject, parseJson } from '../../core/json.ts';
 import type { SavedRecord } from '../../core/session.ts';
-import { decode } from '../../core/text/decode.ts';
+import { decodeText } from '../../core/text/decode.ts';
 import { shortId } from '../../core/text/names.ts';
-import { shortPath } from '../../core/text/path.ts';
-import { visible } from '../../core/text/terminal.ts';
-import { widthOf } from '../../core/text/width.ts';
+import { shortenPath } from '../../core/text/path.ts';
+import { sanitize } from '../../core/text/terminal.ts';
+import { measureWidth } from '../../core/text/width.ts';
 import { listDirectory, readBytesIfAny } from '../../platform/files/read.ts';
 import { sha256 } from '../../platform/runtime/native.ts';
-import { idFault } from '../../session/find.ts';
+import { findIdProblem } from '../../session/find.ts';
 import { type OfficialSession, parseOfficial } from '../../session/official.ts';
-import type { SavedHere } from '../../session/open-session.ts';
+import type { LocalSession } from '../../session/open-session.ts';
 import type { LocalStore } from '../../session/store.ts';
-import { onlyReference, type ReferenceOptions } from './show.ts';
+import { type ReferenceOptions, requireReference } from './show.ts';
 
 const MAX_BYTES = 256_000_000;
-const LIST = { hint: 'Run: gmn sessions list --gemini' } as const;
+const LIST_HINT = { hint: 'Run: gmn sessions list --gemini' } as const;
 
-interface Found {
+interface FoundSession {
   readonly session: OfficialSession;
   /** Its working directory, if known. */
   readonly cwd: string | undefined;
@@ -34,16 +34,16 @@ interface Found {
  */
 export async function run(options: ReferenceOptions, app: App): Promise<number> {
   const notices: string[] = [];
-  const { session, cwd } = await find(onlyReference(options, 'import'), app, notices);
+  const { session, cwd } = await findOfficial(requireReference(options, 'import'), app, notices);
   const failures: string[] = [];
   const store = openStore(app, (message) => void failures.push(message));
-  const earlier = await copiedBefore(session, store);
+  const earlier = await findEarlierCopy(session, store);
   const copy = await (earlier?.open() ??
     store.create({
       cwd: cwd ?? app.cwd,
       by: 'chat',
       at: session.startedAt,
-      ...(idFault(sessionsDirectory(app), session.id) === undefined ? { id: session.id } : {}),
+      ...(findIdProblem(sessionsDirectory(app), session.id) === undefined ? { id: session.id } : {}),
     }));
   await copy.appendAll(session.records.slice(earlier?.length ?? 0));
   // Its retention starts now, however old the original is.
@@ -54,18 +54,18 @@ export async function run(options: ReferenceOptions, app: App): Promise<number> 
   const summary = await store.find(copy.id);
   const done = earlier === undefined ? 'copied as' : 'added what is new to';
   const text = `${done} ${shortId(copy.id)}; to go on with it: gmn -r ${shortId(copy.id)} "…"\n`;
-  await printReport({ text, json: { session: sessionFields(summary) }, notices }, options, app);
+  await printReport({ text, json: { session: toSessionJson(summary) }, notices }, options, app);
   return 0;
 }
 
-interface Copied {
+interface EarlierCopy {
   /** How many records of the original it holds. */
   readonly length: number;
-  open(): Promise<SavedHere>;
+  open(): Promise<LocalSession>;
 }
 
 /** An earlier copy that is a prefix of the original; undefined if there is none. */
-async function copiedBefore(session: OfficialSession, store: LocalStore): Promise<Copied | undefined> {
+async function findEarlierCopy(session: OfficialSession, store: LocalStore): Promise<EarlierCopy | undefined> {
   const summary = (await store.list()).find(({ id }) => id.toLowerCase() === session.id.toLowerCase());
   if (summary === undefined) return undefined;
   const { records } = await store.read(summary);
@@ -90,12 +90,12 @@ async function copiedBefore(session: OfficialSession, store: LocalStore): Promis
 
 export async function listOfficial(options: PrintOptions, app: App): Promise<number> {
   const skipped: string[] = [];
-  const found = await officialSessions(app, skipped);
+  const found = await readOfficialSessions(app, skipped);
   const rows = found.map(({ session: { id, title, startedAt }, cwd }) => [
-    visible(shortId(id)),
-    visible(`"${title}"`),
-    ago(startedAt, app.clock.now()),
-    visible(cwd === undefined ? '' : shortPath(cwd, app.env.HOME)),
+    sanitize(shortId(id)),
+    sanitize(`"${title}"`),
+    formatAge(startedAt, app.clock.now()),
+    sanitize(cwd === undefined ? '' : shortenPath(cwd, app.env.HOME)),
   ]);
   const json = found.map(({ session: { id, title, startedAt }, cwd }) => ({
     id,
@@ -103,59 +103,58 @@ export async function listOfficial(options: PrintOptions, app: App): Promise<num
     startedAt: new Date(startedAt).toISOString(),
     cwd,
   }));
-  const text = rows.length === 0 ? '' : table([['ID', 'TITLE', 'STARTED', 'DIRECTORY'], ...rows], widthOf);
+  const text = rows.length === 0 ? '' : formatTable([['ID', 'TITLE', 'STARTED', 'DIRECTORY'], ...rows], measureWidth);
   const none = rows.length === 0 && !options.json ? ['the official CLI has no sessions here'] : [];
   await printReport({ text, json: { sessions: json }, notices: [...skipped, ...none], folds: true }, options, app);
   return 0;
 }
 
-async function find(reference: string, app: App, notices: string[]): Promise<Found> {
+async function findOfficial(reference: string, app: App, notices: string[]): Promise<FoundSession> {
   const file = await textOf(resolve(app.cwd, reference));
   if (file !== undefined) {
     const session = parseOfficial(file);
-    if (session !== undefined)
-      return { session, cwd: await directoryOfFile(resolve(app.cwd, reference), session, app) };
-    throw new AppError('usage', `${reference} is not a session of the official CLI`, LIST);
+    if (session !== undefined) return { session, cwd: await findDirectory(resolve(app.cwd, reference), session, app) };
+    throw new AppError('usage', `${reference} is not a session of the official CLI`, LIST_HINT);
   }
-  const all = await officialSessions(app, notices);
+  const all = await readOfficialSessions(app, notices);
   const isLatest = reference === 'latest' || reference === 'last';
   const [found, ...others] = isLatest
     ? all.filter(({ cwd }) => cwd === app.cwd)
     : all.filter(({ session: { id } }) => id.toLowerCase().startsWith(reference.toLowerCase()));
   if (found === undefined) {
-    throw new AppError('usage', `the official CLI has no session "${visible(reference)}" here`, LIST);
+    throw new AppError('usage', `the official CLI has no session "${sanitize(reference)}" here`, LIST_HINT);
   }
   // A session may have several files; the newest is used.
   const ids = new Set([found, ...others].map(({ session }) => session.id));
   if (isLatest || ids.size === 1) return found;
-  throw new AppError('usage', `"${visible(reference)}" could be ${ids.size} sessions: ${shown(ids)}`, LIST);
+  throw new AppError('usage', `"${sanitize(reference)}" could be ${ids.size} sessions: ${formatIds(ids)}`, LIST_HINT);
 }
 
 /** A project's folder is two levels above its session files. */
-async function directoryOfFile(file: string, session: OfficialSession, app: App): Promise<string | undefined> {
+async function findDirectory(file: string, session: OfficialSession, app: App): Promise<string | undefined> {
   const { gemini: home } = app.homes();
   const root = join(home, 'tmp');
   const read = (path: string): Promise<string | undefined> => textOf(path).catch(() => undefined);
-  const directoryOf = await officialProjects({ home, folders: await namesIn(root), cwd: app.cwd, read });
+  const directoryOf = await readOfficialProjects({ home, folders: await listNames(root), cwd: app.cwd, read });
   const folder = dirname(dirname(file));
   return directoryOf(dirname(folder) === root ? basename(folder) : '', session.projectHash);
 }
 
-function shown(ids: ReadonlySet<string>): string {
-  return [...ids].slice(0, 5).map(visible).join(', ');
+function formatIds(ids: ReadonlySet<string>): string {
+  return [...ids].slice(0, 5).map(sanitize).join(', ');
 }
 
 /** Newest first. Skips unreadable files with a notice. */
-async function officialSessions(app: App, notices: string[]): Promise<readonly Found[]> {
+async function readOfficialSessions(app: App, notices: string[]): Promise<readonly FoundSession[]> {
   const root = join(app.homes().gemini, 'tmp');
-  const found: Found[] = [];
+  const found: FoundSession[] = [];
   const readable = async (path: string): Promise<string | undefined> =>
-    textOf(path).catch((thrown: unknown) => void notices.push(`left out: ${visible(AppError.from(thrown).message)}`));
-  const folders = await namesIn(root);
-  const directoryOf = await officialProjects({ home: app.homes().gemini, folders, cwd: app.cwd, read: readable });
+    textOf(path).catch((thrown: unknown) => void notices.push(`left out: ${sanitize(AppError.from(thrown).message)}`));
+  const folders = await listNames(root);
+  const directoryOf = await readOfficialProjects({ home: app.homes().gemini, folders, cwd: app.cwd, read: readable });
   for (const project of folders) {
     const chats = join(root, project, 'chats');
-    for (const name of await namesIn(chats)) {
+    for (const name of await listNames(chats)) {
       if (!/^session-.*\.jsonl?$/.test(name)) continue;
       const session = parseOfficial((await readable(join(chats, name))) ?? '');
       if (session !== undefined) found.push({ session, cwd: directoryOf(project, session.projectHash) });
@@ -164,7 +163,7 @@ async function officialSessions(app: App, notices: string[]): Promise<readonly F
   return found.sort((left, right) => right.session.startedAt - left.session.startedAt);
 }
 
-async function namesIn(directory: string): Promise<readonly string[]> {
+async function listNames(directory: string): Promise<readonly string[]> {
   return listDirectory(directory).then(
     (entries) => entries.map(({ name }) => name),
     () => [],
@@ -173,14 +172,14 @@ async function namesIn(directory: string): Promise<readonly string[]> {
 
 /** Undefined if the file does not exist or is not text. Throws AppError `usage` if it cannot be read. */
 async function textOf(path: string): Promise<string | undefined> {
-  const tooLarge = (): AppError => new AppError('usage', `${path} is too large`, LIST);
+  const tooLarge = (): AppError => new AppError('usage', `${path} is too large`, LIST_HINT);
   const bytes = await readBytesIfAny(path, { maxBytes: MAX_BYTES, tooLarge });
-  const decoded = bytes === undefined ? undefined : decode(bytes);
+  const decoded = bytes === undefined ? undefined : decodeText(bytes);
   return decoded?.isText ? decoded.text : undefined;
 }
 
 /** The official CLI's files. `read` gives undefined for a file that cannot be read. */
-export interface OfficialPlace {
+export interface OfficialFiles {
   readonly home: string;
   readonly folders: readonly string[];
   readonly cwd: string;
@@ -188,14 +187,14 @@ export interface OfficialPlace {
 }
 
 /** Finds the directory of a project folder and a session in it; undefined if unknown. */
-export type DirectoryOf = (folder: string, projectHash: string | undefined) => string | undefined;
+export type FindDirectory = (folder: string, projectHash: string | undefined) => string | undefined;
 
 /**
  * Reads which directories the official CLI knows: a folder may name its directory, `projects.json` maps directories to
  * folders, and older folders and all sessions have a hash of one of these directories or of `cwd`.
  */
-async function officialProjects({ home, folders, cwd, read }: OfficialPlace): Promise<DirectoryOf> {
-  const byFolder = listed((await read(join(home, 'projects.json'))) ?? '');
+async function readOfficialProjects({ home, folders, cwd, read }: OfficialFiles): Promise<FindDirectory> {
+  const byFolder = parseProjects((await read(join(home, 'projects.json'))) ?? '');
   for (const folder of folders) {
     const owner = (await read(join(home, 'tmp', folder, '.project_root')))?.trim();
     if (owner) byFolder.set(folder, owner);
@@ -204,7 +203,7 @@ async function officialProjects({ home, folders, cwd, read }: OfficialPlace): Pr
   return (folder, projectHash = '') => byFolder.get(folder) ?? byHash.get(folder) ?? byHash.get(projectHash);
 }
 
-function listed(text: string): Map<string, string> {
+function parseProjects(text: string): Map<string, string> {
   const value = parseJson(text);
   const projects = isObject(value) && isObject(value.projects) ? value.projects : {};
   return new Map(

@@ -1,12 +1,12 @@
 import { type PrintOptions, printReport } from '../../app/report.ts';
-import { ago, expiry, openStore, sessionsDirectory } from '../../app/sessions.ts';
+import { formatAge, openStore, readExpiry, sessionsDirectory } from '../../app/sessions.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import type { SessionSummary } from '../../core/session.ts';
 import { shortId } from '../../core/text/names.ts';
-import { visible } from '../../core/text/terminal.ts';
-import { refuseUnreadable } from '../../session/find.ts';
-import { expiredSessions, parseAge } from '../../session/upkeep.ts';
+import { sanitize } from '../../core/text/terminal.ts';
+import { checkReadable } from '../../session/find.ts';
+import { listExpired, parseAge } from '../../session/upkeep.ts';
 
 export interface PruneOptions extends PrintOptions {
   readonly olderThan?: string;
@@ -18,15 +18,16 @@ export interface PruneOptions extends PrintOptions {
  * `config` if that time is invalid, `config` if the sessions cannot be read.
  */
 export async function run(options: PruneOptions, app: App): Promise<number> {
-  const before = options.olderThan === undefined ? await expiry(app) : app.clock.now() - ageOf(options.olderThan);
+  const before =
+    options.olderThan === undefined ? await readExpiry(app) : app.clock.now() - parseOlderThan(options.olderThan);
   const gone = await (options.dryRun ? expired(before, app) : openStore(app, () => {}).prune(before, app.signal));
-  if (gone.length === 0) refuseUnreadable(sessionsDirectory(app));
+  if (gone.length === 0) checkReadable(sessionsDirectory(app));
   const verb = options.dryRun ? 'would delete' : 'deleted';
-  const line = ({ id, title, updatedAt }: SessionSummary): string =>
-    `${verb} ${shortId(id)}  ${ago(updatedAt, app.clock.now())}  "${visible(title)}"\n`;
+  const formatLine = ({ id, title, updatedAt }: SessionSummary): string =>
+    `${verb} ${shortId(id)}  ${formatAge(updatedAt, app.clock.now())}  "${sanitize(title)}"\n`;
   await printReport(
     {
-      text: gone.map(line).join(''),
+      text: gone.map(formatLine).join(''),
       json: { deleted: gone.map(({ id }) => id), dryRun: options.dryRun ?? false },
       notices: !options.json && gone.length === 0 ? ['there is nothing to prune'] : [],
     },
@@ -37,10 +38,10 @@ export async function run(options: PruneOptions, app: App): Promise<number> {
 }
 
 function expired(before: number | undefined, app: App): readonly SessionSummary[] {
-  return before === undefined ? [] : expiredSessions(sessionsDirectory(app), before);
+  return before === undefined ? [] : listExpired(sessionsDirectory(app), before);
 }
 
-function ageOf(text: string): number {
+function parseOlderThan(text: string): number {
   const ms = parseAge(text);
   if (ms !== undefined) return ms;
   throw new AppError('usage', `--older-than: "${text}" is not a duration`, { hint: 'Examples: 30d, 2w, 12h' });

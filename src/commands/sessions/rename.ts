@@ -1,5 +1,5 @@
 import { printReport } from '../../app/report.ts';
-import { openStore, sessionFields } from '../../app/sessions.ts';
+import { openStore, toSessionJson } from '../../app/sessions.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import { shortId } from '../../core/text/names.ts';
@@ -20,7 +20,7 @@ export async function run(options: ReferenceOptions, app: App): Promise<number> 
   await printReport(
     {
       text: `${shortId(found.id)} is now ${renamed.name}\n`,
-      json: { session: sessionFields(renamed) },
+      json: { session: toSessionJson(renamed) },
       notices: [],
     },
     options,

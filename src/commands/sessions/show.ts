@@ -1,7 +1,7 @@
 import { type PrintOptions, printReport } from '../../app/report.ts';
-import { openStore, sessionFields } from '../../app/sessions.ts';
+import { openStore, toSessionJson } from '../../app/sessions.ts';
 import type { App } from '../../core/app.ts';
-import type { KeptContent, Part } from '../../core/content.ts';
+import type { Part, StoredContent } from '../../core/content.ts';
 import { AppError } from '../../core/error.ts';
 import type { SavedRecord } from '../../core/session.ts';
 
@@ -11,7 +11,7 @@ export interface ReferenceOptions extends PrintOptions {
 }
 
 /** The one session a command takes. Throws AppError `usage` if there is not exactly one. */
-export function onlyReference({ args }: ReferenceOptions, verb: string): string {
+export function requireReference({ args }: ReferenceOptions, verb: string): string {
   const [reference, ...others] = args;
   if (reference !== undefined && others.length === 0) return reference;
   throw new AppError('usage', `sessions ${verb} takes one session`, { hint: `Example: gmn sessions ${verb} last` });
@@ -27,16 +27,16 @@ export async function run({ md, ...options }: ShowOptions, app: App): Promise<nu
     throw new AppError('usage', '--md cannot be combined with --json', { hint: 'Use one of them.' });
   }
   if (md) {
-    const args = [onlyReference(options, 'show')];
+    const args = [requireReference(options, 'show')];
     return (await import('./export.ts')).run({ args, format: 'md', quiet: options.quiet ?? false }, app);
   }
   const store = openStore(app, () => {});
-  const { summary, records, notices } = await store.read(await store.find(onlyReference(options, 'show')));
+  const { summary, records, notices } = await store.read(await store.find(requireReference(options, 'show')));
   const json = records.map(({ at, ...record }) => ({ time: new Date(at).toISOString(), ...record }));
   await printReport(
     {
-      text: records.map(paragraphOf).join(''),
-      json: { session: sessionFields(summary), records: JSON.parse(JSON.stringify(json)) },
+      text: records.map(formatRecord).join(''),
+      json: { session: toSessionJson(summary), records: JSON.parse(JSON.stringify(json)) },
       notices,
     },
     options,
@@ -45,9 +45,9 @@ export async function run({ md, ...options }: ShowOptions, app: App): Promise<nu
   return 0;
 }
 
-function paragraphOf(record: SavedRecord): string {
+function formatRecord(record: SavedRecord): string {
   const { kind, content } = record;
-  const text = textOf(content);
+  const text = formatContent(content);
   // Without a finish reason the reply broke off.
   if (kind === 'reply' && record.finishReason === undefined) return `${text === '' ? '' : `${text}\n`}${CUT_OFF}\n\n`;
   if (text === '') return '';
@@ -56,17 +56,17 @@ function paragraphOf(record: SavedRecord): string {
 
 const CUT_OFF = '[the answer was cut off here]';
 
-function textOf({ parts }: KeptContent): string {
+function formatContent({ parts }: StoredContent): string {
   let text = '';
   for (const part of parts) {
-    const next = partText(part);
+    const next = formatPart(part);
     const isApart = !('text' in part) && next !== '' && text !== '' && !text.endsWith('\n');
     text += isApart ? `\n${next}` : next;
   }
   return text.trimEnd();
 }
 
-function partText(part: Part): string {
+function formatPart(part: Part): string {
   if ('text' in part && typeof part.text === 'string') return part.thought ? '' : part.text;
   if ('functionCall' in part) return `[${part.functionCall.name} ${JSON.stringify(part.functionCall.args ?? {})}]\n`;
   if ('functionResponse' in part) return `[${part.functionResponse.name} answered]\n`;

@@ -1,10 +1,10 @@
 import { type PrintOptions, printReport } from '../../app/report.ts';
-import { templatePlaces } from '../../config/templates.ts';
+import { listTemplateDirectories } from '../../config/templates.ts';
 import type { App } from '../../core/app.ts';
 
 /** Prints the directories searched for templates; the first that has a template wins. */
 export async function run(options: PrintOptions, app: App): Promise<number> {
-  const places = await templatePlaces(app);
+  const places = await listTemplateDirectories(app);
   const lines = places.map(({ directory, ignored }) => `${directory}${ignored === undefined ? '' : ` (${ignored})`}\n`);
   const json = { places: places.map((place) => ({ ...place })) };
   await printReport({ text: lines.join(''), json, notices: [] }, options, app);

@@ -2,7 +2,7 @@
  * The contents of the fenced code blocks of a Markdown text, in order, each ending with a newline. An unclosed block
  * extends to the end of the text.
  */
-export function codeBlocks(text: string): readonly string[] {
+export function extractCodeBlocks(text: string): readonly string[] {
   const blocks: string[] = [];
   let open: { readonly fence: string; readonly indent: number; lines: string[] } | undefined;
   for (const line of text.split(/\r?\n/)) {
@@ -12,20 +12,20 @@ export function codeBlocks(text: string): readonly string[] {
       const isFence = fence !== '' && !(fence.startsWith('`') && info.includes('`'));
       if (isFence) open = { fence, indent: indent.length, lines: [] };
     } else if (fence.startsWith(open.fence) && info.trim() === '') {
-      blocks.push(contentOf(open.lines));
+      blocks.push(joinLines(open.lines));
       open = undefined;
-    } else open.lines.push(unindented(line, open.indent));
+    } else open.lines.push(unindent(line, open.indent));
   }
-  if (open !== undefined) blocks.push(contentOf(open.lines.at(-1) === '' ? open.lines.slice(0, -1) : open.lines));
+  if (open !== undefined) blocks.push(joinLines(open.lines.at(-1) === '' ? open.lines.slice(0, -1) : open.lines));
   return blocks;
 }
 
-function contentOf(lines: readonly string[]): string {
+function joinLines(lines: readonly string[]): string {
   return lines.map((line) => `${line}\n`).join('');
 }
 
 /** A block in a list is indented as far as its fence. */
-function unindented(line: string, indent: number): string {
+function unindent(line: string, indent: number): string {
   const blank = /^[ \t]*/.exec(line)?.[0].length ?? 0;
   return line.slice(Math.min(blank, indent));
 }

@@ -7,7 +7,7 @@ export type Decoded =
  * Decodes strict UTF-8, or UTF-16 with a byte order mark. The mark is dropped. Bytes that contain NUL are not text.
  * Never throws.
  */
-export function decode(bytes: Uint8Array): Decoded {
+export function decodeText(bytes: Uint8Array): Decoded {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (buffer[0] === 0xff && buffer[1] === 0xfe) return decodeUtf16(buffer);
   if (buffer[0] === 0xfe && buffer[1] === 0xff) return decodeUtf16(swapPairs(buffer));
@@ -17,7 +17,7 @@ export function decode(bytes: Uint8Array): Decoded {
     // TextDecoder drops the byte order mark.
     return { isText: true, text: new TextDecoder('utf-8', { fatal: true }).decode(buffer) };
   } catch {
-    return { isText: false, reason: 'utf8', offset: firstInvalid(buffer) };
+    return { isText: false, reason: 'utf8', offset: findInvalidByte(buffer) };
   }
 }
 
@@ -38,7 +38,7 @@ function decodeUtf16(buffer: Buffer): Decoded {
   return { isText: false, reason: 'utf16', offset: 2 + 2 * text.search(/\p{Surrogate}/u) };
 }
 
-function firstInvalid(buffer: Buffer): number {
+function findInvalidByte(buffer: Buffer): number {
   let offset = 0;
   while (offset < buffer.length) {
     const length = characterLength(buffer, offset);

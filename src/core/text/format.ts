@@ -31,7 +31,7 @@ export function parseDuration(text: string): number | undefined {
 /**
  * The duration in an environment variable, in milliseconds; `fallbackMs` if unset. Throws AppError `config` if invalid.
  */
-export function envDuration(env: Env, name: string, fallbackMs: number): number {
+export function parseEnvDuration(env: Env, name: string, fallbackMs: number): number {
   const text = env[name];
   if (text === undefined || text === '') return fallbackMs;
   const ms = parseDuration(text);
@@ -59,6 +59,6 @@ export function formatSize(bytes: number): string {
 }
 
 /** `1 turn`, `2 turns` */
-export function counted(count: number, noun: string): string {
+export function plural(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }

@@ -39,13 +39,13 @@ const MAX_EXPANDED = 10_000;
  * too many alternatives.
  */
 export function compileGlob(pattern: string, options: GlobOptions): GlobPattern {
-  if (pattern.length > MAX_LENGTH) throw tooComplex(`it is longer than ${MAX_LENGTH} characters`);
+  if (pattern.length > MAX_LENGTH) throw complexityError(`it is longer than ${MAX_LENGTH} characters`);
   const fold = options.isCaseSensitive ? (text: string) => text : (text: string) => text.toLowerCase();
-  const texts = options.hasBraces ? alternatives(pattern) : [pattern];
-  const ways = texts.map((text) => stepsOf(fold(text.replace(/^\.?\/+/, ''))));
+  const texts = options.hasBraces ? expandBraces(pattern) : [pattern];
+  const ways = texts.map((text) => parseSteps(fold(text.replace(/^\.?\/+/, ''))));
   const isDeep = ways.some((steps) => steps.includes('**'));
   return {
-    base: options.isCaseSensitive ? commonBase(ways) : [],
+    base: options.isCaseSensitive ? findBase(ways) : [],
     depth: isDeep ? Number.POSITIVE_INFINITY : Math.max(...ways.map((steps) => steps.length)),
     matches: (path) => {
       const names = fold(path).split('/');
@@ -54,11 +54,11 @@ export function compileGlob(pattern: string, options: GlobOptions): GlobPattern 
   };
 }
 
-function tooComplex(why: string): AppError {
+function complexityError(why: string): AppError {
   return new AppError('usage', `the pattern is too complex: ${why}`, { hint: 'Use a simpler one, or several calls.' });
 }
 
-function commonBase(ways: readonly (readonly Step[])[]): readonly string[] {
+function findBase(ways: readonly (readonly Step[])[]): readonly string[] {
   const [first] = ways;
   if (first === undefined || ways.length > 1) return [];
   const base: string[] = [];
@@ -69,16 +69,16 @@ function commonBase(ways: readonly (readonly Step[])[]): readonly string[] {
   return base;
 }
 
-function stepsOf(pattern: string): readonly Step[] {
+function parseSteps(pattern: string): readonly Step[] {
   return pattern.split('/').map((text) => {
     if (text === '**') return '**';
-    const tokens = tokensOf(text);
+    const tokens = parseTokens(text);
     const name = tokens.map((token) => (token.kind === 'char' ? token.char : '')).join('');
     return tokens.every((token) => token.kind === 'char') ? { name } : { tokens };
   });
 }
 
-function tokensOf(text: string): readonly Token[] {
+function parseTokens(text: string): readonly Token[] {
   const tokens: Token[] = [];
   for (let index = 0; index < text.length; index += 1) {
     const char = text.charAt(index);
@@ -86,10 +86,10 @@ function tokensOf(text: string): readonly Token[] {
       if (tokens.at(-1)?.kind !== 'many') tokens.push({ kind: 'many' });
     } else if (char === '?') tokens.push({ kind: 'one' });
     else if (char === '[') {
-      const end = classEnd(text, index);
+      const end = findClassEnd(text, index);
       if (end === -1) tokens.push({ kind: 'char', char });
       else {
-        tokens.push({ kind: 'class', has: classOf(text.slice(index + 1, end)) });
+        tokens.push({ kind: 'class', has: parseClass(text.slice(index + 1, end)) });
         index = end;
       }
     } else if (char === '\\' && index + 1 < text.length) {
@@ -101,7 +101,7 @@ function tokensOf(text: string): readonly Token[] {
 }
 
 /** A `]` directly after the opening belongs to the class. */
-function classEnd(text: string, start: number): number {
+function findClassEnd(text: string, start: number): number {
   let index = start + 1;
   if (text[index] === '!' || text[index] === '^') index += 1;
   if (text[index] === ']') index += 1;
@@ -112,7 +112,7 @@ function classEnd(text: string, start: number): number {
   return -1;
 }
 
-function classOf(body: string): (char: string) => boolean {
+function parseClass(body: string): (char: string) => boolean {
   const isNegated = /^[!^]/.test(body);
   const ranges: (readonly [low: string, high: string])[] = [];
   const chars = (isNegated ? body.slice(1) : body).match(/\\.|[^\\]/gsu) ?? [];
@@ -168,7 +168,7 @@ function matchStep(step: Exclude<Step, '**'>, name: string, hidesDots: boolean):
       lastMany = token;
       resume = place;
       token += 1;
-    } else if (current !== undefined && fitsChar(current, name.charAt(place))) {
+    } else if (current !== undefined && matchesChar(current, name.charAt(place))) {
       token += 1;
       place += 1;
     } else if (lastMany !== -1) {
@@ -181,26 +181,26 @@ function matchStep(step: Exclude<Step, '**'>, name: string, hidesDots: boolean):
   return token === tokens.length;
 }
 
-function fitsChar(token: Exclude<Token, { kind: 'many' }>, char: string): boolean {
+function matchesChar(token: Exclude<Token, { kind: 'many' }>, char: string): boolean {
   if (token.kind === 'char') return token.char === char;
   return token.kind === 'one' || token.has(char);
 }
 
 /** `a{b,c}` and `a@(b|c)` → `ab`, `ac`. A brace without a comma or without its end is literal. */
-function alternatives(pattern: string): readonly string[] {
+function expandBraces(pattern: string): readonly string[] {
   const plain = pattern.replace(/@\(([^()]*)\)/g, (_, inner: string) =>
     inner.includes('|') ? `{${inner.replaceAll('|', ',')}}` : inner,
   );
-  if (/[+*?!]\([^()]*\)/.test(plain)) throw tooComplex('it has an extended group');
+  if (/[+*?!]\([^()]*\)/.test(plain)) throw complexityError('it has an extended group');
   let budget = MAX_ALTERNATIVES * 2;
   let room = MAX_EXPANDED;
   const expand = (text: string): readonly string[] => {
     budget -= 1;
-    if (budget < 0) throw tooComplex(`it stands for more than ${MAX_ALTERNATIVES} patterns`);
-    const brace = braceIn(text);
+    if (budget < 0) throw complexityError(`it stands for more than ${MAX_ALTERNATIVES} patterns`);
+    const brace = findBrace(text);
     if (brace === undefined) {
       room -= text.length;
-      if (room < 0) throw tooComplex(`its alternatives have more than ${MAX_EXPANDED} characters`);
+      if (room < 0) throw complexityError(`its alternatives have more than ${MAX_EXPANDED} characters`);
       return [text];
     }
     return brace.options.flatMap((option) => expand(text.slice(0, brace.start) + option + text.slice(brace.end)));
@@ -214,15 +214,15 @@ interface Brace {
   readonly options: readonly string[];
 }
 
-function braceIn(text: string): Brace | undefined {
+function findBrace(text: string): Brace | undefined {
   for (let start = text.indexOf('{'); start !== -1; start = text.indexOf('{', start + 1)) {
-    const brace = text[start - 1] === '\\' ? undefined : closedBrace(text, start);
+    const brace = text[start - 1] === '\\' ? undefined : matchBrace(text, start);
     if (brace !== undefined && brace.options.length > 1) return brace;
   }
   return undefined;
 }
 
-function closedBrace(text: string, start: number): Brace | undefined {
+function matchBrace(text: string, start: number): Brace | undefined {
   const options: string[] = [];
   let depth = 0;
   let from = start + 1;

@@ -1,5 +1,5 @@
 import { extname } from 'node:path';
-import { decode } from './decode.ts';
+import { decodeText } from './decode.ts';
 
 interface Signature {
   /** As Latin-1, so that one character is one byte. */
@@ -17,12 +17,12 @@ const SIGNATURES: readonly Signature[] = [
   { bytes: 'GIF89a', type: 'image/gif' },
   { bytes: 'RIFF', type: (head) => RIFF_TYPES[head.slice(8, 12)] },
   { bytes: 'FORM', type: (head) => (/^AIF[FC]$/.test(head.slice(8, 12)) ? 'audio/aiff' : undefined) },
-  { bytes: 'ftyp', at: 4, type: brandType },
+  { bytes: 'ftyp', at: 4, type: sniffBrand },
   { bytes: 'OggS\0', type: 'audio/ogg' },
   { bytes: 'fLaC', type: 'audio/flac' },
   { bytes: 'ID3', type: (_, extension) => (extension === '.aac' ? 'audio/aac' : 'audio/mp3') },
-  { bytes: '\xff', type: frameType },
-  { bytes: '\x1a\x45\xdf\xa3', type: ebmlType },
+  { bytes: '\xff', type: sniffFrame },
+  { bytes: '\x1a\x45\xdf\xa3', type: sniffEbml },
   { bytes: '\0\0\x01\xba', type: 'video/mpeg' },
   { bytes: '\0\0\x01\xb3', type: 'video/mpeg' },
   { bytes: '\x30\x26\xb2\x75\x8e\x66\xcf\x11', type: 'video/wmv' },
@@ -47,7 +47,7 @@ export function sniffMedia(bytes: Uint8Array, name = ''): string | undefined {
     if (!head.startsWith(mark, at)) continue;
     const found = typeof type === 'string' ? type : type(head, extension);
     // Several signatures are plain words ("RIFF", "ID3"), but a real media file is never valid UTF-8 without NULs.
-    return found !== undefined && !decode(bytes).isText ? found : undefined;
+    return found !== undefined && !decodeText(bytes).isText ? found : undefined;
   }
   return undefined;
 }
@@ -55,13 +55,13 @@ export function sniffMedia(bytes: Uint8Array, name = ''): string | undefined {
 /** A PDF may be pure ASCII, so a text that merely begins like one must also end like one. */
 function isPdf(buffer: Buffer, head: string): boolean {
   if (!/^%PDF-\d\.\d/.test(head)) return false;
-  if (!decode(buffer).isText) return true;
+  if (!decodeText(buffer).isText) return true;
   const tail = buffer.toString('latin1', Math.max(0, buffer.length - PDF_TAIL_BYTES));
   return /startxref\s+\d+\s+%%EOF$/.test(tail.trimEnd());
 }
 
 /** ISO base media (MP4 and relatives): by the major brand, for pictures also by the compatible brands. */
-function brandType(head: string, extension: string): string | undefined {
+function sniffBrand(head: string, extension: string): string | undefined {
   const boxBytes =
     (head.charCodeAt(0) << 24) | (head.charCodeAt(1) << 16) | (head.charCodeAt(2) << 8) | head.charCodeAt(3);
   const major = head.slice(8, 12);
@@ -79,7 +79,7 @@ function brandType(head: string, extension: string): string | undefined {
 }
 
 /** An MPEG audio frame: layer III is MP3, layer "0" is AAC (ADTS). Reserved values are not accepted. */
-function frameType(head: string): string | undefined {
+function sniffFrame(head: string): string | undefined {
   const second = head.charCodeAt(1);
   const third = head.charCodeAt(2);
   if ((second & 0xf6) === 0xf0) return ((third >> 2) & 0x0f) < 13 ? 'audio/aac' : undefined;
@@ -89,7 +89,7 @@ function frameType(head: string): string | undefined {
 }
 
 /** WebM says so in the first bytes of its header; the API does not accept Matroska, which has the same signature. */
-function ebmlType(head: string, extension: string): string | undefined {
+function sniffEbml(head: string, extension: string): string | undefined {
   if (!head.slice(0, 64).includes('\x42\x82\x84webm')) return undefined;
   return extension === '.weba' ? 'audio/webm' : 'video/webm';
 }

@@ -18,7 +18,7 @@ export function editDistance(left: string, right: string): number {
 }
 
 /** The candidates most similar to `name`, best first, at most three. */
-export function nearestNames(name: string, candidates: readonly string[]): readonly string[] {
+export function findNearestNames(name: string, candidates: readonly string[]): readonly string[] {
   const wanted = name.toLowerCase();
   const limit = Math.max(2, Math.ceil(wanted.length / 3));
   return candidates
@@ -45,6 +45,6 @@ const EMOJI = '(\\p{RGI_Emoji})';
 /**
  * Splits a text so that every second piece is an emoji. An emoji's invisible joiners belong to it and need no escaping.
  */
-export function emojiApart(text: string): readonly string[] {
+export function splitEmoji(text: string): readonly string[] {
   return text.split(new RegExp(EMOJI, 'v'));
 }

@@ -10,6 +10,6 @@ export function contains(folder: string, path: string): boolean {
 }
 
 /** Abbreviates the home directory to `~`. */
-export function shortPath(path: string, home: string | undefined): string {
+export function shortenPath(path: string, home: string | undefined): string {
   return home && contains(home, path) ? `~${path.slice(home.replace(/[/\\]$/, '').length)}` : path;
 }

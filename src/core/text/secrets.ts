@@ -115,8 +115,8 @@ export const MARK = '‹redacted›';
  * A text without these secrets: as they are, URL-encoded, escaped for JSON, or in base64, also in the middle of it. Secrets
  * of fewer than 8 characters stay. Not for data that a program reads: the mark is no base64. Never throws.
  */
-export function concealed(text: string, secrets: Iterable<string>): string {
-  const forms = new Set([...secrets].filter(({ length }) => length >= MIN_LENGTH).flatMap(formsOf));
+export function redactKnown(text: string, secrets: Iterable<string>): string {
+  const forms = new Set([...secrets].filter(({ length }) => length >= MIN_LENGTH).flatMap(listEncodings));
   let result = text;
   // Longest first: one secret may be a prefix of another.
   for (const form of [...forms].sort((a, b) => b.length - a.length)) {
@@ -134,7 +134,7 @@ export function concealedIn<Value>(value: Value, secrets: ReadonlySet<string>): 
 }
 
 function concealedValue(value: unknown, secrets: ReadonlySet<string>): unknown {
-  if (typeof value === 'string') return concealed(value, secrets);
+  if (typeof value === 'string') return redactKnown(value, secrets);
   if (Array.isArray(value)) {
     const items = value.map((item) => concealedValue(item, secrets));
     return items.every((item, index) => item === value[index]) ? value : items;
@@ -162,31 +162,31 @@ function concealedBytes(data: string, secrets: ReadonlySet<string>): string {
   return Buffer.from(text, 'latin1').toString('base64');
 }
 
-function formsOf(secret: string): readonly string[] {
+function listEncodings(secret: string): readonly string[] {
   const url = encodeURIComponent(secret.toWellFormed());
-  const json = inJson(secret);
+  const json = escapeJson(secret);
   return [
     secret,
     url,
-    url.replace(/%[\dA-F]{2}/g, lower),
+    url.replace(/%[\dA-F]{2}/g, toLower),
     url.toLowerCase(),
     json,
-    inJson(json),
-    forHtml(json),
-    ...base64Forms(secret),
+    escapeJson(json),
+    escapeForHtml(json),
+    ...listBase64Forms(secret),
   ];
 }
 
-function lower(text: string): string {
+function toLower(text: string): string {
   return text.toLowerCase();
 }
 
-function inJson(text: string): string {
+function escapeJson(text: string): string {
   return JSON.stringify(text).slice(1, -1);
 }
 
 /** Google's servers escape these characters in JSON as if it were embedded in HTML. */
-function forHtml(json: string): string {
+function escapeForHtml(json: string): string {
   return json.replace(/[<>&=']/g, (char) => `\\u00${char.charCodeAt(0).toString(16)}`);
 }
 
@@ -194,7 +194,7 @@ function forHtml(json: string): string {
  * The base64 of the secret, and the part of it that appears in the base64 of any text that contains it, for each of the
  * three alignments.
  */
-function base64Forms(secret: string): readonly string[] {
+function listBase64Forms(secret: string): readonly string[] {
   const bytes = Buffer.from(secret);
   const whole = bytes.toString('base64');
   const shifted = [0, 1, 2].map((shift) => {
@@ -248,7 +248,7 @@ export function redact(text: string, mark: string): string {
 const IS = '(?:["\'`]?\\s{0,5}(?:[=:：＝]|\\b(?:is|was)\\b|は|が|を)\\s{0,5})';
 
 /** Secrets as people write them in prose, which `redact` misses. The bounds keep matching linear on hostile text. */
-const TELLING = [
+const SECRET_PHRASES = [
   // `password: …`, `my password is …`, `MYSQL_PWD = …`
   `(?:pass(?:word|wd|phrase|code)|pwd|secret)[\\w-]{0,40}${IS}["'\`]?[^\\s"'\`]`,
   // `api_key = "9f8e…"`, `the token is 9f8e…`: these words are common, so the value must contain a digit.
@@ -261,10 +261,10 @@ const TELLING = [
   `\\bsshpass\\s{1,5}-p`,
 ] as const;
 
-let telling: RegExp | undefined;
+let secretPhrases: RegExp | undefined;
 
 /** Whether typed text seems to contain a secret; errs on the side of yes. Never throws. */
-export function tellsSecret(text: string): boolean {
-  telling ??= new RegExp(TELLING.join('|'), 'i');
-  return telling.test(text) || redact(text, '') !== text;
+export function hasSecret(text: string): boolean {
+  secretPhrases ??= new RegExp(SECRET_PHRASES.join('|'), 'i');
+  return secretPhrases.test(text) || redact(text, '') !== text;
 }

@@ -1,12 +1,12 @@
 const NAMED: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 
 /** For names, questions and command lines: writes every character that is invisible or moves others as its escape. */
-export function visible(text: string): string {
-  return /^[ -~]*$/.test(text) ? text : escaped(text);
+export function sanitize(text: string): string {
+  return /^[ -~]*$/.test(text) ? text : escapeInvisible(text);
 }
 
-function escaped(text: string): string {
-  return text.replace(invisible(), (char) => NAMED[char] ?? escapeOf(char.codePointAt(0) ?? 0));
+function escapeInvisible(text: string): string {
+  return text.replace(invisible(), (char) => NAMED[char] ?? formatEscape(char.codePointAt(0) ?? 0));
 }
 
 /** How many characters `visible` would write as their escapes. */
@@ -23,7 +23,7 @@ function invisible(): RegExp {
   return /(?! )[\p{Cc}\p{Cf}\p{Cs}\p{Z}\u2800\p{Default_Ignorable_Code_Point}]|(?<=\p{M}\p{M})\p{M}/gu;
 }
 
-function escapeOf(code: number): string {
+function formatEscape(code: number): string {
   const hex = code.toString(16);
   if (code <= 0xff) return `\\x${hex.padStart(2, '0')}`;
   return code <= 0xffff ? `\\u${hex.padStart(4, '0')}` : `\\u{${hex}}`;
@@ -73,14 +73,14 @@ export function terminalFilter(): TerminalFilter {
       return '\n';
     }
     if (!SUSPECT.test(char)) return char;
-    return enter(introducedBy(code));
+    return enter(stateAfter(code));
   };
   const steps: Readonly<Record<State, (code: number, char: string) => string>> = {
     ground,
     return: (code, char) => (code === NEWLINE ? enter('ground') : ground(code, char)),
     escape: (code, char) => {
       if (isIntermediate(code)) return enter('intermediate');
-      return code >= 0x30 && code < DEL ? enter(afterEscape(char)) : ground(code, char);
+      return code >= 0x30 && code < DEL ? enter(stateAfterEscape(char)) : ground(code, char);
     },
     intermediate: (code, char) => {
       if (isIntermediate(code) && length < MAX_SEQUENCE) return '';
@@ -113,17 +113,17 @@ export function terminalFilter(): TerminalFilter {
 }
 
 /** `terminalFilter` for a complete text. */
-export function filterTerminal(text: string): string {
+export function stripControls(text: string): string {
   return SUSPECT.test(text) ? terminalFilter().filter(text) : text;
 }
 
-function introducedBy(code: number): State {
+function stateAfter(code: number): State {
   if (code === ESC) return 'escape';
   if (code === CSI) return 'control';
   return code === 0x90 || code === 0x98 || (code >= 0x9d && code <= 0x9f) ? 'string' : 'ground';
 }
 
-function afterEscape(char: string): State {
+function stateAfterEscape(char: string): State {
   if (char === '[') return 'control';
   return ']PX^_'.includes(char) ? 'string' : 'ground';
 }

@@ -6,10 +6,11 @@ import { AppError } from '../error.ts';
  */
 export function checkEndpoint(url: string, source: string): URL {
   const parsed = parseUrl(url);
-  if (parsed === undefined) throw refusal(source, 'is not a URL');
-  if (parsed.username !== '' || parsed.password !== '') throw refusal(source, 'must not hold a user name or password');
+  if (parsed === undefined) throw endpointError(source, 'is not a URL');
+  if (parsed.username !== '' || parsed.password !== '')
+    throw endpointError(source, 'must not hold a user name or password');
   if (parsed.protocol === 'https:' || (parsed.protocol === 'http:' && isLoopback(parsed.hostname))) return parsed;
-  throw refusal(source, `must use https (http only on this machine), not ${parsed.protocol}//${parsed.host}`);
+  throw endpointError(source, `must use https (http only on this machine), not ${parsed.protocol}//${parsed.host}`);
 }
 
 /**
@@ -28,7 +29,7 @@ function parseUrl(text: string): URL | undefined {
   }
 }
 
-function refusal(source: string, why: string): AppError {
+function endpointError(source: string, why: string): AppError {
   return new AppError('config', `${source} ${why}`, {
     hint: 'Credentials are sent nowhere else. Fix or unset it.',
   });

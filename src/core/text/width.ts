@@ -8,7 +8,7 @@ const SIMPLE =
 const WIDE = /[\u3001-\uff60]/g;
 
 /** Terminal columns: two for a wide character, none for a combining one. */
-export function widthOf(text: string): number {
+export function measureWidth(text: string): number {
   if (ASCII.test(text)) return text.length;
   let width = 0;
   for (const piece of pieces(text)) {
@@ -17,7 +17,7 @@ export function widthOf(text: string): number {
   return width;
 }
 
-export function graphemesOf(text: string): readonly string[] {
+export function splitGraphemes(text: string): readonly string[] {
   const found: string[] = [];
   for (const piece of pieces(text)) {
     if (SIMPLE.test(piece)) for (const char of piece) found.push(char);
@@ -52,20 +52,20 @@ const INDENT = 4;
  * Breaks lines that are too wide between words; continued lines are indented to the column that was broken. A word that
  * is too wide by itself is left to the terminal.
  */
-export function folded(text: string, columns: number): string {
+export function wrapText(text: string, columns: number): string {
   return text
     .split('\n')
-    .map((line) => (widthOf(line) <= columns ? line : foldedLine(line, columns)))
+    .map((line) => (measureWidth(line) <= columns ? line : wrapLine(line, columns)))
     .join('\n');
 }
 
-function foldedLine(line: string, columns: number): string {
-  const indent = ' '.repeat(hangingIndent(line, columns));
+function wrapLine(line: string, columns: number): string {
+  const indent = ' '.repeat(findIndent(line, columns));
   const rows: string[] = [];
   let row = '';
   // Blanks belong to the word behind them: at the beginning of a row they are dropped.
   for (const word of line.trimEnd().match(/^ *\S+|\s+\S+/g) ?? []) {
-    if (row !== '' && row.trim() !== '' && widthOf(row + word) > columns) {
+    if (row !== '' && row.trim() !== '' && measureWidth(row + word) > columns) {
       rows.push(row);
       row = indent + word.trimStart();
     } else row += word;
@@ -74,10 +74,10 @@ function foldedLine(line: string, columns: number): string {
 }
 
 /** After the last gap of two or more blanks in the left half: there the widest column begins. */
-function hangingIndent(line: string, columns: number): number {
+function findIndent(line: string, columns: number): number {
   let indent: number | undefined;
   for (const { index, 0: gap } of line.matchAll(/\S {2,}(?=\S)|^ +(?=\S)/g)) {
-    const start = widthOf(line.slice(0, index + gap.length));
+    const start = measureWidth(line.slice(0, index + gap.length));
     if (start > columns / 2) break;
     indent = start;
   }

@@ -1,13 +1,13 @@
 import type { MarkedToken, Token, Tokens } from 'marked';
-import { decodeEntities, linkTarget, parseTokens } from '../../render/markdown/inline.ts';
-import { type BlockLexer, blockLexer, fenceOf } from '../../render/markdown/lexer.ts';
+import { asMarkedTokens, decodeEntities, toLinkTarget } from '../../render/markdown/inline.ts';
+import { type BlockLexer, blockLexer, findFence } from '../../render/markdown/lexer.ts';
 import { segmenter } from '../../render/markdown/segments.ts';
-import { isComplete } from '../../render/markdown/table.ts';
-import { attribute, codeBlock, escaped } from './text.ts';
+import { hasAllWords } from '../../render/markdown/table.ts';
+import { codeBlockHtml, escapeAttribute, escapeHtml } from './text.ts';
 
 /** Markdown as HTML, in pieces. Nothing is lost: what cannot be parsed as Markdown is shown as written. */
 export function* markdownHtml(text: string): Generator<string, void> {
-  const whole = blocksOf(text, blockLexer());
+  const whole = renderBlocks(text, blockLexer());
   if (whole === undefined) yield* segmentsHtml(text);
   else yield whole;
 }
@@ -23,17 +23,17 @@ function* segmentsHtml(text: string): Generator<string, void> {
       code?.push(segment.line);
       continue;
     }
-    if (code !== undefined) yield* codeBlock(code.join('\n'), language);
+    if (code !== undefined) yield* codeBlockHtml(code.join('\n'), language);
     code = undefined;
     if (segment.type === 'fence') {
       code = [];
       language = segment.language;
-    } else if (segment.type === 'blocks') yield blocksOf(segment.text, lexer) ?? asWritten(segment.text);
+    } else if (segment.type === 'blocks') yield renderBlocks(segment.text, lexer) ?? writtenHtml(segment.text);
   }
-  if (code !== undefined) yield* codeBlock(code.join('\n'), language);
+  if (code !== undefined) yield* codeBlockHtml(code.join('\n'), language);
 }
 
-function blocksOf(text: string, lexer: BlockLexer): string | undefined {
+function renderBlocks(text: string, lexer: BlockLexer): string | undefined {
   try {
     const tokens = lexer(text);
     return tokens === undefined ? undefined : blocksHtml(tokens);
@@ -44,7 +44,7 @@ function blocksOf(text: string, lexer: BlockLexer): string | undefined {
 }
 
 function blocksHtml(tokens: readonly Token[]): string {
-  return parseTokens(tokens).map(blockHtml).join('');
+  return asMarkedTokens(tokens).map(blockHtml).join('');
 }
 
 function blockHtml(token: MarkedToken): string {
@@ -66,18 +66,18 @@ function blockHtml(token: MarkedToken): string {
     case 'blockquote':
       return `<blockquote>${blocksHtml(token.tokens)}</blockquote>\n`;
     case 'code':
-      return [...codeBlock(token.text, languageOf(token))].join('');
+      return [...codeBlockHtml(token.text, findLanguage(token))].join('');
     case 'table':
-      return isComplete(token) ? tableHtml(token) : asWritten(token.raw);
+      return hasAllWords(token) ? tableHtml(token) : writtenHtml(token.raw);
     case 'hr':
       return '<hr>\n';
     default:
-      return asWritten(token.raw);
+      return writtenHtml(token.raw);
   }
 }
 
-function languageOf({ raw, codeBlockStyle }: Tokens.Code): string {
-  return codeBlockStyle === 'indented' ? '' : (fenceOf(raw.split('\n', 1)[0] ?? '')?.language ?? '');
+function findLanguage({ raw, codeBlockStyle }: Tokens.Code): string {
+  return codeBlockStyle === 'indented' ? '' : (findFence(raw.split('\n', 1)[0] ?? '')?.language ?? '');
 }
 
 function listHtml({ ordered, start, items }: Tokens.List): string {
@@ -100,23 +100,23 @@ function tableHtml({ header, rows, align }: Tokens.Table): string {
   return `<div class="wide" tabindex="0"><table>\n<thead>${row('th', header)}</thead>\n<tbody>${body}</tbody></table></div>\n`;
 }
 
-function asWritten(text: string): string {
-  return `<p class="written">${escaped(text.trimEnd())}</p>\n`;
+function writtenHtml(text: string): string {
+  return `<p class="written">${escapeHtml(text.trimEnd())}</p>\n`;
 }
 
 const SCHEMES = /^(?:https?|mailto):/i;
 
 /** The inline tokens of one block. HTML in the Markdown is shown as written. */
 function inlineHtml(tokens: readonly Token[]): string {
-  return parseTokens(tokens).map(tokenHtml).join('');
+  return asMarkedTokens(tokens).map(tokenHtml).join('');
 }
 
 function tokenHtml(token: MarkedToken): string {
   switch (token.type) {
     case 'text':
-      return token.tokens === undefined ? escaped(decodeEntities(token.raw)) : inlineHtml(token.tokens);
+      return token.tokens === undefined ? escapeHtml(decodeEntities(token.raw)) : inlineHtml(token.tokens);
     case 'escape':
-      return escaped(token.text);
+      return escapeHtml(token.text);
     case 'strong':
       return `<strong>${inlineHtml(token.tokens)}</strong>`;
     case 'em':
@@ -125,17 +125,17 @@ function tokenHtml(token: MarkedToken): string {
       // A single tilde means "about" far more often than deletion.
       return token.raw.startsWith('~~') ? `<del>${inlineHtml(token.tokens)}</del>` : `~${inlineHtml(token.tokens)}~`;
     case 'codespan':
-      return `<code>${escaped(token.text.replaceAll('\n', ' '))}</code>`;
+      return `<code>${escapeHtml(token.text.replaceAll('\n', ' '))}</code>`;
     case 'br':
       return '<br>';
     case 'html':
-      return /^<br\s*\/?>$/i.test(token.raw) ? '<br>' : escaped(token.raw);
+      return /^<br\s*\/?>$/i.test(token.raw) ? '<br>' : escapeHtml(token.raw);
     case 'link':
       return linkHtml(token, inlineHtml(token.tokens), token.text);
     case 'image':
-      return linkHtml(token, escaped(decodeEntities(token.text)), token.text);
+      return linkHtml(token, escapeHtml(decodeEntities(token.text)), token.text);
     default:
-      return escaped(token.raw);
+      return escapeHtml(token.raw);
   }
 }
 
@@ -149,20 +149,20 @@ interface Link {
  */
 function linkHtml({ href, title }: Link, label: string, text: string): string {
   const address = decodeEntities(href);
-  const target = linkTarget(address, SCHEMES);
-  const place = target === undefined ? address : placeOf(target);
+  const target = toLinkTarget(address, SCHEMES);
+  const place = target === undefined ? address : findHost(target);
   const isItself = [address, address.replace(/^mailto:/i, ''), address.replace(/^http:\/\//i, '')].includes(text);
   const notes = [
     ...(isItself && target !== undefined ? [] : [place ?? address]),
     ...(title ? [decodeEntities(title)] : []),
   ];
-  const note = notes.length === 0 ? '' : ` <span class="place">(${escaped(notes.join(', '))})</span>`;
+  const note = notes.length === 0 ? '' : ` <span class="place">(${escapeHtml(notes.join(', '))})</span>`;
   if (target === undefined || place === undefined) return label + note;
-  return `<a href="${attribute(target)}" rel="noreferrer noopener nofollow">${label || escaped(address)}</a>${note}`;
+  return `<a href="${escapeAttribute(target)}" rel="noreferrer noopener nofollow">${label || escapeHtml(address)}</a>${note}`;
 }
 
 /** The host as the browser sees it, or the mailbox; undefined if the address is invalid. */
-function placeOf(target: string): string | undefined {
+function findHost(target: string): string | undefined {
   if (!URL.canParse(target)) return undefined;
   const { protocol, host, pathname } = new URL(target);
   return protocol === 'mailto:' ? pathname : host;

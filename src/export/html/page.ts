@@ -1,9 +1,9 @@
 import type { SavedSession } from '../../core/session.ts';
 import { sha256 } from '../../platform/runtime/native.ts';
-import { factsOf, turnsOf } from '../transcript.ts';
+import { listFacts, splitTurns } from '../transcript.ts';
 import { SCRIPT } from './script.ts';
 import { STYLE } from './style.ts';
-import { attribute, escaped } from './text.ts';
+import { escapeAttribute, escapeHtml } from './text.ts';
 import { turnHtml, turnLink } from './turn.ts';
 
 /**
@@ -14,19 +14,19 @@ export function* htmlExport(saved: SavedSession): Generator<string, void> {
   const title = saved.summary.title.trim() || 'Session';
   yield headHtml(title);
   yield `<body>\n<a class="skip" href="#conversation">Skip to the conversation</a>\n${factsHtml(saved, title)}`;
-  yield FINDER;
+  yield SEARCH_FORM;
   if (saved.summary.turns > 1) {
     yield '<nav aria-label="Turns"><details open><summary>Turns</summary>\n<ol>\n';
-    for (const turn of turnsOf(saved.records)) yield turnLink(turn);
+    for (const turn of splitTurns(saved.records)) yield turnLink(turn);
     yield '</ol></details></nav>\n';
   }
   yield '<main id="conversation" tabindex="-1">\n';
-  for (const turn of turnsOf(saved.records)) yield* turnHtml(turn);
+  for (const turn of splitTurns(saved.records)) yield* turnHtml(turn);
   yield `</main>\n<footer>Exported by gmn. This page loads nothing from anywhere.</footer>\n<script>${SCRIPT}</script>\n</body>\n</html>\n`;
 }
 
 /** Hidden until the script shows it: search does not work without the script. */
-const FINDER = `<div class="finder" role="search" hidden>
+const SEARCH_FORM = `<div class="finder" role="search" hidden>
 <input type="search" id="find" placeholder="Search" aria-label="Search the conversation" autocomplete="off" spellcheck="false">
 <output id="found" for="find"></output>
 <button type="button" id="unfold" aria-pressed="false">Unfold all</button>
@@ -38,34 +38,34 @@ function headHtml(title: string): string {
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="${policy()}">
+<meta http-equiv="Content-Security-Policy" content="${contentSecurityPolicy()}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="referrer" content="no-referrer">
-<title>${attribute(title)}</title>
+<title>${escapeAttribute(title)}</title>
 <style>${STYLE}</style>
 </head>
 `;
 }
 
-function policy(): string {
+function contentSecurityPolicy(): string {
   return [
     `default-src 'none'`,
     'img-src data:',
-    `style-src ${hashOf(STYLE)}`,
-    `script-src ${hashOf(SCRIPT)}`,
+    `style-src ${cspHash(STYLE)}`,
+    `script-src ${cspHash(SCRIPT)}`,
     `base-uri 'none'`,
     `form-action 'none'`,
   ].join('; ');
 }
 
-function hashOf(text: string): string {
+function cspHash(text: string): string {
   return `'sha256-${Buffer.from(sha256(text), 'hex').toString('base64')}'`;
 }
 
 function factsHtml(saved: SavedSession, title: string): string {
-  const facts = factsOf(saved).map(([name, value]) => `<div><dt>${name}</dt><dd>${escaped(value)}</dd></div>\n`);
-  const notices = saved.notices.map((notice) => `<p class="notice">${escaped(notice)}</p>\n`);
-  const head = `<h1 dir="auto" lang="">${escaped(title)}</h1>\n<dl class="facts">\n${facts.join('')}</dl>\n`;
+  const facts = listFacts(saved).map(([name, value]) => `<div><dt>${name}</dt><dd>${escapeHtml(value)}</dd></div>\n`);
+  const notices = saved.notices.map((notice) => `<p class="notice">${escapeHtml(notice)}</p>\n`);
+  const head = `<h1 dir="auto" lang="">${escapeHtml(title)}</h1>\n<dl class="facts">\n${facts.join('')}</dl>\n`;
   return `<header>\n${head}${notices.join('')}</header>\n`;
 }

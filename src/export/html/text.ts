@@ -1,4 +1,4 @@
-import { codeReader, portions, type Run } from '../../render/markdown/highlight.ts';
+import { codeReader, type Run, splitPortions } from '../../render/markdown/highlight.ts';
 
 /**
  * What HTML would read as markup, and what a reader would not see: line ends, control characters, bidirectional marks,
@@ -19,23 +19,23 @@ const ENTITIES: Readonly<Record<string, string>> = {
 };
 
 /** Text as the content of an element; invisible characters are shown by their code points. */
-export function escaped(text: string): string {
-  return replaced(text, (name) => `<span class="unseen">${name}</span>`);
+export function escapeHtml(text: string): string {
+  return escapeWith(text, (name) => `<span class="unseen">${name}</span>`);
 }
 
 /** The same for a quoted attribute or a title, which cannot contain elements. */
-export function attribute(text: string): string {
-  return replaced(text, (name) => `[${name}]`);
+export function escapeAttribute(text: string): string {
+  return escapeWith(text, (name) => `[${name}]`);
 }
 
-function replaced(text: string, unseen: (name: string) => string): string {
+function escapeWith(text: string, unseen: (name: string) => string): string {
   return text.replace(SPECIAL, (found) => {
     if (found.startsWith('\u{1f3f4}')) return found;
-    return ENTITIES[found] ?? unseen(`U+${codeOf(found)}`);
+    return ENTITIES[found] ?? unseen(`U+${formatCodePoint(found)}`);
   });
 }
 
-function codeOf(char: string): string {
+function formatCodePoint(char: string): string {
   return (char.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0');
 }
 
@@ -69,34 +69,34 @@ const CLASSES: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** A code block in pieces, highlighted if its language is known. */
-export function* codeBlock(code: string, language: string): Generator<string, void> {
-  const label = language === '' ? '' : `<span class="language">${escaped(language)}</span>`;
+export function* codeBlockHtml(code: string, language: string): Generator<string, void> {
+  const label = language === '' ? '' : `<span class="language">${escapeHtml(language)}</span>`;
   yield `<div class="code">${label}<pre tabindex="0"><code>`;
-  yield* colouredLines(code, language);
+  yield* highlightLines(code, language);
   yield '</code></pre></div>\n';
 }
 
 /** Highlighted code as the content of an element; keeps every character. */
-export function coloured(code: string, language: string): string {
-  return [...colouredLines(code, language)].join('');
+export function highlightHtml(code: string, language: string): string {
+  return [...highlightLines(code, language)].join('');
 }
 
-function* colouredLines(code: string, language: string): Generator<string, void> {
+function* highlightLines(code: string, language: string): Generator<string, void> {
   const read = code.length > MAX_CODE_LENGTH ? undefined : codeReader(language);
-  if (read === undefined) return yield escaped(code);
+  if (read === undefined) return yield escapeHtml(code);
   let end = '';
-  for (const portion of portions(code.split('\n'))) {
+  for (const portion of splitPortions(code.split('\n'))) {
     const runs = read(portion);
-    yield end + portion.map((line, index) => runs[index]?.map(colouredRun).join('') ?? escaped(line)).join('\n');
+    yield end + portion.map((line, index) => runs[index]?.map(highlightRun).join('') ?? escapeHtml(line)).join('\n');
     end = '\n';
   }
 }
 
-function colouredRun({ text, scopes }: Run): string {
-  const found = scopes.toReversed().flatMap(classOf)[0];
-  return found === undefined ? escaped(text) : `<span class="${found}">${escaped(text)}</span>`;
+function highlightRun({ text, scopes }: Run): string {
+  const found = scopes.toReversed().flatMap(findClasses)[0];
+  return found === undefined ? escapeHtml(text) : `<span class="${found}">${escapeHtml(text)}</span>`;
 }
 
-function classOf(scope: string): readonly string[] {
+function findClasses(scope: string): readonly string[] {
   return scope.split(' ').flatMap((name) => CLASSES.get(name.split('-')[0] ?? '') ?? []);
 }

@@ -1,19 +1,19 @@
 import type { JsonObject, JsonValue } from '../../core/json.ts';
 import { formatSize } from '../../core/text/format.ts';
 import {
-  type Answer,
-  bytesOf,
-  count,
+  findPlainResult,
+  formatCount,
+  formatTime,
+  formatTokens,
   type Item,
   type Media,
-  plainResult,
+  mediaSize,
+  type RecordedResult,
   type Turn,
-  timeCode,
-  timeText,
-  tokenLine,
+  toIsoTime,
 } from '../transcript.ts';
 import { markdownHtml } from './answer.ts';
-import { attribute, codeBlock, coloured, escaped } from './text.ts';
+import { codeBlockHtml, escapeAttribute, escapeHtml, highlightHtml } from './text.ts';
 
 const MAX_TITLE = 80;
 
@@ -25,19 +25,19 @@ export function turnLink({ number, prompt }: Turn): string {
     Array.from(line.slice(0, 2 * MAX_TITLE))
       .slice(0, MAX_TITLE)
       .join('') || `Turn ${number}`;
-  return `<li><a href="#turn-${number}" dir="auto">${escaped(title)}</a></li>\n`;
+  return `<li><a href="#turn-${number}" dir="auto">${escapeHtml(title)}</a></li>\n`;
 }
 
 /** One turn, in pieces: the prompt as typed, then the steps in order. */
 export function* turnHtml({ number, at, prompt, steps, model, usage }: Turn): Generator<string, void> {
   const id = `turn-${number}`;
-  const time = `<time datetime="${timeCode(at)}">${timeText(at)}</time>`;
-  yield `<article class="turn" id="${id}">\n<h2><a href="#${id}">${count(number)}</a> ${time}</h2>\n`;
+  const time = `<time datetime="${toIsoTime(at)}">${formatTime(at)}</time>`;
+  yield `<article class="turn" id="${id}">\n<h2><a href="#${id}">${formatCount(number)}</a> ${time}</h2>\n`;
   if (prompt.length > 0) {
     yield sectionStart('prompt', 'Prompt');
     // A prompt is not Markdown, even if it looks like it.
     for (const item of prompt) {
-      if (item.type === 'text') yield foldedText(item.text, 'div');
+      if (item.type === 'text') yield foldedTextHtml(item.text, 'div');
       else yield* stepHtml(item);
     }
     yield '</section>\n';
@@ -45,14 +45,14 @@ export function* turnHtml({ number, at, prompt, steps, model, usage }: Turn): Ge
   if (steps.length > 0) {
     yield sectionStart('answer', model ?? 'Answer');
     for (const item of steps) yield* stepHtml(item);
-    const tokens = tokenLine(usage);
-    yield `${tokens === '' ? '' : `<p class="tokens">${escaped(tokens)}</p>\n`}</section>\n`;
+    const tokens = formatTokens(usage);
+    yield `${tokens === '' ? '' : `<p class="tokens">${escapeHtml(tokens)}</p>\n`}</section>\n`;
   }
   yield '</article>\n';
 }
 
 function sectionStart(kind: 'prompt' | 'answer', title: string): string {
-  return `<section class="${kind}">\n<h3>${escaped(title)}</h3>\n`;
+  return `<section class="${kind}">\n<h3>${escapeHtml(title)}</h3>\n`;
 }
 
 const MARKDOWN = '<div class="markdown" dir="auto" lang="">\n';
@@ -73,9 +73,9 @@ function* stepHtml(item: Item): Generator<string, void> {
     case 'answer':
       return yield toolHtml(item);
     case 'note':
-      return yield `<p class="note">${escaped(item.text)}</p>\n`;
+      return yield `<p class="note">${escapeHtml(item.text)}</p>\n`;
     case 'other':
-      return yield* codeBlock(JSON.stringify(item.part, undefined, 2), 'json');
+      return yield* codeBlockHtml(JSON.stringify(item.part, undefined, 2), 'json');
   }
 }
 
@@ -83,27 +83,27 @@ interface ToolUse {
   readonly name: string;
   /** Absent if only the result was recorded. */
   readonly args?: JsonObject;
-  readonly answer: Answer | undefined;
+  readonly answer: RecordedResult | undefined;
 }
 
 const MAX_HINT = 90;
 
 /** A tool call, folded to one line: its name, what it was about, and whether it failed. */
 function toolHtml({ name, args, answer }: ToolUse): string {
-  const hint = args === undefined ? '' : hintOf(args);
-  const about = hint === '' ? '' : ` <span class="about">${escaped(hint)}</span>`;
-  const summary = `<summary><span class="kind">Tool</span> <code>${escaped(name)}</code>${about}${stateHtml(answer)}</summary>\n`;
+  const hint = args === undefined ? '' : findHint(args);
+  const about = hint === '' ? '' : ` <span class="about">${escapeHtml(hint)}</span>`;
+  const summary = `<summary><span class="kind">Tool</span> <code>${escapeHtml(name)}</code>${about}${stateHtml(answer)}</summary>\n`;
   const given = args === undefined ? '' : fieldsHtml(args);
   return `<details class="tool">${summary}${given}${answerHtml(answer)}</details>\n`;
 }
 
-function stateHtml(answer: Answer | undefined): string {
+function stateHtml(answer: RecordedResult | undefined): string {
   if (answer === undefined) return ' <span class="bad">no answer</span>';
   return typeof answer.response.error === 'string' ? ' <span class="bad">failed</span>' : '';
 }
 
 /** The first string among the arguments: most often the path, the pattern or the command. */
-function hintOf(args: JsonObject): string {
+function findHint(args: JsonObject): string {
   const words = Object.values(args).find((value) => typeof value === 'string' && value.trim() !== '');
   const [line = ''] = typeof words === 'string' ? words.trim().split('\n', 1) : [];
   const short = Array.from(line.slice(0, 2 * MAX_HINT))
@@ -112,19 +112,19 @@ function hintOf(args: JsonObject): string {
   return short.length < line.length ? `${short}…` : short;
 }
 
-function answerHtml(answer: Answer | undefined): string {
+function answerHtml(answer: RecordedResult | undefined): string {
   if (answer === undefined) return '<p class="note">No answer was recorded.</p>\n';
   const { response, media } = answer;
-  const plain = plainResult(response);
+  const plain = findPlainResult(response);
   const title = `<p class="part${plain?.isError ? ' bad' : ''}">${plain?.isError ? 'Error' : 'Result'}</p>\n`;
-  const body = plain === undefined ? fieldsHtml(response) : foldedText(plain.text, 'pre');
+  const body = plain === undefined ? fieldsHtml(response) : foldedTextHtml(plain.text, 'pre');
   return title + body + media.map(mediaHtml).join('');
 }
 
 /** Strings as they are, everything else as JSON. */
 function fieldsHtml(fields: JsonObject): string {
   const rows = Object.entries(fields).map(([name, value]) => {
-    return value === undefined ? '' : `<dt>${escaped(name)}</dt><dd>${valueHtml(value)}</dd>\n`;
+    return value === undefined ? '' : `<dt>${escapeHtml(name)}</dt><dd>${valueHtml(value)}</dd>\n`;
   });
   return rows.length === 0 ? '<p class="note">None.</p>\n' : `<dl class="fields">\n${rows.join('')}</dl>\n`;
 }
@@ -132,13 +132,13 @@ function fieldsHtml(fields: JsonObject): string {
 function valueHtml(value: JsonValue): string {
   if (typeof value === 'string') {
     const isShort = value.length <= 200 && !/[\r\n]/.test(value);
-    return isShort ? `<code dir="auto" lang="">${escaped(value)}</code>` : foldedText(value, 'pre');
+    return isShort ? `<code dir="auto" lang="">${escapeHtml(value)}</code>` : foldedTextHtml(value, 'pre');
   }
   const json = JSON.stringify(value, undefined, 2);
-  if (!json.includes('\n')) return `<code>${escaped(json)}</code>`;
+  if (!json.includes('\n')) return `<code>${escapeHtml(json)}</code>`;
   return json.length > 4000
-    ? foldedText(json, 'pre')
-    : `<pre class="said"><code>${coloured(json, 'json')}</code></pre>`;
+    ? foldedTextHtml(json, 'pre')
+    : `<pre class="said"><code>${highlightHtml(json, 'json')}</code></pre>`;
 }
 
 /** Types that a browser can only display as an image; SVG could contain scripts. */
@@ -146,10 +146,11 @@ const IMAGES: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/w
 
 /** An inline image, or a line that names the attachment. */
 function mediaHtml(media: Media): string {
-  const words = `${media.mimeType}, ${formatSize(bytesOf(media))}`;
-  if (!IMAGES.has(media.mimeType) || !isBase64(media.data)) return `<p class="note">Attached: ${escaped(words)}</p>\n`;
-  const image = `<img src="data:${media.mimeType};base64,${media.data}" alt="${attribute(words)}" loading="lazy">`;
-  return `<figure>${image}<figcaption>${escaped(words)}</figcaption></figure>\n`;
+  const words = `${media.mimeType}, ${formatSize(mediaSize(media))}`;
+  if (!IMAGES.has(media.mimeType) || !isBase64(media.data))
+    return `<p class="note">Attached: ${escapeHtml(words)}</p>\n`;
+  const image = `<img src="data:${media.mimeType};base64,${media.data}" alt="${escapeAttribute(words)}" loading="lazy">`;
+  return `<figure>${image}<figcaption>${escapeHtml(words)}</figcaption></figure>\n`;
 }
 
 function isBase64(data: string): boolean {
@@ -165,15 +166,15 @@ const SHOWN_LINES = 12;
 const SHOWN_LENGTH = 1500;
 
 /** Text as written, in an element of this kind; the rest of a long text is in a `<details>`. */
-function foldedText(text: string, tag: 'pre' | 'div'): string {
+function foldedTextHtml(text: string, tag: 'pre' | 'div'): string {
   // The newline is there because an HTML parser drops the first line break after <pre>.
   const begin = tag === 'pre' ? '<pre class="said" dir="auto" lang="">\n' : '<div class="said" dir="auto" lang="">';
-  const element = (part: string): string => `${begin}${escaped(part)}</${tag}>\n`;
-  const cut = cutOf(text);
+  const element = (part: string): string => `${begin}${escapeHtml(part)}</${tag}>\n`;
+  const cut = findCut(text);
   if (cut === text.length) return element(text);
   const rest = text.slice(cut);
   const lines = rest.split('\n').length;
-  const amount = lines > 1 ? `${count(lines)} more lines` : `${count(rest.length)} more characters`;
+  const amount = lines > 1 ? `${formatCount(lines)} more lines` : `${formatCount(rest.length)} more characters`;
   return `${element(text.slice(0, cut))}<details class="rest"><summary>${amount}</summary>\n${element(rest)}</details>\n`;
 }
 
@@ -181,10 +182,10 @@ function foldedText(text: string, tag: 'pre' | 'div'): string {
  * Where to cut: after a line if there are enough lines, else between two characters; the length of the text if it is
  * short.
  */
-function cutOf(text: string): number {
-  const lineEnd = nthLineEnd(text, MAX_LINES);
+function findCut(text: string): number {
+  const lineEnd = findLineEnd(text, MAX_LINES);
   if (text.length <= MAX_LENGTH && (lineEnd === -1 || lineEnd === text.length - 1)) return text.length;
-  const line = nthLineEnd(text, SHOWN_LINES);
+  const line = findLineEnd(text, SHOWN_LINES);
   if (line !== -1 && line < SHOWN_LENGTH) return line + 1;
   const space = text.lastIndexOf('\n', SHOWN_LENGTH);
   if (space > 0) return space + 1;
@@ -193,7 +194,7 @@ function cutOf(text: string): number {
 }
 
 /** -1 if the text has fewer lines. */
-function nthLineEnd(text: string, lines: number): number {
+function findLineEnd(text: string, lines: number): number {
   let end = -1;
   for (let line = 0; line < lines; line += 1) {
     end = text.indexOf('\n', end + 1);

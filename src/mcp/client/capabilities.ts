@@ -1,29 +1,33 @@
 import type { Elicitation } from '../../core/elicitation.ts';
 import type { NamedServer } from './definition.ts';
-import { parseObject } from './parse.ts';
+import { toJsonObject } from './parse.ts';
 import type { SdkClient, SdkClientOptions } from './sdk.ts';
 import type { ClientContext, ListKind } from './types.ts';
 
 /** List changes are reported at most once in this time. */
-const CHANGE_MS = 1000;
+const CHANGE_DEBOUNCE_MS = 1000;
 
 /** Turns off the SDK's schema validation: results are taken as they come, and no pattern of a server is compiled. */
-const UNCHECKED: NonNullable<SdkClientOptions['jsonSchemaValidator']> = {
-  getValidator: () => (value) => ({ valid: true, data: parseAny(value), errorMessage: undefined }),
+const ACCEPT_ALL: NonNullable<SdkClientOptions['jsonSchemaValidator']> = {
+  getValidator: () => (value) => ({ valid: true, data: castValue(value), errorMessage: undefined }),
 };
 
-interface ClientSide {
+interface ListChangeOptions {
   /** Negotiates no protocol version after 2025-11-25. */
   readonly isLegacy: boolean;
   readonly onChanged: (kind: ListKind) => void;
 }
 
 /** The capabilities gmn declares: never sampling; roots and elicitation only where the context has them. */
-export function clientOptions(context: ClientContext, { isLegacy, onChanged }: ClientSide): SdkClientOptions {
-  const watch = (kind: ListKind) => ({ autoRefresh: false, debounceMs: CHANGE_MS, onChanged: () => onChanged(kind) });
+export function clientOptions(context: ClientContext, { isLegacy, onChanged }: ListChangeOptions): SdkClientOptions {
+  const watch = (kind: ListKind) => ({
+    autoRefresh: false,
+    debounceMs: CHANGE_DEBOUNCE_MS,
+    onChanged: () => onChanged(kind),
+  });
   return {
     versionNegotiation: { mode: isLegacy ? 'legacy' : 'auto' },
-    jsonSchemaValidator: UNCHECKED,
+    jsonSchemaValidator: ACCEPT_ALL,
     capabilities: {
       ...(context.roots === undefined ? {} : { roots: {} }),
       ...(context.elicit === undefined ? {} : { elicitation: { form: {}, url: {} } }),
@@ -33,41 +37,41 @@ export function clientOptions(context: ClientContext, { isLegacy, onChanged }: C
 }
 
 /** Handles the requests a server may send; the SDK answers all others with "method not found". */
-export function serveClient(client: SdkClient, { name }: NamedServer, { roots, elicit }: ClientContext): void {
+export function handleServerRequests(client: SdkClient, { name }: NamedServer, { roots, elicit }: ClientContext): void {
   if (roots !== undefined) {
-    client.setRequestHandler('roots/list', () => ({ roots: roots.map((path) => ({ uri: fileUrl(path) })) }));
+    client.setRequestHandler('roots/list', () => ({ roots: roots.map((path) => ({ uri: toFileUrl(path) })) }));
   }
   if (elicit === undefined) return;
   client.setRequestHandler('elicitation/create', async ({ params }, { mcpReq }) => {
-    const answer = await elicit(questionOf(name, params), mcpReq.signal);
-    return answer.action === 'accept' ? { action: answer.action, content: mutable(answer.content) } : answer;
+    const answer = await elicit(toElicitation(name, params), mcpReq.signal);
+    return answer.action === 'accept' ? { action: answer.action, content: toMutable(answer.content) } : answer;
   });
 }
 
-function questionOf(server: string, params: { readonly message: string }): Elicitation {
+function toElicitation(server: string, params: { readonly message: string }): Elicitation {
   const { message } = params;
   if ('url' in params && typeof params.url === 'string') return { kind: 'url', server, message, url: params.url };
   return {
     kind: 'form',
     server,
     message,
-    schema: parseObject('requestedSchema' in params ? params.requestedSchema : {}),
+    schema: toJsonObject('requestedSchema' in params ? params.requestedSchema : {}),
   };
 }
 
 /** The SDK's types ask for mutable arrays. */
-function mutable(content: Readonly<Record<string, string | number | boolean | readonly string[]>>) {
+function toMutable(content: Readonly<Record<string, string | number | boolean | readonly string[]>>) {
   return Object.fromEntries(
     Object.entries(content).map(([key, value]) => [key, typeof value === 'object' ? [...value] : value]),
   );
 }
 
-function fileUrl(path: string): string {
+function toFileUrl(path: string): string {
   const [, drive = '', rest = path] = /^([A-Za-z]:)([\\/].*)$/s.exec(path) ?? [];
   const names = drive === '' ? rest.split('/') : rest.split(/[\\/]/);
   return `file://${drive === '' ? '' : `/${drive}`}${names.map(encodeURIComponent).join('/')}`;
 }
 
-function parseAny<Value>(value: unknown): Value {
+function castValue<Value>(value: unknown): Value {
   return value as Value;
 }

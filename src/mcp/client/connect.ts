@@ -1,28 +1,28 @@
-import { orAborted } from '../../core/abort.ts';
+import { raceWithAbort } from '../../core/abort.ts';
 import { AppError } from '../../core/error.ts';
 import { formatDuration } from '../../core/text/format.ts';
-import type { AnswerTime } from '../../platform/runtime/answer-time.ts';
-import { deadline } from '../../platform/runtime/clock.ts';
-import { clientOptions, serveClient } from './capabilities.ts';
-import { type ChangeBoard, connectionOf } from './connection.ts';
+import type { RestartableDeadline } from '../../platform/runtime/answer-time.ts';
+import { createDeadline } from '../../platform/runtime/clock.ts';
+import { clientOptions, handleServerRequests } from './capabilities.ts';
+import { createConnection, type ListChanges } from './connection.ts';
 import type { NamedServer } from './definition.ts';
-import { faultOf, serverFault } from './errors.ts';
+import { mcpError, toServerError } from './errors.ts';
 import { loadSdk } from './lazy.ts';
-import { MAX_NONSENSE, NEVER_MS, STRAY_WORDS, startLimit } from './limits.ts';
-import { forgetLegacy, isKnownLegacy, rememberLegacy } from './protocol-version.ts';
+import { MAX_STRAY_MESSAGES, MAX_TIMER_MS, STRAY_REASON, startTimeout } from './limits.ts';
+import { cacheLegacy, clearLegacy, isKnownLegacy } from './protocol-version.ts';
 import type { Sdk } from './sdk.ts';
 import { openHttp, openSse } from './transport/http.ts';
 import { openStdio } from './transport/stdio.ts';
-import type { ClientContext, Connect, Connection, Link, OpenLink } from './types.ts';
+import type { ClientContext, Connect, Connection, OpenTransport, ServerTransport } from './types.ts';
 
 /** Attempts at the handshake; each but the first follows a sign-in. */
-const MAX_ROUNDS = 3;
+const MAX_ATTEMPTS = 3;
 
 /**
  * The status with which an SSE-only server answers a Streamable HTTP request.
  * https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#backwards-compatibility
  */
-const NOT_HERE: readonly (number | undefined)[] = [400, 404, 405];
+const SSE_FALLBACK_STATUSES: readonly (number | undefined)[] = [400, 404, 405];
 
 /**
  * See `Connect`. A definition of kind `url` is tried as Streamable HTTP, then as SSE if that is not supported there.
@@ -34,7 +34,7 @@ export const connect: Connect = async (server, context, signal) => {
   try {
     return await connectOver('http', server, context, signal);
   } catch (thrown) {
-    if (!(thrown instanceof AppError) || !NOT_HERE.includes(thrown.status)) throw thrown;
+    if (!(thrown instanceof AppError) || !SSE_FALLBACK_STATUSES.includes(thrown.status)) throw thrown;
     try {
       return await connectOver('sse', server, context, signal);
     } catch (second) {
@@ -43,7 +43,8 @@ export const connect: Connect = async (server, context, signal) => {
       const isNoStream = second instanceof AppError && second.cause instanceof SseError;
       // If both fail that way, report the first: it is the transport the address was most likely meant for.
       const isHere =
-        second instanceof AppError && (second.status === undefined ? !isNoStream : !NOT_HERE.includes(second.status));
+        second instanceof AppError &&
+        (second.status === undefined ? !isNoStream : !SSE_FALLBACK_STATUSES.includes(second.status));
       throw isHere ? second : thrown;
     }
   }
@@ -55,23 +56,23 @@ async function connectOver(
   context: ClientContext,
   signal: AbortSignal,
 ): Promise<Connection> {
-  const startMs = startLimit(server);
-  const limit = deadline(signal, startMs, () => late(server, startMs));
-  let isGreeting = true;
-  const patient = withPause(context, {
-    hold: () => isGreeting && limit.hold(),
-    resume: () => isGreeting && limit.resume(),
+  const startMs = startTimeout(server);
+  const limit = createDeadline(signal, startMs, () => startTimeoutError(server, startMs));
+  let isConnecting = true;
+  const patient = pauseDuringSignIn(context, {
+    hold: () => isConnecting && limit.hold(),
+    resume: () => isConnecting && limit.resume(),
   });
   try {
-    return await greet(kind, { server, context: patient, signal: limit.signal, startMs });
+    return await initialize(kind, { server, context: patient, signal: limit.signal, startMs });
   } finally {
-    isGreeting = false;
+    isConnecting = false;
     limit.clear();
   }
 }
 
 /** Stops the start deadline while a person signs in. */
-function withPause(
+function pauseDuringSignIn(
   context: ClientContext,
   { hold, resume }: { readonly hold: () => void; readonly resume: () => void },
 ) {
@@ -88,17 +89,17 @@ function withPause(
   return { ...context, signIn: { ...signIn, onBegin, onEnd } };
 }
 
-function late(server: NamedServer, ms: number): AppError {
-  return serverFault(server, `no answer to the greeting within ${formatDuration(ms)}`, {
+function startTimeoutError(server: NamedServer, ms: number): AppError {
+  return mcpError(server, `no answer to the greeting within ${formatDuration(ms)}`, {
     hint: 'Start it by hand once to see what it waits for.',
-    cause: new LateStart(),
+    cause: new StartTimeout(),
   });
 }
 
 /** The cause of the error when a server is still starting at its deadline. */
-export class LateStart extends Error {}
+export class StartTimeout extends Error {}
 
-interface Greeting {
+interface Handshake {
   readonly server: NamedServer;
   readonly context: ClientContext;
   readonly signal: AbortSignal;
@@ -110,12 +111,12 @@ interface Greeting {
 }
 
 /** Connects; tries again if somebody signed in during the last attempt, three attempts in all. */
-async function greet(kind: TransportKind, greeting: Greeting, round = 1): Promise<Connection> {
+async function initialize(kind: TransportKind, greeting: Handshake, round = 1): Promise<Connection> {
   const { server, context, signal } = greeting;
   const loading = loadSdk();
   // A stdio server boots while the SDK is loading.
   const [link, sdk] = await Promise.all([transports[kind](server, context, loading), loading]);
-  const changes: ChangeBoard = { listeners: new Set() };
+  const changes: ListChanges = { listeners: new Set() };
   const isLegacy = greeting.isOld || (link.era === 'legacy' && !greeting.isModern) || isLegacyAddress(greeting);
   const client = new sdk.Client(
     { name: 'gmn', version: context.version },
@@ -126,37 +127,41 @@ async function greet(kind: TransportKind, greeting: Greeting, round = 1): Promis
       },
     }),
   );
-  const waiting = new Set<AnswerTime>();
-  serveClient(client, server, { ...context, ...untimed(context, waiting) });
+  const waiting = new Set<RestartableDeadline>();
+  handleServerRequests(client, server, { ...context, ...pauseDuringQuestions(context, waiting) });
   try {
     // The SDK's handshake does not honour the signal everywhere, and its timer can neither be paused nor reset by
     // incoming data, so our deadline decides.
-    await orAborted(client.connect(link.transport, { timeout: NEVER_MS }), signal);
+    await raceWithAbort(client.connect(link.transport, { timeout: MAX_TIMER_MS }), signal);
   } catch (thrown) {
-    const fault = await greetingFault(thrown, greeting, { sdk, link });
+    const fault = await toHandshakeError(thrown, greeting, { sdk, link });
     await link.close();
     if (signal.aborted) throw fault;
     const isRefused = kind === 'stdio' && thrown instanceof sdk.ProtocolError && !greeting.isModern;
-    if (isRefused) return greet(kind, { ...greeting, isModern: true });
-    if (link.era === 'auto' && !isLegacy && isBreakdown(fault)) return greet(kind, { ...greeting, isOld: true }, round);
+    if (isRefused) return initialize(kind, { ...greeting, isModern: true });
+    if (link.era === 'auto' && !isLegacy && isServerFailure(fault))
+      return initialize(kind, { ...greeting, isOld: true }, round);
     // The cached answer may be out of date: the server may have been updated.
-    if (link.era === 'auto' && isLegacy && !greeting.isOld && (await forgetAddress(greeting)))
-      return greet(kind, greeting);
-    if (round < MAX_ROUNDS && (link.signIns?.() ?? 0) > 0) return greet(kind, greeting, round + 1);
+    if (link.era === 'auto' && isLegacy && !greeting.isOld && (await clearLegacyAddress(greeting)))
+      return initialize(kind, greeting);
+    if (round < MAX_ATTEMPTS && (link.signIns?.() ?? 0) > 0) return initialize(kind, greeting, round + 1);
     throw fault;
   }
   const isNews = !isLegacy || greeting.isOld;
-  if (link.era === 'auto' && isNews && client.getProtocolEra() === 'legacy') await rememberAddress(greeting);
-  return connectionOf({ server, client, link: leftIfHopeless(client, link), sdk, changes, waiting });
+  if (link.era === 'auto' && isNews && client.getProtocolEra() === 'legacy') await cacheLegacyAddress(greeting);
+  return createConnection({ server, client, link: closeAfterStrays(client, link), sdk, changes, waiting });
 }
 
 /** Some servers answer an unknown request with HTTP 5xx instead of a protocol error. */
-function isBreakdown(fault: unknown): boolean {
+function isServerFailure(fault: unknown): boolean {
   return fault instanceof AppError && fault.status !== undefined && fault.status >= 500;
 }
 
 /** Pauses the deadline of every request in flight while a person answers a question. */
-function untimed({ elicit }: ClientContext, waiting: ReadonlySet<AnswerTime>): Pick<ClientContext, 'elicit'> {
+function pauseDuringQuestions(
+  { elicit }: ClientContext,
+  waiting: ReadonlySet<RestartableDeadline>,
+): Pick<ClientContext, 'elicit'> {
   if (elicit === undefined) return {};
   return {
     elicit(question, signal) {
@@ -169,48 +174,48 @@ function untimed({ elicit }: ClientContext, waiting: ReadonlySet<AnswerTime>): P
   };
 }
 
-async function greetingFault(
+async function toHandshakeError(
   thrown: unknown,
-  { server, signal, startMs }: Greeting,
-  { sdk, link }: { readonly sdk: Sdk; readonly link: Link },
+  { server, signal, startMs }: Handshake,
+  { sdk, link }: { readonly sdk: Sdk; readonly link: ServerTransport },
 ): Promise<unknown> {
-  if (!signal.aborted) return faultOf(thrown, { server, sdk, link, what: 'the greeting', timeoutMs: startMs });
+  if (!signal.aborted) return toServerError(thrown, { server, sdk, link, what: 'the greeting', timeoutMs: startMs });
   const said = await link.lastWords();
   const { reason } = signal;
   const isOurs = reason instanceof AppError && reason.fault === 'mcp';
   return isOurs && said !== ''
-    ? serverFault(server, `${reason.words}. ${said}`, { hint: reason.hint ?? '', cause: reason.cause })
+    ? mcpError(server, `${reason.words}. ${said}`, { hint: reason.hint ?? '', cause: reason.cause })
     : reason;
 }
 
 /** Ignores responses to no request and the like, up to a limit; then closes the connection. */
-function leftIfHopeless(client: InstanceType<Sdk['Client']>, link: Link): Link {
+function closeAfterStrays(client: InstanceType<Sdk['Client']>, link: ServerTransport): ServerTransport {
   let nonsense = 0;
   client.onerror = () => {
     nonsense += 1;
-    if (nonsense === MAX_NONSENSE) void link.close().finally(() => client.close());
+    if (nonsense === MAX_STRAY_MESSAGES) void link.close().finally(() => client.close());
   };
-  return { ...link, left: () => (nonsense >= MAX_NONSENSE ? STRAY_WORDS : link.left?.()) };
+  return { ...link, left: () => (nonsense >= MAX_STRAY_MESSAGES ? STRAY_REASON : link.left?.()) };
 }
 
-function isLegacyAddress({ server: { definition }, context }: Greeting): boolean {
+function isLegacyAddress({ server: { definition }, context }: Handshake): boolean {
   return definition.kind !== 'stdio' && isKnownLegacy(definition.url, context);
 }
 
-async function rememberAddress({ server: { definition }, context }: Greeting): Promise<void> {
-  if (definition.kind !== 'stdio') await rememberLegacy(definition.url, context);
+async function cacheLegacyAddress({ server: { definition }, context }: Handshake): Promise<void> {
+  if (definition.kind !== 'stdio') await cacheLegacy(definition.url, context);
 }
 
 /** True if there was a cached protocol version to clear. */
-async function forgetAddress({ server: { definition }, context }: Greeting): Promise<boolean> {
+async function clearLegacyAddress({ server: { definition }, context }: Handshake): Promise<boolean> {
   if (definition.kind === 'stdio') return false;
-  await forgetLegacy(definition.url, context);
+  await clearLegacy(definition.url, context);
   return !isKnownLegacy(definition.url, context);
 }
 
 type TransportKind = 'stdio' | 'http' | 'sse';
 
-const transports: Readonly<Record<TransportKind, OpenLink>> = {
+const transports: Readonly<Record<TransportKind, OpenTransport>> = {
   stdio: openStdio,
   http: openHttp,
   sse: openSse,

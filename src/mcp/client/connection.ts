@@ -1,12 +1,12 @@
 import type { AppError } from '../../core/error.ts';
-import { isObject, type JsonObject, stringOf } from '../../core/json.ts';
+import { isObject, type JsonObject, toNonEmptyString } from '../../core/json.ts';
 import { formatDuration } from '../../core/text/format.ts';
-import { visible } from '../../core/text/terminal.ts';
-import { type AnswerTime, answerTime } from '../../platform/runtime/answer-time.ts';
-import { deadline } from '../../platform/runtime/clock.ts';
+import { sanitize } from '../../core/text/terminal.ts';
+import { createRestartableDeadline, type RestartableDeadline } from '../../platform/runtime/answer-time.ts';
+import { createDeadline } from '../../platform/runtime/clock.ts';
 import type { NamedServer } from './definition.ts';
-import { concealedWords, faultOf, serverFault } from './errors.ts';
-import { listLimit, MAX_ITEMS, MAX_PAGES, NEVER_MS } from './limits.ts';
+import { mcpError, redactServerText, toServerError } from './errors.ts';
+import { listTimeout, MAX_ITEMS, MAX_PAGES, MAX_TIMER_MS } from './limits.ts';
 import {
   parseCallResult,
   parseContents,
@@ -22,39 +22,39 @@ import type {
   CallOptions,
   CallResult,
   Connection,
-  Link,
   Listing,
   ListKind,
   Progress,
   PromptCompletion,
   RemoteTool,
   RequestOptions,
+  ServerTransport,
 } from './types.ts';
 
-interface Greeted {
+interface InitializedClient {
   readonly server: NamedServer;
   readonly client: SdkClient;
-  readonly link: Link;
+  readonly link: ServerTransport;
   readonly sdk: Sdk;
   /** See `Connection.onListChanged`. */
-  readonly changes: ChangeBoard;
+  readonly changes: ListChanges;
   /** Deadlines of the requests in flight. */
-  readonly waiting: Set<AnswerTime>;
+  readonly waiting: Set<RestartableDeadline>;
 }
 
 /** Methods that prove a server works; listing what it has does not. */
-const SERVICES: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read']);
+const WORK_METHODS: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read']);
 
-export interface ChangeBoard {
+export interface ListChanges {
   readonly listeners: Set<(kind: ListKind) => void>;
 }
 
 /** Accepts every result: gmn parses what it needs itself, so that one odd item does not cost the whole list. */
-const ANYTHING = {
+const ANY_RESULT = {
   '~standard': { version: 1, vendor: 'gmn', validate: (value: unknown) => ({ value }) },
 } as const;
 
-export function connectionOf(greeted: Greeted): Connection {
+export function createConnection(greeted: InitializedClient): Connection {
   const { server, client, link, changes } = greeted;
   const offered = client.getServerCapabilities() ?? {};
   const capabilities = {
@@ -66,8 +66,8 @@ export function connectionOf(greeted: Greeted): Connection {
   const { name = '', version = '' } = client.getServerVersion() ?? {};
   let isClosed = false;
   let hasServed = false;
-  const ask = sdkAsker(greeted, (what) => {
-    hasServed ||= SERVICES.has(what);
+  const ask = sdkRequestSender(greeted, (what) => {
+    hasServed ||= WORK_METHODS.has(what);
   });
   return {
     name: server.name,
@@ -75,12 +75,12 @@ export function connectionOf(greeted: Greeted): Connection {
     protocolVersion: client.getNegotiatedProtocolVersion() ?? '',
     ...(instructions ? { instructions } : {}),
     capabilities,
-    ...requestsOf(greeted, ask, capabilities),
+    ...createRequests(greeted, ask, capabilities),
     onListChanged(listener) {
       changes.listeners.add(listener);
       return () => void changes.listeners.delete(listener);
     },
-    conceal: (words) => concealedWords(server, words, link.secrets?.()),
+    conceal: (words) => redactServerText(server, words, link.secrets?.()),
     get hasServed() {
       return hasServed;
     },
@@ -98,18 +98,22 @@ export function connectionOf(greeted: Greeted): Connection {
 
 type Requests = Lists & Pick<Connection, 'callTool' | 'getPrompt' | 'completePrompt' | 'readResource' | 'ping'>;
 
-function requestsOf(greeted: Greeted, askSdk: AskSdk, capabilities: Connection['capabilities']): Requests {
+function createRequests(
+  greeted: InitializedClient,
+  askSdk: SendSdkRequest,
+  capabilities: Connection['capabilities'],
+): Requests {
   const { client, sdk } = greeted;
-  const ask = asker(client, askSdk);
-  const lists = listsOf(greeted.server, ask, capabilities);
+  const ask = requestSender(client, askSdk);
+  const lists = createLists(greeted.server, ask, capabilities);
   const plain = {
     ...lists,
     callTool: async (tool: string, args: JsonObject, options?: CallOptions) =>
-      resultOf(await ask('tools/call', { name: tool, arguments: args }, options), greeted.server),
+      requireCallResult(await ask('tools/call', { name: tool, arguments: args }, options), greeted.server),
     getPrompt: async (prompt: string, args: Readonly<Record<string, string>>, options?: RequestOptions) =>
       parsePromptResult(await ask('prompts/get', { name: prompt, arguments: args }, options)),
     completePrompt: async (asked: PromptCompletion, options?: RequestOptions) =>
-      client.getServerCapabilities()?.completions === undefined ? [] : suggestions(ask, asked, options),
+      client.getServerCapabilities()?.completions === undefined ? [] : requestSuggestions(ask, asked, options),
     readResource: async (uri: string, options?: RequestOptions) =>
       parseContents(await ask('resources/read', { uri }, options)),
     ping: async (options?: RequestOptions) => void (await ask('ping', {}, options)),
@@ -118,31 +122,42 @@ function requestsOf(greeted: Greeted, askSdk: AskSdk, capabilities: Connection['
   const modern = modernTools(client, sdk, askSdk, lists);
   return {
     ...plain,
-    listTools: capabilities.tools ? inTime(greeted.server, 'tools/list', modern.listTools) : lists.listTools,
+    listTools: capabilities.tools ? withDeadline(greeted.server, 'tools/list', modern.listTools) : lists.listTools,
     callTool: async (tool, args, options = {}) =>
-      resultOf(await askSdk('tools/call', options, (settings) => modern.call(tool, args, settings)), greeted.server),
+      requireCallResult(
+        await askSdk('tools/call', options, (settings) => modern.call(tool, args, settings)),
+        greeted.server,
+      ),
     ping: async (options) => void (await ask('server/discover', {}, options)),
   };
 }
 
-async function suggestions(ask: Ask, { prompt, argument, given }: PromptCompletion, options?: RequestOptions) {
+async function requestSuggestions(
+  ask: SendRequest,
+  { prompt, argument, given }: PromptCompletion,
+  options?: RequestOptions,
+) {
   const params = { ref: { type: 'ref/prompt', name: prompt }, argument, context: { arguments: given } };
   return parseSuggestions(await ask('completion/complete', params, options));
 }
 
-function resultOf(answer: unknown, server: NamedServer): CallResult {
+function requireCallResult(answer: unknown, server: NamedServer): CallResult {
   const result = parseCallResult(answer);
-  if (result === undefined) throw serverFault(server, 'its answer to tools/call is no result of a tool');
+  if (result === undefined) throw mcpError(server, 'its answer to tools/call is no result of a tool');
   return result;
 }
 
 type Lists = Pick<Connection, 'listTools' | 'listPrompts' | 'listResources' | 'listResourceTemplates'>;
 
-function listsOf(server: NamedServer, ask: Ask, { tools, prompts, resources }: Connection['capabilities']): Lists {
+function createLists(
+  server: NamedServer,
+  ask: SendRequest,
+  { tools, prompts, resources }: Connection['capabilities'],
+): Lists {
   const list = <Item>(isOffered: boolean, method: string, paged: Omit<PagedList<Item>, 'ask'>) =>
-    inTime(server, method, async (options) => {
+    withDeadline(server, method, async (options) => {
       if (!isOffered) return { items: [] };
-      return allPages({ ...paged, ask: (cursor) => ask(method, cursor === undefined ? {} : { cursor }, options) });
+      return fetchAllPages({ ...paged, ask: (cursor) => ask(method, cursor === undefined ? {} : { cursor }, options) });
     });
   return {
     listTools: list(tools, 'tools/list', { key: 'tools', parse: parseTool }),
@@ -158,51 +173,55 @@ function listsOf(server: NamedServer, ask: Ask, { tools, prompts, resources }: C
 type List<Item> = (options?: RequestOptions) => Promise<Listing<Item>>;
 
 /** Puts a deadline on the whole list, since each page on its own could be just in time. */
-function inTime<Item>(server: NamedServer, method: string, list: List<Item>): List<Item> {
-  const ms = listLimit(server);
+function withDeadline<Item>(server: NamedServer, method: string, list: List<Item>): List<Item> {
+  const ms = listTimeout(server);
   return async (options = {}) => {
-    const late = () => serverFault(server, `no whole answer to ${method} within ${formatDuration(ms)}`);
-    const limit = deadline(options.signal ?? new AbortController().signal, ms, late);
+    const late = () => mcpError(server, `no whole answer to ${method} within ${formatDuration(ms)}`);
+    const limit = createDeadline(options.signal ?? new AbortController().signal, ms, late);
     return list({ ...options, signal: limit.signal }).finally(limit.clear);
   };
 }
 
-type Ask = (method: string, params: Readonly<Record<string, unknown>>, options?: CallOptions) => Promise<unknown>;
+type SendRequest = (
+  method: string,
+  params: Readonly<Record<string, unknown>>,
+  options?: CallOptions,
+) => Promise<unknown>;
 
-function asker(client: SdkClient, ask: AskSdk): Ask {
+function requestSender(client: SdkClient, ask: SendSdkRequest): SendRequest {
   return (method, params, options = {}) =>
-    ask(method, options, (settings) => client.request({ method, params }, ANYTHING, settings));
+    ask(method, options, (settings) => client.request({ method, params }, ANY_RESULT, settings));
 }
 
 /**
  * Adds deadline and signal to each request, and converts what the SDK throws to an AppError. `onAnswer` gets the method
  * that succeeded.
  */
-function sdkAsker(greeted: Greeted, onAnswer: (what: string) => void): AskSdk {
+function sdkRequestSender(greeted: InitializedClient, onAnswer: (what: string) => void): SendSdkRequest {
   const { server, link, sdk, waiting } = greeted;
   return async (what, options: CallOptions, run) => {
     const { signal, timeoutMs = server.definition.timeoutMs, onProgress } = options;
     signal?.throwIfAborted();
     const late = () => new sdk.SdkError(sdk.SdkErrorCode.RequestTimeout, what);
-    const time = answerTime(signal ?? new AbortController().signal, timeoutMs, late);
+    const time = createRestartableDeadline(signal ?? new AbortController().signal, timeoutMs, late);
     const onprogress = (progress: Progress): void => {
       time.restart();
       onProgress?.(progress);
     };
     // The SDK's timer cannot be paused while a person is asked.
-    const settings = { timeout: NEVER_MS, signal: time.signal, ...(what === 'tools/call' ? { onprogress } : {}) };
+    const settings = { timeout: MAX_TIMER_MS, signal: time.signal, ...(what === 'tools/call' ? { onprogress } : {}) };
     waiting.add(time);
     try {
-      for (let signIns = signInsOf(link); ; signIns = signInsOf(link)) {
+      for (let signIns = countSignIns(link); ; signIns = countSignIns(link)) {
         try {
           const answer = await run(settings);
           onAnswer(what);
           return answer;
         } catch (thrown) {
           signal?.throwIfAborted();
-          if (time.signal.aborted) throw await failureOf(time.signal.reason, greeted, { what, timeoutMs });
+          if (time.signal.aborted) throw await toRequestError(time.signal.reason, greeted, { what, timeoutMs });
           // Somebody signed in meanwhile: try again with the new token.
-          if (signInsOf(link) <= signIns) throw await failureOf(thrown, greeted, { what, timeoutMs });
+          if (countSignIns(link) <= signIns) throw await toRequestError(thrown, greeted, { what, timeoutMs });
           time.restart();
         }
       }
@@ -213,25 +232,25 @@ function sdkAsker(greeted: Greeted, onAnswer: (what: string) => void): AskSdk {
   };
 }
 
-async function failureOf(
+async function toRequestError(
   thrown: unknown,
-  { server, client, link, sdk }: Greeted,
+  { server, client, link, sdk }: InitializedClient,
   asked: { readonly what: string; readonly timeoutMs: number },
 ): Promise<AppError> {
-  const fault = await faultOf(thrown, { server, sdk, link, ...asked, isOver: client.transport === undefined });
+  const fault = await toServerError(thrown, { server, sdk, link, ...asked, isOver: client.transport === undefined });
   // The server has dropped the session; only a new handshake starts another.
   if (fault.status === 404 && client.transport?.sessionId !== undefined) await client.close();
   return fault;
 }
 
-function signInsOf(link: Link): number {
+function countSignIns(link: ServerTransport): number {
   return link.signIns?.() ?? 0;
 }
 
 type SdkOptions = NonNullable<Parameters<SdkClient['callTool']>[1]>;
 
 /** Sends a request through one of the SDK's own methods. */
-type AskSdk = <Value>(
+type SendSdkRequest = <Value>(
   what: string,
   options: RequestOptions,
   run: (settings: SdkOptions) => Promise<Value>,
@@ -242,17 +261,17 @@ type AskSdk = <Value>(
  * and a tool that declares them wrongly must not be used. The SDK's own methods take care of both.
  * https://modelcontextprotocol.io/specification/2026-07-28/basic/transports
  */
-function modernTools(client: SdkClient, sdk: Sdk, ask: AskSdk, plain: Pick<Connection, 'listTools'>) {
+function modernTools(client: SdkClient, sdk: Sdk, ask: SendSdkRequest, plain: Pick<Connection, 'listTools'>) {
   const known = new Map<string, RemoteTool>();
   const listTools = async (options: RequestOptions = {}): Promise<Listing<RemoteTool>> => {
     try {
       const { tools } = await ask('tools/list', options, (settings) =>
         client.listTools(undefined, { ...settings, cacheMode: 'refresh' }),
       );
-      return readItems(tools, { key: 'tools', parse: parseTool });
+      return parseItems(tools, { key: 'tools', parse: parseTool });
     } catch (thrown) {
       // The SDK rejects the whole list for one odd tool or too many pages.
-      if (!isPicky(thrown, sdk)) throw thrown;
+      if (!isListRejected(thrown, sdk)) throw thrown;
       return plain.listTools(options);
     }
   };
@@ -265,13 +284,13 @@ function modernTools(client: SdkClient, sdk: Sdk, ask: AskSdk, plain: Pick<Conne
     /** The raw result. For a tool that was not listed, the SDK learns the headers it needs from the server's error. */
     call(name: string, args: JsonObject, settings: SdkOptions): Promise<unknown> {
       const tool = known.get(name);
-      const definition = tool === undefined ? {} : { toolDefinition: parseSdkTool(tool) };
+      const definition = tool === undefined ? {} : { toolDefinition: toSdkTool(tool) };
       return client.callTool({ name, arguments: { ...args } }, { ...settings, ...definition });
     },
   };
 }
 
-function isPicky(thrown: unknown, { SdkError, SdkErrorCode }: Sdk): boolean {
+function isListRejected(thrown: unknown, { SdkError, SdkErrorCode }: Sdk): boolean {
   const cause = thrown instanceof Error ? thrown.cause : undefined;
   return (
     cause instanceof SdkError &&
@@ -280,7 +299,7 @@ function isPicky(thrown: unknown, { SdkError, SdkErrorCode }: Sdk): boolean {
 }
 
 /** Leaves out the output schema: gmn does not validate results. */
-function parseSdkTool({ name, inputSchema }: RemoteTool): NonNullable<SdkOptions['toolDefinition']> {
+function toSdkTool({ name, inputSchema }: RemoteTool): NonNullable<SdkOptions['toolDefinition']> {
   return { name, inputSchema } as unknown as NonNullable<SdkOptions['toolDefinition']>;
 }
 
@@ -300,7 +319,7 @@ interface PagedList<Item> extends ListKey<Item> {
 const MAX_NAMES = 3;
 
 /** Fetches all pages within gmn's limits; `omitted` says what is missing. Throws what `ask` throws. */
-async function allPages<Item>({ ask, ...list }: PagedList<Item>): Promise<Listing<Item>> {
+async function fetchAllPages<Item>({ ask, ...list }: PagedList<Item>): Promise<Listing<Item>> {
   const { key } = list;
   const found: unknown[] = [];
   const cursors = new Set<string>();
@@ -309,39 +328,39 @@ async function allPages<Item>({ ask, ...list }: PagedList<Item>): Promise<Listin
     const { [key]: listed, nextCursor } = isObject(answer) ? answer : {};
     for (const value of Array.isArray(listed) ? listed : []) {
       found.push(value);
-      if (found.length > MAX_ITEMS) return readItems(found, list);
+      if (found.length > MAX_ITEMS) return parseItems(found, list);
     }
-    cursor = stringOf(nextCursor);
-    if (cursor === undefined) return readItems(found, list);
-    if (cursors.has(cursor)) return readItems(found, list, `the list of ${key} goes round in a circle`);
-    if (page === MAX_PAGES) return readItems(found, list, `only the first ${MAX_PAGES} pages of ${key} are used`);
+    cursor = toNonEmptyString(nextCursor);
+    if (cursor === undefined) return parseItems(found, list);
+    if (cursors.has(cursor)) return parseItems(found, list, `the list of ${key} goes round in a circle`);
+    if (page === MAX_PAGES) return parseItems(found, list, `only the first ${MAX_PAGES} pages of ${key} are used`);
     cursors.add(cursor);
   }
 }
 
 /** Parses up to MAX_ITEMS items; an invalid one is skipped and named in `omitted`. */
-function readItems<Item>(found: readonly unknown[], { key, parse }: ListKey<Item>, cut?: string): Listing<Item> {
+function parseItems<Item>(found: readonly unknown[], { key, parse }: ListKey<Item>, cut?: string): Listing<Item> {
   const items: Item[] = [];
   const unreadable: string[] = [];
   for (const value of found.slice(0, MAX_ITEMS)) {
     const item = isObject(value) ? parse(value) : undefined;
-    if (item === undefined) unreadable.push(nameOf(value));
+    if (item === undefined) unreadable.push(formatItemName(value));
     else items.push(item);
   }
   const omitted = [
-    ...(unreadable.length === 0 ? [] : [unreadableWords(unreadable)]),
+    ...(unreadable.length === 0 ? [] : [formatUnreadable(unreadable)]),
     ...(found.length > MAX_ITEMS ? [`only the first ${MAX_ITEMS} ${key} are used`] : []),
     ...(cut === undefined ? [] : [cut]),
   ];
   return omitted.length === 0 ? { items } : { items, omitted: omitted.join('; ') };
 }
 
-function nameOf(value: unknown): string {
+function formatItemName(value: unknown): string {
   const { name, uri } = isObject(value) ? value : {};
-  return visible((stringOf(name) ?? stringOf(uri) ?? 'one without a name').slice(0, 80));
+  return sanitize((toNonEmptyString(name) ?? toNonEmptyString(uri) ?? 'one without a name').slice(0, 80));
 }
 
-function unreadableWords(names: readonly string[]): string {
+function formatUnreadable(names: readonly string[]): string {
   const shown = names.slice(0, MAX_NAMES);
   const more = names.length > shown.length ? ` and ${names.length - shown.length} more` : '';
   return `${shown.join(', ')}${more} left out: gmn cannot read what the server says of it`;

@@ -4,9 +4,9 @@ import { textBefore } from '../../core/text/trim.ts';
 /** The deadline of one request, unless the definition sets another. */
 const TIMEOUT_MS = 600_000;
 /** A longer timer would fire at once. */
-const LONGEST_MS = 2 ** 31 - 1;
+const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 
-interface Common {
+interface CommonDefinition {
   /** For connecting and for every request; progress restarts it. */
   readonly timeoutMs: number;
   /** `trust: true` as written. Whether it counts depends on which settings file says so. */
@@ -19,12 +19,12 @@ interface Common {
 }
 
 /** `excludeTools` wins over `includeTools`. */
-export function isWantedTool({ includeTools, excludeTools }: Common, name: string): boolean {
+export function isWantedTool({ includeTools, excludeTools }: CommonDefinition, name: string): boolean {
   return !excludeTools.includes(name) && (includeTools === undefined || includeTools.includes(name));
 }
 
 /** A program that speaks the protocol over stdin and stdout. */
-export interface StdioDefinition extends Common {
+export interface StdioDefinition extends CommonDefinition {
   readonly kind: 'stdio';
   readonly command: string;
   readonly args: readonly string[];
@@ -34,7 +34,7 @@ export interface StdioDefinition extends Common {
 }
 
 /** A server at an address. `url`: the definition names no transport, so Streamable HTTP is tried, then SSE. */
-export interface RemoteDefinition extends Common {
+export interface RemoteDefinition extends CommonDefinition {
   readonly kind: 'http' | 'sse' | 'url';
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -56,7 +56,7 @@ interface OAuthDefinition {
 export type ServerDefinition = StdioDefinition | RemoteDefinition;
 
 /** Why an entry of `mcpServers` is invalid, as text for the user. */
-interface DefinitionFault {
+interface InvalidDefinition {
   readonly kind: 'fault';
   readonly why: string;
 }
@@ -72,49 +72,50 @@ export interface NamedServer {
 }
 
 /** Parses an entry of `mcpServers`; unknown keys are ignored. An invalid entry is returned as data, not thrown. */
-export function parseDefinition(value: JsonValue): ServerDefinition | DefinitionFault {
+export function parseDefinition(value: JsonValue): ServerDefinition | InvalidDefinition {
   try {
-    if (!isObject(value)) throw new Fault('it must be an object');
+    if (!isObject(value)) throw new DefinitionError('it must be an object');
     const entry = value;
     const input = /\$\{input:[^}]{0,80}\}/.exec(JSON.stringify(entry))?.[0];
     if (input !== undefined)
-      throw new Fault(`it holds ${input}, which only VS Code can fill in; name a variable instead`);
+      throw new DefinitionError(`it holds ${input}, which only VS Code can fill in; name a variable instead`);
     const kinds = ['command', 'url', 'httpUrl'].filter((key) => entry[key] !== undefined);
-    if (kinds.length === 0) throw new Fault('it has none of command, url, httpUrl');
-    if (kinds.length > 1) throw new Fault(`it has ${kinds.join(' and ')}, but can be of one kind only`);
+    if (kinds.length === 0) throw new DefinitionError('it has none of command, url, httpUrl');
+    if (kinds.length > 1) throw new DefinitionError(`it has ${kinds.join(' and ')}, but can be of one kind only`);
     return kinds[0] === 'command' ? parseStdio(entry) : parseRemote(entry);
   } catch (thrown) {
-    if (thrown instanceof Fault) return { kind: 'fault', why: thrown.message };
+    if (thrown instanceof DefinitionError) return { kind: 'fault', why: thrown.message };
     throw thrown;
   }
 }
 
 /** Caught by `parseDefinition`; never leaves this file. */
-class Fault extends Error {}
+class DefinitionError extends Error {}
 
 function parseStdio(entry: JsonObject): StdioDefinition {
   if (entry.type !== undefined && entry.type !== 'stdio')
-    throw new Fault('its type must be "stdio", since it has command');
-  const command = textAt(entry, 'command') ?? '';
-  const args = textsAt(entry, 'args') ?? [];
-  const cwd = textAt(entry, 'cwd');
-  const env = pairsAt(entry, 'env');
-  if (command.trim() === '') throw new Fault('command is empty');
+    throw new DefinitionError('its type must be "stdio", since it has command');
+  const command = parseString(entry, 'command') ?? '';
+  const args = parseStrings(entry, 'args') ?? [];
+  const cwd = parseString(entry, 'cwd');
+  const env = parseStringMap(entry, 'env');
+  if (command.trim() === '') throw new DefinitionError('command is empty');
   // No honest command line has one, and a shell or script behind it would read it as the end of a command.
   for (const word of [command, ...args])
-    if (/[\0\r\n]/.test(word)) throw new Fault('command or args hold a line break');
+    if (/[\0\r\n]/.test(word)) throw new DefinitionError('command or args hold a line break');
   return { kind: 'stdio', command, args, env, ...(cwd === undefined ? {} : { cwd }), ...parseCommon(entry) };
 }
 
 function parseRemote(entry: JsonObject): RemoteDefinition {
-  const written = textAt(entry, 'httpUrl') ?? textAt(entry, 'url') ?? '';
+  const written = parseString(entry, 'httpUrl') ?? parseString(entry, 'url') ?? '';
   const url = URL.canParse(written) ? new URL(written) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol))
-    throw new Fault('its address must begin with https:// or http://');
-  if (url.username !== '' || url.password !== '') throw new Fault('its address must not hold a password; use headers');
+    throw new DefinitionError('its address must begin with https:// or http://');
+  if (url.username !== '' || url.password !== '')
+    throw new DefinitionError('its address must not hold a password; use headers');
   const oauth = parseOAuth(entry);
   return {
-    kind: entry.httpUrl === undefined ? remoteKind(entry) : 'http',
+    kind: entry.httpUrl === undefined ? parseRemoteKind(entry) : 'http',
     url: url.href,
     headers: parseHeaders(entry),
     ...(oauth === undefined ? {} : { oauth }),
@@ -122,19 +123,19 @@ function parseRemote(entry: JsonObject): RemoteDefinition {
   };
 }
 
-function remoteKind({ type }: JsonObject): RemoteDefinition['kind'] {
+function parseRemoteKind({ type }: JsonObject): RemoteDefinition['kind'] {
   if (type === undefined) return 'url';
   if (type === 'http' || type === 'sse') return type;
   // Spellings that other programs write.
   if (type === 'streamable-http' || type === 'streamableHttp') return 'http';
-  throw new Fault('its type must be "http" or "sse", since it has url');
+  throw new DefinitionError('its type must be "http" or "sse", since it has url');
 }
 
 function parseHeaders(entry: JsonObject): Readonly<Record<string, string>> {
-  const headers = pairsAt(entry, 'headers');
+  const headers = parseStringMap(entry, 'headers');
   for (const [name, value] of Object.entries(headers)) {
     if (!/^[!#$%&'*+.^_`|~\w-]+$/.test(name) || /[^\t\x20-\x7e\x80-\xff]/.test(value)) {
-      throw new Fault(`headers: ${JSON.stringify(name)} is not one`);
+      throw new DefinitionError(`headers: ${JSON.stringify(name)} is not one`);
     }
   }
   return headers;
@@ -143,14 +144,14 @@ function parseHeaders(entry: JsonObject): Readonly<Record<string, string>> {
 function parseOAuth(entry: JsonObject): OAuthDefinition | undefined {
   const { oauth } = entry;
   if (oauth === undefined) return undefined;
-  if (!isObject(oauth)) throw new Fault('oauth must be an object');
-  const clientId = textAt(oauth, 'clientId');
-  const clientSecret = textAt(oauth, 'clientSecret');
-  const clientMetadataUrl = textAt(oauth, 'clientMetadataUrl');
-  const redirectUri = textAt(oauth, 'redirectUri');
-  const scopes = textsAt(oauth, 'scopes');
+  if (!isObject(oauth)) throw new DefinitionError('oauth must be an object');
+  const clientId = parseString(oauth, 'clientId');
+  const clientSecret = parseString(oauth, 'clientSecret');
+  const clientMetadataUrl = parseString(oauth, 'clientMetadataUrl');
+  const redirectUri = parseString(oauth, 'redirectUri');
+  const scopes = parseStrings(oauth, 'scopes');
   return {
-    isEnabled: flagAt(oauth, 'enabled') ?? true,
+    isEnabled: parseBoolean(oauth, 'enabled') ?? true,
     ...(clientId === undefined ? {} : { clientId }),
     ...(clientSecret === undefined ? {} : { clientSecret }),
     ...(clientMetadataUrl === undefined ? {} : { clientMetadataUrl }),
@@ -159,51 +160,53 @@ function parseOAuth(entry: JsonObject): OAuthDefinition | undefined {
   };
 }
 
-function parseCommon(entry: JsonObject): Common {
+function parseCommon(entry: JsonObject): CommonDefinition {
   const { timeout = TIMEOUT_MS } = entry;
-  if (typeof timeout !== 'number' || !(timeout > 0)) throw new Fault('timeout must be a number of milliseconds');
-  const includeTools = textsAt(entry, 'includeTools');
-  const description = textAt(entry, 'description');
+  if (typeof timeout !== 'number' || !(timeout > 0))
+    throw new DefinitionError('timeout must be a number of milliseconds');
+  const includeTools = parseStrings(entry, 'includeTools');
+  const description = parseString(entry, 'description');
   return {
-    timeoutMs: Math.min(timeout, LONGEST_MS),
-    isTrusted: flagAt(entry, 'trust') ?? false,
+    timeoutMs: Math.min(timeout, MAX_TIMEOUT_MS),
+    isTrusted: parseBoolean(entry, 'trust') ?? false,
     // The official CLI allows more text after the name: `name(…)`.
     ...(includeTools === undefined ? {} : { includeTools: includeTools.map((name) => textBefore(name, '(')) }),
-    excludeTools: textsAt(entry, 'excludeTools') ?? [],
+    excludeTools: parseStrings(entry, 'excludeTools') ?? [],
     ...(description === undefined ? {} : { description }),
   };
 }
 
-function textAt(entry: JsonObject, key: string): string | undefined {
+function parseString(entry: JsonObject, key: string): string | undefined {
   const value = entry[key];
   if (value === undefined || typeof value === 'string') return value;
-  throw new Fault(`${key} must be a string`);
+  throw new DefinitionError(`${key} must be a string`);
 }
 
-function flagAt(entry: JsonObject, key: string): boolean | undefined {
+function parseBoolean(entry: JsonObject, key: string): boolean | undefined {
   const value = entry[key];
   if (value === undefined || typeof value === 'boolean') return value;
-  throw new Fault(`${key} must be true or false`);
+  throw new DefinitionError(`${key} must be true or false`);
 }
 
-function textsAt(entry: JsonObject, key: string): readonly string[] | undefined {
+function parseStrings(entry: JsonObject, key: string): readonly string[] | undefined {
   const value = entry[key];
   if (value === undefined) return undefined;
-  if (!Array.isArray(value)) throw new Fault(`${key} must be a list of strings`);
+  if (!Array.isArray(value)) throw new DefinitionError(`${key} must be a list of strings`);
   return value.map((item) => {
-    if (typeof item !== 'string') throw new Fault(`${key} must be a list of strings`);
+    if (typeof item !== 'string') throw new DefinitionError(`${key} must be a list of strings`);
     return item;
   });
 }
 
-function pairsAt(entry: JsonObject, key: string): Readonly<Record<string, string>> {
+function parseStringMap(entry: JsonObject, key: string): Readonly<Record<string, string>> {
   const value = entry[key];
   if (value === undefined) return {};
-  if (!isObject(value)) throw new Fault(`${key} must be an object of strings`);
+  if (!isObject(value)) throw new DefinitionError(`${key} must be an object of strings`);
   return Object.fromEntries(
     Object.entries(value).map(([name, item]) => {
       if (typeof item === 'number' || typeof item === 'boolean') return [name, String(item)];
-      if (typeof item !== 'string' || /[=\0]/.test(name)) throw new Fault(`${key} must be an object of strings`);
+      if (typeof item !== 'string' || /[=\0]/.test(name))
+        throw new DefinitionError(`${key} must be an object of strings`);
       return [name, item];
     }),
   );

@@ -12,12 +12,12 @@ const METHODS: readonly HttpRequest['method'][] = ['GET', 'POST', 'DELETE'];
  * Wraps gmn's HTTP client as a `fetch` for the SDK: follows no redirect, and limits the size of a body. `onBroken` gets
  * the reason a body broke off, which the SDK drops.
  */
-export function fetchOver(send: SendHttp, onBroken: (why: AppError) => void = () => {}): Fetch {
+export function createFetch(send: SendHttp, onBroken: (why: AppError) => void = () => {}): Fetch {
   return async (input, init) => {
     const signal = init?.signal ?? new AbortController().signal;
-    const response = await send(requestOf(input, init), signal);
+    const response = await send(toRequest(input, init), signal);
     const { status, headers } = response;
-    const body = hasBody(status) ? streamOf(told(limited(response), onBroken)) : null;
+    const body = hasBody(status) ? toStream(reportBreak(limitSize(response), onBroken)) : null;
     if (body === null) await response.body[Symbol.asyncIterator]().return?.();
     return new Response(body, {
       // A status above 599 is treated as a server error (https://www.rfc-editor.org/rfc/rfc9110#section-15).
@@ -27,7 +27,7 @@ export function fetchOver(send: SendHttp, onBroken: (why: AppError) => void = ()
   };
 }
 
-function requestOf(input: string | URL, init: RequestInit | undefined): HttpRequest {
+function toRequest(input: string | URL, init: RequestInit | undefined): HttpRequest {
   const method = METHODS.find((name) => name === (init?.method ?? 'GET').toUpperCase());
   if (method === undefined) throw new TypeError(`no ${init?.method} here`);
   const form = init?.body instanceof URLSearchParams;
@@ -37,7 +37,7 @@ function requestOf(input: string | URL, init: RequestInit | undefined): HttpRequ
   return { method, url: new URL(input), headers: Object.fromEntries(headers), ...body };
 }
 
-function streamOf(body: AsyncGenerator<Uint8Array, void>): ReadableStream<Uint8Array> {
+function toStream(body: AsyncGenerator<Uint8Array, void>): ReadableStream<Uint8Array> {
   return new ReadableStream<Uint8Array>({
     async pull(controller) {
       const { done, value } = await body.next();
@@ -48,7 +48,7 @@ function streamOf(body: AsyncGenerator<Uint8Array, void>): ReadableStream<Uint8A
   });
 }
 
-async function* told(
+async function* reportBreak(
   body: AsyncGenerator<Uint8Array, void>,
   onBroken: (why: AppError) => void,
 ): AsyncGenerator<Uint8Array, void> {
@@ -65,13 +65,13 @@ function hasBody(status: number): boolean {
 }
 
 /** An event stream may be endless, but a single event is limited. */
-async function* limited({ headers, body }: HttpResponse): AsyncGenerator<Uint8Array, void> {
+async function* limitSize({ headers, body }: HttpResponse): AsyncGenerator<Uint8Array, void> {
   const isStream = headers['content-type']?.toLowerCase().startsWith('text/event-stream') ?? false;
   let size = 0;
   for await (const chunk of body) {
     size += chunk.length;
     // Blank lines separate events. One split across two chunks is missed; then two events share one limit, no more.
-    const end = isStream ? blankLine(chunk) : -1;
+    const end = isStream ? findBlankLine(chunk) : -1;
     if (end !== -1) size = chunk.length - end;
     if (size > MAX_MESSAGE_BYTES) {
       throw new AppError('mcp', `it sent more than ${formatSize(MAX_MESSAGE_BYTES)} at once, which gmn does not take`);
@@ -80,7 +80,7 @@ async function* limited({ headers, body }: HttpResponse): AsyncGenerator<Uint8Ar
   }
 }
 
-function blankLine(chunk: Uint8Array): number {
+function findBlankLine(chunk: Uint8Array): number {
   const text = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
   return Math.max(text.lastIndexOf('\n\n'), text.lastIndexOf('\n\r\n'), text.lastIndexOf('\r\r'));
 }

@@ -12,12 +12,12 @@ const LIST_MS = 30_000;
  * The deadline for starting and the handshake: a flag, or else the default, or the server's own `timeout` if that is
  * shorter.
  */
-export function startLimit({ definition, limitMs }: NamedServer): number {
-  return limitMs ?? Math.min(isInstalled(definition) ? INSTALL_MS : START_MS, definition.timeoutMs);
+export function startTimeout({ definition, limitMs }: NamedServer): number {
+  return limitMs ?? Math.min(mayDownload(definition) ? INSTALL_MS : START_MS, definition.timeoutMs);
 }
 
 /** The deadline for all pages of one list, chosen in the same way. */
-export function listLimit({ definition, limitMs }: NamedServer): number {
+export function listTimeout({ definition, limitMs }: NamedServer): number {
   return limitMs ?? Math.min(LIST_MS, definition.timeoutMs);
 }
 
@@ -44,34 +44,34 @@ const INSTALLERS: Readonly<Record<string, readonly string[]>> = {
   jbang: [],
 };
 
-function isInstalled(definition: ServerDefinition): boolean {
+function mayDownload(definition: ServerDefinition): boolean {
   if (definition.kind !== 'stdio') return false;
   const line = [definition.command, ...definition.args];
   // Settings for Windows often say `cmd /c npx …`.
-  const [program = '', ...args] = programName(line[0]) === 'cmd' ? line.slice(2) : line;
-  const name = programName(program);
+  const [program = '', ...args] = toProgramName(line[0]) === 'cmd' ? line.slice(2) : line;
+  const name = toProgramName(program);
   const words = Object.hasOwn(INSTALLERS, name) ? INSTALLERS[name] : undefined;
   return words !== undefined && (words.length === 0 || args.some((word) => words.includes(word)));
 }
 
-function programName(command = ''): string {
+function toProgramName(command = ''): string {
   return (command.split(/[\\/]/).at(-1) ?? '').replace(/\.(?:cmd|exe|bat|ps1)$/i, '');
 }
 
 /** The longest delay of a timer; a longer one would fire at once. */
-export const NEVER_MS = 2 ** 31 - 1;
+export const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export const MAX_PAGES = 64;
 
 export const MAX_ITEMS = 2000;
 
 /** After so many responses to no request, or invalid messages, the connection is closed. */
-export const MAX_NONSENSE = 100;
+export const MAX_STRAY_MESSAGES = 100;
 
-export const STRAY_WORDS = `${MAX_NONSENSE} of its messages were answers to nothing, or none at all`;
+export const STRAY_REASON = `${MAX_STRAY_MESSAGES} of its messages were answers to nothing, or none at all`;
 
 /** Lines on stdout that are no message; many servers log there. */
 export const MAX_NOISE_LINES = 10_000;
 
 /** The longest server text shown to a person, in characters. */
-export const MAX_WORDS = 1000;
+export const MAX_SERVER_TEXT = 1000;

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue, objectsOf, stringOf } from '../../core/json.ts';
+import { filterObjects, isObject, type JsonObject, type JsonValue, toNonEmptyString } from '../../core/json.ts';
 import type {
   CallResult,
   ContentBlock,
@@ -19,54 +19,56 @@ const MAX_DEPTH = 100;
 
 /** Undefined if the tool has no name, or a schema that is no object or too deep. */
 export function parseTool(value: Fields): RemoteTool | undefined {
-  const name = stringOf(value.name);
+  const name = toNonEmptyString(value.name);
   // Some servers send no schema for a tool without arguments; `true` accepts everything.
   const schema = value.inputSchema === true ? {} : (value.inputSchema ?? {});
   if (name === undefined || !isObject(schema) || isTooDeep(schema, MAX_DEPTH)) return undefined;
-  const title = stringOf(value.title);
+  const title = toNonEmptyString(value.title);
   const hints = isTooDeep(value.annotations, MAX_DEPTH) ? undefined : value.annotations;
   return {
     name,
     ...(title === undefined ? {} : { title }),
-    description: stringOf(value.description) ?? '',
-    inputSchema: parseObject(schema),
-    ...(isObject(hints) ? { annotations: parseObject(hints) } : {}),
+    description: toNonEmptyString(value.description) ?? '',
+    inputSchema: toJsonObject(schema),
+    ...(isObject(hints) ? { annotations: toJsonObject(hints) } : {}),
   };
 }
 
 /** Undefined if the prompt has no name. */
 export function parsePrompt(value: Fields): RemotePrompt | undefined {
-  const name = stringOf(value.name);
+  const name = toNonEmptyString(value.name);
   if (name === undefined) return undefined;
-  const title = stringOf(value.title);
+  const title = toNonEmptyString(value.title);
   return {
     name,
     ...(title === undefined ? {} : { title }),
-    description: stringOf(value.description) ?? '',
-    arguments: objectsOf(value.arguments).flatMap((item) => {
-      const argument = stringOf(item.name);
+    description: toNonEmptyString(value.description) ?? '',
+    arguments: filterObjects(value.arguments).flatMap((item) => {
+      const argument = toNonEmptyString(item.name);
       if (argument === undefined) return [];
-      return [{ name: argument, description: stringOf(item.description) ?? '', isRequired: item.required === true }];
+      return [
+        { name: argument, description: toNonEmptyString(item.description) ?? '', isRequired: item.required === true },
+      ];
     }),
   };
 }
 
 /** Undefined if the resource has no URI. */
 export function parseResource(value: Fields): RemoteResource | undefined {
-  const uri = stringOf(value.uri);
+  const uri = toNonEmptyString(value.uri);
   if (uri === undefined) return undefined;
-  return { uri, ...described(value, uri), ...(typeof value.size === 'number' ? { size: value.size } : {}) };
+  return { uri, ...parseDescription(value, uri), ...(typeof value.size === 'number' ? { size: value.size } : {}) };
 }
 
 /** Undefined if it has no URI template. */
 export function parseTemplate(value: Fields): RemoteResourceTemplate | undefined {
-  const uriTemplate = stringOf(value.uriTemplate);
-  return uriTemplate === undefined ? undefined : { uriTemplate, ...described(value, uriTemplate) };
+  const uriTemplate = toNonEmptyString(value.uriTemplate);
+  return uriTemplate === undefined ? undefined : { uriTemplate, ...parseDescription(value, uriTemplate) };
 }
 
 /** The contents of a resource; pieces without a URI or without content are skipped. */
 export function parseContents(value: unknown): readonly ResourceContent[] {
-  return objectsOf(isObject(value) ? value.contents : undefined).flatMap((item) => parseContent(item) ?? []);
+  return filterObjects(isObject(value) ? value.contents : undefined).flatMap((item) => parseContent(item) ?? []);
 }
 
 /**
@@ -79,13 +81,13 @@ export function parseCallResult(value: unknown): CallResult | undefined {
   if (!isResult) return undefined;
   const pieces: readonly unknown[] = Array.isArray(content) ? content : [];
   const blocks = pieces.map((item) => (isObject(item) ? parseBlock(item) : undefined));
-  const omitted = pieces.flatMap((item, index) => (blocks[index] === undefined ? [kindOf(item)] : []));
+  const omitted = pieces.flatMap((item, index) => (blocks[index] === undefined ? [formatBlockType(item)] : []));
   return {
     content: blocks.filter((block) => block !== undefined),
     ...(omitted.length === 0 ? {} : { omitted }),
     ...(structuredContent === undefined || isTooDeep(structuredContent, MAX_DEPTH)
       ? {}
-      : { structuredContent: parseValue(structuredContent) }),
+      : { structuredContent: toJsonValue(structuredContent) }),
     isError: isError === true,
   };
 }
@@ -93,8 +95,8 @@ export function parseCallResult(value: unknown): CallResult | undefined {
 export function parsePromptResult(value: unknown): PromptResult {
   const { description, messages } = isObject(value) ? value : {};
   return {
-    description: stringOf(description) ?? '',
-    messages: objectsOf(messages).flatMap(({ role, content }): readonly PromptMessage[] => {
+    description: toNonEmptyString(description) ?? '',
+    messages: filterObjects(messages).flatMap(({ role, content }): readonly PromptMessage[] => {
       const block = isObject(content) ? parseBlock(content) : undefined;
       return block === undefined ? [] : [{ role: role === 'assistant' ? 'assistant' : 'user', content: block }];
     }),
@@ -109,7 +111,7 @@ export function parseSuggestions(value: unknown): readonly string[] {
 }
 
 /** An object from parsed JSON; `{}` for anything else. */
-export function parseObject(value: unknown): JsonObject {
+export function toJsonObject(value: unknown): JsonObject {
   return isObject(value) ? (value as JsonObject) : {};
 }
 
@@ -120,29 +122,29 @@ function isTooDeep(value: unknown, left: number): boolean {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-function parseValue(value: unknown): JsonValue {
+function toJsonValue(value: unknown): JsonValue {
   return value as JsonValue;
 }
 
-function described(value: Fields, otherwise: string) {
-  const mimeType = stringOf(value.mimeType);
+function parseDescription(value: Fields, otherwise: string) {
+  const mimeType = toNonEmptyString(value.mimeType);
   return {
-    name: stringOf(value.name) ?? otherwise,
-    description: stringOf(value.description) ?? '',
+    name: toNonEmptyString(value.name) ?? otherwise,
+    description: toNonEmptyString(value.description) ?? '',
     ...(mimeType === undefined ? {} : { mimeType }),
   };
 }
 
 function parseContent(value: unknown): ResourceContent | undefined {
   if (!isObject(value) || typeof value.uri !== 'string') return undefined;
-  const mimeType = stringOf(value.mimeType);
+  const mimeType = toNonEmptyString(value.mimeType);
   const type = mimeType === undefined ? {} : { mimeType };
   if (typeof value.text === 'string') return { uri: value.uri, ...type, text: value.text };
   return typeof value.blob === 'string' ? { uri: value.uri, ...type, blob: value.blob } : undefined;
 }
 
-function kindOf(piece: unknown): string {
-  return (isObject(piece) ? stringOf(piece.type) : undefined)?.slice(0, 80) ?? 'none';
+function formatBlockType(piece: unknown): string {
+  return (isObject(piece) ? toNonEmptyString(piece.type) : undefined)?.slice(0, 80) ?? 'none';
 }
 
 function parseBlock(value: Fields): ContentBlock | undefined {
@@ -159,8 +161,8 @@ function parseBlock(value: Fields): ContentBlock | undefined {
     }
     case 'resource_link': {
       if (typeof uri !== 'string') return undefined;
-      const kind = stringOf(mimeType);
-      return { type, uri, name: stringOf(name) ?? uri, ...(kind === undefined ? {} : { mimeType: kind }) };
+      const kind = toNonEmptyString(mimeType);
+      return { type, uri, name: toNonEmptyString(name) ?? uri, ...(kind === undefined ? {} : { mimeType: kind }) };
     }
     default:
       return undefined;

@@ -1,6 +1,6 @@
-import { orAborted } from '../../core/abort.ts';
+import { raceWithAbort } from '../../core/abort.ts';
 import { AppError } from '../../core/error.ts';
-import { serverFault } from './errors.ts';
+import { mcpError } from './errors.ts';
 import type { ConfiguredServer } from './servers.ts';
 import type { ClientContext, Connection } from './types.ts';
 
@@ -17,7 +17,7 @@ export interface ServerPool {
 
 const MAX_STARTS = 3;
 
-interface Member {
+interface PoolEntry {
   /** Starts since the server last did some work. */
   starts: number;
   opening: Promise<Connection>;
@@ -26,14 +26,14 @@ interface Member {
 /** An empty pool. Only servers that the user trusts are told the `roots`. */
 export function openServers(context: ClientContext): ServerPool {
   const life = new AbortController();
-  const members = new Map<string, Member>();
+  const members = new Map<string, PoolEntry>();
   // Registered synchronously, so that concurrent callers find this start; the last connection is closed first.
-  const start = (server: ConfiguredServer, starts: number, last?: Connection): Member => {
+  const start = (server: ConfiguredServer, starts: number, last?: Connection): PoolEntry => {
     const open = async (): Promise<Connection> => {
       await last?.close();
       // Loads sockets and child processes, which a run that starts no server does without.
       const { connect } = await import('./connect.ts');
-      return connect(server, toldTo(server, context), life.signal);
+      return connect(server, hideRoots(server, context), life.signal);
     };
     const opening = open();
     // Callers get the rejection through `opening`; there may be none left.
@@ -42,21 +42,21 @@ export function openServers(context: ClientContext): ServerPool {
     members.set(server.name, member);
     return member;
   };
-  const usable = async (server: ConfiguredServer): Promise<Connection> => {
+  const requireConnection = async (server: ConfiguredServer): Promise<Connection> => {
     const member = members.get(server.name) ?? start(server, 1);
     const connection = await member.opening.catch((thrown: unknown) => {
       if (member.starts >= MAX_STARTS || life.signal.aborted) throw thrown;
       return undefined;
     });
     if (connection?.isOpen) return connection;
-    if (member !== members.get(server.name)) return usable(server);
+    if (member !== members.get(server.name)) return requireConnection(server);
     // Some servers exit after every call and still work.
     const failures = connection?.hasServed ? 0 : member.starts;
-    if (failures >= MAX_STARTS) throw serverFault(server, `it ended ${MAX_STARTS} times, and is not started again`);
+    if (failures >= MAX_STARTS) throw mcpError(server, `it ended ${MAX_STARTS} times, and is not started again`);
     return start(server, failures + 1, connection).opening;
   };
   return {
-    connection: (server, signal) => orAborted(usable(server), signal),
+    connection: (server, signal) => raceWithAbort(requireConnection(server), signal),
     async close() {
       life.abort(new AppError('interrupted', 'The connection was closed.'));
       const opened = await Promise.allSettled([...members.values()].map(({ opening }) => opening));
@@ -65,7 +65,7 @@ export function openServers(context: ClientContext): ServerPool {
   };
 }
 
-function toldTo({ isTrusted }: ConfiguredServer, context: ClientContext): ClientContext {
+function hideRoots({ isTrusted }: ConfiguredServer, context: ClientContext): ClientContext {
   const { roots: _, ...others } = context;
   return isTrusted ? context : others;
 }

@@ -1,36 +1,36 @@
 import { canonicalJson, isObject } from '../../core/json.ts';
-import { isRecent, readMemo, writeMemo } from '../../platform/files/small-file.ts';
+import { isRecent, readCache, writeCache } from '../../platform/files/small-file.ts';
 import { sha256 } from '../../platform/runtime/native.ts';
 import type { ClientContext } from './types.ts';
 
 /** A server may be updated any day; asking again costs one round trip. */
-const KEPT_MS = 24 * 60 * 60 * 1000;
+const CACHE_MS = 24 * 60 * 60 * 1000;
 
 /** Whether the server at this address was recently found to speak only versions before 2026-07-28. */
 export function isKnownLegacy(url: string, { homes, clock }: Pick<ClientContext, 'homes' | 'clock'>): boolean {
-  const at = readMemo(fileOf(url, homes().gmn), parseTime);
-  return at !== undefined && isRecent(at, clock.now(), KEPT_MS);
+  const at = readCache(cachePath(url, homes().gmn), parseLegacyTime);
+  return at !== undefined && isRecent(at, clock.now(), CACHE_MS);
 }
 
 /** Caches that for a day. */
-export async function rememberLegacy(
+export async function cacheLegacy(
   url: string,
   { homes, clock }: Pick<ClientContext, 'homes' | 'clock'>,
 ): Promise<void> {
-  await writeMemo(fileOf(url, homes().gmn), { era: 'legacy', at: clock.now() });
+  await writeCache(cachePath(url, homes().gmn), { era: 'legacy', at: clock.now() });
 }
 
-export async function forgetLegacy(
+export async function clearLegacy(
   url: string,
   { homes, clock }: Pick<ClientContext, 'homes' | 'clock'>,
 ): Promise<void> {
-  await writeMemo(fileOf(url, homes().gmn), { era: 'unknown', at: clock.now() });
+  await writeCache(cachePath(url, homes().gmn), { era: 'unknown', at: clock.now() });
 }
 
-function fileOf(url: string, home: string): string {
+function cachePath(url: string, home: string): string {
   return `${home}/cache/mcp/era-${sha256(canonicalJson(url))}.json`;
 }
 
-function parseTime(value: unknown): number | undefined {
+function parseLegacyTime(value: unknown): number | undefined {
   return isObject(value) && value.era === 'legacy' && typeof value.at === 'number' ? value.at : undefined;
 }

@@ -1,6 +1,6 @@
 import type { ServerSetting, Settings } from '../../core/app.ts';
 import { canonicalJson, isObject, type JsonValue } from '../../core/json.ts';
-import { visible } from '../../core/text/terminal.ts';
+import { sanitize } from '../../core/text/terminal.ts';
 import { sha256 } from '../../platform/runtime/native.ts';
 import { type NamedServer, parseDefinition } from './definition.ts';
 
@@ -15,7 +15,7 @@ export interface ConfiguredServer extends NamedServer {
 }
 
 /** An entry that cannot be parsed. */
-interface FaultyServer {
+interface InvalidServer {
   readonly name: string;
   readonly why: string;
   readonly file: string;
@@ -31,7 +31,7 @@ interface DisabledServer {
 interface ConfiguredServers {
   /** In the order of the settings files. */
   readonly servers: readonly ConfiguredServer[];
-  readonly faulty: readonly FaultyServer[];
+  readonly faulty: readonly InvalidServer[];
   readonly disabled: readonly DisabledServer[];
   readonly notices: readonly string[];
 }
@@ -45,18 +45,18 @@ type ServerSettings = Pick<Settings, 'servers' | 'serverCommand' | 'document'> &
  * The servers of the settings: `mcpServers`, and `mcp.serverCommand` under the name `mcp`, without those disabled by
  * `mcp.excluded`, `mcp.allowed`, the official CLI or their own entry.
  */
-export function configuredServers(settings: ServerSettings): ConfiguredServers {
-  const entries = serverEntries(settings);
-  const disabled = entries.flatMap((entry) => disabledServer(entry, settings) ?? []);
+export function listConfiguredServers(settings: ServerSettings): ConfiguredServers {
+  const entries = listServerEntries(settings);
+  const disabled = entries.flatMap((entry) => findDisabled(entry, settings) ?? []);
   const isOff = (name: string): boolean => disabled.some((server) => server.name === name);
-  const found = entries.filter(({ name }) => !isOff(name)).map(readServer);
+  const found = entries.filter(({ name }) => !isOff(name)).map(parseServer);
   const faulty = found.filter((entry) => 'why' in entry);
   return {
     servers: found.filter((entry) => 'definition' in entry),
     faulty,
     disabled,
     notices: faulty.map(
-      ({ name, why, file }) => `${file}: MCP server ${visible(JSON.stringify(name))} is not used: ${why}`,
+      ({ name, why, file }) => `${file}: MCP server ${sanitize(JSON.stringify(name))} is not used: ${why}`,
     ),
   };
 }
@@ -64,17 +64,17 @@ export function configuredServers(settings: ServerSettings): ConfiguredServers {
 /**
  * All entries, valid or not, in the order of the files; `mcp.serverCommand` is split into a command and its arguments.
  */
-export function serverEntries({
+export function listServerEntries({
   servers = [],
   serverCommand,
 }: Pick<Settings, 'servers' | 'serverCommand'>): readonly ServerSetting[] {
   if (typeof serverCommand?.definition !== 'string') return servers;
   if (servers.some(({ name }) => name === serverCommand.name)) return servers;
-  const [command = '', ...args] = commandWords(serverCommand.definition);
+  const [command = '', ...args] = splitCommand(serverCommand.definition);
   return [...servers, { ...serverCommand, definition: { command, args } }];
 }
 
-function readServer({ name, definition: written, scope, file }: ServerSetting): ConfiguredServer | FaultyServer {
+function parseServer({ name, definition: written, scope, file }: ServerSetting): ConfiguredServer | InvalidServer {
   const definition = parseDefinition(written);
   if (definition.kind === 'fault') return { name, why: definition.why, file };
   return {
@@ -88,12 +88,12 @@ function readServer({ name, definition: written, scope, file }: ServerSetting): 
 }
 
 /** Why a server is disabled, the strongest reason first; undefined if it is enabled. */
-function disabledServer(
+function findDisabled(
   { name, definition }: ServerSetting,
   { document, isOfficiallyDisabled = () => false }: ServerSettings,
 ): DisabledServer | undefined {
   const { allowed, excluded } = isObject(document?.mcp) ? document.mcp : {};
-  const hint = `To use it again, run: gmn mcp enable ${visible(name)}`;
+  const hint = `To use it again, run: gmn mcp enable ${sanitize(name)}`;
   if (Array.isArray(excluded) && excluded.includes(name)) return { name, why: 'disabled', hint };
   if (Array.isArray(allowed) && !allowed.includes(name)) {
     const where = 'To see where that is set, run: gmn config explain mcp.allowed';
@@ -112,7 +112,7 @@ export function isDisabledEntry(definition: JsonValue | undefined): boolean {
  * Splits a command line, removing quotes and backslashes as a POSIX shell does. Nothing else of a shell is interpreted:
  * `;`, `|`, `$` and the like are plain characters. An unclosed quote extends to the end.
  */
-export function commandWords(line: string): readonly string[] {
+export function splitCommand(line: string): readonly string[] {
   const words: string[] = [];
   let word: string | undefined;
   let quote = '';

@@ -1,8 +1,8 @@
 import { AppError } from '../../core/error.ts';
-import { visible } from '../../core/text/terminal.ts';
+import { sanitize } from '../../core/text/terminal.ts';
 import { connect } from './connect.ts';
 import type { NamedServer, RemoteDefinition } from './definition.ts';
-import { signInStore } from './oauth/store.ts';
+import { openSignInStore } from './oauth/store.ts';
 import type { ClientContext, SignInPrompt } from './types.ts';
 
 /** The stored state of a sign-in; the server is not asked. */
@@ -24,20 +24,23 @@ interface SignInContext extends ClientContext {
  * no sign-in. Throws AppError `usage` for a stdio server, and as `connect` does.
  */
 export async function signIn(server: NamedServer, context: SignInContext, signal: AbortSignal): Promise<boolean> {
-  const definition = remoteOf(server);
+  const definition = requireRemote(server);
   const connection = await connect(server, context, signal);
   await connection.close();
-  return signInStatus(definition, context).isSignedIn;
+  return readSignInStatus(definition, context).isSignedIn;
 }
 
 /** Removes the tokens and the client registration. False if there were none. Throws AppError. */
 export async function signOut(server: NamedServer, context: Pick<ClientContext, 'homes' | 'clock'>): Promise<boolean> {
-  return signInStore(remoteOf(server).url, context).forget();
+  return openSignInStore(requireRemote(server).url, context).forget();
 }
 
 /** Throws AppError `config` if the file cannot be read. */
-export function signInStatus({ url }: RemoteDefinition, context: Pick<ClientContext, 'homes' | 'clock'>): SignInStatus {
-  const { tokens, expiresAt } = signInStore(url, context).read();
+export function readSignInStatus(
+  { url }: RemoteDefinition,
+  context: Pick<ClientContext, 'homes' | 'clock'>,
+): SignInStatus {
+  const { tokens, expiresAt } = openSignInStore(url, context).read();
   return {
     isSignedIn: tokens !== undefined,
     isRefreshable: tokens?.refresh_token !== undefined,
@@ -45,11 +48,11 @@ export function signInStatus({ url }: RemoteDefinition, context: Pick<ClientCont
   };
 }
 
-function remoteOf({ name, definition }: NamedServer): RemoteDefinition {
+function requireRemote({ name, definition }: NamedServer): RemoteDefinition {
   if (definition.kind !== 'stdio') return definition;
   throw new AppError(
     'usage',
-    `MCP server ${visible(name)} is a program on this machine: there is nothing to sign in to`,
+    `MCP server ${sanitize(name)} is a program on this machine: there is nothing to sign in to`,
     {
       hint: 'What it needs goes into its "env" in the settings.',
     },

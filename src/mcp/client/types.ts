@@ -180,7 +180,7 @@ export interface SignInPrompt {
 export type Connect = (server: NamedServer, context: ClientContext, signal: AbortSignal) => Promise<Connection>;
 
 /** An open transport, and what is known about the other end. */
-export interface Link {
+export interface ServerTransport {
   readonly transport: SdkTransport;
   /** `auto` lets the SDK negotiate the newest protocol version. */
   readonly era: 'legacy' | 'auto';
@@ -197,4 +197,8 @@ export interface Link {
 }
 
 /** Opens a transport while `sdk` is still loading. May throw AppError. */
-export type OpenLink = (server: NamedServer, context: ClientContext, sdk: Promise<Sdk>) => Promise<Link>;
+export type OpenTransport = (
+  server: NamedServer,
+  context: ClientContext,
+  sdk: Promise<Sdk>,
+) => Promise<ServerTransport>;

@@ -1,7 +1,7 @@
 import type { AppError } from '../../core/error.ts';
 
 /** A queue with a concurrency limit; work whose session or conversation is in use waits, too. */
-export interface Gate {
+export interface WorkQueue {
   /**
    * Runs the work when its turn comes, and locks `key` meanwhile. Throws `overloaded` at once if the queue is full;
    * rejects with the signal's reason while waiting, and with what the work throws.
@@ -9,21 +9,21 @@ export interface Gate {
   pass<Result>(signal: AbortSignal, work: () => Promise<Result>, key?: string): Promise<Result>;
 }
 
-interface GateOptions {
+interface QueueOptions {
   readonly mostInside: number;
   readonly mostWaiting: number;
-  readonly holds: Holds;
+  readonly holds: Locks;
   readonly overloaded: (inside: number, waiting: number) => AppError;
 }
 
-interface Waiting {
+interface QueuedWork {
   readonly key: string | undefined;
   readonly come: (leave: () => void) => void;
 }
 
-export function gate({ mostInside, mostWaiting, holds, overloaded }: GateOptions): Gate {
+export function createQueue({ mostInside, mostWaiting, holds, overloaded }: QueueOptions): WorkQueue {
   let inside = 0;
-  const line = new Set<Waiting>();
+  const line = new Set<QueuedWork>();
   const isOpen = (key: string | undefined): boolean => inside < mostInside && (key === undefined || !holds.isHeld(key));
   const enter = (key: string | undefined): (() => void) => {
     inside += 1;
@@ -50,7 +50,7 @@ export function gate({ mostInside, mostWaiting, holds, overloaded }: GateOptions
         line.delete(waiting);
         reject(signal.reason);
       };
-      const waiting: Waiting = {
+      const waiting: QueuedWork = {
         key,
         come(leave) {
           signal.removeEventListener('abort', giveUp);
@@ -65,12 +65,12 @@ export function gate({ mostInside, mostWaiting, holds, overloaded }: GateOptions
   return {
     pass(signal, work, key) {
       signal.throwIfAborted();
-      return isOpen(key) ? inAndOut(enter(key), work) : wait(signal, key).then((leave) => inAndOut(leave, work));
+      return isOpen(key) ? runAndLeave(enter(key), work) : wait(signal, key).then((leave) => runAndLeave(leave, work));
     },
   };
 }
 
-async function inAndOut<Result>(leave: () => void, work: () => Promise<Result>): Promise<Result> {
+async function runAndLeave<Result>(leave: () => void, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
   } finally {
@@ -79,14 +79,14 @@ async function inAndOut<Result>(leave: () => void, work: () => Promise<Result>):
 }
 
 /** Locks by key: a session or a conversation runs one turn at a time. */
-export interface Holds {
+export interface Locks {
   isHeld(key: string): boolean;
   /** Counts: several callers may hold one key, and it is free when all have called the function they got. */
   hold(key: string): () => void;
   onFree(listener: () => void): void;
 }
 
-export function holds(): Holds {
+export function createLocks(): Locks {
   const counts = new Map<string, number>();
   const listeners: (() => void)[] = [];
   const release = (key: string): void => {

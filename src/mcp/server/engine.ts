@@ -14,7 +14,7 @@ export interface TurnRequest {
   readonly systemText?: string | undefined;
   /** The directory the model's tools work in, with links resolved; absent: the model has no tools. */
   readonly directory?: string | undefined;
-  readonly kept: Kept;
+  readonly kept: TurnStorage;
   /** Gets the session it is saved in, if not that of `kept`; undefined if it is in none that can be continued. */
   readonly onSession?: (sessionId: string | undefined) => void;
   readonly sampling?: TurnSampling;
@@ -39,7 +39,7 @@ export interface TurnSampling {
  * Where a turn is stored: in a session of the CLI (a new one unless it continues `earlier`), or in the caller's
  * history.
  */
-export type Kept =
+export type TurnStorage =
   | { readonly kind: 'session'; readonly cwd: string; readonly earlier?: SessionSummary | undefined }
   | { readonly kind: 'history'; readonly history: History };
 

@@ -1,7 +1,7 @@
 import { AppError, type ErrorOptions } from '../../core/error.ts';
 import type { DelegateCode } from './jobs/job.ts';
 
-const LONGEST_ERROR = 2000;
+const MAX_ERROR_CHARS = 2000;
 
 /** Flags of `gmn mcp serve`; a caller of a tool can use no others. */
 const SERVER_FLAGS = [
@@ -13,25 +13,25 @@ const SERVER_FLAGS = [
 const PIPE = /\| gmn\b/;
 
 /** What went wrong, then what to do. */
-export function failureText({ message, hint = '' }: AppError): string {
-  const text = [message, forCallers(hint)].filter((part) => part !== '').join('\n');
-  return text.length > LONGEST_ERROR ? `${text.slice(0, LONGEST_ERROR)}…` : text;
+export function formatFailure({ message, hint = '' }: AppError): string {
+  const text = [message, dropShellAdvice(hint)].filter((part) => part !== '').join('\n');
+  return text.length > MAX_ERROR_CHARS ? `${text.slice(0, MAX_ERROR_CHARS)}…` : text;
 }
 
 /** Removes advice for a person at a shell that the caller of a tool cannot follow. */
-export function forCallers(text: string): string {
+export function dropShellAdvice(text: string): string {
   return text
     .split(/(?<=[.!?])\s+/)
     .map((sentence) => {
       const clauses = sentence.split('; ');
-      const strange = clauses.findIndex((clause) => hasStrangeFlag(clause) || PIPE.test(clause));
+      const strange = clauses.findIndex((clause) => hasUnknownFlag(clause) || PIPE.test(clause));
       return strange === -1 ? sentence : clauses.slice(0, strange).join('; ');
     })
     .filter((sentence) => sentence !== '')
     .join(' ');
 }
 
-function hasStrangeFlag(clause: string): boolean {
+function hasUnknownFlag(clause: string): boolean {
   const flags = clause.match(/(?<![\w-])--?[a-z][a-z-]*/g) ?? [];
   return flags.some((flag) => !SERVER_FLAGS.includes(flag));
 }
@@ -46,7 +46,7 @@ export class CodedError extends AppError {
   }
 }
 
-export function codeOf(error: AppError): DelegateCode {
+export function toErrorCode(error: AppError): DelegateCode {
   if (error instanceof CodedError) return error.code;
   return error.isTimeout ? 'TIMEOUT' : 'EXECUTION_FAILED';
 }

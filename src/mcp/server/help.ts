@@ -1,7 +1,7 @@
 import type { Host } from './host.ts';
 
 /** Hosts show this to their model, to say when to use this server. */
-export function instructions({ roots }: Pick<Host, 'roots'>): string {
+export function formatInstructions({ roots }: Pick<Host, 'roots'>): string {
   const files =
     roots.list.length === 0
       ? 'Gemini sees no files here: put what it needs into the prompt.'
@@ -14,7 +14,7 @@ export function instructions({ roots }: Pick<Host, 'roots'>): string {
   );
 }
 
-export function helpText({ name, version, offers, roots, allowed }: Host): string {
+export function formatHelp({ name, version, offers, roots, allowed }: Host): string {
   const list = offers.map((tool) => `- ${tool.name}: ${tool.description}`).join('\n');
   const where =
     roots.list.length === 0 ? 'none: Gemini sees no files (start with --root <dir>)' : roots.list.join(', ');

@@ -1,14 +1,14 @@
-import type { KeptContent } from '../../core/content.ts';
+import type { StoredContent } from '../../core/content.ts';
 import type { History } from '../../core/history.ts';
 import type { Clock } from '../../core/io.ts';
-import type { Gate } from './concurrency.ts';
+import type { WorkQueue } from './concurrency.ts';
 import type { Engine } from './engine.ts';
 import type { Jobs } from './jobs/table.ts';
 import type { Pages } from './pages.ts';
 import type { RecentIds } from './recent.ts';
 import type { Roots } from './roots.ts';
 
-export interface Offer {
+export interface ToolInfo {
   readonly name: string;
   readonly title: string;
   readonly description: string;
@@ -19,7 +19,7 @@ export interface Host {
   readonly name: string;
   readonly version: string;
   /** In the order of `tools/list`. */
-  readonly offers: readonly Offer[];
+  readonly offers: readonly ToolInfo[];
   /** Opened by the first call that needs it: a start must not wait for settings and credentials. */
   readonly engine: () => Promise<Engine>;
   /** Resolves when every turn that has ended is saved. */
@@ -33,7 +33,7 @@ export interface Host {
   readonly pages: Pages;
   readonly conversations: Conversations;
   /** Limits concurrent calls of plain tools. */
-  readonly gate: Gate;
+  readonly gate: WorkQueue;
   /** The calls in flight. */
   readonly calls: Set<Promise<unknown>>;
   /** The most recent sessions begun or continued by this server, in any directory. */
@@ -42,8 +42,8 @@ export interface Host {
   readonly latest: { sessionId?: string };
 }
 
-const MOST = 100;
-const MOST_CHARACTERS = 64_000_000;
+const MAX_CONVERSATIONS = 100;
+const MAX_CHARACTERS = 64_000_000;
 
 /** Conversations that callers name; kept in memory only. */
 interface Conversations {
@@ -55,20 +55,20 @@ interface Conversations {
   turn<Result>(id: string | undefined, work: (history: History) => Promise<Result>): Promise<Result>;
 }
 
-interface Kept {
-  readonly contents: readonly KeptContent[];
+interface KeptConversation {
+  readonly contents: readonly StoredContent[];
   readonly characters: number;
 }
 
 /** At most a hundred conversations and `mostCharacters` in all; the least recently used is dropped first. */
-export function conversations(mostCharacters = MOST_CHARACTERS): Conversations {
-  const kept = new Map<string, Kept>();
+export function createConversations(mostCharacters = MAX_CHARACTERS): Conversations {
+  const kept = new Map<string, KeptConversation>();
   let characters = 0;
   const forget = (id: string): void => {
     characters -= kept.get(id)?.characters ?? 0;
     kept.delete(id);
   };
-  const keep = (id: string, contents: readonly KeptContent[]): void => {
+  const keep = (id: string, contents: readonly StoredContent[]): void => {
     const before = kept.get(id);
     const added = contents.slice(before?.contents.length ?? 0);
     const length = added.reduce((sum, content) => sum + JSON.stringify(content).length, before?.characters ?? 0);
@@ -76,14 +76,14 @@ export function conversations(mostCharacters = MOST_CHARACTERS): Conversations {
     kept.set(id, { contents, characters: length });
     characters += length;
     for (const oldest of [...kept.keys()]) {
-      if (oldest === id || (kept.size <= MOST && characters <= mostCharacters)) break;
+      if (oldest === id || (kept.size <= MAX_CONVERSATIONS && characters <= mostCharacters)) break;
       forget(oldest);
     }
   };
   return {
     async turn(id, work) {
-      if (id === undefined) return work(historyFrom([], 0));
-      const history = historyFrom(kept.get(id)?.contents ?? [], Number.POSITIVE_INFINITY);
+      if (id === undefined) return work(createHistory([], 0));
+      const history = createHistory(kept.get(id)?.contents ?? [], Number.POSITIVE_INFINITY);
       const result = await work(history);
       keep(id, history.contents);
       return result;
@@ -91,7 +91,7 @@ export function conversations(mostCharacters = MOST_CHARACTERS): Conversations {
   };
 }
 
-function historyFrom(earlier: readonly KeptContent[], replyLimit: number): History {
+function createHistory(earlier: readonly StoredContent[], replyLimit: number): History {
   const contents = [...earlier];
   return { contents, replyLimit, append: async ({ content }) => void contents.push(content) };
 }

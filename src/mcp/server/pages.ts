@@ -1,8 +1,8 @@
 /** Hosts cut, reject or hide longer answers. */
 const PAGE_CHARACTERS = 40_000;
 
-const MOST_ANSWERS = 64;
-const MOST_CHARACTERS = 32_000_000;
+const MAX_ANSWERS = 64;
+const MAX_CHARACTERS = 32_000_000;
 
 /** A part of a long text; `next` is the URI of the following part. */
 export interface Page {
@@ -19,39 +19,39 @@ export interface Pages {
 }
 
 /** The oldest answers are dropped first. */
-export function pages(newId: () => string): Pages {
+export function createPages(newId: () => string): Pages {
   const answers = new Map<string, readonly string[]>();
   let characters = 0;
   const forget = (id: string): void => {
-    characters -= lengthOf(answers.get(id) ?? []);
+    characters -= countCharacters(answers.get(id) ?? []);
     answers.delete(id);
   };
-  const nextOf = (id: string, index: number): { readonly next?: string } =>
+  const toNext = (id: string, index: number): { readonly next?: string } =>
     index + 1 < (answers.get(id)?.length ?? 0) ? { next: `gmn://answers/${id}/${index + 2}` } : {};
   return {
     split(text) {
       if (text.length <= PAGE_CHARACTERS) return { text };
       const id = newId();
-      const parts = pagesOf(text, PAGE_CHARACTERS);
+      const parts = splitPages(text, PAGE_CHARACTERS);
       answers.set(id, parts);
-      characters += lengthOf(parts);
+      characters += countCharacters(parts);
       for (const oldest of [...answers.keys()]) {
-        if (oldest === id || (answers.size <= MOST_ANSWERS && characters <= MOST_CHARACTERS)) break;
+        if (oldest === id || (answers.size <= MAX_ANSWERS && characters <= MAX_CHARACTERS)) break;
         forget(oldest);
       }
-      return { text: parts[0] ?? '', ...nextOf(id, 0) };
+      return { text: parts[0] ?? '', ...toNext(id, 0) };
     },
     read(uri) {
       const [, id = '', number = ''] = /^gmn:\/\/answers\/([\w-]+)\/(\d{1,6})$/.exec(uri) ?? [];
       const index = Number(number) - 1;
       const text = answers.get(id)?.[index];
-      return text === undefined ? undefined : { text, ...nextOf(id, index) };
+      return text === undefined ? undefined : { text, ...toNext(id, index) };
     },
   };
 }
 
 /** Splits a text into pieces of so many characters, never inside a surrogate pair. */
-export function pagesOf(text: string, characters: number): readonly string[] {
+export function splitPages(text: string, characters: number): readonly string[] {
   const parts: string[] = [];
   for (let at = 0; at < text.length; ) {
     const end = at + characters;
@@ -62,6 +62,6 @@ export function pagesOf(text: string, characters: number): readonly string[] {
   return parts;
 }
 
-function lengthOf(parts: readonly string[]): number {
+function countCharacters(parts: readonly string[]): number {
   return parts.reduce((sum, part) => sum + part.length, 0);
 }

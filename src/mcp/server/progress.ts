@@ -1,6 +1,6 @@
 import type { TurnEvent } from '../../core/event.ts';
 import { formatDuration } from '../../core/text/format.ts';
-import { every } from '../../platform/runtime/clock.ts';
+import { callEvery } from '../../platform/runtime/clock.ts';
 
 /** Sends progress notifications for a call. */
 export interface Progress {
@@ -22,13 +22,13 @@ const HEARTBEAT_MS = 5000;
 const TEXT_PAUSE_MS = 1000;
 
 /** Events that prove the model is answering. */
-const SIGNS: readonly TurnEvent['type'][] = ['text', 'thought', 'call'];
+const ANSWER_EVENTS: readonly TurnEvent['type'][] = ['text', 'thought', 'call'];
 
 /** For a client that sent no progress token. */
 export const NO_PROGRESS: Progress = { heard: () => {}, say: () => {}, stop: () => {} };
 
 /** Progress from the events of the turn, and a heartbeat every five seconds. */
-export function progressTo({ now, send }: ProgressOptions): Progress {
+export function createProgress({ now, send }: ProgressOptions): Progress {
   const startedAt = now();
   let phase = 'waiting';
   /** The model that has not answered yet: `begin` comes even before a turn that fails. */
@@ -48,13 +48,13 @@ export function progressTo({ now, send }: ProgressOptions): Progress {
     phase = what;
     tell();
   };
-  const stopHeartbeat = every(HEARTBEAT_MS, tell);
+  const stopHeartbeat = callEvery(HEARTBEAT_MS, tell);
   return {
     say,
     heard(event) {
       if (event.type === 'wait') say(`waiting for ${event.what}`);
       else if (event.type === 'begin') awaited = event.model;
-      if (awaited !== undefined && SIGNS.includes(event.type)) {
+      if (awaited !== undefined && ANSWER_EVENTS.includes(event.type)) {
         say(`${awaited} answers`);
         awaited = undefined;
       }

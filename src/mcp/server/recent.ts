@@ -6,7 +6,7 @@ export interface RecentIds {
 }
 
 /** Drops the id that was added longest ago. */
-export function recentIds(most: number): RecentIds {
+export function createRecentIds(most: number): RecentIds {
   const ids = new Set<string>();
   return {
     add(id) {

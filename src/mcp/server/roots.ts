@@ -1,7 +1,7 @@
 import { isAbsolute, resolve } from 'node:path';
 import { contains } from '../../core/text/path.ts';
 import { isSensitivePath, isStatePath, rootedPath } from '../../core/text/secrets.ts';
-import { visible } from '../../core/text/terminal.ts';
+import { sanitize } from '../../core/text/terminal.ts';
 import { isDirectory, realPath } from '../../platform/files/path.ts';
 import { CodedError } from './errors.ts';
 
@@ -20,37 +20,37 @@ export interface Roots {
 }
 
 /** Expects paths with links resolved. Relative names are resolved against the first root. */
-export function roots(list: readonly string[]): Roots {
+export function createRoots(list: readonly string[]): Roots {
   const has = (path: string): boolean => list.some((root) => contains(root, path));
-  const real = (name: string): string => {
+  const requireRealPath = (name: string): string => {
     const [first] = list;
-    if (first === undefined) throw outsideRoots(name);
+    if (first === undefined) throw outsideRootsError(name);
     // The system would cut the name at a NUL.
     const path = name.includes('\0') ? undefined : realPath(resolve(first, name));
     // Reveal nothing about paths outside, not even whether they exist.
-    if (path === undefined && !has(resolve(first, name))) throw outsideRoots(name);
-    if (path === undefined) throw invalid(`there is no ${visible(name)}`, 'Check the path.');
+    if (path === undefined && !has(resolve(first, name))) throw outsideRootsError(name);
+    if (path === undefined) throw invalidDirectoryError(`there is no ${sanitize(name)}`, 'Check the path.');
     if (has(path)) return path;
-    throw outsideRoots(name);
+    throw outsideRootsError(name);
   };
   return {
     list,
     has,
     file(name) {
-      const path = real(name);
+      const path = requireRealPath(name);
       const { tail, above } = rootedPath(list.find((root) => contains(root, path)) ?? path, path);
       if (!isStatePath(path) && !isSensitivePath(tail, above)) return path;
-      throw invalid(
-        `${visible(name)} may hold secrets`,
+      throw invalidDirectoryError(
+        `${sanitize(name)} may hold secrets`,
         'Name another file; this one stays with the person it belongs to.',
       );
     },
     // Resolved again, since a root itself may have become a link.
     directory(name = list[0]) {
       if (name === undefined) return undefined;
-      const path = real(name);
+      const path = requireRealPath(name);
       if (isDirectory(path)) return path;
-      throw invalid(`${visible(name)} is not a directory`, 'Name a directory inside a root.');
+      throw invalidDirectoryError(`${sanitize(name)} is not a directory`, 'Name a directory inside a root.');
     },
   };
 }
@@ -59,13 +59,13 @@ export function roots(list: readonly string[]): Roots {
 export const NO_ROOT = 'Gemini sees no files here; whoever runs the server can change that: gmn mcp serve --root <dir>';
 
 /** Reveals nothing about what is there. */
-export function outsideRoots(name: string): CodedError {
-  return invalid(
-    `${visible(name)} is not inside a root of this server`,
-    `Whoever runs it can allow that directory: gmn mcp serve --root ${isAbsolute(name) ? visible(name) : '<dir>'}`,
+export function outsideRootsError(name: string): CodedError {
+  return invalidDirectoryError(
+    `${sanitize(name)} is not inside a root of this server`,
+    `Whoever runs it can allow that directory: gmn mcp serve --root ${isAbsolute(name) ? sanitize(name) : '<dir>'}`,
   );
 }
 
-function invalid(message: string, hint: string): CodedError {
+function invalidDirectoryError(message: string, hint: string): CodedError {
   return new CodedError('INVALID_DIRECTORY', message, { hint });
 }

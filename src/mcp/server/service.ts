@@ -2,23 +2,23 @@ import { AppError } from '../../core/error.ts';
 import type { Clock } from '../../core/io.ts';
 import { recordDirectory } from '../../platform/files/records.ts';
 import { randomId } from '../../platform/runtime/random-id.ts';
-import { gate, type Holds, holds } from './concurrency.ts';
+import { createLocks, createQueue, type Locks } from './concurrency.ts';
 import type { Engine } from './engine.ts';
-import { conversations, type Host } from './host.ts';
-import { jobStore } from './jobs/store.ts';
-import { jobTable } from './jobs/table.ts';
-import { pages } from './pages.ts';
-import { recentIds } from './recent.ts';
-import { roots } from './roots.ts';
+import { createConversations, type Host } from './host.ts';
+import { createJobStore } from './jobs/store.ts';
+import { createJobs } from './jobs/table.ts';
+import { createPages } from './pages.ts';
+import { createRecentIds } from './recent.ts';
+import { createRoots } from './roots.ts';
 import type { ServerTool, Service, ToolGroup } from './tool.ts';
-import { toolsOf } from './tools/list.ts';
+import { selectTools } from './tools/list.ts';
 
 interface ServiceOptions extends Pick<Host, 'name' | 'version' | 'allowed' | 'startDirectory'> {
   readonly groups: readonly ToolGroup[];
   /** With links resolved. */
   readonly roots: readonly string[];
   /** Called by the first call that needs it; again only if it failed. */
-  readonly openEngine: (inUse: Holds) => Promise<Engine>;
+  readonly openEngine: (inUse: Locks) => Promise<Engine>;
   readonly clock: Clock;
   readonly jobDirectory: () => string;
   readonly maxRunning: number;
@@ -26,27 +26,27 @@ interface ServiceOptions extends Pick<Host, 'name' | 'version' | 'allowed' | 'st
 }
 
 /** For the plain tools; delegated jobs have limits of their own. */
-const PLAIN_CALLS = { mostInside: 64, mostWaiting: 1000 } as const;
+const PLAIN_CALL_LIMITS = { mostInside: 64, mostWaiting: 1000 } as const;
 
 /** A server may run for months; a caller without a root cannot continue an older session than these. */
-const OWN_SESSIONS = 1000;
+const MAX_OWN_SESSIONS = 1000;
 
 /** Touches neither disk nor network before the first call. */
 export function openService(options: ServiceOptions): Service {
-  const tools = toolsOf(options.groups).map((tool) => (options.roots.length === 0 ? blind(tool) : tool));
+  const tools = selectTools(options.groups).map((tool) => (options.roots.length === 0 ? withoutFiles(tool) : tool));
   return { tools, host: openHost(options, tools) };
 }
 
 /** Uses the description that promises no files. */
-function blind(tool: ServerTool): ServerTool {
+function withoutFiles(tool: ServerTool): ServerTool {
   return { ...tool, description: tool.withoutRoots ?? tool.description };
 }
 
 function openHost(options: ServiceOptions, tools: readonly ServerTool[]): Host {
   const { name, version, allowed, startDirectory, clock } = options;
   let engine: Promise<Engine> | undefined;
-  const inside = roots(options.roots);
-  const inUse = holds();
+  const inside = createRoots(options.roots);
+  const inUse = createLocks();
   return {
     name,
     version,
@@ -63,35 +63,35 @@ function openHost(options: ServiceOptions, tools: readonly ServerTool[]): Host {
       return engine;
     },
     settled: async () => (await engine?.catch(() => undefined))?.settled(),
-    jobs: jobTable({
+    jobs: createJobs({
       ...options,
       isInside: inside.has,
       holds: inUse,
-      store: jobStore(recordDirectory(options.jobDirectory()), clock),
+      store: createJobStore(recordDirectory(options.jobDirectory()), clock),
       newId: randomId,
     }),
-    pages: pages(randomId),
-    conversations: conversations(),
-    gate: gate({ ...PLAIN_CALLS, holds: inUse, overloaded }),
+    pages: createPages(randomId),
+    conversations: createConversations(),
+    gate: createQueue({ ...PLAIN_CALL_LIMITS, holds: inUse, overloaded: overloadError }),
     calls: new Set(),
-    ownSessions: recentIds(OWN_SESSIONS),
+    ownSessions: createRecentIds(MAX_OWN_SESSIONS),
     latest: {},
   };
 }
 
-function overloaded(inside: number, waiting: number): AppError {
+function overloadError(inside: number, waiting: number): AppError {
   return new AppError('limit', `${inside} calls are running and ${waiting} are waiting: the queue is full`, {
     hint: 'Wait for some of them to end.',
   });
 }
 
 /** How long running work may take to end. */
-const PATIENCE_MS = 2000;
+const CLOSE_MS = 2000;
 
 /** Ends all work, with its requests and child processes; running jobs are saved as INTERRUPTED. Never throws. */
 export async function closeService({ host }: Service): Promise<void> {
   const patience = new AbortController();
   const wound = Promise.allSettled([host.jobs.close(), ...host.calls]).then(host.settled);
-  await Promise.race([wound.catch(() => {}), host.clock.sleep(PATIENCE_MS, patience.signal).catch(() => {})]);
+  await Promise.race([wound.catch(() => {}), host.clock.sleep(CLOSE_MS, patience.signal).catch(() => {})]);
   patience.abort();
 }

@@ -2,24 +2,24 @@ import { AppError } from '../../core/error.ts';
 import type { JsonObject } from '../../core/json.ts';
 import type { SessionSummary } from '../../core/session.ts';
 import { isUuid } from '../../core/text/names.ts';
-import { visible } from '../../core/text/terminal.ts';
+import { sanitize } from '../../core/text/terminal.ts';
 import { CodedError } from './errors.ts';
 import type { Host } from './host.ts';
 
 /** Names for the newest session, as after `-r`. */
-const NEWEST: readonly string[] = ['latest', 'last'];
+const NEWEST_NAMES: readonly string[] = ['latest', 'last'];
 
 /**
  * The session that a reply continues: the one of this full id, or the newest visible one. Throws as `requireSession`
  * does.
  */
-export function sessionToReplyIn(
+export function requireReplySession(
   host: Host,
   reference: string | undefined,
   cwd: string | undefined,
 ): Promise<SessionSummary> {
-  const isNewest = reference === undefined || NEWEST.includes(reference.trim().toLowerCase());
-  return isNewest ? newestSession(host, cwd) : earlierSession(host, reference);
+  const isNewest = reference === undefined || NEWEST_NAMES.includes(reference.trim().toLowerCase());
+  return isNewest ? requireNewestSession(host, cwd) : requireSession(host, reference);
 }
 
 /**
@@ -27,33 +27,33 @@ export function sessionToReplyIn(
  * `SESSION_NOT_FOUND` with the same message if there is none and if it was begun outside the roots: sessions of other
  * projects are not for this caller, not even their ids.
  */
-export async function earlierSession(host: Host, reference: string): Promise<SessionSummary> {
+export async function requireSession(host: Host, reference: string): Promise<SessionSummary> {
   const { sessions } = await host.engine();
   // The response that named the session may have been sent before its file was written.
   await host.settled();
   const id = reference.trim().toLowerCase();
   const found = isUuid(id) ? sessions.find(id) : Promise.resolve(undefined);
-  return visibleOne(host, found, `there is no session "${visible(reference.slice(0, 80))}" here`);
+  return requireVisible(host, found, `there is no session "${sanitize(reference.slice(0, 80))}" here`);
 }
 
 /** The session this server continued last, else the newest of the directory. Throws as `requireSession` does. */
-async function newestSession(host: Host, cwd: string | undefined): Promise<SessionSummary> {
+async function requireNewestSession(host: Host, cwd: string | undefined): Promise<SessionSummary> {
   const { sessions } = await host.engine();
   await host.settled();
   const { sessionId } = host.latest;
   const directory = host.roots.directory(cwd) ?? host.startDirectory;
   const found = sessionId === undefined ? sessions.newestIn(directory) : sessions.find(sessionId);
-  return visibleOne(host, found, 'there is no session of this directory to go on with');
+  return requireVisible(host, found, 'there is no session of this directory to go on with');
 }
 
 /** Newest first. */
-export async function visibleSessions(host: Host): Promise<readonly SessionSummary[]> {
+export async function listVisibleSessions(host: Host): Promise<readonly SessionSummary[]> {
   const { sessions } = await host.engine();
   return (await sessions.list()).filter((summary) => isVisible(host, summary));
 }
 
 /** The directory of a turn: the requested one, else that of its session, else the first root. Throws as `Roots` do. */
-export function directoryFor(
+export function resolveDirectory(
   { roots }: Host,
   name: string | undefined,
   earlier: SessionSummary | undefined,
@@ -62,7 +62,7 @@ export function directoryFor(
   return roots.directory(name);
 }
 
-export function publishedSession(summary: SessionSummary): JsonObject & {
+export function toPublicSession(summary: SessionSummary): JsonObject & {
   readonly session_id: string;
   readonly last_accessed: string;
   readonly name?: string;
@@ -79,7 +79,7 @@ export function publishedSession(summary: SessionSummary): JsonObject & {
   };
 }
 
-async function visibleOne(
+async function requireVisible(
   host: Host,
   found: Promise<SessionSummary | undefined>,
   words: string,

@@ -2,7 +2,7 @@ import { AppError } from '../../core/error.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { type ArgumentsOf, type InputSchema, parseArguments } from '../../core/schema.ts';
 import { ALIASES, MODELS } from '../../models/table.ts';
-import type { Host, Offer } from './host.ts';
+import type { Host, ToolInfo } from './host.ts';
 import type { Progress } from './progress.ts';
 
 /** The values of `--tools`. */
@@ -34,7 +34,7 @@ export interface Annotations {
   readonly openWorldHint: boolean;
 }
 
-interface Published extends Offer {
+interface ToolDescription extends ToolInfo {
   /** `agent`: depends on what the server lets the model do. */
   readonly annotations: Annotations | 'agent';
   /** The description for a server without roots. */
@@ -45,7 +45,7 @@ interface Published extends Offer {
   readonly output?: JsonObject;
 }
 
-export interface ServerTool extends Published {
+export interface ServerTool extends ToolDescription {
   readonly input: JsonObject;
   /** Throws only for a bug: every failure is an `isError` result. */
   call(args: JsonObject, call: Call): Promise<CallResult>;
@@ -56,7 +56,7 @@ export interface Service {
   readonly tools: readonly ServerTool[];
 }
 
-interface ServerToolSpec<Schema extends InputSchema> extends Published {
+interface ServerToolSpec<Schema extends InputSchema> extends ToolDescription {
   readonly input: Schema;
   /** Formats an error, also that of invalid arguments. */
   readonly fail: (error: AppError) => CallResult;
@@ -79,13 +79,13 @@ export function serverTool<const Schema extends InputSchema>(spec: ServerToolSpe
   };
 }
 
-const POSSIBLE = /^(?:gemini|gemma)-[a-z0-9.-]+$/;
+const MODEL_PATTERN = /^(?:gemini|gemma)-[a-z0-9.-]+$/;
 /** The default model of the official CLI. */
-const AUTO = /^auto(?:-gemini-[0-9.]+)?$/;
+const AUTO_PATTERN = /^auto(?:-gemini-[0-9.]+)?$/;
 
 /** Throws AppError `usage`, listing the known models, if a caller may not ask for this one. */
-export function checkedModel<Name extends string | undefined>(name: Name): Name {
-  if (name === undefined || POSSIBLE.test(name) || Object.hasOwn(ALIASES, name) || AUTO.test(name)) {
+export function checkModel<Name extends string | undefined>(name: Name): Name {
+  if (name === undefined || MODEL_PATTERN.test(name) || Object.hasOwn(ALIASES, name) || AUTO_PATTERN.test(name)) {
     return name;
   }
   const known = [...MODELS.map(({ id }) => id), ...Object.keys(ALIASES)];

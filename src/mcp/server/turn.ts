@@ -2,7 +2,7 @@ import { AppError } from '../../core/error.ts';
 import type { Source } from '../../core/event.ts';
 import { NO_USAGE, type Usage } from '../../core/usage.ts';
 import type { Engine, TurnRequest } from './engine.ts';
-import { forCallers } from './errors.ts';
+import { dropShellAdvice } from './errors.ts';
 import type { Progress } from './progress.ts';
 import { NO_ROOT } from './roots.ts';
 
@@ -27,13 +27,13 @@ interface TurnListener {
 }
 
 /** In characters; a longer answer is an error, to bound memory. */
-const LONGEST_ANSWER = 16_000_000;
+const MAX_ANSWER_CHARS = 16_000_000;
 
 /**
  * Runs a turn to its end; a session without a directory gets a notice why it saw no files. Throws AppError if the turn
  * failed, `limit` if the answer is too long.
  */
-export async function answerTo(engine: Engine, request: TurnRequest, listener: TurnListener): Promise<Answer> {
+export async function collectAnswer(engine: Engine, request: TurnRequest, listener: TurnListener): Promise<Answer> {
   const turn = await engine.startTurn(request);
   let text = '';
   const isBlind = request.kept.kind === 'session' && request.directory === undefined;
@@ -43,15 +43,15 @@ export async function answerTo(engine: Engine, request: TurnRequest, listener: T
     if (event.type === 'begin') listener.onModel?.(event.model);
     if (event.type === 'text') {
       text += event.delta;
-      if (text.length > LONGEST_ANSWER) throw tooLong();
+      if (text.length > MAX_ANSWER_CHARS) throw tooLongError();
       listener.onText?.(event.delta);
     }
-    if (event.type === 'notice') notices.push(forCallers(event.message));
+    if (event.type === 'notice') notices.push(dropShellAdvice(event.message));
     if (event.type === 'answer') listener.onRefused?.(turn.refused);
-    if (event.type === 'failure') throw withAdvice(event.error, isBlind);
+    if (event.type === 'failure') throw addAdvice(event.error, isBlind);
     if (event.type === 'end') {
       const { model, usage = NO_USAGE, finishReason, sources, sessionId, notices: last = [] } = event;
-      notices.push(...last.map(forCallers));
+      notices.push(...last.map(dropShellAdvice));
       return { text, model, usage, finishReason, sources, sessionId, notices, refused: turn.refused };
     }
   }
@@ -59,7 +59,7 @@ export async function answerTo(engine: Engine, request: TurnRequest, listener: T
 }
 
 /** Adds what the caller can do: a model that wanted tools needs a root, and an unknown model has alternatives. */
-function withAdvice(error: AppError, isBlind: boolean): AppError {
+function addAdvice(error: AppError, isBlind: boolean): AppError {
   const { fault, message, hint = '', objection } = error;
   if (isBlind && objection === 'tools') return new AppError(fault, message, { cause: error, hint: NO_ROOT });
   if (objection === 'model') {
@@ -71,8 +71,8 @@ function withAdvice(error: AppError, isBlind: boolean): AppError {
 
 const OTHER_MODELS = 'The resource gmn://models lists those gmn knows: any of them can be given as `model`.';
 
-function tooLong(): AppError {
-  return new AppError('limit', `the answer is longer than ${LONGEST_ANSWER / 1_000_000} million characters`, {
+function tooLongError(): AppError {
+  return new AppError('limit', `the answer is longer than ${MAX_ANSWER_CHARS / 1_000_000} million characters`, {
     hint: 'Ask for less at once.',
   });
 }

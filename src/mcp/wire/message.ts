@@ -45,7 +45,7 @@ export function isMessage(value: unknown): value is JsonRpcMessage {
 }
 
 /** Our requests in flight. The SDK takes `"1"` for 1 and `null` for 0; here ids are compared exactly. */
-export function openRequests() {
+export function trackRequests() {
   const ids = new Set<string | number>();
   return {
     sent(message: JsonRpcMessage): void {
@@ -65,42 +65,47 @@ function isId(id: unknown): boolean {
 }
 
 /** The protocol version of a client that names none. */
-const OLDEST = '2024-11-05';
+const OLDEST_VERSION = '2024-11-05';
 
 const UNKNOWN_CLIENT = { name: 'unknown', version: '0' } as const;
 
 /** A valid message, or the error response to send. */
-export type Read = { readonly message: JsonRpcMessage } | { readonly answer: JsonRpcMessage };
+export type ParsedMessage = { readonly message: JsonRpcMessage } | { readonly answer: JsonRpcMessage };
 
 /**
  * Parses one JSON-RPC message. An `initialize` without a protocol version is completed as the oldest clients mean it.
  */
-export function readMessage(text: string): Read {
+export function parseMessage(text: string): ParsedMessage {
   const value = parseJson(text);
-  if (value === undefined) return refused(undefined, -32700, 'Parse error: this is not JSON');
-  return checkedMessage(value);
+  if (value === undefined) return errorResponse(undefined, -32700, 'Parse error: this is not JSON');
+  return checkMessage(value);
 }
 
-function checkedMessage(value: unknown): Read {
+function checkMessage(value: unknown): ParsedMessage {
   if (Array.isArray(value))
-    return refused(undefined, -32600, 'Invalid Request: send one message at a time, not a batch');
-  if (!isObject(value) || value.jsonrpc !== '2.0') return refused(value, -32600, 'Invalid Request: not JSON-RPC 2.0');
+    return errorResponse(undefined, -32600, 'Invalid Request: send one message at a time, not a batch');
+  if (!isObject(value) || value.jsonrpc !== '2.0')
+    return errorResponse(value, -32600, 'Invalid Request: not JSON-RPC 2.0');
   const { id, method, params } = value;
   if (id !== undefined && !isRequestId(id))
-    return refused(undefined, -32600, 'Invalid Request: id must be a string or a whole number');
+    return errorResponse(undefined, -32600, 'Invalid Request: id must be a string or a whole number');
   if (method === undefined)
-    return isResponse(value) ? taken(value) : refused(value, -32600, 'Invalid Request: no method');
-  if (typeof method !== 'string') return refused(value, -32600, 'Invalid Request: method must be a string');
+    return isResponse(value) ? accept(value) : errorResponse(value, -32600, 'Invalid Request: no method');
+  if (typeof method !== 'string') return errorResponse(value, -32600, 'Invalid Request: method must be a string');
   if (params !== undefined && !isObject(params))
-    return refused(value, -32602, 'Invalid params: params must be an object');
-  const given = method === 'initialize' ? greeting(params ?? {}) : params;
-  const fault = id === undefined ? undefined : paramsFault(method, given ?? {});
-  if (fault !== undefined) return refused(value, -32602, `Invalid params: ${fault}`);
-  return taken(given === undefined ? value : { ...value, params: given });
+    return errorResponse(value, -32602, 'Invalid params: params must be an object');
+  const given = method === 'initialize' ? completeInitialize(params ?? {}) : params;
+  const fault = id === undefined ? undefined : findParamsProblem(method, given ?? {});
+  if (fault !== undefined) return errorResponse(value, -32602, `Invalid params: ${fault}`);
+  return accept(given === undefined ? value : { ...value, params: given });
 }
 
 /** The error response to a line that was dropped. */
-export const TOO_LONG = refused(undefined, -32600, 'Invalid Request: the message is longer than 32 MB').answer;
+export const TOO_LONG_RESPONSE = errorResponse(
+  undefined,
+  -32600,
+  'Invalid Request: the message is longer than 32 MB',
+).answer;
 
 function isRequestId(id: unknown): id is string | number {
   return typeof id === 'string' || Number.isSafeInteger(id);
@@ -110,13 +115,18 @@ function isResponse({ id, result, error }: Readonly<Record<string, unknown>>): b
   return id !== undefined && (isObject(result) || isObject(error));
 }
 
-function greeting(params: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
-  const { protocolVersion = OLDEST, capabilities = {}, clientInfo = {}, ...rest } = params;
-  return { ...rest, protocolVersion, capabilities, clientInfo: isObject(clientInfo) ? client(clientInfo) : clientInfo };
+function completeInitialize(params: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  const { protocolVersion = OLDEST_VERSION, capabilities = {}, clientInfo = {}, ...rest } = params;
+  return {
+    ...rest,
+    protocolVersion,
+    capabilities,
+    clientInfo: isObject(clientInfo) ? completeClientInfo(clientInfo) : clientInfo,
+  };
 }
 
 /** Missing names are filled in: nothing depends on them. */
-function client({ name, version, ...rest }: Readonly<Record<string, unknown>>): object {
+function completeClientInfo({ name, version, ...rest }: Readonly<Record<string, unknown>>): object {
   return {
     ...rest,
     name: typeof name === 'string' ? name : UNKNOWN_CLIENT.name,
@@ -124,28 +134,28 @@ function client({ name, version, ...rest }: Readonly<Record<string, unknown>>): 
   };
 }
 
-function refused(value: unknown, code: number, message: string): { readonly answer: JsonRpcMessage } {
+function errorResponse(value: unknown, code: number, message: string): { readonly answer: JsonRpcMessage } {
   const given = isObject(value) ? value.id : undefined;
   const id = isRequestId(given) ? given : null;
-  return { answer: parseMessage({ jsonrpc: '2.0', id, error: { code, message } }) };
+  return { answer: toMessage({ jsonrpc: '2.0', id, error: { code, message } }) };
 }
 
-function taken(value: object): Read {
-  return { message: parseMessage(value) };
+function accept(value: object): ParsedMessage {
+  return { message: toMessage(value) };
 }
 
 /** Only the envelope is checked here; the SDK checks the rest. */
-function parseMessage(value: object): JsonRpcMessage {
+function toMessage(value: object): JsonRpcMessage {
   return value as JsonRpcMessage;
 }
 
-type Kind = 'text' | 'object' | 'texts';
+type ParamKind = 'text' | 'object' | 'texts';
 
 /**
  * The params of the requests we handle; `?` marks optional ones. Checked here because the SDK reports a problem in many
  * lines.
  */
-const PARAMS: Readonly<Record<string, Readonly<Record<string, Kind | `${Kind}?`>>>> = {
+const PARAMS: Readonly<Record<string, Readonly<Record<string, ParamKind | `${ParamKind}?`>>>> = {
   initialize: { protocolVersion: 'text', capabilities: 'object', clientInfo: 'object' },
   'tools/list': { cursor: 'text?' },
   'tools/call': { name: 'text', arguments: 'object?' },
@@ -156,30 +166,30 @@ const PARAMS: Readonly<Record<string, Readonly<Record<string, Kind | `${Kind}?`>
   'resources/read': { uri: 'text' },
 };
 
-const WORDS: Readonly<Record<Kind, string>> = {
+const KIND_NAMES: Readonly<Record<ParamKind, string>> = {
   text: 'a string',
   object: 'an object',
   texts: 'an object of strings',
 };
 
 /** What is wrong with the params, in one line; undefined if nothing is. */
-function paramsFault(method: string, params: Readonly<Record<string, unknown>>): string | undefined {
+function findParamsProblem(method: string, params: Readonly<Record<string, unknown>>): string | undefined {
   const wanted = Object.hasOwn(PARAMS, method) ? (PARAMS[method] ?? {}) : {};
   for (const [name, spelled] of Object.entries(wanted)) {
     const value = params[name];
     if (value === undefined && spelled.endsWith('?')) continue;
-    const kind = kindOf(spelled);
-    if (!fits(kind, value)) return `${name} must be ${WORDS[kind]}`;
+    const kind = toKind(spelled);
+    if (!matchesKind(kind, value)) return `${name} must be ${KIND_NAMES[kind]}`;
   }
   return undefined;
 }
 
-function kindOf(spelled: Kind | `${Kind}?`): Kind {
+function toKind(spelled: ParamKind | `${ParamKind}?`): ParamKind {
   if (spelled.startsWith('texts')) return 'texts';
   return spelled.startsWith('text') ? 'text' : 'object';
 }
 
-function fits(kind: Kind, value: unknown): boolean {
+function matchesKind(kind: ParamKind, value: unknown): boolean {
   if (kind === 'text') return typeof value === 'string';
   if (!isObject(value)) return false;
   return kind === 'object' || Object.values(value).every((item) => typeof item === 'string');

@@ -3,7 +3,7 @@ import { type FileHandle, open, rename, stat, unlink } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Clock } from '../../core/io.ts';
 import { acquireLock } from './lock.ts';
-import { makePrivateDirectory, replaceFile, syncDirectory } from './write.ts';
+import { makePrivateDirectory, syncDirectory, writeAtomic } from './write.ts';
 
 const FLAGS = constants.O_RDWR | constants.O_APPEND | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 const LINE_FEED = 10;
@@ -48,7 +48,7 @@ export async function createAppendFile(
   }
 }
 
-interface Opening {
+interface OpenOptions {
   readonly now: number;
   /**
    * Where the last whole line ended when the file was read. If it ends elsewhere now, another process has written to
@@ -61,14 +61,14 @@ interface Opening {
  * Opens a file for appending. An incomplete last line is copied to `<path>.torn-<time>` and cut off. Throws system
  * errors, and if it is not a regular file.
  */
-export async function openAppendFile(path: string, { now, end }: Opening): Promise<AppendFile> {
+export async function openAppendFile(path: string, { now, end }: OpenOptions): Promise<AppendFile> {
   const handle = await open(path, FLAGS);
   try {
     const status = await handle.stat();
     if (!status.isFile()) throw new Error('it is not a regular file');
-    const whole = await wholeLength(handle, status.size);
+    const whole = await findLastLineEnd(handle, status.size);
     if (whole < status.size && whole === (end ?? whole)) {
-      await setFragmentAside(handle, { path, from: whole, to: status.size, now });
+      await quarantineFragment(handle, { path, from: whole, to: status.size, now });
       await handle.truncate(whole);
     }
     return appendFile(handle, end ?? whole);
@@ -84,7 +84,7 @@ function appendFile(handle: FileHandle, start: number, unsynced?: string): Appen
   let directory = unsynced;
   /** Bytes of a failed write that are still in the file. */
   let torn = 0;
-  const mend = async (): Promise<void> => {
+  const repair = async (): Promise<void> => {
     // Bytes that another process added since must stay.
     if ((await handle.stat()).size === length + torn) await handle.truncate(length);
     torn = 0;
@@ -92,14 +92,14 @@ function appendFile(handle: FileHandle, start: number, unsynced?: string): Appen
   return {
     // Synchronous: faster than a round trip to the thread pool, and an answer waits for it.
     async append(text) {
-      if (torn > 0) await mend();
+      if (torn > 0) await repair();
       if (fstatSync(handle.fd).size !== length) return 'overtaken';
       const bytes = Buffer.from(text);
       try {
         // On a partial write (disk full) the next write throws the reason.
         while (torn < bytes.length) torn += writeSync(handle.fd, bytes, torn);
       } catch (thrown) {
-        if (torn > 0) await mend().catch(() => {});
+        if (torn > 0) await repair().catch(() => {});
         throw thrown;
       }
       torn = 0;
@@ -118,7 +118,7 @@ function appendFile(handle: FileHandle, start: number, unsynced?: string): Appen
   };
 }
 
-async function wholeLength(handle: FileHandle, size: number): Promise<number> {
+async function findLastLineEnd(handle: FileHandle, size: number): Promise<number> {
   for (let end = size; end > 0; end -= BLOCK) {
     const start = Math.max(0, end - BLOCK);
     const last = (await readAt(handle, start, end - start)).lastIndexOf(LINE_FEED);
@@ -135,7 +135,7 @@ interface Fragment {
 }
 
 /** Resolves when the copy is on disk: the original fragment is cut off after that. */
-async function setFragmentAside(handle: FileHandle, { path, from, to, now }: Fragment): Promise<void> {
+async function quarantineFragment(handle: FileHandle, { path, from, to, now }: Fragment): Promise<void> {
   const stamp = new Date(now).toISOString().replace(/[-:.]/g, '');
   const copy = await open(`${path}.torn-${stamp}`, 'w', 0o600);
   try {
@@ -169,7 +169,7 @@ export async function readLines(path: string): Promise<readonly string[]> {
     handle = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
     const status = await handle.stat();
     if (!status.isFile() || status.size > MAX_BYTES) return [];
-    return linesOf(await handle.readFile('utf8'));
+    return splitLines(await handle.readFile('utf8'));
   } catch {
     return [];
   } finally {
@@ -184,7 +184,7 @@ export async function appendLine(path: string, line: string): Promise<void> {
   try {
     await makePrivateDirectory(dirname(path));
     // If the file was replaced meanwhile, the line goes to the new one, too: better twice than lost.
-    while ((await append(path, line)) === 'replaced');
+    while ((await appendOnce(path, line)) === 'replaced');
   } catch {
     // Best effort.
   }
@@ -203,8 +203,8 @@ export async function trimLines(
   try {
     if (!lock?.isHeld) return;
     old = await open(path, constants.O_RDONLY);
-    const lines = linesOf(await old.readFile('utf8'));
-    await replaceFile(
+    const lines = splitLines(await old.readFile('utf8'));
+    await writeAtomic(
       path,
       lines
         .slice(-keep)
@@ -213,7 +213,7 @@ export async function trimLines(
       { mode: 0o600 },
     );
     // Lines appended since went to the old file.
-    for (const line of linesOf(await old.readFile('utf8'))) await appendLine(path, line);
+    for (const line of splitLines(await old.readFile('utf8'))) await appendLine(path, line);
   } catch {
     // Best effort: the file stays longer than necessary.
   } finally {
@@ -222,7 +222,7 @@ export async function trimLines(
   }
 }
 
-async function append(path: string, line: string): Promise<'appended' | 'replaced'> {
+async function appendOnce(path: string, line: string): Promise<'appended' | 'replaced'> {
   const flags = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | (constants.O_NONBLOCK ?? 0);
   const handle = await open(path, flags, 0o600);
   try {
@@ -245,6 +245,6 @@ async function endsWithLine(handle: FileHandle, size: number): Promise<boolean> 
   return buffer[0] === LF;
 }
 
-function linesOf(text: string): readonly string[] {
+function splitLines(text: string): readonly string[] {
   return text.split('\n').filter((line) => line !== '');
 }

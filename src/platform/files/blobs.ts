@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { readdir, readFile, rename, stat, unlink, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fingerprint } from './held-file.ts';
-import { putSynced, uniqueEnding } from './synced-file.ts';
+import { temporarySuffix, writeDurably } from './synced-file.ts';
 import { makePrivateDirectory } from './write.ts';
 
 const NAME = /^[0-9a-f]{64}$/;
@@ -10,7 +10,7 @@ const TEMPORARY = /^[0-9a-f]{64}\..*\.tmp$/;
 const FLAGS = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
 /** Bytes stored under their fingerprint (SHA-256, hex), each only once. Private to the user. */
-export interface BlobFiles {
+export interface BlobStore {
   /** Returns the fingerprint. Throws system errors. */
   keep(bytes: Uint8Array): Promise<string>;
   /** Undefined if missing or damaged. Never throws. */
@@ -21,7 +21,7 @@ export interface BlobFiles {
 }
 
 /** The directory is created with the first blob. */
-export function blobFiles(directory: string): BlobFiles {
+export function createBlobStore(directory: string): BlobStore {
   const names = async (): Promise<readonly string[]> =>
     (await readdir(directory).catch((): string[] => [])).filter((name) => NAME.test(name) || TEMPORARY.test(name));
   const fetch = async (print: string): Promise<Buffer | undefined> => {
@@ -34,16 +34,16 @@ export function blobFiles(directory: string): BlobFiles {
       const print = fingerprint(bytes);
       const path = join(directory, print);
       // Renews the time stamp, so that a concurrent `prune` leaves it alone.
-      if ((await fetch(print)) !== undefined && (await touched(path))) return print;
+      if ((await fetch(print)) !== undefined && (await touch(path))) return print;
       await makePrivateDirectory(directory);
-      await putSynced(path, bytes);
+      await writeDurably(path, bytes);
       return print;
     },
     fetch,
     async sweep(isUnwanted, before) {
       let count = 0;
       for (const name of await names()) {
-        if (isUnwanted(name) && (await swept(join(directory, name), before))) count += 1;
+        if (isUnwanted(name) && (await removeIfOld(join(directory, name), before))) count += 1;
       }
       return count;
     },
@@ -51,7 +51,7 @@ export function blobFiles(directory: string): BlobFiles {
   };
 }
 
-function touched(path: string): Promise<boolean> {
+function touch(path: string): Promise<boolean> {
   const now = new Date();
   return utimes(path, now, now).then(
     () => true,
@@ -60,12 +60,12 @@ function touched(path: string): Promise<boolean> {
 }
 
 /** Whether it was old, and is removed now. */
-async function swept(path: string, before: number): Promise<boolean> {
+async function removeIfOld(path: string, before: number): Promise<boolean> {
   try {
     if ((await stat(path)).mtimeMs >= before) return false;
     // Renamed first, then checked again: a concurrent `put` either touched it just now, or no longer finds it and
     // writes it anew.
-    const away = `${path}.${uniqueEnding()}`;
+    const away = `${path}.${temporarySuffix()}`;
     await rename(path, away);
     const isOld = (await stat(away)).mtimeMs < before;
     await (isOld ? unlink(away) : rename(away, path));

@@ -1,15 +1,15 @@
 import { constants, lstatSync, readlinkSync, realpathSync } from 'node:fs';
 import { type FileHandle, mkdir, open, readlink, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { errnoOf } from '../runtime/system.ts';
+import { errorCode } from '../runtime/system.ts';
 
 /**
  * How a directory is pinned: by descriptor where the system exposes descriptors as paths, else by checking the path
  * again.
  */
-export type Hold = 'descriptor' | 'path';
+export type HandleMode = 'descriptor' | 'path';
 
-export interface HeldDirectory {
+export interface DirectoryHandle {
   /** Free of links. */
   readonly path: string;
   /** The path for a file in it. With mode `descriptor`, no rename or link can redirect it. */
@@ -22,17 +22,17 @@ export interface HeldDirectory {
 /**
  * An error with code `EMOVED`: a path leads elsewhere than a moment ago, so somebody is changing directories under us.
  */
-export function moved(): Error {
+export function movedError(): Error {
   return Object.assign(new Error('the directory was moved'), { code: 'EMOVED' });
 }
 
-let holdHere: Hold | undefined;
+let detectedMode: HandleMode | undefined;
 
 /** The safest mode this system supports. */
-export function holdOfSystem(): Hold {
+export function detectHandleMode(): HandleMode {
   // Constant for the process; a server asks with every call.
-  holdHere ??= process.platform === 'linux' && canReadDescriptors() ? 'descriptor' : 'path';
-  return holdHere;
+  detectedMode ??= process.platform === 'linux' && canReadDescriptors() ? 'descriptor' : 'path';
+  return detectedMode;
 }
 
 function canReadDescriptors(): boolean {
@@ -41,28 +41,32 @@ function canReadDescriptors(): boolean {
     return true;
   } catch (thrown) {
     // Descriptor 0 may be closed; what matters is that the directory exists.
-    return errnoOf(thrown) === 'ENOENT' && isThere('/proc/self/fd');
+    return errorCode(thrown) === 'ENOENT' && pathExists('/proc/self/fd');
   }
 }
 
-function isThere(path: string): boolean {
+function pathExists(path: string): boolean {
   return process.getBuiltinModule('node:fs').existsSync(path);
 }
 
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
 
 /** Opens a directory by its real path. Throws `movedError` if something else was opened, and system errors. */
-export async function holdDirectory(path: string, hold: Hold): Promise<HeldDirectory> {
-  return held(await openDirectory(path), path, hold);
+export async function holdDirectory(path: string, mode: HandleMode): Promise<DirectoryHandle> {
+  return createHandle(await openDirectory(path), path, mode);
 }
 
 /** Opens a directory inside another, creating it if missing. Throws `movedError` for a link. */
-export async function holdChild(parent: HeldDirectory, name: string, hold: Hold): Promise<HeldDirectory> {
+export async function openChildDirectory(
+  parent: DirectoryHandle,
+  name: string,
+  mode: HandleMode,
+): Promise<DirectoryHandle> {
   await parent.verify();
   await mkdir(parent.at(name)).catch((thrown: unknown) => {
-    if (errnoOf(thrown) !== 'EEXIST') throw thrown;
+    if (errorCode(thrown) !== 'EEXIST') throw thrown;
   });
-  return held(await openDirectory(parent.at(name)), join(parent.path, name), hold);
+  return createHandle(await openDirectory(parent.at(name)), join(parent.path, name), mode);
 }
 
 /** Opens a directory without following a link: throws `moved` for one, and the system's own errors. */
@@ -71,22 +75,22 @@ async function openDirectory(path: string): Promise<FileHandle> {
     return await open(path, O_RDONLY | (O_DIRECTORY ?? 0) | (O_NOFOLLOW ?? 0));
   } catch (thrown) {
     // A link gives ELOOP, or on Linux ENOTDIR, as a file does.
-    const isMoved = errnoOf(thrown) === 'ELOOP' || (errnoOf(thrown) === 'ENOTDIR' && isLink(path));
-    throw isMoved ? moved() : thrown;
+    const isMoved = errorCode(thrown) === 'ELOOP' || (errorCode(thrown) === 'ENOTDIR' && isLink(path));
+    throw isMoved ? movedError() : thrown;
   }
 }
 
-async function held(handle: FileHandle, path: string, hold: Hold): Promise<HeldDirectory> {
-  const directory: HeldDirectory = {
+async function createHandle(handle: FileHandle, path: string, mode: HandleMode): Promise<DirectoryHandle> {
+  const directory: DirectoryHandle = {
     path,
-    at: (name) => (hold === 'descriptor' ? `/proc/self/fd/${handle.fd}/${name}` : join(path, name)),
-    verify: () => (hold === 'descriptor' ? Promise.resolve() : verifyPath(handle, path)),
+    at: (name) => (mode === 'descriptor' ? `/proc/self/fd/${handle.fd}/${name}` : join(path, name)),
+    verify: () => (mode === 'descriptor' ? Promise.resolve() : verifyPath(handle, path)),
     close: () => handle.close(),
   };
   try {
     // The kernel's own path of what was opened.
-    if (hold === 'path') await verifyPath(handle, path);
-    else if ((await readlink(`/proc/self/fd/${handle.fd}`)) !== path) throw moved();
+    if (mode === 'path') await verifyPath(handle, path);
+    else if ((await readlink(`/proc/self/fd/${handle.fd}`)) !== path) throw movedError();
     return directory;
   } catch (thrown) {
     await handle.close();
@@ -96,11 +100,11 @@ async function held(handle: FileHandle, path: string, hold: Hold): Promise<HeldD
 
 async function verifyPath(handle: FileHandle, path: string): Promise<void> {
   const [real, now, opened] = await Promise.all([realpath(path), stat(path), handle.stat()]);
-  if (real !== path || now.dev !== opened.dev || now.ino !== opened.ino) throw moved();
+  if (real !== path || now.dev !== opened.dev || now.ino !== opened.ino) throw movedError();
 }
 
 /** The real path of the part of a path that exists, and the names that do not exist yet. */
-interface Located {
+interface LocatedPath {
   readonly real: string;
   readonly rest: readonly string[];
   /** Why the rest could not be examined, if not because it does not exist. */
@@ -111,7 +115,7 @@ interface Located {
  * Resolves a path as far as it exists; undefined if it ends in a dangling link, or nothing of it exists. Errors are
  * returned, not thrown: callers must not reveal them for paths outside the workspace.
  */
-export function locate(path: string): Located | undefined {
+export function locate(path: string): LocatedPath | undefined {
   const rest: string[] = [];
   let fault: unknown;
   for (let current = path; ; current = dirname(current)) {
@@ -122,7 +126,7 @@ export function locate(path: string): Located | undefined {
         return { real: realpathSync.native(current), rest, ...(fault === undefined ? {} : { fault }) };
     } catch (thrown) {
       if (dirname(current) === current) throw thrown;
-      if (errnoOf(thrown) !== 'ENOENT') fault ??= thrown;
+      if (errorCode(thrown) !== 'ENOENT') fault ??= thrown;
       else if (isLink(current)) return undefined;
     }
     // A Windows drive that does not exist is its own parent.

@@ -1,9 +1,9 @@
 import { type BigIntStats, constants } from 'node:fs';
 import { type FileHandle, link, lstat, open, rename, unlink } from 'node:fs/promises';
 import { AppError } from '../../core/error.ts';
-import { errnoOf, reasonOf } from '../runtime/system.ts';
-import { type HeldDirectory, moved } from './held-directory.ts';
-import { uniqueEnding, writeSynced } from './synced-file.ts';
+import { errorCode, errorReason } from '../runtime/system.ts';
+import { type DirectoryHandle, movedError } from './held-directory.ts';
+import { createDurably, temporarySuffix } from './synced-file.ts';
 
 export interface OpenedFile {
   readonly size: number;
@@ -28,35 +28,35 @@ const READ_FLAGS =
  * Opens a regular file of a directory. Never blocks on a FIFO or device, never follows a link. Undefined if missing.
  * Throws AppError `usage` if it is not a regular file, `movedError` and system errors.
  */
-export async function openRegular(directory: HeldDirectory, name: string): Promise<OpenedFile | undefined> {
+export async function openRegularFile(directory: DirectoryHandle, name: string): Promise<OpenedFile | undefined> {
   let handle: FileHandle | undefined;
   try {
     handle = await open(directory.at(name), READ_FLAGS);
     const status = await handle.stat({ bigint: true });
     await directory.verify();
     if (status.isDirectory()) throw new AppError('usage', 'it is a directory', { hint: 'Name a file in it.' });
-    if (!status.isFile()) throw irregular();
-    return opened(handle, status);
+    if (!status.isFile()) throw irregularFileError();
+    return toOpenedFile(handle, status);
   } catch (thrown) {
     await handle?.close();
-    if (errnoOf(thrown) === 'ENOENT') return undefined;
-    if (errnoOf(thrown) === 'ELOOP') throw moved();
+    if (errorCode(thrown) === 'ENOENT') return undefined;
+    if (errorCode(thrown) === 'ELOOP') throw movedError();
     // What open() reports for sockets and some devices.
-    if (errnoOf(thrown) === 'ENXIO' || errnoOf(thrown) === 'ENODEV') throw irregular();
+    if (errorCode(thrown) === 'ENXIO' || errorCode(thrown) === 'ENODEV') throw irregularFileError();
     throw thrown;
   }
 }
 
-function irregular(): AppError {
+function irregularFileError(): AppError {
   return new AppError('usage', 'it is not a regular file', { hint: 'Pipes, sockets and devices cannot be used.' });
 }
 
-function opened(handle: FileHandle, status: BigIntStats): OpenedFile {
+function toOpenedFile(handle: FileHandle, status: BigIntStats): OpenedFile {
   return {
     size: Number(status.size),
     mode: Number(status.mode) & 0o7777,
     names: Number(status.nlink),
-    version: versionOf(status),
+    version: toVersion(status),
     identity: `${status.dev}.${status.ino}`,
     modifiedMs: Number(status.mtimeMs),
     read: async (position, length) => {
@@ -73,7 +73,7 @@ function opened(handle: FileHandle, status: BigIntStats): OpenedFile {
   };
 }
 
-function versionOf({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
+function toVersion({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
   return [dev, ino, size, mtimeNs, ctimeNs].join('.');
 }
 
@@ -89,8 +89,8 @@ interface Replacement {
  * and, where the system can copy them, extended attributes stay; a file that would change hands is written in place instead.
  * `changed`: the file is another than the one to be replaced, or one is there now; it was left alone.
  */
-export async function replaceIn(
-  directory: HeldDirectory,
+export async function writeAtomicIn(
+  directory: DirectoryHandle,
   name: string,
   { bytes, old, mode }: Replacement,
 ): Promise<'written' | 'changed'> {
@@ -107,15 +107,15 @@ export async function replaceIn(
 }
 
 /** The file that is to be replaced, open: what it carries besides its content goes over to the new one. */
-async function openFormer(directory: HeldDirectory, name: string, version: string): Promise<FileHandle | 'changed'> {
+async function openFormer(directory: DirectoryHandle, name: string, version: string): Promise<FileHandle | 'changed'> {
   await directory.verify();
   let handle: FileHandle | undefined;
   try {
     handle = await open(directory.at(name), READ_FLAGS);
-    if (versionOf(await handle.stat({ bigint: true })) === version) return handle;
+    if (toVersion(await handle.stat({ bigint: true })) === version) return handle;
   } catch (thrown) {
     await handle?.close();
-    if (!['ENOENT', 'ELOOP', 'ENXIO', 'ENODEV'].includes(errnoOf(thrown))) throw thrown;
+    if (!['ENOENT', 'ELOOP', 'ENXIO', 'ENODEV'].includes(errorCode(thrown))) throw thrown;
     return 'changed';
   }
   await handle.close();
@@ -123,7 +123,7 @@ async function openFormer(directory: HeldDirectory, name: string, version: strin
 }
 
 async function replaceWith(
-  directory: HeldDirectory,
+  directory: DirectoryHandle,
   name: string,
   {
     bytes,
@@ -138,7 +138,7 @@ async function replaceWith(
     await directory.verify();
     if (old === undefined) return await linkNew(temporary, directory.at(name));
     const now = await lstat(directory.at(name), { bigint: true }).catch(() => undefined);
-    if (now === undefined || versionOf(now) !== old.version) return 'changed';
+    if (now === undefined || toVersion(now) !== old.version) return 'changed';
     await rename(temporary, directory.at(name));
     return 'written';
   } finally {
@@ -153,8 +153,8 @@ async function linkNew(temporary: string, target: string): Promise<'written' | '
     await link(temporary, target);
     return 'written';
   } catch (thrown) {
-    if (errnoOf(thrown) === 'EEXIST') return 'changed';
-    if (!['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'].includes(errnoOf(thrown))) throw thrown;
+    if (errorCode(thrown) === 'EEXIST') return 'changed';
+    if (!['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'].includes(errorCode(thrown))) throw thrown;
     // A file system without hard links.
     if ((await lstat(target).catch(() => undefined)) !== undefined) return 'changed';
     await rename(temporary, target);
@@ -163,7 +163,7 @@ async function linkNew(temporary: string, target: string): Promise<'written' | '
 }
 
 async function writeBeside(
-  directory: HeldDirectory,
+  directory: DirectoryHandle,
   name: string,
   bytes: Uint8Array,
   {
@@ -177,8 +177,8 @@ async function writeBeside(
     .subarray(0, 100)
     .toString('latin1')
     .replace(/[^\w.-]/g, '_');
-  const temporary = directory.at(`.${stem}.${uniqueEnding()}`);
-  await writeSynced(temporary, [bytes], mode, prepare);
+  const temporary = directory.at(`.${stem}.${temporarySuffix()}`);
+  await createDurably(temporary, [bytes], mode, prepare);
   return temporary;
 }
 
@@ -191,7 +191,7 @@ async function inherit(handle: FileHandle, former: FileHandle): Promise<void> {
   const [before, now] = await Promise.all([former.stat(), handle.stat()]);
   if (before.uid !== now.uid || before.gid !== now.gid) {
     await handle.chown(before.uid, before.gid).catch((thrown: unknown) => {
-      throw errnoOf(thrown) === 'EPERM' ? FOREIGN_OWNER : thrown;
+      throw errorCode(thrown) === 'EPERM' ? FOREIGN_OWNER : thrown;
     });
   }
   if (process.platform === 'linux') await copyAttributes(former.fd, handle.fd);
@@ -215,7 +215,7 @@ async function copyAttributes(from: number, to: number): Promise<void> {
 
 /** Writes a file where it is: whoever owns it still does, but a reader may see a part of it, and so may a loss of power. */
 async function overwrite(
-  directory: HeldDirectory,
+  directory: DirectoryHandle,
   name: string,
   bytes: Uint8Array,
   version: string,
@@ -224,7 +224,7 @@ async function overwrite(
   const flags = constants.O_WRONLY | (constants.O_NONBLOCK ?? 0) | (constants.O_NOFOLLOW ?? 0);
   const handle = await open(directory.at(name), flags);
   try {
-    if (versionOf(await handle.stat({ bigint: true })) !== version) return 'changed';
+    if (toVersion(await handle.stat({ bigint: true })) !== version) return 'changed';
     await handle.truncate(bytes.length);
     await handle.writeFile(bytes);
     await handle.sync();
@@ -235,19 +235,19 @@ async function overwrite(
 }
 
 /** Removes a file of a held directory if it is still that version of it. */
-export async function removeFrom(
-  directory: HeldDirectory,
+export async function removeFileIn(
+  directory: DirectoryHandle,
   name: string,
   version: string | undefined,
 ): Promise<'removed' | 'changed'> {
   await directory.verify();
   const now = await lstat(directory.at(name), { bigint: true }).catch(() => undefined);
-  if (now === undefined || versionOf(now) !== version) return 'changed';
+  if (now === undefined || toVersion(now) !== version) return 'changed';
   await unlink(directory.at(name));
   return 'removed';
 }
 
-const WORDS: Readonly<Record<string, readonly [what: string, hint: string]>> = {
+const FILE_ERRORS: Readonly<Record<string, readonly [what: string, hint: string]>> = {
   ENOENT: ['there is no such file or directory', 'Look with list_directory or glob.'],
   ENOTDIR: ['a part of the path is a file, not a directory', 'Look with list_directory.'],
   EACCES: ['permission denied', 'It cannot be used.'],
@@ -266,14 +266,17 @@ export function fingerprint(bytes: Uint8Array): string {
 }
 
 /** An AppError `usage` that begins with the file's name. Anything that is not a system error is returned unchanged. */
-export function fileFault(thrown: unknown, name: string): unknown {
+export function toFileError(thrown: unknown, name: string): unknown {
   if (thrown instanceof AppError) {
     return new AppError('usage', `${name}: ${thrown.message}`, {
       cause: thrown,
       ...(thrown.hint === undefined ? {} : { hint: thrown.hint }),
     });
   }
-  if (errnoOf(thrown) === '') return thrown;
-  const [what, hint] = WORDS[errnoOf(thrown)] ?? [`the system says ${reasonOf(thrown)}`, 'It cannot be used.'];
+  if (errorCode(thrown) === '') return thrown;
+  const [what, hint] = FILE_ERRORS[errorCode(thrown)] ?? [
+    `the system says ${errorReason(thrown)}`,
+    'It cannot be used.',
+  ];
   return new AppError('usage', `${name}: ${what}`, { cause: thrown, hint });
 }

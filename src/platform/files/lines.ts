@@ -20,7 +20,7 @@ interface LineOptions {
 }
 
 /** Reads the lines in order, in large batches, never the whole file at once. Throws system errors. */
-export async function* lineBatches(
+export async function* readLineBatches(
   path: string,
   { end = Number.POSITIVE_INFINITY }: LineOptions = {},
 ): AsyncGenerator<LineBatch> {
@@ -35,19 +35,19 @@ export async function* lineBatches(
       at += bytesRead;
       const last = buffer.subarray(0, bytesRead).lastIndexOf(LINE_FEED);
       if (last !== -1) {
-        yield { lines: linesOf(rest, buffer.subarray(0, last)), isTorn: false, end: at - bytesRead + last + 1 };
+        yield { lines: splitLines(rest, buffer.subarray(0, last)), isTorn: false, end: at - bytesRead + last + 1 };
         rest = [];
       }
       // A copy, as the buffer is reused.
       if (last + 1 < bytesRead) rest.push(Buffer.from(buffer.subarray(last + 1, bytesRead)));
     }
-    if (rest.length > 0) yield { lines: linesOf(rest, Buffer.alloc(0)), isTorn: true, end: at };
+    if (rest.length > 0) yield { lines: splitLines(rest, Buffer.alloc(0)), isTorn: true, end: at };
   } finally {
     await handle.close();
   }
 }
 
-function linesOf(rest: readonly Buffer[], chunk: Buffer): readonly string[] {
+function splitLines(rest: readonly Buffer[], chunk: Buffer): readonly string[] {
   const bytes = rest.length === 0 ? chunk : Buffer.concat([...rest, chunk]);
   return bytes.toString('utf8').split('\n');
 }
@@ -71,7 +71,11 @@ export function readEnds<Last>(path: string, accept: (line: string) => Last | un
     if (!status.isFile()) return undefined;
     const { size } = status;
     const whole = size <= TAIL ? readAt(descriptor, 0, size) : undefined;
-    return { size, first: firstLine(descriptor, size, whole), last: lastLine(descriptor, size, { accept, whole }) };
+    return {
+      size,
+      first: readFirstLine(descriptor, size, whole),
+      last: findLastLine(descriptor, size, { accept, whole }),
+    };
   } catch {
     return undefined;
   } finally {
@@ -84,7 +88,7 @@ function readAt(descriptor: number, start: number, length: number): Buffer {
   return buffer.subarray(0, readSync(descriptor, buffer, 0, length, start));
 }
 
-function firstLine(descriptor: number, size: number, whole: Buffer | undefined): string {
+function readFirstLine(descriptor: number, size: number, whole: Buffer | undefined): string {
   for (let length = HEAD; ; length *= 4) {
     const head = whole ?? readAt(descriptor, 0, Math.min(length, size));
     const end = head.indexOf(LINE_FEED);
@@ -98,7 +102,7 @@ interface Search<Last> {
   readonly whole: Buffer | undefined;
 }
 
-function lastLine<Last>(descriptor: number, size: number, { accept, whole }: Search<Last>): Last | undefined {
+function findLastLine<Last>(descriptor: number, size: number, { accept, whole }: Search<Last>): Last | undefined {
   for (let length = TAIL; ; length *= 8) {
     const start = Math.max(0, size - length);
     const tail = whole ?? readAt(descriptor, start, size - start);
@@ -116,7 +120,7 @@ function lastLine<Last>(descriptor: number, size: number, { accept, whole }: Sea
 }
 
 /** Names of the regular files in a directory. Throws system errors. */
-export function fileNames(directory: string): readonly string[] {
+export function listFileNames(directory: string): readonly string[] {
   return readdirSync(directory, { withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map(({ name }) => name);

@@ -3,15 +3,15 @@ import { type FileHandle, open, rename, stat, unlink, utimes } from 'node:fs/pro
 import { dirname } from 'node:path';
 import type { Clock } from '../../core/io.ts';
 import { isObject } from '../../core/json.ts';
-import { type ProcessIdentity, parseProcessIdentity, stateOf, thisProcess } from '../process/identity.ts';
-import { errnoOf } from '../runtime/system.ts';
+import { checkProcess, identifySelf, type ProcessIdentity, parseProcessIdentity } from '../process/identity.ts';
+import { errorCode } from '../runtime/system.ts';
 import { makePrivateDirectory } from './write.ts';
 
 const TOUCH_MS = 1000;
 /** Ten missed touches; even an overloaded machine manages one in that time. */
 const STALE_MS = 10_000;
 /** Where process ids cannot be verified, a lock this old is considered stale. */
-const FORGOTTEN_MS = 86_400_000;
+const UNKNOWN_OWNER_MS = 86_400_000;
 /** A shorter limit for an owner that is stopped (Ctrl-Z). */
 const STOPPED_MS = 3000;
 /** In place of the lock there may be a FIFO, on which a plain open would block. */
@@ -49,11 +49,11 @@ export async function acquireLock(path: string, options: LockOptions): Promise<L
   let pauseMs = FIRST_PAUSE_MS;
   for (;;) {
     signal.throwIfAborted();
-    const outcome = await create(path);
+    const outcome = await tryCreate(path);
     if (typeof outcome === 'object') return outcome;
     if (outcome === 'unwritable') return { isHeld: false, isTaken: false, release: async () => {} };
     if (await isDone()) return undefined;
-    if (await takeFromStale(path, () => isStale(path, clock.now(), takesFrom))) continue;
+    if (await breakStaleLock(path, () => isStale(path, clock.now(), takesFrom))) continue;
     if (clock.now() >= giveUpAt) return { isHeld: false, isTaken: true, release: async () => {} };
     // Jitter for processes that started at the same time.
     await clock.sleep(pauseMs + (process.pid % 16), signal);
@@ -65,18 +65,18 @@ interface Owner extends ProcessIdentity {
   readonly nonce: string;
 }
 
-async function create(path: string): Promise<Lock | 'taken' | 'unwritable'> {
+async function tryCreate(path: string): Promise<Lock | 'taken' | 'unwritable'> {
   let handle: FileHandle | undefined;
   try {
     // Made first: a file in place of the directory would give EEXIST too, which means "locked" below.
     await makePrivateDirectory(dirname(path));
     handle = await open(path, 'wx', 0o600);
     const nonce = `${process.pid}-${process.hrtime.bigint().toString(36)}`;
-    const owner: Owner = { ...(await thisProcess()), nonce };
+    const owner: Owner = { ...(await identifySelf()), nonce };
     await handle.writeFile(JSON.stringify(owner));
-    return hold(path, nonce);
+    return createLock(path, nonce);
   } catch (thrown) {
-    if (handle === undefined) return errnoOf(thrown) === 'EEXIST' ? 'taken' : 'unwritable';
+    if (handle === undefined) return errorCode(thrown) === 'EEXIST' ? 'taken' : 'unwritable';
     // The disk is full: a lock that names no owner would keep others waiting.
     await unlink(path).catch(() => {});
     return 'unwritable';
@@ -85,7 +85,7 @@ async function create(path: string): Promise<Lock | 'taken' | 'unwritable'> {
   }
 }
 
-function hold(path: string, nonce: string): Lock {
+function createLock(path: string, nonce: string): Lock {
   const isOurs = (): boolean => readOwner(path)?.nonce === nonce;
   const refresh = async (): Promise<void> => {
     const now = new Date();
@@ -105,28 +105,28 @@ function hold(path: string, nonce: string): Lock {
 }
 
 /** True if the lock was removed because its owner is gone. */
-async function takeFromStale(path: string, isStillStale: () => Promise<boolean>): Promise<boolean> {
+async function breakStaleLock(path: string, isStillStale: () => Promise<boolean>): Promise<boolean> {
   if (!(await isStillStale())) return false;
   // Many processes may see the same dead owner; only one at a time may act on it, after checking again.
   const breaking = `${path}.breaking`;
   try {
     await (await open(breaking, 'wx', 0o600)).close();
   } catch {
-    if (await isAbandoned(breaking)) await takeAway(breaking);
+    if (await isAbandoned(breaking)) await removeAbandoned(breaking);
     return false;
   }
   try {
-    return (await isStillStale()) && (await isGone(path));
+    return (await isStillStale()) && (await removeLock(path));
   } finally {
     await unlink(breaking).catch(() => {});
   }
 }
 
 /** True if the lock no longer exists; false if it cannot be removed. */
-async function isGone(path: string): Promise<boolean> {
+async function removeLock(path: string): Promise<boolean> {
   return unlink(path).then(
     () => true,
-    (thrown: unknown) => errnoOf(thrown) === 'ENOENT',
+    (thrown: unknown) => errorCode(thrown) === 'ENOENT',
   );
 }
 
@@ -139,7 +139,7 @@ async function isAbandoned(breaking: string): Promise<boolean> {
  * Several processes may find an abandoned `.breaking` file; the rename lets one of them win. If it turns out to belong
  * to a live process, it is put back.
  */
-async function takeAway(breaking: string): Promise<void> {
+async function removeAbandoned(breaking: string): Promise<void> {
   const away = `${breaking}.${process.pid}`;
   try {
     await rename(breaking, away);
@@ -154,13 +154,13 @@ async function isStale(path: string, now: number, takesFrom: 'idle' | 'gone'): P
   const touched = (await stat(path).catch(() => undefined))?.mtimeMs;
   if (touched === undefined) return false;
   const ageMs = Math.abs(now - touched);
-  const state = owner === undefined ? 'unknown' : await stateOf(owner);
+  const state = owner === undefined ? 'unknown' : await checkProcess(owner);
   if (state === 'gone') return true;
   if (takesFrom === 'idle') return ageMs >= STALE_MS || (state === 'stopped' && ageMs >= STOPPED_MS);
   // A lock without an owner is from a process that died while writing it; for one on another machine only its age
   // counts.
   if (owner === undefined || state === 'elsewhere') return ageMs >= STALE_MS;
-  return state === 'unknown' && ageMs >= FORGOTTEN_MS;
+  return state === 'unknown' && ageMs >= UNKNOWN_OWNER_MS;
 }
 
 /** Synchronous: it is a few bytes, and a server reads one with every release. */

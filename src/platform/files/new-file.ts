@@ -1,16 +1,16 @@
 import { type FileHandle, open, unlink } from 'node:fs/promises';
-import { errnoOf } from '../runtime/system.ts';
+import { errorCode } from '../runtime/system.ts';
 
 /**
  * Creates a private file from pieces; `exists`: the path is taken, and was left alone. Throws system errors; no partial
  * file stays.
  */
-export async function createNewFile(path: string, pieces: Iterable<string>): Promise<'created' | 'exists'> {
+export async function createExclusive(path: string, pieces: Iterable<string>): Promise<'created' | 'exists'> {
   let handle: FileHandle;
   try {
     handle = await open(path, 'wx', 0o600);
   } catch (thrown) {
-    if (errnoOf(thrown) === 'EEXIST') return 'exists';
+    if (errorCode(thrown) === 'EEXIST') return 'exists';
     throw thrown;
   }
   try {

@@ -1,6 +1,6 @@
 import { lstatSync, mkdirSync, realpathSync, statSync } from 'node:fs';
 import { dirname, sep } from 'node:path';
-import { errnoOf } from '../runtime/system.ts';
+import { errorCode } from '../runtime/system.ts';
 
 /** The path without links, in the file system's own spelling; undefined if it does not exist. Never throws. */
 export function realPath(path: string): string | undefined {
@@ -21,7 +21,7 @@ export function isDirectory(path: string): boolean {
 }
 
 /** Follows links. Costs no exception for a missing path, unlike `realPath`. Never throws. */
-export function isThere(path: string): boolean {
+export function pathExists(path: string): boolean {
   try {
     return statSync(path, { throwIfNoEntry: false }) !== undefined;
   } catch {
@@ -55,7 +55,7 @@ export function makeDirectories(path: string): void {
     if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return;
     mkdirSync(path, { mode: 0o700 });
   } catch (thrown) {
-    const code = errnoOf(thrown);
+    const code = errorCode(thrown);
     if (code === 'EEXIST') return;
     if (code !== 'ENOENT' || dirname(path) === path) throw thrown;
     makeDirectories(dirname(path));
@@ -69,6 +69,6 @@ function mkdirFails(path: string): boolean {
     mkdirSync(path, { mode: 0o700 });
     return false;
   } catch (thrown) {
-    return errnoOf(thrown) !== 'EEXIST';
+    return errorCode(thrown) !== 'EEXIST';
   }
 }

@@ -2,7 +2,7 @@ import { accessSync, constants, type Dirent, readdirSync, type Stats, statSync }
 import { type FileHandle, open, readdir, realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AppError } from '../../core/error.ts';
-import { errnoOf, reasonOf } from '../runtime/system.ts';
+import { errorCode, errorReason } from '../runtime/system.ts';
 
 type FileKind = 'file' | 'directory' | 'link' | 'other';
 
@@ -28,15 +28,15 @@ interface ReadOptions {
 }
 
 /** What a path leads to, links followed; undefined if nothing. Throws AppError `usage` if that cannot be determined. */
-export async function lookUp(path: string, name = path): Promise<FoundPath | undefined> {
+export async function inspectPath(path: string, name = path): Promise<FoundPath | undefined> {
   try {
     if (path.includes('\0')) return undefined;
     const real = await realpath(path);
-    return { path: real, kind: kindOf(await stat(real)) };
+    return { path: real, kind: toFileKind(await stat(real)) };
   } catch (thrown) {
-    const code = errnoOf(thrown);
+    const code = errorCode(thrown);
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
-    throw readFault(thrown, name);
+    throw readError(thrown, name);
   }
 }
 
@@ -51,12 +51,12 @@ export async function readBytes(path: string, options: ReadOptions): Promise<Uin
   try {
     handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY | noFollow);
     const status = await handle.stat();
-    if (status.isDirectory()) throw directoryFault(name);
-    if (!status.isFile()) throw irregularFault(name);
+    if (status.isDirectory()) throw directoryError(name);
+    if (!status.isFile()) throw irregularFileError(name);
     if (status.size > options.maxBytes) throw options.tooLarge(status.size);
     return await readToEnd(handle, status.size, options);
   } catch (thrown) {
-    throw thrown instanceof AppError ? thrown : readFault(thrown, name);
+    throw thrown instanceof AppError ? thrown : readError(thrown, name);
   } finally {
     await handle?.close();
   }
@@ -64,7 +64,7 @@ export async function readBytes(path: string, options: ReadOptions): Promise<Uin
 
 /** Like `readBytes`; undefined if there is no such file. */
 export async function readBytesIfAny(path: string, options: ReadOptions): Promise<Uint8Array | undefined> {
-  return (await lookUp(path))?.kind === 'file' ? readBytes(path, options) : undefined;
+  return (await inspectPath(path))?.kind === 'file' ? readBytes(path, options) : undefined;
 }
 
 /** Sorted by name, links not followed. Throws AppError `usage`. */
@@ -72,14 +72,14 @@ export async function listDirectory(path: string, name = path): Promise<readonly
   try {
     const entries = await readdir(path, { withFileTypes: true });
     return entries
-      .map((entry) => ({ name: entry.name, kind: kindOf(entry) }))
+      .map((entry) => ({ name: entry.name, kind: toFileKind(entry) }))
       .sort((left, right) => (left.name < right.name ? -1 : 1));
   } catch (thrown) {
-    throw readFault(thrown, name);
+    throw readError(thrown, name);
   }
 }
 
-function kindOf(status: Stats | Dirent): FileKind {
+function toFileKind(status: Stats | Dirent): FileKind {
   if (status.isFile()) return 'file';
   if (status.isDirectory()) return 'directory';
   return status.isSymbolicLink() ? 'link' : 'other';
@@ -102,7 +102,7 @@ async function readToEnd(handle: FileHandle, size: number, options: ReadOptions)
 
 const MAX_NAME = 80;
 
-const FAULTS: Readonly<Record<string, readonly [what: string, hint: string]>> = {
+const READ_ERRORS: Readonly<Record<string, readonly [what: string, hint: string]>> = {
   ENOENT: ['no such file', 'Check the path; it is relative to the working directory.'],
   ENOTDIR: ['no such file', 'A part of the path is a file, not a directory.'],
   EACCES: ['permission denied', 'Check who may read it: ls -l'],
@@ -113,20 +113,20 @@ const FAULTS: Readonly<Record<string, readonly [what: string, hint: string]>> = 
   ENFILE: ['too many open files', 'Close some programs and try again.'],
 };
 
-function readFault(thrown: unknown, name: string): AppError {
-  const code = errnoOf(thrown);
+function readError(thrown: unknown, name: string): AppError {
+  const code = errorCode(thrown);
   // What open() reports for a socket.
-  if (code === 'ENXIO') return irregularFault(name);
-  const [what, hint] = FAULTS[code] ?? [`cannot read (${reasonOf(thrown)})`, 'Check the file and try again.'];
+  if (code === 'ENXIO') return irregularFileError(name);
+  const [what, hint] = READ_ERRORS[code] ?? [`cannot read (${errorReason(thrown)})`, 'Check the file and try again.'];
   const shown = name.length > MAX_NAME ? `${name.slice(0, MAX_NAME)}…` : name;
   return new AppError('usage', `${what}: ${shown}`, { cause: thrown, hint });
 }
 
-function directoryFault(name: string): AppError {
+function directoryError(name: string): AppError {
   return new AppError('usage', `${name} is a directory`, { hint: 'Name a file in it.' });
 }
 
-function irregularFault(name: string): AppError {
+function irregularFileError(name: string): AppError {
   return new AppError('usage', `${name} is not a regular file`, { hint: 'Pipe it in instead: … | gmn "…"' });
 }
 
@@ -140,7 +140,7 @@ export interface PathStatus {
 }
 
 /** Follows links; undefined if the path does not exist or is not accessible. Never throws. */
-export function pathStatus(path: string): PathStatus | undefined {
+export function readPathStatus(path: string): PathStatus | undefined {
   try {
     const status = statSync(path);
     return {
@@ -156,7 +156,7 @@ export function pathStatus(path: string): PathStatus | undefined {
 }
 
 /** The paths of a directory's entries, sorted by name; empty if it cannot be read. Never throws. */
-export function pathsIn(directory: string): readonly string[] {
+export function listPaths(directory: string): readonly string[] {
   try {
     return readdirSync(directory)
       .sort()

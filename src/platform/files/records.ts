@@ -35,7 +35,7 @@ export interface RecordFile {
  */
 export function recordDirectory(directory: string): RecordDirectory {
   let made: Promise<void> | undefined;
-  const ready = (): Promise<void> => {
+  const ensureDirectory = (): Promise<void> => {
     made ??= makePrivateDirectory(directory).catch((thrown: unknown) => {
       made = undefined;
       throw thrown;
@@ -58,11 +58,11 @@ export function recordDirectory(directory: string): RecordDirectory {
       return found && { size: found.size, changedAt: found.mtimeMs };
     },
     async append(name, text) {
-      await ready();
+      await ensureDirectory();
       await appendFile(join(directory, name), text, { mode: 0o600 });
     },
     async open(name) {
-      await ready();
+      await ensureDirectory();
       const file = await open(join(directory, name), 'a', 0o600);
       return { append: (text) => appendFileSync(file.fd, text), close: () => file.close().catch(() => {}) };
     },

@@ -2,10 +2,10 @@ import { rmSync } from 'node:fs';
 import { readdir, realpath, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { randomId } from '../runtime/random-id.ts';
-import { createFile, makePrivateDirectory } from './write.ts';
+import { makePrivateDirectory, tryCreateExclusive } from './write.ts';
 
 /** Stores texts that are too long for an answer. Private to the user. */
-interface OutputShelf {
+interface OutputStore {
   /** Saves a text until the process ends and returns its path, free of links; undefined on failure. */
   keep(text: string): Promise<string | undefined>;
   holds(path: string): boolean;
@@ -14,17 +14,17 @@ interface OutputShelf {
 const DAY_MS = 86_400_000;
 
 /** An output store in a new directory under `parent`. Removes what killed runs left there, after a day. */
-export function outputShelf(parent: string, now: () => number): OutputShelf {
+export function createOutputStore(parent: string, now: () => number): OutputStore {
   const paths = new Set<string>();
   let opened: Promise<string> | undefined;
   return {
     keep: async (text) => {
       try {
-        opened ??= openShelf(parent, now());
+        opened ??= openRunDirectory(parent, now());
         const path = join(await opened, `${paths.size + 1}.txt`);
         // Reserved before the write: concurrent calls must not share a name.
         paths.add(path);
-        return (await createFile(path, text)) === 'created' ? path : undefined;
+        return (await tryCreateExclusive(path, text)) === 'created' ? path : undefined;
       } catch {
         return undefined;
       }
@@ -33,7 +33,7 @@ export function outputShelf(parent: string, now: () => number): OutputShelf {
   };
 }
 
-async function openShelf(parent: string, nowMs: number): Promise<string> {
+async function openRunDirectory(parent: string, nowMs: number): Promise<string> {
   await makePrivateDirectory(parent);
   await prune(parent, nowMs - DAY_MS);
   const directory = join(await realpath(parent), randomId());

@@ -9,27 +9,27 @@ const MAX_BYTES = 10_000_000;
  * The text of a small settings or state file; undefined if missing. Synchronous, as the request waits for it. Never
  * blocks on a FIFO. Throws AppError `config` if it exists and cannot be read.
  */
-export function readStateFile(path: string): string | undefined {
+export function readSmallFile(path: string): string | undefined {
   let descriptor: number | undefined;
   try {
     // Most of these files do not exist, and an exception for each would cost more than reading them.
     if (statSync(path, { throwIfNoEntry: false }) === undefined) return undefined;
     descriptor = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
     const status = fstatSync(descriptor);
-    if (!status.isFile()) throw unreadable(path, 'it is not a regular file');
-    if (status.size > MAX_BYTES) throw unreadable(path, 'it is larger than 10 MB');
+    if (!status.isFile()) throw unreadableError(path, 'it is not a regular file');
+    if (status.size > MAX_BYTES) throw unreadableError(path, 'it is larger than 10 MB');
     return readFileSync(descriptor, 'utf8');
   } catch (thrown) {
     if (thrown instanceof AppError) throw thrown;
-    const { code, message } = errno(thrown);
+    const { code, message } = describeError(thrown);
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
-    throw unreadable(path, message, thrown);
+    throw unreadableError(path, message, thrown);
   } finally {
     if (descriptor !== undefined) closeSync(descriptor);
   }
 }
 
-function errno(thrown: unknown): { code: string; message: string } {
+function describeError(thrown: unknown): { code: string; message: string } {
   if (!(thrown instanceof Error)) return { code: '', message: String(thrown) };
   return {
     code: 'code' in thrown ? String(thrown.code) : '',
@@ -37,7 +37,7 @@ function errno(thrown: unknown): { code: string; message: string } {
   };
 }
 
-function unreadable(path: string, why: string, cause?: unknown): AppError {
+function unreadableError(path: string, why: string, cause?: unknown): AppError {
   return new AppError('config', `cannot read ${path}: ${why}`, {
     cause,
     hint: 'Fix or remove that file.',
@@ -48,22 +48,22 @@ function unreadable(path: string, why: string, cause?: unknown): AppError {
  * Reads a cache file of ours; undefined if it is missing, belongs to another user, or `parse` rejects it. Synchronous,
  * as the request waits for it. Never throws.
  */
-export function readMemo<Memo>(path: string, parse: (value: unknown) => Memo | undefined): Memo | undefined {
+export function readCache<Memo>(path: string, parse: (value: unknown) => Memo | undefined): Memo | undefined {
   try {
     const status = statSync(path, { throwIfNoEntry: false });
     if (status === undefined || !isOurs(status.uid)) return undefined;
-    return parse(parseJson(readStateFile(path) ?? ''));
+    return parse(parseJson(readSmallFile(path) ?? ''));
   } catch {
     return undefined;
   }
 }
 
 /** Writes a private cache file. Never throws: a cache that cannot be written is skipped. */
-export async function writeMemo(path: string, value: unknown): Promise<void> {
+export async function writeCache(path: string, value: unknown): Promise<void> {
   try {
-    const { makePrivateDirectory, replaceFile } = await import('./write.ts');
+    const { makePrivateDirectory, writeAtomic } = await import('./write.ts');
     await makePrivateDirectory(dirname(path));
-    await replaceFile(path, `${JSON.stringify(value, null, 2)}\n`, { mode: 0o600 });
+    await writeAtomic(path, `${JSON.stringify(value, null, 2)}\n`, { mode: 0o600 });
   } catch {
     // The next run computes it again.
   }

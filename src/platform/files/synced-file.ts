@@ -5,7 +5,7 @@ import { type FileHandle, open, rename, unlink } from 'node:fs/promises';
  * or without them those that a new file has; `prepare` may change what else there is about it, besides its content. Throws
  * what the system says; nothing is left then.
  */
-export async function writeSynced(
+export async function createDurably(
   path: string,
   pieces: Iterable<string | Uint8Array>,
   mode: number | undefined,
@@ -28,14 +28,14 @@ export async function writeSynced(
 }
 
 /** A suffix that no other process uses. */
-export function uniqueEnding(): string {
+export function temporarySuffix(): string {
   return `${process.pid}.${process.hrtime.bigint().toString(36)}.tmp`;
 }
 
 /** Replaces a private file atomically, synced to disk. Throws system errors. */
-export async function putSynced(path: string, bytes: Uint8Array): Promise<void> {
-  const temporary = `${path}.${uniqueEnding()}`;
-  await writeSynced(temporary, [bytes], 0o600);
+export async function writeDurably(path: string, bytes: Uint8Array): Promise<void> {
+  const temporary = `${path}.${temporarySuffix()}`;
+  await createDurably(temporary, [bytes], 0o600);
   await rename(temporary, path).catch(async (thrown: unknown) => {
     await unlink(temporary).catch(() => {});
     throw thrown;

@@ -1,8 +1,8 @@
 import { constants, openSync, writeSync } from 'node:fs';
 import { AppError } from '../../core/error.ts';
 import type { Clock, Trace } from '../../core/io.ts';
-import { concealed, redact } from '../../core/text/secrets.ts';
-import { errnoOf, reasonOf } from '../runtime/system.ts';
+import { redact, redactKnown } from '../../core/text/secrets.ts';
+import { errorCode, errorReason } from '../runtime/system.ts';
 import { writingTarget } from './path.ts';
 
 const { O_APPEND, O_CREAT, O_NONBLOCK, O_WRONLY } = constants;
@@ -19,25 +19,25 @@ export function debugTrace(options: {
 }): Trace {
   const { file, clock, secrets } = options;
   const start = clock.now();
-  const write = file === undefined ? toStderr() : appendTo(file, clock.now());
+  const write = file === undefined ? stderrWriter() : openTraceFile(file, clock.now());
   return (line) => {
-    write(`[+${clock.now() - start} ms] ${redact(concealed(line, secrets), '‹redacted›')}\n`);
+    write(`[+${clock.now() - start} ms] ${redact(redactKnown(line, secrets), '‹redacted›')}\n`);
   };
 }
 
-function toStderr(): (line: string) => void {
+function stderrWriter(): (line: string) => void {
   process.stderr.on('error', () => {});
   return (line) => void process.stderr.write(line);
 }
 
-function appendTo(file: string, now: number): (line: string) => void {
+function openTraceFile(file: string, now: number): (line: string) => void {
   let descriptor: number | undefined;
   try {
     // A FIFO that nobody reads must not hold us up.
     descriptor = openSync(writingTarget(file), O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK, 0o600);
     writeSync(descriptor, `${new Date(now).toISOString()} gmn\n`);
   } catch (cause) {
-    const why = errnoOf(cause) === '' ? `: ${reasonOf(cause)}` : '';
+    const why = errorCode(cause) === '' ? `: ${errorReason(cause)}` : '';
     throw new AppError('usage', `cannot write the debug file ${file}${why}`, {
       cause,
       hint: 'Give --debug-file a path that can be written.',

@@ -1,16 +1,16 @@
 import { closeSync, openSync, renameSync, statSync, unlinkSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { errnoOf } from '../runtime/system.ts';
+import { errorCode } from '../runtime/system.ts';
 import { makeDirectories } from './path.ts';
 
 /**
  * Writes a private file atomically, creating its directory if needed. Synchronous, as it runs between the answer and
  * the exit. Throws system errors; nothing is left then.
  */
-export function createWholeFile(path: string, text: string): void {
+export function writeAtomicSync(path: string, text: string): void {
   const bytes = Buffer.from(text);
   const temporary = `${path}.${process.pid}.tmp`;
-  const descriptor = openNew(temporary);
+  const descriptor = openExclusive(temporary);
   try {
     try {
       // On a partial write (disk full) the next write throws the reason.
@@ -25,18 +25,18 @@ export function createWholeFile(path: string, text: string): void {
   }
 }
 
-function openNew(path: string): number {
+function openExclusive(path: string): number {
   try {
     return openSync(path, 'wx', 0o600);
   } catch (thrown) {
-    if (errnoOf(thrown) !== 'ENOENT') throw thrown;
+    if (errorCode(thrown) !== 'ENOENT') throw thrown;
     makeDirectories(dirname(path));
     return openSync(path, 'wx', 0o600);
   }
 }
 
 /** In milliseconds since the epoch; undefined if there is no file. Never throws. */
-export function writtenAt(path: string): number | undefined {
+export function readModifiedTime(path: string): number | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false })?.mtimeMs;
   } catch {

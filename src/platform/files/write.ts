@@ -13,9 +13,9 @@ import {
 } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { AppError } from '../../core/error.ts';
-import { errnoOf, reasonOf } from '../runtime/system.ts';
+import { errorCode, errorReason } from '../runtime/system.ts';
 import { makeDirectories, writingTarget } from './path.ts';
-import { uniqueEnding, writeSynced } from './synced-file.ts';
+import { createDurably, temporarySuffix } from './synced-file.ts';
 
 const MAX_BYTES = 1_000_000;
 
@@ -48,11 +48,11 @@ export async function readFileState(path: string, uid = process.getuid?.()): Pro
     if (status.size > MAX_BYTES) return { kind: 'unreadable', why: 'it is larger than 1 MB' };
     const text = await handle.readFile('utf8');
     const mode = process.platform === 'win32' ? 0 : Number(status.mode) & 0o777;
-    return { kind: 'text', text, mode, isOurs: isOurs(status, uid), version: versionOf(status) };
+    return { kind: 'text', text, mode, isOurs: isOurs(status, uid), version: toVersion(status) };
   } catch (thrown) {
-    const code = errnoOf(thrown);
+    const code = errorCode(thrown);
     if (code === 'ENOENT' || code === 'ENOTDIR') return { kind: 'absent' };
-    return { kind: 'unreadable', why: code === 'EACCES' ? 'permission denied' : reasonOf(thrown) };
+    return { kind: 'unreadable', why: code === 'EACCES' ? 'permission denied' : errorReason(thrown) };
   } finally {
     await handle?.close();
   }
@@ -71,23 +71,23 @@ interface ReplaceOptions {
  * Replaces a file so that every reader sees the old bytes or the new ones. A link stays a link. Throws AppError
  * `config` if it cannot be written or belongs to someone else; the old file is then untouched.
  */
-export async function replaceFile(path: string, text: Text, options: ReplaceOptions = {}): Promise<void> {
-  await replace(path, text, options);
+export async function writeAtomic(path: string, text: Text, options: ReplaceOptions = {}): Promise<void> {
+  await writeReplacement(path, text, options);
 }
 
 /**
  * Like `writeAtomic`, but only if the file still is the version `expected`; otherwise it is left alone: `changed`.
  * Check and rename are two steps, so another writer may slip in between.
  */
-export async function replaceVersion(
+export async function writeAtomicIfVersion(
   path: string,
   text: string,
   options: ReplaceOptions & { readonly expected: string },
 ): Promise<'written' | 'changed'> {
-  return replace(path, text, options);
+  return writeReplacement(path, text, options);
 }
 
-async function replace(
+async function writeReplacement(
   path: string,
   text: Text,
   { mode, expected, uid = process.getuid?.() }: ReplaceOptions & { readonly expected?: string },
@@ -96,11 +96,11 @@ async function replace(
   try {
     const target = await realpath(path).catch(() => path);
     const before = await stat(target, { bigint: true }).catch(() => undefined);
-    if (before !== undefined && !isOurs(before, uid)) throw foreign(path);
+    if (before !== undefined && !isOurs(before, uid)) throw ownerError(path);
     temporary = await writeBeside(target, text, mode ?? (before === undefined ? 0o600 : Number(before.mode) & 0o777));
     if (expected !== undefined) {
       const now = await stat(target, { bigint: true }).catch(() => undefined);
-      if (now === undefined || versionOf(now) !== expected) return 'changed';
+      if (now === undefined || toVersion(now) !== expected) return 'changed';
     }
     await renameOver(temporary, target);
     temporary = undefined;
@@ -108,7 +108,7 @@ async function replace(
     return 'written';
   } catch (cause) {
     if (cause instanceof AppError) throw cause;
-    throw new AppError('config', `cannot write ${path}: ${reasonOf(cause)}`, {
+    throw new AppError('config', `cannot write ${path}: ${errorReason(cause)}`, {
       cause,
       hint: 'Check the free space and the permissions there.',
     });
@@ -117,7 +117,7 @@ async function replace(
   }
 }
 
-function foreign(path: string): AppError {
+function ownerError(path: string): AppError {
   return new AppError('config', `cannot write ${path}: it belongs to another user`, {
     hint: 'Remove it, or make it yours (chown), and try again.',
   });
@@ -128,7 +128,7 @@ export async function makePrivateDirectory(path: string): Promise<void> {
   try {
     makeDirectories(path);
   } catch (cause) {
-    throw new AppError('config', `cannot create ${path}: ${reasonOf(cause)}`, {
+    throw new AppError('config', `cannot create ${path}: ${errorReason(cause)}`, {
       cause,
       hint: 'Check the permissions there, or name another place with GMN_HOME.',
     });
@@ -136,7 +136,7 @@ export async function makePrivateDirectory(path: string): Promise<void> {
 }
 
 /** Creates a private file that must not exist yet. `failed`: it cannot be written there. Never throws. */
-export async function createFile(path: string, text: string): Promise<'created' | 'exists' | 'failed'> {
+export async function tryCreateExclusive(path: string, text: string): Promise<'created' | 'exists' | 'failed'> {
   try {
     await makePrivateDirectory(dirname(path));
     const handle = await open(path, 'wx', 0o600);
@@ -150,12 +150,12 @@ export async function createFile(path: string, text: string): Promise<'created' 
     }
     return 'created';
   } catch (thrown) {
-    return errnoOf(thrown) === 'EEXIST' ? 'exists' : 'failed';
+    return errorCode(thrown) === 'EEXIST' ? 'exists' : 'failed';
   }
 }
 
 /** Moves a broken file to `<path>.corrupt-<time>`. Never throws. */
-export async function setAside(path: string, now: number): Promise<void> {
+export async function quarantine(path: string, now: number): Promise<void> {
   const stamp = new Date(now).toISOString().replace(/[-:]|\.\d+/g, '');
   await rename(path, `${path}.corrupt-${stamp}`).catch(() => {});
 }
@@ -181,7 +181,10 @@ export async function removeFiles(
       continue;
     }
     await unlink(path).catch((cause: unknown) => {
-      throw new AppError('config', `cannot remove ${path}: ${reasonOf(cause)}`, { cause, hint: 'Remove it by hand.' });
+      throw new AppError('config', `cannot remove ${path}: ${errorReason(cause)}`, {
+        cause,
+        hint: 'Remove it by hand.',
+      });
     });
     count += 1;
   }
@@ -192,8 +195,8 @@ export async function removeFiles(
 }
 
 async function writeBeside(target: string, text: Text, mode: number): Promise<string> {
-  const temporary = join(dirname(target), `.${basename(target)}.${uniqueEnding()}`);
-  await writeSynced(temporary, typeof text === 'string' ? [text] : text, mode);
+  const temporary = join(dirname(target), `.${basename(target)}.${temporarySuffix()}`);
+  await createDurably(temporary, typeof text === 'string' ? [text] : text, mode);
   return temporary;
 }
 
@@ -203,7 +206,7 @@ async function renameOver(from: string, to: string): Promise<void> {
     try {
       return await rename(from, to);
     } catch (thrown) {
-      if (attempt >= 9 || !['EPERM', 'EBUSY', 'EACCES'].includes(errnoOf(thrown))) throw thrown;
+      if (attempt >= 9 || !['EPERM', 'EBUSY', 'EACCES'].includes(errorCode(thrown))) throw thrown;
       await new Promise((resolve) => setTimeout(resolve, 10 * (attempt + 1)));
     }
   }
@@ -223,7 +226,7 @@ function isOurs(status: { readonly uid: bigint }, uid: number | undefined): bool
   return uid === undefined || Number(status.uid) === uid;
 }
 
-function versionOf(status: { ino: bigint; mtimeNs: bigint; size: bigint }): string {
+function toVersion(status: { ino: bigint; mtimeNs: bigint; size: bigint }): string {
   return `${status.ino}:${status.mtimeNs}:${status.size}`;
 }
 
@@ -251,21 +254,21 @@ export interface OutputFile {
 export async function openOutputFile(path: string, name: string): Promise<OutputFile> {
   try {
     const target = writingTarget(path);
-    const before = await stat(target).catch(ifAbsent);
+    const before = await stat(target).catch(ignoreAbsent);
     if (before?.isDirectory()) throw new Error('it is a directory');
     if (before !== undefined) await access(target, constants.W_OK);
     const canReplace = await isWritable(dirname(target));
     if (before === undefined && !canReplace) await access(dirname(target), constants.W_OK);
     const isReplaced = (before === undefined || before.isFile()) && canReplace;
     const mode = isReplaced ? (before?.mode ?? 0o666) : undefined;
-    return { write: (content) => written({ target, name, content, mode }) };
+    return { write: (content) => writeOutput({ target, name, content, mode }) };
   } catch (cause) {
-    throw fault(name, cause);
+    throw outputError(name, cause);
   }
 }
 
-function ifAbsent(thrown: unknown): undefined {
-  if (errnoOf(thrown) === 'ENOENT') return undefined;
+function ignoreAbsent(thrown: unknown): undefined {
+  if (errorCode(thrown) === 'ENOENT') return undefined;
   throw thrown;
 }
 
@@ -276,7 +279,7 @@ function isWritable(directory: string): Promise<boolean> {
   );
 }
 
-interface Writing {
+interface OutputWrite {
   readonly target: string;
   readonly name: string;
   readonly content: string | Uint8Array;
@@ -284,14 +287,14 @@ interface Writing {
   readonly mode: number | undefined;
 }
 
-async function written({ target, name, content, mode }: Writing): Promise<number> {
+async function writeOutput({ target, name, content, mode }: OutputWrite): Promise<number> {
   const bytes = Buffer.from(content);
   try {
     if (mode === undefined) await writeFile(target, bytes);
     else await replaceOutput(target, bytes, mode);
     return bytes.length;
   } catch (cause) {
-    throw fault(name, cause);
+    throw outputError(name, cause);
   }
 }
 
@@ -322,16 +325,16 @@ export async function createOutputFile(path: string, name: string, bytes: Uint8A
     await handle.writeFile(bytes);
     return 'created';
   } catch (cause) {
-    if (handle === undefined && errnoOf(cause) === 'EEXIST') return 'exists';
+    if (handle === undefined && errorCode(cause) === 'EEXIST') return 'exists';
     if (handle !== undefined) await unlink(path).catch(() => {});
-    throw fault(name, cause);
+    throw outputError(name, cause);
   } finally {
     await handle?.close();
   }
 }
 
-function fault(name: string, cause: unknown): AppError {
-  return new AppError('usage', `cannot write ${name}: ${reasonOf(cause)}`, {
+function outputError(name: string, cause: unknown): AppError {
+  return new AppError('usage', `cannot write ${name}: ${errorReason(cause)}`, {
     cause,
     hint: 'Name a file in a directory that exists and that you may write to.',
   });

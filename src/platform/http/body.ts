@@ -44,7 +44,7 @@ export function bodyFeed(source: BodySource, idle?: IdleLimit): BodyFeed {
     wake?.();
   }
 
-  function leave(result: { readonly error?: unknown }): void {
+  function stop(result: { readonly error?: unknown }): void {
     const isOver = outcome !== undefined;
     settle(result);
     // After its end the source closes by itself.
@@ -52,7 +52,7 @@ export function bodyFeed(source: BodySource, idle?: IdleLimit): BodyFeed {
   }
 
   async function next(): Promise<IteratorResult<Uint8Array, undefined>> {
-    if (queue.size() === 0 && outcome === undefined) await arrival();
+    if (queue.size() === 0 && outcome === undefined) await waitForChunk();
     if (queue.size() > 0) {
       const value = queue.take();
       if (queue.size() < HIGH_WATER_BYTES) source.resume();
@@ -62,9 +62,9 @@ export function bodyFeed(source: BodySource, idle?: IdleLimit): BodyFeed {
     return { done: true, value: undefined };
   }
 
-  function arrival(): Promise<void> {
+  function waitForChunk(): Promise<void> {
     return new Promise((resolve) => {
-      const stopTimer = idle && timeLimit(idle.ms(), () => leave({ error: idle.expire() }));
+      const stopTimer = idle && timeLimit(idle.ms(), () => stop({ error: idle.expire() }));
       wake = () => {
         stopTimer?.();
         wake = undefined;
@@ -74,7 +74,7 @@ export function bodyFeed(source: BodySource, idle?: IdleLimit): BodyFeed {
   }
 
   async function leaveEarly(): Promise<IteratorResult<Uint8Array, undefined>> {
-    leave({});
+    stop({});
     return { done: true, value: undefined };
   }
 
@@ -89,7 +89,7 @@ export function bodyFeed(source: BodySource, idle?: IdleLimit): BodyFeed {
     fail: (error) => settle({ error }),
     abort(reason) {
       queue.clear();
-      leave({ error: reason });
+      stop({ error: reason });
     },
   };
 }
@@ -102,9 +102,9 @@ interface ChunkQueue {
   clear(): void;
 }
 
-const CRUMB_BYTES = 4096;
+const SMALL_CHUNK_BYTES = 4096;
 /** Chunks are joined only if at least this many are waiting. */
-const CROWD = 8;
+const MANY_CHUNKS = 8;
 
 function chunkQueue(): ChunkQueue {
   let chunks: Uint8Array[] = [];
@@ -117,7 +117,7 @@ function chunkQueue(): ChunkQueue {
       return size;
     },
     take() {
-      const wantedBytes = chunks.length < CROWD ? 0 : CRUMB_BYTES;
+      const wantedBytes = chunks.length < MANY_CHUNKS ? 0 : SMALL_CHUNK_BYTES;
       let count = 0;
       let bytes = 0;
       do {

@@ -43,7 +43,7 @@ export function connect(target: Target, events: ConnectionEvents): Connection {
   let isOpen = false;
   let isOver = false;
   let failure: unknown;
-  const over = (error: unknown): void => {
+  const finish = (error: unknown): void => {
     if (isOver) return;
     isOver = true;
     socket.destroy();
@@ -59,7 +59,7 @@ export function connect(target: Target, events: ConnectionEvents): Connection {
   socket.on('data', data);
   // The response may end while an upload still hangs, and `close` would wait for that. Before the connection is open,
   // an error follows that says why.
-  socket.on('end', () => isOpen && over(failure));
+  socket.on('end', () => isOpen && finish(failure));
   socket.on('error', (error) => {
     failure ??= error;
     // A TLS record that fails authentication emits an error but does not close the socket.
@@ -68,7 +68,7 @@ export function connect(target: Target, events: ConnectionEvents): Connection {
   socket.on('close', () => {
     // A cut connection still holds what a paused reader has not taken.
     for (let rest: unknown = socket.read(); Buffer.isBuffer(rest); rest = socket.read()) data(rest);
-    over(failure);
+    finish(failure);
   });
   return {
     write(bytes) {
@@ -89,7 +89,7 @@ export function connect(target: Target, events: ConnectionEvents): Connection {
 
 function plainSocket({ host, port, addresses }: Target): Socket {
   const { connect: open } = process.getBuiltinModule('node:net');
-  return open({ host, port, noDelay: true, ...lookupAmong(addresses) });
+  return open({ host, port, noDelay: true, ...pinnedLookup(addresses) });
 }
 
 function secureSocket({ host, port, addresses }: Target): Socket {
@@ -101,7 +101,7 @@ function secureSocket({ host, port, addresses }: Target): Socket {
     host,
     port,
     ...name,
-    ...lookupAmong(addresses),
+    ...pinnedLookup(addresses),
     ALPNProtocols: ['http/1.1'],
     rejectUnauthorized: true,
   });
@@ -109,7 +109,7 @@ function secureSocket({ host, port, addresses }: Target): Socket {
   return socket.setNoDelay(true);
 }
 
-function lookupAmong(addresses: readonly Address[] | undefined): { lookup?: LookupFunction } {
+function pinnedLookup(addresses: readonly Address[] | undefined): { lookup?: LookupFunction } {
   if (addresses === undefined) return {};
   return {
     lookup(_host, { all }, give) {

@@ -11,21 +11,21 @@ const MAX_RATIO = 100;
  * short, and for a bomb: more than 256 MB from less than a hundredth of that. Throws AppError `api`, and closes the
  * body, for any other encoding.
  */
-export async function decompressed(
+export async function decompress(
   body: AsyncIterable<Uint8Array>,
   encoding: string,
 ): Promise<AsyncIterable<Uint8Array>> {
-  const engine = engineFor(encoding);
+  const engine = createDecoder(encoding);
   if (engine === undefined) {
     await body[Symbol.asyncIterator]().return?.();
     throw new AppError('api', `the server sent an answer in an unknown encoding (${encoding.slice(0, 40)})`, {
       hint: 'gmn reads gzip, deflate and br. A proxy or gateway in between may have changed the answer.',
     });
   }
-  return decode(body, engine);
+  return decompressWith(body, engine);
 }
 
-function engineFor(encoding: string): Transform | undefined {
+function createDecoder(encoding: string): Transform | undefined {
   switch (encoding) {
     case 'gzip':
     case 'x-gzip':
@@ -42,52 +42,52 @@ function engineFor(encoding: string): Transform | undefined {
  * Not a pipe: a failing stream drops its buffer, but what was decoded before the connection was lost still belongs to
  * the answer. So the decoder is ended, well or with an error, only after everything has been read from it.
  */
-function decode(body: AsyncIterable<Uint8Array>, engine: Transform): AsyncIterable<Uint8Array> {
+function decompressWith(body: AsyncIterable<Uint8Array>, engine: Transform): AsyncIterable<Uint8Array> {
   const source = body[Symbol.asyncIterator]();
   let encodedBytes = 0;
   let decodedBytes = 0;
   let onEmpty = (): void => {};
-  const leave = (): void => {
+  const stop = (): void => {
     engine.destroy();
     source.return?.().catch(() => {});
   };
-  const feed = bodyFeed({ pause: () => engine.pause(), resume: () => engine.resume(), destroy: leave });
+  const feed = bodyFeed({ pause: () => engine.pause(), resume: () => engine.resume(), destroy: stop });
   engine.on('data', (chunk: Buffer) => {
     decodedBytes += chunk.length;
-    if (decodedBytes > MAX_BOMB_BYTES && decodedBytes > MAX_RATIO * encodedBytes) feed.abort(bomb());
+    if (decodedBytes > MAX_BOMB_BYTES && decodedBytes > MAX_RATIO * encodedBytes) feed.abort(bombError());
     else feed.push(chunk);
     if (engine.readableLength === 0) onEmpty();
   });
   engine.on('end', feed.end);
   engine.on('error', (cause) => {
-    feed.fail(damaged(cause));
-    leave();
+    feed.fail(damagedError(cause));
+    stop();
   });
 
-  const written = (chunk: Uint8Array): Promise<void> => new Promise((done) => engine.write(chunk, () => done()));
-  const emptied = async (): Promise<void> => {
+  const writeChunk = (chunk: Uint8Array): Promise<void> => new Promise((done) => engine.write(chunk, () => done()));
+  const waitUntilEmpty = async (): Promise<void> => {
     if (engine.readableLength > 0) await new Promise<void>((done) => (onEmpty = done));
   };
   const pump = async (): Promise<void> => {
     for (let step = await source.next(); !step.done && !engine.destroyed; step = await source.next()) {
       encodedBytes += step.value.length;
-      await written(step.value);
+      await writeChunk(step.value);
     }
-    await emptied();
+    await waitUntilEmpty();
     if (encodedBytes > 0) return void engine.end();
     // An empty body is valid in any encoding.
     feed.end();
     engine.destroy();
   };
   pump().catch(async (error: unknown) => {
-    await emptied();
+    await waitUntilEmpty();
     feed.fail(error);
     engine.destroy();
   });
   return feed.body;
 }
 
-function damaged(cause: unknown): AppError {
+function damagedError(cause: unknown): AppError {
   return new AppError('api', 'the answer was cut short: its compressed data is incomplete or damaged', {
     cause,
     hint: 'Send the prompt again.',
@@ -95,7 +95,7 @@ function damaged(cause: unknown): AppError {
   });
 }
 
-function bomb(): AppError {
+function bombError(): AppError {
   return new AppError('api', 'the server sent compressed data that expands beyond 256 MB', {
     hint: 'Check that this is the server you meant to ask.',
   });

@@ -1,42 +1,42 @@
 import type { HttpResponse } from '../../core/io.ts';
 import { type Address, type Connection, type ConnectionEvents, connect, type Target } from './connection.ts';
-import { type Dispatch, openExchange } from './exchange.ts';
-import { type Peer, peerOf } from './failure.ts';
-import { answerReader, requestBytes } from './http1.ts';
+import { openExchange, type RequestContext } from './exchange.ts';
+import { type Peer, toPeer } from './failure.ts';
+import { encodeRequest, responseReader } from './http1.ts';
 
 /**
  * Sends one request on a new connection. With `addresses`, to one of these only, whatever the host name resolves to.
  */
-export async function sendDirect(dispatch: Dispatch, addresses?: readonly Address[]): Promise<HttpResponse> {
+export async function sendDirect(dispatch: RequestContext, addresses?: readonly Address[]): Promise<HttpResponse> {
   const { url } = dispatch.request;
-  const peer = peerOf(url);
+  const peer = toPeer(url);
   let connection: Connection | undefined;
-  const call = openCall({
+  const call = openRequest({
     dispatch,
-    bytes: requestBytes(dispatch.request),
+    bytes: encodeRequest(dispatch.request),
     peer: () => peer,
     connection: () => connection,
   });
-  connection = connect({ ...targetOf(url), addresses }, call.events);
+  connection = connect({ ...toTarget(url), addresses }, call.events);
   return call.answer;
 }
 
-export function targetOf({ protocol, hostname, port }: URL): Target {
+export function toTarget({ protocol, hostname, port }: URL): Target {
   const isTls = protocol === 'https:';
   const host = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname;
   return { host, port: Number(port || (isTls ? 443 : 80)), isTls };
 }
 
 /** A request whose connection is yet to be opened. */
-export interface Call {
+export interface OutgoingRequest {
   readonly answer: Promise<HttpResponse>;
   /** For the connection; the request is sent as soon as that is open. */
   readonly events: ConnectionEvents;
   fail(error: unknown): void;
 }
 
-interface CallOptions {
-  readonly dispatch: Dispatch;
+interface OutgoingOptions {
+  readonly dispatch: RequestContext;
   readonly bytes: Buffer;
   /** The current peer, which changes while a tunnel is opened. */
   readonly peer: () => Peer;
@@ -46,14 +46,14 @@ interface CallOptions {
 }
 
 /** Sends the bytes and reads the response, with the timeouts, abort handling and errors of every exchange. */
-export function openCall({ dispatch, bytes, peer, connection, refused }: CallOptions): Call {
+export function openRequest({ dispatch, bytes, peer, connection, refused }: OutgoingOptions): OutgoingRequest {
   const exchange = openExchange(dispatch, {
     peer,
     pause: () => connection()?.pause(),
     resume: () => connection()?.resume(),
     destroy: () => connection()?.close(),
   });
-  const reader = answerReader({
+  const reader = responseReader({
     headers(status, headers) {
       const refusal = refused?.(status);
       if (refusal === undefined) exchange.headers(status, headers);

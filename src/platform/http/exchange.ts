@@ -2,13 +2,13 @@ import type { HttpRequest, HttpResponse, HttpTimers } from '../../core/io.ts';
 import { onAbort } from '../runtime/abort.ts';
 import { keepYoungGenerationSmall } from '../runtime/native.ts';
 import { bodyFeed, timeLimit } from './body.ts';
-import { networkFailure, type Peer, type Phase, timeoutFailure } from './failure.ts';
+import { networkError, type Peer, type Phase, timeoutError } from './failure.ts';
 
 /** Beyond this size, low memory use matters more than speed. */
-const LONG_ANSWER_BYTES = 1024 * 1024;
+const LONG_RESPONSE_BYTES = 1024 * 1024;
 
 /** One request in flight: what both transports need. */
-export interface Dispatch {
+export interface RequestContext {
   readonly request: HttpRequest;
   readonly signal: AbortSignal;
   readonly timers: HttpTimers;
@@ -29,7 +29,7 @@ interface Exchange {
   fail(error: unknown): void;
 }
 
-interface Line {
+interface Transport {
   /** The other end, for error messages; it changes while a tunnel is opened. */
   peer(phase: Phase): Peer;
   pause(): void;
@@ -42,19 +42,19 @@ interface Line {
  * Handles timeouts, abort and body of one exchange. Every failure becomes an AppError `api`; an abort rejects with the
  * signal's reason.
  */
-export function openExchange(dispatch: Dispatch, line: Line): Exchange {
+export function openExchange(dispatch: RequestContext, line: Transport): Exchange {
   const { request, timers } = dispatch;
   const { promise: answer, resolve, reject } = withResolvers<HttpResponse>();
   let phase: Phase = 'connect';
   let received = 0;
   let { idleMs } = timers;
   const watch = openWatch(dispatch, stop);
-  const late = (ms: number) => () => stop(timeoutFailure(phase, ms, line.peer(phase)));
+  const onTimeout = (ms: number) => () => stop(timeoutError(phase, ms, line.peer(phase)));
   const feed = bodyFeed(
     { pause: line.pause, resume: line.resume, destroy: close },
-    { ms: () => idleMs, expire: () => timeoutFailure('body', idleMs, line.peer('body')) },
+    { ms: () => idleMs, expire: () => timeoutError('body', idleMs, line.peer('body')) },
   );
-  watch.limit(timers.connectMs, late(timers.connectMs));
+  watch.limit(timers.connectMs, onTimeout(timers.connectMs));
 
   function stop(reason: unknown): void {
     reject(reason);
@@ -71,11 +71,11 @@ export function openExchange(dispatch: Dispatch, line: Line): Exchange {
     connected() {
       if (phase !== 'connect') return;
       phase = 'headers';
-      watch.limit(timers.headersMs, late(timers.headersMs));
+      watch.limit(timers.headersMs, onTimeout(timers.headersMs));
       request.onSent?.();
     },
     progress() {
-      if (phase === 'headers') watch.limit(timers.headersMs, late(timers.headersMs));
+      if (phase === 'headers') watch.limit(timers.headersMs, onTimeout(timers.headersMs));
     },
     headers(status, headers) {
       phase = 'body';
@@ -84,10 +84,10 @@ export function openExchange(dispatch: Dispatch, line: Line): Exchange {
       const hasten = (ms: number): void => {
         idleMs = ms;
       };
-      resolve({ status, headers: singleValues(headers), body: feed.body, hasten });
+      resolve({ status, headers: joinHeaderValues(headers), body: feed.body, hasten });
     },
     data(chunk) {
-      if (received < LONG_ANSWER_BYTES && received + chunk.length >= LONG_ANSWER_BYTES) keepYoungGenerationSmall();
+      if (received < LONG_RESPONSE_BYTES && received + chunk.length >= LONG_RESPONSE_BYTES) keepYoungGenerationSmall();
       received += chunk.length;
       feed.push(chunk);
     },
@@ -97,7 +97,7 @@ export function openExchange(dispatch: Dispatch, line: Line): Exchange {
     },
     fail(error) {
       if (watch.isOver()) return;
-      const failure = networkFailure(error, phase, line.peer(phase));
+      const failure = networkError(error, phase, line.peer(phase));
       reject(failure);
       feed.fail(failure);
       close();
@@ -113,7 +113,7 @@ interface Watch {
 }
 
 /** The timer and the abort listener; both must go when the exchange is over. */
-function openWatch({ signal, onClose }: Dispatch, stop: (reason: unknown) => void): Watch {
+function openWatch({ signal, onClose }: RequestContext, stop: (reason: unknown) => void): Watch {
   let stopTimer = (): void => {};
   let isOver = false;
   const unfollow = onAbort(signal, () => stop(signal.reason));
@@ -133,7 +133,7 @@ function openWatch({ signal, onClose }: Dispatch, stop: (reason: unknown) => voi
   };
 }
 
-function singleValues(
+function joinHeaderValues(
   headers: Readonly<Record<string, string | string[] | undefined>>,
 ): Readonly<Record<string, string | undefined>> {
   const single: Record<string, string | undefined> = {};
@@ -158,7 +158,7 @@ function withResolvers<T>(): {
 const SLICE_BYTES = 64 * 1024;
 
 /** Splits a long upload, so that its progress can be seen. `sent` is called as each slice is taken. */
-export function* slices(body: Buffer, sent: () => void): Generator<Uint8Array> {
+export function* sliceBody(body: Buffer, sent: () => void): Generator<Uint8Array> {
   for (let start = 0; start < body.length; start += SLICE_BYTES) {
     sent();
     yield body.subarray(start, start + SLICE_BYTES);

@@ -11,47 +11,47 @@ export interface Peer {
 
 export type Phase = 'connect' | 'headers' | 'body';
 
-export function peerOf(url: URL): Peer {
-  return { name: addressOf(url), hostname: url.hostname, advice: 'Check the network connection and try again.' };
+export function toPeer(url: URL): Peer {
+  return { name: formatAddress(url), hostname: url.hostname, advice: 'Check the network connection and try again.' };
 }
 
-export function proxyPeer(url: URL): Peer {
+export function toProxyPeer(url: URL): Peer {
   return {
-    name: `proxy ${addressOf(url)}`,
+    name: `proxy ${formatAddress(url)}`,
     hostname: `proxy ${url.hostname}`,
     advice: 'Check HTTPS_PROXY, HTTP_PROXY and ALL_PROXY; NO_PROXY lists hosts to reach without a proxy.',
   };
 }
 
-function addressOf(url: URL): string {
+function formatAddress(url: URL): string {
   return `${url.hostname}:${url.port || (url.protocol === 'https:' ? 443 : 80)}`;
 }
 
-export function timeoutFailure(phase: Phase, ms: number, peer: Peer): AppError {
+export function timeoutError(phase: Phase, ms: number, peer: Peer): AppError {
   const time = formatDuration(ms);
   switch (phase) {
     case 'connect':
-      return api(`connection to ${peer.name} timed out after ${time}`, {
+      return apiError(`connection to ${peer.name} timed out after ${time}`, {
         hint: peer.advice,
         retry: { atMost: 1 },
         isTimeout: true,
       });
     case 'headers':
-      return api(`no answer from ${peer.name} within ${time}`, {
-        hint: `Try again. ${wait('HEADERS')}`,
+      return apiError(`no answer from ${peer.name} within ${time}`, {
+        hint: `Try again. ${formatTimeoutHint('HEADERS')}`,
         retry: {},
         isTimeout: true,
       });
     case 'body':
-      return api(`${peer.name} sent nothing for ${time}`, {
-        hint: `Try again. ${wait('IDLE')}`,
+      return apiError(`${peer.name} sent nothing for ${time}`, {
+        hint: `Try again. ${formatTimeoutHint('IDLE')}`,
         retry: {},
         isTimeout: true,
       });
   }
 }
 
-function wait(timer: string): string {
+function formatTimeoutHint(timer: string): string {
   return `GMN_${timer}_TIMEOUT sets how long gmn waits.`;
 }
 
@@ -69,12 +69,12 @@ const CERTIFICATE_REASONS: Readonly<Record<string, string>> = {
 };
 
 /** Maps an error of the system or the HTTP library to an AppError `api`; an AppError is returned as it is. */
-export function networkFailure(cause: unknown, phase: Phase, peer: Peer): AppError {
+export function networkError(cause: unknown, phase: Phase, peer: Peer): AppError {
   if (cause instanceof AppError) return cause;
-  const code = codeOf(cause);
+  const code = findErrorCode(cause);
   const hint = peer.advice;
   if (CERTIFICATE.test(code)) {
-    return api(`certificate of ${peer.name} refused: ${CERTIFICATE_REASONS[code] ?? code}`, {
+    return apiError(`certificate of ${peer.name} refused: ${CERTIFICATE_REASONS[code] ?? code}`, {
       cause,
       hint:
         code === 'ERR_TLS_CERT_ALTNAME_INVALID'
@@ -83,61 +83,61 @@ export function networkFailure(cause: unknown, phase: Phase, peer: Peer): AppErr
     });
   }
   if (phase !== 'body' && (code === 'EPROTO' || code.startsWith('ERR_SSL_'))) {
-    return api(`TLS handshake with ${peer.name} failed (${code})`, {
+    return apiError(`TLS handshake with ${peer.name} failed (${code})`, {
       cause,
       hint: 'Check that the URL names a TLS server and its port; for a CA of your own set NODE_EXTRA_CA_CERTS.',
     });
   }
   if (code.startsWith('HPE_'))
-    return api(`${peer.name} does not speak HTTP (${code})`, { cause, hint, retry: { atMost: 1 } });
+    return apiError(`${peer.name} does not speak HTTP (${code})`, { cause, hint, retry: { atMost: 1 } });
   switch (code) {
     case 'ENOTFOUND':
-      return api(`cannot resolve ${peer.hostname}`, { cause, hint, retry: { atMost: 1 } });
+      return apiError(`cannot resolve ${peer.hostname}`, { cause, hint, retry: { atMost: 1 } });
     case 'EAI_AGAIN':
-      return api(`cannot resolve ${peer.hostname} right now`, { cause, hint, retry: {} });
+      return apiError(`cannot resolve ${peer.hostname} right now`, { cause, hint, retry: {} });
     case 'ECONNREFUSED':
-      return api(`connection to ${peer.name} refused`, { cause, hint, retry: {} });
+      return apiError(`connection to ${peer.name} refused`, { cause, hint, retry: {} });
     case 'ENETUNREACH':
     case 'EHOSTUNREACH':
-      return api(`no route to ${peer.name}`, { cause, hint, retry: {} });
+      return apiError(`no route to ${peer.name}`, { cause, hint, retry: {} });
     case 'ETIMEDOUT':
-      return api(`connection to ${peer.name} timed out`, { cause, hint, retry: { atMost: 1 } });
+      return apiError(`connection to ${peer.name} timed out`, { cause, hint, retry: { atMost: 1 } });
     default:
-      return api(closedWords(phase, peer, code), { cause, hint, retry: {} });
+      return apiError(formatClosed(phase, peer, code), { cause, hint, retry: {} });
   }
 }
 
-function closedWords(phase: Phase, peer: Peer, code: string): string {
+function formatClosed(phase: Phase, peer: Peer, code: string): string {
   const detail = code === '' || code === 'ECONNRESET' ? '' : ` (${code})`;
   return phase === 'body'
     ? `the answer was cut short: connection to ${peer.name} lost${detail}`
     : `connection to ${peer.name} closed before an answer came${detail}`;
 }
 
-function codeOf(error: unknown): string {
-  if (error instanceof AggregateError) return codeOf(error.errors[0]);
+function findErrorCode(error: unknown): string {
+  if (error instanceof AggregateError) return findErrorCode(error.errors[0]);
   if (!(error instanceof Error)) return '';
   if ('code' in error && typeof error.code === 'string' && !error.code.startsWith('UND_ERR_')) return error.code;
-  return codeOf(error.cause);
+  return findErrorCode(error.cause);
 }
 
-function api(message: string, options: ErrorOptions): AppError {
+function apiError(message: string, options: ErrorOptions): AppError {
   return new AppError('api', message, options);
 }
 
 /** The `Proxy-Authorization` value for the credentials in a proxy URL. */
-export function basicToken(proxy: URL): string {
-  const credentials = `${unescaped(proxy.username)}:${unescaped(proxy.password)}`;
+export function formatBasicAuth(proxy: URL): string {
+  const credentials = `${decodePercent(proxy.username)}:${decodePercent(proxy.password)}`;
   return `Basic ${Buffer.from(credentials).toString('base64')}`;
 }
 
 /** Tolerant: a bare `%` in a password is common and means itself. */
-function unescaped(text: string): string {
+function decodePercent(text: string): string {
   return text.replace(/(?:%[\da-f]{2})+/gi, (bytes) => Buffer.from(bytes.replaceAll('%', ''), 'hex').toString('utf8'));
 }
 
 /** An AppError `api` for a status by which a proxy refused to connect. Never shows its credentials. */
-export function proxyRefusal(proxy: URL, status: number): AppError {
+export function proxyError(proxy: URL, status: number): AppError {
   if (status === 407) {
     const isGiven = proxy.username !== '';
     const what = isGiven ? 'refused the user name or password it was given' : 'asks for a user name and password';

@@ -4,13 +4,13 @@ const NAME = /^[\w!#$%&'*+.^`|~-]+$/;
 /** https://www.rfc-editor.org/rfc/rfc9110#section-5.5: nothing that could end a header, and one byte for each character. */
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 /** Message framing is set here; callers must not override it. */
-const OURS: readonly string[] = ['connection', 'content-length', 'transfer-encoding'];
+const FRAMING_HEADERS: readonly string[] = ['connection', 'content-length', 'transfer-encoding'];
 
 /**
  * Encodes a request for a connection that is closed afterwards; `target` is the request target. Framing headers of the
  * caller are dropped. Throws TypeError for a header with invalid characters (header injection).
  */
-export function requestBytes(
+export function encodeRequest(
   { method, url, headers, body }: HttpRequest,
   target = `${url.pathname}${url.search}`,
   more: Readonly<Record<string, string>> = {},
@@ -18,21 +18,23 @@ export function requestBytes(
   const content = Buffer.from(body ?? '');
   // Servers require a length for POST, even without a body (411).
   const length = body === undefined && method !== 'POST' ? {} : { 'content-length': String(content.length) };
-  const given = Object.entries({ ...headers, ...more }).filter(([name]) => !OURS.includes(name.toLowerCase()));
+  const given = Object.entries({ ...headers, ...more }).filter(
+    ([name]) => !FRAMING_HEADERS.includes(name.toLowerCase()),
+  );
   const host = given.some(([name]) => name.toLowerCase() === 'host') ? {} : { Host: url.host };
   return Buffer.concat([
-    head(`${method} ${target}`, { ...Object.fromEntries(given), ...length, ...host, Connection: 'close' }),
+    encodeHead(`${method} ${target}`, { ...Object.fromEntries(given), ...length, ...host, Connection: 'close' }),
     content,
   ]);
 }
 
 /** The CONNECT request to a proxy for a tunnel to the host of this URL. Throws like `encodeRequest`. */
-export function tunnelBytes({ hostname, port }: URL, headers: Readonly<Record<string, string>>): Buffer {
+export function encodeConnect({ hostname, port }: URL, headers: Readonly<Record<string, string>>): Buffer {
   const host = `${hostname}:${port || 443}`;
-  return head(`CONNECT ${host}`, { Host: host, ...headers, Connection: 'close' });
+  return encodeHead(`CONNECT ${host}`, { Host: host, ...headers, Connection: 'close' });
 }
 
-function head(start: string, headers: Readonly<Record<string, string>>): Buffer {
+function encodeHead(start: string, headers: Readonly<Record<string, string>>): Buffer {
   const lines = Object.entries(headers).map(([name, value]) => {
     if (!NAME.test(name) || !VALUE.test(value)) throw new TypeError(`invalid characters in the header ${name}`);
     return `${name}: ${value}\r\n`;
@@ -40,7 +42,7 @@ function head(start: string, headers: Readonly<Record<string, string>>): Buffer 
   return Buffer.from(`${start} HTTP/1.1\r\n${lines.join('')}\r\n`, 'latin1');
 }
 
-interface AnswerHead {
+interface ResponseHead {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   /** A number of bytes, chunked encoding, or everything until the connection is closed. */
@@ -50,52 +52,52 @@ interface AnswerHead {
 const HEAD_BYTES = 16 * 1024;
 
 /** Headers of which only the first counts, as in Node; repeated others are joined with commas. */
-const SINGLE: readonly string[] = ['content-type', 'location', 'retry-after'];
+const SINGLE_HEADERS: readonly string[] = ['content-type', 'location', 'retry-after'];
 
 /** Takes the lines of a head without the empty line at its end. Throws `httpParseError`. */
-function parseHead(text: string): AnswerHead {
+function parseHead(text: string): ResponseHead {
   const [first = '', ...lines] = text.split('\r\n');
   const [, digits] = /^HTTP\/1\.[01] ([1-9]\d\d)(?: .*)?$/.exec(first) ?? [];
-  if (digits === undefined) throw notHttp('HPE_INVALID_STATUS');
+  if (digits === undefined) throw httpParseError('HPE_INVALID_STATUS');
   const status = Number(digits);
   const headers = parseHeaders(lines);
-  return { status, headers, body: status === 204 || status === 304 ? 0 : bodyOf(headers) };
+  return { status, headers, body: status === 204 || status === 304 ? 0 : parseBodyLength(headers) };
 }
 
 function parseHeaders(lines: readonly string[]): Readonly<Record<string, string>> {
   const headers = new Map<string, string>();
   for (const line of lines) {
     const [, name, text = ''] = /^([\w!#$%&'*+.^`|~-]+):([\t\x20-\x7e\x80-\xff]*)$/.exec(line) ?? [];
-    if (name === undefined) throw notHttp('HPE_INVALID_HEADER_TOKEN');
+    if (name === undefined) throw httpParseError('HPE_INVALID_HEADER_TOKEN');
     const key = name.toLowerCase();
     // A separate pattern that cannot fail: trimming in the one above would backtrack for hours on a line of blanks.
     const value = /^[ \t]*(.*[^ \t])?/.exec(text)?.[1] ?? '';
     const earlier = headers.get(key);
     if (earlier === undefined) headers.set(key, value);
-    else if (!SINGLE.includes(key)) headers.set(key, `${earlier}, ${value}`);
+    else if (!SINGLE_HEADERS.includes(key)) headers.set(key, `${earlier}, ${value}`);
   }
   return Object.fromEntries(headers);
 }
 
 /** Rejects ambiguous framing (request smuggling), as Node does. */
-function bodyOf(headers: Readonly<Record<string, string>>): AnswerHead['body'] {
+function parseBodyLength(headers: Readonly<Record<string, string>>): ResponseHead['body'] {
   const { 'transfer-encoding': coding, 'content-length': length } = headers;
   if (coding !== undefined) {
-    if (length !== undefined) throw notHttp('HPE_UNEXPECTED_CONTENT_LENGTH');
-    if (coding.toLowerCase() !== 'chunked') throw notHttp('HPE_INVALID_TRANSFER_ENCODING');
+    if (length !== undefined) throw httpParseError('HPE_UNEXPECTED_CONTENT_LENGTH');
+    if (coding.toLowerCase() !== 'chunked') throw httpParseError('HPE_INVALID_TRANSFER_ENCODING');
     return 'chunks';
   }
   if (length === undefined) return 'rest';
-  if (!/^\d{1,15}$/.test(length)) throw notHttp('HPE_INVALID_CONTENT_LENGTH');
+  if (!/^\d{1,15}$/.test(length)) throw httpParseError('HPE_INVALID_CONTENT_LENGTH');
   return Number(length);
 }
 
 /** An Error with the code Node's parser uses. */
-function notHttp(code: string): Error {
+function httpParseError(code: string): Error {
   return Object.assign(new Error('this is not HTTP'), { code });
 }
 
-interface AnswerEvents {
+interface ResponseEvents {
   headers(status: number, headers: Readonly<Record<string, string>>): void;
   data(chunk: Uint8Array): void;
   end(): void;
@@ -103,7 +105,7 @@ interface AnswerEvents {
   fail(error: unknown): void;
 }
 
-interface AnswerReader {
+interface ResponseReader {
   /** Returns the bytes after the end of the response. */
   push(chunk: Buffer): Buffer;
   /** The connection was closed; `error` is undefined if that was regular. */
@@ -128,7 +130,7 @@ interface Flow {
  * Reads one HTTP/1.1 response, in whatever pieces it comes (https://www.rfc-editor.org/rfc/rfc9112). Skips interim
  * responses (1xx). `isTunnel`: a response to CONNECT, which has no body after a 2xx.
  */
-export function answerReader(events: AnswerEvents, { isTunnel = false } = {}): AnswerReader {
+export function responseReader(events: ResponseEvents, { isTunnel = false } = {}): ResponseReader {
   let isOver = false;
   let endsWithLine = false;
   const flow: Flow = {
@@ -148,7 +150,7 @@ export function answerReader(events: AnswerEvents, { isTunnel = false } = {}): A
   const begin = (text: string): void => {
     const { status, headers, body } = parseHead(text);
     // We never ask for an upgrade.
-    if (status === 101) throw notHttp('HPE_INVALID_STATUS');
+    if (status === 101) throw httpParseError('HPE_INVALID_STATUS');
     if (status < 200) flow.go(headStep(begin));
     else {
       events.headers(status, headers);
@@ -178,16 +180,16 @@ export function answerReader(events: AnswerEvents, { isTunnel = false } = {}): A
 
 /** Checks the first bytes at once: the end of a head might never come if it is not HTTP. */
 function headStep(begin: (text: string) => void): Step {
-  const collect = collected('\r\n\r\n', HEAD_BYTES, 'HPE_HEADER_OVERFLOW', begin);
+  const collect = collectUntil('\r\n\r\n', HEAD_BYTES, 'HPE_HEADER_OVERFLOW', begin);
   let seen = '';
   return (bytes) => {
     if (seen.length < START.length) seen += bytes.toString('latin1', 0, START.length - seen.length);
-    if (!START.startsWith(seen)) throw notHttp('HPE_INVALID_CONSTANT');
+    if (!START.startsWith(seen)) throw httpParseError('HPE_INVALID_CONSTANT');
     return collect(bytes);
   };
 }
 
-function bodyStep(body: AnswerHead['body'], flow: Flow): Step {
+function bodyStep(body: ResponseHead['body'], flow: Flow): Step {
   if (body === 'chunks') return sizeStep(flow);
   return payloadStep(body === 'rest' ? Number.POSITIVE_INFINITY : body, flow, flow.finish);
 }
@@ -204,33 +206,33 @@ function payloadStep(size: number, flow: Flow, done: () => void): Step {
 }
 
 function sizeStep(flow: Flow): Step {
-  return collected('\r\n', SIZE_LINE_BYTES, 'HPE_INVALID_CHUNK_SIZE', (line) => {
+  return collectUntil('\r\n', SIZE_LINE_BYTES, 'HPE_INVALID_CHUNK_SIZE', (line) => {
     const [, digits] = /^([\dA-Fa-f]{1,12})(?:[ \t]*;[\t\x20-\x7e\x80-\xff]*)?$/.exec(line) ?? [];
-    if (digits === undefined) throw notHttp('HPE_INVALID_CHUNK_SIZE');
+    if (digits === undefined) throw httpParseError('HPE_INVALID_CHUNK_SIZE');
     const size = Number.parseInt(digits, 16);
     flow.go(size === 0 ? trailerStep(flow, 0) : payloadStep(size, flow, () => flow.go(gapStep(flow))));
   });
 }
 
 function gapStep(flow: Flow): Step {
-  return collected('\r\n', 0, 'HPE_STRICT', () => flow.go(sizeStep(flow)));
+  return collectUntil('\r\n', 0, 'HPE_STRICT', () => flow.go(sizeStep(flow)));
 }
 
 function trailerStep(flow: Flow, count: number): Step {
-  if (count > MAX_TRAILERS) throw notHttp('HPE_HEADER_OVERFLOW');
-  return collected('\r\n', HEAD_BYTES, 'HPE_HEADER_OVERFLOW', (line) => {
+  if (count > MAX_TRAILERS) throw httpParseError('HPE_HEADER_OVERFLOW');
+  return collectUntil('\r\n', HEAD_BYTES, 'HPE_HEADER_OVERFLOW', (line) => {
     if (line === '') flow.finish();
     else flow.go(trailerStep(flow, count + 1));
   });
 }
 
 /** Collects bytes up to `mark` and passes on what precedes it. Throws `code` if that is more than `maxBytes`. */
-function collected(mark: string, maxBytes: number, code: string, found: (text: string) => void): Step {
+function collectUntil(mark: string, maxBytes: number, code: string, found: (text: string) => void): Step {
   let held: Buffer = NOTHING;
   return (bytes) => {
     const all = held.length === 0 ? bytes : Buffer.concat([held, bytes]);
     const end = all.indexOf(mark, Math.max(0, held.length - mark.length), 'latin1');
-    if ((end < 0 ? all.length - mark.length : end) > maxBytes) throw notHttp(code);
+    if ((end < 0 ? all.length - mark.length : end) > maxBytes) throw httpParseError(code);
     held = all;
     if (end < 0) return NOTHING;
     found(all.toString('latin1', 0, end));

@@ -3,9 +3,9 @@ import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net';
 import { AppError } from '../../core/error.ts';
 import type { HttpResponse, HttpTimers, SendHttp } from '../../core/io.ts';
 import type { Address } from './connection.ts';
-import { decompressed } from './decompress.ts';
+import { decompress } from './decompress.ts';
 import { sendDirect } from './direct.ts';
-import { networkFailure, peerOf } from './failure.ts';
+import { networkError, toPeer } from './failure.ts';
 
 interface PinnedOptions {
   /** One disallowed address among those of a host rejects the host. */
@@ -19,19 +19,21 @@ interface PinnedOptions {
  * only, so that a second DNS answer cannot redirect it. No proxy, no redirects, no credentials except the given
  * headers. Throws AppError `api`, also for a disallowed address.
  */
-export function sendPinned({ isAllowedAddress, timers, resolve = systemResolve }: PinnedOptions): SendHttp {
+export function createPinnedClient({ isAllowedAddress, timers, resolve = resolveHost }: PinnedOptions): SendHttp {
   return async (request, signal) => {
-    const addresses = await addressesOf(request.url, resolve, signal);
+    const addresses = await resolveAddresses(request.url, resolve, signal);
     signal.throwIfAborted();
     const refused = addresses.find(({ address }) => !isAllowedAddress(address));
-    if (refused !== undefined) throw notAllowed(request.url, refused.address);
+    if (refused !== undefined) throw addressError(request.url, refused.address);
     const { url, headers } = request;
-    return decoded(await sendDirect({ request: { method: 'GET', url, headers }, signal, timers }, addresses));
+    return decompressResponse(
+      await sendDirect({ request: { method: 'GET', url, headers }, signal, timers }, addresses),
+    );
   };
 }
 
 /** All addresses of a host, by the system's resolver. */
-export function systemResolve(host: string): Promise<readonly Address[]> {
+export function resolveHost(host: string): Promise<readonly Address[]> {
   return lookup(host, { all: true, verbatim: true });
 }
 
@@ -39,7 +41,7 @@ export function systemResolve(host: string): Promise<readonly Address[]> {
  * The addresses of a URL's host. Throws AppError `api` if there are none, and the signal's reason.
  * Node asks no resolver about a host that is an address, so the judged list must hold that very address.
  */
-export async function addressesOf(
+export async function resolveAddresses(
   url: URL,
   resolve: (host: string) => Promise<readonly Address[]>,
   signal: AbortSignal,
@@ -57,23 +59,23 @@ export async function addressesOf(
     return await Promise.race([resolve(host), aborted]);
   } catch (thrown) {
     signal.throwIfAborted();
-    throw networkFailure(thrown, 'connect', peerOf(url));
+    throw networkError(thrown, 'connect', toPeer(url));
   } finally {
     signal.removeEventListener('abort', onAbort);
   }
 }
 
-function notAllowed(url: URL, address: string): AppError {
+function addressError(url: URL, address: string): AppError {
   const what = url.hostname.includes(address) ? '' : ` (${address})`;
   return new AppError('api', `${url.hostname}${what} is not an address of the open internet`, {
     hint: 'Only public web servers can be fetched.',
   });
 }
 
-async function decoded(response: HttpResponse): Promise<HttpResponse> {
+async function decompressResponse(response: HttpResponse): Promise<HttpResponse> {
   const encoding = response.headers['content-encoding']?.trim().toLowerCase() ?? '';
   if (encoding === '' || encoding === 'identity') return response;
-  return { ...response, body: await decompressed(response.body, encoding) };
+  return { ...response, body: await decompress(response.body, encoding) };
 }
 
 /** Special IPv4 ranges: https://www.iana.org/assignments/iana-ipv4-special-registry */
@@ -91,11 +93,14 @@ const SPECIAL_IPV6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'];
  * service, nor one that embeds such an IPv4 address. False for anything that is not an address.
  */
 export function isPublicAddress(address: string): boolean {
-  if (isIPv4(address)) return !listOf('ipv4', SPECIAL_IPV4).check(address, 'ipv4');
+  if (isIPv4(address)) return !toBlockList('ipv4', SPECIAL_IPV4).check(address, 'ipv4');
   if (!isIPv6(address) || address.includes('%')) return false;
-  const embedded = embeddedIpv4(address);
+  const embedded = findEmbeddedIpv4(address);
   if (embedded !== undefined) return isPublicAddress(embedded);
-  return listOf('ipv6', ['2000::/3']).check(address, 'ipv6') && !listOf('ipv6', SPECIAL_IPV6).check(address, 'ipv6');
+  return (
+    toBlockList('ipv6', ['2000::/3']).check(address, 'ipv6') &&
+    !toBlockList('ipv6', SPECIAL_IPV6).check(address, 'ipv6')
+  );
 }
 
 /** Of a company or a home: https://www.rfc-editor.org/rfc/rfc1918, rfc6598 and rfc4193. */
@@ -105,24 +110,24 @@ const PRIVATE_IPV4 = ['10.0.0.0/8', '100.64.0.0/10', '172.16.0.0/12', '192.168.0
 export function networkOf(address: string): 'public' | 'loopback' | 'private' | 'special' {
   if (isPublicAddress(address)) return 'public';
   if (isIPv4(address)) {
-    if (listOf('ipv4', ['127.0.0.0/8']).check(address, 'ipv4')) return 'loopback';
-    return listOf('ipv4', PRIVATE_IPV4).check(address, 'ipv4') ? 'private' : 'special';
+    if (toBlockList('ipv4', ['127.0.0.0/8']).check(address, 'ipv4')) return 'loopback';
+    return toBlockList('ipv4', PRIVATE_IPV4).check(address, 'ipv4') ? 'private' : 'special';
   }
   if (!isIPv6(address) || address.includes('%')) return 'special';
-  if (listOf('ipv6', ['::1/128']).check(address, 'ipv6')) return 'loopback';
-  return listOf('ipv6', ['fc00::/7']).check(address, 'ipv6') ? 'private' : 'special';
+  if (toBlockList('ipv6', ['::1/128']).check(address, 'ipv6')) return 'loopback';
+  return toBlockList('ipv6', ['fc00::/7']).check(address, 'ipv6') ? 'private' : 'special';
 }
 
 /** Networks without IPv4 reach it through 64:ff9b::/96, so that block is judged by what is inside. */
-function embeddedIpv4(address: string): string | undefined {
-  if (!listOf('ipv6', ['64:ff9b::/96']).check(address, 'ipv6')) return undefined;
+function findEmbeddedIpv4(address: string): string | undefined {
+  if (!toBlockList('ipv6', ['64:ff9b::/96']).check(address, 'ipv6')) return undefined;
   // The URL parser normalizes the address: at most two groups after the last `::`.
   const groups = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::')[1]?.split(':') ?? [];
   const [high = 0, low = 0] = [0, 0, ...groups].slice(-2).map((group) => Number.parseInt(String(group), 16));
   return [high >> 8, high & 255, low >> 8, low & 255].join('.');
 }
 
-function listOf(family: 'ipv4' | 'ipv6', ranges: readonly string[]): BlockList {
+function toBlockList(family: 'ipv4' | 'ipv6', ranges: readonly string[]): BlockList {
   const list = new BlockList();
   for (const range of ranges) {
     const [address = '', bits] = range.split('/');

@@ -2,8 +2,8 @@ import { isIP } from 'node:net';
 import { Readable } from 'node:stream';
 import { type buildConnector, Client, type Dispatcher, Pool, ProxyAgent } from 'undici';
 import type { HttpRequest, HttpResponse } from '../../core/io.ts';
-import { type Dispatch, LONG_BODY_BYTES, openExchange, slices } from './exchange.ts';
-import { basicToken, peerOf, proxyPeer, proxyRefusal } from './failure.ts';
+import { LONG_BODY_BYTES, openExchange, type RequestContext, sliceBody } from './exchange.ts';
+import { formatBasicAuth, proxyError, toPeer, toProxyPeer } from './failure.ts';
 
 const NO_TIMERS = { headersTimeout: 0, bodyTimeout: 0 };
 const NO_CONNECT_TIMER = { timeout: 0 };
@@ -12,7 +12,7 @@ const NO_CONNECT_TIMER = { timeout: 0 };
  * Sends one request through an http(s) proxy: https through a tunnel, http as a request to the proxy. Errors of the
  * proxy itself say so, and never show its credentials.
  */
-export async function sendThroughProxy(dispatch: Dispatch, proxy: URL): Promise<HttpResponse> {
+export async function sendThroughProxy(dispatch: RequestContext, proxy: URL): Promise<HttpResponse> {
   const { request } = dispatch;
   let isThrough = false;
   let controller: Dispatcher.DispatchController | undefined;
@@ -21,8 +21,8 @@ export async function sendThroughProxy(dispatch: Dispatch, proxy: URL): Promise<
     // Until the server is reached, every failure is the proxy's.
     peer: () =>
       isThrough
-        ? { ...proxyPeer(proxy), name: `${peerOf(request.url).name} through proxy ${proxy.host}` }
-        : proxyPeer(proxy),
+        ? { ...toProxyPeer(proxy), name: `${toPeer(request.url).name} through proxy ${proxy.host}` }
+        : toProxyPeer(proxy),
     pause: () => controller?.pause(),
     resume: () => controller?.resume(),
     destroy: () => agent.destroy(null, () => {}),
@@ -30,17 +30,17 @@ export async function sendThroughProxy(dispatch: Dispatch, proxy: URL): Promise<
 
   function onTunnel(outcome: number | Error): void {
     isThrough = outcome === 200;
-    if (outcome !== 200) exchange.fail(typeof outcome === 'number' ? proxyRefusal(proxy, outcome) : outcome);
+    if (outcome !== 200) exchange.fail(typeof outcome === 'number' ? proxyError(proxy, outcome) : outcome);
   }
 
-  agent.dispatch(wireRequest(request, proxy, exchange.progress), {
+  agent.dispatch(toDispatchOptions(request, proxy, exchange.progress), {
     onRequestStart(started) {
       controller = started;
       isThrough = true;
       exchange.connected();
     },
     onResponseStart(_, status, headers) {
-      if (status === 407) exchange.fail(proxyRefusal(proxy, status));
+      if (status === 407) exchange.fail(proxyError(proxy, status));
       else if (status >= 200) exchange.headers(status, headers);
     },
     onResponseData: (_, chunk) => exchange.data(chunk),
@@ -55,7 +55,7 @@ export async function sendThroughProxy(dispatch: Dispatch, proxy: URL): Promise<
 
 const CLIENT = { connect: NO_CONNECT_TIMER };
 
-function wireRequest(request: HttpRequest, proxy: URL, progress: () => void): Dispatcher.DispatchOptions {
+function toDispatchOptions(request: HttpRequest, proxy: URL, progress: () => void): Dispatcher.DispatchOptions {
   const { url, method } = request;
   const isTunnel = url.protocol === 'https:';
   const body = request.body === undefined ? null : Buffer.from(request.body);
@@ -63,14 +63,14 @@ function wireRequest(request: HttpRequest, proxy: URL, progress: () => void): Di
   if (body) headers['content-length'] = String(body.length);
   if (!isTunnel) {
     headers.host = url.host;
-    if (proxy.username !== '') headers['proxy-authorization'] = basicToken(proxy);
+    if (proxy.username !== '') headers['proxy-authorization'] = formatBasicAuth(proxy);
   }
   return {
     origin: isTunnel ? url.origin : proxy.origin,
     path: isTunnel ? `${url.pathname}${url.search}` : `${url.origin}${url.pathname}${url.search}`,
     method,
     headers,
-    body: body && body.length > LONG_BODY_BYTES ? Readable.from(slices(body, progress)) : body,
+    body: body && body.length > LONG_BODY_BYTES ? Readable.from(sliceBody(body, progress)) : body,
     ...NO_TIMERS,
   };
 }
@@ -92,7 +92,7 @@ function tunnelAgent(proxy: URL, report: (outcome: number | Error) => void): Pro
     });
   return new ProxyAgent({
     uri: proxy.origin,
-    ...(proxy.username === '' ? {} : { token: basicToken(proxy) }),
+    ...(proxy.username === '' ? {} : { token: formatBasicAuth(proxy) }),
     proxyTls: NO_CONNECT_TIMER,
     requestTls: NO_CONNECT_TIMER,
     clientFactory: (origin, { connect }: { readonly connect?: buildConnector.connector }) =>

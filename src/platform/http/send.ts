@@ -3,7 +3,7 @@ import type { Clock, Env, HttpRequest, HttpResponse, HttpTimers, SendHttp, Trace
 import { isLoopback } from '../../core/text/url.ts';
 import type { Address } from './connection.ts';
 import { sendDirect } from './direct.ts';
-import type { Dispatch } from './exchange.ts';
+import type { RequestContext } from './exchange.ts';
 
 interface HttpOptions {
   readonly timers: HttpTimers;
@@ -20,24 +20,32 @@ interface HttpOptions {
  * The HTTP client of this process: our own on sockets, or undici, loaded on first use, if a proxy applies. Returns
  * redirects like any response. Read the body or leave it early: until then its connection stays open.
  */
-export function sendHttp({ timers, env, trace, clock, addresses }: HttpOptions): SendHttp {
+export function createHttpClient({ timers, env, trace, clock, addresses }: HttpOptions): SendHttp {
   return async (request, signal) => {
     signal.throwIfAborted();
-    const proxy = proxyFor(request.url, env);
-    const dispatch: Dispatch = { request, signal, timers, ...(trace && traced(request, { proxy, trace, clock })) };
+    const proxy = findProxy(request.url, env);
+    const dispatch: RequestContext = {
+      request,
+      signal,
+      timers,
+      ...(trace && traceRequest(request, { proxy, trace, clock })),
+    };
     const only = addresses === undefined ? undefined : await addresses(request.url, signal);
-    return decode(await (proxy ? sendProxied(dispatch, proxy) : sendDirect(dispatch, only)));
+    return decompressResponse(await (proxy ? sendProxied(dispatch, proxy) : sendDirect(dispatch, only)));
   };
 }
 
-interface Reading {
+interface TraceContext {
   readonly proxy: URL | undefined;
   readonly trace: Trace;
   readonly clock: Pick<Clock, 'now'>;
 }
 
 /** Traces a request now, and its response and end through the returned callbacks. */
-function traced({ method, url, body }: HttpRequest, { proxy, trace, clock }: Reading): Partial<Dispatch> {
+function traceRequest(
+  { method, url, body }: HttpRequest,
+  { proxy, trace, clock }: TraceContext,
+): Partial<RequestContext> {
   const start = clock.now();
   const where = `${method} ${url.host}${url.pathname}`;
   trace(`${where}, ${Buffer.byteLength(body ?? '')} bytes${proxy ? `, through proxy ${proxy.host}` : ''}`);
@@ -47,17 +55,17 @@ function traced({ method, url, body }: HttpRequest, { proxy, trace, clock }: Rea
   };
 }
 
-async function sendProxied(dispatch: Dispatch, proxy: URL): Promise<HttpResponse> {
+async function sendProxied(dispatch: RequestContext, proxy: URL): Promise<HttpResponse> {
   const { sendThroughProxy } = await import('./proxy.ts');
   dispatch.signal.throwIfAborted();
   return sendThroughProxy(dispatch, proxy);
 }
 
-async function decode(response: HttpResponse): Promise<HttpResponse> {
+async function decompressResponse(response: HttpResponse): Promise<HttpResponse> {
   const encoding = response.headers['content-encoding']?.trim().toLowerCase() ?? '';
   if (encoding === '' || encoding === 'identity') return response;
-  const { decompressed } = await import('./decompress.ts');
-  return { ...response, body: await decompressed(response.body, encoding) };
+  const { decompress } = await import('./decompress.ts');
+  return { ...response, body: await decompress(response.body, encoding) };
 }
 
 /**
@@ -66,7 +74,7 @@ async function decode(response: HttpResponse): Promise<HttpResponse> {
  * without a port. Loopback is excepted unless `NO_PROXY` holds `<-loopback>`; a cloud metadata server always is. Throws
  * AppError `config`, without quoting the value, if the variable does not name an http(s) proxy.
  */
-export function proxyFor(url: URL, env: Env): URL | undefined {
+export function findProxy(url: URL, env: Env): URL | undefined {
   const scheme = url.protocol === 'https:' ? 'HTTPS' : 'HTTP';
   const name = [`${scheme}_PROXY`, 'ALL_PROXY']
     .flatMap((key) => [key, key.toLowerCase()])
@@ -74,7 +82,7 @@ export function proxyFor(url: URL, env: Env): URL | undefined {
   if (name === undefined) return undefined;
   const exceptions = (env.NO_PROXY ?? env.no_proxy ?? '').split(/[\s,]+/).filter((entry) => entry !== '');
   if (isMetadataServer(url.hostname)) return undefined;
-  if (isHere(url.hostname) && !exceptions.includes('<-loopback>')) return undefined;
+  if (isLocal(url.hostname) && !exceptions.includes('<-loopback>')) return undefined;
   if (exceptions.some((entry) => isException(url, entry.toLowerCase()))) return undefined;
   return parseProxy(name, env[name]?.trim() ?? '');
 }
@@ -83,22 +91,22 @@ export function proxyFor(url: URL, env: Env): URL | undefined {
  * Names that a proxy would resolve to its own machine. Wider than `isLoopback`, which decides where credentials may go
  * in plain text.
  */
-function isHere(hostname: string): boolean {
+function isLocal(hostname: string): boolean {
   const host = hostname.replace(/\.$/, '');
   return isLoopback(host) || host.endsWith('.localhost');
 }
 
 /** A metadata server issues tokens to any caller on this machine; a proxy would get its own, or see ours. */
 function isMetadataServer(hostname: string): boolean {
-  return bareHost(hostname) === 'metadata.google.internal' || /^169\.254(?:\.\d{1,3}){2}$/.test(hostname);
+  return toBareHost(hostname) === 'metadata.google.internal' || /^169\.254(?:\.\d{1,3}){2}$/.test(hostname);
 }
 
 function isException(url: URL, entry: string): boolean {
   if (entry === '*') return true;
   const { host, port } = splitPort(entry);
   if (port !== undefined && port !== (url.port || (url.protocol === 'https:' ? '443' : '80'))) return false;
-  const suffix = bareHost(host).replace(/^\*?\./, '');
-  const target = bareHost(url.hostname);
+  const suffix = toBareHost(host).replace(/^\*?\./, '');
+  const target = toBareHost(url.hostname);
   return suffix !== '' && (target === suffix || target.endsWith(`.${suffix}`));
 }
 
@@ -107,7 +115,7 @@ function splitPort(entry: string): { readonly host: string; readonly port?: stri
   return match?.[1] === undefined || match[2] === undefined ? { host: entry } : { host: match[1], port: match[2] };
 }
 
-function bareHost(hostname: string): string {
+function toBareHost(hostname: string): string {
   return hostname
     .toLowerCase()
     .replace(/^\[|\]$/g, '')

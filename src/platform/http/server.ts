@@ -17,7 +17,7 @@ export interface ServedRequest extends RequestHead {
 }
 
 /** Sent without reading the request body. */
-export interface Refusal {
+export interface ErrorResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
@@ -50,7 +50,7 @@ interface ListenOptions {
   readonly port: number;
   readonly handler: ServeHandler;
   /** Called before the body is read; returns a response to reject the request. */
-  readonly admit?: (head: RequestHead) => Refusal | undefined;
+  readonly admit?: (head: RequestHead) => ErrorResponse | undefined;
   /** 64 MB by default. */
   readonly maxBodyBytes?: number;
 }
@@ -91,8 +91,8 @@ async function serve(incoming: IncomingMessage, outgoing: ServerResponse, option
   outgoing.on('close', () => gone.abort());
   // 'close' follows and handles it.
   outgoing.on('error', () => undefined);
-  const reply = replyTo(outgoing, gone.signal);
-  const head = headOf(incoming);
+  const reply = createReply(outgoing, gone.signal);
+  const head = toRequestHead(incoming);
   const refusal = options.admit?.(head);
   if (refusal !== undefined) {
     reply.send(refusal.status, { connection: 'close', ...refusal.headers }, refusal.body);
@@ -112,7 +112,7 @@ async function serve(incoming: IncomingMessage, outgoing: ServerResponse, option
   }
 }
 
-function headOf({ method = 'GET', url = '/', headers: given }: IncomingMessage): RequestHead {
+function toRequestHead({ method = 'GET', url = '/', headers: given }: IncomingMessage): RequestHead {
   // Appended, not resolved: a path that begins with two slashes would name another host.
   const { pathname, searchParams } = new URL(`http://127.0.0.1${url.startsWith('/') ? url : '/'}`);
   const headers: Record<string, string | undefined> = {};
@@ -132,7 +132,7 @@ async function readBody(incoming: IncomingMessage, maxBytes: number): Promise<st
   return size > maxBytes ? TOO_LARGE : Buffer.concat(chunks).toString('utf8');
 }
 
-function replyTo(outgoing: ServerResponse, signal: AbortSignal): ServedReply {
+function createReply(outgoing: ServerResponse, signal: AbortSignal): ServedReply {
   return {
     signal,
     send(status, headers, body) {
@@ -148,14 +148,14 @@ function replyTo(outgoing: ServerResponse, signal: AbortSignal): ServedReply {
     },
     async write(chunk) {
       signal.throwIfAborted();
-      if (!outgoing.write(chunk)) await drained(outgoing, signal);
+      if (!outgoing.write(chunk)) await waitForDrain(outgoing, signal);
     },
     end: () => outgoing.end(),
     cut: () => outgoing.socket?.destroySoon(),
   };
 }
 
-function drained(outgoing: ServerResponse, signal: AbortSignal): Promise<void> {
+function waitForDrain(outgoing: ServerResponse, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const onAbort = () => {
       outgoing.off('drain', onDrain);

@@ -5,8 +5,8 @@ import { availableParallelism } from 'node:os';
 import { StringDecoder } from 'node:string_decoder';
 import type { Env } from '../../core/io.ts';
 import { startTimer } from '../runtime/clock.ts';
-import { reasonOf } from '../runtime/system.ts';
-import { type Family, killFamily, stopFamily } from './group.ts';
+import { errorReason } from '../runtime/system.ts';
+import { killProcessTree, type ProcessTree, stopProcessTree } from './group.ts';
 import { type WindowsCommand, windowsCommand } from './windows-command.ts';
 
 interface ProgramStart {
@@ -52,7 +52,7 @@ const LINGER_MS = 200;
 export function startProgram(start: ProgramStart): Program {
   let child: ChildProcessWithoutNullStreams;
   try {
-    const { command, args, isVerbatim } = startable(start);
+    const { command, args, isVerbatim } = resolveCommand(start);
     child = spawn(command, args, {
       windowsVerbatimArguments: isVerbatim,
       cwd: start.cwd,
@@ -62,81 +62,81 @@ export function startProgram(start: ProgramStart): Program {
       windowsHide: true,
     });
   } catch (thrown) {
-    return neverStarted(thrown);
+    return failedProgram(thrown);
   }
   // The marker is not in the environment, which belongs to the user here; so only the process group is stopped.
   const family = child.pid === undefined ? undefined : { leader: child.pid, marker: randomUUID() };
-  if (family !== undefined) keepTrack(family);
+  if (family !== undefined) trackTree(family);
   const errors = readErrors(child);
   // `ended` reports the end; a write after it is not an error.
   for (const stream of [child.stdin, child.stdout, child.stderr]) stream.on('error', () => {});
-  const ended = endOf(child);
+  const ended = waitForEnd(child);
   let stopping: Promise<void> | undefined;
   return {
     write: (text) => write(child, text),
-    output: outputOf(child),
+    output: readOutput(child),
     errors,
     ended,
     stop: () => (stopping ??= stop(child, family, ended)),
   };
 }
 
-function startable({ command, args, cwd, env }: ProgramStart): WindowsCommand {
+function resolveCommand({ command, args, cwd, env }: ProgramStart): WindowsCommand {
   if (process.platform !== 'win32') return { command, args, isVerbatim: false };
   const isFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
   return windowsCommand(command, args, { env, cwd, isFile });
 }
 
 /** Process trees to kill if this process exits without stopping them. */
-const running = new Set<Family>();
+const running = new Set<ProcessTree>();
 
-function killRunning(): void {
-  for (const family of running) killFamily(family);
+function killTracked(): void {
+  for (const family of running) killProcessTree(family);
 }
 
-function keepTrack(family: Family): void {
-  if (running.size === 0) process.on('exit', killRunning);
+function trackTree(family: ProcessTree): void {
+  if (running.size === 0) process.on('exit', killTracked);
   running.add(family);
 }
 
-function letGo(family: Family): void {
+function untrackTree(family: ProcessTree): void {
   running.delete(family);
-  if (running.size === 0) process.off('exit', killRunning);
+  if (running.size === 0) process.off('exit', killTracked);
 }
 
 async function stop(
   child: ChildProcessWithoutNullStreams,
-  family: Family | undefined,
+  family: ProcessTree | undefined,
   ended: Promise<ProgramEnd>,
 ): Promise<void> {
   child.stdin.end();
   if (family !== undefined) {
-    await within(GRACE_MS, ended);
-    await stopFamily(family);
-    letGo(family);
+    await waitAtMost(GRACE_MS, ended);
+    await stopProcessTree(family);
+    untrackTree(family);
   }
   child.stdin.destroy();
   child.stdout.destroy();
   child.stderr.destroy();
 }
 
-function endOf(child: ChildProcessWithoutNullStreams): Promise<ProgramEnd> {
+function waitForEnd(child: ChildProcessWithoutNullStreams): Promise<ProgramEnd> {
   return new Promise((resolve) => {
     const closed = new Promise<void>((close) => void child.once('close', () => close()));
     const finish = (): void => {
       // A process it left behind may hold the pipes open for ever.
-      void within(LINGER_MS, closed).then(() => {
+      void waitAtMost(LINGER_MS, closed).then(() => {
         child.stdout.destroy();
         resolve({ exitCode: child.exitCode, signal: child.signalCode });
       });
     };
-    child.once('error', (error) => resolve({ failure: reasonOf(error), exitCode: null, signal: null }));
+    child.once('error', (error) => resolve({ failure: errorReason(error), exitCode: null, signal: null }));
     child.once('exit', finish);
     child.stdout.once('close', finish);
   });
 }
 
-function within(ms: number, happening: Promise<unknown>): Promise<void> {
+function waitAtMost(ms: number, happening: Promise<unknown>): Promise<void> {
   return new Promise((resolve) => {
     const stopTimer = startTimer(ms, resolve);
     void happening.then(() => {
@@ -153,7 +153,7 @@ function write({ stdin }: ChildProcessWithoutNullStreams, text: string): Promise
   });
 }
 
-async function* outputOf({ stdout }: ChildProcessWithoutNullStreams): AsyncGenerator<Uint8Array, void> {
+async function* readOutput({ stdout }: ChildProcessWithoutNullStreams): AsyncGenerator<Uint8Array, void> {
   try {
     for await (const chunk of stdout) yield chunk;
   } catch {
@@ -175,12 +175,12 @@ function readErrors({ stderr }: ChildProcessWithoutNullStreams): () => string {
   return () => (head ?? '') + text;
 }
 
-function neverStarted(thrown: unknown): Program {
+function failedProgram(thrown: unknown): Program {
   return {
     write: async () => {},
     output: (async function* () {})(),
     errors: () => '',
-    ended: Promise.resolve({ failure: reasonOf(thrown), exitCode: null, signal: null }),
+    ended: Promise.resolve({ failure: errorReason(thrown), exitCode: null, signal: null }),
     stop: async () => {},
   };
 }

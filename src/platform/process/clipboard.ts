@@ -4,7 +4,7 @@ import type { Env } from '../../core/io.ts';
 import { windowsProgram } from './windows-command.ts';
 
 /** A command that copies its input to the clipboard; undefined if there seems to be none. */
-export function clipboardProgram(env: Env, platform: string = process.platform): string | undefined {
+export function findClipboardProgram(env: Env, platform: string = process.platform): string | undefined {
   if (platform === 'darwin') return 'pbcopy';
   if (platform === 'win32') return windowsProgram('clip', env);
   if (env.WAYLAND_DISPLAY) return 'wl-copy';
@@ -17,7 +17,7 @@ const MAX_BYTES = 64 * 1024 * 1024;
 const POWERSHELL = '[Console]::OutputEncoding=[Text.Encoding]::UTF8; Get-Clipboard -Raw';
 
 /** Programs that print the clipboard, in the order to try: text, then a picture. */
-function readers(env: Env, platform: string): readonly (readonly [program: string, ...args: string[]])[] {
+function listReaders(env: Env, platform: string): readonly (readonly [program: string, ...args: string[]])[] {
   if (platform === 'darwin') return [['pbpaste']];
   if (platform === 'win32') return [[windowsProgram('powershell', env), '-NoProfile', '-Command', POWERSHELL]];
   if (env.WAYLAND_DISPLAY) {
@@ -45,7 +45,7 @@ export async function readClipboard(
   { env, cwd }: { readonly env: Env; readonly cwd: string },
   signal: AbortSignal,
 ): Promise<Uint8Array> {
-  const programs = readers(env, process.platform);
+  const programs = listReaders(env, process.platform);
   if (programs.length === 0) {
     throw new AppError('usage', '--paste finds no clipboard: there is no display', {
       hint: 'Pipe it in instead: … | gmn "…"',
@@ -53,7 +53,7 @@ export async function readClipboard(
   }
   let missing: string | undefined;
   for (const [program, ...args] of programs) {
-    const read = await printed({ program, args, env, cwd }, signal);
+    const read = await captureOutput({ program, args, env, cwd }, signal);
     signal.throwIfAborted();
     if (read === 'missing') missing = program;
     else if (read.length > 0) return read;
@@ -66,7 +66,7 @@ export async function readClipboard(
   throw new AppError('usage', 'the clipboard is empty', { hint: 'Copy something first, or leave --paste out.' });
 }
 
-interface Printing {
+interface CaptureOptions {
   readonly program: string;
   readonly args: readonly string[];
   readonly env: Env;
@@ -74,7 +74,10 @@ interface Printing {
 }
 
 /** The output of a program; empty if it fails. Never throws. */
-function printed({ program, args, env, cwd }: Printing, signal: AbortSignal): Promise<Uint8Array | 'missing'> {
+function captureOutput(
+  { program, args, env, cwd }: CaptureOptions,
+  signal: AbortSignal,
+): Promise<Uint8Array | 'missing'> {
   return new Promise((resolve) => {
     execFile(
       program,

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { Env } from '../../core/io.ts';
 import { FROM_PATH_ONLY, windowsProgram } from './windows-command.ts';
 
-interface Editing {
+interface EditOptions {
   readonly text: string;
   /** The file name the editor sees, from which it may tell the language. */
   readonly name: string;
@@ -19,8 +19,8 @@ interface Editing {
  * Lets the user edit a text. If the text had no final newline, one added by the editor is removed. Undefined if the
  * editor could not be started or failed. Throws the signal's reason.
  */
-export async function editedText(
-  { text, name, env, terminal }: Editing,
+export async function editText(
+  { text, name, env, terminal }: EditOptions,
   signal: AbortSignal,
 ): Promise<string | undefined> {
   const editor =
@@ -32,7 +32,7 @@ export async function editedText(
   });
 }
 
-interface Paging {
+interface PagerOptions {
   readonly text: string;
   readonly pager: string;
   readonly env: Env;
@@ -43,7 +43,7 @@ interface Paging {
 const LESS_PROMPT = '-Ps?e(END):\\:.$';
 
 /** Shows a text in a pager until the user quits it; false if that failed. Throws the signal's reason. */
-export async function pagedText({ text, pager, env, terminal }: Paging, signal: AbortSignal): Promise<boolean> {
+export async function showInPager({ text, pager, env, terminal }: PagerOptions, signal: AbortSignal): Promise<boolean> {
   // Lets the pager show colours, as git does.
   const colored = { ...env, LESS: env.LESS ?? `-R ${LESS_PROMPT}`, LV: env.LV ?? '-c' };
   return withFile({ text, name: 'all.txt' }, signal, async (file) => {
@@ -53,7 +53,7 @@ export async function pagedText({ text, pager, env, terminal }: Paging, signal: 
 
 /** Runs `work` with a private temporary file that holds the text and is removed afterwards. */
 async function withFile<T>(
-  { text, name }: Pick<Editing, 'text' | 'name'>,
+  { text, name }: Pick<EditOptions, 'text' | 'name'>,
   signal: AbortSignal,
   work: (file: string) => Promise<T>,
 ): Promise<T> {
@@ -76,25 +76,25 @@ async function withFile<T>(
   }
 }
 
-interface Running extends Pick<Editing, 'env' | 'terminal'> {
+interface RunOptions extends Pick<EditOptions, 'env' | 'terminal'> {
   readonly program: string;
   readonly file: string;
 }
 
 /** A check for the script, so that a missing program gives exit code 127 without the shell's own message. */
-function existing(program: string): string {
+function formatExistenceCheck(program: string): string {
   const [name] = /^[\w./+-]+(?= |$)/.exec(program) ?? [];
   return name === undefined ? '' : `command -v ${name} > /dev/null 2>&1 || exit 127; `;
 }
 
-function runProgram({ program, file, env, terminal }: Running, signal: AbortSignal): Promise<number | null> {
+function runProgram({ program, file, env, terminal }: RunOptions, signal: AbortSignal): Promise<number | null> {
   const isWindows = process.platform === 'win32';
   const descriptor = openSync(terminal, 'r+');
   return new Promise<number | null>((resolve, reject) => {
     const stdio = [descriptor, descriptor, descriptor];
     const child = isWindows
       ? spawn(`${program} "${file}"`, { stdio: 'inherit', env: { ...env, ...FROM_PATH_ONLY }, shell: true })
-      : spawn('/bin/sh', ['-c', `${existing(program)}${program} "$1"`, program, file], { stdio, env });
+      : spawn('/bin/sh', ['-c', `${formatExistenceCheck(program)}${program} "$1"`, program, file], { stdio, env });
     const stop = (): void => {
       child.kill();
       reject(signal.reason);

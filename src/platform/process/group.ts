@@ -9,7 +9,7 @@ export interface FoundProcess {
 }
 
 /** A program started in a process group of its own, and everything it has started. */
-export interface Family {
+export interface ProcessTree {
   /** The program's pid, which is also the group's id. */
   readonly leader: number;
   /** A text found in the environment of every process of the tree (unless one drops it), and of no other. */
@@ -25,23 +25,23 @@ const POLL_MS = 25;
  * where /proc exists. One that also dropped its environment (`env -i setsid …`) is not found and keeps running.
  * Resolves when none is left, with those found at first; `survivors` could not be stopped.
  */
-export async function stopFamily(
-  family: Family,
+export async function stopProcessTree(
+  family: ProcessTree,
 ): Promise<{ readonly found: readonly FoundProcess[]; readonly survivors: readonly FoundProcess[] }> {
   if (process.platform === 'win32') {
-    killFamily(family);
+    killProcessTree(family);
     return { found: [], survivors: [] };
   }
   // The last process of a pipeline may be about to exit by itself.
-  if (runningOf(family).length > 0) await pause();
+  if (findRunning(family).length > 0) await pause();
   const startMs = performance.now();
-  const found = runningOf(family);
-  for (let left = found, round = 0; ; left = runningOf(family), round += 1) {
+  const found = findRunning(family);
+  for (let left = found, round = 0; ; left = findRunning(family), round += 1) {
     const passedMs = performance.now() - startMs;
     if (left.length === 0 || passedMs >= GIVE_UP_AFTER_MS) return { found, survivors: left };
     if (round === 0 || passedMs >= KILL_AFTER_MS) {
       const name = passedMs >= KILL_AFTER_MS ? 'SIGKILL' : 'SIGTERM';
-      for (const target of [-family.leader, ...left.map(({ pid }) => pid)]) send(target, name);
+      for (const target of [-family.leader, ...left.map(({ pid }) => pid)]) sendSignal(target, name);
     }
     await pause();
   }
@@ -52,25 +52,25 @@ function pause(): Promise<void> {
 }
 
 /** Kills the tree at once, as far as it is found; for `process.on('exit')`. */
-export function killFamily(family: Family): void {
+export function killProcessTree(family: ProcessTree): void {
   const { leader } = family;
   if (process.platform === 'win32') {
     const program = windowsProgram('taskkill', process.env);
     spawnSync(program, ['/pid', String(leader), '/t', '/f'], { windowsHide: true });
-  } else for (const target of [-leader, ...runningOf(family).map(({ pid }) => pid)]) send(target, 'SIGKILL');
+  } else for (const target of [-leader, ...findRunning(family).map(({ pid }) => pid)]) sendSignal(target, 'SIGKILL');
 }
 
-function runningOf(family: Family): readonly FoundProcess[] {
-  const pids = processNumbers();
+function findRunning(family: ProcessTree): readonly FoundProcess[] {
+  const pids = listProcessIds();
   // Without /proc only the group as a whole can be probed; its id may outlive its processes.
-  if (pids === undefined) return send(-family.leader, 0) ? [{ pid: family.leader, command: '' }] : [];
+  if (pids === undefined) return sendSignal(-family.leader, 0) ? [{ pid: family.leader, command: '' }] : [];
   return pids.flatMap((pid) => {
     if (!isMember(pid, family)) return [];
     return [{ pid: Number(pid), command: readProcess(pid, 'cmdline').replaceAll('\0', ' ').trim() }];
   });
 }
 
-function isMember(pid: string, { leader, marker }: Family): boolean {
+function isMember(pid: string, { leader, marker }: ProcessTree): boolean {
   // `pid (name) state parent group …`, where the name may contain anything.
   const [state, , group] = readProcess(pid, 'stat')
     .replace(/^[\s\S]*\) /, '')
@@ -79,7 +79,7 @@ function isMember(pid: string, { leader, marker }: Family): boolean {
   return group === String(leader) || readProcess(pid, 'environ').includes(marker);
 }
 
-function processNumbers(): readonly string[] | undefined {
+function listProcessIds(): readonly string[] | undefined {
   try {
     return readdirSync('/proc').filter((name) => /^\d+$/.test(name));
   } catch {
@@ -95,7 +95,7 @@ function readProcess(pid: string, file: 'stat' | 'environ' | 'cmdline'): string 
   }
 }
 
-function send(target: number, name: NodeJS.Signals | 0): boolean {
+function sendSignal(target: number, name: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(target, name);
   } catch {

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { isObject } from '../../core/json.ts';
-import { errnoOf } from '../runtime/system.ts';
+import { errorCode } from '../runtime/system.ts';
 
 /** Identifies a process, so that another can tell whether it still runs. */
 export interface ProcessIdentity {
@@ -13,9 +13,9 @@ export interface ProcessIdentity {
 
 let self: Promise<ProcessIdentity> | undefined;
 
-export function thisProcess(): Promise<ProcessIdentity> {
+export function identifySelf(): Promise<ProcessIdentity> {
   // Constant for the process; a server locks with every call.
-  self ??= processState(process.pid).then((state) => ({
+  self ??= readProcessState(process.pid).then((state) => ({
     pid: process.pid,
     host: hostname(),
     began: state?.began ?? '',
@@ -27,16 +27,16 @@ export function thisProcess(): Promise<ProcessIdentity> {
  * Whether a process still runs. `elsewhere`: only its own machine could tell; `unknown`: the pid exists, but may be
  * another process by now. Never throws.
  */
-export async function stateOf(
+export async function checkProcess(
   identity: ProcessIdentity,
 ): Promise<'here' | 'stopped' | 'gone' | 'elsewhere' | 'unknown'> {
   if (identity.host !== hostname()) return 'elsewhere';
   try {
     process.kill(identity.pid, 0);
   } catch (thrown) {
-    if (errnoOf(thrown) === 'ESRCH') return 'gone';
+    if (errorCode(thrown) === 'ESRCH') return 'gone';
   }
-  const state = await processState(identity.pid);
+  const state = await readProcessState(identity.pid);
   if (state === undefined) return 'unknown';
   if (state.began !== identity.began) return 'gone';
   return state.isStopped ? 'stopped' : 'here';
@@ -51,7 +51,7 @@ export function parseProcessIdentity(value: unknown): ProcessIdentity | undefine
 }
 
 /** Linux only. https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html */
-async function processState(pid: number): Promise<{ began: string; isStopped: boolean } | undefined> {
+async function readProcessState(pid: number): Promise<{ began: string; isStopped: boolean } | undefined> {
   if (process.platform !== 'linux') return undefined;
   try {
     const text = await readFile(`/proc/${pid}/stat`, 'latin1');
@@ -62,20 +62,20 @@ async function processState(pid: number): Promise<{ began: string; isStopped: bo
   }
 }
 
-const LOOK_MS = 1000;
+const POLL_MS = 1000;
 
 /**
  * A signal that aborts with `parent`, or soon after the parent process is gone: even if something else still holds our
  * stdin open, nobody is left to answer. Does not keep the process alive.
  */
-export function whileParentLives(parent: AbortSignal): AbortSignal {
+export function abortWithParent(parent: AbortSignal): AbortSignal {
   const starter = process.ppid;
   const orphaned = new AbortController();
   const timer = setInterval(() => {
     if (process.ppid === starter) return;
     clearInterval(timer);
     orphaned.abort();
-  }, LOOK_MS);
+  }, POLL_MS);
   timer.unref();
   return AbortSignal.any([parent, orphaned.signal]);
 }

@@ -31,7 +31,7 @@ export interface KeyringEntry {
   readonly account: string;
 }
 
-type KeyringAnswer =
+type KeyringResult =
   | { readonly kind: 'secret'; readonly secret: string }
   | { readonly kind: 'nothing' }
   /** There is no keyring, it refused, or it did not answer in time. */
@@ -39,9 +39,9 @@ type KeyringAnswer =
 
 /** The operating system's keyring, through the optional library. No method throws. */
 interface Keyring {
-  get(entry: KeyringEntry, limitMs: number): Promise<KeyringAnswer>;
-  set(entry: KeyringEntry, secret: string, limitMs: number): Promise<KeyringAnswer>;
-  delete(entry: KeyringEntry, limitMs: number): Promise<KeyringAnswer>;
+  get(entry: KeyringEntry, limitMs: number): Promise<KeyringResult>;
+  set(entry: KeyringEntry, secret: string, limitMs: number): Promise<KeyringResult>;
+  delete(entry: KeyringEntry, limitMs: number): Promise<KeyringResult>;
 }
 
 export function openKeyring(module: string): Keyring {
@@ -52,7 +52,7 @@ export function openKeyring(module: string): Keyring {
   };
 }
 
-async function ask(request: Readonly<Record<string, string>>, limitMs: number): Promise<KeyringAnswer> {
+async function ask(request: Readonly<Record<string, string>>, limitMs: number): Promise<KeyringResult> {
   const input = JSON.stringify(request);
   const { code, output } = await runHelper({ program: process.execPath, args: ['-e', HELPER], input, limitMs });
   if (code === 0) return parseAnswer(output);
@@ -97,7 +97,7 @@ function runHelper({ program, args, input, limitMs }: HelperRun) {
   });
 }
 
-function parseAnswer(output: string): KeyringAnswer {
+function parseAnswer(output: string): KeyringResult {
   try {
     const answer: unknown = JSON.parse(output);
     if (isObject(answer) && typeof answer.value === 'string') return { kind: 'secret', secret: answer.value };
@@ -111,16 +111,16 @@ function parseAnswer(output: string): KeyringAnswer {
 const NOT_FOUND = 44;
 
 /** Reads a generic password from the macOS Keychain with the system's own program. Never throws. */
-export async function readKeychain(program: string, entry: KeyringEntry, limitMs: number): Promise<KeyringAnswer> {
+export async function readKeychain(program: string, entry: KeyringEntry, limitMs: number): Promise<KeyringResult> {
   const args = ['find-generic-password', '-s', entry.service, '-a', entry.account, '-w'];
   const { code, output } = await runHelper({ program, args, input: '', limitMs });
-  if (code === 0) return { kind: 'secret', secret: decode(output.replace(/\n$/, '')) };
+  if (code === 0) return { kind: 'secret', secret: decodePassword(output.replace(/\n$/, '')) };
   if (code === NOT_FOUND) return { kind: 'nothing' };
   return { kind: 'unavailable', why: code === 'timeout' ? 'timeout' : 'failed' };
 }
 
 /** A password with characters beyond ASCII is printed as hex. Ours are JSON, so they never look like hex themselves. */
-function decode(password: string): string {
+function decodePassword(password: string): string {
   return /^(?:[0-9a-f]{2})+$/i.test(password) ? Buffer.from(password, 'hex').toString('utf8') : password;
 }
 
@@ -139,13 +139,13 @@ interface SealedBox {
  */
 export function sealedBox(password: string, salt: string): SealedBox {
   let key: Buffer | undefined;
-  const keyOf = (): Buffer => (key ??= scryptSync(password, salt, 32));
+  const deriveKey = (): Buffer => (key ??= scryptSync(password, salt, 32));
   return {
     open(sealed) {
       const [, iv, tag, content] =
         /^([0-9a-f]{24}|[0-9a-f]{32}):([0-9a-f]{32}):((?:[0-9a-f]{2})+)$/i.exec(sealed.trim()) ?? [];
       if (iv === undefined || tag === undefined || content === undefined) return { kind: 'broken' };
-      const decipher = createDecipheriv(CIPHER, keyOf(), Buffer.from(iv, 'hex'), { authTagLength: TAG_BYTES });
+      const decipher = createDecipheriv(CIPHER, deriveKey(), Buffer.from(iv, 'hex'), { authTagLength: TAG_BYTES });
       decipher.setAuthTag(Buffer.from(tag, 'hex'));
       try {
         const text = Buffer.concat([decipher.update(Buffer.from(content, 'hex')), decipher.final()]).toString('utf8');
@@ -156,7 +156,7 @@ export function sealedBox(password: string, salt: string): SealedBox {
     },
     seal(text) {
       const iv = randomBytes(12);
-      const cipher = createCipheriv(CIPHER, keyOf(), iv, { authTagLength: TAG_BYTES });
+      const cipher = createCipheriv(CIPHER, deriveKey(), iv, { authTagLength: TAG_BYTES });
       const content = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
       return [iv, cipher.getAuthTag(), content].map((bytes) => bytes.toString('hex')).join(':');
     },

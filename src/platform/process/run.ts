@@ -3,11 +3,11 @@ import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, isAbsolute, join, resolve } from 'node:path';
 import { AppError } from '../../core/error.ts';
 import type { Env } from '../../core/io.ts';
-import { reasonOf } from '../runtime/system.ts';
+import { errorReason } from '../runtime/system.ts';
 import type { Shell } from './shell-choice.ts';
 import { FROM_PATH_ONLY, windowsProgram } from './windows-command.ts';
 
-interface FedCommand {
+interface CommandWithInput {
   readonly shell: Shell;
   readonly command: string;
   readonly input: string;
@@ -21,7 +21,10 @@ interface FedCommand {
  * Resolves with the exit code, 1 if a signal ended it. Throws the signal's reason, and AppError `usage` if it cannot be
  * started.
  */
-export function feedCommand({ shell, command, input, cwd, env }: FedCommand, signal: AbortSignal): Promise<number> {
+export function feedCommand(
+  { shell, command, input, cwd, env }: CommandWithInput,
+  signal: AbortSignal,
+): Promise<number> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason);
     const child = spawn(shell.path, [...shell.args, shell.isVerbatim ? `"${command}"` : command], {
@@ -35,7 +38,7 @@ export function feedCommand({ shell, command, input, cwd, env }: FedCommand, sig
     signal.addEventListener('abort', stop, { once: true });
     child.once('error', (cause) =>
       reject(
-        new AppError('usage', `cannot start ${shell.path}: ${reasonOf(cause)}`, {
+        new AppError('usage', `cannot start ${shell.path}: ${errorReason(cause)}`, {
           cause,
           hint: 'Check --shell, and the command.',
         }),
@@ -79,16 +82,16 @@ function systemBrowser(platform: string, env: Env): readonly string[] {
 }
 
 /** The file that would run for a command; undefined if there is none. Never throws. */
-export function programPath(command: string, env: Env, cwd: string): string | undefined {
+export function findProgram(command: string, env: Env, cwd: string): string | undefined {
   const isPath = isAbsolute(command) || /[\\/]/.test(command);
   const directories = (env.PATH ?? env.Path ?? '').split(delimiter).filter((directory) => directory !== '');
   const places = isPath
     ? [resolve(cwd, command)]
     : directories.map((directory) => join(resolve(cwd, directory), command));
-  return places.flatMap((place) => endings(env).map((ending) => `${place}${ending}`)).find(isProgram);
+  return places.flatMap((place) => listExtensions(env).map((ending) => `${place}${ending}`)).find(isProgram);
 }
 
-function endings(env: Env): readonly string[] {
+function listExtensions(env: Env): readonly string[] {
   if (process.platform !== 'win32') return [''];
   return ['', ...(env.PATHEXT ?? '.COM;.EXE;.BAT;.CMD').split(';').map((ending) => ending.toLowerCase())];
 }

@@ -54,7 +54,7 @@ interface Scratch {
 }
 
 /** A new temporary directory with these files in it. Must be removed. */
-export async function scratchDirectory(files: Readonly<Record<string, string>>): Promise<Scratch> {
+export async function createScratchDirectory(files: Readonly<Record<string, string>>): Promise<Scratch> {
   const path = await mkdtemp(join(tmpdir(), 'gmn-tour-'));
   for (const [name, text] of Object.entries(files)) await writeFile(join(path, name), text);
   return {

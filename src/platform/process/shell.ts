@@ -4,8 +4,8 @@ import { StringDecoder } from 'node:string_decoder';
 import { AppError } from '../../core/error.ts';
 import type { Env } from '../../core/io.ts';
 import { startTimer } from '../runtime/clock.ts';
-import { reasonOf } from '../runtime/system.ts';
-import { type Family, type FoundProcess, killFamily, stopFamily } from './group.ts';
+import { errorReason } from '../runtime/system.ts';
+import { type FoundProcess, killProcessTree, type ProcessTree, stopProcessTree } from './group.ts';
 import { MARKER, type Shell, shellEnvironment } from './shell-choice.ts';
 
 interface ShellRun {
@@ -47,13 +47,13 @@ export async function runShell(run: ShellRun, signal: AbortSignal): Promise<Shel
   signal.throwIfAborted();
   const { child, family } = await start(run);
   // A second Ctrl+C exits at once, which must not leave the child running.
-  const atExit = (): void => killFamily(family);
+  const atExit = (): void => killProcessTree(family);
   process.on('exit', atExit);
   try {
-    const output = collect(child, run.maxChars);
-    const ending = await ended(child, run.timeoutMs, signal);
+    const output = collectOutput(child, run.maxChars);
+    const ending = await waitForExit(child, run.timeoutMs, signal);
     const silentMs = output.silentMs();
-    const { found, survivors } = await stopFamily(family);
+    const { found, survivors } = await stopProcessTree(family);
     await output.settled(signal);
     signal.throwIfAborted();
     return {
@@ -72,12 +72,12 @@ export async function runShell(run: ShellRun, signal: AbortSignal): Promise<Shel
   }
 }
 
-function start({ shell, command, cwd, env }: ShellRun): Promise<{ child: ChildProcess; family: Family }> {
+function start({ shell, command, cwd, env }: ShellRun): Promise<{ child: ChildProcess; family: ProcessTree }> {
   const marker = randomUUID();
   return new Promise((resolve, reject) => {
-    const refuse = (cause: unknown): void =>
+    const failStart = (cause: unknown): void =>
       reject(
-        new AppError('usage', `cannot start ${shell.path} in ${cwd}: ${reasonOf(cause)}`, {
+        new AppError('usage', `cannot start ${shell.path} in ${cwd}: ${errorReason(cause)}`, {
           cause,
           hint: 'Check that both are there, and may be used.',
         }),
@@ -91,17 +91,17 @@ function start({ shell, command, cwd, env }: ShellRun): Promise<{ child: ChildPr
         windowsHide: true,
         windowsVerbatimArguments: shell.isVerbatim,
       });
-      child.once('error', refuse);
+      child.once('error', failStart);
       const leader = child.pid;
       if (leader !== undefined) child.once('spawn', () => resolve({ child, family: { leader, marker } }));
     } catch (thrown) {
       // For instance a command that contains a NUL.
-      refuse(thrown);
+      failStart(thrown);
     }
   });
 }
 
-function collect(child: ChildProcess, maxChars: number) {
+function collectOutput(child: ChildProcess, maxChars: number) {
   const text = cappedText(maxChars);
   let lastMs = performance.now();
   let onData = (): void => {};
@@ -143,7 +143,11 @@ function collect(child: ChildProcess, maxChars: number) {
 }
 
 /** Waits for the shell itself, not for its pipes: a process it left behind may hold them open for ever. */
-function ended(child: ChildProcess, timeoutMs: number, signal: AbortSignal): Promise<'exit' | 'timeout' | 'abort'> {
+function waitForExit(
+  child: ChildProcess,
+  timeoutMs: number,
+  signal: AbortSignal,
+): Promise<'exit' | 'timeout' | 'abort'> {
   return new Promise((resolve) => {
     const finish = (ending: 'exit' | 'timeout' | 'abort') => (): void => {
       stopTimer();

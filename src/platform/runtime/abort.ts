@@ -1,5 +1,5 @@
 /** Actions to call when a signal created here aborts. */
-const waiting = new WeakMap<AbortSignal, Set<() => void>>();
+const actionsBySignal = new WeakMap<AbortSignal, Set<() => void>>();
 
 /** Only the first reason counts. */
 export interface Abortable {
@@ -9,11 +9,11 @@ export interface Abortable {
 }
 
 /** A signal that `onAbort` can follow without Node's event listeners, which cost every start a million instructions. */
-export function abortable(): Abortable {
+export function createAbortable(): Abortable {
   const controller = new AbortController();
   const { signal } = controller;
   const actions = new Set<() => void>();
-  waiting.set(signal, actions);
+  actionsBySignal.set(signal, actions);
   return {
     signal,
     abort(reason) {
@@ -37,7 +37,7 @@ export function abortable(): Abortable {
  * already aborted.
  */
 export function onAbort(signal: AbortSignal, action: () => void): () => void {
-  const actions = waiting.get(signal);
+  const actions = actionsBySignal.get(signal);
   if (actions === undefined) {
     signal.addEventListener('abort', action, { once: true });
     return () => signal.removeEventListener('abort', action);

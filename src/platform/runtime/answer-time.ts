@@ -1,7 +1,7 @@
-import { deadline } from './clock.ts';
+import { createDeadline } from './clock.ts';
 
 /** The timeout of one MCP response; restarts with every sign of life. */
-export interface AnswerTime {
+export interface RestartableDeadline {
   /** Follows the parent, and aborts at the deadline. */
   readonly signal: AbortSignal;
   /** Restarts with the full time: the server sent something. */
@@ -12,10 +12,10 @@ export interface AnswerTime {
   clear(): void;
 }
 
-export function answerTime(parent: AbortSignal, ms: number, reason: () => Error): AnswerTime {
+export function createRestartableDeadline(parent: AbortSignal, ms: number, reason: () => Error): RestartableDeadline {
   const over = new AbortController();
   const begin = () => {
-    const limit = deadline(parent, ms, reason);
+    const limit = createDeadline(parent, ms, reason);
     const stop = (): void => over.abort(limit.signal.reason);
     if (limit.signal.aborted) stop();
     limit.signal.addEventListener('abort', stop, { once: true });

@@ -1,9 +1,9 @@
 import { setMaxListeners } from 'node:events';
 import type { Clock } from '../../core/io.ts';
-import { abortable, onAbort } from './abort.ts';
+import { createAbortable, onAbort } from './abort.ts';
 
 /** A longer timer would fire at once. */
-const LONGEST_MS = 2 ** 31 - 1;
+const MAX_TIMER_MS = 2 ** 31 - 1;
 /** A timer that fires later than this did not get to run: the process was stopped, or busy. */
 const LATE_MS = 20;
 /** How long a process that goes on has for what arrived meanwhile (some of it needs other threads, or a last request): as long as it was late, within these. */
@@ -25,7 +25,7 @@ export function startTimer(ms: number, action: () => void, { isIdle = false } = 
   const judge = (): void => {
     turn = setImmediate(action);
   };
-  const wantedMs = Math.min(ms, LONGEST_MS);
+  const wantedMs = Math.min(ms, MAX_TIMER_MS);
   const dueAt = steadyMs() + wantedMs;
   wait(wantedMs, () => {
     const lateMs = steadyMs() - dueAt;
@@ -63,7 +63,7 @@ export const systemClock: Clock = {
 };
 
 /** Calls `action` every `ms` until the returned function is called. Does not keep the process alive. */
-export function every(ms: number, action: () => void): () => void {
+export function callEvery(ms: number, action: () => void): () => void {
   const timer = setInterval(action, ms).unref();
   return () => clearInterval(timer);
 }
@@ -80,14 +80,14 @@ export interface Deadline {
 }
 
 /** A signal that follows `parent` and aborts with `reason()` after `ms` (0 = never). */
-export function deadline(parent: AbortSignal, ms: number, reason: () => Error): Deadline {
+export function createDeadline(parent: AbortSignal, ms: number, reason: () => Error): Deadline {
   if (ms === 0) return { signal: parent, hold: () => {}, resume: () => {}, endsAt: () => undefined, clear: () => {} };
-  const controller = abortable();
+  const controller = createAbortable();
   // Twenty MCP servers may listen on one signal; that is not a leak.
   setMaxListeners(0, parent, controller.signal);
   let stopTimer = (): void => {};
   let startedMs = 0;
-  let leftMs = Math.min(ms, LONGEST_MS);
+  let leftMs = Math.min(ms, MAX_TIMER_MS);
   let holds = 0;
   let isCleared = false;
   const follow = (): void => controller.abort(parent.reason);
@@ -120,12 +120,12 @@ export function deadline(parent: AbortSignal, ms: number, reason: () => Error): 
 }
 
 /** Resolves after pending work and I/O had their turn; for work that can wait that long. */
-export function afterUrgent(): Promise<void> {
+export function yieldToIo(): Promise<void> {
   // Two turns: a connection that opens at once sends its request in the second.
   return new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
 }
 
 /** Calls `action` once after `ms`, unless the returned function is called first. Does not keep the process alive. */
-export function after(ms: number, action: () => void): () => void {
+export function callAfter(ms: number, action: () => void): () => void {
   return startTimer(ms, action, { isIdle: true });
 }

@@ -28,23 +28,23 @@ type ChunkFunction = (
  * that bundles the chunks of an ordinary run and already is a function. A cache is valid for this version of gmn, Node
  * and the architecture only; one that V8 rejects, or that other users could have written, is ignored.
  */
-export function codeCache({ dist, pack, version }: { dist: string; pack: string; version: string }): CodeCache {
+export function openCodeCache({ dist, pack, version }: { dist: string; pack: string; version: string }): CodeCache {
   const directory = cacheDirectory(version);
   const isUsable = directory !== undefined && isOurs(directory);
   const modules = new Map<string, ChunkModule>();
   const fresh = new Map<string, Script>();
-  const kept = new Map<string, string>();
+  const preloaded = new Map<string, string>();
   // The build escapes everything beyond ASCII, and one-byte strings are cheaper.
   const read = (file: string): string => readFileSync(join(dist, file), 'latin1');
 
   const run = (file: string, module: ChunkModule): void => {
-    const cachedData = isUsable ? readIfThere(join(directory, `${file}.cache`)) : undefined;
-    const text = kept.get(file) ?? read(file);
-    kept.delete(file);
+    const cachedData = isUsable ? tryRead(join(directory, `${file}.cache`)) : undefined;
+    const text = preloaded.get(file) ?? read(file);
+    preloaded.delete(file);
     const source = file === pack ? text : `(function(exports,require,module,__dirname){${text}\n})`;
     const script = new Script(source, { filename: join(dist, file), ...(cachedData ? { cachedData } : {}) });
     if (cachedData === undefined || script.cachedDataRejected) fresh.set(file, script);
-    parseChunkFunction(script.runInThisContext())(module.exports, requireChunk, module, dist);
+    asChunkFunction(script.runInThisContext())(module.exports, requireChunk, module, dist);
   };
   const load = (file: string): unknown => {
     const known = modules.get(file);
@@ -59,7 +59,7 @@ export function codeCache({ dist, pack, version }: { dist: string; pack: string;
   const requireChunk = (id: string): unknown => (id.startsWith('./') ? load(id.slice(2)) : require(id));
   const packed: ChunkModule = { exports: {} };
   run(pack, packed);
-  const parts = parsePack(packed.exports);
+  const parts = asPack(packed.exports);
 
   const isLoaded = (file: string): boolean => file === pack || modules.has(file) || parts[file] !== undefined;
 
@@ -68,7 +68,7 @@ export function codeCache({ dist, pack, version }: { dist: string; pack: string;
     keep() {
       try {
         const chunks = readdirSync(dist).filter((file) => file.endsWith('.js') && !isLoaded(file));
-        for (const file of chunks) kept.set(file, read(file));
+        for (const file of chunks) preloaded.set(file, read(file));
       } catch {
         // `dist` is being replaced right now.
       }
@@ -76,7 +76,7 @@ export function codeCache({ dist, pack, version }: { dist: string; pack: string;
     save() {
       if (directory === undefined || fresh.size === 0) return;
       try {
-        store(directory, dist, fresh);
+        writeCache(directory, dist, fresh);
       } catch {
         // Without a cache the next start is a little slower.
       }
@@ -96,7 +96,7 @@ export function codeCacheState(
 
 function cacheDirectory(version: string): string | undefined {
   try {
-    const home = process.env.GMN_HOME || join(process.env.HOME || userHome(), '.gmn');
+    const home = process.env.GMN_HOME || join(process.env.HOME || findUserHome(), '.gmn');
     return join(home, 'cache', `${version}-${process.version}-${process.arch}`);
   } catch {
     return undefined;
@@ -104,7 +104,7 @@ function cacheDirectory(version: string): string | undefined {
 }
 
 /** `node:os` is loaded only if HOME is not set. */
-function userHome(): string {
+function findUserHome(): string {
   const { homedir, userInfo } = process.getBuiltinModule('node:os');
   return homedir() || userInfo().homedir;
 }
@@ -120,7 +120,7 @@ function isOurs(directory: string): boolean {
   }
 }
 
-function readIfThere(path: string): Buffer | undefined {
+function tryRead(path: string): Buffer | undefined {
   try {
     return readFileSync(path);
   } catch {
@@ -128,12 +128,12 @@ function readIfThere(path: string): Buffer | undefined {
   }
 }
 
-function store(directory: string, dist: string, scripts: ReadonlyMap<string, Script>): void {
+function writeCache(directory: string, dist: string, scripts: ReadonlyMap<string, Script>): void {
   // One level at a time: a recursive mkdir never returns where nothing can be created (/proc).
   for (const level of [dirname(dirname(directory)), dirname(directory), directory]) makeDirectory(level);
   if (!isOurs(directory)) return;
   chmodSync(directory, 0o700);
-  removeOthers(directory);
+  removeStaleCaches(directory);
   const files = new Set(readdirSync(dist));
   for (const name of readdirSync(directory)) {
     if (!files.has(name.replace(/\.cache$/, ''))) rmSync(join(directory, name), { force: true });
@@ -156,7 +156,7 @@ function makeDirectory(path: string): void {
 }
 
 /** Removes old caches of other versions of gmn or Node; each upgrade adds one. */
-function removeOthers(directory: string): void {
+function removeStaleCaches(directory: string): void {
   const parent = dirname(directory);
   for (const name of readdirSync(parent)) {
     const other = join(parent, name);
@@ -165,11 +165,11 @@ function removeOthers(directory: string): void {
   }
 }
 
-function parseChunkFunction(value: unknown): ChunkFunction {
+function asChunkFunction(value: unknown): ChunkFunction {
   return value as ChunkFunction;
 }
 
 /** The pack holds a function per chunk that returns its exports. */
-function parsePack(value: unknown): Readonly<Record<string, () => unknown>> {
+function asPack(value: unknown): Readonly<Record<string, () => unknown>> {
   return (value as { readonly chunks: Readonly<Record<string, () => unknown>> }).chunks;
 }

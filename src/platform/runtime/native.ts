@@ -23,6 +23,6 @@ export interface SystemUser {
 }
 
 /** The user of this process according to the system, not the environment. Throws if unknown. */
-export function systemUser(): SystemUser {
+export function readSystemUser(): SystemUser {
   return userInfo();
 }

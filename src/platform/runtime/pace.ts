@@ -18,7 +18,7 @@ interface PaceLimits {
   readonly maxMs: number;
 }
 
-export function paceOf({ maxEntries, maxMs }: PaceLimits, signal: AbortSignal): Pace {
+export function startPace({ maxEntries, maxMs }: PaceLimits, signal: AbortSignal): Pace {
   const began = performance.now();
   let stepBegan = began;
   let entries = 0;
@@ -44,7 +44,7 @@ export function paceOf({ maxEntries, maxMs }: PaceLimits, signal: AbortSignal): 
 }
 
 /** Filters as many items as there is time for. Throws the signal's reason. */
-export async function filteredAt<T>(
+export async function filterPaced<T>(
   pace: Pace,
   items: readonly T[],
   isWanted: (item: T) => boolean,

@@ -2,15 +2,15 @@ import { closeSync, openSync, readSync } from 'node:fs';
 
 const ID_BYTES = 16;
 /** Enough for several ids; each byte is used once. */
-const STOCK_BYTES = 16 * ID_BYTES;
-let stock: Buffer = Buffer.alloc(0);
+const POOL_BYTES = 16 * ID_BYTES;
+let pool: Buffer = Buffer.alloc(0);
 
 /** A random UUID. Reads /dev/urandom where it exists, as loading the crypto module costs start-up time. */
 export function randomId(): string {
-  if (stock.length < ID_BYTES) stock = randomBytes(STOCK_BYTES) ?? stock;
-  if (stock.length < ID_BYTES) return otherId();
-  const bytes = stock.subarray(0, ID_BYTES);
-  stock = stock.subarray(ID_BYTES);
+  if (pool.length < ID_BYTES) pool = randomBytes(POOL_BYTES) ?? pool;
+  if (pool.length < ID_BYTES) return fallbackId();
+  const bytes = pool.subarray(0, ID_BYTES);
+  pool = pool.subarray(ID_BYTES);
   bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40;
   bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
   return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
@@ -30,7 +30,7 @@ function randomBytes(count: number): Buffer | undefined {
   }
 }
 
-function otherId(): string {
+function fallbackId(): string {
   return process.getBuiltinModule('node:crypto').randomUUID();
 }
 

@@ -1,23 +1,23 @@
 import { AppError, EXIT_CODES, type Fault } from '../../core/error.ts';
-import { type Abortable, abortable } from './abort.ts';
+import { type Abortable, createAbortable } from './abort.ts';
 
-const FAULTS = {
+const FAULT_BY_SIGNAL = {
   SIGINT: 'interrupted',
   SIGTERM: 'terminated',
   SIGHUP: 'hangup',
 } as const satisfies Record<string, Fault>;
 
 /** How long a run may wind down after an uncaught exception. */
-const LAST_WORDS_MS = 2000;
+const WIND_DOWN_MS = 2000;
 
 /**
  * A signal that aborts on SIGINT, SIGTERM, SIGHUP or an uncaught exception, with an AppError as its reason, so that the
  * run winds down by itself. A second one exits at once, except SIGHUP, which both a shell and the system may send.
  */
 export function interruptSignal(): AbortSignal {
-  const controller = abortable();
+  const controller = createAbortable();
   abortOnCrash(controller);
-  for (const [name, fault] of Object.entries(FAULTS)) {
+  for (const [name, fault] of Object.entries(FAULT_BY_SIGNAL)) {
     process.on(name, () => {
       if (fault === 'hangup') closeLostTerminal();
       if (controller.signal.aborted && fault === 'hangup') return;
@@ -42,7 +42,7 @@ function abortOnCrash(controller: Abortable): void {
     controller.abort(error);
     // A server that does not want to end may take longer than the run, which has told of it by then.
     const end = (): void => (error.isTold ? process.exit(error.exitCode) : crash(thrown));
-    setTimeout(end, LAST_WORDS_MS).unref();
+    setTimeout(end, WIND_DOWN_MS).unref();
   });
 }
 

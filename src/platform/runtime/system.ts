@@ -1,11 +1,11 @@
 /** The system's error code (`ENOENT`); empty if it is not a system error. */
-export function errnoOf(thrown: unknown): string {
+export function errorCode(thrown: unknown): string {
   return thrown instanceof Error && 'code' in thrown ? String(thrown.code) : '';
 }
 
 /** For messages: the system's error code, else the error's message. */
-export function reasonOf(thrown: unknown): string {
-  return errnoOf(thrown) || (thrown instanceof Error ? thrown.message : String(thrown));
+export function errorReason(thrown: unknown): string {
+  return errorCode(thrown) || (thrown instanceof Error ? thrown.message : String(thrown));
 }
 
 /** Where Bun puts the files inside an executable; on Windows, on a virtual drive. */

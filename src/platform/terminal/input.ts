@@ -2,7 +2,7 @@ import type { Env } from '../../core/io.ts';
 import { startTimer } from '../runtime/clock.ts';
 import { closeLostTerminal } from '../runtime/signals.ts';
 import { ttyStream } from './input-stream.ts';
-import { type Suspension, suspendable } from './tty.ts';
+import { handleSuspension, type Suspension } from './tty.ts';
 
 export interface TerminalInput {
   readonly columns: number;
@@ -44,8 +44,8 @@ const UNMARK_PASTES = '\u001b[?2004l';
 const PUSH_KITTY = '\u001b[>5u';
 const POP_KITTY = '\u001b[<u';
 
-export function systemTerminal(): TerminalInput {
-  let taken: Taken | undefined;
+export function createTerminalInput(): TerminalInput {
+  let taken: TakenTerminal | undefined;
   // Asked only once: the answer may come late and must not reach another reader.
   let hasAsked = false;
   let hasKitty = false;
@@ -77,14 +77,14 @@ export function systemTerminal(): TerminalInput {
     },
     suspend: () => taken?.suspension.start() ?? false,
     async edit(text, env, signal) {
-      const [{ editedText }, { TTY_PATH }] = await Promise.all([import('../process/editor.ts'), import('./tty.ts')]);
-      return editedText({ text, name: 'prompt.md', env, terminal: TTY_PATH }, signal);
+      const [{ editText }, { TTY_PATH }] = await Promise.all([import('../process/editor.ts'), import('./tty.ts')]);
+      return editText({ text, name: 'prompt.md', env, terminal: TTY_PATH }, signal);
     },
     after: startTimer,
   };
 }
 
-interface Taken {
+interface TakenTerminal {
   readonly suspension: Suspension;
   giveBack(): void;
 }
@@ -97,7 +97,7 @@ interface Modes {
 /**
  * Uses a stream of its own, destroyed at the end: a merely paused one would still take a chunk from the next reader.
  */
-function takeTerminal(listener: TerminalListener, { marks, unmarks }: Modes): Taken {
+function takeTerminal(listener: TerminalListener, { marks, unmarks }: Modes): TakenTerminal {
   const stream = ttyStream(0);
   const { stderr } = process;
   let isOurs = false;
@@ -114,7 +114,7 @@ function takeTerminal(listener: TerminalListener, { marks, unmarks }: Modes): Ta
     stderr.write(unmarks());
     stream.setRawMode(false);
   };
-  const suspension = suspendable(leave, () => {
+  const suspension = handleSuspension(leave, () => {
     enter();
     listener.continued();
   });

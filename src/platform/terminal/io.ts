@@ -1,15 +1,15 @@
 import { AppError } from '../../core/error.ts';
 import type { Env, Io, Out } from '../../core/io.ts';
-import { after } from '../runtime/clock.ts';
+import { callAfter } from '../runtime/clock.ts';
 import { type OutputStream, outputStream } from './output-stream.ts';
 
 const DONE = Promise.resolve();
 
 /** How long blocked output may delay the exit. */
-const PATIENCE_MS = 200;
+const GRACE_MS = 200;
 
 /** The most that is batched into one write: the size of a Linux pipe. */
-const GATHERED_LENGTH = 65_536;
+const MAX_BATCH_LENGTH = 65_536;
 
 /**
  * The process's stdout and stderr. `flush` resolves when everything has been written, and rejects if it could not be.
@@ -23,7 +23,7 @@ export interface ProcessIo extends Io {
 /** Opens each stream on first use: touching it loads a module. */
 export function processIo(color: ColorChoice, env: Env): ProcessIo {
   const out = lazyOut(() => outputStream(1), color, env);
-  const err = unfailing(
+  const err = ignoreFailures(
     lazyOut(() => outputStream(2), color, env),
     out.release,
   );
@@ -47,12 +47,12 @@ interface ProcessOut extends Out {
 function lazyOut(open: () => OutputStream, color: ColorChoice, env: Env): ProcessOut {
   let stream: OutputStream | undefined;
   let hasRoom = true;
-  const state = hopes();
+  const state = pendingWrites();
   const get = (): OutputStream => {
     if (stream === undefined) {
       const opened = open();
       stream = opened;
-      opened.on('error', (error: NodeJS.ErrnoException) => state.fail(writeFailure(error, opened.isTTY)));
+      opened.on('error', (error: NodeJS.ErrnoException) => state.fail(writeError(error, opened.isTTY)));
     }
     return stream;
   };
@@ -63,7 +63,7 @@ function lazyOut(open: () => OutputStream, color: ColorChoice, env: Env): Proces
       hasRoom = true;
     });
   };
-  const { add, release } = gathering(send);
+  const { add, release } = batchWrites(send);
   return {
     write(chunk) {
       if (state.failure) return Promise.reject(state.failure);
@@ -81,7 +81,7 @@ function lazyOut(open: () => OutputStream, color: ColorChoice, env: Env): Proces
       return state.settled((done) => get().write('', (error) => error || done()));
     },
     hurry: (reason) =>
-      endQueue(
+      expireQueue(
         () => (stream?.writableLength ?? 0) > 0,
         () => state.fail(reason),
         reason.exitCode,
@@ -93,12 +93,12 @@ function lazyOut(open: () => OutputStream, color: ColorChoice, env: Env): Proces
       return get().columns || 80;
     },
     get isStyled() {
-      return mayStyle(color, env, get().isTTY === true);
+      return canStyle(color, env, get().isTTY === true);
     },
   };
 }
 
-interface Hopes {
+interface PendingWrites {
   readonly failure: AppError | undefined;
   /** Rejects all waiting and future writes; the first reason stays. */
   fail(error: AppError): void;
@@ -106,7 +106,7 @@ interface Hopes {
 }
 
 /** Promises of writes that wait for a stream that may never drain. */
-function hopes(): Hopes {
+function pendingWrites(): PendingWrites {
   let failure: AppError | undefined;
   const waiting = new Set<(error: AppError) => void>();
   return {
@@ -133,16 +133,16 @@ function hopes(): Hopes {
  * Gives a blocked queue a short grace period, then fails it; what is left after another one does not keep the process
  * alive.
  */
-function endQueue(isQueued: () => boolean, giveUp: () => void, exitCode: number): void {
-  after(PATIENCE_MS, () => {
+function expireQueue(isQueued: () => boolean, giveUp: () => void, exitCode: number): void {
+  callAfter(GRACE_MS, () => {
     if (!isQueued()) return;
     giveUp();
     // Node lets no one close these streams.
-    after(PATIENCE_MS, () => process.exit(exitCode));
+    callAfter(GRACE_MS, () => process.exit(exitCode));
   });
 }
 
-interface Gathering {
+interface WriteBatcher {
   add(chunk: string): void;
   release(): void;
 }
@@ -151,7 +151,7 @@ interface Gathering {
  * Writes the first piece of each event loop turn at once and the rest together at the end of that turn: a fast answer
  * costs one write per batch, not per word.
  */
-function gathering(write: (text: string) => void): Gathering {
+function batchWrites(write: (text: string) => void): WriteBatcher {
   let rest = '';
   let isGathering = false;
   const release = (): void => {
@@ -171,7 +171,7 @@ function gathering(write: (text: string) => void): Gathering {
         return write(chunk);
       }
       rest += chunk;
-      if (rest.length >= GATHERED_LENGTH) release();
+      if (rest.length >= MAX_BATCH_LENGTH) release();
     },
   };
 }
@@ -180,7 +180,7 @@ function gathering(write: (text: string) => void): Gathering {
  * Ignores write failures: a message that cannot be shown is no reason to fail a run that has its answer. Calls `before`
  * first, to keep the order where stdout and stderr go to one place.
  */
-function unfailing(err: ProcessOut, before: () => void): ProcessOut {
+function ignoreFailures(err: ProcessOut, before: () => void): ProcessOut {
   const ignore = (): void => {};
   const write = (chunk: string): Promise<void> => {
     before();
@@ -194,7 +194,7 @@ function unfailing(err: ProcessOut, before: () => void): ProcessOut {
   });
 }
 
-function writeFailure(error: NodeJS.ErrnoException, isTerminal: boolean): AppError {
+function writeError(error: NodeJS.ErrnoException, isTerminal: boolean): AppError {
   // The window was closed, or its connection lost; SIGHUP usually follows.
   if (error.code === 'EIO' && isTerminal) return new AppError('hangup', 'the terminal is gone', { cause: error });
   if (error.code === 'EPIPE' || error.code === 'ECONNRESET') {
@@ -207,7 +207,7 @@ function writeFailure(error: NodeJS.ErrnoException, isTerminal: boolean): AppErr
 }
 
 /** Whether stdin and stderr are both terminals, so that the user can be asked. */
-export function isAttended(): boolean {
+export function isInteractive(): boolean {
   // Rarely needed, so loaded on demand.
   const { isatty } = process.getBuiltinModule('node:tty');
   return isatty(0) && isatty(2);
@@ -219,7 +219,7 @@ export type ColorChoice = 'auto' | 'always' | 'never';
  * Whether styling may be written to a stream. The flag wins, then NO_COLOR, then FORCE_COLOR and CLICOLOR_FORCE (`0`
  * disables), then TERM=dumb; otherwise it depends on whether that very stream is a terminal.
  */
-function mayStyle(choice: ColorChoice, env: Env, isTerminal: boolean): boolean {
+function canStyle(choice: ColorChoice, env: Env, isTerminal: boolean): boolean {
   if (choice !== 'auto') return choice === 'always';
   if (env.NO_COLOR) return false;
   const forced = env.FORCE_COLOR ?? env.CLICOLOR_FORCE;

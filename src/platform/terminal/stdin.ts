@@ -1,6 +1,6 @@
 import { fstatSync, read } from 'node:fs';
 import { AppError } from '../../core/error.ts';
-import { reasonOf } from '../runtime/system.ts';
+import { errorReason } from '../runtime/system.ts';
 import type { ByteStream } from './input-stream.ts';
 
 /** What descriptor 0 is. `none`: a terminal, another character device, or closed. */
@@ -22,13 +22,13 @@ const CHUNK_BYTES = 262_144;
 
 export function systemStdin(): Stdin {
   return {
-    kind,
+    kind: detectKind,
     isTerminal: async () => (await import('node:tty')).isatty(DESCRIPTOR),
     read: readAll,
   };
 }
 
-function kind(): StdinKind {
+function detectKind(): StdinKind {
   try {
     const status = fstatSync(DESCRIPTOR);
     if (status.isCharacterDevice()) return 'none';
@@ -42,7 +42,7 @@ function kind(): StdinKind {
 
 async function* readAll(signal: AbortSignal): AsyncGenerator<Uint8Array, void> {
   try {
-    switch (kind()) {
+    switch (detectKind()) {
       case 'directory':
         throw new AppError('usage', 'stdin is a directory', {
           hint: 'Send its files: gmn -f <directory> "…"',
@@ -64,7 +64,7 @@ async function* readAll(signal: AbortSignal): AsyncGenerator<Uint8Array, void> {
   } catch (thrown) {
     signal.throwIfAborted();
     if (thrown instanceof AppError) throw thrown;
-    throw new AppError('usage', `cannot read stdin: ${reasonOf(thrown)}`, {
+    throw new AppError('usage', `cannot read stdin: ${errorReason(thrown)}`, {
       cause: thrown,
       hint: 'Use --no-stdin to go without it.',
     });

@@ -42,14 +42,14 @@ export function openTty(): Tty | undefined {
   try {
     const flags = process.platform === 'win32' ? constants.O_RDWR : constants.O_RDONLY;
     descriptor = openSync(TTY_PATH, flags | (constants.O_NONBLOCK ?? 0) | (constants.O_NOCTTY ?? 0));
-    return ttyOn(ttyStream(descriptor), descriptor);
+    return createTty(ttyStream(descriptor), descriptor);
   } catch {
     if (descriptor !== undefined) closeSync(descriptor);
     return undefined;
   }
 }
 
-function ttyOn(stream: TtyStream, descriptor: number): Tty {
+function createTty(stream: TtyStream, descriptor: number): Tty {
   stream.setEncoding('utf8');
   stream.on('error', () => {});
   // The stream has its own descriptor; ours is closed with it.
@@ -61,19 +61,19 @@ function ttyOn(stream: TtyStream, descriptor: number): Tty {
     get rows() {
       return process.stderr.rows || 24;
     },
-    key: (keys, show, signal) => pressedKey({ stream, descriptor, keys }, show, signal),
+    key: (keys, show, signal) => waitForKey({ stream, descriptor, keys }, show, signal),
     line: async (prompt, signal) => {
-      const { typedLine } = await import('./typed-line.ts');
-      return (await typedLine({ input: stream, prompt }, signal)) ?? INTERRUPT;
+      const { readTypedLine } = await import('./typed-line.ts');
+      return (await readTypedLine({ input: stream, prompt }, signal)) ?? INTERRUPT;
     },
     edit: async (text, name, env, signal) => {
-      const { editedText } = await import('../process/editor.ts');
-      return editedText({ text, name, env, terminal: TTY_PATH }, signal);
+      const { editText } = await import('../process/editor.ts');
+      return editText({ text, name, env, terminal: TTY_PATH }, signal);
     },
     page: async (text, env, signal) => {
       if (!env.PAGER) return false;
-      const { pagedText } = await import('../process/editor.ts');
-      return pagedText({ text, pager: env.PAGER, env, terminal: TTY_PATH }, signal);
+      const { showInPager } = await import('../process/editor.ts');
+      return showInPager({ text, pager: env.PAGER, env, terminal: TTY_PATH }, signal);
     },
     close: () => {
       stream.setRawMode(false);
@@ -89,7 +89,7 @@ interface Keyboard {
 }
 
 /** In raw mode a terminal sends Ctrl+C and Ctrl+Z as characters, so both are handled here. */
-async function pressedKey(keyboard: Keyboard, show: () => Promise<void>, signal: AbortSignal): Promise<string> {
+async function waitForKey(keyboard: Keyboard, show: () => Promise<void>, signal: AbortSignal): Promise<string> {
   const { stream } = keyboard;
   let take: (chunk: string) => void = () => {};
   const listen = (listener: (chunk: string) => void): void => {
@@ -97,7 +97,7 @@ async function pressedKey(keyboard: Keyboard, show: () => Promise<void>, signal:
   };
   const onData = (chunk: string): void => take(chunk);
   const onEnd = (): void => take(INTERRUPT);
-  const suspension = suspendable(
+  const suspension = handleSuspension(
     () => stream.setRawMode(false),
     () => {
       stream.setRawMode(true);
@@ -110,14 +110,14 @@ async function pressedKey(keyboard: Keyboard, show: () => Promise<void>, signal:
   stream.resume();
   signal.addEventListener('abort', onEnd, { once: true });
   try {
-    if (signal.aborted || (await isInterrupted(keyboard, listen))) return INTERRUPT;
+    if (signal.aborted || (await waitForQuiet(keyboard, listen))) return INTERRUPT;
     let isShown = false;
     const pressed = new Promise<string>((resolve) => {
       listen((chunk) => {
         if (chunk.includes(INTERRUPT)) resolve(INTERRUPT);
         else if (chunk === CONTINUED) resolve(CONTINUED);
         else if (chunk === SUSPEND) suspension.start();
-        else if (isShown && keyboard.keys.has(keyOf(chunk))) resolve(keyOf(chunk));
+        else if (isShown && keyboard.keys.has(normalizeKey(chunk))) resolve(normalizeKey(chunk));
       });
     });
     await show();
@@ -134,15 +134,15 @@ async function pressedKey(keyboard: Keyboard, show: () => Promise<void>, signal:
 }
 
 /** With a Japanese input method switched on, a letter arrives in its full-width form. */
-function keyOf(chunk: string): string {
+function normalizeKey(chunk: string): string {
   return chunk.normalize('NFKC').toLowerCase();
 }
 
 /** Waits until the keyboard is quiet; resolves true if Ctrl+C was typed meanwhile. */
-function isInterrupted(keyboard: Keyboard, listen: (listener: (chunk: string) => void) => void): Promise<boolean> {
+function waitForQuiet(keyboard: Keyboard, listen: (listener: (chunk: string) => void) => void): Promise<boolean> {
   return new Promise((resolve) => {
     const look = (): void => {
-      const typed = drained(keyboard);
+      const typed = readTyped(keyboard);
       if (typed === '') resolve(false);
       else take(typed);
     };
@@ -153,13 +153,13 @@ function isInterrupted(keyboard: Keyboard, listen: (listener: (chunk: string) =>
       else timer = setTimeout(look, TYPIST_QUIET_MS);
     };
     listen(take);
-    const ahead = drained(keyboard);
+    const ahead = readTyped(keyboard);
     if (ahead !== '') take(ahead);
   });
 }
 
 /** Reads what has been typed so far, without blocking. */
-function drained({ descriptor }: Keyboard): string {
+function readTyped({ descriptor }: Keyboard): string {
   if (process.platform === 'win32') return '';
   const buffer = Buffer.alloc(4096);
   let typed = '';
@@ -186,7 +186,7 @@ export interface Suspension {
  * Until `end`, a suspension calls `giveBack` first, and a resume calls `takeAgain`. Where nobody could resume us, as
  * without a shell, the system does not suspend, and both are called one after the other.
  */
-export function suspendable(giveBack: () => void, takeAgain: () => void): Suspension {
+export function handleSuspension(giveBack: () => void, takeAgain: () => void): Suspension {
   if (process.platform === 'win32') return { start: () => false, end: () => {} };
   let isAway = false;
   const onContinue = (): void => {

@@ -1,7 +1,7 @@
-import { blockLines, type Numbering, newNumbering } from './blocks.ts';
+import { blockLines, createNumbering, type Numbering } from './blocks.ts';
 import type { OpenHighlighter } from './lazy.ts';
 import { type Links, lexBlocks } from './lexer.ts';
-import { themeFor } from './theme.ts';
+import { createTheme } from './theme.ts';
 
 /**
  * Some Markdown blocks with the state from the text before them. Plain data, so that it can be sent to another thread.
@@ -29,8 +29,8 @@ export function layOutBlocks(job: BlockJob, openHighlighter: OpenHighlighter | u
   try {
     const tokens = lexBlocks(text, links);
     if (tokens === undefined) return undefined;
-    const numbering = tokens[0]?.type === 'list' ? { ...job.numbering } : newNumbering();
-    const lines = blockLines(tokens, { width, theme: themeFor(isStyled), openHighlighter, numbering });
+    const numbering = tokens[0]?.type === 'list' ? { ...job.numbering } : createNumbering();
+    const lines = blockLines(tokens, { width, theme: createTheme(isStyled), openHighlighter, numbering });
     return { lines, links: tokens.links, numbering };
   } catch {
     // Thousands of nested quotes overflow the stack, here or in the lexer.

@@ -1,11 +1,11 @@
 import type { MarkedToken, Token, Tokens } from 'marked';
-import { filterTerminal } from '../../core/text/terminal.ts';
-import { parseTokens, spansOf } from './inline.ts';
+import { stripControls } from '../../core/text/terminal.ts';
+import { asMarkedTokens, toSpans } from './inline.ts';
 import type { OpenHighlighter } from './lazy.ts';
-import { fenceOf } from './lexer.ts';
+import { findFence } from './lexer.ts';
 import { tableLines } from './table.ts';
-import { plain, type Theme } from './theme.ts';
-import { wrap } from './wrap.ts';
+import { plainPaint, type Theme } from './theme.ts';
+import { wrapSpans } from './wrap.ts';
 
 /** What the layout of a block depends on. */
 interface Layout {
@@ -21,7 +21,7 @@ export interface Numbering {
   shown: number;
 }
 
-export function newNumbering(): Numbering {
+export function createNumbering(): Numbering {
   return { written: undefined, shown: 0 };
 }
 
@@ -32,37 +32,37 @@ const MIN_WIDTH = 10;
 export function blockLines(tokens: readonly Token[], layout: Layout): string[] {
   const lines: string[] = [];
   let isSpaced = false;
-  for (const token of parseTokens(tokens)) {
+  for (const token of asMarkedTokens(tokens)) {
     if (token.type !== 'space' && token.type !== 'checkbox') {
       if (isSpaced && lines.length > 0) lines.push('');
-      for (const line of linesOf(token, layout)) lines.push(line);
+      for (const line of tokenLines(token, layout)) lines.push(line);
       isSpaced = false;
     }
-    isSpaced ||= endsBlank(token.raw);
+    isSpaced ||= endsWithBlank(token.raw);
   }
   return lines;
 }
 
-function endsBlank(raw: string): boolean {
+function endsWithBlank(raw: string): boolean {
   return /\n[ \t]*\n/.test(raw.slice(raw.trimEnd().length));
 }
 
-function linesOf(token: MarkedToken, layout: Layout): readonly string[] {
+function tokenLines(token: MarkedToken, layout: Layout): readonly string[] {
   const { theme, width } = layout;
   switch (token.type) {
     case 'heading': {
       const mark = { text: `${'#'.repeat(token.depth)} `, paint: theme.heading };
-      return wrap([mark, ...spansOf(token.tokens, theme, theme.heading)], width);
+      return wrapSpans([mark, ...toSpans(token.tokens, theme, theme.heading)], width);
     }
     case 'paragraph':
-      return wrap(spansOf(token.tokens, theme), width);
+      return wrapSpans(toSpans(token.tokens, theme), width);
     case 'text':
-      return wrap(spansOf([token], theme), width);
+      return wrapSpans(toSpans([token], theme), width);
     case 'list':
       return listLines(token, layout);
     case 'blockquote': {
       const bar = theme.faint('│');
-      return blockLines(token.tokens, narrower(layout, 2)).map((line) => (line === '' ? bar : `${bar} ${line}`));
+      return blockLines(token.tokens, narrowLayout(layout, 2)).map((line) => (line === '' ? bar : `${bar} ${line}`));
     }
     case 'code':
       return codeLines(token, layout);
@@ -79,19 +79,19 @@ function linesOf(token: MarkedToken, layout: Layout): readonly string[] {
 function listLines(list: Tokens.List, layout: Layout): readonly string[] {
   const lines: string[] = [];
   for (const item of list.items) {
-    const marker = markerOf(item, layout.numbering);
-    const inner = blockLines(item.tokens, narrower(layout, marker.length));
+    const marker = formatMarker(item, layout.numbering);
+    const inner = blockLines(item.tokens, narrowLayout(layout, marker.length));
     const [first = '', ...rest] = inner;
     lines.push(
       `${marker}${first}`.trimEnd(),
       ...rest.map((line) => (line === '' ? '' : ' '.repeat(marker.length) + line)),
     );
-    if (item !== list.items.at(-1) && endsBlank(item.raw)) lines.push('');
+    if (item !== list.items.at(-1) && endsWithBlank(item.raw)) lines.push('');
   }
   return lines;
 }
 
-function markerOf({ raw, task, checked }: Tokens.ListItem, numbering: Numbering): string {
+function formatMarker({ raw, task, checked }: Tokens.ListItem, numbering: Numbering): string {
   const [, digits, delimiter = '.'] = /^\s*(\d+)([.)])/.exec(raw) ?? [];
   const number = digits === undefined ? undefined : Number(digits);
   numbering.shown = number !== undefined && number === numbering.written ? numbering.shown + 1 : (number ?? 0);
@@ -102,9 +102,9 @@ function markerOf({ raw, task, checked }: Tokens.ListItem, numbering: Numbering)
 
 /** Shows the fence marks, so that code is recognizable without colour and can be copied with its fence. */
 function codeLines(token: Tokens.Code, { theme, openHighlighter }: Layout): readonly string[] {
-  const code = filterTerminal(token.text).trimEnd().split('\n');
+  const code = stripControls(token.text).trimEnd().split('\n');
   const raw = token.raw.trimEnd().split('\n');
-  const fence = fenceOf(raw[0] ?? '');
+  const fence = findFence(raw[0] ?? '');
   if (token.codeBlockStyle === 'indented' || fence === undefined) {
     return code.map((line) => (line === '' ? '' : `    ${line}`));
   }
@@ -113,8 +113,8 @@ function codeLines(token: Tokens.Code, { theme, openHighlighter }: Layout): read
   return [opening, ...(token.text === '' ? [] : painted), theme.faint(fence.mark)];
 }
 
-function narrower(layout: Layout, columns: number): Layout {
-  return { ...layout, numbering: newNumbering(), width: Math.max(MIN_WIDTH, layout.width - columns) };
+function narrowLayout(layout: Layout, columns: number): Layout {
+  return { ...layout, numbering: createNumbering(), width: Math.max(MIN_WIDTH, layout.width - columns) };
 }
 
 /** The lines of text that is not Markdown, wrapped. */
@@ -122,5 +122,5 @@ export function plainLines(text: string, width: number): string[] {
   return text
     .trimEnd()
     .split('\n')
-    .flatMap((line) => wrap([{ text: line, paint: plain, isCode: true }], width));
+    .flatMap((line) => wrapSpans([{ text: line, paint: plainPaint, isCode: true }], width));
 }

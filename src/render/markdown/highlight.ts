@@ -21,7 +21,7 @@ import typescript from 'highlight.js/lib/languages/typescript';
 import xml from 'highlight.js/lib/languages/xml';
 import yaml from 'highlight.js/lib/languages/yaml';
 import { decodeEntities } from './inline.ts';
-import { type Paint, plain, type Theme } from './theme.ts';
+import { type Paint, plainPaint, type Theme } from './theme.ts';
 
 /** Colours the lines of one fence, in the order they arrive. */
 export type Highlighter = (lines: readonly string[]) => readonly string[];
@@ -32,12 +32,12 @@ const MAX_PORTION = 1000;
 const MAX_CONTEXT = 1000;
 
 /** A highlighter for one fence; for an unknown language it returns the lines unchanged. */
-export function highlighterFor(language: string, theme: Theme): Highlighter {
+export function createHighlighter(language: string, theme: Theme): Highlighter {
   const read = theme.isStyled ? codeReader(language) : undefined;
   if (read === undefined) return (lines) => lines;
   return (lines) => {
     const runs = read(lines);
-    return lines.map((line, index) => painted(runs[index] ?? [{ text: line, scopes: [] }], theme));
+    return lines.map((line, index) => paintRuns(runs[index] ?? [{ text: line, scopes: [] }], theme));
   };
 }
 
@@ -50,17 +50,17 @@ export function codeReader(language: string): CodeReader | undefined {
   // The lines since the last one that ended outside any comment, string or similar construct.
   let context: readonly string[] = [];
   return (lines) =>
-    portions(lines).flatMap((portion) => {
+    splitPortions(lines).flatMap((portion) => {
       const source = [...context, ...portion];
       const code = portion.some((line) => line.length > MAX_PORTION) ? undefined : scopedLines(source, language);
       const read = portion.map((_, index) => code?.lines[context.length + index]);
-      context = code?.isOpen ? shortened(source) : [];
+      context = code?.isOpen ? shortenContext(source) : [];
       return read;
     });
 }
 
 /** Groups lines into portions small enough to be read at once. */
-export function portions(lines: readonly string[]): readonly (readonly string[])[] {
+export function splitPortions(lines: readonly string[]): readonly (readonly string[])[] {
   const found: string[][] = [];
   let room = 0;
   for (const line of lines) {
@@ -76,7 +76,7 @@ export function portions(lines: readonly string[]): readonly (readonly string[])
 }
 
 /** The first line says what a construct is, so the middle of a long one is dropped. */
-function shortened(lines: readonly string[]): readonly string[] {
+function shortenContext(lines: readonly string[]): readonly string[] {
   const [first = '', ...rest] = lines;
   let room = MAX_CONTEXT - first.length;
   const start = rest.findLastIndex((line) => {
@@ -86,19 +86,19 @@ function shortened(lines: readonly string[]): readonly string[] {
   return [first, ...rest.slice(start + 1)];
 }
 
-function painted(runs: readonly Run[], theme: Theme): string {
-  return runs.map(({ text, scopes }) => paintOf(scopes, theme)(text)).join('');
+function paintRuns(runs: readonly Run[], theme: Theme): string {
+  return runs.map(({ text, scopes }) => findPaint(scopes, theme)(text)).join('');
 }
 
 /** The paint of the innermost scope that has one. */
-function paintOf(scopes: readonly string[], theme: Theme): Paint {
+function findPaint(scopes: readonly string[], theme: Theme): Paint {
   for (const scope of scopes.toReversed()) {
     for (const name of scope.split(' ')) {
       const paint = theme.scopes.get(name.split('-')[0] ?? '');
       if (paint !== undefined) return paint;
     }
   }
-  return plain;
+  return plainPaint;
 }
 
 /** Code without a line break, and its scopes, such as `title function_`, outermost first. */
@@ -147,10 +147,10 @@ function scopedLines(source: readonly string[], language: string): ScopedCode | 
     } else line.push({ text: decodeEntities(token.replaceAll('&#x27;', "'")), scopes: [...open] });
   }
   // Colour is optional, but the code must come out exactly as it went in.
-  const isExact = lines.length === source.length && lines.every((runs, index) => textOf(runs) === source[index]);
+  const isExact = lines.length === source.length && lines.every((runs, index) => joinRuns(runs) === source[index]);
   return isExact ? { lines, isOpen } : undefined;
 }
 
-function textOf(runs: readonly Run[]): string {
+function joinRuns(runs: readonly Run[]): string {
   return runs.map(({ text }) => text).join('');
 }

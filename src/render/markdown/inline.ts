@@ -1,28 +1,28 @@
 import type { MarkedToken, Token } from 'marked';
-import { filterTerminal } from '../../core/text/terminal.ts';
-import { type Paint, plain, type Theme } from './theme.ts';
+import { stripControls } from '../../core/text/terminal.ts';
+import { type Paint, plainPaint, type Theme } from './theme.ts';
 import type { Span } from './wrap.ts';
 
 /**
  * The inline tokens of one block as spans. Keeps every word of the source. Control characters are filtered again here,
  * because the lexer decodes entities and can thereby create them.
  */
-export function spansOf(tokens: readonly Token[], theme: Theme, paint: Paint = plain): Span[] {
-  return parseTokens(tokens)
-    .flatMap((token) => spansOfToken(token, theme, paint))
-    .map((span) => ({ ...span, text: filterTerminal(span.text) }));
+export function toSpans(tokens: readonly Token[], theme: Theme, paint: Paint = plainPaint): Span[] {
+  return asMarkedTokens(tokens)
+    .flatMap((token) => tokenSpans(token, theme, paint))
+    .map((span) => ({ ...span, text: stripControls(span.text) }));
 }
 
 /** A cast: marked gives no other kinds as long as no extension is registered. */
-export function parseTokens(tokens: readonly Token[]): readonly MarkedToken[] {
+export function asMarkedTokens(tokens: readonly Token[]): readonly MarkedToken[] {
   return tokens as readonly MarkedToken[];
 }
 
-function spansOfToken(token: MarkedToken, theme: Theme, paint: Paint): Span[] {
-  const within = (tokens: readonly Token[], next: Paint): Span[] => spansOf(tokens, theme, (text) => paint(next(text)));
+function tokenSpans(token: MarkedToken, theme: Theme, paint: Paint): Span[] {
+  const within = (tokens: readonly Token[], next: Paint): Span[] => toSpans(tokens, theme, (text) => paint(next(text)));
   switch (token.type) {
     case 'text':
-      if (token.tokens !== undefined) return spansOf(token.tokens, theme, paint);
+      if (token.tokens !== undefined) return toSpans(token.tokens, theme, paint);
       return [{ text: decodeEntities(token.raw), paint }];
     case 'escape':
       return [{ text: token.text, paint }];
@@ -34,7 +34,7 @@ function spansOfToken(token: MarkedToken, theme: Theme, paint: Paint): Span[] {
       // A single tilde means "about" far more often than deletion.
       const mark: Span = { text: token.raw.startsWith('~~') ? '~~' : '~', paint };
       if (theme.isStyled && mark.text === '~~') return within(token.tokens, theme.strike);
-      return [mark, ...spansOf(token.tokens, theme, paint), mark];
+      return [mark, ...toSpans(token.tokens, theme, paint), mark];
     }
     case 'codespan': {
       const text = token.text.replaceAll('\n', ' ');
@@ -45,9 +45,9 @@ function spansOfToken(token: MarkedToken, theme: Theme, paint: Paint): Span[] {
     case 'html':
       return [{ text: /^<br\s*\/?>$/i.test(token.raw) ? '\n' : token.raw, paint }];
     case 'link':
-      return linkSpans(token, spansOf(token.tokens, theme), { theme, paint });
+      return linkSpans(token, toSpans(token.tokens, theme), { theme, paint });
     case 'image':
-      return linkSpans(token, [{ text: decodeEntities(token.text), paint: plain }], { theme, paint });
+      return linkSpans(token, [{ text: decodeEntities(token.text), paint: plainPaint }], { theme, paint });
     default:
       return [{ text: token.raw, paint }];
   }
@@ -65,7 +65,7 @@ function linkSpans(
   { theme, paint }: { readonly theme: Theme; readonly paint: Paint },
 ): Span[] {
   const address = decodeEntities(href);
-  const link = theme.isStyled ? hyperlink(address) : plain;
+  const link = theme.isStyled ? hyperlink(address) : plainPaint;
   const text = label.map((span) => span.text).join('');
   const isItself = [text, `mailto:${text}`, `http://${text}`].includes(address);
   const note = title ? `${address} "${decodeEntities(title)}"` : address;
@@ -84,8 +84,8 @@ const MAX_LENGTH = 2000;
 
 /** Makes text a terminal hyperlink (OSC 8); plain text if `linkTarget` rejects the address. */
 function hyperlink(address: string): Paint {
-  const target = linkTarget(address);
-  if (target === undefined) return plain;
+  const target = toLinkTarget(address);
+  if (target === undefined) return plainPaint;
   return (text) => `\u001b]8;;${target}\u001b\\${text}\u001b]8;;\u001b\\`;
 }
 
@@ -93,19 +93,19 @@ function hyperlink(address: string): Paint {
  * The address percent-encoded to printable ASCII, so that it cannot break out of its context; undefined if its scheme
  * is not allowed or it is too long.
  */
-export function linkTarget(address: string, schemes = SCHEMES): string | undefined {
+export function toLinkTarget(address: string, schemes = SCHEMES): string | undefined {
   if (!schemes.test(address)) return undefined;
-  const target = address.replace(/[^\x21-\x7e]/gu, percentEncoded);
+  const target = address.replace(/[^\x21-\x7e]/gu, percentEncode);
   return target.length > MAX_LENGTH ? undefined : target;
 }
 
-function percentEncoded(char: string): string {
+function percentEncode(char: string): string {
   return Array.from(Buffer.from(char, 'utf8'), (byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`).join(
     '',
   );
 }
 
-const NAMED: Readonly<Record<string, string>> = {
+const NAMED_ENTITIES: Readonly<Record<string, string>> = {
   amp: '&',
   lt: '<',
   gt: '>',
@@ -135,13 +135,13 @@ const NAMED: Readonly<Record<string, string>> = {
 export function decodeEntities(text: string): string {
   if (!text.includes('&')) return text;
   return text.replace(/&(?:#(\d{1,7})|#x([\da-f]{1,6})|([a-z]{2,8}));/gi, (entity, decimal, hex, name) => {
-    if (name !== undefined) return Object.hasOwn(NAMED, name) ? (NAMED[name] ?? entity) : entity;
-    return characterOf(decimal === undefined ? Number.parseInt(hex, 16) : Number(decimal)) ?? entity;
+    if (name !== undefined) return Object.hasOwn(NAMED_ENTITIES, name) ? (NAMED_ENTITIES[name] ?? entity) : entity;
+    return toCharacter(decimal === undefined ? Number.parseInt(hex, 16) : Number(decimal)) ?? entity;
   });
 }
 
-function characterOf(code: number): string | undefined {
+function toCharacter(code: number): string | undefined {
   if (code < 0x20 || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff)) return undefined;
   const char = String.fromCodePoint(code);
-  return filterTerminal(char) === char ? char : undefined;
+  return stripControls(char) === char ? char : undefined;
 }

@@ -5,5 +5,5 @@ export type OpenHighlighter = (language: string, theme: Theme) => Highlighter;
 
 /** Loads highlight.js and its languages, once. */
 export async function loadHighlighter(): Promise<OpenHighlighter> {
-  return (await import('./highlight.ts')).highlighterFor;
+  return (await import('./highlight.ts')).createHighlighter;
 }

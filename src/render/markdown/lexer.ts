@@ -16,23 +16,23 @@ const MAX_LINKS = 200;
 const MARKS = /[*_~`[\]<>!\\&@]|[-+] |\d[.)] /g;
 
 /** The estimated cost of lexing a block: its length times the marks in it. */
-export function costOf(text: string): number {
-  return text.length * (1 + countOf(text, MARKS));
+export function estimateCost(text: string): number {
+  return text.length * (1 + countMatches(text, MARKS));
 }
 
 /** Whether lexing this block may block the thread for too long. */
 export function isCostly(text: string): boolean {
-  return text.length > MAX_LENGTH || costOf(text) > MAX_COST || mostCells(text) > MAX_CELLS;
+  return text.length > MAX_LENGTH || estimateCost(text) > MAX_COST || countCells(text) > MAX_CELLS;
 }
 
 /** An upper bound for the cells of a table in this text. */
-function mostCells(text: string): number {
+function countCells(text: string): number {
   if (!text.includes('|')) return 0;
   const lines = text.split('\n');
-  return lines.length * lines.reduce((most, line) => Math.max(most, countOf(line, /\|/g)), 0);
+  return lines.length * lines.reduce((most, line) => Math.max(most, countMatches(line, /\|/g)), 0);
 }
 
-function countOf(text: string, pattern: RegExp): number {
+function countMatches(text: string, pattern: RegExp): number {
   return text.match(pattern)?.length ?? 0;
 }
 
@@ -41,7 +41,7 @@ export function lexBlocks(text: string, links: Links): TokensList | undefined {
   const lexer = new Lexer({ gfm: true });
   lexer.tokens.links = { ...links };
   const tokens = lexer.lex(text);
-  if (squeezed(tokens.map((token) => token.raw).join('')) !== squeezed(text)) return undefined;
+  if (removeSpaces(tokens.map((token) => token.raw).join('')) !== removeSpaces(text)) return undefined;
   if (Object.keys(tokens.links).length > MAX_LINKS) tokens.links = links;
   return tokens;
 }
@@ -59,7 +59,7 @@ export function blockLexer(): BlockLexer {
   };
 }
 
-function squeezed(text: string): string {
+function removeSpaces(text: string): string {
   return text.replace(/\s+/g, '');
 }
 
@@ -79,7 +79,7 @@ interface ListMarker {
 }
 
 /** The width of the leading white space in columns; a tab reaches to the next multiple of four. */
-export function indentOf(line: string): number {
+export function measureIndent(line: string): number {
   let columns = 0;
   for (const char of line) {
     if (char === ' ') columns += 1;
@@ -90,13 +90,13 @@ export function indentOf(line: string): number {
 }
 
 /** The fence that a line opens, at any indent. */
-export function fenceOf(line: string): Fence | undefined {
+export function findFence(line: string): Fence | undefined {
   const match = /^[ \t]*(?:(`{3,})([^`]*)|(~{3,})(.*))$/.exec(line);
   if (match === null) return undefined;
   const info = (match[2] ?? match[4] ?? '').trim();
   return {
     mark: match[1] ?? match[3] ?? '',
-    indent: indentOf(line),
+    indent: measureIndent(line),
     language: /^[\w+#.-]+/.exec(info)?.[0].toLowerCase() ?? '',
   };
 }
@@ -128,10 +128,10 @@ export function isDelimiterRow(line: string, header: string): boolean {
 }
 
 /** The marker of the list item that a line starts. */
-export function listMarker(line: string): ListMarker | undefined {
+export function findListMarker(line: string): ListMarker | undefined {
   const match = /^[ \t]*(?:[-*+]|(\d{1,9})[.)])(?:[ \t]+|$)/.exec(line);
   if (match === null) return undefined;
   const text = match[0];
   const startsLikeOne = match[1] === undefined || match[1] === '1';
-  return { text, canInterrupt: startsLikeOne && text.length < line.length && indentOf(line) < 4 };
+  return { text, canInterrupt: startsLikeOne && text.length < line.length && measureIndent(line) < 4 };
 }

@@ -1,13 +1,13 @@
 import {
   type Fence,
-  fenceOf,
-  indentOf,
+  findFence,
+  findListMarker,
   isDelimiterRow,
   isFenceEnd,
   isHeading,
   isRule,
   isUnderline,
-  listMarker,
+  measureIndent,
 } from './lexer.ts';
 
 interface Segmenter {
@@ -20,7 +20,7 @@ interface Segmenter {
 /** Cuts streaming Markdown into segments by looking at its lines only; the lexer parses the blocks. */
 export function segmenter(): Segmenter {
   const lines = lineSplitter();
-  let cut: Cut = newCut();
+  let cut: SegmenterState = createState();
   const take = (): readonly Segment[] => cut.ready.splice(0);
   return {
     push(text) {
@@ -32,7 +32,7 @@ export function segmenter(): Segmenter {
       if (rest !== '') addLine(cut, rest);
       closeBlock(cut);
       const last = take();
-      cut = newCut();
+      cut = createState();
       return last;
     },
   };
@@ -97,7 +97,7 @@ export type Segment =
   | { readonly type: 'fenceEnd'; readonly line: string };
 
 /** The state: the segments that are ready, and the block that is still open. */
-interface Cut {
+interface SegmenterState {
   readonly ready: Segment[];
   open: string[];
   /** In characters. */
@@ -117,7 +117,7 @@ const MAX_OPEN_LINES = 100;
 /** In characters. A longer block is too long for the lexer, so there is no need to wait for its end. */
 const MAX_OPEN_LENGTH = 262_144;
 
-function newCut(): Cut {
+function createState(): SegmenterState {
   return {
     ready: [],
     open: [],
@@ -127,24 +127,24 @@ function newCut(): Cut {
     innerFence: undefined,
     listIndent: 0,
     isBlankBefore: false,
-    balance: balance(),
+    balance: createBalance(),
   };
 }
 
 /** Takes the next line, without its line break, and moves completed segments to `ready`. */
-function addLine(cut: Cut, line: string): void {
+function addLine(cut: SegmenterState, line: string): void {
   if (cut.size > MAX_OPEN_LENGTH) closeBlock(cut);
   cut.size += line.length + 1;
   if (cut.fence !== undefined) addToFence(cut, cut.fence, line);
   else if (line.trim() === '') addBlank(cut);
   else if (cut.kind === 'list') addToList(cut, line);
-  else if (cut.kind === 'none' || isHeading(line) || isTopFence(line)) begin(cut, line);
+  else if (cut.kind === 'none' || isHeading(line) || isTopFence(line)) beginBlock(cut, line);
   else if (cut.kind === 'paragraph') addToParagraph(cut, line);
   else cut.open.push(line);
 }
 
 /** Ends the open block, as at the end of the text. */
-function closeBlock(cut: Cut): void {
+function closeBlock(cut: SegmenterState): void {
   let end = cut.open.length;
   while (end > 0 && cut.open[end - 1] === '') end -= 1;
   if (end > 0) cut.ready.push({ type: 'blocks', text: `${cut.open.slice(0, end).join('\n')}\n` });
@@ -156,16 +156,16 @@ function closeBlock(cut: Cut): void {
   cut.isBlankBefore = false;
 }
 
-function addToFence(cut: Cut, fence: Fence, line: string): void {
+function addToFence(cut: SegmenterState, fence: Fence, line: string): void {
   if (isFenceEnd(line, fence)) {
     cut.fence = undefined;
     cut.ready.push({ type: 'fenceEnd', line });
   } else {
-    cut.ready.push({ type: 'code', line: withoutIndent(line, fence.indent) });
+    cut.ready.push({ type: 'code', line: stripIndent(line, fence.indent) });
   }
 }
 
-function addBlank(cut: Cut): void {
+function addBlank(cut: SegmenterState): void {
   if (cut.kind === 'list') {
     // The list may continue after the blank line.
     cut.open.push('');
@@ -176,19 +176,19 @@ function addBlank(cut: Cut): void {
   }
 }
 
-function begin(cut: Cut, line: string): void {
+function beginBlock(cut: SegmenterState, line: string): void {
   closeBlock(cut);
   cut.size = line.length + 1;
   if (isTopFence(line)) {
-    cut.fence = fenceOf(line);
+    cut.fence = findFence(line);
     cut.ready.push({ type: 'fence', line, language: cut.fence?.language ?? '' });
     return;
   }
   cut.open.push(line);
-  const indent = indentOf(line);
+  const indent = measureIndent(line);
   if (isHeading(line) || isRule(line)) {
     closeBlock(cut);
-  } else if (indent < 4 && listMarker(line) !== undefined) {
+  } else if (indent < 4 && findListMarker(line) !== undefined) {
     cut.kind = 'list';
     cut.listIndent = indent;
     cut.innerFence = fenceInItem(line);
@@ -196,21 +196,21 @@ function begin(cut: Cut, line: string): void {
     cut.kind = 'other';
   } else {
     cut.kind = 'paragraph';
-    cut.balance = balance();
+    cut.balance = createBalance();
     cut.balance.add(line);
   }
 }
 
-function addToList(cut: Cut, line: string): void {
-  const isOutside = indentOf(line) < cut.listIndent + 2;
+function addToList(cut: SegmenterState, line: string): void {
+  const isOutside = measureIndent(line) < cut.listIndent + 2;
   if (cut.innerFence !== undefined && !isOutside) {
     if (isFenceEnd(line, cut.innerFence)) cut.innerFence = undefined;
     cut.open.push(line);
     return;
   }
-  const isItem = listMarker(line) !== undefined;
+  const isItem = findListMarker(line) !== undefined;
   if (isOutside && (isItem || cut.isBlankBefore || isHeading(line) || isTopFence(line))) {
-    begin(cut, line);
+    beginBlock(cut, line);
   } else {
     cut.isBlankBefore = false;
     cut.innerFence = fenceInItem(line);
@@ -218,14 +218,14 @@ function addToList(cut: Cut, line: string): void {
   }
 }
 
-function addToParagraph(cut: Cut, line: string): void {
+function addToParagraph(cut: SegmenterState, line: string): void {
   const isTable = cut.open.length === 1 && isDelimiterRow(line, cut.open[0] ?? '');
   if (isTable || isUnderline(line)) {
     cut.open.push(line);
     if (isTable) cut.kind = 'table';
     else closeBlock(cut);
-  } else if (interruptsParagraph(line) || (isWhole(cut) && mayStandAlone(line))) {
-    begin(cut, line);
+  } else if (interruptsParagraph(line) || (isParagraphComplete(cut) && canStandAlone(line))) {
+    beginBlock(cut, line);
   } else {
     cut.open.push(line);
     cut.balance.add(line);
@@ -233,27 +233,27 @@ function addToParagraph(cut: Cut, line: string): void {
 }
 
 function interruptsParagraph(line: string): boolean {
-  return isRule(line) || /^ {0,3}>/.test(line) || listMarker(line)?.canInterrupt === true;
+  return isRule(line) || /^ {0,3}>/.test(line) || findListMarker(line)?.canInterrupt === true;
 }
 
-function isWhole({ balance, open }: Cut): boolean {
+function isParagraphComplete({ balance, open }: SegmenterState): boolean {
   return balance.isClosed() || open.length >= MAX_OPEN_LINES;
 }
 
 /** A number that starts no list, and an indented line, have their meaning only inside their paragraph. */
-function mayStandAlone(line: string): boolean {
-  return listMarker(line) === undefined && indentOf(line) < 4;
+function canStandAlone(line: string): boolean {
+  return findListMarker(line) === undefined && measureIndent(line) < 4;
 }
 
 function isTopFence(line: string): boolean {
-  return (fenceOf(line)?.indent ?? 4) < 4;
+  return (findFence(line)?.indent ?? 4) < 4;
 }
 
 function fenceInItem(line: string): Fence | undefined {
-  return fenceOf(line.slice(listMarker(line)?.text.length ?? 0));
+  return findFence(line.slice(findListMarker(line)?.text.length ?? 0));
 }
 
-function withoutIndent(line: string, indent: number): string {
+function stripIndent(line: string, indent: number): string {
   let end = 0;
   while (end < indent && line[end] === ' ') end += 1;
   return line.slice(end);
@@ -267,7 +267,7 @@ interface Balance {
 }
 
 /** Counting is enough: a wrong guess loses a style, never a word. */
-function balance(): Balance {
+function createBalance(): Balance {
   let ticks = 0;
   let stars = 0;
   let tildes = 0;

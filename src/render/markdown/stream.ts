@@ -1,13 +1,13 @@
 import type { TextWork } from '../../core/text-work.ts';
 import { type LaidOutBlocks, layOutBlocks } from './block-layout.ts';
-import { newNumbering, plainLines } from './blocks.ts';
+import { createNumbering, plainLines } from './blocks.ts';
 import type { Highlighter } from './highlight.ts';
 import { loadHighlighter, type OpenHighlighter } from './lazy.ts';
-import { costOf, isCostly, type Links } from './lexer.ts';
+import { estimateCost, isCostly, type Links } from './lexer.ts';
 import { type Segment, segmenter } from './segments.ts';
-import { themeFor } from './theme.ts';
+import { createTheme } from './theme.ts';
 
-export interface Page {
+export interface MarkdownPage {
   /** Called for every block, because the window may be resized. */
   readonly columns: () => number;
   readonly isStyled: boolean;
@@ -35,22 +35,22 @@ const MAX_CONTEXT = 2048;
 const MAX_INNER_CODE = 1024;
 
 /** Nothing of the text is ever lost: what cannot be laid out is shown as written. */
-export function markdownStream({ columns, isStyled, work }: Page): MarkdownStream {
-  const theme = themeFor(isStyled);
+export function markdownStream({ columns, isStyled, work }: MarkdownPage): MarkdownStream {
+  const theme = createTheme(isStyled);
   const segments = segmenter();
   let links: Links = {};
   let openHighlighter: OpenHighlighter | undefined;
   let highlight: Highlighter | undefined;
-  let numbering = newNumbering();
+  let numbering = createNumbering();
   let hasWritten = false;
   let isSpaced = false;
   let codeLength = 0;
   let cost = 0;
 
-  const linesOf = async (segment: Exclude<Segment, { type: 'blank' }>): Promise<readonly string[]> => {
+  const layOutSegment = async (segment: Exclude<Segment, { type: 'blank' }>): Promise<readonly string[]> => {
     switch (segment.type) {
       case 'fence':
-        numbering = newNumbering();
+        numbering = createNumbering();
         highlight = openHighlighter?.(segment.language, theme);
         codeLength = 0;
         return [theme.faint(segment.line.trim())];
@@ -61,33 +61,33 @@ export function markdownStream({ columns, isStyled, work }: Page): MarkdownStrea
         cost += HIGHLIGHTING * Math.min(MAX_CONTEXT, codeLength);
         return highlight?.([segment.line]) ?? [segment.line];
       case 'blocks':
-        return linesOfBlocks(segment.text);
+        return layOutText(segment.text);
     }
   };
 
-  const linesOfBlocks = async (text: string): Promise<readonly string[]> => {
+  const layOutText = async (text: string): Promise<readonly string[]> => {
     const width = Math.max(1, columns());
     const job = { text, width, isStyled, links, numbering };
-    const isHard = isCostly(text) || (text.length > MAX_INNER_CODE && isStyled && holdsCode(text));
+    const isHard = isCostly(text) || (text.length > MAX_INNER_CODE && isStyled && hasCode(text));
     // The thread runs `layOutBlocks` on the same job.
     const laidOut = isHard
       ? ((await work?.run('blocks', job)) as LaidOutBlocks | undefined)
       : layOutBlocks(job, openHighlighter);
-    if (!isHard) cost += costOf(text);
+    if (!isHard) cost += estimateCost(text);
     links = laidOut?.links ?? links;
-    numbering = laidOut?.numbering ?? newNumbering();
+    numbering = laidOut?.numbering ?? createNumbering();
     return laidOut?.lines ?? (isHard ? text.trimEnd().split('\n') : plainLines(text, width));
   };
 
   const show = async (ready: readonly Segment[]): Promise<string> => {
-    if (isStyled && ready.some(mayHoldCode)) openHighlighter ??= await loadHighlighter();
+    if (isStyled && ready.some(needsHighlighter)) openHighlighter ??= await loadHighlighter();
     let text = '';
     for (const segment of ready) {
       if (segment.type === 'blank') {
         isSpaced = hasWritten;
         continue;
       }
-      const lines = await linesOf(segment);
+      const lines = await layOutSegment(segment);
       if (cost > MAX_AT_ONCE) {
         await work?.pause();
         cost = 0;
@@ -102,11 +102,11 @@ export function markdownStream({ columns, isStyled, work }: Page): MarkdownStrea
   return { push: (text) => show(segments.push(text)), end: () => show(segments.end()) };
 }
 
-function mayHoldCode(segment: Segment): boolean {
+function needsHighlighter(segment: Segment): boolean {
   if (segment.type === 'fence') return segment.language !== '';
-  return segment.type === 'blocks' && holdsCode(segment.text);
+  return segment.type === 'blocks' && hasCode(segment.text);
 }
 
-function holdsCode(text: string): boolean {
+function hasCode(text: string): boolean {
   return /^[ \t>*+\-\d.)]*(?:```|~~~)\s*\w/m.test(text);
 }

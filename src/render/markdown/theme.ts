@@ -18,7 +18,7 @@ export interface Theme {
 }
 
 /** Uses the sixteen colours of the terminal's own palette, so that light and dark backgrounds both work. */
-export function themeFor(isStyled: boolean): Theme {
+export function createTheme(isStyled: boolean): Theme {
   const chalk = new Chalk({ level: isStyled ? 1 : 0 });
   const scopes: readonly (readonly [string, Paint])[] = [
     ['comment', chalk.dim],
@@ -60,4 +60,4 @@ export function themeFor(isStyled: boolean): Theme {
   };
 }
 
-export const plain: Paint = (text) => text;
+export const plainPaint: Paint = (text) => text;

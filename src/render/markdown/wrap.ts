@@ -1,5 +1,5 @@
-import { graphemesOf, widthOf } from '../../core/text/width.ts';
-import { type Paint, plain } from './theme.ts';
+import { measureWidth, splitGraphemes } from '../../core/text/width.ts';
+import { type Paint, plainPaint } from './theme.ts';
 
 /** A run of inline text in one style. A line break in it is a line break on the screen. */
 export interface Span {
@@ -28,7 +28,7 @@ const OPENING = /[（［｛〔〈《「『【〘〖([{«“‘]$/u;
  * Lays out spans in lines no wider than `width`, breaking at spaces and between the characters of scripts without
  * spaces. A word too long for a line gets a line of its own and is not broken, so that addresses can be copied.
  */
-export function wrap(spans: readonly Span[], width: number): string[] {
+export function wrapSpans(spans: readonly Span[], width: number): string[] {
   const lines: string[] = [];
   let line: Span[] = [];
   let used = 0;
@@ -37,12 +37,12 @@ export function wrap(spans: readonly Span[], width: number): string[] {
     line = [];
     used = 0;
   };
-  for (const unit of units(spans, width)) {
+  for (const unit of splitUnits(spans, width)) {
     if (unit.isLineBreak) {
       endLine();
       continue;
     }
-    const gapWidth = unit.gap === undefined || used === 0 ? 0 : widthOf(unit.gap.text);
+    const gapWidth = unit.gap === undefined || used === 0 ? 0 : measureWidth(unit.gap.text);
     if (used > 0 && used + gapWidth + unit.width > width) endLine();
     else if (gapWidth > 0 && unit.gap !== undefined) line.push(unit.gap);
     used += used === 0 ? unit.width : gapWidth + unit.width;
@@ -53,7 +53,7 @@ export function wrap(spans: readonly Span[], width: number): string[] {
 }
 
 /** The spans on one line of any length. */
-export function unwrapped(spans: readonly Span[]): string {
+export function joinSpans(spans: readonly Span[]): string {
   return paintLine(spans.map((span) => ({ ...span, text: span.text.replaceAll('\n', ' ') })));
 }
 
@@ -61,7 +61,7 @@ export function unwrapped(spans: readonly Span[]): string {
 function paintLine(spans: readonly Span[]): string {
   let painted = '';
   for (let index = 0; index < spans.length; ) {
-    const paint = spans[index]?.paint ?? plain;
+    const paint = spans[index]?.paint ?? plainPaint;
     let text = '';
     for (; spans[index]?.paint === paint; index += 1) text += spans[index]?.text ?? '';
     painted += text === '' ? '' : paint(text);
@@ -69,17 +69,17 @@ function paintLine(spans: readonly Span[]): string {
   return painted;
 }
 
-function units(spans: readonly Span[], width: number): readonly Unit[] {
+function splitUnits(spans: readonly Span[], width: number): readonly Unit[] {
   const list: Unit[] = [];
   let gap: Span | undefined;
   let canBreak = true;
   const addPart = (part: Span): void => {
     const last = list.at(-1);
     if (canBreak || gap !== undefined || last === undefined) {
-      list.push({ gap, parts: [part], width: widthOf(part.text) });
+      list.push({ gap, parts: [part], width: measureWidth(part.text) });
     } else {
       last.parts.push(part);
-      last.width += widthOf(part.text);
+      last.width += measureWidth(part.text);
     }
     gap = undefined;
     canBreak = false;
@@ -93,7 +93,7 @@ function units(spans: readonly Span[], width: number): readonly Unit[] {
       } else if (token.trimStart() === '') {
         gap = { text: isCode ? token : ' ', paint };
       } else {
-        for (const piece of breakable(token, width)) {
+        for (const piece of splitWord(token, width)) {
           const last = list.at(-1)?.parts.at(-1)?.text ?? '';
           canBreak ||= piece.mayBreakBefore && !CLOSING.test(piece.text) && !OPENING.test(last);
           addPart({ text: piece.text, paint });
@@ -110,9 +110,9 @@ interface Piece {
 }
 
 /** Cuts a word wherever a line may end inside it. */
-function breakable(word: string, width: number): readonly Piece[] {
+function splitWord(word: string, width: number): readonly Piece[] {
   if (/^[\x21-\x7e]+$/.test(word)) return [{ text: word, mayBreakBefore: false }];
-  const isTooLong = widthOf(word) > width;
+  const isTooLong = measureWidth(word) > width;
   const pieces: Piece[] = [];
   let run = '';
   let mayBreak = false;
@@ -121,7 +121,7 @@ function breakable(word: string, width: number): readonly Piece[] {
     if (run !== '') pieces.push({ text: run, mayBreakBefore: mayBreak });
     run = '';
   };
-  for (const grapheme of graphemesOf(word)) {
+  for (const grapheme of splitGraphemes(word)) {
     const isWide = isTooLong || BREAKABLE.test(grapheme);
     if (isWide || wasWide) {
       endRun();

@@ -7,10 +7,10 @@ import {
   encodingOf,
   type FoundFile,
   folded,
-  type Hunt,
   lineCollector,
   linesOf,
   lookThrough,
+  type SearchSpec,
   serve,
   type Task,
   type TaskResult,
@@ -35,7 +35,7 @@ export interface Findings {
   readonly stopped?: string;
 }
 
-export interface SearchRequest extends Omit<Hunt, 'progress'> {
+export interface SearchRequest extends Omit<SearchSpec, 'progress'> {
   readonly total: number;
   /** The time limit; what was found until then is returned. */
   readonly maxMs: number;
@@ -46,7 +46,7 @@ const STUCK_MS = 2000;
 const SLOW_START_MS = 10_000;
 const LOOK_MS = 100;
 const FILES_PER_TASK = 128;
-const MAX_UNDER_WAY = 48;
+const MAX_IN_FLIGHT = 48;
 const MAX_WORKERS = 4;
 
 /**
@@ -58,32 +58,32 @@ export async function searchFiles(
   request: SearchRequest,
   signal: AbortSignal,
 ): Promise<Findings> {
-  const crew = crewOf(request, signal);
+  const pool = createPool(request, signal);
   try {
     for await (const directory of walk) {
-      if (!(await crew.add(directory))) break;
+      if (!(await pool.add(directory))) break;
     }
-    return await crew.finish();
+    return await pool.finish();
   } finally {
-    await crew.dismiss();
+    await pool.dismiss();
   }
 }
 
-interface Crew {
+interface SearchPool {
   /** False once the limit is reached. */
   add(directory: WalkedDirectory): Promise<boolean>;
   finish(): Promise<Findings>;
   dismiss(): Promise<void>;
 }
 
-interface Underway {
+interface RunningTask {
   readonly below: string;
   readonly files: readonly string[];
-  readonly worker: Hand;
+  readonly worker: SearchThread;
   readonly release: () => void;
 }
 
-interface Hand {
+interface SearchThread {
   readonly worker: Worker;
   readonly progress: Int32Array;
   tasks: number;
@@ -91,20 +91,20 @@ interface Hand {
   seenAt: number;
 }
 
-function crewOf(request: SearchRequest, signal: AbortSignal): Crew {
-  const hands: Hand[] = [];
-  const underWay = new Map<number, Underway>();
+function createPool(request: SearchRequest, signal: AbortSignal): SearchPool {
+  const hands: SearchThread[] = [];
+  const underWay = new Map<number, RunningTask>();
   const open = new Set<() => void>();
-  const tally = tallyOf(request.total);
-  const bell = bellOf(signal);
+  const collector = createCollector(request.total);
+  const notifier = createNotifier(signal);
   const endsAt = performance.now() + request.maxMs;
   let isLate = false;
-  const isOver = (): boolean => isLate || tally.isFull();
+  const isOver = (): boolean => isLate || collector.isFull();
   const watch = setInterval(() => {
     isLate ||= performance.now() > endsAt;
-    if (isLate) bell.ring();
-    const stuck = stuckFile(hands, underWay);
-    if (stuck !== undefined) bell.fail(tooSlow(stuck));
+    if (isLate) notifier.ring();
+    const stuck = findStuckFile(hands, underWay);
+    if (stuck !== undefined) notifier.fail(slowPatternError(stuck));
   }, LOOK_MS);
   const done = (result: TaskResult): void => {
     const task = underWay.get(result.id);
@@ -112,12 +112,12 @@ function crewOf(request: SearchRequest, signal: AbortSignal): Crew {
     underWay.delete(result.id);
     task.worker.tasks -= 1;
     task.release();
-    tally.add(result, task.below);
-    bell.ring();
+    collector.add(result, task.below);
+    notifier.ring();
   };
   let nextId = 0;
   const give = ({ below, address }: WalkedDirectory, files: readonly string[], release: () => void): void => {
-    const hand = freest(hands, () => handOf(request, done, bell.fail));
+    const hand = pickThread(hands, () => startSearchThread(request, done, notifier.fail));
     const task: Task = { id: nextId, address, files };
     underWay.set(nextId, { below, files, worker: hand, release });
     nextId += 1;
@@ -127,19 +127,19 @@ function crewOf(request: SearchRequest, signal: AbortSignal): Crew {
   return {
     add: async (directory) => {
       open.add(directory.close);
-      for (const [files, release] of slices(directory, open)) {
+      for (const [files, release] of splitBatches(directory, open)) {
         give(directory, files, release);
-        await bell.until(() => underWay.size <= MAX_UNDER_WAY || isOver());
+        await notifier.until(() => underWay.size <= MAX_IN_FLIGHT || isOver());
       }
       return !isOver();
     },
     finish: async () => {
-      await bell.until(() => underWay.size === 0 || isOver());
-      return { ...tally.findings(), ...(isLate ? { stopped: `after ${request.maxMs / 1000} seconds` } : {}) };
+      await notifier.until(() => underWay.size === 0 || isOver());
+      return { ...collector.findings(), ...(isLate ? { stopped: `after ${request.maxMs / 1000} seconds` } : {}) };
     },
     dismiss: async () => {
       clearInterval(watch);
-      bell.remove();
+      notifier.remove();
       // Only after the threads have ended: the number of a closed descriptor may soon be reused.
       await Promise.all(hands.map(({ worker }) => endThread(worker)));
       for (const close of open) close();
@@ -148,7 +148,7 @@ function crewOf(request: SearchRequest, signal: AbortSignal): Crew {
 }
 
 /** The files of a directory in batches; releasing the last batch closes the directory. */
-function slices(
+function splitBatches(
   { files, close }: WalkedDirectory,
   open: Set<() => void>,
 ): readonly (readonly [files: readonly string[], release: () => void])[] {
@@ -164,7 +164,7 @@ function slices(
   });
 }
 
-interface Bell {
+interface Notifier {
   ring(): void;
   fail(reason: unknown): void;
   /** Waits until the condition holds. Throws what was passed to `fail`, or the signal's reason. */
@@ -172,7 +172,7 @@ interface Bell {
   remove(): void;
 }
 
-function bellOf(signal: AbortSignal): Bell {
+function createNotifier(signal: AbortSignal): Notifier {
   let wake = (): void => {};
   let failure: { readonly reason: unknown } | undefined;
   const fail = (reason: unknown): void => {
@@ -197,7 +197,11 @@ function bellOf(signal: AbortSignal): Bell {
   };
 }
 
-function handOf(request: SearchRequest, done: (result: TaskResult) => void, fail: (reason: unknown) => void): Hand {
+function startSearchThread(
+  request: SearchRequest,
+  done: (result: TaskResult) => void,
+  fail: (reason: unknown) => void,
+): SearchThread {
   const progress = new Int32Array(new SharedArrayBuffer(8));
   const { total: _, maxMs: __, ...hunt } = request;
   const readers = `encodingOf:${encodingOf},linesOf:${linesOf},wideLinesOf:${wideLinesOf},folded:${folded}`;
@@ -210,9 +214,9 @@ function handOf(request: SearchRequest, done: (result: TaskResult) => void, fail
 }
 
 /** Starts another thread only when all are busy: most searches need one. */
-function freest(hands: Hand[], start: () => Hand): Hand {
+function pickThread(hands: SearchThread[], start: () => SearchThread): SearchThread {
   const size = Math.min(MAX_WORKERS, availableParallelism());
-  const least = hands.reduce<Hand | undefined>(
+  const least = hands.reduce<SearchThread | undefined>(
     (best, hand) => (best && best.tasks <= hand.tasks ? best : hand),
     undefined,
   );
@@ -222,7 +226,7 @@ function freest(hands: Hand[], start: () => Hand): Hand {
   return hand;
 }
 
-function stuckFile(hands: readonly Hand[], underWay: ReadonlyMap<number, Underway>): string | undefined {
+function findStuckFile(hands: readonly SearchThread[], underWay: ReadonlyMap<number, RunningTask>): string | undefined {
   const now = performance.now();
   for (const hand of hands) {
     const progress = Atomics.load(hand.progress, 0);
@@ -238,20 +242,20 @@ function stuckFile(hands: readonly Hand[], underWay: ReadonlyMap<number, Underwa
   return undefined;
 }
 
-function tooSlow(path: string): AppError {
+function slowPatternError(path: string): AppError {
   return new AppError('usage', `the pattern takes too long on ${path}`, {
     hint: 'Use a simpler pattern, without repetitions inside repetitions.',
   });
 }
 
-interface Tally {
+interface ResultCollector {
   add(result: TaskResult, below: string): void;
   isFull(): boolean;
   findings(): Findings;
 }
 
 /** Orders the results, whichever thread was first. The limit counts only results without a gap before them. */
-function tallyOf(total: number): Tally {
+function createCollector(total: number): ResultCollector {
   const waiting = new Map<number, readonly Finding[]>();
   const files: Finding[] = [];
   const counts = { binary: 0, unreadable: 0, cut: 0 };
@@ -277,13 +281,13 @@ function tallyOf(total: number): Tally {
     findings: () => {
       // Results behind a gap are left only if the search was stopped.
       const rest = [...waiting].sort(([left], [right]) => left - right).flatMap(([, found]) => found);
-      return { ...counts, files: firstOf([...files, ...rest], total), isFull: matches >= total };
+      return { ...counts, files: limitMatches([...files, ...rest], total), isFull: matches >= total };
     },
   };
 }
 
 /** The files up to `total` matching lines. */
-function firstOf(files: readonly Finding[], total: number): readonly Finding[] {
+function limitMatches(files: readonly Finding[], total: number): readonly Finding[] {
   const kept: Finding[] = [];
   let left = total;
   for (const file of files) {

@@ -16,36 +16,36 @@ interface IgnoreRules {
  * undefined if the directory itself is ignored. Both paths must be real paths. Throws AppError `usage` if an ignore
  * file cannot be read.
  */
-export function rulesFor(directory: string, workspace: string): IgnoreRules | undefined {
+export function readRules(directory: string, workspace: string): IgnoreRules | undefined {
   const above = rulesAbove(directory, contains(workspace, directory) ? workspace : directory);
-  if (above.unreadable !== undefined) throw unreadable(above.unreadable);
-  return above.isStartOut || above.isStartIgnored ? undefined : rulesFrom(directory, above).within(directory);
+  if (above.unreadable !== undefined) throw unreadableError(above.unreadable);
+  return above.isStartOut || above.isStartIgnored ? undefined : createRules(directory, above).within(directory);
 }
 
 /** The rules of a directory the user named explicitly: ignore files above it do not count. */
-export function rulesOfNamed(directory: string): IgnoreRules {
-  return rulesFrom(directory, NO_RULES).within(directory);
+export function readNamedRules(directory: string): IgnoreRules {
+  return createRules(directory, NO_RULES).within(directory);
 }
 
-function rulesFrom(start: string, rules: SearchRules): IgnoreRules {
-  const below = (path: string): string => slashed(relative(start, path));
+function createRules(start: string, rules: SearchRules): IgnoreRules {
+  const below = (path: string): string => toSlashes(relative(start, path));
   return {
     ignores: (path, kind) => rules.ignores(below(path), kind),
     within: (directory) => {
       const inner = rulesWithin(rules, below(directory), directory);
-      if (inner === undefined) throw unreadable(directory);
-      return rulesFrom(start, inner);
+      if (inner === undefined) throw unreadableError(directory);
+      return createRules(start, inner);
     },
   };
 }
 
-function unreadable(directory: string): AppError {
+function unreadableError(directory: string): AppError {
   return new AppError('usage', `the ignore files of ${directory} cannot be read, or have too much in them`, {
     hint: 'What they exclude is unknown. Name the files one by one.',
   });
 }
 
 /** A relative path with slashes, as in ignore files, globs and messages. */
-export function slashed(path: string): string {
+export function toSlashes(path: string): string {
   return sep === '/' ? path : path.replaceAll(sep, '/');
 }

@@ -2,7 +2,7 @@ import { closeSync, constants, existsSync, fstatSync, lstatSync, openSync, readS
 import { dirname, join, relative, sep } from 'node:path';
 import { compileGlob } from '../../core/text/glob.ts';
 import { contains } from '../../core/text/path.ts';
-import { errnoOf } from '../../platform/runtime/system.ts';
+import { errorCode } from '../../platform/runtime/system.ts';
 
 /** `.gitignore` speaks to every program, `.geminiignore` only to models. */
 const SHARED_FILE = '.gitignore';
@@ -33,7 +33,7 @@ interface RulesAbove extends IgnoreRules {
 }
 
 /** No rules except that `.git` is ignored. */
-export const NO_RULES: IgnoreRules = rulesOf([], true);
+export const NO_RULES: IgnoreRules = createRules([], true);
 
 interface Level extends DirectoryFiles {
   /** The path relative to the directory of that file. */
@@ -48,7 +48,7 @@ interface DirectoryFiles {
 }
 
 /** As in git, the deepest file with a matching rule decides. But no `.gitignore` can lift a `.geminiignore`. */
-function rulesOf(levels: readonly Level[], isShared: boolean): IgnoreRules {
+function createRules(levels: readonly Level[], isShared: boolean): IgnoreRules {
   const isOut = (which: keyof DirectoryFiles, below: string, kind: 'file' | 'directory'): boolean => {
     for (const level of levels) {
       const verdict = level[which].verdict(level.seen(below), kind);
@@ -78,17 +78,17 @@ export function rulesWithin(
   entries: readonly { readonly name: string }[] = IGNORE_FILES,
 ): IgnoreRules | undefined {
   const files = readIgnoreFiles(address, {
-    hasShared: above.isShared && isAmong(entries, SHARED_FILE),
-    hasOwn: isAmong(entries, OWN_FILE),
+    hasShared: above.isShared && hasEntry(entries, SHARED_FILE),
+    hasOwn: hasEntry(entries, OWN_FILE),
   });
   if (files === undefined) return undefined;
-  if (files === NOTHING) return above;
+  if (files === NO_FILES) return above;
   const cut = below === '' ? 0 : below.length + 1;
-  return rulesOf([{ ...files, seen: (path) => path.slice(cut) }, ...above.levels], above.isShared);
+  return createRules([{ ...files, seen: (path) => path.slice(cut) }, ...above.levels], above.isShared);
 }
 
 /** Expects sorted entries. */
-function isAmong(entries: readonly { readonly name: string }[], wanted: string): boolean {
+function hasEntry(entries: readonly { readonly name: string }[], wanted: string): boolean {
   for (const { name } of entries) {
     if (name === wanted) return true;
     if (name > wanted) return false;
@@ -102,7 +102,7 @@ function isAmong(entries: readonly { readonly name: string }[], wanted: string):
  * count. Both paths must be real paths.
  */
 export function rulesAbove(start: string, workspace: string, isShared = true): RulesAbove {
-  const repository = repositoryOf(start) ?? workspace;
+  const repository = findRepository(start) ?? workspace;
   const top = repository.length < workspace.length ? repository : workspace;
   const steps = top === start ? [] : relative(top, start).split(sep);
   let found: readonly (DirectoryFiles & { readonly from: number })[] = [];
@@ -114,7 +114,7 @@ export function rulesAbove(start: string, workspace: string, isShared = true): R
       ...files,
       seen: (below: string) => [...steps.slice(from, index), below].join('/'),
     }));
-    return rulesOf(levels, isAll);
+    return createRules(levels, isAll);
   };
   for (const [from, step] of steps.entries()) {
     const directory = join(top, ...steps.slice(0, from));
@@ -123,7 +123,7 @@ export function rulesAbove(start: string, workspace: string, isShared = true): R
     const files =
       readIgnoreFiles(directory, { hasShared, hasOwn: true }) ??
       readIgnoreFiles(directory, { hasShared: false, hasOwn: true });
-    if (files !== undefined && files !== NOTHING) found = [{ ...files, from }, ...found];
+    if (files !== undefined && files !== NO_FILES) found = [{ ...files, from }, ...found];
     // An unreadable rule might exclude the start.
     if (files === undefined) unreadable ??= directory;
     isStartOut ||= files === undefined;
@@ -140,7 +140,7 @@ export function hasSharedLevels({ levels }: IgnoreRules): boolean {
   return levels.some(({ both }) => both !== EMPTY);
 }
 
-function repositoryOf(directory: string): string | undefined {
+function findRepository(directory: string): string | undefined {
   for (let path = directory; ; path = dirname(path)) {
     if (existsSync(join(path, '.git'))) return path;
     if (dirname(path) === path) return undefined;
@@ -148,7 +148,7 @@ function repositoryOf(directory: string): string | undefined {
 }
 
 const EMPTY: IgnoreFile = { verdict: () => undefined };
-const NOTHING: DirectoryFiles = { both: EMPTY, own: EMPTY };
+const NO_FILES: DirectoryFiles = { both: EMPTY, own: EMPTY };
 
 /** Undefined if they cannot be read or are too large. */
 function readIgnoreFiles(
@@ -158,7 +158,7 @@ function readIgnoreFiles(
   const shared = hasShared ? readSmallFile(join(address, SHARED_FILE)) : '';
   const own = hasOwn ? readSmallFile(join(address, OWN_FILE)) : '';
   if (shared === undefined || own === undefined) return undefined;
-  if (shared.trim() === '' && own.trim() === '') return NOTHING;
+  if (shared.trim() === '' && own.trim() === '') return NO_FILES;
   const both = parseIgnoreFile(`${shared}\n${own}`);
   const alone = own.trim() === '' ? EMPTY : parseIgnoreFile(own);
   return both === undefined || alone === undefined ? undefined : { both, own: alone };
@@ -177,27 +177,27 @@ function readSmallFile(path: string): string | undefined {
     const buffer = Buffer.alloc(status.size);
     return buffer.toString('utf8', 0, readSync(descriptor, buffer, 0, status.size, 0));
   } catch (thrown) {
-    return errnoOf(thrown) === 'EACCES' ? undefined : '';
+    return errorCode(thrown) === 'EACCES' ? undefined : '';
   } finally {
     if (descriptor !== undefined) closeSync(descriptor);
   }
 }
 
 /** A predicate for single paths: whether they, or a directory above them, are ignored. */
-export function ignoredPaths(start: string, above: IgnoreRules): (below: string) => boolean {
+export function createIgnoreCheck(start: string, above: IgnoreRules): (below: string) => boolean {
   const known = new Map<string, IgnoreRules | undefined>();
   const rulesIn = (directory: string): IgnoreRules | undefined => {
     if (known.has(directory)) return known.get(directory);
-    const parent = directory === '' ? above : rulesIn(parentOf(directory));
+    const parent = directory === '' ? above : rulesIn(parentPath(directory));
     const isOut = directory !== '' && parent?.ignores(directory, 'directory') !== false;
     const rules = parent === undefined || isOut ? undefined : rulesWithin(parent, directory, join(start, directory));
     known.set(directory, rules);
     return rules;
   };
-  return (below) => rulesIn(parentOf(below))?.ignores(below, 'file') !== false;
+  return (below) => rulesIn(parentPath(below))?.ignores(below, 'file') !== false;
 }
 
-function parentOf(below: string): string {
+function parentPath(below: string): string {
   return below.slice(0, Math.max(0, below.lastIndexOf('/')));
 }
 
@@ -229,7 +229,7 @@ export function parseIgnoreFile(text: string): IgnoreFile | undefined {
     .replace(/^\uFEFF/, '')
     .split(/\r?\n/)
     .entries()) {
-    const read = readLine(line);
+    const read = parseLine(line);
     if (read === undefined) continue;
     const rule = { order, isNegated: read.isNegated, isForDirectories: read.isForDirectories };
     if (!read.isAnchored && !/[*?[\\]/.test(read.pattern)) {
@@ -237,7 +237,7 @@ export function parseIgnoreFile(text: string): IgnoreFile | undefined {
       if (named === undefined) byName.set(read.pattern, [rule]);
       else named.push(rule);
     } else if (patterns.length === MAX_PATTERNS || read.pattern.length > MAX_LENGTH) return undefined;
-    else patterns.push({ ...rule, matches: matcherOf(read) });
+    else patterns.push({ ...rule, matches: createMatcher(read) });
   }
   patterns.reverse();
   return {
@@ -261,8 +261,8 @@ interface Line {
   readonly pattern: string;
 }
 
-function readLine(line: string): Line | undefined {
-  const kept = withoutTrailingSpaces(line);
+function parseLine(line: string): Line | undefined {
+  const kept = trimTrailingSpaces(line);
   if (kept === '' || kept.startsWith('#')) return undefined;
   const isNegated = kept.startsWith('!');
   const body = isNegated ? kept.slice(1) : kept;
@@ -273,13 +273,13 @@ function readLine(line: string): Line | undefined {
   return { isNegated, isForDirectories, isAnchored: path.includes('/'), pattern };
 }
 
-function withoutTrailingSpaces(line: string): string {
+function trimTrailingSpaces(line: string): string {
   let end = line.length;
   while (line[end - 1] === ' ' && line[end - 2] !== '\\') end -= 1;
   return line.slice(0, end);
 }
 
-function matcherOf({ pattern, isAnchored }: Line): (path: string, name: string) => boolean {
+function createMatcher({ pattern, isAnchored }: Line): (path: string, name: string) => boolean {
   const glob = compileGlob(pattern, { isCaseSensitive: true, hasBraces: false });
   return isAnchored ? (path) => glob.matches(path) : (_, name) => glob.matches(name);
 }

@@ -5,7 +5,7 @@ import type { Env } from '../../core/io.ts';
 import { contains } from '../../core/text/path.ts';
 
 /** A line ripgrep found: its position, never its text. The text is read by us, through the fence. */
-export interface Sighting {
+export interface MatchPosition {
   /** Below the start, with slashes. */
   readonly path: string;
   readonly line: number;
@@ -39,13 +39,13 @@ export function findRipgrep(env: Env, roots: readonly string[]): string | undefi
   const name = process.platform === 'win32' ? 'rg.exe' : 'rg';
   for (const directory of (env.PATH ?? env.Path ?? '').split(delimiter)) {
     if (!isAbsolute(directory)) continue;
-    const found = programAt(join(directory, name));
+    const found = findProgram(join(directory, name));
     if (found !== undefined && !roots.some((root) => contains(root, found) || contains(root, directory))) return found;
   }
   return undefined;
 }
 
-function programAt(path: string): string | undefined {
+function findProgram(path: string): string | undefined {
   try {
     accessSync(path, constants.X_OK);
     return statSync(path).isFile() ? realpathSync(path) : undefined;
@@ -98,17 +98,17 @@ export function runRipgrep({ program, args, cwd, maxMs, take }: RipgrepRun, sign
 }
 
 /** Parses NUL-terminated paths; returns the incomplete rest. */
-export function takePaths(bytes: Buffer, found: string[]): Buffer {
+export function parsePaths(bytes: Buffer, found: string[]): Buffer {
   const end = bytes.lastIndexOf(0);
   if (end === -1) return bytes;
-  for (const path of bytes.toString('utf8', 0, end).split('\0')) found.push(belowOf(path));
+  for (const path of bytes.toString('utf8', 0, end).split('\0')) found.push(toRelative(path));
   return bytes.subarray(end + 1);
 }
 
 const HEAD_BYTES = 8192;
 
 /** The first bytes of a file, enough to detect its encoding; links are not followed. Undefined if it cannot be read. */
-export function headOf(path: string): Uint8Array | undefined {
+export function readHead(path: string): Uint8Array | undefined {
   let descriptor: number | undefined;
   try {
     const { O_RDONLY, O_NONBLOCK = 0, O_NOFOLLOW = 0 } = constants;
@@ -123,7 +123,7 @@ export function headOf(path: string): Uint8Array | undefined {
   }
 }
 
-function belowOf(path: string): string {
+function toRelative(path: string): string {
   const below = path.startsWith('./') || path.startsWith('.\\') ? path.slice(2) : path;
   return sep === '/' ? below : below.replaceAll(sep, '/');
 }
@@ -132,7 +132,7 @@ function belowOf(path: string): string {
 const LINE = /^(\d+)(?::(\d+):(\d+):|-(\d+)-)/;
 
 /** Parses complete lines, `path NUL line:offset:text`; returns the incomplete rest. */
-export function takeSightings(bytes: Buffer, found: Sighting[]): Buffer {
+export function parsePositions(bytes: Buffer, found: MatchPosition[]): Buffer {
   let from = 0;
   for (let feed = bytes.indexOf(10, from); feed !== -1; feed = bytes.indexOf(10, from)) {
     // A file name may contain a line feed; the text comes only after the NUL.
@@ -142,7 +142,7 @@ export function takeSightings(bytes: Buffer, found: Sighting[]): Buffer {
     if (feed === -1) break;
     const [, line, column, place, around] =
       LINE.exec(bytes.toString('latin1', nul + 1, Math.min(feed, nul + 80))) ?? [];
-    const path = belowOf(bytes.toString('utf8', from, nul));
+    const path = toRelative(bytes.toString('utf8', from, nul));
     const at = { path, line: Number(line), offset: Number(place ?? around) };
     if (line !== undefined) found.push(column === undefined ? at : { ...at, column: Number(column) });
     from = feed + 1;

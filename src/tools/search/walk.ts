@@ -11,8 +11,8 @@ import {
   statSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import type { Hold } from '../../platform/files/held-directory.ts';
-import { moved } from '../../platform/files/held-directory.ts';
+import type { HandleMode } from '../../platform/files/held-directory.ts';
+import { movedError } from '../../platform/files/held-directory.ts';
 import type { Pace } from '../../platform/runtime/pace.ts';
 import { type IgnoreRules, rulesWithin } from './ignore.ts';
 
@@ -37,7 +37,7 @@ export interface WalkedDirectory extends OpenDirectory {
 interface WalkRequest {
   /** A real path. */
   readonly start: string;
-  readonly hold: Hold;
+  readonly hold: HandleMode;
   readonly rules: IgnoreRules;
   /** Whether to walk into a directory, given its real path. */
   readonly enters: (path: string, name: string) => boolean;
@@ -60,7 +60,7 @@ export interface WalkReport {
   stopped: string | undefined;
 }
 
-export function walkReport(): WalkReport {
+export function createReport(): WalkReport {
   return { links: 0, special: 0, hidden: 0, unreadable: 0, stopped: undefined };
 }
 
@@ -79,20 +79,20 @@ export async function* walkTree(request: WalkRequest): AsyncGenerator<WalkedDire
   const { start, hold, pace, report } = request;
   const pending: Pending[] = [{ below: '', depth: 1, rules: request.rules }];
   for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
-    const directory = openQuietly(next.below === '' ? start : join(start, next.below), hold);
+    const directory = tryOpenDirectory(next.below === '' ? start : join(start, next.below), hold);
     if (directory === undefined) {
       report.unreadable += 1;
       continue;
     }
     let isHandedOn = false;
     try {
-      const entries = await entriesOf(directory.address, pace);
+      const entries = await readEntries(directory.address, pace);
       const rules = rulesWithin(next.rules, next.below, directory.address, entries);
       if (rules === undefined) {
         report.unreadable += 1;
         continue;
       }
-      const { files, directories } = await sorted(request, { ...next, rules }, entries);
+      const { files, directories } = await sortEntries(request, { ...next, rules }, entries);
       for (const below of directories) pending.push({ below, depth: next.depth + 1, rules });
       report.stopped = pace.exhausted();
       if (files.length > 0) {
@@ -106,13 +106,13 @@ export async function* walkTree(request: WalkRequest): AsyncGenerator<WalkedDire
   }
 }
 
-interface Sorted {
+interface SortedEntries {
   readonly files: readonly string[];
   /** Below the start; in reverse, because they are popped from a stack. */
   readonly directories: readonly string[];
 }
 
-async function sorted(request: WalkRequest, here: Pending, entries: readonly Entry[]): Promise<Sorted> {
+async function sortEntries(request: WalkRequest, here: Pending, entries: readonly Entry[]): Promise<SortedEntries> {
   const { report, pace, start } = request;
   const files: string[] = [];
   const directories: string[] = [];
@@ -135,7 +135,7 @@ async function sorted(request: WalkRequest, here: Pending, entries: readonly Ent
   return { files, directories: directories.reverse() };
 }
 
-function openQuietly(path: string, hold: Hold): OpenDirectory | undefined {
+function tryOpenDirectory(path: string, hold: HandleMode): OpenDirectory | undefined {
   try {
     return openDirectorySync(path, hold);
   } catch {
@@ -144,14 +144,14 @@ function openQuietly(path: string, hold: Hold): OpenDirectory | undefined {
 }
 
 /** Opens a directory by its real path. Throws `moved` if something else was opened, and the system's own errors. */
-function openDirectorySync(path: string, hold: Hold): OpenDirectory {
+function openDirectorySync(path: string, hold: HandleMode): OpenDirectory {
   const descriptor = openSync(
     path,
     constants.O_RDONLY | (constants.O_DIRECTORY ?? 0) | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0),
   );
   try {
     const address = hold === 'descriptor' ? `/proc/self/fd/${descriptor}` : path;
-    if (hold === 'descriptor' ? readlinkSync(address) !== path : !isSame(descriptor, path)) throw moved();
+    if (hold === 'descriptor' ? readlinkSync(address) !== path : !isSameDirectory(descriptor, path)) throw movedError();
     return { address, close: () => closeSync(descriptor) };
   } catch (thrown) {
     closeSync(descriptor);
@@ -159,19 +159,19 @@ function openDirectorySync(path: string, hold: Hold): OpenDirectory {
   }
 }
 
-function isSame(descriptor: number, path: string): boolean {
+function isSameDirectory(descriptor: number, path: string): boolean {
   const opened = fstatSync(descriptor);
   const now = statSync(path);
   return realpathSync(path) === path && opened.dev === now.dev && opened.ino === now.ino;
 }
 
 /** The entries of a directory sorted by name, read in small steps. Throws the signal's reason. */
-export async function entriesOf(address: string, pace: Pace): Promise<readonly Entry[]> {
+export async function readEntries(address: string, pace: Pace): Promise<readonly Entry[]> {
   const entries: Entry[] = [];
   const directory = opendirSync(address, { bufferSize: 256 });
   try {
     for (let entry = directory.readSync(); entry !== null; entry = directory.readSync()) {
-      entries.push({ name: entry.name, kind: kindOf(entry) });
+      entries.push({ name: entry.name, kind: toKind(entry) });
       pace.count();
       if (pace.isDue()) await pace.rest();
       if (pace.exhausted() !== undefined) break;
@@ -182,13 +182,13 @@ export async function entriesOf(address: string, pace: Pace): Promise<readonly E
   return entries.sort((left, right) => (left.name < right.name ? -1 : 1));
 }
 
-function kindOf(entry: Dirent): Entry['kind'] {
+function toKind(entry: Dirent): Entry['kind'] {
   if (entry.isFile()) return 'file';
   if (entry.isDirectory()) return 'directory';
   return entry.isSymbolicLink() ? 'link' : 'other';
 }
 
 /** Size in bytes, links not followed; undefined if there is no such file. */
-export function sizeOf(address: string): number | undefined {
+export function readSize(address: string): number | undefined {
   return lstatSync(address, { throwIfNoEntry: false })?.size;
 }

@@ -1,7 +1,7 @@
 // What runs in the worker. Every function here is turned into text and handed to a new thread, so none may use anything
 // but its arguments: no import, no constant of this file, no other function by its name.
 
-export interface Hunt {
+export interface SearchSpec {
   readonly source: string;
   readonly flags: string;
   /** Whether the pattern is in lower case and texts must be lower-cased too. */
@@ -56,7 +56,7 @@ interface LineCollector {
   passBytes(bytes: Buffer): boolean;
 }
 
-export function lineCollector(hunt: Hunt, pattern: RegExp): LineCollector {
+export function lineCollector(hunt: SearchSpec, pattern: RegExp): LineCollector {
   const lines: FoundLine[] = [];
   const recent: FoundLine[] = [];
   let number = 0;
@@ -253,7 +253,7 @@ export function folded(bytes: Buffer, scratch: Buffer): Buffer {
   return scratch.subarray(0, bytes.length);
 }
 
-interface Looked {
+interface SearchedFile {
   readonly kind: 'text' | 'binary' | 'irregular';
   readonly lines: readonly FoundLine[];
   readonly isCut: boolean;
@@ -271,13 +271,13 @@ interface Parts {
 interface Tools extends Pick<WideReading, 'fs' | 'buffer' | 'StringDecoder'> {
   /** Four bytes larger than `buffer`. */
   readonly scratch: Buffer;
-  readonly hunt: Hunt;
+  readonly hunt: SearchSpec;
   readonly pattern: RegExp;
   readonly parts: Parts;
 }
 
 /** Searches one file without blocking on FIFOs. Throws the system's errors. */
-export function lookThrough(path: string, tools: Tools): Looked {
+export function lookThrough(path: string, tools: Tools): SearchedFile {
   const { fs, buffer, scratch, StringDecoder, hunt, pattern, parts } = tools;
   const { O_RDONLY, O_NONBLOCK = 0, O_NOFOLLOW = 0, O_NOCTTY = 0 } = fs.constants;
   const fd = fs.openSync(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY);
@@ -333,7 +333,7 @@ export function serve(load: (name: string) => unknown, parts: Parts): void {
   const fs = load('node:fs') as Fs;
   const { StringDecoder } = load('node:string_decoder') as typeof import('node:string_decoder');
   const { parentPort, workerData } = load('node:worker_threads') as typeof import('node:worker_threads');
-  const hunt = workerData as Hunt;
+  const hunt = workerData as SearchSpec;
   // On excessive backtracking V8 switches to its linear engine; what that engine cannot run, the main thread
   // terminates.
   const v8 = load('node:v8') as typeof import('node:v8');

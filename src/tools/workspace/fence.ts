@@ -3,8 +3,8 @@ import { AppError } from '../../core/error.ts';
 import { contains } from '../../core/text/path.ts';
 import { isSensitivePath, isState, type RootedPath, rootedPath } from '../../core/text/secrets.ts';
 import { locate } from '../../platform/files/held-directory.ts';
-import { fileFault } from '../../platform/files/held-file.ts';
-import { isPlanted, isProtected, isSystemPath, isWindowsTrap } from './protection.ts';
+import { toFileError } from '../../platform/files/held-file.ts';
+import { isProtected, isProtectedIfNew, isSystemPath, isWindowsSpecial } from './protection.ts';
 
 export interface Place {
   /** A real path. */
@@ -43,17 +43,17 @@ export interface Fence {
 const MAX_PATH = 4096;
 
 /** Throws AppError `usage` if a root does not exist. */
-export async function fenceAround({
+export async function createFence({
   roots: spelled,
   denied = [],
   protectedNames = [],
   isWindows = sep === '\\',
 }: FenceOptions): Promise<Fence> {
-  const roots = spelled.map(realRoot);
-  const closed = [...new Set(denied)].flatMap((path) => [resolve(path), realOrSame(path)]);
+  const roots = spelled.map(requireRoot);
+  const closed = [...new Set(denied)].flatMap((path) => [resolve(path), toRealPath(path)]);
   const [first] = roots;
   if (first === undefined) throw new AppError('usage', 'there is no directory to work in', { hint: 'Name one.' });
-  const grounds: Grounds = {
+  const grounds: FenceState = {
     first,
     roots,
     spelled: [...spelled.map((root) => resolve(root)), ...roots],
@@ -63,12 +63,12 @@ export async function fenceAround({
   };
   return {
     roots,
-    place: (path, use) => placeOf(grounds, path, use),
-    isListed: (path) => !isDenied(grounds, path) && !isSensitive(tailOf(roots, path)),
+    place: (path, use) => requirePlace(grounds, path, use),
+    isListed: (path) => !isDenied(grounds, path) && !isSensitive(toRootedPath(roots, path)),
   };
 }
 
-interface Grounds {
+interface FenceState {
   /** Relative paths begin here. */
   readonly first: string;
   /** Real paths. */
@@ -80,53 +80,53 @@ interface Grounds {
   readonly isWindows: boolean;
 }
 
-function realRoot(root: string): string {
+function requireRoot(root: string): string {
   const located = locate(resolve(root));
   if (located !== undefined && located.rest.length === 0) return located.real;
   throw new AppError('usage', `no such directory: ${root}`, { hint: 'Name one that exists.' });
 }
 
-function realOrSame(path: string): string {
+function toRealPath(path: string): string {
   const located = locate(resolve(path));
   return located === undefined ? path : join(located.real, ...located.rest);
 }
 
-function isDenied({ denied }: Grounds, path: string): boolean {
+function isDenied({ denied }: FenceState, path: string): boolean {
   return isSystemPath(path) || isState(path, denied);
 }
 
 /** Checks the spelling first, without touching the disk: a path outside must not even be looked up. */
-async function placeOf(grounds: Grounds, path: string, use: 'read' | 'write'): Promise<Place> {
+async function requirePlace(grounds: FenceState, path: string, use: 'read' | 'write'): Promise<Place> {
   const name = path.length > 200 ? `${path.slice(0, 200)}…` : path;
   if (path === '' || path.includes('\0') || Buffer.byteLength(path) > MAX_PATH) {
     throw new AppError('usage', 'this is not a path', { hint: 'Give a path relative to the working directory.' });
   }
-  if (grounds.isWindows && isWindowsTrap(path)) throw outside(name, grounds);
+  if (grounds.isWindows && isWindowsSpecial(path)) throw outsideError(name, grounds);
   const { first, roots, spelled, protectedNames } = grounds;
   const wanted = resolve(first, path);
-  if (!isIn(spelled, wanted)) throw outside(name, grounds);
+  if (!isInside(spelled, wanted)) throw outsideError(name, grounds);
   const located = locate(wanted);
-  if (located === undefined || !isIn(roots, located.real)) throw outside(name, grounds);
+  if (located === undefined || !isInside(roots, located.real)) throw outsideError(name, grounds);
   const real = join(located.real, ...located.rest);
-  if (isDenied(grounds, real)) throw outside(name, grounds);
-  if (located.fault !== undefined) throw fileFault(located.fault, name);
-  const tails = [tailOf(roots, real), tailOf(spelled, wanted)];
+  if (isDenied(grounds, real)) throw outsideError(name, grounds);
+  if (located.fault !== undefined) throw toFileError(located.fault, name);
+  const tails = [toRootedPath(roots, real), toRootedPath(spelled, wanted)];
   const isClosed = ({ tail, above }: RootedPath): boolean => isProtected(tail, above, protectedNames);
-  if (use === 'write' && tails.some(isClosed)) throw protectedPath(name);
-  if (use === 'write' && located.rest.length > 0 && isPlanted(real)) throw protectedPath(name);
+  if (use === 'write' && tails.some(isClosed)) throw protectedError(name);
+  if (use === 'write' && located.rest.length > 0 && isProtectedIfNew(real)) throw protectedError(name);
   return {
     path: real,
-    name: nameOf(grounds, real),
+    name: displayPath(grounds, real),
     missing: located.rest.length,
     isSensitive: tails.some(isSensitive),
   };
 }
 
-function isIn(roots: readonly string[], path: string): boolean {
+function isInside(roots: readonly string[], path: string): boolean {
   return roots.some((root) => contains(root, path));
 }
 
-function tailOf(roots: readonly string[], path: string): RootedPath {
+function toRootedPath(roots: readonly string[], path: string): RootedPath {
   return rootedPath(roots.findLast((candidate) => contains(candidate, path)) ?? path, path);
 }
 
@@ -134,28 +134,28 @@ function isSensitive({ tail, above }: RootedPath): boolean {
   return isSensitivePath(tail, above);
 }
 
-function nameOf({ first }: Grounds, path: string): string {
+function displayPath({ first }: FenceState, path: string): string {
   const shown = contains(first, path) ? relative(first, path) || '.' : path;
   return shown.split(sep).join('/');
 }
 
-function outside(name: string, { roots }: Grounds): AppError {
+function outsideError(name: string, { roots }: FenceState): AppError {
   return new AppError('usage', `${name} is outside the workspace`, {
     hint: `Only paths below ${roots.join(' and ')} can be used, and links must not lead out of it.`,
   });
 }
 
-function protectedPath(name: string): AppError {
+function protectedError(name: string): AppError {
   return new AppError('usage', `${name} is protected`, {
     hint: 'Files that other programs run or believe are never written by tools. Tell the user what to change there.',
   });
 }
 
 /** Turns file errors of some work into AppErrors `usage` that name the file. */
-export async function named<T>(name: string, work: () => Promise<T>): Promise<T> {
+export async function withFileName<T>(name: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (thrown) {
-    throw fileFault(thrown, name);
+    throw toFileError(thrown, name);
   }
 }

@@ -5,12 +5,12 @@ import { AppError } from '../../core/error.ts';
 import type { Clock } from '../../core/io.ts';
 import { fingerprint } from '../../platform/files/held-file.ts';
 import { acquireLock } from '../../platform/files/lock.ts';
-import { putSynced } from '../../platform/files/synced-file.ts';
-import { makePrivateDirectory, replaceFile } from '../../platform/files/write.ts';
-import { errnoOf, reasonOf } from '../../platform/runtime/system.ts';
+import { writeDurably } from '../../platform/files/synced-file.ts';
+import { makePrivateDirectory, writeAtomic } from '../../platform/files/write.ts';
+import { errorCode, errorReason } from '../../platform/runtime/system.ts';
 
 /** O_NONBLOCK: a FIFO in place of the file reads as empty instead of blocking. */
-const FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
+const READ_FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 
 /** An append-only list of lines, and bytes stored under their fingerprint. Readable by the user only. */
 export interface JournalFiles {
@@ -36,7 +36,7 @@ export interface JournalFiles {
   drop(print: string): Promise<void>;
 }
 
-const PATIENCE_MS = 5000;
+const LOCK_WAIT_MS = 5000;
 
 /** Removes an empty directory; false if it is not empty or no directory. Never throws. */
 export async function removeEmptyDirectory(path: string): Promise<boolean> {
@@ -56,7 +56,7 @@ export function journalFiles(directory: string, clock: Clock): JournalFiles {
     path: index,
     alone: async (work) => {
       const { signal } = new AbortController();
-      const options = { clock, signal, patienceMs: PATIENCE_MS, isDone: async () => false };
+      const options = { clock, signal, patienceMs: LOCK_WAIT_MS, isDone: async () => false };
       const lock = await acquireLock(join(directory, 'lock'), options);
       try {
         return await work(lock?.isHeld === true);
@@ -64,31 +64,31 @@ export function journalFiles(directory: string, clock: Clock): JournalFiles {
         await lock?.release();
       }
     },
-    append: (line) => writing(index, () => appendLine(directory, index, line)),
+    append: (line) => withJournalError(index, () => appendLine(directory, index, line)),
     lines: () =>
-      writing(index, async () => {
+      withJournalError(index, async () => {
         const text = await readLines(index).catch((thrown: unknown) => {
-          if (errnoOf(thrown) === 'ENOENT') return '';
+          if (errorCode(thrown) === 'ENOENT') return '';
           throw thrown;
         });
         return text.split('\n').filter((line) => line !== '');
       }),
-    keep: (bytes) => writing(blobs, () => keepBlob(blobs, bytes)),
+    keep: (bytes) => withJournalError(blobs, () => storeBlob(blobs, bytes)),
     fetch: async (print) => {
-      const bytes = await readFile(join(blobs, print), { flag: FLAGS }).catch(() => undefined);
+      const bytes = await readFile(join(blobs, print), { flag: READ_FLAGS }).catch(() => undefined);
       if (bytes !== undefined && fingerprint(bytes) === print) return bytes;
       throw new AppError('config', 'what was there before is not kept any more', {
         hint: 'It was removed from the undo directory, or damaged there.',
       });
     },
-    sizes: () => writing(blobs, () => sizesIn(blobs)),
-    replaceLines: (lines) => replaceFile(index, lines.map((line) => `${line}\n`).join('')),
+    sizes: () => withJournalError(blobs, () => readSizes(blobs)),
+    replaceLines: (lines) => writeAtomic(index, lines.map((line) => `${line}\n`).join('')),
     drop: (print) => unlink(join(blobs, print)).catch(() => {}),
   };
 }
 
 async function readLines(path: string): Promise<string> {
-  const handle = await open(path, FLAGS);
+  const handle = await open(path, READ_FLAGS);
   try {
     if (!(await handle.stat()).isFile()) {
       throw new AppError('config', `cannot use the undo journal ${path}: it is not a regular file`, {
@@ -101,12 +101,12 @@ async function readLines(path: string): Promise<string> {
   }
 }
 
-async function writing<T>(path: string, work: () => Promise<T>): Promise<T> {
+async function withJournalError<T>(path: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (thrown) {
     if (thrown instanceof AppError) throw thrown;
-    throw new AppError('config', `cannot use the undo journal ${path}: ${reasonOf(thrown)}`, {
+    throw new AppError('config', `cannot use the undo journal ${path}: ${errorReason(thrown)}`, {
       cause: thrown,
       hint: 'Check the free space and the permissions there.',
     });
@@ -118,7 +118,7 @@ async function appendLine(directory: string, path: string, line: string): Promis
   const handle = await open(path, constants.O_RDWR | constants.O_APPEND | constants.O_CREAT, 0o600);
   try {
     // A partial line left by a crash must not swallow this one.
-    const start = (await endsInFeed(handle)) ? '' : '\n';
+    const start = (await endsWithLineFeed(handle)) ? '' : '\n';
     await handle.appendFile(`${start}${line}\n`);
     await handle.datasync();
   } finally {
@@ -126,14 +126,14 @@ async function appendLine(directory: string, path: string, line: string): Promis
   }
 }
 
-async function endsInFeed(handle: FileHandle): Promise<boolean> {
+async function endsWithLineFeed(handle: FileHandle): Promise<boolean> {
   const { size } = await handle.stat();
   if (size === 0) return true;
   const { buffer } = await handle.read(Buffer.alloc(1), 0, 1, size - 1);
   return buffer[0] === LINE_FEED;
 }
 
-async function sizesIn(blobs: string): Promise<ReadonlyMap<string, number>> {
+async function readSizes(blobs: string): Promise<ReadonlyMap<string, number>> {
   const sizes = new Map<string, number>();
   for (const name of await readdir(blobs).catch(() => [])) {
     const status = await stat(join(blobs, name)).catch(() => undefined);
@@ -142,11 +142,11 @@ async function sizesIn(blobs: string): Promise<ReadonlyMap<string, number>> {
   return sizes;
 }
 
-async function keepBlob(blobs: string, bytes: Uint8Array): Promise<string> {
+async function storeBlob(blobs: string, bytes: Uint8Array): Promise<string> {
   const print = fingerprint(bytes);
   const path = join(blobs, print);
   if ((await stat(path).catch(() => undefined))?.size === bytes.length) return print;
   await makePrivateDirectory(blobs);
-  await putSynced(path, bytes);
+  await writeDurably(path, bytes);
   return print;
 }

@@ -2,7 +2,7 @@ import { dirname } from 'node:path';
 import { AppError } from '../../core/error.ts';
 import type { Clock } from '../../core/io.ts';
 import { isObject, parseJson } from '../../core/json.ts';
-import { counted } from '../../core/text/format.ts';
+import { plural } from '../../core/text/format.ts';
 import { fingerprint } from '../../platform/files/held-file.ts';
 import { type JournalFiles, journalFiles, removeEmptyDirectory } from './journal-store.ts';
 import { type Journal, MAX_FILE_BYTES, type Workspace } from './workspace.ts';
@@ -29,7 +29,7 @@ export interface Change {
 }
 
 /** `unchanged`: the file already had its old content. */
-type Undoing = 'restored' | 'removed' | 'unchanged';
+type UndoOutcome = 'restored' | 'removed' | 'unchanged';
 
 /** The changes of all runs, and the old contents. */
 export interface UndoStore {
@@ -48,7 +48,7 @@ export interface UndoStore {
    * created for it that are empty. Throws AppError `usage` if the file was changed since, and `config` if the old
    * content is no longer stored; nothing is changed then.
    */
-  takeBack(changes: readonly [Change, ...Change[]], workspace: Workspace): Promise<Undoing>;
+  takeBack(changes: readonly [Change, ...Change[]], workspace: Workspace): Promise<UndoOutcome>;
   /** Records that these could not be undone, so that older runs can be. Throws AppError `config`. */
   pass(changes: readonly Change[]): Promise<void>;
 }
@@ -78,16 +78,16 @@ export function undoStore(directory: string, clock: Clock, maxBytes = MAX_KEPT_B
           }),
       };
     },
-    changes: async () => standing((await files.lines()).map(parseJson)),
+    changes: async () => listUndoable((await files.lines()).map(parseJson)),
     damage: async () => {
       const lines = await files.lines();
-      const count = lines.filter((line) => !isUnderstood(parseJson(line))).length;
-      return count === 0 ? undefined : damaged(files.path, count);
+      const count = lines.filter((line) => !isReadable(parseJson(line))).length;
+      return count === 0 ? undefined : damageError(files.path, count);
     },
     before: async ({ before }) => (before === undefined ? undefined : files.fetch(before)),
     takeBack: async (changes, workspace) => {
-      const undoing = await takenBack(changes, workspace, files.fetch);
-      for (const change of changes) await removeMade(change, workspace);
+      const undoing = await undoChanges(changes, workspace, files.fetch);
+      for (const change of changes) await removeCreated(change, workspace);
       await note('undone', changes);
       return undoing;
     },
@@ -101,7 +101,7 @@ export function undoStore(directory: string, clock: Clock, maxBytes = MAX_KEPT_B
 
 const MAX_KEPT_BYTES = 200_000_000;
 
-function standing(records: readonly unknown[]): readonly Change[] {
+function listUndoable(records: readonly unknown[]): readonly Change[] {
   const undone = new Set(records.map((record) => parseNote(record, 'undone')));
   const passed = new Set(records.map((record) => parseNote(record, 'passed')));
   return records
@@ -110,13 +110,13 @@ function standing(records: readonly unknown[]): readonly Change[] {
     .map((change) => ({ ...change, isPassed: passed.has(change.id) }));
 }
 
-function isUnderstood(record: unknown): boolean {
+function isReadable(record: unknown): boolean {
   const notes = [parseNote(record, 'undone'), parseNote(record, 'passed')];
   return parseChange(record) !== undefined || notes.some((id) => typeof id === 'string');
 }
 
-function damaged(path: string, count: number): AppError {
-  return new AppError('config', `the undo journal ${path} is damaged: ${counted(count, 'line')} cannot be read`, {
+function damageError(path: string, count: number): AppError {
+  return new AppError('config', `the undo journal ${path} is damaged: ${plural(count, 'line')} cannot be read`, {
     hint: 'A newer gmn may have written it. What files held before their changes is beside it, in blobs/.',
   });
 }
@@ -131,28 +131,28 @@ async function prune(
   // A newer gmn wrote this; do not touch it.
   if (records.some((record) => isObject(record) && record.v !== 1)) return;
   const sizes = await files.sizes();
-  const changes = standing(records);
-  const runs = forgotten(changes, sizes, { nowMs, maxBytes });
+  const changes = listUndoable(records);
+  const runs = selectExpired(changes, sizes, { nowMs, maxBytes });
   const kept = changes.filter(({ run }) => !runs.has(run));
   const ids = new Set(kept.map(({ id }) => id));
-  const keptLines = lines.filter((_, index) => ids.has(String(idOf(records[index]))));
+  const keptLines = lines.filter((_, index) => ids.has(String(findId(records[index]))));
   if (keptLines.length < lines.length) await files.replaceLines(keptLines);
   const prints = new Set(kept.map(({ before }) => before));
   for (const print of sizes.keys()) if (!prints.has(print)) await files.drop(print);
 }
 
 /** The id of the change a line records or refers to. */
-function idOf(record: unknown): unknown {
+function findId(record: unknown): unknown {
   return isObject(record) ? (record.id ?? record.passed) : undefined;
 }
 
-async function takenBack(
+async function undoChanges(
   changes: readonly [Change, ...Change[]],
   workspace: Workspace,
   kept: (print: string) => Promise<Uint8Array>,
-): Promise<Undoing> {
+): Promise<UndoOutcome> {
   const [{ path, mode, before }] = changes;
-  const now = await printOf(path, workspace);
+  const now = await readFingerprint(path, workspace);
   // A change is recorded before it is made, and may not have happened.
   if (now === before) return 'unchanged';
   // Which of them happened last does not matter; any other content is somebody else's.
@@ -167,7 +167,7 @@ async function takenBack(
  * The fingerprint of the current content; undefined if there is no file. For a file too large for tools, that of its
  * beginning.
  */
-async function printOf(path: string, workspace: Workspace): Promise<string | undefined> {
+async function readFingerprint(path: string, workspace: Workspace): Promise<string | undefined> {
   if ((await workspace.place(path, 'write')).missing > 0) return undefined;
   const secret = await workspace.secretAt(path);
   // Permitted without asking: the content stays on this machine.
@@ -180,7 +180,7 @@ async function printOf(path: string, workspace: Workspace): Promise<string | und
   }
 }
 
-async function removeMade({ path, missing }: Change, workspace: Workspace): Promise<void> {
+async function removeCreated({ path, missing }: Change, workspace: Workspace): Promise<void> {
   let directory = dirname(path);
   for (let steps = missing - 1; steps > 0; steps -= 1) {
     const place = await workspace.place(directory, 'write').catch(() => undefined);
@@ -233,7 +233,7 @@ const MAX_AGE_MS = 30 * 86_400_000;
  * The newest run always stays, and a run is never pruned in part: half an undo is a state that never existed. `sizes`
  * maps a fingerprint to its stored bytes.
  */
-function forgotten(
+function selectExpired(
   changes: readonly KeptChange[],
   sizes: ReadonlyMap<string, number>,
   { nowMs, maxBytes }: KeptLimits,
@@ -259,18 +259,21 @@ function forgotten(
   return gone;
 }
 
-export type TakenBack = { readonly path: string } & ({ readonly undoing: Undoing } | { readonly problem: AppError });
+export type UndoResult = { readonly path: string } & (
+  | { readonly undoing: UndoOutcome }
+  | { readonly problem: AppError }
+);
 
 /**
  * Undoes these changes file by file, the last changed first. A file that cannot be restored is left alone, reported,
  * and skipped next time. Throws AppError `config`.
  */
-export async function takeBackAll(
+export async function undoAll(
   changes: readonly Change[],
   store: UndoStore,
   workspace: Workspace,
-): Promise<readonly TakenBack[]> {
-  const results: TakenBack[] = [];
+): Promise<readonly UndoResult[]> {
+  const results: UndoResult[] = [];
   for (const path of new Set(changes.map((change) => change.path).reverse())) {
     const [first, ...others] = changes.filter((change) => change.path === path);
     if (first === undefined) continue;

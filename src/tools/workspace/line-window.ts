@@ -28,14 +28,14 @@ const CHUNK_BYTES = 1_000_000;
 const MAX_SCANNED_BYTES = 1_000_000_000;
 
 /** Breaks long lines, so that a window cuts none of them. */
-export function shortLines(text: string): string {
+export function breakLongLines(text: string): string {
   // Half the limit, because a character may be two UTF-16 units.
   return text.replace(new RegExp(`[^\\n]{${MAX_LINE_LENGTH / 2}}(?=[^\\n])`, 'gu'), '$&\n');
 }
 
-export function windowOfText(text: string, wanted: WantedLines): LineWindow & { readonly total: number } {
+export function selectLines(text: string, wanted: WantedLines): LineWindow & { readonly total: number } {
   const chosen: string[] = [];
-  const last = lastOf(wanted);
+  const last = limitLast(wanted);
   let total = 0;
   // No split: few lines of a large text are wanted.
   for (let from = 0; from < text.length; ) {
@@ -45,16 +45,16 @@ export function windowOfText(text: string, wanted: WantedLines): LineWindow & { 
     if (total >= wanted.first && total <= last) chosen.push(text.slice(from, end));
     from = end + 1;
   }
-  return { ...shown(chosen, wanted), first: wanted.first, total };
+  return { ...cutLines(chosen, wanted), first: wanted.first, total };
 }
 
-function lastOf({ first, last = Number.POSITIVE_INFINITY }: WantedLines): number {
+function limitLast({ first, last = Number.POSITIVE_INFINITY }: WantedLines): number {
   return Math.min(last, first + MAX_LINES - 1);
 }
 
-type Shown = Pick<LineWindow, 'lines' | 'isCut' | 'lineLimit'>;
+type CutLines = Pick<LineWindow, 'lines' | 'isCut' | 'lineLimit'>;
 
-function shown(lines: readonly string[], { first, last, column }: WantedLines): Shown {
+function cutLines(lines: readonly string[], { first, last, column }: WantedLines): CutLines {
   const lineLimit = first === last ? MAX_ONLY_LINE_LENGTH : MAX_LINE_LENGTH;
   const kept: string[] = [];
   let length = 0;
@@ -75,7 +75,7 @@ function shown(lines: readonly string[], { first, last, column }: WantedLines): 
  * The wanted lines of a file too large to be read whole; read from the start, a chunk at a time. Throws AppError
  * `usage` if they are too far in.
  */
-export async function windowOfFile(file: OpenedFile, wanted: WantedLines, signal: AbortSignal): Promise<LineWindow> {
+export async function readWindow(file: OpenedFile, wanted: WantedLines, signal: AbortSignal): Promise<LineWindow> {
   const collected: Buffer[] = [];
   let size = 0;
   let line = 1;
@@ -93,17 +93,17 @@ export async function windowOfFile(file: OpenedFile, wanted: WantedLines, signal
       size += chunk.length - from;
     }
     const isEnd = chunk.length < CHUNK_BYTES;
-    if (isEnd || size >= MAX_LENGTH * 4) return collectedWindow(collected, wanted, isEnd);
+    if (isEnd || size >= MAX_LENGTH * 4) return toWindow(collected, wanted, isEnd);
   }
   throw new AppError('usage', `line ${wanted.first} is more than 1 GB into the file`, {
     hint: 'Find what you need with search_file_content.',
   });
 }
 
-function collectedWindow(chunks: readonly Buffer[], wanted: WantedLines, isEnd: boolean): LineWindow {
+function toWindow(chunks: readonly Buffer[], wanted: WantedLines, isEnd: boolean): LineWindow {
   const all = Buffer.concat(chunks).toString('utf8').split('\n');
   if (isEnd && all.at(-1) === '') all.pop();
-  const some = shown(all.slice(0, lastOf(wanted) - wanted.first + 1), wanted);
+  const some = cutLines(all.slice(0, limitLast(wanted) - wanted.first + 1), wanted);
   const total = isEnd && some.lines.length > 0 ? wanted.first - 1 + all.length : undefined;
   return { ...some, first: wanted.first, total };
 }

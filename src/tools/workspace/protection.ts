@@ -5,7 +5,7 @@ import { textBefore } from '../../core/text/trim.ts';
 import { PROTECTED_DIRECTORIES, PROTECTED_FILES, PROTECTED_PAIRS, PROTECTED_PATTERNS } from './protected-lists.ts';
 
 /** Files that tools must not create. Examples (.env.example) are allowed: no program reads them. */
-const PLANTED_NAMES = /^(?:\.env(?!\.(?:example|sample|template|dist)$)|id_(?:[^.]+$|rsa|dsa|ecdsa|ed25519))/;
+const PROTECTED_NEW_NAMES = /^(?:\.env(?!\.(?:example|sample|template|dist)$)|id_(?:[^.]+$|rsa|dsa|ecdsa|ed25519))/;
 
 const SYSTEM_DIRECTORIES = ['/proc', '/sys', '/dev'];
 
@@ -40,8 +40,8 @@ export function isProtected(path: string, above = '', names: readonly string[] =
 }
 
 /** Whether other programs would take a new file of that name for the user's own settings or keys. */
-export function isPlanted(path: string): boolean {
-  return PLANTED_NAMES.test(foldName(basename(path)));
+export function isProtectedIfNew(path: string): boolean {
+  return PROTECTED_NEW_NAMES.test(foldName(basename(path)));
 }
 
 /** Whether a path belongs to the kernel (/proc, /sys, /dev). */
@@ -50,7 +50,7 @@ export function isSystemPath(path: string): boolean {
 }
 
 /** Whether Windows reads a step of the path as a device or as an alternate data stream. */
-export function isWindowsTrap(path: string): boolean {
+export function isWindowsSpecial(path: string): boolean {
   const steps = path.replace(/^[a-z]:/i, '').split(/[\\/]/);
   return steps.some((step) => step.includes(':') || DEVICE_NAME.test(foldName(textBefore(step, '.'))));
 }

@@ -2,16 +2,22 @@ import { basename, dirname, sep } from 'node:path';
 import { AppError } from '../../core/error.ts';
 import type { Draft } from '../../core/tool.ts';
 import {
-  type HeldDirectory,
-  type Hold,
-  holdChild,
+  type DirectoryHandle,
+  detectHandleMode,
+  type HandleMode,
   holdDirectory,
-  holdOfSystem,
+  openChildDirectory,
 } from '../../platform/files/held-directory.ts';
-import { fingerprint, type OpenedFile, openRegular, removeFrom, replaceIn } from '../../platform/files/held-file.ts';
-import { errnoOf } from '../../platform/runtime/system.ts';
-import { type Fence, type FenceOptions, fenceAround, named, type Place } from './fence.ts';
-import { shortLines } from './line-window.ts';
+import {
+  fingerprint,
+  type OpenedFile,
+  openRegularFile,
+  removeFileIn,
+  writeAtomicIn,
+} from '../../platform/files/held-file.ts';
+import { errorCode } from '../../platform/runtime/system.ts';
+import { createFence, type Fence, type FenceOptions, type Place, withFileName } from './fence.ts';
+import { breakLongLines } from './line-window.ts';
 
 /** Records every change before it is made, with all that is needed to undo it. */
 export interface Journal {
@@ -34,7 +40,7 @@ export interface WorkspaceOptions extends FenceOptions {
   /** Absent: nothing is stored. */
   readonly outputs?: Outputs;
   /** How directory handles work; default: the safest way of this system. */
-  readonly hold?: Hold;
+  readonly hold?: HandleMode;
 }
 
 interface FileContent {
@@ -76,7 +82,7 @@ export interface Secret {
 
 /** The only way tools get at files. Every method throws AppError `usage` for what the fence refuses. */
 export interface Workspace extends Fence {
-  readonly hold: Hold;
+  readonly hold: HandleMode;
   /** The file at a path, if it exists and a person must permit reading it, in every mode. */
   secretAt(path: string): Promise<Secret | undefined>;
   /** Allows the next read of that file, and only that one. */
@@ -89,7 +95,7 @@ export interface Workspace extends Fence {
   /** Opens a file, or a stored text, for reading; the caller closes it. */
   open(path: string): Promise<{ readonly place: Place; readonly file: OpenedFile }>;
   /** Opens a directory that is not sensitive; the caller closes it. */
-  openDirectory(path: string): Promise<{ readonly place: Place; readonly directory: HeldDirectory }>;
+  openDirectory(path: string): Promise<{ readonly place: Place; readonly directory: DirectoryHandle }>;
   /** Records what the model was shown of a file with these bytes. Adjacent parts add up. */
   remember(place: Place, bytes: Uint8Array, shown: ShownLines): void;
   /**
@@ -111,85 +117,88 @@ export const MAX_FILE_BYTES = 20_000_000;
 
 /** Opens the directories tools may use. Throws AppError `usage` if one does not exist. */
 export async function openWorkspace(options: WorkspaceOptions): Promise<Workspace> {
-  const { hold = holdOfSystem(), journal, outputs = NO_OUTPUTS } = options;
-  const fence = await fenceAround(options);
-  const disk: Disk = { fence, hold, seen: new Map(), journal };
+  const { hold = detectHandleMode(), journal, outputs = NO_OUTPUTS } = options;
+  const fence = await createFence(options);
+  const disk: WorkspaceState = { fence, hold, seen: new Map(), journal };
   /** File identities by path. */
   const permitted = new Map<string, string>();
   return {
     ...fence,
     hold,
-    secretAt: (path) => secretAt(disk, path),
+    secretAt: (path) => findSecret(disk, path),
     permit: ({ path, identity }) => void permitted.set(path, identity),
-    keep: (text) => outputs.keep(shortLines(text)),
+    keep: (text) => outputs.keep(breakLongLines(text)),
     open: async (path) => {
-      const place = outputs.holds(path) ? keptPlace(path) : await fence.place(path, 'read');
+      const place = outputs.holds(path) ? storedPlace(path) : await fence.place(path, 'read');
       if (!place.isSensitive) return { place, file: await openPlace(disk, place) };
       const identity = permitted.get(place.path);
       permitted.delete(place.path);
-      if (identity === undefined) throw sensitive(place);
-      return { place, file: await openVery(disk, place, identity) };
+      if (identity === undefined) throw sensitiveError(place);
+      return { place, file: await openIdentical(disk, place, identity) };
     },
     openDirectory: async (path) => {
       const place = await fence.place(path, 'read');
-      if (place.isSensitive) throw sensitive(place);
-      return { place, directory: await named(place.name, () => holdDirectory(place.path, hold).catch(notADirectory)) };
+      if (place.isSensitive) throw sensitiveError(place);
+      return {
+        place,
+        directory: await withFileName(place.name, () => holdDirectory(place.path, hold).catch(rethrowNotDirectory)),
+      };
     },
     remember: (place, bytes, shown) => {
       const print = fingerprint(bytes);
-      disk.seen.set(place.path, seenWith(disk.seen.get(place.path), print, shown));
+      disk.seen.set(place.path, addShown(disk.seen.get(place.path), print, shown));
     },
     current: async (path, extent, draft) => {
-      const { place, old } = await currentOf(disk, path, extent);
+      const { place, old } = await readCurrent(disk, path, extent);
       const bytes = draft?.get(place.path) ?? old?.bytes;
       return { place, ...(bytes === undefined ? {} : { old: bytes }) };
     },
-    write: (path, bytes) => writeTo(disk, path, bytes),
-    restore: (path, change) => restoreTo(disk, path, change),
+    write: (path, bytes) => writeChange(disk, path, bytes),
+    restore: (path, change) => restoreFile(disk, path, change),
   };
 }
 
 const NO_OUTPUTS: Outputs = { keep: async () => undefined, holds: () => false };
 
 /** The path is one we made ourselves, so there is nothing to check. */
-function keptPlace(path: string): Place {
+function storedPlace(path: string): Place {
   return { path, name: path, missing: 0, isSensitive: false };
 }
 
-interface Disk {
+interface WorkspaceState {
   readonly fence: Fence;
-  readonly hold: Hold;
+  readonly hold: HandleMode;
   /** By real path. */
-  readonly seen: Map<string, Seen>;
+  readonly seen: Map<string, SeenFile>;
   readonly journal: Journal;
 }
 
-interface Seen {
+interface SeenFile {
   readonly print: string;
   /** How many lines from the first on were shown without a gap. */
   readonly lines: number;
   readonly isWhole: boolean;
 }
 
-function seenWith(before: Seen | undefined, print: string, { first, last, total }: ShownLines): Seen {
+function addShown(before: SeenFile | undefined, print: string, { first, last, total }: ShownLines): SeenFile {
   const known = before?.print === print ? before : { lines: 0, isWhole: false };
   const lines = first <= known.lines + 1 ? Math.max(known.lines, last) : known.lines;
   return { print, lines, isWhole: known.isWhole || lines >= total };
 }
 
-function notADirectory(thrown: unknown): never {
-  if (errnoOf(thrown) !== 'ENOTDIR') throw thrown;
+function rethrowNotDirectory(thrown: unknown): never {
+  if (errorCode(thrown) !== 'ENOTDIR') throw thrown;
   throw new AppError('usage', 'it is a file, not a directory', {
     hint: 'Read it with read_file, or name the directory it is in.',
   });
 }
 
-async function openPlace({ hold }: Disk, place: Place): Promise<OpenedFile> {
-  return named(place.name, async () => {
+async function openPlace({ hold }: WorkspaceState, place: Place): Promise<OpenedFile> {
+  return withFileName(place.name, async () => {
     const directory = await holdDirectory(dirname(place.path), hold);
     try {
-      const file = await openRegular(directory, basename(place.path));
-      if (file === undefined) throw absent();
+      const file = await openRegularFile(directory, basename(place.path));
+      if (file === undefined) throw absentError();
       return file;
     } finally {
       await directory.close();
@@ -197,7 +206,7 @@ async function openPlace({ hold }: Disk, place: Place): Promise<OpenedFile> {
   });
 }
 
-async function secretAt(disk: Disk, path: string): Promise<Secret | undefined> {
+async function findSecret(disk: WorkspaceState, path: string): Promise<Secret | undefined> {
   try {
     const place = await disk.fence.place(path, 'read');
     if (!place.isSensitive) return undefined;
@@ -211,11 +220,11 @@ async function secretAt(disk: Disk, path: string): Promise<Secret | undefined> {
 }
 
 /** Opens the file only if it still has that identity. */
-async function openVery(disk: Disk, place: Place, identity: string): Promise<OpenedFile> {
+async function openIdentical(disk: WorkspaceState, place: Place, identity: string): Promise<OpenedFile> {
   const file = await openPlace(disk, place);
   if (file.identity === identity) return file;
   await file.close();
-  throw sensitive(place);
+  throw sensitiveError(place);
 }
 
 interface Current {
@@ -223,38 +232,42 @@ interface Current {
   readonly old?: FileContent & { readonly version: string };
 }
 
-async function currentOf(disk: Disk, path: string, extent: Extent): Promise<Current> {
+async function readCurrent(disk: WorkspaceState, path: string, extent: Extent): Promise<Current> {
   const place = await disk.fence.place(path, 'write');
   if (place.missing > 0) return { place };
-  const old = await contentOf(disk, place);
+  const old = await readContent(disk, place);
   const seen = disk.seen.get(place.path);
-  if (seen === undefined) throw unread(place, 'it exists and was not read in this run');
-  if (seen.print !== fingerprint(old.bytes)) throw unread(place, 'it was changed since it was read');
-  if (extent === 'whole' && !seen.isWhole) throw partlyRead(place);
+  if (seen === undefined) throw unreadError(place, 'it exists and was not read in this run');
+  if (seen.print !== fingerprint(old.bytes)) throw unreadError(place, 'it was changed since it was read');
+  if (extent === 'whole' && !seen.isWhole) throw partlyReadError(place);
   if ((old.mode & 0o6000) !== 0) {
-    throw privileged(place);
+    throw privilegedError(place);
   }
   return { place, old };
 }
 
-async function contentOf(disk: Disk, place: Place): Promise<FileContent & { readonly version: string }> {
+async function readContent(disk: WorkspaceState, place: Place): Promise<FileContent & { readonly version: string }> {
   const file = await openPlace(disk, place);
   try {
-    if (file.size > MAX_FILE_BYTES) throw tooLarge(place);
+    if (file.size > MAX_FILE_BYTES) throw tooLargeError(place);
     // One byte more, to notice that it is growing.
-    const bytes = await named(place.name, () => file.read(0, file.size + 1));
+    const bytes = await withFileName(place.name, () => file.read(0, file.size + 1));
     return { bytes, mode: file.mode, names: file.names, version: file.version };
   } finally {
     await file.close();
   }
 }
 
-async function writeTo(disk: Disk, path: string, bytes: Uint8Array): Promise<{ readonly cutLinks: number }> {
-  const { place, old } = await currentOf(disk, path, 'part');
-  if (bytes.length > MAX_FILE_BYTES) throw wouldBeTooLarge(place);
-  await inParent(disk, place, async (directory, name) => {
+async function writeChange(
+  disk: WorkspaceState,
+  path: string,
+  bytes: Uint8Array,
+): Promise<{ readonly cutLinks: number }> {
+  const { place, old } = await readCurrent(disk, path, 'part');
+  if (bytes.length > MAX_FILE_BYTES) throw tooLargeToWriteError(place);
+  await changeInParent(disk, place, async (directory, name) => {
     await disk.journal.before(place.path, old?.bytes, old?.mode ?? 0, bytes, place.missing);
-    return replaceIn(directory, name, { bytes, ...(old === undefined ? {} : { old, mode: old.mode }) });
+    return writeAtomicIn(directory, name, { bytes, ...(old === undefined ? {} : { old, mode: old.mode }) });
   });
   // An edit reveals nothing new of the file, and moves its lines.
   const isWhole = old === undefined || disk.seen.get(place.path)?.isWhole === true;
@@ -262,31 +275,31 @@ async function writeTo(disk: Disk, path: string, bytes: Uint8Array): Promise<{ r
   return { cutLinks: (old?.names ?? 1) - 1 };
 }
 
-async function restoreTo(disk: Disk, path: string, { bytes, mode, expected }: Restoration): Promise<void> {
+async function restoreFile(disk: WorkspaceState, path: string, { bytes, mode, expected }: Restoration): Promise<void> {
   const place = await disk.fence.place(path, 'write');
-  const now = place.missing > 0 ? undefined : await contentOf(disk, place);
-  if ((now && fingerprint(now.bytes)) !== expected) throw changedSince(place);
-  await inParent(disk, place, (directory, name) => {
-    if (bytes !== undefined) return replaceIn(directory, name, { bytes, ...(now && { old: now }), mode });
-    return removeFrom(directory, name, now?.version);
+  const now = place.missing > 0 ? undefined : await readContent(disk, place);
+  if ((now && fingerprint(now.bytes)) !== expected) throw changedSinceError(place);
+  await changeInParent(disk, place, (directory, name) => {
+    if (bytes !== undefined) return writeAtomicIn(directory, name, { bytes, ...(now && { old: now }), mode });
+    return removeFileIn(directory, name, now?.version);
   });
   disk.seen.delete(place.path);
 }
 
 /** Runs a change in the parent directory, created if missing; every step is verified. */
-async function inParent(
-  { hold }: Disk,
+async function changeInParent(
+  { hold }: WorkspaceState,
   place: Place,
-  change: (directory: HeldDirectory, name: string) => Promise<'written' | 'removed' | 'changed'>,
+  change: (directory: DirectoryHandle, name: string) => Promise<'written' | 'removed' | 'changed'>,
 ): Promise<void> {
-  const outcome = await named(place.name, async () => {
+  const outcome = await withFileName(place.name, async () => {
     const steps = place.path.split(sep).slice(-Math.max(place.missing, 1));
     const start = steps.reduce((path) => dirname(path), place.path);
     let directory = await holdDirectory(start, hold);
     try {
       for (const step of steps.slice(0, -1)) {
         const parent = directory;
-        directory = await holdChild(parent, step, hold);
+        directory = await openChildDirectory(parent, step, hold);
         await parent.close();
       }
       return await change(directory, basename(place.path));
@@ -294,51 +307,51 @@ async function inParent(
       await directory.close();
     }
   });
-  if (outcome === 'changed') throw unread(place, 'somebody else wrote it at this moment');
+  if (outcome === 'changed') throw unreadError(place, 'somebody else wrote it at this moment');
 }
 
-function sensitive({ name }: Place): AppError {
+function sensitiveError({ name }: Place): AppError {
   return new AppError('usage', `${name} may hold secrets and was not read`, {
     hint: 'Only the user can allow that. Go on without it, or ask the user for what you need to know.',
   });
 }
 
-function absent(): AppError {
+function absentError(): AppError {
   return new AppError('usage', 'there is no such file', { hint: 'Look with list_directory or glob.' });
 }
 
-function unread({ name }: Place, why: string): AppError {
+function unreadError({ name }: Place, why: string): AppError {
   return new AppError('usage', `${name} was not written: ${why}`, {
     hint: 'Read it with read_file, then decide again what to write.',
   });
 }
 
-function partlyRead({ name }: Place): AppError {
+function partlyReadError({ name }: Place): AppError {
   return new AppError('usage', `${name} was not written: only a part of it was read`, {
     hint: 'Change that part with edit_file, or read all of it first.',
   });
 }
 
-function tooLarge({ name }: Place): AppError {
+function tooLargeError({ name }: Place): AppError {
   return new AppError('usage', `${name} is larger than 20 MB and is not changed by tools`, {
     hint: 'Tell the user what to change there.',
   });
 }
 
-export function wouldBeTooLarge({ name }: Place): AppError {
+export function tooLargeToWriteError({ name }: Place): AppError {
   return new AppError('usage', `${name} would be larger than 20 MB and was not written`, {
     hint: 'Write less, or tell the user what to put there.',
   });
 }
 
-function changedSince({ name }: Place): AppError {
+function changedSinceError({ name }: Place): AppError {
   return new AppError('usage', `${name} was changed since, and was left as it is`, {
     hint: 'Look at it, and undo the change by hand.',
   });
 }
 
 /** A setuid or setgid file: changing it would change what runs with other rights. */
-function privileged({ name }: Place): AppError {
+function privilegedError({ name }: Place): AppError {
   return new AppError('usage', `${name} runs with the rights of its owner and is not changed`, {
     hint: 'Tell the user what to change there.',
   });

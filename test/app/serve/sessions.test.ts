@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { serveSessions } from '../../../src/app/serve/sessions.ts';
-import { holds } from '../../../src/mcp/server/concurrency.ts';
+import { openServeSessions } from '../../../src/app/serve/sessions.ts';
+import { createLocks } from '../../../src/mcp/server/concurrency.ts';
 import { testApp } from '../../auth/support/app.ts';
 import { home } from '../../auth/support/home.ts';
 import { linesOf, onlyFile, prompt } from '../../session/support.ts';
@@ -8,7 +8,7 @@ import { linesOf, onlyFile, prompt } from '../../session/support.ts';
 test('what is heard before its prompt is written stands after it in the file', async (t) => {
   const place = home(t);
   const { app } = testApp(place, {});
-  const sessions = serveSessions(app, holds());
+  const sessions = openServeSessions(app, createLocks());
   const kept = await sessions.open({ kind: 'session', cwd: place.root, earlier: undefined });
   await kept.history.append(prompt('hello'));
   await kept.history.overhear?.('a'.repeat(70_000));

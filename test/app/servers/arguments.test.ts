@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { toolArguments } from '../../../src/app/servers/arguments.ts';
+import { parseToolArguments } from '../../../src/app/servers/arguments.ts';
 
 test.for([
   ['12', 12],
@@ -11,5 +11,5 @@ test.for([
   ['"@x"', '@x'],
   ['"-"', '-'],
 ] as const)('the value %s is %j: no number becomes another', ([text, value]) => {
-  expect(toolArguments([['id', text]], {})).toEqual({ id: value });
+  expect(parseToolArguments([['id', text]], {})).toEqual({ id: value });
 });

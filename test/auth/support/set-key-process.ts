@@ -1,20 +1,20 @@
 // `gmn auth set-key` and nothing else.
 import { run } from '../../../src/commands/auth/set-key.ts';
-import { homes } from '../../../src/config/home.ts';
+import { resolveHomes } from '../../../src/config/home.ts';
 import { AppError } from '../../../src/core/error.ts';
-import { processApp } from '../../../src/platform/app.ts';
+import { createApp } from '../../../src/platform/app.ts';
 import { processIo } from '../../../src/platform/terminal/io.ts';
 
 const { env } = process;
 const io = processIo('never', env);
 try {
-  const app = await processApp({
+  const app = await createApp({
     version: '0.0.0',
     env,
     flags: {},
     io,
     secrets: [],
-    findHomes: homes,
+    findHomes: resolveHomes,
     loadSettings: async () => ({ env, notices: [] }),
   });
   process.exitCode = await run(process.argv[2] === '--stdin' ? { stdin: true } : {}, app);

@@ -3,9 +3,9 @@
 import { createHash } from 'node:crypto';
 import { homedir } from 'node:os';
 import { chooseCredential } from '../../../src/auth/credential.ts';
-import { homes } from '../../../src/config/home.ts';
+import { resolveHomes } from '../../../src/config/home.ts';
 import { AppError } from '../../../src/core/error.ts';
-import { sendHttp } from '../../../src/platform/http/send.ts';
+import { createHttpClient } from '../../../src/platform/http/send.ts';
 import { systemClock } from '../../../src/platform/runtime/clock.ts';
 
 const { env } = process;
@@ -20,9 +20,9 @@ try {
     settings: { env, notices: [] },
     env,
     cwd: process.cwd(),
-    homes: () => homes(env, homedir),
+    homes: () => resolveHomes(env, homedir),
     clock: systemClock,
-    send: sendHttp({ timers, env, trace, clock: systemClock }),
+    send: createHttpClient({ timers, env, trace, clock: systemClock }),
     trace,
     signal,
     say: (message) => said.push(message),

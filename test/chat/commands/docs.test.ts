@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { KEY_TABLE } from '../../../src/chat/commands/general.ts';
-import { COMMANDS, usageOf } from '../../../src/chat/commands/table.ts';
+import { COMMANDS, formatSyntax } from '../../../src/chat/commands/table.ts';
 
 const page = readFileSync(new URL('../../../docs/chat.md', import.meta.url), 'utf8');
 
@@ -14,7 +14,7 @@ function rowsBelow(heading: string): readonly (readonly string[])[] {
 }
 
 test('docs/chat.md has every command with its help, in the order of /help', () => {
-  expect(rowsBelow('Commands')).toEqual(COMMANDS.map((command) => [usageOf(command), command.help]));
+  expect(rowsBelow('Commands')).toEqual(COMMANDS.map((command) => [formatSyntax(command), command.help]));
 });
 
 test('docs/chat.md explains every key that /keys lists, in the same order', () => {

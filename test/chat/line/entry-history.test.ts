@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, wr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, type TestContext, test } from 'vitest';
-import { entryHistory } from '../../../src/chat/line/entry-history.ts';
+import { createEntryHistory } from '../../../src/chat/line/entry-history.ts';
 import { systemClock } from '../../../src/platform/runtime/clock.ts';
 import { posixTest } from '../../support/posix.ts';
 
@@ -13,7 +13,7 @@ function directory(t: TestContext): string {
 }
 
 const signal = new AbortController().signal;
-const open = (path: string, maxEntries = 1000) => entryHistory(path, { clock: systemClock, signal, maxEntries });
+const open = (path: string, maxEntries = 1000) => createEntryHistory(path, { clock: systemClock, signal, maxEntries });
 const linesOf = (path: string): readonly string[] => readFileSync(path, 'utf8').split('\n').slice(0, -1);
 
 test('what was entered is there in the next chat, line breaks and all', async (t) => {

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { lineEditor } from '../../../src/chat/line/editor.ts';
 import { type Layout, layOut } from '../../../src/chat/line/layout.ts';
-import { erasing, leaving, painted, rewrapped } from '../../../src/chat/terminal/screen.ts';
-import { widthOf } from '../../../src/core/text/width.ts';
+import { diffFrames, eraseFrame, moveBelow, rewrapFrame } from '../../../src/chat/terminal/screen.ts';
+import { measureWidth } from '../../../src/core/text/width.ts';
 import { testScreen } from '../../support/screen.ts';
 import { anyText, bordersOf, KEY_NAMES, lineText } from '../arbitrary.ts';
 
@@ -29,7 +29,7 @@ test('a layout never leaves the window, and its caret is a cell of it', () => {
       const { rows, caret } = layOut({ prompt, ...draft, columns });
       for (const row of rows) {
         expect(row.reduce((sum, { width }) => sum + width, 0)).toBeLessThanOrEqual(columns);
-        for (const { text, width } of row) expect(widthOf(text)).toBe(width);
+        for (const { text, width } of row) expect(measureWidth(text)).toBe(width);
       }
       expect(caret.row).toBeLessThan(rows.length);
       expect(caret.column).toBeLessThan(columns);
@@ -47,7 +47,7 @@ test('whatever stood there before, the screen shows the new rows, and the cursor
       let before: Layout | undefined;
       for (const draft of steps) {
         const next = layOut({ prompt: '› ', ...draft, columns });
-        screen.write(painted(before, next));
+        screen.write(diffFrames(before, next));
         before = next;
         expect(screen.rows.slice(start)).toEqual(textsOf(next));
         expect(screen.cursor).toEqual({ row: start + next.caret.row, column: next.caret.column });
@@ -63,11 +63,11 @@ test('after a change of width nothing of the old line is left, and nothing above
       const screen = testScreen({ columns: wide, rows: 1000 });
       screen.write('x\r\n');
       const before = layOut({ prompt: '› ', ...draft, columns: wide });
-      screen.write(painted(undefined, before));
+      screen.write(diffFrames(undefined, before));
       screen.resize(narrow);
-      screen.write(erasing(rewrapped(before, narrow)));
+      screen.write(eraseFrame(rewrapFrame(before, narrow)));
       const next = layOut({ prompt: '› ', ...draft, columns: narrow });
-      screen.write(painted(undefined, next));
+      screen.write(diffFrames(undefined, next));
       expect(screen.rows).toEqual(['x', ...textsOf(next)]);
       expect(screen.cursor).toEqual({ row: 1 + next.caret.row, column: next.caret.column });
     }),
@@ -78,7 +78,7 @@ test('after a change of width nothing of the old line is left, and nothing above
 test('a row of wide characters is broken before the one that no longer fits, and not within it', () => {
   const frame = layOut({ prompt: '', text: 'あ'.repeat(50), caret: 50, columns: 80 });
   // Thirteen to a row of 27: the first forty take four rows, and the caret stands behind the tenth after them.
-  expect(rewrapped(frame, 27).caret).toEqual({ row: 4, column: 20 });
+  expect(rewrapFrame(frame, 27).caret).toEqual({ row: 4, column: 20 });
 });
 
 test('a line that was sent stays, and what comes next begins below it', () => {
@@ -86,7 +86,7 @@ test('a line that was sent stays, and what comes next begins below it', () => {
     fc.property(drafts, widths, (draft, columns) => {
       const screen = testScreen({ columns, rows: 1000 });
       const frame = layOut({ prompt: '› ', ...draft, columns });
-      screen.write(painted(undefined, frame) + leaving(frame));
+      screen.write(diffFrames(undefined, frame) + moveBelow(frame));
       expect(screen.cursor).toEqual({ row: frame.rows.length, column: 0 });
       expect(screen.rows).toEqual(textsOf(frame));
     }),
@@ -95,9 +95,9 @@ test('a line that was sent stays, and what comes next begins below it', () => {
 
 test('typing at the end writes what was typed and nothing else', () => {
   const at = (text: string) => layOut({ prompt: '› ', text, caret: text.length, columns: 80 });
-  expect(painted(at('こんにち'), at('こんにちは'))).toBe('は');
-  expect(painted(at('👨‍👩‍👧'), at('👨‍👩‍👧a'))).toBe('a');
-  expect(painted(at('same'), at('same'))).toBe('');
+  expect(diffFrames(at('こんにち'), at('こんにちは'))).toBe('は');
+  expect(diffFrames(at('👨‍👩‍👧'), at('👨‍👩‍👧a'))).toBe('a');
+  expect(diffFrames(at('same'), at('same'))).toBe('');
 });
 
 test.each([
@@ -136,18 +136,18 @@ test('a text taller than the window is shown around its caret, whatever is done'
       });
       editor.begin('› ', '');
       let before = editor.frame();
-      screen.write(painted(undefined, before));
+      screen.write(diffFrames(undefined, before));
       for (const key of presses) {
         editor.press(key, 0);
         if (key.kind === 'key' && key.name === 'tab') {
           editor.offer({ start: 0, candidates: [{ insert: 'aあ' }, { insert: 'aい', hint: 'x\u001b[2J' }] });
         }
         const next = editor.frame();
-        screen.write(painted(before, next));
+        screen.write(diffFrames(before, next));
         before = next;
         expect(next.rows.length).toBeLessThanOrEqual(rows);
         const fresh = testScreen({ columns, rows });
-        fresh.write(painted(undefined, next));
+        fresh.write(diffFrames(undefined, next));
         const start = screen.cursor.row - next.caret.row;
         expect(screen.rows.slice(start)).toEqual(fresh.rows);
         expect(screen.cursor.column).toBe(fresh.cursor.column);

@@ -6,7 +6,7 @@ import { run as list } from '../../../src/commands/config/list.ts';
 import { run as path } from '../../../src/commands/config/path.ts';
 import { run as models } from '../../../src/commands/models.ts';
 import { formatKeyPath, parseKeyPath } from '../../../src/config/keys.ts';
-import { withoutSecrets } from '../../../src/config/secrets.ts';
+import { hideSecrets } from '../../../src/config/secrets.ts';
 import { mergeListed } from '../../../src/models/listing.ts';
 import { MODELS } from '../../../src/models/table.ts';
 import { place } from '../../config/place.ts';
@@ -149,7 +149,7 @@ test('what is no secret stays', () => {
     tools: { exclude: ['x'] },
     ui: { spinner: 'dots', mapping: 'm', pinned: 'yes', site: 'https://u@a.test:80/x' },
   };
-  expect(withoutSecrets(harmless)).toEqual(harmless);
+  expect(hideSecrets(harmless)).toEqual(harmless);
 });
 
 test('list prints every key with its source, and notices apart from it', async (t) => {

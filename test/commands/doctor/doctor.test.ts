@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { exitCodeOf, type Finding } from '../../../src/commands/doctor/finding.ts';
-import { OLDEST_NODE, programFindings } from '../../../src/commands/doctor/machine.ts';
+import { type Finding, toExitCode } from '../../../src/commands/doctor/finding.ts';
+import { checkProgram, OLDEST_NODE } from '../../../src/commands/doctor/machine.ts';
 import { place } from '../../support/gmn.ts';
 
 test('the page about it has every check', () => {
@@ -19,8 +19,8 @@ const RUNTIME = { node: '22.1.0', builtIn: undefined, platform: 'linux', arch: '
 
 test('an executable is said to need neither Node nor a code cache', (t) => {
   const { cwd } = place(t);
-  const app = { version: '1', env: {}, cwd } as unknown as Parameters<typeof programFindings>[0];
-  const findings = programFindings(app, { ...RUNTIME, node: '1.0.0', builtIn: 'Bun 1.4.4', program: '/opt/gmn' });
+  const app = { version: '1', env: {}, cwd } as unknown as Parameters<typeof checkProgram>[0];
+  const findings = checkProgram(app, { ...RUNTIME, node: '1.0.0', builtIn: 'Bun 1.4.4', program: '/opt/gmn' });
   expect(findings.slice(0, 3)).toEqual([
     { check: 'node', state: 'ok', text: 'not needed: Bun 1.4.4 is built in, on linux x64' },
     { check: 'gmn', state: 'ok', text: '1 in /opt/gmn, not on PATH' },
@@ -32,8 +32,8 @@ test('Node below the oldest that package.json names is a failure', (t) => {
   const { engines } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'));
   expect(engines.node).toBe(`>=${OLDEST_NODE}`);
   const { cwd } = place(t);
-  const app = { version: '1', env: {}, cwd } as unknown as Parameters<typeof programFindings>[0];
-  const stateOn = (node: string) => programFindings(app, { ...RUNTIME, node })[0]?.state;
+  const app = { version: '1', env: {}, cwd } as unknown as Parameters<typeof checkProgram>[0];
+  const stateOn = (node: string) => checkProgram(app, { ...RUNTIME, node })[0]?.state;
   expect(['20.18.0', '20.9.9', '20.18.1', '20.20.0', '22.1.0'].map(stateOn)).toEqual([
     ...['failure', 'failure', 'ok', 'ok', 'ok'],
   ]);
@@ -42,10 +42,10 @@ test('Node below the oldest that package.json names is a failure', (t) => {
 test('the exit code is that of what stops a run first', () => {
   const failures = (...faults: readonly NonNullable<Finding['fault']>[]): readonly Finding[] =>
     faults.map((fault) => ({ check: 'x', state: 'failure', text: '', fault }));
-  expect(exitCodeOf([])).toBe(0);
-  expect(exitCodeOf([{ check: 'x', state: 'warning', text: '' }])).toBe(0);
-  expect(exitCodeOf(failures('usage'))).toBe(1);
-  expect(exitCodeOf(failures('mcp', 'api'))).toBe(3);
-  expect(exitCodeOf(failures('mcp', 'auth', 'usage'))).toBe(2);
-  expect(exitCodeOf(failures('mcp', 'auth', 'config'))).toBe(4);
+  expect(toExitCode([])).toBe(0);
+  expect(toExitCode([{ check: 'x', state: 'warning', text: '' }])).toBe(0);
+  expect(toExitCode(failures('usage'))).toBe(1);
+  expect(toExitCode(failures('mcp', 'api'))).toBe(3);
+  expect(toExitCode(failures('mcp', 'auth', 'usage'))).toBe(2);
+  expect(toExitCode(failures('mcp', 'auth', 'config'))).toBe(4);
 });

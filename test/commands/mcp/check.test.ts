@@ -1,9 +1,9 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { programTurns } from '../../../src/app/servers/session.ts';
+import { createProgramTurns } from '../../../src/app/servers/session.ts';
 import { checkServers } from '../../../src/commands/mcp/check.ts';
-import { configuredServers } from '../../../src/mcp/client/servers.ts';
+import { listConfiguredServers } from '../../../src/mcp/client/servers.ts';
 import { surroundings } from '../../mcp/client/support.ts';
 import { settings } from '../../mcp/client/toolset-support.ts';
 
@@ -44,7 +44,7 @@ test('no more programs are started at once than the machine carries, and every o
   writeFileSync(log, '');
   const definition = { command: process.execPath, args: [program, log, '3'] };
   const names = Array.from({ length: 8 }, (_, index) => `s${index}`);
-  const { servers } = configuredServers(settings(Object.fromEntries(names.map((name) => [name, definition]))));
+  const { servers } = listConfiguredServers(settings(Object.fromEntries(names.map((name) => [name, definition]))));
   const entries = servers.map((server) => ({
     name: server.name,
     scope: 'user' as const,
@@ -56,7 +56,7 @@ test('no more programs are started at once than the machine carries, and every o
   const checked = await checkServers(
     entries,
     { ...around.context, signal: new AbortController().signal },
-    { takeTurn: programTurns(3), onWait: (waiting) => waited.push(waiting) },
+    { takeTurn: createProgramTurns(3), onWait: (waiting) => waited.push(waiting) },
   );
   expect(checked.servers.map(({ name, ok }) => [name, ok])).toEqual(names.map((name) => [name, true]));
   let running = 0;
@@ -74,7 +74,7 @@ test('the time of a server is that to its answer, without that of its end', asyn
   const program = join(around.root, 'slow-end.cjs');
   writeFileSync(program, SLOW_END);
   const definition = { command: process.execPath, args: [program, closing] };
-  const [server] = configuredServers(settings({ slow: definition })).servers;
+  const [server] = listConfiguredServers(settings({ slow: definition })).servers;
   const clock = { ...around.context.clock, now: () => (existsSync(closing) ? 1_000_000 : 1000) };
   const { servers } = await checkServers(
     [

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { codeBlocks } from '../../../src/core/text/code-block.ts';
+import { extractCodeBlocks } from '../../../src/core/text/code-block.ts';
 
 test.each([
   ['nothing fenced', []],
@@ -15,7 +15,7 @@ test.each([
   ['```sh\ncut off', ['cut off\n']],
   ['```sh\ncut off\n', ['cut off\n']],
 ])('the code blocks of %j', (text, blocks) => {
-  expect(codeBlocks(text)).toEqual(blocks);
+  expect(extractCodeBlocks(text)).toEqual(blocks);
 });
 
 test('what is put into a fence comes out of it', () => {
@@ -26,7 +26,7 @@ test('what is put into a fence comes out of it', () => {
       const fence = '`'.repeat(
         1 + Math.max(2, ...lines.map((text) => /`*/g.exec(text.replace(/[^`]/g, ''))?.[0].length ?? 0)),
       );
-      expect(codeBlocks(`Here:\n${fence}\n${code}${fence}\nDone.`)).toEqual([code]);
+      expect(extractCodeBlocks(`Here:\n${fence}\n${code}${fence}\nDone.`)).toEqual([code]);
     }),
   );
 });

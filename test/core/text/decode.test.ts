@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { decode } from '../../../src/core/text/decode.ts';
+import { decodeText } from '../../../src/core/text/decode.ts';
 import { fuzz } from '../../support/fuzz.ts';
 
 const text = fc.string({ unit: 'grapheme' }).filter((value) => !value.includes('\0') && !value.startsWith('\ufeff'));
@@ -15,19 +15,19 @@ const bytesOf = {
 test.each(Object.entries(bytesOf))('text written as %s comes back as it was', (_, encode) => {
   fc.assert(
     fc.property(text, (value) => {
-      expect(decode(encode(value))).toEqual({ isText: true, text: value });
+      expect(decodeText(encode(value))).toEqual({ isText: true, text: value });
     }),
     fuzz(100),
   );
 });
 
 test('line ends and white space are kept', () => {
-  expect(decode(Buffer.from(' a\r\nb\r\tc \n'))).toEqual({ isText: true, text: ' a\r\nb\r\tc \n' });
+  expect(decodeText(Buffer.from(' a\r\nb\r\tc \n'))).toEqual({ isText: true, text: ' a\r\nb\r\tc \n' });
 });
 
 test('a slice of a larger buffer is judged by itself', () => {
   const slice = Buffer.from('\0\xffabc\0', 'latin1').subarray(2, 5);
-  expect(decode(slice)).toEqual({ isText: true, text: 'abc' });
+  expect(decodeText(slice)).toEqual({ isText: true, text: 'abc' });
 });
 
 test.each([
@@ -40,28 +40,28 @@ test.each([
   ['a surrogate', '\xed\xa0\x80', 0],
   ['a point past the last', '\xc3\xa9\xf4\x90\x80\x80', 2],
 ])('%s is refused at its offset', (_, latin1, offset) => {
-  expect(decode(Buffer.from(latin1, 'latin1'))).toEqual({ isText: false, reason: 'utf8', offset });
+  expect(decodeText(Buffer.from(latin1, 'latin1'))).toEqual({ isText: false, reason: 'utf8', offset });
 });
 
 test('a NUL is not text, in either encoding', () => {
-  expect(decode(Buffer.from('ab\0'))).toEqual({ isText: false, reason: 'nul', offset: 2 });
-  expect(decode(Buffer.from('\ufeffab\0', 'utf16le'))).toEqual({ isText: false, reason: 'nul', offset: 6 });
+  expect(decodeText(Buffer.from('ab\0'))).toEqual({ isText: false, reason: 'nul', offset: 2 });
+  expect(decodeText(Buffer.from('\ufeffab\0', 'utf16le'))).toEqual({ isText: false, reason: 'nul', offset: 6 });
 });
 
 test('UTF-16 with half a character is refused at its offset', () => {
-  expect(decode(Buffer.from('\ufeffab\ud800c', 'utf16le'))).toEqual({ isText: false, reason: 'utf16', offset: 6 });
-  expect(decode(Buffer.from([0xff, 0xfe, 0x61, 0, 0x62]))).toEqual({ isText: false, reason: 'utf16', offset: 4 });
-  expect(decode(Buffer.from([0xfe, 0xff, 0, 0x61, 0]))).toEqual({ isText: false, reason: 'utf16', offset: 4 });
+  expect(decodeText(Buffer.from('\ufeffab\ud800c', 'utf16le'))).toEqual({ isText: false, reason: 'utf16', offset: 6 });
+  expect(decodeText(Buffer.from([0xff, 0xfe, 0x61, 0, 0x62]))).toEqual({ isText: false, reason: 'utf16', offset: 4 });
+  expect(decodeText(Buffer.from([0xfe, 0xff, 0, 0x61, 0]))).toEqual({ isText: false, reason: 'utf16', offset: 4 });
 });
 
 test('the offset is where the longest valid beginning ends', () => {
   fc.assert(
     fc.property(fc.uint8Array({ min: 1, maxLength: 40 }), (bytes) => {
-      const decoded = decode(bytes);
+      const decoded = decodeText(bytes);
       if (decoded.isText || decoded.reason !== 'utf8') return;
-      expect(decode(bytes.subarray(0, decoded.offset)).isText).toBe(true);
+      expect(decodeText(bytes.subarray(0, decoded.offset)).isText).toBe(true);
       // The letter in front keeps the rest from being read as a byte order mark.
-      const isWhole = (end: number) => decode(Buffer.from([97, ...bytes.subarray(decoded.offset, end)])).isText;
+      const isWhole = (end: number) => decodeText(Buffer.from([97, ...bytes.subarray(decoded.offset, end)])).isText;
       expect(
         [1, 2, 3, 4].some((length) => decoded.offset + length <= bytes.length && isWhole(decoded.offset + length)),
       ).toBe(false);

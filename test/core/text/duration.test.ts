@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { envDuration, formatDuration, parseDuration } from '../../../src/core/text/format.ts';
+import { formatDuration, parseDuration, parseEnvDuration } from '../../../src/core/text/format.ts';
 
 test.each([
   ['0', 0],
@@ -41,11 +41,11 @@ test.each([
 });
 
 test('a variable holds a duration, nothing, or a mistake', () => {
-  expect(envDuration({ X: '500ms' }, 'X', 1000)).toBe(500);
-  expect(envDuration({ X: '0' }, 'X', 1000)).toBe(0);
-  expect(envDuration({ X: '' }, 'X', 1000)).toBe(1000);
-  expect(envDuration({}, 'X', 1000)).toBe(1000);
-  expect(() => envDuration({ X: '30' }, 'X', 1000)).toThrow(
+  expect(parseEnvDuration({ X: '500ms' }, 'X', 1000)).toBe(500);
+  expect(parseEnvDuration({ X: '0' }, 'X', 1000)).toBe(0);
+  expect(parseEnvDuration({ X: '' }, 'X', 1000)).toBe(1000);
+  expect(parseEnvDuration({}, 'X', 1000)).toBe(1000);
+  expect(() => parseEnvDuration({ X: '30' }, 'X', 1000)).toThrow(
     expect.objectContaining({ fault: 'config', message: 'X: "30" is not a duration', hint: 'Example: X=30s' }),
   );
 });

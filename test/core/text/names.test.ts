@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { editDistance, nearestNames } from '../../../src/core/text/names.ts';
+import { editDistance, findNearestNames } from '../../../src/core/text/names.ts';
 
 test.each([
   ['mcp', 'mpc', 1],
@@ -11,9 +11,9 @@ test.each([
 });
 
 test('the nearest names come first, and what is nothing like it does not come', () => {
-  expect(nearestNames('gemini-2.5-falsh', ['gemini-2.5-flash-lite', 'gemini-2.5-flash', 'zzz'])).toEqual([
+  expect(findNearestNames('gemini-2.5-falsh', ['gemini-2.5-flash-lite', 'gemini-2.5-flash', 'zzz'])).toEqual([
     'gemini-2.5-flash',
     'gemini-2.5-flash-lite',
   ]);
-  expect(nearestNames('ABC', ['abc', 'abd', 'abe', 'abf', 'xyz'])).toEqual(['abc', 'abd', 'abe']);
+  expect(findNearestNames('ABC', ['abc', 'abd', 'abe', 'abf', 'xyz'])).toEqual(['abc', 'abd', 'abe']);
 });

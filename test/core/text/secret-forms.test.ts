@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { concealed } from '../../../src/core/text/secrets.ts';
+import { redactKnown } from '../../../src/core/text/secrets.ts';
 
 const SECRET = 'A/b+c="d"&e~f\\g#42';
 
@@ -15,12 +15,12 @@ test.for([
   ['in base64', Buffer.from(SECRET).toString('base64')],
   ['in base64url', Buffer.from(SECRET).toString('base64url')],
 ] as const)('a secret is concealed %s', ([, form]) => {
-  expect(concealed(`x ${form} y`, [SECRET])).toBe('x ‹redacted› y');
+  expect(redactKnown(`x ${form} y`, [SECRET])).toBe('x ‹redacted› y');
 });
 
 test.for(['', 'u', 'me', 'me:', 'user:'])('base64 of the secret after %j gives none of it away', (before) => {
   const encoded = Buffer.from(`${before}${SECRET}!`).toString('base64');
-  const shown = concealed(encoded, [SECRET]);
+  const shown = redactKnown(encoded, [SECRET]);
   expect(shown).toContain('‹redacted›');
   expect(Buffer.from(shown.replace('‹redacted›', ''), 'base64').length).toBeLessThanOrEqual(before.length + 4);
 });
@@ -31,24 +31,24 @@ test('base64 of either alphabet in the middle of other bytes gives none of it aw
   for (const before of ['', 'u', 'me']) {
     for (const alphabet of ['base64', 'base64url'] as const) {
       const encoded = Buffer.from(`${before}${secret}end`).toString(alphabet);
-      expect(concealed(encoded, [secret])).toMatch(/^[\w+/-]{0,3}‹redacted›[\w+/-]{0,6}={0,2}$/);
+      expect(redactKnown(encoded, [secret])).toMatch(/^[\w+/-]{0,3}‹redacted›[\w+/-]{0,6}={0,2}$/);
     }
   }
 });
 
 test('a short secret is not looked for in its longer forms either, nor a short form of a long one', () => {
-  expect(concealed('a%2Fb%2Fc%2Fd%2F', ['a/b/c/d'])).toBe('a%2Fb%2Fc%2Fd%2F');
-  expect(concealed('x YWFhYWFhYQ y', ['aaaaaaa'])).toBe('x YWFhYWFhYQ y');
+  expect(redactKnown('a%2Fb%2Fc%2Fd%2F', ['a/b/c/d'])).toBe('a%2Fb%2Fc%2Fd%2F');
+  expect(redactKnown('x YWFhYWFhYQ y', ['aaaaaaa'])).toBe('x YWFhYWFhYQ y');
 });
 
 test('the longer of two secrets goes first, and a mark holds no secret', () => {
-  expect(concealed('secret-one-two secret-one', ['secret-one', 'secret-one-two'])).toBe('‹redacted› ‹redacted›');
+  expect(redactKnown('secret-one-two secret-one', ['secret-one', 'secret-one-two'])).toBe('‹redacted› ‹redacted›');
 });
 
 test.for(['', 'k', 'demo', '1234567'])(
   '%j is too short to be a secret, and would be found in any sentence',
   (secret) => {
-    expect(concealed(`a ${secret}-project 1234567`, [secret])).toBe(`a ${secret}-project 1234567`);
+    expect(redactKnown(`a ${secret}-project 1234567`, [secret])).toBe(`a ${secret}-project 1234567`);
   },
 );
 
@@ -57,7 +57,7 @@ test('whatever is around it, the secret is gone', () => {
   const secret = fc.string({ unit: 'grapheme-ascii', minLength: 8 }).filter((value) => !'‹redacted›'.includes(value));
   fc.assert(
     fc.property(text, secret, text, (before, hidden, after) => {
-      expect(concealed(`${before}${hidden}${after}`, [hidden])).toContain('‹redacted›');
+      expect(redactKnown(`${before}${hidden}${after}`, [hidden])).toContain('‹redacted›');
     }),
   );
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { tellsSecret } from '../../../src/core/text/secrets.ts';
+import { hasSecret } from '../../../src/core/text/secrets.ts';
 
 const TAIL = 'Ab3dEf6hIj9lMn2pQr5tUv8x';
 
@@ -37,8 +37,8 @@ test.each([
   `eyJ${TAIL}.${TAIL}.${TAIL}`,
   '-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXk\n-----END OPENSSH PRIVATE KEY-----',
 ])('%j tells a secret', (text) => {
-  expect(tellsSecret(text)).toBe(true);
-  expect(tellsSecret(`look:\n${text}\nwhat of it?`)).toBe(true);
+  expect(hasSecret(text)).toBe(true);
+  expect(hasSecret(`look:\n${text}\nwhat of it?`)).toBe(true);
 });
 
 test.each([
@@ -57,12 +57,12 @@ test.each([
   '!docker ps --format json',
   'pin the version is what I mean',
 ])('%j tells none', (text) => {
-  expect(tellsSecret(text)).toBe(false);
+  expect(hasSecret(text)).toBe(false);
 });
 
 test.each(['password', 'password is ', 'key = ', 'key=aaaaaaa', ' -u a', ' --user ', 'パスワード', 'pin ', '     '])(
   'a megabyte of %j is searched without going back and forth',
   (piece) => {
-    expect(tellsSecret(piece.repeat(1_000_000 / piece.length))).toBeTypeOf('boolean');
+    expect(hasSecret(piece.repeat(1_000_000 / piece.length))).toBeTypeOf('boolean');
   },
 );

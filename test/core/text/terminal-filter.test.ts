@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { filterTerminal, terminalFilter } from '../../../src/core/text/terminal.ts';
+import { stripControls, terminalFilter } from '../../../src/core/text/terminal.ts';
 import { onTerminal } from '../../render/terminal-machine.ts';
 import { corpus, fuzz } from '../../support/fuzz.ts';
 
@@ -78,7 +78,7 @@ describe('the terminal filter', () => {
     ['bidi overrides and isolates', 'a\u202eb\u202cc\u2066d\u2069e', 'abcde'],
     ['emoji that join', '👩‍💻 🏴󠁧󠁢󠁥󠁮󠁧󠁿 é', '👩‍💻 🏴󠁧󠁢󠁥󠁮󠁧󠁿 é'],
   ])('handles %s', (_name, input, output) => {
-    expect(filterTerminal(input)).toBe(output);
+    expect(stripControls(input)).toBe(output);
   });
 
   test.each([
@@ -101,7 +101,7 @@ describe('the terminal filter', () => {
   test('whatever comes in, a terminal obeys nothing of what comes out', () => {
     fc.assert(
       fc.property(hostile, (text) => {
-        const shown = filterTerminal(text);
+        const shown = stripControls(text);
         expect(shown).not.toMatch(FORBIDDEN);
         expect(onTerminal(shown)).toEqual({ printed: shown, obeyed: [] });
       }),
@@ -113,7 +113,7 @@ describe('the terminal filter', () => {
     fc.assert(
       fc.property(hostile, (text) => {
         const { printed } = onTerminal(text);
-        expect(isWithin(printed.replace(BIDI, ''), filterTerminal(text))).toBe(true);
+        expect(isWithin(printed.replace(BIDI, ''), stripControls(text))).toBe(true);
       }),
       { ...fuzz(1000), examples: corpus<string>('terminal').map((text) => [text]) },
     );
@@ -140,7 +140,7 @@ describe('the terminal filter', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         fc.pre(!FORBIDDEN.test(text));
-        expect(filterTerminal(text)).toBe(text);
+        expect(stripControls(text)).toBe(text);
       }),
       fuzz(100),
     );

@@ -1,29 +1,29 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { visible } from '../../../src/core/text/terminal.ts';
+import { sanitize } from '../../../src/core/text/terminal.ts';
 
 test('what cannot be seen is written as an escape', () => {
-  expect(visible('a\u001b[31m\n\r\t\u0007\u009b\u202e\u200b\u200d\ufeff\u{e0041}\ud800b')).toBe(
+  expect(sanitize('a\u001b[31m\n\r\t\u0007\u009b\u202e\u200b\u200d\ufeff\u{e0041}\ud800b')).toBe(
     'a\\x1b[31m\\n\\r\\t\\x07\\x9b\\u202e\\u200b\\u200d\\ufeff\\u{e0041}\\ud800b',
   );
 });
 
 test('so are fillers, joiners and variation selectors, which have no shape of their own', () => {
-  expect(visible('\u3164\u115f\u034f\ufe0f\u{e0100}')).toBe('\\u3164\\u115f\\u034f\\ufe0f\\u{e0100}');
+  expect(sanitize('\u3164\u115f\u034f\ufe0f\u{e0100}')).toBe('\\u3164\\u115f\\u034f\\ufe0f\\u{e0100}');
 });
 
 test('so are spaces that are not the plain one, and the pattern without a dot', () => {
-  expect(visible('a b\u00a0c\u1680\u2003\u202f\u205f\u3000\u2800d')).toBe(
+  expect(sanitize('a b\u00a0c\u1680\u2003\u202f\u205f\u3000\u2800d')).toBe(
     'a b\\xa0c\\u1680\\u2003\\u202f\\u205f\\u3000\\u2800d',
   );
 });
 
 test('so are marks on top of two others, which would cover the lines above', () => {
-  expect(visible(`e\u0301\u0323 a${'\u0300'.repeat(4)}`)).toBe('e\u0301\u0323 a\u0300\u0300\\u0300\\u0300');
+  expect(sanitize(`e\u0301\u0323 a${'\u0300'.repeat(4)}`)).toBe('e\u0301\u0323 a\u0300\u0300\\u0300\\u0300');
 });
 
 test('what can be seen is left alone', () => {
-  expect(visible('rm -rf "C:\\tmp" 日本語 é 😀')).toBe('rm -rf "C:\\tmp" 日本語 é 😀');
+  expect(sanitize('rm -rf "C:\\tmp" 日本語 é 😀')).toBe('rm -rf "C:\\tmp" 日本語 é 😀');
 });
 
 test('nothing is left that a terminal obeys or hides', () => {
@@ -35,7 +35,7 @@ test('nothing is left that a terminal obeys or hides', () => {
   });
   fc.assert(
     fc.property(text, (value) => {
-      expect(visible(value)).not.toMatch(/(?! )[\p{Cc}\p{Cf}\p{Cs}\p{Z}\p{Default_Ignorable_Code_Point}]|\p{M}{3}/u);
+      expect(sanitize(value)).not.toMatch(/(?! )[\p{Cc}\p{Cf}\p{Cs}\p{Z}\p{Default_Ignorable_Code_Point}]|\p{M}{3}/u);
     }),
   );
 });

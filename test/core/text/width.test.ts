@@ -1,24 +1,24 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { folded, widthOf } from '../../../src/core/text/width.ts';
+import { measureWidth, wrapText } from '../../../src/core/text/width.ts';
 
 test('what fits stays as it is', () => {
-  expect(folded('✓ node  20\n\n  a  b\n', 10)).toBe('✓ node  20\n\n  a  b\n');
+  expect(wrapText('✓ node  20\n\n  a  b\n', 10)).toBe('✓ node  20\n\n  a  b\n');
 });
 
 test('a line that is too wide goes on below the column it was broken in', () => {
-  expect(folded('– official    ~/.gemini is not there: no files of it\n', 30)).toBe(
+  expect(wrapText('– official    ~/.gemini is not there: no files of it\n', 30)).toBe(
     '– official    ~/.gemini is not\n              there: no files\n              of it\n',
   );
-  expect(folded('              → Set the key, or sign in with it', 30)).toBe(
+  expect(wrapText('              → Set the key, or sign in with it', 30)).toBe(
     '              → Set the key,\n              or sign in with\n              it',
   );
-  expect(folded('just words that are too many for it', 20)).toBe('just words that are\n    too many for it');
+  expect(wrapText('just words that are too many for it', 20)).toBe('just words that are\n    too many for it');
 });
 
 test('wide characters count as two, and a long word is left alone', () => {
-  expect(folded('名前  日本語 で 書いた 長い 文', 18)).toBe('名前  日本語 で\n      書いた 長い\n      文');
-  expect(folded(`path  ${'x'.repeat(30)} end`, 20)).toBe(`path\n      ${'x'.repeat(30)}\n      end`);
+  expect(wrapText('名前  日本語 で 書いた 長い 文', 18)).toBe('名前  日本語 で\n      書いた 長い\n      文');
+  expect(wrapText(`path  ${'x'.repeat(30)} end`, 20)).toBe(`path\n      ${'x'.repeat(30)}\n      end`);
 });
 
 test('no word is lost or broken, and no row with more than one word is too wide', () => {
@@ -30,9 +30,9 @@ test('no word is lost or broken, and no row with more than one word is too wide'
         .map(([one, gap]) => one + gap)
         .join('')
         .trimEnd();
-      const rows = folded(text, columns).split('\n');
+      const rows = wrapText(text, columns).split('\n');
       expect(rows.join(' ').split(/ +/).filter(Boolean)).toEqual(text.split(/ +/));
-      for (const row of rows) if (widthOf(row) > columns) expect(row.trim()).not.toMatch(/ /);
+      for (const row of rows) if (measureWidth(row) > columns) expect(row.trim()).not.toMatch(/ /);
     }),
   );
 });

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { JsonObject, JsonValue } from '../../../src/core/json.ts';
 import { parseDefinition } from '../../../src/mcp/client/definition.ts';
-import { startLimit } from '../../../src/mcp/client/limits.ts';
-import { commandWords } from '../../../src/mcp/client/servers.ts';
+import { startTimeout } from '../../../src/mcp/client/limits.ts';
+import { splitCommand } from '../../../src/mcp/client/servers.ts';
 
 const common = { timeoutMs: 600_000, isTrusted: false, excludeTools: [] };
 
@@ -110,7 +110,7 @@ test.for<readonly [string, readonly string[]]>([
   ['x; touch y | z $(w) && "unfinished q', ['x;', 'touch', 'y', '|', 'z', '$(w)', '&&', 'unfinished q']],
   ['  ', []],
 ])('%j is cut into words', ([line, words]) => {
-  expect(commandWords(line)).toEqual(words);
+  expect(splitCommand(line)).toEqual(words);
 });
 
 test.for<readonly [string, number, object]>([
@@ -127,6 +127,6 @@ test.for<readonly [string, number, object]>([
 ])('the time to start of %s, which may have to be installed first', ([, ms, entry]) => {
   const definition = parseDefinition(entry as JsonObject);
   if (definition.kind === 'fault') throw new Error(definition.why);
-  expect(startLimit({ name: 'x', definition })).toBe(ms);
-  expect(startLimit({ name: 'x', definition, limitMs: 5 })).toBe(5);
+  expect(startTimeout({ name: 'x', definition })).toBe(ms);
+  expect(startTimeout({ name: 'x', definition, limitMs: 5 })).toBe(5);
 });

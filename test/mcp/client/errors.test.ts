@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { plainWords } from '../../../src/mcp/client/errors.ts';
+import { simplifyMessage } from '../../../src/mcp/client/errors.ts';
 
 test.for([
   ['no such thing', 'no such thing'],
@@ -15,7 +15,7 @@ test.for([
   ['broken [{"message":"a"}', 'broken [{"message":"a"}'],
   ['[{"message":"a"}] and more', '[{"message":"a"}] and more'],
 ])('%j is said as %j', ([words = '', plain]) => {
-  expect(plainWords(words)).toBe(plain);
+  expect(simplifyMessage(words)).toBe(plain);
 });
 
 test('no words make it throw', () => {
@@ -27,7 +27,7 @@ test('no words make it throw', () => {
         fc.json().map((json) => `[{${json}}]`),
       ),
       (words) => {
-        expect(typeof plainWords(words)).toBe('string');
+        expect(typeof simplifyMessage(words)).toBe('string');
       },
     ),
   );

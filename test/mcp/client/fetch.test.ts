@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { fetchOver } from '../../../src/mcp/client/fetch.ts';
-import { sendHttp } from '../../../src/platform/http/send.ts';
+import { createFetch } from '../../../src/mcp/client/fetch.ts';
+import { createHttpClient } from '../../../src/platform/http/send.ts';
 import { answer, head, loopback } from '../../api/loopback.ts';
 
-const fetch = fetchOver(
-  sendHttp({ timers: { connectMs: 10_000, headersMs: 0, idleMs: 0 }, env: {}, clock: { now: () => 0 } }),
+const fetch = createFetch(
+  createHttpClient({ timers: { connectMs: 10_000, headersMs: 0, idleMs: 0 }, env: {}, clock: { now: () => 0 } }),
 );
 
 test('a status that is none counts as a failure of the server', async (t) => {

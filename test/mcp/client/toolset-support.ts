@@ -1,8 +1,8 @@
 import type { TestContext } from 'vitest';
 import type { ServerSetting } from '../../../src/core/app.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
-import { configuredServers } from '../../../src/mcp/client/servers.ts';
-import { mcpTools, type ToolsetOptions } from '../../../src/mcp/client/tools/toolset.ts';
+import { listConfiguredServers } from '../../../src/mcp/client/servers.ts';
+import { openMcpTools, type ToolsetOptions } from '../../../src/mcp/client/tools/toolset.ts';
 import { fixture, surroundings } from './support.ts';
 
 /** Never aborted. */
@@ -30,7 +30,7 @@ export function settings(entries: JsonObject, scope: ServerSetting['scope'] = 'u
 
 /** A server of the settings by this name. */
 export function configured(name: string) {
-  const [server] = configuredServers(settings({ [name]: good })).servers;
+  const [server] = listConfiguredServers(settings({ [name]: good })).servers;
   if (server === undefined) throw new Error(name);
   return server;
 }
@@ -39,8 +39,8 @@ export function configured(name: string) {
 export function toolset(t: TestContext, entries: JsonObject, more: Partial<ToolsetOptions> = {}) {
   const around = surroundings(t);
   const open = async (now: JsonObject = entries) => {
-    const { servers } = configuredServers(settings(now));
-    const set = await mcpTools({ servers, context: around.context, reserved: ['read_file'], ...more }, signal);
+    const { servers } = listConfiguredServers(settings(now));
+    const set = await openMcpTools({ servers, context: around.context, reserved: ['read_file'], ...more }, signal);
     t.onTestFinished(() => set.close());
     const tool = (name: string) => {
       const found = set.tools.find((each) => each.name === name);

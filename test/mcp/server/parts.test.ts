@@ -2,17 +2,17 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { AppError } from '../../../src/core/error.ts';
 import { parseArguments } from '../../../src/core/schema.ts';
-import { gate, holds } from '../../../src/mcp/server/concurrency.ts';
-import { failureText } from '../../../src/mcp/server/errors.ts';
-import { conversations } from '../../../src/mcp/server/host.ts';
-import { pages } from '../../../src/mcp/server/pages.ts';
-import { progressTo } from '../../../src/mcp/server/progress.ts';
-import { opening } from '../../../src/mcp/server/protocol/handshake.ts';
-import { recentIds } from '../../../src/mcp/server/recent.ts';
-import { roots } from '../../../src/mcp/server/roots.ts';
-import { checkedModel } from '../../../src/mcp/server/tool.ts';
+import { createLocks, createQueue } from '../../../src/mcp/server/concurrency.ts';
+import { formatFailure } from '../../../src/mcp/server/errors.ts';
+import { createConversations } from '../../../src/mcp/server/host.ts';
+import { createPages } from '../../../src/mcp/server/pages.ts';
+import { createProgress } from '../../../src/mcp/server/progress.ts';
+import { createHandshake } from '../../../src/mcp/server/protocol/handshake.ts';
+import { createRecentIds } from '../../../src/mcp/server/recent.ts';
+import { createRoots } from '../../../src/mcp/server/roots.ts';
+import { checkModel } from '../../../src/mcp/server/tool.ts';
 import { splitLines } from '../../../src/mcp/wire/lines.ts';
-import { readMessage } from '../../../src/mcp/wire/message.ts';
+import { parseMessage } from '../../../src/mcp/wire/message.ts';
 
 async function* pieces(bytes: Uint8Array, cuts: readonly number[]): AsyncGenerator<Uint8Array> {
   let at = 0;
@@ -52,12 +52,12 @@ test('a line that is too long is told of once, and the next one is whole', async
 test('reading a message never throws, and gives a message or an error', () => {
   fc.assert(
     fc.property(fc.oneof(fc.string(), fc.json()), (text) => {
-      expect(Object.keys(readMessage(text))).toHaveLength(1);
+      expect(Object.keys(parseMessage(text))).toHaveLength(1);
     }),
   );
   fc.assert(
     fc.property(fc.record({ jsonrpc: fc.constant('2.0'), id: fc.jsonValue(), method: fc.jsonValue() }), (value) => {
-      expect(Object.keys(readMessage(JSON.stringify(value)))).toHaveLength(1);
+      expect(Object.keys(parseMessage(JSON.stringify(value)))).toHaveLength(1);
     }),
   );
 });
@@ -71,7 +71,7 @@ function counter(): () => string {
 }
 
 test('the pages of a text are the text, none too long, no pair parted', () => {
-  const store = pages(counter());
+  const store = createPages(counter());
   fc.assert(
     fc.property(
       fc.nat(100_000),
@@ -96,7 +96,7 @@ test('the pages of a text are the text, none too long, no pair parted', () => {
 });
 
 test('old answers are forgotten before memory fills', () => {
-  const store = pages(counter());
+  const store = createPages(counter());
   const first = store.split('x'.repeat(50_000)).next ?? '';
   for (let index = 0; index < 70; index += 1) store.split('y'.repeat(50_000));
   expect(store.read(first)).toBeUndefined();
@@ -149,8 +149,8 @@ const LINE = {
 } as const;
 
 test('conversations are bounded, and turns of one follow each other behind a gate', async () => {
-  const talks = conversations();
-  const door = gate({ ...LINE, mostInside: 9, mostWaiting: 9, holds: holds() });
+  const talks = createConversations();
+  const door = createQueue({ ...LINE, mostInside: 9, mostWaiting: 9, holds: createLocks() });
   const { signal } = new AbortController();
   const say = (id: string) =>
     door.pass(
@@ -169,7 +169,7 @@ test('conversations are bounded, and turns of one follow each other behind a gat
 });
 
 test('conversations that hold too much are forgotten, the one that was silent longest first', async () => {
-  const talks = conversations(1000);
+  const talks = createConversations(1000);
   const say = (id: string, length: number) =>
     talks.turn(id, async (history) => {
       const before = history.contents.length;
@@ -185,7 +185,7 @@ test('conversations that hold too much are forgotten, the one that was silent lo
 test('of ids the newest are remembered, and one that is added again is new', () => {
   fc.assert(
     fc.property(fc.array(fc.integer({ min: 0, max: 9 }).map(String)), fc.integer({ min: 1, max: 5 }), (added, most) => {
-      const ids = recentIds(most);
+      const ids = createRecentIds(most);
       for (const id of added) ids.add(id);
       const newest = [...new Set(added.toReversed())].slice(0, most);
       for (const id of new Set(added)) expect(ids.has(id)).toBe(newest.includes(id));
@@ -194,7 +194,10 @@ test('of ids the newest are remembered, and one that is added again is new', () 
 });
 
 test('however often a client says that it has begun, the SDK is told once', () => {
-  const first = opening({ host: { allowed: {}, name: 'n', version: '1', roots: { list: [] } }, tools: [] } as never);
+  const first = createHandshake({
+    host: { allowed: {}, name: 'n', version: '1', roots: { list: [] } },
+    tools: [],
+  } as never);
   expect(first.answer({ jsonrpc: '2.0', id: 1, method: 'initialize' })).toHaveProperty('result');
   for (let index = 0; index < 100; index += 1) {
     expect(first.answer({ jsonrpc: '2.0', method: 'notifications/initialized' })).toBe('heard');
@@ -205,7 +208,7 @@ test('however often a client says that it has begun, the SDK is told once', () =
 test('progress grows with what happens and stops when told', () => {
   let time = 0;
   const told: string[] = [];
-  const progress = progressTo({ now: () => time, send: (count, message) => void told.push(`${count} ${message}`) });
+  const progress = createProgress({ now: () => time, send: (count, message) => void told.push(`${count} ${message}`) });
   progress.heard({ type: 'wait', what: 'gemini' });
   progress.heard({ type: 'begin', model: 'gemini' });
   // It comes before a failure, too, so nothing is told yet.
@@ -225,26 +228,26 @@ test('progress grows with what happens and stops when told', () => {
 });
 
 test.for(['auto-x', 'gpt-5', 'Gemini-3-pro', 'constructor'])('%s is no model a caller may name', (name) => {
-  expect(() => checkedModel(name)).toThrow(`"${name}" is no model`);
+  expect(() => checkModel(name)).toThrow(`"${name}" is no model`);
 });
 
 test.for(['gemini-9-new', 'gemma-3', 'flash', 'auto', 'auto-gemini-3'])('%s is a model a caller may name', (name) => {
-  expect(checkedModel(name)).toBe(name);
+  expect(checkModel(name)).toBe(name);
 });
 
 test('advice for a shell does not reach a caller', () => {
   const piped = new AppError('usage', 'a pipe is not a regular file', { hint: 'Pipe it in instead: … | gmn "…"' });
-  expect(failureText(piped)).toBe('a pipe is not a regular file');
+  expect(formatFailure(piped)).toBe('a pipe is not a regular file');
 });
 
 test('without a root nothing can be named', () => {
-  const none = roots([]);
+  const none = createRoots([]);
   expect(none.directory()).toBeUndefined();
   expect(() => none.directory('/tmp')).toThrow('/tmp is not inside a root of this server');
 });
 
 test('a gate lets so many in, the next in their order, and nobody when the line is full', async () => {
-  const door = gate({ ...LINE, mostInside: 1, mostWaiting: 2, holds: holds() });
+  const door = createQueue({ ...LINE, mostInside: 1, mostWaiting: 2, holds: createLocks() });
   const order: string[] = [];
   const { signal } = new AbortController();
   const leaving = new AbortController();
@@ -266,8 +269,8 @@ test('a gate lets so many in, the next in their order, and nobody when the line 
 });
 
 test('who waits for a key takes no place from others, and comes when all have let go of it', async () => {
-  const inUse = holds();
-  const door = gate({ ...LINE, mostInside: 1, mostWaiting: 9, holds: inUse });
+  const inUse = createLocks();
+  const door = createQueue({ ...LINE, mostInside: 1, mostWaiting: 9, holds: inUse });
   const order: string[] = [];
   const { signal } = new AbortController();
   const free = [inUse.hold('k'), inUse.hold('k')];

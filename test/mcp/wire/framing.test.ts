@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { splitLines, trimLine } from '../../../src/mcp/wire/lines.ts';
-import { isMessage, readMessage } from '../../../src/mcp/wire/message.ts';
+import { isMessage, parseMessage } from '../../../src/mcp/wire/message.ts';
 import { corpus, fuzz } from '../../support/fuzz.ts';
 
 const pieces = fc.array(
@@ -125,7 +125,7 @@ test('whatever a client sends becomes a message of the protocol or a refusal in 
         message.map((value) => JSON.stringify(value)),
       ),
       (line) => {
-        const read = readMessage(line);
+        const read = parseMessage(line);
         if ('message' in read) {
           expect(read.message).toMatchObject({ jsonrpc: '2.0' });
           return;

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, type TestContext, test } from 'vitest';
-import { blobFiles } from '../../../src/platform/files/blobs.ts';
+import { createBlobStore } from '../../../src/platform/files/blobs.ts';
 
 function directory(t: TestContext): string {
   const path = mkdtempSync(join(tmpdir(), 'gmn-blobs-'));
@@ -14,7 +14,7 @@ const BYTES = Buffer.from('pixels');
 
 test('bytes that are damaged are mended when they are kept again, of the same size or not', async (t) => {
   const path = directory(t);
-  const blobs = blobFiles(path);
+  const blobs = createBlobStore(path);
   const print = await blobs.keep(BYTES);
   for (const damage of ['PIXELS', '', 'longer than before']) {
     writeFileSync(join(path, print), damage);
@@ -27,15 +27,15 @@ test('bytes that are damaged are mended when they are kept again, of the same si
 
 test('bytes that cannot get their name leave nothing behind', async (t) => {
   const path = directory(t);
-  const print = await blobFiles(directory(t)).keep(BYTES);
+  const print = await createBlobStore(directory(t)).keep(BYTES);
   mkdirSync(join(path, print));
-  await expect(blobFiles(path).keep(BYTES)).rejects.toThrow();
+  await expect(createBlobStore(path).keep(BYTES)).rejects.toThrow();
   expect(readdirSync(path)).toEqual([print]);
 });
 
 test('a sweep takes what is unwanted and old, and what was kept again is not old', async (t) => {
   const path = directory(t);
-  const blobs = blobFiles(path);
+  const blobs = createBlobStore(path);
   const kept: string[] = [];
   for (const text of ['wanted', 'old', 'kept again', 'fresh']) kept.push(await blobs.keep(Buffer.from(text)));
   for (const print of kept.slice(0, 3)) utimesSync(join(path, print), 1, 1);

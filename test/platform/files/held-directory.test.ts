@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { expect, test } from 'vitest';
-import { holdChild, holdDirectory, holdOfSystem } from '../../../src/platform/files/held-directory.ts';
+import { detectHandleMode, holdDirectory, openChildDirectory } from '../../../src/platform/files/held-directory.ts';
 import { posixTest } from '../../support/posix.ts';
 import { temporary } from '../../tools/place.ts';
 
@@ -31,7 +31,7 @@ test('a path on a drive that is not there leads nowhere, and the search for it e
 posixTest.for(['descriptor', 'path'] as const)(
   'a link that has come in the place of a directory is told from a file (%s)',
   async (wanted) => {
-    const hold = wanted === 'descriptor' ? holdOfSystem() : wanted;
+    const hold = wanted === 'descriptor' ? detectHandleMode() : wanted;
     const root = temporary({ 'real/a.txt': 'a', 'file.txt': 'a' });
     symlinkSync('real', join(root, 'link'));
     await expect(holdDirectory(join(root, 'link'), hold)).rejects.toMatchObject({ code: 'EMOVED' });
@@ -39,9 +39,9 @@ posixTest.for(['descriptor', 'path'] as const)(
     await expect(holdDirectory(join(root, 'file.txt/x'), hold)).rejects.toMatchObject({ code: 'ENOTDIR' });
     const parent = await holdDirectory(root, hold);
     try {
-      await expect(holdChild(parent, 'link', hold)).rejects.toMatchObject({ code: 'EMOVED' });
-      await expect(holdChild(parent, 'file.txt', hold)).rejects.toMatchObject({ code: 'ENOTDIR' });
-      await (await holdChild(parent, 'real', hold)).close();
+      await expect(openChildDirectory(parent, 'link', hold)).rejects.toMatchObject({ code: 'EMOVED' });
+      await expect(openChildDirectory(parent, 'file.txt', hold)).rejects.toMatchObject({ code: 'ENOTDIR' });
+      await (await openChildDirectory(parent, 'real', hold)).close();
     } finally {
       await parent.close();
     }

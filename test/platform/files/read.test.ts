@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { AppError } from '../../../src/core/error.ts';
-import { listDirectory, lookUp, readBytes } from '../../../src/platform/files/read.ts';
+import { inspectPath, listDirectory, readBytes } from '../../../src/platform/files/read.ts';
 import { folder } from '../../input/support.ts';
 import { fifo, isWindows, linuxTest, posixTest } from '../../support/posix.ts';
 
@@ -96,12 +96,12 @@ posixTest('a path is looked up through its links, and what is not there is undef
   symlinkSync('gone', join(root, 'dangling'));
   symlinkSync('loop', join(root, 'loop'));
   fifo(join(root, 'fifo'));
-  expect(await lookUp(join(root, 'link/a.txt'))).toEqual({ path: join(root, 'real/a.txt'), kind: 'file' });
-  expect(await lookUp(join(root, 'link'))).toEqual({ path: join(root, 'real'), kind: 'directory' });
-  expect(await lookUp(join(root, 'fifo'))).toEqual({ path: join(root, 'fifo'), kind: 'other' });
+  expect(await inspectPath(join(root, 'link/a.txt'))).toEqual({ path: join(root, 'real/a.txt'), kind: 'file' });
+  expect(await inspectPath(join(root, 'link'))).toEqual({ path: join(root, 'real'), kind: 'directory' });
+  expect(await inspectPath(join(root, 'fifo'))).toEqual({ path: join(root, 'fifo'), kind: 'other' });
   for (const name of ['gone', 'dangling', 'real/a.txt/b', 'a\0b'])
-    expect(await lookUp(join(root, name))).toBeUndefined();
-  await expect(lookUp(join(root, 'loop'), 'loop')).rejects.toThrow('too many symbolic links: loop');
+    expect(await inspectPath(join(root, name))).toBeUndefined();
+  await expect(inspectPath(join(root, 'loop'), 'loop')).rejects.toThrow('too many symbolic links: loop');
 });
 
 test('a directory is listed by name, links as links', async (t) => {

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { outputShelf } from '../../../src/platform/files/run-directory.ts';
+import { createOutputStore } from '../../../src/platform/files/run-directory.ts';
 import { posixTest } from '../../support/posix.ts';
 import { place, placeAt, temporary } from '../../tools/place.ts';
 
@@ -9,7 +9,7 @@ const NOW = Date.UTC(2030, 0, 2);
 const now = () => NOW;
 
 test('what is kept can be read, and neither be written, listed, searched, nor run in', async () => {
-  const shelf = outputShelf(join(temporary(), 'output'), now);
+  const shelf = createOutputStore(join(temporary(), 'output'), now);
   const here = await place({}, { outputs: shelf });
   const path = (await here.workspace.keep('one\ntwo\n'))!;
   expect(await here.output('read_file', { file_path: path })).toBe('one\ntwo');
@@ -29,8 +29,8 @@ test('what is kept can be read, and neither be written, listed, searched, nor ru
 
 test('only this run can read it, and only by this very path', async () => {
   const parent = join(temporary(), 'output');
-  const mine = outputShelf(parent, now);
-  const other = await place({}, { outputs: outputShelf(parent, now) });
+  const mine = createOutputStore(parent, now);
+  const other = await place({}, { outputs: createOutputStore(parent, now) });
   const here = await place({}, { outputs: mine });
   const path = (await here.workspace.keep('canary'))!;
   expect(await other.error('read_file', { file_path: path })).toContain('is outside the workspace');
@@ -45,7 +45,7 @@ test('only this run can read it, and only by this very path', async () => {
 
 posixTest('it is for the eyes of the user alone', async () => {
   const parent = join(temporary(), 'output');
-  const path = (await outputShelf(parent, now).keep('text'))!;
+  const path = (await createOutputStore(parent, now).keep('text'))!;
   expect([path, join(path, '..'), parent].map((each) => statSync(each).mode & 0o777)).toEqual([0o600, 0o700, 0o700]);
 });
 
@@ -60,25 +60,25 @@ test('what a run left behind goes after a day, what is younger stays', async () 
     const time = NOW / 1000 - hours * 3600;
     utimesSync(join(parent, name), time, time);
   }
-  const path = (await outputShelf(parent, now).keep('text'))!;
+  const path = (await createOutputStore(parent, now).keep('text'))!;
   expect(existsSync(path)).toBe(true);
   expect(readdirSync(parent).filter((name) => ['old', 'young'].includes(name))).toEqual(['young']);
 });
 
 test('a text that cannot be kept is lost, and nothing else', async () => {
   const file = join(temporary({ file: '' }), 'file');
-  expect(await outputShelf(file, now).keep('text')).toBe(undefined);
+  expect(await createOutputStore(file, now).keep('text')).toBe(undefined);
 });
 
 test('texts that are kept at the same time have paths of their own', async () => {
-  const shelf = outputShelf(join(temporary(), 'output'), now);
+  const shelf = createOutputStore(join(temporary(), 'output'), now);
   const texts = Array.from({ length: 20 }, (_, index) => `text ${index}`);
   const paths = await Promise.all(texts.map((text) => shelf.keep(text)));
   expect(paths.map((path) => readFileSync(path!, 'utf8'))).toEqual(texts);
 });
 
 test('a line of any length can be read to its end', async () => {
-  const here = await place({}, { outputs: outputShelf(join(temporary(), 'output'), now) });
+  const here = await place({}, { outputs: createOutputStore(join(temporary(), 'output'), now) });
   const path = (await here.workspace.keep(`${'😀'.repeat(3000)}\nshort\n`))!;
   const text = String(await here.output('read_file', { file_path: path }));
   expect(text.replaceAll('\n', '')).toBe(`${'😀'.repeat(3000)}short`);
@@ -88,7 +88,7 @@ test('names that a list leaves out, and lines that a search leaves out, are in a
   const root = temporary();
   for (let index = 0; index < 1005; index += 1)
     writeFileSync(join(root, `f${index}`), `${'x'.repeat(480)}\n`.repeat(3));
-  const here = await placeAt(root, { outputs: outputShelf(join(temporary(), 'output'), now) });
+  const here = await placeAt(root, { outputs: createOutputStore(join(temporary(), 'output'), now) });
   const list = (await here.output('list_directory', { dir_path: '.' })) as { entries: unknown[]; note: string };
   expect(list.entries).toHaveLength(1000);
   const [, names] = /^the first 1000 of 1005; read_file (.*) shows all names$/.exec(list.note) ?? [];
@@ -120,7 +120,7 @@ test('where nothing is kept, the model is told how to ask for less', async () =>
 test('names that a glob leaves out are in a file the model is told of', async () => {
   const root = temporary();
   for (let index = 0; index < 1005; index += 1) writeFileSync(join(root, `f${index}`), '');
-  const here = await placeAt(root, { outputs: outputShelf(join(temporary(), 'output'), now) });
+  const here = await placeAt(root, { outputs: createOutputStore(join(temporary(), 'output'), now) });
   const { files, note } = (await here.output('glob', { pattern: '*' })) as { files: string[]; note: string };
   expect(files).toHaveLength(1000);
   const [, path] = /^the first 1000 of 1005; read_file (.*) shows all$/.exec(note) ?? [];

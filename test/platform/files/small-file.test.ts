@@ -2,7 +2,7 @@ import { chownSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writ
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, type TestContext, test } from 'vitest';
-import { isRecent, readMemo, writeMemo } from '../../../src/platform/files/small-file.ts';
+import { isRecent, readCache, writeCache } from '../../../src/platform/files/small-file.ts';
 
 function folder(t: TestContext): string {
   const root = mkdtempSync(join(tmpdir(), 'gmn-memo-'));
@@ -14,8 +14,8 @@ const asIs = (value: unknown): unknown => value;
 
 test('what is written is read back, and is for our eyes only', async (t) => {
   const file = join(folder(t), 'home', 'memo.json');
-  await writeMemo(file, { a: [1] });
-  expect(readMemo(file, asIs)).toEqual({ a: [1] });
+  await writeCache(file, { a: [1] });
+  expect(readCache(file, asIs)).toEqual({ a: [1] });
   expect(statSync(file).mode & 0o777).toBe(0o600);
   expect(statSync(join(file, '..')).mode & 0o777).toBe(0o700);
   expect(readFileSync(file, 'utf8')).toBe('{\n  "a": [\n    1\n  ]\n}\n');
@@ -26,28 +26,28 @@ test('no file, no JSON, a directory or a parser that throws is no memory', (t) =
   writeFileSync(join(root, 'broken'), '{');
   mkdirSync(join(root, 'directory'));
   writeFileSync(join(root, 'good'), '{}');
-  expect(['absent', 'broken', 'directory', 'good/below'].map((name) => readMemo(join(root, name), asIs))).toEqual(
+  expect(['absent', 'broken', 'directory', 'good/below'].map((name) => readCache(join(root, name), asIs))).toEqual(
     Array(4).fill(undefined),
   );
   const thrower = (): never => {
     throw new Error('no');
   };
-  expect(readMemo(join(root, 'good'), thrower)).toBeUndefined();
+  expect(readCache(join(root, 'good'), thrower)).toBeUndefined();
 });
 
 test('the memory of another user is none of ours', (t) => {
   if (process.getuid?.() !== 0) return t.skip();
   const file = join(folder(t), 'memo');
   writeFileSync(file, '{}');
-  expect(readMemo(file, asIs)).toEqual({});
+  expect(readCache(file, asIs)).toEqual({});
   chownSync(file, 12345, 12345);
-  expect(readMemo(file, asIs)).toBeUndefined();
+  expect(readCache(file, asIs)).toBeUndefined();
 });
 
 test('where nothing can be written, nothing happens', async (t) => {
   const root = folder(t);
   writeFileSync(join(root, 'file'), '');
-  await expect(writeMemo(join(root, 'file', 'memo.json'), {})).resolves.toBeUndefined();
+  await expect(writeCache(join(root, 'file', 'memo.json'), {})).resolves.toBeUndefined();
 });
 
 test('a memory counts from its time on, and not beyond its span', () => {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { expect, type TestContext, test } from 'vitest';
-import { createWholeFile } from '../../../src/platform/files/write-sync.ts';
+import { writeAtomicSync } from '../../../src/platform/files/write-sync.ts';
 import { isWindows } from '../../support/posix.ts';
 
 function directory(t: TestContext): string {
@@ -33,7 +33,7 @@ test('whoever looks sees the whole file, or none', async (t) => {
   const seen = new Int32Array(flags);
   const watcher = new Worker(WATCH, { eval: true, workerData: { path, whole: text.length, flags } });
   Atomics.wait(seen, 1, 0);
-  for (let index = 0; index < 20; index += 1) createWholeFile(join(path, `${index}.jsonl`), text);
+  for (let index = 0; index < 20; index += 1) writeAtomicSync(join(path, `${index}.jsonl`), text);
   Atomics.store(seen, 0, 1);
   await watcher.terminate();
   expect([Atomics.load(seen, 2), readdirSync(path).length]).toEqual([0, 20]);
@@ -41,14 +41,14 @@ test('whoever looks sees the whole file, or none', async (t) => {
 
 test('the directory is made, and nobody else can read either', (t) => {
   const path = join(directory(t), 'a', 'b', 'file');
-  createWholeFile(path, 'text');
+  writeAtomicSync(path, 'text');
   expect(readFileSync(path, 'utf8')).toBe('text');
   if (!isWindows) expect([path, join(path, '..')].map((at) => statSync(at).mode & 0o777)).toEqual([0o600, 0o700]);
 });
 
 test('a file that cannot get its name leaves nothing behind', (t) => {
   const path = directory(t);
-  createWholeFile(join(path, 'taken', 'file'), 'in the way');
-  expect(() => createWholeFile(join(path, 'taken'), 'text')).toThrow();
+  writeAtomicSync(join(path, 'taken', 'file'), 'in the way');
+  expect(() => writeAtomicSync(join(path, 'taken'), 'text')).toThrow();
   expect(readdirSync(path)).toEqual(['taken']);
 });

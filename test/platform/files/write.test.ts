@@ -14,12 +14,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import {
-  createFile,
+  quarantine,
   readFileState,
   removeFiles,
-  replaceFile,
-  replaceVersion,
-  setAside,
+  tryCreateExclusive,
+  writeAtomic,
+  writeAtomicIfVersion,
 } from '../../../src/platform/files/write.ts';
 import { fifo, isWindows, posixTest } from '../../support/posix.ts';
 
@@ -33,12 +33,12 @@ posixTest('a replaced file keeps its mode, or gets the one given, whatever the u
   const path = join(directory(t), 'a');
   writeFileSync(path, 'old');
   chmodSync(path, 0o664);
-  await replaceFile(path, 'new');
+  await writeAtomic(path, 'new');
   expect([readFileSync(path, 'utf8'), statSync(path).mode & 0o777]).toEqual(['new', 0o664]);
-  await replaceFile(path, 'newer', { mode: 0o600 });
+  await writeAtomic(path, 'newer', { mode: 0o600 });
   expect(statSync(path).mode & 0o777).toBe(0o600);
   const fresh = join(directory(t), 'b');
-  await replaceFile(fresh, 'x');
+  await writeAtomic(fresh, 'x');
   expect(statSync(fresh).mode & 0o777).toBe(0o600);
 });
 
@@ -46,7 +46,7 @@ test('a link stays a link, and its target is replaced', async (t) => {
   const root = directory(t);
   writeFileSync(join(root, 'real'), 'old');
   symlinkSync('real', join(root, 'link'));
-  await replaceFile(join(root, 'link'), 'new');
+  await writeAtomic(join(root, 'link'), 'new');
   expect(lstatSync(join(root, 'link')).isSymbolicLink()).toBe(true);
   expect(readFileSync(join(root, 'real'), 'utf8')).toBe('new');
   expect(readdirSync(root).sort()).toEqual(['link', 'real']);
@@ -59,22 +59,24 @@ test('a file that changed since it was read is not replaced', async (t) => {
   const before = await readFileState(path);
   writeFileSync(path, 'another');
   const expected = before.kind === 'text' ? before.version : '';
-  expect(await replaceVersion(path, 'mine', { expected })).toBe('changed');
+  expect(await writeAtomicIfVersion(path, 'mine', { expected })).toBe('changed');
   expect(readFileSync(path, 'utf8')).toBe('another');
   const now = await readFileState(path);
-  expect(await replaceVersion(path, 'mine', { expected: now.kind === 'text' ? now.version : '' })).toBe('written');
+  expect(await writeAtomicIfVersion(path, 'mine', { expected: now.kind === 'text' ? now.version : '' })).toBe(
+    'written',
+  );
   expect(readFileSync(path, 'utf8')).toBe('mine');
   rmSync(path);
-  expect(await replaceVersion(path, 'mine', { expected })).toBe('changed');
+  expect(await writeAtomicIfVersion(path, 'mine', { expected })).toBe('changed');
   expect(readdirSync(root)).toEqual([]);
 });
 
 test('what cannot be written is an error, and nothing is left behind', async (t) => {
   const root = directory(t);
   writeFileSync(join(root, 'file'), '');
-  await expect(replaceFile(join(root, 'file', 'a'), 'x')).rejects.toMatchObject({ fault: 'config' });
+  await expect(writeAtomic(join(root, 'file', 'a'), 'x')).rejects.toMatchObject({ fault: 'config' });
   mkdirSync(join(root, 'taken'));
-  await expect(replaceFile(join(root, 'taken'), 'x')).rejects.toMatchObject({ fault: 'config' });
+  await expect(writeAtomic(join(root, 'taken'), 'x')).rejects.toMatchObject({ fault: 'config' });
   expect(readdirSync(root).sort()).toEqual(['file', 'taken']);
 });
 
@@ -110,25 +112,25 @@ test('a file of another user is read, and never replaced', async (t) => {
     message: `cannot write ${path}: it belongs to another user`,
     hint: 'Remove it, or make it yours (chown), and try again.',
   };
-  await expect(replaceFile(path, 'mine', { uid })).rejects.toMatchObject(refusal);
+  await expect(writeAtomic(path, 'mine', { uid })).rejects.toMatchObject(refusal);
   const expected = file.kind === 'text' ? file.version : '';
-  await expect(replaceVersion(path, 'mine', { uid, expected })).rejects.toMatchObject(refusal);
+  await expect(writeAtomicIfVersion(path, 'mine', { uid, expected })).rejects.toMatchObject(refusal);
   expect([readFileSync(path, 'utf8'), readdirSync(root)]).toEqual(['theirs', ['a']]);
 });
 
 test('a file is created once', async (t) => {
   const root = directory(t);
   const path = join(root, 'below', 'marker');
-  expect([await createFile(path, 'x'), await createFile(path, 'y')]).toEqual(['created', 'exists']);
+  expect([await tryCreateExclusive(path, 'x'), await tryCreateExclusive(path, 'y')]).toEqual(['created', 'exists']);
   expect(readFileSync(path, 'utf8')).toBe('x');
   if (!isWindows) expect(statSync(join(root, 'below')).mode & 0o777).toBe(0o700);
-  expect(await createFile(join(path, 'z'), '')).toBe('failed');
+  expect(await tryCreateExclusive(join(path, 'z'), '')).toBe('failed');
 });
 
 test('a broken file is set aside under the time, and files are removed by name', async (t) => {
   const root = directory(t);
   writeFileSync(join(root, 'a.json'), '{');
-  await setAside(join(root, 'a.json'), Date.UTC(2026, 0, 2, 3, 4, 5));
+  await quarantine(join(root, 'a.json'), Date.UTC(2026, 0, 2, 3, 4, 5));
   expect(readdirSync(root)).toEqual(['a.json.corrupt-20260102T030405Z']);
   writeFileSync(join(root, 'keep'), '');
   expect(await removeFiles(root, (name) => name.startsWith('a.json'))).toBe(1);

@@ -5,9 +5,9 @@ import { createServer as createTlsServer } from 'node:tls';
 import { expect, type TestContext, test } from 'vitest';
 import { AppError } from '../../../src/core/error.ts';
 import type { HttpRequest, HttpResponse, HttpTimers } from '../../../src/core/io.ts';
-import { networkFailure, peerOf } from '../../../src/platform/http/failure.ts';
-import { sendPinned } from '../../../src/platform/http/pinned.ts';
-import { sendHttp } from '../../../src/platform/http/send.ts';
+import { networkError, toPeer } from '../../../src/platform/http/failure.ts';
+import { createPinnedClient } from '../../../src/platform/http/pinned.ts';
+import { createHttpClient } from '../../../src/platform/http/send.ts';
 import { SELF_SIGNED } from '../../api/certificates.ts';
 import { answer, head, loopback, stream } from '../../api/loopback.ts';
 
@@ -22,7 +22,7 @@ interface Setting extends Partial<HttpRequest> {
 }
 
 function send(url: URL, { signal, timers, ...request }: Setting = {}): Promise<HttpResponse> {
-  const client = sendHttp({ timers: { ...TIMERS, ...timers }, env: {}, clock: { now: () => 0 } });
+  const client = createHttpClient({ timers: { ...TIMERS, ...timers }, env: {}, clock: { now: () => 0 } });
   return client({ method: 'POST', url, headers: {}, body: '{}', ...request }, signal ?? new AbortController().signal);
 }
 
@@ -137,7 +137,7 @@ test('an abort while a name is looked up sends nothing', async (t) => {
     abort.abort(REASON);
     return [{ address: '127.0.0.1', family: 4 }];
   };
-  const client = sendPinned({ isAllowedAddress: () => true, timers: TIMERS, resolve });
+  const client = createPinnedClient({ isAllowedAddress: () => true, timers: TIMERS, resolve });
   await expect(client({ method: 'GET', url, headers: {} }, abort.signal)).rejects.toBe(REASON);
   expect(server.requests).toEqual([]);
 });
@@ -149,7 +149,7 @@ test('of the addresses of a host, one where nobody listens does not matter', asy
     { address: '::1', family: 6 },
     { address: '127.0.0.1', family: 4 },
   ];
-  const client = sendPinned({ isAllowedAddress: () => true, timers: TIMERS, resolve: async () => addresses });
+  const client = createPinnedClient({ isAllowedAddress: () => true, timers: TIMERS, resolve: async () => addresses });
   const response = await client({ method: 'GET', url, headers: {} }, new AbortController().signal);
   expect(await textOf(response)).toBe('ok');
   expect(server.requests[0]?.head).toContain(`Host: ${url.host}\r\n`);
@@ -190,7 +190,7 @@ test('a name is told to the server before its certificate is seen, an address is
 
 test('TLS that fails within an answer is an answer cut short, not a handshake', () => {
   const error = Object.assign(new Error('x'), { code: 'ERR_SSL_BAD_RECORD_TYPE' });
-  expect(networkFailure(error, 'body', peerOf(new URL('https://h.example')))).toMatchObject({
+  expect(networkError(error, 'body', toPeer(new URL('https://h.example')))).toMatchObject({
     message: 'the answer was cut short: connection to h.example:443 lost (ERR_SSL_BAD_RECORD_TYPE)',
     retry: {},
   });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { answerReader } from '../../../src/platform/http/http1.ts';
+import { responseReader } from '../../../src/platform/http/http1.ts';
 
 interface Read {
   readonly status?: number;
@@ -15,7 +15,7 @@ function read(pieces: readonly Buffer[], { isTunnel = false, closed = undefined 
   let head: Pick<Read, 'status' | 'headers'> = {};
   const body: Uint8Array[] = [];
   const ends: string[] = [];
-  const reader = answerReader(
+  const reader = responseReader(
     {
       headers: (status, headers) => {
         head = { status, headers };

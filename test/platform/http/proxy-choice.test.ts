@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import type { Env } from '../../../src/core/io.ts';
-import { proxyFor } from '../../../src/platform/http/send.ts';
+import { findProxy } from '../../../src/platform/http/send.ts';
 
 function chosen(url: string, env: Env): string | undefined {
-  return proxyFor(new URL(url), env)?.href;
+  return findProxy(new URL(url), env)?.href;
 }
 
 test.for<readonly [string, Env, string | undefined]>([

@@ -3,7 +3,7 @@ import { type AddressInfo, connect, createServer } from 'node:net';
 import { expect, type TestContext, test } from 'vitest';
 import { AppError } from '../../../src/core/error.ts';
 import type { HttpResponse, HttpTimers } from '../../../src/core/io.ts';
-import { sendHttp } from '../../../src/platform/http/send.ts';
+import { createHttpClient } from '../../../src/platform/http/send.ts';
 import { type Answer, answer, loopback, stream } from '../../api/loopback.ts';
 import { runGmn } from '../../support/gmn.ts';
 
@@ -21,7 +21,7 @@ function send(url: URL, proxy: URL, setting: Setting = {}): Promise<HttpResponse
   address.username = 'me';
   address.password = PASSWORD;
   const env = { HTTPS_PROXY: address.href, HTTP_PROXY: address.href, NO_PROXY: '<-loopback>' };
-  const client = sendHttp({ timers: { ...TIMERS, ...setting.timers }, env, trace, clock: { now: () => 0 } });
+  const client = createHttpClient({ timers: { ...TIMERS, ...setting.timers }, env, trace, clock: { now: () => 0 } });
   const request = { method: 'POST', url, headers: { 'x-a': '1' }, body: setting.body ?? '{}' } as const;
   return client(request, setting.signal ?? new AbortController().signal);
 }

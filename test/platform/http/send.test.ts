@@ -3,15 +3,20 @@ import { createServer as createTlsServer } from 'node:tls';
 import { expect, type TestContext, test } from 'vitest';
 import { AppError } from '../../../src/core/error.ts';
 import type { HttpRequest, HttpResponse, HttpTimers } from '../../../src/core/io.ts';
-import { networkFailure, peerOf } from '../../../src/platform/http/failure.ts';
-import { sendHttp } from '../../../src/platform/http/send.ts';
+import { networkError, toPeer } from '../../../src/platform/http/failure.ts';
+import { createHttpClient } from '../../../src/platform/http/send.ts';
 import { SELF_SIGNED } from '../../api/certificates.ts';
 import { type Answer, answer, head, loopback, stream } from '../../api/loopback.ts';
 
 const TIMERS: HttpTimers = { connectMs: 10_000, headersMs: 10_000, idleMs: 10_000 };
 
 function send(url: URL, request: Partial<HttpRequest> = {}, timers: Partial<HttpTimers> = {}): Promise<HttpResponse> {
-  const client = sendHttp({ timers: { ...TIMERS, ...timers }, env: {}, trace: () => {}, clock: { now: () => 0 } });
+  const client = createHttpClient({
+    timers: { ...TIMERS, ...timers },
+    env: {},
+    trace: () => {},
+    clock: { now: () => 0 },
+  });
   return client({ method: 'POST', url, headers: {}, body: '{}', ...request }, new AbortController().signal);
 }
 
@@ -61,7 +66,7 @@ test('request and answer pass unchanged, and the connection is closed', async (t
 
 test('a request without a body sends none', async (t) => {
   const server = await loopback(t, [answer(204)]);
-  const client = sendHttp({ timers: TIMERS, env: {}, trace: () => {}, clock: { now: () => 0 } });
+  const client = createHttpClient({ timers: TIMERS, env: {}, trace: () => {}, clock: { now: () => 0 } });
   const { status, body } = await client({ method: 'GET', url: server.url, headers: {} }, new AbortController().signal);
   for await (const _ of body) expect.unreachable();
   expect(status).toBe(204);
@@ -132,7 +137,7 @@ test('a slow reader holds the sender back instead of filling memory', async (t) 
 
 test('an abort before, during and after the headers rejects with its reason and closes the connection', async (t) => {
   const reason = new AppError('interrupted', 'Interrupted.');
-  const client = sendHttp({ timers: TIMERS, env: {}, trace: () => {}, clock: { now: () => 0 } });
+  const client = createHttpClient({ timers: TIMERS, env: {}, trace: () => {}, clock: { now: () => 0 } });
   const request = { method: 'POST', headers: {}, body: '' } as const;
   await expect(client({ ...request, url: new URL('http://127.0.0.1:1') }, AbortSignal.abort(reason))).rejects.toBe(
     reason,
@@ -247,7 +252,7 @@ test.for([
   ['EPIPE', 'connection to h.example:443 closed before an answer came (EPIPE)'],
 ] as const)('%s is said in plain words', ([code, message]) => {
   const error = new AggregateError([Object.assign(new Error('x'), { code })]);
-  expect(networkFailure(error, 'headers', peerOf(new URL('https://h.example')))).toMatchObject({
+  expect(networkError(error, 'headers', toPeer(new URL('https://h.example')))).toMatchObject({
     message,
     cause: error,
   });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { clipboardProgram } from '../../../src/platform/process/clipboard.ts';
+import { findClipboardProgram } from '../../../src/platform/process/clipboard.ts';
 import { windowsCommand, windowsProgram } from '../../../src/platform/process/windows-command.ts';
 
 const FILES = ['C:\\node\\node.exe', 'C:\\node\\npx.cmd', 'C:\\tools\\npx.exe', 'D:\\work\\bin\\serve.bat'];
@@ -62,7 +62,7 @@ test('the programs of Windows itself are started by their full path, never one f
   for (const root of [undefined, '', '.', 'sub\\dir']) {
     expect(windowsProgram('notepad', { SystemRoot: root })).toBe('C:\\Windows\\System32\\notepad.exe');
   }
-  expect(clipboardProgram({}, 'win32')).toBe('C:\\Windows\\System32\\clip.exe');
+  expect(findClipboardProgram({}, 'win32')).toBe('C:\\Windows\\System32\\clip.exe');
   expect(windowsCommand('npx', [], { ...around(), env: { Path: 'C:\\node' } }).command).toBe(
     'C:\\Windows\\System32\\cmd.exe',
   );

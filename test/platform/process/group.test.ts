@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect } from 'vitest';
-import { killFamily } from '../../../src/platform/process/group.ts';
+import { killProcessTree } from '../../../src/platform/process/group.ts';
 import { linuxTest } from '../../support/posix.ts';
 
 linuxTest('a family is killed at once, with those that left its group', async () => {
@@ -11,7 +11,7 @@ linuxTest('a family is killed at once, with those that left its group', async ()
   const other = spawn('sleep', ['100'], { detached: true, env, stdio: 'ignore' });
   const ends = [leader, other].map((child) => once(child, 'exit'));
   await Promise.all([leader, other].map((child) => once(child, 'spawn')));
-  killFamily({ leader: leader.pid!, marker });
+  killProcessTree({ leader: leader.pid!, marker });
   expect(await Promise.all(ends)).toEqual([
     [null, 'SIGKILL'],
     [null, 'SIGKILL'],

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { abortable, onAbort } from '../../../src/platform/runtime/abort.ts';
+import { createAbortable, onAbort } from '../../../src/platform/runtime/abort.ts';
 
 /** Our own signal, and one of Node's. */
 const makers = [
-  ['abortable', abortable],
+  ['abortable', createAbortable],
   ['AbortController', () => new AbortController()],
 ] as const;
 
@@ -39,7 +39,7 @@ test.for(makers)('%s: who comes after the abort is not called', ([, make]) => {
 });
 
 test('one who throws keeps nobody else from being called', () => {
-  const controller = abortable();
+  const controller = createAbortable();
   const calls: string[] = [];
   onAbort(controller.signal, () => {
     throw new Error('first');

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { deadline, startTimer, systemClock } from '../../../src/platform/runtime/clock.ts';
+import { createDeadline, startTimer, systemClock } from '../../../src/platform/runtime/clock.ts';
 import { standStill } from '../../support/stopped.ts';
 
 const NEVER = new AbortController().signal;
@@ -10,7 +10,7 @@ const LONG_MS = 3_600_000;
 
 test('a deadline says when it ends, and not while it is held', () => {
   const before = Date.now();
-  const limit = deadline(NEVER, LONG_MS, () => new Error('late'));
+  const limit = createDeadline(NEVER, LONG_MS, () => new Error('late'));
   const first = limit.endsAt() ?? 0;
   expect(first).toBeGreaterThanOrEqual(before + LONG_MS);
   expect(first).toBeLessThanOrEqual(Date.now() + LONG_MS);
@@ -22,13 +22,13 @@ test('a deadline says when it ends, and not while it is held', () => {
 });
 
 test('without a limit there is no end', () => {
-  const limit = deadline(NEVER, 0, () => new Error('late'));
+  const limit = createDeadline(NEVER, 0, () => new Error('late'));
   expect([limit.endsAt(), limit.signal]).toEqual([undefined, NEVER]);
 });
 
 test('it aborts with the given reason when its time is over', async () => {
   const reason = new Error('late');
-  const { signal } = deadline(NEVER, 1, () => reason);
+  const { signal } = createDeadline(NEVER, 1, () => reason);
   await new Promise((resolve) => signal.addEventListener('abort', resolve));
   expect(signal.reason).toBe(reason);
 });
@@ -36,7 +36,7 @@ test('it aborts with the given reason when its time is over', async () => {
 test('it runs only while nobody holds it, however many do', () => {
   fc.assert(
     fc.property(fc.array(fc.boolean()), (steps) => {
-      const limit = deadline(NEVER, LONG_MS, () => new Error('late'));
+      const limit = createDeadline(NEVER, LONG_MS, () => new Error('late'));
       let holds = 0;
       for (const isHold of steps) {
         if (isHold) limit.hold();
@@ -50,7 +50,7 @@ test('it runs only while nobody holds it, however many do', () => {
 });
 
 test('a second hold takes no time from it', async () => {
-  const limit = deadline(NEVER, LONG_MS, () => new Error('late'));
+  const limit = createDeadline(NEVER, LONG_MS, () => new Error('late'));
   const first = limit.endsAt() ?? 0;
   limit.hold();
   await standStill(50);
@@ -78,7 +78,7 @@ async function connection(t: { onTestFinished(action: () => void): void }) {
 const TIMERS = [
   ['startTimer', (ms: number) => new Promise<void>((resolve) => void startTimer(ms, resolve))],
   ['sleep', (ms: number) => systemClock.sleep(ms, NEVER)],
-  ['deadline', (ms: number) => once(deadline(NEVER, ms, () => new Error('late')).signal, 'abort')],
+  ['deadline', (ms: number) => once(createDeadline(NEVER, ms, () => new Error('late')).signal, 'abort')],
 ] as const;
 
 test.for(TIMERS)('%s: what has arrived is read before it, however late it is', async ([, wait], t) => {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { AppError } from '../../../src/core/error.ts';
-import { fenceAround } from '../../../src/tools/workspace/fence.ts';
+import { createFence } from '../../../src/tools/workspace/fence.ts';
 import { FUZZ_TIMEOUT, fuzz } from '../../support/fuzz.ts';
 
 /** A tree in memory: what is at a path that is absolute and free of `.` and `..`. */
@@ -129,7 +129,7 @@ test(
         const top = realpathSync(mkdtempSync(join(tmpdir(), 'gmn-fence-')));
         try {
           const real = planted(top, places);
-          const fence = await fenceAround({ roots: [`${top}/app`] });
+          const fence = await createFence({ roots: [`${top}/app`] });
           for (const given of paths) {
             const asked = given.startsWith('/') ? top + given : given;
             const found = await fence.place(asked, 'read').catch(refusal);

@@ -2,12 +2,12 @@ import { mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { AppError } from '../../../src/core/error.ts';
-import { type FenceOptions, fenceAround, named } from '../../../src/tools/workspace/fence.ts';
+import { createFence, type FenceOptions, withFileName } from '../../../src/tools/workspace/fence.ts';
 import { temporary } from '../place.ts';
 
 async function fence(files: Parameters<typeof temporary>[0] = {}, options: Partial<FenceOptions> = {}) {
   const root = temporary(files);
-  const { place, isListed, roots } = await fenceAround({ roots: [root], isWindows: false, ...options });
+  const { place, isListed, roots } = await createFence({ roots: [root], isWindows: false, ...options });
   return {
     root,
     roots,
@@ -36,12 +36,12 @@ const NO_PATH = ['usage', 'this is not a path', 'Give a path relative to the wor
 
 test('a root that is not there, and no root at all, are refused with a next step', async () => {
   const missing = join(temporary(), 'missing');
-  await expect(fenceAround({ roots: [missing] })).rejects.toMatchObject({
+  await expect(createFence({ roots: [missing] })).rejects.toMatchObject({
     fault: 'usage',
     message: `no such directory: ${missing}`,
     hint: 'Name one that exists.',
   });
-  await expect(fenceAround({ roots: [] })).rejects.toMatchObject({
+  await expect(createFence({ roots: [] })).rejects.toMatchObject({
     fault: 'usage',
     message: 'there is no directory to work in',
     hint: 'Name one.',
@@ -88,7 +88,7 @@ test('outside is refused in the same words whether it is there or not, by name a
 test('several roots are named in the refusal, and a place in another is named in full', async () => {
   const first = temporary();
   const second = temporary({ 'b.txt': '' });
-  const { place } = await fenceAround({ roots: [first, second] });
+  const { place } = await createFence({ roots: [first, second] });
   expect((await place(join(second, 'b.txt'), 'read')).name).toBe(join(second, 'b.txt'));
   await expect(place('/nowhere', 'read')).rejects.toMatchObject({
     hint: `Only paths below ${first} and ${second} can be used, and links must not lead out of it.`,
@@ -98,7 +98,7 @@ test('several roots are named in the refusal, and a place in another is named in
 test('a path that leads in through the name of the root it was given by is the same place', async () => {
   const top = temporary({ 'real/a.txt': '' });
   symlinkSync('real', join(top, 'link'));
-  const { place, roots } = await fenceAround({ roots: [join(top, 'link')] });
+  const { place, roots } = await createFence({ roots: [join(top, 'link')] });
   expect(roots).toEqual([join(top, 'real')]);
   expect((await place(join(top, 'link/a.txt'), 'read')).name).toBe('a.txt');
   expect((await place(join(top, 'real/a.txt'), 'read')).name).toBe('a.txt');
@@ -107,7 +107,7 @@ test('a path that leads in through the name of the root it was given by is the s
 test('what is denied is closed under the name it was given by, and under its real one', async () => {
   const root = temporary({ 'keys/a': '', 'open/b': '' });
   symlinkSync('keys', join(root, 'ways'));
-  const { place, isListed } = await fenceAround({ roots: [root], denied: [join(root, 'ways'), join(root, 'none/x')] });
+  const { place, isListed } = await createFence({ roots: [root], denied: [join(root, 'ways'), join(root, 'none/x')] });
   for (const path of ['keys/a', 'ways/a', 'keys', 'none/x/y']) {
     await expect(place(path, 'read')).rejects.toThrow('is outside the workspace');
   }
@@ -161,7 +161,7 @@ test('a secret is asked for under each of its names', async () => {
 test('what is kept by others in work trees is for writing, and what lies beside them is not', async () => {
   const top = temporary({ '.codex/worktrees/w/a.txt': '', '.codex/other/a.txt': '', '.codex/worktrees2/a.txt': '' });
   const write = async (root: string) =>
-    (await fenceAround({ roots: [join(top, root)] })).place('a.txt', 'write').then(
+    (await createFence({ roots: [join(top, root)] })).place('a.txt', 'write').then(
       () => 'written',
       ({ message }) => message,
     );
@@ -174,7 +174,7 @@ test('the names of Windows are traps there alone', async () => {
   const windows = await fence({}, { isWindows: true });
   expect(await windows.asked('sub/NUL.txt')).toEqual(OUTSIDE(windows.root, 'sub/NUL.txt'));
   expect(await (await fence()).asked('sub/NUL.txt')).toBe('sub/NUL.txt');
-  const { place } = await fenceAround({ roots: [windows.root] });
+  const { place } = await createFence({ roots: [windows.root] });
   const isHere = process.platform === 'win32';
   expect(await place('NUL', 'read').then(Boolean, () => false)).toBe(!isHere);
 });
@@ -190,11 +190,11 @@ test('a file that others would take for the user’s own is not made anew, and m
 
 test('errors of some work with a file get its name', async () => {
   const missing = Object.assign(new Error('x'), { code: 'ENOENT' });
-  await expect(named('a.txt', () => Promise.reject(missing))).rejects.toMatchObject({
+  await expect(withFileName('a.txt', () => Promise.reject(missing))).rejects.toMatchObject({
     fault: 'usage',
     message: expect.stringContaining('a.txt'),
   });
   const told = new AppError('usage', 'told');
-  await expect(named('a.txt', () => Promise.reject(told))).rejects.toThrow('a.txt: told');
-  expect(await named('a.txt', async () => 7)).toBe(7);
+  await expect(withFileName('a.txt', () => Promise.reject(told))).rejects.toThrow('a.txt: told');
+  expect(await withFileName('a.txt', async () => 7)).toBe(7);
 });

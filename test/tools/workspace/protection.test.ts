@@ -14,7 +14,7 @@ import {
   PROTECTED_PAIRS,
   PROTECTED_PATTERNS,
 } from '../../../src/tools/workspace/protected-lists.ts';
-import { isProtected, isSystemPath, isTooBroad, isWindowsTrap } from '../../../src/tools/workspace/protection.ts';
+import { isProtected, isSystemPath, isTooBroad, isWindowsSpecial } from '../../../src/tools/workspace/protection.ts';
 import { type Files, place, placeAt, put, snapshot } from '../place.ts';
 import { DISGUISES, PROTECTED, WRITE_PROTECTED } from '../protected-paths.ts';
 import { ORDINARY, READ_PROTECTED } from '../secret-paths.ts';
@@ -222,7 +222,7 @@ test.each([
   ['console.ts', false],
   ['common.ts', false],
 ] as const)('%s is a trap on Windows: %s', (path, expected) => {
-  expect(isWindowsTrap(path)).toBe(expected);
+  expect(isWindowsSpecial(path)).toBe(expected);
 });
 
 test.each([

@@ -17,7 +17,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { AppError } from '../../../src/core/error.ts';
-import { holdOfSystem } from '../../../src/platform/files/held-directory.ts';
+import { detectHandleMode } from '../../../src/platform/files/held-directory.ts';
 import { fingerprint } from '../../../src/platform/files/held-file.ts';
 import { openWorkspace } from '../../../src/tools/workspace/workspace.ts';
 import { NO_JOURNAL, place, placeAt, put, temporary } from '../place.ts';
@@ -25,7 +25,7 @@ import { NO_JOURNAL, place, placeAt, put, temporary } from '../place.ts';
 const HOLDS = ['descriptor', 'path'] as const;
 
 test('on Linux, directories are held by their descriptors', () => {
-  expect(holdOfSystem()).toBe(process.platform === 'linux' ? 'descriptor' : 'path');
+  expect(detectHandleMode()).toBe(process.platform === 'linux' ? 'descriptor' : 'path');
 });
 
 test('a root must be there', async () => {

@@ -3,13 +3,13 @@ import { isObject, parseJson } from '../../../core/json.ts';
 import { checkEndpoint } from '../../../core/text/url.ts';
 import type { RemoteDefinition } from '../definition.ts';
 import type { Fetch } from '../fetch.ts';
-import { parseObject } from '../parse.ts';
+import { toJsonObject } from '../parse.ts';
 import type { SdkAuthProvider } from '../sdk.ts';
 import type { ClientContext, SignInPrompt } from '../types.ts';
 import { type Callback, openCallback } from './callback.ts';
-import { oauthProvider, saveTokens, signInWanted } from './provider.ts';
+import { oauthProvider, saveTokens, signInRequiredError } from './provider.ts';
 import type { Reach } from './reach.ts';
-import { type SignInStore, signInStore } from './store.ts';
+import { openSignInStore, type SignInStore } from './store.ts';
 
 interface Authorization {
   readonly provider: SdkAuthProvider;
@@ -27,14 +27,14 @@ interface Authorization {
  * OAuth for an address: uses the tokens of an earlier sign-in, refreshed if needed, or has the person sign in where the
  * context allows. Undefined if neither is possible. Throws AppError `usage` if no port is free for the callback.
  */
-export async function authorizationFor(
+export async function openAuthorization(
   definition: RemoteDefinition,
   context: ClientContext,
   { fetch, reach }: { readonly fetch: Fetch; readonly reach: Reach },
 ): Promise<Authorization | undefined> {
   const { prompt, clock } = { prompt: context.signIn, clock: context.clock };
-  if (!isWanted(definition)) return undefined;
-  const store = signInStore(definition.url, context);
+  if (!mayUseOAuth(definition)) return undefined;
+  const store = openSignInStore(definition.url, context);
   const { tokens, redirectUrl: earlier } = store.read();
   if (prompt === undefined && tokens === undefined) return undefined;
   const fixed = definition.oauth?.redirectUri;
@@ -42,10 +42,10 @@ export async function authorizationFor(
     prompt === undefined ? undefined : await openCallback(fixed ?? earlier, { isFixed: fixed !== undefined });
   let signIns = 0;
   const authorize = async (url: URL, state: string): Promise<void> => {
-    if (prompt === undefined || callback === undefined) throw signInWanted();
+    if (prompt === undefined || callback === undefined) throw signInRequiredError();
     // The browser goes there too, so the address must be within reach.
     await reach.addresses(url, prompt.signal);
-    const query = await asked({ url, state, callback }, prompt);
+    const query = await waitForSignIn({ url, state, callback }, prompt);
     await authorization.finish(query);
     signIns += 1;
   };
@@ -59,8 +59,8 @@ export async function authorizationFor(
   });
   const authorization: Authorization = {
     provider,
-    fetch: oneRefreshAtATime(fetch, { store, clock, issuer: provider.issuer }),
-    finish: () => Promise.reject(signInWanted()),
+    fetch: serializeRefresh(fetch, { store, clock, issuer: provider.issuer }),
+    finish: () => Promise.reject(signInRequiredError()),
     signIns: () => signIns,
     secrets: () => Object.values(store.read().tokens ?? {}).filter((value) => typeof value === 'string'),
     close: async () => callback?.close(),
@@ -69,7 +69,7 @@ export async function authorizationFor(
 }
 
 /** No token is sent over plain HTTP, and an authorization header that the user wrote is left alone. */
-function isWanted({ url, headers, oauth }: RemoteDefinition): boolean {
+function mayUseOAuth({ url, headers, oauth }: RemoteDefinition): boolean {
   if (oauth?.isEnabled === false) return false;
   if (oauth === undefined && Object.keys(headers).some((name) => name.toLowerCase() === 'authorization')) return false;
   try {
@@ -80,19 +80,19 @@ function isWanted({ url, headers, oauth }: RemoteDefinition): boolean {
   }
 }
 
-interface Question {
+interface SignInRequest {
   readonly url: URL;
   readonly state: string;
   readonly callback: Callback;
 }
 
-async function asked({ url, state, callback }: Question, prompt: SignInPrompt): Promise<URLSearchParams> {
+async function waitForSignIn({ url, state, callback }: SignInRequest, prompt: SignInPrompt): Promise<URLSearchParams> {
   prompt.onBegin?.();
   const over = new AbortController();
   const signal = AbortSignal.any([prompt.signal, over.signal]);
   try {
     const waiting = callback.wait(state, signal).finally(() => over.abort());
-    const [query] = await Promise.all([waiting, shown(url, callback, { ...prompt, signal })]);
+    const [query] = await Promise.all([waiting, showSignInUrl(url, callback, { ...prompt, signal })]);
     return query;
   } finally {
     over.abort();
@@ -100,7 +100,7 @@ async function asked({ url, state, callback }: Question, prompt: SignInPrompt): 
   }
 }
 
-async function shown(url: URL, callback: Callback, { show, paste, signal }: SignInPrompt): Promise<void> {
+async function showSignInUrl(url: URL, callback: Callback, { show, paste, signal }: SignInPrompt): Promise<void> {
   await show(url.href);
   for (let isRefused = false; ; isRefused = true) {
     const address = await paste?.({ isRefused }, signal);
@@ -112,9 +112,9 @@ async function shown(url: URL, callback: Callback, { show, paste, signal }: Sign
  * Lets only one process refresh a token: many servers accept a refresh token once, and the loser would have to sign in
  * again. The others get the tokens that the same issuer gave the first.
  */
-function oneRefreshAtATime(send: Fetch, { store, clock, issuer }: RefreshOptions): Fetch {
+function serializeRefresh(send: Fetch, { store, clock, issuer }: RefreshOptions): Fetch {
   return (input, init) => {
-    const spent = refreshTokenIn(init);
+    const spent = findRefreshToken(init);
     const asked = issuer();
     if (spent === undefined || asked === undefined) return send(input, init);
     return store.exclusively(init?.signal ?? new AbortController().signal, async (change) => {
@@ -126,7 +126,7 @@ function oneRefreshAtATime(send: Fetch, { store, clock, issuer }: RefreshOptions
       const given = parseJson(text);
       // Saved before the lock is released. A response without a refresh token leaves the old one valid.
       if (response.ok && isObject(given))
-        await saveTokens({ change, clock }, asked, { refresh_token: spent, ...parseObject(given) });
+        await saveTokens({ change, clock }, asked, { refresh_token: spent, ...toJsonObject(given) });
       return new Response(text, { status: response.status, headers: response.headers });
     });
   };
@@ -139,7 +139,7 @@ interface RefreshOptions {
   readonly issuer: () => string | undefined;
 }
 
-function refreshTokenIn(init: RequestInit | undefined): string | undefined {
+function findRefreshToken(init: RequestInit | undefined): string | undefined {
   const { body } = init ?? {};
   const form =
     body instanceof URLSearchParams || typeof body === 'string' ? new URLSearchParams(String(body)) : undefined;

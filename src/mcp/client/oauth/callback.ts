@@ -1,8 +1,8 @@
-import { orAborted } from '../../../core/abort.ts';
+import { raceWithAbort } from '../../../core/abort.ts';
 import { AppError } from '../../../core/error.ts';
-import { visible } from '../../../core/text/terminal.ts';
+import { sanitize } from '../../../core/text/terminal.ts';
 import { type HttpServer, listen, type ServeHandler } from '../../../platform/http/server.ts';
-import { deadline } from '../../../platform/runtime/clock.ts';
+import { createDeadline } from '../../../platform/runtime/clock.ts';
 
 /** The loopback server that the browser is redirected to after a sign-in. */
 export interface Callback {
@@ -17,7 +17,7 @@ export interface Callback {
   close(): Promise<void>;
 }
 
-const PATIENCE_MS = 300_000;
+const SIGN_IN_MS = 300_000;
 
 /**
  * Listens on loopback. `wanted` is an address used before; if its port is taken, another one is used, unless `isFixed`.
@@ -27,7 +27,7 @@ export async function openCallback(
   wanted: string | undefined,
   { isFixed }: { readonly isFixed: boolean },
 ): Promise<Callback> {
-  const { port, pathname, hostname } = parseWanted(wanted);
+  const { port, pathname, hostname } = parseRedirectUrl(wanted);
   let expected: { readonly state: string; readonly settle: (query: URLSearchParams) => void } | undefined;
   const isExpected = (path: string, query: URLSearchParams): boolean =>
     path === pathname && expected !== undefined && query.get('state') === expected.state;
@@ -41,20 +41,20 @@ export async function openCallback(
     );
     if (isOurs) expected?.settle(query);
   };
-  const server = await listenNear(port, handler, isFixed);
+  const server = await listenOn(port, handler, isFixed);
   return {
     redirectUrl: `http://${hostname}:${new URL(server.url).port}${pathname}`,
     async wait(state, signal) {
-      const limit = deadline(signal, PATIENCE_MS, () => new AppError('mcp', 'nobody signed in within 5 minutes'));
+      const limit = createDeadline(signal, SIGN_IN_MS, () => new AppError('mcp', 'nobody signed in within 5 minutes'));
       try {
-        const query = await orAborted(
+        const query = await raceWithAbort(
           new Promise<URLSearchParams>((settle) => {
             expected = { state, settle };
           }),
           limit.signal,
         );
         const error = query.get('error');
-        if (error !== null) throw new AppError('mcp', `the sign-in was refused: ${visible(error.slice(0, 100))}`);
+        if (error !== null) throw new AppError('mcp', `the sign-in was refused: ${sanitize(error.slice(0, 100))}`);
         return query;
       } finally {
         limit.clear();
@@ -71,12 +71,12 @@ export async function openCallback(
   };
 }
 
-function parseWanted(wanted: string | undefined) {
+function parseRedirectUrl(wanted: string | undefined) {
   const url = wanted !== undefined && URL.canParse(wanted) ? new URL(wanted) : new URL('http://127.0.0.1/callback');
   return { port: Number(url.port), pathname: url.pathname, hostname: url.hostname };
 }
 
-async function listenNear(port: number, handler: ServeHandler, isFixed: boolean): Promise<HttpServer> {
+async function listenOn(port: number, handler: ServeHandler, isFixed: boolean): Promise<HttpServer> {
   try {
     return await listen({ port, handler });
   } catch (thrown) {

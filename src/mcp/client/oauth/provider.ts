@@ -34,7 +34,7 @@ export function oauthProvider(options: OAuthProviderOptions): OAuthProvider {
   let discovery: SdkDiscovery | undefined;
   return {
     redirectUrl,
-    clientMetadata: aboutGmn(redirectUrl, scopes),
+    clientMetadata: createClientMetadata(redirectUrl, scopes),
     ...(clientMetadataUrl === undefined ? {} : { clientMetadataUrl }),
     state() {
       state = randomId();
@@ -43,21 +43,21 @@ export function oauthProvider(options: OAuthProviderOptions): OAuthProvider {
     issuer: () => issuer,
     clientInformation(asked) {
       issuer = asked?.issuer;
-      if (clientId === undefined) return registered(issuer, options);
+      if (clientId === undefined) return findRegistration(issuer, options);
       return { client_id: clientId, ...(clientSecret === undefined ? {} : { client_secret: clientSecret }) };
     },
     saveClientInformation: async (client, asked) => {
       // A client id from the settings is the user's to change.
       if (clientId !== undefined) return;
-      if (!options.mayRegister) throw signInWanted();
-      await store.change(issuerOf(asked), { client: parseFields(client), redirectUrl });
+      if (!options.mayRegister) throw signInRequiredError();
+      await store.change(requireIssuer(asked), { client: toJsonObject(client), redirectUrl });
     },
-    tokens: (asked) => parseTokens(store.read(asked?.issuer).tokens),
+    tokens: (asked) => toTokens(store.read(asked?.issuer).tokens),
     async saveTokens(tokens, asked) {
       // Tokens of a refresh are saved already, and another process may have newer ones by now.
       if (verifier === '') return;
       verifier = '';
-      await saveTokens({ change: store.change, clock }, issuerOf(asked), parseFields(tokens));
+      await saveTokens({ change: store.change, clock }, requireIssuer(asked), toJsonObject(tokens));
     },
     saveCodeVerifier(code) {
       verifier = code;
@@ -68,7 +68,7 @@ export function oauthProvider(options: OAuthProviderOptions): OAuthProvider {
     },
     discoveryState: () => discovery,
     async redirectToAuthorization(url) {
-      checkPage(url);
+      checkSignInUrl(url);
       await options.authorize(url, state);
       // The next sign-in must discover again: the server may have moved to another issuer.
       discovery = undefined;
@@ -85,7 +85,7 @@ export function oauthProvider(options: OAuthProviderOptions): OAuthProvider {
   };
 }
 
-function aboutGmn(redirectUrl: string, scopes: readonly string[] | undefined) {
+function createClientMetadata(redirectUrl: string, scopes: readonly string[] | undefined) {
   return {
     client_name: 'gmn',
     redirect_uris: [redirectUrl],
@@ -109,21 +109,21 @@ export async function saveTokens(
 }
 
 /** A registration is valid for one issuer and one redirect URL. */
-function registered(issuer: string | undefined, { store, redirectUrl, mayRegister }: OAuthProviderOptions) {
+function findRegistration(issuer: string | undefined, { store, redirectUrl, mayRegister }: OAuthProviderOptions) {
   const { client, redirectUrl: known } = store.read(issuer);
   const isUsable = typeof client?.client_id === 'string' && (known === redirectUrl || !mayRegister);
-  if (!isUsable && !mayRegister) throw signInWanted();
-  return isUsable ? parseClient(client) : undefined;
+  if (!isUsable && !mayRegister) throw signInRequiredError();
+  return isUsable ? toClient(client) : undefined;
 }
 
 /** Without a known issuer, the credentials could later be sent to anybody. */
-function issuerOf(asked: { readonly issuer?: string } | undefined): string {
+function requireIssuer(asked: { readonly issuer?: string } | undefined): string {
   if (asked?.issuer === undefined) throw new AppError('mcp', 'it does not say where to sign in');
   return asked.issuer;
 }
 
 /** The URL comes from the server, and a browser is started with it. */
-function checkPage(url: URL): void {
+function checkSignInUrl(url: URL): void {
   if (url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url.hostname))) return;
   throw new AppError('mcp', `its sign-in page is not at an https address (${url.protocol})`);
 }
@@ -131,19 +131,19 @@ function checkPage(url: URL): void {
 type Client = Awaited<ReturnType<SdkAuthProvider['clientInformation']>>;
 type Tokens = Awaited<ReturnType<SdkAuthProvider['tokens']>>;
 
-function parseClient(client: JsonObject): Client {
+function toClient(client: JsonObject): Client {
   return client as Client;
 }
 
-function parseTokens(tokens: JsonObject | undefined): Tokens {
+function toTokens(tokens: JsonObject | undefined): Tokens {
   return typeof tokens?.access_token === 'string' ? (tokens as Tokens) : undefined;
 }
 
-function parseFields(value: object): JsonObject {
+function toJsonObject(value: object): JsonObject {
   return value as JsonObject;
 }
 
 /** Thrown where a sign-in is needed but nobody can be asked; `toServerError` adds the server and the hint. */
-export function signInWanted(): AppError {
+export function signInRequiredError(): AppError {
   return new AppError('mcp', 'it wants you to sign in', { status: 401 });
 }

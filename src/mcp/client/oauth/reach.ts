@@ -1,8 +1,8 @@
 import { AppError } from '../../../core/error.ts';
 import type { Env } from '../../../core/io.ts';
 import type { Address } from '../../../platform/http/connection.ts';
-import { addressesOf, networkOf, systemResolve } from '../../../platform/http/pinned.ts';
-import { proxyFor } from '../../../platform/http/send.ts';
+import { networkOf, resolveAddresses, resolveHost } from '../../../platform/http/pinned.ts';
+import { findProxy } from '../../../platform/http/send.ts';
 
 /** Which addresses a server may send gmn and the browser to: its OAuth metadata names URLs of its own choice. */
 export interface Reach {
@@ -24,16 +24,16 @@ interface ReachOptions {
  * A server on the public internet may lead only there; one on this machine or in a private network also to its own
  * network. Otherwise it could make gmn request what only this machine can reach.
  */
-export function reachOf(serverUrl: string, { env, resolve = systemResolve }: ReachOptions): Reach {
+export function createReach(serverUrl: string, { env, resolve = resolveHost }: ReachOptions): Reach {
   const server = new URL(serverUrl);
   let own: Promise<string | undefined> | undefined;
   const judged = async (url: URL, signal: AbortSignal): Promise<readonly Address[] | undefined> => {
-    const isNamed = proxyFor(url, env) !== undefined;
+    const isNamed = findProxy(url, env) !== undefined;
     // A proxy resolves names itself; a literal IP address is still checked.
     const known = isNamed ? async () => [] : resolve;
-    return addressesOf(url, known, signal);
+    return resolveAddresses(url, known, signal);
   };
-  const ownNetwork = async (signal: AbortSignal): Promise<string | undefined> => {
+  const findOwnNetwork = async (signal: AbortSignal): Promise<string | undefined> => {
     const networks = new Set((await judged(server, signal))?.map(({ address }) => networkOf(address)));
     return networks.size === 1 ? [...networks][0] : undefined;
   };
@@ -44,17 +44,17 @@ export function reachOf(serverUrl: string, { env, resolve = systemResolve }: Rea
       const closed = addresses.filter(({ address }) => networkOf(address) !== 'public');
       const [first] = closed;
       if (first !== undefined) {
-        own ??= ownNetwork(signal);
+        own ??= findOwnNetwork(signal);
         const network = await own;
         const foreign = closed.find(({ address }) => networkOf(address) !== network);
-        if (foreign !== undefined) throw outOfReach(url, foreign.address);
+        if (foreign !== undefined) throw outOfReachError(url, foreign.address);
       }
       return addresses.length === 0 ? undefined : addresses;
     },
   };
 }
 
-function outOfReach(url: URL, address: string): AppError {
+function outOfReachError(url: URL, address: string): AppError {
   const where = url.hostname.includes(address) ? url.hostname : `${url.hostname} (${address})`;
   return new AppError(
     'mcp',

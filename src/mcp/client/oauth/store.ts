@@ -1,9 +1,9 @@
-import { isObject, type JsonObject, objectsOf, parseJson, stringOf } from '../../../core/json.ts';
+import { filterObjects, isObject, type JsonObject, parseJson, toNonEmptyString } from '../../../core/json.ts';
 import { acquireLock } from '../../../platform/files/lock.ts';
-import { readStateFile } from '../../../platform/files/small-file.ts';
-import { makePrivateDirectory, replaceFile } from '../../../platform/files/write.ts';
+import { readSmallFile } from '../../../platform/files/small-file.ts';
+import { makePrivateDirectory, writeAtomic } from '../../../platform/files/write.ts';
 import { sha256 } from '../../../platform/runtime/native.ts';
-import { parseObject } from '../parse.ts';
+import { toJsonObject } from '../parse.ts';
 import type { ClientContext } from '../types.ts';
 
 /** What is stored of a sign-in for one address at one issuer. */
@@ -20,12 +20,12 @@ interface SignInRecord {
   readonly expiresAt?: number;
 }
 
-type Part = Omit<{ readonly [Key in keyof SignInRecord]?: SignInRecord[Key] | undefined }, 'issuer'>;
+type RecordChange = Omit<{ readonly [Key in keyof SignInRecord]?: SignInRecord[Key] | undefined }, 'issuer'>;
 
 /**
  * Changes some fields of an issuer's record and keeps the rest; undefined removes a field. Throws AppError `config`.
  */
-export type ChangeSignIn = (issuer: string, part: Part) => Promise<void>;
+export type ChangeSignIn = (issuer: string, part: RecordChange) => Promise<void>;
 
 /** The sign-ins of one user for one address, in a private file; never in the official CLI's directory. */
 export interface SignInStore {
@@ -48,19 +48,19 @@ export interface SignInStore {
 /** Limits the file: a server could name another issuer every day. */
 const MAX_ISSUERS = 8;
 
-export function signInStore(url: string, { homes, clock }: Pick<ClientContext, 'homes' | 'clock'>): SignInStore {
+export function openSignInStore(url: string, { homes, clock }: Pick<ClientContext, 'homes' | 'clock'>): SignInStore {
   const directory = `${homes().gmn}/mcp`;
   // Hashed, since an address may hold characters that no file name can.
   const file = `${directory}/sign-in-${sha256(url)}.json`;
-  const readAll = (): readonly SignInRecord[] => parseRecords(parseJson(readStateFile(file) ?? ''), url);
+  const readAll = (): readonly SignInRecord[] => parseRecords(parseJson(readSmallFile(file) ?? ''), url);
   const write = async (signIns: readonly SignInRecord[]): Promise<void> => {
     await makePrivateDirectory(directory);
-    await replaceFile(file, `${JSON.stringify({ version: 2, url, signIns }, null, 2)}\n`, { mode: 0o600 });
+    await writeAtomic(file, `${JSON.stringify({ version: 2, url, signIns }, null, 2)}\n`, { mode: 0o600 });
   };
   const change: ChangeSignIn = async (issuer, part) => {
     const all = readAll();
-    const others = all.filter((record) => !isOf(issuer, record));
-    const record = { ...all.find((each) => isOf(issuer, each)), ...part, issuer };
+    const others = all.filter((record) => !isFromIssuer(issuer, record));
+    const record = { ...all.find((each) => isFromIssuer(issuer, each)), ...part, issuer };
     const sorted = part.tokens === undefined ? [...others, record] : [record, ...others];
     await write(parseRecords({ version: 2, url, signIns: sorted }, url).slice(0, MAX_ISSUERS));
   };
@@ -77,7 +77,7 @@ export function signInStore(url: string, { homes, clock }: Pick<ClientContext, '
   return {
     read(issuer) {
       const all = readAll();
-      return (issuer === undefined ? all[0] : all.find((record) => isOf(issuer, record))) ?? {};
+      return (issuer === undefined ? all[0] : all.find((record) => isFromIssuer(issuer, record))) ?? {};
     },
     change: (issuer, part) => patient((locked) => locked(issuer, part)),
     forget: () =>
@@ -91,20 +91,20 @@ export function signInStore(url: string, { homes, clock }: Pick<ClientContext, '
 }
 
 /** A trailing slash makes no difference, as in the discovery of an issuer. */
-function isOf(issuer: string, { issuer: known = '' }: SignInRecord): boolean {
+function isFromIssuer(issuer: string, { issuer: known = '' }: SignInRecord): boolean {
   return known.replace(/\/$/, '') === issuer.replace(/\/$/, '');
 }
 
 function parseRecords(value: unknown, url: string): readonly SignInRecord[] {
   if (!isObject(value) || value.version !== 2 || value.url !== url) return [];
-  return objectsOf(value.signIns).flatMap(({ issuer, redirectUrl, client, tokens, expiresAt }) => {
+  return filterObjects(value.signIns).flatMap(({ issuer, redirectUrl, client, tokens, expiresAt }) => {
     if (typeof issuer !== 'string') return [];
-    const back = stringOf(redirectUrl);
+    const back = toNonEmptyString(redirectUrl);
     return [
       {
         issuer,
-        ...(isObject(client) ? { client: parseObject(client) } : {}),
-        ...(isObject(tokens) ? { tokens: parseObject(tokens) } : {}),
+        ...(isObject(client) ? { client: toJsonObject(client) } : {}),
+        ...(isObject(tokens) ? { tokens: toJsonObject(tokens) } : {}),
         ...(back === undefined ? {} : { redirectUrl: back }),
         ...(typeof expiresAt === 'number' ? { expiresAt } : {}),
       },

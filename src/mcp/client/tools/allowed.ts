@@ -27,9 +27,10 @@ export function isAllowed(entry: RegisteredTool, allowed: AllowedTools): boolean
   return allowed.patterns.some((pattern) => {
     if (pattern === `${entry.server.name}__*`) return true;
     const known = allowed.table.find(({ tool }) => tool.name === pattern);
-    if (known !== undefined && isSame(known, entry)) return isFullName(pattern, entry) || !isInherited(entry, allowed);
+    if (known !== undefined && isSameTool(known, entry))
+      return isFullName(pattern, entry) || !mayInheritName(entry, allowed);
     const meant = allowed.table.filter((each) => isFullName(pattern, each));
-    return known === undefined && meant.length === 1 && meant.some((each) => isSame(each, entry));
+    return known === undefined && meant.length === 1 && meant.some((each) => isSameTool(each, entry));
   });
 }
 
@@ -37,11 +38,11 @@ function isFullName(pattern: string, { server, remote }: RegisteredTool): boolea
   return pattern === `${server.name}__${remote.name}`;
 }
 
-function isSame(one: RegisteredTool, other: RegisteredTool): boolean {
+function isSameTool(one: RegisteredTool, other: RegisteredTool): boolean {
   return one.server.name === other.server.name && one.remote.name === other.remote.name;
 }
 
-function isInherited({ server, remote }: RegisteredTool, { servers, absent }: AllowedTools): boolean {
+function mayInheritName({ server, remote }: RegisteredTool, { servers, absent }: AllowedTools): boolean {
   const place = (name: string): number => servers.findIndex((each) => each.name === name);
   return absent.some(
     ({ server: { name }, before }) =>

@@ -1,39 +1,42 @@
-import { orAborted } from '../../../core/abort.ts';
+import { raceWithAbort } from '../../../core/abort.ts';
 import type { MediaPart } from '../../../core/content.ts';
 import { AppError } from '../../../core/error.ts';
 import type { JsonObject } from '../../../core/json.ts';
 import { formatSize } from '../../../core/text/format.ts';
 import { sniffMedia } from '../../../core/text/media.ts';
-import { visible } from '../../../core/text/terminal.ts';
-import type { ToolOutcome } from '../../../core/tool.ts';
+import { sanitize } from '../../../core/text/terminal.ts';
+import type { ToolResult } from '../../../core/tool.ts';
 import type { ServerPool } from '../pool.ts';
 import type { ConfiguredServer } from '../servers.ts';
 import type { CallResult, ClientContext, Connection, ContentBlock, Progress, RemoteTool } from '../types.ts';
-import { askOffer, type Offer, toolHash } from './memory.ts';
+import { fetchToolList, hashTool, type ToolList } from './memory.ts';
 import type { RegisteredTool, RegistrationOptions } from './registration.ts';
 
-interface Around {
+interface CallContext {
   readonly context: ClientContext;
   readonly pool: ServerPool;
 }
 
 export interface CallHandling {
-  readonly keepOutput?: KeepOutput;
+  readonly keepOutput?: StoreOutput;
   readonly onProgress?: (progress: Progress) => void;
 }
 
 /** Fetches and caches a server's tool list; each connection is asked once. Throws as a connection does. */
-export type AskOffer = (server: ConfiguredServer, signal: AbortSignal) => Promise<Offer>;
+export type FetchToolList = (server: ConfiguredServer, signal: AbortSignal) => Promise<ToolList>;
 
 /** Fetches tool lists, and again after a server says its list has changed; then `onStale` is called too. */
-export function offerAsker({ context, pool }: Around, onStale: (server: ConfiguredServer) => void): AskOffer {
-  const asked = new WeakMap<Connection, Promise<Offer>>();
+export function toolListFetcher(
+  { context, pool }: CallContext,
+  onStale: (server: ConfiguredServer) => void,
+): FetchToolList {
+  const asked = new WeakMap<Connection, Promise<ToolList>>();
   const watched = new WeakSet<Connection>();
   return async (server, signal) => {
     const connection = await pool.connection(server, signal);
     const known = asked.get(connection);
-    if (known !== undefined) return orAborted(known, signal);
-    const asking = askOffer(server, connection, { place: context, signal });
+    if (known !== undefined) return raceWithAbort(known, signal);
+    const asking = fetchToolList(server, connection, { place: context, signal });
     asked.set(connection, asking);
     asking.catch(() => asked.delete(connection));
     if (!watched.has(connection)) {
@@ -52,18 +55,18 @@ export function offerAsker({ context, pool }: Around, onStale: (server: Configur
  * Runs tool calls on their servers. A server started for its first call is asked for its tool list again: a tool whose
  * declaration differs from what the model was told is not run.
  */
-export function remoteCalls(
+export function createRemoteCalls(
   pool: ServerPool,
-  ask: AskOffer,
+  ask: FetchToolList,
   { keepOutput = async () => undefined, onProgress = () => {} }: CallHandling = {},
 ): RegistrationOptions['call'] {
-  const attempt = async ({ server, remote }: Origin, args: JsonObject, signal: AbortSignal): Promise<ToolOutcome> => {
+  const attempt = async ({ server, remote }: Origin, args: JsonObject, signal: AbortSignal): Promise<ToolResult> => {
     const offer = await ask(server, signal);
     const today = offer.tools.find(({ name }) => name === remote.name);
-    if (today === undefined || toolHash(today) !== toolHash(remote))
-      return refusal(changedWords(server, remote, today));
+    if (today === undefined || hashTool(today) !== hashTool(remote))
+      return toFailure(formatToolChange(server, remote, today));
     const connection = await pool.connection(server, signal);
-    return outcomeOf(await connection.callTool(remote.name, args, { signal, onProgress }), keepOutput);
+    return toToolResult(await connection.callTool(remote.name, args, { signal, onProgress }), keepOutput);
   };
   return async (origin, args, signal) => {
     try {
@@ -75,36 +78,36 @@ export function remoteCalls(
     } catch (thrown) {
       signal.throwIfAborted();
       if (!(thrown instanceof AppError)) throw thrown;
-      return refusal(thrown.message);
+      return toFailure(thrown.message);
     }
   };
 }
 
 type Origin = Pick<RegisteredTool, 'server' | 'remote'>;
-function refusal(error: string): ToolOutcome {
+function toFailure(error: string): ToolResult {
   return { ok: false, response: { error } };
 }
 
-function changedWords({ name }: ConfiguredServer, remote: RemoteTool, today: RemoteTool | undefined): string {
-  const server = visible(name);
-  if (today === undefined) return `the MCP server ${server} no longer has the tool ${visible(remote.name)}`;
-  return `${visible(remote.name)} was not run: it says something else about itself than before. The user can look at it and allow it, on a terminal, with: gmn mcp tools ${server}`;
+function formatToolChange({ name }: ConfiguredServer, remote: RemoteTool, today: RemoteTool | undefined): string {
+  const server = sanitize(name);
+  if (today === undefined) return `the MCP server ${server} no longer has the tool ${sanitize(remote.name)}`;
+  return `${sanitize(remote.name)} was not run: it says something else about itself than before. The user can look at it and allow it, on a terminal, with: gmn mcp tools ${server}`;
 }
 
 /** The most text of one result that the model gets. */
-const TOLD_CHARS = 40_000;
+const MAX_TEXT_CHARS = 40_000;
 const MAX_BLOCKS = 1000;
 /** All media of one result together, in base64. */
 const MAX_MEDIA_CHARS = 10_000_000;
 
 /** Stores a long text and returns the path at which `read_file` finds it; undefined if it cannot be stored. */
-type KeepOutput = (text: string) => Promise<string | undefined>;
+type StoreOutput = (text: string) => Promise<string | undefined>;
 
 /**
  * Converts a result for the model: its text in order, media attached, and the structured content unless the text
  * repeats it.
  */
-export async function outcomeOf(result: CallResult, keepOutput: KeepOutput): Promise<ToolOutcome> {
+export async function toToolResult(result: CallResult, keepOutput: StoreOutput): Promise<ToolResult> {
   const { content, structuredContent, isError, omitted = [] } = result;
   const media: MediaPart[] = [];
   let mediaChars = 0;
@@ -113,10 +116,10 @@ export async function outcomeOf(result: CallResult, keepOutput: KeepOutput): Pro
     if (mediaChars > MAX_MEDIA_CHARS) return false;
     return media.push(part) > 0;
   };
-  const texts = content.slice(0, MAX_BLOCKS).map((block) => told(block, attach));
+  const texts = content.slice(0, MAX_BLOCKS).map((block) => formatBlock(block, attach));
   if (content.length > MAX_BLOCKS) texts.push(`[${content.length - MAX_BLOCKS} more pieces are left out]`);
   for (const kind of new Set(omitted)) texts.push(`[a piece of the kind ${kind} is left out: it cannot be shown]`);
-  const text = await shortened(texts.join('\n'), keepOutput);
+  const text = await shortenText(texts.join('\n'), keepOutput);
   const structure = structuredContent === undefined ? undefined : JSON.stringify(structuredContent);
   // Most servers repeat the structured content as text.
   const isTold = structure === undefined || texts.some((item) => isSameJson(item, structure));
@@ -124,7 +127,7 @@ export async function outcomeOf(result: CallResult, keepOutput: KeepOutput): Pro
     ? {}
     : {
         structured:
-          structure.length > TOLD_CHARS ? await shortened(structure, keepOutput) : (structuredContent ?? null),
+          structure.length > MAX_TEXT_CHARS ? await shortenText(structure, keepOutput) : (structuredContent ?? null),
       };
   const words = text === '' && isTold ? '(no output)' : text;
   const beside = media.length === 0 ? {} : { media };
@@ -132,25 +135,30 @@ export async function outcomeOf(result: CallResult, keepOutput: KeepOutput): Pro
   return { ok: true, response: { output: words, ...rest }, ...beside };
 }
 
-function told(block: ContentBlock, attach: (part: MediaPart) => boolean): string {
+function formatBlock(block: ContentBlock, attach: (part: MediaPart) => boolean): string {
   switch (block.type) {
     case 'text':
       return block.text;
     case 'image':
     case 'audio':
-      return attached(block.type, block.data, attach, block.mimeType);
+      return attachMedia(block.type, block.data, attach, block.mimeType);
     case 'resource_link':
       return `[resource ${block.uri}${block.name === block.uri ? '' : ` (${block.name})`}]`;
     case 'resource': {
       const { uri, text, blob, mimeType } = block.resource;
       const label = `[resource ${uri}]`;
-      return text === undefined ? `${label} ${attached('file', blob ?? '', attach, mimeType)}` : `${label}\n${text}`;
+      return text === undefined ? `${label} ${attachMedia('file', blob ?? '', attach, mimeType)}` : `${label}\n${text}`;
     }
   }
 }
 
 /** The type is sniffed from the bytes: a wrong one would fail the whole request. */
-function attached(what: string, data: string, attach: (part: MediaPart) => boolean, claimed = 'unknown type'): string {
+function attachMedia(
+  what: string,
+  data: string,
+  attach: (part: MediaPart) => boolean,
+  claimed = 'unknown type',
+): string {
   const bytes = Buffer.from(data, 'base64');
   const mimeType = sniffMedia(bytes);
   const size = formatSize(bytes.length);
@@ -161,10 +169,10 @@ function attached(what: string, data: string, attach: (part: MediaPart) => boole
     : `[${what}, ${mimeType}, ${size}: too large to be shown]`;
 }
 
-async function shortened(text: string, keepOutput: KeepOutput): Promise<string> {
-  if (text.length <= TOLD_CHARS) return text.toWellFormed();
-  const start = text.slice(0, TOLD_CHARS * 0.75).toWellFormed();
-  const end = text.slice(-TOLD_CHARS * 0.25).toWellFormed();
+async function shortenText(text: string, keepOutput: StoreOutput): Promise<string> {
+  if (text.length <= MAX_TEXT_CHARS) return text.toWellFormed();
+  const start = text.slice(0, MAX_TEXT_CHARS * 0.75).toWellFormed();
+  const end = text.slice(-MAX_TEXT_CHARS * 0.25).toWellFormed();
   const path = await keepOutput(text.toWellFormed());
   const way = path === undefined ? 'they are lost; ask for less' : `read_file ${path} shows them`;
   return `${start}\n[… ${text.length - start.length - end.length} characters are left out here; ${way} …]\n${end}`;

@@ -1,7 +1,7 @@
 /** The API allows 64. */
-const MAX_LENGTH = 63;
-const HEAD = 28;
-const TAIL = 32;
+const MAX_NAME_CHARS = 63;
+const HEAD_CHARS = 28;
+const TAIL_CHARS = 32;
 
 /** The server and the tool by their own names, as the settings and the server spell them. */
 export interface ToolOrigin {
@@ -14,35 +14,35 @@ export interface ToolOrigin {
  * that is free and does not look like a tool of one of `servers`; otherwise it becomes `server__tool`. Names are
  * unique, avoid `reserved`, and are valid for the API.
  */
-export function toolNames(reserved: Iterable<string>, servers: readonly string[]): (origin: ToolOrigin) => string {
-  const prefixes = servers.map((server) => cleaned(`${server}__`));
+export function createNamer(reserved: Iterable<string>, servers: readonly string[]): (origin: ToolOrigin) => string {
+  const prefixes = servers.map((server) => toValidName(`${server}__`));
   const taken = new Set(reserved);
   const bareNames = new Set(taken);
   return ({ server, tool }) => {
-    const bare = cleaned(tool);
+    const bare = toValidName(tool);
     // `files__*` on an allow list means the server files, not any tool that calls itself so.
     const isFree = !bareNames.has(bare) && !prefixes.some((prefix) => bare.startsWith(prefix));
     if (isFree) bareNames.add(bare);
-    const name = unused(shortened(isFree ? bare : cleaned(`${server}__${tool}`)), taken);
+    const name = makeUnique(shortenName(isFree ? bare : toValidName(`${server}__${tool}`)), taken);
     taken.add(name);
     return name;
   };
 }
 
-function cleaned(name: string): string {
+function toValidName(name: string): string {
   const plain = name.replace(/[^A-Za-z0-9_.-]/gu, '_');
   return /^[A-Za-z_]/.test(plain) ? plain : `_${plain}`;
 }
 
-function shortened(name: string): string {
-  return name.length > MAX_LENGTH ? `${name.slice(0, HEAD)}___${name.slice(-TAIL)}` : name;
+function shortenName(name: string): string {
+  return name.length > MAX_NAME_CHARS ? `${name.slice(0, HEAD_CHARS)}___${name.slice(-TAIL_CHARS)}` : name;
 }
 
-function unused(name: string, taken: ReadonlySet<string>): string {
+function makeUnique(name: string, taken: ReadonlySet<string>): string {
   let found = name;
   for (let number = 2; taken.has(found); number += 1) {
     const suffix = `_${number}`;
-    found = `${name.slice(0, MAX_LENGTH - suffix.length)}${suffix}`;
+    found = `${name.slice(0, MAX_NAME_CHARS - suffix.length)}${suffix}`;
   }
   return found;
 }

@@ -1,11 +1,11 @@
 import type { JsonObject } from '../../../core/json.ts';
-import { visible } from '../../../core/text/terminal.ts';
-import type { Preview, Tool, ToolOutcome } from '../../../core/tool.ts';
+import { sanitize } from '../../../core/text/terminal.ts';
+import type { Preview, Tool, ToolResult } from '../../../core/tool.ts';
 import { isWantedTool } from '../definition.ts';
 import type { ConfiguredServer } from '../servers.ts';
 import type { RemoteTool } from '../types.ts';
-import { type ToolOrigin, toolNames } from './names.ts';
-import { usableSchema } from './schema.ts';
+import { createNamer, type ToolOrigin } from './names.ts';
+import { toUsableSchema } from './schema.ts';
 
 export interface ToolSource {
   readonly server: ConfiguredServer;
@@ -37,7 +37,7 @@ export interface RegistrationOptions {
     origin: Pick<RegisteredTool, 'server' | 'remote'>,
     args: JsonObject,
     signal: AbortSignal,
-  ) => Promise<ToolOutcome>;
+  ) => Promise<ToolResult>;
 }
 
 /** Below the API's limit for one request: https://github.com/google-gemini/gemini-cli/issues/19083 */
@@ -46,8 +46,8 @@ const MAX_DECLARATIONS = 500;
 const MAX_DESCRIPTION = 2048;
 
 /** Which tools of a server are unusable or repaired because of their schema, as text for the user. */
-export function schemaFaults(server: ConfiguredServer, tools: readonly RemoteTool[]): readonly string[] {
-  return faultWords(sortedOut({ server, tools }));
+export function describeSchemaFaults(server: ConfiguredServer, tools: readonly RemoteTool[]): readonly string[] {
+  return formatFaults(checkSchemas({ server, tools }));
 }
 
 /**
@@ -56,9 +56,9 @@ export function schemaFaults(server: ConfiguredServer, tools: readonly RemoteToo
  * policy asks before they run.
  */
 export function registerTools(sources: readonly ToolSource[], options: RegistrationOptions): Registration {
-  const nameOf = stableNames(options);
-  const sorted = sources.map(sortedOut);
-  const shares = fairShares(
+  const nameOf = createStableNamer(options);
+  const sorted = sources.map(checkSchemas);
+  const shares = computeShares(
     sorted.map(({ usable }) => usable.length),
     MAX_DECLARATIONS - options.reserved.length,
   );
@@ -69,20 +69,20 @@ export function registerTools(sources: readonly ToolSource[], options: Registrat
     const share = shares[index] ?? 0;
     for (const { remote, input } of usable.slice(0, share)) {
       const name = nameOf({ server: server.name, tool: remote.name });
-      registered.push({ tool: toolOf({ server, remote }, { name, input, call: options.call }), server, remote });
+      registered.push({ tool: toTool({ server, remote }, { name, input, call: options.call }), server, remote });
     }
     const beyond = usable.slice(share).map(({ remote }) => remote.name);
-    notices.push(...faultWords(source).map((words) => `MCP server ${visible(server.name)}: ${words}`));
-    if (beyond.length > 0) notices.push(leftOut(server, beyond, 'there are too many; choose with includeTools'));
+    notices.push(...formatFaults(source).map((words) => `MCP server ${sanitize(server.name)}: ${words}`));
+    if (beyond.length > 0) notices.push(formatOmitted(server, beyond, 'there are too many; choose with includeTools'));
   }
   return { registered, notices };
 }
 
-function sortedOut({ server, tools }: ToolSource) {
+function checkSchemas({ server, tools }: ToolSource) {
   const mended: string[] = [];
-  const all = wanted(server, tools).map((remote) => {
+  const all = selectTools(server, tools).map((remote) => {
     let isMended = false;
-    const input = usableSchema(remote.inputSchema, () => {
+    const input = toUsableSchema(remote.inputSchema, () => {
       isMended = true;
     });
     if (isMended && input !== undefined) mended.push(remote.name);
@@ -96,28 +96,28 @@ function sortedOut({ server, tools }: ToolSource) {
   };
 }
 
-function faultWords({
+function formatFaults({
   unusable,
   mended,
-}: Pick<ReturnType<typeof sortedOut>, 'unusable' | 'mended'>): readonly string[] {
+}: Pick<ReturnType<typeof checkSchemas>, 'unusable' | 'mended'>): readonly string[] {
   return [
-    ...(unusable.length === 0 ? [] : [notOffered(unusable, 'its schema cannot be used')]),
-    ...(mended.length === 0 ? [] : [`the schema of ${fewNames(mended)} is faulty, and was mended for the model`]),
+    ...(unusable.length === 0 ? [] : [formatNotOffered(unusable, 'its schema cannot be used')]),
+    ...(mended.length === 0 ? [] : [`the schema of ${formatNames(mended)} is faulty, and was mended for the model`]),
   ];
 }
 
 /** Names stay the same within a run: what the user allowed by name must not come to mean another tool. */
-function stableNames({ reserved, servers, earlier = [] }: RegistrationOptions): (origin: ToolOrigin) => string {
+function createStableNamer({ reserved, servers, earlier = [] }: RegistrationOptions): (origin: ToolOrigin) => string {
   const key = ({ server, tool }: ToolOrigin): string => JSON.stringify([server, tool]);
   const known = new Map(
     earlier.map(({ tool, server, remote }) => [key({ server: server.name, tool: remote.name }), tool.name]),
   );
-  const newName = toolNames([...reserved, ...known.values()], servers);
+  const newName = createNamer([...reserved, ...known.values()], servers);
   return (origin) => known.get(key(origin)) ?? newName(origin);
 }
 
 /** Of two tools with one name the first counts: the server could not tell them apart either. */
-function wanted({ definition }: ConfiguredServer, tools: readonly RemoteTool[]): readonly RemoteTool[] {
+function selectTools({ definition }: ConfiguredServer, tools: readonly RemoteTool[]): readonly RemoteTool[] {
   const seen = new Set<string>();
   return tools.filter(({ name }) => {
     if (seen.has(name)) return false;
@@ -127,21 +127,21 @@ function wanted({ definition }: ConfiguredServer, tools: readonly RemoteTool[]):
 }
 
 /** A notice that names a few of the tools not offered, and why. */
-export function leftOut({ name }: ConfiguredServer, tools: readonly string[], why: string): string {
-  return `MCP server ${visible(name)}: ${notOffered(tools, why)}`;
+export function formatOmitted({ name }: ConfiguredServer, tools: readonly string[], why: string): string {
+  return `MCP server ${sanitize(name)}: ${formatNotOffered(tools, why)}`;
 }
 
-function notOffered(tools: readonly string[], why: string): string {
-  return `${fewNames(tools)} not offered: ${why}`;
+function formatNotOffered(tools: readonly string[], why: string): string {
+  return `${formatNames(tools)} not offered: ${why}`;
 }
 
-function fewNames(tools: readonly string[]): string {
-  const shown = tools.slice(0, 3).map((tool) => visible(tool.slice(0, 80)));
+function formatNames(tools: readonly string[]): string {
+  const shown = tools.slice(0, 3).map((tool) => sanitize(tool.slice(0, 80)));
   const more = tools.length > shown.length ? ` and ${tools.length - shown.length} more` : '';
   return `${shown.join(', ')}${more}`;
 }
 
-function toolOf(
+function toTool(
   origin: Pick<RegisteredTool, 'server' | 'remote'>,
   { name, input, call }: { readonly name: string; readonly input: JsonObject } & Pick<RegistrationOptions, 'call'>,
 ): Tool {
@@ -152,18 +152,18 @@ function toolOf(
     description: description || `The tool ${remote.name} of the MCP server ${server.name}.`,
     effect: 'execute',
     input,
-    preview: async (args): Promise<Preview> => ({ kind: 'text', text: previewText(origin, args) }),
+    preview: async (args): Promise<Preview> => ({ kind: 'text', text: formatPreview(origin, args) }),
     invoke: (args, signal) => call(origin, args, signal),
   };
 }
 
 /** Shows the real names, not the one the model uses. */
-function previewText({ server, remote }: Pick<RegisteredTool, 'server' | 'remote'>, args: JsonObject): string {
-  return `MCP server: ${visible(server.name)}\nTool: ${visible(remote.name)}\nArguments: ${JSON.stringify(args, null, 2)}`;
+function formatPreview({ server, remote }: Pick<RegisteredTool, 'server' | 'remote'>, args: JsonObject): string {
+  return `MCP server: ${sanitize(server.name)}\nTool: ${sanitize(remote.name)}\nArguments: ${JSON.stringify(args, null, 2)}`;
 }
 
 /** Splits `room` fairly: what one server does not need goes to those that need more. */
-export function fairShares(counts: readonly number[], room: number): readonly number[] {
+export function computeShares(counts: readonly number[], room: number): readonly number[] {
   const shares = counts.map(() => 0);
   let left = Math.max(0, room);
   const smallestFirst = [...counts.entries()].sort(([, a], [, b]) => a - b);

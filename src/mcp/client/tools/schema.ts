@@ -5,9 +5,9 @@ const MAX_CHARS = 100_000;
 const MAX_DEPTH = 48;
 
 /** Keywords whose value is one schema, a list of schemas, or a map of schemas. */
-const ONE = new Set(['items', 'not', 'if', 'then', 'else', 'contains', 'propertyNames']);
-const SEVERAL = new Set(['anyOf', 'oneOf', 'allOf', 'prefixItems']);
-const NAMED = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas']);
+const SINGLE_SCHEMA = new Set(['items', 'not', 'if', 'then', 'else', 'contains', 'propertyNames']);
+const SCHEMA_LIST = new Set(['anyOf', 'oneOf', 'allOf', 'prefixItems']);
+const SCHEMA_MAP = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas']);
 /** Keywords that only narrow a schema and that the services do not accept. */
 const DROPPED = new Set([
   ...['$schema', 'additionalProperties', 'additionalItems', 'unevaluatedProperties', 'unevaluatedItems'],
@@ -21,8 +21,8 @@ const isString = (value: JsonValue): boolean => typeof value === 'string';
 const isNumber = (value: JsonValue): boolean => typeof value === 'number';
 const isBoolean = (value: JsonValue): boolean => typeof value === 'boolean';
 const isCount = (value: JsonValue): boolean => typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
-const isFilled = (value: JsonValue): boolean => Array.isArray(value) && value.length > 0;
-const VALUES: ReadonlyMap<string, (value: JsonValue) => boolean> = new Map([
+const isNonEmptyList = (value: JsonValue): boolean => Array.isArray(value) && value.length > 0;
+const VALUE_CHECKS: ReadonlyMap<string, (value: JsonValue) => boolean> = new Map([
   ...['$ref', '$id', '$anchor', '$comment', 'title', 'description', 'format', 'pattern'].map(
     (key) => [key, isString] as const,
   ),
@@ -33,7 +33,7 @@ const VALUES: ReadonlyMap<string, (value: JsonValue) => boolean> = new Map([
   ...['minProperties', 'maxProperties'].map((key) => [key, isCount] as const),
   ...['nullable', 'uniqueItems', 'deprecated', 'readOnly', 'writeOnly'].map((key) => [key, isBoolean] as const),
   ['multipleOf', (value) => typeof value === 'number' && value > 0] as const,
-  ['enum', isFilled] as const,
+  ['enum', isNonEmptyList] as const,
   ['examples', (value) => Array.isArray(value)] as const,
 ]);
 
@@ -44,30 +44,30 @@ const VALUES: ReadonlyMap<string, (value: JsonValue) => boolean> = new Map([
  * `onMended` is called. Undefined if it is unusable: no object, too large or deep, or with a circular or dangling
  * reference. Compiles no pattern. Never throws.
  */
-export function usableSchema(schema: JsonObject, onMended: () => void = () => {}): JsonObject | undefined {
+export function toUsableSchema(schema: JsonObject, onMended: () => void = () => {}): JsonObject | undefined {
   if (JSON.stringify(schema).length > MAX_CHARS) return undefined;
   const { type = 'object', ...rest } = schema;
-  if (knownTypes(type).join() !== 'object') return undefined;
-  const cleaned = clean({ type, ...rest }, { depth: 0, onMended });
-  if (cleaned === undefined || !areSound(cleaned)) return undefined;
+  if (filterTypes(type).join() !== 'object') return undefined;
+  const cleaned = cleanSchema({ type, ...rest }, { depth: 0, onMended });
+  if (cleaned === undefined || !hasSoundReferences(cleaned)) return undefined;
   return cleaned.properties === undefined ? { ...cleaned, properties: {} } : cleaned;
 }
 
-interface Place {
+interface CleanContext {
   readonly depth: number;
   readonly onMended: () => void;
 }
 
-function clean(schema: JsonValue, place: Place): JsonObject | undefined {
+function cleanSchema(schema: JsonValue, place: CleanContext): JsonObject | undefined {
   // `true` accepts everything, like an empty schema; `false` accepts nothing, so no argument can satisfy it.
   if (schema === true) return {};
   if (!isObject(schema) || place.depth > MAX_DEPTH) return undefined;
   const inner = { ...place, depth: place.depth + 1 };
   const entries: [string, JsonValue][] = [];
-  for (const [key, value] of Object.entries(asTuple(schema, place))) {
+  for (const [key, value] of Object.entries(toTuple(schema, place))) {
     // `items: false` closes a tuple; it only narrows, like the dropped keywords.
     if (value === undefined || DROPPED.has(key) || (key === 'items' && value === false)) continue;
-    if (!isFitting(key, value)) {
+    if (!isValidKeyword(key, value)) {
       place.onMended();
       continue;
     }
@@ -75,11 +75,11 @@ function clean(schema: JsonValue, place: Place): JsonObject | undefined {
     if (cleaned === undefined) return undefined;
     entries.push([key, cleaned]);
   }
-  return complete(foldNull(Object.fromEntries(entries)), place);
+  return completeSchema(foldNull(Object.fromEntries(entries)), place);
 }
 
 /** Older drafts put the schemas of a tuple under `items`. */
-function asTuple(schema: JsonObject, { onMended }: Place): JsonObject {
+function toTuple(schema: JsonObject, { onMended }: CleanContext): JsonObject {
   const { items, ...rest } = schema;
   if (!Array.isArray(items)) return schema;
   onMended();
@@ -87,45 +87,46 @@ function asTuple(schema: JsonObject, { onMended }: Place): JsonObject {
 }
 
 /** Whether a keyword has a valid value; unknown keywords pass. */
-function isFitting(key: string, value: JsonValue): boolean {
-  if (key === 'type') return knownTypes(value).length > 0;
+function isValidKeyword(key: string, value: JsonValue): boolean {
+  if (key === 'type') return filterTypes(value).length > 0;
   if (key === 'required') return Array.isArray(value);
-  if (SEVERAL.has(key) && Array.isArray(value)) return value.length > 0;
-  return VALUES.get(key)?.(value) ?? true;
+  if (SCHEMA_LIST.has(key) && Array.isArray(value)) return value.length > 0;
+  return VALUE_CHECKS.get(key)?.(value) ?? true;
 }
 
 /** The valid types among those given, in lower case. */
-function knownTypes(type: JsonValue): readonly string[] {
+function filterTypes(type: JsonValue): readonly string[] {
   const names = (Array.isArray(type) ? type : [type]).map((name) => String(name).toLowerCase());
   return [...new Set(names)].filter((name) => TYPES.has(name));
 }
 
-function cleanKeyword(key: string, value: JsonValue, place: Place): JsonValue | undefined {
+function cleanKeyword(key: string, value: JsonValue, place: CleanContext): JsonValue | undefined {
   if (key === 'type') return cleanType(value, place);
-  if (ONE.has(key)) return clean(value, place);
-  if (SEVERAL.has(key)) return Array.isArray(value) ? whole(value.map((item) => clean(item, place))) : undefined;
-  if (!NAMED.has(key)) return value;
+  if (SINGLE_SCHEMA.has(key)) return cleanSchema(value, place);
+  if (SCHEMA_LIST.has(key))
+    return Array.isArray(value) ? allOrNone(value.map((item) => cleanSchema(item, place))) : undefined;
+  if (!SCHEMA_MAP.has(key)) return value;
   if (!isObject(value)) return undefined;
   const names = Object.keys(value);
-  const schemas = whole(Object.values(value).map((item) => clean(item ?? null, place)));
+  const schemas = allOrNone(Object.values(value).map((item) => cleanSchema(item ?? null, place)));
   return schemas && Object.fromEntries(names.map((name, index) => [name, schemas[index] ?? {}]));
 }
 
-function cleanType(type: JsonValue, { onMended }: Place): JsonValue {
-  const names = knownTypes(type);
+function cleanType(type: JsonValue, { onMended }: CleanContext): JsonValue {
+  const names = filterTypes(type);
   if ((Array.isArray(type) ? type : [type]).some((name) => !TYPES.has(name))) onMended();
   return names.length === 1 ? (names[0] ?? '') : names;
 }
 
-function whole<Item>(items: readonly (Item | undefined)[]): readonly Item[] | undefined {
+function allOrNone<Item>(items: readonly (Item | undefined)[]): readonly Item[] | undefined {
   const there = items.filter((item) => item !== undefined);
   return there.length === items.length ? there : undefined;
 }
 
 /** Fixes `required`, `default` and `items` once everything else is clean. */
-function complete(schema: JsonObject, { onMended }: Place): JsonObject {
+function completeSchema(schema: JsonObject, { onMended }: CleanContext): JsonObject {
   const { required, default: fallback, ...rest } = schema;
-  const names = Array.isArray(required) ? required.filter(isPropertyOf(rest)) : [];
+  const names = Array.isArray(required) ? required.filter(isPropertyIn(rest)) : [];
   const needed = names.filter((name, index) => names.indexOf(name) === index);
   if (Array.isArray(required) && needed.length < required.length) onMended();
   const isList = rest.type === 'array' || (Array.isArray(rest.type) && rest.type.includes('array'));
@@ -140,7 +141,7 @@ function complete(schema: JsonObject, { onMended }: Place): JsonObject {
   };
 }
 
-function isPropertyOf({ properties }: JsonObject): (name: JsonValue) => boolean {
+function isPropertyIn({ properties }: JsonObject): (name: JsonValue) => boolean {
   return (name) => typeof name === 'string' && isObject(properties) && Object.hasOwn(properties, name);
 }
 
@@ -165,7 +166,7 @@ function isNull(schema: JsonValue): boolean {
 }
 
 /** Whether every reference resolves inside the schema, and none is circular. */
-function areSound(root: JsonObject): boolean {
+function hasSoundReferences(root: JsonObject): boolean {
   const finished = new Set<JsonObject>();
   const visit = (schema: JsonObject, trail: ReadonlySet<JsonObject>): boolean => {
     if (finished.has(schema)) return true;
@@ -173,7 +174,7 @@ function areSound(root: JsonObject): boolean {
     const longer = new Set(trail).add(schema);
     const { $ref } = schema;
     if (typeof $ref === 'string') {
-      const target = lookUp(root, $ref);
+      const target = resolvePointer(root, $ref);
       if (target === undefined || !visit(target, longer)) return false;
     }
     const isFine = innerSchemas(schema).every((inner) => visit(inner, longer));
@@ -186,8 +187,9 @@ function areSound(root: JsonObject): boolean {
 /** The direct subschemas. Values of `default`, `enum` or `example` are not schemas, whatever they look like. */
 function innerSchemas(schema: JsonObject): readonly JsonObject[] {
   return Object.entries(schema).flatMap(([key, value]) => {
-    if (ONE.has(key) || SEVERAL.has(key)) return (Array.isArray(value) ? value : [value]).filter(isSchema);
-    return NAMED.has(key) && isObject(value) ? Object.values(value).filter(isSchema) : [];
+    if (SINGLE_SCHEMA.has(key) || SCHEMA_LIST.has(key))
+      return (Array.isArray(value) ? value : [value]).filter(isSchema);
+    return SCHEMA_MAP.has(key) && isObject(value) ? Object.values(value).filter(isSchema) : [];
   });
 }
 
@@ -195,7 +197,7 @@ function isSchema(value: JsonValue | undefined): value is JsonObject {
   return isObject(value);
 }
 
-function lookUp(root: JsonObject, pointer: string): JsonObject | undefined {
+function resolvePointer(root: JsonObject, pointer: string): JsonObject | undefined {
   if (!pointer.startsWith('#')) return undefined;
   let at: JsonValue | undefined = root;
   for (const step of pointer.slice(1).split('/').slice(1)) {

@@ -1,16 +1,23 @@
 import { AppError } from '../../../core/error.ts';
-import { visible } from '../../../core/text/terminal.ts';
+import { sanitize } from '../../../core/text/terminal.ts';
 import type { Tool } from '../../../core/tool.ts';
-import { deadline } from '../../../platform/runtime/clock.ts';
-import { serverFault } from '../errors.ts';
+import { createDeadline } from '../../../platform/runtime/clock.ts';
+import { mcpError } from '../errors.ts';
 import { openServers, type ServerPool } from '../pool.ts';
 import type { ConfiguredServer } from '../servers.ts';
 import type { ClientContext, RemoteTool } from '../types.ts';
 import { isAllowed } from './allowed.ts';
-import { type AskOffer, type CallHandling, offerAsker, remoteCalls } from './calls.ts';
-import { cachedOffer, changedTools, markSeen, type SeenServer, seenNames, toolHash } from './memory.ts';
+import { type CallHandling, createRemoteCalls, type FetchToolList, toolListFetcher } from './calls.ts';
 import {
-  leftOut,
+  findChangedTools,
+  hashTool,
+  readKnownNames,
+  readToolList,
+  recordTools,
+  type ServerIdentity,
+} from './memory.ts';
+import {
+  formatOmitted,
   type RegisteredTool,
   type Registration,
   type RegistrationOptions,
@@ -19,13 +26,13 @@ import {
 } from './registration.ts';
 
 /** In characters, for one server. */
-const MAX_INSTRUCTIONS = 4000;
+const MAX_INSTRUCTION_CHARS = 4000;
 
 export interface ToolsetOptions extends CallHandling {
   /** In the order of the settings files. */
   readonly servers: readonly ConfiguredServer[];
   /** Servers that are configured but not used here. */
-  readonly unused?: readonly SeenServer[];
+  readonly unused?: readonly ServerIdentity[];
   readonly context: ClientContext;
   readonly reserved: readonly string[];
   /** `--allowed-tools`: entries `server__*`, `server__tool`, or a tool's name as the model knows it count here. */
@@ -75,16 +82,16 @@ interface UsedServer {
  * The tools of these servers. A server with a cached tool list is started only when the model calls it; the others are
  * started at once, in parallel. Throws only the signal's reason, and then leaves nothing open.
  */
-export async function mcpTools(options: ToolsetOptions, signal: AbortSignal): Promise<McpTools> {
+export async function openMcpTools(options: ToolsetOptions, signal: AbortSignal): Promise<McpTools> {
   const { servers, context } = options;
   const pool = openServers(context);
   let onStale: (server: ConfiguredServer) => void = () => {};
-  const ask = options.isPreview ? askNobody : offerAsker({ context, pool }, (server) => onStale(server));
+  const ask = options.isPreview ? refuseToStart : toolListFetcher({ context, pool }, (server) => onStale(server));
   try {
-    const found = await Promise.all(servers.map((server) => sourceOf(server, { ...options, ask }, signal)));
-    const offered = registry(options, found, remoteCalls(pool, ask, options));
+    const found = await Promise.all(servers.map((server) => loadServerTools(server, { ...options, ask }, signal)));
+    const offered = createRegistry(options, found, createRemoteCalls(pool, ask, options));
     const notices = [...(options.notices ?? []), ...found.flatMap((each) => each.notices), ...offered.notices()];
-    const untold = onlyOnce(notices);
+    const untold = createNoticeFilter(notices);
     return {
       get tools() {
         return offered.table().map(({ tool }) => tool);
@@ -94,25 +101,25 @@ export async function mcpTools(options: ToolsetOptions, signal: AbortSignal): Pr
       },
       get servers() {
         return servers.map((server, index) => {
-          const { source, withheld = [], notices: [fault = ''] = [] } = found[index] ?? NOTHING;
+          const { source, withheld = [], notices: [fault = ''] = [] } = found[index] ?? NO_TOOLS;
           return { server, withheld, ...(source === undefined ? { fault } : {}) };
         });
       },
       isTrusted: offered.isTrusted,
       owners: (tool) =>
         [
-          ...servers.filter((server, index) => mayHave(found[index] ?? NOTHING, server, { tool, context })),
-          ...(options.unused ?? []).filter((server) => seenNames(server, context)?.includes(tool) ?? true),
+          ...servers.filter((server, index) => mayHaveTool(found[index] ?? NO_TOOLS, server, { tool, context })),
+          ...(options.unused ?? []).filter((server) => readKnownNames(server, context)?.includes(tool) ?? true),
         ].map(({ name }) => name),
       notices,
       get instructions() {
-        return instructionsOf(found);
+        return collectInstructions(found);
       },
       watch(onChange, until) {
         onStale = (server) => void refresh(server);
         const refresh = async (server: ConfiguredServer): Promise<void> => {
-          const fresh = await sourceOf(server, { ...options, ask, patienceMs: 0, isAnew: true }, until).catch(
-            () => NOTHING,
+          const fresh = await loadServerTools(server, { ...options, ask, patienceMs: 0, isAnew: true }, until).catch(
+            () => NO_TOOLS,
           );
           // Keep the known tools; a call will report the error.
           if (fresh.source === undefined || until.aborted) return;
@@ -134,7 +141,7 @@ export async function mcpTools(options: ToolsetOptions, signal: AbortSignal): Pr
   }
 }
 
-function onlyOnce(before: readonly string[]): (notices: readonly string[]) => readonly string[] {
+function createNoticeFilter(before: readonly string[]): (notices: readonly string[]) => readonly string[] {
   const told = new Set(before);
   return (notices) => {
     const news = notices.filter((notice) => !told.has(notice));
@@ -143,13 +150,13 @@ function onlyOnce(before: readonly string[]): (notices: readonly string[]) => re
   };
 }
 
-const askNobody: AskOffer = async (server) => {
-  throw serverFault(server, 'its tools are not known yet, and nothing is started for a preview', {
-    hint: `To make them known, run: gmn mcp tools ${visible(server.name)}`,
+const refuseToStart: FetchToolList = async (server) => {
+  throw mcpError(server, 'its tools are not known yet, and nothing is started for a preview', {
+    hint: `To make them known, run: gmn mcp tools ${sanitize(server.name)}`,
   });
 };
 
-function registry(options: ToolsetOptions, found: readonly Found[], call: RegistrationOptions['call']) {
+function createRegistry(options: ToolsetOptions, found: readonly ServerTools[], call: RegistrationOptions['call']) {
   const { servers, unused = [], context, reserved, allowedTools: patterns = [] } = options;
   const names = [...servers, ...unused].map(({ name }) => name);
   const register = (earlier: readonly RegisteredTool[]): Registration =>
@@ -160,7 +167,7 @@ function registry(options: ToolsetOptions, found: readonly Found[], call: Regist
   let current = register([]);
   let earlier = current.registered;
   const absent = servers.flatMap((server, index) =>
-    found[index]?.source === undefined ? [{ server, before: seenNames(server, context) }] : [],
+    found[index]?.source === undefined ? [{ server, before: readKnownNames(server, context) }] : [],
   );
   return {
     table: () => current.registered,
@@ -174,22 +181,24 @@ function registry(options: ToolsetOptions, found: readonly Found[], call: Regist
       const before = current.registered;
       current = register(earlier);
       earlier = [...earlier, ...current.registered];
-      return signature(before) !== signature(current.registered);
+      return formatSignature(before) !== formatSignature(current.registered);
     },
   };
 }
 
-function signature(table: readonly RegisteredTool[]): string {
-  return JSON.stringify(table.map(({ tool, remote }) => [tool.name, toolHash(remote)]));
+function formatSignature(table: readonly RegisteredTool[]): string {
+  return JSON.stringify(table.map(({ tool, remote }) => [tool.name, hashTool(remote)]));
 }
 
-function instructionsOf(found: readonly Found[]): McpTools['instructions'] {
+function collectInstructions(found: readonly ServerTools[]): McpTools['instructions'] {
   return found.flatMap(({ source, instructions: text }) =>
-    source?.server.isTrusted && text ? [{ server: source.server.name, text: text.slice(0, MAX_INSTRUCTIONS) }] : [],
+    source?.server.isTrusted && text
+      ? [{ server: source.server.name, text: text.slice(0, MAX_INSTRUCTION_CHARS) }]
+      : [],
   );
 }
 
-interface Found {
+interface ServerTools {
   readonly source?: ToolSource;
   readonly instructions?: string | undefined;
   readonly withheld?: readonly string[];
@@ -198,42 +207,42 @@ interface Found {
   readonly isAsked?: boolean;
 }
 
-const NOTHING: Found = { notices: [] };
+const NO_TOOLS: ServerTools = { notices: [] };
 
 /** Whether a server lists a tool of this name, offered or not, or may list it once it is ready. */
-function mayHave(
-  { source, withheld = [] }: Found,
+function mayHaveTool(
+  { source, withheld = [] }: ServerTools,
   server: ConfiguredServer,
   { tool, context }: { readonly tool: string; readonly context: ClientContext },
 ): boolean {
-  if (source === undefined) return seenNames(server, context)?.includes(tool) ?? true;
+  if (source === undefined) return readKnownNames(server, context)?.includes(tool) ?? true;
   return withheld.includes(tool) || source.tools.some(({ name }) => name === tool);
 }
 
-async function sourceOf(
+async function loadServerTools(
   server: ConfiguredServer,
   {
     context,
     ask,
     patienceMs = 0,
     isAnew = false,
-  }: ToolsetOptions & { readonly ask: AskOffer; readonly isAnew?: boolean },
+  }: ToolsetOptions & { readonly ask: FetchToolList; readonly isAnew?: boolean },
   signal: AbortSignal,
-): Promise<Found> {
-  const limit = deadline(signal, patienceMs, () => serverFault(server, 'it was not ready in time, and is left out'));
+): Promise<ServerTools> {
+  const limit = createDeadline(signal, patienceMs, () => mcpError(server, 'it was not ready in time, and is left out'));
   try {
-    const known = isAnew ? undefined : cachedOffer(server, context);
+    const known = isAnew ? undefined : readToolList(server, context);
     const { tools, instructions, omitted } = known ?? (await ask(server, limit.signal));
-    const changed = changedTools(server, tools, context);
-    await markSeen(server, tools, { place: context, which: 'new' });
+    const changed = findChangedTools(server, tools, context);
+    await recordTools(server, tools, { place: context, which: 'new' });
     const source = { server, tools: tools.filter((tool) => !changed.includes(tool)) };
     return {
       source,
       instructions,
       withheld: changed.map(({ name }) => name),
       notices: [
-        ...(omitted === undefined ? [] : [`MCP server ${visible(server.name)}: ${omitted}`]),
-        ...(changed.length === 0 ? [] : [changeNotice(server, changed)]),
+        ...(omitted === undefined ? [] : [`MCP server ${sanitize(server.name)}: ${omitted}`]),
+        ...(changed.length === 0 ? [] : [formatChangeNotice(server, changed)]),
       ],
       isAsked: known === undefined,
     };
@@ -246,8 +255,8 @@ async function sourceOf(
   }
 }
 
-function changeNotice(server: ConfiguredServer, changed: readonly RemoteTool[]): string {
-  const next = `To look and allow it, run on a terminal: gmn mcp tools ${visible(server.name)}`;
+function formatChangeNotice(server: ConfiguredServer, changed: readonly RemoteTool[]): string {
+  const next = `To look and allow it, run on a terminal: gmn mcp tools ${sanitize(server.name)}`;
   const names = changed.map(({ name }) => name);
-  return `${leftOut(server, names, 'it says something else about itself than before')}. ${next}`;
+  return `${formatOmitted(server, names, 'it says something else about itself than before')}. ${next}`;
 }

@@ -1,27 +1,27 @@
 import { AppError } from '../../../core/error.ts';
 import { isLoopback } from '../../../core/text/url.ts';
-import { sendHttp } from '../../../platform/http/send.ts';
-import { after } from '../../../platform/runtime/clock.ts';
-import { openRequests } from '../../wire/message.ts';
+import { createHttpClient } from '../../../platform/http/send.ts';
+import { callAfter } from '../../../platform/runtime/clock.ts';
+import { trackRequests } from '../../wire/message.ts';
 import type { NamedServer, RemoteDefinition } from '../definition.ts';
-import { serverFault } from '../errors.ts';
-import { type Fetch, fetchOver } from '../fetch.ts';
-import { authorizationFor } from '../oauth/authorization.ts';
-import { reachOf } from '../oauth/reach.ts';
+import { mcpError } from '../errors.ts';
+import { createFetch, type Fetch } from '../fetch.ts';
+import { openAuthorization } from '../oauth/authorization.ts';
+import { createReach } from '../oauth/reach.ts';
 import type { SdkTransport } from '../sdk.ts';
-import type { ClientContext, OpenLink } from '../types.ts';
+import type { ClientContext, OpenTransport } from '../types.ts';
 
 /** Bounds for the reconnection delay that a server asks for. */
-const SOONEST_MS = 250;
-const LATEST_MS = 30_000;
+const MIN_RETRY_MS = 250;
+const MAX_RETRY_MS = 30_000;
 const CLOSE_MS = 500;
 /** Headers that carry credentials. */
-const CREDENTIAL = /authorization|cookie|token|secret|key$/i;
+const CREDENTIAL_HEADER = /authorization|cookie|token|secret|key$/i;
 
-export const openHttp: OpenLink = async (server, context, sdk) => {
-  const remote = remoteOf(server);
-  const { plain, lastWords, reach } = fetchFor(remote, context);
-  const authorization = await authorizationFor(remote, context, { fetch: plain, reach });
+export const openHttp: OpenTransport = async (server, context, sdk) => {
+  const remote = requireSafeRemote(server);
+  const { plain, lastWords, reach } = createTransportFetch(remote, context);
+  const authorization = await openAuthorization(remote, context, { fetch: plain, reach });
   const { StreamableHTTPClientTransport } = await sdk;
   const transport = new StreamableHTTPClientTransport(new URL(remote.url), {
     fetch: authorization?.fetch ?? plain,
@@ -29,14 +29,15 @@ export const openHttp: OpenLink = async (server, context, sdk) => {
     requestInit: { headers: { ...remote.headers } },
     reconnectionOptions: {
       initialReconnectionDelay: 1000,
-      maxReconnectionDelay: LATEST_MS,
+      maxReconnectionDelay: MAX_RETRY_MS,
       reconnectionDelayGrowFactor: 2,
       maxRetries: 5,
     },
-    reconnectionScheduler: (reconnect, delayMs) => after(Math.min(Math.max(delayMs, SOONEST_MS), LATEST_MS), reconnect),
+    reconnectionScheduler: (reconnect, delayMs) =>
+      callAfter(Math.min(Math.max(delayMs, MIN_RETRY_MS), MAX_RETRY_MS), reconnect),
   });
   if (authorization !== undefined) authorization.finish = (query) => transport.finishAuth(query);
-  failBrokenAnswers(transport, lastWords);
+  failBrokenResponses(transport, lastWords);
   return {
     transport,
     era: 'auto',
@@ -45,17 +46,17 @@ export const openHttp: OpenLink = async (server, context, sdk) => {
     async close() {
       await authorization?.close();
       // Tell the server that its session is over, but hardly wait for the response.
-      if (transport.sessionId !== undefined) await briefly(transport.terminateSession());
+      if (transport.sessionId !== undefined) await waitBriefly(transport.terminateSession());
       await transport.close();
     },
   };
 };
 
 /** The older HTTP+SSE transport: an event stream and an endpoint to post to. */
-export const openSse: OpenLink = async (server, context, sdk) => {
-  const remote = remoteOf(server);
-  const { plain, lastWords, reach } = fetchFor(remote, context);
-  const authorization = await authorizationFor(remote, context, { fetch: plain, reach });
+export const openSse: OpenTransport = async (server, context, sdk) => {
+  const remote = requireSafeRemote(server);
+  const { plain, lastWords, reach } = createTransportFetch(remote, context);
+  const authorization = await openAuthorization(remote, context, { fetch: plain, reach });
   const { SSEClientTransport, SseError } = await sdk;
   const transport = new SSEClientTransport(new URL(remote.url), {
     fetch: authorization?.fetch ?? plain,
@@ -78,24 +79,24 @@ export const openSse: OpenLink = async (server, context, sdk) => {
 };
 
 /** Throws AppError `mcp` if a credential would be sent over plain HTTP. */
-function remoteOf(server: NamedServer): RemoteDefinition {
+function requireSafeRemote(server: NamedServer): RemoteDefinition {
   const { definition } = server;
   if (definition.kind === 'stdio') throw new TypeError(definition.kind);
   const { protocol, hostname } = new URL(definition.url);
-  const secret = Object.keys(definition.headers).find((name) => CREDENTIAL.test(name));
+  const secret = Object.keys(definition.headers).find((name) => CREDENTIAL_HEADER.test(name));
   if (secret === undefined || protocol === 'https:' || isLoopback(hostname)) return definition;
-  throw serverFault(server, `its header ${secret} is not sent in the clear to ${hostname}`, {
+  throw mcpError(server, `its header ${secret} is not sent in the clear to ${hostname}`, {
     hint: 'Use an https address, or leave the header out.',
   });
 }
 
 /** No idle timeout: a tool may be silent up to its own timeout, and an event stream for ever. */
-function fetchFor({ url }: RemoteDefinition, { env, clock, httpTimers, trace }: ClientContext) {
+function createTransportFetch({ url }: RemoteDefinition, { env, clock, httpTimers, trace }: ClientContext) {
   let broken: AppError | undefined;
-  const reach = reachOf(url, { env });
+  const reach = createReach(url, { env });
   const timers = { connectMs: httpTimers.connectMs, headersMs: 0, idleMs: 0 };
-  const send = sendHttp({ env, clock, trace, timers, addresses: reach.addresses });
-  const sending = fetchOver(send, (why) => {
+  const send = createHttpClient({ env, clock, trace, timers, addresses: reach.addresses });
+  const sending = createFetch(send, (why) => {
     broken = why;
   });
   const plain: Fetch = (input, init) => {
@@ -106,9 +107,9 @@ function fetchFor({ url }: RemoteDefinition, { env, clock, httpTimers, trace }: 
   return { plain, reach, lastWords: (): string => broken?.message ?? '' };
 }
 
-function briefly(work: Promise<unknown>): Promise<void> {
+function waitBriefly(work: Promise<unknown>): Promise<void> {
   return new Promise((resolve) => {
-    const cancel = after(CLOSE_MS, resolve);
+    const cancel = callAfter(CLOSE_MS, resolve);
     const finish = (): void => {
       cancel();
       resolve();
@@ -121,14 +122,14 @@ function briefly(work: Promise<unknown>): Promise<void> {
  * Any server may use this code; what identifies our error is the AppError in `data.cause`, which no JSON message can
  * hold.
  */
-const BROKEN_OFF = -32000;
+const BROKEN_OFF_CODE = -32000;
 
 /**
  * Fails a request as soon as its response stream has ended and cannot be resumed; the SDK alone would wait for the
  * timeout. `why` gives the known reason. Must be called before the transport is started.
  */
-function failBrokenAnswers(transport: SdkTransport, why: () => string): void {
-  const requests = openRequests();
+function failBrokenResponses(transport: SdkTransport, why: () => string): void {
+  const requests = trackRequests();
   const send = transport.send.bind(transport);
   // The SDK keeps this handler and calls it first.
   transport.onmessage = (message) => void requests.isExpected(message);
@@ -144,7 +145,7 @@ function failBrokenAnswers(transport: SdkTransport, why: () => string): void {
         const answer = {
           jsonrpc: '2.0',
           id,
-          error: { code: BROKEN_OFF, message: cause.message, data: { cause } },
+          error: { code: BROKEN_OFF_CODE, message: cause.message, data: { cause } },
         } as const;
         if (requests.isOpen(id)) transport.onmessage?.(answer);
       },

@@ -3,20 +3,20 @@ import { parseJson } from '../../../core/json.ts';
 import { formatSize } from '../../../core/text/format.ts';
 import { type Program, type ProgramEnd, programEnvironment, startProgram } from '../../../platform/process/child.ts';
 import { splitLines, trimLine } from '../../wire/lines.ts';
-import { isMessage, openRequests } from '../../wire/message.ts';
+import { isMessage, trackRequests } from '../../wire/message.ts';
 import type { StdioDefinition } from '../definition.ts';
-import { MAX_MESSAGE_BYTES, MAX_NOISE_LINES, MAX_NONSENSE, STRAY_WORDS } from '../limits.ts';
+import { MAX_MESSAGE_BYTES, MAX_NOISE_LINES, MAX_STRAY_MESSAGES, STRAY_REASON } from '../limits.ts';
 import type { SdkTransport } from '../sdk.ts';
-import type { OpenLink } from '../types.ts';
+import type { OpenTransport } from '../types.ts';
 
 /** Starts the program at once, so that it boots while the SDK is loading. */
-export const openStdio: OpenLink = async ({ definition }, context) => {
+export const openStdio: OpenTransport = async ({ definition }, context) => {
   // Never happens; narrows the type.
   if (definition.kind !== 'stdio') throw new TypeError(definition.kind);
-  const program = startProgram(startOf(definition, context));
+  const program = startProgram(toStartOptions(definition, context));
   const noise: string[] = [];
   let left: string | undefined;
-  const transport = transportOf(program, {
+  const transport = createTransport(program, {
     onNoise(line) {
       // Keep the last few lines: many programs write their errors to stdout.
       noise.push(line.slice(0, 200));
@@ -31,24 +31,24 @@ export const openStdio: OpenLink = async ({ definition }, context) => {
     era: 'legacy',
     left: () => left,
     async lastWords() {
-      const end = await Promise.race([program.ended, unfinished]);
-      const said = gist([...program.errors().split('\n'), ...noise]);
-      return [endWords(definition, end), said && `It said: ${said}`].filter((text) => text !== '').join('. ');
+      const end = await Promise.race([program.ended, stillRunning]);
+      const said = summarizeOutput([...program.errors().split('\n'), ...noise]);
+      return [formatEnd(definition, end), said && `It said: ${said}`].filter((text) => text !== '').join('. ');
     },
     close: program.stop,
   };
 };
 
-const unfinished = Promise.resolve(undefined);
+const stillRunning = Promise.resolve(undefined);
 
-function startOf(
+function toStartOptions(
   { command, args, env, cwd }: StdioDefinition,
   context: { readonly cwd: string; readonly env: Parameters<typeof programEnvironment>[0] },
 ) {
   return { command, args, cwd: resolve(context.cwd, cwd ?? '.'), env: programEnvironment(context.env, env) };
 }
 
-interface Reading {
+interface OutputHandlers {
   /** Gets a line that is no message. */
   onNoise(line: string): void;
   /** Called when gmn stops reading, with the reason. */
@@ -59,8 +59,8 @@ interface Reading {
  * The stdio transport: one message per line.
  * https://modelcontextprotocol.io/specification/2025-11-25/basic/transports
  */
-function transportOf(program: Program, { onNoise, onLeave }: Reading): SdkTransport {
-  const requests = openRequests();
+function createTransport(program: Program, { onNoise, onLeave }: OutputHandlers): SdkTransport {
+  const requests = trackRequests();
   let isClosed = false;
   const transport: SdkTransport = {
     async start() {
@@ -84,14 +84,14 @@ function transportOf(program: Program, { onNoise, onLeave }: Reading): SdkTransp
       if ('isTooLong' in line) return onLeave(`it sent a line of more than ${formatSize(MAX_MESSAGE_BYTES)}`);
       const text = trimLine(line.text);
       if (text === '') continue;
-      const message = messageOf(text);
+      const message = toMessage(text);
       if (message === undefined) {
         noiseLines += 1;
         onNoise(text);
       } else if (requests.isExpected(message)) transport.onmessage?.(message);
       else strays += 1;
       if (noiseLines >= MAX_NOISE_LINES) return onLeave(`${MAX_NOISE_LINES} lines of its output were no messages`);
-      if (strays >= MAX_NONSENSE) return onLeave(STRAY_WORDS);
+      if (strays >= MAX_STRAY_MESSAGES) return onLeave(STRAY_REASON);
       if (isClosed) return;
     }
     // Wait for the rest of stderr, which may explain the exit.
@@ -100,12 +100,12 @@ function transportOf(program: Program, { onNoise, onLeave }: Reading): SdkTransp
   return transport;
 }
 
-function messageOf(text: string) {
+function toMessage(text: string) {
   const value = parseJson(text);
   return isMessage(value) ? value : undefined;
 }
 
-function endWords({ command, cwd }: StdioDefinition, end: ProgramEnd | undefined): string {
+function formatEnd({ command, cwd }: StdioDefinition, end: ProgramEnd | undefined): string {
   if (end === undefined) return '';
   // ENOENT is also reported for a missing working directory.
   if (end.failure === 'ENOENT')
@@ -125,7 +125,7 @@ const FIRST_LINES = 3;
 const LAST_LINES = 5;
 
 /** The likely cause of an exit: an exception if one is printed, else the first and last lines. */
-function gist(written: readonly string[]): string {
+function summarizeOutput(written: readonly string[]): string {
   const lines = written.map((line) => line.trim()).filter((line) => line !== '');
   const exception = lines.find((line) => EXCEPTION.test(line));
   if (exception !== undefined) return exception;

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from '../../../core/json.ts';
 import { type ProcessIdentity, parseProcessIdentity } from '../../../platform/process/identity.ts';
-import { type Page, pagesOf } from '../pages.ts';
+import { type Page, splitPages } from '../pages.ts';
 
 export const JOB_STATUSES = ['queued', 'running', 'completed', 'failed', 'cancelled'] as const;
 export type JobStatus = (typeof JOB_STATUSES)[number];
@@ -42,12 +42,12 @@ export interface JobView {
   readonly output: string;
 }
 
-export function isOver({ status }: Pick<JobRecord, 'status'>): boolean {
+export function hasEnded({ status }: Pick<JobRecord, 'status'>): boolean {
   return status !== 'queued' && status !== 'running';
 }
 
 /** The duration is absent if the job never started. */
-export function endedAt(
+export function toEndFields(
   { started_at }: Pick<JobRecord, 'started_at'>,
   at: number,
 ): Pick<JobRecord, 'completed_at' | 'duration_ms'> {
@@ -61,17 +61,17 @@ export function endedAt(
 const PAGE_CHARACTERS = 2_000_000;
 
 /** One page of the output; `next` is the URI of the following page. Undefined if there is no such page. */
-export function jobPage({ record, output }: JobView, page = 1): Page | undefined {
-  const parts = output === '' ? [''] : pagesOf(output, PAGE_CHARACTERS);
+export function findJobPage({ record, output }: JobView, page = 1): Page | undefined {
+  const parts = output === '' ? [''] : splitPages(output, PAGE_CHARACTERS);
   const text = parts[page - 1];
   if (text === undefined) return undefined;
   return page < parts.length ? { text, next: `gmn://jobs/${record.job_id}/${page + 1}` } : { text };
 }
 
 /** The job as callers see it: `output` once it is completed, `partial_output` before that or if it failed. */
-export function publishedJob(view: JobView): JsonObject {
+export function toPublicJob(view: JobView): JsonObject {
   const { record } = view;
-  const { text = '', ...next } = jobPage(view) ?? {};
+  const { text = '', ...next } = findJobPage(view) ?? {};
   if (record.status === 'completed') return { ...record, output: text, ...next };
   return text === '' ? { ...record } : { ...record, partial_output: text, ...next };
 }
@@ -80,31 +80,31 @@ export function publishedJob(view: JobView): JsonObject {
  * A line of a job's file. It begins with the line feed, so that a line cut off on a full disk does not spoil the next
  * one.
  */
-export function jobLine(record: JobRecord, owner: ProcessIdentity): string {
+export function formatJobLine(record: JobRecord, owner: ProcessIdentity): string {
   return `\n${JSON.stringify({ v: 1, ...record, owner })}`;
 }
 
 /** Parses a line of `formatJobLine`; undefined if it is invalid. */
 export function parseJob(value: unknown): { readonly record: JobRecord; readonly owner?: ProcessIdentity } | undefined {
   if (!isObject(value)) return undefined;
-  const fields = Object.entries(FIELDS).filter(([key, fits]) => fits(value[key]));
+  const fields = Object.entries(FIELD_CHECKS).filter(([key, fits]) => fits(value[key]));
   const record = Object.fromEntries(fields.map(([key]) => [key, value[key]]));
-  if (REQUIRED.some((key) => record[key] === undefined)) return undefined;
+  if (REQUIRED_FIELDS.some((key) => record[key] === undefined)) return undefined;
   const owner = parseProcessIdentity(value.owner);
   return { record: record as unknown as JobRecord, ...(owner === undefined ? {} : { owner }) };
 }
 
-export function newestFirst(left: JobRecord, right: JobRecord): number {
+export function compareNewestFirst(left: JobRecord, right: JobRecord): number {
   return left.created_at < right.created_at ? 1 : -1;
 }
 
 const isText = (value: unknown): boolean => typeof value === 'string';
-const isTexts = (value: unknown): boolean => Array.isArray(value) && value.every(isText);
+const isTextList = (value: unknown): boolean => Array.isArray(value) && value.every(isText);
 const isNumber = (value: unknown): boolean => Number.isFinite(value);
 const isTime = (value: unknown): boolean => typeof value === 'string' && !Number.isNaN(Date.parse(value));
 
 /** How each field is checked. A damaged field is dropped, and with it the job if the field is required. */
-const FIELDS: Readonly<Record<keyof JobRecord, (value: unknown) => boolean>> = {
+const FIELD_CHECKS: Readonly<Record<keyof JobRecord, (value: unknown) => boolean>> = {
   job_id: isText,
   status: (value) => JOB_STATUSES.some((status) => status === value),
   created_at: isTime,
@@ -118,8 +118,8 @@ const FIELDS: Readonly<Record<keyof JobRecord, (value: unknown) => boolean>> = {
   timeout_ms: isNumber,
   error: isText,
   code: isText,
-  refused: isTexts,
-  notices: isTexts,
+  refused: isTextList,
+  notices: isTextList,
 };
 
-const REQUIRED = ['job_id', 'status', 'created_at', 'prompt_sha256', 'timeout_ms'] as const;
+const REQUIRED_FIELDS = ['job_id', 'status', 'created_at', 'prompt_sha256', 'timeout_ms'] as const;

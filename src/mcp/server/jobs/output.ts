@@ -1,7 +1,7 @@
-import { afterUrgent } from '../../../platform/runtime/clock.ts';
+import { yieldToIo } from '../../../platform/runtime/clock.ts';
 
 /** The output of a job, in memory and, as soon as the disk allows, in its file. */
-interface OutputKeeper {
+interface OutputWriter {
   readonly add: (delta: string) => void;
   text(): string;
   /**
@@ -15,7 +15,7 @@ interface OutputKeeper {
 }
 
 /** Writes one thing at a time, and joins what arrives meanwhile. A full disk does not affect the output in memory. */
-export function outputKeeper(append: (delta: string) => Promise<void>): OutputKeeper {
+export function createOutputWriter(append: (delta: string) => Promise<void>): OutputWriter {
   let text = '';
   let unwritten = '';
   let isWhole = true;
@@ -23,7 +23,7 @@ export function outputKeeper(append: (delta: string) => Promise<void>): OutputKe
   const enqueue = (write: () => Promise<void>, isAwaited = false): Promise<void> => {
     // The request to the model goes first; what arrives until then is written in one piece.
     last = last
-      .then(isAwaited ? undefined : afterUrgent)
+      .then(isAwaited ? undefined : yieldToIo)
       .then(write)
       .catch(() => {
         isWhole = false;

@@ -1,10 +1,10 @@
 import { AppError } from '../../../core/error.ts';
 import type { Clock } from '../../../core/io.ts';
-import { after } from '../../../platform/runtime/clock.ts';
-import { gate, type Holds } from '../concurrency.ts';
-import { CodedError, codeOf, failureText } from '../errors.ts';
-import { endedAt, isOver, type JobRecord, type JobStatus, type JobView } from './job.ts';
-import { outputKeeper } from './output.ts';
+import { callAfter } from '../../../platform/runtime/clock.ts';
+import { createQueue, type Locks } from '../concurrency.ts';
+import { CodedError, formatFailure, toErrorCode } from '../errors.ts';
+import { hasEnded, type JobRecord, type JobStatus, type JobView, toEndFields } from './job.ts';
+import { createOutputWriter } from './output.ts';
 import type { JobStore } from './store.ts';
 
 export interface JobWork {
@@ -45,7 +45,7 @@ export interface JobsOptions {
   readonly clock: Clock;
   readonly newId: () => string;
   /** Locks of the sessions in use. */
-  readonly holds: Holds;
+  readonly holds: Locks;
   /** Whether a directory is inside the roots: jobs of other projects are not shown. */
   readonly isInside: (directory: string) => boolean;
   readonly maxRunning: number;
@@ -53,17 +53,17 @@ export interface JobsOptions {
 }
 
 /** Why a job is ended early. */
-type Stop = 'cancelled' | 'timeout' | 'interrupted';
+type StopReason = 'cancelled' | 'timeout' | 'interrupted';
 
-interface Entry {
+interface JobEntry {
   readonly id: string;
   readonly work: JobWork;
   readonly controller: AbortController;
-  readonly output: ReturnType<typeof outputKeeper>;
+  readonly output: ReturnType<typeof createOutputWriter>;
   record: JobRecord;
   /** Writes the current record after the output so far; false if this or an earlier write failed. */
   readonly save: (isAwaited?: boolean) => Promise<boolean>;
-  stoppedBy?: Stop;
+  stoppedBy?: StopReason;
   startTimer: () => void;
   stopTimer: () => void;
   onSaved: (isSaved: boolean) => void;
@@ -76,7 +76,7 @@ export interface LiveJob {
   readonly over: Promise<JobView>;
   view(): JobView;
   /** Ends the job with its request and its child processes; a job that has ended is left alone. */
-  stop(by: Stop): void;
+  stop(by: StopReason): void;
   /** Resolves when its writes are done. */
   idle(): Promise<void>;
 }
@@ -90,17 +90,17 @@ export interface JobRunner {
 }
 
 /** Limits on ended jobs that could not be saved and are held in memory instead. */
-const MOST_UNSAVED = 100;
-const MOST_UNSAVED_CHARACTERS = 32_000_000;
+const MAX_UNSAVED = 100;
+const MAX_UNSAVED_CHARACTERS = 32_000_000;
 
 /** Runs at most `maxRunning` jobs at once, in order, and queues up to `maxQueued`. */
-export function jobRunner(options: JobsOptions): JobRunner {
+export function createJobRunner(options: JobsOptions): JobRunner {
   const { holds, maxRunning, maxQueued } = options;
   const live = new Map<string, LiveJob>();
-  const door = gate({ mostInside: maxRunning, mostWaiting: maxQueued, holds, overloaded });
+  const queue = createQueue({ mostInside: maxRunning, mostWaiting: maxQueued, holds, overloaded: overloadError });
 
-  function stop(entry: Entry, by: Stop): void {
-    if (isOver(entry.record) || entry.stoppedBy !== undefined) return;
+  function stop(entry: JobEntry, by: StopReason): void {
+    if (hasEnded(entry.record) || entry.stoppedBy !== undefined) return;
     entry.stoppedBy = by;
     entry.controller.abort(stopError(by, entry.record.timeout_ms));
   }
@@ -108,15 +108,15 @@ export function jobRunner(options: JobsOptions): JobRunner {
   return {
     live,
     submit(work) {
-      const entry = newEntry(options, work);
+      const entry = createEntry(options, work);
       entry.startTimer = () => {
-        entry.stopTimer = after(work.timeoutMs, () => stop(entry, 'timeout'));
+        entry.stopTimer = callAfter(work.timeoutMs, () => stop(entry, 'timeout'));
       };
-      entry.onSaved = (isSaved) => (isSaved ? live.delete(entry.id) : forgetOldest(live));
-      const ran = door.pass(entry.controller.signal, () => run(entry, options), work.sessionId);
+      entry.onSaved = (isSaved) => (isSaved ? live.delete(entry.id) : dropOldest(live));
+      const ran = queue.pass(entry.controller.signal, () => runJob(entry, options), work.sessionId);
       // Stopped while in the queue.
-      ran.catch((thrown: unknown) => finish(entry, options, failureOf(entry, thrown)));
-      live.set(entry.id, liveJob(entry, stop));
+      ran.catch((thrown: unknown) => finishJob(entry, options, toFailure(entry, thrown)));
+      live.set(entry.id, toLiveJob(entry, stop));
       if (work.isAwaited) entry.startTimer();
       if (entry.record.status === 'queued') void entry.save();
       return { id: entry.id, noted: entry.output.idle(), over: entry.over };
@@ -124,18 +124,18 @@ export function jobRunner(options: JobsOptions): JobRunner {
   };
 }
 
-function liveJob(entry: Entry, stop: (entry: Entry, by: Stop) => void): LiveJob {
+function toLiveJob(entry: JobEntry, stop: (entry: JobEntry, by: StopReason) => void): LiveJob {
   return {
     id: entry.id,
     over: entry.over,
-    view: () => viewOf(entry),
+    view: () => toView(entry),
     stop: (by) => stop(entry, by),
     idle: () => entry.output.idle(),
   };
 }
 
-async function run(entry: Entry, options: JobsOptions): Promise<void> {
-  entry.record = { ...entry.record, status: 'running', started_at: isoNow(options) };
+async function runJob(entry: JobEntry, options: JobsOptions): Promise<void> {
+  entry.record = { ...entry.record, status: 'running', started_at: formatNow(options) };
   void entry.save();
   if (!entry.work.isAwaited) entry.startTimer();
   const { signal } = entry.controller;
@@ -150,30 +150,30 @@ async function run(entry: Entry, options: JobsOptions): Promise<void> {
       },
     });
     signal.throwIfAborted();
-    finish(entry, options, { ...known, status: 'completed' });
+    finishJob(entry, options, { ...known, status: 'completed' });
   } catch (thrown) {
-    finish(entry, options, failureOf(entry, thrown));
+    finishJob(entry, options, toFailure(entry, thrown));
   }
 }
 
-function finish(entry: Entry, { clock }: JobsOptions, changes: Partial<JobRecord>): void {
+function finishJob(entry: JobEntry, { clock }: JobsOptions, changes: Partial<JobRecord>): void {
   entry.stopTimer();
-  entry.record = { ...entry.record, ...changes, ...endedAt(entry.record, clock.now()) };
+  entry.record = { ...entry.record, ...changes, ...toEndFields(entry.record, clock.now()) };
   void entry.save(true).then((isSaved) => {
     entry.onSaved(isSaved);
-    entry.settle(viewOf(entry));
+    entry.settle(toView(entry));
   });
 }
 
-function isoNow({ clock }: Pick<JobsOptions, 'clock'>): string {
+function formatNow({ clock }: Pick<JobsOptions, 'clock'>): string {
   return new Date(clock.now()).toISOString();
 }
 
-function viewOf({ record, output }: Entry): JobView {
+function toView({ record, output }: JobEntry): JobView {
   return { record, output: output.text() };
 }
 
-function newEntry({ newId, store, clock }: JobsOptions, work: JobWork): Entry {
+function createEntry({ newId, store, clock }: JobsOptions, work: JobWork): JobEntry {
   const id = newId();
   let settle: (view: JobView) => void = () => {};
   const over = new Promise<JobView>((resolve) => {
@@ -182,25 +182,25 @@ function newEntry({ newId, store, clock }: JobsOptions, work: JobWork): Entry {
   const record: JobRecord = {
     job_id: id,
     status: 'queued',
-    created_at: isoNow({ clock }),
+    created_at: formatNow({ clock }),
     ...(work.sessionId === undefined ? {} : { session_id: work.sessionId }),
     ...(work.workingDirectory === undefined ? {} : { working_directory: work.workingDirectory }),
     prompt_sha256: work.promptSha256,
     timeout_ms: work.timeoutMs,
   };
   const writer = store.writer(id);
-  const output = outputKeeper(writer.append);
+  const output = createOutputWriter(writer.append);
   const nothing = (): void => {};
   const timer = { startTimer: nothing, stopTimer: nothing, onSaved: nothing };
   const saveRecord = output.saver(writer.save);
   const save = (isAwaited?: boolean): Promise<boolean> => saveRecord(entry.record, isAwaited);
-  const entry: Entry = { id, work, record, output, save, controller: new AbortController(), ...timer, settle, over };
+  const entry: JobEntry = { id, work, record, output, save, controller: new AbortController(), ...timer, settle, over };
   return entry;
 }
 
-function failureOf({ stoppedBy }: Entry, thrown: unknown): Partial<JobRecord> & { readonly status: JobStatus } {
+function toFailure({ stoppedBy }: JobEntry, thrown: unknown): Partial<JobRecord> & { readonly status: JobStatus } {
   const failure = AppError.from(thrown);
-  const error = failureText(failure);
+  const error = formatFailure(failure);
   switch (stoppedBy) {
     case 'cancelled':
       return { status: 'cancelled', error, code: 'CANCELLED' };
@@ -209,27 +209,27 @@ function failureOf({ stoppedBy }: Entry, thrown: unknown): Partial<JobRecord> & 
     case 'interrupted':
       return { status: 'failed', error, code: 'INTERRUPTED' };
     default:
-      return { status: 'failed', error, code: codeOf(failure) };
+      return { status: 'failed', error, code: toErrorCode(failure) };
   }
 }
 
-function stopError(by: Stop, timeoutMs: number): AppError {
+function stopError(by: StopReason, timeoutMs: number): AppError {
   if (by === 'timeout') return new AppError('api', `the job took longer than ${timeoutMs} ms`);
   return new AppError('interrupted', by === 'cancelled' ? 'the job was cancelled' : 'the server ended');
 }
 
-function overloaded(running: number, queued: number): AppError {
+function overloadError(running: number, queued: number): AppError {
   return new CodedError('OVERLOADED', `${running} jobs are running and ${queued} are waiting: the queue is full`, {
     hint: 'Wait for some to end, or cancel them. Whoever runs the server can raise --max-running and --max-queued.',
   });
 }
 
-function forgetOldest(live: Map<string, LiveJob>): void {
-  const newestFirst = [...live.values()].reverse().filter((job) => isOver(job.view().record));
+function dropOldest(live: Map<string, LiveJob>): void {
+  const newestFirst = [...live.values()].reverse().filter((job) => hasEnded(job.view().record));
   let characters = 0;
   for (const [index, job] of newestFirst.entries()) {
     characters += job.view().output.length;
     // The newest stays, however long: somebody may be about to ask for it.
-    if (index > 0 && (index >= MOST_UNSAVED || characters > MOST_UNSAVED_CHARACTERS)) live.delete(job.id);
+    if (index > 0 && (index >= MAX_UNSAVED || characters > MAX_UNSAVED_CHARACTERS)) live.delete(job.id);
   }
 }

@@ -2,18 +2,26 @@ import type { Clock } from '../../../core/io.ts';
 import { parseJson } from '../../../core/json.ts';
 import { isUuid } from '../../../core/text/names.ts';
 import type { RecordDirectory, RecordFile } from '../../../platform/files/records.ts';
-import { stateOf, thisProcess } from '../../../platform/process/identity.ts';
-import { endedAt, isOver, type JobRecord, type JobView, jobLine, newestFirst, parseJob } from './job.ts';
+import { checkProcess, identifySelf } from '../../../platform/process/identity.ts';
+import {
+  compareNewestFirst,
+  formatJobLine,
+  hasEnded,
+  type JobRecord,
+  type JobView,
+  parseJob,
+  toEndFields,
+} from './job.ts';
 
-const LONGEST_MS = 7 * 86_400_000;
+const MAX_AGE_MS = 7 * 86_400_000;
 const STRAY_MS = 86_400_000;
 /** How many ended jobs are kept. */
-export const MOST_JOBS = 1000;
-const MOST_BYTES = 200_000_000;
+export const MAX_JOBS = 1000;
+const MAX_BYTES = 200_000_000;
 /** A job's record is a few lines; a larger file is not ours. */
-const MOST_RECORD_BYTES = 16_000_000;
+const MAX_RECORD_BYTES = 16_000_000;
 /** Stays well below the limit of open files, which is low on some systems. */
-const FILES_AT_ONCE = 64;
+const MAX_OPEN_FILES = 64;
 
 /** The jobs of all servers of this user. They outlive the process that ran them. */
 export interface JobStore {
@@ -45,26 +53,26 @@ interface JobWriter {
  * has the output. Lines are appended because replacing a file makes many systems flush to disk at once, while other
  * calls wait.
  */
-export function jobStore(files: RecordDirectory, clock: Pick<Clock, 'now'>): JobStore {
+export function createJobStore(files: RecordDirectory, clock: Pick<Clock, 'now'>): JobStore {
   const save = async (record: JobRecord): Promise<void> =>
-    files.append(`${record.job_id}.jsonl`, jobLine(record, await thisProcess()));
+    files.append(`${record.job_id}.jsonl`, formatJobLine(record, await identifySelf()));
   /** The last write of a killed process: the best known time of its end. */
-  const lastHeardOf = async (id: string): Promise<number> => {
+  const readLastChange = async (id: string): Promise<number> => {
     const found = await Promise.all([files.status(`${id}.jsonl`), files.status(`${id}.txt`)]);
     return Math.floor(Math.max(...found.map((status) => status?.changedAt ?? 0)));
   };
   const read = async (id: string): Promise<ReturnType<typeof parseJob>> =>
-    lastJob((await files.read(`${id}.jsonl`, MOST_RECORD_BYTES)) ?? '');
+    findLastJob((await files.read(`${id}.jsonl`, MAX_RECORD_BYTES)) ?? '');
   const load = async (id: string): Promise<JobRecord | undefined> => {
     // Only our own ids become part of a path.
     const found = isUuid(id) ? await read(id) : undefined;
     if (found === undefined || found.record.job_id !== id) return undefined;
-    if (isOver(found.record)) return found.record;
-    if (found.owner !== undefined && (await stateOf(found.owner)) !== 'gone') return found.record;
+    if (hasEnded(found.record)) return found.record;
+    if (found.owner !== undefined && (await checkProcess(found.owner)) !== 'gone') return found.record;
     // The job and its process may have ended since the first read.
     const last = (await read(id))?.record ?? found.record;
-    if (isOver(last)) return last;
-    const ended = interrupted(last, await lastHeardOf(id));
+    if (hasEnded(last)) return last;
+    const ended = toInterrupted(last, await readLastChange(id));
     await save(ended).catch(() => {});
     return ended;
   };
@@ -73,17 +81,17 @@ export function jobStore(files: RecordDirectory, clock: Pick<Clock, 'now'>): Job
   const list = async (): Promise<readonly JobRecord[]> => {
     const ids = (await files.names()).flatMap((name) => (name.endsWith('.jsonl') ? [name.slice(0, -6)] : []));
     const records: JobRecord[] = [];
-    for (let start = 0; start < ids.length; start += FILES_AT_ONCE) {
-      const some = ids.slice(start, start + FILES_AT_ONCE).map((id) => known.get(id) ?? load(id));
+    for (let start = 0; start < ids.length; start += MAX_OPEN_FILES) {
+      const some = ids.slice(start, start + MAX_OPEN_FILES).map((id) => known.get(id) ?? load(id));
       for (const record of await Promise.all(some)) if (record !== undefined) records.push(record);
     }
-    known = new Map(records.filter(isOver).map((record) => [record.job_id, record]));
-    return records.sort(newestFirst);
+    known = new Map(records.filter(hasEnded).map((record) => [record.job_id, record]));
+    return records.sort(compareNewestFirst);
   };
   return {
     save,
     list,
-    writer: (id) => jobWriter(files, id, save),
+    writer: (id) => createJobWriter(files, id, save),
     async find(id) {
       const record = await load(id);
       return record && { record, output: (await files.read(`${id}.txt`)) ?? '' };
@@ -92,20 +100,20 @@ export function jobStore(files: RecordDirectory, clock: Pick<Clock, 'now'>): Job
       let count = 0;
       let bytes = 0;
       const records = await list();
-      await removeStray(files, new Set(records.map(({ job_id }) => job_id)), clock.now());
+      await removeStrays(files, new Set(records.map(({ job_id }) => job_id)), clock.now());
       for (const record of records) {
         const { job_id: id, created_at } = record;
         count += 1;
         bytes += (await files.status(`${id}.txt`))?.size ?? 0;
-        const isOld = clock.now() - Date.parse(created_at) > LONGEST_MS;
-        if (!isOver(record) || (!isOld && count <= MOST_JOBS && bytes <= MOST_BYTES)) continue;
+        const isOld = clock.now() - Date.parse(created_at) > MAX_AGE_MS;
+        if (!hasEnded(record) || (!isOld && count <= MAX_JOBS && bytes <= MAX_BYTES)) continue;
         await Promise.all([files.remove(`${id}.jsonl`), files.remove(`${id}.txt`)]);
       }
     },
   };
 }
 
-function jobWriter(files: RecordDirectory, id: string, save: JobStore['save']): JobWriter {
+function createJobWriter(files: RecordDirectory, id: string, save: JobStore['save']): JobWriter {
   let known: RecordFile | undefined;
   let said: RecordFile | undefined;
   return {
@@ -115,11 +123,11 @@ function jobWriter(files: RecordDirectory, id: string, save: JobStore['save']): 
       try {
         if (isRunning) known ??= await files.open(`${id}.jsonl`);
         if (known === undefined) await save(record);
-        else known.append(jobLine(record, await thisProcess()));
+        else known.append(formatJobLine(record, await identifySelf()));
         // Opened early, so that the first output need not wait for it.
         if (isRunning) said ??= await files.open(`${id}.txt`);
       } finally {
-        if (isOver(record)) void Promise.all([known?.close(), said?.close()]);
+        if (hasEnded(record)) void Promise.all([known?.close(), said?.close()]);
       }
     },
     async append(delta) {
@@ -130,7 +138,7 @@ function jobWriter(files: RecordDirectory, id: string, save: JobStore['save']): 
 }
 
 /** Removes half-written and damaged files after a day, when nobody can be writing them any more. */
-async function removeStray(files: RecordDirectory, known: ReadonlySet<string>, now: number): Promise<void> {
+async function removeStrays(files: RecordDirectory, known: ReadonlySet<string>, now: number): Promise<void> {
   for (const name of await files.names()) {
     if (known.has(name.replace(/\.(?:jsonl|txt)$/, ''))) continue;
     const changedAt = (await files.status(name))?.changedAt ?? now;
@@ -139,7 +147,7 @@ async function removeStray(files: RecordDirectory, known: ReadonlySet<string>, n
 }
 
 /** Skips a line that was cut off: the one before it counts. */
-function lastJob(text: string): ReturnType<typeof parseJob> {
+function findLastJob(text: string): ReturnType<typeof parseJob> {
   for (const line of text.split('\n').reverse()) {
     const job = parseJob(parseJson(line));
     if (job !== undefined) return job;
@@ -147,11 +155,11 @@ function lastJob(text: string): ReturnType<typeof parseJob> {
   return undefined;
 }
 
-function interrupted(record: JobRecord, at: number): JobRecord {
+function toInterrupted(record: JobRecord, at: number): JobRecord {
   return {
     ...record,
     status: 'failed',
-    ...endedAt(record, at),
+    ...toEndFields(record, at),
     error: 'the server that ran it ended before the job did',
     code: 'INTERRUPTED',
   };

@@ -1,9 +1,9 @@
 import { AppError } from '../../../core/error.ts';
 import type { Clock } from '../../../core/io.ts';
-import { recentIds } from '../recent.ts';
-import { isOver, type JobRecord, type JobView, newestFirst } from './job.ts';
-import { type JobRunner, type JobsOptions, jobRunner, type LiveJob } from './runner.ts';
-import { MOST_JOBS } from './store.ts';
+import { createRecentIds } from '../recent.ts';
+import { compareNewestFirst, hasEnded, type JobRecord, type JobView } from './job.ts';
+import { createJobRunner, type JobRunner, type JobsOptions, type LiveJob } from './runner.ts';
+import { MAX_JOBS } from './store.ts';
 
 /** The jobs of this process, and read access to those of other processes inside its roots. */
 export interface Jobs {
@@ -24,19 +24,19 @@ export interface Jobs {
 const POLL_MS = 250;
 const PRUNE_EVERY_MS = 3_600_000;
 
-export function jobTable(options: JobsOptions): Jobs {
+export function createJobs(options: JobsOptions): Jobs {
   const { store, clock } = options;
-  const { live, submit } = jobRunner(options);
+  const { live, submit } = createJobRunner(options);
   let prunedAt = Number.NEGATIVE_INFINITY;
   /** Jobs without a directory are visible only to this process. The store keeps no more than MAX_JOBS of them. */
-  const placeless = recentIds(MOST_JOBS);
+  const withoutDirectory = createRecentIds(MAX_JOBS);
   const isVisible = ({ job_id, working_directory }: JobRecord): boolean => {
     if (working_directory !== undefined) return options.isInside(working_directory);
-    return live.has(job_id) || placeless.has(job_id);
+    return live.has(job_id) || withoutDirectory.has(job_id);
   };
   const find = async (id: string): Promise<JobView | undefined> => {
     const job = live.get(id);
-    const view = await (job === undefined ? store.find(id) : told(job));
+    const view = await (job === undefined ? store.find(id) : readSavedView(job));
     return view && isVisible(view.record) ? view : undefined;
   };
 
@@ -47,34 +47,34 @@ export function jobTable(options: JobsOptions): Jobs {
         void store.prune();
       }
       const job = submit(work);
-      if (work.workingDirectory === undefined) placeless.add(job.id);
+      if (work.workingDirectory === undefined) withoutDirectory.add(job.id);
       return job;
     },
     find,
     async wait(id, ms, signal) {
       const job = live.get(id);
-      if (job === undefined) return watched(() => find(id), clock, { ms, signal });
-      await overOrAfter(job, clock, { ms, signal });
-      return told(job);
+      if (job === undefined) return pollJob(() => find(id), clock, { ms, signal });
+      await waitForEnd(job, clock, { ms, signal });
+      return readSavedView(job);
     },
     async list() {
       // A job that ends during the read may have been read in its earlier state.
       const before = [...live.values()];
       const stored = await store.list();
-      const views = await Promise.all([...before, ...live.values()].map(told));
+      const views = await Promise.all([...before, ...live.values()].map(readSavedView));
       const own = new Map(views.map(({ record }) => [record.job_id, record]));
       const others = stored.filter((record) => !own.has(record.job_id) && isVisible(record));
-      return [...own.values(), ...others].sort(newestFirst);
+      return [...own.values(), ...others].sort(compareNewestFirst);
     },
     async cancel(id) {
       const job = live.get(id);
       if (job !== undefined) {
         job.stop('cancelled');
         await job.over;
-        return told(job);
+        return readSavedView(job);
       }
       const view = await find(id);
-      if (view !== undefined && !isOver(view.record)) throw foreign(id);
+      if (view !== undefined && !hasEnded(view.record)) throw otherProcessError(id);
       return view;
     },
     async close() {
@@ -86,13 +86,13 @@ export function jobTable(options: JobsOptions): Jobs {
   };
 }
 
-interface Patience {
+interface WaitOptions {
   readonly ms: number;
   readonly signal: AbortSignal;
 }
 
 /** Resolves when the job ends or the time is up. Throws the signal's reason. */
-async function overOrAfter(job: LiveJob, clock: Clock, { ms, signal }: Patience): Promise<void> {
+async function waitForEnd(job: LiveJob, clock: Clock, { ms, signal }: WaitOptions): Promise<void> {
   const done = new AbortController();
   const patience = clock.sleep(ms, AbortSignal.any([signal, done.signal])).catch(() => {});
   await Promise.race([job.over, patience]);
@@ -101,26 +101,26 @@ async function overOrAfter(job: LiveJob, clock: Clock, { ms, signal }: Patience)
 }
 
 /** The end of a job is reported only once it is saved. */
-async function told(job: LiveJob): Promise<JobView> {
-  if (isOver(job.view().record)) await job.idle();
+async function readSavedView(job: LiveJob): Promise<JobView> {
+  if (hasEnded(job.view().record)) await job.idle();
   return job.view();
 }
 
 /** Polls a job of another process. */
-async function watched(
+async function pollJob(
   look: () => Promise<JobView | undefined>,
   clock: Clock,
-  { ms, signal }: Patience,
+  { ms, signal }: WaitOptions,
 ): Promise<JobView | undefined> {
   const endsAt = clock.now() + ms;
   for (;;) {
     const view = await look();
     const leftMs = endsAt - clock.now();
-    if (view === undefined || isOver(view.record) || leftMs <= 0) return view;
+    if (view === undefined || hasEnded(view.record) || leftMs <= 0) return view;
     await clock.sleep(Math.min(POLL_MS, leftMs), signal);
   }
 }
 
-function foreign(id: string): AppError {
+function otherProcessError(id: string): AppError {
   return new AppError('usage', `job ${id} runs in another gmn process`, { hint: 'Cancel it there.' });
 }

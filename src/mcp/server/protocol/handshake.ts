@@ -1,5 +1,5 @@
 import { isObject } from '../../../core/json.ts';
-import { instructions } from '../help.ts';
+import { formatInstructions } from '../help.ts';
 import type { Host } from '../host.ts';
 import type { SdkMessage, SdkTool } from '../sdk.ts';
 import type { Annotations, ServerTool, Service } from '../tool.ts';
@@ -7,12 +7,12 @@ import { PROMPT_LIST } from './prompts.ts';
 import { RESOURCE_LIST, RESOURCE_TEMPLATES } from './resources.ts';
 
 /** The protocol versions that begin with `initialize`, newest first. A test compares them with those of the SDK. */
-const REVISIONS = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05', '2024-10-07'] as const;
+const PROTOCOL_VERSIONS = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05', '2024-10-07'] as const;
 
 const CAPABILITIES = { tools: {}, resources: {}, prompts: {} } as const;
 
 /** Answers a client's first requests without the SDK, which takes longer to load than everything else. */
-interface Opening {
+interface Handshake {
   /** The response; `heard` for a message that needs none; undefined once the SDK has to take over. */
   answer(message: SdkMessage): SdkMessage | 'heard' | undefined;
   /** The messages to replay to the SDK so that it shares the client's state; the first is `initialize`. */
@@ -20,11 +20,11 @@ interface Opening {
 }
 
 /** For clients of the older protocol versions. Any unusual request ends it. */
-export function opening({ host, tools }: Service): Opening {
+export function createHandshake({ host, tools }: Service): Handshake {
   const heard: SdkMessage[] = [];
   const results: Readonly<Record<string, () => object>> = {
     ping: () => ({}),
-    'tools/list': () => ({ tools: tools.map((tool) => publishedTool(tool, host.allowed)) }),
+    'tools/list': () => ({ tools: tools.map((tool) => toPublicTool(tool, host.allowed)) }),
     'prompts/list': () => ({ prompts: PROMPT_LIST }),
     'resources/list': () => ({ resources: RESOURCE_LIST }),
     'resources/templates/list': () => ({ resourceTemplates: RESOURCE_TEMPLATES }),
@@ -34,19 +34,20 @@ export function opening({ host, tools }: Service): Opening {
     answer(message) {
       if (!('method' in message)) return undefined;
       const { method, params } = message;
-      if (!('id' in message)) return method === 'notifications/initialized' ? noted(heard, message) : undefined;
+      if (!('id' in message))
+        return method === 'notifications/initialized' ? recordInitialized(heard, message) : undefined;
       if (heard.length === 0) {
         if (method !== 'initialize' || isObject(params?._meta)) return undefined;
         heard.push(message);
-        return parseAnswer(message.id, greeting(params, host));
+        return toResponse(message.id, toInitializeResult(params, host));
       }
-      const result = Object.hasOwn(results, method) && isPlain(params) ? results[method] : undefined;
-      return result && parseAnswer(message.id, result());
+      const result = Object.hasOwn(results, method) && hasNoParams(params) ? results[method] : undefined;
+      return result && toResponse(message.id, result());
     },
   };
 }
 
-function noted(heard: SdkMessage[], message: SdkMessage): 'heard' | undefined {
+function recordInitialized(heard: SdkMessage[], message: SdkMessage): 'heard' | undefined {
   if (heard.length === 0) return undefined;
   // A repeated notification is kept once.
   if (heard.length === 1) heard.push(message);
@@ -54,45 +55,46 @@ function noted(heard: SdkMessage[], message: SdkMessage): 'heard' | undefined {
 }
 
 /** True without a cursor and without the fields of newer versions. */
-function isPlain(params: unknown): boolean {
+function hasNoParams(params: unknown): boolean {
   return params === undefined || (isObject(params) && Object.keys(params).length === 0);
 }
 
-function greeting(params: Readonly<Record<string, unknown>> | undefined, host: Service['host']): object {
+function toInitializeResult(params: Readonly<Record<string, unknown>> | undefined, host: Service['host']): object {
   const { name, version } = host;
-  const protocolVersion = REVISIONS.find((revision) => revision === params?.protocolVersion) ?? REVISIONS[0];
+  const protocolVersion =
+    PROTOCOL_VERSIONS.find((revision) => revision === params?.protocolVersion) ?? PROTOCOL_VERSIONS[0];
   return {
     protocolVersion,
     capabilities: CAPABILITIES,
     serverInfo: { name, version },
-    instructions: instructions(host),
+    instructions: formatInstructions(host),
   };
 }
 
-function parseAnswer(id: string | number, result: object): SdkMessage {
+function toResponse(id: string | number, result: object): SdkMessage {
   return { jsonrpc: '2.0', id, result } as SdkMessage;
 }
 
-export function publishedTool(
+export function toPublicTool(
   { name, title, description, annotations, input, output }: ServerTool,
   allowed: Host['allowed'],
 ): SdkTool {
-  return parseTool({
+  return toSdkTool({
     name,
     title,
     description,
     inputSchema: input,
     ...(output === undefined ? {} : { outputSchema: output }),
-    annotations: { title, ...(annotations === 'agent' ? agentAnnotations(allowed) : annotations) },
+    annotations: { title, ...(annotations === 'agent' ? toAgentAnnotations(allowed) : annotations) },
   });
 }
 
 /** Hosts ask a person before each call of a destructive tool; a model that only reads is not one. */
-function agentAnnotations({ write, shell }: Host['allowed']): Annotations {
+function toAgentAnnotations({ write, shell }: Host['allowed']): Annotations {
   if (!write && !shell) return { readOnlyHint: true, openWorldHint: true };
   return { readOnlyHint: false, destructiveHint: true, openWorldHint: true };
 }
 
-function parseTool(tool: object): SdkTool {
+function toSdkTool(tool: object): SdkTool {
   return tool as SdkTool;
 }

@@ -55,7 +55,7 @@ const PROMPTS: readonly Prompt[] = [
 export const PROMPT_LIST: readonly Omit<Prompt, 'text'>[] = PROMPTS.map(({ text: _, ...listed }) => listed);
 
 /** Fills in a prompt; or says why that is impossible. */
-export function filledPrompt(
+export function fillPrompt(
   name: string,
   args: Readonly<Record<string, string>>,
 ): { readonly description: string; readonly text: string } | { readonly fault: string } {

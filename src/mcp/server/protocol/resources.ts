@@ -1,8 +1,8 @@
 import type { JsonObject } from '../../../core/json.ts';
-import { helpText } from '../help.ts';
+import { formatHelp } from '../help.ts';
 import type { Host } from '../host.ts';
-import { jobPage, publishedJob } from '../jobs/job.ts';
-import { publishedSession, visibleSessions } from '../sessions.ts';
+import { findJobPage, toPublicJob } from '../jobs/job.ts';
+import { listVisibleSessions, toPublicSession } from '../sessions.ts';
 
 interface Resource {
   readonly uri: string;
@@ -13,7 +13,7 @@ interface Resource {
   readonly read: (host: Host) => Promise<string>;
 }
 
-interface ReadResource {
+interface ResourceText {
   readonly mimeType: string;
   readonly text: string;
   readonly next?: string;
@@ -28,7 +28,7 @@ const RESOURCES: readonly Resource[] = [
     title: 'Models',
     description: 'The models this server knows, what they can do, and their short names.',
     mimeType: JSON_TYPE,
-    read: async (host) => jsonText((await host.engine()).models().document),
+    read: async (host) => formatJson((await host.engine()).models().document),
   },
   {
     uri: 'gmn://capabilities',
@@ -36,7 +36,7 @@ const RESOURCES: readonly Resource[] = [
     title: 'Capabilities',
     description: 'The tools of this server, its roots, and what the model may do there.',
     mimeType: JSON_TYPE,
-    read: async (host) => jsonText(capabilities(host)),
+    read: async (host) => formatJson(describeCapabilities(host)),
   },
   {
     uri: 'gmn://sessions',
@@ -44,7 +44,7 @@ const RESOURCES: readonly Resource[] = [
     title: 'Sessions',
     description: 'The saved conversations that can be continued here, newest first.',
     mimeType: JSON_TYPE,
-    read: async (host) => jsonText({ sessions: (await visibleSessions(host)).map(publishedSession) }),
+    read: async (host) => formatJson({ sessions: (await listVisibleSessions(host)).map(toPublicSession) }),
   },
   {
     uri: 'gmn://jobs',
@@ -52,7 +52,7 @@ const RESOURCES: readonly Resource[] = [
     title: 'Jobs',
     description: 'The delegated jobs, newest first, without their output.',
     mimeType: JSON_TYPE,
-    read: async (host) => jsonText({ jobs: (await host.jobs.list()).map((job) => ({ ...job })) }),
+    read: async (host) => formatJson({ jobs: (await host.jobs.list()).map((job) => ({ ...job })) }),
   },
   {
     uri: 'gmn://help',
@@ -60,7 +60,7 @@ const RESOURCES: readonly Resource[] = [
     title: 'Help',
     description: 'What this server can do, and its limits.',
     mimeType: 'text/markdown',
-    read: async (host) => helpText(host),
+    read: async (host) => formatHelp(host),
   },
 ];
 
@@ -91,7 +91,7 @@ export const RESOURCE_TEMPLATES = [
 ] as const;
 
 /** Undefined if there is no such resource. Throws AppError if it cannot be produced. */
-export async function readResource(host: Host, uri: string): Promise<ReadResource | undefined> {
+export async function readResource(host: Host, uri: string): Promise<ResourceText | undefined> {
   const known = RESOURCES.find((resource) => resource.uri === uri);
   if (known !== undefined) return { mimeType: known.mimeType, text: await known.read(host) };
   const page = host.pages.read(uri);
@@ -99,12 +99,12 @@ export async function readResource(host: Host, uri: string): Promise<ReadResourc
   const [, id, number] = /^gmn:\/\/jobs\/([^/]+)(?:\/(\d{1,6}))?$/.exec(uri) ?? [];
   const job = id === undefined ? undefined : await host.jobs.find(id);
   if (job === undefined || number === undefined)
-    return job && { mimeType: JSON_TYPE, text: jsonText(publishedJob(job)) };
-  const part = jobPage(job, Number(number));
+    return job && { mimeType: JSON_TYPE, text: formatJson(toPublicJob(job)) };
+  const part = findJobPage(job, Number(number));
   return part && { mimeType: 'text/plain', ...part };
 }
 
-function capabilities({ name, version, offers, roots, allowed }: Host): JsonObject {
+function describeCapabilities({ name, version, offers, roots, allowed }: Host): JsonObject {
   return {
     server: { name, version },
     tools: offers.map((tool) => ({ name: tool.name, title: tool.title })),
@@ -114,6 +114,6 @@ function capabilities({ name, version, offers, roots, allowed }: Host): JsonObje
   };
 }
 
-function jsonText(value: JsonObject): string {
+function formatJson(value: JsonObject): string {
   return `${JSON.stringify(value, null, 2)}\n`;
 }

@@ -1,13 +1,13 @@
 import { AppError } from '../../../core/error.ts';
 import type { JsonObject } from '../../../core/json.ts';
-import { failureText } from '../errors.ts';
-import { instructions } from '../help.ts';
+import { formatFailure } from '../errors.ts';
+import { formatInstructions } from '../help.ts';
 import type { Host } from '../host.ts';
-import { NO_PROGRESS, type Progress, progressTo } from '../progress.ts';
+import { createProgress, NO_PROGRESS, type Progress } from '../progress.ts';
 import type { Sdk, SdkCallResult, SdkContext, SdkServer } from '../sdk.ts';
 import type { CallResult, ServerTool, Service } from '../tool.ts';
-import { publishedTool } from './handshake.ts';
-import { filledPrompt, PROMPT_LIST } from './prompts.ts';
+import { toPublicTool } from './handshake.ts';
+import { fillPrompt, PROMPT_LIST } from './prompts.ts';
 import { RESOURCE_LIST, RESOURCE_TEMPLATES, readResource } from './resources.ts';
 
 /** Error codes of JSON-RPC. */
@@ -15,23 +15,23 @@ const INVALID_PARAMS = -32602;
 const INTERNAL_ERROR = -32603;
 
 /** An SDK server for one client. All clients share the host; nothing about one client is kept here. */
-export function protocolServer(sdk: Sdk, { host, tools }: Service): SdkServer {
+export function createProtocolServer(sdk: Sdk, { host, tools }: Service): SdkServer {
   const server = new sdk.Server(
     { name: host.name, version: host.version },
-    { capabilities: { tools: {}, resources: {}, prompts: {} }, instructions: instructions(host) },
+    { capabilities: { tools: {}, resources: {}, prompts: {} }, instructions: formatInstructions(host) },
   );
-  const invalid = (words: string): Error => new sdk.ProtocolError(INVALID_PARAMS, words);
-  server.setRequestHandler('tools/list', () => ({ tools: tools.map((tool) => publishedTool(tool, host.allowed)) }));
+  const invalidParamsError = (words: string): Error => new sdk.ProtocolError(INVALID_PARAMS, words);
+  server.setRequestHandler('tools/list', () => ({ tools: tools.map((tool) => toPublicTool(tool, host.allowed)) }));
   server.setRequestHandler('tools/call', async ({ params }, context) => {
     const tool = tools.find(({ name }) => name === params.name);
-    if (tool === undefined) throw invalid(`there is no tool "${params.name.slice(0, 80)}"`);
-    return parseResult(await calledTool(tool, parseArguments(params.arguments), { host, context }));
+    if (tool === undefined) throw invalidParamsError(`there is no tool "${params.name.slice(0, 80)}"`);
+    return toSdkResult(await callTool(tool, toArguments(params.arguments), { host, context }));
   });
   server.setRequestHandler('resources/list', () => ({ resources: [...RESOURCE_LIST] }));
   server.setRequestHandler('resources/templates/list', () => ({ resourceTemplates: [...RESOURCE_TEMPLATES] }));
   server.setRequestHandler('resources/read', async ({ params: { uri } }) => {
     const found = await readResource(host, uri).catch((thrown: unknown) => {
-      throw new sdk.ProtocolError(INTERNAL_ERROR, failureText(AppError.from(thrown)));
+      throw new sdk.ProtocolError(INTERNAL_ERROR, formatFailure(AppError.from(thrown)));
     });
     if (found === undefined) {
       throw new sdk.ProtocolError(INVALID_PARAMS, `there is no resource "${uri.slice(0, 200)}", or no longer`, { uri });
@@ -39,27 +39,27 @@ export function protocolServer(sdk: Sdk, { host, tools }: Service): SdkServer {
     const { text, mimeType, next } = found;
     return { contents: [{ uri, mimeType, text, ...(next === undefined ? {} : { _meta: { next } }) }] };
   });
-  server.setRequestHandler('prompts/list', () => ({ prompts: PROMPT_LIST.map(publishedPrompt) }));
+  server.setRequestHandler('prompts/list', () => ({ prompts: PROMPT_LIST.map(toPublicPrompt) }));
   server.setRequestHandler('prompts/get', ({ params }) => {
-    const filled = filledPrompt(params.name, params.arguments ?? {});
-    if ('fault' in filled) throw invalid(filled.fault);
+    const filled = fillPrompt(params.name, params.arguments ?? {});
+    if ('fault' in filled) throw invalidParamsError(filled.fault);
     const { description, text } = filled;
     return { description, messages: [{ role: 'user', content: { type: 'text', text } }] };
   });
   return server;
 }
 
-function publishedPrompt({ arguments: list, ...prompt }: (typeof PROMPT_LIST)[number]) {
+function toPublicPrompt({ arguments: list, ...prompt }: (typeof PROMPT_LIST)[number]) {
   return { ...prompt, arguments: [...list] };
 }
 
-async function calledTool(
+async function callTool(
   tool: ServerTool,
   args: JsonObject,
   { host, context }: { readonly host: Host; readonly context: SdkContext },
 ): Promise<CallResult> {
-  const progress = progressOf(host, context);
-  const call = tool.call(args, { host, progress, signal: takenBack(context.mcpReq.signal) });
+  const progress = createCallProgress(host, context);
+  const call = tool.call(args, { host, progress, signal: toAppSignal(context.mcpReq.signal) });
   host.calls.add(call);
   try {
     return await call;
@@ -70,10 +70,10 @@ async function calledTool(
 }
 
 /** Any value is a token, 0 and the empty string included. */
-function progressOf({ clock }: Host, { mcpReq }: SdkContext): Progress {
+function createCallProgress({ clock }: Host, { mcpReq }: SdkContext): Progress {
   const progressToken = mcpReq._meta?.progressToken;
   if (progressToken === undefined) return NO_PROGRESS;
-  return progressTo({
+  return createProgress({
     now: clock.now,
     send: (progress, message) => {
       const params = { progressToken, progress, message };
@@ -83,7 +83,7 @@ function progressOf({ clock }: Host, { mcpReq }: SdkContext): Progress {
 }
 
 /** The client's signal, with an AppError as its reason. */
-function takenBack(signal: AbortSignal): AbortSignal {
+function toAppSignal(signal: AbortSignal): AbortSignal {
   const controller = new AbortController();
   const abort = (): void => controller.abort(new AppError('interrupted', 'the caller took the call back'));
   if (signal.aborted) abort();
@@ -92,11 +92,11 @@ function takenBack(signal: AbortSignal): AbortSignal {
 }
 
 /** The SDK has checked that it is a JSON object or absent. */
-function parseArguments(value: unknown): JsonObject {
+function toArguments(value: unknown): JsonObject {
   return (value ?? {}) as JsonObject;
 }
 
 /** The SDK's types ask for mutable arrays, but it changes none. */
-function parseResult(result: CallResult): SdkCallResult {
+function toSdkResult(result: CallResult): SdkCallResult {
   return result as unknown as SdkCallResult;
 }

@@ -4,9 +4,9 @@ import { PLAIN_BUILT_IN } from '../../../models/table.ts';
 import { readBytes } from '../../../platform/files/read.ts';
 import type { Engine } from '../engine.ts';
 import type { Roots } from '../roots.ts';
-import { checkedModel, serverTool } from '../tool.ts';
-import { answerTo } from '../turn.ts';
-import { metadataOf, plainFailure, plainResult } from './results.ts';
+import { checkModel, serverTool } from '../tool.ts';
+import { collectAnswer } from '../turn.ts';
+import { plainFailure, plainResult, toMetadata } from './results.ts';
 
 export const analyzeImage = serverTool({
   name: 'analyze_image',
@@ -34,13 +34,13 @@ export const analyzeImage = serverTool({
   fail: plainFailure,
   async run(args, { host, progress, signal }) {
     const { prompt, model, mediaResolution = 'media_resolution_medium' } = args;
-    checkedModel(model);
+    checkModel(model);
     const engine = await host.engine();
     return host.gate.pass(signal, async () => {
       progress.say('reading the image');
-      const image = await imageOf(args, { roots: host.roots, engine, signal });
+      const image = await readImage(args, { roots: host.roots, engine, signal });
       const answer = await host.conversations.turn(undefined, (history) =>
-        answerTo(
+        collectAnswer(
           engine,
           {
             prompt: { role: 'user', parts: [{ inlineData: image }, { text: prompt }] },
@@ -53,7 +53,7 @@ export const analyzeImage = serverTool({
           { progress },
         ),
       );
-      return plainResult(host.pages, { text: answer.text, notices: answer.notices, metadata: metadataOf(answer) });
+      return plainResult(host.pages, { text: answer.text, notices: answer.notices, metadata: toMetadata(answer) });
     });
   },
 });
@@ -81,59 +81,67 @@ interface ImageContext {
  * The image in base64, with its type sniffed from its bytes. Throws AppError `usage` if it is no image, too large,
  * outside the roots, or not given in exactly one way; `api` if it cannot be fetched.
  */
-async function imageOf(
+async function readImage(
   args: ImageArguments,
   context: ImageContext,
 ): Promise<{ readonly mimeType: string; readonly data: string }> {
   const { imagePath, imageUrl, imageBase64 } = args;
   const ways = [imagePath, imageUrl, imageBase64].filter((way) => way !== undefined);
   if (ways.length !== 1) {
-    throw wrong('give the image in exactly one way', 'Use one of imagePath, imageUrl and imageBase64.');
+    throw imageError('give the image in exactly one way', 'Use one of imagePath, imageUrl and imageBase64.');
   }
-  const bytes = await bytesOf(args, context);
+  const bytes = await readImageBytes(args, context);
   const mimeType = sniffMedia(bytes, imagePath ?? '');
   if (mimeType === undefined || !TYPES.includes(mimeType)) {
-    throw wrong(`this is no image Gemini takes${mimeType ? `, but ${mimeType}` : ''}`, `It takes ${TYPES.join(', ')}.`);
+    throw imageError(
+      `this is no image Gemini takes${mimeType ? `, but ${mimeType}` : ''}`,
+      `It takes ${TYPES.join(', ')}.`,
+    );
   }
   if (args.mimeType !== undefined && imageBase64 !== undefined && args.mimeType.toLowerCase() !== mimeType) {
-    throw wrong(`mimeType says ${args.mimeType.slice(0, 60)}, but the image is ${mimeType}`, 'Leave mimeType out.');
+    throw imageError(
+      `mimeType says ${args.mimeType.slice(0, 60)}, but the image is ${mimeType}`,
+      'Leave mimeType out.',
+    );
   }
   return { mimeType, data: Buffer.from(bytes).toString('base64') };
 }
 
-async function bytesOf(
+async function readImageBytes(
   { imagePath, imageUrl, imageBase64 }: ImageArguments,
   context: ImageContext,
 ): Promise<Uint8Array> {
-  if (imagePath !== undefined) return fileBytes(imagePath, context.roots);
-  if (imageUrl !== undefined) return fetched(imageUrl, context);
-  return decoded(imageBase64 ?? '');
+  if (imagePath !== undefined) return readImageFile(imagePath, context.roots);
+  if (imageUrl !== undefined) return fetchImage(imageUrl, context);
+  return decodeImage(imageBase64 ?? '');
 }
 
-async function fileBytes(name: string, roots: Roots): Promise<Uint8Array> {
-  return readBytes(roots.file(name), { name, maxBytes: MAX_BYTES, tooLarge, links: 'never' });
+async function readImageFile(name: string, roots: Roots): Promise<Uint8Array> {
+  return readBytes(roots.file(name), { name, maxBytes: MAX_BYTES, tooLarge: tooLargeError, links: 'never' });
 }
 
-async function fetched(url: string, { engine, signal }: ImageContext): Promise<Uint8Array> {
+async function fetchImage(url: string, { engine, signal }: ImageContext): Promise<Uint8Array> {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
-  if (parsed?.protocol !== 'https:') throw wrong('imageUrl must be an https address', 'Example: https://…/photo.png');
+  if (parsed?.protocol !== 'https:')
+    throw imageError('imageUrl must be an https address', 'Example: https://…/photo.png');
   const bytes = await engine.fetchBytes(parsed, signal);
-  if (bytes.length > MAX_BYTES) throw tooLarge();
+  if (bytes.length > MAX_BYTES) throw tooLargeError();
   return bytes;
 }
 
-function decoded(text: string): Uint8Array {
+function decodeImage(text: string): Uint8Array {
   const base64 = text.replace(/^data:[\w/+.-]+;base64,/, '').replace(/\s+/g, '');
-  if (base64 === '' || !/^[\w+/-]+={0,2}$/.test(base64)) throw wrong('imageBase64 is not base64', 'Send the bytes.');
+  if (base64 === '' || !/^[\w+/-]+={0,2}$/.test(base64))
+    throw imageError('imageBase64 is not base64', 'Send the bytes.');
   const bytes = Buffer.from(base64, 'base64');
-  if (bytes.length > MAX_BYTES) throw tooLarge();
+  if (bytes.length > MAX_BYTES) throw tooLargeError();
   return bytes;
 }
 
-function tooLarge(): AppError {
-  return wrong('the image is larger than 20 MB', 'Send a smaller one.');
+function tooLargeError(): AppError {
+  return imageError('the image is larger than 20 MB', 'Send a smaller one.');
 }
 
-function wrong(message: string, hint: string): AppError {
+function imageError(message: string, hint: string): AppError {
   return new AppError('usage', message, { hint });
 }

@@ -1,9 +1,9 @@
 import type { AppError } from '../../../core/error.ts';
 import type { SessionSummary } from '../../../core/session.ts';
-import { failureText } from '../errors.ts';
-import { directoryFor, sessionToReplyIn } from '../sessions.ts';
-import { type Call, type CallResult, checkedModel, serverTool } from '../tool.ts';
-import { type Answer, answerTo } from '../turn.ts';
+import { formatFailure } from '../errors.ts';
+import { requireReplySession, resolveDirectory } from '../sessions.ts';
+import { type Call, type CallResult, checkModel, serverTool } from '../tool.ts';
+import { type Answer, collectAnswer } from '../turn.ts';
 import { type PlainAnswer, plainResult } from './results.ts';
 
 const CHAT_ARGUMENTS = {
@@ -24,13 +24,13 @@ interface ChatArguments {
 }
 
 /** Runs one turn of a session, a new one unless it continues `earlier`. Throws AppError. */
-async function chatTurn(
+async function runChatTurn(
   { prompt, model, systemPrompt, cwd }: ChatArguments,
   { host, progress, signal }: Call,
   earlier: SessionSummary | undefined,
 ): Promise<CallResult> {
-  checkedModel(model);
-  const directory = directoryFor(host, cwd, earlier);
+  checkModel(model);
+  const directory = resolveDirectory(host, cwd, earlier);
   const engine = await host.engine();
   const turn = {
     prompt: { role: 'user', parts: [{ text: prompt }] },
@@ -40,21 +40,21 @@ async function chatTurn(
     kept: { kind: 'session', cwd: directory ?? host.startDirectory, earlier },
     signal,
   } as const;
-  const answer = await host.gate.pass(signal, () => answerTo(engine, turn, { progress }), earlier?.id);
+  const answer = await host.gate.pass(signal, () => collectAnswer(engine, turn, { progress }), earlier?.id);
   const { sessionId } = answer;
-  if (sessionId === undefined) return plainResult(host.pages, answerOf(answer));
+  if (sessionId === undefined) return plainResult(host.pages, toPlainAnswer(answer));
   host.ownSessions.add(sessionId);
   host.latest.sessionId = sessionId;
-  return plainResult(host.pages, { ...answerOf(answer), meta: { sessionId } });
+  return plainResult(host.pages, { ...toPlainAnswer(answer), meta: { sessionId } });
 }
 
-function answerOf({ text, refused, notices }: Answer): PlainAnswer {
+function toPlainAnswer({ text, refused, notices }: Answer): PlainAnswer {
   return { text, refused, notices };
 }
 
 /** The wording that callers of these tools know from earlier servers. */
 function chatFailure(error: AppError): CallResult {
-  return { content: [{ type: 'text', text: `Error executing gemini: ${failureText(error)}` }], isError: true };
+  return { content: [{ type: 'text', text: `Error executing gemini: ${formatFailure(error)}` }], isError: true };
 }
 
 export const chat = serverTool({
@@ -69,7 +69,7 @@ export const chat = serverTool({
   annotations: 'agent',
   input: { properties: CHAT_ARGUMENTS, required: ['prompt'] },
   fail: chatFailure,
-  run: async (args, call) => chatTurn(args, call, undefined),
+  run: async (args, call) => runChatTurn(args, call, undefined),
 });
 
 export const chatReply = serverTool({
@@ -94,6 +94,6 @@ export const chatReply = serverTool({
   fail: chatFailure,
   async run(args, call) {
     const { sessionId, ...rest } = args;
-    return chatTurn(rest, call, await sessionToReplyIn(call.host, sessionId, args.cwd));
+    return runChatTurn(rest, call, await requireReplySession(call.host, sessionId, args.cwd));
   },
 });

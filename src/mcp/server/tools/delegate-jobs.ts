@@ -1,13 +1,13 @@
 import { JOB_STATUSES } from '../jobs/job.ts';
-import { publishedSession, visibleSessions } from '../sessions.ts';
+import { listVisibleSessions, toPublicSession } from '../sessions.ts';
 import { serverTool } from '../tool.ts';
 import {
   delegateFailure,
   delegateResult,
+  formatJobRow,
   JOB_OUTPUT,
   JOBS_OUTPUT,
-  jobLine,
-  jobNotFound,
+  jobNotFoundResult,
   jobResult,
   SESSIONS_OUTPUT,
 } from './delegate-result.ts';
@@ -30,12 +30,12 @@ export const delegateJobs = serverTool({
     const all = await host.jobs.list();
     const wanted = status_filter === undefined ? all : all.filter(({ status }) => status === status_filter);
     const jobs = wanted.slice(0, limit);
-    const text = jobs.length === 0 ? 'No jobs.' : jobs.map(jobLine).join('\n');
+    const text = jobs.length === 0 ? 'No jobs.' : jobs.map(formatJobRow).join('\n');
     return delegateResult({ jobs: jobs.map((job) => ({ ...job })), total: wanted.length }, text);
   },
 });
 
-const LONGEST_WAIT_MS = 600_000;
+const MAX_WAIT_MS = 600_000;
 
 export const delegateStatus = serverTool({
   name: 'delegate_status',
@@ -52,7 +52,7 @@ export const delegateStatus = serverTool({
         description: 'Wait up to so many milliseconds for the job to end.',
         default: 0,
         minimum: 0,
-        maximum: LONGEST_WAIT_MS,
+        maximum: MAX_WAIT_MS,
       },
     },
     required: ['job_id'],
@@ -61,7 +61,7 @@ export const delegateStatus = serverTool({
   fail: delegateFailure,
   async run({ job_id, wait_ms = 0 }, { host, signal }) {
     const view = wait_ms === 0 ? await host.jobs.find(job_id) : await host.jobs.wait(job_id, wait_ms, signal);
-    return view === undefined ? jobNotFound(job_id) : jobResult(view);
+    return view === undefined ? jobNotFoundResult(job_id) : jobResult(view);
   },
 });
 
@@ -78,7 +78,7 @@ export const delegateCancel = serverTool({
   fail: delegateFailure,
   async run({ job_id }, { host }) {
     const view = await host.jobs.cancel(job_id);
-    return view === undefined ? jobNotFound(job_id) : jobResult(view);
+    return view === undefined ? jobNotFoundResult(job_id) : jobResult(view);
   },
 });
 
@@ -96,8 +96,8 @@ export const delegateSessions = serverTool({
   output: SESSIONS_OUTPUT,
   fail: delegateFailure,
   async run({ limit = 20 }, { host }) {
-    const all = await visibleSessions(host);
-    const sessions = all.slice(0, limit).map(publishedSession);
+    const all = await listVisibleSessions(host);
+    const sessions = all.slice(0, limit).map(toPublicSession);
     const lines = sessions.map(({ session_id, last_accessed, name }) =>
       [session_id, last_accessed, name ?? ''].join('  ').trimEnd(),
     );

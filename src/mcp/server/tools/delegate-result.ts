@@ -1,9 +1,9 @@
 import type { AppError } from '../../../core/error.ts';
 import type { JsonObject } from '../../../core/json.ts';
-import { CodedError, codeOf, failureText } from '../errors.ts';
-import { isOver, JOB_STATUSES, type JobRecord, type JobView, jobPage, publishedJob } from '../jobs/job.ts';
+import { CodedError, formatFailure, toErrorCode } from '../errors.ts';
+import { findJobPage, hasEnded, JOB_STATUSES, type JobRecord, type JobView, toPublicJob } from '../jobs/job.ts';
 import type { CallResult } from '../tool.ts';
-import { notesOf } from './results.ts';
+import { formatNotes } from './results.ts';
 
 /** Structured content and text: hosts show one or the other. */
 export function delegateResult(structuredContent: JsonObject, ...texts: readonly string[]): CallResult {
@@ -11,12 +11,12 @@ export function delegateResult(structuredContent: JsonObject, ...texts: readonly
 }
 
 export function delegateFailure(error: AppError): CallResult {
-  const text = failureText(error);
-  const code = codeOf(error);
+  const text = formatFailure(error);
+  const code = toErrorCode(error);
   return { ...delegateResult({ status: 'error', error: text, code }, `${code}: ${text}`), isError: true };
 }
 
-export function jobNotFound(id: string): CallResult {
+export function jobNotFoundResult(id: string): CallResult {
   return delegateFailure(
     new CodedError('JOB_NOT_FOUND', `there is no job "${id.slice(0, 80)}"`, {
       hint: 'delegate_jobs lists those there are.',
@@ -25,44 +25,44 @@ export function jobNotFound(id: string): CallResult {
 }
 
 /** The result of `delegate` for a job that has ended. */
-export function fromJob(view: JobView): CallResult {
+export function delegateAnswer(view: JobView): CallResult {
   const { record } = view;
-  const { text: output = '', ...next } = jobPage(view) ?? {};
+  const { text: output = '', ...next } = findJobPage(view) ?? {};
   const { job_id, session_id, model_used, duration_ms, refused = [], notices = [], timeout_ms } = record;
   const known = { job_id, ...(session_id === undefined ? {} : { session_id }) };
   const shown = { ...(refused.length === 0 ? {} : { refused }), ...(notices.length === 0 ? {} : { notices }) };
   if (record.status === 'completed') {
     const structured = { status: 'completed', output, ...next, duration_ms, model_used, ...known, ...shown };
-    return delegateResult(structured, output, ...nextNotes(next), ...notesOf(record));
+    return delegateResult(structured, output, ...formatNext(next), ...formatNotes(record));
   }
   const { code = 'EXECUTION_FAILED', error = '' } = record;
   const partial = output === '' ? {} : { partial_output: output, ...next };
   const limit = code === 'TIMEOUT' ? { timeout_ms } : {};
   const structured = { status: 'error', error, code, ...limit, ...known, ...partial, ...shown };
-  const texts = [`${code}: ${error}`, ...(output === '' ? [] : [output]), ...notesOf(record)];
+  const texts = [`${code}: ${error}`, ...(output === '' ? [] : [output]), ...formatNotes(record)];
   return { ...delegateResult(structured, ...texts), isError: true };
 }
 
 /** The result of `delegate_status`, with the output so far. */
 export function jobResult(view: JobView): CallResult {
   const { record } = view;
-  const { text: output = '', ...next } = jobPage(view) ?? {};
-  const state = record.status === 'completed' ? [] : [stateText(record)];
+  const { text: output = '', ...next } = findJobPage(view) ?? {};
+  const state = record.status === 'completed' ? [] : [formatState(record)];
   const said = output === '' && record.status !== 'completed' ? [] : [output];
-  return delegateResult(publishedJob(view), ...state, ...said, ...nextNotes(next), ...notesOf(record));
+  return delegateResult(toPublicJob(view), ...state, ...said, ...formatNext(next), ...formatNotes(record));
 }
 
-function nextNotes({ next }: { readonly next?: string }): readonly string[] {
+function formatNext({ next }: { readonly next?: string }): readonly string[] {
   return next === undefined ? [] : [`The answer goes on in the resource ${next}`];
 }
 
-export function jobLine({ job_id, status, created_at, code }: JobRecord): string {
+export function formatJobRow({ job_id, status, created_at, code }: JobRecord): string {
   return [job_id, status, created_at, code ?? ''].join('  ').trimEnd();
 }
 
-function stateText(record: JobRecord): string {
+function formatState(record: JobRecord): string {
   const { job_id, status, code, error } = record;
-  if (!isOver(record)) return `Job ${job_id} is ${status}. Ask again, with wait_ms to wait for it.`;
+  if (!hasEnded(record)) return `Job ${job_id} is ${status}. Ask again, with wait_ms to wait for it.`;
   return `Job ${job_id} is ${status}${code ? ` (${code})` : ''}${error ? `: ${error}` : ''}`;
 }
 
@@ -106,12 +106,12 @@ export const DELEGATE_OUTPUT: JsonObject = { type: 'object', properties: JOB_PRO
 
 export const JOB_OUTPUT: JsonObject = DELEGATE_OUTPUT;
 
-export const JOBS_OUTPUT: JsonObject = listed('jobs', JOB_PROPERTIES);
+export const JOBS_OUTPUT: JsonObject = listSchema('jobs', JOB_PROPERTIES);
 
-export const SESSIONS_OUTPUT: JsonObject = listed('sessions', SESSION_PROPERTIES);
+export const SESSIONS_OUTPUT: JsonObject = listSchema('sessions', SESSION_PROPERTIES);
 
 /** An error has neither list nor total, so none is required. */
-function listed(key: string, properties: JsonObject): JsonObject {
+function listSchema(key: string, properties: JsonObject): JsonObject {
   return {
     type: 'object',
     properties: {

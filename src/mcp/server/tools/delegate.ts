@@ -2,22 +2,22 @@ import type { SessionSummary } from '../../../core/session.ts';
 import { sha256 } from '../../../platform/runtime/native.ts';
 import type { Host } from '../host.ts';
 import type { JobWork } from '../jobs/runner.ts';
-import { directoryFor, earlierSession } from '../sessions.ts';
-import { type Call, checkedModel, serverTool } from '../tool.ts';
-import { answerTo } from '../turn.ts';
-import { DELEGATE_OUTPUT, delegateFailure, delegateResult, fromJob } from './delegate-result.ts';
+import { requireSession, resolveDirectory } from '../sessions.ts';
+import { type Call, checkModel, serverTool } from '../tool.ts';
+import { collectAnswer } from '../turn.ts';
+import { DELEGATE_OUTPUT, delegateAnswer, delegateFailure, delegateResult } from './delegate-result.ts';
 
 const DEFAULT_TIMEOUT_MS = 120_000;
 
-const HOW =
+const USAGE =
   'Waits for the answer (mode sync), or returns a job_id at once (mode async) for delegate_status: use async for anything that may take over a minute. ' +
   'Stateless unless session_id is given; every answer names its session_id.';
 
 export const delegate = serverTool({
   name: 'delegate',
   title: 'Delegate a task to Gemini',
-  description: `Hand a task to Gemini, which can read the files of the working directory. ${HOW}`,
-  withoutRoots: `Hand a task to Gemini, which sees no files here: say everything in the prompt. ${HOW}`,
+  description: `Hand a task to Gemini, which can read the files of the working directory. ${USAGE}`,
+  withoutRoots: `Hand a task to Gemini, which sees no files here: say everything in the prompt. ${USAGE}`,
   annotations: 'agent',
   input: {
     properties: {
@@ -47,8 +47,8 @@ export const delegate = serverTool({
   async run(args, call) {
     const { host, signal } = call;
     const { mode = 'sync', timeout_ms: timeoutMs = DEFAULT_TIMEOUT_MS } = args;
-    checkedModel(args.model);
-    const place = await placeOf(args, host);
+    checkModel(args.model);
+    const place = await resolvePlace(args, host);
     // The call may have been cancelled during the lookup.
     signal.throwIfAborted();
     const isAwaited = mode === 'sync';
@@ -58,7 +58,7 @@ export const delegate = serverTool({
       sessionId: place.earlier?.id,
       timeoutMs,
       isAwaited,
-      run: delegatedWork(args, place, call),
+      run: createWork(args, place, call),
     });
     if (!isAwaited) {
       await job.noted;
@@ -68,7 +68,7 @@ export const delegate = serverTool({
     signal.addEventListener('abort', takeBack, { once: true });
     if (signal.aborted) takeBack();
     const view = await job.over.finally(() => signal.removeEventListener('abort', takeBack));
-    return fromJob(view);
+    return delegateAnswer(view);
   },
 });
 
@@ -90,13 +90,13 @@ interface DelegatePlace {
 }
 
 /** Throws CodedError if the directory or the session is not for this caller. */
-async function placeOf(args: DelegateArguments, host: Host): Promise<DelegatePlace> {
-  const earlier = args.session_id === undefined ? undefined : await earlierSession(host, args.session_id);
-  return { directory: directoryFor(host, args.working_directory, earlier), earlier };
+async function resolvePlace(args: DelegateArguments, host: Host): Promise<DelegatePlace> {
+  const earlier = args.session_id === undefined ? undefined : await requireSession(host, args.session_id);
+  return { directory: resolveDirectory(host, args.working_directory, earlier), earlier };
 }
 
 /** Runs one turn, passing its text on as it arrives. */
-function delegatedWork(
+function createWork(
   args: DelegateArguments,
   { directory, earlier }: DelegatePlace,
   { host, progress }: Call,
@@ -104,7 +104,7 @@ function delegatedWork(
   const text = args.brainstorm ? `${BRAINSTORM}${args.prompt}` : args.prompt;
   return async ({ signal, timeoutMs, onText, note }) => {
     let noted = 0;
-    const answer = await answerTo(
+    const answer = await collectAnswer(
       await host.engine(),
       {
         prompt: { role: 'user', parts: [{ text }] },

@@ -1,9 +1,9 @@
 import type { JsonObject } from '../../../core/json.ts';
 import { PLAIN_BUILT_IN } from '../../../models/table.ts';
 import type { TurnSampling } from '../engine.ts';
-import { checkedModel, serverTool } from '../tool.ts';
-import { answerTo } from '../turn.ts';
-import { given, metadataOf, plainFailure, plainResult, type TextAnswer } from './results.ts';
+import { checkModel, serverTool } from '../tool.ts';
+import { collectAnswer } from '../turn.ts';
+import { dropUndefined, plainFailure, plainResult, type TextAnswer, toMetadata } from './results.ts';
 
 /** A single reply without tools; nothing is saved. */
 export const generateText = serverTool({
@@ -42,15 +42,15 @@ export const generateText = serverTool({
   fail: plainFailure,
   async run(args, { host, progress, signal }) {
     const { prompt, model, systemInstruction, safetySettings, conversationId, grounding } = args;
-    checkedModel(model);
+    checkModel(model);
     const engine = await host.engine();
     const turn = {
       prompt: { role: 'user', parts: [{ text: prompt }] },
       model,
       builtIn: PLAIN_BUILT_IN,
       systemText: systemInstruction,
-      sampling: samplingOf(args),
-      generationConfig: formatOf(args),
+      sampling: toSampling(args),
+      generationConfig: toResponseFormat(args),
       safetySettings,
       isGrounded: grounding ?? false,
       signal,
@@ -59,7 +59,7 @@ export const generateText = serverTool({
       signal,
       () =>
         host.conversations.turn(conversationId, (history) =>
-          answerTo(engine, { ...turn, kept: { kind: 'history', history } }, { progress }),
+          collectAnswer(engine, { ...turn, kept: { kind: 'history', history } }, { progress }),
         ),
       conversationId === undefined ? undefined : `conversation ${conversationId}`,
     );
@@ -67,12 +67,12 @@ export const generateText = serverTool({
     return plainResult(host.pages, {
       text: answer.text,
       notices: answer.notices,
-      metadata: { ...metadataOf(answer), ...conversation },
+      metadata: { ...toMetadata(answer), ...conversation },
     });
   },
 });
 
-function samplingOf(args: {
+function toSampling(args: {
   readonly temperature?: number | undefined;
   readonly topK?: number | undefined;
   readonly topP?: number | undefined;
@@ -80,10 +80,10 @@ function samplingOf(args: {
   readonly thinkingLevel?: TurnSampling['thinkingLevel'] | undefined;
 }): TurnSampling {
   const { temperature, topK, topP, maxTokens: maxOutputTokens, thinkingLevel } = args;
-  return given({ temperature, topK, topP, maxOutputTokens, thinkingLevel });
+  return dropUndefined({ temperature, topK, topP, maxOutputTokens, thinkingLevel });
 }
 
-function formatOf(args: {
+function toResponseFormat(args: {
   readonly jsonMode?: boolean | undefined;
   readonly jsonSchema?: JsonObject | undefined;
 }): JsonObject {

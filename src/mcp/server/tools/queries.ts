@@ -1,4 +1,4 @@
-import { helpText } from '../help.ts';
+import { formatHelp } from '../help.ts';
 import { serverTool } from '../tool.ts';
 import { plainFailure, plainResult } from './results.ts';
 
@@ -54,5 +54,5 @@ export const getHelp = serverTool({
   annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
   input: { properties: {} },
   fail: plainFailure,
-  run: async (_, { host }) => plainResult(host.pages, { text: helpText(host) }),
+  run: async (_, { host }) => plainResult(host.pages, { text: formatHelp(host) }),
 });

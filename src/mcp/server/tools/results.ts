@@ -1,12 +1,12 @@
 import type { AppError } from '../../../core/error.ts';
 import type { JsonObject } from '../../../core/json.ts';
-import { failureText } from '../errors.ts';
+import { formatFailure } from '../errors.ts';
 import type { Pages } from '../pages.ts';
 import type { CallResult } from '../tool.ts';
 import type { Answer } from '../turn.ts';
 
 export function plainFailure(error: AppError): CallResult {
-  return { content: [{ type: 'text', text: failureText(error) }], isError: true };
+  return { content: [{ type: 'text', text: formatFailure(error) }], isError: true };
 }
 
 export interface PlainAnswer {
@@ -31,7 +31,7 @@ export function plainResult(
     ...(next === undefined ? {} : { next }),
   };
   const more = next === undefined ? [] : [`The answer goes on in the resource ${next}`];
-  const notes = [...more, ...notesOf({ refused, notices })].map((note) => ({ type: 'text', text: note }) as const);
+  const notes = [...more, ...formatNotes({ refused, notices })].map((note) => ({ type: 'text', text: note }) as const);
   return {
     content: [{ type: 'text', text: first }, ...notes],
     ...(metadata === undefined ? {} : { metadata }),
@@ -40,18 +40,21 @@ export function plainResult(
 }
 
 /** One text for the notices, one for the denied calls; none if there is nothing to say. */
-export function notesOf({ refused = [], notices = [] }: Pick<PlainAnswer, 'refused' | 'notices'>): readonly string[] {
-  return [...listed('Note:', notices), ...listed('Refused by this server:', refused)];
+export function formatNotes({
+  refused = [],
+  notices = [],
+}: Pick<PlainAnswer, 'refused' | 'notices'>): readonly string[] {
+  return [...formatList('Note:', notices), ...formatList('Refused by this server:', refused)];
 }
 
-function listed(title: string, lines: readonly string[]): readonly string[] {
+function formatList(title: string, lines: readonly string[]): readonly string[] {
   return lines.length === 0 ? [] : [`${title}\n${lines.map((line) => `- ${line}`).join('\n')}`];
 }
 
 export type TextAnswer = Pick<Answer, 'text' | 'model' | 'usage' | 'finishReason' | 'sources' | 'notices'>;
 
 /** The metadata of an answer. */
-export function metadataOf({ model, usage, finishReason, sources }: TextAnswer): JsonObject {
+export function toMetadata({ model, usage, finishReason, sources }: TextAnswer): JsonObject {
   const { totalTokenCount } = usage;
   return {
     model,
@@ -62,13 +65,13 @@ export function metadataOf({ model, usage, finishReason, sources }: TextAnswer):
   };
 }
 
-type Given<Values> = { readonly [Key in keyof Values]?: Exclude<Values[Key], undefined> };
+type Defined<Values> = { readonly [Key in keyof Values]?: Exclude<Values[Key], undefined> };
 
 /** Drops the undefined fields. */
-export function given<Values extends object>(values: Values): Given<Values> {
-  return parseGiven(Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)));
+export function dropUndefined<Values extends object>(values: Values): Defined<Values> {
+  return castDefined(Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)));
 }
 
-function parseGiven<Values>(values: object): Given<Values> {
-  return values as Given<Values>;
+function castDefined<Values>(values: object): Defined<Values> {
+  return values as Defined<Values>;
 }

@@ -1,11 +1,11 @@
 import { randomId } from '../../../platform/runtime/random-id.ts';
-import { protocolServer } from '../protocol/server.ts';
+import { createProtocolServer } from '../protocol/server.ts';
 import type { Sdk, SdkMessage } from '../sdk.ts';
 import type { SdkHttp, SdkHttpTransport } from '../sdk-http.ts';
 import type { Service } from '../tool.ts';
 
 /** Beyond this, the session that was silent longest is closed, unless a request is in flight. */
-const MOST_SESSIONS = 64;
+const MAX_SESSIONS = 64;
 
 /** The clients that begin with `initialize`: each has a session with an SDK server of its own. */
 interface HttpSessions {
@@ -19,20 +19,20 @@ interface Client {
   waiting: number;
 }
 
-export function httpSessions(sdk: Sdk & SdkHttp, service: Service): HttpSessions {
+export function createHttpSessions(sdk: Sdk & SdkHttp, service: Service): HttpSessions {
   /** Ordered by last use, the most recent last. */
   const open = new Map<string, Client>();
 
   function makeRoom(newest: string): void {
     for (const [id, { transport, waiting }] of open) {
-      if (open.size <= MOST_SESSIONS) return;
+      if (open.size <= MAX_SESSIONS) return;
       if (waiting > 0 || id === newest) continue;
       open.delete(id);
       void transport.close();
     }
   }
 
-  async function begin(): Promise<Client> {
+  async function openClient(): Promise<Client> {
     const client: Client = {
       waiting: 0,
       transport: new sdk.WebStandardStreamableHTTPServerTransport({
@@ -44,18 +44,18 @@ export function httpSessions(sdk: Sdk & SdkHttp, service: Service): HttpSessions
         onsessionclosed: (id) => void open.delete(id),
       }),
     };
-    await protocolServer(sdk, service).connect(client.transport);
+    await createProtocolServer(sdk, service).connect(client.transport);
     return client;
   }
 
-  async function ask(client: Client, request: Request, body: SdkMessage | undefined): Promise<Response> {
+  async function handleRequest(client: Client, request: Request, body: SdkMessage | undefined): Promise<Response> {
     if (request.method === 'POST') {
       client.waiting += 1;
       // Also aborted after a complete response.
       request.signal.addEventListener('abort', () => (client.waiting -= 1), { once: true });
     }
     const response = await client.transport.handleRequest(request, { parsedBody: body });
-    const takenBack = cancelledId(body);
+    const takenBack = findCancelledId(body);
     // A cancelled call gets no response, so nothing else would end its stream.
     if (takenBack !== undefined) client.transport.closeSSEStream(takenBack);
     return response;
@@ -66,13 +66,15 @@ export function httpSessions(sdk: Sdk & SdkHttp, service: Service): HttpSessions
       const id = request.headers.get('mcp-session-id');
       if (id === null) {
         const isOpening = body !== undefined && 'method' in body && body.method === 'initialize';
-        return isOpening ? ask(await begin(), request, body) : Response.json(NO_SESSION, { status: 400 });
+        return isOpening
+          ? handleRequest(await openClient(), request, body)
+          : Response.json(NO_SESSION, { status: 400 });
       }
       const client = open.get(id);
-      if (client === undefined) return Response.json(UNKNOWN, { status: 404 });
+      if (client === undefined) return Response.json(UNKNOWN_SESSION, { status: 404 });
       open.delete(id);
       open.set(id, client);
-      return ask(client, request, body);
+      return handleRequest(client, request, body);
     },
     async close() {
       await Promise.all([...open.values()].map(({ transport }) => transport.close()));
@@ -81,13 +83,13 @@ export function httpSessions(sdk: Sdk & SdkHttp, service: Service): HttpSessions
   };
 }
 
-function cancelledId(body: SdkMessage | undefined): string | number | undefined {
+function findCancelledId(body: SdkMessage | undefined): string | number | undefined {
   if (body === undefined || !('method' in body) || body.method !== 'notifications/cancelled') return undefined;
   const id = body.params?.requestId;
   return typeof id === 'string' || typeof id === 'number' ? id : undefined;
 }
 
-const UNKNOWN = { jsonrpc: '2.0', id: null, error: { code: -32001, message: 'Session not found' } } as const;
+const UNKNOWN_SESSION = { jsonrpc: '2.0', id: null, error: { code: -32001, message: 'Session not found' } } as const;
 const NO_SESSION = {
   jsonrpc: '2.0',
   id: null,

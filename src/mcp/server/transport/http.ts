@@ -1,19 +1,19 @@
 import { isLoopback } from '../../../core/text/url.ts';
 import {
+  type ErrorResponse,
   type HttpServer,
   listen,
-  type Refusal,
   type RequestHead,
   type ServedReply,
   type ServedRequest,
 } from '../../../platform/http/server.ts';
 import { sha256 } from '../../../platform/runtime/native.ts';
-import { MAX_MESSAGE_BYTES, readMessage } from '../../wire/message.ts';
-import { protocolServer } from '../protocol/server.ts';
+import { MAX_MESSAGE_BYTES, parseMessage } from '../../wire/message.ts';
+import { createProtocolServer } from '../protocol/server.ts';
 import type { Sdk } from '../sdk.ts';
 import type { SdkHttp } from '../sdk-http.ts';
 import type { Service } from '../tool.ts';
-import { httpSessions } from './http-sessions.ts';
+import { createHttpSessions } from './http-sessions.ts';
 
 interface HttpOptions {
   /** 0 picks a free port. */
@@ -29,30 +29,30 @@ const PATH = '/mcp';
  * Serves any number of clients on 127.0.0.1, each with an SDK server of its own. Throws AppError `usage` if the port is
  * taken.
  */
-export async function httpService(
+export async function openHttpService(
   sdk: Sdk & SdkHttp,
   service: Service,
   { port, token, trace }: HttpOptions,
 ): Promise<HttpServer> {
   const onerror = (error: Error): void => trace(`mcp: ${error.message}`);
-  const modern = sdk.createMcpHandler(() => protocolServer(sdk, service), {
+  const modern = sdk.createMcpHandler(() => createProtocolServer(sdk, service), {
     legacy: 'reject',
     maxRequestBodySize: MAX_MESSAGE_BYTES,
     onerror,
   });
-  const sessions = httpSessions(sdk, service);
+  const sessions = createHttpSessions(sdk, service);
   const answer = async (request: ServedRequest, signal: AbortSignal): Promise<Response> => {
-    const body = request.method === 'POST' ? readMessage(request.body) : undefined;
+    const body = request.method === 'POST' ? parseMessage(request.body) : undefined;
     if (body !== undefined && 'answer' in body) return Response.json(body.answer, { status: 400 });
-    const asked = webRequest(request, signal);
+    const asked = toWebRequest(request, signal);
     const isLegacy = await sdk.isLegacyRequest(asked, body?.message);
     return isLegacy ? sessions.answer(asked, body?.message) : modern.fetch(asked, { parsedBody: body?.message });
   };
   const server = await listen({
     port,
     maxBodyBytes: MAX_MESSAGE_BYTES,
-    admit: guard({ path: PATH, token }),
-    handler: async (request, reply) => pump(await answer(request, reply.signal), reply),
+    admit: createGuard({ path: PATH, token }),
+    handler: async (request, reply) => streamResponse(await answer(request, reply.signal), reply),
   });
   return {
     url: `${server.url}${PATH}`,
@@ -65,7 +65,7 @@ export async function httpService(
 }
 
 /** Without the body, which is passed on parsed. */
-function webRequest({ method, path, query, headers }: ServedRequest, signal: AbortSignal): Request {
+function toWebRequest({ method, path, query, headers }: ServedRequest, signal: AbortSignal): Request {
   const list = Object.entries(headers).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, value] as const],
   );
@@ -78,7 +78,7 @@ function webRequest({ method, path, query, headers }: ServedRequest, signal: Abo
 }
 
 /** Streams the response; stops if the client disconnects. */
-async function pump(response: Response, reply: ServedReply): Promise<void> {
+async function streamResponse(response: Response, reply: ServedReply): Promise<void> {
   const headers = Object.fromEntries(response.headers);
   if (response.body === null) return reply.send(response.status, headers, '');
   reply.begin(response.status, headers);
@@ -104,19 +104,19 @@ interface GuardOptions {
  * Rejects everybody but programs of this user: a page whose name was rebound to 127.0.0.1 (Host), a page of another
  * site (Origin), anybody without the token. Undefined admits the request. The body is read only after that.
  */
-function guard({ path, token }: GuardOptions): (head: RequestHead) => Refusal | undefined {
+function createGuard({ path, token }: GuardOptions): (head: RequestHead) => ErrorResponse | undefined {
   // Comparing digests reveals nothing about how much of the token was right.
   const wanted = sha256(token);
   return ({ method, path: asked, headers }) => {
-    if (!isOwnHost(headers.host)) return refusal(403, 'this server answers only to the names of this machine');
+    if (!isOwnHost(headers.host)) return toRefusal(403, 'this server answers only to the names of this machine');
     if (headers.origin !== undefined && !isOwnOrigin(headers.origin))
-      return refusal(403, 'requests of web pages are not accepted');
-    if (sha256(bearerOf(headers.authorization)) !== wanted) {
-      return refusal(401, 'send the token of this server: Authorization: Bearer …', { 'www-authenticate': 'Bearer' });
+      return toRefusal(403, 'requests of web pages are not accepted');
+    if (sha256(findBearer(headers.authorization)) !== wanted) {
+      return toRefusal(401, 'send the token of this server: Authorization: Bearer …', { 'www-authenticate': 'Bearer' });
     }
-    if (asked !== path) return refusal(404, `the only address here is ${path}`);
-    if (!['POST', 'GET', 'DELETE'].includes(method)) return refusal(405, 'use POST', { allow: 'POST, GET, DELETE' });
-    if (method === 'POST' && !isJson(headers['content-type'])) return refusal(415, 'send application/json');
+    if (asked !== path) return toRefusal(404, `the only address here is ${path}`);
+    if (!['POST', 'GET', 'DELETE'].includes(method)) return toRefusal(405, 'use POST', { allow: 'POST, GET, DELETE' });
+    if (method === 'POST' && !isJson(headers['content-type'])) return toRefusal(415, 'send application/json');
     return undefined;
   };
 }
@@ -128,7 +128,7 @@ function isOwnHost(host = ''): boolean {
 }
 
 /** The name of the scheme is case-insensitive. */
-function bearerOf(authorization = ''): string {
+function findBearer(authorization = ''): string {
   return /^bearer +(\S+)$/i.exec(authorization)?.[1] ?? '';
 }
 
@@ -142,6 +142,6 @@ function isJson(type: string | undefined): boolean {
   return /^application\/json\s*(?:;|$)/i.test(type ?? '');
 }
 
-function refusal(status: number, words: string, headers: Readonly<Record<string, string>> = {}): Refusal {
+function toRefusal(status: number, words: string, headers: Readonly<Record<string, string>> = {}): ErrorResponse {
   return { status, headers: { 'content-type': 'text/plain', ...headers }, body: `${words}\n` };
 }

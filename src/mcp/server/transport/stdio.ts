@@ -2,9 +2,9 @@ import { isObject } from '../../../core/json.ts';
 import { randomId } from '../../../platform/runtime/random-id.ts';
 import type { ClaimedStdout } from '../../../platform/terminal/claimed-stdout.ts';
 import { type Line, splitLines } from '../../wire/lines.ts';
-import { MAX_MESSAGE_BYTES, type Read, readMessage, TOO_LONG } from '../../wire/message.ts';
-import { opening } from '../protocol/handshake.ts';
-import { protocolServer } from '../protocol/server.ts';
+import { MAX_MESSAGE_BYTES, type ParsedMessage, parseMessage, TOO_LONG_RESPONSE } from '../../wire/message.ts';
+import { createHandshake } from '../protocol/handshake.ts';
+import { createProtocolServer } from '../protocol/server.ts';
 import type { Sdk, SdkMessage, SdkTransport } from '../sdk.ts';
 import type { Service } from '../tool.ts';
 
@@ -16,21 +16,21 @@ interface StdioOptions {
 }
 
 /** How long to wait for the last responses after the input has ended. */
-const PATIENCE_MS = 2000;
+const DRAIN_MS = 2000;
 
 /** Serves one client, one message per line, until its input ends or its output is closed. Never throws. */
 export async function serveLines(service: Service, options: StdioOptions): Promise<void> {
   const { input, output } = options;
   const write = (message: SdkMessage): Promise<void> => output.write(`${JSON.stringify(message)}\n`);
-  const first = opening(service);
-  let wire: Wire | undefined;
+  const first = createHandshake(service);
+  let wire: SdkConnection | undefined;
   const pump = async (): Promise<void> => {
     for await (const line of splitLines(input, { maxBytes: MAX_MESSAGE_BYTES, tooLong: 'skip' })) {
-      const read = readLine(line);
+      const read = parseLine(line);
       if (read === undefined) continue;
       const answer = 'answer' in read ? read.answer : wire === undefined ? first.answer(read.message) : undefined;
       if (answer === undefined && 'message' in read) {
-        wire ??= openWire(await options.loadSdk(), service, { ...options, write, heard: first.heard });
+        wire ??= openSdkConnection(await options.loadSdk(), service, { ...options, write, heard: first.heard });
         wire.deliver(read.message);
       } else if (answer !== undefined && answer !== 'heard') await write(answer);
       // Back-pressure: read no more requests while the client does not read its responses.
@@ -40,37 +40,35 @@ export async function serveLines(service: Service, options: StdioOptions): Promi
   const patience = new AbortController();
   const heard = pump()
     .catch(() => {})
-    .then(() =>
-      Promise.race([wire?.answered(), service.host.clock.sleep(PATIENCE_MS, patience.signal).catch(() => {})]),
-    );
+    .then(() => Promise.race([wire?.answered(), service.host.clock.sleep(DRAIN_MS, patience.signal).catch(() => {})]));
   await Promise.race([heard, output.gone]);
   patience.abort();
   await wire?.close();
 }
 
-function readLine(line: Line): Read | undefined {
-  if (!('text' in line)) return { answer: TOO_LONG };
-  return line.text.trim() === '' ? undefined : readMessage(line.text);
+function parseLine(line: Line): ParsedMessage | undefined {
+  if (!('text' in line)) return { answer: TOO_LONG_RESPONSE };
+  return line.text.trim() === '' ? undefined : parseMessage(line.text);
 }
 
 /** The connection to the SDK's server. */
-interface Wire {
+interface SdkConnection {
   deliver(message: SdkMessage): void;
   /** Resolves when all quick requests are answered. */
   answered(): Promise<void>;
   close(): Promise<void>;
 }
 
-interface WireOptions extends Pick<StdioOptions, 'trace'> {
+interface SdkConnectionOptions extends Pick<StdioOptions, 'trace'> {
   readonly write: (message: SdkMessage) => Promise<void>;
   /** Messages that were answered without the SDK. */
   readonly heard: readonly SdkMessage[];
 }
 
-function openWire(sdk: Sdk, service: Service, { write, trace, heard }: WireOptions): Wire {
+function openSdkConnection(sdk: Sdk, service: Service, { write, trace, heard }: SdkConnectionOptions): SdkConnection {
   /** The id under which `initialize` is replayed to the SDK. */
   const openingId = randomId();
-  const unanswered = pending(service);
+  const unanswered = trackQuickRequests(service);
   const transport: SdkTransport = {
     start: async () => {},
     async send(message) {
@@ -81,7 +79,7 @@ function openWire(sdk: Sdk, service: Service, { write, trace, heard }: WireOptio
     close: async () => {},
   };
   const onerror = (error: Error): void => trace(`mcp: ${error.message}`);
-  const handle = sdk.serveStdio(() => protocolServer(sdk, service), { transport, onerror });
+  const handle = sdk.serveStdio(() => createProtocolServer(sdk, service), { transport, onerror });
   for (const message of heard) transport.onmessage?.('id' in message ? { ...message, id: openingId } : message);
   return {
     deliver(message) {
@@ -97,13 +95,13 @@ function openWire(sdk: Sdk, service: Service, { write, trace, heard }: WireOptio
 }
 
 /** The quick requests in flight: those that need no model, no job and no waiting. */
-interface Pending {
+interface QuickRequests {
   heard(message: SdkMessage): void;
   sent(message: SdkMessage): void;
   none(): Promise<void>;
 }
 
-function pending({ tools }: Pick<Service, 'tools'>): Pending {
+function trackQuickRequests({ tools }: Pick<Service, 'tools'>): QuickRequests {
   const ids = new Set<unknown>();
   let done: () => void = () => {};
   const remove = (id: unknown): void => {

@@ -49,7 +49,7 @@ declare const Bun: {
 };
 
 /** The state of a connection; `events` are replaced by `upgradeTls`. */
-interface Line {
+interface SocketState {
   socket: NativeSocket | undefined;
   events: ConnectionEvents;
   isOver: boolean;
@@ -57,22 +57,22 @@ interface Line {
 
 /** Same contract as on Node; several addresses are tried one after the other. */
 export const connect = (({ host, port, isTls, addresses }: Target, events: ConnectionEvents): Connection => {
-  const line: Line = { socket: undefined, events, isOver: false };
-  const tls = isTls ? { tls: tlsFor(host) } : {};
+  const line: SocketState = { socket: undefined, events, isOver: false };
+  const tls = isTls ? { tls: toTlsOptions(host) } : {};
   const attempt = ([hostname = '', ...others]: readonly string[]): void => {
-    let isTold = false;
+    let isReported = false;
     // Bun reports a failure twice, to the handler and to the promise.
-    const failed = (error: unknown): void => {
-      if (isTold || line.isOver) return;
-      isTold = true;
+    const tryNext = (error: unknown): void => {
+      if (isReported || line.isOver) return;
+      isReported = true;
       if (others.length > 0) attempt(others);
-      else lose(line, error);
+      else closeWithError(line, error);
     };
     const socket = {
-      ...handlerOf(line, events, isTls),
-      connectError: (_: unknown, error: unknown) => failed(error),
+      ...createHandler(line, events, isTls),
+      connectError: (_: unknown, error: unknown) => tryNext(error),
     };
-    Bun.connect({ hostname, port, ...tls, socket }).catch(failed);
+    Bun.connect({ hostname, port, ...tls, socket }).catch(tryNext);
   };
   attempt(addresses?.map(({ address }) => address) ?? [host]);
   return {
@@ -82,31 +82,31 @@ export const connect = (({ host, port, isTls, addresses }: Target, events: Conne
     close: () => close(line),
     secure(name, secured) {
       line.events = secured;
-      line.socket = line.socket?.upgradeTLS({ tls: tlsFor(name), socket: handlerOf(line, secured, true) })[1];
+      line.socket = line.socket?.upgradeTLS({ tls: toTlsOptions(name), socket: createHandler(line, secured, true) })[1];
     },
   };
 }) satisfies typeof connectNode;
 
-function tlsFor(name: string): TlsOptions {
+function toTlsOptions(name: string): TlsOptions {
   return { rejectUnauthorized: true, serverName: name };
 }
 
-function close(line: Line): void {
+function close(line: SocketState): void {
   line.isOver = true;
   line.socket?.end();
 }
 
-function lose(line: Line, error: unknown): void {
+function closeWithError(line: SocketState, error: unknown): void {
   if (line.isOver) return;
   close(line);
   line.events.closed(error);
 }
 
 /** The callbacks for Bun, ignored once `events` are no longer the connection's. */
-function handlerOf(line: Line, events: ConnectionEvents, isTls: boolean): SocketHandler {
+function createHandler(line: SocketState, events: ConnectionEvents, isTls: boolean): SocketHandler {
   const isCurrent = (): boolean => !line.isOver && line.events === events;
   const end = (error: unknown): void => {
-    if (isCurrent()) lose(line, error);
+    if (isCurrent()) closeWithError(line, error);
   };
   let isOpen = false;
   const open = (): void => {

@@ -1,10 +1,10 @@
-import type { codeCache as codeCacheNode, codeCacheState as codeCacheStateNode } from '../../runtime/code-cache.ts';
+import type { openCodeCache as codeCacheNode, codeCacheState as codeCacheStateNode } from '../../runtime/code-cache.ts';
 
 /** Injected by the build. */
 declare const importMain: () => Promise<{ readonly main: (...line: readonly unknown[]) => Promise<number> }>;
 
 /** The code is already compiled into the executable: only `main` is loaded, and nothing is cached. */
-export const codeCache: typeof codeCacheNode = () => ({
+export const openCodeCache: typeof codeCacheNode = () => ({
   load: () => ({ main: async (...line: readonly unknown[]) => (await importMain()).main(...line) }),
   keep: () => {},
   save: () => {},

@@ -5,7 +5,7 @@ import type {
   keepYoungGenerationSmall as keepYoungGenerationSmallNode,
   SystemUser,
   sha256 as sha256Node,
-  systemUser as systemUserNode,
+  readSystemUser as systemUserNode,
 } from '../../runtime/native.ts';
 
 declare const Bun: {
@@ -19,16 +19,16 @@ export const sha256: typeof sha256Node = (text) => Bun.CryptoHasher.hash('sha256
 export const keepYoungGenerationSmall: typeof keepYoungGenerationSmallNode = () => {};
 
 /** Same contract as on Node. Bun's `userInfo` only repeats the environment. */
-export const systemUser: typeof systemUserNode = () => {
+export const readSystemUser: typeof systemUserNode = () => {
   const uid = process.getuid?.();
   if (uid === undefined) return userInfo();
-  const user = parsePasswd(readFileSync('/etc/passwd', 'utf8'), uid) ?? parsePasswd(asked(uid), uid);
+  const user = parsePasswd(readFileSync('/etc/passwd', 'utf8'), uid) ?? parsePasswd(queryUser(uid), uid);
   if (user === undefined) throw new Error('the user has no entry in the user database');
   return user;
 };
 
 /** Users may be defined elsewhere than in /etc/passwd: on a Mac, and in most companies. */
-function asked(uid: number): string {
+function queryUser(uid: number): string {
   const [program, ...args] =
     process.platform === 'darwin' ? ['/usr/bin/id', '-P'] : ['/usr/bin/getent', 'passwd', String(uid)];
   return spawnSync(program, args, { encoding: 'utf8' }).stdout ?? '';

@@ -21,7 +21,7 @@ export const outputStream: typeof outputStreamNode = (descriptor) => {
   let onError = (_: NodeJS.ErrnoException): void => {};
   let waiting = 0;
 
-  const left = (length: number): void => {
+  const onWritten = (length: number): void => {
     waiting -= length;
     if (waiting === 0) for (const drained of drains.splice(0)) drained();
   };
@@ -40,10 +40,10 @@ export const outputStream: typeof outputStreamNode = (descriptor) => {
       // At least one, so that an empty chunk, which is written to await the ones before it, counts as pending.
       const length = chunk.length || 1;
       if (sending !== undefined) waiting += length;
-      sending?.then(() => left(length)).then(done, (error) => onError(error));
+      sending?.then(() => onWritten(length)).then(done, (error) => onError(error));
       if (sending === undefined) done();
     } catch (thrown) {
-      onError(parseSystemError(thrown));
+      onError(asSystemError(thrown));
     }
     return waiting === 0;
   };
@@ -97,6 +97,6 @@ function isTerminal(descriptor: number): boolean {
   }
 }
 
-function parseSystemError(thrown: unknown): NodeJS.ErrnoException {
+function asSystemError(thrown: unknown): NodeJS.ErrnoException {
   return thrown as NodeJS.ErrnoException;
 }

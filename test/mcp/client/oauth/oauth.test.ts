@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { expect, type TestContext, test } from 'vitest';
 import type { JsonObject } from '../../../../src/core/json.ts';
 import { connect } from '../../../../src/mcp/client/connect.ts';
-import { reachOf } from '../../../../src/mcp/client/oauth/reach.ts';
-import { signInStore } from '../../../../src/mcp/client/oauth/store.ts';
-import { signIn, signInStatus, signOut } from '../../../../src/mcp/client/sign-in.ts';
+import { createReach } from '../../../../src/mcp/client/oauth/reach.ts';
+import { openSignInStore } from '../../../../src/mcp/client/oauth/store.ts';
+import { readSignInStatus, signIn, signOut } from '../../../../src/mcp/client/sign-in.ts';
 import type { SignInPrompt } from '../../../../src/mcp/client/types.ts';
 import { type OAuthManners, oauthPeer } from '../oauth-peer.ts';
 import { faultOf, goodServer, server, surroundings } from '../support.ts';
@@ -113,7 +113,7 @@ test('what one issuer gave is never shown to the next, and that comes to nothing
 test('changes at the same time are all kept', async (t) => {
   const { context } = surroundings(t);
   const issuers = ['https://one.example', 'https://two.example', 'https://three.example'];
-  const store = () => signInStore('https://mcp.example', context);
+  const store = () => openSignInStore('https://mcp.example', context);
   await Promise.all(issuers.map((issuer) => store().change(issuer, { client: { client_id: issuer } })));
   expect(issuers.map((issuer) => store().read(`${issuer}/`).client)).toEqual(
     issuers.map((issuer) => ({ client_id: issuer })),
@@ -192,10 +192,10 @@ test('signing out forgets everything', async (t) => {
   const { definition } = named;
   if (definition.kind === 'stdio') throw new Error('not remote');
   await signIn(named, { ...context, signIn: prompt }, signal);
-  expect(signInStatus(definition, context)).toMatchObject({ isSignedIn: true, isRefreshable: true });
+  expect(readSignInStatus(definition, context)).toMatchObject({ isSignedIn: true, isRefreshable: true });
   expect(await signOut(named, context)).toBe(true);
   expect(await signOut(named, context)).toBe(false);
-  expect(signInStatus(definition, context)).toEqual({ isSignedIn: false, isRefreshable: false });
+  expect(readSignInStatus(definition, context)).toEqual({ isSignedIn: false, isRefreshable: false });
   expect((await faultOf(open())).status).toBe(401);
 });
 
@@ -250,14 +250,14 @@ test.for([
   ['http://127.0.0.1:1/mcp', 'https://corp.test/', false],
 ] as const)('%s may lead to %s: %s', async ([from, to, isAllowed]) => {
   const resolve = async (host: string) => (HOSTS[host] ?? []).map((address) => ({ address, family: isIP(address) }));
-  const leading = reachOf(from, { env: {}, resolve }).addresses(new URL(to), signal);
+  const leading = createReach(from, { env: {}, resolve }).addresses(new URL(to), signal);
   if (isAllowed) await expect(leading).resolves.not.toEqual([]);
   else await expect(leading).rejects.toMatchObject({ fault: 'mcp' });
 });
 
 test('behind a proxy names are its business, addresses are not', async () => {
   const env = { HTTPS_PROXY: 'http://proxy.test:3128', HTTP_PROXY: 'http://proxy.test:3128', NO_PROXY: '<-loopback>' };
-  const reach = reachOf('https://public.test/mcp', { env, resolve: () => expect.unreachable() });
+  const reach = createReach('https://public.test/mcp', { env, resolve: () => expect.unreachable() });
   expect(await reach.addresses(new URL('https://corp.test/'), signal)).toBeUndefined();
   await expect(reach.addresses(new URL('https://10.0.0.1/'), signal)).rejects.toMatchObject({ fault: 'mcp' });
   await expect(reach.addresses(new URL('http://127.0.0.1/'), signal)).rejects.toMatchObject({ fault: 'mcp' });

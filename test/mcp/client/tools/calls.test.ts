@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { parseCallResult } from '../../../../src/mcp/client/parse.ts';
-import { outcomeOf } from '../../../../src/mcp/client/tools/calls.ts';
+import { toToolResult } from '../../../../src/mcp/client/tools/calls.ts';
 import type { ContentBlock } from '../../../../src/mcp/client/types.ts';
 
 const lost = async () => undefined;
@@ -8,22 +8,22 @@ const text = (words: string): ContentBlock => ({ type: 'text', text: words });
 
 test('a structure that the text already tells is not told twice', async () => {
   const result = { content: [text('{ "a": 1 }')], structuredContent: { a: 1 }, isError: false };
-  expect(await outcomeOf(result, lost)).toEqual({ ok: true, response: { output: '{ "a": 1 }' } });
+  expect(await toToolResult(result, lost)).toEqual({ ok: true, response: { output: '{ "a": 1 }' } });
 });
 
 test('a structure alone is told', async () => {
-  expect(await outcomeOf({ content: [], structuredContent: [1], isError: false }, lost)).toEqual({
+  expect(await toToolResult({ content: [], structuredContent: [1], isError: false }, lost)).toEqual({
     ok: true,
     response: { output: '', structured: [1] },
   });
 });
 
 test('a tool that says nothing is told so, also when it failed', async () => {
-  expect(await outcomeOf({ content: [], isError: false }, lost)).toEqual({
+  expect(await toToolResult({ content: [], isError: false }, lost)).toEqual({
     ok: true,
     response: { output: '(no output)' },
   });
-  expect(await outcomeOf({ content: [], isError: true }, lost)).toEqual({
+  expect(await toToolResult({ content: [], isError: true }, lost)).toEqual({
     ok: false,
     response: { error: '(no output)' },
   });
@@ -32,7 +32,7 @@ test('a tool that says nothing is told so, also when it failed', async () => {
 test('what is too long is kept where the model can read it', async () => {
   const kept: string[] = [];
   const keep = async (whole: string) => `/shelf/${kept.push(whole)}.txt`;
-  const { response } = await outcomeOf(
+  const { response } = await toToolResult(
     { content: [text('a'.repeat(50_000)), text('z'.repeat(50_000))], isError: false },
     keep,
   );
@@ -43,7 +43,7 @@ test('what is too long is kept where the model can read it', async () => {
 });
 
 test('ten thousand pieces are cut', async () => {
-  const { response } = await outcomeOf(
+  const { response } = await toToolResult(
     { content: Array.from({ length: 10_000 }, () => text('.')), isError: false },
     lost,
   );
@@ -53,7 +53,7 @@ test('ten thousand pieces are cut', async () => {
 test('more media than a request takes is only described', async () => {
   const png = Buffer.concat([Buffer.from('\x89PNG\r\n\x1a\n\0', 'latin1'), Buffer.alloc(6_000_000)]).toString('base64');
   const image: ContentBlock = { type: 'image', mimeType: 'image/gif', data: png };
-  const { response, media } = await outcomeOf({ content: [image, image], isError: false }, lost);
+  const { response, media } = await toToolResult({ content: [image, image], isError: false }, lost);
   expect(response.output).toBe(
     '[image, image/png, 6.0 MB: attached]\n[image, image/png, 6.0 MB: too large to be shown]',
   );
@@ -62,7 +62,10 @@ test('more media than a request takes is only described', async () => {
 
 test('a picture in a failure is attached, as it says', async () => {
   const data = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
-  const outcome = await outcomeOf({ content: [{ type: 'image', mimeType: 'image/png', data }], isError: true }, lost);
+  const outcome = await toToolResult(
+    { content: [{ type: 'image', mimeType: 'image/png', data }], isError: true },
+    lost,
+  );
   expect(outcome).toEqual({
     ok: false,
     response: { error: '[image, image/png, 70 B: attached]' },
@@ -80,7 +83,7 @@ test.for([undefined, null, 7, {}, { content: 'words' }, { content: {} }, { toolR
 test('pieces that cannot be shown are named', async () => {
   const result = parseCallResult({ content: [{ type: 'text', text: 'a' }, { type: 'hologram' }, { type: 'text' }, 7] });
   expect(result).toEqual({ content: [text('a')], omitted: ['hologram', 'text', 'none'], isError: false });
-  expect((await outcomeOf(result!, lost)).response.output).toBe(
+  expect((await toToolResult(result!, lost)).response.output).toBe(
     [
       'a',
       '[a piece of the kind hologram is left out: it cannot be shown]',

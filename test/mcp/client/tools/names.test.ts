@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { toolNames } from '../../../../src/mcp/client/tools/names.ts';
+import { createNamer } from '../../../../src/mcp/client/tools/names.ts';
 
 type Origin = readonly [server: string, tool: string];
 
 function named(origins: readonly Origin[], reserved: readonly string[] = [], others: readonly Origin[] = []) {
   const servers = new Set([...origins, ...others].map(([server]) => server));
-  const nameOf = toolNames(reserved, [...servers]);
+  const nameOf = createNamer(reserved, [...servers]);
   return origins.map(([server, tool]) => nameOf({ server, tool }));
 }
 

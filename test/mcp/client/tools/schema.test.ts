@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { JsonObject, JsonValue } from '../../../../src/core/json.ts';
-import { usableSchema } from '../../../../src/mcp/client/tools/schema.ts';
+import { toUsableSchema } from '../../../../src/mcp/client/tools/schema.ts';
 import { corpus, FUZZ_TIMEOUT, fuzz } from '../../../support/fuzz.ts';
 import { schemaObjection } from '../../../support/strict-schema.ts';
 
@@ -16,7 +16,7 @@ test('$schema and additionalProperties are dropped at every depth, but not prope
     },
     { $schema: 'https://json-schema.org/draft/2020-12/schema', additionalProperties: false },
   );
-  expect(usableSchema(schema)).toEqual(
+  expect(toUsableSchema(schema)).toEqual(
     of({ a: of({}), additionalProperties: { type: 'string' }, $schema: { type: 'string' } }),
   );
 });
@@ -29,7 +29,7 @@ test('default is dropped beside anyOf and kept elsewhere, inside the branches to
     d: { oneOf: [{ type: 'string' }, { type: 'number' }], default: 'x' },
     default: { type: 'string' },
   });
-  expect(usableSchema(schema)).toEqual(
+  expect(toUsableSchema(schema)).toEqual(
     of({
       a: { type: 'string', default: 'x' },
       b: { anyOf: [{ type: 'string', default: 'x' }, of({ c: { type: 'number', default: 1 } })] },
@@ -69,7 +69,7 @@ test.for<readonly [string, JsonObject, JsonObject]>([
   ],
 ])('a schema with %s is made fit, and that is told', ([, schema, fit]) => {
   let mended = 0;
-  expect(usableSchema(schema, () => (mended += 1))).toEqual(fit);
+  expect(toUsableSchema(schema, () => (mended += 1))).toEqual(fit);
   expect(mended).toBeGreaterThan(0);
   expect(schemaObjection(fit, 'fit')).toBeUndefined();
 });
@@ -84,7 +84,7 @@ test('nothing is said of a schema that is merely simplified', () => {
     },
     { $schema: 'x', required: [], additionalProperties: false },
   );
-  expect(usableSchema(schema, () => expect.unreachable())).toBeDefined();
+  expect(toUsableSchema(schema, () => expect.unreachable())).toBeDefined();
 });
 
 test('what may also be null is nullable', () => {
@@ -97,7 +97,7 @@ test('what may also be null is nullable', () => {
     f: { oneOf: [{ type: 'null' }, { type: 'string', enum: ['x'] }], description: 'F.' },
     g: { oneOf: [{ type: 'string' }, { type: 'number' }, { type: 'null' }] },
   });
-  expect(usableSchema(schema)).toEqual(
+  expect(toUsableSchema(schema)).toEqual(
     of({
       a: { type: 'string', nullable: true, description: 'A.' },
       b: { type: 'integer', minimum: 1, description: 'B.', nullable: true },
@@ -111,9 +111,9 @@ test('what may also be null is nullable', () => {
 });
 
 test('a schema that says nothing takes no arguments, and `true` is one that lets everything through', () => {
-  expect(usableSchema({})).toEqual(of({}));
-  expect(usableSchema({ type: 'object' })).toEqual(of({}));
-  expect(usableSchema(of({ a: true }))).toEqual(of({ a: {} }));
+  expect(toUsableSchema({})).toEqual(of({}));
+  expect(toUsableSchema({ type: 'object' })).toEqual(of({}));
+  expect(toUsableSchema(of({ a: true }))).toEqual(of({ a: {} }));
 });
 
 test('local references stay, and so do the same ones used twice', () => {
@@ -121,7 +121,7 @@ test('local references stay, and so do the same ones used twice', () => {
     { a: { $ref: '#/$defs/x~1y' }, b: { $ref: '#/$defs/x~1y' }, list: { type: 'array', items: { $ref: '#/$defs/z' } } },
     { $defs: { 'x/y': { type: 'string' }, z: { $ref: '#/$defs/x~1y' } } },
   );
-  expect(usableSchema(schema)).toEqual(schema);
+  expect(toUsableSchema(schema)).toEqual(schema);
 });
 
 test('what a default, a choice or an example holds is no schema, and a property may be called $ref', () => {
@@ -130,8 +130,8 @@ test('what a default, a choice or an example holds is no schema, and a property 
     a: { type: 'object', default: ref, enum: [ref], const: ref, examples: [ref] },
     $ref: { type: 'string' },
   });
-  expect(usableSchema(schema)).toEqual(schema);
-  expect(usableSchema(of({ $ref: { $ref: '#/nowhere' } }))).toBeUndefined();
+  expect(toUsableSchema(schema)).toEqual(schema);
+  expect(toUsableSchema(of({ $ref: { $ref: '#/nowhere' } }))).toBeUndefined();
 });
 
 const deep = (depth: number): JsonObject => (depth === 0 ? { type: 'string' } : of({ a: deep(depth - 1) }));
@@ -155,7 +155,7 @@ test.for<readonly [string, JsonObject]>([
   ['lets nothing through', of({ a: false })],
   ['has alternatives that are none', of({ a: { anyOf: 'x' } })],
 ])('a schema that %s cannot be used', ([, schema]) => {
-  expect(usableSchema(schema)).toBeUndefined();
+  expect(toUsableSchema(schema)).toBeUndefined();
 });
 
 const json = fc.jsonValue({ maxDepth: 1 }) as fc.Arbitrary<JsonValue>;
@@ -203,11 +203,11 @@ test(
         schemas(2),
         fc.constantFrom<JsonValue>('object', 'OBJECT', ['object'], 'string', 5),
         (schema, type) => {
-          const once = usableSchema({ ...(schema as JsonObject), type });
+          const once = toUsableSchema({ ...(schema as JsonObject), type });
           if (once === undefined) return;
           usable += 1;
           expect(schemaObjection(once, 'parameters')).toBeUndefined();
-          expect(usableSchema(once, () => expect.unreachable())).toEqual(once);
+          expect(toUsableSchema(once, () => expect.unreachable())).toEqual(once);
           expect([once.type, typeof once.properties]).toEqual(['object', 'object']);
         },
       ),
@@ -216,7 +216,7 @@ test(
     // Most are: else this would show little.
     expect(usable).toBeGreaterThan(100);
     for (const schema of corpus<JsonObject>('tool-schema')) {
-      const once = usableSchema(schema);
+      const once = toUsableSchema(schema);
       if (once !== undefined) expect(schemaObjection(once, 'parameters')).toBeUndefined();
     }
   },

@@ -4,7 +4,7 @@ import { expect, test, vi } from 'vitest';
 import type { JsonObject } from '../../../../src/core/json.ts';
 import type { Tool } from '../../../../src/core/tool.ts';
 import { isAllowed } from '../../../../src/mcp/client/tools/allowed.ts';
-import { markSeen, seenNames } from '../../../../src/mcp/client/tools/memory.ts';
+import { readKnownNames, recordTools } from '../../../../src/mcp/client/tools/memory.ts';
 import type { RegisteredTool } from '../../../../src/mcp/client/tools/registration.ts';
 import { surroundings } from '../support.ts';
 import { configured, good, SEEN, signal, toolset } from '../toolset-support.ts';
@@ -15,7 +15,7 @@ test('a name on the allow list means one tool: nobody inherits it from a server 
   const trusted = async (first: JsonObject, allowedTools: readonly string[], seen: readonly string[] = []) => {
     const { context, open } = toolset(t, { a: first, b }, { allowedTools });
     const tools = seen.map((name) => ({ name, description: '', inputSchema: {} }));
-    await markSeen(SEEN, tools, { place: context, which: 'all' });
+    await recordTools(SEEN, tools, { place: context, which: 'all' });
     const { tools: offered, isTrusted } = await open();
     return offered.filter(isTrusted).map(({ name }) => name);
   };
@@ -61,7 +61,7 @@ test('tools that a server has since, or gets later, are offered; what had a name
 test('a tool that says something else about itself behind the prompt is told of, once', async (t) => {
   const { context, open } = toolset(t, { a: { ...good, includeTools: ['grow', 'grown'] } });
   const grown = { name: 'grown', description: 'Old.', inputSchema: {} };
-  await markSeen(SEEN, [grown], { place: context, which: 'all' });
+  await recordTools(SEEN, [grown], { place: context, which: 'all' });
   const set = await open();
   const changes = vi.fn();
   set.watch(changes, signal);
@@ -100,14 +100,14 @@ test('on its first run a server is asked once for its tools', async (t) => {
 test('a server of the same name in another file has a memory of its own', async (t) => {
   const { context, open } = toolset(t, { a: { ...good, includeTools: ['echo'] } });
   const other = { name: 'echo', description: 'Another.', inputSchema: {} };
-  await markSeen({ ...SEEN, file: 'other.json' }, [other], { place: context, which: 'all' });
-  await markSeen({ ...SEEN, scope: 'workspace' }, [other], { place: context, which: 'all' });
+  await recordTools({ ...SEEN, file: 'other.json' }, [other], { place: context, which: 'all' });
+  await recordTools({ ...SEEN, scope: 'workspace' }, [other], { place: context, which: 'all' });
   expect((await open()).tools.map(({ name }) => name)).toEqual(['echo']);
 });
 
 test('what several see at once is all remembered', async (t) => {
   const { context } = surroundings(t);
   const tools = Array.from({ length: 8 }, (_, index) => ({ name: `t${index}`, description: '', inputSchema: {} }));
-  await Promise.all(tools.map((tool) => markSeen(SEEN, [tool], { place: context, which: 'new' })));
-  expect([...(seenNames(SEEN, context) ?? [])].sort()).toEqual(tools.map(({ name }) => name));
+  await Promise.all(tools.map((tool) => recordTools(SEEN, [tool], { place: context, which: 'new' })));
+  expect([...(readKnownNames(SEEN, context) ?? [])].sort()).toEqual(tools.map(({ name }) => name));
 });

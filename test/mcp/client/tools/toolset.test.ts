@@ -4,9 +4,9 @@ import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
 import { approvalPolicy } from '../../../../src/approval/policy.ts';
 import { AppError } from '../../../../src/core/error.ts';
-import { configuredServers } from '../../../../src/mcp/client/servers.ts';
-import { markSeen } from '../../../../src/mcp/client/tools/memory.ts';
-import { fairShares, registerTools } from '../../../../src/mcp/client/tools/registration.ts';
+import { listConfiguredServers } from '../../../../src/mcp/client/servers.ts';
+import { recordTools } from '../../../../src/mcp/client/tools/memory.ts';
+import { computeShares, registerTools } from '../../../../src/mcp/client/tools/registration.ts';
 import { isRunning } from '../../../support/mcp-place.ts';
 import { httpPeer, streamable } from '../http-peer.ts';
 import { configured, good, hostile, SEEN, settings, signal, toolset } from '../toolset-support.ts';
@@ -97,14 +97,14 @@ test('a tool that says something else about itself is not offered until a person
   const echo = first.table.find(({ remote }) => remote.name === 'echo')?.remote;
   if (echo === undefined) throw new Error('no echo');
   // As if an earlier version had been seen.
-  await markSeen(SEEN, [{ ...echo, description: 'Says something.' }], { place: context, which: 'all' });
+  await recordTools(SEEN, [{ ...echo, description: 'Says something.' }], { place: context, which: 'all' });
   const second = await open();
   expect(second.servers.map(({ withheld }) => withheld)).toEqual([['echo']]);
   expect(second.tools.map(({ name }) => name)).not.toContain('echo');
   expect(second.notices).toEqual([
     'MCP server a: echo not offered: it says something else about itself than before. To look and allow it, run on a terminal: gmn mcp tools a',
   ]);
-  await markSeen(SEEN, [echo], { place: context, which: 'all' });
+  await recordTools(SEEN, [echo], { place: context, which: 'all' });
   expect((await open()).tools.map(({ name }) => name)).toContain('echo');
 });
 
@@ -120,7 +120,7 @@ test('a tool that changed behind a kept list is not run', async (t) => {
     const text = readFileSync(path, 'utf8').replace('Says the same.', 'Is harmless.').replaceAll('"add"', '"gone"');
     writeFileSync(path, text);
   }
-  await markSeen(SEEN, [{ ...echo, description: 'Is harmless.' }], { place: context, which: 'all' });
+  await recordTools(SEEN, [{ ...echo, description: 'Is harmless.' }], { place: context, which: 'all' });
   const { tool } = await open();
   expect(await tool('echo').invoke({ message: 'x' }, signal)).toEqual({
     ok: false,
@@ -188,7 +188,7 @@ test('a server with too many tools takes no place from another, whichever comes 
 test('shares are fair: never more than there is room, and all that one wants if it is no more than its part', () => {
   fc.assert(
     fc.property(fc.array(fc.nat(2000), { minLength: 1, maxLength: 20 }), fc.nat(500), (counts, room) => {
-      const shares = fairShares(counts, room);
+      const shares = computeShares(counts, room);
       const sum = (list: readonly number[]) => list.reduce((a, b) => a + b, 0);
       expect(sum(shares)).toBe(Math.min(room, sum(counts)));
       for (const [index, count] of counts.entries()) {
@@ -215,7 +215,7 @@ test('a server runs unasked if the user’s own file trusts it, or the command l
 
 test('trust written by a folder or by the machine does not count', () => {
   for (const scope of ['workspace', 'system'] as const) {
-    const { servers } = configuredServers(settings({ a: { ...good, trust: true } }, scope));
+    const { servers } = listConfiguredServers(settings({ a: { ...good, trust: true } }, scope));
     expect(servers.map(({ isTrusted }) => isTrusted)).toEqual([false]);
   }
 });
@@ -306,7 +306,7 @@ test('a server that the user trusts may say how it wants to be used', async (t) 
 test('the settings say which servers there are, which are off, and which are none', () => {
   const mcp = { allowed: ['a', 'b', 'c', 'mcp'], excluded: ['b'] };
   const serverCommand = { name: 'mcp', definition: `node 'my server.js'`, scope: 'user', file: 'config.json' } as const;
-  const all = configuredServers({ ...settings({ a: good, b: good, c: {}, d: good }, 'user', mcp), serverCommand });
+  const all = listConfiguredServers({ ...settings({ a: good, b: good, c: {}, d: good }, 'user', mcp), serverCommand });
   expect(all.servers.map(({ name }) => name)).toEqual(['a', 'mcp']);
   expect(all.servers[1]?.definition).toMatchObject({ command: 'node', args: ['my server.js'] });
   expect(all.disabled.map(({ name, why }) => [name, why])).toEqual([

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, type TestContext, test } from 'vitest';
 import { AppError } from '../../../../src/core/error.ts';
-import { holds } from '../../../../src/mcp/server/concurrency.ts';
+import { createLocks } from '../../../../src/mcp/server/concurrency.ts';
 import type { JobWork } from '../../../../src/mcp/server/jobs/runner.ts';
-import { jobStore } from '../../../../src/mcp/server/jobs/store.ts';
-import { type Jobs, jobTable } from '../../../../src/mcp/server/jobs/table.ts';
+import { createJobStore } from '../../../../src/mcp/server/jobs/store.ts';
+import { createJobs, type Jobs } from '../../../../src/mcp/server/jobs/table.ts';
 import { type RecordDirectory, recordDirectory } from '../../../../src/platform/files/records.ts';
 import { systemClock } from '../../../../src/platform/runtime/clock.ts';
 
@@ -26,13 +26,13 @@ const newId = (): string => {
 };
 
 function table(files: RecordDirectory, limits: { maxRunning?: number; maxQueued?: number } = {}): Jobs {
-  const store = jobStore(files, systemClock);
-  return jobTable({
+  const store = createJobStore(files, systemClock);
+  return createJobs({
     store,
     clock: systemClock,
     newId,
     isInside: () => true,
-    holds: holds(),
+    holds: createLocks(),
     maxRunning: 2,
     maxQueued: 2,
     ...limits,
@@ -282,7 +282,7 @@ test('jobs that are over are removed when they are old or too many; those under 
   const path = directory(t);
   const files = recordDirectory(path);
   const now = Date.parse('2026-06-01T00:00:00Z');
-  const store = jobStore(files, { now: () => now });
+  const store = createJobStore(files, { now: () => now });
   const save = async (ageMs: number, status: 'completed' | 'running') => {
     const job_id = newId();
     const created_at = new Date(now - ageMs).toISOString();

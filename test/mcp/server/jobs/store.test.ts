@@ -2,8 +2,8 @@ import { mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'no
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, type TestContext, test } from 'vitest';
-import { jobLine } from '../../../../src/mcp/server/jobs/job.ts';
-import { jobStore } from '../../../../src/mcp/server/jobs/store.ts';
+import { formatJobLine } from '../../../../src/mcp/server/jobs/job.ts';
+import { createJobStore } from '../../../../src/mcp/server/jobs/store.ts';
 import { recordDirectory } from '../../../../src/platform/files/records.ts';
 import { systemClock } from '../../../../src/platform/runtime/clock.ts';
 import { randomId } from '../../../../src/platform/runtime/random-id.ts';
@@ -18,7 +18,7 @@ function directory(t: TestContext): string {
 
 test('a line that was cut off is none: the state before it counts, and the next one is whole', async (t) => {
   const path = directory(t);
-  const store = jobStore(recordDirectory(path), systemClock);
+  const store = createJobStore(recordDirectory(path), systemClock);
   const record = { job_id: randomId(), created_at: '2026-01-01T00:00:00.000Z', prompt_sha256: 'x', timeout_ms: 1 };
   const file = join(path, `${record.job_id}.jsonl`);
   await store.save({ ...record, status: 'running' });
@@ -39,15 +39,15 @@ test('a job that ends, with its process, while somebody looks at it has ended an
   const record = { job_id: randomId(), created_at: '2026-01-01T00:00:00.000Z', prompt_sha256: 'x', timeout_ms: 1 };
   const name = `${record.job_id}.jsonl`;
   const dead = { pid: 2 ** 31 - 1, host: hostname(), began: '1' };
-  await files.append(name, jobLine({ ...record, status: 'running' }, dead));
+  await files.append(name, formatJobLine({ ...record, status: 'running' }, dead));
   let reads = 0;
   const read = async (asked: string): Promise<string | undefined> => {
     const text = await files.read(asked);
     reads += 1;
-    if (reads === 1) await files.append(name, jobLine({ ...record, status: 'completed' }, dead));
+    if (reads === 1) await files.append(name, formatJobLine({ ...record, status: 'completed' }, dead));
     return text;
   };
-  const store = jobStore({ ...files, read }, systemClock);
+  const store = createJobStore({ ...files, read }, systemClock);
   expect(await store.find(record.job_id)).toEqual({ record: { ...record, status: 'completed' }, output: '' });
   expect((await files.read(name))?.split('\n')).toHaveLength(3);
 });
@@ -59,7 +59,7 @@ test('a list reads what is over once, and nothing of what was removed', async (t
     reads.push(name);
     return files.read(name);
   };
-  const store = jobStore({ ...files, read }, systemClock);
+  const store = createJobStore({ ...files, read }, systemClock);
   const record = { created_at: '2026-01-01T00:00:00.000Z', prompt_sha256: 'x', timeout_ms: 1 };
   const ids = Array.from({ length: 150 }, randomId);
   for (const job_id of ids) await store.save({ ...record, job_id, status: 'completed' });
@@ -76,7 +76,7 @@ test('a list reads what is over once, and nothing of what was removed', async (t
 test('what belongs to no job is removed after a day', async (t) => {
   const path = directory(t);
   const now = Date.parse('2026-06-01T00:00:00Z');
-  const store = jobStore(recordDirectory(path), { now: () => now });
+  const store = createJobStore(recordDirectory(path), { now: () => now });
   const job_id = randomId();
   const created_at = new Date(now).toISOString();
   await store.save({ job_id, status: 'completed', created_at, prompt_sha256: 'x', timeout_ms: 1 });

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
-import { holds } from '../../../../src/mcp/server/concurrency.ts';
+import { createLocks } from '../../../../src/mcp/server/concurrency.ts';
 import type { JobWork } from '../../../../src/mcp/server/jobs/runner.ts';
-import { jobStore } from '../../../../src/mcp/server/jobs/store.ts';
-import { type Jobs, jobTable } from '../../../../src/mcp/server/jobs/table.ts';
+import { createJobStore } from '../../../../src/mcp/server/jobs/store.ts';
+import { createJobs, type Jobs } from '../../../../src/mcp/server/jobs/table.ts';
 import { type RecordFile, recordDirectory } from '../../../../src/platform/files/records.ts';
 import { systemClock } from '../../../../src/platform/runtime/clock.ts';
 import { randomId } from '../../../../src/platform/runtime/random-id.ts';
@@ -33,12 +33,12 @@ function heardJobs(): { readonly jobs: Jobs; readonly heard: readonly string[] }
       },
     };
   };
-  const jobs = jobTable({
-    store: jobStore({ ...files, append, open }, systemClock),
+  const jobs = createJobs({
+    store: createJobStore({ ...files, append, open }, systemClock),
     clock: systemClock,
     newId: randomId,
     isInside: () => true,
-    holds: holds(),
+    holds: createLocks(),
     maxRunning: 2,
     maxQueued: 2,
   });

@@ -1,9 +1,11 @@
 import { expect, test } from 'vitest';
-import { publishedTool } from '../../../../src/mcp/server/protocol/handshake.ts';
-import { toolsOf } from '../../../../src/mcp/server/tools/list.ts';
+import { toPublicTool } from '../../../../src/mcp/server/protocol/handshake.ts';
+import { selectTools } from '../../../../src/mcp/server/tools/list.ts';
 import { serve } from '../support.ts';
 
-const tools = toolsOf(['chat', 'genai', 'delegate']).map((tool) => publishedTool(tool, { write: false, shell: false }));
+const tools = selectTools(['chat', 'genai', 'delegate']).map((tool) =>
+  toPublicTool(tool, { write: false, shell: false }),
+);
 
 test('the published tools are these', () => {
   expect(tools).toMatchSnapshot();
