@@ -10,7 +10,7 @@ test('/export writes the session, and never over a file', async (t) => {
   const lines = ['/export', 'hello', `/export ${file}`, `/export ${file}`, '/export x.pdf'];
   const { stderr } = await pipedChat(t, lines, { env, args: ['--demo', '--session-name', 'tour'] });
   expect(stderr).toMatch(
-    /^Error: there is nothing to export.*\n.*\nWrote .*out\.md\.\nError: .*out\.md exists\n.*\nError: x\.pdf has no ending/,
+    /^Error: there is nothing to export.*\n.*\nWrote .*out\.md\.\nError: .*out\.md exists\n.*\nError: x\.pdf has no file extension of a known format/,
   );
   expect(readFileSync(file, 'utf8')).toContain('Hello! How can I help you today?');
 });
