@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { createMemoryHistory } from '../agent/agent.ts';
+import { noHomeError } from '../config/home.ts';
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import type { History } from '../core/history.ts';
@@ -120,9 +121,9 @@ async function openSession(
 ): Promise<LocalSession> {
   const store = openStore(app, report);
   const { cwd } = app;
-  const { sessionName: name, sessionId: id, resume } = options;
-  if (options.continue || resume !== undefined) {
-    const summary = resume === undefined ? await store.newestIn(cwd) : await store.find(resume);
+  const { sessionName: name, sessionId: id } = options;
+  if (options.continue || options.resume !== undefined) {
+    const summary = await findContinued(options, app, store);
     if (!options.fork) return store.resume(summary, cwd);
     return store.fork(summary, { cwd, ...(name === undefined ? {} : { name }) });
   }
@@ -132,6 +133,19 @@ async function openSession(
     ...(name === undefined ? {} : { name }),
     ...(id === undefined ? {} : { id }),
   });
+}
+
+/**
+ * The session that `-r` names, else the newest of the working directory. Throws AppError `usage` if there is none,
+ * `config` if there is no home directory to have sessions in.
+ */
+export async function findContinued(
+  { resume }: SessionOptions,
+  { cwd, homes }: Pick<App, 'cwd' | 'homes'>,
+  store: Pick<LocalStore, 'newestIn' | 'find'>,
+): Promise<SessionSummary> {
+  if (homes().isMissing) throw noHomeError();
+  return resume === undefined ? store.newestIn(cwd) : store.find(resume);
 }
 
 /** The user's sessions. Failures to save or read are passed to `report`. */

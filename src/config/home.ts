@@ -32,7 +32,12 @@ function requireHome(env: Env, userHome: () => string): string {
   } catch {
     // A user without an entry in the password file has no home directory.
   }
-  throw new AppError('config', 'there is no home directory', {
+  throw noHomeError();
+}
+
+/** The error for something that is of no use without a home directory. */
+export function noHomeError(): AppError {
+  return new AppError('config', 'there is no home directory', {
     hint: 'Set HOME, or GMN_HOME and GEMINI_CLI_HOME.',
   });
 }

@@ -224,11 +224,16 @@ test.runIf(canBeNobody).for(['a one-shot', 'a chat'])(
       stderr.match(/there is no home directory: no settings are read and nothing is saved; set HOME/g),
     ).toHaveLength(1);
     expect(stderr).not.toMatch(/not saved|Resume/);
-    const list = spawnSync(...gmnCommand(['sessions', 'list']), { ...NOBODY, cwd: '/', env, encoding: 'utf8' });
-    expect([list.status, list.stderr]).toEqual([
-      4,
-      expect.stringMatching(/^Error: there is no home directory\nSet HOME/),
-    ]);
+    const chat = what === 'a chat' ? ['chat'] : [];
+    for (const words of [
+      ['sessions', 'list'],
+      [...chat, '-c', 'hi'],
+      [...chat, '-r', 'last', 'hi'],
+    ]) {
+      const { status, stderr } = spawnSync(...gmnCommand(words), { ...NOBODY, cwd: '/', env, encoding: 'utf8' });
+      const refused = expect.stringMatching(/^Error: there is no home directory\nSet HOME/);
+      expect([words, status, stderr]).toEqual([words, 4, refused]);
+    }
   },
 );
 

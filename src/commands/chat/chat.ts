@@ -1,5 +1,5 @@
 import { pruneIfDue } from '../../app/history.ts';
-import { checkSessionFlags, openStore, type SessionOptions } from '../../app/sessions.ts';
+import { checkSessionFlags, findContinued, openStore, type SessionOptions } from '../../app/sessions.ts';
 import { openOwnWorkspace, openUndoStore } from '../../app/toolbox.ts';
 import type { ApprovalMode } from '../../approval/policy.ts';
 import { createChanges, createTurnJournal } from '../../chat/changes.ts';
@@ -101,10 +101,11 @@ type ChatSession = { readonly session: Session; readonly isSaved: boolean };
  * The continued session, a new one, or one that is not saved. With the demo model a session is saved only if a flag
  * names it.
  */
-async function openSession(options: ChatOptions, { cwd, homes }: App, store: SessionStore): Promise<ChatSession> {
+async function openSession(options: ChatOptions, app: App, store: SessionStore): Promise<ChatSession> {
+  const { cwd, homes } = app;
   const { resume, sessionName: name, sessionId: id } = options;
   if (resume !== undefined || options.continue) {
-    const summary = resume === undefined ? await store.newestIn(cwd) : await store.find(resume);
+    const summary = await findContinued(options, app, store);
     const session = options.fork
       ? await store.fork(summary, { cwd, ...(name === undefined ? {} : { name }) })
       : await store.resume(summary, cwd);
