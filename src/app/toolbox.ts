@@ -14,6 +14,7 @@ import { realPath } from '../platform/files/path.ts';
 import { createOutputStore } from '../platform/files/run-directory.ts';
 import { findUserHomes } from '../platform/host.ts';
 import { randomId } from '../platform/runtime/random-id.ts';
+import { formatFailure } from '../render/tool-line.ts';
 import {
   builtins,
   isAllowedBySettings,
@@ -46,7 +47,7 @@ export interface Toolbox {
   /** The names of all chosen tools, withheld ones included. */
   readonly chosen: readonly string[];
   readonly approve: Approve;
-  /** Notices about calls denied without a question since the last call of this function, each reported once. */
+  /** Notices about calls denied without a question, and about writes that failed, since the last call of this function, each reported once. */
   readonly takeDenials: () => readonly string[];
   readonly notices: readonly string[];
 }
@@ -73,14 +74,14 @@ export async function openToolbox(options: ToolOptions, context: ToolboxContext)
     (await openOwnWorkspace(options, app, (roots) => openUndoStore(app).journal(randomId(), roots)));
   const wanted = options.tools ?? 'none';
   const others = await loadOtherTools(workspace, { ...options, tools: wanted }, context);
-  const all = builtins({ workspace, env: app.env, others });
+  const denials = createDenialLog();
+  const all = builtins({ workspace, env: app.env, others }).map((tool) => reportFailedWrites(tool, denials.add));
   const named = options.namedTools ?? wanted;
   const limits = readToolLimits(settings);
   const left = applyToolSettings(selectTools(all, splitList([wanted])), limits, named);
   const { tools, notices } = dropRiskyTools(left.tools, workspace, app, named);
   const chosen = [...tools, ...(context.remote?.tools ?? []).filter(({ name }) => isAllowedBySettings(name, limits))];
   const offered = offeredTools(chosen, mode);
-  const denials = createDenialLog();
   return {
     tools: offered,
     withheld: chosen.filter((tool) => !offered.includes(tool)),
@@ -88,6 +89,19 @@ export async function openToolbox(options: ToolOptions, context: ToolboxContext)
     approve: createApprove(options, mode, { ...context, workspace, onDenied: denials.add }),
     takeDenials: denials.take,
     notices: [...modeNotices, ...left.notices, ...notices, ...missingNotices(options, context.remote)],
+  };
+}
+
+/** Reports a write that is allowed but fails: the fence, a protected file or an unread one is no matter of approval. */
+function reportFailedWrites(tool: Tool, report: (notice: string) => void): Tool {
+  if (tool.effect !== 'write') return tool;
+  return {
+    ...tool,
+    async invoke(args, signal) {
+      const result = await tool.invoke(args, signal);
+      if (!result.ok) report(formatFailure(tool.name, args, result));
+      return result;
+    },
   };
 }
 

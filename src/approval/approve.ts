@@ -14,7 +14,7 @@ import type {
   ToolResult,
 } from '../core/tool.ts';
 import { openTty as openOwnTty, type Tty } from '../platform/terminal/tty.ts';
-import { formatCall } from '../render/tool-line.ts';
+import { formatCall, formatFailure } from '../render/tool-line.ts';
 import { type Denial, nonInteractiveDenial, type Policy, type ResolvedCall, type Scope } from './policy.ts';
 import { editArguments, formatRefusal, isSameChange, type Proposal, prepareProposal } from './proposal.ts';
 import { type Answer, askPerson } from './question.ts';
@@ -115,6 +115,12 @@ function denyCall({ onDenied }: ApprovalOptions, { name, args }: ToolCall, { rea
   return { kind: 'deny', reason };
 }
 
+/** Denies a call that its tool refuses to preview; nobody was asked about it, so it is reported. */
+function refuseCall({ onDenied }: ApprovalOptions, { name, args }: ToolCall, refusal: ToolResult): CallDecision {
+  onDenied?.(formatFailure(name, args, refusal));
+  return { kind: 'deny', reason: formatRefusal(refusal) };
+}
+
 async function resolveCall(options: ApprovalOptions, tool: Tool, args: JsonObject): Promise<ResolvedCall> {
   const { secretOf, targetOf, directoryOf } = options;
   return {
@@ -137,7 +143,7 @@ async function findGroupDecision(
   if (answer === undefined || answer.kind === 'single') return undefined;
   if (answer.kind !== 'shown') return answer;
   const now = await prepareProposal(asked, signal);
-  if ('ok' in now) return { kind: 'deny', reason: formatRefusal(now) };
+  if ('ok' in now) return refuseCall(options, call, now);
   return isSameChange(now.preview, answer.preview) ? allowCall(options, asked, call) : undefined;
 }
 
@@ -164,7 +170,7 @@ async function askAboutCall(
   const { signal } = context;
   const draft: Draft = new Map();
   const start = await prepareProposal(first, signal, draft);
-  if ('ok' in start) return { kind: 'deny', reason: formatRefusal(start) };
+  if ('ok' in start) return refuseCall(options, call, start);
   const answer = options.shared.get(call.args);
   if (answer?.kind === 'shown') await options.err.write(CHANGED_SINCE);
   const others = answer === undefined ? await findGroup(options, context, draft) : [];
@@ -192,7 +198,7 @@ async function askForOne(
       case 'always':
       case 'file': {
         const now = await prepareProposal(asked, signal);
-        if ('ok' in now) return { kind: 'deny', reason: formatRefusal(now) };
+        if ('ok' in now) return refuseCall(options, call, now);
         if (isSameChange(now.preview, preview)) {
           if (answer.kind !== 'yes') policy.remember(asked, answer.kind === 'file' ? 'file' : 'scope');
           return allowCall(options, asked, call);

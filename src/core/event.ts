@@ -37,7 +37,7 @@ export type TurnEvent =
     }
   /**
    * Words for the person: stderr in text, `warnings` in the JSON formats. `isDenial`: a call of the model was not run
-   * because nobody could be asked; that is said with --quiet too.
+   * because nobody could be asked, or it should have written a file and failed; that is said with --quiet too.
    */
   | { readonly type: 'notice'; readonly message: string; readonly isDenial?: true }
   | Ending;

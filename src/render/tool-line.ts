@@ -15,6 +15,8 @@ const SUBJECT_ARGUMENTS = ['file_path', 'path', 'command', 'pattern', 'query', '
 
 const MAX_SUBJECT = 60;
 const MAX_REASON = 100;
+/** A notice stands alone, so it has room for the reason and what to do about it. */
+const MAX_NOTICE_REASON = 300;
 
 /** `edit_file hello.js +1 −1`; for a failure also the first line of its reason. Sanitized for the terminal. */
 export function formatToolLine({ name, outcome }: Extract<TurnEvent, { type: 'answer' }>, args: JsonObject): ToolLine {
@@ -22,6 +24,12 @@ export function formatToolLine({ name, outcome }: Extract<TurnEvent, { type: 'an
   if (outcome.ok) return { isGood: true, text: `${opening}${formatCounts(outcome.change)}` };
   const reason = toNonEmptyString(outcome.response.error) ?? 'it failed';
   return { isGood: false, text: `${opening}: ${sanitize(clipLine(reason, MAX_REASON))}` };
+}
+
+/** `edit_file hello.js failed: there is no file hello.js`: the first line of the reason. Sanitized for the terminal. */
+export function formatFailure(name: string, args: JsonObject, { response }: ToolResult): string {
+  const reason = toNonEmptyString(response.error) ?? 'no reason was given';
+  return `${formatCall(name, args)} failed: ${sanitize(clipLine(reason, MAX_NOTICE_REASON))}`;
 }
 
 /** `edit_file hello.js`: what a call is about, on one line. Sanitized for the terminal. */

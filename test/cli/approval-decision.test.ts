@@ -111,6 +111,15 @@ test('a preview that refuses asks nobody, and its words go to the model', async 
   expect(await seated({}).decide(odd, {})).toEqual({ kind: 'deny', reason: '{"code":7}' });
 });
 
+test('a call that its preview refuses is reported; one that the person refuses is not', async () => {
+  const notices: string[] = [];
+  const onDenied = (notice: string): void => void notices.push(notice);
+  await seated({}, { onDenied }).decide(WRITE, { file_path: 'a', content: 'bad' });
+  expect(notices).toEqual([expect.stringMatching(/^write_file a failed: Bad[^\n]*$/)]);
+  await seated({ keys: ['n'] }, { onDenied }).decide(WRITE, { file_path: 'a', content: 'good' });
+  expect(notices).toHaveLength(1);
+});
+
 test('a fault denies, an abort stops; neither is thrown, and the next call is decided as usual', async () => {
   const { decide } = seated({ keys: ['y'] });
   const broken = tool('broken', 'write', () => {

@@ -172,6 +172,35 @@ describe('a write', () => {
     ]);
   });
 
+  const refused = [
+    call('write_file', { file_path: '.github/workflows/x.yml', content: 'x' }),
+    call('write_file', { file_path: '../out.txt', content: 'x' }),
+    call('edit_file', { file_path: 'a.txt', old_string: 'old', new_string: 'new' }),
+  ];
+  const failures = [
+    /^write_file \.github\/workflows\/x\.yml failed: \.github\/workflows\/x\.yml is protected\. [^\n]*$/,
+    /^write_file \.\.\/out\.txt failed: \.\.\/out\.txt is outside [^\n]*$/,
+    /^edit_file a\.txt failed: a\.txt [^\n]*read[^\n]*$/,
+  ].map((words) => expect.stringMatching(words));
+
+  test.for([[], ['-q']])('that may not be made is told on stderr with %j, once, with the reason', async (flags, t) => {
+    const gemini = await fakeGemini(t, [reply(...refused), reply(...refused), reply('Done.')]);
+    const args = ['--tools', 'edit', '--yolo', ...flags, 'go'];
+    const gmn = await runGmn(t, args, { gemini, files: { 'a.txt': 'old\n' } });
+    expect(gmn).toMatchObject({ stdout: 'Done.\n', exitCode: 0 });
+    const lines = gmn.stderr.trimEnd().split('\n');
+    expect(lines.map((line) => line.replace(/^gmn: /, ''))).toEqual(failures);
+  });
+
+  test.for(['json', 'stream-json'])('that may not be made is one of the warnings of %s', async (format, t) => {
+    const gemini = await fakeGemini(t, [reply(...refused), reply('Done.')]);
+    const args = ['--tools', 'edit', '--yolo', '-o', format, 'go'];
+    const gmn = await runGmn(t, args, { gemini, files: { 'a.txt': 'old\n' } });
+    expect(gmn).toMatchObject({ stderr: '', exitCode: 0 });
+    const last = format === 'json' ? gmn.stdout : gmn.stdout.trimEnd().split('\n').at(-1);
+    expect(JSON.parse(last ?? '').warnings).toEqual(failures);
+  });
+
   test('that was made is told on stderr with what came and what went, and not with -q', async (t) => {
     const files = { 'a.txt': '1\n2\n3\n', 'many.txt': 'x\nkeep\nx\n', 'gone.txt': 'line\n'.repeat(10) };
     const script = () => [
@@ -187,9 +216,13 @@ describe('a write', () => {
     const args = ['--tools', 'edit', '--approval-mode', 'auto_edit', 'change'];
     const loud = await runGmn(t, args, { gemini: await fakeGemini(t, script()), files });
     expect(loud).toMatchObject({ stdout: 'Done.\n', exitCode: 0 });
-    expect(loud.stderr).toBe('✓ edit_file a.txt +2 −1\n✓ edit_file many.txt +2 −2\n✓ write_file gone.txt +0 −10\n');
+    const made = '✓ edit_file a.txt +2 −1\n✓ edit_file many.txt +2 −2\n✓ write_file gone.txt +0 −10\n';
+    const failed =
+      'gmn: write_file .git/config failed: .git/config is protected. Files that other programs run or believe are ' +
+      'never written by tools. Tell the user what to change there.\n';
+    expect(loud.stderr).toBe(`${made}${failed}`);
     const quiet = await runGmn(t, ['-q', ...args], { gemini: await fakeGemini(t, script()), files });
-    expect(quiet).toMatchObject({ stdout: 'Done.\n', stderr: '', exitCode: 0 });
+    expect(quiet).toMatchObject({ stdout: 'Done.\n', stderr: failed, exitCode: 0 });
   });
 
   test.for([['--approval-mode', 'auto_edit'], ['--yolo'], ['--allowed-tools', 'write_file']])(

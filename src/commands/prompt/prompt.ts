@@ -191,7 +191,7 @@ async function* runModel(
   }
 }
 
-/** Adds a notice for each call denied because no one could be asked. */
+/** Adds a notice for each call denied because no one could be asked, and for each write that failed. */
 function reportDenials(run: AnswerFormat['run'], takeDenials: () => readonly string[]): AnswerFormat['run'] {
   return async function* (agent, turn) {
     for await (const event of run(agent, turn)) {
