@@ -3,7 +3,7 @@ import { isObject, type JsonObject, toNonEmptyString } from '../../core/json.ts'
 import { formatDuration } from '../../core/text/format.ts';
 import { sanitize } from '../../core/text/terminal.ts';
 import { createRestartableDeadline, type RestartableDeadline } from '../../platform/runtime/answer-time.ts';
-import { createDeadline } from '../../platform/runtime/clock.ts';
+import { createDeadline, startTimer } from '../../platform/runtime/clock.ts';
 import type { NamedServer } from './definition.ts';
 import { mcpError, redactServerText, toServerError } from './errors.ts';
 import { listTimeout, MAX_ITEMS, MAX_PAGES, MAX_TIMER_MS } from './limits.ts';
@@ -65,9 +65,12 @@ export function createConnection(greeted: InitializedClient): Connection {
   const instructions = client.getInstructions();
   const { name = '', version = '' } = client.getServerVersion() ?? {};
   let isClosed = false;
-  let hasServed = false;
+  let servedAt: number | undefined;
   const ask = sdkRequestSender(greeted, (what) => {
-    hasServed ||= WORK_METHODS.has(what);
+    if (WORK_METHODS.has(what)) servedAt = performance.now();
+  });
+  const ended = new Promise<void>((resolve) => {
+    client.onclose = resolve;
   });
   return {
     name: server.name,
@@ -82,7 +85,18 @@ export function createConnection(greeted: InitializedClient): Connection {
     },
     conceal: (words) => redactServerText(server, words, link.secrets?.()),
     get hasServed() {
-      return hasServed;
+      return servedAt !== undefined;
+    },
+    async waitForEnd(ms) {
+      const leftMs = servedAt === undefined ? 0 : servedAt + ms - performance.now();
+      if (leftMs <= 0) return;
+      await new Promise<void>((resolve) => {
+        const stopTimer = startTimer(leftMs, resolve);
+        void ended.then(() => {
+          stopTimer();
+          resolve();
+        });
+      });
     },
     get isOpen() {
       return !isClosed && client.transport !== undefined;

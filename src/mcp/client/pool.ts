@@ -16,11 +16,20 @@ export interface ServerPool {
 }
 
 const MAX_STARTS = 3;
+/**
+ * How long after its first work a program may take to exit before it is given more. A call that is written to a program
+ * that is about to exit is lost, and must not be repeated: nobody knows whether it was read.
+ */
+const EXIT_MS = 250;
+/** The same for a program that has exited after its work before: it will most likely do so again. */
+const EXPECTED_EXIT_MS = 1000;
 
 interface PoolEntry {
   /** Starts since the server last did some work. */
   starts: number;
   opening: Promise<Connection>;
+  /** How long it may take to exit after its work; 0 once it has stayed. */
+  exitMs: number;
 }
 
 /** An empty pool. Only servers that the user trusts are told the `roots`. */
@@ -29,6 +38,7 @@ export function openServers(context: ClientContext): ServerPool {
   const members = new Map<string, PoolEntry>();
   // Registered synchronously, so that concurrent callers find this start; the last connection is closed first.
   const start = (server: ConfiguredServer, starts: number, last?: Connection): PoolEntry => {
+    const exitMs = last?.hasServed ? EXPECTED_EXIT_MS : EXIT_MS;
     const open = async (): Promise<Connection> => {
       await last?.close();
       // Loads sockets and child processes, which a run that starts no server does without.
@@ -38,7 +48,7 @@ export function openServers(context: ClientContext): ServerPool {
     const opening = open();
     // Callers get the rejection through `opening`; there may be none left.
     opening.catch(() => {});
-    const member = { starts, opening };
+    const member = { starts, opening, exitMs: server.definition.kind === 'stdio' ? exitMs : 0 };
     members.set(server.name, member);
     return member;
   };
@@ -48,6 +58,10 @@ export function openServers(context: ClientContext): ServerPool {
       if (member.starts >= MAX_STARTS || life.signal.aborted) throw thrown;
       return undefined;
     });
+    if (connection?.isOpen && connection.hasServed) {
+      await connection.waitForEnd(member.exitMs);
+      if (connection.isOpen) member.exitMs = 0;
+    }
     if (connection?.isOpen) return connection;
     if (member !== members.get(server.name)) return requireConnection(server);
     // Some servers exit after every call and still work.

@@ -142,6 +142,8 @@ export interface Connection {
   conceal(words: string): string;
   /** Whether it has run a tool, filled in a prompt or read a resource. */
   readonly hasServed: boolean;
+  /** Resolves when it has ended, or `ms` after its last such work; at once if it has done none. Never rejects. */
+  waitForEnd(ms: number): Promise<void>;
   readonly isOpen: boolean;
   /** Also ends the program and its children. Never throws; may be called twice. */
   close(): Promise<void>;

@@ -250,6 +250,19 @@ test('a server that ends after every call is started again as often as it is wan
   }
 });
 
+test('a server that ends after every call loses none of those that follow at once', async (t) => {
+  const { root, open } = toolset(t, {});
+  const pids = join(root, 'pids');
+  const { tool } = await open({ a: { ...hostile('once'), env: { GMN_TEST_PIDS: pids } } });
+  for (let round = 0; round < 3; round += 1) {
+    expect(await tool('speak').invoke({ n: round }, signal)).toEqual({
+      ok: true,
+      response: { output: `spoken ${round}` },
+    });
+  }
+  expect(readFileSync(pids, 'utf8').trim().split('\n')).toHaveLength(3);
+});
+
 test('whoever waits for a server after it has died gets the same new process, and none is left', async (t) => {
   const { root, open } = toolset(t, {});
   const pids = join(root, 'pids');
