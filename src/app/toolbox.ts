@@ -244,10 +244,11 @@ function missingNotices({ allowedTools = [] }: ToolOptions, remote: ToolboxConte
     .flatMap((name) => {
       const owners = findMissingOwners(name, remote).map(sanitize);
       if (owners.length === 0) return [];
-      const which = owners.length === 1 ? `the MCP server ${owners[0]}` : `the MCP servers ${owners.join(', ')}`;
-      return [
-        `--allowed-tools ${sanitize(name)}: no such tool is there now; ${which} may have it, and does not offer it`,
-      ];
+      const which =
+        owners.length === 1
+          ? `the MCP server ${owners[0]} may have it, but does not offer it`
+          : `one of the MCP servers ${owners.join(', ')} may have it, but none of them offers it`;
+      return [`--allowed-tools ${sanitize(name)}: no such tool is there now; ${which}`];
     });
 }
 

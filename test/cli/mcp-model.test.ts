@@ -90,7 +90,7 @@ test('a server that fails is told of, and the run goes on; one that is not there
 
 test('--allowed-tools with the tool of a server that is down, disabled or silent on it ends no run', async (t) => {
   const gone = { command: 'no-such-program' };
-  const told = 'no such tool is there now; the MCP server w may have it, and does not offer it\n';
+  const told = 'no such tool is there now; the MCP server w may have it, but does not offer it\n';
   const ask = async (servers: object, args: readonly string[], more: object = {}) => {
     const gemini = await fakeGemini(t, [reply('hi')]);
     const settings = { '.gemini/settings.json': JSON.stringify({ mcpServers: servers, ...more }) };
@@ -104,6 +104,10 @@ test('--allowed-tools with the tool of a server that is down, disabled or silent
   expect(await ask({ w: { ...GOOD, excludeTools: ['echo'] } }, excluded)).toBe(`gmn: --allowed-tools echo: ${told}`);
   const both = { w: { ...GOOD, disabled: true }, other: GOOD };
   expect(await ask(both, ['--allowed-mcp-server-names', 'other', '--allowed-tools', 'wtool'])).toContain(told);
+  const several = ['--allowed-mcp-server-names', 'w,v', '--allowed-tools', 'wtool'];
+  expect(await ask({ w: gone, v: gone }, several)).toContain(
+    'gmn: --allowed-tools wtool: no such tool is there now; one of the MCP servers w, v may have it, but none of them offers it\n',
+  );
   // Where all servers are there and known, a name that nobody has is still a mistake.
   const wrong = ['--allowed-mcp-server-names', 'w', '--allowed-tools', 'wtool', 'x'];
   const gemini = await fakeGemini(t, []);
