@@ -73,6 +73,23 @@ test('what people work on is neither', () => {
   expect(ORDINARY.filter((path) => isSensitivePath(path))).toEqual([]);
 });
 
+test.for([
+  'Jenkinsfile.md',
+  'docs/jenkinsfile.adoc',
+  'simple-git-hooks.md',
+  'src/simple-git-hooks.test.ts',
+  'src/lefthook.ts',
+  'lefthook.md',
+  'lefthook-local.svg',
+  'codeship-steps.md',
+  '.huskyrc.md',
+  '.autoenv.md',
+  '.envrc.example',
+  '.gitconfig.sample',
+])('%s, which no program runs, may be written', (path) => {
+  expect(isProtected(path)).toBe(false);
+});
+
 test('a link with a harmless name does not open a protected directory', async () => {
   const here = await place({ '.git/config': 'old\n', '.github/workflows/ci.yml': 'old\n' });
   symlinkSync('.git', join(here.root, 'harmless'));
