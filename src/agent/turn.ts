@@ -16,10 +16,11 @@ export const REDACTED_NOTICE = "gmn's own credentials were in it: ‹redacted›
  * it.
  */
 export async function* runTurn(agent: Agent, turn: Turn): AsyncGenerator<TurnEvent, void> {
-  const content = (await agent.withholding?.conceal(turn.prompt)) ?? turn.prompt;
-  if (content !== turn.prompt) yield { type: 'notice', message: REDACTED_NOTICE };
-  await turn.history.append({ kind: 'prompt', content });
-  const ask = askModel(agent, turn);
+  const given = { prompt: turn.prompt, earlier: [...turn.history.contents], ...takeConfig(agent) };
+  const told = (await agent.withholding?.conceal(given)) ?? given;
+  if (told !== given) yield { type: 'notice', message: REDACTED_NOTICE };
+  await turn.history.append({ kind: 'prompt', content: told.prompt });
+  const ask = askModel(agent, turn, told);
   let answer: RunCalls | undefined;
   let usage = NO_USAGE;
   for (let step = 0; step < agent.maxTurns; step += 1) {
@@ -42,6 +43,18 @@ export async function* runTurn(agent: Agent, turn: Turn): AsyncGenerator<TurnEve
   });
 }
 
+/** What goes out with a turn besides its prompt, without gmn's own credentials. */
+interface Surroundings {
+  /** The conversation before the turn: it may be from a time when a value in it was not yet a credential. */
+  readonly earlier: readonly StoredContent[];
+  readonly config: Omit<Agent['request'], 'model'>;
+}
+
+/** Everything that each request says besides the conversation and the name of the model. */
+function takeConfig({ request: { model: _, ...config }, tools }: Agent): Pick<Surroundings, 'config'> {
+  return { config: { ...config, ...declareTools(tools) } };
+}
+
 type RunCalls = ReturnType<typeof import('./tool-calls.ts').runToolCalls>;
 
 interface PartialReply {
@@ -59,7 +72,12 @@ interface PartialReply {
  * `begin` once, and ends the line of text before calls. If the server rejects the signatures, the request is sent once
  * more without them. Throws what the model throws.
  */
-function askModel(agent: Agent, { history, signal }: Turn): () => AsyncGenerator<TurnEvent, Reply> {
+function askModel(
+  agent: Agent,
+  { history, signal }: Turn,
+  { earlier, config }: Surroundings,
+): () => AsyncGenerator<TurnEvent, Reply> {
+  const { model } = agent.request;
   const limit = history.replyLimit;
   const keepLimit = agent.tools.length > 0 ? Number.POSITIVE_INFINITY : limit;
   let hasBegun = false;
@@ -81,13 +99,11 @@ function askModel(agent: Agent, { history, signal }: Turn): () => AsyncGenerator
   }
 
   async function* attempt(): AsyncGenerator<TurnEvent, Reply> {
-    const heard: PartialReply = { text: [], length: 0, last: '', model: agent.request.model };
+    const heard: PartialReply = { text: [], length: 0, last: '', model };
     try {
-      const contents = await prepareContents(history.contents, { origin: agent.origin, distrusted: unsignedCount });
-      yield* streamReply(
-        { ...agent.request, contents, ...declareTools(agent.tools), ...(keepLimit > 0 ? { keepLimit } : {}) },
-        heard,
-      );
+      const all = [...earlier, ...history.contents.slice(earlier.length)];
+      const contents = await prepareContents(all, { origin: agent.origin, distrusted: unsignedCount });
+      yield* streamReply({ ...config, model, contents, ...(keepLimit > 0 ? { keepLimit } : {}) }, heard);
       // A stream that returned has set the reply.
       const reply = heard.reply ?? requireReply();
       if (reply.content === undefined && limit > 0) history.letGo?.();

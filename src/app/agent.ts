@@ -5,6 +5,7 @@ import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import type { TurnEvent } from '../core/event.ts';
 import { formatDuration } from '../core/text/format.ts';
+import { mayHoldCredential } from '../core/text/names.ts';
 import type { Tool } from '../core/tool.ts';
 import type { OpenedModel } from './model.ts';
 import type { Toolbox, ToolboxContext, ToolOptions } from './toolbox.ts';
@@ -65,9 +66,6 @@ export async function* openAgent(
   };
 }
 
-/** A credential has at least this many characters. */
-const LONG_WORD = /[!-~]{16}/;
-
 /** Reads the credentials only once a value could hold one. */
 export function lazyRedaction(app: App): Redaction {
   let opened: Redaction | undefined;
@@ -82,8 +80,10 @@ export function lazyRedaction(app: App): Redaction {
 }
 
 function mayHoldSecret(value: unknown): boolean {
-  if (typeof value === 'string') return LONG_WORD.test(value);
-  return typeof value === 'object' && value !== null && Object.values(value).some(mayHoldSecret);
+  if (typeof value === 'string') return mayHoldCredential(value);
+  if (typeof value !== 'object' || value === null) return false;
+  // Names of the API's own fields, such as generationConfig, have no digits.
+  return Object.entries(value).some(([key, item]) => (/\d/.test(key) && mayHoldCredential(key)) || mayHoldSecret(item));
 }
 
 /** The error for a run, or a request, that exceeds its deadline. */

@@ -14,6 +14,7 @@ import { createRunRecords, NOT_SAVED, type SaveResult } from '../session/one-sho
 import type { LocalSession } from '../session/open-session.ts';
 import { type LocalStore, sessionStore } from '../session/store.ts';
 import { parseRetention } from '../session/upkeep.ts';
+import { lazyRedaction } from './agent.ts';
 
 export interface SessionOptions {
   readonly resume?: string;
@@ -121,7 +122,8 @@ async function openSession(
 ): Promise<LocalSession> {
   const store = openStore(app, report);
   const { cwd } = app;
-  const { sessionName: name, sessionId: id } = options;
+  const { sessionId: id } = options;
+  const name = await lazyRedaction(app).conceal(options.sessionName);
   if (options.continue || options.resume !== undefined) {
     const summary = await findContinued(options, app, store);
     if (!options.fork) return store.resume(summary, cwd);

@@ -1,17 +1,27 @@
 import type { Redaction } from '../agent/agent.ts';
 import { readOwnSecrets } from '../auth/own-secrets.ts';
+import { listEnvFiles } from '../config/environment.ts';
+import { parseEnvFile } from '../config/variables.ts';
 import type { App } from '../core/app.ts';
+import type { Env } from '../core/io.ts';
 import { concealedIn, MARK } from '../core/text/secrets.ts';
+import { readFileState } from '../platform/files/write.ts';
 
 /** Reads the credentials of gmn and the official CLI anew each time, since a token may be refreshed meanwhile. */
 export function createRedaction(app: Pick<App, 'homes' | 'settings'>): Redaction {
   let hasWithheld = false;
   return {
     async conceal(value) {
-      const told = concealedIn(value, await readOwnSecrets(app));
+      const told = concealedIn(value, await readOwnSecrets(app, await readEnvFiles(app)));
       hasWithheld ||= told !== value;
       return told;
     },
     writesMark: (args) => hasWithheld && JSON.stringify(args).includes(MARK),
   };
+}
+
+/** The user's `.env` files, each by itself: a value in one may be overridden by another or by the environment. */
+async function readEnvFiles({ homes }: Pick<App, 'homes'>): Promise<readonly Env[]> {
+  const files = await Promise.all(listEnvFiles(homes()).map((path) => readFileState(path)));
+  return files.flatMap((file) => (file.kind === 'text' ? [Object.fromEntries(parseEnvFile(file.text).variables)] : []));
 }

@@ -1,6 +1,8 @@
 import { join } from 'node:path';
 import type { App } from '../core/app.ts';
+import type { Env } from '../core/io.ts';
 import { isList, isObject, type JsonValue } from '../core/json.ts';
+import { mayHoldCredential } from '../core/text/names.ts';
 import { listDirectory } from '../platform/files/read.ts';
 import { readFileState } from '../platform/files/write.ts';
 import { parseJson } from './token.ts';
@@ -22,22 +24,23 @@ const VARIABLES = [
 /** Field names of secrets in those files; `client_id` and the like are not secret. */
 const SECRET_KEY = /key$|token$|secret$/i;
 
-/** The shortest possible key. */
-const MIN_LENGTH = 10;
-
 /**
  * The current credentials of gmn and of the official CLI, from the environment and their files. Secrets in the system
- * keyring are in no file, so they cannot be sent by mistake. Never throws.
+ * keyring are in no file, so they cannot be sent by mistake. `more` are further environments, such as those of files.
+ * Never throws.
  */
-export async function readOwnSecrets(app: Pick<App, 'homes' | 'settings'>): Promise<ReadonlySet<string>> {
+export async function readOwnSecrets(
+  app: Pick<App, 'homes' | 'settings'>,
+  more: readonly Env[],
+): Promise<ReadonlySet<string>> {
   const settings = await app.settings();
-  const secrets = VARIABLES.flatMap((name) => settings.env[name]?.trim() ?? []);
+  const secrets = [settings.env, ...more].flatMap((env) => VARIABLES.flatMap((name) => env[name]?.trim() ?? []));
   if (settings.oauthClient !== undefined) secrets.push(settings.oauthClient.secret);
   for (const path of await listSecretFiles(app)) {
     const file = await readFileState(path);
     if (file.kind === 'text') secrets.push(...extractSecrets(file.text));
   }
-  return new Set(secrets.filter(({ length }) => length >= MIN_LENGTH));
+  return new Set(secrets.filter(mayHoldCredential));
 }
 
 async function listSecretFiles({ homes }: Pick<App, 'homes'>): Promise<readonly string[]> {

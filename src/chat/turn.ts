@@ -21,7 +21,8 @@ export async function askPrompt(chat: Chat, prompt: Content, signal: AbortSignal
   chat.lastPrompt = prompt;
   tally.turn();
   changes.begin(session);
-  session.choose(toSessionSetup(assistant.setup));
+  const setup = toSessionSetup(assistant.setup);
+  session.choose((await agent.withholding?.conceal(setup)) ?? setup);
   const before = session.contents.length;
   const failure = await showTurn(chat, runTurn(agent, { history: session, prompt, signal }), {
     event: tally.event,

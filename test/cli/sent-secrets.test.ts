@@ -171,3 +171,78 @@ test('a chat replaces them as well, in files and in what is typed', async (t) =>
   for (const text of [sent, saved]) expect(text).not.toContain('CANARY');
   expect(sent.match(/‹redacted›/g)?.length).toBeGreaterThanOrEqual(3);
 });
+
+const ENV_KEY = 'test-key-0123456789';
+
+test.for([
+  { type: 'string', description: `like ${ENV_KEY}` },
+  { type: 'string', enum: [ENV_KEY, 'other'] },
+  { type: 'object', properties: { [ENV_KEY]: { type: 'string' } } },
+])('a schema and its field names go out without them: %j', async (schema, t) => {
+  const answers = [reply(schema.type === 'object' ? '{}' : '"other"')];
+  const { sent, saved, stderr } = await runIn(t, ['--output-schema', JSON.stringify(schema), 'x'], { answers });
+  expect(sent + saved).not.toContain(ENV_KEY);
+  expect(sent).toContain('‹redacted›');
+  expect(stderr).toContain(NOTICE);
+  const preview = await runIn(t, ['--dry-run', '--output-schema', JSON.stringify(schema), 'x'], { answers: [] });
+  expect(preview.stdout).toContain('‹redacted›');
+  expect(preview.stdout).not.toContain(ENV_KEY);
+});
+
+test('the system instruction and the name of a session are saved as they are sent', async (t) => {
+  const { sent, saved } = await runIn(t, ['chat', '--session-name', `about ${ENV_KEY}`], {
+    stdin: `/system Never say ${ENV_KEY}\nhello\n/save again ${ENV_KEY}\n`,
+  });
+  expect(sent + saved).not.toContain(ENV_KEY);
+  expect(sent).toContain('Never say ‹redacted›');
+  expect(saved).toContain('Never say ‹redacted›');
+  expect(saved).toContain('about ‹redacted›');
+  expect(saved).toContain('again ‹redacted›');
+  const once = await runIn(t, ['--session-name', `about ${ENV_KEY}`, 'x'], {});
+  expect(once.saved).toContain('about ‹redacted›');
+  expect(once.saved).not.toContain(ENV_KEY);
+});
+
+test('renaming a session does not save them', async (t) => {
+  const at = place(t, { gemini: await fakeGemini(t, [reply('ok')]) });
+  await runGmnIn(t, at, ['x']);
+  const { stdout } = await runGmnIn(t, at, ['sessions', 'rename', 'last', `my ${ENV_KEY}`]);
+  expect(stdout).toContain('is now my ‹redacted›');
+});
+
+test('what was said before a value became the key is sent without it', async (t) => {
+  const later = 'later-key-9876543210';
+  const gemini = await fakeGemini(t, [reply(`yes, ${later}`), reply('ok')]);
+  const at = place(t, { gemini });
+  await runGmnIn(t, at, [`is ${later} good?`]);
+  const now = { ...at, env: { ...at.env, GEMINI_API_KEY: later } };
+  const preview = await runGmnIn(t, now, ['--dry-run', '--continue', 'and now?']);
+  const { stderr } = await runGmnIn(t, now, ['--continue', 'and now?']);
+  const sent = JSON.stringify(gemini.requests[1]?.body);
+  for (const text of [sent, preview.stdout]) {
+    expect(text).toContain('is ‹redacted› good?');
+    expect(text).toContain('yes, ‹redacted›');
+    expect(text).not.toContain(later);
+  }
+  expect(stderr).toContain(NOTICE);
+});
+
+test.for(['.gemini/.env', '.gmn/.env'])('the key in %s is one of them, also if not used', async (file, t) => {
+  const home = { [file]: 'GEMINI_API_KEY=shadowed-key-123\n' };
+  const { sent, saved } = await runIn(t, ['is shadowed-key-123 good?'], { home });
+  for (const text of [sent, saved]) {
+    expect(text).toContain('is ‹redacted› good?');
+    expect(text).not.toContain('shadowed-key-123');
+  }
+});
+
+test.for([
+  ['short-key1', '‹redacted›'],
+  ['placeholder', 'placeholder'],
+  ['your-api-key-goes-here', 'your-api-key-goes-here'],
+] as const)('a short key counts, a word in its place does not: %s', async ([key, sent], t) => {
+  const gemini = await fakeGemini(t, [reply('ok')]);
+  const at = place(t, { gemini });
+  await runGmnIn(t, { ...at, env: { ...at.env, GEMINI_API_KEY: key } }, [`Is ${key} it?`]);
+  expect(JSON.stringify(gemini.requests[0]?.body)).toContain(`Is ${sent} it?`);
+});

@@ -48,8 +48,9 @@ export const SAVE: SlashCommand = {
   argument: '[name]',
   help: 'Name this session; it is saved after every step anyway',
   async run(argument, chat) {
-    if (!chat.isSaved) await beginSaving(chat, argument);
-    else if (argument !== '') await chat.session.rename(argument);
+    const wanted = (await chat.assistant.agent.withholding?.conceal(argument)) ?? argument;
+    if (!chat.isSaved) await beginSaving(chat, wanted);
+    else if (wanted !== '') await chat.session.rename(wanted);
     const { session } = chat;
     if (!session.isSaved) throw notSavedError();
     const name = sanitize(session.name ?? shortId(session.id));

@@ -1,3 +1,4 @@
+import { lazyRedaction } from '../../app/agent.ts';
 import { pruneIfDue } from '../../app/history.ts';
 import { checkSessionFlags, findContinued, openStore, type SessionOptions } from '../../app/sessions.ts';
 import { openOwnWorkspace, openUndoStore } from '../../app/toolbox.ts';
@@ -103,7 +104,8 @@ type ChatSession = { readonly session: Session; readonly isSaved: boolean };
  */
 async function openSession(options: ChatOptions, app: App, store: SessionStore): Promise<ChatSession> {
   const { cwd, homes } = app;
-  const { resume, sessionName: name, sessionId: id } = options;
+  const { resume, sessionId: id } = options;
+  const name = await lazyRedaction(app).conceal(options.sessionName);
   if (resume !== undefined || options.continue) {
     const summary = await findContinued(options, app, store);
     const session = options.fork

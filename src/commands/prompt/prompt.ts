@@ -176,10 +176,11 @@ async function* runModel(
     if (!options.dryRun && !options.countTokens) yield* runAndSave(agent, { kept, prompt, signal, run });
     else {
       const { declareTools } = await import('../../agent/turn.ts');
-      const content = (await agent.withholding?.conceal(prompt)) ?? prompt;
-      if (content !== prompt) yield { type: 'notice', message: REDACTED_NOTICE };
-      const contents = await prepareContents(kept, content, agent.origin);
-      const request = { ...agent.request, ...declareTools(agent.tools), contents };
+      const contents = await prepareContents(kept, prompt, agent.origin);
+      const { model, ...rest } = { ...agent.request, ...declareTools(agent.tools), contents };
+      const told = (await agent.withholding?.conceal(rest)) ?? rest;
+      if (told !== rest) yield { type: 'notice', message: REDACTED_NOTICE };
+      const request = { model, ...told };
       if (options.dryRun) yield* preview(opened, request);
       else yield* countPrompt(opened, request, { app, signal: limit.signal });
     }

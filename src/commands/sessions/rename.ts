@@ -1,3 +1,4 @@
+import { lazyRedaction } from '../../app/agent.ts';
 import { printReport } from '../../app/report.ts';
 import { openStore, toSessionJson } from '../../app/sessions.ts';
 import type { App } from '../../core/app.ts';
@@ -15,7 +16,7 @@ export async function run(options: ReferenceOptions, app: App): Promise<number> 
   }
   const store = openStore(app, () => {});
   const found = await store.find(reference);
-  await store.rename(found, words.join(' '));
+  await store.rename(found, await lazyRedaction(app).conceal(words.join(' ')));
   const renamed = await store.find(found.id);
   await printReport(
     {

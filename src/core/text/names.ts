@@ -34,6 +34,17 @@ export function isUuid(text: string): boolean {
   return /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text);
 }
 
+/**
+ * Whether text has a word that may be a credential, plain or in base64: long, and with a digit, or longer with letters of
+ * both cases. A word such as `placeholder` is none. Takes linear time.
+ */
+export function mayHoldCredential(text: string): boolean {
+  for (const [word] of text.matchAll(/[!-~]{10,}/g)) {
+    if (/\d/.test(word) || (word.length >= 12 && /[a-z]/.test(word) && /[A-Z]/.test(word))) return true;
+  }
+  return false;
+}
+
 /** As much of a session's id as people need: the beginning of a UUID; all of one that somebody gave. */
 export function shortId(id: string): string {
   return isUuid(id.toLowerCase()) ? id.slice(0, 8) : id;

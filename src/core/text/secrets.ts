@@ -126,7 +126,7 @@ export function redactKnown(text: string, secrets: Iterable<string>): string {
 }
 
 /**
- * What is about to be sent, without these secrets in any of its texts and attachments; the very value if it has none of
+ * What is about to be sent, without these secrets in any of its texts, field names and attachments; the very value if it has none of
  * them. Never throws.
  */
 export function concealedIn<Value>(value: Value, secrets: ReadonlySet<string>): Value {
@@ -140,7 +140,9 @@ function concealedValue(value: unknown, secrets: ReadonlySet<string>): unknown {
     return items.every((item, index) => item === value[index]) ? value : items;
   }
   if (typeof value !== 'object' || value === null) return value;
-  const entries = Object.entries(value).map(([key, item]) => [key, concealedEntry(key, item, secrets)] as const);
+  const entries = Object.entries(value).map(
+    ([key, item]) => [redactKnown(key, secrets), concealedEntry(key, item, secrets)] as const,
+  );
   const isSame = entries.every(([key, item]) => item === (value as Record<string, unknown>)[key]);
   return isSame ? value : Object.fromEntries(entries);
 }
