@@ -242,7 +242,12 @@ test('what is not used of a server’s list of tools is named, by --check, by to
     'the schema of loose is faulty, and was mended for the model',
   ];
   const checked = await here.run(['mcp', 'list', '--check']);
-  expect(checked.stdout).toMatch(/^✓ odd .* 4 tools: open, fine, text, loose {2}.*\n✓ many .* 2000 tools: t0, /);
+  expect(checked.stdout).toMatch(
+    /^✓ odd .* 3 tools: open, fine, loose \(not offered: text\) {2}.*\n✓ many .* 2000 tools: t0, /,
+  );
+  const { servers } = JSON.parse((await here.run(['mcp', 'list', '--check', '--json'])).stdout);
+  expect(servers[0]).toMatchObject({ tools: ['open', 'fine', 'loose'], notOffered: ['text'] });
+  expect(servers[1]).not.toHaveProperty('notOffered');
   expect(checked.stderr).toBe(
     `${words.map((line) => `gmn: odd: ${line}\n`).join('')}gmn: many: only the first 2000 tools are used\n`,
   );

@@ -17,8 +17,8 @@ import { sanitize } from '../../core/text/terminal.ts';
 import { StartTimeout } from '../../mcp/client/connect.ts';
 import type { ConfiguredServer } from '../../mcp/client/servers.ts';
 import { fetchToolList, findChangedTools } from '../../mcp/client/tools/memory.ts';
-import { describeSchemaFaults } from '../../mcp/client/tools/registration.ts';
-import type { ClientContext, Connection } from '../../mcp/client/types.ts';
+import { describeSchemaFaults, selectUsableTools } from '../../mcp/client/tools/registration.ts';
+import type { ClientContext, Connection, RemoteTool } from '../../mcp/client/types.ts';
 
 /** How many tool names a row shows. */
 const MAX_NAMES = 5;
@@ -120,42 +120,58 @@ async function checkServer(entry: ServerEntry, server: ConfiguredServer, app: Ch
       isFailure: true,
     };
   }
-  const { tools, changed, notes, ms } = look.value;
-  const json = { ...toEntryJson(entry), ok: true, tools, ...(changed.length === 0 ? {} : { changed }), ms };
-  const row = [
-    ...formatRowHead(entry, '✓', formatRowLine(shown)),
-    formatTools(tools, changed.length),
-    formatDuration(ms),
-  ];
+  const { tools, notOffered, changed, notes, ms } = look.value;
+  const json = {
+    ...toEntryJson(entry),
+    ok: true,
+    tools,
+    ...(notOffered.length === 0 ? {} : { notOffered }),
+    ...(changed.length === 0 ? {} : { changed }),
+    ms,
+  };
+  const row = [...formatRowHead(entry, '✓', formatRowLine(shown)), formatTools(tools, notOffered), formatDuration(ms)];
   return { row, json, remedies: notes.map((note) => `${shown.name}: ${note}`), isFailure: false };
 }
 
-/** The names of the tools and of the changed ones; also caches the tool list. */
+/** The names of the tools that the model is offered, and of those that it is not; also caches the tool list. */
 async function fetchTools(
   connection: Connection,
   server: ConfiguredServer,
   app: CheckContext,
 ): Promise<{
   readonly tools: readonly string[];
+  readonly notOffered: readonly string[];
+  /** Those of `notOffered` whose declaration has changed. */
   readonly changed: readonly string[];
   readonly notes: readonly string[];
 }> {
   const { tools, omitted } = await fetchToolList(server, connection, { place: app, signal: app.signal });
-  const changed = findChangedTools(server, tools, app).map(({ name }) => name);
+  const changed = findChangedTools(server, tools, app);
+  const offered = selectUsableTools(server, tools).filter((tool) => !changed.includes(tool));
+  // By name: of two tools with one name the first is offered.
+  const names = new Set(listNames(offered));
+  const notOffered = tools.filter(({ name }) => !names.has(name));
   const notes = [
     ...(omitted === undefined ? [] : [omitted]),
     ...describeSchemaFaults(server, tools),
     ...(changed.length === 0 ? [] : [formatChangedHint(server.name)]),
   ];
-  return { tools: tools.map(({ name }) => name), changed, notes };
+  return { tools: listNames(offered), notOffered: listNames(notOffered), changed: listNames(changed), notes };
 }
 
-function formatTools(names: readonly string[], changed: number): string {
-  if (names.length === 0) return 'no tools';
-  const shown = names.slice(0, MAX_NAMES).map(sanitize);
-  const more = names.length > MAX_NAMES ? ', …' : '';
-  const withheld = changed === 0 ? '' : ` (${changed} changed, not offered)`;
-  return `${names.length} ${names.length === 1 ? 'tool' : 'tools'}: ${shown.join(', ')}${more}${withheld}`;
+function listNames(tools: readonly RemoteTool[]): readonly string[] {
+  return tools.map(({ name }) => name);
+}
+
+function formatTools(names: readonly string[], notOffered: readonly string[]): string {
+  const count = names.length === 1 ? '1 tool' : `${names.length} tools`;
+  const offered = names.length === 0 ? 'no tools' : `${count}: ${formatNames(names)}`;
+  return notOffered.length === 0 ? offered : `${offered} (not offered: ${formatNames(notOffered)})`;
+}
+
+function formatNames(names: readonly string[]): string {
+  const shown = names.slice(0, MAX_NAMES).map(sanitize).join(', ');
+  return names.length > MAX_NAMES ? `${shown}, …` : shown;
 }
 
 function formatFailure(error: AppError, name: string): { words: string; remedy: string } {

@@ -50,6 +50,11 @@ export function describeSchemaFaults(server: ConfiguredServer, tools: readonly R
   return formatFaults(checkSchemas({ server, tools }));
 }
 
+/** The tools of a server that its definition wants and whose schema can be used. */
+export function selectUsableTools(server: ConfiguredServer, tools: readonly RemoteTool[]): readonly RemoteTool[] {
+  return checkSchemas({ server, tools }).usable.map(({ remote }) => remote);
+}
+
 /**
  * Converts remote tools to Tools, in the order of the sources and under stable names. An unusable tool is skipped on
  * its own; if there are too many, servers with more than their share lose some. All have the effect `execute`, so the
