@@ -70,18 +70,18 @@ test('a plain call that is taken back closes its connection too', async (t) => {
 test('a timeout is enforced, and keeps what had come', async (t) => {
   const { scripted, closed } = silence('so far');
   const server = await serve(t, { gemini: await fakeGemini(t, [scripted]) });
-  const result = await server.call('delegate', { prompt: 'long', timeout_ms: 400 });
+  const result = await server.call('delegate', { prompt: 'long', timeout_ms: 2000 });
   expect(result).toEqual({
     content: [
-      { type: 'text', text: 'TIMEOUT: the job took longer than 400 ms' },
+      { type: 'text', text: 'TIMEOUT: the job took longer than 2000 ms' },
       { type: 'text', text: 'so far' },
     ],
     isError: true,
     structuredContent: {
       status: 'error',
-      error: 'the job took longer than 400 ms',
+      error: 'the job took longer than 2000 ms',
       code: 'TIMEOUT',
-      timeout_ms: 400,
+      timeout_ms: 2000,
       job_id: UUID,
       session_id: UUID,
       partial_output: 'so far',
