@@ -119,6 +119,7 @@ function makeSilenceable({ out, err }: Io): SilenceableIo {
     get isStyled() {
       return stream.isStyled;
     },
+    ...(stream.spinners === undefined ? {} : { spinners: stream.spinners }),
   });
   return {
     io: { out: wrapStream(out), err: wrapStream(err) },

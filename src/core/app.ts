@@ -64,6 +64,8 @@ export interface App {
   readonly random: () => number;
   /** Aborts on SIGINT, SIGTERM or SIGHUP, with an AppError as its reason. */
   readonly signal: AbortSignal;
+  /** Calls `action` if the process exits before the returned function is called. */
+  readonly onExit: (action: () => void) => () => void;
   readonly trace: Trace;
   /** Called when the run is over: a write that is still blocked after a short grace period fails with `reason`. */
   readonly hurry: (reason: AppError) => void;

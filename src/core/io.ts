@@ -8,6 +8,16 @@ export interface Out {
   /** Width in columns; 80 when it is not a terminal. */
   readonly columns: number;
   readonly isStyled: boolean;
+  /** The spinners drawn here now. Absent: none is ever drawn, or nobody needs to hide them. */
+  readonly spinners?: Set<Spinner>;
+}
+
+export interface Spinner {
+  /** Erases it, and draws nothing until `release`. */
+  hold(): Promise<void> | undefined;
+  release(): void;
+  /** Shows `text` beside what is awaited. Untrusted text. */
+  note(text: string): void;
 }
 
 export interface Io {

@@ -45,6 +45,7 @@ export async function createApp(options: {
     clock: systemClock,
     random: Math.random,
     signal,
+    onExit: exitActions(),
     hurry: io.hurry,
     trace: trace ?? (() => {}),
     send: lazySend(timers, env, trace),
@@ -52,6 +53,22 @@ export async function createApp(options: {
     homes,
     settings: () => (settings ??= options.loadSettings({ env, cwd, homes })),
   };
+}
+
+/** One listener for all actions: Node warns about more than ten. */
+function exitActions(): App['onExit'] {
+  const actions = new Set<() => void>();
+  return (action) => {
+    if (actions.size === 0) process.on('exit', runAll);
+    actions.add(action);
+    return () => {
+      actions.delete(action);
+      if (actions.size === 0) process.off('exit', runAll);
+    };
+  };
+  function runAll(): void {
+    for (const action of actions) action();
+  }
 }
 
 /**

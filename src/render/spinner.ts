@@ -1,4 +1,4 @@
-import type { Out } from '../core/io.ts';
+import type { Out, Spinner } from '../core/io.ts';
 import { sanitize } from '../core/text/terminal.ts';
 import type { RenderOptions } from './renderer.ts';
 
@@ -15,19 +15,9 @@ interface Progress {
   pause(): Promise<void> | undefined;
 }
 
-/** The visible spinners. Module-level because all streams share one screen. */
-const visibleSpinners = new Set<VisibleSpinner>();
-
-interface VisibleSpinner {
-  /** Hides it until `release`. */
-  hold(): Promise<void> | undefined;
-  release(): void;
-  note(words: string): void;
-}
-
 /** Runs `work`, usually a question to the user, without a spinner drawing over it. */
-export async function withoutSpinner<Result>(work: () => Promise<Result>): Promise<Result> {
-  const held = [...visibleSpinners];
+export async function withoutSpinner<Result>(err: Out, work: () => Promise<Result>): Promise<Result> {
+  const held = [...(err.spinners ?? [])];
   for (const spinner of held) await spinner.hold();
   return work().finally(() => {
     for (const spinner of held) spinner.release();
@@ -35,9 +25,9 @@ export async function withoutSpinner<Result>(work: () => Promise<Result>): Promi
 }
 
 /** Shows progress beside what is being waited for, until that changes. Untrusted text. */
-export function noteProgress(words: string): void {
+export function noteProgress(err: Out, text: string): void {
   // Limited because it is sanitized for every frame, and no line is longer anyway.
-  for (const spinner of visibleSpinners) spinner.note(words.slice(0, MAX_NOTE).toWellFormed());
+  for (const spinner of err.spinners ?? []) spinner.note(text.slice(0, MAX_NOTE).toWellFormed());
 }
 
 const MAX_NOTE = 500;
@@ -56,7 +46,7 @@ type ProgressOptions = Pick<RenderOptions, 'quiet' | 'isDumb' | 'clock' | 'ticke
  * ignored. `err` is not touched before there is something to show.
  */
 export function createProgress(err: Out, { quiet, isDumb, clock, ticker, mayDraw }: ProgressOptions): Progress {
-  const spinner = createSpinner(err);
+  const drawing = createDrawing(err);
   let awaited: { readonly what: string; readonly sinceMs: number } | undefined;
   let silentSinceMs = 0;
   let lines = 0;
@@ -71,18 +61,18 @@ export function createProgress(err: Out, { quiet, isDumb, clock, ticker, mayDraw
     const seconds = Math.floor((clock.now() - awaited.sinceMs) / 1000);
     if (err.isTerminal && !isDumb) {
       if (mayDraw())
-        spinner.draw(sanitize(`${awaited.what} ${note}`.trimEnd()), seconds === 0 ? '' : ` · ${seconds} s`);
+        drawing.draw(sanitize(`${awaited.what} ${note}`.trimEnd()), seconds === 0 ? '' : ` · ${seconds} s`);
     } else if (silentMs >= (lines + 1) * LINE_EVERY_MS) {
       lines += 1;
-      spinner.line(`gmn: waiting for ${sanitize(awaited.what)} · ${seconds} s\n`);
+      drawing.line(`gmn: waiting for ${sanitize(awaited.what)} · ${seconds} s\n`);
     }
   };
   const clear = (): Promise<void> | undefined => {
     silentSinceMs = clock.now();
     lines = 0;
-    return spinner.erase();
+    return drawing.erase();
   };
-  const self: VisibleSpinner = {
+  const spinner: Spinner = {
     hold() {
       isHeld = true;
       return clear();
@@ -91,14 +81,14 @@ export function createProgress(err: Out, { quiet, isDumb, clock, ticker, mayDraw
       isHeld = false;
       silentSinceMs = clock.now();
     },
-    note(words) {
-      note = words;
+    note(text) {
+      note = text;
     },
   };
   return {
     wait(what) {
       if (quiet) return;
-      visibleSpinners.add(self);
+      err.spinners?.add(spinner);
       if (awaited?.what !== what) note = '';
       if (awaited === undefined) silentSinceMs = clock.now();
       if (awaited?.what !== what) awaited = { what, sinceMs: clock.now() };
@@ -106,7 +96,7 @@ export function createProgress(err: Out, { quiet, isDumb, clock, ticker, mayDraw
     },
     clear,
     pause() {
-      visibleSpinners.delete(self);
+      err.spinners?.delete(spinner);
       awaited = undefined;
       stopTicking?.();
       stopTicking = undefined;
@@ -118,7 +108,7 @@ export function createProgress(err: Out, { quiet, isDumb, clock, ticker, mayDraw
 /** The terminal echoes Ctrl+C as `^C` at the cursor. */
 const ECHO = '^C'.length;
 
-interface Spinner {
+interface Drawing {
   /** Shows `note` in full and cuts `what` to fit. */
   draw(what: string, note: string): void;
   line(text: string): void;
@@ -126,7 +116,7 @@ interface Spinner {
 }
 
 /** Overwrites with spaces, which works on every terminal as long as its size stays the same. */
-function createSpinner(err: Out): Spinner {
+function createDrawing(err: Out): Drawing {
   let frame = 0;
   let drawnWidth = 0;
   /** A lower bound for the cursor's column. */

@@ -79,6 +79,7 @@ function fakeApp({
     clock: { now: () => NOON, sleep: () => Promise.reject(new Error('nothing sleeps here')) },
     signal: new AbortController().signal,
     trace: () => {},
+    onExit: () => () => {},
     hurry: () => {},
     httpTimers: { connectMs: 0, headersMs: 0, idleMs: 0 },
     random: () => 0.5,

@@ -15,6 +15,7 @@ export function fakeOut(traits: Partial<Pick<Out, 'isTerminal' | 'columns' | 'is
     isTerminal: false,
     columns: 80,
     isStyled: false,
+    spinners: new Set(),
     ...traits,
     writes,
     get text() {

@@ -39,7 +39,7 @@ describe('on a terminal', () => {
     const { err, time, render } = await stage(terminal());
     await render(wait);
     await time.pass(500);
-    await withoutSpinner(async () => {
+    await withoutSpinner(err, async () => {
       expect(err.writes.at(-1)).toMatch(/^\r +\r$/);
       const before = err.writes.length;
       await time.pass(60_000);

@@ -123,7 +123,7 @@ function openTools(
   },
 ): Promise<McpTools> {
   const { app, lend, workspace, signal, patienceMs, roster, notices, isPreview = false, isAnew = false } = around;
-  const ask: RunPaused = (work) => lend(() => withoutSpinner(work));
+  const ask: RunPaused = (work) => lend(() => withoutSpinner(app.io.err, work));
   const isText = (options.outputFormat ?? 'text') === 'text';
   // Without read_file the model could not read a stored output.
   const isReadable = isSelected('read_file', splitList([options.tools ?? 'none']));
@@ -135,7 +135,7 @@ function openTools(
       reserved: BUILTIN_NAMES,
       allowedTools: splitList(options.allowedTools ?? []),
       ...(isReadable ? { keepOutput: workspace.keep } : {}),
-      onProgress: (step) => noteProgress(formatStep(step)),
+      onProgress: (step) => noteProgress(app.io.err, formatStep(step)),
       patienceMs,
       notices,
       isPreview,

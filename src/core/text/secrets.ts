@@ -236,6 +236,7 @@ const NAMED_VALUES = [
 /** `https://user:password@host`: everything up to the last `@` before the path. */
 const URL_PASSWORD = /(\b[a-z][a-z\d+.-]{0,20}:\/\/[^\s/?#:@"']{0,200}:)[^\s/?#"']{1,1000}(?=@)/gi;
 
+/** Compiled with its first use: most runs redact nothing. */
 let credentials: RegExp | undefined;
 
 /** Replaces everything that looks like a credential with `mark`. Never throws. */
@@ -263,6 +264,7 @@ const SECRET_PHRASES = [
   `\\bsshpass\\s{1,5}-p`,
 ] as const;
 
+/** Compiled with its first use, as above. */
 let secretPhrases: RegExp | undefined;
 
 /** Whether typed text seems to contain a secret; errs on the side of yes. Never throws. */

@@ -151,7 +151,7 @@ export interface Connection {
 
 /** What a connection needs from the application; an App satisfies it. */
 export interface ClientContext
-  extends Pick<App, 'env' | 'cwd' | 'version' | 'clock' | 'homes' | 'trace' | 'httpTimers'> {
+  extends Pick<App, 'env' | 'cwd' | 'version' | 'clock' | 'homes' | 'trace' | 'httpTimers' | 'onExit'> {
   /** Directories to tell servers the user trusts; none unless given. */
   readonly roots?: readonly string[];
   /** Absent: nobody can be asked, so the capability is not declared. */

@@ -15,6 +15,8 @@ interface ProgramStart {
   readonly cwd: string;
   /** The complete environment; see `programEnvironment`. */
   readonly env: Readonly<Record<string, string>>;
+  /** `App.onExit`: kills the program if this process exits without stopping it. */
+  readonly onExit: (action: () => void) => () => void;
 }
 
 export interface ProgramEnd {
@@ -66,7 +68,7 @@ export function startProgram(start: ProgramStart): Program {
   }
   // The marker is not in the environment, which belongs to the user here; so only the process group is stopped.
   const family = child.pid === undefined ? undefined : { leader: child.pid, marker: randomUUID() };
-  if (family !== undefined) trackTree(family);
+  const cancelKill = family && start.onExit(() => killProcessTree(family));
   const errors = readErrors(child);
   // `ended` reports the end; a write after it is not an error.
   for (const stream of [child.stdin, child.stdout, child.stderr]) stream.on('error', () => {});
@@ -77,7 +79,7 @@ export function startProgram(start: ProgramStart): Program {
     output: readOutput(child),
     errors,
     ended,
-    stop: () => (stopping ??= stop(child, family, ended)),
+    stop: () => (stopping ??= stop(child, family, ended).finally(cancelKill)),
   };
 }
 
@@ -85,23 +87,6 @@ function resolveCommand({ command, args, cwd, env }: ProgramStart): WindowsComma
   if (process.platform !== 'win32') return { command, args, isVerbatim: false };
   const isFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
   return windowsCommand(command, args, { env, cwd, isFile });
-}
-
-/** Process trees to kill if this process exits without stopping them. */
-const running = new Set<ProcessTree>();
-
-function killTracked(): void {
-  for (const family of running) killProcessTree(family);
-}
-
-function trackTree(family: ProcessTree): void {
-  if (running.size === 0) process.on('exit', killTracked);
-  running.add(family);
-}
-
-function untrackTree(family: ProcessTree): void {
-  running.delete(family);
-  if (running.size === 0) process.off('exit', killTracked);
 }
 
 async function stop(
@@ -113,7 +98,6 @@ async function stop(
   if (family !== undefined) {
     await waitAtMost(GRACE_MS, ended);
     await stopProcessTree(family);
-    untrackTree(family);
   }
   child.stdin.destroy();
   child.stdout.destroy();

@@ -1,19 +1,21 @@
-/** Actions to call when a signal created here aborts. */
-const actionsBySignal = new WeakMap<AbortSignal, Set<() => void>>();
+/** Where a signal created here has the actions to call when it aborts. */
+const ACTIONS = Symbol('actions');
+
+type AbortableSignal = AbortSignal & { [ACTIONS]?: Set<() => void> };
 
 /** Only the first reason counts. */
 export interface Abortable {
   readonly signal: AbortSignal;
-  /** Calls all who wait, and throws then what the first of them threw, if one did. */
+  /** Calls every action, then rethrows the first error any of them threw. */
   abort(reason: unknown): void;
 }
 
 /** A signal that `onAbort` can follow without Node's event listeners, which cost every start a million instructions. */
 export function createAbortable(): Abortable {
   const controller = new AbortController();
-  const { signal } = controller;
+  const signal: AbortableSignal = controller.signal;
   const actions = new Set<() => void>();
-  actionsBySignal.set(signal, actions);
+  signal[ACTIONS] = actions;
   return {
     signal,
     abort(reason) {
@@ -36,8 +38,8 @@ export function createAbortable(): Abortable {
  * Calls `action` once when the signal aborts, unless the returned function is called first. Not called if it has
  * already aborted.
  */
-export function onAbort(signal: AbortSignal, action: () => void): () => void {
-  const actions = actionsBySignal.get(signal);
+export function onAbort(signal: AbortableSignal, action: () => void): () => void {
+  const actions = signal[ACTIONS];
   if (actions === undefined) {
     signal.addEventListener('abort', action, { once: true });
     return () => signal.removeEventListener('abort', action);

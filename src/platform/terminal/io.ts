@@ -191,6 +191,7 @@ function ignoreFailures(err: ProcessOut, before: () => void): ProcessOut {
   return Object.defineProperties(Object.create(err), {
     write: { value: write },
     flush: { value: () => err.flush().catch(ignore) },
+    spinners: { value: new Set() },
   });
 }
 

@@ -23,6 +23,7 @@ export function testApp(place: Home, env: Env): { readonly app: App; readonly wr
     version: '0.0.0',
     io: { out: sink('out'), err: sink('err') },
     clock: { ...input.clock, now: () => NOW },
+    onExit: () => () => {},
     hurry: () => {},
     httpTimers: { connectMs: 0, headersMs: 0, idleMs: 0 },
     random: () => 0,

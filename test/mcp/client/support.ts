@@ -24,6 +24,7 @@ export function surroundings(t: TestContext, more: Partial<ClientContext> = {}) 
     version: '0.0.0',
     clock: systemClock,
     homes: () => ({ gmn: join(home, '.gmn'), gemini: join(home, '.gemini') }),
+    onExit: () => () => {},
     trace: () => {},
     httpTimers: { connectMs: 5000, headersMs: 5000, idleMs: 5000 },
     ...more,

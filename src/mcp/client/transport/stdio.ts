@@ -7,7 +7,7 @@ import { isMessage, trackRequests } from '../../wire/message.ts';
 import type { StdioDefinition } from '../definition.ts';
 import { MAX_MESSAGE_BYTES, MAX_NOISE_LINES, MAX_STRAY_MESSAGES, STRAY_REASON } from '../limits.ts';
 import type { SdkTransport } from '../sdk.ts';
-import type { OpenTransport } from '../types.ts';
+import type { ClientContext, OpenTransport } from '../types.ts';
 
 /** Starts the program at once, so that it boots while the SDK is loading. */
 export const openStdio: OpenTransport = async ({ definition }, context) => {
@@ -43,9 +43,10 @@ const stillRunning = Promise.resolve(undefined);
 
 function toStartOptions(
   { command, args, env, cwd }: StdioDefinition,
-  context: { readonly cwd: string; readonly env: Parameters<typeof programEnvironment>[0] },
-) {
-  return { command, args, cwd: resolve(context.cwd, cwd ?? '.'), env: programEnvironment(context.env, env) };
+  context: ClientContext,
+): Parameters<typeof startProgram>[0] {
+  const { onExit } = context;
+  return { command, args, cwd: resolve(context.cwd, cwd ?? '.'), env: programEnvironment(context.env, env), onExit };
 }
 
 interface OutputHandlers {

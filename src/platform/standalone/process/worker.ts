@@ -5,6 +5,7 @@ import type { endThread as endThreadNode, startThread as startThreadNode } from 
 const GRACE_MS = 200;
 const MAX_STUCK = 2;
 
+/** Threads of this process that could not be ended; each may keep a core busy. */
 let stuck = 0;
 
 /** Same contract as on Node, but throws AppError `usage` once too many threads could not be ended. */
