@@ -156,11 +156,7 @@ function pairResponses(asked: ModelTurn, answers: readonly Response[]): readonly
 }
 
 function toResponseObject(response: unknown): JsonObject {
-  return isObject(response) ? asJsonObject(response) : { output: String(response) };
-}
-
-function asJsonObject(response: object): JsonObject {
-  return response as JsonObject;
+  return isObject(response) ? (response as JsonObject) : { output: String(response) };
 }
 
 /** In the current tool loop the API requires a signature on the first call of every content. */

@@ -3,6 +3,7 @@ import { type Agent, createMemoryHistory } from '../agent/agent.ts';
 import type { App } from '../core/app.ts';
 import type { Content } from '../core/content.ts';
 import { settle, type TurnEvent } from '../core/event.ts';
+import { DAY_MS } from '../core/text/format.ts';
 import { readModifiedTime, writeAtomicSync } from '../platform/files/write-sync.ts';
 import { randomId } from '../platform/runtime/random-id.ts';
 import { createOneShotHistory, NOT_SAVED, type SaveResult } from '../session/one-shot.ts';
@@ -70,8 +71,6 @@ export async function* runAndSave(agent: Agent, { kept, run, ...turn }: TurnToSa
     await save();
   }
 }
-
-const DAY_MS = 86_400_000;
 
 /** Removes expired sessions, at most once a day. Never throws. */
 export async function pruneIfDue(app: App): Promise<void> {

@@ -216,21 +216,6 @@ export function toSessionJson(summary: SessionSummary): JsonObject {
   };
 }
 
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
-const DAY_MS = 24 * HOUR_MS;
-
-/** `just now`, `5 min ago`, `3 h ago`, `2 days ago`; the date after 30 days. */
-export function formatAge(then: number, now: number): string {
-  const ms = now - then;
-  // Also covers a clock that was set back.
-  if (ms < MINUTE_MS) return 'just now';
-  if (ms < HOUR_MS) return `${Math.floor(ms / MINUTE_MS)} min ago`;
-  if (ms < DAY_MS) return `${Math.floor(ms / HOUR_MS)} h ago`;
-  const days = Math.floor(ms / DAY_MS);
-  return days < 30 ? `${days} ${days === 1 ? 'day' : 'days'} ago` : new Date(then).toISOString().slice(0, 10);
-}
-
 /** The session's name, else the start of its id. */
 export function formatReference({ id, name }: Pick<SessionSummary, 'id' | 'name'>): string {
   return name ?? shortId(id);

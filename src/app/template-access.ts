@@ -3,6 +3,7 @@ import type { RunPaused } from '../approval/approve.ts';
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import { decodeText } from '../core/text/decode.ts';
+import { quoteForShell } from '../core/text/quote.ts';
 import { sanitize } from '../core/text/terminal.ts';
 import { createWalkContext } from '../input/files.ts';
 import { findMentionRefusal } from '../input/mentions.ts';
@@ -42,7 +43,7 @@ export function createTemplateAccess(
 
 /** Quotes any text as one word for a POSIX shell. */
 function quoteArguments({ path, args }: Shell, words: string): string {
-  if (args.length === 1 && args[0] === '-c') return words === '' ? '' : `'${words.replaceAll("'", "'\\''")}'`;
+  if (args.length === 1 && args[0] === '-c') return words === '' ? '' : quoteForShell(words);
   throw new AppError('usage', `the template puts {{args}} into a command, which is not safe with ${path}`, {
     hint: 'Take {{args}} out of !{…}.',
   });

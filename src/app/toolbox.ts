@@ -6,6 +6,7 @@ import { listContextNames } from '../config/context-place.ts';
 import { readSetting } from '../config/keys.ts';
 import type { App, Settings } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
+import { splitList } from '../core/text/names.ts';
 import { stateDirectories } from '../core/text/secrets.ts';
 import { sanitize } from '../core/text/terminal.ts';
 import type { Approve, Tool } from '../core/tool.ts';
@@ -136,14 +137,6 @@ export async function openOwnWorkspace(
 
 export function openUndoStore({ homes, clock }: Pick<App, 'homes' | 'clock'>): UndoStore {
   return undoStore(`${homes().gmn}/undo`, clock);
-}
-
-/** Splits the values of a flag that may be repeated or hold a comma-separated list. */
-export function splitList(values: readonly string[]): readonly string[] {
-  return values
-    .flatMap((value) => value.split(','))
-    .map((name) => name.trim())
-    .filter((name) => name !== '');
 }
 
 /** Tools that need more than files, loaded only if one of them may be used. */

@@ -3,7 +3,7 @@ import { shareWork } from '../core/async.ts';
 import type { AuthType, Credential } from '../core/credential.ts';
 import { AppError, serverError } from '../core/error.ts';
 import type { Clock, Env, SendHttp } from '../core/io.ts';
-import { isObject } from '../core/json.ts';
+import { isObject, parseJson } from '../core/json.ts';
 import { readFileState } from '../platform/files/write.ts';
 import { sha256 } from '../platform/runtime/native.ts';
 import type { CredentialChoice } from './choice.ts';
@@ -11,7 +11,8 @@ import { checkKeyDocument, findTargetAccount, IMPERSONATED, type KeyDocument } f
 import { loadGoogleAuth } from './lazy.ts';
 import { libraryTransport, type SeenResponse } from './library-fetch.ts';
 import { mayHaveMetadata, metadataTokenSource } from './metadata-server.ts';
-import { isToken, parseJson } from './token.ts';
+import { isToken } from './token.ts';
+import { isTransient } from './token-endpoint.ts';
 
 const CLOUD_SCOPES = ['https://www.googleapis.com/auth/cloud-platform'];
 /** What the official CLI requests when a service account is used in place of a Google sign-in. */
@@ -193,7 +194,7 @@ function noTokenError(file: KeyDocument, { answer, failure }: TokenAttempt): App
   const code = findErrorCode(parseJson(answer.text));
   if (status === 200) return fail('the token server answered without a token that can be sent', RETRY_HINT);
   if (status >= 300 && status < 400) return fail(`the token server answered with a redirect (${status})`, RETRY_HINT);
-  if (status >= 500 || status === 429 || status === 408) return fail(`the token server answered ${status}`, RETRY_HINT);
+  if (isTransient(status)) return fail(`the token server answered ${status}`, RETRY_HINT);
   return fail(`the token server refused it (${code ?? status})`, newKeyHint(file));
 }
 

@@ -1,11 +1,10 @@
 import { join } from 'node:path';
 import { AppError, serverError } from '../core/error.ts';
 import type { Clock } from '../core/io.ts';
-import { isObject } from '../core/json.ts';
+import { isObject, parseJson } from '../core/json.ts';
 import { makePrivateDirectory, quarantine, readFileState, removeFiles, writeAtomic } from '../platform/files/write.ts';
 import type { Machine } from '../platform/host.ts';
 import { type KeyringEntry, openKeyring } from '../platform/process/keyring.ts';
-import { parseJson } from './token.ts';
 
 const ENTRY: KeyringEntry = { service: 'gmn', account: 'gemini-api-key' };
 const TIMEOUT_MS = 2000;

@@ -1,10 +1,11 @@
 import { AppError } from '../core/error.ts';
 import type { Clock, Env, HttpResponse, SendHttp } from '../core/io.ts';
-import { isObject } from '../core/json.ts';
+import { isObject, parseJson } from '../core/json.ts';
 import { readFileState } from '../platform/files/write.ts';
 import { createDeadline } from '../platform/runtime/clock.ts';
 import { readText } from './library-fetch.ts';
-import { isFresh, isToken, parseJson } from './token.ts';
+import { isFresh, isToken } from './token.ts';
+import { isTransient } from './token-endpoint.ts';
 
 /** https://cloud.google.com/compute/docs/metadata/overview */
 const HOST = 'metadata.google.internal';
@@ -108,8 +109,4 @@ function parseToken({ status, headers }: HttpResponse, text: string, now: number
   if (!isObject(body) || !isToken(body.access_token)) return undefined;
   const seconds = Number(body.expires_in);
   return { accessToken: body.access_token, expiresAt: now + Math.max(seconds, 0) * 1000 };
-}
-
-function isTransient(status: number): boolean {
-  return status >= 500 || status === 429 || status === 408;
 }

@@ -3,9 +3,8 @@ import { delimiter, dirname, join } from 'node:path';
 import type { Homes, Settings } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import type { Clock, Env } from '../core/io.ts';
-import { isObject } from '../core/json.ts';
+import { isObject, parseJson } from '../core/json.ts';
 import { makePrivateDirectory, quarantine, readFileState, writeAtomic } from '../platform/files/write.ts';
-import { parseJson } from './token.ts';
 
 const OFFICIAL = '@google/gemini-cli';
 /** Bundled since 0.3; older versions have the constants in the core package, below it or beside it. */

@@ -1,8 +1,7 @@
 import { join } from 'node:path';
-import { isObject } from '../core/json.ts';
+import { isObject, parseJson } from '../core/json.ts';
 import { readFileState } from '../platform/files/write.ts';
 import type { ChoiceInput } from './choice.ts';
-import { parseJson } from './token.ts';
 
 /** A file of the official CLI or of gmn, with its name for the user. */
 export interface KnownFile {

@@ -1,11 +1,11 @@
 import { AppError } from '../core/error.ts';
 import type { Clock, Env } from '../core/io.ts';
-import { isObject } from '../core/json.ts';
+import { isObject, parseJson } from '../core/json.ts';
 import { readFileState, writeAtomicIfVersion } from '../platform/files/write.ts';
 import type { Machine } from '../platform/host.ts';
 import { type KeyringEntry, openKeyring, readKeychain, sealedBox } from '../platform/process/keyring.ts';
 import type { KnownFile } from './official-files.ts';
-import { type GrantedToken, parseJson, parsePassword, type TokenStore, waitUntilComplete } from './token.ts';
+import { type GrantedToken, parsePassword, type TokenStore, unreadableError, waitUntilComplete } from './token.ts';
 
 const SIGN_IN: KeyringEntry = { service: 'gemini-cli-oauth', account: 'main-account' };
 export const API_KEY: KeyringEntry = { service: 'gemini-cli-api-key', account: 'default-api-key' };
@@ -125,12 +125,6 @@ function findPassword(
   const accounts = Object.hasOwn(value, service) ? value[service] : undefined;
   const password = isObject(accounts) && Object.hasOwn(accounts, account) ? accounts[account] : undefined;
   return typeof password === 'string' ? password : undefined;
-}
-
-function unreadableError(name: string, why: string): AppError {
-  return new AppError('auth', `authentication failed: cannot read ${name}: ${why}`, {
-    hint: 'Fix its permissions, or sign in again using: gemini',
-  });
 }
 
 function otherMachineError(name: string): AppError {

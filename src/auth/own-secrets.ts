@@ -1,11 +1,10 @@
 import { join } from 'node:path';
 import type { App } from '../core/app.ts';
 import type { Env } from '../core/io.ts';
-import { isList, isObject, type JsonValue } from '../core/json.ts';
+import { isList, isObject, type JsonValue, parseJson } from '../core/json.ts';
 import { mayHoldCredential } from '../core/text/names.ts';
 import { listDirectory } from '../platform/files/read.ts';
 import { readFileState } from '../platform/files/write.ts';
-import { parseJson } from './token.ts';
 
 /** In gmn's directory: the stored key, tokens, the OAuth client, sign-ins of MCP servers. */
 const OWN_FILES = [/^key\.json/, /^oauth-client\.json/];

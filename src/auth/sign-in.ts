@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { Credential } from '../core/credential.ts';
 import { AppError, serverError } from '../core/error.ts';
 import type { Clock } from '../core/io.ts';
-import { isObject } from '../core/json.ts';
+import { isObject, parseJson } from '../core/json.ts';
 import { type FileText, readFileState, tryCreateExclusive, writeAtomicIfVersion } from '../platform/files/write.ts';
 import { detectMachine } from '../platform/host.ts';
 import { sha256 } from '../platform/runtime/native.ts';
@@ -21,10 +21,10 @@ import {
 import {
   type GrantedToken,
   isToken,
-  parseJson,
   parseOauthFile,
   type StoredToken,
   type TokenStore,
+  unreadableError,
   waitUntilComplete,
 } from './token.ts';
 import { tokenCache } from './token-cache.ts';
@@ -221,10 +221,4 @@ function replaceTokens(file: FileText, used: string, granted: GrantedToken): str
 function findRefreshToken(value: Readonly<Record<string, unknown>>): string | undefined {
   const token: StoredToken | undefined = parseOauthFile(value, 0);
   return token?.refreshToken;
-}
-
-function unreadableError(name: string, why: string): AppError {
-  return new AppError('auth', `authentication failed: cannot read ${name}: ${why}`, {
-    hint: 'Fix its permissions, or sign in again using: gemini',
-  });
 }

@@ -2,7 +2,7 @@ import { dirname, join, relative } from 'node:path';
 import type { Homes } from '../core/app.ts';
 import type { AuthType } from '../core/credential.ts';
 import { AppError } from '../core/error.ts';
-import { isObject } from '../core/json.ts';
+import { isObject, parseJson } from '../core/json.ts';
 import { readFileState } from '../platform/files/write.ts';
 import { detectMachine } from '../platform/host.ts';
 import { createAdcChoice } from './adc.ts';
@@ -19,7 +19,6 @@ import {
   type SecretStoreOptions,
 } from './official-secrets.ts';
 import { chooseSignIn } from './sign-in.ts';
-import { parseJson } from './token.ts';
 
 /**
  * Tries every source but a key in the environment. Throws AppError `auth` if there is none, or not the requested one.

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { AppError } from '../core/error.ts';
+import { parseJson } from '../core/json.ts';
 import { formatDuration } from '../core/text/format.ts';
 import { readFileState } from '../platform/files/write.ts';
 import { detectMachine } from '../platform/host.ts';
@@ -7,7 +8,7 @@ import type { ChoiceInput, CredentialChoice } from './choice.ts';
 import { chooseCredential, findRequestedType } from './credential.ts';
 import { keyStore } from './key-store.ts';
 import { geminiFile, gmnFile, readActiveAccount } from './official-files.ts';
-import { parseJson, parseOauthFile } from './token.ts';
+import { parseOauthFile } from './token.ts';
 
 /** A possible source of credentials. `used`: a run would use it; `unusable`: it would, but cannot. */
 export interface SourceRow {

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import type { Clock } from '../core/io.ts';
-import { isObject } from '../core/json.ts';
+import { isObject, parseJson } from '../core/json.ts';
 import { makePrivateDirectory, quarantine, readFileState, writeAtomic } from '../platform/files/write.ts';
 import { sha256 } from '../platform/runtime/native.ts';
-import { type GrantedToken, isToken, parseJson, type StoredToken, toExpiry } from './token.ts';
+import { type GrantedToken, isToken, type StoredToken, toExpiry } from './token.ts';
 
 /** Caches refreshed tokens: one private file per refresh token of the sign-in. */
 export interface TokenCache {

@@ -1,12 +1,12 @@
 import { AppError } from '../core/error.ts';
 import type { Clock, Env, SendHttp, Trace } from '../core/io.ts';
-import { isObject } from '../core/json.ts';
+import { isObject, parseJson } from '../core/json.ts';
 import { checkEndpoint } from '../core/text/url.ts';
 import { createDeadline } from '../platform/runtime/clock.ts';
 import { loadGoogleAuth } from './lazy.ts';
 import { libraryTransport, type SeenResponse } from './library-fetch.ts';
 import type { ClientPair } from './official-client.ts';
-import { type GrantedToken, isToken, parseJson } from './token.ts';
+import { type GrantedToken, isToken } from './token.ts';
 
 const TOKEN_URL = 'https://oauth2.googleapis.com/token';
 const ATTEMPT_DEADLINE_MS = 10_000;
@@ -106,8 +106,7 @@ function parseResponse({ status, text }: SeenResponse, now: number): Grant {
     const what = hasOne ? 'with a token that cannot be sent' : 'without a token';
     return { kind: 'unclear', why: `the token server answered ${what}`, isWorthRetrying: true };
   }
-  const isWorthRetrying = status >= 500 || status === 429 || status === 408;
-  return { kind: 'unclear', why: `the token server answered ${status}`, isWorthRetrying };
+  return { kind: 'unclear', why: `the token server answered ${status}`, isWorthRetrying: isTransient(status) };
 }
 
 function parseGranted(body: Readonly<Record<string, unknown>>, accessToken: string, now: number): GrantedToken {
@@ -126,4 +125,9 @@ function parseGranted(body: Readonly<Record<string, unknown>>, accessToken: stri
     ...(isToken(refreshToken) ? { refreshToken } : {}),
     rest,
   };
+}
+
+/** Whether the same request may succeed later. */
+export function isTransient(status: number): boolean {
+  return status >= 500 || status === 429 || status === 408;
 }

@@ -1,12 +1,13 @@
 import { AppError } from '../core/error.ts';
 import type { Clock } from '../core/io.ts';
-import { isObject } from '../core/json.ts';
+import { isObject, parseJson } from '../core/json.ts';
+import { DAY_MS } from '../core/text/format.ts';
 
 /** A token must outlive a request, so one that expires within five minutes counts as expired. */
 const EXPIRY_MARGIN_MS = 300_000;
 
 /** Google's access tokens last an hour; a later expiry is a mistake. */
-const MAX_LIFETIME_MS = 2 * 86_400_000;
+const MAX_LIFETIME_MS = 2 * DAY_MS;
 
 /** Smaller numbers would be before 1973 in milliseconds: they are seconds. */
 const SECONDS_BELOW = 100_000_000_000;
@@ -72,15 +73,6 @@ export function toExpiry(value: unknown, now: number): number | undefined {
 /** False for anything that cannot go into a header. */
 export function isToken(value: unknown): value is string {
   return typeof value === 'string' && /^[\x21-\x7e]+$/.test(value);
-}
-
-/** Undefined if it is not JSON. */
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text.startsWith('\uFEFF') ? text.slice(1) : text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** The `sub` or `email` of an id token. Not verified, since nothing is decided on it. */
@@ -154,5 +146,11 @@ export async function waitUntilComplete<T>(
 function damagedError(path: string): AppError {
   return new AppError('auth', `authentication failed: ${path} is empty or damaged`, {
     hint: 'gmn left it as it is. If this stays so, sign in again using: gemini',
+  });
+}
+
+export function unreadableError(name: string, why: string): AppError {
+  return new AppError('auth', `authentication failed: cannot read ${name}: ${why}`, {
+    hint: 'Fix its permissions, or sign in again using: gemini',
   });
 }

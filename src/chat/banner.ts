@@ -1,6 +1,6 @@
 import type { ApprovalMode } from '../approval/policy.ts';
 import { type SessionSummary, SOURCE_WORDS } from '../core/session.ts';
-import { formatDuration, plural } from '../core/text/format.ts';
+import { formatAge, plural } from '../core/text/format.ts';
 import { shortId } from '../core/text/names.ts';
 import { shortenPath } from '../core/text/path.ts';
 import { sanitize } from '../core/text/terminal.ts';
@@ -79,12 +79,8 @@ export function formatSessionRow(summary: SessionSummary, number: string, now: n
     ...(name === undefined ? [] : [sanitize(name)]),
     SOURCE_WORDS[source],
     turns === 0 && isUnanswered ? 'no answer yet' : plural(turns, 'turn'),
-    formatAge(now - updatedAt),
+    formatAge(updatedAt, now),
     sanitize(words),
   ];
   return [`${number}  ${shortId(id)}`, about.join('  ')];
-}
-
-function formatAge(ms: number): string {
-  return ms < 60_000 ? 'just now' : `${formatDuration(ms)} ago`;
 }

@@ -168,8 +168,6 @@ type CancellableResult<Result> =
   /** The user does not wait for the work to stop; `rest` resolves when it has. */
   | { readonly kind: 'left'; readonly rest: Promise<void> };
 
-const NOOP = (): void => {};
-
 /**
  * Runs the work for an entry. Esc or Ctrl+C aborts its signal; a second time, the chat stops waiting for it and
  * `hasLeft` becomes true. Signals of the system abort it too. Throws what `work` throws.
@@ -196,7 +194,7 @@ async function runCancellable<Result>(
   });
   try {
     const working = work(controller.signal, () => hasLeft);
-    const rest = (): Promise<void> => working.then(NOOP, NOOP);
+    const rest = async (): Promise<void> => void (await working.catch(() => {}));
     return await Promise.race([
       left.then(() => ({ kind: 'left', rest: rest() }) as const),
       working.then((result) => ({ kind: 'done', result }) as const),

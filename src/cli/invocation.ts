@@ -36,7 +36,7 @@ export function matchPlainPrompt(outline: Outline, argv: readonly string[], env:
   return {
     kind: 'run',
     path: 'gmn',
-    run: async (options, app) => (await import('../commands/prompt/prompt.ts')).run(parseOptions(options), app),
+    run: async (options, app) => (await import('../commands/prompt/prompt.ts')).run(options as Options, app),
     options: { args: argv },
   };
 }
@@ -50,13 +50,9 @@ export function matchCompletionCall([first, ...args]: readonly string[]): Invoca
   return {
     kind: 'run',
     path: 'gmn __complete',
-    run: async (options, app) => (await import('../commands/complete.ts')).run(parseOptions(options), app),
+    run: async (options, app) => (await import('../commands/complete.ts')).run(options as Options, app),
     options: { args },
   };
-}
-
-function parseOptions(options: Readonly<Record<string, unknown>>): Options {
-  return options as Options;
 }
 
 /**

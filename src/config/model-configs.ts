@@ -1,5 +1,5 @@
 import { AppError } from '../core/error.ts';
-import { isList, isObject, type JsonObject, type JsonValue } from '../core/json.ts';
+import { isList, isObject, type JsonObject, type JsonValue, toJsonObject } from '../core/json.ts';
 import { DEFAULT_MODEL } from '../models/table.ts';
 
 /** The requested model after `modelConfigs` of the official CLI's settings. */
@@ -49,7 +49,7 @@ export function resolveConfiguredModel(
   asked: string | undefined,
   idOf: (name: string | undefined) => string,
 ): ConfiguredModel {
-  const own = { ...toObject(modelConfigs.aliases), ...toObject(modelConfigs.customAliases) };
+  const own = { ...toJsonObject(modelConfigs.aliases), ...toJsonObject(modelConfigs.customAliases) };
   const isAlias = asked !== undefined && Object.hasOwn(own, asked);
   const chain = isAlias ? resolveChain(asked, { ...BUILT_IN_ALIASES, ...own }) : [];
   const base = chain.reduce<ModelConfig>((sum, { alias }) => mergeConfig(sum, alias.modelConfig), { config: {} });
@@ -78,7 +78,7 @@ function resolveChain(name: string, aliases: JsonObject): readonly AliasLink[] {
     const current: string = next;
     if (chain.some((link) => link.name === current)) throw aliasError(name, `extends itself through "${current}"`);
     if (!Object.hasOwn(aliases, current)) throw aliasError(name, `extends "${current}", which is not there`);
-    const alias: JsonObject = toObject(aliases[current]);
+    const alias: JsonObject = toJsonObject(aliases[current]);
     chain.unshift({ name: current, alias });
     next = alias.extends;
   }
@@ -95,10 +95,10 @@ function selectOverrides(modelConfigs: JsonObject, levels: ReadonlyMap<string, n
   const all = [modelConfigs.overrides, modelConfigs.customOverrides].flatMap((list) => (isList(list) ? list : []));
   return all
     .flatMap((item) => {
-      const { match, modelConfig } = toObject(item);
-      const entries = Object.entries(toObject(match));
+      const { match, modelConfig } = toJsonObject(item);
+      const entries = Object.entries(toJsonObject(match));
       if (entries.length === 0 || !entries.every(([key, value]) => isMatch(key, value, levels))) return [];
-      const { model } = toObject(match);
+      const { model } = toJsonObject(match);
       const level = typeof model === 'string' ? (levels.get(model) ?? 0) : 0;
       return [{ level, size: entries.length, modelConfig: modelConfig ?? null }];
     })
@@ -113,20 +113,16 @@ function isMatch(key: string, value: JsonValue | undefined, levels: ReadonlyMap<
 }
 
 function mergeConfig(below: ModelConfig, value: JsonValue | undefined): ModelConfig {
-  const { model, generateContentConfig } = toObject(value);
+  const { model, generateContentConfig } = toJsonObject(value);
   const name = typeof model === 'string' && model !== '' ? { model } : {};
-  return { ...below, ...name, config: mergeDeep(below.config, toObject(generateContentConfig)) };
+  return { ...below, ...name, config: mergeDeep(below.config, toJsonObject(generateContentConfig)) };
 }
 
 function mergeDeep(below: JsonObject, above: JsonObject): JsonObject {
   const entries = Object.entries(above).map(([key, value]): [string, JsonValue | undefined] => {
     const under = Object.hasOwn(below, key) ? below[key] : undefined;
     const isBoth = isObject(under) && isObject(value);
-    return [key, isBoth ? mergeDeep(toObject(under), toObject(value)) : value];
+    return [key, isBoth ? mergeDeep(toJsonObject(under), toJsonObject(value)) : value];
   });
   return { ...below, ...Object.fromEntries(entries) };
-}
-
-function toObject(value: JsonValue | undefined): JsonObject {
-  return isObject(value) ? (value as JsonObject) : {};
 }

@@ -3,6 +3,7 @@ import type { ServerSetting } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import type { Env } from '../core/io.ts';
 import { canonicalJson, isObject, type JsonObject, type JsonValue } from '../core/json.ts';
+import { quoteForShell } from '../core/text/quote.ts';
 import { sanitize } from '../core/text/terminal.ts';
 import { readSmallFile } from '../platform/files/small-file.ts';
 import { sha256 } from '../platform/runtime/native.ts';
@@ -188,7 +189,7 @@ function formatValue(value: JsonValue): string {
 
 /** Quoted as for a shell, so that different commands never look the same. */
 function quoteWord(word: string): string {
-  return /^[\w@%+=:,./$-]+$/.test(word) ? word : `'${sanitize(word.replaceAll("'", `'\\''`))}'`;
+  return /^[\w@%+=:,./$-]+$/.test(word) ? word : sanitize(quoteForShell(word));
 }
 
 function formatList(value: JsonValue): string {

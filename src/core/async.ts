@@ -46,11 +46,15 @@ async function waitUntilSettled(result: Promise<unknown>): Promise<void> {
   await result.catch(() => {});
 }
 
-function raceWithAbort<Value>(result: Promise<Value>, signal: AbortSignal): Promise<Value> {
+/**
+ * Resolves or rejects with `work`, or rejects with the signal's reason if that comes first; `work` itself keeps
+ * running.
+ */
+export function raceWithAbort<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
   return new Promise((resolve, reject) => {
-    const leave = (): void => reject(signal.reason);
-    if (signal.aborted) leave();
-    signal.addEventListener('abort', leave, { once: true });
-    result.then(resolve, reject).finally(() => signal.removeEventListener('abort', leave));
+    const stop = (): void => reject(signal.reason);
+    if (signal.aborted) stop();
+    signal.addEventListener('abort', stop, { once: true });
+    void work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop));
   });
 }

@@ -47,3 +47,8 @@ export interface StoredContent extends Content {
 
 /** Placeholder for a call without a name: the API requires one in the response. */
 export const UNNAMED_TOOL = 'generic_tool';
+
+/** Whether a person said it; tool results have the role `user`, too. */
+export function isPrompt({ role, parts }: StoredContent): boolean {
+  return role === 'user' && !parts.some((part) => 'functionResponse' in part);
+}

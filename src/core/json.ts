@@ -24,6 +24,11 @@ export function toNonEmptyString(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
+/** `value`, which comes from `JSON.parse`, or an empty object if it is none. */
+export function toJsonObject(value: unknown): JsonObject {
+  return isObject(value) ? (value as JsonObject) : {};
+}
+
 /** Accepts a byte order mark; returns undefined for invalid JSON. Never throws. */
 export function parseJson(text: string): unknown {
   try {

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../core/json.ts';
+import { type JsonObject, toJsonObject } from '../core/json.ts';
 import {
   type DemoPart,
   type DemoRequest,
@@ -10,7 +10,6 @@ import {
   joinTexts,
   listCallableTools,
   parseBody,
-  toObject,
 } from './request.ts';
 import { minimalInstance } from './schema.ts';
 
@@ -22,7 +21,7 @@ export function createAnswer(request: DemoRequest, sign: (call: JsonObject) => s
     forcedAnswer(request, sign) ??
     structuredAnswer(request) ??
     chunkedAnswer(echo(request));
-  const { includeThoughts } = toObject(request.generationConfig.thinkingConfig);
+  const { includeThoughts } = toJsonObject(request.generationConfig.thinkingConfig);
   if (includeThoughts !== true) return answer;
   const thought = { parts: [{ text: '**Reading the prompt**\n\nThe demo model looks it up.', thought: true }] };
   return { ...answer, chunks: prepend(thought, answer.chunks) };
@@ -110,7 +109,7 @@ function builtinAnswer(request: DemoRequest, sign: (call: JsonObject) => string)
   const question = lastLine(joinTexts(last.parts.slice(-1)));
   const fixed = FIXED.get(question);
   const schema = request.generationConfig.responseJsonSchema ?? request.generationConfig.responseSchema;
-  if (question === '3 colors') return colors(toObject(schema));
+  if (question === '3 colors') return colors(toJsonObject(schema));
   if (schema !== undefined) return undefined;
   if (fixed !== undefined) return textAnswer(...fixed);
   if (question === 'and the second best?' && mentions(request, 'Kyoto')) return textAnswer(['April.'], [21, 2]);
@@ -136,8 +135,8 @@ function colors(schema: JsonObject): Answer | undefined {
 function editAnswer(request: DemoRequest, sign: (call: JsonObject) => string): Answer | undefined {
   const answered = request.contents.at(-1)?.parts.find(isFunctionResponse);
   if (answered !== undefined) {
-    const { response } = toObject(answered.functionResponse);
-    const isDone = toObject(response).error === undefined;
+    const { response } = toJsonObject(answered.functionResponse);
+    const isDone = toJsonObject(response).error === undefined;
     return textAnswer([isDone ? '日本語の挨拶に変えました。' : '変更できませんでした。'], [56, 12]);
   }
   const name = ['edit_file', 'replace'].find((tool) => listCallableTools(request).includes(tool));
@@ -200,7 +199,7 @@ function forcedAnswer(request: DemoRequest, sign: Sign): Answer | undefined {
   if (!mustCall(request) || name === undefined) return undefined;
   const schema = request.tools.get(name);
   // A function without parameters may be declared without a schema.
-  const args = schema === undefined || schema === null ? {} : toObject(minimalInstance(schema));
+  const args = schema === undefined || schema === null ? {} : toJsonObject(minimalInstance(schema));
   return callAnswer(request, [{ name, args }], sign);
 }
 
@@ -243,8 +242,8 @@ function parsePlan(prompt: string): readonly (readonly PlannedCall[])[] {
 
 function summarizeResults(parts: readonly JsonObject[]): string {
   const lines = parts.filter(isFunctionResponse).map((part) => {
-    const { name, response } = toObject(part.functionResponse);
-    const { output, error } = toObject(response);
+    const { name, response } = toJsonObject(part.functionResponse);
+    const { output, error } = toJsonObject(response);
     const told = error ?? output ?? response;
     const text = typeof told === 'string' ? told : JSON.stringify(told ?? null);
     return `demo: ${String(name)} ${error === undefined ? 'answered' : 'failed'}: ${text.trim().split('\n')[0] ?? ''}`;

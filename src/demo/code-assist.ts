@@ -1,11 +1,11 @@
 import type { Clock } from '../core/io.ts';
 import type { JsonObject } from '../core/json.ts';
+import { DAY_MS } from '../core/text/format.ts';
 import { GENERATING_MODELS } from './catalog.ts';
 import type { FaultBook } from './fault.ts';
 import { errorResponse, faultResponse, notFound, type Outcome, VALIDATION_URL } from './google-error.ts';
 
 const PROJECT = 'demo-project';
-const DAY_MS = 86_400_000;
 const OPERATION = 'operations/demo-onboarding';
 
 const FREE_TIER = {

@@ -1,6 +1,6 @@
-import { isObject, type JsonObject } from '../core/json.ts';
+import { isObject, type JsonObject, toJsonObject } from '../core/json.ts';
 import { estimateTokens } from '../core/usage.ts';
-import { joinTexts, toObject } from './request.ts';
+import { joinTexts } from './request.ts';
 
 const DIMENSIONS = 3072;
 
@@ -8,7 +8,7 @@ const DIMENSIONS = 3072;
 export function embedResponse(verb: 'embedContent' | 'batchEmbedContents' | 'predict', body: JsonObject): JsonObject {
   if (verb === 'embedContent') return { embedding: createEmbedding(body) };
   if (verb === 'batchEmbedContents') return { embeddings: toObjects(body.requests).map(createEmbedding) };
-  const { outputDimensionality } = toObject(body.parameters);
+  const { outputDimensionality } = toJsonObject(body.parameters);
   return {
     predictions: toObjects(body.instances).map(({ content }) => {
       const text = String(content ?? '');
@@ -32,7 +32,7 @@ export function hasSomethingToEmbed(body: JsonObject): boolean {
 }
 
 function createEmbedding(request: JsonObject): JsonObject {
-  const { parts } = toObject(request.content);
+  const { parts } = toJsonObject(request.content);
   return {
     values: hashToVector(joinTexts(toObjects(parts)), request.outputDimensionality ?? request.output_dimensionality),
   };
@@ -46,7 +46,7 @@ function hashToVector(text: string, wanted: unknown): readonly number[] {
 }
 
 function toObjects(value: unknown): readonly JsonObject[] {
-  return Array.isArray(value) ? value.map(toObject) : [];
+  return Array.isArray(value) ? value.map(toJsonObject) : [];
 }
 
 /** FNV-1a over UTF-16 units, 32 bits: stable across releases, not for secrets. */

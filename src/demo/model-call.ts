@@ -1,5 +1,5 @@
 import type { Clock } from '../core/io.ts';
-import { isObject, type JsonObject } from '../core/json.ts';
+import { isObject, type JsonObject, toJsonObject } from '../core/json.ts';
 import type { ServedReply, ServedRequest } from '../platform/http/server.ts';
 import { createAnswer } from './answers.ts';
 import { isEmbedding, isServed, modelVersion } from './catalog.ts';
@@ -14,7 +14,7 @@ import {
   type Outcome,
 } from './google-error.ts';
 import { countPromptTokens, streamResponses } from './reply.ts';
-import { type DemoRequest, type Parsed, parseBody, parseRequest, toObject } from './request.ts';
+import { type DemoRequest, type Parsed, parseBody, parseRequest } from './request.ts';
 import type { Backend, Route, Verb } from './route.ts';
 import { checkRequest } from './rules.ts';
 import { type ScriptLine, type ScriptMethod, scriptReader } from './script.ts';
@@ -122,7 +122,7 @@ function unwrapEnvelope(
   const stray = Object.keys(outer).find((key) => !ENVELOPE_KEYS.has(key));
   if (stray !== undefined) return { ok: false, message: `Invalid JSON payload received. Unknown name "${stray}".` };
   if (!isObject(outer.request)) return { ok: false, message: 'The envelope holds no request.' };
-  const body = toObject(outer.request);
+  const body = toJsonObject(outer.request);
   // countTokens names the model inside the request, with its prefix.
   const model = verb === 'countTokens' ? String(body.model ?? '').replace(/^models\//, '') : String(outer.model ?? '');
   return { ok: true, value: { ...line, backend, verb, model, body } };

@@ -1,4 +1,4 @@
-import { isList, isObject, type JsonObject, type JsonValue } from '../core/json.ts';
+import { isList, isObject, type JsonObject, type JsonValue, toJsonObject } from '../core/json.ts';
 import { formatSize } from '../core/text/format.ts';
 import { trimTrailing } from '../core/text/trim.ts';
 
@@ -59,7 +59,7 @@ const CONFIG_KEYS = new Set(
 export function parseBody(text: string): Parsed<JsonObject> {
   try {
     const value: unknown = JSON.parse(text);
-    if (isObject(value)) return { ok: true, value: toObject(value) };
+    if (isObject(value)) return { ok: true, value: toJsonObject(value) };
     return { ok: false, message: 'Invalid JSON payload received: the body must be an object.' };
   } catch (thrown) {
     const why = thrown instanceof Error ? thrown.message : '';
@@ -73,13 +73,13 @@ export function parseRequest(body: JsonObject, model: string): Parsed<DemoReques
   const stray = Object.keys(outer).find((key) => !TOP_KEYS.has(key));
   if (stray !== undefined) return unknownName(stray, 'the request');
   const nested = outer.generateContentRequest;
-  if (isObject(nested)) return parseRequest(toObject(nested), model);
-  const generationConfig = toCamelKeys(toObject(outer.generationConfig));
+  if (isObject(nested)) return parseRequest(toJsonObject(nested), model);
+  const generationConfig = toCamelKeys(toJsonObject(outer.generationConfig));
   const strayConfig = Object.keys(generationConfig).find((key) => !CONFIG_KEYS.has(key));
   if (strayConfig !== undefined) return unknownName(strayConfig, 'generation_config');
   const contents = parseContents(outer.contents);
   if (!contents.ok) return contents;
-  const systemParts = toObject(outer.systemInstruction).parts;
+  const systemParts = toJsonObject(outer.systemInstruction).parts;
   return {
     ok: true,
     value: {
@@ -89,7 +89,8 @@ export function parseRequest(body: JsonObject, model: string): Parsed<DemoReques
       generationConfig,
       tools: collectTools(outer.tools),
       calling: parseCalling(outer.toolConfig),
-      isSearch: isList(outer.tools) && outer.tools.some((tool) => isObject(toCamelKeys(toObject(tool)).googleSearch)),
+      isSearch:
+        isList(outer.tools) && outer.tools.some((tool) => isObject(toCamelKeys(toJsonObject(tool)).googleSearch)),
     },
   };
 }
@@ -104,7 +105,7 @@ function parseContents(value: JsonValue | undefined): Parsed<readonly DemoConten
   }
   const contents: DemoContent[] = [];
   for (const [index, item] of value.entries()) {
-    const { role, parts } = toObject(item);
+    const { role, parts } = toJsonObject(item);
     if (!Array.isArray(parts) || parts.length === 0) {
       return { ok: false, message: `* GenerateContentRequest.contents[${index}].parts: must not be empty` };
     }
@@ -114,17 +115,17 @@ function parseContents(value: JsonValue | undefined): Parsed<readonly DemoConten
 }
 
 function parsePart(value: JsonValue | undefined): DemoPart {
-  const part = toCamelKeys(toObject(value));
+  const part = toCamelKeys(toJsonObject(value));
   if (!isObject(part.inlineData)) return part;
-  return { ...part, inlineData: toCamelKeys(toObject(part.inlineData)) };
+  return { ...part, inlineData: toCamelKeys(toJsonObject(part.inlineData)) };
 }
 
 function collectTools(value: JsonValue | undefined): DemoRequest['tools'] {
   const tools = new Map<string, JsonValue | undefined>();
   for (const tool of Array.isArray(value) ? value : []) {
-    const declarations = toCamelKeys(toObject(tool)).functionDeclarations;
+    const declarations = toCamelKeys(toJsonObject(tool)).functionDeclarations;
     for (const declaration of Array.isArray(declarations) ? declarations : []) {
-      const { name, parameters, parametersJsonSchema } = toCamelKeys(toObject(declaration));
+      const { name, parameters, parametersJsonSchema } = toCamelKeys(toJsonObject(declaration));
       if (typeof name === 'string') tools.set(name, parametersJsonSchema ?? parameters);
     }
   }
@@ -132,8 +133,8 @@ function collectTools(value: JsonValue | undefined): DemoRequest['tools'] {
 }
 
 function parseCalling(toolConfig: JsonValue | undefined): Calling {
-  const { functionCallingConfig } = toCamelKeys(toObject(toolConfig));
-  const { mode, allowedFunctionNames } = toCamelKeys(toObject(functionCallingConfig));
+  const { functionCallingConfig } = toCamelKeys(toJsonObject(toolConfig));
+  const { mode, allowedFunctionNames } = toCamelKeys(toJsonObject(functionCallingConfig));
   const isUnsaid = mode === undefined || mode === null || mode === 'MODE_UNSPECIFIED';
   const names = isList(allowedFunctionNames) ? allowedFunctionNames : [];
   return { mode: isUnsaid ? 'AUTO' : String(mode), allowed: names.map(String) };
@@ -142,12 +143,6 @@ function parseCalling(toolConfig: JsonValue | undefined): Calling {
 export function listCallableTools({ tools, calling }: DemoRequest): readonly string[] {
   if (calling.mode === 'NONE') return [];
   return calling.allowed.length === 0 ? [...tools.keys()] : calling.allowed;
-}
-
-/** The value if it is an object, else an empty one. */
-export function toObject(value: unknown): JsonObject {
-  // Safe: every value here comes from JSON.parse.
-  return isObject(value) ? (value as JsonObject) : {};
 }
 
 function toCamelKeys(value: JsonObject): JsonObject {
@@ -194,7 +189,7 @@ export function isMedia(part: DemoPart): boolean {
 /** Such as `1 image (image/png, 1.2 kB) and 1 PDF (application/pdf, 88 B)`. */
 export function describeMedia(parts: readonly DemoPart[]): string {
   const items = parts.filter(isMedia).map((part) => {
-    const inline = toObject(part.inlineData ?? part.fileData);
+    const inline = toJsonObject(part.inlineData ?? part.fileData);
     const mimeType = String(inline.mimeType ?? 'unknown type');
     const size = typeof inline.data === 'string' ? formatSize(base64Bytes(inline.data)) : String(inline.fileUri ?? '');
     return { mimeType, about: `${mimeType}, ${size}` };

@@ -1,12 +1,5 @@
-import type { JsonObject } from '../core/json.ts';
-import {
-  type DemoContent,
-  type DemoPart,
-  type DemoRequest,
-  isFunctionCall,
-  isFunctionResponse,
-  toObject,
-} from './request.ts';
+import { type JsonObject, toJsonObject } from '../core/json.ts';
+import { type DemoContent, type DemoPart, type DemoRequest, isFunctionCall, isFunctionResponse } from './request.ts';
 
 const DATA_KEYS = [
   'text',
@@ -80,8 +73,8 @@ function checkPairs(calls: readonly DemoPart[], answers: readonly DemoPart[]): s
   if (calls.length !== answers.length) {
     return `the number of function responses (${answers.length}) must equal the number of function calls (${calls.length}).`;
   }
-  const asked = calls.map((part) => toObject(part.functionCall));
-  const given = answers.map((part) => toObject(part.functionResponse));
+  const asked = calls.map((part) => toJsonObject(part.functionCall));
+  const given = answers.map((part) => toJsonObject(part.functionResponse));
   const names = (items: readonly JsonObject[]) => items.map(({ name }) => String(name)).sort();
   if (names(asked).join() !== names(given).join()) {
     return `function responses for ${names(given).join(', ')} do not answer calls of ${names(asked).join(', ')}.`;
@@ -98,7 +91,7 @@ function checkConfig({ generationConfig: config, model, tools, isSearch }: DemoR
     if (typeof value === 'number' && value >= low && value <= high) return undefined;
     return `${key} must be a number from ${low}${high === Number.POSITIVE_INFINITY ? '' : ` to ${high}`}.`;
   };
-  const thinking = toObject(config.thinkingConfig);
+  const thinking = toJsonObject(config.thinkingConfig);
   const isThree = isThirdFamily(model);
   if (thinking.thinkingLevel !== undefined && thinking.thinkingBudget !== undefined) {
     return 'thinking_level and thinking_budget cannot be set together.';

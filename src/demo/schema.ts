@@ -1,5 +1,4 @@
-import { isObject, type JsonObject, type JsonValue } from '../core/json.ts';
-import { toObject } from './request.ts';
+import { isObject, type JsonObject, type JsonValue, toJsonObject } from '../core/json.ts';
 
 const MAX_DEPTH = 24;
 
@@ -22,7 +21,7 @@ const FORMATS: Readonly<Record<string, string>> = {
  * Schema and Google's upper-case dialect, but not `pattern` and `not`.
  */
 export function minimalInstance(schema: JsonValue | undefined): JsonValue {
-  const root = toObject(schema);
+  const root = toJsonObject(schema);
   return makeValue({ root, schema: root, depth: 0, salt: 0, refs: ['#'] });
 }
 
@@ -46,7 +45,7 @@ function makeValue(work: Work): JsonValue {
   const branches = Array.isArray(schema.anyOf) ? schema.anyOf : schema.oneOf;
   if (Array.isArray(branches) && branches.length > 0) {
     const { anyOf: _anyOf, oneOf: _oneOf, ...rest } = schema;
-    return makeValue({ ...inner, schema: { ...rest, ...toObject(branches[0]) } });
+    return makeValue({ ...inner, schema: { ...rest, ...toJsonObject(branches[0]) } });
   }
   switch (findType(schema)) {
     case 'object':
@@ -80,7 +79,7 @@ function resolveRefs({ root, schema, depth }: Pick<Work, 'root' | 'schema' | 'de
   }
   if (!Array.isArray(current.allOf)) return current;
   const { allOf, ...own } = current;
-  const all = [own, ...allOf.map((item) => resolveRefs({ root, schema: toObject(item), depth: depth + 1 }))];
+  const all = [own, ...allOf.map((item) => resolveRefs({ root, schema: toJsonObject(item), depth: depth + 1 }))];
   return {
     ...Object.assign({}, ...all),
     properties: Object.assign({}, ...all.map(({ properties }) => properties)),
@@ -91,7 +90,7 @@ function resolveRefs({ root, schema, depth }: Pick<Work, 'root' | 'schema' | 'de
 /** The references a schema contains directly. */
 function collectRefs({ $ref, allOf }: JsonObject): readonly string[] {
   const own = typeof $ref === 'string' ? [$ref] : [];
-  return Array.isArray(allOf) ? [...own, ...allOf.flatMap((item) => collectRefs(toObject(item)))] : own;
+  return Array.isArray(allOf) ? [...own, ...allOf.flatMap((item) => collectRefs(toJsonObject(item)))] : own;
 }
 
 function lookUp(root: JsonObject, pointer: string): JsonObject {
@@ -99,14 +98,14 @@ function lookUp(root: JsonObject, pointer: string): JsonObject {
   for (const step of pointer.replace(/^#\/?/, '').split('/')) {
     if (step !== '') at = isObject(at) ? at[step.replaceAll('~1', '/').replaceAll('~0', '~')] : undefined;
   }
-  return toObject(at);
+  return toJsonObject(at);
 }
 
 function makeObject(work: Work): JsonObject {
-  const properties = toObject(work.schema.properties);
+  const properties = toJsonObject(work.schema.properties);
   const entries = filterStrings(work.schema.required).map((name) => [
     name,
-    makeValue({ ...work, schema: toObject(properties[name]) }),
+    makeValue({ ...work, schema: toJsonObject(properties[name]) }),
   ]);
   return Object.fromEntries(entries);
 }
@@ -116,15 +115,15 @@ function makeArray(work: Work): JsonValue {
   const least = toNumber(work.schema.minItems) ?? Math.min(defaultLength(work), toNumber(work.schema.maxItems) ?? 1);
   const length = Math.max(least, prefix.length);
   return Array.from({ length }, (_item, index) =>
-    makeValue({ ...work, salt: index, schema: toObject(prefix[index] ?? work.schema.items) }),
+    makeValue({ ...work, salt: index, schema: toJsonObject(prefix[index] ?? work.schema.items) }),
   );
 }
 
 /** Zero if the elements refer back to a schema that contains them: a tree of trees would never end. */
 function defaultLength({ schema, refs }: Work): number {
-  const items = toObject(schema.items);
+  const items = toJsonObject(schema.items);
   const branches = Array.isArray(items.anyOf) ? items.anyOf : items.oneOf;
-  const first = Array.isArray(branches) ? toObject(branches[0]) : {};
+  const first = Array.isArray(branches) ? toJsonObject(branches[0]) : {};
   return [...collectRefs(items), ...collectRefs(first)].some((ref) => refs.includes(ref)) ? 0 : 1;
 }
 

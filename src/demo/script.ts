@@ -1,6 +1,5 @@
 import { AppError } from '../core/error.ts';
-import { isObject, type JsonObject } from '../core/json.ts';
-import { toObject } from './request.ts';
+import { isObject, type JsonObject, toJsonObject } from '../core/json.ts';
 
 const METHODS = ['generateContent', 'generateContentStream', 'countTokens', 'embedContent'] as const;
 
@@ -39,16 +38,16 @@ function parseLine(line: string, where: string): ScriptLine {
   } catch (cause) {
     throw fail(`not JSON (${cause instanceof Error ? cause.message : 'unreadable'})`);
   }
-  const { method: named, response } = toObject(value);
+  const { method: named, response } = toJsonObject(value);
   const method = METHODS.find((known) => known === named);
   if (method === undefined) throw fail(`"method" must be one of ${METHODS.join(', ')}`);
   if (method !== 'generateContentStream') {
     if (!isObject(response)) throw fail(`"response" of ${method} must be an object`);
-    return { method, responses: [toObject(response)] };
+    return { method, responses: [toJsonObject(response)] };
   }
   if (!Array.isArray(response) || !response.every(isObject))
     throw fail('"response" of a stream must be an array of objects');
-  return { method, responses: response.map(toObject) };
+  return { method, responses: response.map(toJsonObject) };
 }
 
 /** Replays a recording in order, separately for each method; undefined once a method has no more. */

@@ -1,9 +1,8 @@
 import type { Clock } from '../core/io.ts';
-import { isObject, type JsonObject } from '../core/json.ts';
+import { isObject, type JsonObject, toJsonObject } from '../core/json.ts';
 import type { ServedReply } from '../platform/http/server.ts';
 import type { DemoFault, FaultBook, FaultName } from './fault.ts';
 import type { ErrorResponse, Outcome } from './google-error.ts';
-import { toObject } from './request.ts';
 
 const JSON_HEADERS = { 'content-type': 'application/json; charset=UTF-8' };
 const GARBAGE = '{"candidates": [{"content": {"parts": [{"text": ';
@@ -173,7 +172,7 @@ type Replacement = 'empty' | 'safety' | 'blocked' | 'malformed-call';
 
 function replacementEvent(event: JsonObject, fault: Replacement): JsonObject {
   const { candidates: _candidates, usageMetadata, ...rest } = event;
-  const prompt = toObject(usageMetadata).promptTokenCount ?? 0;
+  const prompt = toJsonObject(usageMetadata).promptTokenCount ?? 0;
   const counted = { ...rest, usageMetadata: { promptTokenCount: prompt, totalTokenCount: prompt } };
   const rating = { category: 'HARM_CATEGORY_DANGEROUS_CONTENT', probability: 'HIGH', blocked: true };
   switch (fault) {
@@ -191,12 +190,12 @@ function replacementEvent(event: JsonObject, fault: Replacement): JsonObject {
 }
 
 function firstCandidate(event: JsonObject): JsonObject {
-  return Array.isArray(event.candidates) ? toObject(event.candidates[0]) : {};
+  return Array.isArray(event.candidates) ? toJsonObject(event.candidates[0]) : {};
 }
 
 function eventParts(event: JsonObject): readonly JsonObject[] {
-  const { parts } = toObject(firstCandidate(event).content);
-  return Array.isArray(parts) ? parts.map(toObject) : [];
+  const { parts } = toJsonObject(firstCandidate(event).content);
+  return Array.isArray(parts) ? parts.map(toJsonObject) : [];
 }
 
 function hasText(event: JsonObject): boolean {

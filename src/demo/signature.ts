@@ -1,6 +1,6 @@
-import { canonicalJson, type JsonObject } from '../core/json.ts';
+import { canonicalJson, type JsonObject, toJsonObject } from '../core/json.ts';
 import { hashHex } from './embed.ts';
-import { type DemoContent, findActiveLoop, isFunctionCall, toObject } from './request.ts';
+import { type DemoContent, findActiveLoop, isFunctionCall } from './request.ts';
 import { isThirdFamily } from './rules.ts';
 
 /** Sent by clients that have no signature to return. */
@@ -35,7 +35,7 @@ export function signatureBook(): SignatureBook {
     learn(response) {
       for (const part of candidateParts(response)) {
         if (isFunctionCall(part) && typeof part.thoughtSignature === 'string') {
-          remember(toObject(part.functionCall), part.thoughtSignature);
+          remember(toJsonObject(part.functionCall), part.thoughtSignature);
         }
       }
     },
@@ -43,7 +43,7 @@ export function signatureBook(): SignatureBook {
       for (const { role, parts } of findActiveLoop(contents)) {
         const calls = role === 'model' ? parts.filter(isFunctionCall) : [];
         for (const [index, part] of calls.entries()) {
-          const call = toObject(part.functionCall);
+          const call = toJsonObject(part.functionCall);
           const needsOne = index === 0 && (isThirdFamily(model) || issued.has(callKey(call)));
           if (part.thoughtSignature === undefined && needsOne) {
             return `Function call is missing a thought_signature in functionCall parts: call of \`${String(call.name)}\`.`;
@@ -70,7 +70,7 @@ function deriveSignature(call: JsonObject): string {
 function candidateParts(response: JsonObject): readonly JsonObject[] {
   const { candidates } = response;
   return (Array.isArray(candidates) ? candidates : []).flatMap((candidate) => {
-    const { parts } = toObject(toObject(candidate).content);
-    return Array.isArray(parts) ? parts.map(toObject) : [];
+    const { parts } = toJsonObject(toJsonObject(candidate).content);
+    return Array.isArray(parts) ? parts.map(toJsonObject) : [];
   });
 }

@@ -1,6 +1,7 @@
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import { isObject } from '../core/json.ts';
+import { DAY_MS } from '../core/text/format.ts';
 import { findNearestNames } from '../core/text/names.ts';
 import { isRecent, readCache, writeCache } from '../platform/files/small-file.ts';
 import { ALIASES, type Backend, DEFAULT_MODEL, findModelFacts, MODELS } from './table.ts';
@@ -56,7 +57,7 @@ function formatUnknown(name: string): string {
   return `gmn does not know the model "${name}"; it is asked for all the same${question}`;
 }
 
-const CACHE_MS = 30 * 86_400_000;
+const CACHE_MS = 30 * DAY_MS;
 
 /** A model gone for one account may still serve another. */
 interface DefaultOwner {

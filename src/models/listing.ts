@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { App } from '../core/app.ts';
 import { filterObjects, isObject, type JsonObject, toNonEmptyString } from '../core/json.ts';
+import { DAY_MS } from '../core/text/format.ts';
 import { isRecent, readCache, writeCache } from '../platform/files/small-file.ts';
 import {
   ALIASES,
@@ -13,7 +14,7 @@ import {
   type ModelFacts,
 } from './table.ts';
 
-const WEEK_MS = 7 * 86_400_000;
+const WEEK_MS = 7 * DAY_MS;
 const BACKENDS: readonly Backend[] = ['gemini-api', 'vertex', 'code-assist'];
 
 export interface ModelListing {

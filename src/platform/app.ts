@@ -6,6 +6,7 @@ import { parseEnvDuration } from '../core/text/format.ts';
 import { onAbort } from './runtime/abort.ts';
 import { systemClock } from './runtime/clock.ts';
 import { interruptSignal } from './runtime/signals.ts';
+import { findUserHome } from './runtime/system.ts';
 import { type ColorChoice, type ProcessIo, processIo } from './terminal/io.ts';
 
 export interface AppOptions {
@@ -84,12 +85,6 @@ function dropTlsOverride(env: Env): Env {
 
 /** No directory: nothing can be in it, or be put there. */
 const NOWHERE = process.platform === 'win32' ? '\\\\.\\NUL' : '/dev/null';
-
-/** Asked only where HOME is not set, so it is loaded only then. */
-function findUserHome(): string {
-  const { homedir, userInfo } = process.getBuiltinModule('node:os');
-  return homedir() || userInfo().homedir;
-}
 
 export function openIo(flags: AppOptions, env: Env): ProcessIo {
   return processIo(flags.noColor ? 'never' : (flags.color ?? 'auto'), env);

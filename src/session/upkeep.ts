@@ -1,7 +1,7 @@
 import { basename, join } from 'node:path';
 import { AppError } from '../core/error.ts';
 import type { SessionSummary } from '../core/session.ts';
-import { parseDuration } from '../core/text/format.ts';
+import { DAY_MS, parseDuration } from '../core/text/format.ts';
 import { shortId } from '../core/text/names.ts';
 import { openAppendFile } from '../platform/files/append.ts';
 import type { BlobStore } from '../platform/files/blobs.ts';
@@ -87,7 +87,7 @@ async function removeLeftovers({ directory, clock, lock }: StoreContext, signal:
 }
 
 /** A temporary file older than this has no writer any more. */
-const LEFTOVER_AGE_MS = 86_400_000;
+const LEFTOVER_AGE_MS = DAY_MS;
 
 const LIST = { hint: 'Run: gmn sessions list --all' } as const;
 
@@ -113,7 +113,7 @@ function inUseError({ id }: SessionSummary): AppError {
 }
 
 /** A blob is written before the record that refers to it, so young blobs stay. */
-const GRACE_MS = 86_400_000;
+const GRACE_MS = DAY_MS;
 /** Allowed difference between the times of a blob and of a session file. */
 const SLACK_MS = 1000;
 
@@ -177,8 +177,6 @@ function findFingerprints(line: string): readonly string[] {
   const start = line.lastIndexOf('"blobs":[[');
   return start === -1 ? [] : (line.slice(start).match(/[0-9a-f]{64}/g) ?? []);
 }
-
-const DAY_MS = 86_400_000;
 
 const DEFAULT_RETENTION = '30d';
 

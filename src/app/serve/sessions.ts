@@ -1,5 +1,5 @@
 import type { App } from '../../core/app.ts';
-import type { StoredContent } from '../../core/content.ts';
+import { isPrompt, type StoredContent } from '../../core/content.ts';
 import type { History, TurnRecord } from '../../core/history.ts';
 import type { Session, SessionStore } from '../../core/session.ts';
 import { sanitize } from '../../core/text/terminal.ts';
@@ -133,8 +133,4 @@ const MAX_SHOWN = 100;
 
 function isPromptOrEnd(content: StoredContent | undefined): boolean {
   return content === undefined || isPrompt(content);
-}
-
-function isPrompt({ role, parts }: StoredContent): boolean {
-  return role === 'user' && !parts.some((part) => 'functionResponse' in part);
 }

@@ -54,7 +54,7 @@ export function parseToolArguments(pairs: readonly (readonly [string, string])[]
 /** The value of `--json`: an object, or `@file` or `-` to read one from. Throws AppError `usage`. */
 export async function readJsonArguments(text: string, app: App): Promise<JsonObject> {
   const value = parseJson(await readValue(text, { app, stdin: createStdinReader(app) }));
-  if (isObject(value)) return toJsonObject(value);
+  if (isObject(value)) return value as JsonObject;
   throw new AppError('usage', '--json: that is not a JSON object', { hint: `Example: --json '{"path":"README.md"}'` });
 }
 
@@ -64,7 +64,7 @@ function parseArgument(text: string, { properties }: JsonObject, name: string): 
   if (value === undefined) return text;
   if (typeof value === 'number' && losesPrecision(value, text)) return text;
   const wantsText = isObject(property) && property.type === 'string';
-  return wantsText && typeof value !== 'string' ? text : toJsonValue(value);
+  return wantsText && typeof value !== 'string' ? text : (value as JsonValue);
 }
 
 /** Whether the parsed number differs from the written one. */
@@ -122,12 +122,4 @@ function requireText(bytes: Uint8Array, name: string): string {
   const decoded = decodeText(bytes);
   if (decoded.isText) return decoded.text;
   throw new AppError('usage', `${name} is not text`, { hint: 'Arguments of a tool are text or JSON.' });
-}
-
-function toJsonObject(value: Readonly<Record<string, unknown>>): JsonObject {
-  return value as JsonObject;
-}
-
-function toJsonValue(value: unknown): JsonValue {
-  return value as JsonValue;
 }

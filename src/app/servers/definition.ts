@@ -23,7 +23,7 @@ export async function readOAuthFlag({ oauth }: TransportOptions, cwd: string): P
   if (oauth === undefined) return {};
   const value = parseJson(await readTextOrFile(oauth, '--oauth', cwd));
   if (!isObject(value)) throw usageError('--oauth: that is not a JSON object', `Example: --oauth '{"clientId":"abc"}'`);
-  return { oauth: toEntry(value) };
+  return { oauth: value as JsonObject };
 }
 
 /**
@@ -79,10 +79,6 @@ function parseHeader(text: string): readonly [string, string] {
   const at = text.indexOf(':');
   if (at < 1) throw usageError('--header: that is not of the form "Name: value"', `Example: --header 'X-Key: $MY_KEY'`);
   return [text.slice(0, at).trim(), text.slice(at + 1).trim()];
-}
-
-function toEntry(value: Readonly<Record<string, unknown>>): JsonObject {
-  return value as JsonObject;
 }
 
 function usageError(message: string, hint: string): AppError {

@@ -6,7 +6,7 @@ import { findServers, listWorkspaceServers, readServersFile } from '../../config
 import type { App, ServerSetting } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import type { JsonObject, JsonValue } from '../../core/json.ts';
-import { findNearestNames } from '../../core/text/names.ts';
+import { findNearestNames, splitList } from '../../core/text/names.ts';
 import { sanitize } from '../../core/text/terminal.ts';
 import { type ConfiguredServer, listConfiguredServers, listServerEntries } from '../../mcp/client/servers.ts';
 import { realPath } from '../../platform/files/path.ts';
@@ -88,9 +88,7 @@ const NOT_IN_FLAG: ServerState = {
 };
 
 function parseAllowedNames({ allowedMcpServerNames }: RosterOptions): readonly string[] | undefined {
-  return allowedMcpServerNames
-    ?.flatMap((names) => names.split(',').map((name) => name.trim()))
-    .filter((name) => name !== '');
+  return allowedMcpServerNames && splitList(allowedMcpServerNames);
 }
 
 /** Suggests the most similar names. */

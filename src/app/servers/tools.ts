@@ -1,6 +1,7 @@
 import type { RunPaused } from '../../approval/approve.ts';
 import { terminalElicit } from '../../approval/elicitation.ts';
 import type { App } from '../../core/app.ts';
+import { splitList } from '../../core/text/names.ts';
 import { sanitize } from '../../core/text/terminal.ts';
 import type { ReadResource } from '../../input/prompt-input.ts';
 import type { ConfiguredServer } from '../../mcp/client/servers.ts';
@@ -10,7 +11,7 @@ import { isInteractive } from '../../platform/terminal/io.ts';
 import { noteProgress, withoutSpinner } from '../../render/spinner.ts';
 import { BUILTIN_NAMES, isSelected } from '../../tools/builtins.ts';
 import type { Workspace } from '../../tools/workspace/workspace.ts';
-import { openOwnWorkspace, openUndoStore, splitList, type ToolOptions } from '../toolbox.ts';
+import { openOwnWorkspace, openUndoStore, type ToolOptions } from '../toolbox.ts';
 import { formatStep } from './progress.ts';
 import { resourceReader } from './resources.ts';
 import { type Roster, type RosterOptions, readRoster } from './roster.ts';

@@ -1,4 +1,4 @@
-import type { Content, StoredContent } from '../../core/content.ts';
+import { type Content, isPrompt } from '../../core/content.ts';
 import { AppError } from '../../core/error.ts';
 import { randomId } from '../../platform/runtime/random-id.ts';
 import { createMemorySession } from '../session.ts';
@@ -130,8 +130,4 @@ function estimateSize(chat: WindowContents): number {
 
 function toTextContent(role: Content['role'], text: string): Content {
   return { role, parts: [{ text }] };
-}
-
-function isPrompt({ role, parts }: StoredContent): boolean {
-  return role === 'user' && !parts.some((part) => 'functionResponse' in part);
 }

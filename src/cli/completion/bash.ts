@@ -1,3 +1,4 @@
+import { quoteForShell } from '../../core/text/quote.ts';
 import { encodeValues, type PlannedCommand } from './plan.ts';
 
 /** For bash 3.2 and newer. */
@@ -23,7 +24,7 @@ ${ENGINE}`;
 }
 
 function formatTable(plan: readonly PlannedCommand[], textOf: (command: PlannedCommand) => string): string {
-  const rows = plan.map((command) => `  '${command.path}') REPLY=${quoteBash(textOf(command))} ;;`);
+  const rows = plan.map((command) => `  '${command.path}') REPLY=${quoteForShell(textOf(command))} ;;`);
   return [...rows, '  *) REPLY= ;;'].join('\n');
 }
 
@@ -31,19 +32,15 @@ function formatFlagValues({ path, flags }: PlannedCommand): readonly string[] {
   return flags.flatMap(({ names, values }) =>
     values === undefined
       ? []
-      : `  ${names.map((name) => `'${path} ${name}'`).join('|')}) REPLY=${quoteBash(encodeValues(values))} ;;`,
+      : `  ${names.map((name) => `'${path} ${name}'`).join('|')}) REPLY=${quoteForShell(encodeValues(values))} ;;`,
   );
 }
 
 function formatArguments({ path, words: found, repeats }: PlannedCommand): readonly string[] {
   return found.map((values, index) => {
     const position = repeats && index === found.length - 1 ? `'${path} '[0-9]*` : `'${path} ${index}'`;
-    return `  ${position}) REPLY=${quoteBash(encodeValues(values))} ;;`;
+    return `  ${position}) REPLY=${quoteForShell(encodeValues(values))} ;;`;
   });
-}
-
-function quoteBash(text: string): string {
-  return `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
 const ENGINE = String.raw`

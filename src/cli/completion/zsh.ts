@@ -1,3 +1,4 @@
+import { quoteForShell } from '../../core/text/quote.ts';
 import { encodeValues, type PlannedCommand } from './plan.ts';
 
 /** For zsh: source it after compinit, or install it as `_gmn` in a directory of fpath. */
@@ -24,7 +25,9 @@ ${ENGINE}`;
 }
 
 function formatRows(plan: readonly PlannedCommand[], itemsOf: (command: PlannedCommand) => readonly string[]): string {
-  const found = plan.map((command) => `  ('${command.path}') reply=(${itemsOf(command).map(quoteZsh).join(' ')}) ;;`);
+  const found = plan.map(
+    (command) => `  ('${command.path}') reply=(${itemsOf(command).map(quoteForShell).join(' ')}) ;;`,
+  );
   return [...found, '  (*) reply=() ;;'].join('\n');
 }
 
@@ -37,19 +40,15 @@ function formatFlagValues({ path, flags }: PlannedCommand): readonly string[] {
   return flags.flatMap(({ names, values }) =>
     values === undefined
       ? []
-      : `  (${names.map((name) => `'${path} ${name}'`).join('|')}) REPLY=${quoteZsh(encodeValues(values))} ;;`,
+      : `  (${names.map((name) => `'${path} ${name}'`).join('|')}) REPLY=${quoteForShell(encodeValues(values))} ;;`,
   );
 }
 
 function formatArguments({ path, words: found, repeats }: PlannedCommand): readonly string[] {
   return found.map((values, index) => {
     const position = repeats && index === found.length - 1 ? `'${path} '[0-9]*` : `'${path} ${index}'`;
-    return `  (${position}) REPLY=${quoteZsh(encodeValues(values))} ;;`;
+    return `  (${position}) REPLY=${quoteForShell(encodeValues(values))} ;;`;
   });
-}
-
-function quoteZsh(text: string): string {
-  return `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
 const ENGINE = String.raw`

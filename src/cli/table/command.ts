@@ -90,15 +90,11 @@ export function command<const Flags extends readonly Flag[], Options>(
 ): Command {
   const { load, ...rest }: CommandSpec<Flags, Options> = spec;
   if (load === undefined) return rest;
-  return { ...rest, run: async (options, app) => (await load()).run(parseOptions<Options>(options), app) };
+  // Safe: the signature has compared the types.
+  return { ...rest, run: async (options, app) => (await load()).run(options as Options, app) };
 }
 
 /** The camel-cased key of a flag in the options. */
 export function optionKey(flag: Flag): string {
   return flag.long.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
-}
-
-/** Safe: the signature of `command` has compared the types. */
-function parseOptions<Options>(options: Readonly<Record<string, unknown>>): Options {
-  return options as Options;
 }

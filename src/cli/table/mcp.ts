@@ -1,5 +1,5 @@
 import { type Command, command } from './command.ts';
-import { APP_FLAGS, AUTH_FLAG, JSON_FLAG, MODEL_FLAGS, QUIET_FLAG, SERVER_FLAGS } from './flags.ts';
+import { APP_FLAGS, AUTH_FLAG, JSON_FLAG, MODEL_FLAGS, QUIET_FLAG, REPORT_FLAGS, SERVER_FLAGS } from './flags.ts';
 
 const [MODEL_FLAG, , , BACKEND_FLAG, DEMO_FLAG] = MODEL_FLAGS;
 
@@ -66,7 +66,6 @@ export const MCP_SERVER: Command = command({
   load,
 });
 
-const EDIT_FLAGS = [JSON_FLAG, QUIET_FLAG, ...APP_FLAGS] as const;
 const LOOK_FLAGS = [...SERVER_FLAGS, JSON_FLAG, QUIET_FLAG, ...APP_FLAGS] as const;
 
 const TIMEOUT_FLAG = {
@@ -196,7 +195,7 @@ export const MCP = command({
         { long: 'description', value: 'text', help: 'What it is for' },
         { long: 'include-tools', value: 'names', repeatable: true, help: 'Offer these tools only; commas, or repeat' },
         { long: 'exclude-tools', value: 'names', repeatable: true, help: 'Tools not to offer; commas, or repeat' },
-        ...EDIT_FLAGS,
+        ...REPORT_FLAGS,
       ],
       endsFlags: ([, commandOrUrl]) => commandOrUrl !== undefined && !isAddress(commandOrUrl),
       examples: [
@@ -208,7 +207,7 @@ export const MCP = command({
       name: 'remove',
       summary: 'Remove a server from the settings',
       args: '<server>',
-      flags: [SCOPE_FLAG, ...EDIT_FLAGS],
+      flags: [SCOPE_FLAG, ...REPORT_FLAGS],
       load: () => import('../../commands/mcp/remove.ts'),
     }),
     command({
@@ -222,14 +221,14 @@ export const MCP = command({
       name: 'enable',
       summary: 'Use a server again',
       args: '<server>',
-      flags: EDIT_FLAGS,
+      flags: REPORT_FLAGS,
       load: () => import('../../commands/mcp/enable.ts'),
     }),
     command({
       name: 'disable',
       summary: 'Keep a server in the settings, but do not use it',
       args: '<server>',
-      flags: EDIT_FLAGS,
+      flags: REPORT_FLAGS,
       load: () => import('../../commands/mcp/disable.ts'),
     }),
     command({
@@ -241,7 +240,7 @@ export const MCP = command({
         { long: 'accept-defaults', help: "Answer the server's questions with their defaults, nobody is asked" },
         { long: 'call-tools', help: 'Also call every tool with sample arguments, and get what else it lists' },
         { long: 'calls', value: 'json', help: 'The same, with these calls: [{"name":…,"arguments":{…}}], or @file' },
-        ...EDIT_FLAGS,
+        ...REPORT_FLAGS,
       ],
       endsFlags: ([first]) => first !== undefined && !isAddress(first),
       load: () => import('../../commands/mcp/probe.ts'),

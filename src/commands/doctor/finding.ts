@@ -89,8 +89,3 @@ export function toFindingsJson(findings: readonly Finding[]): readonly JsonObjec
     remedies: remedies.map(({ words, command }) => ({ words, ...(command === undefined ? {} : { command }) })),
   }));
 }
-
-/** Quotes a word for a POSIX shell. */
-export function quoteWord(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
-}

@@ -1,12 +1,13 @@
 import type { App, Homes } from '../../core/app.ts';
 import { formatSize } from '../../core/text/format.ts';
+import { quoteIfNeeded } from '../../core/text/quote.ts';
 import { realPath } from '../../platform/files/path.ts';
 import { listPaths, type PathStatus, readPathStatus } from '../../platform/files/read.ts';
 import type { Runtime } from '../../platform/host.ts';
 import { findProgram } from '../../platform/process/run.ts';
 import { codeCacheState } from '../../platform/runtime/code-cache.ts';
 import { findRipgrep } from '../../tools/search/ripgrep.ts';
-import { type Finding, isUtf8, quoteWord, type Remedy } from './finding.ts';
+import { type Finding, isUtf8, type Remedy } from './finding.ts';
 
 /** The oldest supported Node; must match package.json. */
 export const OLDEST_NODE = '20.18.1';
@@ -56,7 +57,7 @@ function checkCodeCache({ version }: App, { builtIn }: Runtime): Finding {
     check: 'code-cache',
     state: 'warning',
     text: `${directory} is not used: ${status.isOurs ? 'others may write to it' : 'it belongs to another user'}`,
-    remedies: [{ words: 'gmn makes a new one if you remove it', command: `rm -r ${quoteWord(directory)}` }],
+    remedies: [{ words: 'gmn makes a new one if you remove it', command: `rm -r ${quoteIfNeeded(directory)}` }],
   };
 }
 
@@ -111,7 +112,7 @@ function findHomeFailure(path: string, { kind, isOurs, isWritable }: PathStatus)
     return {
       ...failure,
       text: `${path} is not a directory`,
-      remedies: [{ words: 'Move it away', command: `mv ${quoteWord(path)} ${quoteWord(`${path}.old`)}` }],
+      remedies: [{ words: 'Move it away', command: `mv ${quoteIfNeeded(path)} ${quoteIfNeeded(`${path}.old`)}` }],
     };
   }
   if (!isOurs) {
@@ -132,7 +133,7 @@ function findExposure(path: string): Remedy | undefined {
 }
 
 function chmodRemedy(words: string, mode: number, path: string): Remedy {
-  return { words, command: `chmod ${mode} ${quoteWord(path)}` };
+  return { words, command: `chmod ${mode} ${quoteIfNeeded(path)}` };
 }
 
 function checkSessions(directory: string): Finding {

@@ -6,12 +6,13 @@ import { resolveConfiguredModel } from '../../config/model-configs.ts';
 import { readServerEnablement } from '../../config/server-enablement.ts';
 import type { App, Settings } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
+import { quoteIfNeeded } from '../../core/text/quote.ts';
 import { type ConfiguredServer, listConfiguredServers } from '../../mcp/client/servers.ts';
 import { resolveModel } from '../../models/choice.ts';
 import { type Backend, DEFAULT_MODEL, FALLBACK_MODELS, findModelFacts } from '../../models/table.ts';
 import { readSmallFile } from '../../platform/files/small-file.ts';
 import { findProgram } from '../../platform/process/run.ts';
-import { type Finding, quoteWord, type Remedy, toFailure } from './finding.ts';
+import { type Finding, type Remedy, toFailure } from './finding.ts';
 
 /** The settings files: which are used, which are invalid and where, which keys look misspelt. */
 export async function checkSettings(app: App): Promise<readonly Finding[]> {
@@ -145,5 +146,5 @@ function checkServer({ name, definition }: ConfiguredServer, { env, cwd }: App):
 
 function explainRemedy(name: string): Remedy {
   const key = /^[^."\\\s]+$/.test(name) ? name : `"${name.replace(/["\\]/g, '\\$&')}"`;
-  return { words: 'To see the entry', command: `gmn config explain ${quoteWord(`mcpServers.${key}`)}` };
+  return { words: 'To see the entry', command: `gmn config explain ${quoteIfNeeded(`mcpServers.${key}`)}` };
 }

@@ -14,6 +14,7 @@ import { findWithheldVariables } from '../../config/variables.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import type { JsonObject } from '../../core/json.ts';
+import { splitList } from '../../core/text/names.ts';
 import { sanitize } from '../../core/text/terminal.ts';
 
 interface McpAddOptions extends PrintOptions, TransportOptions {
@@ -67,13 +68,9 @@ function toCommonKeys(options: McpAddOptions): JsonObject {
     ...(timeout === undefined ? {} : { timeout }),
     ...(trust ? { trust } : {}),
     ...(description === undefined ? {} : { description }),
-    ...(includeTools === undefined ? {} : { includeTools: splitNames(includeTools) }),
-    ...(excludeTools === undefined ? {} : { excludeTools: splitNames(excludeTools) }),
+    ...(includeTools === undefined ? {} : { includeTools: splitList(includeTools) }),
+    ...(excludeTools === undefined ? {} : { excludeTools: splitList(excludeTools) }),
   };
-}
-
-function splitNames(values: readonly string[]): readonly string[] {
-  return values.flatMap((value) => value.split(',').map((name) => name.trim())).filter((name) => name !== '');
 }
 
 function formatWithheld([commandOrUrl = '', ...args]: readonly string[]): readonly string[] {

@@ -1,11 +1,12 @@
 import { basename, dirname, join, resolve } from 'node:path';
 import { formatTable, type PrintOptions, printReport } from '../../app/report.ts';
-import { formatAge, openStore, sessionsDirectory, toSessionJson } from '../../app/sessions.ts';
+import { openStore, sessionsDirectory, toSessionJson } from '../../app/sessions.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import { isObject, parseJson } from '../../core/json.ts';
 import type { SavedRecord } from '../../core/session.ts';
 import { decodeText } from '../../core/text/decode.ts';
+import { formatAge } from '../../core/text/format.ts';
 import { shortId } from '../../core/text/names.ts';
 import { shortenPath } from '../../core/text/path.ts';
 import { sanitize } from '../../core/text/terminal.ts';

@@ -1,8 +1,9 @@
 import { pruneIfDue } from '../../app/history.ts';
 import { formatTable, type PrintOptions, printReport } from '../../app/report.ts';
-import { formatAge, formatName, openStore, sessionsDirectory, toSessionJson } from '../../app/sessions.ts';
+import { formatName, openStore, sessionsDirectory, toSessionJson } from '../../app/sessions.ts';
 import type { App } from '../../core/app.ts';
 import { type SessionSummary, SOURCE_WORDS } from '../../core/session.ts';
+import { formatAge } from '../../core/text/format.ts';
 import { shortId } from '../../core/text/names.ts';
 import { shortenPath } from '../../core/text/path.ts';
 import { sanitize } from '../../core/text/terminal.ts';

@@ -1,8 +1,9 @@
 import { type PrintOptions, printReport } from '../../app/report.ts';
-import { formatAge, openStore, readExpiry, sessionsDirectory } from '../../app/sessions.ts';
+import { openStore, readExpiry, sessionsDirectory } from '../../app/sessions.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import type { SessionSummary } from '../../core/session.ts';
+import { formatAge } from '../../core/text/format.ts';
 import { shortId } from '../../core/text/names.ts';
 import { sanitize } from '../../core/text/terminal.ts';
 import { checkReadable } from '../../session/find.ts';

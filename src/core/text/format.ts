@@ -49,6 +49,21 @@ export function formatDuration(ms: number): string {
   return minutes % 60 === 0 ? `${Math.floor(minutes / 60)} h` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+export const DAY_MS = 24 * HOUR_MS;
+
+/** `just now`, `5 min ago`, `3 h ago`, `2 days ago`; the date after 30 days. */
+export function formatAge(then: number, now: number): string {
+  const ms = now - then;
+  // Also covers a clock that was set back.
+  if (ms < MINUTE_MS) return 'just now';
+  if (ms < HOUR_MS) return `${Math.floor(ms / MINUTE_MS)} min ago`;
+  if (ms < DAY_MS) return `${Math.floor(ms / HOUR_MS)} h ago`;
+  const days = Math.floor(ms / DAY_MS);
+  return days < 30 ? `${days} ${days === 1 ? 'day' : 'days'} ago` : new Date(then).toISOString().slice(0, 10);
+}
+
 /** `512 B`, `3.1 kB`, `20.4 MB` */
 export function formatSize(bytes: number): string {
   if (bytes < 1000) return `${bytes} B`;

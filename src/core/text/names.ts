@@ -1,3 +1,11 @@
+/** Splits the values of a flag that may be repeated or hold a comma-separated list. */
+export function splitList(values: readonly string[]): readonly string[] {
+  return values
+    .flatMap((value) => value.split(','))
+    .map((name) => name.trim())
+    .filter((name) => name !== '');
+}
+
 /** The number of insertions, deletions, replacements and swaps of neighbours that turn one word into the other. */
 export function editDistance(left: string, right: string): number {
   let older: readonly number[] = [];

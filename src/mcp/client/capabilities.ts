@@ -1,6 +1,6 @@
 import type { Elicitation } from '../../core/elicitation.ts';
+import { toJsonObject } from '../../core/json.ts';
 import type { NamedServer } from './definition.ts';
-import { toJsonObject } from './parse.ts';
 import type { SdkClient, SdkClientOptions } from './sdk.ts';
 import type { ClientContext, ListKind } from './types.ts';
 

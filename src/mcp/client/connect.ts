@@ -1,4 +1,4 @@
-import { raceWithAbort } from '../../core/abort.ts';
+import { raceWithAbort } from '../../core/async.ts';
 import { AppError } from '../../core/error.ts';
 import { formatDuration } from '../../core/text/format.ts';
 import type { RestartableDeadline } from '../../platform/runtime/answer-time.ts';

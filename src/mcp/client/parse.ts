@@ -1,4 +1,4 @@
-import { filterObjects, isObject, type JsonObject, type JsonValue, toNonEmptyString } from '../../core/json.ts';
+import { filterObjects, isObject, type JsonValue, toJsonObject, toNonEmptyString } from '../../core/json.ts';
 import type {
   CallResult,
   ContentBlock,
@@ -87,7 +87,7 @@ export function parseCallResult(value: unknown): CallResult | undefined {
     ...(omitted.length === 0 ? {} : { omitted }),
     ...(structuredContent === undefined || isTooDeep(structuredContent, MAX_DEPTH)
       ? {}
-      : { structuredContent: toJsonValue(structuredContent) }),
+      : { structuredContent: structuredContent as JsonValue }),
     isError: isError === true,
   };
 }
@@ -110,21 +110,12 @@ export function parseSuggestions(value: unknown): readonly string[] {
   return Array.isArray(values) ? values.filter((item) => typeof item === 'string').slice(0, MAX_SUGGESTIONS) : [];
 }
 
-/** An object from parsed JSON; `{}` for anything else. */
-export function toJsonObject(value: unknown): JsonObject {
-  return isObject(value) ? (value as JsonObject) : {};
-}
-
 function isTooDeep(value: unknown, left: number): boolean {
   if (typeof value !== 'object' || value === null) return false;
   return left === 0 || Object.values(value).some((item) => isTooDeep(item, left - 1));
 }
 
 type Fields = Readonly<Record<string, unknown>>;
-
-function toJsonValue(value: unknown): JsonValue {
-  return value as JsonValue;
-}
 
 function parseDescription(value: Fields, otherwise: string) {
   const mimeType = toNonEmptyString(value.mimeType);

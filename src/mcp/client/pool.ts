@@ -1,4 +1,4 @@
-import { raceWithAbort } from '../../core/abort.ts';
+import { raceWithAbort } from '../../core/async.ts';
 import { AppError } from '../../core/error.ts';
 import { mcpError } from './errors.ts';
 import type { ConfiguredServer } from './servers.ts';

@@ -1,10 +1,11 @@
 import { canonicalJson, isObject } from '../../core/json.ts';
+import { DAY_MS } from '../../core/text/format.ts';
 import { isRecent, readCache, writeCache } from '../../platform/files/small-file.ts';
 import { sha256 } from '../../platform/runtime/native.ts';
 import type { ClientContext } from './types.ts';
 
 /** A server may be updated any day; asking again costs one round trip. */
-const CACHE_MS = 24 * 60 * 60 * 1000;
+const CACHE_MS = DAY_MS;
 
 /** Whether the server at this address was recently found to speak only versions before 2026-07-28. */
 export function isKnownLegacy(url: string, { homes, clock }: Pick<ClientContext, 'homes' | 'clock'>): boolean {

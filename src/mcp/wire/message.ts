@@ -137,16 +137,12 @@ function completeClientInfo({ name, version, ...rest }: Readonly<Record<string, 
 function errorResponse(value: unknown, code: number, message: string): { readonly answer: JsonRpcMessage } {
   const given = isObject(value) ? value.id : undefined;
   const id = isRequestId(given) ? given : null;
-  return { answer: toMessage({ jsonrpc: '2.0', id, error: { code, message } }) };
+  return { answer: { jsonrpc: '2.0', id, error: { code, message } } as JsonRpcMessage };
 }
 
 function accept(value: object): ParsedMessage {
-  return { message: toMessage(value) };
-}
-
-/** Only the envelope is checked here; the SDK checks the rest. */
-function toMessage(value: object): JsonRpcMessage {
-  return value as JsonRpcMessage;
+  // Only the envelope is checked here; the SDK checks the rest.
+  return { message: value as JsonRpcMessage };
 }
 
 type ParamKind = 'text' | 'object' | 'texts';

@@ -1,6 +1,7 @@
 import { chmodSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Script } from 'node:vm';
+import { findUserHome } from './system.ts';
 
 const MONTH_MS = 30 * 86_400_000;
 
@@ -30,7 +31,7 @@ type ChunkFunction = (
  */
 export function openCodeCache({ dist, pack, version }: { dist: string; pack: string; version: string }): CodeCache {
   const directory = cacheDirectory(version);
-  const isUsable = directory !== undefined && isOurs(directory);
+  const isUsable = directory !== undefined && isSafeDirectory(directory);
   const modules = new Map<string, ChunkModule>();
   const fresh = new Map<string, Script>();
   const preloaded = new Map<string, string>();
@@ -91,7 +92,7 @@ export function codeCacheState(
   version: string,
 ): { readonly directory: string; readonly isUsable: boolean } | undefined {
   const directory = cacheDirectory(version);
-  return directory === undefined ? undefined : { directory, isUsable: isOurs(directory) };
+  return directory === undefined ? undefined : { directory, isUsable: isSafeDirectory(directory) };
 }
 
 function cacheDirectory(version: string): string | undefined {
@@ -103,14 +104,8 @@ function cacheDirectory(version: string): string | undefined {
   }
 }
 
-/** `node:os` is loaded only if HOME is not set. */
-function findUserHome(): string {
-  const { homedir, userInfo } = process.getBuiltinModule('node:os');
-  return homedir() || userInfo().homedir;
-}
-
 /** Code from a directory that someone else owns or may write to must not run. */
-function isOurs(directory: string): boolean {
+function isSafeDirectory(directory: string): boolean {
   try {
     const status = statSync(directory);
     if (!status.isDirectory()) return false;
@@ -131,7 +126,7 @@ function tryRead(path: string): Buffer | undefined {
 function writeCache(directory: string, dist: string, scripts: ReadonlyMap<string, Script>): void {
   // One level at a time: a recursive mkdir never returns where nothing can be created (/proc).
   for (const level of [dirname(dirname(directory)), dirname(directory), directory]) makeDirectory(level);
-  if (!isOurs(directory)) return;
+  if (!isSafeDirectory(directory)) return;
   chmodSync(directory, 0o700);
   removeStaleCaches(directory);
   const files = new Set(readdirSync(dist));

@@ -19,3 +19,9 @@ export function isStandalone({ argv, execPath }: Pick<NodeJS.Process, 'argv' | '
   const [, script] = argv;
   return script === undefined || script === execPath || INSIDE.test(script);
 }
+
+/** The home directory where HOME is not set. `node:os` is loaded only then. */
+export function findUserHome(): string {
+  const { homedir, userInfo } = process.getBuiltinModule('node:os');
+  return homedir() || userInfo().homedir;
+}

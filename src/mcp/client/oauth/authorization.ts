@@ -1,9 +1,8 @@
 import type { Clock } from '../../../core/io.ts';
-import { isObject, parseJson } from '../../../core/json.ts';
+import { isObject, parseJson, toJsonObject } from '../../../core/json.ts';
 import { checkEndpoint } from '../../../core/text/url.ts';
 import type { RemoteDefinition } from '../definition.ts';
 import type { Fetch } from '../fetch.ts';
-import { toJsonObject } from '../parse.ts';
 import type { SdkAuthProvider } from '../sdk.ts';
 import type { ClientContext, SignInPrompt } from '../types.ts';
 import { type Callback, openCallback } from './callback.ts';

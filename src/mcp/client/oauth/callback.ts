@@ -1,4 +1,4 @@
-import { raceWithAbort } from '../../../core/abort.ts';
+import { raceWithAbort } from '../../../core/async.ts';
 import { AppError } from '../../../core/error.ts';
 import { sanitize } from '../../../core/text/terminal.ts';
 import { type HttpServer, listen, type ServeHandler } from '../../../platform/http/server.ts';

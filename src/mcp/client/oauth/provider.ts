@@ -50,14 +50,14 @@ export function oauthProvider(options: OAuthProviderOptions): OAuthProvider {
       // A client id from the settings is the user's to change.
       if (clientId !== undefined) return;
       if (!options.mayRegister) throw signInRequiredError();
-      await store.change(requireIssuer(asked), { client: toJsonObject(client), redirectUrl });
+      await store.change(requireIssuer(asked), { client: client as JsonObject, redirectUrl });
     },
     tokens: (asked) => toTokens(store.read(asked?.issuer).tokens),
     async saveTokens(tokens, asked) {
       // Tokens of a refresh are saved already, and another process may have newer ones by now.
       if (verifier === '') return;
       verifier = '';
-      await saveTokens({ change: store.change, clock }, requireIssuer(asked), toJsonObject(tokens));
+      await saveTokens({ change: store.change, clock }, requireIssuer(asked), tokens as JsonObject);
     },
     saveCodeVerifier(code) {
       verifier = code;
@@ -137,10 +137,6 @@ function toClient(client: JsonObject): Client {
 
 function toTokens(tokens: JsonObject | undefined): Tokens {
   return typeof tokens?.access_token === 'string' ? (tokens as Tokens) : undefined;
-}
-
-function toJsonObject(value: object): JsonObject {
-  return value as JsonObject;
 }
 
 /** Thrown where a sign-in is needed but nobody can be asked; `toServerError` adds the server and the hint. */

@@ -1,9 +1,15 @@
-import { filterObjects, isObject, type JsonObject, parseJson, toNonEmptyString } from '../../../core/json.ts';
+import {
+  filterObjects,
+  isObject,
+  type JsonObject,
+  parseJson,
+  toJsonObject,
+  toNonEmptyString,
+} from '../../../core/json.ts';
 import { acquireLock } from '../../../platform/files/lock.ts';
 import { readSmallFile } from '../../../platform/files/small-file.ts';
 import { makePrivateDirectory, writeAtomic } from '../../../platform/files/write.ts';
 import { sha256 } from '../../../platform/runtime/native.ts';
-import { toJsonObject } from '../parse.ts';
 import type { ClientContext } from '../types.ts';
 
 /** What is stored of a sign-in for one address at one issuer. */

@@ -1,4 +1,4 @@
-import { raceWithAbort } from '../../../core/abort.ts';
+import { raceWithAbort } from '../../../core/async.ts';
 import type { MediaPart } from '../../../core/content.ts';
 import { AppError } from '../../../core/error.ts';
 import type { JsonObject } from '../../../core/json.ts';

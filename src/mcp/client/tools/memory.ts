@@ -1,4 +1,5 @@
 import { canonicalJson, filterObjects, isObject, toNonEmptyString } from '../../../core/json.ts';
+import { DAY_MS } from '../../../core/text/format.ts';
 import { isRecent, readCache, writeCache } from '../../../platform/files/small-file.ts';
 import { sha256 } from '../../../platform/runtime/native.ts';
 import { parseTool } from '../parse.ts';
@@ -10,7 +11,7 @@ export type ServerIdentity = Pick<ConfiguredServer, 'name' | 'scope' | 'file'>;
 
 type CacheContext = Pick<ClientContext, 'homes' | 'clock'>;
 
-const CACHE_MS = 7 * 24 * 60 * 60 * 1000;
+const CACHE_MS = 7 * DAY_MS;
 
 /** How long to wait for another process that is writing. */
 const LOCK_MS = 2000;

@@ -1,5 +1,6 @@
 import type { Clock } from '../../../core/io.ts';
 import { parseJson } from '../../../core/json.ts';
+import { DAY_MS } from '../../../core/text/format.ts';
 import { isUuid } from '../../../core/text/names.ts';
 import type { RecordDirectory, RecordFile } from '../../../platform/files/records.ts';
 import { checkProcess, identifySelf } from '../../../platform/process/identity.ts';
@@ -13,8 +14,8 @@ import {
   toEndFields,
 } from './job.ts';
 
-const MAX_AGE_MS = 7 * 86_400_000;
-const STRAY_MS = 86_400_000;
+const MAX_AGE_MS = 7 * DAY_MS;
+const STRAY_MS = DAY_MS;
 /** How many ended jobs are kept. */
 export const MAX_JOBS = 1000;
 const MAX_BYTES = 200_000_000;

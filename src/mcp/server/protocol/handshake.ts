@@ -79,22 +79,18 @@ export function toPublicTool(
   { name, title, description, annotations, input, output }: ServerTool,
   allowed: Host['allowed'],
 ): SdkTool {
-  return toSdkTool({
+  return {
     name,
     title,
     description,
     inputSchema: input,
     ...(output === undefined ? {} : { outputSchema: output }),
     annotations: { title, ...(annotations === 'agent' ? toAgentAnnotations(allowed) : annotations) },
-  });
+  } as SdkTool;
 }
 
 /** Hosts ask a person before each call of a destructive tool; a model that only reads is not one. */
 function toAgentAnnotations({ write, shell }: Host['allowed']): Annotations {
   if (!write && !shell) return { readOnlyHint: true, openWorldHint: true };
   return { readOnlyHint: false, destructiveHint: true, openWorldHint: true };
-}
-
-function toSdkTool(tool: object): SdkTool {
-  return tool as SdkTool;
 }
