@@ -46,16 +46,16 @@ export async function questionView(name: string, preview: Preview, options: View
   const paint = (style: Paint): Paint => (isStyled ? style : noStyle);
   const isMeasured = previewText(preview).length <= MAX_MEASURED;
   // A continuation row must not look like a line of its own.
-  const framed = (row: string, isFirst: boolean, style: Paint): string =>
+  const frameRow = (row: string, isFirst: boolean, style: Paint): string =>
     `${isFirst ? '│' : '┊'} ${row === '' ? '' : paint(style)(row)}`.trimEnd();
   const rows = (text: string, style: Paint): readonly string[] =>
-    wrapText(text, width, true).map((row, index) => framed(row, index === 0, style));
+    wrapText(text, width, true).map((row, index) => frameRow(row, index === 0, style));
   const body: string[] = [];
   let done = 0;
   for (const slice of slicePreview(preview)) {
     if (slice !== undefined) {
       const rows = wrapText(slice.text, width, isMeasured);
-      for (const [index, row] of rows.entries()) body.push(framed(row, slice.isFirst && index === 0, slice.style));
+      for (const [index, row] of rows.entries()) body.push(frameRow(row, slice.isFirst && index === 0, slice.style));
     }
     done += slice === undefined ? SLICE : slice.text.length + 1;
     if (done > SLICE) {

@@ -61,9 +61,9 @@ function listStores(input: ChoiceInput): readonly TokenStore[] {
   const plain = oauthFile(path, name, { clock, uid: options.machine.uid });
   const isMac = options.machine.platform === 'darwin' && !avoidsKeyring(settings.env);
   const mac = isMac ? [passwordStore(keychain(options), clock)] : [];
-  const sealed = (): TokenStore => passwordStore(encryptedFile(geminiFile(input, ENCRYPTED_FILE), options), clock);
-  if (usesEncryptedFile(settings.env)) return [...mac, sealed(), plain];
-  return avoidsKeyring(settings.env) ? [plain, sealed()] : [...mac, plain];
+  const openEncrypted = (): TokenStore => passwordStore(encryptedFile(geminiFile(input, ENCRYPTED_FILE), options), clock);
+  if (usesEncryptedFile(settings.env)) return [...mac, openEncrypted(), plain];
+  return avoidsKeyring(settings.env) ? [plain, openEncrypted()] : [...mac, plain];
 }
 
 async function createSignIn(

@@ -30,16 +30,16 @@ export function tokenCacheDirectory(home: string): string {
 /** `home` is gmn's directory. Files of other users than `uid` are ignored; undefined: none are. */
 export function tokenCache(home: string, { clock, uid }: TokenCacheOptions): TokenCache {
   const directory = tokenCacheDirectory(home);
-  const pathFor = (refreshToken: string): string => join(directory, `${sha256(refreshToken).slice(0, 16)}.json`);
+  const cachePathFor = (refreshToken: string): string => join(directory, `${sha256(refreshToken).slice(0, 16)}.json`);
   return {
     async read(refreshToken) {
-      const file = await readFileState(pathFor(refreshToken), uid);
+      const file = await readFileState(cachePathFor(refreshToken), uid);
       // A file of another user could make us act under another account.
       if (file.kind !== 'text' || !file.isOurs) return undefined;
       return parseCached(parseJson(file.text), clock.now());
     },
     async write(refreshToken, granted, account) {
-      const path = pathFor(refreshToken);
+      const path = cachePathFor(refreshToken);
       await makePrivateDirectory(directory);
       const before = await readFileState(path, uid);
       const isBroken =

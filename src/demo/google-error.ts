@@ -141,17 +141,17 @@ function retryDetails(
 }
 
 function accountResponse({ fault, backend }: FaultContext): ErrorResponse | undefined {
-  const denied = (message: string, details: readonly JsonObject[]): ErrorResponse =>
+  const permissionError = (message: string, details: readonly JsonObject[]): ErrorResponse =>
     errorResponse({ code: 403, status: 'PERMISSION_DENIED', message, details });
   switch (fault) {
     case 'UNSUPPORTED_CLIENT':
-      return denied('Personal accounts can no longer use this client.', [errorInfo(fault, backend)]);
+      return permissionError('Personal accounts can no longer use this client.', [errorInfo(fault, backend)]);
     case 'TOS_VIOLATION':
-      return denied('This account is suspended for a violation of the terms of service.', [
+      return permissionError('This account is suspended for a violation of the terms of service.', [
         errorInfo(fault, backend, { appeal_url: APPEAL_URL, appeal_url_link_text: 'Appeal' }),
       ]);
     case 'VALIDATION_REQUIRED':
-      return denied('Verify this account to continue.', [
+      return permissionError('Verify this account to continue.', [
         errorInfo(fault, backend, { validation_link: VALIDATION_URL }),
         { '@type': `${TYPE}Help`, links: [{ description: 'Verify the account', url: VALIDATION_URL }] },
       ]);

@@ -118,10 +118,10 @@ export async function* applyFaults(
     for await (const value of events) yield { kind: 'event', value };
     return;
   }
-  const amountOf = (name: FaultName) => faults.find((fault) => fault.name === name)?.amount;
-  const cutAfter = amountOf('cut-after');
-  const hangAfter = amountOf('hang-after');
-  const slowMs = amountOf('slow');
+  const findAmount = (name: FaultName) => faults.find((fault) => fault.name === name)?.amount;
+  const cutAfter = findAmount('cut-after');
+  const hangAfter = findAmount('hang-after');
+  const slowMs = findAmount('slow');
   const isGarbled = faults.some(({ name }) => name === 'garbage');
   let sent = 0;
   for await (const { value, isLast } of markLast(replaceEvents(events, faults))) {

@@ -44,14 +44,14 @@ function sendTokenError(reply: ServedReply, status: number, body: JsonObject): v
 }
 
 function checkForm(form: URLSearchParams): JsonObject | undefined {
-  const missing = (name: string): JsonObject => ({
+  const missingError = (name: string): JsonObject => ({
     error: 'invalid_request',
     error_description: `Missing required parameter: ${name}`,
   });
   const grantType = form.get('grant_type');
-  if (grantType === null) return missing('grant_type');
+  if (grantType === null) return missingError('grant_type');
   if (grantType !== 'refresh_token') {
     return { error: 'unsupported_grant_type', error_description: `Invalid grant_type: ${grantType}` };
   }
-  return ['refresh_token', 'client_id', 'client_secret'].filter((name) => !form.get(name)).map(missing)[0];
+  return ['refresh_token', 'client_id', 'client_secret'].filter((name) => !form.get(name)).map(missingError)[0];
 }

@@ -25,14 +25,14 @@ export async function addOtherAttachments(
 ): Promise<StdinTarget> {
   let { stdinPlace } = context;
   const isTyped = attach.includes('-') || (stdinPlace !== undefined && mimeType !== undefined);
-  const typeOf = (name: string) => (bytes: Uint8Array) => mimeType ?? guessType(bytes, name);
+  const chooseType = (name: string) => (bytes: Uint8Array) => mimeType ?? guessType(bytes, name);
   for (const value of attach) {
     context.signal.throwIfAborted();
     if (value === '-') stdinPlace ??= context.basket.items.length;
-    else await addFile(value, typeOf(value), context);
+    else await addFile(value, chooseType(value), context);
   }
   if (clipboard !== undefined) addBytes(await clipboard(context.signal), 'clipboard', undefined, context);
-  return { stdinPlace, stdinType: isTyped ? typeOf('stdin') : undefined };
+  return { stdinPlace, stdinType: isTyped ? chooseType('stdin') : undefined };
 }
 
 async function addFile(value: string, typeOf: ToMediaType, context: Context): Promise<void> {

@@ -147,7 +147,7 @@ function createLedger({ now }: Clock, earlier: SessionOptions['earlier'], own: S
   const choice = trackSetup(earlier?.setup ?? {});
   let unanswered = earlier?.unanswered;
   const by = findNewSource(earlier, own);
-  const lineOf = (entry: RecordBody, at = now()): FileRecord => {
+  const toLine = (entry: RecordBody, at = now()): FileRecord => {
     seq += 1;
     const isUnanswered = unanswered === undefined ? {} : ({ unanswered: true } as const);
     return { seq, at, standing: { turn: talk.count, model, by, ...isUnanswered }, entry };
@@ -155,13 +155,13 @@ function createLedger({ now }: Clock, earlier: SessionOptions['earlier'], own: S
   return {
     talk,
     choice,
-    lineOf,
+    lineOf: toLine,
     linesOf({ at, ...record }) {
       unanswered = undefined;
-      const news = record.kind === 'prompt' ? choice.news().map((entry) => lineOf(entry, at)) : [];
+      const news = record.kind === 'prompt' ? choice.news().map((entry) => toLine(entry, at)) : [];
       talk.add(record.content, record.kind === 'prompt' ? 'prompt' : 'other');
       if ('model' in record && record.model !== '') model = record.model;
-      return [...news, lineOf(record, at)];
+      return [...news, toLine(record, at)];
     },
     unanswered: () => unanswered,
     takeBack() {

@@ -29,9 +29,9 @@ export async function checkOnline(choice: CredentialChoice, app: App, settings: 
     const inquiries = await openQueries(opened, listening);
     const { lines } = await inquiries.standing(app.signal);
     found.push({ check: 'online', state: 'ok', text: lines.join(' ') });
-    const idOf = (name: string | undefined): string => resolveModel(name, { backend: opened.name }).id;
-    const configured = resolveConfiguredModel(settings.modelConfigs ?? {}, settings.model, idOf);
-    const id = idOf(configured.model ?? settings.model);
+    const resolveId = (name: string | undefined): string => resolveModel(name, { backend: opened.name }).id;
+    const configured = resolveConfiguredModel(settings.modelConfigs ?? {}, settings.model, resolveId);
+    const id = resolveId(configured.model ?? settings.model);
     const models = await inquiries.listModels(app.signal);
     found.push(
       checkOfferedModel(

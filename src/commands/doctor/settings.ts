@@ -79,9 +79,9 @@ export function checkModel(settings: Settings, backend: Backend = 'gemini-api'):
 }
 
 function toModelFinding({ model, modelConfigs = {} }: Settings, backend: Backend): Finding {
-  const resolved = (name: string | undefined) => resolveModel(name, { backend, source: 'settings' });
-  const configured = resolveConfiguredModel(modelConfigs, model, (name) => resolved(name).id);
-  const choice = resolved(configured.model ?? model);
+  const resolveName = (name: string | undefined) => resolveModel(name, { backend, source: 'settings' });
+  const configured = resolveConfiguredModel(modelConfigs, model, (name) => resolveName(name).id);
+  const choice = resolveName(configured.model ?? model);
   const { id, isDefault } = choice;
   const notices = [...choice.notices, ...configured.notices];
   const list = { words: 'To choose another', command: 'gmn models' };

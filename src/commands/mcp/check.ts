@@ -58,7 +58,7 @@ export async function checkServers(
   { timeout, takeTurn = createProgramTurns(), onWait = () => {} }: CheckOptions = {},
 ): Promise<CheckResult> {
   const starting = new Set<ServerEntry>();
-  const connected = async (entry: ServerEntry, server: ConfiguredServer): Promise<ServerCheck> => {
+  const checkConnected = async (entry: ServerEntry, server: ConfiguredServer): Promise<ServerCheck> => {
     starting.add(entry);
     onWait([...starting].map(({ name }) => name));
     const outcome = await checkServer(entry, withTimeout(server, timeout), app);
@@ -70,7 +70,7 @@ export async function checkServers(
     entries.map((entry) => {
       const { state } = entry;
       if (state.kind !== 'ready') return describeUnused(entry);
-      return takeTurn(state.server, () => connected(entry, state.server));
+      return takeTurn(state.server, () => checkConnected(entry, state.server));
     }),
   );
   app.signal.throwIfAborted();

@@ -21,7 +21,7 @@ export interface PruneOptions extends PrintOptions {
 export async function run(options: PruneOptions, app: App): Promise<number> {
   const before =
     options.olderThan === undefined ? await readExpiry(app) : app.clock.now() - parseOlderThan(options.olderThan);
-  const gone = await (options.dryRun ? expired(before, app) : openStore(app, () => {}).prune(before, app.signal));
+  const gone = await (options.dryRun ? findExpired(before, app) : openStore(app, () => {}).prune(before, app.signal));
   if (gone.length === 0) checkReadable(sessionsDirectory(app));
   const verb = options.dryRun ? 'would delete' : 'deleted';
   const formatLine = ({ id, title, updatedAt }: SessionSummary): string =>
@@ -38,7 +38,7 @@ export async function run(options: PruneOptions, app: App): Promise<number> {
   return 0;
 }
 
-function expired(before: number | undefined, app: App): readonly SessionSummary[] {
+function findExpired(before: number | undefined, app: App): readonly SessionSummary[] {
   return before === undefined ? [] : listExpired(sessionsDirectory(app), before);
 }
 

@@ -35,7 +35,7 @@ export function foldName(name: string): string {
 }
 
 /** The steps of a path, folded. */
-export function stepsOf(path: string): readonly string[] {
+export function splitSteps(path: string): readonly string[] {
   return path.split(/[\\/]/).map(foldName);
 }
 
@@ -58,7 +58,7 @@ function isListed(name: string): boolean {
  * passwords, by its name or by the directories it is in. `above` is what the path begins in.
  */
 export function isSensitivePath(path: string, above = ''): boolean {
-  const steps = [...stepsOf(above), ...stepsOf(path)];
+  const steps = [...splitSteps(above), ...splitSteps(path)];
   return (
     isSecretName(basename(path)) ||
     steps.some((step) => SENSITIVE_DIRECTORIES.includes(step)) ||
@@ -87,7 +87,7 @@ export function rootedPath(root: string, path: string): RootedPath {
 
 /** Whether credentials or sessions of this program or the official one are there: no tool sees them, asked or not. */
 export function isStatePath(path: string): boolean {
-  return STATE.test(`/${stepsOf(path).join('/')}/`);
+  return STATE.test(`/${splitSteps(path).join('/')}/`);
 }
 
 /**
@@ -129,33 +129,33 @@ export function redactKnown(text: string, secrets: Iterable<string>): string {
  * What is about to be sent, without these secrets in any of its texts, field names and attachments; the very value if it has none of
  * them. Never throws.
  */
-export function concealedIn<Value>(value: Value, secrets: ReadonlySet<string>): Value {
-  return secrets.size === 0 ? value : (concealedValue(value, secrets) as Value);
+export function redactIn<Value>(value: Value, secrets: ReadonlySet<string>): Value {
+  return secrets.size === 0 ? value : (redactValue(value, secrets) as Value);
 }
 
-function concealedValue(value: unknown, secrets: ReadonlySet<string>): unknown {
+function redactValue(value: unknown, secrets: ReadonlySet<string>): unknown {
   if (typeof value === 'string') return redactKnown(value, secrets);
   if (Array.isArray(value)) {
-    const items = value.map((item) => concealedValue(item, secrets));
+    const items = value.map((item) => redactValue(item, secrets));
     return items.every((item, index) => item === value[index]) ? value : items;
   }
   if (typeof value !== 'object' || value === null) return value;
   const entries = Object.entries(value).map(
-    ([key, item]) => [redactKnown(key, secrets), concealedEntry(key, item, secrets)] as const,
+    ([key, item]) => [redactKnown(key, secrets), redactEntry(key, item, secrets)] as const,
   );
   const isSame = entries.every(([key, item]) => item === (value as Record<string, unknown>)[key]);
   return isSame ? value : Object.fromEntries(entries);
 }
 
-function concealedEntry(key: string, value: unknown, secrets: ReadonlySet<string>): unknown {
+function redactEntry(key: string, value: unknown, secrets: ReadonlySet<string>): unknown {
   const media = key === 'inlineData' ? (value as { readonly data?: unknown } | null) : undefined;
-  if (typeof media?.data !== 'string') return concealedValue(value, secrets);
-  const data = concealedBytes(media.data, secrets);
+  if (typeof media?.data !== 'string') return redactValue(value, secrets);
+  const data = redactBytes(media.data, secrets);
   return data === media.data ? value : { ...media, data };
 }
 
 /** The base64 of bytes without the secrets. Each byte is a character of its own meanwhile, so that the others stay. */
-function concealedBytes(data: string, secrets: ReadonlySet<string>): string {
+function redactBytes(data: string, secrets: ReadonlySet<string>): string {
   const bytes = Buffer.from(data, 'base64');
   const found = [...secrets].filter((secret) => bytes.includes(secret));
   if (found.length === 0) return data;

@@ -60,10 +60,10 @@ export async function toServerError(thrown: unknown, failing: FailureContext): P
   const status = findStatus(thrown, failing.sdk);
   if (status === 401 || status === 403) return unauthorizedError(server, status, thrown);
   // `mcpError` knows only the secrets of the definition, not the tokens.
-  const hidden = (words: string): string => redactKnown(words, failing.link.secrets?.() ?? []);
-  if (status !== undefined) return mcpError(server, hidden(formatHttpError(thrown, status)), { cause: thrown, status });
+  const redactWords = (words: string): string => redactKnown(words, failing.link.secrets?.() ?? []);
+  if (status !== undefined) return mcpError(server, redactWords(formatHttpError(thrown, status)), { cause: thrown, status });
   if (thrown instanceof failing.sdk.ProtocolError) {
-    return mcpError(server, hidden(`${what} was refused: ${simplifyMessage(thrown.message)}`), { cause: thrown });
+    return mcpError(server, redactWords(`${what} was refused: ${simplifyMessage(thrown.message)}`), { cause: thrown });
   }
   return fromSdkError(thrown, failing);
 }

@@ -48,7 +48,7 @@ export function windowsCommand(command: string, args: readonly string[], around:
   const file = programFile(command, around);
   if (file === undefined) return { command, args, isVerbatim: false };
   if (!/\.(?:bat|cmd)$/i.test(file)) return { command: file, args, isVerbatim: false };
-  const line = [file, ...args].map(quoted).join(' ');
+  const line = [file, ...args].map(quoteForBatch).join(' ');
   // Extensions on, since `quoted` uses them; no `!variables!`; no start-up script; all that follows is the command.
   return {
     command: variable(around.env, 'ComSpec') ?? windowsProgram('cmd', around.env),
@@ -72,7 +72,7 @@ function programFile(command: string, { env, cwd, isFile }: Surroundings): strin
  * One argument for a batch file. Inside quotes only `"` and `%` mean something: a doubled quote stays a quote for the interpreter
  * and for the program behind it, and a `%` before an expansion to nothing begins no variable.
  */
-function quoted(argument: string): string {
+function quoteForBatch(argument: string): string {
   const inside = argument
     .replace(/(?<!\\)(\\*)"/g, '$1$1""')
     .replace(/(?<!\\)(\\+)$/, '$1$1')

@@ -1,6 +1,6 @@
 import { basename, dirname } from 'node:path';
 import { contains } from '../../core/text/path.ts';
-import { foldName, hasSteps, stepsOf } from '../../core/text/secrets.ts';
+import { foldName, hasSteps, splitSteps } from '../../core/text/secrets.ts';
 import { textBefore } from '../../core/text/trim.ts';
 import { PROTECTED_DIRECTORIES, PROTECTED_FILES, PROTECTED_PAIRS, PROTECTED_PATTERNS } from './protected-lists.ts';
 
@@ -23,9 +23,9 @@ function isShortForm(segment: string): boolean {
  * the path of the root; only its directories count. `names` are protected as well.
  */
 export function isProtected(path: string, above = '', names: readonly string[] = []): boolean {
-  const segments = stepsOf(path);
+  const segments = splitSteps(path);
   const added = names.map(foldName);
-  const all = [...stepsOf(above), ...segments];
+  const all = [...splitSteps(above), ...segments];
   return (
     all.some((segment) => PROTECTED_DIRECTORIES.includes(segment)) ||
     hasSteps(all, PROTECTED_PAIRS) ||

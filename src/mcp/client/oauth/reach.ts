@@ -27,20 +27,20 @@ interface ReachOptions {
 export function createReach(serverUrl: string, { env, resolve = resolveHost }: ReachOptions): Reach {
   const server = new URL(serverUrl);
   let own: Promise<string | undefined> | undefined;
-  const judged = async (url: URL, signal: AbortSignal): Promise<readonly Address[] | undefined> => {
+  const judgeAddress = async (url: URL, signal: AbortSignal): Promise<readonly Address[] | undefined> => {
     const isNamed = findProxy(url, env) !== undefined;
     // A proxy resolves names itself; a literal IP address is still checked.
     const known = isNamed ? async () => [] : resolve;
     return resolveAddresses(url, known, signal);
   };
   const findOwnNetwork = async (signal: AbortSignal): Promise<string | undefined> => {
-    const networks = new Set((await judged(server, signal))?.map(({ address }) => networkOf(address)));
+    const networks = new Set((await judgeAddress(server, signal))?.map(({ address }) => networkOf(address)));
     return networks.size === 1 ? [...networks][0] : undefined;
   };
   return {
     async addresses(url, signal) {
       if (url.origin === server.origin) return undefined;
-      const addresses = (await judged(url, signal)) ?? [];
+      const addresses = (await judgeAddress(url, signal)) ?? [];
       const closed = addresses.filter(({ address }) => networkOf(address) !== 'public');
       const [first] = closed;
       if (first !== undefined) {

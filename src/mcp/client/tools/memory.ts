@@ -72,14 +72,14 @@ export async function recordTools(
   tools: readonly RemoteTool[],
   { place, which }: { readonly place: CacheContext; readonly which: 'new' | 'all' },
 ): Promise<void> {
-  const merged = (): ReadonlyMap<string, string> | undefined => {
+  const mergeNames = (): ReadonlyMap<string, string> | undefined => {
     const before = readKnownTools(server, place);
     const after = new Map(before);
     for (const tool of tools) if (which === 'all' || !before.has(tool.name)) after.set(tool.name, hashTool(tool));
     const isSame = after.size === before.size && [...after].every(([name, hash]) => before.get(name) === hash);
     return isSame ? undefined : after;
   };
-  if (merged() === undefined) return;
+  if (mergeNames() === undefined) return;
   const file = knownToolsPath(place.homes().gmn, server);
   const { acquireLock } = await import('../../../platform/files/lock.ts');
   const { signal } = new AbortController();
@@ -87,10 +87,10 @@ export async function recordTools(
     clock: place.clock,
     signal,
     patienceMs: LOCK_MS,
-    isDone: async () => merged() === undefined,
+    isDone: async () => mergeNames() === undefined,
   });
   try {
-    const after = merged();
+    const after = mergeNames();
     if (after !== undefined) await writeCache(file, { version: 1, server: server.name, tools: [...after] });
   } finally {
     await lock?.release();
