@@ -28,7 +28,7 @@ const chunks = await build({
   ...bundling,
   entryPoints: ['src/main.ts'],
   define: {
-    OUTLINE: JSON.stringify(table.outlineOf(table.ROOT)),
+    OUTLINE: JSON.stringify(table.toOutline(table.ROOT)),
     TEXT_WORKER: JSON.stringify(workerName),
   },
   format: 'esm',

@@ -69,7 +69,7 @@ export async function commandTable(directory) {
         export { completionScript } from './src/cli/completion/script.ts';
         export { helpText } from './src/cli/help.ts';
         export { manPage } from './src/cli/man.ts';
-        export { outlineOf } from './src/cli/invocation.ts';`,
+        export { toOutline } from './src/cli/invocation.ts';`,
       resolveDir: root,
     },
     format: 'esm',

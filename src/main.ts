@@ -68,13 +68,13 @@ async function run(invocation: Extract<Invocation, { kind: 'run' }>, setting: Ru
 }
 
 async function loadHelp(path: readonly string[]): Promise<string> {
-  const { helpOf } = await import('./cli/command-line.ts');
-  return helpOf(path);
+  const { formatHelpFor } = await import('./cli/command-line.ts');
+  return formatHelpFor(path);
 }
 
 async function loadCompletion(shell: string): Promise<string> {
-  const { completionFor } = await import('./cli/command-line.ts');
-  return completionFor(shell);
+  const { formatCompletionScript } = await import('./cli/command-line.ts');
+  return formatCompletionScript(shell);
 }
 
 /** Reports a failure outside a run like one inside it: same message, same output format. */

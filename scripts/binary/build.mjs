@@ -44,7 +44,7 @@ const { metafile, outputFiles } = await build({
   },
   define: {
     VERSION: JSON.stringify(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version),
-    OUTLINE: JSON.stringify(table.outlineOf(table.ROOT)),
+    OUTLINE: JSON.stringify(table.toOutline(table.ROOT)),
     MAIN_CHUNK: '""',
     PACK: '""',
   },

@@ -43,12 +43,12 @@ export async function decide(
   { agent, repeats, signal, following }: DecisionContext,
 ): Promise<Decision> {
   const { call, tool } = question;
-  if (call.fault !== undefined) return refuse(call.fault);
+  if (call.fault !== undefined) return refusedDecision(call.fault);
   const limit = findExceededLimit(question);
-  if (limit !== undefined) return refuse(limit);
+  if (limit !== undefined) return refusedDecision(limit);
   if (tool === undefined) return { kind: 'refused', outcome: unknownToolResult(call.name, agent.tools) };
-  if (repeats.isTooOften(call, tool)) return refuse(repeats.words);
-  if (tool.effect === 'write' && agent.withholding?.writesMark(call.args)) return refuse(MARK_MESSAGE);
+  if (repeats.isTooOften(call, tool)) return refusedDecision(repeats.words);
+  if (tool.effect === 'write' && agent.withholding?.writesMark(call.args)) return refusedDecision(MARK_MESSAGE);
   const verdict = await agent.approve(tool, call, {
     signal,
     ...(tool.effect === 'write' ? { following: findFollowingWrites(following) } : {}),
@@ -60,7 +60,7 @@ export async function decide(
     case 'run-edited':
       return runEdited(tool, verdict.args, signal);
     case 'deny':
-      return refuse(verdict.reason);
+      return refusedDecision(verdict.reason);
     case 'stop':
       throw new AppError('interrupted', `stopped before ${tool.name} was run`, {
         hint: 'The conversation so far is kept; say what to do instead.',
@@ -90,7 +90,7 @@ function findExceededLimit({ index, count }: PendingDecision): string | undefine
   return `at most ${MAX_CALLS.inTurn} calls are run until the user speaks again; answer with what you have`;
 }
 
-function refuse(reason: string): Decision {
+function refusedDecision(reason: string): Decision {
   return { kind: 'refused', outcome: errorResult(reason) };
 }
 

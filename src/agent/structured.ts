@@ -48,7 +48,7 @@ export async function* runStructuredTurn(
     const isFirstDraft = round === 0 && repairs === 2;
     if (!isFirstDraft) yield { type: 'notice', message: `the answer did not meet the schema, asked again (${fault})` };
     asked = writer;
-    prompt = isFirstDraft ? formatPrompt(wanted.schema) : repairPrompt(fault);
+    prompt = isFirstDraft ? schemaPrompt(wanted.schema) : repairPrompt(fault);
   }
 }
 
@@ -100,7 +100,7 @@ function checkAnswer(text: string, { fault }: AnswerSchema): { readonly json: st
   return found === undefined ? { json } : { json, fault: found };
 }
 
-function formatPrompt(schema: JsonObject): Content {
+function schemaPrompt(schema: JsonObject): Content {
   return userContent(`Give your answer as JSON of this JSON Schema, and nothing else:\n${JSON.stringify(schema)}`);
 }
 

@@ -107,7 +107,7 @@ function askModel(
       // A stream that returned has set the reply.
       const reply = heard.reply ?? requireReply();
       if (reply.content === undefined && limit > 0) history.letGo?.();
-      if (reply.content !== undefined) await history.append(toRecord(reply, reply.content, agent.origin));
+      if (reply.content !== undefined) await history.append(toHistoryRecord(reply, reply.content, agent.origin));
       if (reply.calls && heard.last !== '' && heard.last !== '\n') yield { type: 'text', delta: '\n' };
       return reply;
     } finally {
@@ -168,7 +168,7 @@ export function declareTools(tools: readonly Tool[]): { readonly tools?: readonl
   return { tools: [{ functionDeclarations }] };
 }
 
-function toRecord({ calls, usage, model, finishReason }: Reply, said: Content, origin: () => string) {
+function toHistoryRecord({ calls, usage, model, finishReason }: Reply, said: Content, origin: () => string) {
   // Only signatures depend on the origin, and finding the account takes time at startup.
   const isSigned = said.parts.some((part) => 'thoughtSignature' in part);
   const content: StoredContent = isSigned ? { ...said, origin: origin() } : said;

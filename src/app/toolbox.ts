@@ -15,7 +15,7 @@ import { realPath } from '../platform/files/path.ts';
 import { createOutputStore } from '../platform/files/run-directory.ts';
 import { findUserHomes } from '../platform/host.ts';
 import { randomId } from '../platform/runtime/random-id.ts';
-import { formatFailure } from '../render/tool-line.ts';
+import { formatToolFailure } from '../render/tool-line.ts';
 import {
   builtins,
   isAllowedBySettings,
@@ -100,7 +100,7 @@ function reportFailedWrites(tool: Tool, report: (notice: string) => void): Tool 
     ...tool,
     async invoke(args, signal) {
       const result = await tool.invoke(args, signal);
-      if (!result.ok) report(formatFailure(tool.name, args, result));
+      if (!result.ok) report(formatToolFailure(tool.name, args, result));
       return result;
     },
   };

@@ -4,7 +4,7 @@ import { listEnvFiles } from '../config/environment.ts';
 import { parseEnvFile } from '../config/variables.ts';
 import type { App } from '../core/app.ts';
 import type { Env } from '../core/io.ts';
-import { redactIn, MARK } from '../core/text/secrets.ts';
+import { MARK, redactIn } from '../core/text/secrets.ts';
 import { readFileState } from '../platform/files/write.ts';
 
 /** Reads the credentials of gmn and the official CLI anew each time, since a token may be refreshed meanwhile. */

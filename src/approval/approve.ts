@@ -14,7 +14,7 @@ import type {
   ToolResult,
 } from '../core/tool.ts';
 import { openTty as openOwnTty, type Tty } from '../platform/terminal/tty.ts';
-import { formatCall, formatFailure } from '../render/tool-line.ts';
+import { formatCall, formatToolFailure } from '../render/tool-line.ts';
 import { type Denial, nonInteractiveDenial, type Policy, type ResolvedCall, type Scope } from './policy.ts';
 import { editArguments, formatRefusal, isSameChange, type Proposal, prepareProposal } from './proposal.ts';
 import { type Answer, askPerson } from './question.ts';
@@ -117,7 +117,7 @@ function denyCall({ onDenied }: ApprovalOptions, { name, args }: ToolCall, { rea
 
 /** Denies a call that its tool refuses to preview; nobody was asked about it, so it is reported. */
 function refuseCall({ onDenied }: ApprovalOptions, { name, args }: ToolCall, refusal: ToolResult): CallDecision {
-  onDenied?.(formatFailure(name, args, refusal));
+  onDenied?.(formatToolFailure(name, args, refusal));
   return { kind: 'deny', reason: formatRefusal(refusal) };
 }
 

@@ -57,7 +57,7 @@ export async function askPerson(
   { tty, err, env }: { readonly tty: Tty; readonly err: Out; readonly env: Env },
   signal: AbortSignal,
 ): Promise<Answer> {
-  const keys = new Map([...CHOICES].filter(([, choice]) => isOffered(question, choice)));
+  const keys = new Map([...CHOICES].filter(([, choice]) => hasChoice(question, choice)));
   const pause = (): Promise<void> => yieldToEvents(signal);
   let page = await layOutPage(question, { tty, err, pause });
   let isCut = page.isLong;
@@ -127,7 +127,7 @@ async function layOutQuestion({ items }: Question, options: ViewOptions): Promis
       );
 }
 
-function isOffered({ items, hasFile }: Question, choice: Choice): boolean {
+function hasChoice({ items, hasFile }: Question, choice: Choice): boolean {
   if (choice === 'file') return hasFile;
   return items.length > 1 ? choice !== 'edit' : choice !== 'single';
 }

@@ -49,12 +49,12 @@ export async function questionView(name: string, preview: Preview, options: View
   const frameRow = (row: string, isFirst: boolean, style: Paint): string =>
     `${isFirst ? '│' : '┊'} ${row === '' ? '' : paint(style)(row)}`.trimEnd();
   const rows = (text: string, style: Paint): readonly string[] =>
-    wrapText(text, width, true).map((row, index) => frameRow(row, index === 0, style));
+    wrapRow(text, width, true).map((row, index) => frameRow(row, index === 0, style));
   const body: string[] = [];
   let done = 0;
   for (const slice of slicePreview(preview)) {
     if (slice !== undefined) {
-      const rows = wrapText(slice.text, width, isMeasured);
+      const rows = wrapRow(slice.text, width, isMeasured);
       for (const [index, row] of rows.entries()) body.push(frameRow(row, slice.isFirst && index === 0, slice.style));
     }
     done += slice === undefined ? SLICE : slice.text.length + 1;
@@ -66,7 +66,7 @@ export async function questionView(name: string, preview: Preview, options: View
   const hidden = await countHidden(preview, pause);
   const warning =
     hidden === 0 ? [] : rows(`${plural(hidden, 'character')} that cannot be seen: written as escapes`, YELLOW);
-  const [first = '', ...others] = rows(`${sanitize(name)} ${formatTitle(preview)}`, BOLD);
+  const [first = '', ...others] = rows(`${sanitize(name)} ${formatPreviewTitle(preview)}`, BOLD);
   return { title: [first.replace('│', '╭'), ...others, ...warning], body };
 }
 
@@ -83,7 +83,7 @@ export function groupView(views: readonly QuestionView[], previews: readonly Pre
   };
 }
 
-function formatTitle(preview: Preview): string {
+function formatPreviewTitle(preview: Preview): string {
   switch (preview.kind) {
     case 'diff':
       return `${sanitize(preview.path)}  +${preview.added} −${preview.removed}`;
@@ -109,7 +109,7 @@ function* slicePreview(preview: Preview): Generator<Slice | undefined> {
   // The title names the file.
   const start = isDiff && !preview.diff.startsWith('@@') ? preview.diff.indexOf('\n@@') + 1 : 0;
   const text = isDiff ? preview.diff.slice(start).replace(/\n$/, '') : previewText(preview);
-  for (const line of collapseGaps(splitLines(text), isDiff ? '+- ' : '')) {
+  for (const line of collapseGaps(iterateLines(text), isDiff ? '+- ' : '')) {
     if (line === undefined) {
       yield undefined;
       continue;
@@ -125,7 +125,7 @@ function* slicePreview(preview: Preview): Generator<Slice | undefined> {
   }
 }
 
-function* splitLines(text: string): Generator<string> {
+function* iterateLines(text: string): Generator<string> {
   let start = 0;
   for (let end = text.indexOf('\n'); end !== -1; end = text.indexOf('\n', start)) {
     yield text.slice(start, end);
@@ -164,7 +164,7 @@ function* collapseGaps(lines: Iterable<string>, marks: string): Generator<string
   let length = 0;
   let isEmpty = true;
   let mark = '';
-  const closed = (): readonly string[] => {
+  const closeBlock = (): readonly string[] => {
     const shown = length > MAX_GAP ? [`${mark}⟨${length} ${isEmpty ? 'empty' : 'blank'} lines⟩`] : gap;
     gap = [];
     length = 0;
@@ -174,7 +174,7 @@ function* collapseGaps(lines: Iterable<string>, marks: string): Generator<string
   for (const line of lines) {
     const own = marks === '' ? '' : line.slice(0, 1);
     const isBlank = (marks === '' || (own !== '' && marks.includes(own))) && /^[ \t]*$/.test(line.slice(own.length));
-    if (!isBlank || own !== mark) yield* closed();
+    if (!isBlank || own !== mark) yield* closeBlock();
     mark = own;
     if (!isBlank) {
       yield line;
@@ -185,7 +185,7 @@ function* collapseGaps(lines: Iterable<string>, marks: string): Generator<string
     isEmpty &&= line === mark;
     if (length % SLICE === 0) yield undefined;
   }
-  yield* closed();
+  yield* closeBlock();
 }
 
 function pickStyle(line: string): Paint {
@@ -222,7 +222,7 @@ function previewText(preview: Preview): string {
 }
 
 /** Wraps a text into rows, between graphemes; if it is not measured, between code points. */
-function wrapText(text: string, width: number, isMeasured: boolean): readonly string[] {
+function wrapRow(text: string, width: number, isMeasured: boolean): readonly string[] {
   if (text.length * 2 <= width) return [text];
   const rows: string[] = [];
   if (/^[ -~]*$/.test(text)) {
@@ -232,7 +232,7 @@ function wrapText(text: string, width: number, isMeasured: boolean): readonly st
   let row = '';
   let used = 0;
   for (const character of isMeasured ? splitGraphemes(text) : text) {
-    const size = isMeasured ? measureWidth(character) : maxWidth(character);
+    const size = isMeasured ? measureWidth(character) : maxCharacterWidth(character);
     if (used + size > width && row !== '') {
       rows.push(row);
       row = '';
@@ -245,7 +245,7 @@ function wrapText(text: string, width: number, isMeasured: boolean): readonly st
 }
 
 /** An upper bound of the columns a character takes. */
-function maxWidth(character: string): number {
+function maxCharacterWidth(character: string): number {
   if (character <= '~') return 1;
   return /\p{M}/u.test(character) ? 0 : 2;
 }

@@ -191,7 +191,7 @@ function noTokenError(file: KeyDocument, { answer, failure }: TokenAttempt): App
     return fail(failure instanceof AppError ? failure.words : 'the token server did not answer', RETRY_HINT);
   }
   const { status } = answer;
-  const code = findErrorCode(parseJson(answer.text));
+  const code = findOauthError(parseJson(answer.text));
   if (status === 200) return fail('the token server answered without a token that can be sent', RETRY_HINT);
   if (status >= 300 && status < 400) return fail(`the token server answered with a redirect (${status})`, RETRY_HINT);
   if (isTransient(status)) return fail(`the token server answered ${status}`, RETRY_HINT);
@@ -205,7 +205,7 @@ function newKeyHint({ value }: KeyDocument): string {
 }
 
 /** The error code of OAuth, or the status of a Google API error. */
-function findErrorCode(body: unknown): string | undefined {
+function findOauthError(body: unknown): string | undefined {
   const error = isObject(body) ? body.error : undefined;
   const code = isObject(error) ? error.status : error;
   return typeof code === 'string' && /^[A-Za-z_]{1,40}$/.test(code) ? code : undefined;

@@ -47,7 +47,7 @@ export function keyStore(home: string, machine: Pick<Machine, 'keyringModule' | 
       if (file.kind === 'absent') return undefined;
       if (file.kind === 'unreadable') throw keyUnavailableError(`cannot read ${path}: ${file.why}`);
       if (!file.isOurs) throw wrongOwnerError('auth', path);
-      const record = parseRecord(parseJson(file.text));
+      const record = parseKeyRecord(parseJson(file.text));
       if (record === undefined) {
         await quarantine(path, clock.now());
         throw keyUnavailableError(`${path} was damaged and has been moved aside`);
@@ -60,7 +60,7 @@ export function keyStore(home: string, machine: Pick<Machine, 'keyringModule' | 
     },
     async place() {
       const file = await readFileState(path);
-      return file.kind === 'text' ? parseRecord(parseJson(file.text))?.place : undefined;
+      return file.kind === 'text' ? parseKeyRecord(parseJson(file.text))?.place : undefined;
     },
     async write(key) {
       await makePrivateDirectory(home);
@@ -72,7 +72,7 @@ export function keyStore(home: string, machine: Pick<Machine, 'keyringModule' | 
     async forget() {
       const file = await readFileState(path, machine.uid);
       if (file.kind === 'text' && !file.isOurs) throw wrongOwnerError('config', path);
-      const record = file.kind === 'text' ? parseRecord(parseJson(file.text)) : undefined;
+      const record = file.kind === 'text' ? parseKeyRecord(parseJson(file.text)) : undefined;
       if (record?.place === 'keyring') {
         const answer = await keyring()?.delete(ENTRY, TIMEOUT_MS);
         if (answer === undefined || answer.kind === 'unavailable') throw notRemovedError();
@@ -95,7 +95,7 @@ export function checkKey(pasted: string): string {
   });
 }
 
-function parseRecord(
+function parseKeyRecord(
   value: unknown,
 ): (StoredKey & { readonly place: 'file' }) | { readonly place: 'keyring' } | undefined {
   if (!isObject(value) || value.version !== 1) return undefined;

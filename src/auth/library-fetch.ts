@@ -36,7 +36,7 @@ function libraryFetch({ send, signal, onAnswer, onFailure }: LibraryFetchOptions
   const exchange = async (request: HttpRequest): Promise<SeenResponse & { readonly type: string }> => {
     const response = await send(request, signal());
     const type = response.headers['content-type'] ?? 'text/plain';
-    return { status: response.status, text: await readText(response.body), type };
+    return { status: response.status, text: await readBodyText(response.body), type };
   };
   return async (input, init) => {
     const url = new URL(input instanceof Request ? input.url : input);
@@ -56,7 +56,7 @@ function libraryFetch({ send, signal, onAnswer, onFailure }: LibraryFetchOptions
 }
 
 /** Reads at most the first megabyte. */
-export async function readText(body: AsyncIterable<Uint8Array>): Promise<string> {
+export async function readBodyText(body: AsyncIterable<Uint8Array>): Promise<string> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of body) {

@@ -3,7 +3,7 @@ import type { Clock, Env, HttpResponse, SendHttp } from '../core/io.ts';
 import { isObject, parseJson } from '../core/json.ts';
 import { readFileState } from '../platform/files/write.ts';
 import { createDeadline } from '../platform/runtime/clock.ts';
-import { readText } from './library-fetch.ts';
+import { readBodyText } from './library-fetch.ts';
 import { isFresh, isToken } from './token.ts';
 import { isTransient } from './token-endpoint.ts';
 
@@ -82,7 +82,7 @@ async function requestToken(options: MetadataOptions, signal: AbortSignal): Prom
     const pauseMs = PAUSES_MS[attempt];
     try {
       const answer = await send({ method: 'GET', url, headers: { [FLAVOR]: 'Google' } }, signal);
-      const token = parseToken(answer, await readText(answer.body), clock.now());
+      const token = parseToken(answer, await readBodyText(answer.body), clock.now());
       if (token !== undefined || !isTransient(answer.status) || pauseMs === undefined) return token;
     } catch (thrown) {
       if (!(thrown instanceof AppError) || thrown.retry === undefined || pauseMs === undefined) throw thrown;

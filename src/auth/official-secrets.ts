@@ -146,13 +146,13 @@ export function passwordStore(place: SecretStore, clock: Clock): TokenStore {
     glance: async () => undefined,
     async rotate(used, granted) {
       const password = await place.read(SIGN_IN, new AbortController().signal);
-      const changed = password === undefined ? undefined : replaceTokens(password, used, granted);
+      const changed = password === undefined ? undefined : replacePasswordTokens(password, used, granted);
       return password !== undefined && changed !== undefined && place.replace(SIGN_IN, password, changed);
     },
   };
 }
 
-function replaceTokens(password: string, used: string, granted: GrantedToken): string | undefined {
+function replacePasswordTokens(password: string, used: string, granted: GrantedToken): string | undefined {
   const value = parseJson(password);
   if (!isObject(value) || !isObject(value.token) || value.token.refreshToken !== used) return undefined;
   const { accessToken, refreshToken = used, expiresAt } = granted;

@@ -62,11 +62,11 @@ async function listFiles(directory: string, names: readonly RegExp[]): Promise<r
 /** The whole text, if it is encrypted or damaged. */
 function extractSecrets(text: string): readonly string[] {
   const document = parseJson(text) as JsonValue | undefined;
-  return document === undefined || typeof document !== 'object' ? [text.trim()] : collectValues(document, '');
+  return document === undefined || typeof document !== 'object' ? [text.trim()] : collectSecretValues(document, '');
 }
 
-function collectValues(value: JsonValue | undefined, key: string): readonly string[] {
+function collectSecretValues(value: JsonValue | undefined, key: string): readonly string[] {
   if (typeof value === 'string') return SECRET_KEY.test(key) ? [value] : [];
-  if (isList(value)) return value.flatMap((item) => collectValues(item, key));
-  return isObject(value) ? Object.entries(value).flatMap(([name, item]) => collectValues(item, name)) : [];
+  if (isList(value)) return value.flatMap((item) => collectSecretValues(item, key));
+  return isObject(value) ? Object.entries(value).flatMap(([name, item]) => collectSecretValues(item, name)) : [];
 }

@@ -61,7 +61,8 @@ function listStores(input: ChoiceInput): readonly TokenStore[] {
   const plain = oauthFile(path, name, { clock, uid: options.machine.uid });
   const isMac = options.machine.platform === 'darwin' && !avoidsKeyring(settings.env);
   const mac = isMac ? [passwordStore(keychain(options), clock)] : [];
-  const openEncrypted = (): TokenStore => passwordStore(encryptedFile(geminiFile(input, ENCRYPTED_FILE), options), clock);
+  const openEncrypted = (): TokenStore =>
+    passwordStore(encryptedFile(geminiFile(input, ENCRYPTED_FILE), options), clock);
   if (usesEncryptedFile(settings.env)) return [...mac, openEncrypted(), plain];
   return avoidsKeyring(settings.env) ? [plain, openEncrypted()] : [...mac, plain];
 }
@@ -207,7 +208,7 @@ function readOauthDocument(
 /** Undefined if the file no longer has the refresh token that was used. */
 function replaceTokens(file: FileText, used: string, granted: GrantedToken): string | undefined {
   const value = parseJson(file.text);
-  if (!isObject(value) || findRefreshToken(value) !== used) return undefined;
+  if (!isObject(value) || readRefreshToken(value) !== used) return undefined;
   const changed = {
     ...value,
     ...granted.rest,
@@ -218,7 +219,7 @@ function replaceTokens(file: FileText, used: string, granted: GrantedToken): str
   return `${JSON.stringify(changed, null, 2)}${file.text.endsWith('\n') ? '\n' : ''}`;
 }
 
-function findRefreshToken(value: Readonly<Record<string, unknown>>): string | undefined {
+function readRefreshToken(value: Readonly<Record<string, unknown>>): string | undefined {
   const token: StoredToken | undefined = parseOauthFile(value, 0);
   return token?.refreshToken;
 }

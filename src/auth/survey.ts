@@ -43,7 +43,8 @@ export async function surveyCredentials(
     const choice = await chooseCredential({ ...input, isRehearsal: true });
     const error = await findFailure(open(choice));
     const used = usedRow(input, choice, email);
-    const first: SourceRow = error === undefined ? used : { ...used, state: 'unusable', lines: formatError(error) };
+    const first: SourceRow =
+      error === undefined ? used : { ...used, state: 'unusable', lines: formatErrorLines(error) };
     const isSignIn = choice.credential.type === 'oauth-personal' && email !== undefined;
     const rest = others.filter((row) => row.name !== ROW_NAMES[choice.credential.type] && !isSameSource(row, choice));
     return {
@@ -72,7 +73,7 @@ function toExpectedError(thrown: unknown): AppError {
   throw thrown;
 }
 
-function formatError({ message, hint }: AppError): readonly string[] {
+function formatErrorLines({ message, hint }: AppError): readonly string[] {
   return [message, ...(hint === undefined ? [] : [`→ ${hint}`])];
 }
 

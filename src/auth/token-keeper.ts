@@ -144,7 +144,7 @@ async function refresh(search: Search): Promise<UsableToken> {
     }
     const pauseMs = PAUSES_MS[failures];
     if (!grant.isWorthRetrying || pauseMs === undefined)
-      return findLastResort(search, stored) ?? fail(refreshFailedError(grant.why));
+      return findLastResort(search, stored) ?? throwError(refreshFailedError(grant.why));
     failures += 1;
     await clock.sleep(pauseMs, signal);
   }
@@ -206,7 +206,7 @@ function findLastResort({ clock, rejected }: Search, stored: StoredToken): Usabl
   return expiresAt > clock.now() + LAST_RESORT_MS ? { ...stored, accessToken } : undefined;
 }
 
-function fail(error: AppError): never {
+function throwError(error: AppError): never {
   throw error;
 }
 

@@ -42,7 +42,7 @@ export function parseOauthFile(value: unknown, now: number): StoredToken | undef
     accessToken: toToken(value.access_token),
     refreshToken: toToken(value.refresh_token),
     expiresAt: toExpiry(value.expiry_date, now),
-    subject: findSubject(toText(value.id_token)),
+    subject: findSubject(toTrimmedText(value.id_token)),
   });
 }
 
@@ -80,15 +80,15 @@ function findSubject(idToken: string | undefined): string | undefined {
   const payload = idToken?.split('.')[1];
   if (payload === undefined) return undefined;
   const claims = parseJson(Buffer.from(payload, 'base64url').toString('utf8'));
-  return isObject(claims) ? (toText(claims.sub) ?? toText(claims.email)) : undefined;
+  return isObject(claims) ? (toTrimmedText(claims.sub) ?? toTrimmedText(claims.email)) : undefined;
 }
 
-function toText(value: unknown): string | undefined {
+function toTrimmedText(value: unknown): string | undefined {
   return typeof value === 'string' && value.trim() !== '' ? value.trim() : undefined;
 }
 
 function toToken(value: unknown): string | undefined {
-  const trimmed = toText(value);
+  const trimmed = toTrimmedText(value);
   return isToken(trimmed) ? trimmed : undefined;
 }
 
@@ -138,12 +138,12 @@ export async function waitUntilComplete<T>(
   for (let looks = 1; ; looks += 1) {
     const seen = await look();
     if (seen !== 'broken') return seen;
-    if (looks >= MIN_READS && clock.now() >= giveUpAt) throw damagedError(path);
+    if (looks >= MIN_READS && clock.now() >= giveUpAt) throw damagedFileError(path);
     await clock.sleep(PAUSE_MS, signal);
   }
 }
 
-function damagedError(path: string): AppError {
+function damagedFileError(path: string): AppError {
   return new AppError('auth', `authentication failed: ${path} is empty or damaged`, {
     hint: 'gmn left it as it is. If this stays so, sign in again using: gemini',
   });

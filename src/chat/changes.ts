@@ -121,7 +121,7 @@ async function diffChange(change: Change, store: UndoStore, cwd: string): Promis
       new AppError('usage', `${name} is too large to compare`, { hint: 'Compare it with another program.' }),
     links: 'never',
   });
-  const [old, fresh] = [toText(before), toText(now)];
+  const [old, fresh] = [decodeOrUndefined(before), decodeOrUndefined(now)];
   if (old === undefined || fresh === undefined) return `${name}: not text, not compared\n`;
   if (old === fresh) return '';
   const { diff } = await unifiedDiff(name, before === undefined ? undefined : old, fresh, new AbortController().signal);
@@ -129,7 +129,7 @@ async function diffChange(change: Change, store: UndoStore, cwd: string): Promis
 }
 
 /** A missing file is the empty text; undefined if the bytes are not text. */
-function toText(bytes: Uint8Array | undefined): string | undefined {
+function decodeOrUndefined(bytes: Uint8Array | undefined): string | undefined {
   const decoded = decodeText(bytes ?? new Uint8Array());
   return decoded.isText ? decoded.text : undefined;
 }

@@ -102,7 +102,7 @@ async function completeServerPrompt(servers: Servers, before: string, signal: Ab
     // Not filtered by prefix: the server decides what matches the typed text.
     return {
       start: before.length - word.length,
-      candidates: values.map((each) => ({ insert: `${argument}=${quoteWord(each)} ` })),
+      candidates: values.map((each) => ({ insert: `${argument}=${quoteCompletion(each)} ` })),
     };
   }
   const open = wanted.filter((argument) => !text.split(/\s+/).some((given) => given.startsWith(`${argument.name}=`)));
@@ -120,7 +120,7 @@ function parseGivenArguments(text: string): PromptArguments {
 }
 
 /** Quotes a value so that `splitWords` reads it as one word. */
-function quoteWord(value: string): string {
+function quoteCompletion(value: string): string {
   return /^[^\s"'\\]+$/.test(value) ? value : `"${value.replace(/["\\]/g, '\\$&')}"`;
 }
 

@@ -28,7 +28,7 @@ export async function buildPrompt(chat: Chat, words: string, signal: AbortSignal
       { words, files: chat.files, attached: (...file) => void shown.push(file) },
       signal,
     );
-    const content = await collectContent(events, chat.note);
+    const content = await drainContent(events, chat.note);
     for (const file of shown) await chat.changes.shown(...file);
     return { role: 'user', parts: [...takeNotes(chat), ...content.parts] };
   } catch (thrown) {
@@ -56,7 +56,7 @@ function buildContent(
   });
 }
 
-async function collectContent(
+async function drainContent(
   events: AsyncGenerator<TurnEvent, Content>,
   note: (text: string) => Promise<void>,
 ): Promise<Content> {
@@ -71,7 +71,7 @@ async function collectContent(
 async function dropBadFiles(chat: Chat, signal: AbortSignal): Promise<void> {
   const isFine = async (files: readonly string[]): Promise<boolean> => {
     try {
-      await collectContent(buildContent(chat, { words: 'x', files, attached: () => {} }, signal), async () => {});
+      await drainContent(buildContent(chat, { words: 'x', files, attached: () => {} }, signal), async () => {});
       return true;
     } catch {
       return false;

@@ -1,7 +1,7 @@
 import type { StoredContent } from '../core/content.ts';
 import type { SavedSession, Session, SessionSetup } from '../core/session.ts';
-import { createTurns, toRecord } from '../session/load.ts';
-import { formatTitle } from '../session/record.ts';
+import { createTurns, toTurnRecord } from '../session/load.ts';
+import { deriveTitle } from '../session/record.ts';
 import type { Chat } from './chat.ts';
 
 /** A session that is not stored on disk. */
@@ -43,14 +43,15 @@ export function createMemorySession(id: string, earlier: SessionSetup = {}): Ses
     },
     takeBack: async () => {
       const last = talk.items.at(-1);
-      if (last === undefined || toRecord(last, '').kind !== 'prompt') return;
+      if (last === undefined || toTurnRecord(last, '').kind !== 'prompt') return;
       talk.rewind(1);
       unanswered = last;
     },
     replace: async (contents) => {
       unanswered = undefined;
       talk.clear();
-      for (const content of contents) talk.add(content, toRecord(content, '').kind === 'prompt' ? 'prompt' : 'other');
+      for (const content of contents)
+        talk.add(content, toTurnRecord(content, '').kind === 'prompt' ? 'prompt' : 'other');
     },
     close: async () => {},
   };
@@ -70,9 +71,9 @@ export async function readSavedSession({ store, session, cwd, clock, assistant }
       ...{ id, cwd, model, turns, createdAt: at, updatedAt: at, bytes: 0, file: '' },
       ...{ isUnanswered: unanswered !== undefined, source: 'chat' },
       ...(name === undefined ? {} : { name }),
-      title: first === undefined ? '' : formatTitle(first),
+      title: first === undefined ? '' : deriveTitle(first),
     },
-    records: contents.map((content) => ({ ...toRecord(content, model), at })),
+    records: contents.map((content) => ({ ...toTurnRecord(content, model), at })),
     notices: [],
   };
 }

@@ -40,7 +40,7 @@ export async function askAside(chat: Chat, question: Content, signal: AbortSigna
   const agent = { ...assistant.agent, model: tally.counted(assistant.agent.model), tools: [] };
   const history = createMemoryHistory({ earlier: session.contents });
   let text = '';
-  const render = createRenderer(chat, signal);
+  const render = createTurnRenderer(chat, signal);
   for await (const event of settle(runTurn(agent, { history, prompt: question, signal }))) {
     if (event.type === 'text') text += event.delta;
     // Only progress is shown; the `end` event below removes it from the screen.
@@ -65,7 +65,7 @@ async function showTurn(
   events: AsyncIterable<TurnEvent>,
   showing: ShowOptions,
 ): Promise<AppError | undefined> {
-  const render = createRenderer(chat, showing.signal);
+  const render = createTurnRenderer(chat, showing.signal);
   let failure: AppError | undefined;
   for await (const event of settle(events)) {
     showing.event(event);
@@ -79,7 +79,7 @@ async function showTurn(
 }
 
 /** Create one per turn: it tracks the position in the line. */
-function createRenderer({ io, isQuiet, isPlain, assistant, clock }: Chat, signal: AbortSignal): Renderer {
+function createTurnRenderer({ io, isQuiet, isPlain, assistant, clock }: Chat, signal: AbortSignal): Renderer {
   return textRenderer(io, {
     quiet: isQuiet,
     showThoughts: assistant.setup.showThoughts,

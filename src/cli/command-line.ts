@@ -1,7 +1,7 @@
 import { AppError } from '../core/error.ts';
 import type { Env } from '../core/io.ts';
 import { findNearestNames } from '../core/text/names.ts';
-import { type Invocation, isPlainPrompt, outlineOf } from './invocation.ts';
+import { type Invocation, isPlainPrompt, toOutline } from './invocation.ts';
 import type { Command, Flag } from './table/command.ts';
 import { ROOT } from './table/root.ts';
 import { parseEnvironment } from './values.ts';
@@ -9,7 +9,7 @@ import { parseEnvironment } from './values.ts';
 /** Parses argv by the command table; a plain prompt does not load the parser. Throws AppError `usage`. */
 export async function readCommandLine(argv: readonly string[], env: Env): Promise<Invocation> {
   const isBare = argv.length === 0;
-  if (ROOT.run !== undefined && (isBare || isPlainPrompt(outlineOf(ROOT), argv))) {
+  if (ROOT.run !== undefined && (isBare || isPlainPrompt(toOutline(ROOT), argv))) {
     return {
       kind: 'run',
       path: ROOT.name,
@@ -27,7 +27,7 @@ export function resolveOutput(argv: readonly string[], env: Env): OutputChoice {
 }
 
 /** Throws AppError `usage` if there is no script for this shell. */
-export async function completionFor(shell: string): Promise<string> {
+export async function formatCompletionScript(shell: string): Promise<string> {
   const { isShell, SHELLS } = await import('./completion/plan.ts');
   if (isShell(shell)) return (await import('./completion/script.ts')).completionScript(shell, ROOT);
   throw new AppError('usage', `there is no completion for "${shell}"`, {
@@ -36,7 +36,7 @@ export async function completionFor(shell: string): Promise<string> {
 }
 
 /** The page of a topic, or the help of the command at `path`. Throws AppError `usage` if there is neither. */
-export async function helpOf(path: readonly string[]): Promise<string> {
+export async function formatHelpFor(path: readonly string[]): Promise<string> {
   const { isTopic, TOPICS } = await import('./help.ts');
   const [first = ''] = path;
   if (path.length === 1 && isTopic(first)) return (await import('./topics.ts')).topicPage(first, ROOT);

@@ -65,7 +65,7 @@ export function describeFlag({ help, aliases = [], choices, fallback, env }: Fla
 /** Two columns, the right one wrapped. */
 export function formatColumns(rows: readonly (readonly [left: string, right: string])[]): string {
   const left = Math.min(Math.max(...rows.map(([text]) => text.length)), 42);
-  return rows.map(([term, text]) => formatRow(term, text, left)).join('');
+  return rows.map(([term, text]) => formatHelpRow(term, text, left)).join('');
 }
 
 function indentLines(text: string): string {
@@ -74,7 +74,7 @@ function indentLines(text: string): string {
     .join('');
 }
 
-function formatRow(term: string, text: string, left: number): string {
+function formatHelpRow(term: string, text: string, left: number): string {
   const indent = ' '.repeat(left + 4);
   const lines = wrap(text, Math.max(WIDTH - indent.length, 30));
   const first = term.length > left ? `  ${term}\n${indent}` : `  ${term.padEnd(left)}  `;

@@ -68,7 +68,7 @@ export interface Outline {
   readonly variables: readonly string[];
 }
 
-export function outlineOf({ flags, subcommands = [] }: Command): Outline {
+export function toOutline({ flags, subcommands = [] }: Command): Outline {
   const names = subcommands.map(({ name, subcommands: below = [] }) => [name, below.map((child) => child.name)]);
   return {
     commands: Object.fromEntries(names),

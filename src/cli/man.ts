@@ -32,13 +32,13 @@ export function manPage(root: Command, version: string): string {
     formatSection('DESCRIPTION', escapeRoff(DESCRIPTION)),
     formatSection('OPTIONS', formatFlags([...root.flags, ...BUILT_IN_FLAGS])),
     formatSection('COMMANDS', formatCommands(root)),
-    formatSection('EXIT STATUS', formatList([['0', 'the model answered'], ...listExitCodes()])),
+    formatSection('EXIT STATUS', formatTerms([['0', 'the model answered'], ...listExitCodes()])),
     formatSection(
       'ENVIRONMENT',
-      ...listEnvironment(root).map(([title, rows]) => `.SS ${escapeRoff(title)}\n${formatList(rows)}`),
+      ...listEnvironment(root).map(([title, rows]) => `.SS ${escapeRoff(title)}\n${formatTerms(rows)}`),
     ),
-    formatSection('FILES', formatList(FILES)),
-    formatSection('EXAMPLES', formatList((root.examples ?? []).map(([line, meaning]) => [line, meaning]))),
+    formatSection('FILES', formatTerms(FILES)),
+    formatSection('EXAMPLES', formatTerms((root.examples ?? []).map(([line, meaning]) => [line, meaning]))),
     formatSection(
       'SEE ALSO',
       `The pages of\n.BR "gmn help" " <topic>:"\n${escapeRoff(Object.keys(TOPICS).join(', '))}.`,
@@ -64,11 +64,11 @@ function formatCommands(root: Command): string {
   const intro = `All of them also take ${names(APP_FLAGS)}, --help and --version, and ${names(others)}, which have no effect where they are not listed.`;
   return [
     escapeRoff(intro),
-    ...(root.subcommands ?? []).map((child) => formatCommand(child, `${root.name} ${child.name}`)),
+    ...(root.subcommands ?? []).map((child) => formatManEntry(child, `${root.name} ${child.name}`)),
   ].join('\n');
 }
 
-function formatCommand(command: Command, path: string): string {
+function formatManEntry(command: Command, path: string): string {
   const own = command.flags.filter(({ long }) => !APP_FLAGS.some((flag) => flag.long === long));
   const usage = usageLines(command, path).filter((line) => !line.includes('<command>'));
   return [
@@ -76,16 +76,18 @@ function formatCommand(command: Command, path: string): string {
     escapeRoff(command.summary),
     ...usage.map((line) => `.P\n.B ${escapeRoff(line)}`),
     ...(own.length === 0 ? [] : [formatFlags(own)]),
-    ...(command.examples === undefined ? [] : [formatList(command.examples.map(([line, meaning]) => [line, meaning]))]),
-    ...(command.subcommands ?? []).map((child) => formatCommand(child, `${path} ${child.name}`)),
+    ...(command.examples === undefined
+      ? []
+      : [formatTerms(command.examples.map(([line, meaning]) => [line, meaning]))]),
+    ...(command.subcommands ?? []).map((child) => formatManEntry(child, `${path} ${child.name}`)),
   ].join('\n');
 }
 
 function formatFlags(flags: readonly Flag[]): string {
-  return formatList(flags.map((flag) => [formatFlag(flag).trim(), describeFlag(flag)]));
+  return formatTerms(flags.map((flag) => [formatFlag(flag).trim(), describeFlag(flag)]));
 }
 
-function formatList(rows: readonly Row[]): string {
+function formatTerms(rows: readonly Row[]): string {
   return rows.map(([term, text]) => `.TP\n.B ${escapeRoff(term)}\n${escapeRoff(text)}`).join('\n');
 }
 

@@ -51,7 +51,7 @@ function createParser({ command, path, argv, env, above = [], onRun }: ParserInp
   const parser = new Parser(command.name);
   const here = [...path, command.name];
   parser.exitOverride((error) => {
-    throw usageError(error, here);
+    throw toUsageError(error, here);
   });
   parser.configureOutput({ writeErr: () => {}, writeOut: () => {} });
   parser.helpOption(false).helpCommand(false).enablePositionalOptions().showSuggestionAfterError(true);
@@ -83,7 +83,7 @@ function createParser({ command, path, argv, env, above = [], onRun }: ParserInp
     if (command.name === 'completion')
       return onRun({ kind: 'completion', shell: requireOneArgument(parser.args, here) });
     if (command.run === undefined || (command.args === undefined && parser.args.length > 0))
-      throw unknownCommandError(command, here, parser.args);
+      throw unknownSubcommandError(command, here, parser.args);
     const inherited = above.map((level) => inheritOptions(level, [...command.flags, ...idle], here));
     const typed: Record<string, unknown> = Object.assign({}, ...inherited, given);
     const idled = idle.filter((flag) => typed[optionKey(flag)] !== undefined);
@@ -201,7 +201,7 @@ function inheritOptions(level: Level, taken: readonly Flag[], here: readonly str
   return options;
 }
 
-function unknownCommandError(command: Command, here: readonly string[], words: readonly string[]): AppError {
+function unknownSubcommandError(command: Command, here: readonly string[], words: readonly string[]): AppError {
   const names = (command.subcommands ?? []).map(({ name }) => name).join(', ');
   // A command without subcommands does not echo the word: after "auth set-key" it is the key.
   const wrong =
@@ -217,7 +217,7 @@ function unknownCommandError(command: Command, here: readonly string[], words: r
   });
 }
 
-function usageError(thrown: CommanderError, here: readonly string[]): AppError {
+function toUsageError(thrown: CommanderError, here: readonly string[]): AppError {
   const [first = '', ...rest] = thrown.message.replace(/^error: /, '').split('\n');
   const suggestion = rest.join(' ').replace(/^\((.*)\)$/, '$1');
   return new AppError('usage', first, {

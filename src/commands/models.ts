@@ -18,11 +18,11 @@ export async function run(options: ModelsOptions, app: App): Promise<number> {
   const { listing, notices } = options.refresh
     ? await refreshModels(options, app)
     : { listing: readListing(app), notices: [] };
-  await printReport({ ...createReport(listing, app), notices, folds: true }, options, app);
+  await printReport({ ...createListingReport(listing, app), notices, folds: true }, options, app);
   return 0;
 }
 
-function createReport(listing: ModelListing | undefined, { clock }: App): Report {
+function createListingReport(listing: ModelListing | undefined, { clock }: App): Report {
   if (listing === undefined) return createModelsReport(listKnownModels());
   const { backend, source, time } = listing;
   const report = createModelsReport(mergeListed(listing.models, backend));

@@ -47,18 +47,20 @@ async function trustFolder(wanted: string, options: TrustOptions, app: App): Pro
   const file = trustFilePath(app.homes().gmn);
   const before = readTrustFile(file).get(folder)?.servers ?? {};
   const described = servers.map((server) => ({ server, description: describeServer(server) }));
-  const readable = described.filter(({ description }) => isReadable(description));
+  const readable = described.filter(({ description }) => isShortEnough(description));
   const hashes = Object.fromEntries(readable.map(({ server: { name, hash } }) => [name, hash]));
   const time = new Date(app.clock.now()).toISOString();
   await changeTrustFile(file, app, (records) => new Map([...records, [folder, { time, servers: hashes }]]));
   const shown = readable.map(({ server, description }) => ({ ...description, status: compareServer(server, before) }));
-  const notices = described.flatMap(({ description }) => (isReadable(description) ? [] : [tooLongNotice(description)]));
+  const notices = described.flatMap(({ description }) =>
+    isShortEnough(description) ? [] : [tooLongNotice(description)],
+  );
   const json = { folder, servers: shown.map(({ words: _, ...server }) => server), file };
   await printReport({ text: formatTrusted(folder, shown), json, notices }, options, app);
   return 0;
 }
 
-function isReadable({ commandLine, details }: ServerDescription): boolean {
+function isShortEnough({ commandLine, details }: ServerDescription): boolean {
   return commandLine.length + details.join('').length <= MAX_SHOWN;
 }
 

@@ -177,7 +177,7 @@ function createContextReader(): ContextReader {
     // The notice about too much context is given once.
     if (real === undefined || left < 0) return undefined;
     if (root !== undefined && !contains(root, real)) return skipFile(file, `it leads out of ${root}`);
-    if (isSecret(real, root)) return skipFile(file, 'a file of that name may hold keys');
+    if (isSecretFile(real, root)) return skipFile(file, 'a file of that name may hold keys');
     try {
       const tooLarge = (): AppError => new AppError('usage', 'it is larger than 1 MB');
       const decoded = decodeText(await readBytes(real, { maxBytes: MAX_FILE_BYTES, tooLarge, links: 'never' }));
@@ -228,7 +228,7 @@ function createContextReader(): ContextReader {
 }
 
 /** The same rule as for tools, except that `.gemini` is allowed: instructions are often kept there. */
-function isSecret(real: string, root: string | undefined): boolean {
+function isSecretFile(real: string, root: string | undefined): boolean {
   const below = root === undefined ? basename(real) : relative(root, real).replace(/^\.gemini[\\/]/, '');
   return isStatePath(real) || isSensitivePath(below);
 }

@@ -16,7 +16,7 @@ export interface SettingsText {
  */
 export async function parseSettingsText({ file, text: written }: SettingsText): Promise<JsonObject> {
   const text = written.startsWith('\uFEFF') ? written.slice(1) : written;
-  const value = await parseJson(text, file);
+  const value = await parseFileText(text, file);
   if (!isObject(value)) throw await typeMismatchError({ file, text }, { path: [], wanted: 'an object' });
   const document = moveOldKeys(parseObject(value, file));
   const misfit = findTypeMismatch(document);
@@ -28,7 +28,7 @@ export async function parseSettingsText({ file, text: written }: SettingsText): 
 export async function findServerNotices({ file, text }: SettingsText): Promise<readonly string[]> {
   // `\u005f` is an underscore, too.
   if (!text.includes('__proto__') && !/\\u00(?:5[fF]|[67])/.test(text)) return [];
-  const value = await parseJson(text.replace(/^\uFEFF/, ''), file).catch(() => undefined);
+  const value = await parseFileText(text.replace(/^\uFEFF/, ''), file).catch(() => undefined);
   const servers = isObject(value) ? value.mcpServers : undefined;
   if (!isObject(servers) || !Object.hasOwn(servers, '__proto__')) return [];
   return [`${file}: an MCP server cannot be named "__proto__", not used`];
@@ -59,7 +59,7 @@ function isInCommandLine([first, second, third]: readonly string[]): boolean {
 }
 
 /** `JSON.parse` first; only files with comments, or broken ones, need the tolerant parser. */
-async function parseJson(text: string, file: string): Promise<unknown> {
+async function parseFileText(text: string, file: string): Promise<unknown> {
   if (text.trim() === '') return {};
   try {
     return JSON.parse(text);
@@ -73,14 +73,14 @@ async function parseJson(text: string, file: string): Promise<unknown> {
 function parseObject(value: Readonly<Record<string, unknown>>, file: string, depth = 0): JsonObject {
   const copy: Record<string, JsonValue> = {};
   for (const [key, item] of Object.entries(value)) {
-    if (key !== '__proto__') copy[key] = parseValue(item, file, depth + 1);
+    if (key !== '__proto__') copy[key] = checkNesting(item, file, depth + 1);
   }
   return copy;
 }
 
-function parseValue(value: unknown, file: string, depth: number): JsonValue {
+function checkNesting(value: unknown, file: string, depth: number): JsonValue {
   if (depth > MAX_DEPTH) throw nestingError(file);
-  if (Array.isArray(value)) return value.map((item) => parseValue(item, file, depth + 1));
+  if (Array.isArray(value)) return value.map((item) => checkNesting(item, file, depth + 1));
   return isObject(value) ? parseObject(value, file, depth) : (value as JsonValue);
 }
 

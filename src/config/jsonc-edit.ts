@@ -26,7 +26,7 @@ function setValue(text: string, path: Edit['path'], value: JsonValue): string {
   const root = parseDocument(text);
   const key = path.at(-1) ?? '';
   const container = findNode(root, path.slice(0, -1));
-  if (container?.type === 'array') return insertChild(text, container, (style) => formatValue(value, style));
+  if (container?.type === 'array') return insertChild(text, container, (style) => formatJsonValue(value, style));
   if (container?.type !== 'object') {
     const [first, ...rest] = path.slice(0, -1);
     const inner = typeof key === 'number' ? [value] : { [key]: value };
@@ -35,9 +35,13 @@ function setValue(text: string, path: Edit['path'], value: JsonValue): string {
   const name = String(key);
   const there = findNode(container, [name]);
   if (there !== undefined) {
-    return splice(text, there.offset, there.length, formatValue(value, detectStyle(text, container)));
+    return splice(text, there.offset, there.length, formatJsonValue(value, detectStyle(text, container)));
   }
-  return insertChild(text, container, (style) => `${JSON.stringify(name)}:${style.gap}${formatValue(value, style)}`);
+  return insertChild(
+    text,
+    container,
+    (style) => `${JSON.stringify(name)}:${style.gap}${formatJsonValue(value, style)}`,
+  );
 }
 
 function removeValue(text: string, path: Edit['path']): string {
@@ -108,7 +112,7 @@ function insertChild(text: string, container: Node, item: (style: Style) => stri
     const separator = end === undefined || comma !== undefined ? '' : `,${style.gap}`;
     return splice(text, end === undefined ? close : inner.length, 0, `${separator}${item(style)}`);
   }
-  const outer = findIndent(text, container.offset);
+  const outer = findLineIndent(text, container.offset);
   const added = `${style.newline}${style.indent}${item(style)}${comma === undefined ? '' : ','}${style.newline}${outer}`;
   const result = splice(text, inner.length, close - inner.length, added);
   return end === undefined || comma !== undefined ? result : splice(result, end, 0, ',');
@@ -126,11 +130,11 @@ function detectStyle(text: string, container: Node): Style {
   }
   const ahead = text.slice(container.offset, first?.offset);
   const isOwnLine = first !== undefined && /[\r\n]/.test(ahead.slice(ahead.trimEnd().length));
-  const indent = isOwnLine ? findIndent(text, first.offset) : findIndent(text, container.offset) + unit;
+  const indent = isOwnLine ? findLineIndent(text, first.offset) : findLineIndent(text, container.offset) + unit;
   return { indent, unit, newline, gap: ' ' };
 }
 
-function formatValue(value: JsonValue, { indent, unit, newline, gap }: Style): string {
+function formatJsonValue(value: JsonValue, { indent, unit, newline, gap }: Style): string {
   if (indent === undefined) {
     const loose = JSON.stringify(value, null, 1).replace(/\n */g, ' ');
     return gap === '' ? JSON.stringify(value) : loose.replace(/^([[{]) /, '$1').replace(/ ([\]}])$/, '$1');
@@ -166,7 +170,7 @@ function findProperty({ children = [] }: Node, key: string): Node | undefined {
   return children.findLast(({ children: [name] = [] }) => name?.value === key)?.children?.[1];
 }
 
-function findIndent(text: string, offset: number): string {
+function findLineIndent(text: string, offset: number): string {
   const line =
     text
       .slice(0, offset)

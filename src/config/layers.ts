@@ -88,7 +88,7 @@ function findSystemDefaults(env: Env): SystemFile {
 
 async function readSystemLayer(name: LayerName, { file, owners }: SystemFile, env: Env): Promise<Layer> {
   if (readSmallFile(file) === undefined) return absentLayer(name, file);
-  const distrust = findDistrust(file, owners);
+  const distrust = findOwnershipFault(file, owners);
   return distrust === undefined ? readLayer(name, file, env) : ignoredLayer(name, file, distrust);
 }
 
@@ -143,7 +143,7 @@ function systemSettingsDirectory(): string {
  * Why a system-wide file must not be trusted: somebody other than its `owners` could have written it. Undefined if it
  * may be, and always on Windows, where ownership works differently. Never throws.
  */
-function findDistrust(path: string, owners: 'root' | 'root or me'): string | undefined {
+function findOwnershipFault(path: string, owners: 'root' | 'root or me'): string | undefined {
   if (process.getuid === undefined) return undefined;
   const allowed = owners === 'root' ? [0] : [0, process.getuid()];
   try {

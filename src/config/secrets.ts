@@ -11,7 +11,7 @@ const CAMEL_PIN = /[a-z\d]P(?:in|IN)(?:[cC]ode)?$/;
 
 /** Hides every value that may be a secret, for display. */
 export function hideSecrets(value: JsonValue, path: readonly string[] = []): JsonValue {
-  if (typeof value === 'string') return value !== '' && isSecret(path) ? HIDDEN : redact(value, HIDDEN);
+  if (typeof value === 'string') return value !== '' && isSecretSetting(path) ? HIDDEN : redact(value, HIDDEN);
   if (isList(value)) return value.map((item, index) => hideAfterFlag(value[index - 1]) ?? hideSecrets(item, path));
   if (!isObject(value)) return value;
   return hideSecretValues(value, path);
@@ -29,7 +29,7 @@ function hideAfterFlag(before: JsonValue | undefined): string | undefined {
   return isFlag ? HIDDEN : undefined;
 }
 
-function isSecret(path: readonly string[]): boolean {
+function isSecretSetting(path: readonly string[]): boolean {
   if (path[0] !== 'mcpServers') return path.some(isSecretKey);
   // The server's name is not secret. Its variables and headers are, whatever their names.
   const [, , field = '', ...rest] = path;

@@ -155,7 +155,7 @@ export function describeServer({ name, definition }: WorkspaceServer): ServerDes
   const line = [command, ...(Array.isArray(args) ? args : [])].filter((word) => word !== undefined);
   const addresses = [httpUrl, url].filter((address) => address !== undefined);
   const words = [
-    ...line.map((word) => quoteWord(formatValue(word))),
+    ...line.map((word) => quoteCommandWord(formatValue(word))),
     ...addresses.map((address) => sanitize(formatValue(address))),
   ];
   return toDescription(name, words.length === 0 ? ['(nothing to start)'] : words, formatDetails(rest));
@@ -174,7 +174,7 @@ function formatDetails(rest: JsonObject): readonly string[] {
           ([name, item]) => `${sanitize(name)}=${sanitize(formatValue(hideSecret(name, item ?? null)))}`,
         )
       : [];
-    return [`${sanitize(key)}: ${isPairs ? pairs.join(' ') : formatList(value)}`];
+    return [`${sanitize(key)}: ${isPairs ? pairs.join(' ') : formatItems(value)}`];
   });
 }
 
@@ -188,11 +188,11 @@ function formatValue(value: JsonValue): string {
 }
 
 /** Quoted as for a shell, so that different commands never look the same. */
-function quoteWord(word: string): string {
+function quoteCommandWord(word: string): string {
   return /^[\w@%+=:,./$-]+$/.test(word) ? word : sanitize(quoteForShell(word));
 }
 
-function formatList(value: JsonValue): string {
+function formatItems(value: JsonValue): string {
   if (!Array.isArray(value)) return sanitize(JSON.stringify(value));
   return `[${value.map((item) => sanitize(JSON.stringify(item))).join(',')}]`;
 }

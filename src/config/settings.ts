@@ -87,7 +87,7 @@ function listServers(document: JsonObject, layers: readonly Layer[]): readonly S
       (layer) => isObject(layer.document.mcpServers) && Object.hasOwn(layer.document.mcpServers, name),
     );
     if (owner === undefined || definition === undefined) return [];
-    return [{ name, definition, scope: toScope(owner), file: owner.source }];
+    return [{ name, definition, scope: toServerScope(owner), file: owner.source }];
   });
 }
 
@@ -95,10 +95,10 @@ function findServerCommand(layers: readonly Layer[]): ServerSetting | undefined 
   const owner = layers.findLast(({ document }) => readSetting(document, 'mcp.serverCommand') !== undefined);
   const definition = owner === undefined ? '' : (readSetting(owner.document, 'mcp.serverCommand') ?? '');
   if (owner === undefined || definition.trim() === '') return undefined;
-  return { name: 'mcp', definition, scope: toScope(owner), file: owner.source };
+  return { name: 'mcp', definition, scope: toServerScope(owner), file: owner.source };
 }
 
-function toScope({ name }: Layer): ServerSetting['scope'] {
+function toServerScope({ name }: Layer): ServerSetting['scope'] {
   if (name === 'workspace') return 'workspace';
   return name === 'system' || name === 'system-defaults' ? 'system' : 'user';
 }

@@ -52,11 +52,11 @@ export async function listTemplateDirectories(app: App): Promise<readonly Templa
   const isOwn = ({ directory }: TemplateDirectory): boolean =>
     own.some((place) => place.directory === directory || realPath(place.directory) === realPath(directory));
   const foreign = folders.filter((place) => isDirectory(place.directory) && !isOwn(place));
-  const ignored = foreign.length === 0 ? undefined : await findDistrust(app);
+  const ignored = foreign.length === 0 ? undefined : await findProjectDistrust(app);
   return [...foreign.map((place) => (ignored === undefined ? place : { ...place, ignored })), ...own];
 }
 
-async function findDistrust(app: App): Promise<string | undefined> {
+async function findProjectDistrust(app: App): Promise<string | undefined> {
   const homes = app.homes();
   const isEnabled = readSetting((await app.settings()).document ?? {}, 'security.folderTrust.enabled') ?? true;
   const verdict = decideTrust({ ...app, homes, isEnabled, records: readTrustRecords(homes) });
@@ -67,7 +67,7 @@ async function findDistrust(app: App): Promise<string | undefined> {
 export async function findTemplates(places: readonly TemplateDirectory[]): Promise<readonly FoundTemplate[]> {
   const found = new Map<string, FoundTemplate>();
   for (const place of places) {
-    for (const template of await listTemplates(place, place.directory, [])) {
+    for (const template of await walkTemplates(place, place.directory, [])) {
       const before = found.get(template.name);
       if (before === undefined || before.place.ignored !== undefined) found.set(template.name, template);
     }
@@ -75,7 +75,7 @@ export async function findTemplates(places: readonly TemplateDirectory[]): Promi
   return [...found.values()].sort((left, right) => (left.name < right.name ? -1 : 1));
 }
 
-async function listTemplates(
+async function walkTemplates(
   place: TemplateDirectory,
   directory: string,
   path: readonly string[],
@@ -87,7 +87,7 @@ async function listTemplates(
     // Users may keep their templates behind links; a folder's must not lead elsewhere.
     const real = kind === 'link' && place.scope === 'user' ? (await inspectPath(file))?.kind : kind;
     const ending = EXTENSIONS[place.kind];
-    if (real === 'directory') found.push(...(await listTemplates(place, file, [...path, name])));
+    if (real === 'directory') found.push(...(await walkTemplates(place, file, [...path, name])));
     else if (real === 'file' && name.endsWith(ending) && name !== ending) {
       found.push({ name: [...path, name.slice(0, -ending.length)].join(':'), file, kind: place.kind, place });
     }

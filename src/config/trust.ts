@@ -115,7 +115,7 @@ export function trustFilePath(gmnHome: string): string {
 /** Folders trusted with `gmn trust`; empty without a file. Throws AppError `config` if the file is broken. */
 export function readTrustFile(file: string): TrustRecords {
   const text = readSmallFile(file);
-  return text === undefined ? new Map() : parseRecords(text, file);
+  return text === undefined ? new Map() : parseTrustRecords(text, file);
 }
 
 /**
@@ -138,14 +138,14 @@ export async function changeTrustFile(
   }
 }
 
-function parseRecords(text: string, file: string): TrustRecords {
-  const value = parseJson(text, file);
+function parseTrustRecords(text: string, file: string): TrustRecords {
+  const value = parseTrustText(text, file);
   if (!isObject(value) || value.version !== 1 || !isObject(value.folders))
     throw trustFileError(file, 'it is not a trust file');
-  return new Map(Object.entries(value.folders).map(([path, record]) => [path, parseRecord(record, path, file)]));
+  return new Map(Object.entries(value.folders).map(([path, record]) => [path, parseTrustRecord(record, path, file)]));
 }
 
-function parseJson(text: string, file: string): unknown {
+function parseTrustText(text: string, file: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
@@ -153,7 +153,7 @@ function parseJson(text: string, file: string): unknown {
   }
 }
 
-function parseRecord(value: unknown, path: string, file: string): TrustRecord {
+function parseTrustRecord(value: unknown, path: string, file: string): TrustRecord {
   const servers = isObject(value) ? value.servers : undefined;
   if (!isObject(value) || typeof value.time !== 'string' || !isObject(servers)) {
     throw trustFileError(file, `the entry for ${JSON.stringify(path)} is not one`);

@@ -7,7 +7,7 @@ import {
   isFunctionCall,
   isFunctionResponse,
   isMedia,
-  joinTexts,
+  joinPartTexts,
   listCallableTools,
   parseBody,
 } from './request.ts';
@@ -104,9 +104,9 @@ function builtinAnswer(request: DemoRequest, sign: (call: JsonObject) => string)
   const last = request.contents.at(-1);
   const asked = request.contents.findLast(({ role, parts }) => role !== 'model' && !parts.some(isFunctionResponse));
   if (last === undefined || asked === undefined) return undefined;
-  if (joinTexts(asked.parts).includes(EDIT.ask)) return editAnswer(request, sign);
+  if (joinPartTexts(asked.parts).includes(EDIT.ask)) return editAnswer(request, sign);
   if (last !== asked) return undefined;
-  const question = lastLine(joinTexts(last.parts.slice(-1)));
+  const question = lastLine(joinPartTexts(last.parts.slice(-1)));
   const fixed = FIXED.get(question);
   const schema = request.generationConfig.responseJsonSchema ?? request.generationConfig.responseSchema;
   if (question === '3 colors') return colors(toJsonObject(schema));
@@ -123,7 +123,7 @@ function lastLine(text: string): string {
 }
 
 function mentions(request: DemoRequest, word: string): boolean {
-  return request.contents.some(({ parts }) => joinTexts(parts).includes(word));
+  return request.contents.some(({ parts }) => joinPartTexts(parts).includes(word));
 }
 
 function colors(schema: JsonObject): Answer | undefined {
@@ -181,7 +181,7 @@ const CALL = /^(?:then\s+)?call\s+([\w.:-]+)(?:\s+(\{.*\}))?(?:\s+x(\d{1,4}))?$/
  */
 function calledAnswer(request: DemoRequest, sign: Sign): Answer | undefined {
   const loop = findActiveLoop(request.contents);
-  const plan = parsePlan(joinTexts(loop[0]?.parts.slice(-1) ?? []));
+  const plan = parsePlan(joinPartTexts(loop[0]?.parts.slice(-1) ?? []));
   const callable = listCallableTools(request);
   if (plan.length === 0 || plan.flat().some(({ name }) => !callable.includes(name))) return undefined;
   const done = loop.filter(({ role, parts }) => role === 'model' && parts.some(isFunctionCall)).length;
@@ -275,10 +275,10 @@ function textAnswer(texts: readonly string[], usage?: Answer['usage']): Answer {
 
 /** An answer of one text, cut between characters into growing chunks. */
 function chunkedAnswer(text: string): Answer {
-  return textAnswer([...splitPieces(text.toWellFormed())]);
+  return textAnswer([...cutIntoDeltas(text.toWellFormed())]);
 }
 
-function* splitPieces(text: string): Generator<string> {
+function* cutIntoDeltas(text: string): Generator<string> {
   let piece = '';
   let size = 0;
   let wanted = 8;

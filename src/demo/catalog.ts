@@ -47,7 +47,7 @@ export function modelVersion(model: string): string {
 export const GENERATING_MODELS: readonly string[] = LISTED.filter((id) => !isEmbedding(id) && LATEST[id] === undefined);
 
 /** A model as the Gemini API describes it. */
-export function describeModel(id: string): JsonObject {
+export function toModelResource(id: string): JsonObject {
   const displayName = id
     .split('-')
     .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
@@ -75,10 +75,10 @@ export function describeModel(id: string): JsonObject {
 }
 
 /** One page of the list, with `nextPageToken` if there is more. */
-export function listModels(query: URLSearchParams): JsonObject {
+export function listModelResources(query: URLSearchParams): JsonObject {
   const size = Math.min(Math.max(Number(query.get('pageSize')) || 50, 1), 1000);
   const start = Number(query.get('pageToken')) || 0;
-  const models = LISTED.slice(start, start + size).map(describeModel);
+  const models = LISTED.slice(start, start + size).map(toModelResource);
   return start + size < LISTED.length ? { models, nextPageToken: String(start + size) } : { models };
 }
 

@@ -29,21 +29,21 @@ interface CodeAssist {
 }
 
 /** The Code Assist methods around the model: account, quota, experiments, settings. */
-export function codeAssist(faults: FaultBook, clock: Clock): CodeAssist {
+export function demoCodeAssist(faults: FaultBook, clock: Clock): CodeAssist {
   const isNew = faults.take(['new-user']) !== undefined;
   let isOnboarded = !isNew;
   let settings: JsonObject = { cloudaicompanionProject: PROJECT, freeTierDataCollectionOptin: false };
   const methods: Readonly<Record<string, (body: JsonObject) => Outcome>> = {
-    'POST loadCodeAssist': (body) => loadCodeAssist({ body, isOnboarded, faults }),
-    'POST onboardUser': (body) => onboard(body),
-    'POST retrieveUserQuota': () => succeed({ buckets: quotaBuckets(clock) }),
-    'POST listExperiments': () => succeed({ experimentIds: [], flags: [] }),
-    'POST fetchAdminControls': () => succeed({ adminControlsApplicable: false }),
-    'POST recordCodeAssistMetrics': () => succeed({}),
-    'GET getCodeAssistGlobalUserSetting': () => succeed(settings),
+    'POST loadCodeAssist': (body) => answerLoad({ body, isOnboarded, faults }),
+    'POST onboardUser': (body) => answerOnboard(body),
+    'POST retrieveUserQuota': () => okOutcome({ buckets: quotaBuckets(clock) }),
+    'POST listExperiments': () => okOutcome({ experimentIds: [], flags: [] }),
+    'POST fetchAdminControls': () => okOutcome({ adminControlsApplicable: false }),
+    'POST recordCodeAssistMetrics': () => okOutcome({}),
+    'GET getCodeAssistGlobalUserSetting': () => okOutcome(settings),
     'POST setCodeAssistGlobalUserSetting': (body) => {
       settings = { ...settings, ...body };
-      return succeed(settings);
+      return okOutcome(settings);
     },
   };
   return {
@@ -52,16 +52,16 @@ export function codeAssist(faults: FaultBook, clock: Clock): CodeAssist {
     operation(name) {
       if (name !== OPERATION) return { ok: false, refusal: notFound(`Operation not found: ${name}.`) };
       isOnboarded = true;
-      return succeed({ name, done: true, response: { cloudaicompanionProject: { id: PROJECT, name: PROJECT } } });
+      return okOutcome({ name, done: true, response: { cloudaicompanionProject: { id: PROJECT, name: PROJECT } } });
     },
   };
 }
 
-function succeed(body: JsonObject): Outcome {
+function okOutcome(body: JsonObject): Outcome {
   return { ok: true, body };
 }
 
-function loadCodeAssist(given: {
+function answerLoad(given: {
   readonly body: JsonObject;
   readonly isOnboarded: boolean;
   readonly faults: FaultBook;
@@ -75,23 +75,23 @@ function loadCodeAssist(given: {
   const ineligible = { tierId: FREE_TIER.id, tierName: FREE_TIER.name };
   if (fault === 'UNSUPPORTED_CLIENT') {
     const reasonMessage = 'Personal accounts can no longer use this client.';
-    return succeed({ ineligibleTiers: [{ ...ineligible, reasonCode: fault, reasonMessage }] });
+    return okOutcome({ ineligibleTiers: [{ ...ineligible, reasonCode: fault, reasonMessage }] });
   }
   if (fault === 'VALIDATION_REQUIRED') {
     const reasonMessage = 'Verify this account to continue.';
     const link = { validationUrl: VALIDATION_URL, validationUrlLinkText: 'Verify the account' };
-    return succeed({ allowedTiers, ineligibleTiers: [{ ...ineligible, reasonCode: fault, reasonMessage, ...link }] });
+    return okOutcome({ allowedTiers, ineligibleTiers: [{ ...ineligible, reasonCode: fault, reasonMessage, ...link }] });
   }
-  if (!given.isOnboarded) return succeed({ allowedTiers });
+  if (!given.isOnboarded) return okOutcome({ allowedTiers });
   const project = given.body.cloudaicompanionProject;
-  return succeed({
+  return okOutcome({
     currentTier: STANDARD_TIER,
     allowedTiers,
     cloudaicompanionProject: typeof project === 'string' && project !== '' ? project : PROJECT,
   });
 }
 
-function onboard(body: JsonObject): Outcome {
+function answerOnboard(body: JsonObject): Outcome {
   if (typeof body.tierId !== 'string') {
     const message = 'tierId is required.';
     return { ok: false, refusal: errorResponse({ code: 400, status: 'INVALID_ARGUMENT', message }) };
@@ -100,7 +100,7 @@ function onboard(body: JsonObject): Outcome {
     const message = 'The free tier does not take a project.';
     return { ok: false, refusal: errorResponse({ code: 400, status: 'FAILED_PRECONDITION', message }) };
   }
-  return succeed({ name: OPERATION, done: false });
+  return okOutcome({ name: OPERATION, done: false });
 }
 
 function quotaBuckets(clock: Clock): readonly JsonObject[] {

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, toJsonObject } from '../core/json.ts';
 import { estimateTokens } from '../core/usage.ts';
-import { joinTexts } from './request.ts';
+import { joinPartTexts } from './request.ts';
 
 const DIMENSIONS = 3072;
 
@@ -34,7 +34,10 @@ export function hasSomethingToEmbed(body: JsonObject): boolean {
 function createEmbedding(request: JsonObject): JsonObject {
   const { parts } = toJsonObject(request.content);
   return {
-    values: hashToVector(joinTexts(toObjects(parts)), request.outputDimensionality ?? request.output_dimensionality),
+    values: hashToVector(
+      joinPartTexts(toObjects(parts)),
+      request.outputDimensionality ?? request.output_dimensionality,
+    ),
   };
 }
 

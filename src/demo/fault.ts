@@ -84,10 +84,10 @@ function parseFault(piece: string): DemoFault {
   // A limit may also follow a number, where it cannot be mistaken for a part of the value.
   const onValue = kind === 'count' || kind === 'duration' ? splitLimit(raw ?? '') : { rest: raw, times: undefined };
   const times = (name === head ? undefined : onName.times) ?? onValue.times ?? Number.POSITIVE_INFINITY;
-  return { name, times, ...parseValue({ kind, value: onValue.rest, piece }) };
+  return { name, times, ...parseFaultValue({ kind, value: onValue.rest, piece }) };
 }
 
-function parseValue(given: {
+function parseFaultValue(given: {
   readonly kind: ValueKind;
   readonly value: string | undefined;
   readonly piece: string;

@@ -92,7 +92,7 @@ export function createModelHandler(
     if (state.faults.take(['hang']) !== undefined) return waitForDisconnect(reply.signal);
     switch (route.verb) {
       case 'countTokens':
-        return sendOutcome(reply, countTokens(call.value, state));
+        return sendOutcome(reply, answerCountTokens(call.value, state));
       case 'generateContent':
       case 'streamGenerateContent':
         return generate(call.value, state);
@@ -146,7 +146,7 @@ function scriptEndError(method: ScriptMethod): ErrorResponse {
   return errorResponse({ code: 500, status: 'INTERNAL', message });
 }
 
-function countTokens({ body, model, backend }: Call, state: State): Outcome {
+function answerCountTokens({ body, model, backend }: Call, state: State): Outcome {
   const scripted = state.next?.('countTokens');
   if (scripted !== undefined) return { ok: true, body: scripted[0] ?? {} };
   if (state.next !== undefined) return { ok: false, refusal: scriptEndError('countTokens') };

@@ -2,7 +2,7 @@ import type { Clock } from '../core/io.ts';
 import type { JsonObject } from '../core/json.ts';
 import { estimateTokens, MEDIA_TOKENS } from '../core/usage.ts';
 import type { Answer, Chunk } from './answers.ts';
-import { type DemoRequest, isMedia, joinTexts } from './request.ts';
+import { type DemoRequest, isMedia, joinPartTexts } from './request.ts';
 import { isThirdFamily } from './rules.ts';
 
 interface ReplyContext {
@@ -24,7 +24,7 @@ export function countPromptTokens(request: DemoRequest): number {
   const parts = request.contents.flatMap((content) => content.parts);
   const said = parts.map((part) => {
     if (isMedia(part)) return MEDIA_TOKENS;
-    return estimateTokens(joinTexts([part]) || JSON.stringify(part.functionCall ?? part.functionResponse ?? ''));
+    return estimateTokens(joinPartTexts([part]) || JSON.stringify(part.functionCall ?? part.functionResponse ?? ''));
   });
   return said.reduce((sum, count) => sum + count, estimateTokens(request.systemText)) || 1;
 }

@@ -77,7 +77,7 @@ export function parseRequest(body: JsonObject, model: string): Parsed<DemoReques
   const generationConfig = toCamelKeys(toJsonObject(outer.generationConfig));
   const strayConfig = Object.keys(generationConfig).find((key) => !CONFIG_KEYS.has(key));
   if (strayConfig !== undefined) return unknownName(strayConfig, 'generation_config');
-  const contents = parseContents(outer.contents);
+  const contents = parseDemoContents(outer.contents);
   if (!contents.ok) return contents;
   const systemParts = toJsonObject(outer.systemInstruction).parts;
   return {
@@ -85,7 +85,7 @@ export function parseRequest(body: JsonObject, model: string): Parsed<DemoReques
     value: {
       model,
       contents: contents.value,
-      systemText: Array.isArray(systemParts) ? joinTexts(systemParts.map(parsePart)) : '',
+      systemText: Array.isArray(systemParts) ? joinPartTexts(systemParts.map(parsePart)) : '',
       generationConfig,
       tools: collectTools(outer.tools),
       calling: parseCalling(outer.toolConfig),
@@ -99,7 +99,7 @@ function unknownName(key: string, where: string): { readonly ok: false; readonly
   return { ok: false, message: `Invalid JSON payload received. Unknown name "${key}" in ${where}.` };
 }
 
-function parseContents(value: JsonValue | undefined): Parsed<readonly DemoContent[]> {
+function parseDemoContents(value: JsonValue | undefined): Parsed<readonly DemoContent[]> {
   if (!Array.isArray(value) || value.length === 0) {
     return { ok: false, message: '* GenerateContentRequest.contents: contents is not specified' };
   }
@@ -155,7 +155,7 @@ function toCamelKeys(value: JsonObject): JsonObject {
 }
 
 /** The texts of some parts joined, without thoughts. */
-export function joinTexts(parts: readonly DemoPart[]): string {
+export function joinPartTexts(parts: readonly DemoPart[]): string {
   return parts.map((part) => (typeof part.text === 'string' && part.thought !== true ? part.text : '')).join('');
 }
 

@@ -22,12 +22,12 @@ export function parseScript(text: string, name: string): readonly ScriptLine[] {
     .replace(/^\ufeff/, '')
     .split('\n')
     .entries()) {
-    if (line.trim() !== '') lines.push(parseLine(line, `${name}:${index + 1}`));
+    if (line.trim() !== '') lines.push(parseScriptLine(line, `${name}:${index + 1}`));
   }
   return lines;
 }
 
-function parseLine(line: string, where: string): ScriptLine {
+function parseScriptLine(line: string, where: string): ScriptLine {
   const fail = (why: string): AppError =>
     new AppError('usage', `${where}: ${why}`, {
       hint: 'Each line is an object such as {"method":"generateContentStream","response":[{"candidates":[…]}]}.',

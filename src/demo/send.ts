@@ -213,7 +213,8 @@ function joinEvents(events: readonly JsonObject[]): JsonObject {
   const parts: JsonObject[] = [];
   for (const part of events.flatMap(eventParts)) {
     const before = parts.at(-1);
-    const joins = isPlainText(part) && before !== undefined && isPlainText(before) && part.thought === before.thought;
+    const joins =
+      isUnsignedText(part) && before !== undefined && isUnsignedText(before) && part.thought === before.thought;
     if (joins) parts[parts.length - 1] = { ...before, text: `${String(before.text)}${String(part.text)}` };
     else parts.push(part);
   }
@@ -222,6 +223,6 @@ function joinEvents(events: readonly JsonObject[]): JsonObject {
   return { ...last, candidates: [{ ...end, content: { parts, role: 'model' } }] };
 }
 
-function isPlainText(part: JsonObject): boolean {
+function isUnsignedText(part: JsonObject): boolean {
   return typeof part.text === 'string' && part.thoughtSignature === undefined;
 }

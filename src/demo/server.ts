@@ -1,7 +1,7 @@
 import type { Clock } from '../core/io.ts';
 import type { ServedReply, ServedRequest } from '../platform/http/server.ts';
-import { describeModel, isServed, listModels, listPublisherModels } from './catalog.ts';
-import { codeAssist } from './code-assist.ts';
+import { isServed, listModelResources, listPublisherModels, toModelResource } from './catalog.ts';
+import { demoCodeAssist } from './code-assist.ts';
 import { type DemoFault, faultBook } from './fault.ts';
 import { missingCredential, notFound, type Outcome } from './google-error.ts';
 import { createModelHandler } from './model-call.ts';
@@ -63,7 +63,7 @@ function logReplies(request: ServedRequest, reply: ServedReply, log: (line: stri
 
 function demoHandler(options: DemoOptions): (request: ServedRequest, reply: ServedReply) => Promise<void> {
   const faults = faultBook(options.faults ?? []);
-  const assist = codeAssist(faults, options.clock);
+  const assist = demoCodeAssist(faults, options.clock);
   const giveToken = tokenEndpoint(faults);
   const callModel = createModelHandler({ faults, clock: options.clock, script: options.script });
   return async (request, reply) => {
@@ -101,7 +101,8 @@ function hasCredential({ headers, query }: ServedRequest, backend: Backend): boo
 }
 
 function modelList({ backend, id }: Extract<Route, { kind: 'models' }>, query: URLSearchParams): Outcome {
-  if (id === undefined) return { ok: true, body: backend === 'vertex' ? listPublisherModels() : listModels(query) };
-  if (isServed(id)) return { ok: true, body: describeModel(id) };
+  if (id === undefined)
+    return { ok: true, body: backend === 'vertex' ? listPublisherModels() : listModelResources(query) };
+  if (isServed(id)) return { ok: true, body: toModelResource(id) };
   return { ok: false, refusal: notFound(`Model is not found: models/${id}.`) };
 }

@@ -48,9 +48,9 @@ function formatItem(item: Item): string {
     case 'media':
       return formatMedia(item);
     case 'call':
-      return `#### Tool: ${formatCodeSpan(item.name)}\n\n${fenceCode(formatJson(item.args), 'json')}${formatResult(item.answer)}`;
+      return `#### Tool: ${formatCodeSpan(item.name)}\n\n${fenceCode(formatJson(item.args), 'json')}${formatRecordedResult(item.answer)}`;
     case 'answer':
-      return `#### Tool result: ${formatCodeSpan(item.name)}\n${formatResult(item.answer)}`;
+      return `#### Tool result: ${formatCodeSpan(item.name)}\n${formatRecordedResult(item.answer)}`;
     case 'note':
       return `*${escapeInline(item.text)}*\n`;
     case 'other':
@@ -58,7 +58,7 @@ function formatItem(item: Item): string {
   }
 }
 
-function formatResult(answer: RecordedResult | undefined): string {
+function formatRecordedResult(answer: RecordedResult | undefined): string {
   if (answer === undefined) return '\n*No answer was recorded.*\n';
   const plain = findPlainResult(answer.response);
   const body = plain === undefined ? fenceCode(formatJson(answer.response), 'json') : fenceCode(plain.text);

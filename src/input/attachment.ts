@@ -91,7 +91,7 @@ function tooMuchError(largest: { readonly name: string; readonly bytes: number }
   });
 }
 
-export function tooLargeError(name: string, bytes: number): AppError {
+export function attachmentTooLargeError(name: string, bytes: number): AppError {
   return new AppError('usage', `${name} is ${formatSize(bytes)}; at most ${INLINE_LIMIT_NAME} can be sent`, {
     hint: 'Send a part of it, for example: head -c 1M <file> | gmn "…"',
   });

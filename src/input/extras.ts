@@ -4,7 +4,7 @@ import { decodeText } from '../core/text/decode.ts';
 import { sniffMedia } from '../core/text/media.ts';
 import { inspectPath } from '../platform/files/read.ts';
 import { isAttachment, notTextError, toAttachment } from './attachment.ts';
-import { type FileContext, missingFileError, readFile } from './files.ts';
+import { type FileContext, missingFileError, readInputFile } from './files.ts';
 import type { OtherAttachments } from './prompt-input.ts';
 
 /** Where stdin goes among the attachments, and its media type; undefined if not requested. */
@@ -42,7 +42,7 @@ async function addFile(value: string, typeOf: ToMediaType, context: Context): Pr
     throw new AppError('usage', `-a takes files, and ${value} is a directory`, { hint: `Send its files: -f ${value}` });
   }
   if (!context.basket.isNew(found.path)) return;
-  const bytes = await readFile(found.path, value);
+  const bytes = await readInputFile(found.path, value);
   addBytes(bytes, value, typeOf(bytes), context);
   context.attached?.(found.path, bytes);
 }

@@ -14,11 +14,11 @@ import { toSlashes } from '../tools/search/ignore-rules.ts';
 import {
   type Attachment,
   type Attachments,
+  attachmentTooLargeError,
   INLINE_LIMIT,
   isAttachment,
   notTextError,
   toAttachment,
-  tooLargeError,
   toPlainName,
 } from './attachment.ts';
 import type { OnAttached, PromptInput } from './prompt-input.ts';
@@ -106,7 +106,7 @@ async function* addValue(value: string, context: WalkContext): AsyncGenerator<Tu
 
 async function addNamedFile(value: string, found: FoundPath, { basket, attached }: FileContext): Promise<void> {
   if (!basket.isNew(found.path)) return;
-  const bytes = await readFile(found.path, value);
+  const bytes = await readInputFile(found.path, value);
   const loaded = toAttachment(bytes, value);
   if (!isAttachment(loaded)) throw notTextError(value, loaded);
   basket.add(loaded);
@@ -114,8 +114,13 @@ async function addNamedFile(value: string, found: FoundPath, { basket, attached 
 }
 
 /** Throws AppError `usage`. */
-export function readFile(path: string, name: string, links: 'follow' | 'never' = 'follow'): Promise<Uint8Array> {
-  return readBytes(path, { name, links, maxBytes: INLINE_LIMIT, tooLarge: (bytes) => tooLargeError(name, bytes) });
+export function readInputFile(path: string, name: string, links: 'follow' | 'never' = 'follow'): Promise<Uint8Array> {
+  return readBytes(path, {
+    name,
+    links,
+    maxBytes: INLINE_LIMIT,
+    tooLarge: (bytes) => attachmentTooLargeError(name, bytes),
+  });
 }
 
 /**
@@ -187,7 +192,7 @@ async function* addWalked(walked: WalkResult, target: WalkTarget): AsyncGenerato
     context.signal.throwIfAborted();
     const path = join(root, below);
     if (!context.basket.isNew(path)) continue;
-    const bytes = await readFile(path, displayName(below), 'never');
+    const bytes = await readInputFile(path, displayName(below), 'never');
     const loaded = toAttachment(bytes, displayName(below));
     if (!isAttachment(loaded)) {
       notText.push(below);

@@ -6,7 +6,7 @@ import { contains } from '../core/text/path.ts';
 import { type FoundPath, inspectPath } from '../platform/files/read.ts';
 import { readRules } from '../tools/search/ignore-rules.ts';
 import { type Attachments, isAttachment, toAttachment, toPlainName } from './attachment.ts';
-import { addDirectory, createWalkContext, type FileContext, readFile, type WalkContext } from './files.ts';
+import { addDirectory, createWalkContext, type FileContext, readInputFile, type WalkContext } from './files.ts';
 import type { ReadResource, Resource } from './prompt-input.ts';
 
 /**
@@ -134,7 +134,7 @@ async function* attachMention(mention: Mention, context: WalkContext): AsyncGene
     return;
   }
   if (!context.basket.isNew(path)) return;
-  const bytes = await readFile(path, name, 'never');
+  const bytes = await readInputFile(path, name, 'never');
   const loaded = toAttachment(bytes, name);
   if (!isAttachment(loaded)) {
     yield { type: 'notice', message: `not attached: @${name} is neither text nor media that can be sent` };

@@ -38,7 +38,7 @@ export async function* readStdin(request: StdinRequest): AsyncGenerator<TurnEven
   if (kind === 'none' && (await stdin.isTerminal())) {
     yield { type: 'notice', message: 'reading stdin from the terminal; end it with Ctrl-D' };
   }
-  const reading = startReading(stdin, signal);
+  const reading = startStdinReading(stdin, signal);
   try {
     if (kind !== 'file') yield WAITING;
     if (waitMs !== undefined && !(yield* awaitFirst(reading.first, waitMs, clock))) return undefined;
@@ -86,7 +86,7 @@ interface Reading {
   close(): Promise<void>;
 }
 
-function startReading(stdin: Stdin, parent: AbortSignal): Reading {
+function startStdinReading(stdin: Stdin, parent: AbortSignal): Reading {
   const controller = new AbortController();
   const follow = (): void => controller.abort(parent.reason);
   if (parent.aborted) follow();

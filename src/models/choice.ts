@@ -72,7 +72,7 @@ export function readCachedDefault(
   retired = DEFAULT_MODEL,
 ): string | undefined {
   // The key is computed only if the file exists: the account may cost a hash.
-  const entry = readCache(cachePath(homes().gmn), parseEntries)?.get(cacheKey(owner, retired));
+  const entry = readCache(defaultModelPath(homes().gmn), parseCachedDefaults)?.get(cacheKey(owner, retired));
   return entry !== undefined && isRecent(entry.time, clock.now(), CACHE_MS) ? entry.model : undefined;
 }
 
@@ -83,9 +83,9 @@ export async function cacheDefault(
   model: string,
   retired = DEFAULT_MODEL,
 ): Promise<void> {
-  const file = cachePath(homes().gmn);
+  const file = defaultModelPath(homes().gmn);
   const now = clock.now();
-  const before = readCache(file, parseEntries) ?? new Map<string, CachedDefault>();
+  const before = readCache(file, parseCachedDefaults) ?? new Map<string, CachedDefault>();
   const fresh = [...before].filter(([, { time }]) => isRecent(time, now, CACHE_MS));
   await writeCache(file, Object.fromEntries([...fresh, [cacheKey(owner, retired), { model, time: now }]]));
 }
@@ -96,7 +96,7 @@ interface CachedDefault {
   readonly time: number;
 }
 
-function cachePath(gmnHome: string): string {
+function defaultModelPath(gmnHome: string): string {
   return `${gmnHome}/default-models.json`;
 }
 
@@ -105,7 +105,7 @@ function cacheKey({ backend, account }: DefaultOwner, retired: string): string {
   return [backend, account, ...(retired === DEFAULT_MODEL ? [] : [retired])].join(' ');
 }
 
-function parseEntries(value: unknown): ReadonlyMap<string, CachedDefault> | undefined {
+function parseCachedDefaults(value: unknown): ReadonlyMap<string, CachedDefault> | undefined {
   if (!isObject(value)) return undefined;
   return new Map(
     Object.entries(value).flatMap(([key, entry]) => {

@@ -38,7 +38,7 @@ export function generationConfig(model: string, sampling: Sampling, preset: Json
   const given = Object.fromEntries(Object.entries(flags).filter(([, value]) => value !== undefined));
   return {
     ...rest,
-    ...parseOptions(sampling.option ?? []),
+    ...parseOptionFlags(sampling.option ?? []),
     temperature: rest.temperature ?? 1,
     topP: rest.topP ?? 0.95,
     topK: rest.topK ?? 40,
@@ -92,7 +92,7 @@ const FLAGS: ReadonlyMap<string, string> = new Map([
   ['responseJsonSchema', '--output-schema'],
 ]);
 
-function parseOptions(options: readonly string[]): JsonObject {
+function parseOptionFlags(options: readonly string[]): JsonObject {
   return Object.fromEntries(options.map(parseOption));
 }
 
@@ -106,11 +106,11 @@ function parseOption(option: string): readonly [string, JsonValue] {
   const flag = FLAGS.get(key);
   if (flag !== undefined)
     throw new AppError('usage', `--option: ${key} has a flag of its own`, { hint: `Use ${flag}.` });
-  return [key, parseValue(text)];
+  return [key, parseOptionValue(text)];
 }
 
 /** JSON, else the text itself. */
-function parseValue(text: string): JsonValue {
+function parseOptionValue(text: string): JsonValue {
   try {
     return JSON.parse(text);
   } catch {
@@ -143,7 +143,7 @@ function toThinkingConfig(model: string, { thinkingLevel, thinkingBudget, showTh
 function checkLevel(model: string, facts: ModelFacts | undefined, level: ThinkingLevel): void {
   const isUnknown = facts?.levels === undefined && facts?.budget === undefined && !isNonThinking(model);
   if (isUnknown || facts?.levels?.includes(level)) return;
-  const instead = facts?.budget && `Give it a budget instead: --thinking-budget ${formatRange(facts.budget)}`;
+  const instead = facts?.budget && `Give it a budget instead: --thinking-budget ${formatBudgetRange(facts.budget)}`;
   const has = facts?.levels ? `has no thinking level "${level}"` : 'has no thinking levels';
   throw new AppError('usage', `${model} ${has}`, {
     hint: facts?.levels ? `Its levels: ${facts.levels.join(', ')}` : (instead ?? 'Leave --thinking-level out.'),
@@ -163,11 +163,11 @@ function checkBudget(model: string, facts: ModelFacts | undefined, budget: numbe
   const isAllowed = budget >= allowed.min && budget <= allowed.max;
   if (Number.isInteger(budget) && (isAllowed || budget === -1 || (budget === 0 && facts?.budget?.canBeOff))) return;
   throw new AppError('usage', `--thinking-budget: ${budget} is not possible with ${model}`, {
-    hint: `Possible: ${formatRange(allowed)}, or -1 to leave it to the model`,
+    hint: `Possible: ${formatBudgetRange(allowed)}, or -1 to leave it to the model`,
   });
 }
 
-function formatRange({
+function formatBudgetRange({
   min,
   max,
   canBeOff,

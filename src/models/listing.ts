@@ -28,19 +28,19 @@ export interface ModelListing {
 
 /** Undefined if it is older than a week. Never throws. */
 export function readListing({ homes, clock }: Pick<App, 'homes' | 'clock'>): ModelListing | undefined {
-  const file = cachePath(homes);
+  const file = listingPath(homes);
   const listing = file === undefined ? undefined : readCache(file, parseListing);
   return listing !== undefined && isRecent(listing.time, clock.now(), WEEK_MS) ? listing : undefined;
 }
 
 /** Caches a listing for `gmn models`. Does nothing if it cannot be written. */
 export async function cacheListing({ homes }: Pick<App, 'homes'>, listing: ModelListing): Promise<void> {
-  const file = cachePath(homes);
+  const file = listingPath(homes);
   if (file !== undefined) await writeCache(file, listing);
 }
 
 /** Undefined without a home directory: `gmn models` must not need one. */
-function cachePath(homes: App['homes']): string | undefined {
+function listingPath(homes: App['homes']): string | undefined {
   try {
     return join(homes().gmn, 'listed-models.json');
   } catch {

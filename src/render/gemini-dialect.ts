@@ -110,13 +110,13 @@ function messageLines(timestamp: string, pieces: readonly string[]): string {
 }
 
 function toolResultFields({ ok, response }: ToolResult): JsonObject {
-  if (ok) return { status: 'success', output: formatResult(response.output, response) };
-  const message = formatResult(response.error, response);
+  if (ok) return { status: 'success', output: toOutputText(response.output, response) };
+  const message = toOutputText(response.error, response);
   return { status: 'error', output: message, error: { type: 'TOOL_EXECUTION_ERROR', message } };
 }
 
 /** The official CLI gives a string; a response without one is given as JSON. */
-function formatResult(value: unknown, response: JsonObject): string {
+function toOutputText(value: unknown, response: JsonObject): string {
   return typeof value === 'string' ? value : encodeJson(response);
 }
 

@@ -49,7 +49,7 @@ export function createStderr(err: Out, { rawThoughts = false, opening = 'gmn: ' 
     },
     usage: (line) => err.write(`${paint(clean(line), DIM)}\n`),
     error: (error) =>
-      err.write(paint(clean(formatHeadline(error)), RED) + clean(formatHint(error) + formatWithheld(error))),
+      err.write(paint(clean(formatHeadline(error)), RED) + clean(formatHint(error) + formatPartialAnswer(error))),
     thought(delta) {
       const shown = err.isTerminal && !rawThoughts ? thoughts.filter(delta) : delta;
       if (shown !== '') isThoughtOpen = !shown.endsWith('\n');
@@ -71,7 +71,7 @@ function formatHeadline({ fault, message }: AppError): string {
 }
 
 /** An answer that was withheld from stdout is shown here, so that it is not lost. */
-function formatWithheld({ answer }: AppError): string {
+function formatPartialAnswer({ answer }: AppError): string {
   return answer ? `What the model said:\n${answer}${answer.endsWith('\n') ? '' : '\n'}` : '';
 }
 

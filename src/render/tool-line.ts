@@ -27,7 +27,7 @@ export function formatToolLine({ name, outcome }: Extract<TurnEvent, { type: 'an
 }
 
 /** `edit_file hello.js failed: there is no file hello.js`: the first line of the reason. Sanitized for the terminal. */
-export function formatFailure(name: string, args: JsonObject, { response }: ToolResult): string {
+export function formatToolFailure(name: string, args: JsonObject, { response }: ToolResult): string {
   const reason = toNonEmptyString(response.error) ?? 'no reason was given';
   return `${formatCall(name, args)} failed: ${sanitize(clipLine(reason, MAX_NOTICE_REASON))}`;
 }

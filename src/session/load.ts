@@ -139,7 +139,7 @@ function createPlayback(): Playback {
       else if (entry.kind === 'replace') {
         found.clear();
         for (const content of entry.contents) {
-          const record = toRecord(content, line.standing.model ?? '');
+          const record = toTurnRecord(content, line.standing.model ?? '');
           found.add({ ...record, at }, record.kind === 'prompt' ? 'prompt' : 'other');
         }
       }
@@ -154,7 +154,7 @@ function createPlayback(): Playback {
 }
 
 /** Infers the kind of record from a content alone. */
-export function toRecord(content: StoredContent, model: string): TurnRecord {
+export function toTurnRecord(content: StoredContent, model: string): TurnRecord {
   const has = (key: string): boolean => content.parts.some((part) => Object.hasOwn(part, key));
   if (content.role === 'user') return { kind: has('functionResponse') ? 'answer' : 'prompt', content };
   return { kind: has('functionCall') ? 'call' : 'reply', content, usage: NO_USAGE, model };

@@ -3,7 +3,7 @@ import type { TurnRecord } from '../core/history.ts';
 import { filterObjects, isObject, parseJson, toNonEmptyString } from '../core/json.ts';
 import type { SavedRecord } from '../core/session.ts';
 import type { Usage } from '../core/usage.ts';
-import { formatTitle } from './record.ts';
+import { deriveTitle } from './record.ts';
 
 export interface OfficialSession {
   readonly id: string;
@@ -35,7 +35,7 @@ export function parseOfficial(text: string): OfficialSession | undefined {
   const first = records.find(({ kind }) => kind === 'prompt');
   if (first === undefined) return undefined;
   const projectHash = toNonEmptyString(meta.projectHash);
-  const title = formatTitle(first.content);
+  const title = deriveTitle(first.content);
   return { id, startedAt, title, records, ...(projectHash === undefined ? {} : { projectHash }) };
 }
 
@@ -85,7 +85,7 @@ function toTurnRecords(message: Fields, answered: Set<string>): readonly TurnRec
 const NOT_FROM_USER = /^(?:[/?]|<session_context>|<hook_context>)/;
 
 function toUserRecords({ content }: Fields, answered: Set<string>): readonly TurnRecord[] {
-  const parts = toParts(content).filter((part) => !isRepeated(part, answered));
+  const parts = readParts(content).filter((part) => !isRepeated(part, answered));
   const [first] = parts;
   if (first === undefined || ('text' in first && NOT_FROM_USER.test(first.text.trimStart()))) return [];
   if (parts.every((part) => 'text' in part && part.text.trim() === '')) return [];
@@ -106,8 +106,8 @@ function toModelRecords(message: Fields, answered: Set<string>): readonly TurnRe
   const calls = filterObjects(message.toolCalls);
   const parts: readonly Part[] = [
     ...filterObjects(message.thoughts).map((thought) => ({ text: formatThought(thought), thought: true })),
-    ...toParts(message.content),
-    ...calls.flatMap(toCallPart),
+    ...readParts(message.content),
+    ...calls.flatMap(readCallPart),
   ];
   if (parts.length === 0) return [];
   const content: StoredContent = { role: 'model', parts };
@@ -124,19 +124,19 @@ function formatThought({ subject, description }: Fields): string {
   return [subject, description].filter((text) => typeof text === 'string' && text !== '').join('\n');
 }
 
-function toCallPart({ id, name, args }: Fields): readonly Part[] {
+function readCallPart({ id, name, args }: Fields): readonly Part[] {
   return toPart({ functionCall: { id, name, args: isObject(args) ? args : {} } });
 }
 
 function toResultParts({ id, name, result }: Fields): readonly Part[] {
   if (result === null || result === undefined) return [];
-  const parts = toParts(result);
+  const parts = readParts(result);
   if (parts.some((part) => 'functionResponse' in part)) return parts;
   const output = typeof result === 'string' ? result : JSON.stringify(result);
   return toPart({ functionResponse: { id, name, response: { output } } });
 }
 
-function toParts(value: unknown): readonly Part[] {
+function readParts(value: unknown): readonly Part[] {
   if (typeof value === 'string') return value === '' ? [] : [{ text: value }];
   const list: readonly unknown[] = Array.isArray(value) ? value : [value];
   return list.flatMap((item) => (typeof item === 'string' ? [{ text: item }] : toPart(item)));

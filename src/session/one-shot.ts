@@ -5,10 +5,10 @@ import type { Clock } from '../core/io.ts';
 import type { BlobStore } from '../platform/files/blobs.ts';
 import { writeAtomicSync } from '../platform/files/write-sync.ts';
 import {
+  deriveTitle,
+  encodeRecord,
   formatFileName,
   formatHeader,
-  formatRecord,
-  formatTitle,
   hasLargeMedia,
   VERSION,
   writeBlobsAndFormat,
@@ -106,13 +106,13 @@ async function formatSession(
 ): Promise<string> {
   const [first] = records;
   if (first === undefined) return '';
-  const title = formatTitle(first.content);
+  const title = deriveTitle(first.content);
   let text = formatHeader({ v: VERSION, id, at: first.at, cwd, by: 'prompt', gmn: version, title });
   let model: string | undefined;
   for (const [index, { at, ...entry }] of records.entries()) {
     if ('model' in entry) model = entry.model;
     const line = { seq: index + 1, at, standing: { turn: 1, model }, entry };
-    text += hasLargeMedia(entry) ? await writeBlobsAndFormat(line, await openBlobs(home)) : formatRecord(line);
+    text += hasLargeMedia(entry) ? await writeBlobsAndFormat(line, await openBlobs(home)) : encodeRecord(line);
   }
   return text;
 }

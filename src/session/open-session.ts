@@ -3,7 +3,7 @@ import type { TurnRecord } from '../core/history.ts';
 import type { Clock } from '../core/io.ts';
 import type { SavedRecord, Session, SessionSetup, SessionSource } from '../core/session.ts';
 import type { NameReservation } from './find.ts';
-import { createTurns, type LoadedSession, type Turns, toRecord } from './load.ts';
+import { createTurns, type LoadedSession, type Turns, toTurnRecord } from './load.ts';
 import type { FileRecord, RecordBody } from './record.ts';
 import type { Durability, SessionFile, SessionWriter } from './session-file.ts';
 
@@ -32,7 +32,7 @@ export interface LocalSession extends Session {
 }
 
 /** A session to append to. What cannot be written is reported and kept in memory. */
-export function openSession({ clock, file, earlier, writer, claim, ...options }: SessionOptions): LocalSession {
+export function createSession({ clock, file, earlier, writer, claim, ...options }: SessionOptions): LocalSession {
   const { talk, choice, lineOf, linesOf, ...book } = createLedger(clock, earlier, options.by);
   const inOrder = createSerialQueue();
   const pace = createPace(clock);
@@ -166,7 +166,7 @@ function createLedger({ now }: Clock, earlier: SessionOptions['earlier'], own: S
     unanswered: () => unanswered,
     takeBack() {
       const last = talk.items.at(-1);
-      if (last === undefined || toRecord(last, '').kind !== 'prompt') return false;
+      if (last === undefined || toTurnRecord(last, '').kind !== 'prompt') return false;
       talk.rewind(1);
       unanswered = last;
       return true;
@@ -196,7 +196,7 @@ function toTurns(records: readonly TurnRecord[]): Turns<StoredContent> {
 }
 
 function addContents(talk: Turns<StoredContent>, contents: readonly StoredContent[]): void {
-  for (const content of contents) talk.add(content, toRecord(content, '').kind === 'prompt' ? 'prompt' : 'other');
+  for (const content of contents) talk.add(content, toTurnRecord(content, '').kind === 'prompt' ? 'prompt' : 'other');
 }
 
 interface Pace {

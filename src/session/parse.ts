@@ -38,7 +38,7 @@ export function parseRecord(text: string): ReadRecord | undefined {
   if (!isObject(value)) return undefined;
   const { seq, turn } = value;
   const at = toTime(value.t);
-  const entry = parseBody(value);
+  const entry = parseRecordBody(value);
   if (!isCount(seq) || !isCount(turn) || at === undefined || entry === undefined) return undefined;
   return {
     seq,
@@ -59,20 +59,20 @@ function parseSource(value: unknown): SessionSource | undefined {
   return value === 'chat' || value === 'prompt' || value === 'mcp' ? value : undefined;
 }
 
-function parseBody(value: Readonly<Record<string, unknown>>): RecordBody | undefined {
+function parseRecordBody(value: Readonly<Record<string, unknown>>): RecordBody | undefined {
   const { type } = value;
   if (type === 'name') return { kind: type };
   if (type === 'setup') return isObject(value.chosen) ? { kind: type, chosen: parseSetup(value.chosen) } : undefined;
   if (type === 'partial') return typeof value.text === 'string' ? { kind: type, text: value.text } : undefined;
   if (type === 'rewind') return isCount(value.turns) ? { kind: type, turns: value.turns } : undefined;
   if (type === 'replace') {
-    const contents = Array.isArray(value.contents) ? value.contents.map(parseContent) : undefined;
+    const contents = Array.isArray(value.contents) ? value.contents.map(parseStoredContent) : undefined;
     return contents?.every(isDefined) ? { kind: type, contents } : undefined;
   }
-  const content = parseContent(value.content);
+  const content = parseStoredContent(value.content);
   if (content === undefined) return undefined;
   if (type === 'prompt' || type === 'answer') return { kind: type, content };
-  const said = { content, usage: parseUsage(value.usage), model: toNonEmptyString(value.model) ?? '' };
+  const said = { content, usage: parseStoredUsage(value.usage), model: toNonEmptyString(value.model) ?? '' };
   if (type === 'call') return { kind: type, ...said };
   if (type !== 'reply') return undefined;
   const finishReason = toNonEmptyString(value.finishReason);
@@ -86,7 +86,7 @@ function parseSetup(value: Readonly<Record<string, unknown>>): SessionSetup {
 }
 
 /** Keeps unknown fields. Undefined if the value is not a content. */
-function parseContent(value: unknown): StoredContent | undefined {
+function parseStoredContent(value: unknown): StoredContent | undefined {
   if (!isObject(value) || !Array.isArray(value.parts) || !value.parts.every(isObject)) return undefined;
   if (value.role !== 'user' && value.role !== 'model') return undefined;
   return { ...value, role: value.role, parts: asParts(value.parts) };
@@ -96,7 +96,7 @@ function asParts(parts: readonly unknown[]): readonly Part[] {
   return parts as readonly Part[];
 }
 
-function parseUsage(value: unknown): Usage {
+function parseStoredUsage(value: unknown): Usage {
   if (!isObject(value)) return {};
   const counts = USAGE_KEYS.flatMap((key) => (typeof value[key] === 'number' ? [[key, value[key]] as const] : []));
   return Object.fromEntries(counts);

@@ -65,7 +65,7 @@ export function formatHeader({ v, id, at, ...rest }: Header): string {
 }
 
 /** Ends with a newline. `apart` lists the media that were moved into blobs. */
-export function formatRecord({ seq, at, standing, entry }: FileRecord, apart: BlobReferences = []): string {
+export function encodeRecord({ seq, at, standing, entry }: FileRecord, apart: BlobReferences = []): string {
   const { kind, ...body } = entry;
   const { turn, name, model, by, unanswered } = standing;
   const blobs = apart.length === 0 ? undefined : apart;
@@ -77,7 +77,7 @@ const TITLE_LENGTH = 100;
 const MAX_TYPED_LENGTH = TITLE_LENGTH * 10;
 
 /** The prompt as one short line. Untrusted text. */
-export function formatTitle({ parts }: StoredContent): string {
+export function deriveTitle({ parts }: StoredContent): string {
   const texts = parts.flatMap((part) => ('text' in part && typeof part.text === 'string' ? [part.text] : []));
   const line = findTypedText(texts).slice(0, MAX_TYPED_LENGTH).replace(/\s+/g, ' ').trim();
   return line.length > TITLE_LENGTH ? `${line.slice(0, TITLE_LENGTH - 1).toWellFormed()}…` : line;
@@ -105,9 +105,9 @@ export function hasLargeMedia(entry: RecordBody): boolean {
 
 /** Writes large media to blobs first. Throws what the system throws. */
 export async function writeBlobsAndFormat(line: FileRecord, blobs: BlobStore): Promise<string> {
-  if (!hasLargeMedia(line.entry)) return formatRecord(line);
+  if (!hasLargeMedia(line.entry)) return encodeRecord(line);
   const { entry, apart } = await extractMedia(line.entry, blobs);
-  return formatRecord({ ...line, entry }, apart);
+  return encodeRecord({ ...line, entry }, apart);
 }
 
 async function extractMedia(
@@ -122,7 +122,7 @@ async function extractMedia(
       const bytes = findLargeBytes(part);
       if (bytes !== undefined) apart.push([index, at, await blobs.keep(bytes)]);
       parts.push(
-        bytes !== undefined && isMedia(part) ? { ...part, inlineData: { ...part.inlineData, data: '' } } : part,
+        bytes !== undefined && isMediaPart(part) ? { ...part, inlineData: { ...part.inlineData, data: '' } } : part,
       );
     }
     contents.push({ ...content, parts });
@@ -141,7 +141,7 @@ export async function restoreMedia(
   for (const [index, at, print] of apart) {
     const parts = contents[index]?.parts;
     const part = parts?.[at];
-    if (parts === undefined || part === undefined || !isMedia(part)) continue;
+    if (parts === undefined || part === undefined || !isMediaPart(part)) continue;
     const bytes = await blobs.fetch(print);
     if (bytes === undefined) missed();
     parts[at] =
@@ -158,12 +158,12 @@ function replaceContents(entry: RecordBody, contents: readonly StoredContent[]):
   return 'content' in entry && content !== undefined ? { ...entry, content } : entry;
 }
 
-function isMedia(part: Part): part is MediaPart {
+function isMediaPart(part: Part): part is MediaPart {
   return 'inlineData' in part && typeof part.inlineData?.data === 'string';
 }
 
 function isLarge(part: Part): part is MediaPart {
-  return isMedia(part) && part.inlineData.data.length > MAX_INLINE_LENGTH;
+  return isMediaPart(part) && part.inlineData.data.length > MAX_INLINE_LENGTH;
 }
 
 /** Undefined for small media, and for base64 that would not come back identical. */

@@ -8,11 +8,11 @@ import { readLineBatches } from '../platform/files/lines.ts';
 import type { Lock } from '../platform/files/lock.ts';
 import { recoverHeader } from './parse.ts';
 import {
+  deriveTitle,
   type FileRecord,
   formatFileName,
   formatHeader,
   formatSaveError,
-  formatTitle,
   type Header,
   listContents,
   VERSION,
@@ -146,7 +146,7 @@ function createHeader(
   lines: readonly FileRecord[],
 ): Header {
   const prompt = lines.flatMap(({ entry }) => listContents(entry)).find(({ role }) => role === 'user');
-  const title = prompt === undefined ? '' : formatTitle(prompt);
+  const title = prompt === undefined ? '' : deriveTitle(prompt);
   return {
     v: VERSION,
     id,

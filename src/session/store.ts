@@ -17,7 +17,7 @@ import {
   parseNewId,
 } from './find.ts';
 import { type LoadedSession, loadSession } from './load.ts';
-import { type LocalSession, openSession } from './open-session.ts';
+import { createSession, type LocalSession } from './open-session.ts';
 import { type Durability, type Origin, type StoreContext, sessionFile, sessionWriter } from './session-file.ts';
 import { pruneSessions, removeSession, renameSession } from './upkeep.ts';
 
@@ -145,7 +145,7 @@ interface OpenOptions {
 function open(store: Store, origin: Origin, { earlier, claim = createReservation(store) }: OpenOptions): LocalSession {
   const { clock, report, durability = 'synced' } = store;
   const file = sessionFile(store, origin);
-  return openSession({
+  return createSession({
     clock,
     file,
     ...(earlier === undefined ? {} : { earlier }),

@@ -11,7 +11,7 @@ import { readModifiedTime } from '../platform/files/write-sync.ts';
 import { createReservation, type FileSummary, readFileSummaries, readFileSummary } from './find.ts';
 import { checkVersion } from './load.ts';
 import { parseHeader } from './parse.ts';
-import { formatRecord, formatSaveError, VERSION } from './record.ts';
+import { encodeRecord, formatSaveError, VERSION } from './record.ts';
 import type { StoreContext } from './session-file.ts';
 
 /** Throws AppError `usage` if another session has the name, if the session is open, or if a newer gmn wrote it. */
@@ -26,7 +26,7 @@ export async function renameSession(place: StoreContext, summary: SessionSummary
     const standing = { turn: 0, ...glance.last?.standing, name: kept };
     const line = { seq: (glance.last?.seq ?? 0) + 1, at: now, standing, entry: { kind: 'name' } } as const;
     const file = await openAppendFile(summary.file, { now });
-    const outcome = await file.append(formatRecord(line)).finally(() => file.close());
+    const outcome = await file.append(encodeRecord(line)).finally(() => file.close());
     if (outcome === 'overtaken') throw inUseError(summary);
   };
   await withSessionLock(place, summary, write).finally(claim.release);

@@ -5,8 +5,8 @@ import { textBefore } from '../core/text/trim.ts';
 import type { Tool } from '../core/tool.ts';
 import { editFile } from './edit-file.ts';
 import { glob } from './glob.ts';
-import { listDirectory } from './list-directory.ts';
-import { readFile } from './read-file.ts';
+import { listDirectoryTool } from './list-directory.ts';
+import { readFileTool } from './read-file.ts';
 import { findRipgrep } from './search/ripgrep.ts';
 import { searchFileContent } from './search-file-content.ts';
 import type { Workspace } from './workspace/workspace.ts';
@@ -29,8 +29,8 @@ export function builtins({ workspace, env, others = [] }: BuiltinOptions): reado
     return found.program;
   };
   return [
-    listDirectory(workspace),
-    readFile(workspace),
+    listDirectoryTool(workspace),
+    readFileTool(workspace),
     writeFile(workspace),
     editFile(workspace),
     glob(workspace, ripgrep),

@@ -80,7 +80,7 @@ export function defineTool<const S extends InputSchema>(spec: ToolSpec<S>): Tool
     description,
     effect,
     input: toJsonSchema(input),
-    plain: (args) => Object.fromEntries(normalizeValues(collectValues(input.properties, aliases, args), input, root)),
+    plain: (args) => Object.fromEntries(normalizeValues(resolveAliases(input.properties, aliases, args), input, root)),
     invoke: checked((values, signal) => run(values, signal)),
     ...(preview === undefined ? {} : { preview: checked((values, signal, draft) => preview(values, signal, draft)) }),
   };
@@ -121,19 +121,19 @@ function parseInput<S extends InputSchema>(
   aliases: Readonly<Record<string, string>>,
   args: JsonObject,
 ): InputOf<S> {
-  const values = collectValues(properties, aliases, args);
+  const values = resolveAliases(properties, aliases, args);
   for (const key of required)
-    if (!values.has(key)) throw argumentError(tool, `"${key}" is missing`, describeProperty(properties[key]));
+    if (!values.has(key)) throw toolArgumentError(tool, `"${key}" is missing`, describeProperty(properties[key]));
   for (const [key, value] of values) {
     const property = properties[key];
     if (property !== undefined && !isValid(property, value))
-      throw argumentError(tool, `"${key}" is wrong`, describeProperty(property));
+      throw toolArgumentError(tool, `"${key}" is wrong`, describeProperty(property));
   }
   return Object.fromEntries(values) as InputOf<S>;
 }
 
 /** The given parameters, under their own names. */
-function collectValues(
+function resolveAliases(
   properties: InputSchema['properties'],
   aliases: Readonly<Record<string, string>>,
   args: JsonObject,
@@ -161,7 +161,7 @@ function* normalizeValues(
   }
 }
 
-function argumentError(tool: string, what: string, wanted: string): AppError {
+function toolArgumentError(tool: string, what: string, wanted: string): AppError {
   return new AppError('usage', `${tool}: ${what}`, { hint: `It must be ${wanted}.` });
 }
 

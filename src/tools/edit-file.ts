@@ -2,7 +2,7 @@ import { AppError } from '../core/error.ts';
 import type { Draft, Tool } from '../core/tool.ts';
 import { defineTool, succeed } from './define.ts';
 import { unifiedDiff } from './diff.ts';
-import { countLines } from './edit-match.ts';
+import { countChangedLines } from './edit-match.ts';
 import { type Edit, type EditResult, editText } from './edit-text.ts';
 import { decodeTextFile, encodeText, formatCutLinks, type TextFile } from './text-file.ts';
 import type { Place } from './workspace/fence.ts';
@@ -41,7 +41,7 @@ export function editFile(workspace: Workspace): Tool {
       const { place, before, after } = await planEdit(workspace, input.file_path, toEdit(input));
       const { cutLinks } = await workspace.write(input.file_path, encodeText(place, before, after.text));
       // Every place changes as many lines as the edit itself.
-      const { added, removed } = countLines(input.old_string, input.new_string);
+      const { added, removed } = countChangedLines(input.old_string, input.new_string);
       const change = { added: added * after.count, removed: removed * after.count, cutLinks };
       if (before === undefined) return { ...succeed(`Created ${place.name}.`), change };
       const times = after.count === 1 ? 'one place' : `${after.count} places`;

@@ -61,14 +61,14 @@ function reindent(line: string, indents: ReadonlyMap<string, string>): string {
 }
 
 /** Counts added and removed lines as a diff does; may count too many if very many lines differ. */
-export function countLines(before: string, after: string): LineCounts {
-  const [old, next] = [splitLines(before), splitLines(after)];
+export function countChangedLines(before: string, after: string): LineCounts {
+  const [old, next] = [splitKeepingBreaks(before), splitKeepingBreaks(after)];
   const kept = matchPieces(old, next).filter((index) => index !== undefined).length;
   return { added: next.length - kept, removed: old.length - kept };
 }
 
 /** Each with its line feed. */
-function splitLines(text: string): readonly string[] {
+function splitKeepingBreaks(text: string): readonly string[] {
   return text === '' ? [] : text.split(/(?<=\n)/);
 }
 

@@ -44,19 +44,19 @@ export function editText(text: string, { oldText, newText, isMultiple }: Edit): 
   const exact = findExact(plain.text, wanted, next);
   const canBeLoose = plain.text.length <= MAX_LOOSE;
   const matches = exact.length > 0 || !canBeLoose ? exact : findLoose(plain.text, wanted, next);
-  if (matches.length === 0) throw notFoundError(canBeLoose);
+  if (matches.length === 0) throw noMatchError(canBeLoose);
   if (matches.length > 1 && !isMultiple) throw ambiguousError(matches.length);
   return { text: applyMatches(text, plain, matches), count: matches.length, isLoose: exact.length === 0 };
 }
 
-function notFoundError(canBeLoose: boolean): AppError {
+function noMatchError(canBeLoose: boolean): AppError {
   const strictly = canBeLoose ? '' : '; in a file of this size white space counts, too';
   return new AppError('usage', `old_string was not found in the file${strictly}`, {
     hint: 'Read the file again and copy the lines to be replaced exactly, without line numbers.',
   });
 }
 
-function tooManyError(): AppError {
+function tooManyMatchesError(): AppError {
   return new AppError('usage', `old_string was found more than ${MAX_PLACES} times`, {
     hint: 'Add lines around it, or tell the user how to change all of them.',
   });
@@ -116,10 +116,11 @@ function applyMatches(text: string, plain: PlainText, matches: readonly Match[])
     const to = toOriginalOffset(plain, end);
     const whole = text.slice(toOriginalOffset(plain, match.start), toOriginalOffset(plain, match.end));
     const ending = /\r\n|\r|\n/.exec(text.slice(from, to))?.[0] ?? /\r\n|\r|\n/.exec(whole)?.[0] ?? usual;
-    const kept = (piece: Stretch): string =>
+    const keepPiece = (piece: Stretch): string =>
       text.slice(toOriginalOffset(plain, start + piece.start), toOriginalOffset(plain, start + piece.end));
     result +=
-      text.slice(done, from) + restoreEndings(plain.text.slice(start, end), replacement, { ending, kept, alignment });
+      text.slice(done, from) +
+      restoreEndings(plain.text.slice(start, end), replacement, { ending, kept: keepPiece, alignment });
     done = to;
   }
   return result + text.slice(done);
@@ -188,7 +189,7 @@ function findAll(text: string, wanted: string, shared = 0): readonly number[] {
   const places: number[] = [];
   if (wanted === '') return places;
   for (let at = text.indexOf(wanted); at !== -1; at = text.indexOf(wanted, at + wanted.length - shared)) {
-    if (places.length === MAX_PLACES) throw tooManyError();
+    if (places.length === MAX_PLACES) throw tooManyMatchesError();
     places.push(at);
   }
   return places;
@@ -250,13 +251,13 @@ function findByWords(text: string, wanted: string, next: string): readonly Match
   return checkSize(findAll(squeezed, needle), body).map((place) => {
     const start = origins[place] ?? 0;
     const end = (origins[place + needle.length - 1] ?? 0) + 1;
-    const found = splitPieces(text.slice(start, end));
+    const found = splitWords(text.slice(start, end));
     const line = text.slice(text.lastIndexOf('\n', start - 1) + 1, end);
     const indent = { from: findIndent(wanted.replace(/^\s*\n/, '')), to: findIndent(line) };
     return {
       start,
       end,
-      replacement: keepGaps(splitPieces(body), { wanted: splitPieces(words), found, indent }).join(''),
+      replacement: keepGaps(splitWords(body), { wanted: splitWords(words), found, indent }).join(''),
     };
   });
 }
@@ -269,6 +270,6 @@ function trimEnds(next: string, wanted: string): string {
   return start.endsWith(tail) ? start.slice(0, start.length - tail.length) : start.trimEnd();
 }
 
-function splitPieces(text: string): readonly string[] {
+function splitWords(text: string): readonly string[] {
   return text.match(/\s+|\S+/g) ?? [];
 }

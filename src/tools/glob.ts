@@ -41,10 +41,10 @@ export function glob(workspace: Workspace, ripgrep: () => string | undefined): T
         glob: toSharedGlob(text),
         isCaseSensitive: case_sensitive,
       };
-      const named = (await listWithRipgrep(ripgrep(), { ...walk, ...hint }, signal)) ?? (await walkFiles(tree));
+      const named = (await listWithRipgrep(ripgrep(), { ...walk, ...hint }, signal)) ?? (await collectFiles(tree));
       const files = named.files.map((path) => toModelPath(tree.place, path));
       const notes = [
-        ...(named.total > MAX_FILES ? [await storeRest(files, named.total, workspace)] : []),
+        ...(named.total > MAX_FILES ? [await storeRemainingFiles(files, named.total, workspace)] : []),
         ...formatNotes({ ...tree.report, stopped: named.stopped ?? tree.report.stopped }),
       ];
       return succeed({ files: files.slice(0, MAX_FILES), ...(notes.length === 0 ? {} : { note: notes.join('; ') }) });
@@ -52,14 +52,14 @@ export function glob(workspace: Workspace, ripgrep: () => string | undefined): T
   });
 }
 
-async function storeRest(files: readonly string[], total: number, { keep }: Workspace): Promise<string> {
+async function storeRemainingFiles(files: readonly string[], total: number, { keep }: Workspace): Promise<string> {
   const kept = await keep(files.join('\n'));
   const which = files.length < total ? `the first ${files.length}` : 'all';
   const way = kept === undefined ? 'use a narrower pattern' : `read_file ${kept} shows ${which}`;
   return `the first ${MAX_FILES} of ${total}; ${way}`;
 }
 
-async function walkFiles({ directories }: Tree): Promise<NamedFiles> {
+async function collectFiles({ directories }: Tree): Promise<NamedFiles> {
   const found: string[] = [];
   let total = 0;
   for await (const { below, files, close } of directories) {

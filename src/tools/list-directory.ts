@@ -14,7 +14,7 @@ import type { Workspace } from './workspace/workspace.ts';
 const MAX_ENTRIES = 1000;
 const MAX_IGNORED = 100;
 
-export function listDirectory(workspace: Workspace): Tool {
+export function listDirectoryTool(workspace: Workspace): Tool {
   return defineTool({
     name: 'list_directory',
     description:
@@ -44,9 +44,9 @@ export function listDirectory(workspace: Workspace): Tool {
           // The name of a sensitive directory may be shown, since it does not reveal the content.
           !(kind === 'directory' ? isSecretName(name) : isSensitiveEntry(join(place.path, name)));
         const shown = [...(await filterPaced(pace, entries, isShown))].sort(compareKind);
-        const listed = shown.slice(0, MAX_ENTRIES).map((entry) => describeEntry(entry, directory.at(entry.name)));
+        const listed = shown.slice(0, MAX_ENTRIES).map((entry) => toEntryFields(entry, directory.at(entry.name)));
         const isLong = shown.length > MAX_ENTRIES;
-        const all = isLong ? await workspace.keep(shown.map(formatName).join('\n')) : undefined;
+        const all = isLong ? await workspace.keep(shown.map(markDirectory).join('\n')) : undefined;
         const stopped = pace.exhausted();
         const notes = [
           ...(stopped === undefined ? [] : [`incomplete: stopped ${stopped}`]),
@@ -78,12 +78,12 @@ function compareKind(left: Entry, right: Entry): number {
   return Number(right.kind === 'directory') - Number(left.kind === 'directory');
 }
 
-function formatName({ name, kind }: Pick<Entry, 'name' | 'kind'>): string {
+function markDirectory({ name, kind }: Pick<Entry, 'name' | 'kind'>): string {
   return kind === 'directory' ? `${name}/` : name;
 }
 
-function describeEntry({ name, kind }: Entry, address: string): JsonObject {
-  if (kind === 'directory') return { name: formatName({ name, kind }) };
+function toEntryFields({ name, kind }: Entry, address: string): JsonObject {
+  if (kind === 'directory') return { name: markDirectory({ name, kind }) };
   if (kind !== 'file') return { name, kind: kind === 'link' ? 'symbolic link' : 'special file' };
   const bytes = readSize(address);
   return bytes === undefined ? { name } : { name, bytes };

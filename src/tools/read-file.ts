@@ -18,8 +18,8 @@ const HEAD_BYTES = 8192;
 const MAX_SHARED_BYTES = 1_000_000;
 
 /** Reads a file for the model: text by lines; pictures, PDF, audio and video as attachments. */
-export function readFile(workspace: Workspace): Tool {
-  const oneByOne = createQueue();
+export function readFileTool(workspace: Workspace): Tool {
+  const oneByOne = createSerializer();
   return defineTool({
     name: 'read_file',
     description:
@@ -64,7 +64,7 @@ export function readFile(workspace: Workspace): Tool {
 }
 
 /** Runs one task at a time, in order of arrival. */
-function createQueue(): <Result>(work: () => Promise<Result>) => Promise<Result> {
+function createSerializer(): <Result>(work: () => Promise<Result>) => Promise<Result> {
   let last: Promise<unknown> = Promise.resolve();
   return (work) => {
     const result = last.then(work, work);

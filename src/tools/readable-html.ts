@@ -72,7 +72,7 @@ function* tokenize(html: string): Generator<Token> {
     const [, comment, slash, given = ''] = match;
     const name = given.toLowerCase();
     // As in a browser, what is not closed reaches to the end; so every character is scanned once.
-    at = comment === undefined ? findTagEnd(html, opening.lastIndex) : skipPast(html, '-->', opening.lastIndex);
+    at = comment === undefined ? findClosingBracket(html, opening.lastIndex) : skipPast(html, '-->', opening.lastIndex);
     if (name === '') continue;
     const isClosing = slash === '/';
     if (DROPPED.has(name) && !isClosing) at = findElementEnd(html, name, at);
@@ -86,7 +86,7 @@ function skipPast(html: string, end: string, from: number): number {
 }
 
 /** The offset behind the closing `>`, skipping quoted attributes. */
-function findTagEnd(html: string, from: number): number {
+function findClosingBracket(html: string, from: number): number {
   const next = /[>"']/g;
   for (let at = from; ; ) {
     next.lastIndex = at;
@@ -100,7 +100,7 @@ function findTagEnd(html: string, from: number): number {
 function findElementEnd(html: string, name: string, from: number): number {
   const closing = new RegExp(`</${name}(?=[\\s/>])`, 'gi');
   closing.lastIndex = from;
-  return closing.exec(html) === null ? html.length : findTagEnd(html, closing.lastIndex);
+  return closing.exec(html) === null ? html.length : findClosingBracket(html, closing.lastIndex);
 }
 
 function toMark(name: string): string {

@@ -54,12 +54,12 @@ export function runShellCommand(options: ShellToolOptions): Tool {
     async run({ command, dir_path = '.' }, signal) {
       const cwd = await directory(dir_path);
       const result = await runShell({ shell, command, cwd, env, timeoutMs, maxChars: CAPTURED_CHARS }, signal);
-      return toResult(result, await formatOutput(result, options), timeoutMs);
+      return toShellResult(result, await formatOutput(result, options), timeoutMs);
     },
   });
 }
 
-function toResult(result: ShellResult, output: string, timeoutMs: number): ToolResult {
+function toShellResult(result: ShellResult, output: string, timeoutMs: number): ToolResult {
   const { exitCode, signal, hasTimedOut, silentMs, strays, survivors } = result;
   const ending: JsonObject = signal === null ? { exit_code: exitCode } : { exit_code: exitCode, signal };
   const notes = [

@@ -50,7 +50,7 @@ export function searchFileContent(workspace: Workspace, ripgrep: () => string | 
       { dir_path = '.', include_pattern, exclude_pattern, no_ignore = false, names_only = false, ...rest },
       signal,
     ) {
-      const request = toRequest({ ...rest, names_only });
+      const request = toSearchRequest({ ...rest, names_only });
       const accepts = createFilter(include_pattern, exclude_pattern);
       const isIgnoring = !no_ignore;
       const glob = include_pattern === undefined ? undefined : toSharedGlob(toAnywhereGlob(include_pattern));
@@ -59,7 +59,7 @@ export function searchFileContent(workspace: Workspace, ripgrep: () => string | 
       const findings =
         (await searchWithRipgrep(ripgrep(), { ...query, isFixed: rest.fixed_strings === true, glob }, signal)) ??
         (await searchFiles(tree.directories, request, signal));
-      return toResult(tree, findings, { isNamesOnly: names_only, keep: workspace.keep });
+      return toSearchResult(tree, findings, { isNamesOnly: names_only, keep: workspace.keep });
     },
   });
 }
@@ -76,7 +76,7 @@ interface SearchInput {
   readonly total_max_matches?: number | undefined;
 }
 
-function toRequest(wanted: SearchInput): SearchRequest {
+function toSearchRequest(wanted: SearchInput): SearchRequest {
   const { context = 0, before = context, after = context, names_only } = wanted;
   const total = Math.min(wanted.total_max_matches ?? DEFAULT_MATCHES, MAX_MATCHES);
   const { source, flags, isFolded } = foldCase(parsePattern(wanted));
@@ -161,7 +161,11 @@ interface ResultOptions {
   readonly keep: Workspace['keep'];
 }
 
-async function toResult({ place, report }: Tree, findings: Findings, telling: ResultOptions): Promise<ToolResult> {
+async function toSearchResult(
+  { place, report }: Tree,
+  findings: Findings,
+  telling: ResultOptions,
+): Promise<ToolResult> {
   const found = findings.files.map((file) => ({ file: toModelPath(place, file.path), lines: formatLines(file) }));
   const told = telling.isNamesOnly ? found : cutToLimit(found);
   const notes = [
@@ -173,7 +177,7 @@ async function toResult({ place, report }: Tree, findings: Findings, telling: Re
       ? []
       : [`${plural(findings.binary, 'binary file')} with a match not shown`]),
     ...(findings.cut === 0 ? [] : [`of ${findings.cut} very large files only the beginning was searched`]),
-    ...(told === found ? [] : [await storeRest(told, found, telling)]),
+    ...(told === found ? [] : [await storeRemainingMatches(told, found, telling)]),
   ];
   const note: JsonObject = notes.length === 0 ? {} : { note: notes.join('; ') };
   if (telling.isNamesOnly) return succeed({ files: found.map(({ file }) => file), ...note });
@@ -198,13 +202,17 @@ function cutToLimit(matches: readonly Match[]): readonly Match[] {
   return room >= 0 ? matches : told.filter(({ lines }) => lines.length > 0);
 }
 
-async function storeRest(told: readonly Match[], found: readonly Match[], { keep }: ResultOptions): Promise<string> {
+async function storeRemainingMatches(
+  told: readonly Match[],
+  found: readonly Match[],
+  { keep }: ResultOptions,
+): Promise<string> {
   const kept = await keep(found.map(({ file, lines }) => `${file}\n${lines.join('\n')}\n`).join('\n'));
   const way = kept === undefined ? 'ask for fewer, or in a smaller directory' : `read_file ${kept} shows all`;
-  return `the first ${countLines(told)} of ${countLines(found)} lines; ${way}`;
+  return `the first ${countMatchedLines(told)} of ${countMatchedLines(found)} lines; ${way}`;
 }
 
-function countLines(matches: readonly Match[]): number {
+function countMatchedLines(matches: readonly Match[]): number {
   return matches.reduce((sum, { lines }) => sum + lines.length, 0);
 }
 

@@ -95,8 +95,9 @@ function parseUrls({
   // Without trailing punctuation of the sentence around it.
   const texts = Array.from(found, ([text]) => trimTrailing(text, ".,;:!?'")).map(trimBracket);
   const urls = [...new Set(texts)].filter((text) => URL.canParse(text)).map((text) => checkUrl(new URL(text)));
-  if (urls.length === 0) throw usageError('there is no URL', 'Name it in full: https://…');
-  if (urls.length > MAX_PAGES) throw usageError(`there are ${urls.length} URLs`, `Fetch at most ${MAX_PAGES} at once.`);
+  if (urls.length === 0) throw fetchUsageError('there is no URL', 'Name it in full: https://…');
+  if (urls.length > MAX_PAGES)
+    throw fetchUsageError(`there are ${urls.length} URLs`, `Fetch at most ${MAX_PAGES} at once.`);
   return urls;
 }
 
@@ -104,6 +105,6 @@ function trimBracket(text: string): string {
   return text.endsWith(')') && !text.includes('(') ? trimTrailing(text, ')') : text;
 }
 
-function usageError(what: string, hint: string): AppError {
+function fetchUsageError(what: string, hint: string): AppError {
   return new AppError('usage', `web_fetch: ${what}`, { hint });
 }

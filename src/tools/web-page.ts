@@ -135,10 +135,10 @@ export async function fetchBytes(start: URL, send: SendHttp, signal: AbortSignal
     if (checkUrl(next).protocol !== 'https:') throw new AppError('api', `${next.host}: only https is fetched`);
     return send({ method: 'GET', url: next, headers: { accept: 'image/*', 'user-agent': 'gmn' } }, signal);
   });
-  return readBytes(url, response);
+  return readResponseBytes(url, response);
 }
 
-async function readBytes(url: URL, response: HttpResponse): Promise<Uint8Array> {
+async function readResponseBytes(url: URL, response: HttpResponse): Promise<Uint8Array> {
   if (response.status < 200 || response.status > 299) {
     await closeBody(response);
     throw new AppError('api', `${url.host} answered with status ${response.status}`);

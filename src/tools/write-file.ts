@@ -3,7 +3,7 @@ import { plural } from '../core/text/format.ts';
 import type { Draft, Tool } from '../core/tool.ts';
 import { defineTool, succeed } from './define.ts';
 import { unifiedDiff } from './diff.ts';
-import { countLines } from './edit-match.ts';
+import { countChangedLines } from './edit-match.ts';
 import { decodeTextFile, encodeText, findLineEnding, formatCutLinks, type TextFile } from './text-file.ts';
 import type { Place } from './workspace/fence.ts';
 import type { Workspace } from './workspace/workspace.ts';
@@ -38,7 +38,7 @@ export function writeFile(workspace: Workspace): Tool {
       const made = before === undefined ? 'Created' : 'Replaced';
       return {
         ...succeed(`${made} ${place.name} (${plural(lines, 'line')}).${formatCutLinks(cutLinks)}`),
-        change: { ...countLines(before?.text ?? '', after), cutLinks },
+        change: { ...countChangedLines(before?.text ?? '', after), cutLinks },
       };
     },
   });

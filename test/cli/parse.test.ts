@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { readCommandLine, scanOutputFlags } from '../../src/cli/command-line.ts';
-import { matchPlainPrompt, outlineOf } from '../../src/cli/invocation.ts';
+import { matchPlainPrompt, toOutline } from '../../src/cli/invocation.ts';
 import { parseCommandLine } from '../../src/cli/parse.ts';
 import type { Command, Flag } from '../../src/cli/table/command.ts';
 import { COMMON_FLAGS } from '../../src/cli/table/flags.ts';
 import { ROOT } from '../../src/cli/table/root.ts';
 import { AppError } from '../../src/core/error.ts';
 
-const OUTLINE = outlineOf(ROOT);
+const OUTLINE = toOutline(ROOT);
 
 function parse(argv: readonly string[], env: Record<string, string> = {}) {
   return parseCommandLine(ROOT, argv, env);

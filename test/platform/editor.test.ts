@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { editText } from '../../src/platform/process/editor.ts';
+import { editInEditor } from '../../src/platform/process/editor.ts';
 import { posixTest } from '../support/posix.ts';
 
 posixTest('an abort while the file is being made is not missed, and no editor is started', async (t) => {
@@ -11,7 +11,7 @@ posixTest('an abort while the file is being made is not missed, and no editor is
   const mark = join(directory, 'started');
   const controller = new AbortController();
   const env = { ...process.env, VISUAL: `touch ${mark}; :` };
-  const editing = editText({ text: 'x', name: 'x.md', env, terminal: '/dev/null' }, controller.signal);
+  const editing = editInEditor({ text: 'x', name: 'x.md', env, terminal: '/dev/null' }, controller.signal);
   controller.abort(new Error('enough'));
   await expect(editing).rejects.toThrow('enough');
   expect(existsSync(mark)).toBe(false);

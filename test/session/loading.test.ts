@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { JsonObject } from '../../src/core/json.ts';
 import { createBlobStore } from '../../src/platform/files/blobs.ts';
-import { checkVersion, type LoadedSession, loadSession, toRecord } from '../../src/session/load.ts';
+import { checkVersion, type LoadedSession, loadSession, toTurnRecord } from '../../src/session/load.ts';
 import { temporary } from './support.ts';
 
 const ID = 'aaaaaaaa-1111-4111-8111-111111111111';
@@ -110,8 +110,11 @@ test('a replacement is all there is from then on, each content as what it must h
 });
 
 test('what stands alone is known by its role and its parts', () => {
-  expect(toRecord({ role: 'user', parts: [] }, 'm')).toEqual({ kind: 'prompt', content: { role: 'user', parts: [] } });
-  expect(toRecord({ role: 'model', parts: [{ text: '' }] }, 'm')).toMatchObject({
+  expect(toTurnRecord({ role: 'user', parts: [] }, 'm')).toEqual({
+    kind: 'prompt',
+    content: { role: 'user', parts: [] },
+  });
+  expect(toTurnRecord({ role: 'model', parts: [{ text: '' }] }, 'm')).toMatchObject({
     kind: 'reply',
     usage: {},
     model: 'm',

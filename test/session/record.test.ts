@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Part } from '../../src/core/content.ts';
-import { formatTitle } from '../../src/session/record.ts';
+import { deriveTitle } from '../../src/session/record.ts';
 
 const IMAGE: Part = { inlineData: { mimeType: 'image/png', data: '' } };
 
@@ -15,5 +15,5 @@ test.each<readonly [title: string, parts: readonly Part[]]>([
   ['', [IMAGE]],
   [`${'x'.repeat(99)}…`, [{ text: 'x'.repeat(101) }]],
 ])('a session is called %j after what the person said', (title, parts) => {
-  expect(formatTitle({ role: 'user', parts })).toBe(title);
+  expect(deriveTitle({ role: 'user', parts })).toBe(title);
 });

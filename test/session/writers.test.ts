@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { openSession } from '../../src/session/open-session.ts';
+import { createSession } from '../../src/session/open-session.ts';
 import type { SessionWriter } from '../../src/session/session-file.ts';
 import {
   contentsOf,
@@ -152,7 +152,7 @@ test('records that happened before are added with one write, each with its own t
     isSaved: true,
     close: async () => {},
   };
-  const counted = openSession({
+  const counted = createSession({
     clock: { now: () => time.now, sleep: async () => {} },
     file: { id: 'x', name: undefined },
     by: 'chat',

@@ -85,7 +85,7 @@ async function readValue(text: string, { app, stdin }: ValueSources): Promise<st
   const bytes = await readBytes(isAbsolute(name) ? name : join(app.cwd, name), {
     name,
     maxBytes: MAX_BYTES,
-    tooLarge: () => tooLargeError(name),
+    tooLarge: () => argumentTooLargeError(name),
   }).catch((thrown: unknown) => {
     throw addTextHint(AppError.from(thrown), text);
   });
@@ -107,14 +107,14 @@ function createStdinReader(app: App): () => Promise<string> {
     let total = 0;
     for await (const chunk of systemStdin().read(app.signal)) {
       total += chunk.length;
-      if (total > MAX_BYTES) throw tooLargeError('stdin');
+      if (total > MAX_BYTES) throw argumentTooLargeError('stdin');
       chunks.push(chunk);
     }
     return requireText(Buffer.concat(chunks), 'stdin');
   };
 }
 
-function tooLargeError(name: string): AppError {
+function argumentTooLargeError(name: string): AppError {
   return new AppError('usage', `${name} is larger than 16 MB`, { hint: 'Send less.' });
 }
 

@@ -48,7 +48,7 @@ export function makeDefinition(
     return checkEntry({
       command: commandOrUrl,
       ...(args.length === 0 ? {} : { args }),
-      ...(env.length === 0 ? {} : { env: Object.fromEntries(env.map(parseVariable)) }),
+      ...(env.length === 0 ? {} : { env: Object.fromEntries(env.map(parseEnvFlag)) }),
       ...more,
     });
   }
@@ -57,7 +57,7 @@ export function makeDefinition(
   return checkEntry({
     url: commandOrUrl,
     ...(transport === undefined ? {} : { type: kind }),
-    ...(header.length === 0 ? {} : { headers: Object.fromEntries(header.map(parseHeader)) }),
+    ...(header.length === 0 ? {} : { headers: Object.fromEntries(header.map(parseHeaderFlag)) }),
     ...more,
   });
 }
@@ -69,13 +69,13 @@ function checkEntry(entry: JsonObject): NewDefinition {
 }
 
 /** Values may hold `=`. They are never repeated in an error, since they are often secrets. */
-function parseVariable(text: string): readonly [string, string] {
+function parseEnvFlag(text: string): readonly [string, string] {
   const at = text.indexOf('=');
   if (at < 1) throw usageError('--env: that is not of the form NAME=value', "Example: --env TOKEN='$MY_TOKEN'");
   return [text.slice(0, at), text.slice(at + 1)];
 }
 
-function parseHeader(text: string): readonly [string, string] {
+function parseHeaderFlag(text: string): readonly [string, string] {
   const at = text.indexOf(':');
   if (at < 1) throw usageError('--header: that is not of the form "Name: value"', `Example: --header 'X-Key: $MY_KEY'`);
   return [text.slice(0, at).trim(), text.slice(at + 1).trim()];

@@ -116,11 +116,11 @@ async function findUnapproved(counted: readonly ServerEntry[], { cwd, homes }: A
 }
 
 async function readWorkspaceServers(file: string) {
-  return listWorkspaceServers(await readDocument(file));
+  return listWorkspaceServers(await readSettingsDocument(file));
 }
 
 /** Empty if the file is missing or broken; that is reported elsewhere. */
-async function readDocument(file: string): Promise<JsonObject> {
+async function readSettingsDocument(file: string): Promise<JsonObject> {
   try {
     const text = readSmallFile(file);
     return text === undefined ? {} : await parseSettingsText({ file, text });
@@ -133,7 +133,7 @@ async function readDocument(file: string): Promise<JsonObject> {
 function createServersReader(): (file: string) => Promise<JsonObject> {
   const known = new Map<string, JsonObject>();
   return async (file) => {
-    const servers = known.get(file) ?? findServers(await readDocument(file)) ?? {};
+    const servers = known.get(file) ?? findServers(await readSettingsDocument(file)) ?? {};
     known.set(file, servers);
     return servers;
   };

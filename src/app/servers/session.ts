@@ -1,7 +1,7 @@
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import { sanitize } from '../../core/text/terminal.ts';
-import { connect } from '../../mcp/client/connect.ts';
+import { connectServer } from '../../mcp/client/connect.ts';
 import type { NamedServer } from '../../mcp/client/definition.ts';
 import { MAX_TIMER_MS } from '../../mcp/client/limits.ts';
 import type { ConfiguredServer } from '../../mcp/client/servers.ts';
@@ -75,7 +75,7 @@ export async function withServer<Value>(
   const { server, notices } = await requireServer(name, { options, app });
   check?.(server);
   const inSession = async (number: number): Promise<Value> => {
-    const connection = await connect(withTimeout(server, options.timeout), { ...app, ...more }, app.signal);
+    const connection = await connectServer(withTimeout(server, options.timeout), { ...app, ...more }, app.signal);
     try {
       return await use(connection, notices);
     } catch (thrown) {
@@ -160,7 +160,7 @@ export async function inspectServer<Value>(
   const { name } = server;
   let connection: Connection | undefined;
   try {
-    connection = await connect(server, context, signal);
+    connection = await connectServer(server, context, signal);
     return { name, value: await use(connection) };
   } catch (thrown) {
     return { name, error: AppError.from(thrown) };

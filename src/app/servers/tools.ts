@@ -50,7 +50,7 @@ export async function openNamedServers(
   const flagged = { ...roster, entries: roster.entries.filter(({ scope }) => scope === 'flag') };
   const isAll = options.allowedMcpServerNames === undefined;
   const servers = isAll ? listReadyServers(flagged) : requireNamedServers(roster, options);
-  const notices = formatFaults(isAll ? flagged : filterNamed(roster, options));
+  const notices = formatFaultyServers(isAll ? flagged : filterNamed(roster, options));
   const workspace = await openOwnWorkspace(options, app, (roots) => openUndoStore(app).journal(randomId(), roots));
   const remote = await openTools(servers, options, { ...context, patienceMs: 0, workspace, roster, notices });
   return { workspace, remote, readResource: resourceReader(remote) };
@@ -78,7 +78,7 @@ export async function prepareConfiguredServers(
         ...context,
         patienceMs: isInteractive() && !context.isAnew ? PROMPT_WAIT_MS : CHAT_WAIT_MS,
         roster,
-        notices: formatFaults(roster),
+        notices: formatFaultyServers(roster),
       },
     );
     return { tools, roster };
@@ -107,7 +107,7 @@ function filterNamed(roster: Roster, { allowedMcpServerNames = [] }: RosterOptio
   return { ...roster, entries: roster.entries.filter(({ name }) => wanted.includes(name)) };
 }
 
-function formatFaults({ entries }: Roster): readonly string[] {
+function formatFaultyServers({ entries }: Roster): readonly string[] {
   return entries.flatMap(({ name, file, state }) =>
     state.kind === 'faulty' ? [`${file}: MCP server ${sanitize(name)} is not used: ${state.why}`] : [],
   );

@@ -105,7 +105,7 @@ function toFileName(name: string): string {
 
 /** The text that `/copy` and `/pipe` use. Throws AppError `usage` if there is none. */
 function requireAnswerText({ session }: Chat, which: string): string {
-  const answers = session.contents.filter(isAnswer).map(joinText);
+  const answers = session.contents.filter(isAnswer).map(joinAnswer);
   const back = which === '' || which === 'code' ? 1 : Number(which);
   const text = Number.isInteger(back) && back > 0 ? answers.at(-back) : undefined;
   if (text === undefined) {
@@ -120,9 +120,9 @@ function requireAnswerText({ session }: Chat, which: string): string {
 }
 
 function isAnswer(content: StoredContent): boolean {
-  return content.role === 'model' && joinText(content) !== '';
+  return content.role === 'model' && joinAnswer(content) !== '';
 }
 
-function joinText({ parts }: StoredContent): string {
+function joinAnswer({ parts }: StoredContent): string {
   return parts.map((part) => ('text' in part && part.thought !== true ? part.text : '')).join('');
 }

@@ -19,12 +19,12 @@ export const MCP: SlashCommand = {
     if (argument === 'reload') for (const notice of await chat.assistant.reloadServers()) await chat.note(notice);
     const { all = [] } = chat.assistant.servers ?? {};
     if (all.length === 0) await chat.say('No MCP servers are connected.');
-    else await chat.list(all.map((server) => [sanitize(server.name), formatServer(server)]));
+    else await chat.list(all.map((server) => [sanitize(server.name), formatServerLine(server)]));
     return undefined;
   },
 };
 
-function formatServer({ name, state, tools, withheld }: ChatServer): string {
+function formatServerLine({ name, state, tools, withheld }: ChatServer): string {
   const look = `changed; to look and allow, run on a terminal: gmn mcp tools ${sanitize(name)}`;
   return [
     sanitize(state),
@@ -55,7 +55,7 @@ export async function buildServerPrompt(entry: string, chat: Chat, signal: Abort
   const prompts = await servers.prompts(server, signal);
   const prompt = prompts.find((candidate) => candidate.name === name);
   if (prompt === undefined) throw unknownPromptError(server, name, prompts);
-  const parts = await servers.prompt({ server, name, args: parseArguments(text, prompt) }, signal);
+  const parts = await servers.prompt({ server, name, args: parsePromptArguments(text, prompt) }, signal);
   return { ask: { role: 'user', parts } };
 }
 
@@ -73,7 +73,7 @@ function unknownPromptError(server: string, name: string, prompts: readonly Serv
  * Takes `name=value` by name; other words fill the remaining arguments in order, and the last one takes all that are
  * left.
  */
-function parseArguments(text: string, prompt: ServerPrompt): PromptArguments {
+function parsePromptArguments(text: string, prompt: ServerPrompt): PromptArguments {
   const names = prompt.arguments.map(({ name }) => name);
   const given = new Map<string, string>();
   const loose: string[] = [];

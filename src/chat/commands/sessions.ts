@@ -20,7 +20,7 @@ export const SESSIONS: SlashCommand = {
   help: 'List the saved sessions, the newest first; all of them, or those from there',
   complete: () => SOURCES.map((insert) => ({ insert })),
   async run(argument, chat) {
-    const source = argument === '' ? undefined : parseSource(argument);
+    const source = argument === '' ? undefined : requireSource(argument);
     const all = (await chat.store.list()).map((summary, index) => ({ summary, number: index + 1 }));
     const wanted = all.filter(({ summary }) => source === undefined || summary.source === source);
     const now = chat.clock.now();
@@ -34,7 +34,7 @@ export const SESSIONS: SlashCommand = {
   },
 };
 
-function parseSource(word: string): SessionSource {
+function requireSource(word: string): SessionSource {
   const found = (['chat', 'prompt', 'mcp'] as const).find((source) => SOURCE_WORDS[source] === word);
   if (found !== undefined) return found;
   throw new AppError('usage', `/sessions cannot be narrowed to "${sanitize(word)}"`, {
@@ -102,7 +102,7 @@ export const LOAD: SlashCommand = {
     chat.lastPrompt = session.unanswered;
     const { turns } = session;
     await chat.say(`Going on with ${sanitize(session.name ?? shortId(session.id))}: ${plural(turns, 'turn')}.`);
-    await restoreSetup(chat);
+    await restoreSessionSetup(chat);
     const words = unansweredNotice(session);
     if (words !== undefined) await chat.note(words);
     return undefined;
@@ -110,7 +110,7 @@ export const LOAD: SlashCommand = {
 };
 
 /** Applies the model and system instruction of the loaded session. */
-async function restoreSetup(chat: Chat): Promise<void> {
+async function restoreSessionSetup(chat: Chat): Promise<void> {
   const { setup } = chat.session;
   const words = restoredNotice(setup);
   if (words === undefined) return;

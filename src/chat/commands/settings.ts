@@ -13,20 +13,20 @@ export const MODEL: SlashCommand = {
   name: 'model',
   argument: '[name]',
   help: 'Show the model and the others there are, or switch',
-  complete: listModels,
+  complete: modelCandidates,
   async run(argument, chat) {
     if (argument !== '') await changeSetup(chat, { model: argument });
     const { model } = chat.assistant.agent.request;
     if (argument !== '') await chat.say(`The model is ${sanitize(model)} now.`);
     else {
       await chat.say(`The model is ${sanitize(model)}.\nOthers, with /model <name>:`);
-      await chat.list(listModels(chat).map(({ insert, hint }) => [sanitize(insert), hint]));
+      await chat.list(modelCandidates(chat).map(({ insert, hint }) => [sanitize(insert), hint]));
     }
     return undefined;
   },
 };
 
-function listModels({ assistant }: Chat): readonly (Candidate & { readonly hint: string })[] {
+function modelCandidates({ assistant }: Chat): readonly (Candidate & { readonly hint: string })[] {
   return assistant.models().map(({ name, about }) => ({ insert: name, hint: about }));
 }
 

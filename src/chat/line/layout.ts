@@ -24,7 +24,7 @@ const TAB = 4;
 /** Breaks a text into terminal rows and finds the cell of the caret, which is always on the screen. */
 export function layOut({ prompt, text, caret, columns, label }: LayoutInput): Layout {
   const page = createPage(Math.max(1, columns));
-  for (const piece of splitPieces(prompt)) page.put(piece);
+  for (const piece of splitStyles(prompt)) page.put(piece);
   // Later rows are indented to line up behind a short prompt.
   const indent = page.cell().row === 0 && page.cell().column * 3 <= columns ? page.cell().column : 0;
   page.indent(indent);
@@ -37,7 +37,7 @@ export function layOut({ prompt, text, caret, columns, label }: LayoutInput): La
     if (offset === caret) caretCell = cell;
   };
   for (const grapheme of splitIntoGraphemes(text)) {
-    const pieces = grapheme === '\n' ? [] : toPieces(grapheme, page.cell().column - indent, label);
+    const pieces = grapheme === '\n' ? [] : layOutGrapheme(grapheme, page.cell().column - indent, label);
     mark(grapheme === '\n' ? 0 : Math.min(pieces[0]?.width ?? 0, columns));
     if (grapheme === '\n') page.breakRow();
     for (const piece of pieces) page.put(piece);
@@ -51,7 +51,7 @@ export function layOut({ prompt, text, caret, columns, label }: LayoutInput): La
 export function clipRow(text: string, columns: number): Row {
   const row: Piece[] = [];
   let room = columns;
-  for (const piece of splitPieces(text)) {
+  for (const piece of splitStyles(text)) {
     room -= piece.width;
     if (room < 0 || piece.text === '\n') break;
     row.push(piece);
@@ -60,7 +60,7 @@ export function clipRow(text: string, columns: number): Row {
     ? row
     : [
         ...row,
-        ...splitPieces(text)
+        ...splitStyles(text)
           .filter(({ width }) => width === 0)
           .slice(-1),
       ];
@@ -118,7 +118,7 @@ function splitIntoGraphemes(text: string): readonly string[] {
     .flatMap((line, index) => (index === 0 ? splitGraphemes(line) : ['\n', ...splitGraphemes(line)]));
 }
 
-function toPieces(
+function layOutGrapheme(
   grapheme: string,
   column: number,
   label?: (grapheme: string) => string | undefined,
@@ -150,10 +150,10 @@ function toSinglePieces(text: string): readonly Piece[] {
   });
 }
 
-function splitPieces(text: string): readonly Piece[] {
+function splitStyles(text: string): readonly Piece[] {
   return text.split(/(\u001b\[[\d;]*m)/).flatMap((part, index) => {
     return index % 2 === 1
       ? [{ text: part, width: 0 }]
-      : splitGraphemes(part).flatMap((grapheme) => toPieces(grapheme, 0));
+      : splitGraphemes(part).flatMap((grapheme) => layOutGrapheme(grapheme, 0));
   });
 }

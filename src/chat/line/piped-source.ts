@@ -11,7 +11,7 @@ const NOOP = (): void => {};
  * rejects if `bytes` does, and with AppError `usage` at a line that is not text.
  */
 export function pipedLines(bytes: AsyncIterable<Uint8Array>): LineSource {
-  const entries = splitEntries(splitLines(bytes));
+  const entries = splitEntries(decodeLines(bytes));
   return {
     isTerminal: false,
     async read() {
@@ -45,7 +45,7 @@ async function* splitEntries(lines: AsyncIterable<string>): AsyncGenerator<strin
 
 const LINE_FEED = Buffer.of(0x0a);
 
-async function* splitLines(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string, void> {
+async function* decodeLines(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string, void> {
   let pieces: Uint8Array[] = [];
   let count = 0;
   let hasUtf16Mark = false;
@@ -78,7 +78,7 @@ function isUtf16([first, second]: Uint8Array): boolean {
 
 function* splitUtf16Lines(bytes: Uint8Array): Generator<string, void> {
   const decoded = decodeText(bytes);
-  if (!decoded.isText) throw notTextError('stdin is not text: it is marked as UTF-16, and is none');
+  if (!decoded.isText) throw notLinesError('stdin is not text: it is marked as UTF-16, and is none');
   const lines = decoded.text.split('\n');
   if (lines.at(-1) === '') lines.pop();
   for (const line of lines) yield stripReturn(line);
@@ -89,10 +89,10 @@ function decodeLine(bytes: Uint8Array, line: number): string {
   // After a line feed the decoder takes nothing for a byte order mark.
   const decoded = decodeText(line === 1 ? bytes : Buffer.concat([LINE_FEED, bytes]));
   if (decoded.isText) return line === 1 ? decoded.text : decoded.text.slice(1);
-  throw notTextError(`line ${line} of stdin is not text`);
+  throw notLinesError(`line ${line} of stdin is not text`);
 }
 
-function notTextError(message: string): AppError {
+function notLinesError(message: string): AppError {
   return new AppError('usage', message, {
     hint: 'A chat reads lines of UTF-8. To send a file along: gmn chat -f <file>',
   });

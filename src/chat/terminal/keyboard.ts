@@ -28,7 +28,7 @@ export function createKeyboard(terminal: TerminalInput, listener: KeyboardListen
   let stopResize = (): void => {};
   const reportKeys = (keys: readonly Key[]): void => {
     if (keys.some(({ kind }) => kind === 'kitty')) terminal.reportAllKeys();
-    const typed = joinText(keys);
+    const typed = mergeTextKeys(keys);
     if (typed.length > 0) listener.keys(typed);
   };
   return {
@@ -60,7 +60,7 @@ export function createKeyboard(terminal: TerminalInput, listener: KeyboardListen
 }
 
 /** Joins adjacent characters: inserting a long text one by one would take quadratic time. */
-function joinText(keys: readonly Key[]): readonly Key[] {
+function mergeTextKeys(keys: readonly Key[]): readonly Key[] {
   const result: Key[] = [];
   for (const key of keys) {
     const last = result.at(-1);

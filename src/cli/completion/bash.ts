@@ -7,10 +7,10 @@ export function bashScript(plan: readonly PlannedCommand[]): string {
 
 # Each sets REPLY to what the command $1 has: its commands, its flags, what its flag $2 takes, what its word number $2 is.
 _gmn_commands() { case $1 in
-${formatTable(plan, ({ commands }) => commands.map(({ name }) => name).join(' '))}
+${formatCases(plan, ({ commands }) => commands.map(({ name }) => name).join(' '))}
 esac }
 _gmn_flags() { case $1 in
-${formatTable(plan, ({ flags }) => flags.flatMap(({ names }) => names).join(' '))}
+${formatCases(plan, ({ flags }) => flags.flatMap(({ names }) => names).join(' '))}
 esac }
 _gmn_takes() { case "$1 $2" in
 ${plan.flatMap(formatFlagValues).join('\n')}
@@ -23,7 +23,7 @@ esac }
 ${ENGINE}`;
 }
 
-function formatTable(plan: readonly PlannedCommand[], textOf: (command: PlannedCommand) => string): string {
+function formatCases(plan: readonly PlannedCommand[], textOf: (command: PlannedCommand) => string): string {
   const rows = plan.map((command) => `  '${command.path}') REPLY=${quoteForShell(textOf(command))} ;;`);
   return [...rows, '  *) REPLY= ;;'].join('\n');
 }

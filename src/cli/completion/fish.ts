@@ -7,12 +7,12 @@ export function fishScript(plan: readonly PlannedCommand[]): string {
 # Each prints what the command $argv[1] has: its commands, its flags, what its flag $argv[2] takes, what its word number $argv[2] is.
 function __gmn_commands
     switch $argv[1]
-${formatRows(plan, ({ commands }) => commands.flatMap(({ name, summary }) => [name, summary]))}
+${formatCases(plan, ({ commands }) => commands.flatMap(({ name, summary }) => [name, summary]))}
     end
 end
 function __gmn_flags
     switch $argv[1]
-${formatRows(plan, ({ flags }) => flags.flatMap(({ names, help }) => names.flatMap((name) => [name, help])))}
+${formatCases(plan, ({ flags }) => flags.flatMap(({ names, help }) => names.flatMap((name) => [name, help])))}
     end
 end
 function __gmn_takes
@@ -30,7 +30,7 @@ end
 ${ENGINE}`;
 }
 
-function formatRows(plan: readonly PlannedCommand[], itemsOf: (command: PlannedCommand) => readonly string[]): string {
+function formatCases(plan: readonly PlannedCommand[], itemsOf: (command: PlannedCommand) => readonly string[]): string {
   return plan
     .map((command) => ({ path: command.path, items: itemsOf(command) }))
     .filter(({ items }) => items.length > 0)

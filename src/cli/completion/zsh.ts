@@ -8,10 +8,10 @@ export function zshScript(plan: readonly PlannedCommand[]): string {
 
 # Each sets reply or REPLY to what the command $1 has: its commands, its flags, what its flag $2 takes, what its word number $2 is.
 _gmn_commands() { case $1 in
-${formatRows(plan, ({ commands }) => commands.map(({ name, summary }) => formatDescribed(name, summary)))}
+${formatCases(plan, ({ commands }) => commands.map(({ name, summary }) => formatDescribed(name, summary)))}
 esac }
 _gmn_flags() { case $1 in
-${formatRows(plan, ({ flags }) => flags.flatMap(({ names, help }) => names.map((name) => formatDescribed(name, help))))}
+${formatCases(plan, ({ flags }) => flags.flatMap(({ names, help }) => names.map((name) => formatDescribed(name, help))))}
 esac }
 _gmn_takes() { case "$1 $2" in
 ${plan.flatMap(formatFlagValues).join('\n')}
@@ -24,7 +24,7 @@ esac }
 ${ENGINE}`;
 }
 
-function formatRows(plan: readonly PlannedCommand[], itemsOf: (command: PlannedCommand) => readonly string[]): string {
+function formatCases(plan: readonly PlannedCommand[], itemsOf: (command: PlannedCommand) => readonly string[]): string {
   const found = plan.map(
     (command) => `  ('${command.path}') reply=(${itemsOf(command).map(quoteForShell).join(' ')}) ;;`,
   );

@@ -42,7 +42,7 @@ interface Opened {
 
 /** Opens the assistant of a chat; its setup can be changed later. Throws AppError: `config`, `auth` or `usage`. */
 export async function openAssistant(options: AssistantOptions, context: AssistantContext): Promise<OpenedAssistant> {
-  const servers = await openServers(options, context);
+  const servers = await openChatServers(options, context);
   try {
     const chosen = chooseMode(options, await context.app.settings());
     return await createAssistant(options, context, { servers, ...chosen });
@@ -61,7 +61,7 @@ interface RemoteServers {
   close(): Promise<void>;
 }
 
-async function openServers(options: AssistantOptions, context: AssistantContext): Promise<RemoteServers> {
+async function openChatServers(options: AssistantOptions, context: AssistantContext): Promise<RemoteServers> {
   const { app } = context;
   const open = await prepareServers(options, context);
   let current = await open?.();

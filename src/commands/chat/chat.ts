@@ -37,7 +37,7 @@ const MODES: readonly ApprovalMode[] = ['default', 'auto_edit', 'plan'];
 
 /** Runs a chat until the user leaves; returns its exit code. Throws AppError if it cannot start. */
 export async function run(options: ChatOptions, app: App): Promise<number> {
-  checkUsage(options);
+  checkChatUsage(options);
   const isPlain = (options.plain ?? false) || app.env.TERM === 'dumb';
   const io = isPlain ? toPlainIo(app.io) : app.io;
   const undo = openUndoStore(app);
@@ -56,7 +56,7 @@ export async function run(options: ChatOptions, app: App): Promise<number> {
     onNotice('--allowed-mcp-server-names has no effect with --no-mcp');
   }
   const store = openStore(app, onNotice, 'chat');
-  const kept = await openSession(options, app, store);
+  const kept = await openChatSession(options, app, store);
   const { chosen, words } = restoreSetup(options, kept.session.setup, env);
   const around = { app: { ...app, io }, lend: lines.lend, workspace, onNotice };
   const opening = openAssistant({ ...options, ...chosen }, around);
@@ -86,7 +86,7 @@ export async function run(options: ChatOptions, app: App): Promise<number> {
   }
 }
 
-function checkUsage(options: ChatOptions): void {
+function checkChatUsage(options: ChatOptions): void {
   if (options.prompt !== undefined && options.args.length > 0) {
     throw new AppError('usage', '-p cannot be combined with a positional prompt', { hint: 'Use one of them.' });
   }
@@ -102,7 +102,7 @@ type ChatSession = { readonly session: Session; readonly isSaved: boolean };
  * The continued session, a new one, or one that is not saved. With the demo model a session is saved only if a flag
  * names it.
  */
-async function openSession(options: ChatOptions, app: App, store: SessionStore): Promise<ChatSession> {
+async function openChatSession(options: ChatOptions, app: App, store: SessionStore): Promise<ChatSession> {
   const { cwd, homes } = app;
   const { resume, sessionId: id } = options;
   const name = await lazyRedaction(app).conceal(options.sessionName);

@@ -23,7 +23,10 @@ export function createChatServers({ entries }: Roster, tools: McpTools): Servers
     async prompt({ server, name, args }, signal) {
       const { messages } = await (await connection(server, signal)).getPrompt(name, args, { signal });
       const isOne = messages.length === 1;
-      return messages.flatMap(({ role, content }) => [...(isOne ? [] : [{ text: `${role}:` }]), ...toParts(content)]);
+      return messages.flatMap(({ role, content }) => [
+        ...(isOne ? [] : [{ text: `${role}:` }]),
+        ...blockToParts(content),
+      ]);
     },
     suggestions: async ({ server, ...asked }, signal) =>
       (await connection(server, signal)).completePrompt(asked, { signal }),
@@ -49,7 +52,7 @@ function toChatServer({ name, state }: ServerEntry, { servers, table }: McpTools
 }
 
 /** Sends only media whose bytes show its type. */
-function toParts(block: ContentBlock): readonly Part[] {
+function blockToParts(block: ContentBlock): readonly Part[] {
   const text = formatBlock(block);
   if (text !== undefined) return [{ text }];
   return collectMedia([block]).map(({ data, mimeType: claimed }) => {

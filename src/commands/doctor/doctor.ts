@@ -2,10 +2,18 @@ import { type PrintOptions, printReport } from '../../app/report.ts';
 import type { App, Settings } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import { detectRuntime, type Runtime } from '../../platform/host.ts';
-import { type Finding, formatFindings, isUtf8, runCheck, toExitCode, toFailure, toFindingsJson } from './finding.ts';
+import {
+  type Finding,
+  formatFindings,
+  isUtf8,
+  runCheck,
+  toExitCode,
+  toFailedFinding,
+  toFindingsJson,
+} from './finding.ts';
 import { checkHome, checkProgram, checkTerminal } from './machine.ts';
 import { checkCredential, checkNetwork } from './network.ts';
-import { checkModel, checkServers, checkSettings } from './settings.ts';
+import { checkDefinitions, checkModelSetting, checkSettings } from './settings.ts';
 
 interface DoctorOptions extends PrintOptions {
   readonly online?: boolean;
@@ -23,11 +31,11 @@ export async function run(options: DoctorOptions, app: App, runtime: Runtime = d
     ...checkProgram(app, runtime),
     ...(await runCheck('home', () => checkHome(app.homes()))),
     ...files,
-    ...(isExplained ? [] : [toFailure('settings', error)]),
+    ...(isExplained ? [] : [toFailedFinding('settings', error)]),
     ...(await checkNetwork(app)),
     ...(settings === undefined ? [] : await checkWithSettings(options, app, settings)),
     checkTerminal(app, runtime),
-    ...checkDemo(app),
+    ...findDemo(app),
   ];
   const isPlain = app.env.TERM === 'dumb' || !isUtf8(app.env, runtime.platform);
   const exitCode = toExitCode(findings);
@@ -61,8 +69,8 @@ async function checkWithSettings({ online }: DoctorOptions, app: App, settings: 
   return [
     ...findings,
     ...asked,
-    ...(await runCheck('model', () => [checkModel(settings)])),
-    ...checkServers(app, settings),
+    ...(await runCheck('model', () => [checkModelSetting(settings)])),
+    ...checkDefinitions(app, settings),
   ];
 }
 
@@ -70,7 +78,7 @@ function isDemo({ env }: App): boolean {
   return Boolean(env.GMN_DEMO) && !['0', 'false', 'no', 'off'].includes(env.GMN_DEMO?.toLowerCase() ?? '');
 }
 
-function checkDemo(app: App): readonly Finding[] {
+function findDemo(app: App): readonly Finding[] {
   if (!isDemo(app)) return [];
   return [
     {

@@ -20,7 +20,7 @@ export interface Finding {
   readonly fault?: Fault;
 }
 
-export function toFailure(check: string, { fault, message, hint }: AppError): Finding {
+export function toFailedFinding(check: string, { fault, message, hint }: AppError): Finding {
   return { check, state: 'failure', text: message, fault, ...(hint ? { remedies: [{ words: hint }] } : {}) };
 }
 
@@ -32,7 +32,7 @@ export async function runCheck(
   try {
     return await find();
   } catch (thrown) {
-    if (thrown instanceof AppError) return [toFailure(check, thrown)];
+    if (thrown instanceof AppError) return [toFailedFinding(check, thrown)];
     throw thrown;
   }
 }

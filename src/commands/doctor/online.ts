@@ -7,7 +7,7 @@ import { AppError } from '../../core/error.ts';
 import type { HttpResponse } from '../../core/io.ts';
 import { formatDuration } from '../../core/text/format.ts';
 import { resolveModel } from '../../models/choice.ts';
-import { type Finding, toFailure } from './finding.ts';
+import { type Finding, toFailedFinding } from './finding.ts';
 
 /** Tokens and certificates depend on the clock. */
 const SKEW_MS = 120_000;
@@ -41,7 +41,7 @@ export async function checkOnline(choice: CredentialChoice, app: App, settings: 
     );
   } catch (thrown) {
     if (app.signal.aborted) throw app.signal.reason;
-    found.push(toFailure('online', AppError.from(thrown)));
+    found.push(toFailedFinding('online', AppError.from(thrown)));
   }
   if (lastResponse === undefined) return found;
   const reached: Finding = { check: 'online', state: 'ok', text: `${lastResponse.host} answers` };

@@ -12,7 +12,7 @@ import { resolveModel } from '../../models/choice.ts';
 import { type Backend, DEFAULT_MODEL, FALLBACK_MODELS, findModelFacts } from '../../models/table.ts';
 import { readSmallFile } from '../../platform/files/small-file.ts';
 import { findProgram } from '../../platform/process/run.ts';
-import { type Finding, type Remedy, toFailure } from './finding.ts';
+import { type Finding, type Remedy, toFailedFinding } from './finding.ts';
 
 /** The settings files: which are used, which are invalid and where, which keys look misspelt. */
 export async function checkSettings(app: App): Promise<readonly Finding[]> {
@@ -41,7 +41,7 @@ async function checkFile(file: string): Promise<readonly Finding[]> {
     if (text !== undefined) await parseSettingsText({ file, text });
     return [];
   } catch (thrown) {
-    return [toFailure('settings', AppError.from(thrown))];
+    return [toFailedFinding('settings', AppError.from(thrown))];
   }
 }
 
@@ -70,11 +70,11 @@ function checkTrust(layers: readonly Layer[]): readonly Finding[] {
     : [{ check: 'trust', state: 'absent', text: 'this folder has no settings of its own' }];
 }
 
-export function checkModel(settings: Settings, backend: Backend = 'gemini-api'): Finding {
+export function checkModelSetting(settings: Settings, backend: Backend = 'gemini-api'): Finding {
   try {
     return toModelFinding(settings, backend);
   } catch (thrown) {
-    return toFailure('model', AppError.from(thrown));
+    return toFailedFinding('model', AppError.from(thrown));
   }
 }
 
@@ -102,7 +102,7 @@ function toModelFinding({ model, modelConfigs = {} }: Settings, backend: Backend
 }
 
 /** The configured MCP servers: invalid entries and missing programs. Starts none. */
-export function checkServers(app: App, settings: Settings): readonly Finding[] {
+export function checkDefinitions(app: App, settings: Settings): readonly Finding[] {
   const { servers, faulty, disabled } = listConfiguredServers({
     ...settings,
     isOfficiallyDisabled: readServerEnablement(app.homes().gemini).isDisabled,
@@ -111,7 +111,7 @@ export function checkServers(app: App, settings: Settings): readonly Finding[] {
     return [{ check: 'mcp', state: 'absent', text: 'no MCP servers' }];
   }
   return [
-    ...servers.map((server) => checkServer(server, app)),
+    ...servers.map((server) => checkDefinition(server, app)),
     ...faulty.map(
       ({ name, why, file }): Finding => ({
         check: 'mcp',
@@ -125,7 +125,7 @@ export function checkServers(app: App, settings: Settings): readonly Finding[] {
   ];
 }
 
-function checkServer({ name, definition }: ConfiguredServer, { env, cwd }: App): Finding {
+function checkDefinition({ name, definition }: ConfiguredServer, { env, cwd }: App): Finding {
   // Only the origin: the rest of a URL may hold a secret.
   if (definition.kind !== 'stdio') {
     return { check: 'mcp', state: 'ok', text: `${name}: ${new URL(definition.url).origin}` };

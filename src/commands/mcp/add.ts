@@ -50,7 +50,7 @@ export async function run(options: McpAddOptions, app: App): Promise<number> {
     return [{ path: ['mcpServers', name], value: entry }];
   });
   const text = `${isReplaced ? 'Replaced' : 'Added'} ${name} in ${file}\n`;
-  const notices = [...formatWithheld(words), ...(await collectRemarks(name, { scope, options, app }))];
+  const notices = [...withheldNotices(words), ...(await collectRemarks(name, { scope, options, app }))];
   await printReport({ text, json: { name, scope, file, replaced: isReplaced }, notices }, options, app);
   return 0;
 }
@@ -73,7 +73,7 @@ function toCommonKeys(options: McpAddOptions): JsonObject {
   };
 }
 
-function formatWithheld([commandOrUrl = '', ...args]: readonly string[]): readonly string[] {
+function withheldNotices([commandOrUrl = '', ...args]: readonly string[]): readonly string[] {
   if (/^https?:/i.test(commandOrUrl)) return [];
   const names = new Set([commandOrUrl, ...args].flatMap(findWithheldVariables));
   return [...names].map(

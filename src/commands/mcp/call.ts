@@ -47,7 +47,7 @@ export async function run(options: McpCallOptions, app: App): Promise<number> {
     const result = await connection
       .callTool(tool, args, { signal: app.signal, onProgress: shown.onProgress })
       .catch((thrown: unknown) => {
-        throw thrown === app.signal.reason ? stoppedError(AppError.from(thrown)) : thrown;
+        throw thrown === app.signal.reason ? cancelledCallError(AppError.from(thrown)) : thrown;
       });
     await shown.end();
     if (result.isError) throw toolError(connection, tool, result);
@@ -67,7 +67,7 @@ function createToolCheck(tool: string): (server: NamedServer) => void {
   };
 }
 
-function stoppedError({ fault, message }: AppError): AppError {
+function cancelledCallError({ fault, message }: AppError): AppError {
   return new AppError(fault, message, {
     hint: 'The server was told to stop; what the tool had done by then stays done.',
   });
@@ -101,13 +101,13 @@ function toolError(connection: Connection, tool: string, { content, structuredCo
   const words = said !== '' || structuredContent === undefined ? said : JSON.stringify(structuredContent);
   const server = sanitize(connection.name);
   const shown =
-    words === '' ? 'it gave no reason' : shortenText(sanitizeLines(connection.conceal(simplifyMessage(words))));
+    words === '' ? 'it gave no reason' : shortenFailure(sanitizeLines(connection.conceal(simplifyMessage(words))));
   return new AppError('mcp', `MCP server ${server}: ${sanitize(tool)} failed: ${shown}`, {
     hint: `To see what it takes, run: gmn mcp tools ${server}`,
   });
 }
 
-function shortenText(words: string): string {
+function shortenFailure(words: string): string {
   if (words.length <= MAX_FAILURE_CHARS) return words;
   return `${words.slice(0, MAX_FAILURE_CHARS).toWellFormed()}… (${words.length - MAX_FAILURE_CHARS} more characters)`;
 }

@@ -105,13 +105,13 @@ async function checkServer(entry: ServerEntry, server: ConfiguredServer, app: Ch
   const { signal } = app;
   const startedAt = app.clock.now();
   const look = await inspectServer(server, { context: app, signal }, async (connection) => {
-    const offer = await fetchTools(connection, server, app);
+    const offer = await fetchOfferedTools(connection, server, app);
     // Measured before closing, which can take longer than everything else.
     return { ...offer, ms: app.clock.now() - startedAt };
   });
   if ('error' in look) {
     const { error } = look;
-    const { words, remedy } = formatFailure(error, shown.name);
+    const { words, remedy } = explainFailure(error, shown.name);
     const json = { ...toEntryJson(entry), ok: false, error: { ...toErrorJson(error), message: words } };
     return {
       row: [...formatRowHead(entry, '✗', formatRowLine(shown)), words],
@@ -134,7 +134,7 @@ async function checkServer(entry: ServerEntry, server: ConfiguredServer, app: Ch
 }
 
 /** The names of the tools that the model is offered, and of those that it is not; also caches the tool list. */
-async function fetchTools(
+async function fetchOfferedTools(
   connection: Connection,
   server: ConfiguredServer,
   app: CheckContext,
@@ -149,32 +149,37 @@ async function fetchTools(
   const changed = findChangedTools(server, tools, app);
   const offered = selectUsableTools(server, tools).filter((tool) => !changed.includes(tool));
   // By name: of two tools with one name the first is offered.
-  const names = new Set(listNames(offered));
+  const names = new Set(listToolNames(offered));
   const notOffered = tools.filter(({ name }) => !names.has(name));
   const notes = [
     ...(omitted === undefined ? [] : [omitted]),
     ...describeSchemaFaults(server, tools),
     ...(changed.length === 0 ? [] : [formatChangedHint(server.name)]),
   ];
-  return { tools: listNames(offered), notOffered: listNames(notOffered), changed: listNames(changed), notes };
+  return {
+    tools: listToolNames(offered),
+    notOffered: listToolNames(notOffered),
+    changed: listToolNames(changed),
+    notes,
+  };
 }
 
-function listNames(tools: readonly RemoteTool[]): readonly string[] {
+function listToolNames(tools: readonly RemoteTool[]): readonly string[] {
   return tools.map(({ name }) => name);
 }
 
 function formatTools(names: readonly string[], notOffered: readonly string[]): string {
   const count = names.length === 1 ? '1 tool' : `${names.length} tools`;
-  const offered = names.length === 0 ? 'no tools' : `${count}: ${formatNames(names)}`;
-  return notOffered.length === 0 ? offered : `${offered} (not offered: ${formatNames(notOffered)})`;
+  const offered = names.length === 0 ? 'no tools' : `${count}: ${joinNames(names)}`;
+  return notOffered.length === 0 ? offered : `${offered} (not offered: ${joinNames(notOffered)})`;
 }
 
-function formatNames(names: readonly string[]): string {
+function joinNames(names: readonly string[]): string {
   const shown = names.slice(0, MAX_NAMES).map(sanitize).join(', ');
   return names.length > MAX_NAMES ? `${shown}, …` : shown;
 }
 
-function formatFailure(error: AppError, name: string): { words: string; remedy: string } {
+function explainFailure(error: AppError, name: string): { words: string; remedy: string } {
   const { status, words, hint = '', cause } = error;
   if (cause instanceof StartTimeout)
     return { words: `still starting: ${words}`, remedy: `${name}: ${hint} To wait longer: gmn mcp list --check -t 5m` };

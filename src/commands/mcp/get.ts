@@ -23,7 +23,7 @@ export async function run(options: McpGetOptions, app: App): Promise<number> {
     );
   const signIn = findSignIn(entry, app);
   const json = { ...toEntryJson(entry), ...(signIn === undefined ? {} : { signIn: { ...signIn } }) };
-  await printReport({ text: formatServer(entry, signIn), json, notices }, options, app);
+  await printReport({ text: formatDefinition(entry, signIn), json, notices }, options, app);
   return 0;
 }
 
@@ -38,7 +38,7 @@ function formatSignIn({ isRefreshable, expiresAt }: SignInStatus): string {
   return expiresAt === undefined ? 'signed in' : `signed in until ${new Date(expiresAt).toISOString()}`;
 }
 
-function formatServer(entry: ServerEntry, signIn: SignInStatus | undefined): string {
+function formatDefinition(entry: ServerEntry, signIn: SignInStatus | undefined): string {
   const { name, commandLine, details } = describeEntry(entry);
   const words = formatState(entry.state);
   return formatTable([

@@ -43,7 +43,7 @@ export async function run(options: McpListOptions, app: App): Promise<number> {
     );
     return hasFailed ? EXIT_CODES.mcp : 0;
   }
-  const text = entries.length === 0 ? NO_SERVERS : formatTable(entries.map(formatRow));
+  const text = entries.length === 0 ? NO_SERVERS : formatTable(entries.map(formatEntryRow));
   const json = { servers: entries.map(toEntryJson) };
   await printReport({ text, json, notices, folds: true, hasMarks: true }, options, app);
   return 0;
@@ -58,7 +58,7 @@ const MARKS: Readonly<Record<ServerEntry['state']['kind'], string>> = {
   faulty: '✗',
 };
 
-function formatRow(entry: ServerEntry): readonly string[] {
+function formatEntryRow(entry: ServerEntry): readonly string[] {
   const shown = describeEntry(entry);
   const { state } = entry;
   return [

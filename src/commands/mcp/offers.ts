@@ -41,16 +41,18 @@ export async function printLists<Found>(options: InspectOptions, app: App, inter
   const notes = found.flatMap(({ name: server, value }) =>
     interest.notes(value, server).map((note) => `${sanitize(server)}: ${note}`),
   );
-  const sections = found.map(({ name: server, value }) => formatSection(server, value, interest, name === undefined));
+  const sections = found.map(({ name: server, value }) =>
+    formatServerList(server, value, interest, name === undefined),
+  );
   const text = looks.length === 0 ? 'No usable MCP server. To see why, run: gmn mcp list\n' : sections.join('\n');
   const report = { text, json: { servers: looks.map((look) => toInspectionJson(look, interest)) } };
   // JSON has them beside their server already.
-  const troubles = options.json ? [] : failed.map(({ error }) => formatError(error));
+  const troubles = options.json ? [] : failed.map(({ error }) => formatInline(error));
   await printReport({ ...report, notices: [...notices, ...notes, ...troubles] }, options, app);
   return failed.length > 0 ? EXIT_CODES.mcp : 0;
 }
 
-function formatSection<Found>(server: string, found: Found, interest: ListSpec<Found>, isTitled: boolean): string {
+function formatServerList<Found>(server: string, found: Found, interest: ListSpec<Found>, isTitled: boolean): string {
   const lines = interest.lines(found);
   const shown = lines.length === 0 ? [`(${interest.none})`] : lines;
   const text = shown.map((line) => `${isTitled ? '  ' : ''}${line}\n`).join('');
@@ -62,6 +64,6 @@ function toInspectionJson<Found>(look: Inspection<Found>, interest: ListSpec<Fou
   return 'error' in look ? { name, error: toErrorJson(look.error) } : { name, ...interest.json(look.value) };
 }
 
-function formatError({ message, hint }: AppError): string {
+function formatInline({ message, hint }: AppError): string {
   return hint === undefined ? message : `${message}. ${hint}`;
 }

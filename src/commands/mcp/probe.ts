@@ -7,7 +7,7 @@ import { acceptDefaults, terminalElicit } from '../../approval/elicitation.ts';
 import type { App } from '../../core/app.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { sanitize } from '../../core/text/terminal.ts';
-import { connect } from '../../mcp/client/connect.ts';
+import { connectServer } from '../../mcp/client/connect.ts';
 import type { Connection } from '../../mcp/client/types.ts';
 import { readCalls, type Trial, tryEverything } from './trial.ts';
 
@@ -35,8 +35,8 @@ export async function run(options: McpProbeOptions, app: App): Promise<number> {
     ...(mayOpenBrowser(options, app) ? { signIn: createSignInPrompt({ isOpened: true, lend: shown.lend }, app) } : {}),
   };
   try {
-    const connection = await connect(
-      { name: first, definition, remedy: formatRemedy(options.args) },
+    const connection = await connectServer(
+      { name: first, definition, remedy: adviseStart(options.args) },
       { ...app, ...person },
       app.signal,
     );
@@ -56,7 +56,7 @@ export async function run(options: McpProbeOptions, app: App): Promise<number> {
   }
 }
 
-function formatRemedy([command = '', ...args]: readonly string[]): string {
+function adviseStart([command = '', ...args]: readonly string[]): string {
   if (/^https?:/i.test(command)) return 'Check the address.';
   if (args.length > 0 || !command.includes(' ')) return 'Check the command: run it by hand once to see what it says.';
   return `The program and its arguments are words of their own, without quotes: gmn mcp probe ${sanitize(command)}`;
@@ -92,19 +92,19 @@ function formatReport(connection: Connection, offers: ServerLists, trials: reado
   ];
   const { tools, prompts, resources, templates } = offers;
   const lists = [
-    formatSection(
+    formatTitledTable(
       'tools',
       tools.items.map((item) => [sanitize(item.name), formatFirstLine(item.description)]),
     ),
-    formatSection(
+    formatTitledTable(
       'prompts',
       prompts.items.map((item) => [sanitize(item.name), formatFirstLine(item.description)]),
     ),
-    formatSection('resources', [
+    formatTitledTable('resources', [
       ...resources.items.map((item) => [sanitize(item.uri), sanitize(item.name)]),
       ...templates.items.map((item) => [sanitize(item.uriTemplate), sanitize(item.name)]),
     ]),
-    formatSection(
+    formatTitledTable(
       'tried',
       trials.map(({ what, error }) => [`${error === undefined ? '✓' : '✗'} ${sanitize(what)}`, error ?? '']),
     ),
@@ -113,7 +113,7 @@ function formatReport(connection: Connection, offers: ServerLists, trials: reado
   return formatTable(head) + words + lists.join('');
 }
 
-function formatSection(title: string, rows: readonly (readonly string[])[]): string {
+function formatTitledTable(title: string, rows: readonly (readonly string[])[]): string {
   return rows.length === 0 ? '' : `${title}\n${formatTable(rows).replace(/^(?=.)/gm, '  ')}`;
 }
 

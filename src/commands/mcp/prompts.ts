@@ -10,13 +10,13 @@ export async function run(options: InspectOptions, app: App): Promise<number> {
     command: 'mcp prompts',
     none: 'no prompts',
     ask: (connection) => connection.listPrompts({ signal: app.signal }),
-    lines: ({ items }) => items.flatMap(formatPrompt),
+    lines: ({ items }) => items.flatMap(formatPromptRow),
     json: ({ items }) => ({ prompts: items.map(toPromptJson) }),
     notes: ({ omitted }) => (omitted === undefined ? [] : [omitted]),
   });
 }
 
-function formatPrompt({ name, description, arguments: taken }: RemotePrompt): readonly string[] {
+function formatPromptRow({ name, description, arguments: taken }: RemotePrompt): readonly string[] {
   const words = taken.map((argument) => `${sanitize(argument.name)}${argument.isRequired ? '*' : ''}`).join(', ');
   return [
     [sanitize(name), formatFirstLine(description)].filter((text) => text !== '').join('  '),

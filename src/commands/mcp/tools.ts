@@ -29,7 +29,7 @@ export async function run(options: InspectOptions, app: App): Promise<number> {
     command: 'mcp tools',
     none: 'no tools',
     async ask(connection, server) {
-      const found = await fetchTools(connection, server, app);
+      const found = await inspectTools(connection, server, app);
       looks.push({ server, tools: found.items });
       return found;
     },
@@ -53,7 +53,7 @@ export async function run(options: InspectOptions, app: App): Promise<number> {
   return exitCode;
 }
 
-async function fetchTools(connection: Connection, server: ConfiguredServer, app: App): Promise<InspectedTools> {
+async function inspectTools(connection: Connection, server: ConfiguredServer, app: App): Promise<InspectedTools> {
   const { tools: items, omitted } = await fetchToolList(server, connection, { place: app, signal: app.signal });
   return {
     items,

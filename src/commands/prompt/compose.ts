@@ -7,7 +7,7 @@ import { decodeText } from '../../core/text/decode.ts';
 import type { OtherAttachments } from '../../input/prompt-input.ts';
 import { readStdin, type StdinMode } from '../../input/stdin.ts';
 import { readClipboard } from '../../platform/process/clipboard.ts';
-import { editText } from '../../platform/process/editor.ts';
+import { editInEditor } from '../../platform/process/editor.ts';
 import type { Stdin } from '../../platform/terminal/stdin.ts';
 import { openTty, TTY_PATH } from '../../platform/terminal/tty.ts';
 
@@ -86,7 +86,7 @@ async function editPrompt(text: string, { app, lend, signal }: ComposeContext): 
   }
   tty.close();
   const editing = { text, name: 'prompt.md', env: app.env, terminal: TTY_PATH };
-  const prompt = await lend(() => editText(editing, signal));
+  const prompt = await lend(() => editInEditor(editing, signal));
   if (prompt === undefined) {
     throw new AppError('usage', 'the editor could not be started, or failed', { hint: 'Set VISUAL or EDITOR.' });
   }

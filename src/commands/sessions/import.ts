@@ -70,10 +70,10 @@ async function findEarlierCopy(session: OfficialSession, store: LocalStore): Pro
   const summary = (await store.list()).find(({ id }) => id.toLowerCase() === session.id.toLowerCase());
   if (summary === undefined) return undefined;
   const { records } = await store.read(summary);
-  const textOf = ({ content }: SavedRecord): string => JSON.stringify(content);
+  const encodeContent = ({ content }: SavedRecord): string => JSON.stringify(content);
   const isSame = records.every((record, index) => {
     const original = session.records[index];
-    return original !== undefined && textOf(original) === textOf(record);
+    return original !== undefined && encodeContent(original) === encodeContent(record);
   });
   if (!isSame || records.length === session.records.length) return undefined;
   return {
@@ -111,7 +111,7 @@ export async function listOfficial(options: PrintOptions, app: App): Promise<num
 }
 
 async function findOfficial(reference: string, app: App, notices: string[]): Promise<FoundSession> {
-  const file = await textOf(resolve(app.cwd, reference));
+  const file = await readSource(resolve(app.cwd, reference));
   if (file !== undefined) {
     const session = parseOfficial(file);
     if (session !== undefined) return { session, cwd: await findDirectory(resolve(app.cwd, reference), session, app) };
@@ -135,8 +135,8 @@ async function findOfficial(reference: string, app: App, notices: string[]): Pro
 async function findDirectory(file: string, session: OfficialSession, app: App): Promise<string | undefined> {
   const { gemini: home } = app.homes();
   const root = join(home, 'tmp');
-  const read = (path: string): Promise<string | undefined> => textOf(path).catch(() => undefined);
-  const directoryOf = await readOfficialProjects({ home, folders: await listNames(root), cwd: app.cwd, read });
+  const read = (path: string): Promise<string | undefined> => readSource(path).catch(() => undefined);
+  const directoryOf = await readOfficialProjects({ home, folders: await listEntries(root), cwd: app.cwd, read });
   const folder = dirname(dirname(file));
   return directoryOf(dirname(folder) === root ? basename(folder) : '', session.projectHash);
 }
@@ -150,12 +150,14 @@ async function readOfficialSessions(app: App, notices: string[]): Promise<readon
   const root = join(app.homes().gemini, 'tmp');
   const found: FoundSession[] = [];
   const readable = async (path: string): Promise<string | undefined> =>
-    textOf(path).catch((thrown: unknown) => void notices.push(`left out: ${sanitize(AppError.from(thrown).message)}`));
-  const folders = await listNames(root);
+    readSource(path).catch(
+      (thrown: unknown) => void notices.push(`left out: ${sanitize(AppError.from(thrown).message)}`),
+    );
+  const folders = await listEntries(root);
   const directoryOf = await readOfficialProjects({ home: app.homes().gemini, folders, cwd: app.cwd, read: readable });
   for (const project of folders) {
     const chats = join(root, project, 'chats');
-    for (const name of await listNames(chats)) {
+    for (const name of await listEntries(chats)) {
       if (!/^session-.*\.jsonl?$/.test(name)) continue;
       const session = parseOfficial((await readable(join(chats, name))) ?? '');
       if (session !== undefined) found.push({ session, cwd: directoryOf(project, session.projectHash) });
@@ -164,7 +166,7 @@ async function readOfficialSessions(app: App, notices: string[]): Promise<readon
   return found.sort((left, right) => right.session.startedAt - left.session.startedAt);
 }
 
-async function listNames(directory: string): Promise<readonly string[]> {
+async function listEntries(directory: string): Promise<readonly string[]> {
   return listDirectory(directory).then(
     (entries) => entries.map(({ name }) => name),
     () => [],
@@ -172,7 +174,7 @@ async function listNames(directory: string): Promise<readonly string[]> {
 }
 
 /** Undefined if the file does not exist or is not text. Throws AppError `usage` if it cannot be read. */
-async function textOf(path: string): Promise<string | undefined> {
+async function readSource(path: string): Promise<string | undefined> {
   const tooLarge = (): AppError => new AppError('usage', `${path} is too large`, LIST_HINT);
   const bytes = await readBytesIfAny(path, { maxBytes: MAX_BYTES, tooLarge });
   const decoded = bytes === undefined ? undefined : decodeText(bytes);

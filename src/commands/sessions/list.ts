@@ -45,13 +45,13 @@ export async function run(options: ListOptions, app: App): Promise<number> {
   }
   const isWhole = options.layout === 'whole-ids';
   const rows = shown.map(({ number, session }) => toRow(number, session, { app, isWhole }));
-  const listed = (room: ColumnWidths): string =>
+  const formatSessionTable = (room: ColumnWidths): string =>
     rows.length === 0 ? '' : formatTable([toHeaderRow(room), ...rows.map((row) => toCells(row, room))], measureWidth);
   await printReport(
     {
       folds: true,
-      text: listed({ name: MAX_NAME, directory: Number.POSITIVE_INFINITY, hasSource: true }),
-      narrow: (columns) => listed(fitColumns(rows, columns)),
+      text: formatSessionTable({ name: MAX_NAME, directory: Number.POSITIVE_INFINITY, hasSource: true }),
+      narrow: (columns) => formatSessionTable(fitColumns(rows, columns)),
       json: { sessions: shown.map(({ number, session }) => ({ number, ...toSessionJson(session) })) },
       notices: options.json ? [] : listNotices(shown.length, others, options.from),
     },

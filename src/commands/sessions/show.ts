@@ -35,7 +35,7 @@ export async function run({ md, ...options }: ShowOptions, app: App): Promise<nu
   const json = records.map(({ at, ...record }) => ({ time: new Date(at).toISOString(), ...record }));
   await printReport(
     {
-      text: records.map(formatRecord).join(''),
+      text: records.map(formatTurn).join(''),
       json: { session: toSessionJson(summary), records: JSON.parse(JSON.stringify(json)) },
       notices,
     },
@@ -45,7 +45,7 @@ export async function run({ md, ...options }: ShowOptions, app: App): Promise<nu
   return 0;
 }
 
-function formatRecord(record: SavedRecord): string {
+function formatTurn(record: SavedRecord): string {
   const { kind, content } = record;
   const text = formatContent(content);
   // Without a finish reason the reply broke off.

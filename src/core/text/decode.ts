@@ -41,7 +41,7 @@ function decodeUtf16(buffer: Buffer): Decoded {
 function findInvalidByte(buffer: Buffer): number {
   let offset = 0;
   while (offset < buffer.length) {
-    const length = characterLength(buffer, offset);
+    const length = utf8LengthAt(buffer, offset);
     if (length === 0) return offset;
     offset += length;
   }
@@ -49,7 +49,7 @@ function findInvalidByte(buffer: Buffer): number {
 }
 
 /** The length of the UTF-8 character at `offset` in bytes, 0 if it is invalid: table 3-7 of the Unicode standard. */
-function characterLength(buffer: Buffer, offset: number): number {
+function utf8LengthAt(buffer: Buffer, offset: number): number {
   const lead = buffer[offset] ?? 0;
   if (lead < 0x80) return 1;
   const length = lead < 0xc2 || lead > 0xf4 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;

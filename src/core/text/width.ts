@@ -60,7 +60,7 @@ export function wrapText(text: string, columns: number): string {
 }
 
 function wrapLine(line: string, columns: number): string {
-  const indent = ' '.repeat(findIndent(line, columns));
+  const indent = ' '.repeat(findColumnStart(line, columns));
   const rows: string[] = [];
   let row = '';
   // Blanks belong to the word behind them: at the beginning of a row they are dropped.
@@ -74,7 +74,7 @@ function wrapLine(line: string, columns: number): string {
 }
 
 /** After the last gap of two or more blanks in the left half: there the widest column begins. */
-function findIndent(line: string, columns: number): number {
+function findColumnStart(line: string, columns: number): number {
   let indent: number | undefined;
   for (const { index, 0: gap } of line.matchAll(/\S {2,}(?=\S)|^ +(?=\S)/g)) {
     const start = measureWidth(line.slice(0, index + gap.length));

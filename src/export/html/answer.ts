@@ -28,7 +28,7 @@ function* segmentsHtml(text: string): Generator<string, void> {
     if (segment.type === 'fence') {
       code = [];
       language = segment.language;
-    } else if (segment.type === 'blocks') yield renderBlocks(segment.text, lexer) ?? writtenHtml(segment.text);
+    } else if (segment.type === 'blocks') yield renderBlocks(segment.text, lexer) ?? plainTextHtml(segment.text);
   }
   if (code !== undefined) yield* codeBlockHtml(code.join('\n'), language);
 }
@@ -68,11 +68,11 @@ function blockHtml(token: MarkedToken): string {
     case 'code':
       return [...codeBlockHtml(token.text, findLanguage(token))].join('');
     case 'table':
-      return hasAllWords(token) ? tableHtml(token) : writtenHtml(token.raw);
+      return hasAllWords(token) ? tableHtml(token) : plainTextHtml(token.raw);
     case 'hr':
       return '<hr>\n';
     default:
-      return writtenHtml(token.raw);
+      return plainTextHtml(token.raw);
   }
 }
 
@@ -100,7 +100,7 @@ function tableHtml({ header, rows, align }: Tokens.Table): string {
   return `<div class="wide" tabindex="0"><table>\n<thead>${row('th', header)}</thead>\n<tbody>${body}</tbody></table></div>\n`;
 }
 
-function writtenHtml(text: string): string {
+function plainTextHtml(text: string): string {
   return `<p class="written">${escapeHtml(text.trimEnd())}</p>\n`;
 }
 

@@ -27,7 +27,7 @@ const SSE_FALLBACK_STATUSES: readonly (number | undefined)[] = [400, 404, 405];
 /**
  * See `Connect`. A definition of kind `url` is tried as Streamable HTTP, then as SSE if that is not supported there.
  */
-export const connect: Connect = async (server, context, signal) => {
+export const connectServer: Connect = async (server, context, signal) => {
   signal.throwIfAborted();
   const { kind } = server.definition;
   if (kind !== 'url') return connectOver(kind, server, context, signal);

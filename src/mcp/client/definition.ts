@@ -117,7 +117,7 @@ function parseRemote(entry: JsonObject): RemoteDefinition {
   return {
     kind: entry.httpUrl === undefined ? parseRemoteKind(entry) : 'http',
     url: url.href,
-    headers: parseHeaders(entry),
+    headers: parseDefinedHeaders(entry),
     ...(oauth === undefined ? {} : { oauth }),
     ...parseCommon(entry),
   };
@@ -131,7 +131,7 @@ function parseRemoteKind({ type }: JsonObject): RemoteDefinition['kind'] {
   throw new DefinitionError('its type must be "http" or "sse", since it has url');
 }
 
-function parseHeaders(entry: JsonObject): Readonly<Record<string, string>> {
+function parseDefinedHeaders(entry: JsonObject): Readonly<Record<string, string>> {
   const headers = parseStringMap(entry, 'headers');
   for (const [name, value] of Object.entries(headers)) {
     if (!/^[!#$%&'*+.^_`|~\w-]+$/.test(name) || /[^\t\x20-\x7e\x80-\xff]/.test(value)) {

@@ -61,7 +61,8 @@ export async function toServerError(thrown: unknown, failing: FailureContext): P
   if (status === 401 || status === 403) return unauthorizedError(server, status, thrown);
   // `mcpError` knows only the secrets of the definition, not the tokens.
   const redactWords = (words: string): string => redactKnown(words, failing.link.secrets?.() ?? []);
-  if (status !== undefined) return mcpError(server, redactWords(formatHttpError(thrown, status)), { cause: thrown, status });
+  if (status !== undefined)
+    return mcpError(server, redactWords(formatHttpError(thrown, status)), { cause: thrown, status });
   if (thrown instanceof failing.sdk.ProtocolError) {
     return mcpError(server, redactWords(`${what} was refused: ${simplifyMessage(thrown.message)}`), { cause: thrown });
   }

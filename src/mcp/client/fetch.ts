@@ -15,7 +15,7 @@ const METHODS: readonly HttpRequest['method'][] = ['GET', 'POST', 'DELETE'];
 export function createFetch(send: SendHttp, onBroken: (why: AppError) => void = () => {}): Fetch {
   return async (input, init) => {
     const signal = init?.signal ?? new AbortController().signal;
-    const response = await send(toRequest(input, init), signal);
+    const response = await send(toHttpRequest(input, init), signal);
     const { status, headers } = response;
     const body = hasBody(status) ? toStream(reportBreak(limitSize(response), onBroken)) : null;
     if (body === null) await response.body[Symbol.asyncIterator]().return?.();
@@ -27,7 +27,7 @@ export function createFetch(send: SendHttp, onBroken: (why: AppError) => void = 
   };
 }
 
-function toRequest(input: string | URL, init: RequestInit | undefined): HttpRequest {
+function toHttpRequest(input: string | URL, init: RequestInit | undefined): HttpRequest {
   const method = METHODS.find((name) => name === (init?.method ?? 'GET').toUpperCase());
   if (method === undefined) throw new TypeError(`no ${init?.method} here`);
   const form = init?.body instanceof URLSearchParams;

@@ -68,7 +68,9 @@ export function parseTemplate(value: Fields): RemoteResourceTemplate | undefined
 
 /** The contents of a resource; pieces without a URI or without content are skipped. */
 export function parseContents(value: unknown): readonly ResourceContent[] {
-  return filterObjects(isObject(value) ? value.contents : undefined).flatMap((item) => parseContent(item) ?? []);
+  return filterObjects(isObject(value) ? value.contents : undefined).flatMap(
+    (item) => parseResourceContent(item) ?? [],
+  );
 }
 
 /**
@@ -126,7 +128,7 @@ function parseDescription(value: Fields, otherwise: string) {
   };
 }
 
-function parseContent(value: unknown): ResourceContent | undefined {
+function parseResourceContent(value: unknown): ResourceContent | undefined {
   if (!isObject(value) || typeof value.uri !== 'string') return undefined;
   const mimeType = toNonEmptyString(value.mimeType);
   const type = mimeType === undefined ? {} : { mimeType };
@@ -147,7 +149,7 @@ function parseBlock(value: Fields): ContentBlock | undefined {
     case 'audio':
       return typeof data === 'string' && typeof mimeType === 'string' ? { type, mimeType, data } : undefined;
     case 'resource': {
-      const content = parseContent(resource);
+      const content = parseResourceContent(resource);
       return content === undefined ? undefined : { type, resource: content };
     }
     case 'resource_link': {

@@ -42,8 +42,8 @@ export function openServers(context: ClientContext): ServerPool {
     const open = async (): Promise<Connection> => {
       await last?.close();
       // Loads sockets and child processes, which a run that starts no server does without.
-      const { connect } = await import('./connect.ts');
-      return connect(server, hideRoots(server, context), life.signal);
+      const { connectServer } = await import('./connect.ts');
+      return connectServer(server, hideRoots(server, context), life.signal);
     };
     const opening = open();
     // Callers get the rejection through `opening`; there may be none left.

@@ -9,7 +9,7 @@ const CACHE_MS = DAY_MS;
 
 /** Whether the server at this address was recently found to speak only versions before 2026-07-28. */
 export function isKnownLegacy(url: string, { homes, clock }: Pick<ClientContext, 'homes' | 'clock'>): boolean {
-  const at = readCache(cachePath(url, homes().gmn), parseLegacyTime);
+  const at = readCache(versionCachePath(url, homes().gmn), parseLegacyTime);
   return at !== undefined && isRecent(at, clock.now(), CACHE_MS);
 }
 
@@ -18,17 +18,17 @@ export async function cacheLegacy(
   url: string,
   { homes, clock }: Pick<ClientContext, 'homes' | 'clock'>,
 ): Promise<void> {
-  await writeCache(cachePath(url, homes().gmn), { era: 'legacy', at: clock.now() });
+  await writeCache(versionCachePath(url, homes().gmn), { era: 'legacy', at: clock.now() });
 }
 
 export async function clearLegacy(
   url: string,
   { homes, clock }: Pick<ClientContext, 'homes' | 'clock'>,
 ): Promise<void> {
-  await writeCache(cachePath(url, homes().gmn), { era: 'unknown', at: clock.now() });
+  await writeCache(versionCachePath(url, homes().gmn), { era: 'unknown', at: clock.now() });
 }
 
-function cachePath(url: string, home: string): string {
+function versionCachePath(url: string, home: string): string {
   return `${home}/cache/mcp/era-${sha256(canonicalJson(url))}.json`;
 }
 

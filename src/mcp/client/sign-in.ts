@@ -1,6 +1,6 @@
 import { AppError } from '../../core/error.ts';
 import { sanitize } from '../../core/text/terminal.ts';
-import { connect } from './connect.ts';
+import { connectServer } from './connect.ts';
 import type { NamedServer, RemoteDefinition } from './definition.ts';
 import { openSignInStore } from './oauth/store.ts';
 import type { ClientContext, SignInPrompt } from './types.ts';
@@ -25,7 +25,7 @@ interface SignInContext extends ClientContext {
  */
 export async function signIn(server: NamedServer, context: SignInContext, signal: AbortSignal): Promise<boolean> {
   const definition = requireRemote(server);
-  const connection = await connect(server, context, signal);
+  const connection = await connectServer(server, context, signal);
   await connection.close();
   return readSignInStatus(definition, context).isSignedIn;
 }

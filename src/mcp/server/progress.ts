@@ -28,7 +28,7 @@ const ANSWER_EVENTS: readonly TurnEvent['type'][] = ['text', 'thought', 'call'];
 export const NO_PROGRESS: Progress = { heard: () => {}, say: () => {}, stop: () => {} };
 
 /** Progress from the events of the turn, and a heartbeat every five seconds. */
-export function createProgress({ now, send }: ProgressOptions): Progress {
+export function createProgressReporter({ now, send }: ProgressOptions): Progress {
   const startedAt = now();
   let phase = 'waiting';
   /** The model that has not answered yet: `begin` comes even before a turn that fails. */

@@ -11,7 +11,7 @@ import { createPages } from './pages.ts';
 import { createRecentIds } from './recent.ts';
 import { createRoots } from './roots.ts';
 import type { ServerTool, Service, ToolGroup } from './tool.ts';
-import { selectTools } from './tools/list.ts';
+import { selectServedTools } from './tools/list.ts';
 
 interface ServiceOptions extends Pick<Host, 'name' | 'version' | 'allowed' | 'startDirectory'> {
   readonly groups: readonly ToolGroup[];
@@ -33,7 +33,9 @@ const MAX_OWN_SESSIONS = 1000;
 
 /** Touches neither disk nor network before the first call. */
 export function openService(options: ServiceOptions): Service {
-  const tools = selectTools(options.groups).map((tool) => (options.roots.length === 0 ? withoutFiles(tool) : tool));
+  const tools = selectServedTools(options.groups).map((tool) =>
+    options.roots.length === 0 ? withoutFiles(tool) : tool,
+  );
   return { tools, host: openHost(options, tools) };
 }
 

@@ -84,7 +84,7 @@ const MODEL_PATTERN = /^(?:gemini|gemma)-[a-z0-9.-]+$/;
 const AUTO_PATTERN = /^auto(?:-gemini-[0-9.]+)?$/;
 
 /** Throws AppError `usage`, listing the known models, if a caller may not ask for this one. */
-export function checkModel<Name extends string | undefined>(name: Name): Name {
+export function checkModelName<Name extends string | undefined>(name: Name): Name {
   if (name === undefined || MODEL_PATTERN.test(name) || Object.hasOwn(ALIASES, name) || AUTO_PATTERN.test(name)) {
     return name;
   }

@@ -77,31 +77,31 @@ export type ParsedMessage = { readonly message: JsonRpcMessage } | { readonly an
  */
 export function parseMessage(text: string): ParsedMessage {
   const value = parseJson(text);
-  if (value === undefined) return errorResponse(undefined, -32700, 'Parse error: this is not JSON');
+  if (value === undefined) return rejectMessage(undefined, -32700, 'Parse error: this is not JSON');
   return checkMessage(value);
 }
 
 function checkMessage(value: unknown): ParsedMessage {
   if (Array.isArray(value))
-    return errorResponse(undefined, -32600, 'Invalid Request: send one message at a time, not a batch');
+    return rejectMessage(undefined, -32600, 'Invalid Request: send one message at a time, not a batch');
   if (!isObject(value) || value.jsonrpc !== '2.0')
-    return errorResponse(value, -32600, 'Invalid Request: not JSON-RPC 2.0');
+    return rejectMessage(value, -32600, 'Invalid Request: not JSON-RPC 2.0');
   const { id, method, params } = value;
   if (id !== undefined && !isRequestId(id))
-    return errorResponse(undefined, -32600, 'Invalid Request: id must be a string or a whole number');
+    return rejectMessage(undefined, -32600, 'Invalid Request: id must be a string or a whole number');
   if (method === undefined)
-    return isResponse(value) ? accept(value) : errorResponse(value, -32600, 'Invalid Request: no method');
-  if (typeof method !== 'string') return errorResponse(value, -32600, 'Invalid Request: method must be a string');
+    return isResponseMessage(value) ? accept(value) : rejectMessage(value, -32600, 'Invalid Request: no method');
+  if (typeof method !== 'string') return rejectMessage(value, -32600, 'Invalid Request: method must be a string');
   if (params !== undefined && !isObject(params))
-    return errorResponse(value, -32602, 'Invalid params: params must be an object');
+    return rejectMessage(value, -32602, 'Invalid params: params must be an object');
   const given = method === 'initialize' ? completeInitialize(params ?? {}) : params;
   const fault = id === undefined ? undefined : findParamsProblem(method, given ?? {});
-  if (fault !== undefined) return errorResponse(value, -32602, `Invalid params: ${fault}`);
+  if (fault !== undefined) return rejectMessage(value, -32602, `Invalid params: ${fault}`);
   return accept(given === undefined ? value : { ...value, params: given });
 }
 
 /** The error response to a line that was dropped. */
-export const TOO_LONG_RESPONSE = errorResponse(
+export const TOO_LONG_RESPONSE = rejectMessage(
   undefined,
   -32600,
   'Invalid Request: the message is longer than 32 MB',
@@ -111,7 +111,7 @@ function isRequestId(id: unknown): id is string | number {
   return typeof id === 'string' || Number.isSafeInteger(id);
 }
 
-function isResponse({ id, result, error }: Readonly<Record<string, unknown>>): boolean {
+function isResponseMessage({ id, result, error }: Readonly<Record<string, unknown>>): boolean {
   return id !== undefined && (isObject(result) || isObject(error));
 }
 
@@ -134,7 +134,7 @@ function completeClientInfo({ name, version, ...rest }: Readonly<Record<string, 
   };
 }
 
-function errorResponse(value: unknown, code: number, message: string): { readonly answer: JsonRpcMessage } {
+function rejectMessage(value: unknown, code: number, message: string): { readonly answer: JsonRpcMessage } {
   const given = isObject(value) ? value.id : undefined;
   const id = isRequestId(given) ? given : null;
   return { answer: { jsonrpc: '2.0', id, error: { code, message } } as JsonRpcMessage };
@@ -174,13 +174,13 @@ function findParamsProblem(method: string, params: Readonly<Record<string, unkno
   for (const [name, spelled] of Object.entries(wanted)) {
     const value = params[name];
     if (value === undefined && spelled.endsWith('?')) continue;
-    const kind = toKind(spelled);
+    const kind = toParamKind(spelled);
     if (!matchesKind(kind, value)) return `${name} must be ${KIND_NAMES[kind]}`;
   }
   return undefined;
 }
 
-function toKind(spelled: ParamKind | `${ParamKind}?`): ParamKind {
+function toParamKind(spelled: ParamKind | `${ParamKind}?`): ParamKind {
   if (spelled.startsWith('texts')) return 'texts';
   return spelled.startsWith('text') ? 'text' : 'object';
 }

@@ -72,7 +72,7 @@ export function startProgram(start: ProgramStart): Program {
   const errors = readErrors(child);
   // `ended` reports the end; a write after it is not an error.
   for (const stream of [child.stdin, child.stdout, child.stderr]) stream.on('error', () => {});
-  const ended = waitForEnd(child);
+  const ended = waitForProgramEnd(child);
   let stopping: Promise<void> | undefined;
   return {
     write: (text) => write(child, text),
@@ -104,7 +104,7 @@ async function stop(
   child.stderr.destroy();
 }
 
-function waitForEnd(child: ChildProcessWithoutNullStreams): Promise<ProgramEnd> {
+function waitForProgramEnd(child: ChildProcessWithoutNullStreams): Promise<ProgramEnd> {
   return new Promise((resolve) => {
     const closed = new Promise<void>((close) => void child.once('close', () => close()));
     const finish = (): void => {

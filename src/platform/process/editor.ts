@@ -19,7 +19,7 @@ interface EditOptions {
  * Lets the user edit a text. If the text had no final newline, one added by the editor is removed. Undefined if the
  * editor could not be started or failed. Throws the signal's reason.
  */
-export async function editText(
+export async function editInEditor(
   { text, name, env, terminal }: EditOptions,
   signal: AbortSignal,
 ): Promise<string | undefined> {

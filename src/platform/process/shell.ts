@@ -45,7 +45,7 @@ const MAX_LINGER_MS = 1000;
  */
 export async function runShell(run: ShellRun, signal: AbortSignal): Promise<ShellResult> {
   signal.throwIfAborted();
-  const { child, family } = await start(run);
+  const { child, family } = await startShell(run);
   // A second Ctrl+C exits at once, which must not leave the child running.
   const atExit = (): void => killProcessTree(family);
   process.on('exit', atExit);
@@ -72,7 +72,7 @@ export async function runShell(run: ShellRun, signal: AbortSignal): Promise<Shel
   }
 }
 
-function start({ shell, command, cwd, env }: ShellRun): Promise<{ child: ChildProcess; family: ProcessTree }> {
+function startShell({ shell, command, cwd, env }: ShellRun): Promise<{ child: ChildProcess; family: ProcessTree }> {
   const marker = randomUUID();
   return new Promise((resolve, reject) => {
     const failStart = (cause: unknown): void =>

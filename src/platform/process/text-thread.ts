@@ -47,7 +47,7 @@ export function textThread(
     clearTimeout(idle);
     let thread: Worker;
     try {
-      worker ??= start(file ?? join(__dirname, TEXT_WORKER));
+      worker ??= startWorker(file ?? join(__dirname, TEXT_WORKER));
       thread = worker;
     } catch {
       isSpent = true;
@@ -90,7 +90,7 @@ export function textThread(
 }
 
 /** It knows nothing of our environment; what it prints is nothing, and passed on to ours, every worker would listen there. */
-function start(file: string): Worker {
+function startWorker(file: string): Worker {
   const resourceLimits = { maxOldGenerationSizeMb: MAX_HEAP_MB };
   const worker = new Worker(file, { env: {}, stdin: false, stdout: true, stderr: true, resourceLimits });
   worker.unref();

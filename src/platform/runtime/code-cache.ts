@@ -77,7 +77,7 @@ export function openCodeCache({ dist, pack, version }: { dist: string; pack: str
     save() {
       if (directory === undefined || fresh.size === 0) return;
       try {
-        writeCache(directory, dist, fresh);
+        writeCodeCache(directory, dist, fresh);
       } catch {
         // Without a cache the next start is a little slower.
       }
@@ -123,7 +123,7 @@ function tryRead(path: string): Buffer | undefined {
   }
 }
 
-function writeCache(directory: string, dist: string, scripts: ReadonlyMap<string, Script>): void {
+function writeCodeCache(directory: string, dist: string, scripts: ReadonlyMap<string, Script>): void {
   // One level at a time: a recursive mkdir never returns where nothing can be created (/proc).
   for (const level of [dirname(dirname(directory)), dirname(directory), directory]) makeDirectory(level);
   if (!isSafeDirectory(directory)) return;

@@ -23,7 +23,7 @@ export function askSecret(question: string, signal: AbortSignal): Promise<string
     const onAbort = (): void => finish(() => reject(signal.reason));
     signal.addEventListener('abort', onAbort, { once: true });
     terminal.on('error', (cause) => finish(() => reject(terminalError(cause))));
-    terminal.on('end', () => finish(() => reject(noKeyError())));
+    terminal.on('end', () => finish(() => reject(emptyKeyError())));
     terminal.setEncoding('utf8');
     terminal.setRawMode(true);
     process.stderr.write(question);
@@ -31,7 +31,7 @@ export function askSecret(question: string, signal: AbortSignal): Promise<string
       for (const character of chunk.replace(SEQUENCES, '')) {
         if (character === '\r' || character === '\n') return finish(() => resolve(typed));
         if (character === '\x03') return finish(() => reject(new AppError('interrupted', 'Interrupted.')));
-        if (character === '\x04') return finish(() => reject(noKeyError()));
+        if (character === '\x04') return finish(() => reject(emptyKeyError()));
         if (character === '\x15') typed = '';
         else if (character === '\x7f' || character === '\b') typed = [...typed].slice(0, -1).join('');
         else if (character >= ' ') typed += character;
@@ -40,7 +40,7 @@ export function askSecret(question: string, signal: AbortSignal): Promise<string
   });
 }
 
-function noKeyError(): AppError {
+function emptyKeyError(): AppError {
   return new AppError('usage', 'no key was given', { hint: 'Run it again and paste the key, then press Enter.' });
 }
 

@@ -77,8 +77,8 @@ export function createTerminalInput(): TerminalInput {
     },
     suspend: () => taken?.suspension.start() ?? false,
     async edit(text, env, signal) {
-      const [{ editText }, { TTY_PATH }] = await Promise.all([import('../process/editor.ts'), import('./tty.ts')]);
-      return editText({ text, name: 'prompt.md', env, terminal: TTY_PATH }, signal);
+      const [{ editInEditor }, { TTY_PATH }] = await Promise.all([import('../process/editor.ts'), import('./tty.ts')]);
+      return editInEditor({ text, name: 'prompt.md', env, terminal: TTY_PATH }, signal);
     },
     after: startTimer,
   };

@@ -67,8 +67,8 @@ function createTty(stream: TtyStream, descriptor: number): Tty {
       return (await readTypedLine({ input: stream, prompt }, signal)) ?? INTERRUPT;
     },
     edit: async (text, name, env, signal) => {
-      const { editText } = await import('../process/editor.ts');
-      return editText({ text, name, env, terminal: TTY_PATH }, signal);
+      const { editInEditor } = await import('../process/editor.ts');
+      return editInEditor({ text, name, env, terminal: TTY_PATH }, signal);
     },
     page: async (text, env, signal) => {
       if (!env.PAGER) return false;

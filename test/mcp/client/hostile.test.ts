@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, type TestContext, test } from 'vitest';
 import type { JsonObject } from '../../../src/core/json.ts';
-import { connect } from '../../../src/mcp/client/connect.ts';
+import { connectServer } from '../../../src/mcp/client/connect.ts';
 import { eventPair, httpPeer } from './http-peer.ts';
 import { faultOf, fixture, server, surroundings } from './support.ts';
 
@@ -21,7 +21,7 @@ function hostile(t: TestContext, manner: string, entry: JsonObject = {}) {
     'hostile',
   );
   const open = async () => {
-    const connection = await connect(named, context, signal);
+    const connection = await connectServer(named, context, signal);
     t.onTestFinished(() => connection.close());
     return connection;
   };
@@ -139,7 +139,7 @@ test('an answer over HTTP larger than gmn takes fails its call', async (t) => {
     response.writeHead(200, { 'content-type': 'application/json' });
     response.end(big);
   });
-  const fault = await faultOf(connect(server({ httpUrl: url }, 'big'), surroundings(t).context, signal));
+  const fault = await faultOf(connectServer(server({ httpUrl: url }, 'big'), surroundings(t).context, signal));
   expect(fault.message).toBe('MCP server big: it sent more than 16.0 MB at once, which gmn does not take');
 });
 
@@ -151,7 +151,7 @@ test('an event over SSE larger than gmn takes ends the connection', async (t) =>
   });
   const entry = { url, type: 'sse', timeout: 1500 };
   const fault = await faultOf(
-    connect(server(entry, 'big'), surroundings(t).context, signal).then(async (connection) => {
+    connectServer(server(entry, 'big'), surroundings(t).context, signal).then(async (connection) => {
       t.onTestFinished(() => connection.close());
       await connection.callTool('echo', { message: 'hi' });
     }),

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, type TestContext } from 'vitest';
 import { AppError } from '../../../src/core/error.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
-import { connect } from '../../../src/mcp/client/connect.ts';
+import { connectServer } from '../../../src/mcp/client/connect.ts';
 import { type NamedServer, parseDefinition } from '../../../src/mcp/client/definition.ts';
 import type { ClientContext } from '../../../src/mcp/client/types.ts';
 import { systemClock } from '../../../src/platform/runtime/clock.ts';
@@ -56,7 +56,7 @@ export function goodServer(entry: JsonObject = {}): NamedServer {
 export async function connected(t: TestContext, entry: JsonObject = {}, more: Partial<ClientContext> = {}) {
   const around = surroundings(t, more);
   const named = goodServer({ ...entry, env: { GMN_TEST_LOG: around.log, ...envOf(entry) } });
-  const connection = await connect(named, around.context, new AbortController().signal);
+  const connection = await connectServer(named, around.context, new AbortController().signal);
   t.onTestFinished(() => connection.close());
   return { connection, ...around };
 }

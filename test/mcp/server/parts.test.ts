@@ -6,11 +6,11 @@ import { createLocks, createQueue } from '../../../src/mcp/server/concurrency.ts
 import { formatFailure } from '../../../src/mcp/server/errors.ts';
 import { createConversations } from '../../../src/mcp/server/host.ts';
 import { createPages } from '../../../src/mcp/server/pages.ts';
-import { createProgress } from '../../../src/mcp/server/progress.ts';
+import { createProgressReporter } from '../../../src/mcp/server/progress.ts';
 import { createHandshake } from '../../../src/mcp/server/protocol/handshake.ts';
 import { createRecentIds } from '../../../src/mcp/server/recent.ts';
 import { createRoots } from '../../../src/mcp/server/roots.ts';
-import { checkModel } from '../../../src/mcp/server/tool.ts';
+import { checkModelName } from '../../../src/mcp/server/tool.ts';
 import { splitLines } from '../../../src/mcp/wire/lines.ts';
 import { parseMessage } from '../../../src/mcp/wire/message.ts';
 
@@ -208,7 +208,10 @@ test('however often a client says that it has begun, the SDK is told once', () =
 test('progress grows with what happens and stops when told', () => {
   let time = 0;
   const told: string[] = [];
-  const progress = createProgress({ now: () => time, send: (count, message) => void told.push(`${count} ${message}`) });
+  const progress = createProgressReporter({
+    now: () => time,
+    send: (count, message) => void told.push(`${count} ${message}`),
+  });
   progress.heard({ type: 'wait', what: 'gemini' });
   progress.heard({ type: 'begin', model: 'gemini' });
   // It comes before a failure, too, so nothing is told yet.
@@ -228,11 +231,11 @@ test('progress grows with what happens and stops when told', () => {
 });
 
 test.for(['auto-x', 'gpt-5', 'Gemini-3-pro', 'constructor'])('%s is no model a caller may name', (name) => {
-  expect(() => checkModel(name)).toThrow(`"${name}" is no model`);
+  expect(() => checkModelName(name)).toThrow(`"${name}" is no model`);
 });
 
 test.for(['gemini-9-new', 'gemma-3', 'flash', 'auto', 'auto-gemini-3'])('%s is a model a caller may name', (name) => {
-  expect(checkModel(name)).toBe(name);
+  expect(checkModelName(name)).toBe(name);
 });
 
 test('advice for a shell does not reach a caller', () => {

@@ -7,7 +7,7 @@ import type { Engine, TurnRequest } from '../../../src/mcp/server/engine.ts';
 import { NO_PROGRESS } from '../../../src/mcp/server/progress.ts';
 import { openService } from '../../../src/mcp/server/service.ts';
 import { TOOL_GROUPS } from '../../../src/mcp/server/tool.ts';
-import { selectTools } from '../../../src/mcp/server/tools/list.ts';
+import { selectServedTools } from '../../../src/mcp/server/tools/list.ts';
 import { systemClock } from '../../../src/platform/runtime/clock.ts';
 import { chunk, events, fakeGemini, reply } from '../../support/fake-gemini.ts';
 import { echo, serve } from './support.ts';
@@ -32,7 +32,7 @@ test('every defect in the table of docs/mcp-server.md names tests that are there
 });
 
 test('docs/mcp-server.md names every tool and every argument there is', () => {
-  for (const { name, input } of selectTools(TOOL_GROUPS)) {
+  for (const { name, input } of selectServedTools(TOOL_GROUPS)) {
     const names = [name, ...Object.keys(Object(input.properties))];
     expect(names.filter((word) => !new RegExp(`\\b${word}\\b`).test(PAGE))).toEqual([]);
   }

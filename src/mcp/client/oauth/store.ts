@@ -58,7 +58,7 @@ export function openSignInStore(url: string, { homes, clock }: Pick<ClientContex
   const directory = `${homes().gmn}/mcp`;
   // Hashed, since an address may hold characters that no file name can.
   const file = `${directory}/sign-in-${sha256(url)}.json`;
-  const readAll = (): readonly SignInRecord[] => parseRecords(parseJson(readSmallFile(file) ?? ''), url);
+  const readAll = (): readonly SignInRecord[] => parseSignIns(parseJson(readSmallFile(file) ?? ''), url);
   const write = async (signIns: readonly SignInRecord[]): Promise<void> => {
     await makePrivateDirectory(directory);
     await writeAtomic(file, `${JSON.stringify({ version: 2, url, signIns }, null, 2)}\n`, { mode: 0o600 });
@@ -68,7 +68,7 @@ export function openSignInStore(url: string, { homes, clock }: Pick<ClientContex
     const others = all.filter((record) => !isFromIssuer(issuer, record));
     const record = { ...all.find((each) => isFromIssuer(issuer, each)), ...part, issuer };
     const sorted = part.tokens === undefined ? [...others, record] : [record, ...others];
-    await write(parseRecords({ version: 2, url, signIns: sorted }, url).slice(0, MAX_ISSUERS));
+    await write(parseSignIns({ version: 2, url, signIns: sorted }, url).slice(0, MAX_ISSUERS));
   };
   const exclusively: SignInStore['exclusively'] = async (signal, work) => {
     const lock = await acquireLock(`${file}.lock`, { clock, signal, patienceMs: 20_000, isDone: async () => false });
@@ -101,7 +101,7 @@ function isFromIssuer(issuer: string, { issuer: known = '' }: SignInRecord): boo
   return known.replace(/\/$/, '') === issuer.replace(/\/$/, '');
 }
 
-function parseRecords(value: unknown, url: string): readonly SignInRecord[] {
+function parseSignIns(value: unknown, url: string): readonly SignInRecord[] {
   if (!isObject(value) || value.version !== 2 || value.url !== url) return [];
   return filterObjects(value.signIns).flatMap(({ issuer, redirectUrl, client, tokens, expiresAt }) => {
     if (typeof issuer !== 'string') return [];

@@ -64,7 +64,7 @@ export function createRemoteCalls(
     const offer = await ask(server, signal);
     const today = offer.tools.find(({ name }) => name === remote.name);
     if (today === undefined || hashTool(today) !== hashTool(remote))
-      return toFailure(formatToolChange(server, remote, today));
+      return toFailedResult(formatToolChange(server, remote, today));
     const connection = await pool.connection(server, signal);
     return toToolResult(await connection.callTool(remote.name, args, { signal, onProgress }), keepOutput);
   };
@@ -78,13 +78,13 @@ export function createRemoteCalls(
     } catch (thrown) {
       signal.throwIfAborted();
       if (!(thrown instanceof AppError)) throw thrown;
-      return toFailure(thrown.message);
+      return toFailedResult(thrown.message);
     }
   };
 }
 
 type Origin = Pick<RegisteredTool, 'server' | 'remote'>;
-function toFailure(error: string): ToolResult {
+function toFailedResult(error: string): ToolResult {
   return { ok: false, response: { error } };
 }
 
@@ -116,7 +116,7 @@ export async function toToolResult(result: CallResult, keepOutput: StoreOutput):
     if (mediaChars > MAX_MEDIA_CHARS) return false;
     return media.push(part) > 0;
   };
-  const texts = content.slice(0, MAX_BLOCKS).map((block) => formatBlock(block, attach));
+  const texts = content.slice(0, MAX_BLOCKS).map((block) => toModelText(block, attach));
   if (content.length > MAX_BLOCKS) texts.push(`[${content.length - MAX_BLOCKS} more pieces are left out]`);
   for (const kind of new Set(omitted)) texts.push(`[a piece of the kind ${kind} is left out: it cannot be shown]`);
   const text = await shortenText(texts.join('\n'), keepOutput);
@@ -135,7 +135,7 @@ export async function toToolResult(result: CallResult, keepOutput: StoreOutput):
   return { ok: true, response: { output: words, ...rest }, ...beside };
 }
 
-function formatBlock(block: ContentBlock, attach: (part: MediaPart) => boolean): string {
+function toModelText(block: ContentBlock, attach: (part: MediaPart) => boolean): string {
   switch (block.type) {
     case 'text':
       return block.text;

@@ -25,7 +25,7 @@ export interface ToolList {
 
 /** The cached tool list of a server with exactly this definition; undefined if there is none or it is too old. */
 export function readToolList({ fingerprint }: ConfiguredServer, { homes, clock }: CacheContext): ToolList | undefined {
-  return readCache(cachePath(homes().gmn, fingerprint), (value) => {
+  return readCache(toolCachePath(homes().gmn, fingerprint), (value) => {
     if (!isObject(value) || value.version !== 1 || typeof value.at !== 'number') return undefined;
     if (!isRecent(value.at, clock.now(), CACHE_MS)) return undefined;
     const tools = filterObjects(value.tools).flatMap((tool) => parseTool(tool) ?? []);
@@ -47,7 +47,7 @@ export async function fetchToolList(
 
 /** Never throws. */
 async function writeToolList(server: ConfiguredServer, offer: ToolList, { homes, clock }: CacheContext): Promise<void> {
-  await writeCache(cachePath(homes().gmn, server.fingerprint), { version: 1, at: clock.now(), ...offer });
+  await writeCache(toolCachePath(homes().gmn, server.fingerprint), { version: 1, at: clock.now(), ...offer });
 }
 
 /** The tools whose declaration differs from when they were last seen. A new tool does not count as changed. */
@@ -113,7 +113,7 @@ function isPair(value: unknown): value is readonly [string, string] {
   return Array.isArray(value) && value.length === 2 && value.every((item) => typeof item === 'string');
 }
 
-function cachePath(home: string, fingerprint: string): string {
+function toolCachePath(home: string, fingerprint: string): string {
   return `${home}/cache/mcp/tools-${fingerprint}.json`;
 }
 

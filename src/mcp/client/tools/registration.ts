@@ -47,7 +47,7 @@ const MAX_DESCRIPTION = 2048;
 
 /** Which tools of a server are unusable or repaired because of their schema, as text for the user. */
 export function describeSchemaFaults(server: ConfiguredServer, tools: readonly RemoteTool[]): readonly string[] {
-  return formatFaults(checkSchemas({ server, tools }));
+  return formatSchemaFaults(checkSchemas({ server, tools }));
 }
 
 /** The tools of a server that its definition wants and whose schema can be used. */
@@ -77,7 +77,7 @@ export function registerTools(sources: readonly ToolSource[], options: Registrat
       registered.push({ tool: toTool({ server, remote }, { name, input, call: options.call }), server, remote });
     }
     const beyond = usable.slice(share).map(({ remote }) => remote.name);
-    notices.push(...formatFaults(source).map((words) => `MCP server ${sanitize(server.name)}: ${words}`));
+    notices.push(...formatSchemaFaults(source).map((words) => `MCP server ${sanitize(server.name)}: ${words}`));
     if (beyond.length > 0) notices.push(formatOmitted(server, beyond, 'there are too many; choose with includeTools'));
   }
   return { registered, notices };
@@ -85,7 +85,7 @@ export function registerTools(sources: readonly ToolSource[], options: Registrat
 
 function checkSchemas({ server, tools }: ToolSource) {
   const mended: string[] = [];
-  const all = selectTools(server, tools).map((remote) => {
+  const all = selectRemoteTools(server, tools).map((remote) => {
     let isMended = false;
     const input = toUsableSchema(remote.inputSchema, () => {
       isMended = true;
@@ -101,13 +101,13 @@ function checkSchemas({ server, tools }: ToolSource) {
   };
 }
 
-function formatFaults({
+function formatSchemaFaults({
   unusable,
   mended,
 }: Pick<ReturnType<typeof checkSchemas>, 'unusable' | 'mended'>): readonly string[] {
   return [
     ...(unusable.length === 0 ? [] : [formatNotOffered(unusable, 'its schema cannot be used')]),
-    ...(mended.length === 0 ? [] : [`the schema of ${formatNames(mended)} is faulty, and was mended for the model`]),
+    ...(mended.length === 0 ? [] : [`the schema of ${joinFirstNames(mended)} is faulty, and was mended for the model`]),
   ];
 }
 
@@ -122,7 +122,7 @@ function createStableNamer({ reserved, servers, earlier = [] }: RegistrationOpti
 }
 
 /** Of two tools with one name the first counts: the server could not tell them apart either. */
-function selectTools({ definition }: ConfiguredServer, tools: readonly RemoteTool[]): readonly RemoteTool[] {
+function selectRemoteTools({ definition }: ConfiguredServer, tools: readonly RemoteTool[]): readonly RemoteTool[] {
   const seen = new Set<string>();
   return tools.filter(({ name }) => {
     if (seen.has(name)) return false;
@@ -137,10 +137,10 @@ export function formatOmitted({ name }: ConfiguredServer, tools: readonly string
 }
 
 function formatNotOffered(tools: readonly string[], why: string): string {
-  return `${formatNames(tools)} not offered: ${why}`;
+  return `${joinFirstNames(tools)} not offered: ${why}`;
 }
 
-function formatNames(tools: readonly string[]): string {
+function joinFirstNames(tools: readonly string[]): string {
   const shown = tools.slice(0, 3).map((tool) => sanitize(tool.slice(0, 80)));
   const more = tools.length > shown.length ? ` and ${tools.length - shown.length} more` : '';
   return `${shown.join(', ')}${more}`;

@@ -85,7 +85,7 @@ function createTransport(program: Program, { onNoise, onLeave }: OutputHandlers)
       if ('isTooLong' in line) return onLeave(`it sent a line of more than ${formatSize(MAX_MESSAGE_BYTES)}`);
       const text = trimLine(line.text);
       if (text === '') continue;
-      const message = toMessage(text);
+      const message = findMessage(text);
       if (message === undefined) {
         noiseLines += 1;
         onNoise(text);
@@ -101,7 +101,7 @@ function createTransport(program: Program, { onNoise, onLeave }: OutputHandlers)
   return transport;
 }
 
-function toMessage(text: string) {
+function findMessage(text: string) {
   const value = parseJson(text);
   return isMessage(value) ? value : undefined;
 }

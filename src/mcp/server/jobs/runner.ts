@@ -97,7 +97,7 @@ const MAX_UNSAVED_CHARACTERS = 32_000_000;
 export function createJobRunner(options: JobsOptions): JobRunner {
   const { holds, maxRunning, maxQueued } = options;
   const live = new Map<string, LiveJob>();
-  const queue = createQueue({ mostInside: maxRunning, mostWaiting: maxQueued, holds, overloaded: overloadError });
+  const queue = createQueue({ mostInside: maxRunning, mostWaiting: maxQueued, holds, overloaded: jobOverloadError });
 
   function stop(entry: JobEntry, by: StopReason): void {
     if (hasEnded(entry.record) || entry.stoppedBy !== undefined) return;
@@ -115,7 +115,7 @@ export function createJobRunner(options: JobsOptions): JobRunner {
       entry.onSaved = (isSaved) => (isSaved ? live.delete(entry.id) : dropOldest(live));
       const ran = queue.pass(entry.controller.signal, () => runJob(entry, options), work.sessionId);
       // Stopped while in the queue.
-      ran.catch((thrown: unknown) => finishJob(entry, options, toFailure(entry, thrown)));
+      ran.catch((thrown: unknown) => finishJob(entry, options, toFailedState(entry, thrown)));
       live.set(entry.id, toLiveJob(entry, stop));
       if (work.isAwaited) entry.startTimer();
       if (entry.record.status === 'queued') void entry.save();
@@ -152,7 +152,7 @@ async function runJob(entry: JobEntry, options: JobsOptions): Promise<void> {
     signal.throwIfAborted();
     finishJob(entry, options, { ...known, status: 'completed' });
   } catch (thrown) {
-    finishJob(entry, options, toFailure(entry, thrown));
+    finishJob(entry, options, toFailedState(entry, thrown));
   }
 }
 
@@ -198,7 +198,7 @@ function createEntry({ newId, store, clock }: JobsOptions, work: JobWork): JobEn
   return entry;
 }
 
-function toFailure({ stoppedBy }: JobEntry, thrown: unknown): Partial<JobRecord> & { readonly status: JobStatus } {
+function toFailedState({ stoppedBy }: JobEntry, thrown: unknown): Partial<JobRecord> & { readonly status: JobStatus } {
   const failure = AppError.from(thrown);
   const error = formatFailure(failure);
   switch (stoppedBy) {
@@ -218,7 +218,7 @@ function stopError(by: StopReason, timeoutMs: number): AppError {
   return new AppError('interrupted', by === 'cancelled' ? 'the job was cancelled' : 'the server ended');
 }
 
-function overloadError(running: number, queued: number): AppError {
+function jobOverloadError(running: number, queued: number): AppError {
   return new CodedError('OVERLOADED', `${running} jobs are running and ${queued} are waiting: the queue is full`, {
     hint: 'Wait for some to end, or cancel them. Whoever runs the server can raise --max-running and --max-queued.',
   });

@@ -54,7 +54,7 @@ export function createJobs(options: JobsOptions): Jobs {
     async wait(id, ms, signal) {
       const job = live.get(id);
       if (job === undefined) return pollJob(() => find(id), clock, { ms, signal });
-      await waitForEnd(job, clock, { ms, signal });
+      await waitForJob(job, clock, { ms, signal });
       return readSavedView(job);
     },
     async list() {
@@ -92,7 +92,7 @@ interface WaitOptions {
 }
 
 /** Resolves when the job ends or the time is up. Throws the signal's reason. */
-async function waitForEnd(job: LiveJob, clock: Clock, { ms, signal }: WaitOptions): Promise<void> {
+async function waitForJob(job: LiveJob, clock: Clock, { ms, signal }: WaitOptions): Promise<void> {
   const done = new AbortController();
   const patience = clock.sleep(ms, AbortSignal.any([signal, done.signal])).catch(() => {});
   await Promise.race([job.over, patience]);

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../../core/json.ts';
 import { formatFailure } from '../errors.ts';
 import { formatInstructions } from '../help.ts';
 import type { Host } from '../host.ts';
-import { createProgress, NO_PROGRESS, type Progress } from '../progress.ts';
+import { createProgressReporter, NO_PROGRESS, type Progress } from '../progress.ts';
 import type { Sdk, SdkCallResult, SdkContext, SdkServer } from '../sdk.ts';
 import type { CallResult, ServerTool, Service } from '../tool.ts';
 import { toPublicTool } from './handshake.ts';
@@ -73,7 +73,7 @@ async function callTool(
 function createCallProgress({ clock }: Host, { mcpReq }: SdkContext): Progress {
   const progressToken = mcpReq._meta?.progressToken;
   if (progressToken === undefined) return NO_PROGRESS;
-  return createProgress({
+  return createProgressReporter({
     now: clock.now,
     send: (progress, message) => {
       const params = { progressToken, progress, message };

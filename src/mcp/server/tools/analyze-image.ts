@@ -4,7 +4,7 @@ import { PLAIN_BUILT_IN } from '../../../models/table.ts';
 import { readBytes } from '../../../platform/files/read.ts';
 import type { Engine } from '../engine.ts';
 import type { Roots } from '../roots.ts';
-import { checkModel, serverTool } from '../tool.ts';
+import { checkModelName, serverTool } from '../tool.ts';
 import { collectAnswer } from '../turn.ts';
 import { plainFailure, plainResult, toMetadata } from './results.ts';
 
@@ -34,7 +34,7 @@ export const analyzeImage = serverTool({
   fail: plainFailure,
   async run(args, { host, progress, signal }) {
     const { prompt, model, mediaResolution = 'media_resolution_medium' } = args;
-    checkModel(model);
+    checkModelName(model);
     const engine = await host.engine();
     return host.gate.pass(signal, async () => {
       progress.say('reading the image');
@@ -117,7 +117,7 @@ async function readImageBytes(
 }
 
 async function readImageFile(name: string, roots: Roots): Promise<Uint8Array> {
-  return readBytes(roots.file(name), { name, maxBytes: MAX_BYTES, tooLarge: tooLargeError, links: 'never' });
+  return readBytes(roots.file(name), { name, maxBytes: MAX_BYTES, tooLarge: imageTooLargeError, links: 'never' });
 }
 
 async function fetchImage(url: string, { engine, signal }: ImageContext): Promise<Uint8Array> {
@@ -125,7 +125,7 @@ async function fetchImage(url: string, { engine, signal }: ImageContext): Promis
   if (parsed?.protocol !== 'https:')
     throw imageError('imageUrl must be an https address', 'Example: https://…/photo.png');
   const bytes = await engine.fetchBytes(parsed, signal);
-  if (bytes.length > MAX_BYTES) throw tooLargeError();
+  if (bytes.length > MAX_BYTES) throw imageTooLargeError();
   return bytes;
 }
 
@@ -134,11 +134,11 @@ function decodeImage(text: string): Uint8Array {
   if (base64 === '' || !/^[\w+/-]+={0,2}$/.test(base64))
     throw imageError('imageBase64 is not base64', 'Send the bytes.');
   const bytes = Buffer.from(base64, 'base64');
-  if (bytes.length > MAX_BYTES) throw tooLargeError();
+  if (bytes.length > MAX_BYTES) throw imageTooLargeError();
   return bytes;
 }
 
-function tooLargeError(): AppError {
+function imageTooLargeError(): AppError {
   return imageError('the image is larger than 20 MB', 'Send a smaller one.');
 }
 

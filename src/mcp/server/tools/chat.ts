@@ -2,7 +2,7 @@ import type { AppError } from '../../../core/error.ts';
 import type { SessionSummary } from '../../../core/session.ts';
 import { formatFailure } from '../errors.ts';
 import { requireReplySession, resolveDirectory } from '../sessions.ts';
-import { type Call, type CallResult, checkModel, serverTool } from '../tool.ts';
+import { type Call, type CallResult, checkModelName, serverTool } from '../tool.ts';
 import { type Answer, collectAnswer } from '../turn.ts';
 import { type PlainAnswer, plainResult } from './results.ts';
 
@@ -29,7 +29,7 @@ async function runChatTurn(
   { host, progress, signal }: Call,
   earlier: SessionSummary | undefined,
 ): Promise<CallResult> {
-  checkModel(model);
+  checkModelName(model);
   const directory = resolveDirectory(host, cwd, earlier);
   const engine = await host.engine();
   const turn = {

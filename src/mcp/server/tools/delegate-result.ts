@@ -3,7 +3,7 @@ import type { JsonObject } from '../../../core/json.ts';
 import { CodedError, formatFailure, toErrorCode } from '../errors.ts';
 import { findJobPage, hasEnded, JOB_STATUSES, type JobRecord, type JobView, toPublicJob } from '../jobs/job.ts';
 import type { CallResult } from '../tool.ts';
-import { formatNotes } from './results.ts';
+import { formatNotices } from './results.ts';
 
 /** Structured content and text: hosts show one or the other. */
 export function delegateResult(structuredContent: JsonObject, ...texts: readonly string[]): CallResult {
@@ -33,13 +33,13 @@ export function delegateAnswer(view: JobView): CallResult {
   const shown = { ...(refused.length === 0 ? {} : { refused }), ...(notices.length === 0 ? {} : { notices }) };
   if (record.status === 'completed') {
     const structured = { status: 'completed', output, ...next, duration_ms, model_used, ...known, ...shown };
-    return delegateResult(structured, output, ...formatNext(next), ...formatNotes(record));
+    return delegateResult(structured, output, ...formatNext(next), ...formatNotices(record));
   }
   const { code = 'EXECUTION_FAILED', error = '' } = record;
   const partial = output === '' ? {} : { partial_output: output, ...next };
   const limit = code === 'TIMEOUT' ? { timeout_ms } : {};
   const structured = { status: 'error', error, code, ...limit, ...known, ...partial, ...shown };
-  const texts = [`${code}: ${error}`, ...(output === '' ? [] : [output]), ...formatNotes(record)];
+  const texts = [`${code}: ${error}`, ...(output === '' ? [] : [output]), ...formatNotices(record)];
   return { ...delegateResult(structured, ...texts), isError: true };
 }
 
@@ -47,9 +47,9 @@ export function delegateAnswer(view: JobView): CallResult {
 export function jobResult(view: JobView): CallResult {
   const { record } = view;
   const { text: output = '', ...next } = findJobPage(view) ?? {};
-  const state = record.status === 'completed' ? [] : [formatState(record)];
+  const state = record.status === 'completed' ? [] : [formatJobState(record)];
   const said = output === '' && record.status !== 'completed' ? [] : [output];
-  return delegateResult(toPublicJob(view), ...state, ...said, ...formatNext(next), ...formatNotes(record));
+  return delegateResult(toPublicJob(view), ...state, ...said, ...formatNext(next), ...formatNotices(record));
 }
 
 function formatNext({ next }: { readonly next?: string }): readonly string[] {
@@ -60,7 +60,7 @@ export function formatJobRow({ job_id, status, created_at, code }: JobRecord): s
   return [job_id, status, created_at, code ?? ''].join('  ').trimEnd();
 }
 
-function formatState(record: JobRecord): string {
+function formatJobState(record: JobRecord): string {
   const { job_id, status, code, error } = record;
   if (!hasEnded(record)) return `Job ${job_id} is ${status}. Ask again, with wait_ms to wait for it.`;
   return `Job ${job_id} is ${status}${code ? ` (${code})` : ''}${error ? `: ${error}` : ''}`;

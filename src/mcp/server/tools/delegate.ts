@@ -3,7 +3,7 @@ import { sha256 } from '../../../platform/runtime/native.ts';
 import type { Host } from '../host.ts';
 import type { JobWork } from '../jobs/runner.ts';
 import { requireSession, resolveDirectory } from '../sessions.ts';
-import { type Call, checkModel, serverTool } from '../tool.ts';
+import { type Call, checkModelName, serverTool } from '../tool.ts';
 import { collectAnswer } from '../turn.ts';
 import { DELEGATE_OUTPUT, delegateAnswer, delegateFailure, delegateResult } from './delegate-result.ts';
 
@@ -47,7 +47,7 @@ export const delegate = serverTool({
   async run(args, call) {
     const { host, signal } = call;
     const { mode = 'sync', timeout_ms: timeoutMs = DEFAULT_TIMEOUT_MS } = args;
-    checkModel(args.model);
+    checkModelName(args.model);
     const place = await resolvePlace(args, host);
     // The call may have been cancelled during the lookup.
     signal.throwIfAborted();

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../../core/json.ts';
 import { PLAIN_BUILT_IN } from '../../../models/table.ts';
 import type { TurnSampling } from '../engine.ts';
-import { checkModel, serverTool } from '../tool.ts';
+import { checkModelName, serverTool } from '../tool.ts';
 import { collectAnswer } from '../turn.ts';
 import { dropUndefined, plainFailure, plainResult, type TextAnswer, toMetadata } from './results.ts';
 
@@ -42,7 +42,7 @@ export const generateText = serverTool({
   fail: plainFailure,
   async run(args, { host, progress, signal }) {
     const { prompt, model, systemInstruction, safetySettings, conversationId, grounding } = args;
-    checkModel(model);
+    checkModelName(model);
     const engine = await host.engine();
     const turn = {
       prompt: { role: 'user', parts: [{ text: prompt }] },

@@ -13,6 +13,6 @@ const TOOLS: Readonly<Record<ToolGroup, readonly ServerTool[]>> = {
 };
 
 /** Always in the same order. */
-export function selectTools(groups: readonly ToolGroup[]): readonly ServerTool[] {
+export function selectServedTools(groups: readonly ToolGroup[]): readonly ServerTool[] {
   return Object.entries(TOOLS).flatMap(([group, tools]) => (groups.some((wanted) => wanted === group) ? tools : []));
 }

@@ -31,7 +31,9 @@ export function plainResult(
     ...(next === undefined ? {} : { next }),
   };
   const more = next === undefined ? [] : [`The answer goes on in the resource ${next}`];
-  const notes = [...more, ...formatNotes({ refused, notices })].map((note) => ({ type: 'text', text: note }) as const);
+  const notes = [...more, ...formatNotices({ refused, notices })].map(
+    (note) => ({ type: 'text', text: note }) as const,
+  );
   return {
     content: [{ type: 'text', text: first }, ...notes],
     ...(metadata === undefined ? {} : { metadata }),
@@ -40,14 +42,14 @@ export function plainResult(
 }
 
 /** One text for the notices, one for the denied calls; none if there is nothing to say. */
-export function formatNotes({
+export function formatNotices({
   refused = [],
   notices = [],
 }: Pick<PlainAnswer, 'refused' | 'notices'>): readonly string[] {
-  return [...formatList('Note:', notices), ...formatList('Refused by this server:', refused)];
+  return [...formatBullets('Note:', notices), ...formatBullets('Refused by this server:', refused)];
 }
 
-function formatList(title: string, lines: readonly string[]): readonly string[] {
+function formatBullets(title: string, lines: readonly string[]): readonly string[] {
   return lines.length === 0 ? [] : [`${title}\n${lines.map((line) => `- ${line}`).join('\n')}`];
 }
 

@@ -116,7 +116,7 @@ function createGuard({ path, token }: GuardOptions): (head: RequestHead) => Erro
     }
     if (asked !== path) return toRefusal(404, `the only address here is ${path}`);
     if (!['POST', 'GET', 'DELETE'].includes(method)) return toRefusal(405, 'use POST', { allow: 'POST, GET, DELETE' });
-    if (method === 'POST' && !isJson(headers['content-type'])) return toRefusal(415, 'send application/json');
+    if (method === 'POST' && !isJsonType(headers['content-type'])) return toRefusal(415, 'send application/json');
     return undefined;
   };
 }
@@ -138,7 +138,7 @@ function isOwnOrigin(origin: string): boolean {
   return (protocol === 'http:' || protocol === 'https:') && isLoopback(hostname);
 }
 
-function isJson(type: string | undefined): boolean {
+function isJsonType(type: string | undefined): boolean {
   return /^application\/json\s*(?:;|$)/i.test(type ?? '');
 }
 

@@ -26,7 +26,7 @@ export async function serveLines(service: Service, options: StdioOptions): Promi
   let wire: SdkConnection | undefined;
   const pump = async (): Promise<void> => {
     for await (const line of splitLines(input, { maxBytes: MAX_MESSAGE_BYTES, tooLong: 'skip' })) {
-      const read = parseLine(line);
+      const read = parseMessageLine(line);
       if (read === undefined) continue;
       const answer = 'answer' in read ? read.answer : wire === undefined ? first.answer(read.message) : undefined;
       if (answer === undefined && 'message' in read) {
@@ -46,7 +46,7 @@ export async function serveLines(service: Service, options: StdioOptions): Promi
   await wire?.close();
 }
 
-function parseLine(line: Line): ParsedMessage | undefined {
+function parseMessageLine(line: Line): ParsedMessage | undefined {
   if (!('text' in line)) return { answer: TOO_LONG_RESPONSE };
   return line.text.trim() === '' ? undefined : parseMessage(line.text);
 }

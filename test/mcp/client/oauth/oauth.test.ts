@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 import { join } from 'node:path';
 import { expect, type TestContext, test } from 'vitest';
 import type { JsonObject } from '../../../../src/core/json.ts';
-import { connect } from '../../../../src/mcp/client/connect.ts';
+import { connectServer } from '../../../../src/mcp/client/connect.ts';
 import { createReach } from '../../../../src/mcp/client/oauth/reach.ts';
 import { openSignInStore } from '../../../../src/mcp/client/oauth/store.ts';
 import { readSignInStatus, signIn, signOut } from '../../../../src/mcp/client/sign-in.ts';
@@ -27,7 +27,7 @@ async function place(t: TestContext, { manners, entry = {} }: { manners?: OAuthM
     },
   };
   const open = async (more: { signIn?: SignInPrompt } = {}) => {
-    const connection = await connect(named, { ...context, ...more }, signal);
+    const connection = await connectServer(named, { ...context, ...more }, signal);
     t.onTestFinished(() => connection.close());
     return connection;
   };

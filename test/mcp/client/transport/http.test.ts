@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { expect, type TestContext, test } from 'vitest';
 import type { JsonObject } from '../../../../src/core/json.ts';
-import { connect } from '../../../../src/mcp/client/connect.ts';
+import { connectServer } from '../../../../src/mcp/client/connect.ts';
 import type { ClientContext } from '../../../../src/mcp/client/types.ts';
 import { bothEras, eventPair, type Handle, httpPeer, streamable } from '../http-peer.ts';
 import { faultOf, server, surroundings } from '../support.ts';
@@ -16,7 +16,7 @@ async function remote(
   const peer = await httpPeer(t, handle);
   const around = context ?? surroundings(t).context;
   const open = async () => {
-    const connection = await connect(server({ url: peer.url, ...entry }, 'remote'), around, signal);
+    const connection = await connectServer(server({ url: peer.url, ...entry }, 'remote'), around, signal);
     t.onTestFinished(() => connection.close());
     return connection;
   };
@@ -99,7 +99,7 @@ test('a server that wants a sign-in says so, and how', async (t) => {
 
 test('a server that is not there says so', async (t) => {
   const { context } = surroundings(t);
-  const fault = await faultOf(connect(server({ httpUrl: 'http://127.0.0.1:9/' }, 'remote'), context, signal));
+  const fault = await faultOf(connectServer(server({ httpUrl: 'http://127.0.0.1:9/' }, 'remote'), context, signal));
   expect(fault.message).toBe('MCP server remote: connection to 127.0.0.1:9 refused');
 });
 
@@ -198,7 +198,7 @@ test('an SSE server behind a sign-in says so, though it knows nothing of Streama
 test.for(['http', 'sse'])('no credential is sent in the clear to another machine, over %s', async (type, t) => {
   const { context } = surroundings(t);
   const entry = { url: 'http://192.0.2.1/mcp', type, headers: { Authorization: 'Bearer secret-secret' } };
-  expect((await faultOf(connect(server(entry, 'remote'), context, signal))).message).toBe(
+  expect((await faultOf(connectServer(server(entry, 'remote'), context, signal))).message).toBe(
     'MCP server remote: its header Authorization is not sent in the clear to 192.0.2.1',
   );
 });

@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { AppError } from '../../../../src/core/error.ts';
 import type { JsonObject } from '../../../../src/core/json.ts';
-import { connect } from '../../../../src/mcp/client/connect.ts';
+import { connectServer } from '../../../../src/mcp/client/connect.ts';
 import { systemClock } from '../../../../src/platform/runtime/clock.ts';
 import { connected, faultOf, fixture, goodServer, server, surroundings } from '../support.ts';
 
@@ -132,7 +132,7 @@ test('a server gets a small environment, its own variables, and its arguments wo
     args: [...('args' in named.definition ? named.definition.args : []), ...args],
   };
   const context = { ...around.context, env: { ...around.context.env, USER: 'me', ...secrets } };
-  const connection = await connect(
+  const connection = await connectServer(
     { name: 'fixture', definition: definition as typeof named.definition },
     context,
     new AbortController().signal,
@@ -183,7 +183,7 @@ const STARTS: readonly (readonly [JsonObject, string])[] = [
 
 test.for(STARTS)('what cannot be started says why: %j', async ([entry, why], t) => {
   const around = surroundings(t);
-  const fault = await faultOf(connect(server(entry), around.context, new AbortController().signal));
+  const fault = await faultOf(connectServer(server(entry), around.context, new AbortController().signal));
   expect(fault.message).toBe(`MCP server fixture: it went away during the greeting. ${why}`);
 });
 
@@ -198,7 +198,7 @@ const COMPLAINTS: readonly (readonly [script: string, said: string])[] = [
 
 test.for(COMPLAINTS)('of what a program says the cause is kept: %s', async ([script, said], t) => {
   const entry = { command: process.execPath, args: ['-e', script] };
-  const fault = await faultOf(connect(server(entry), surroundings(t).context, new AbortController().signal));
+  const fault = await faultOf(connectServer(server(entry), surroundings(t).context, new AbortController().signal));
   expect([fault.message, fault.hint]).toEqual([
     `MCP server fixture: it went away during the greeting. It ended with exit code 1. It said: ${said}`,
     'See its definition: gmn mcp get fixture',
@@ -210,7 +210,7 @@ test('an abort while connecting ends with its reason, and leaves nothing running
   const abort = new AbortController();
   const reason = new AppError('interrupted', 'Interrupted.');
   const silent = server({ command: process.execPath, args: ['-e', 'setInterval(() => {}, 1000)', root] });
-  const connecting = connect(silent, context, abort.signal);
+  const connecting = connectServer(silent, context, abort.signal);
   setImmediate(() => abort.abort(reason));
   expect(await faultOf(connecting)).toBe(reason);
 });
@@ -233,7 +233,7 @@ test('what an argument of a prompt could be is asked of a server that can tell, 
   const { connection } = await connected(t);
   const asked = { prompt: 'greet', argument: { name: 'who', value: 'An' }, given: { how: 'loudly' } };
   expect(await connection.completePrompt(asked)).toEqual(['Ann Lee', 'Anton', 'how']);
-  const plain = await connect(
+  const plain = await connectServer(
     server({ command: process.execPath, args: [fixture('hostile-mcp-server.mjs')] }),
     surroundings(t).context,
     new AbortController().signal,

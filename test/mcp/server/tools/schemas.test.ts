@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { toPublicTool } from '../../../../src/mcp/server/protocol/handshake.ts';
-import { selectTools } from '../../../../src/mcp/server/tools/list.ts';
+import { selectServedTools } from '../../../../src/mcp/server/tools/list.ts';
 import { serve } from '../support.ts';
 
-const tools = selectTools(['chat', 'genai', 'delegate']).map((tool) =>
+const tools = selectServedTools(['chat', 'genai', 'delegate']).map((tool) =>
   toPublicTool(tool, { write: false, shell: false }),
 );
 
