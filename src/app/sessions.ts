@@ -13,7 +13,7 @@ import { createDeadline } from '../platform/runtime/clock.ts';
 import { createRunRecords, NOT_SAVED, type SaveResult } from '../session/one-shot.ts';
 import type { LocalSession } from '../session/open-session.ts';
 import { type LocalStore, sessionStore } from '../session/store.ts';
-import { parseRetention } from '../session/upkeep.ts';
+import { parseRetention } from '../session/prune.ts';
 import { lazyRedaction } from './agent.ts';
 
 export interface SessionOptions {

@@ -1,7 +1,7 @@
 import { readRoster } from '../app/servers/roster.ts';
 import { type FoundTemplate, findTemplates, listTemplateDirectories, readTemplate } from '../config/templates.ts';
 import type { App } from '../core/app.ts';
-import { readToolList } from '../mcp/client/tools/memory.ts';
+import { readToolList } from '../mcp/client/tools/cache.ts';
 
 export interface Candidate {
   readonly value: string;

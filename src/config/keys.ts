@@ -7,7 +7,7 @@ interface Kinds {
   readonly strings: readonly string[];
   readonly list: readonly JsonValue[];
   readonly oneOrMore: string | readonly string[];
-  /** A duration or `never`; see `parseRetention` in session/upkeep.ts. */
+  /** A duration or `never`; see `parseRetention` in session/prune.ts. */
   readonly age: string;
 }
 

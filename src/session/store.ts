@@ -19,7 +19,7 @@ import {
 import { type LoadedSession, loadSession } from './load.ts';
 import { createSession, type LocalSession } from './open-session.ts';
 import { type Durability, type Origin, type StoreContext, sessionFile, sessionWriter } from './session-file.ts';
-import { pruneSessions, removeSession, renameSession } from './upkeep.ts';
+import { pruneSessions, removeSession, renameSession } from './prune.ts';
 
 export interface StoreOptions {
   /** gmn's own directory. */

@@ -16,7 +16,7 @@ import { formatDuration } from '../../core/text/format.ts';
 import { sanitize } from '../../core/text/terminal.ts';
 import { StartTimeout } from '../../mcp/client/connect.ts';
 import type { ConfiguredServer } from '../../mcp/client/servers.ts';
-import { fetchToolList, findChangedTools } from '../../mcp/client/tools/memory.ts';
+import { fetchToolList, findChangedTools } from '../../mcp/client/tools/cache.ts';
 import { describeSchemaFaults, selectUsableTools } from '../../mcp/client/tools/registration.ts';
 import type { ClientContext, Connection, RemoteTool } from '../../mcp/client/types.ts';
 

@@ -2,7 +2,7 @@ import { formatFirstLine } from '../../app/servers/view.ts';
 import type { App } from '../../core/app.ts';
 import { sanitize } from '../../core/text/terminal.ts';
 import type { Listing, RemotePrompt } from '../../mcp/client/types.ts';
-import { type InspectOptions, printLists } from './offers.ts';
+import { type InspectOptions, printLists } from './listing.ts';
 
 /** Lists the prompts and their arguments. Exit code 5 if a server failed. */
 export async function run(options: InspectOptions, app: App): Promise<number> {

@@ -2,7 +2,7 @@ import type { App } from '../../core/app.ts';
 import { formatSize } from '../../core/text/format.ts';
 import { sanitize } from '../../core/text/terminal.ts';
 import type { Listing, RemoteResource, RemoteResourceTemplate } from '../../mcp/client/types.ts';
-import { type InspectOptions, printLists } from './offers.ts';
+import { type InspectOptions, printLists } from './listing.ts';
 
 interface ResourceLists {
   readonly resources: Listing<RemoteResource>;

@@ -4,10 +4,10 @@ import { isList, isObject, type JsonObject } from '../../core/json.ts';
 import { sanitize } from '../../core/text/terminal.ts';
 import { isWantedTool } from '../../mcp/client/definition.ts';
 import type { ConfiguredServer } from '../../mcp/client/servers.ts';
-import { fetchToolList, findChangedTools, recordTools } from '../../mcp/client/tools/memory.ts';
+import { fetchToolList, findChangedTools, recordTools } from '../../mcp/client/tools/cache.ts';
 import { describeSchemaFaults } from '../../mcp/client/tools/registration.ts';
 import type { Connection, Listing, RemoteTool } from '../../mcp/client/types.ts';
-import { type InspectOptions, printLists } from './offers.ts';
+import { type InspectOptions, printLists } from './listing.ts';
 
 interface InspectedTools extends Listing<RemoteTool> {
   /** Tools whose declaration has changed. */

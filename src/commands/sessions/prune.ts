@@ -7,7 +7,7 @@ import { formatAge } from '../../core/text/format.ts';
 import { shortId } from '../../core/text/names.ts';
 import { sanitize } from '../../core/text/terminal.ts';
 import { checkReadable } from '../../session/find.ts';
-import { listExpired, parseAge } from '../../session/upkeep.ts';
+import { listExpired, parseAge } from '../../session/prune.ts';
 
 export interface PruneOptions extends PrintOptions {
   readonly olderThan?: string;

@@ -194,7 +194,7 @@ export const DISK: readonly Fault[] = [
         check: (scene) => expect(readdirSync(join(scene.gmnHome, 'sessions'))).toEqual(['.pruned']),
       },
     ],
-    seenBy: [['test/session/upkeep.test.ts', 'what dead processes left behind goes, once it is old']],
+    seenBy: [['test/session/prune.test.ts', 'what dead processes left behind goes, once it is old']],
   },
   {
     id: 'D17',

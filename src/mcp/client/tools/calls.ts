@@ -9,7 +9,7 @@ import type { ToolResult } from '../../../core/tool.ts';
 import type { ServerPool } from '../pool.ts';
 import type { ConfiguredServer } from '../servers.ts';
 import type { CallResult, ClientContext, Connection, ContentBlock, Progress, RemoteTool } from '../types.ts';
-import { fetchToolList, hashTool, type ToolList } from './memory.ts';
+import { fetchToolList, hashTool, type ToolList } from './cache.ts';
 import type { RegisteredTool, RegistrationOptions } from './registration.ts';
 
 interface CallContext {

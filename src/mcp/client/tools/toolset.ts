@@ -15,7 +15,7 @@ import {
   readToolList,
   recordTools,
   type ServerIdentity,
-} from './memory.ts';
+} from './cache.ts';
 import {
   formatOmitted,
   type RegisteredTool,

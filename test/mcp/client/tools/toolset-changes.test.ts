@@ -4,7 +4,7 @@ import { expect, test, vi } from 'vitest';
 import type { JsonObject } from '../../../../src/core/json.ts';
 import type { Tool } from '../../../../src/core/tool.ts';
 import { isAllowed } from '../../../../src/mcp/client/tools/allowed.ts';
-import { readKnownNames, recordTools } from '../../../../src/mcp/client/tools/memory.ts';
+import { readKnownNames, recordTools } from '../../../../src/mcp/client/tools/cache.ts';
 import type { RegisteredTool } from '../../../../src/mcp/client/tools/registration.ts';
 import { surroundings } from '../support.ts';
 import { configured, good, SEEN, signal, toolset } from '../toolset-support.ts';

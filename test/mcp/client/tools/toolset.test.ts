@@ -5,7 +5,7 @@ import { expect, test, vi } from 'vitest';
 import { approvalPolicy } from '../../../../src/approval/policy.ts';
 import { AppError } from '../../../../src/core/error.ts';
 import { listConfiguredServers } from '../../../../src/mcp/client/servers.ts';
-import { recordTools } from '../../../../src/mcp/client/tools/memory.ts';
+import { recordTools } from '../../../../src/mcp/client/tools/cache.ts';
 import { computeShares, registerTools } from '../../../../src/mcp/client/tools/registration.ts';
 import { isRunning } from '../../../support/mcp-place.ts';
 import { httpPeer, streamable } from '../http-peer.ts';
