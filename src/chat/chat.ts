@@ -87,7 +87,7 @@ export function openChat(parts: ChatParts): Chat {
     lastPrompt: parts.session.unanswered,
     tally: createStats(parts.clock),
     say,
-    list: (rows) => say(formatColumns(rows, err.isTerminal ? err.columns - 1 : Number.POSITIVE_INFINITY).join('\n')),
+    list: (rows) => say(formatListRows(rows, err.isTerminal ? err.columns - 1 : Number.POSITIVE_INFINITY).join('\n')),
     note: async (text) => (parts.isQuiet ? undefined : say(text)),
     fail: words.error,
   };
@@ -139,7 +139,7 @@ const INDENT = '  ';
 const MIN_TEXT = 24;
 
 /** Rows as two columns, wrapped at words. A line is wider than `columns` only if a single word is. */
-export function formatColumns(rows: readonly ListRow[], columns: number): readonly string[] {
+export function formatListRows(rows: readonly ListRow[], columns: number): readonly string[] {
   const nameWidth = Math.max(...rows.map(([name]) => measureWidth(name)));
   const beside = INDENT.length + nameWidth + INDENT.length;
   const isBelow = columns - beside < MIN_TEXT;

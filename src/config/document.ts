@@ -73,14 +73,14 @@ async function parseFileText(text: string, file: string): Promise<unknown> {
 function parseObject(value: Readonly<Record<string, unknown>>, file: string, depth = 0): JsonObject {
   const copy: Record<string, JsonValue> = {};
   for (const [key, item] of Object.entries(value)) {
-    if (key !== '__proto__') copy[key] = checkNesting(item, file, depth + 1);
+    if (key !== '__proto__') copy[key] = toSettingValue(item, file, depth + 1);
   }
   return copy;
 }
 
-function checkNesting(value: unknown, file: string, depth: number): JsonValue {
+function toSettingValue(value: unknown, file: string, depth: number): JsonValue {
   if (depth > MAX_DEPTH) throw nestingError(file);
-  if (Array.isArray(value)) return value.map((item) => checkNesting(item, file, depth + 1));
+  if (Array.isArray(value)) return value.map((item) => toSettingValue(item, file, depth + 1));
   return isObject(value) ? parseObject(value, file, depth) : (value as JsonValue);
 }
 

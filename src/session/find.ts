@@ -18,13 +18,13 @@ interface SessionPath {
 
 /** Files whose name is that of a session; empty if the directory cannot be read. */
 function listSessionPaths(directory: string): readonly SessionPath[] {
-  return listSessionFiles(directory).flatMap((name) => {
+  return listFilesIfAny(directory).flatMap((name) => {
     const id = findSessionId(name);
     return id === undefined ? [] : [{ id, file: join(directory, name) }];
   });
 }
 
-function listSessionFiles(directory: string): readonly string[] {
+function listFilesIfAny(directory: string): readonly string[] {
   try {
     return listFileNames(directory);
   } catch {

@@ -64,7 +64,7 @@ export async function loadSession(file: string, blobs: BlobStore): Promise<Loade
     });
   }
   if (header === undefined || (header.isDamaged && playback.isEmpty)) throw notSessionError(file);
-  const notices = formatNotices(damaged, missing);
+  const notices = damageNotices(damaged, missing);
   return { header, bytes, ...playback.end(header), notices: header.isDamaged ? [DAMAGED_HEADER, ...notices] : notices };
 }
 
@@ -91,7 +91,7 @@ function notSessionError(file: string): AppError {
   return new AppError('usage', `${file} is not a session, or nothing in it can be read`, { hint: LIST });
 }
 
-function formatNotices(damaged: number, missing: number): readonly string[] {
+function damageNotices(damaged: number, missing: number): readonly string[] {
   const notices: string[] = [];
   if (damaged > 0) notices.push(`${plural(damaged, 'damaged record')} of this session could not be read`);
   if (missing > 0) notices.push(`${plural(missing, 'attachment')} of this session could not be found`);

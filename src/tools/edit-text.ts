@@ -251,13 +251,13 @@ function findByWords(text: string, wanted: string, next: string): readonly Match
   return checkSize(findAll(squeezed, needle), body).map((place) => {
     const start = origins[place] ?? 0;
     const end = (origins[place + needle.length - 1] ?? 0) + 1;
-    const found = splitWords(text.slice(start, end));
+    const found = splitAtSpaces(text.slice(start, end));
     const line = text.slice(text.lastIndexOf('\n', start - 1) + 1, end);
     const indent = { from: findIndent(wanted.replace(/^\s*\n/, '')), to: findIndent(line) };
     return {
       start,
       end,
-      replacement: keepGaps(splitWords(body), { wanted: splitWords(words), found, indent }).join(''),
+      replacement: keepGaps(splitAtSpaces(body), { wanted: splitAtSpaces(words), found, indent }).join(''),
     };
   });
 }
@@ -270,6 +270,6 @@ function trimEnds(next: string, wanted: string): string {
   return start.endsWith(tail) ? start.slice(0, start.length - tail.length) : start.trimEnd();
 }
 
-function splitWords(text: string): readonly string[] {
+function splitAtSpaces(text: string): readonly string[] {
   return text.match(/\s+|\S+/g) ?? [];
 }

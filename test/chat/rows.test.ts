@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { formatColumns } from '../../src/chat/chat.ts';
+import { formatListRows } from '../../src/chat/chat.ts';
 
 const ROWS = [
   ['/copy [code|n]', 'Copy the last answer, its last code block, or the n-th answer from the end'],
@@ -7,7 +7,7 @@ const ROWS = [
 ] as const;
 
 test('texts are wrapped at words, and stay in their column', () => {
-  expect(formatColumns(ROWS, 50)).toEqual([
+  expect(formatListRows(ROWS, 50)).toEqual([
     '  /copy [code|n]  Copy the last answer, its last',
     '                  code block, or the n-th answer',
     '                  from the end',
@@ -20,11 +20,11 @@ test('wide characters count as two columns, in names and in texts', () => {
     ['메모', '오늘 날씨는 어떻습니까 그리고'],
     ['ab', 'x'],
   ] as const;
-  expect(formatColumns(rows, 34)).toEqual(['  메모  오늘 날씨는 어떻습니까', '        그리고', '  ab    x']);
+  expect(formatListRows(rows, 34)).toEqual(['  메모  오늘 날씨는 어떻습니까', '        그리고', '  ab    x']);
 });
 
 test('in a narrow window they stand below, and where there is no window on one line', () => {
-  expect(formatColumns(ROWS, 30)).toEqual([
+  expect(formatListRows(ROWS, 30)).toEqual([
     '  /copy [code|n]',
     '      Copy the last answer,',
     '      its last code block, or',
@@ -33,5 +33,5 @@ test('in a narrow window they stand below, and where there is no window on one l
     '  /exit',
     '      Leave',
   ]);
-  expect(formatColumns(ROWS, Number.POSITIVE_INFINITY)).toHaveLength(2);
+  expect(formatListRows(ROWS, Number.POSITIVE_INFINITY)).toHaveLength(2);
 });

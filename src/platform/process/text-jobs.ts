@@ -5,11 +5,11 @@ import type { TextResult, TextTask } from './text-thread.ts';
 /** Inside the thread: does one job after the other. One that throws has no result. */
 export function serveTextJobs(jobs: Readonly<Record<TextJob, (input: never) => unknown>>): void {
   parentPort?.on('message', async ({ id, job, input }: TextTask) => {
-    parentPort?.postMessage({ id, output: await runJob(jobs[job], input) } satisfies TextResult);
+    parentPort?.postMessage({ id, output: await runTextJob(jobs[job], input) } satisfies TextResult);
   });
 }
 
-async function runJob(work: (input: never) => unknown, input: unknown): Promise<unknown> {
+async function runTextJob(work: (input: never) => unknown, input: unknown): Promise<unknown> {
   try {
     // Each job is called with what was sent to it: the names are the same on both sides.
     return await work(input as never);

@@ -22,7 +22,7 @@ interface AllowedTools {
  * tool of that server. Decided by the table, not by the form of a name, since a server chooses its names: an ambiguous
  * pattern matches nothing, and no tool inherits the name of one that an earlier, absent server had or may have had.
  */
-export function isAllowed(entry: RegisteredTool, allowed: AllowedTools): boolean {
+export function isToolAllowed(entry: RegisteredTool, allowed: AllowedTools): boolean {
   if (entry.server.isTrusted) return true;
   return allowed.patterns.some((pattern) => {
     if (pattern === `${entry.server.name}__*`) return true;

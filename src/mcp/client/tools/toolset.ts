@@ -6,7 +6,7 @@ import { mcpError } from '../errors.ts';
 import { openServers, type ServerPool } from '../pool.ts';
 import type { ConfiguredServer } from '../servers.ts';
 import type { ClientContext, RemoteTool } from '../types.ts';
-import { isAllowed } from './allowed.ts';
+import { isToolAllowed } from './allowed.ts';
 import { type CallHandling, createRemoteCalls, type FetchToolList, toolListFetcher } from './calls.ts';
 import {
   findChangedTools,
@@ -174,7 +174,7 @@ function createRegistry(options: ToolsetOptions, found: readonly ServerTools[], 
     notices: () => current.notices,
     isTrusted(tool: Tool): boolean {
       const entry = earlier.find((each) => each.tool === tool);
-      return entry !== undefined && isAllowed(entry, { patterns, table: current.registered, servers, absent });
+      return entry !== undefined && isToolAllowed(entry, { patterns, table: current.registered, servers, absent });
     },
     /** Registers again; true if the tools have changed. */
     renew(): boolean {

@@ -190,8 +190,8 @@ function createEntry({ newId, store, clock }: JobsOptions, work: JobWork): JobEn
   };
   const writer = store.writer(id);
   const output = createOutputWriter(writer.append);
-  const nothing = (): void => {};
-  const timer = { startTimer: nothing, stopTimer: nothing, onSaved: nothing };
+  const ignore = (): void => {};
+  const timer = { startTimer: ignore, stopTimer: ignore, onSaved: ignore };
   const saveRecord = output.saver(writer.save);
   const save = (isAwaited?: boolean): Promise<boolean> => saveRecord(entry.record, isAwaited);
   const entry: JobEntry = { id, work, record, output, save, controller: new AbortController(), ...timer, settle, over };

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import type { JsonObject } from '../../../../src/core/json.ts';
 import type { Tool } from '../../../../src/core/tool.ts';
-import { isAllowed } from '../../../../src/mcp/client/tools/allowed.ts';
+import { isToolAllowed } from '../../../../src/mcp/client/tools/allowed.ts';
 import { readKnownNames, recordTools } from '../../../../src/mcp/client/tools/cache.ts';
 import type { RegisteredTool } from '../../../../src/mcp/client/tools/registration.ts';
 import { surroundings } from '../support.ts';
@@ -33,7 +33,7 @@ test('a name that could mean the tools of two servers means one of them, or none
   });
   const allowed = (table: readonly RegisteredTool[]) =>
     table
-      .filter((each) => isAllowed(each, { patterns: ['bad__b__c'], table, servers: [], absent: [] }))
+      .filter((each) => isToolAllowed(each, { patterns: ['bad__b__c'], table, servers: [], absent: [] }))
       .map(({ tool }) => tool.name);
   expect(allowed([entry('bad', 'b__c', 'bad__b__c'), entry('bad__b', 'c', 'c')])).toEqual(['bad__b__c']);
   expect(allowed([entry('bad', 'b__c', 'other'), entry('bad__b', 'c', 'c')])).toEqual([]);
