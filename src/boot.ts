@@ -34,7 +34,7 @@ export function boot(argv: readonly string[]): void {
   }
   process.on('uncaughtException', (thrown) => crash(thrown));
   const cache = openCodeCache({ dist: DIST, pack: PACK, version: VERSION });
-  setTimeout(cache.keep, LONG_RUN_MS).unref();
+  setTimeout(cache.loadRemaining, LONG_RUN_MS).unref();
   const { main } = asMain(cache.load(MAIN_CHUNK));
   main(argv, process.env, VERSION).then(
     (exitCode) => {

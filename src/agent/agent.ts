@@ -19,13 +19,13 @@ export interface Agent {
   /** The maximum number of replies in one turn. */
   readonly maxTurns: number;
   /** Keeps gmn's own credentials out of what is sent and saved. Absent: nothing to redact. */
-  readonly withholding?: Redaction;
+  readonly redaction?: Redaction;
 }
 
 /** Redacts gmn's own credentials in prompts and tool results. */
 export interface Redaction {
   /** Replaces each credential with a mark; returns the same object if there is none. */
-  conceal<Value>(value: Value): Promise<Value>;
+  redact<Value>(value: Value): Promise<Value>;
   /** Whether a call would write such a mark over a credential that the model never saw. */
   writesMark(args: JsonObject): boolean;
 }

@@ -47,8 +47,8 @@ export async function decide(
   const limit = findExceededLimit(question);
   if (limit !== undefined) return refusedDecision(limit);
   if (tool === undefined) return { kind: 'refused', outcome: unknownToolResult(call.name, agent.tools) };
-  if (repeats.isTooOften(call, tool)) return refusedDecision(repeats.words);
-  if (tool.effect === 'write' && agent.withholding?.writesMark(call.args)) return refusedDecision(MARK_MESSAGE);
+  if (repeats.isTooOften(call, tool)) return refusedDecision(repeats.message);
+  if (tool.effect === 'write' && agent.redaction?.writesMark(call.args)) return refusedDecision(MARK_MESSAGE);
   const verdict = await agent.approve(tool, call, {
     signal,
     ...(tool.effect === 'write' ? { following: findFollowingWrites(following) } : {}),
@@ -132,7 +132,7 @@ interface RepeatGuard {
   /** Counts the call; true from the third call with the same arguments on. */
   isTooOften(call: ToolCall, tool: Tool): boolean;
   /** The message to the model in that case. */
-  readonly words: string;
+  readonly message: string;
   /** Called after a call with an effect: reads and commands tried before may now give another result. */
   changed(call: ToolCall, tool: Tool): void;
   /** Throws AppError `limit` if a call was repeated once more after the message. */
@@ -151,7 +151,7 @@ export function createRepeatGuard(): RepeatGuard {
       if (seen.count > MAX_SAME) stuck ??= call.name;
       return seen.count >= MAX_SAME;
     },
-    words: `the same call was made ${MAX_SAME} times, and was not run again; use what it gave, or do something else`,
+    message: `the same call was made ${MAX_SAME} times, and was not run again; use what it gave, or do something else`,
     changed(call, tool) {
       const own = toCallKey(call, tool);
       // Writes stay counted: writing the same text a third time is a loop whatever happened in between.

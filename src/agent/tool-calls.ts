@@ -43,7 +43,7 @@ export function runToolCalls(agent: Agent, { history, signal }: Turn): (calls: r
     if (slot.decision?.kind !== 'run') return;
     try {
       const outcome = await slot.decision.run();
-      slot.outcome = (await agent.withholding?.conceal(outcome)) ?? outcome;
+      slot.outcome = (await agent.redaction?.redact(outcome)) ?? outcome;
       const { tool } = slot;
       if (slot.outcome.ok && (tool?.effect === 'write' || tool?.effect === 'execute')) repeats.changed(slot.call, tool);
     } catch (thrown) {

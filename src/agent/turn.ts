@@ -17,7 +17,7 @@ export const REDACTED_NOTICE = "gmn's own credentials were in it: ‹redacted›
  */
 export async function* runTurn(agent: Agent, turn: Turn): AsyncGenerator<TurnEvent, void> {
   const given = { prompt: turn.prompt, earlier: [...turn.history.contents], ...takeConfig(agent) };
-  const told = (await agent.withholding?.conceal(given)) ?? given;
+  const told = (await agent.redaction?.redact(given)) ?? given;
   if (told !== given) yield { type: 'notice', message: REDACTED_NOTICE };
   await turn.history.append({ kind: 'prompt', content: told.prompt });
   const ask = askModel(agent, turn, told);

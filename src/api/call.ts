@@ -159,14 +159,14 @@ const GRACE_MS = 1000;
  * is closed after `GRACE_MS`.
  */
 async function* readUntilFinished(
-  { body, hasten }: HttpResponse,
+  { body, setIdleTimeout }: HttpResponse,
   isFinished: () => boolean,
   trace: Trace,
 ): AsyncGenerator<Uint8Array, void> {
   try {
     for await (const chunk of body) {
       yield chunk;
-      if (isFinished()) hasten?.(GRACE_MS);
+      if (isFinished()) setIdleTimeout?.(GRACE_MS);
     }
   } catch (thrown) {
     if (!(thrown instanceof AppError) || thrown.fault !== 'api' || !isFinished()) throw thrown;

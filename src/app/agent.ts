@@ -46,7 +46,7 @@ export async function* openAgent(
   for (const message of notices) yield { type: 'notice', message };
   const withholding = lazyRedaction(app);
   const told = addServerInstructions(yield* readSystemInstruction(options, app, tools), context.remote);
-  const system = await withholding.conceal(told);
+  const system = await withholding.redact(told);
   if (system !== told) yield { type: 'notice', message: REDACTED_NOTICE };
   return {
     model: opened.model,
@@ -62,7 +62,7 @@ export async function* openAgent(
     approve,
     takeDenials,
     maxTurns: options.maxTurns ?? MAX_TURNS,
-    withholding,
+    redaction: withholding,
   };
 }
 
@@ -70,10 +70,10 @@ export async function* openAgent(
 export function lazyRedaction(app: App): Redaction {
   let opened: Redaction | undefined;
   return {
-    async conceal(value) {
+    async redact(value) {
       if (!mayHoldSecret(value)) return value;
       opened ??= (await import('./withholding.ts')).createRedaction(app);
-      return opened.conceal(value);
+      return opened.redact(value);
     },
     writesMark: (args) => opened?.writesMark(args) ?? false,
   };

@@ -12,8 +12,8 @@ import { touchFile } from '../platform/files/write.ts';
 import { createDeadline } from '../platform/runtime/clock.ts';
 import { createRunRecords, NOT_SAVED, type SaveResult } from '../session/one-shot.ts';
 import type { LocalSession } from '../session/open-session.ts';
-import { type LocalStore, sessionStore } from '../session/store.ts';
 import { parseRetention } from '../session/prune.ts';
+import { type LocalStore, sessionStore } from '../session/store.ts';
 import { lazyRedaction } from './agent.ts';
 
 export interface SessionOptions {
@@ -96,7 +96,7 @@ function saveEachStep(session: LocalSession): Saver {
     isResumable: true,
     async save() {
       const steps = session.contents.length - before;
-      if (steps === 1) await session.takeBack();
+      if (steps === 1) await session.retractPrompt();
       return steps > 0;
     },
   };
@@ -123,7 +123,7 @@ async function openSession(
   const store = openStore(app, report);
   const { cwd } = app;
   const { sessionId: id } = options;
-  const name = await lazyRedaction(app).conceal(options.sessionName);
+  const name = await lazyRedaction(app).redact(options.sessionName);
   if (options.continue || options.resume !== undefined) {
     const summary = await findContinued(options, app, store);
     if (!options.fork) return store.resume(summary, cwd);

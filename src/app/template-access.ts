@@ -24,7 +24,7 @@ export interface AccessOptions extends Pick<ToolOptions, 'allowedTools' | 'appro
 
 export interface AccessContext {
   readonly app: App;
-  readonly lend: RunPaused;
+  readonly runPaused: RunPaused;
   readonly signal: AbortSignal;
 }
 
@@ -108,14 +108,14 @@ function isAllowed(options: AccessOptions): boolean {
 /** Asks only in text format on a terminal; otherwise false. */
 async function isApproved(
   command: string,
-  { options, context: { app, lend, signal } }: ApprovalRequest,
+  { options, context: { app, runPaused, signal } }: ApprovalRequest,
 ): Promise<boolean> {
   const isAttended = (options.outputFormat ?? 'text') === 'text' && app.io.err.isTerminal;
   const tty = isAttended ? openTty() : undefined;
   if (tty === undefined) return false;
   try {
     const question = `The template wants to run: ${sanitize(command)}\nRun it? [y]es [n]o › `;
-    const key = await lend(() => tty.key(new Set(['y', 'n']), () => app.io.err.write(question), signal));
+    const key = await runPaused(() => tty.key(new Set(['y', 'n']), () => app.io.err.write(question), signal));
     await app.io.err.write('\n');
     signal.throwIfAborted();
     return key === 'y';

@@ -56,7 +56,7 @@ export interface Toolbox {
 export interface ToolboxContext {
   readonly app: App;
   readonly opened: OpenedModel;
-  readonly lend: RunPaused;
+  readonly runPaused: RunPaused;
   /** The workspace of the tools; by default a new one. What it knows about files lives as long as it does. */
   readonly workspace?: Workspace;
   /** The user's "always" answers. */
@@ -251,7 +251,7 @@ function createApprove(
   {
     app,
     workspace,
-    lend,
+    runPaused,
     remembered,
     remote,
     onDenied,
@@ -269,7 +269,7 @@ function createApprove(
     env: app.env,
     ...secretFiles(workspace),
     ...targetFiles(workspace),
-    lend,
+    runPaused,
     onDenied,
   });
 }

@@ -11,7 +11,7 @@ import { readFileState } from '../platform/files/write.ts';
 export function createRedaction(app: Pick<App, 'homes' | 'settings'>): Redaction {
   let hasWithheld = false;
   return {
-    async conceal(value) {
+    async redact(value) {
       const told = redactIn(value, await readOwnSecrets(app, await readEnvFiles(app)));
       hasWithheld ||= told !== value;
       return told;

@@ -35,7 +35,7 @@ export interface ApprovalOptions {
   readonly targetOf?: (tool: Tool, args: JsonObject) => Promise<string | undefined>;
   /** The real path of the directory a command would run in. Absent: the path is taken as the model spelled it. */
   readonly directoryOf?: (tool: Tool, args: JsonObject) => Promise<string | undefined>;
-  readonly lend: RunPaused;
+  readonly runPaused: RunPaused;
   /** Called with a user-facing notice for each call that is denied without a question. */
   readonly onDenied?: (notice: string) => void;
   /** Opens the person's terminal; undefined if there is none. Default: the terminal of this process. */
@@ -96,7 +96,7 @@ async function decideCall(
     const tty = options.isTextFormat && options.err.isTerminal ? openTty() : undefined;
     if (tty === undefined)
       return denyCall(options, call, nonInteractiveDenial(tool, ruling.scope, options.isTextFormat));
-    return await options.lend(async () => {
+    return await options.runPaused(async () => {
       try {
         return await askAboutCall({ ...options, tty, scope: ruling.scope }, asked, call, context);
       } finally {

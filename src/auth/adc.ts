@@ -55,7 +55,7 @@ export async function createAdcChoice(options: AdcOptions): Promise<CredentialCh
   const look = async (): Promise<void> => {
     if (!(await mayHaveMetadata(options.realEnv))) throw nothingFoundError();
   };
-  return { ...choice, look };
+  return { ...choice, check: look };
 }
 
 type HeaderSource = (signal: AbortSignal) => Promise<Readonly<Record<string, string>>>;
@@ -78,7 +78,7 @@ function createLibraryHeaders({ send, scopes = CLOUD_SCOPES }: AdcOptions, file:
     send,
     signal: () => caller,
     onAnswer: (answer) => {
-      seen = { answer };
+      seen = { response: answer };
     },
     onFailure: (failure) => {
       seen = { failure };
@@ -176,22 +176,22 @@ function nothingFoundError(): AppError {
 
 /** The last response or failure while Google's library tried to get a token. */
 interface TokenAttempt {
-  readonly answer?: SeenResponse;
+  readonly response?: SeenResponse;
   readonly failure?: unknown;
 }
 
 const RETRY_HINT = 'Check the network and try again in a moment.';
 
 /** Says why, without any of the file's secrets. */
-function noTokenError(file: KeyDocument, { answer, failure }: TokenAttempt): AppError {
+function noTokenError(file: KeyDocument, { response, failure }: TokenAttempt): AppError {
   const fail = (why: string, hint: string): AppError =>
     serverError('auth', `${file.source} gave no token: ${why}`, { hint });
-  if (answer === undefined) {
+  if (response === undefined) {
     if (failure === undefined) return fail('what is in it cannot be used', newKeyHint(file));
     return fail(failure instanceof AppError ? failure.words : 'the token server did not answer', RETRY_HINT);
   }
-  const { status } = answer;
-  const code = findOauthError(parseJson(answer.text));
+  const { status } = response;
+  const code = findOauthError(parseJson(response.text));
   if (status === 200) return fail('the token server answered without a token that can be sent', RETRY_HINT);
   if (status >= 300 && status < 400) return fail(`the token server answered with a redirect (${status})`, RETRY_HINT);
   if (isTransient(status)) return fail(`the token server answered ${status}`, RETRY_HINT);

@@ -27,7 +27,7 @@ export interface CredentialChoice {
    * Throws AppError `auth` if it is certain, without a request, that the credential will not work. Absent if that
    * cannot be known.
    */
-  readonly look?: () => Promise<void>;
+  readonly check?: () => Promise<void>;
   /** Known for a sign-in only. */
   readonly token?: { readonly expiresAt?: number; readonly isRenewable: boolean };
 }
@@ -35,7 +35,7 @@ export interface CredentialChoice {
 /** An auth type and the flag, setting or variable that asked for it. */
 export interface RequestedType {
   readonly type: AuthType;
-  readonly by: string;
+  readonly requestedBy: string;
   readonly isGateway: boolean;
 }
 

@@ -46,7 +46,7 @@ export function findRequestedType(flag: string | undefined, settings: Settings):
   if (authType) return parseType(authType, 'security.auth.selectedType');
   const inferred = inferType(env);
   // A key merely present in the environment is not a choice: the enforced type wins.
-  const isAsked = inferred !== undefined && !AMBIENT_VARIABLES.includes(inferred.by);
+  const isAsked = inferred !== undefined && !AMBIENT_VARIABLES.includes(inferred.requestedBy);
   if (enforcedAuthType && !isAsked) return parseType(enforcedAuthType, 'security.auth.enforcedType');
   if (inferred !== undefined) return inferred;
   const { GEMINI_DEFAULT_AUTH_TYPE: byDefault } = env;
@@ -57,7 +57,7 @@ export function findRequestedType(flag: string | undefined, settings: Settings):
 const AMBIENT_VARIABLES: readonly string[] = ['GEMINI_API_KEY', 'GOOGLE_API_KEY', 'CLOUD_SHELL'];
 
 function inferType(env: Env): RequestedType | undefined {
-  const wants = (type: AuthType, by: string): RequestedType => ({ type, by, isGateway: false });
+  const wants = (type: AuthType, by: string): RequestedType => ({ type, requestedBy: by, isGateway: false });
   if (env.GOOGLE_GENAI_USE_GCA === 'true') return wants('oauth-personal', 'GOOGLE_GENAI_USE_GCA');
   if (env.GOOGLE_GENAI_USE_VERTEXAI === 'true') return wants('vertex-ai', 'GOOGLE_GENAI_USE_VERTEXAI');
   if (env.GEMINI_API_KEY?.trim()) return wants('gemini-api-key', 'GEMINI_API_KEY');
@@ -70,7 +70,7 @@ function inferType(env: Env): RequestedType | undefined {
 
 function parseType(name: string, by: string): RequestedType {
   const type = Object.hasOwn(TYPES, name) ? TYPES[name] : undefined;
-  if (type !== undefined) return { type, by, isGateway: name === 'gateway' };
+  if (type !== undefined) return { type, requestedBy: by, isGateway: name === 'gateway' };
   if (name.trim() === '') {
     throw new AppError('usage', `${by} needs a type`, { hint: `Use one of: ${Object.keys(TYPES).join(', ')}` });
   }
@@ -84,7 +84,7 @@ function checkEnforced(wanted: RequestedType, enforced: string | undefined): voi
   if (parseType(enforced, 'security.auth.enforcedType').type === wanted.type) return;
   throw new AppError(
     'auth',
-    `authentication failed: the settings allow only ${enforced} (security.auth.enforcedType), but ${wanted.by} asks for ${wanted.type}`,
+    `authentication failed: the settings allow only ${enforced} (security.auth.enforcedType), but ${wanted.requestedBy} asks for ${wanted.type}`,
     { hint: `Use it: gmn --auth ${enforced} …` },
   );
 }

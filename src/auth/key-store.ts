@@ -25,7 +25,7 @@ interface KeyStore {
   /** Throws AppError `config` if the key can be stored nowhere. */
   write(key: string): Promise<KeyPlace>;
   /** False if there was none. Throws AppError `config` if it cannot be removed or belongs to another user. */
-  forget(): Promise<boolean>;
+  remove(): Promise<boolean>;
 }
 
 /**
@@ -69,7 +69,7 @@ export function keyStore(home: string, machine: Pick<Machine, 'keyringModule' | 
       await save(isInKeyring ? { place: 'keyring' } : { place: 'file', key });
       return isInKeyring ? 'keyring' : 'file';
     },
-    async forget() {
+    async remove() {
       const file = await readFileState(path, machine.uid);
       if (file.kind === 'text' && !file.isOurs) throw wrongOwnerError('config', path);
       const record = file.kind === 'text' ? parseKeyRecord(parseJson(file.text)) : undefined;

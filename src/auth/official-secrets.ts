@@ -143,7 +143,7 @@ export function passwordStore(place: SecretStore, clock: Clock): TokenStore {
       return token?.accessToken === undefined && token?.refreshToken === undefined ? undefined : token;
     },
     // Reading costs a process or a key derivation, and tokens that gmn refreshed are in its own cache anyway.
-    glance: async () => undefined,
+    peek: async () => undefined,
     async rotate(used, granted) {
       const password = await place.read(SIGN_IN, new AbortController().signal);
       const changed = password === undefined ? undefined : replacePasswordTokens(password, used, granted);

@@ -168,7 +168,7 @@ export function oauthFile(path: string, name: string, { clock, uid }: OauthFileO
       const found = await readOauthDocument(path, { name, clock, signal });
       return found === undefined ? undefined : parseOauthFile(found, clock.now());
     },
-    async glance() {
+    async peek() {
       const file = await readFileState(path);
       return file.kind === 'text' ? parseOauthFile(parseJson(file.text), clock.now()) : undefined;
     },

@@ -26,7 +26,7 @@ import { chooseSignIn } from './sign-in.ts';
 export async function chooseSource(input: ChoiceInput, wanted: RequestedType | undefined): Promise<CredentialChoice> {
   const choice = await findCredential({ ...input, send: withUserAgent(input.send, `gmn/${input.version}`) }, wanted);
   const { type, source } = choice.credential;
-  input.trace(`auth: ${type} from ${source}${wanted === undefined ? '' : ` (${wanted.by})`}`);
+  input.trace(`auth: ${type} from ${source}${wanted === undefined ? '' : ` (${wanted.requestedBy})`}`);
   return choice;
 }
 
@@ -47,7 +47,7 @@ async function findCredential(input: ChoiceInput, wanted: RequestedType | undefi
     case 'compute-default-credentials':
       return chooseAdc(input, 'compute-default-credentials');
     case 'oauth-personal':
-      return (await chooseSignIn(input)) ?? (await failWith(notSignedInError(input, wanted.by)));
+      return (await chooseSignIn(input)) ?? (await failWith(notSignedInError(input, wanted.requestedBy)));
     case undefined:
       return (
         (await readStoredKey(input)) ??

@@ -103,7 +103,7 @@ async function obtainToken(search: Search, stored: StoredToken): Promise<UsableT
     signal,
     patienceMs: LOCK_WAIT_MS,
     async isDone() {
-      found = await findFreshest(search, (await store.glance()) ?? stored);
+      found = await findFreshest(search, (await store.peek()) ?? stored);
       return found !== undefined;
     },
   });

@@ -14,7 +14,7 @@ export interface Changes {
   /**
    * Records that the model has seen the whole file, so that tools may change it, unless someone else changes it first.
    */
-  shown(path: string, bytes: Uint8Array): Promise<void>;
+  markShown(path: string, bytes: Uint8Array): Promise<void>;
   /** Starts a new turn: changes from now on belong to it. */
   begin(session: Session): void;
   /** Lets `next`, which continues `session` under another id, own the changes of `session` too. */
@@ -72,7 +72,7 @@ export function createChanges(
       lastTurn = begin(session.id);
     },
     handOn: (session, next) => void ids.set(next, collectIds(session)),
-    shown: async (path, bytes) => {
+    markShown: async (path, bytes) => {
       // A path outside the fence cannot be changed either, so there is nothing to record.
       const place = await workspace.place(path, 'read').catch(() => undefined);
       if (place !== undefined) workspace.remember(place, bytes, ALL_SHOWN);

@@ -58,7 +58,7 @@ export interface Chat extends ChatParts {
   lastPrompt: Content | undefined;
   readonly tally: ChatStats;
   /** Silences all work that has already started; work that starts later is shown again. */
-  hush(): Promise<void>;
+  silence(): Promise<void>;
   /** Writes lines for the user, without control sequences if stderr is a terminal. */
   say(text: string): Promise<void>;
   /** Writes rows in two columns, wrapped to the window if there is one. */
@@ -78,8 +78,8 @@ export function openChat(parts: ChatParts): Chat {
   const chat: Chat = {
     ...parts,
     io: output.io,
-    hush: async () => {
-      await output.hush();
+    silence: async () => {
+      await output.silence();
       output = makeSilenceable(parts.io);
       chat.io = output.io;
     },
@@ -98,7 +98,7 @@ export function openChat(parts: ChatParts): Chat {
 interface SilenceableIo {
   readonly io: Io;
   /** Drops everything written from now on; ends an unfinished line, or erases it if it is a spinner. */
-  hush(): Promise<void>;
+  silence(): Promise<void>;
 }
 
 function makeSilenceable({ out, err }: Io): SilenceableIo {
@@ -123,7 +123,7 @@ function makeSilenceable({ out, err }: Io): SilenceableIo {
   });
   return {
     io: { out: wrapStream(out), err: wrapStream(err) },
-    async hush() {
+    async silence() {
       isHushed = true;
       if (!err.isTerminal || last.endsWith('\n')) return;
       // Only text that redraws itself, such as a spinner, starts with a carriage return; erase it.

@@ -65,7 +65,7 @@ async function answerEntries(chat: Chat, first: string | undefined, failures: Ap
         if (rest === all) rest = undefined;
       });
       rest = all;
-      await chat.hush();
+      await chat.silence();
       await chat.say('⏹ cancelled');
     } else if (outcome.result === 'leave') return { exitCode: 0 };
     await reportNotices(chat);
@@ -121,7 +121,7 @@ async function answerEntry(
     const failure = await askPrompt(chat, next.ask, signal);
     if (failure === undefined) return undefined;
     // Keys typed at an approval question bypass `watch`, so put the rest into the line here.
-    if (failure.fault === 'interrupted' && !hasLeft()) chat.lines.putDown();
+    if (failure.fault === 'interrupted' && !hasLeft()) chat.lines.keepTypedKeys();
     failures.push(failure);
     return undefined;
   } catch (thrown) {
@@ -129,11 +129,11 @@ async function answerEntry(
     // The reader of stdout has gone.
     if (error.fault === 'pipe') return 'leave';
     if (hasLeft()) return undefined;
-    if (error.fault === 'interrupted') chat.lines.putDown();
+    if (error.fault === 'interrupted') chat.lines.keepTypedKeys();
     failures.push(error);
     // A system signal's error may carry a hint about resuming the answer; there is no answer here.
     await chat.fail(error === chat.signal.reason ? new AppError(error.fault, error.message) : error);
-    error.isTold = true;
+    error.isReported = true;
     return undefined;
   }
 }

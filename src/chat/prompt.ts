@@ -29,7 +29,7 @@ export async function buildPrompt(chat: Chat, words: string, signal: AbortSignal
       signal,
     );
     const content = await drainContent(events, chat.note);
-    for (const file of shown) await chat.changes.shown(...file);
+    for (const file of shown) await chat.changes.markShown(...file);
     return { role: 'user', parts: [...takeNotes(chat), ...content.parts] };
   } catch (thrown) {
     if (!signal.aborted && chat.files.length > 0) await dropBadFiles(chat, signal);

@@ -41,7 +41,7 @@ export function createMemorySession(id: string, earlier: SessionSetup = {}): Ses
       unanswered = undefined;
       talk.rewind(turns);
     },
-    takeBack: async () => {
+    retractPrompt: async () => {
       const last = talk.items.at(-1);
       if (last === undefined || toTurnRecord(last, '').kind !== 'prompt') return;
       talk.rewind(1);

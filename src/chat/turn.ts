@@ -22,14 +22,14 @@ export async function askPrompt(chat: Chat, prompt: Content, signal: AbortSignal
   tally.turn();
   changes.begin(session);
   const setup = toSessionSetup(assistant.setup);
-  session.choose((await agent.withholding?.conceal(setup)) ?? setup);
+  session.choose((await agent.redaction?.redact(setup)) ?? setup);
   const before = session.contents.length;
   const failure = await showTurn(chat, runTurn(agent, { history: session, prompt, signal }), {
     event: tally.event,
     isKept: () => session.contents.length > before + 1,
     signal,
   });
-  if (failure !== undefined && session.contents.length === before + 1) await session.takeBack();
+  if (failure !== undefined && session.contents.length === before + 1) await session.retractPrompt();
   else if (!signal.aborted) await warnIfWindowFull(chat);
   return failure;
 }

@@ -17,7 +17,7 @@ export interface SettingsText {
 export async function parseSettingsText({ file, text: written }: SettingsText): Promise<JsonObject> {
   const text = written.startsWith('\uFEFF') ? written.slice(1) : written;
   const value = await parseFileText(text, file);
-  if (!isObject(value)) throw await typeMismatchError({ file, text }, { path: [], wanted: 'an object' });
+  if (!isObject(value)) throw await typeMismatchError({ file, text }, { path: [], expected: 'an object' });
   const document = moveOldKeys(parseObject(value, file));
   const misfit = findTypeMismatch(document);
   if (misfit !== undefined) throw await typeMismatchError({ file, text }, misfit);
@@ -90,13 +90,13 @@ function mapValues(document: JsonObject, change: (value: JsonValue, key: string)
 
 async function typeMismatchError(
   { file, text }: SettingsText,
-  { path, wanted }: { readonly path: readonly string[]; readonly wanted: string },
+  { path, expected }: { readonly path: readonly string[]; readonly expected: string },
 ): Promise<AppError> {
   const { findPosition } = await loadJsonc();
   const old = findOldKey(path);
   const position = findPosition(text, [path, ...(old === undefined ? [] : [[old]])]);
   const what = path.length === 0 ? 'the file' : path.join('.');
-  return new AppError('config', `${file}:${position}: ${what} must be ${wanted}`, {
+  return new AppError('config', `${file}:${position}: ${what} must be ${expected}`, {
     hint: path.length === 0 ? 'Fix the file: settings are a JSON object.' : 'Fix that key, or remove it.',
   });
 }

@@ -48,7 +48,7 @@ export type SettingValue<Key extends SettingKey> = Kinds[(typeof KEYS)[Key]];
 interface TypeMismatch {
   readonly path: readonly string[];
   /** The expected type, for the user. */
-  readonly wanted: string;
+  readonly expected: string;
 }
 
 const EXPECTED: Readonly<Record<keyof Kinds, string>> = {
@@ -91,11 +91,11 @@ export function findTypeMismatch(document: JsonObject): TypeMismatch | undefined
   for (const [path, kind] of PATHS) {
     let value: JsonValue | undefined = document;
     for (const [depth, key] of path.entries()) {
-      if (!isObject(value)) return { path: path.slice(0, depth), wanted: EXPECTED.object };
+      if (!isObject(value)) return { path: path.slice(0, depth), expected: EXPECTED.object };
       value = Object.hasOwn(value, key) ? value[key] : undefined;
       if (value === undefined) break;
     }
-    if (value !== undefined && !isOfKind(value, kind)) return { path, wanted: EXPECTED[kind] };
+    if (value !== undefined && !isOfKind(value, kind)) return { path, expected: EXPECTED[kind] };
   }
   return undefined;
 }

@@ -74,7 +74,7 @@ export class AppError extends Error {
   readonly answer: string | undefined;
   readonly isTimeout: boolean;
   /** Whether it was shown already; who ends the process because of it then ends it without a word. */
-  isTold = false;
+  isReported = false;
 
   constructor(fault: Fault, message: string, options: ErrorOptions = {}) {
     super(message, { cause: options.cause });

@@ -74,7 +74,7 @@ export async function* settle(events: AsyncIterable<TurnEvent>): AsyncGenerator<
   } catch (thrown) {
     const error = AppError.from(thrown);
     yield { type: 'failure', error };
-    error.isTold = true;
+    error.isReported = true;
   }
 }
 

@@ -14,10 +14,10 @@ export interface Out {
 
 export interface Spinner {
   /** Erases it, and draws nothing until `release`. */
-  hold(): Promise<void> | undefined;
-  release(): void;
+  hide(): Promise<void> | undefined;
+  show(): void;
   /** Shows `text` beside what is awaited. Untrusted text. */
-  note(text: string): void;
+  setNote(text: string): void;
 }
 
 export interface Io {
@@ -53,7 +53,7 @@ export interface HttpResponse {
   /** The bytes as they arrive, decompressed (gzip, br, deflate). Throws AppError `api` if the connection is lost. */
   readonly body: AsyncIterable<Uint8Array>;
   /** Changes the idle timeout of the body from now on. */
-  readonly hasten?: (idleMs: number) => void;
+  readonly setIdleTimeout?: (idleMs: number) => void;
 }
 
 export interface HttpTimers {

@@ -60,7 +60,7 @@ export interface Session extends History {
   /** Removes the last `turns` turns from `contents`; the file keeps them. */
   rewind(turns: number): Promise<void>;
   /** Nothing came of the last prompt: it does not count, and is `unanswered` until the next one. */
-  takeBack(): Promise<void>;
+  retractPrompt(): Promise<void>;
   /** Goes on from these contents in place of all earlier ones, which the file keeps. */
   replace(contents: readonly StoredContent[]): Promise<void>;
   /** Releases the session lock. */

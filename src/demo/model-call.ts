@@ -203,7 +203,7 @@ function createEvents(
 
 async function* replay(recorded: readonly JsonObject[], book: SignatureBook): AsyncGenerator<JsonObject> {
   for (const response of recorded) {
-    book.learn(response);
+    book.record(response);
     // The SDK's own note about the HTTP response.
     const { sdkHttpResponse: _note, ...rest } = response;
     yield rest;

@@ -10,7 +10,7 @@ export interface SignatureBook {
   /** Derives the signature of a call, the same in every process, and records it as issued. */
   sign(call: JsonObject): string;
   /** Records the signatures of a replayed response. */
-  learn(response: JsonObject): void;
+  record(response: JsonObject): void;
   /** What is wrong with the signatures of the active loop, as a message; undefined if they are right. */
   check(contents: readonly DemoContent[], model: string): string | undefined;
 }
@@ -32,7 +32,7 @@ export function signatureBook(): SignatureBook {
       remember(call, signature);
       return signature;
     },
-    learn(response) {
+    record(response) {
       for (const part of candidateParts(response)) {
         if (isFunctionCall(part) && typeof part.thoughtSignature === 'string') {
           remember(toJsonObject(part.functionCall), part.thoughtSignature);

@@ -14,7 +14,7 @@ export function geminiJsonRenderer({ out }: Io, options: RenderOptions): Rendere
   const warnings: string[] = [];
   const head = (id: string | undefined): Member => ({ key: 'session_id', value: id });
   return async (event: TurnEvent) => {
-    stats.note(event);
+    stats.count(event);
     switch (event.type) {
       case 'wait':
       case 'begin':
@@ -70,7 +70,7 @@ export function geminiStreamJsonRenderer({ out }: Io, options: RenderOptions): R
   const result = (fields: JsonObject, model?: string, usage = NO_USAGE): Promise<void> =>
     line('result', { ...fields, stats: stats.ofStream(model, usage), ...(warnings.length > 0 ? { warnings } : {}) });
   return async (event: TurnEvent) => {
-    stats.note(event);
+    stats.count(event);
     switch (event.type) {
       case 'wait':
       case 'thought':
@@ -123,7 +123,7 @@ function toOutputText(value: unknown, response: JsonObject): string {
 /** Statistics of a run in the gemini dialect. */
 interface GeminiStats {
   /** Counts an event; irrelevant ones are ignored. */
-  note(event: TurnEvent): void;
+  count(event: TurnEvent): void;
   /** `stats` of the json format. */
   ofRun(model: string, usage: Usage): JsonObject;
   /** `stats` of the `result` event. The model is undefined if the run never got a reply. */
@@ -155,7 +155,7 @@ function createGeminiStats(clock: RenderOptions['clock']): GeminiStats {
     type === 'begin' || (hasAnswers && calledMs.size === 0 && ['wait', 'thought', 'text'].includes(type));
   const elapsedMs = (): number => clock.now() - startedMs;
   return {
-    note(event) {
+    count(event) {
       if (!isCounted && isCall(event)) {
         requests += 1;
         isCounted = true;

@@ -82,7 +82,7 @@ type Answer = Extract<TurnEvent, { type: 'answer' }>;
 /** The `toolCalls` of the json format. */
 interface ToolLog {
   call(event: Call): void;
-  answer(event: Answer): void;
+  result(event: Answer): void;
   /** The calls in their order, each with its result; a call without one has no `result`. */
   entries(): readonly JsonObject[];
 }
@@ -93,7 +93,7 @@ export function toolLog(): ToolLog {
   const answers = new Map<string, Answer>();
   return {
     call: (event) => void calls.push(event),
-    answer: (event) => void answers.set(event.id, event),
+    result: (event) => void answers.set(event.id, event),
     entries: () =>
       calls.map(({ id, name, args }) => {
         const answer = answers.get(id);

@@ -19,7 +19,7 @@ export function jsonRenderer({ out }: Io): Renderer {
       case 'call':
         return tools.call(event);
       case 'answer':
-        return tools.answer(event);
+        return tools.result(event);
       case 'notice':
         warnings.push(event.message);
         return;

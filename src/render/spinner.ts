@@ -18,16 +18,16 @@ interface Progress {
 /** Runs `work`, usually a question to the user, without a spinner drawing over it. */
 export async function withoutSpinner<Result>(err: Out, work: () => Promise<Result>): Promise<Result> {
   const held = [...(err.spinners ?? [])];
-  for (const spinner of held) await spinner.hold();
+  for (const spinner of held) await spinner.hide();
   return work().finally(() => {
-    for (const spinner of held) spinner.release();
+    for (const spinner of held) spinner.show();
   });
 }
 
 /** Shows progress beside what is being waited for, until that changes. Untrusted text. */
 export function noteProgress(err: Out, text: string): void {
   // Limited because it is sanitized for every frame, and no line is longer anyway.
-  for (const spinner of err.spinners ?? []) spinner.note(text.slice(0, MAX_NOTE).toWellFormed());
+  for (const spinner of err.spinners ?? []) spinner.setNote(text.slice(0, MAX_NOTE).toWellFormed());
 }
 
 const MAX_NOTE = 500;
@@ -73,15 +73,15 @@ export function createProgress(err: Out, { quiet, isDumb, clock, ticker, mayDraw
     return drawing.erase();
   };
   const spinner: Spinner = {
-    hold() {
+    hide() {
       isHeld = true;
       return clear();
     },
-    release() {
+    show() {
       isHeld = false;
       silentSinceMs = clock.now();
     },
-    note(text) {
+    setNote(text) {
       note = text;
     },
   };

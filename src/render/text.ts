@@ -27,28 +27,28 @@ export function textRenderer(io: Io, options: RenderOptions): Renderer {
       case 'text':
         return page.text(event.delta);
       case 'thought':
-        return options.showThoughts ? page.say((err) => err.thought(event.delta)) : undefined;
+        return options.showThoughts ? page.writeMessage((err) => err.thought(event.delta)) : undefined;
       case 'call':
         calls.set(event.id, event.args);
         // Show everything so far before the user is asked whether the call may run.
-        return page.rest();
+        return page.flush();
       case 'answer': {
         // A one-shot reports only changed files; a chat reports every tool result.
         if (!options.isChat && (options.quiet || event.outcome.change === undefined)) return;
         const { formatToolLine } = await import('./tool-line.ts');
-        return page.tell((err) => err.tool(formatToolLine(event, event.args ?? calls.get(event.id) ?? {})));
+        return page.writeLines((err) => err.tool(formatToolLine(event, event.args ?? calls.get(event.id) ?? {})));
       }
       case 'notice':
-        return options.quiet && !event.isDenial ? undefined : page.note(event.message);
+        return options.quiet && !event.isDenial ? undefined : page.writeNotice(event.message);
       case 'end': {
         await page.close();
         if (options.quiet) return;
         const { sources, notices = [] } = event;
-        if (sources !== undefined) await page.tell((err) => err.sources(sources));
-        for (const message of notices) await page.tell((err) => err.notice(message));
+        if (sources !== undefined) await page.writeLines((err) => err.sources(sources));
+        for (const message of notices) await page.writeLines((err) => err.notice(message));
         if (!options.showUsage) return;
         const line = formatUsageLine({ ...event, elapsedMs: options.clock.now() - startedMs });
-        return page.tell((err) => err.usage(line));
+        return page.writeLines((err) => err.usage(line));
       }
       case 'failure':
         return showFailure(page, event.error);
@@ -61,7 +61,7 @@ export function textRenderer(io: Io, options: RenderOptions): Renderer {
 async function showFailure(page: TextPage, error: AppError): Promise<void> {
   if (error.fault === 'pipe') return page.abandon();
   await page.close();
-  return page.tell((err) => err.error(error));
+  return page.writeLines((err) => err.error(error));
 }
 
 type WriteMessage = (err: Stderr) => Promise<void>;
@@ -70,13 +70,13 @@ interface TextPage {
   wait(what: string): void;
   text(delta: string): Promise<void>;
   /** Writes to stderr on a line of its own, but does not end the line of an open thought. */
-  say(words: WriteMessage): Promise<void>;
+  writeMessage(words: WriteMessage): Promise<void>;
   /** Writes whole lines to stderr. */
-  tell(words: WriteMessage): Promise<void>;
+  writeLines(words: WriteMessage): Promise<void>;
   /** Writes a notice; if the answer is in the middle of a line on a pipe, after that line. */
-  note(message: string): Promise<void>;
+  writeNotice(message: string): Promise<void>;
   /** Shows everything so far, and draws nothing more until the next `wait` or text. */
-  rest(): Promise<void>;
+  flush(): Promise<void>;
   /** Shows everything so far and ends the last line. */
   close(): Promise<void>;
   /** Stops without output. */
@@ -132,14 +132,14 @@ function textPage({ out, err: errOut }: Io, options: RenderOptions): TextPage {
       unshown = shown === '' ? (unshown + delta).slice(-MAX_UNSHOWN) : '';
       if (unshown !== '') waiting.wait(takeLastWords(unshown, errOut.columns));
     },
-    say,
-    tell,
-    async note(message) {
+    writeMessage: say,
+    writeLines: tell,
+    async writeNotice(message) {
       // stdout and stderr may be the same pipe, and a notice must not split a line of the answer.
       if (isMidLine && !out.isTerminal) held.push(message);
       else await tell(() => err.notice(message));
     },
-    rest,
+    flush: rest,
     async close() {
       await rest();
       if (isMidLine) await show('\n');

@@ -62,16 +62,16 @@ export function readFileSummary({ id, file }: SessionPath): FileSummary | undefi
   if (ends === undefined || header === undefined) return undefined;
   const { last, size } = ends;
   if (header.isDamaged && last === undefined) return undefined;
-  const { name, model } = last?.standing ?? { name: header.name, model: undefined };
+  const { name, model } = last?.state ?? { name: header.name, model: undefined };
   const summary = {
     id,
     title: header.title,
     cwd: header.cwd,
     createdAt: header.at,
     updatedAt: last?.at ?? header.at,
-    turns: last?.standing.turn ?? 0,
-    isUnanswered: last?.standing.unanswered ?? false,
-    source: last?.standing.by ?? header.by,
+    turns: last?.state.turn ?? 0,
+    isUnanswered: last?.state.unanswered ?? false,
+    source: last?.state.by ?? header.by,
     bytes: size,
     file,
     ...(name === undefined ? {} : { name }),
@@ -264,7 +264,7 @@ export interface NameReservation {
    * Reserves the name, releases an earlier one, and returns it normalized. Throws AppError `usage` if it is taken or
    * not allowed.
    */
-  take(name: string, id: string): Promise<string>;
+  reserve(name: string, id: string): Promise<string>;
   /** Never throws. A name that is in the session file stays taken. */
   release(): Promise<void>;
 }
@@ -280,7 +280,7 @@ export function createReservation({ directory, lock }: Pick<StoreContext, 'direc
   };
   return {
     release,
-    async take(name, id) {
+    async reserve(name, id) {
       const kept = parseName(name);
       if (kept === held?.name) {
         // The session may have become a copy since; then the name belongs to the original.

@@ -17,7 +17,7 @@ export interface LoadedSession {
   /** Where the last complete line ends. */
   readonly bytes: number;
   readonly seq: number;
-  readonly standing: SessionState;
+  readonly state: SessionState;
   readonly setup: SessionSetup;
   /** The last prompt, if it was undone before the model answered. */
   readonly unanswered: StoredContent | undefined;
@@ -48,11 +48,11 @@ export async function loadSession(file: string, blobs: BlobStore): Promise<Loade
         }
         const line = isTorn ? undefined : parseRecord(text);
         if (line === undefined) damaged += 1;
-        else if (line.apart.length === 0) playback.play(line);
+        else if (line.blobs.length === 0) playback.play(line);
         else
           playback.play({
             ...line,
-            entry: await restoreMedia(line.entry, line.apart, { blobs, missed: countMissing }),
+            body: await restoreMedia(line.body, line.blobs, { blobs, missed: countMissing }),
           });
       }
     }
@@ -101,7 +101,7 @@ function damageNotices(damaged: number, missing: number): readonly string[] {
 interface Playback {
   play(line: ReadRecord): void;
   readonly isEmpty: boolean;
-  end(header: Header): Pick<LoadedSession, 'exchanges' | 'seq' | 'standing' | 'setup' | 'unanswered'>;
+  end(header: Header): Pick<LoadedSession, 'exchanges' | 'seq' | 'state' | 'setup' | 'unanswered'>;
 }
 
 /** Rebuilds the conversation from the records of the file. */
@@ -115,7 +115,7 @@ function createPlayback(): Playback {
   const addPartialReply = (): void => {
     if (partial === '') return;
     const content: StoredContent = { role: 'model', parts: [{ text: partial }] };
-    const model = last?.standing.model ?? '';
+    const model = last?.state.model ?? '';
     found.add({ kind: 'reply', content, usage: NO_USAGE, model, at: last?.at ?? 0 }, 'other');
     partial = '';
   };
@@ -124,22 +124,22 @@ function createPlayback(): Playback {
       return last === undefined;
     },
     play(line) {
-      const { entry, at } = line;
-      const isAside = entry.kind === 'name' || entry.kind === 'setup';
-      if (entry.kind === 'setup') setup = entry.chosen;
+      const { body, at } = line;
+      const isAside = body.kind === 'name' || body.kind === 'setup';
+      if (body.kind === 'setup') setup = body.chosen;
       if (!isAside) {
-        unanswered = entry.kind === 'rewind' && last?.entry.kind === 'prompt' ? last.entry.content : undefined;
+        unanswered = body.kind === 'rewind' && last?.body.kind === 'prompt' ? last.body.content : undefined;
       }
-      if (entry.kind === 'partial') partial += entry.text;
+      if (body.kind === 'partial') partial += body.text;
       // The final record contains the partial text.
-      else if (entry.kind === 'reply' || entry.kind === 'call') partial = '';
+      else if (body.kind === 'reply' || body.kind === 'call') partial = '';
       else if (!isAside) addPartialReply();
-      if ('content' in entry) found.add({ ...entry, at }, entry.kind === 'prompt' ? 'prompt' : 'other');
-      else if (entry.kind === 'rewind') found.rewind(entry.turns);
-      else if (entry.kind === 'replace') {
+      if ('content' in body) found.add({ ...body, at }, body.kind === 'prompt' ? 'prompt' : 'other');
+      else if (body.kind === 'rewind') found.rewind(body.turns);
+      else if (body.kind === 'replace') {
         found.clear();
-        for (const content of entry.contents) {
-          const record = toTurnRecord(content, line.standing.model ?? '');
+        for (const content of body.contents) {
+          const record = toTurnRecord(content, line.state.model ?? '');
           found.add({ ...record, at }, record.kind === 'prompt' ? 'prompt' : 'other');
         }
       }
@@ -147,8 +147,8 @@ function createPlayback(): Playback {
     },
     end({ name }) {
       addPartialReply();
-      const standing = { ...(last?.standing ?? { name }), turn: found.count };
-      return { exchanges: found, seq: last?.seq ?? 0, standing, setup, unanswered };
+      const state = { ...(last?.state ?? { name }), turn: found.count };
+      return { exchanges: found, seq: last?.seq ?? 0, state, setup, unanswered };
     },
   };
 }

@@ -109,10 +109,10 @@ async function formatSession(
   const title = deriveTitle(first.content);
   let text = formatHeader({ v: VERSION, id, at: first.at, cwd, by: 'prompt', gmn: version, title });
   let model: string | undefined;
-  for (const [index, { at, ...entry }] of records.entries()) {
-    if ('model' in entry) model = entry.model;
-    const line = { seq: index + 1, at, standing: { turn: 1, model }, entry };
-    text += hasLargeMedia(entry) ? await writeBlobsAndFormat(line, await openBlobs(home)) : encodeRecord(line);
+  for (const [index, { at, ...body }] of records.entries()) {
+    if ('model' in body) model = body.model;
+    const line = { seq: index + 1, at, state: { turn: 1, model }, body };
+    text += hasLargeMedia(body) ? await writeBlobsAndFormat(line, await openBlobs(home)) : encodeRecord(line);
   }
   return text;
 }

@@ -15,13 +15,13 @@ interface SessionOptions {
   readonly clock: Clock;
   /** The id changes when the session continues as a copy. */
   readonly file: Pick<SessionFile, 'id' | 'name'>;
-  readonly earlier?: Pick<LoadedSession, 'header' | 'exchanges' | 'seq' | 'standing' | 'setup' | 'unanswered'>;
+  readonly earlier?: Pick<LoadedSession, 'header' | 'exchanges' | 'seq' | 'state' | 'setup' | 'unanswered'>;
   readonly by: SessionSource;
   readonly writer: SessionWriter;
   /** For all records except tool results. */
   readonly durability: Durability;
   /** Released when the session is closed. */
-  readonly claim: NameReservation;
+  readonly reservation: NameReservation;
 }
 
 export interface LocalSession extends Session {
@@ -32,15 +32,15 @@ export interface LocalSession extends Session {
 }
 
 /** A session to append to. What cannot be written is reported and kept in memory. */
-export function createSession({ clock, file, earlier, writer, claim, ...options }: SessionOptions): LocalSession {
-  const { talk, choice, lineOf, linesOf, ...book } = createLedger(clock, earlier, options.by);
+export function createSession({ clock, file, earlier, writer, reservation, ...options }: SessionOptions): LocalSession {
+  const { turns: talk, setup: choice, toLine, toLines, ...book } = createLedger(clock, earlier, options.by);
   const inOrder = createSerialQueue();
   const pace = createPace(clock);
   /** True while there is no file, so that nothing in it needs changing. */
   const isBlank = (): boolean => earlier === undefined && !writer.hasBegun;
   const put = (lines: readonly FileRecord[], durability = options.durability): Promise<void> => {
     pace.restart();
-    return inOrder(() => writer.put(lines, durability));
+    return inOrder(() => writer.append(lines, durability));
   };
   return {
     get id() {
@@ -66,39 +66,39 @@ export function createSession({ clock, file, earlier, writer, claim, ...options 
     replyLimit: Number.POSITIVE_INFINITY,
     append: (record) =>
       // Losing a tool result in a power cut is harmless: the call just runs again.
-      put(linesOf({ ...record, at: clock.now() }), record.kind === 'answer' ? 'written' : options.durability),
-    appendAll: (records) => put(records.flatMap(linesOf)),
-    touch: () => put([lineOf({ kind: 'name' })]),
+      put(toLines({ ...record, at: clock.now() }), record.kind === 'answer' ? 'written' : options.durability),
+    appendAll: (records) => put(records.flatMap(toLines)),
+    touch: () => put([toLine({ kind: 'name' })]),
     async overhear(delta) {
       const text = pace.due(delta);
       if (text === undefined) return;
-      const line = lineOf({ kind: 'partial', text });
+      const line = toLine({ kind: 'partial', text });
       await inOrder(async () => {
         if (await writer.tryPut(line)) pace.taken(text);
       });
     },
     async rename(next) {
-      file.name = await claim.take(next, file.id);
+      file.name = await reservation.reserve(next, file.id);
       // A new session gets the name in its header.
-      if (!isBlank()) await put([lineOf({ kind: 'name' })]);
+      if (!isBlank()) await put([toLine({ kind: 'name' })]);
     },
     async rewind(turns) {
       const count = Math.min(turns, talk.count);
       if (count <= 0) return;
       talk.rewind(count);
-      book.forget();
-      await put([lineOf({ kind: 'rewind', turns: count })]);
+      book.clear();
+      await put([toLine({ kind: 'rewind', turns: count })]);
     },
-    async takeBack() {
-      if (book.takeBack()) await put([lineOf({ kind: 'rewind', turns: 1 })]);
+    async retractPrompt() {
+      if (book.retractPrompt()) await put([toLine({ kind: 'rewind', turns: 1 })]);
     },
     async replace(contents) {
       talk.clear();
-      book.forget();
+      book.clear();
       addContents(talk, contents);
-      if (contents.length > 0 || !isBlank()) await put([lineOf({ kind: 'replace', contents })]);
+      if (contents.length > 0 || !isBlank()) await put([toLine({ kind: 'replace', contents })]);
     },
-    close: () => inOrder(() => writer.close().then(claim.release)),
+    close: () => inOrder(() => writer.close().then(reservation.release)),
   };
 }
 
@@ -106,7 +106,7 @@ interface SetupTracker {
   readonly setup: SessionSetup;
   choose(setup: SessionSetup): void;
   /** Records to write before the next prompt; empty if the file has the current setup. */
-  news(): readonly RecordBody[];
+  takeChanges(): readonly RecordBody[];
 }
 
 function trackSetup(known: SessionSetup): SetupTracker {
@@ -119,7 +119,7 @@ function trackSetup(known: SessionSetup): SetupTracker {
     choose(next) {
       setup = next;
     },
-    news() {
+    takeChanges() {
       if (setup.model === written.model && setup.system === written.system) return [];
       written = setup;
       return [{ kind: 'setup', chosen: setup }];
@@ -128,21 +128,21 @@ function trackSetup(known: SessionSetup): SetupTracker {
 }
 
 interface Ledger {
-  readonly talk: Turns<StoredContent>;
-  lineOf(entry: RecordBody): FileRecord;
-  readonly choice: SetupTracker;
+  readonly turns: Turns<StoredContent>;
+  toLine(entry: RecordBody): FileRecord;
+  readonly setup: SetupTracker;
   /** Adds the record to the conversation and returns the lines to write. A changed setup goes before a prompt. */
-  linesOf(record: SavedRecord): readonly FileRecord[];
+  toLines(record: SavedRecord): readonly FileRecord[];
   unanswered(): StoredContent | undefined;
   /** Undoes the last prompt and marks it unanswered; false if the conversation does not end with a prompt. */
-  takeBack(): boolean;
-  forget(): void;
+  retractPrompt(): boolean;
+  clear(): void;
 }
 
 /** The conversation so far; numbers the lines that are written next. */
 function createLedger({ now }: Clock, earlier: SessionOptions['earlier'], own: SessionSource): Ledger {
   const talk = toTurns(earlier?.exchanges.items ?? []);
-  let model = earlier?.standing.model;
+  let model = earlier?.state.model;
   let seq = earlier?.seq ?? 0;
   const choice = trackSetup(earlier?.setup ?? {});
   let unanswered = earlier?.unanswered;
@@ -150,28 +150,28 @@ function createLedger({ now }: Clock, earlier: SessionOptions['earlier'], own: S
   const toLine = (entry: RecordBody, at = now()): FileRecord => {
     seq += 1;
     const isUnanswered = unanswered === undefined ? {} : ({ unanswered: true } as const);
-    return { seq, at, standing: { turn: talk.count, model, by, ...isUnanswered }, entry };
+    return { seq, at, state: { turn: talk.count, model, by, ...isUnanswered }, body: entry };
   };
   return {
-    talk,
-    choice,
-    lineOf: toLine,
-    linesOf({ at, ...record }) {
+    turns: talk,
+    setup: choice,
+    toLine,
+    toLines({ at, ...record }) {
       unanswered = undefined;
-      const news = record.kind === 'prompt' ? choice.news().map((entry) => toLine(entry, at)) : [];
+      const news = record.kind === 'prompt' ? choice.takeChanges().map((entry) => toLine(entry, at)) : [];
       talk.add(record.content, record.kind === 'prompt' ? 'prompt' : 'other');
       if ('model' in record && record.model !== '') model = record.model;
       return [...news, toLine(record, at)];
     },
     unanswered: () => unanswered,
-    takeBack() {
+    retractPrompt() {
       const last = talk.items.at(-1);
       if (last === undefined || toTurnRecord(last, '').kind !== 'prompt') return false;
       talk.rewind(1);
       unanswered = last;
       return true;
     },
-    forget() {
+    clear() {
       unanswered = undefined;
     },
   };
@@ -183,8 +183,8 @@ const SOURCES: readonly SessionSource[] = ['mcp', 'prompt', 'chat'];
 /** The source to write in each record; undefined if the header has it already. */
 function findNewSource(earlier: SessionOptions['earlier'], own: SessionSource): SessionSource | undefined {
   if (earlier === undefined) return undefined;
-  const { header, standing } = earlier;
-  const before = standing.by ?? header.by;
+  const { header, state } = earlier;
+  const before = state.by ?? header.by;
   const source = SOURCES.indexOf(own) > SOURCES.indexOf(before) ? own : before;
   return source === header.by ? undefined : source;
 }

@@ -29,7 +29,7 @@ export function parseHeader(text: string): Header | undefined {
 
 /** Large media are not in its contents; `apart` says which blobs to fetch. */
 export interface ReadRecord extends FileRecord {
-  readonly apart: BlobReferences;
+  readonly blobs: BlobReferences;
 }
 
 /** Undefined if the line is damaged or of an unknown kind. */
@@ -43,15 +43,15 @@ export function parseRecord(text: string): ReadRecord | undefined {
   return {
     seq,
     at,
-    entry,
-    standing: {
+    body: entry,
+    state: {
       turn,
       name: toNonEmptyString(value.name),
       model: toNonEmptyString(value.model),
       by: parseSource(value.by),
       unanswered: value.unanswered === true ? true : undefined,
     },
-    apart: parseBlobReferences(value.blobs),
+    blobs: parseBlobReferences(value.blobs),
   };
 }
 

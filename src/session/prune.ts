@@ -17,14 +17,14 @@ import type { StoreContext } from './session-file.ts';
 /** Throws AppError `usage` if another session has the name, if the session is open, or if a newer gmn wrote it. */
 export async function renameSession(place: StoreContext, summary: SessionSummary, name: string): Promise<void> {
   const claim = createReservation(place);
-  const kept = await claim.take(name, summary.id);
+  const kept = await claim.reserve(name, summary.id);
   const write = async (): Promise<void> => {
     const glance = readFileSummary(summary);
     if (glance === undefined) throw new AppError('usage', `there is no session ${summary.id} any more`, LIST);
     checkVersion(summary.id, glance.version);
     const now = place.clock.now();
-    const standing = { turn: 0, ...glance.last?.standing, name: kept };
-    const line = { seq: (glance.last?.seq ?? 0) + 1, at: now, standing, entry: { kind: 'name' } } as const;
+    const state = { turn: 0, ...glance.last?.state, name: kept };
+    const line = { seq: (glance.last?.seq ?? 0) + 1, at: now, state, body: { kind: 'name' } } as const;
     const file = await openAppendFile(summary.file, { now });
     const outcome = await file.append(encodeRecord(line)).finally(() => file.close());
     if (outcome === 'overtaken') throw inUseError(summary);

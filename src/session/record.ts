@@ -50,8 +50,8 @@ export type BlobReferences = readonly (readonly [content: number, part: number, 
 export interface FileRecord {
   readonly seq: number;
   readonly at: number;
-  readonly standing: SessionState;
-  readonly entry: RecordBody;
+  readonly state: SessionState;
+  readonly body: RecordBody;
 }
 
 export function listContents(entry: RecordBody): readonly StoredContent[] {
@@ -65,11 +65,11 @@ export function formatHeader({ v, id, at, ...rest }: Header): string {
 }
 
 /** Ends with a newline. `apart` lists the media that were moved into blobs. */
-export function encodeRecord({ seq, at, standing, entry }: FileRecord, apart: BlobReferences = []): string {
-  const { kind, ...body } = entry;
-  const { turn, name, model, by, unanswered } = standing;
+export function encodeRecord({ seq, at, state, body }: FileRecord, apart: BlobReferences = []): string {
+  const { kind, ...fields } = body;
+  const { turn, name, model, by, unanswered } = state;
   const blobs = apart.length === 0 ? undefined : apart;
-  return `${JSON.stringify({ seq, t: formatIsoTime(at), type: kind, turn, name, model, by, unanswered, ...body, blobs })}\n`;
+  return `${JSON.stringify({ seq, t: formatIsoTime(at), type: kind, turn, name, model, by, unanswered, ...fields, blobs })}\n`;
 }
 
 const TITLE_LENGTH = 100;
@@ -105,9 +105,9 @@ export function hasLargeMedia(entry: RecordBody): boolean {
 
 /** Writes large media to blobs first. Throws what the system throws. */
 export async function writeBlobsAndFormat(line: FileRecord, blobs: BlobStore): Promise<string> {
-  if (!hasLargeMedia(line.entry)) return encodeRecord(line);
-  const { entry, apart } = await extractMedia(line.entry, blobs);
-  return encodeRecord({ ...line, entry }, apart);
+  if (!hasLargeMedia(line.body)) return encodeRecord(line);
+  const { entry, apart } = await extractMedia(line.body, blobs);
+  return encodeRecord({ ...line, body: entry }, apart);
 }
 
 async function extractMedia(

@@ -136,7 +136,7 @@ async function formatRecords(
   blobs: BlobStore,
 ): Promise<string> {
   let text = '';
-  for (const line of lines) text += await writeBlobsAndFormat({ ...line, standing: { ...line.standing, name } }, blobs);
+  for (const line of lines) text += await writeBlobsAndFormat({ ...line, state: { ...line.state, name } }, blobs);
   return text;
 }
 
@@ -145,7 +145,7 @@ function createHeader(
   { id, by, cwd, name, at }: Extract<Origin, { readonly kind: 'new' }>,
   lines: readonly FileRecord[],
 ): Header {
-  const prompt = lines.flatMap(({ entry }) => listContents(entry)).find(({ role }) => role === 'user');
+  const prompt = lines.flatMap(({ body }) => listContents(body)).find(({ role }) => role === 'user');
   const title = prompt === undefined ? '' : deriveTitle(prompt);
   return {
     v: VERSION,
@@ -194,7 +194,7 @@ export type Durability = 'synced' | 'written';
 /** Writes the lines of one session; what fails is retried with the next write. Nothing here throws. */
 export interface SessionWriter {
   /** Adds lines in one write, after those that failed before. Does nothing once closed. */
-  put(lines: readonly FileRecord[], durability: Durability): Promise<void>;
+  append(lines: readonly FileRecord[], durability: Durability): Promise<void>;
   /** Adds a line, or returns false; the line is then not retried. */
   tryPut(line: FileRecord): Promise<boolean>;
   /** True if something was written, or waits to be. */
@@ -243,7 +243,7 @@ export function sessionWriter({ file, report }: WriterOptions): SessionWriter {
     get isSaved() {
       return unsaved.length === 0;
     },
-    async put(lines, durability) {
+    async append(lines, durability) {
       // A turn that was abandoned may end after the chat is closed; another process may have the session by then.
       if (isClosed) return;
       hasBegun = true;

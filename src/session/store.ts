@@ -18,8 +18,8 @@ import {
 } from './find.ts';
 import { type LoadedSession, loadSession } from './load.ts';
 import { createSession, type LocalSession } from './open-session.ts';
-import { type Durability, type Origin, type StoreContext, sessionFile, sessionWriter } from './session-file.ts';
 import { pruneSessions, removeSession, renameSession } from './prune.ts';
+import { type Durability, type Origin, type StoreContext, sessionFile, sessionWriter } from './session-file.ts';
 
 export interface StoreOptions {
   /** gmn's own directory. */
@@ -85,7 +85,7 @@ async function create(store: Store, beginning: NewSession): Promise<LocalSession
   const { directory } = store;
   const id = beginning.id === undefined ? store.newId() : parseNewId(directory, beginning.id);
   const claim = createReservation(store);
-  const name = beginning.name === undefined ? undefined : await claim.take(beginning.name, id);
+  const name = beginning.name === undefined ? undefined : await claim.reserve(beginning.name, id);
   // A generated id is unique; checking it against thousands of files would slow down every answer.
   const lock = beginning.id === undefined ? undefined : await store.lock(id);
   if (lock !== undefined && (lock.isTaken || isIdTaken(directory, id))) {
@@ -95,7 +95,11 @@ async function create(store: Store, beginning: NewSession): Promise<LocalSession
   }
   const cwd = realPath(beginning.cwd) ?? beginning.cwd;
   const { by, at } = beginning;
-  return open(store, { kind: 'new', id, name, lock, by, cwd, ...(at === undefined ? {} : { at }) }, { claim });
+  return open(
+    store,
+    { kind: 'new', id, name, lock, by, cwd, ...(at === undefined ? {} : { at }) },
+    { reservation: claim },
+  );
 }
 
 /** How long to wait for another process that is pruning the session. */
@@ -108,9 +112,8 @@ async function resume(store: Store, summary: SessionSummary, cwd: string): Promi
     const loaded = await loadSession(file, store.blobs);
     for (const notice of loaded.notices) store.report(notice);
     if (summary.cwd !== '' && summary.cwd !== cwd) store.report(`this session was begun in ${summary.cwd}`);
-    const { standing, bytes: end } = loaded;
-    if (!lock.isTaken)
-      return open(store, { kind: 'old', id, name: standing.name, lock, file, end }, { earlier: loaded });
+    const { state, bytes: end } = loaded;
+    if (!lock.isTaken) return open(store, { kind: 'old', id, name: state.name, lock, file, end }, { earlier: loaded });
     const next = store.newId();
     store.report(`this session is open elsewhere; going on with a copy, ${shortId(next)}`);
     const own = { id: next, name: undefined, lock: await store.lock(next) };
@@ -131,25 +134,29 @@ async function fork(
   for (const notice of earlier.notices) store.report(notice);
   const id = store.newId();
   const claim = createReservation(store);
-  const name = wanted === undefined ? undefined : await claim.take(wanted, id);
+  const name = wanted === undefined ? undefined : await claim.reserve(wanted, id);
   const own = { id, name, lock: await store.lock(id), cwd: realPath(cwd) ?? cwd };
-  return open(store, { kind: 'copy', ...own, source, end: earlier.bytes }, { earlier, claim });
+  return open(store, { kind: 'copy', ...own, source, end: earlier.bytes }, { earlier, reservation: claim });
 }
 
 interface OpenOptions {
   readonly earlier?: LoadedSession;
   /** The reservation of a name that is not in the file yet. */
-  readonly claim?: NameReservation;
+  readonly reservation?: NameReservation;
 }
 
-function open(store: Store, origin: Origin, { earlier, claim = createReservation(store) }: OpenOptions): LocalSession {
+function open(
+  store: Store,
+  origin: Origin,
+  { earlier, reservation = createReservation(store) }: OpenOptions,
+): LocalSession {
   const { clock, report, durability = 'synced' } = store;
   const file = sessionFile(store, origin);
   return createSession({
     clock,
     file,
     ...(earlier === undefined ? {} : { earlier }),
-    claim,
+    reservation,
     by: origin.kind === 'new' ? origin.by : store.by,
     durability,
     writer: sessionWriter({ file, report }),

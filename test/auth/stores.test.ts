@@ -138,7 +138,7 @@ test('a key goes into the keyring where there is one, and gmn keeps only a note 
   expect(readFileSync(join(place.gmn, 'key.json'), 'utf8')).toBe('{"version":1,"place":"keyring"}\n');
   expect(await store.read()).toEqual({ key: 'AIza-stored-key', place: 'keyring' });
   await expect(opened(place, undefined).read()).rejects.toMatchObject({ fault: 'auth' });
-  expect(await store.forget()).toBe(true);
+  expect(await store.remove()).toBe(true);
   expect(readFileSync(join(place.root, 'keyring.json'), 'utf8')).toBe('{}');
   expect(await store.read()).toBeUndefined();
 });
@@ -152,7 +152,7 @@ test.for([
   expect(await store.write('AIza-stored-key')).toBe('file');
   if (!isWindows) expect(statSync(join(place.gmn, 'key.json')).mode & 0o777).toBe(0o600);
   expect(await store.read()).toEqual({ key: 'AIza-stored-key', place: 'file' });
-  expect([await store.forget(), await store.forget(), await store.read()]).toEqual([true, false, undefined]);
+  expect([await store.remove(), await store.remove(), await store.read()]).toEqual([true, false, undefined]);
 });
 
 test('a stored key comes before a sign-in, and after everything the environment says', async (t) => {

@@ -39,7 +39,7 @@ test.for([
 posixTest('an official file of someone else is read, and never written', async (t) => {
   const place = home(t);
   const store = oauthFile(place.credentials, 'x', { clock: systemClock, uid: statSync(place.credentials).uid + 1 });
-  expect(await store.glance()).toMatchObject({ refreshToken: CANARIES.refresh });
+  expect(await store.peek()).toMatchObject({ refreshToken: CANARIES.refresh });
   const granted = { accessToken: 'ya29.new', expiresAt: Date.now(), refreshToken: 'new', rest: {} };
   expect(await store.rotate(CANARIES.refresh, granted)).toBe(false);
   expect(readFileSync(place.credentials, 'utf8')).toBe(oauthDocument());

@@ -13,7 +13,7 @@ function kept(t: Parameters<typeof home>[0], stored: StoredToken, changes: Parti
   const grants: { readonly refreshToken: string; readonly signal: AbortSignal; answer(token: string): void }[] = [];
   const cached = new Map<string, StoredToken>();
   const options: KeeperOptions = {
-    store: { source: 'x', read: async () => stored, glance: async () => stored, rotate: async () => false },
+    store: { source: 'x', read: async () => stored, peek: async () => stored, rotate: async () => false },
     first: stored,
     account: '0123456789abcdef',
     cache: {
@@ -82,7 +82,7 @@ test('a renewal does not join a search that may find the rejected token', async 
   const read = () => new Promise<StoredToken>((resolve) => reads.push(resolve));
   const { keeper, grants } = kept(t, stored(now + HOUR_MS), {
     clock: { ...systemClock, now: () => now },
-    store: { source: 'x', read, glance: async () => undefined, rotate: async () => false },
+    store: { source: 'x', read, peek: async () => undefined, rotate: async () => false },
   });
   expect(await keeper.bearer(signal)).toBe('bad');
   now += HOUR_MS;
@@ -141,7 +141,7 @@ function interrupted(t: Parameters<typeof home>[0], later: StoredToken) {
   let stored = STALE;
   const used: string[] = [];
   const { keeper } = kept(t, stored, {
-    store: { source: 'x', read: async () => stored, glance: async () => stored, rotate: async () => false },
+    store: { source: 'x', read: async () => stored, peek: async () => stored, rotate: async () => false },
     clock: {
       ...systemClock,
       sleep: async () => {

@@ -29,7 +29,7 @@ async function seated(keys: readonly string[], meanwhile: (root: string) => void
     isTextFormat: true,
     env: {},
     ...secretFiles(here.workspace),
-    lend: (work) => work(),
+    runPaused: (work) => work(),
     openTty: () => ({
       ...{ columns: 200, rows: 24, key, close: () => {} },
       ...{ line: async () => '', edit: async () => undefined, page: async () => false },

@@ -48,7 +48,7 @@ test('a session is what its lines say, in their order', async () => {
   expect(texts(session)).toEqual(['prompt a', 'reply b']);
   expect(session).toMatchObject({ seq: 3, notices: [], header: { id: ID, isDamaged: false } });
   expect(session.unanswered).toBeUndefined();
-  expect(session.standing).toEqual({ turn: 1, name: 'trip', model: 'm' });
+  expect(session.state).toEqual({ turn: 1, name: 'trip', model: 'm' });
   expect(session.exchanges.items.map(({ at }) => at)).toEqual([AT, AT]);
 });
 
@@ -80,7 +80,7 @@ test('a prompt that was taken back right after it was asked is told as unanswere
   const asked = line(1, 'prompt', { content: said('a') });
   const back = line(2, 'rewind', { turns: 1 });
   const taken = await loaded([asked, back]);
-  expect([taken.unanswered, texts(taken), taken.standing.turn]).toEqual([said('a'), [], 0]);
+  expect([taken.unanswered, texts(taken), taken.state.turn]).toEqual([said('a'), [], 0]);
   expect((await loaded([asked, back, line(3, 'name')])).unanswered).toEqual(said('a'));
   expect((await loaded([asked, line(2, 'name'), line(3, 'rewind', { turns: 1 })])).unanswered).toBeUndefined();
   expect((await loaded([asked, back, line(3, 'prompt', { content: said('b') })])).unanswered).toBeUndefined();
@@ -133,9 +133,9 @@ test('damaged lines are counted, one or many, and what stands after the last new
 });
 
 test('a session without a line is one, as its header left it', async () => {
-  expect((await loaded([], '', { ...HEADER, name: 'trip' })).standing).toEqual({ turn: 0, name: 'trip' });
+  expect((await loaded([], '', { ...HEADER, name: 'trip' })).state).toEqual({ turn: 0, name: 'trip' });
   const empty = await loaded([]);
-  expect([empty.seq, empty.standing, empty.unanswered, texts(empty)]).toEqual([0, { turn: 0 }, undefined, []]);
+  expect([empty.seq, empty.state, empty.unanswered, texts(empty)]).toEqual([0, { turn: 0 }, undefined, []]);
 });
 
 test('media that are gone are counted, and the rest is there', async () => {
@@ -186,5 +186,5 @@ test('a session whose header is damaged is told of before what else could not be
     'the first line of this session is damaged: what it is called and where it was begun may be lost',
     '1 damaged record of this session could not be read',
   ]);
-  expect(session.standing).toEqual({ turn: 1, name: 'trip' });
+  expect(session.state).toEqual({ turn: 1, name: 'trip' });
 });

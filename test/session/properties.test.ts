@@ -67,7 +67,7 @@ test(
         for (const step of steps) {
           if (step.kind === 'append') await session.append(step.record);
           else if (step.kind === 'rewind') await session.rewind(step.turns);
-          else if (step.kind === 'takeBack') await session.takeBack();
+          else if (step.kind === 'takeBack') await session.retractPrompt();
           else await session.replace(step.records.map(({ content }) => content));
         }
         await session.close();

@@ -91,11 +91,11 @@ test('a line without a model is that of none', () => {
 
 test('media that are kept apart are named by content, part and fingerprint; what is no such name is left out', () => {
   const blobs = [[0, 1, 'print'], 'x', [0, 1], [0, -1, 'p'], [0.5, 1, 'p'], ['0', 1, 'p'], [0, '1', 'p'], [1, 0, 'q']];
-  expect(parseRecord(JSON.stringify({ ...LINE, blobs }))?.apart).toEqual([
+  expect(parseRecord(JSON.stringify({ ...LINE, blobs }))?.blobs).toEqual([
     [0, 1, 'print'],
     [1, 0, 'q'],
   ]);
-  expect(parseRecord(JSON.stringify({ ...LINE, blobs: 'x' }))?.apart).toEqual([]);
+  expect(parseRecord(JSON.stringify({ ...LINE, blobs: 'x' }))?.blobs).toEqual([]);
 });
 
 test.for<readonly [string, string]>([

@@ -146,7 +146,7 @@ test('records that happened before are added with one write, each with its own t
   const { home, store, time } = place();
   const puts: number[] = [];
   const writer: SessionWriter = {
-    put: async (lines) => void puts.push(lines.length),
+    append: async (lines) => void puts.push(lines.length),
     tryPut: async () => true,
     hasBegun: false,
     isSaved: true,
@@ -158,7 +158,7 @@ test('records that happened before are added with one write, each with its own t
     by: 'chat',
     writer,
     durability: 'synced',
-    claim: { take: async (name) => name, release: async () => {} },
+    reservation: { reserve: async (name) => name, release: async () => {} },
   });
   const records = [prompt('one'), reply('one!')].map((record, index) => ({ ...record, at: START + index }));
   await counted.appendAll(records);

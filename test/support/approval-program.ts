@@ -63,7 +63,7 @@ const approve = createApprover({
   env: process.env,
   secretOf: async (_, args) => (args.file_path === '.env' ? '/w/.env' : undefined),
   permit: async () => void told.push('permit'),
-  lend: async (work) => {
+  runPaused: async (work) => {
     told.push('hold');
     return work().finally(() => told.push('resume'));
   },

@@ -39,7 +39,7 @@ async function say(what: unknown): Promise<void> {
 }
 
 async function ask(): Promise<void> {
-  const key = await lines.lend(async () => {
+  const key = await lines.withTerminal(async () => {
     const tty = openTty();
     const pressed = await tty?.key(new Set(['y']), () => err.write('ASK '), signal);
     tty?.close();

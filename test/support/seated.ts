@@ -79,7 +79,7 @@ export function seated(
     env: {},
     secretOf: async (_, args) => (args.file_path === '.env' ? '/w/.env' : undefined),
     permit: async (path) => void told.push(`permit ${path}`),
-    lend: async (work) => {
+    runPaused: async (work) => {
       told.push('hold');
       return work().finally(() => told.push('resume'));
     },

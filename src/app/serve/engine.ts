@@ -30,7 +30,7 @@ const DEPTH_VARIABLE = 'GMN_MCP_DEPTH';
 
 interface EngineOptions {
   readonly app: App;
-  readonly holds: Locks;
+  readonly locks: Locks;
   /** The model for calls that name none. */
   readonly model: Pick<ModelOptions, 'model' | 'auth' | 'backend' | 'demo'>;
   readonly permissions: Permissions;
@@ -38,27 +38,27 @@ interface EngineOptions {
 
 /** Turns, sessions and queries for the tools of the MCP server. Opens nothing until it is needed. */
 export function createEngine(options: EngineOptions): Engine {
-  const { app, holds } = options;
-  const sessions = openServeSessions(app, holds);
+  const { app, locks } = options;
+  const sessions = openServeSessions(app, locks);
   return {
     sessions: sessions.store,
     settled: sessions.settled,
     async startTurn(request) {
       checkDepth(app);
-      const kept = await sessions.open(request.kept, request.onSession);
+      const kept = await sessions.open(request.storage, request.onSession);
       const refused: string[] = [];
       const events = addSessionEvents(settle(runEngineTurn(options, request, { ...kept, refused })), kept);
       return { events, refused };
     },
     countTokens: (text, signal) =>
       withModel(options, PLAIN_BUILT_IN, async (opened) => {
-        const contents = [{ role: 'user', parts: [{ text: await lazyRedaction(app).conceal(text) }] }] as const;
+        const contents = [{ role: 'user', parts: [{ text: await lazyRedaction(app).redact(text) }] }] as const;
         return countTokens(opened, { model: opened.modelId, contents, generationConfig: {} }, { app, signal });
       }),
     embed: (given, signal) =>
       withModel(options, undefined, async (opened) => {
         const inquiries = await openQueries(opened, app);
-        const text = await lazyRedaction(app).conceal(given);
+        const text = await lazyRedaction(app).redact(given);
         return { model: EMBED_MODEL, values: await inquiries.embed({ model: EMBED_MODEL, text }, signal) };
       }),
     fetchBytes: (url, signal) =>
@@ -140,7 +140,7 @@ async function* openTurnAgent(
   const tools = workspace === undefined ? {} : toolOptions(permissions);
   const agent = yield* openAgent(
     { ...system, ...tools },
-    { app, opened, lend, ...(workspace === undefined ? {} : { workspace }) },
+    { app, opened, runPaused: lend, ...(workspace === undefined ? {} : { workspace }) },
   );
   const asked = {
     ...agent,

@@ -55,7 +55,7 @@ export function openServeSessions(app: App, holds: Locks): ServeSessions {
       const session = await openSession(kept, (message) => void notices.push(message));
       const { id } = session;
       notices.push(...unansweredNotices(session.contents));
-      const free = holds.hold(id);
+      const free = holds.lock(id);
       const close = (): void => {
         const closing: Promise<void> = yieldToIo()
           .then(session.close)

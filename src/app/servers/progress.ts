@@ -7,7 +7,7 @@ import { createProgress } from '../../render/spinner.ts';
 export interface CallProgress {
   readonly onProgress: (step: Progress) => void;
   /** Hides the progress while `work` asks the person something. */
-  lend<Result>(work: () => Promise<Result>): Promise<Result>;
+  pause<Result>(work: () => Promise<Result>): Promise<Result>;
   /** Clears the progress; must be awaited before anything else is written. */
   end(): Promise<void>;
 }
@@ -29,7 +29,7 @@ export function openProgress(what: string, { quiet }: { readonly quiet: boolean 
       awaited = `${what} ${formatStep(step)}`.trimEnd();
       if (!isLent) spinner.wait(awaited);
     },
-    async lend(work) {
+    async pause(work) {
       isLent = true;
       await spinner.pause();
       try {

@@ -10,7 +10,7 @@ import type { CallProgress } from './progress.ts';
 interface SignInOptions {
   /** Whether to open the URL in a browser. */
   readonly isOpened: boolean;
-  readonly lend: CallProgress['lend'];
+  readonly pause: CallProgress['pause'];
 }
 
 /**
@@ -19,7 +19,7 @@ interface SignInOptions {
  * their browser ended: it redirects to the machine the browser runs on.
  */
 export function createSignInPrompt(
-  { isOpened, lend }: SignInOptions,
+  { isOpened, pause }: SignInOptions,
   { env, io, signal }: Pick<App, 'env' | 'io' | 'signal'>,
 ): SignInPrompt {
   let hasBrowser = false;
@@ -35,7 +35,7 @@ export function createSignInPrompt(
     if (isRefused) await io.err.write('That is not the address of this sign-in.\n');
     return askForAddress(over);
   };
-  return { signal, show: (url) => lend(() => show(url)), paste: (last, over) => lend(async () => paste(last, over)) };
+  return { signal, show: (url) => pause(() => show(url)), paste: (last, over) => pause(async () => paste(last, over)) };
 }
 
 const PASTE_HINT =

@@ -19,13 +19,13 @@ import { listReadyServers, requireReadyServer } from './session.ts';
 
 export interface RemoteContext {
   readonly app: App;
-  readonly lend: RunPaused;
+  readonly runPaused: RunPaused;
   /** Ends the wait for servers. */
   readonly signal: AbortSignal;
   /** Starts no server. */
   readonly isPreview?: boolean;
   /** Asks every server instead of using the cache. */
-  readonly isAnew?: boolean;
+  readonly ignoresCache?: boolean;
 }
 
 /**
@@ -76,7 +76,7 @@ export async function prepareConfiguredServers(
       { tools: 'edit', ...options },
       {
         ...context,
-        patienceMs: isInteractive() && !context.isAnew ? PROMPT_WAIT_MS : CHAT_WAIT_MS,
+        patienceMs: isInteractive() && !context.ignoresCache ? PROMPT_WAIT_MS : CHAT_WAIT_MS,
         roster,
         notices: formatFaultyServers(roster),
       },
@@ -123,8 +123,18 @@ function openTools(
     readonly notices: readonly string[];
   },
 ): Promise<McpTools> {
-  const { app, lend, workspace, signal, patienceMs, roster, notices, isPreview = false, isAnew = false } = around;
-  const ask: RunPaused = (work) => lend(() => withoutSpinner(app.io.err, work));
+  const {
+    app,
+    runPaused,
+    workspace,
+    signal,
+    patienceMs,
+    roster,
+    notices,
+    isPreview = false,
+    ignoresCache = false,
+  } = around;
+  const ask: RunPaused = (work) => runPaused(() => withoutSpinner(app.io.err, work));
   const isText = (options.outputFormat ?? 'text') === 'text';
   // Without read_file the model could not read a stored output.
   const isReadable = isSelected('read_file', splitList([options.tools ?? 'none']));
@@ -137,10 +147,10 @@ function openTools(
       allowedTools: splitList(options.allowedTools ?? []),
       ...(isReadable ? { keepOutput: workspace.keep } : {}),
       onProgress: (step) => noteProgress(app.io.err, formatStep(step)),
-      patienceMs,
+      maxWaitMs: patienceMs,
       notices,
       isPreview,
-      isAnew,
+      ignoresCache,
     },
     signal,
   );

@@ -65,7 +65,7 @@ async function pipeToCommand(
   input: string,
   signal: AbortSignal,
 ): Promise<void> {
-  const exitCode = await lines.lend(() => feedCommand({ shell, command, input, env, cwd }, signal));
+  const exitCode = await lines.withTerminal(() => feedCommand({ shell, command, input, env, cwd }, signal));
   if (exitCode === 0) return;
   throw new AppError('usage', `the command failed (exit code ${exitCode})`, { hint: 'See what it says above.' });
 }

@@ -37,7 +37,7 @@ export const EDIT: SlashCommand = {
   argument: '[text]',
   help: 'Write the next prompt in your editor',
   async run(argument, chat, signal) {
-    const text = await chat.lines.lend(async () => {
+    const text = await chat.lines.withTerminal(async () => {
       const tty = chat.lines.isTerminal ? openTty() : undefined;
       if (tty === undefined) {
         throw new AppError('usage', '/edit needs a terminal', { hint: 'Type the prompt on a line of its own.' });

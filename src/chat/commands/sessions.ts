@@ -48,7 +48,7 @@ export const SAVE: SlashCommand = {
   argument: '[name]',
   help: 'Name this session; it is saved after every step anyway',
   async run(argument, chat) {
-    const wanted = (await chat.assistant.agent.withholding?.conceal(argument)) ?? argument;
+    const wanted = (await chat.assistant.agent.redaction?.redact(argument)) ?? argument;
     if (!chat.isSaved) await beginSaving(chat, wanted);
     else if (wanted !== '') await chat.session.rename(wanted);
     const { session } = chat;

@@ -23,11 +23,11 @@ export interface LineEditor {
   begin(prompt: string, draft: string): void;
   press(key: Key, now: number): KeyRequest | undefined;
   /** Shows the result of the request `complete`. */
-  offer(completion: Completion): void;
+  showCompletion(completion: Completion): void;
   /** Replaces the whole line, as one undoable change. */
   replace(text: string): void;
   /** Shows a notice below the line until the next key. */
-  tell(note: string): void;
+  showNotice(note: string): void;
   /** Empties the line after it was sent. */
   clear(): void;
   frame(): Frame;
@@ -77,9 +77,9 @@ export function lineEditor({ entries, size, isStyled, isPlain }: EditorOptions):
       if (isPlain) line.move((text) => text.length);
       return request;
     },
-    offer: (completion) => applyCompletion(editing, completion),
+    showCompletion: (completion) => applyCompletion(editing, completion),
     replace: (text) => line.replace(normalizeText(text)),
-    tell(note) {
+    showNotice(note) {
       editing.note = note;
     },
     clear() {

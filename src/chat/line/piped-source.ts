@@ -21,8 +21,8 @@ export function pipedLines(bytes: AsyncIterable<Uint8Array>): LineSource {
     },
     watch: () => NOOP,
     // Nothing to do: lines of a pipe are not typed ahead.
-    putDown: NOOP,
-    lend: (work) => work(),
+    keepTypedKeys: NOOP,
+    withTerminal: (work) => work(),
     async close() {
       // Ends the source, which closes its descriptor. Not awaited: a pending read could block forever.
       entries.return().catch(NOOP);

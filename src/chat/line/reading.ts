@@ -12,7 +12,7 @@ export interface ReadingContext {
   readonly clock: Clock;
   readonly complete: Complete | undefined;
   /** Keys typed and not yet handled, the oldest first. */
-  readonly typed: Key[];
+  readonly pendingKeys: Key[];
   readonly columns: () => number;
   /** Opens the text in the user's editor; undefined if that failed. */
   edit(text: string): Promise<string | undefined>;
@@ -42,7 +42,7 @@ const COMPLETE_MS = 1000;
 
 /** Starts to read an entry. After the entry is complete, the remaining typed keys stay in `typed`. */
 export function startReading(desk: ReadingContext): Reading {
-  const { editor, screen, typed } = desk;
+  const { editor, screen, pendingKeys } = desk;
   const outcome = createDeferred<Entry>();
   let state: 'typing' | 'busy' | 'over' = 'typing';
   const show = (): void => {
@@ -51,14 +51,14 @@ export function startReading(desk: ReadingContext): Reading {
   const close = (settle: () => void): void => {
     if (state === 'over') return;
     if (state === 'typing') screen.show(editor.lastFrame(), desk.columns());
-    screen.leave();
+    screen.moveBelow();
     state = 'over';
     settle();
   };
   const fail = (reason: unknown): void => close(() => outcome.reject(reason));
   const proceed = (): void => {
     while (state === 'typing') {
-      const key = typed.shift();
+      const key = pendingKeys.shift();
       if (key === undefined) break;
       const request = editor.press(key, desk.clock.now());
       if (request !== undefined) handleRequest(desk, request, control);
@@ -70,7 +70,7 @@ export function startReading(desk: ReadingContext): Reading {
     proceed();
   };
   const control: ReadingControl = {
-    hold() {
+    pauseKeys() {
       state = 'busy';
     },
     wait(work) {
@@ -89,7 +89,7 @@ export function startReading(desk: ReadingContext): Reading {
   return {
     ...{ entry: outcome.promise, proceed, resized: show, finish: control.finish, fail },
     redraw() {
-      screen.forget();
+      screen.startBelow();
       resume();
     },
   };
@@ -98,7 +98,7 @@ export function startReading(desk: ReadingContext): Reading {
 /** What a request can do to the reading. */
 interface ReadingControl {
   /** Keys wait until `redraw`. */
-  hold(): void;
+  pauseKeys(): void;
   /** Keys wait until the work is done, because their meaning depends on it. */
   wait(work: Promise<void>): void;
   finish(entry: Entry): void;
@@ -116,8 +116,8 @@ function handleRequest(desk: ReadingContext, request: KeyRequest, course: Readin
     course.finish(request);
     if (kind === 'text') desk.editor.clear();
   } else if (desk.suspend()) {
-    desk.screen.leave();
-    course.hold();
+    desk.screen.moveBelow();
+    course.pauseKeys();
   }
 }
 
@@ -141,12 +141,12 @@ async function completeLine({ editor, complete, after }: ReadingContext): Promis
   const stop = after(COMPLETE_MS, () => controller.abort());
   const completion = await Promise.race([complete(editor.before, controller.signal), givenUp]);
   stop();
-  if (completion !== undefined) editor.offer(completion);
+  if (completion !== undefined) editor.showCompletion(completion);
 }
 
 async function editLine({ editor, screen, edit }: ReadingContext): Promise<void> {
   screen.erase();
   const text = await edit(editor.text);
-  if (text === undefined) editor.tell('The editor failed. VISUAL or EDITOR names the one to use.');
+  if (text === undefined) editor.showNotice('The editor failed. VISUAL or EDITOR names the one to use.');
   else editor.replace(text);
 }

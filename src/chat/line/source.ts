@@ -39,9 +39,9 @@ export interface LineSource {
    */
   watch(onCancel: () => void): () => void;
   /** Moves keys typed ahead into the line of the next `read`, so that none of them sends anything. */
-  putDown(): void;
+  keepTypedKeys(): void;
   /** Lets other code read from the terminal, in its original mode, until `work` is done. Not during a `read`. */
-  lend<Result>(work: () => Promise<Result>): Promise<Result>;
+  withTerminal<Result>(work: () => Promise<Result>): Promise<Result>;
   /** Restores the terminal. Text typed but not sent is added to the entry history. */
   close(): Promise<void>;
 }

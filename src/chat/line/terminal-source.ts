@@ -51,7 +51,7 @@ export function terminalLines(options: TerminalLinesOptions): LineSource {
     isPlain,
   );
   const lend = createLend(keyboard, () => isClosed);
-  const desk = createContext(options, { isPlain, typed, lend });
+  const desk = createContext(options, { isPlain, pendingKeys: typed, withTerminal: lend });
   const watcher = createWatcher(options, desk);
   return {
     isTerminal: true,
@@ -72,8 +72,8 @@ export function terminalLines(options: TerminalLinesOptions): LineSource {
       keyboard.take();
       return watcher.watch(onCancel);
     },
-    putDown: () => moveTypedToLine(desk),
-    lend,
+    keepTypedKeys: () => moveTypedToLine(desk),
+    withTerminal: lend,
     async close() {
       isClosed = true;
       keyboard.giveBack();
@@ -106,7 +106,7 @@ function createWatcher({ terminal, clock }: TerminalLinesOptions, desk: ReadingC
     press(key: Key): void {
       const isInterrupt = isKey(key, 'ctrl-c');
       if (isKey(key, 'ctrl-z')) terminal.suspend();
-      else if (cancel === undefined || !(isInterrupt || isKey(key, 'escape'))) desk.typed.push(key);
+      else if (cancel === undefined || !(isInterrupt || isKey(key, 'escape'))) desk.pendingKeys.push(key);
       else {
         moveTypedToLine(desk);
         cancel();
@@ -137,8 +137,8 @@ const OUTWARD_KEYS: ReadonlySet<string> = new Set([
 ]);
 
 /** Types the waiting keys into the line; Enter inserts a newline instead of sending. */
-function moveTypedToLine({ editor, typed, clock }: ReadingContext): void {
-  const keys = typed.splice(0).filter((key) => key.kind !== 'key' || !OUTWARD_KEYS.has(key.name));
+function moveTypedToLine({ editor, pendingKeys, clock }: ReadingContext): void {
+  const keys = pendingKeys.splice(0).filter((key) => key.kind !== 'key' || !OUTWARD_KEYS.has(key.name));
   const end = keys.findLastIndex((key) => !isKey(key, 'enter')) + 1;
   for (const key of keys.slice(0, end)) {
     editor.press(isKey(key, 'enter') ? { kind: 'key', name: 'ctrl-j' } : key, clock.now());
@@ -147,11 +147,14 @@ function moveTypedToLine({ editor, typed, clock }: ReadingContext): void {
 
 interface ContextParts {
   readonly isPlain: boolean;
-  readonly typed: Key[];
-  readonly lend: LineSource['lend'];
+  readonly pendingKeys: Key[];
+  readonly withTerminal: LineSource['withTerminal'];
 }
 
-function createContext(options: TerminalLinesOptions, { isPlain, typed, lend }: ContextParts): ReadingContext {
+function createContext(
+  options: TerminalLinesOptions,
+  { isPlain, pendingKeys, withTerminal }: ContextParts,
+): ReadingContext {
   const { terminal, err, clock, env, signal, history, complete } = options;
   let entries: readonly string[] = [];
   return {
@@ -159,9 +162,9 @@ function createContext(options: TerminalLinesOptions, { isPlain, typed, lend }: 
     screen: createScreen(err, isPlain),
     clock,
     complete,
-    typed,
+    pendingKeys,
     columns: () => terminal.columns,
-    edit: (text) => lend(() => terminal.edit(text, env, signal)),
+    edit: (text) => withTerminal(() => terminal.edit(text, env, signal)),
     after: terminal.after,
     suspend: terminal.suspend,
     ready: async () => {
@@ -171,7 +174,7 @@ function createContext(options: TerminalLinesOptions, { isPlain, typed, lend }: 
 }
 
 /** Takes the terminal back when the last borrower is done, unless it was closed meanwhile. */
-function createLend(keyboard: Keyboard, isClosed: () => boolean): LineSource['lend'] {
+function createLend(keyboard: Keyboard, isClosed: () => boolean): LineSource['withTerminal'] {
   let borrowers = 0;
   return async (work) => {
     borrowers += 1;

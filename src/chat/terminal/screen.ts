@@ -20,11 +20,11 @@ export interface Screen {
   /** Removes the frame from the screen. */
   erase(): void;
   /** Leaves the frame on the screen and moves the cursor to a free row below it. */
-  leave(): void;
+  moveBelow(): void;
   /** Clears the screen. */
   clear(): void;
   /** Call after other output: the next frame starts at the cursor. */
-  forget(): void;
+  startBelow(): void;
 }
 
 /** `isPlain` is for a terminal that can only print. */
@@ -53,12 +53,12 @@ export function createScreen(err: Out, isPlain: boolean): Screen {
       drawnColumns = columns;
     },
     erase: () => finish(eraseFrame),
-    leave: () => finish(moveBelow),
+    moveBelow: () => finish(moveBelow),
     clear() {
       if (!isPlain) write('\u001b[H\u001b[2J');
       forget();
     },
-    forget,
+    startBelow: forget,
   };
 }
 

@@ -17,7 +17,7 @@ export async function run(options: PrintOptions, app: App): Promise<number> {
   // The key last: removing it may fail, and the rest must be gone by then.
   const tokens = await removeFiles(tokenCacheDirectory(gmn), () => true);
   const pairs = await removeFiles(gmn, (name) => name === pairFile || name.startsWith(`${pairFile}.corrupt-`));
-  const apiKey = await keyStore(gmn, detectMachine(), app.clock).forget();
+  const apiKey = await keyStore(gmn, detectMachine(), app.clock).remove();
   const forgotten = { apiKey, tokens, oauthClient: pairs > 0 };
   const words = [
     ...(forgotten.apiKey ? ['the stored API key'] : []),

@@ -30,7 +30,7 @@ export async function run(options: AuthStatusOptions, app: App, probe?: Probe): 
   };
   const survey = await surveyCredentials(input, async (choice) => {
     // With `--online` the server decides.
-    if (!options.online) await choice.look?.();
+    if (!options.online) await choice.check?.();
     await openBackend(choice, { app, settings });
   });
   const { choice, error } = survey;

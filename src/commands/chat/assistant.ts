@@ -27,7 +27,7 @@ interface OpenedAssistant extends Assistant {
 
 interface AssistantContext {
   readonly app: App;
-  readonly lend: RunPaused;
+  readonly runPaused: RunPaused;
   readonly workspace: Workspace;
   /** Called with notices about background work. */
   readonly onNotice: (notice: string) => void;

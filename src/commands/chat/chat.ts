@@ -58,7 +58,7 @@ export async function run(options: ChatOptions, app: App): Promise<number> {
   const store = openStore(app, onNotice, 'chat');
   const kept = await openChatSession(options, app, store);
   const { chosen, words } = restoreSetup(options, kept.session.setup, env);
-  const around = { app: { ...app, io }, lend: lines.lend, workspace, onNotice };
+  const around = { app: { ...app, io }, runPaused: lines.withTerminal, workspace, onNotice };
   const opening = openAssistant({ ...options, ...chosen }, around);
   const assistant = await opening.catch(async (thrown) => {
     await kept.session.close();
@@ -105,7 +105,7 @@ type ChatSession = { readonly session: Session; readonly isSaved: boolean };
 async function openChatSession(options: ChatOptions, app: App, store: SessionStore): Promise<ChatSession> {
   const { cwd, homes } = app;
   const { resume, sessionId: id } = options;
-  const name = await lazyRedaction(app).conceal(options.sessionName);
+  const name = await lazyRedaction(app).redact(options.sessionName);
   if (resume !== undefined || options.continue) {
     const summary = await findContinued(options, app, store);
     const session = options.fork

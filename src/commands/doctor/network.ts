@@ -68,7 +68,7 @@ interface CredentialFindings {
 export async function checkCredential(app: App, settings: Settings): Promise<CredentialFindings> {
   const input = { ...app, settings };
   const survey = await surveyCredentials(input, async (choice) => {
-    await choice.look?.();
+    await choice.check?.();
     await openBackend(choice, { app, settings });
   });
   const exposed = (await findExposedFiles(input)).map((warning): Finding => {

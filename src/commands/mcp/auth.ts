@@ -23,7 +23,7 @@ export async function run(options: McpAuthOptions, app: App): Promise<number> {
   const shown = openProgress(name, { quiet: options.quiet === true || options.json === true }, app);
   // Without a terminal no browser is opened: the URL is printed and can be opened by hand.
   const isOpened = !options.noBrowser && app.io.err.isTerminal;
-  const prompt = createSignInPrompt({ isOpened, lend: shown.lend }, app);
+  const prompt = createSignInPrompt({ isOpened, pause: shown.pause }, app);
   const isSignedIn = await signIn(server, { ...app, signIn: prompt }, app.signal).finally(shown.end);
   const text = isSignedIn ? `Signed in to ${sanitize(name)}\n` : `${sanitize(name)} needs no sign-in\n`;
   await printReport({ text, json: { name, signedIn: isSignedIn }, notices }, options, app);

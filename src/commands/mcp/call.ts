@@ -40,7 +40,7 @@ export async function run(options: McpCallOptions, app: App): Promise<number> {
   const save = await openMediaTarget(options.outputFile, app);
   const isText = options.outputFormat !== 'json';
   const shown = openProgress(`${server} ${tool}`, { quiet: options.quiet === true || !isText }, app);
-  const elicit = isText ? terminalElicit(app, shown.lend) : {};
+  const elicit = isText ? terminalElicit(app, shown.pause) : {};
   return withServer(server, { options, app, check: createToolCheck(tool), ...elicit }, async (connection, notices) => {
     const { inputSchema } = await requireTool(connection, tool, app.signal);
     const args = given ?? parseToolArguments(pairs, inputSchema);
@@ -101,7 +101,7 @@ function toolError(connection: Connection, tool: string, { content, structuredCo
   const words = said !== '' || structuredContent === undefined ? said : JSON.stringify(structuredContent);
   const server = sanitize(connection.name);
   const shown =
-    words === '' ? 'it gave no reason' : shortenFailure(sanitizeLines(connection.conceal(simplifyMessage(words))));
+    words === '' ? 'it gave no reason' : shortenFailure(sanitizeLines(connection.redact(simplifyMessage(words))));
   return new AppError('mcp', `MCP server ${server}: ${sanitize(tool)} failed: ${shown}`, {
     hint: `To see what it takes, run: gmn mcp tools ${server}`,
   });

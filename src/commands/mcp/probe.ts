@@ -29,10 +29,12 @@ export async function run(options: McpProbeOptions, app: App): Promise<number> {
   const { definition } = makeDefinition(options.args, options, await readOAuthFlag(options, app.cwd));
   const calls = await readCalls(options.calls, app.cwd);
   const shown = openProgress(first, { quiet: options.quiet === true || options.json === true }, app);
-  const asking = options.json ? {} : terminalElicit(app, shown.lend);
+  const asking = options.json ? {} : terminalElicit(app, shown.pause);
   const person = {
     ...(options.acceptDefaults ? { elicit: acceptDefaults } : asking),
-    ...(mayOpenBrowser(options, app) ? { signIn: createSignInPrompt({ isOpened: true, lend: shown.lend }, app) } : {}),
+    ...(mayOpenBrowser(options, app)
+      ? { signIn: createSignInPrompt({ isOpened: true, pause: shown.pause }, app) }
+      : {}),
   };
   try {
     const connection = await connectServer(

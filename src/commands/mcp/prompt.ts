@@ -22,7 +22,7 @@ export async function run(options: McpPromptOptions, app: App): Promise<number> 
   const [server = '', name = '', ...words] = options.args;
   const args = Object.fromEntries(await readPairs(words, app));
   const shown = openProgress(`${server} ${name}`, { quiet: options.quiet === true || options.json === true }, app);
-  const elicit = options.json ? {} : terminalElicit(app, shown.lend);
+  const elicit = options.json ? {} : terminalElicit(app, shown.pause);
   return withServer(server, { options, app, ...elicit }, async (connection, notices) => {
     await checkPrompt(connection, { name, args }, app.signal);
     const { description, messages } = await connection.getPrompt(name, args, { signal: app.signal });

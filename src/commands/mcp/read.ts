@@ -20,7 +20,7 @@ export async function run(options: McpReadOptions, app: App): Promise<number> {
   const [server = '', uri = ''] = requireArguments(options.args, 2, 'mcp read');
   const save = await openMediaTarget(options.outputFile, app);
   const shown = openProgress(`${server} ${uri}`, { quiet: options.quiet === true || options.json === true }, app);
-  const elicit = options.json ? {} : terminalElicit(app, shown.lend);
+  const elicit = options.json ? {} : terminalElicit(app, shown.pause);
   return withServer(server, { options, app, ...elicit }, async (connection, notices) => {
     const contents = await connection.readResource(uri, { signal: app.signal });
     await shown.end();

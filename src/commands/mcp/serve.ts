@@ -76,7 +76,7 @@ function createService(options: McpServeOptions, app: App): Service {
     maxQueued: parseLimit(options.maxQueued, 100, '--max-queued', 0),
     openEngine: async (holds) => {
       const { createEngine } = await import('../../app/serve/engine.ts');
-      return createEngine({ app, holds, model: chosen, permissions: allowed });
+      return createEngine({ app, locks: holds, model: chosen, permissions: allowed });
     },
   });
 }

@@ -44,7 +44,7 @@ export async function tryEverything(
     await attempt(`tool ${name}`, async () => {
       const { isError, content } = await connection.callTool(name, args, { signal });
       if (!isError) return undefined;
-      return connection.conceal(simplifyMessage(content.flatMap((block) => formatBlock(block) ?? []).join(' ')));
+      return connection.redact(simplifyMessage(content.flatMap((block) => formatBlock(block) ?? []).join(' ')));
     });
   }
   for (const { name, arguments: taken } of offers.prompts.items) {

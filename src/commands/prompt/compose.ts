@@ -79,14 +79,14 @@ async function* readStdinText(name: string, context: ComposeContext): AsyncGener
   throw new AppError('usage', 'stdin is not text, which the template needs', { hint: 'Attach it: -f <path>' });
 }
 
-async function editPrompt(text: string, { app, lend, signal }: ComposeContext): Promise<string> {
+async function editPrompt(text: string, { app, runPaused, signal }: ComposeContext): Promise<string> {
   const tty = openTty();
   if (tty === undefined) {
     throw new AppError('usage', '--editor needs a terminal', { hint: 'Give the prompt as an argument, or on stdin.' });
   }
   tty.close();
   const editing = { text, name: 'prompt.md', env: app.env, terminal: TTY_PATH };
-  const prompt = await lend(() => editInEditor(editing, signal));
+  const prompt = await runPaused(() => editInEditor(editing, signal));
   if (prompt === undefined) {
     throw new AppError('usage', 'the editor could not be started, or failed', { hint: 'Set VISUAL or EDITOR.' });
   }

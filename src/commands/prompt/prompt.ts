@@ -168,7 +168,12 @@ async function* runModel(
     if (options.showThoughts) checkThoughts(opened);
     side = yield* openRemoteSide(options, app, limit);
     const prompt = yield* readPrompt(options, { app, limit, ...side });
-    const { takeDenials, ...plain } = yield* openAgent(options, { app, opened, lend: pauseDeadline(limit), ...side });
+    const { takeDenials, ...plain } = yield* openAgent(options, {
+      app,
+      opened,
+      runPaused: pauseDeadline(limit),
+      ...side,
+    });
     const agent = shape.agent(plain);
     const { signal } = limit;
     const hasTools = plain.tools.length > 0 || (plain.withheld ?? []).length > 0;
@@ -178,7 +183,7 @@ async function* runModel(
       const { declareTools } = await import('../../agent/turn.ts');
       const contents = await prepareContents(kept, prompt, agent.origin);
       const { model, ...rest } = { ...agent.request, ...declareTools(agent.tools), contents };
-      const told = (await agent.withholding?.conceal(rest)) ?? rest;
+      const told = (await agent.redaction?.redact(rest)) ?? rest;
       if (told !== rest) yield { type: 'notice', message: REDACTED_NOTICE };
       const request = { model, ...told };
       if (options.dryRun) yield* preview(opened, request);
@@ -221,7 +226,7 @@ async function* openRemoteSide(
   yield { type: 'wait', what: 'the MCP servers' };
   const isPreview = options.dryRun === true || options.countTokens === true;
   const { openNamedServers: open } = await import('../../app/servers/tools.ts');
-  const side = await open(options, { app, lend: pauseDeadline(limit), signal: limit.signal, isPreview });
+  const side = await open(options, { app, runPaused: pauseDeadline(limit), signal: limit.signal, isPreview });
   for (const message of side.remote.notices) yield { type: 'notice', message };
   return side;
 }
@@ -229,7 +234,7 @@ async function* openRemoteSide(
 /** Pauses the deadline while the user is asked. */
 function pauseDeadline(limit: Deadline): RunPaused {
   return async (work) => {
-    limit.hold();
+    limit.pause();
     return work().finally(limit.resume);
   };
 }
@@ -242,7 +247,7 @@ async function* readPrompt(
   const prompt = promptText(options);
   // Pause the deadline while the user types.
   const isTyped = (options.stdin || prompt === '-') && (await stdin.isTerminal());
-  if (isTyped) limit.hold();
+  if (isTyped) limit.pause();
   const stdinMode = options.stdin ? 'always' : options.noStdin ? 'never' : 'auto';
   const { signal } = limit;
   const content = yield* buildPromptContent({
@@ -253,7 +258,14 @@ async function* readPrompt(
     ...(options.isOfficial ? { stdinMentions: true } : {}),
     ...(await loadExtras(options, app)),
     ...(readResource === undefined ? {} : { readResource }),
-    ...(yield* composeIfWanted(options, { app, words: prompt, stdin, stdinMode, lend: pauseDeadline(limit), signal })),
+    ...(yield* composeIfWanted(options, {
+      app,
+      words: prompt,
+      stdin,
+      stdinMode,
+      runPaused: pauseDeadline(limit),
+      signal,
+    })),
     cwd: app.cwd,
     env: app.env,
     homes: app.homes,

@@ -16,7 +16,7 @@ export async function run(options: ReferenceOptions, app: App): Promise<number> 
   }
   const store = openStore(app, () => {});
   const found = await store.find(reference);
-  await store.rename(found, await lazyRedaction(app).conceal(words.join(' ')));
+  await store.rename(found, await lazyRedaction(app).redact(words.join(' ')));
   const renamed = await store.find(found.id);
   await printReport(
     {

@@ -60,7 +60,7 @@ async function connectOver(
   const limit = createDeadline(signal, startMs, () => startTimeoutError(server, startMs));
   let isConnecting = true;
   const patient = pauseDuringSignIn(context, {
-    hold: () => isConnecting && limit.hold(),
+    hold: () => isConnecting && limit.pause(),
     resume: () => isConnecting && limit.resume(),
   });
   try {
@@ -117,7 +117,8 @@ async function initialize(kind: TransportKind, greeting: Handshake, round = 1): 
   // A stdio server boots while the SDK is loading.
   const [link, sdk] = await Promise.all([transports[kind](server, context, loading), loading]);
   const changes: ListChanges = { listeners: new Set() };
-  const isLegacy = greeting.isOld || (link.era === 'legacy' && !greeting.isModern) || isLegacyAddress(greeting);
+  const isLegacy =
+    greeting.isOld || (link.protocolVersion === 'legacy' && !greeting.isModern) || isLegacyAddress(greeting);
   const client = new sdk.Client(
     { name: 'gmn', version: context.version },
     clientOptions(context, {
@@ -139,17 +140,18 @@ async function initialize(kind: TransportKind, greeting: Handshake, round = 1): 
     if (signal.aborted) throw fault;
     const isRefused = kind === 'stdio' && thrown instanceof sdk.ProtocolError && !greeting.isModern;
     if (isRefused) return initialize(kind, { ...greeting, isModern: true });
-    if (link.era === 'auto' && !isLegacy && isServerFailure(fault))
+    if (link.protocolVersion === 'auto' && !isLegacy && isServerFailure(fault))
       return initialize(kind, { ...greeting, isOld: true }, round);
     // The cached answer may be out of date: the server may have been updated.
-    if (link.era === 'auto' && isLegacy && !greeting.isOld && (await clearLegacyAddress(greeting)))
+    if (link.protocolVersion === 'auto' && isLegacy && !greeting.isOld && (await clearLegacyAddress(greeting)))
       return initialize(kind, greeting);
     if (round < MAX_ATTEMPTS && (link.signIns?.() ?? 0) > 0) return initialize(kind, greeting, round + 1);
     throw fault;
   }
   const isNews = !isLegacy || greeting.isOld;
-  if (link.era === 'auto' && isNews && client.getProtocolEra() === 'legacy') await cacheLegacyAddress(greeting);
-  return createConnection({ server, client, link: closeAfterStrays(client, link), sdk, changes, waiting });
+  if (link.protocolVersion === 'auto' && isNews && client.getProtocolEra() === 'legacy')
+    await cacheLegacyAddress(greeting);
+  return createConnection({ server, client, transport: closeAfterStrays(client, link), sdk, changes, waiting });
 }
 
 /** Some servers answer an unknown request with HTTP 5xx instead of a protocol error. */
@@ -166,7 +168,7 @@ function pauseDuringQuestions(
   return {
     elicit(question, signal) {
       const held = [...waiting];
-      for (const time of held) time.hold();
+      for (const time of held) time.pause();
       return elicit(question, signal).finally(() => {
         for (const time of held) time.resume();
       });
@@ -179,8 +181,9 @@ async function toHandshakeError(
   { server, signal, startMs }: Handshake,
   { sdk, link }: { readonly sdk: Sdk; readonly link: ServerTransport },
 ): Promise<unknown> {
-  if (!signal.aborted) return toServerError(thrown, { server, sdk, link, what: 'the greeting', timeoutMs: startMs });
-  const said = await link.lastWords();
+  if (!signal.aborted)
+    return toServerError(thrown, { server, sdk, transport: link, what: 'the greeting', timeoutMs: startMs });
+  const said = await link.describeEnd();
   const { reason } = signal;
   const isOurs = reason instanceof AppError && reason.fault === 'mcp';
   return isOurs && said !== ''
@@ -195,7 +198,7 @@ function closeAfterStrays(client: InstanceType<Sdk['Client']>, link: ServerTrans
     nonsense += 1;
     if (nonsense === MAX_STRAY_MESSAGES) void link.close().finally(() => client.close());
   };
-  return { ...link, left: () => (nonsense >= MAX_STRAY_MESSAGES ? STRAY_REASON : link.left?.()) };
+  return { ...link, closeReason: () => (nonsense >= MAX_STRAY_MESSAGES ? STRAY_REASON : link.closeReason?.()) };
 }
 
 function isLegacyAddress({ server: { definition }, context }: Handshake): boolean {

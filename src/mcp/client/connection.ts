@@ -34,7 +34,7 @@ import type {
 interface InitializedClient {
   readonly server: NamedServer;
   readonly client: SdkClient;
-  readonly link: ServerTransport;
+  readonly transport: ServerTransport;
   readonly sdk: Sdk;
   /** See `Connection.onListChanged`. */
   readonly changes: ListChanges;
@@ -55,7 +55,7 @@ const ANY_RESULT = {
 } as const;
 
 export function createConnection(greeted: InitializedClient): Connection {
-  const { server, client, link, changes } = greeted;
+  const { server, client, transport, changes } = greeted;
   const offered = client.getServerCapabilities() ?? {};
   const capabilities = {
     tools: offered.tools !== undefined,
@@ -83,7 +83,7 @@ export function createConnection(greeted: InitializedClient): Connection {
       changes.listeners.add(listener);
       return () => void changes.listeners.delete(listener);
     },
-    conceal: (words) => redactServerText(server, words, link.secrets?.()),
+    redact: (words) => redactServerText(server, words, transport.secrets?.()),
     get hasServed() {
       return servedAt !== undefined;
     },
@@ -104,7 +104,7 @@ export function createConnection(greeted: InitializedClient): Connection {
     async close() {
       isClosed = true;
       changes.listeners.clear();
-      await link.close();
+      await transport.close();
       await client.close();
     },
   };
@@ -212,7 +212,7 @@ function requestSender(client: SdkClient, ask: SendSdkRequest): SendRequest {
  * that succeeded.
  */
 function sdkRequestSender(greeted: InitializedClient, onAnswer: (what: string) => void): SendSdkRequest {
-  const { server, link, sdk, waiting } = greeted;
+  const { server, transport, sdk, waiting } = greeted;
   return async (what, options: CallOptions, run) => {
     const { signal, timeoutMs = server.definition.timeoutMs, onProgress } = options;
     signal?.throwIfAborted();
@@ -226,7 +226,7 @@ function sdkRequestSender(greeted: InitializedClient, onAnswer: (what: string) =
     const settings = { timeout: MAX_TIMER_MS, signal: time.signal, ...(what === 'tools/call' ? { onprogress } : {}) };
     waiting.add(time);
     try {
-      for (let signIns = countSignIns(link); ; signIns = countSignIns(link)) {
+      for (let signIns = countSignIns(transport); ; signIns = countSignIns(transport)) {
         try {
           const answer = await run(settings);
           onAnswer(what);
@@ -235,7 +235,7 @@ function sdkRequestSender(greeted: InitializedClient, onAnswer: (what: string) =
           signal?.throwIfAborted();
           if (time.signal.aborted) throw await toRequestError(time.signal.reason, greeted, { what, timeoutMs });
           // Somebody signed in meanwhile: try again with the new token.
-          if (countSignIns(link) <= signIns) throw await toRequestError(thrown, greeted, { what, timeoutMs });
+          if (countSignIns(transport) <= signIns) throw await toRequestError(thrown, greeted, { what, timeoutMs });
           time.restart();
         }
       }
@@ -248,10 +248,16 @@ function sdkRequestSender(greeted: InitializedClient, onAnswer: (what: string) =
 
 async function toRequestError(
   thrown: unknown,
-  { server, client, link, sdk }: InitializedClient,
+  { server, client, transport, sdk }: InitializedClient,
   asked: { readonly what: string; readonly timeoutMs: number },
 ): Promise<AppError> {
-  const fault = await toServerError(thrown, { server, sdk, link, ...asked, isOver: client.transport === undefined });
+  const fault = await toServerError(thrown, {
+    server,
+    sdk,
+    transport,
+    ...asked,
+    isOver: client.transport === undefined,
+  });
   // The server has dropped the session; only a new handshake starts another.
   if (fault.status === 404 && client.transport?.sessionId !== undefined) await client.close();
   return fault;

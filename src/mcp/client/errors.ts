@@ -40,7 +40,7 @@ const ANSI = /\x1b\[[\d;?]*[ -/]*[@-~]/g;
 interface FailureContext {
   readonly server: NamedServer;
   readonly sdk: Sdk;
-  readonly link: Pick<ServerTransport, 'lastWords' | 'secrets' | 'left'>;
+  readonly transport: Pick<ServerTransport, 'describeEnd' | 'secrets' | 'closeReason'>;
   /** The method, such as `tools/call`. */
   readonly what: string;
   readonly timeoutMs: number;
@@ -60,7 +60,7 @@ export async function toServerError(thrown: unknown, failing: FailureContext): P
   const status = findStatus(thrown, failing.sdk);
   if (status === 401 || status === 403) return unauthorizedError(server, status, thrown);
   // `mcpError` knows only the secrets of the definition, not the tokens.
-  const redactWords = (words: string): string => redactKnown(words, failing.link.secrets?.() ?? []);
+  const redactWords = (words: string): string => redactKnown(words, failing.transport.secrets?.() ?? []);
   if (status !== undefined)
     return mcpError(server, redactWords(formatHttpError(thrown, status)), { cause: thrown, status });
   if (thrown instanceof failing.sdk.ProtocolError) {
@@ -71,11 +71,11 @@ export async function toServerError(thrown: unknown, failing: FailureContext): P
 
 async function fromSdkError(
   thrown: unknown,
-  { server, sdk, link, what, timeoutMs, isOver }: FailureContext,
+  { server, sdk, transport, what, timeoutMs, isOver }: FailureContext,
 ): Promise<AppError> {
   const { SdkErrorCode } = sdk;
   const code = thrown instanceof sdk.SdkError ? thrown.code : undefined;
-  const last = await link.lastWords();
+  const last = await transport.describeEnd();
   const said = last === '' ? '' : `. ${last}`;
   if (code === SdkErrorCode.RequestTimeout) {
     return mcpError(server, `no answer to ${what} within ${formatDuration(timeoutMs)}${said}`, {
@@ -83,14 +83,14 @@ async function fromSdkError(
       hint: 'Its "timeout" in the settings sets how long gmn waits, in milliseconds.',
     });
   }
-  const left = link.left?.();
+  const left = transport.closeReason?.();
   if (left !== undefined) return mcpError(server, `gmn left it during ${what}: ${left}${said}`, { cause: thrown });
   if (code === SdkErrorCode.ConnectionClosed || code === SdkErrorCode.NotConnected || isOver) {
     const hint = server.remedy ?? `See its definition: gmn mcp get ${sanitize(server.name)}`;
     return mcpError(server, `it went away during ${what}${said}`, { cause: thrown, hint });
   }
   const message = simplifyMessage(thrown instanceof Error ? thrown.message : String(thrown));
-  const words = redactKnown(message, link.secrets?.() ?? []);
+  const words = redactKnown(message, transport.secrets?.() ?? []);
   return mcpError(server, `${what} failed: ${words}${said}`, { cause: thrown });
 }
 

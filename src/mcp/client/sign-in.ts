@@ -32,7 +32,7 @@ export async function signIn(server: NamedServer, context: SignInContext, signal
 
 /** Removes the tokens and the client registration. False if there were none. Throws AppError. */
 export async function signOut(server: NamedServer, context: Pick<ClientContext, 'homes' | 'clock'>): Promise<boolean> {
-  return openSignInStore(requireRemote(server).url, context).forget();
+  return openSignInStore(requireRemote(server).url, context).remove();
 }
 
 /** Throws AppError `config` if the file cannot be read. */

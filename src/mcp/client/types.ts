@@ -139,7 +139,7 @@ export interface Connection {
   /** Called, at most once a second, when the server says a list has changed. Returns a function that unsubscribes. */
   onListChanged(listener: (kind: ListKind) => void): () => void;
   /** Redacts the secrets of the definition and the tokens from server text that is shown as an error. */
-  conceal(words: string): string;
+  redact(words: string): string;
   /** Whether it has run a tool, filled in a prompt or read a resource. */
   readonly hasServed: boolean;
   /** Resolves when it has ended, or `ms` after its last such work; at once if it has done none. Never rejects. */
@@ -185,11 +185,11 @@ export type Connect = (server: NamedServer, context: ClientContext, signal: Abor
 export interface ServerTransport {
   readonly transport: SdkTransport;
   /** `auto` lets the SDK negotiate the newest protocol version. */
-  readonly era: 'legacy' | 'auto';
+  readonly protocolVersion: 'legacy' | 'auto';
   /** What the server wrote outside the protocol, and how it ended if it has. Untrusted text. */
-  lastWords(): Promise<string>;
+  describeEnd(): Promise<string>;
   /** Why gmn closed the connection; undefined if it has not. */
-  readonly left?: () => string | undefined;
+  readonly closeReason?: () => string | undefined;
   /** Number of sign-ins since it was opened. */
   readonly signIns?: () => number;
   /** Secrets to redact, besides those of the definition. */

@@ -10,10 +10,10 @@ export interface WorkQueue {
 }
 
 interface QueueOptions {
-  readonly mostInside: number;
-  readonly mostWaiting: number;
-  readonly holds: Locks;
-  readonly overloaded: (inside: number, waiting: number) => AppError;
+  readonly maxRunning: number;
+  readonly maxQueued: number;
+  readonly locks: Locks;
+  readonly overloadError: (inside: number, waiting: number) => AppError;
 }
 
 interface QueuedWork {
@@ -21,13 +21,13 @@ interface QueuedWork {
   readonly come: (leave: () => void) => void;
 }
 
-export function createQueue({ mostInside, mostWaiting, holds, overloaded }: QueueOptions): WorkQueue {
+export function createQueue({ maxRunning, maxQueued, locks, overloadError }: QueueOptions): WorkQueue {
   let inside = 0;
   const line = new Set<QueuedWork>();
-  const isOpen = (key: string | undefined): boolean => inside < mostInside && (key === undefined || !holds.isHeld(key));
+  const isOpen = (key: string | undefined): boolean => inside < maxRunning && (key === undefined || !locks.isHeld(key));
   const enter = (key: string | undefined): (() => void) => {
     inside += 1;
-    const free = key === undefined ? () => {} : holds.hold(key);
+    const free = key === undefined ? () => {} : locks.lock(key);
     return () => {
       inside -= 1;
       free();
@@ -41,10 +41,10 @@ export function createQueue({ mostInside, mostWaiting, holds, overloaded }: Queu
       waiting.come(enter(waiting.key));
     }
   };
-  holds.onFree(admit);
+  locks.onFree(admit);
 
   function wait(signal: AbortSignal, key: string | undefined): Promise<() => void> {
-    if (line.size >= mostWaiting) throw overloaded(inside, line.size);
+    if (line.size >= maxQueued) throw overloadError(inside, line.size);
     return new Promise((resolve, reject) => {
       const giveUp = (): void => {
         line.delete(waiting);
@@ -82,7 +82,7 @@ async function runAndLeave<Result>(leave: () => void, work: () => Promise<Result
 export interface Locks {
   isHeld(key: string): boolean;
   /** Counts: several callers may hold one key, and it is free when all have called the function they got. */
-  hold(key: string): () => void;
+  lock(key: string): () => void;
   onFree(listener: () => void): void;
 }
 
@@ -99,7 +99,7 @@ export function createLocks(): Locks {
   };
   return {
     isHeld: (key) => counts.has(key),
-    hold(key) {
+    lock(key) {
       counts.set(key, (counts.get(key) ?? 0) + 1);
       return () => release(key);
     },

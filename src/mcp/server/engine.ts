@@ -14,7 +14,7 @@ export interface TurnRequest {
   readonly systemText?: string | undefined;
   /** The directory the model's tools work in, with links resolved; absent: the model has no tools. */
   readonly directory?: string | undefined;
-  readonly kept: TurnStorage;
+  readonly storage: TurnStorage;
   /** Gets the session it is saved in, if not that of `kept`; undefined if it is in none that can be continued. */
   readonly onSession?: (sessionId: string | undefined) => void;
   readonly sampling?: TurnSampling;

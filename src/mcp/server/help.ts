@@ -14,8 +14,8 @@ export function formatInstructions({ roots }: Pick<Host, 'roots'>): string {
   );
 }
 
-export function formatHelp({ name, version, offers, roots, allowed }: Host): string {
-  const list = offers.map((tool) => `- ${tool.name}: ${tool.description}`).join('\n');
+export function formatHelp({ name, version, tools, roots, allowed }: Host): string {
+  const list = tools.map((tool) => `- ${tool.name}: ${tool.description}`).join('\n');
   const where =
     roots.list.length === 0 ? 'none: Gemini sees no files (start with --root <dir>)' : roots.list.join(', ');
   return `# ${name} ${version}

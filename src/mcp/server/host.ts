@@ -19,7 +19,7 @@ export interface Host {
   readonly name: string;
   readonly version: string;
   /** In the order of `tools/list`. */
-  readonly offers: readonly ToolInfo[];
+  readonly tools: readonly ToolInfo[];
   /** Opened by the first call that needs it: a start must not wait for settings and credentials. */
   readonly engine: () => Promise<Engine>;
   /** Resolves when every turn that has ended is saved. */

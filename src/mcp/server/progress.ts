@@ -6,7 +6,7 @@ import { callEvery } from '../../platform/runtime/clock.ts';
 export interface Progress {
   heard(event: TurnEvent): void;
   /** Reports a phase, in a few words. */
-  say(what: string): void;
+  report(what: string): void;
   /** Nothing is sent after this. */
   stop(): void;
 }
@@ -25,7 +25,7 @@ const TEXT_PAUSE_MS = 1000;
 const ANSWER_EVENTS: readonly TurnEvent['type'][] = ['text', 'thought', 'call'];
 
 /** For a client that sent no progress token. */
-export const NO_PROGRESS: Progress = { heard: () => {}, say: () => {}, stop: () => {} };
+export const NO_PROGRESS: Progress = { heard: () => {}, report: () => {}, stop: () => {} };
 
 /** Progress from the events of the turn, and a heartbeat every five seconds. */
 export function createProgressReporter({ now, send }: ProgressOptions): Progress {
@@ -50,7 +50,7 @@ export function createProgressReporter({ now, send }: ProgressOptions): Progress
   };
   const stopHeartbeat = callEvery(HEARTBEAT_MS, tell);
   return {
-    say,
+    report: say,
     heard(event) {
       if (event.type === 'wait') say(`waiting for ${event.what}`);
       else if (event.type === 'begin') awaited = event.model;

@@ -26,7 +26,7 @@ interface ServiceOptions extends Pick<Host, 'name' | 'version' | 'allowed' | 'st
 }
 
 /** For the plain tools; delegated jobs have limits of their own. */
-const PLAIN_CALL_LIMITS = { mostInside: 64, mostWaiting: 1000 } as const;
+const PLAIN_CALL_LIMITS = { maxRunning: 64, maxQueued: 1000 } as const;
 
 /** A server may run for months; a caller without a root cannot continue an older session than these. */
 const MAX_OWN_SESSIONS = 1000;
@@ -55,7 +55,7 @@ function openHost(options: ServiceOptions, tools: readonly ServerTool[]): Host {
     allowed,
     startDirectory,
     clock,
-    offers: tools,
+    tools: tools,
     roots: inside,
     engine: () => {
       engine ??= options.openEngine(inUse).catch((thrown: unknown) => {
@@ -68,13 +68,13 @@ function openHost(options: ServiceOptions, tools: readonly ServerTool[]): Host {
     jobs: createJobs({
       ...options,
       isInside: inside.has,
-      holds: inUse,
+      locks: inUse,
       store: createJobStore(recordDirectory(options.jobDirectory()), clock),
       newId: randomId,
     }),
     pages: createPages(randomId),
     conversations: createConversations(),
-    gate: createQueue({ ...PLAIN_CALL_LIMITS, holds: inUse, overloaded: overloadError }),
+    gate: createQueue({ ...PLAIN_CALL_LIMITS, locks: inUse, overloadError }),
     calls: new Set(),
     ownSessions: createRecentIds(MAX_OWN_SESSIONS),
     latest: {},

@@ -36,7 +36,7 @@ const MAX_ANSWER_CHARS = 16_000_000;
 export async function collectAnswer(engine: Engine, request: TurnRequest, listener: TurnListener): Promise<Answer> {
   const turn = await engine.startTurn(request);
   let text = '';
-  const isBlind = request.kept.kind === 'session' && request.directory === undefined;
+  const isBlind = request.storage.kind === 'session' && request.directory === undefined;
   const notices: string[] = isBlind ? [NO_ROOT] : [];
   for await (const event of turn.events) {
     listener.progress.heard(event);

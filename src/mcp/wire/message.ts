@@ -70,7 +70,7 @@ const OLDEST_VERSION = '2024-11-05';
 const UNKNOWN_CLIENT = { name: 'unknown', version: '0' } as const;
 
 /** A valid message, or the error response to send. */
-export type ParsedMessage = { readonly message: JsonRpcMessage } | { readonly answer: JsonRpcMessage };
+export type ParsedMessage = { readonly message: JsonRpcMessage } | { readonly response: JsonRpcMessage };
 
 /**
  * Parses one JSON-RPC message. An `initialize` without a protocol version is completed as the oldest clients mean it.
@@ -105,7 +105,7 @@ export const TOO_LONG_RESPONSE = rejectMessage(
   undefined,
   -32600,
   'Invalid Request: the message is longer than 32 MB',
-).answer;
+).response;
 
 function isRequestId(id: unknown): id is string | number {
   return typeof id === 'string' || Number.isSafeInteger(id);
@@ -134,10 +134,10 @@ function completeClientInfo({ name, version, ...rest }: Readonly<Record<string, 
   };
 }
 
-function rejectMessage(value: unknown, code: number, message: string): { readonly answer: JsonRpcMessage } {
+function rejectMessage(value: unknown, code: number, message: string): { readonly response: JsonRpcMessage } {
   const given = isObject(value) ? value.id : undefined;
   const id = isRequestId(given) ? given : null;
-  return { answer: { jsonrpc: '2.0', id, error: { code, message } } as JsonRpcMessage };
+  return { response: { jsonrpc: '2.0', id, error: { code, message } } as JsonRpcMessage };
 }
 
 function accept(value: object): ParsedMessage {

@@ -84,7 +84,7 @@ export function openExchange(dispatch: RequestContext, line: Transport): Exchang
       const hasten = (ms: number): void => {
         idleMs = ms;
       };
-      resolve({ status, headers: joinHeaderValues(headers), body: feed.body, hasten });
+      resolve({ status, headers: joinHeaderValues(headers), body: feed.body, setIdleTimeout: hasten });
     },
     data(chunk) {
       if (received < LONG_RESPONSE_BYTES && received + chunk.length >= LONG_RESPONSE_BYTES) keepYoungGenerationSmall();

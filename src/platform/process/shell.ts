@@ -117,7 +117,7 @@ function collectOutput(child: ChildProcess, maxChars: number) {
   }
   const closed = new Promise<void>((resolve) => void child.once('close', () => resolve()));
   return {
-    kept: text.kept,
+    kept: text.read,
     silentMs: () => performance.now() - lastMs,
     /** Resolves when everything was read, at an abort, or after a moment if a surviving process holds the pipes. */
     settled: (signal: AbortSignal) =>
@@ -166,7 +166,7 @@ function waitForExit(
 interface CappedText {
   add(text: string): void;
   /** `omitted` characters are missing between the two; `tail` is empty if none are. */
-  readonly kept: () => { readonly head: string; readonly tail: string; readonly omitted: number };
+  readonly read: () => { readonly head: string; readonly tail: string; readonly omitted: number };
 }
 
 /** Keeps about half of `maxChars` at either end, never half a character. Holds at most twice that in memory. */
@@ -192,7 +192,7 @@ export function cappedText(maxChars: number): CappedText {
       recentLength += rest.length;
       if (recentLength > 2 * half) squeeze();
     },
-    kept() {
+    read() {
       squeeze();
       const tail = recent.join('');
       const omitted = total - head.length - tail.length;

@@ -7,7 +7,7 @@ export interface RestartableDeadline {
   /** Restarts with the full time: the server sent something. */
   restart(): void;
   /** Stops the clock while the user is asked something. Calls nest. */
-  hold(): void;
+  pause(): void;
   resume(): void;
   clear(): void;
 }
@@ -28,11 +28,11 @@ export function createRestartableDeadline(parent: AbortSignal, ms: number, reaso
     restart() {
       limit.clear();
       limit = begin();
-      if (held > 0) limit.hold();
+      if (held > 0) limit.pause();
     },
-    hold() {
+    pause() {
       held += 1;
-      if (held === 1) limit.hold();
+      if (held === 1) limit.pause();
     },
     resume() {
       held -= 1;

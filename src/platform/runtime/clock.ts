@@ -71,7 +71,7 @@ export function callEvery(ms: number, action: () => void): () => void {
 export interface Deadline {
   readonly signal: AbortSignal;
   /** Stops the time, for as long as a person is asked for something. Holds nest: each has a `resume` of its own. */
-  hold(): void;
+  pause(): void;
   /** Lets it run on from where it was held, once nobody holds it any more. */
   resume(): void;
   /** When it will abort, in milliseconds since the epoch; undefined if never, or while paused. */
@@ -81,7 +81,7 @@ export interface Deadline {
 
 /** A signal that follows `parent` and aborts with `reason()` after `ms` (0 = never). */
 export function createDeadline(parent: AbortSignal, ms: number, reason: () => Error): Deadline {
-  if (ms === 0) return { signal: parent, hold: () => {}, resume: () => {}, endsAt: () => undefined, clear: () => {} };
+  if (ms === 0) return { signal: parent, pause: () => {}, resume: () => {}, endsAt: () => undefined, clear: () => {} };
   const controller = createAbortable();
   // Twenty MCP servers may listen on one signal; that is not a leak.
   setMaxListeners(0, parent, controller.signal);
@@ -100,7 +100,7 @@ export function createDeadline(parent: AbortSignal, ms: number, reason: () => Er
   run();
   return {
     signal: controller.signal,
-    hold() {
+    pause() {
       holds += 1;
       if (holds > 1) return;
       stopTimer();

@@ -8,7 +8,7 @@ const MONTH_MS = 30 * 86_400_000;
 interface CodeCache {
   load(chunk: string): unknown;
   /** Reads the chunks not loaded yet into memory, so that the run survives an update of `dist`. Never throws. */
-  keep(): void;
+  loadRemaining(): void;
   /** Saves what V8 compiled in this run, if anything was not in the cache. Never throws. */
   save(): void;
 }
@@ -66,7 +66,7 @@ export function openCodeCache({ dist, pack, version }: { dist: string; pack: str
 
   return {
     load,
-    keep() {
+    loadRemaining() {
       try {
         const chunks = readdirSync(dist).filter((file) => file.endsWith('.js') && !isLoaded(file));
         for (const file of chunks) preloaded.set(file, read(file));

@@ -6,7 +6,7 @@ export interface Pace {
   /** Whether it is time to rest. Cheap enough to be asked in a loop. */
   isDue(): boolean;
   /** Lets the event loop run. Throws the signal's reason. */
-  rest(): Promise<void>;
+  yieldToLoop(): Promise<void>;
   /** Why the work must stop; undefined if it may continue. */
   exhausted(): string | undefined;
 }
@@ -32,7 +32,7 @@ export function startPace({ maxEntries, maxMs }: PaceLimits, signal: AbortSignal
       asked += 1;
       return asked % 8 === 0 && performance.now() - stepBegan > STEP_MS;
     },
-    rest: async () => {
+    yieldToLoop: async () => {
       await yieldToEvents(signal);
       stepBegan = performance.now();
     },
@@ -52,7 +52,7 @@ export async function filterPaced<T>(
   const wanted: T[] = [];
   for (const item of items) {
     if (pace.isDue()) {
-      await pace.rest();
+      await pace.yieldToLoop();
       if (pace.exhausted() !== undefined) break;
     }
     if (isWanted(item)) wanted.push(item);

@@ -41,7 +41,7 @@ function abortOnCrash(controller: Abortable): void {
     const error = AppError.from(thrown);
     controller.abort(error);
     // A server that does not want to end may take longer than the run, which has told of it by then.
-    const end = (): void => (error.isTold ? process.exit(error.exitCode) : crash(thrown));
+    const end = (): void => (error.isReported ? process.exit(error.exitCode) : crash(thrown));
     setTimeout(end, WIND_DOWN_MS).unref();
   });
 }

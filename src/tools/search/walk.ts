@@ -118,7 +118,7 @@ async function sortEntries(request: WalkRequest, here: Pending, entries: readonl
   const directories: string[] = [];
   for (const { name, kind } of entries) {
     if (pace.isDue()) {
-      await pace.rest();
+      await pace.yieldToLoop();
       if (pace.exhausted() !== undefined) break;
     }
     const below = here.below === '' ? name : `${here.below}/${name}`;
@@ -173,7 +173,7 @@ export async function readEntries(address: string, pace: Pace): Promise<readonly
     for (let entry = directory.readSync(); entry !== null; entry = directory.readSync()) {
       entries.push({ name: entry.name, kind: toKind(entry) });
       pace.count();
-      if (pace.isDue()) await pace.rest();
+      if (pace.isDue()) await pace.yieldToLoop();
       if (pace.exhausted() !== undefined) break;
     }
   } finally {

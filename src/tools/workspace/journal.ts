@@ -48,7 +48,7 @@ export interface UndoStore {
    * created for it that are empty. Throws AppError `usage` if the file was changed since, and `config` if the old
    * content is no longer stored; nothing is changed then.
    */
-  takeBack(changes: readonly [Change, ...Change[]], workspace: Workspace): Promise<UndoOutcome>;
+  undo(changes: readonly [Change, ...Change[]], workspace: Workspace): Promise<UndoOutcome>;
   /** Records that these could not be undone, so that older runs can be. Throws AppError `config`. */
   pass(changes: readonly Change[]): Promise<void>;
 }
@@ -85,7 +85,7 @@ export function undoStore(directory: string, clock: Clock, maxBytes = MAX_KEPT_B
       return count === 0 ? undefined : damageError(files.path, count);
     },
     before: async ({ before }) => (before === undefined ? undefined : files.fetch(before)),
-    takeBack: async (changes, workspace) => {
+    undo: async (changes, workspace) => {
       const undoing = await undoChanges(changes, workspace, files.fetch);
       for (const change of changes) await removeCreated(change, workspace);
       await note('undone', changes);
@@ -278,7 +278,7 @@ export async function undoAll(
     const [first, ...others] = changes.filter((change) => change.path === path);
     if (first === undefined) continue;
     try {
-      results.push({ path, undoing: await store.takeBack([first, ...others], workspace) });
+      results.push({ path, undoing: await store.undo([first, ...others], workspace) });
     } catch (thrown) {
       results.push({ path, problem: AppError.from(thrown) });
       await store.pass([first, ...others]);

@@ -57,7 +57,7 @@ test('Tab completes what is certain and lists the rest; Tab and Shift+Tab go thr
   const it = typing();
   it.type('/h\t');
   expect(it.requests).toEqual([{ kind: 'complete' }]);
-  it.editor.offer(WORDS);
+  it.editor.showCompletion(WORDS);
   expect(it.screen).toEqual(['> /hel|', '  /help   what there is', '  /hello']);
   it.type('\t');
   expect(it.screen).toEqual(['> /help|', '› /help   what there is', '  /hello']);
@@ -73,7 +73,7 @@ test('Tab completes what is certain and lists the rest; Tab and Shift+Tab go thr
 test('Esc closes the list and puts back what was typed', () => {
   const it = typing();
   it.type('/h\t');
-  it.editor.offer(WORDS);
+  it.editor.showCompletion(WORDS);
   it.type(`\t${ESC}`);
   expect(it.screen).toEqual(['> /hel|']);
 });
@@ -81,14 +81,14 @@ test('Esc closes the list and puts back what was typed', () => {
 test('the only way to go on is taken at once, in the middle of a line too', () => {
   const it = typing();
   it.type(`see @sr now${ESC}b\u0002\t`);
-  it.editor.offer({ start: 4, candidates: [{ insert: '@src/' }] });
+  it.editor.showCompletion({ start: 4, candidates: [{ insert: '@src/' }] });
   expect(it.line).toBe('see @src/| now');
 });
 
 test('a long list is cut and says so; control characters in it are seen', () => {
   const it = typing();
   it.type('a\t');
-  it.editor.offer({
+  it.editor.showCompletion({
     start: 0,
     candidates: Array.from({ length: 20 }, (_, index) => ({ insert: `a${index}`, hint: '\u001b[2J' })),
   });

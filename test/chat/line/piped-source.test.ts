@@ -83,7 +83,7 @@ test('nobody sits at a pipe: there is nothing to watch, and lending is free', as
   const source = pipedLines(chunks());
   expect(source.isTerminal).toBe(false);
   source.watch(() => expect.unreachable())();
-  expect(await source.lend(async () => 7)).toBe(7);
+  expect(await source.withTerminal(async () => 7)).toBe(7);
   await source.close();
   expect(await source.read({ prompt: '' })).toEqual({ kind: 'end' });
 });

@@ -140,7 +140,7 @@ test('a text taller than the window is shown around its caret, whatever is done'
       for (const key of presses) {
         editor.press(key, 0);
         if (key.kind === 'key' && key.name === 'tab') {
-          editor.offer({ start: 0, candidates: [{ insert: 'aあ' }, { insert: 'aい', hint: 'x\u001b[2J' }] });
+          editor.showCompletion({ start: 0, candidates: [{ insert: 'aあ' }, { insert: 'aい', hint: 'x\u001b[2J' }] });
         }
         const next = editor.frame();
         screen.write(diffFrames(before, next));

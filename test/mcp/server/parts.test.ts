@@ -145,12 +145,12 @@ test('good arguments come as they are, without what is null, empty and optional,
 });
 
 const LINE = {
-  overloaded: (inside: number, waiting: number) => new AppError('limit', `${inside} inside, ${waiting} waiting`),
+  overloadError: (inside: number, waiting: number) => new AppError('limit', `${inside} inside, ${waiting} waiting`),
 } as const;
 
 test('conversations are bounded, and turns of one follow each other behind a gate', async () => {
   const talks = createConversations();
-  const door = createQueue({ ...LINE, mostInside: 9, mostWaiting: 9, holds: createLocks() });
+  const door = createQueue({ ...LINE, maxRunning: 9, maxQueued: 9, locks: createLocks() });
   const { signal } = new AbortController();
   const say = (id: string) =>
     door.pass(
@@ -198,9 +198,9 @@ test('however often a client says that it has begun, the SDK is told once', () =
     host: { allowed: {}, name: 'n', version: '1', roots: { list: [] } },
     tools: [],
   } as never);
-  expect(first.answer({ jsonrpc: '2.0', id: 1, method: 'initialize' })).toHaveProperty('result');
+  expect(first.respond({ jsonrpc: '2.0', id: 1, method: 'initialize' })).toHaveProperty('result');
   for (let index = 0; index < 100; index += 1) {
-    expect(first.answer({ jsonrpc: '2.0', method: 'notifications/initialized' })).toBe('heard');
+    expect(first.respond({ jsonrpc: '2.0', method: 'notifications/initialized' })).toBe('heard');
   }
   expect(first.heard).toHaveLength(2);
 });
@@ -221,7 +221,7 @@ test('progress grows with what happens and stops when told', () => {
   progress.heard({ type: 'text', delta: 'def' });
   progress.heard({ type: 'call', id: '1', name: 'read_file', args: {} });
   progress.stop();
-  progress.say('late');
+  progress.report('late');
   expect(told).toEqual([
     '1 waiting for gemini (0 ms)',
     '2 gemini answers (0 ms)',
@@ -250,7 +250,7 @@ test('without a root nothing can be named', () => {
 });
 
 test('a gate lets so many in, the next in their order, and nobody when the line is full', async () => {
-  const door = createQueue({ ...LINE, mostInside: 1, mostWaiting: 2, holds: createLocks() });
+  const door = createQueue({ ...LINE, maxRunning: 1, maxQueued: 2, locks: createLocks() });
   const order: string[] = [];
   const { signal } = new AbortController();
   const leaving = new AbortController();
@@ -273,10 +273,10 @@ test('a gate lets so many in, the next in their order, and nobody when the line 
 
 test('who waits for a key takes no place from others, and comes when all have let go of it', async () => {
   const inUse = createLocks();
-  const door = createQueue({ ...LINE, mostInside: 1, mostWaiting: 9, holds: inUse });
+  const door = createQueue({ ...LINE, maxRunning: 1, maxQueued: 9, locks: inUse });
   const order: string[] = [];
   const { signal } = new AbortController();
-  const free = [inUse.hold('k'), inUse.hold('k')];
+  const free = [inUse.lock('k'), inUse.lock('k')];
   const keyed = door.pass(signal, async () => void order.push('keyed'), 'k');
   await door.pass(signal, async () => void order.push('other'));
   free[0]?.();

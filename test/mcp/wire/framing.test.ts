@@ -130,7 +130,7 @@ test('whatever a client sends becomes a message of the protocol or a refusal in 
           expect(read.message).toMatchObject({ jsonrpc: '2.0' });
           return;
         }
-        const answer = JSON.parse(JSON.stringify(read.answer));
+        const answer = JSON.parse(JSON.stringify(read.response));
         expect(Object.keys(answer).sort()).toEqual(['error', 'id', 'jsonrpc']);
         expect([-32700, -32600, -32602]).toContain(answer.error.code);
         expect(answer.id === null || typeof answer.id === 'string' || Number.isSafeInteger(answer.id)).toBe(true);

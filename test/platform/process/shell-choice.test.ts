@@ -11,7 +11,7 @@ test('head and tail keep what they say, for any cut into chunks', () => {
       const text = cappedText(max);
       for (const chunk of chunks) text.add(chunk);
       const whole = chunks.join('');
-      const { head, tail, omitted } = text.kept();
+      const { head, tail, omitted } = text.read();
       expect(head.length + tail.length).toBeLessThanOrEqual(max);
       expect(head.length + tail.length + omitted).toBe(whole.length);
       expect(whole.startsWith(head) && whole.endsWith(tail)).toBe(true);

@@ -14,7 +14,7 @@ test('a deadline says when it ends, and not while it is held', () => {
   const first = limit.endsAt() ?? 0;
   expect(first).toBeGreaterThanOrEqual(before + LONG_MS);
   expect(first).toBeLessThanOrEqual(Date.now() + LONG_MS);
-  limit.hold();
+  limit.pause();
   expect(limit.endsAt()).toBeUndefined();
   limit.resume();
   expect(limit.endsAt()).toBeGreaterThanOrEqual(first);
@@ -39,7 +39,7 @@ test('it runs only while nobody holds it, however many do', () => {
       const limit = createDeadline(NEVER, LONG_MS, () => new Error('late'));
       let holds = 0;
       for (const isHold of steps) {
-        if (isHold) limit.hold();
+        if (isHold) limit.pause();
         else limit.resume();
         holds = Math.max(holds + (isHold ? 1 : -1), 0);
         expect(limit.endsAt() === undefined).toBe(holds > 0);
@@ -52,9 +52,9 @@ test('it runs only while nobody holds it, however many do', () => {
 test('a second hold takes no time from it', async () => {
   const limit = createDeadline(NEVER, LONG_MS, () => new Error('late'));
   const first = limit.endsAt() ?? 0;
-  limit.hold();
+  limit.pause();
   await standStill(50);
-  limit.hold();
+  limit.pause();
   limit.resume();
   limit.resume();
   expect(limit.endsAt()).toBeGreaterThanOrEqual(first + 45);

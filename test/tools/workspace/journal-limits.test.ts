@@ -38,7 +38,7 @@ async function takeBackAll(store: UndoStore, workspace: Workspace): Promise<read
     runs.push(last.run);
     for (const path of new Set(changes.filter(({ run }) => run === last.run).map((change) => change.path))) {
       const [first, ...others] = changes.filter((change) => change.run === last.run && change.path === path);
-      await store.takeBack([first!, ...others], workspace);
+      await store.undo([first!, ...others], workspace);
     }
   }
 }

@@ -27,7 +27,7 @@ test('200 random changes are taken back to the byte and the mode', async () => {
   }
   expect(changes).toBeGreaterThan(150);
   expect((await store.changes()).length).toBe(changes);
-  for (const change of (await store.changes()).toReversed()) await store.takeBack([change], here.workspace);
+  for (const change of (await store.changes()).toReversed()) await store.undo([change], here.workspace);
   expect(snapshot(root)).toEqual(before);
   expect(await store.changes()).toEqual([]);
 }, 60_000);
@@ -41,9 +41,9 @@ test('a change is not taken back over one that was made since', async () => {
   await here.output('write_file', { path: 'b.txt', content: 'new\n' });
   const [first, second] = await store.changes();
   writeFileSync(join(root, 'a.txt'), 'by hand\n');
-  await expect(store.takeBack([first!], here.workspace)).rejects.toThrow('was changed since');
+  await expect(store.undo([first!], here.workspace)).rejects.toThrow('was changed since');
   expect(readFileSync(join(root, 'a.txt'), 'utf8')).toBe('by hand\n');
-  await store.takeBack([second!], here.workspace);
+  await store.undo([second!], here.workspace);
   expect(readdirSync(root)).toEqual(['a.txt']);
   expect((await store.changes()).map(({ id }) => id)).toEqual(['run.1']);
 });
@@ -58,7 +58,7 @@ test('a file that was removed after a change comes back as it was before it', as
   await here.output('write_file', { path: 'sub/a.txt', content: 'two\n' });
   rmSync(join(root, 'sub'), { recursive: true });
   const [change] = await store.changes();
-  expect(await store.takeBack([change!], here.workspace)).toBe('restored');
+  expect(await store.undo([change!], here.workspace)).toBe('restored');
   expect(snapshot(root)).toEqual(before);
 });
 
@@ -83,7 +83,7 @@ test('the store is for the user’s eyes only, and a torn line costs nothing but
   }
   expect(statSync(directory).mode & 0o777).toBe(0o700);
   for (const blob of readdirSync(join(directory, 'blobs'))) writeFileSync(join(directory, 'blobs', blob), 'damaged');
-  await expect(store.takeBack([changes[1]!], here.workspace)).rejects.toThrow('not kept any more');
+  await expect(store.undo([changes[1]!], here.workspace)).rejects.toThrow('not kept any more');
 });
 
 test('where the journal cannot be written, nothing is changed', async () => {
@@ -108,8 +108,8 @@ test('a change that never came about is in nobody’s way', async () => {
   await journal.before(join(root, 'a.txt'), bytes('two\n'), 0o644, bytes('three\n'), 0);
   await journal.before(join(root, 'new.txt'), undefined, 0, bytes('new\n'), 1);
   const [first, second, third] = await store.changes();
-  expect(await store.takeBack([third!], here.workspace)).toBe('unchanged');
-  expect(await store.takeBack([first!, second!], here.workspace)).toBe('restored');
+  expect(await store.undo([third!], here.workspace)).toBe('unchanged');
+  expect(await store.undo([first!, second!], here.workspace)).toBe('restored');
   expect(readFileSync(join(root, 'a.txt'), 'utf8')).toBe('one\n');
   expect(await store.changes()).toEqual([]);
 });
@@ -122,7 +122,7 @@ test('directories made for a file go with it, unless something else is in them',
   await here.output('write_file', { path: 'd/e/f.txt', content: 'f\n' });
   writeFileSync(join(root, 'd', 'mine.txt'), 'mine');
   const [first, second] = await store.changes();
-  await store.takeBack([second!], here.workspace);
-  await store.takeBack([first!], here.workspace);
+  await store.undo([second!], here.workspace);
+  await store.undo([first!], here.workspace);
   expect(Object.keys(snapshot(root))).toEqual(['', '/d', '/d/mine.txt']);
 });

@@ -43,7 +43,7 @@ export interface SignInStore {
   /** Waits for the lock. */
   readonly change: ChangeSignIn;
   /** Removes the records of all issuers. False if there were none. Throws AppError `config`. */
-  forget(): Promise<boolean>;
+  remove(): Promise<boolean>;
   /**
    * Runs `work` under the lock of this address; it must use the `change` it is given, since the public one would wait
    * for the lock.
@@ -86,7 +86,7 @@ export function openSignInStore(url: string, { homes, clock }: Pick<ClientContex
       return (issuer === undefined ? all[0] : all.find((record) => isFromIssuer(issuer, record))) ?? {};
     },
     change: (issuer, part) => patient((locked) => locked(issuer, part)),
-    forget: () =>
+    remove: () =>
       patient(async () => {
         const isThere = readAll().some(({ tokens, client }) => tokens !== undefined || client !== undefined);
         if (isThere) await write([]);

@@ -7,15 +7,8 @@ import { openServers, type ServerPool } from '../pool.ts';
 import type { ConfiguredServer } from '../servers.ts';
 import type { ClientContext, RemoteTool } from '../types.ts';
 import { isToolAllowed } from './allowed.ts';
+import { findChangedTools, hashTool, readKnownNames, readToolList, recordTools, type ServerIdentity } from './cache.ts';
 import { type CallHandling, createRemoteCalls, type FetchToolList, toolListFetcher } from './calls.ts';
-import {
-  findChangedTools,
-  hashTool,
-  readKnownNames,
-  readToolList,
-  recordTools,
-  type ServerIdentity,
-} from './cache.ts';
 import {
   formatOmitted,
   type RegisteredTool,
@@ -40,11 +33,11 @@ export interface ToolsetOptions extends CallHandling {
   /** Starts no server: only cached tool lists are used. */
   readonly isPreview?: boolean;
   /** Ignores the cache and asks every server. */
-  readonly isAnew?: boolean;
+  readonly ignoresCache?: boolean;
   /** Notices to put before all others. */
   readonly notices?: readonly string[];
   /** How long to wait for servers without a cached tool list; later ones are skipped. No limit unless given. */
-  readonly patienceMs?: number;
+  readonly maxWaitMs?: number;
 }
 
 /** The remote tools of a run. */
@@ -118,9 +111,11 @@ export async function openMcpTools(options: ToolsetOptions, signal: AbortSignal)
       watch(onChange, until) {
         onStale = (server) => void refresh(server);
         const refresh = async (server: ConfiguredServer): Promise<void> => {
-          const fresh = await loadServerTools(server, { ...options, ask, patienceMs: 0, isAnew: true }, until).catch(
-            () => NO_TOOLS,
-          );
+          const fresh = await loadServerTools(
+            server,
+            { ...options, ask, maxWaitMs: 0, ignoresCache: true },
+            until,
+          ).catch(() => NO_TOOLS);
           // Keep the known tools; a call will report the error.
           if (fresh.source === undefined || until.aborted) return;
           found[servers.indexOf(server)] = fresh;
@@ -224,14 +219,14 @@ async function loadServerTools(
   {
     context,
     ask,
-    patienceMs = 0,
-    isAnew = false,
+    maxWaitMs = 0,
+    ignoresCache = false,
   }: ToolsetOptions & { readonly ask: FetchToolList; readonly isAnew?: boolean },
   signal: AbortSignal,
 ): Promise<ServerTools> {
-  const limit = createDeadline(signal, patienceMs, () => mcpError(server, 'it was not ready in time, and is left out'));
+  const limit = createDeadline(signal, maxWaitMs, () => mcpError(server, 'it was not ready in time, and is left out'));
   try {
-    const known = isAnew ? undefined : readToolList(server, context);
+    const known = ignoresCache ? undefined : readToolList(server, context);
     const { tools, instructions, omitted } = known ?? (await ask(server, limit.signal));
     const changed = findChangedTools(server, tools, context);
     await recordTools(server, tools, { place: context, which: 'new' });

@@ -40,8 +40,8 @@ export const openHttp: OpenTransport = async (server, context, sdk) => {
   failBrokenResponses(transport, lastWords);
   return {
     transport,
-    era: 'auto',
-    lastWords: async () => '',
+    protocolVersion: 'auto',
+    describeEnd: async () => '',
     ...(authorization === undefined ? {} : { signIns: authorization.signIns, secrets: authorization.secrets }),
     async close() {
       await authorization?.close();
@@ -68,8 +68,8 @@ export const openSse: OpenTransport = async (server, context, sdk) => {
   transport.onerror = (error) => void (error instanceof SseError && error.code === undefined && transport.close());
   return {
     transport,
-    era: 'legacy',
-    lastWords: async () => lastWords(),
+    protocolVersion: 'legacy',
+    describeEnd: async () => lastWords(),
     ...(authorization === undefined ? {} : { signIns: authorization.signIns, secrets: authorization.secrets }),
     async close() {
       await authorization?.close();

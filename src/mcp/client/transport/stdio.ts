@@ -28,9 +28,9 @@ export const openStdio: OpenTransport = async ({ definition }, context) => {
   });
   return {
     transport,
-    era: 'legacy',
-    left: () => left,
-    async lastWords() {
+    protocolVersion: 'legacy',
+    closeReason: () => left,
+    async describeEnd() {
       const end = await Promise.race([program.ended, stillRunning]);
       const said = summarizeOutput([...program.errors().split('\n'), ...noise]);
       return [formatEnd(definition, end), said && `It said: ${said}`].filter((text) => text !== '').join('. ');

@@ -45,7 +45,7 @@ export interface JobsOptions {
   readonly clock: Clock;
   readonly newId: () => string;
   /** Locks of the sessions in use. */
-  readonly holds: Locks;
+  readonly locks: Locks;
   /** Whether a directory is inside the roots: jobs of other projects are not shown. */
   readonly isInside: (directory: string) => boolean;
   readonly maxRunning: number;
@@ -95,9 +95,9 @@ const MAX_UNSAVED_CHARACTERS = 32_000_000;
 
 /** Runs at most `maxRunning` jobs at once, in order, and queues up to `maxQueued`. */
 export function createJobRunner(options: JobsOptions): JobRunner {
-  const { holds, maxRunning, maxQueued } = options;
+  const { locks, maxRunning, maxQueued } = options;
   const live = new Map<string, LiveJob>();
-  const queue = createQueue({ mostInside: maxRunning, mostWaiting: maxQueued, holds, overloaded: jobOverloadError });
+  const queue = createQueue({ maxRunning: maxRunning, maxQueued: maxQueued, locks, overloadError: jobOverloadError });
 
   function stop(entry: JobEntry, by: StopReason): void {
     if (hasEnded(entry.record) || entry.stoppedBy !== undefined) return;

@@ -14,7 +14,7 @@ const CAPABILITIES = { tools: {}, resources: {}, prompts: {} } as const;
 /** Answers a client's first requests without the SDK, which takes longer to load than everything else. */
 interface Handshake {
   /** The response; `heard` for a message that needs none; undefined once the SDK has to take over. */
-  answer(message: SdkMessage): SdkMessage | 'heard' | undefined;
+  respond(message: SdkMessage): SdkMessage | 'heard' | undefined;
   /** The messages to replay to the SDK so that it shares the client's state; the first is `initialize`. */
   readonly heard: readonly SdkMessage[];
 }
@@ -31,7 +31,7 @@ export function createHandshake({ host, tools }: Service): Handshake {
   };
   return {
     heard,
-    answer(message) {
+    respond(message) {
       if (!('method' in message)) return undefined;
       const { method, params } = message;
       if (!('id' in message))

@@ -104,10 +104,10 @@ export async function readResource(host: Host, uri: string): Promise<ResourceTex
   return part && { mimeType: 'text/plain', ...part };
 }
 
-function describeCapabilities({ name, version, offers, roots, allowed }: Host): JsonObject {
+function describeCapabilities({ name, version, tools, roots, allowed }: Host): JsonObject {
   return {
     server: { name, version },
-    tools: offers.map((tool) => ({ name: tool.name, title: tool.title })),
+    tools: tools.map((tool) => ({ name: tool.name, title: tool.title })),
     roots: roots.list,
     allowed: { ...allowed, read: roots.list.length > 0 },
     resources: RESOURCES.map(({ uri }) => uri),

@@ -37,7 +37,7 @@ export const analyzeImage = serverTool({
     checkModelName(model);
     const engine = await host.engine();
     return host.gate.pass(signal, async () => {
-      progress.say('reading the image');
+      progress.report('reading the image');
       const image = await readImage(args, { roots: host.roots, engine, signal });
       const answer = await host.conversations.turn(undefined, (history) =>
         collectAnswer(
@@ -46,7 +46,7 @@ export const analyzeImage = serverTool({
             prompt: { role: 'user', parts: [{ inlineData: image }, { text: prompt }] },
             model,
             builtIn: PLAIN_BUILT_IN,
-            kept: { kind: 'history', history },
+            storage: { kind: 'history', history },
             generationConfig: { mediaResolution: mediaResolution.toUpperCase() },
             signal,
           },

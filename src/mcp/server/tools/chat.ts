@@ -37,7 +37,7 @@ async function runChatTurn(
     model,
     systemText: systemPrompt,
     directory,
-    kept: { kind: 'session', cwd: directory ?? host.startDirectory, earlier },
+    storage: { kind: 'session', cwd: directory ?? host.startDirectory, earlier },
     signal,
   } as const;
   const answer = await host.gate.pass(signal, () => collectAnswer(engine, turn, { progress }), earlier?.id);

@@ -111,7 +111,7 @@ function createWork(
         model: args.model,
         systemText: args.system_prompt,
         directory,
-        kept: { kind: 'session', cwd: directory ?? host.startDirectory, earlier },
+        storage: { kind: 'session', cwd: directory ?? host.startDirectory, earlier },
         onSession: (session_id) => {
           if (session_id !== undefined) host.ownSessions.add(session_id);
           note({ session_id });

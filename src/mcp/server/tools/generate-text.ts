@@ -59,7 +59,7 @@ export const generateText = serverTool({
       signal,
       () =>
         host.conversations.turn(conversationId, (history) =>
-          collectAnswer(engine, { ...turn, kept: { kind: 'history', history } }, { progress }),
+          collectAnswer(engine, { ...turn, storage: { kind: 'history', history } }, { progress }),
         ),
       conversationId === undefined ? undefined : `conversation ${conversationId}`,
     );

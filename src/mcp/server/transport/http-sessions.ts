@@ -9,7 +9,7 @@ const MAX_SESSIONS = 64;
 
 /** The clients that begin with `initialize`: each has a session with an SDK server of its own. */
 interface HttpSessions {
-  answer(request: Request, body: SdkMessage | undefined): Promise<Response>;
+  respond(request: Request, body: SdkMessage | undefined): Promise<Response>;
   close(): Promise<void>;
 }
 
@@ -62,7 +62,7 @@ export function createHttpSessions(sdk: Sdk & SdkHttp, service: Service): HttpSe
   }
 
   return {
-    async answer(request, body) {
+    async respond(request, body) {
       const id = request.headers.get('mcp-session-id');
       if (id === null) {
         const isOpening = body !== undefined && 'method' in body && body.method === 'initialize';

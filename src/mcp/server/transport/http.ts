@@ -43,10 +43,10 @@ export async function openHttpService(
   const sessions = createHttpSessions(sdk, service);
   const answer = async (request: ServedRequest, signal: AbortSignal): Promise<Response> => {
     const body = request.method === 'POST' ? parseMessage(request.body) : undefined;
-    if (body !== undefined && 'answer' in body) return Response.json(body.answer, { status: 400 });
+    if (body !== undefined && 'response' in body) return Response.json(body.response, { status: 400 });
     const asked = toWebRequest(request, signal);
     const isLegacy = await sdk.isLegacyRequest(asked, body?.message);
-    return isLegacy ? sessions.answer(asked, body?.message) : modern.fetch(asked, { parsedBody: body?.message });
+    return isLegacy ? sessions.respond(asked, body?.message) : modern.fetch(asked, { parsedBody: body?.message });
   };
   const server = await listen({
     port,

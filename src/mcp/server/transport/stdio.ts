@@ -28,7 +28,7 @@ export async function serveLines(service: Service, options: StdioOptions): Promi
     for await (const line of splitLines(input, { maxBytes: MAX_MESSAGE_BYTES, tooLong: 'skip' })) {
       const read = parseMessageLine(line);
       if (read === undefined) continue;
-      const answer = 'answer' in read ? read.answer : wire === undefined ? first.answer(read.message) : undefined;
+      const answer = 'response' in read ? read.response : wire === undefined ? first.respond(read.message) : undefined;
       if (answer === undefined && 'message' in read) {
         wire ??= openSdkConnection(await options.loadSdk(), service, { ...options, write, heard: first.heard });
         wire.deliver(read.message);
@@ -47,7 +47,7 @@ export async function serveLines(service: Service, options: StdioOptions): Promi
 }
 
 function parseMessageLine(line: Line): ParsedMessage | undefined {
-  if (!('text' in line)) return { answer: TOO_LONG_RESPONSE };
+  if (!('text' in line)) return { response: TOO_LONG_RESPONSE };
   return line.text.trim() === '' ? undefined : parseMessage(line.text);
 }
 

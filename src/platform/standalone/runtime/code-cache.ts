@@ -6,7 +6,7 @@ declare const importMain: () => Promise<{ readonly main: (...line: readonly unkn
 /** The code is already compiled into the executable: only `main` is loaded, and nothing is cached. */
 export const openCodeCache: typeof codeCacheNode = () => ({
   load: () => ({ main: async (...line: readonly unknown[]) => (await importMain()).main(...line) }),
-  keep: () => {},
+  loadRemaining: () => {},
   save: () => {},
 });
 

@@ -78,7 +78,7 @@ test('a tool that says something else about itself behind the prompt is told of,
 });
 
 test('a server that was not ready in time joins later', async (t) => {
-  const { context, open } = toolset(t, {}, { patienceMs: 1 });
+  const { context, open } = toolset(t, {}, { maxWaitMs: 1 });
   const gate = join(context.cwd, 'gate');
   const set = await open({ slow: { ...good, env: { GMN_TEST_GATE: gate } } });
   expect(set.tools).toEqual([]);

@@ -150,7 +150,7 @@ test('one bad server is reported and hurts only itself', async (t) => {
 });
 
 test('a server that is not ready in time is left out', async (t) => {
-  const { tools, notices } = await toolset(t, { silent: hostile('silent') }, { patienceMs: 300 }).open();
+  const { tools, notices } = await toolset(t, { silent: hostile('silent') }, { maxWaitMs: 300 }).open();
   expect({ tools, notices }).toEqual({
     tools: [],
     notices: ['MCP server silent: it was not ready in time, and is left out'],

@@ -32,7 +32,7 @@ function table(files: RecordDirectory, limits: { maxRunning?: number; maxQueued?
     clock: systemClock,
     newId,
     isInside: () => true,
-    holds: createLocks(),
+    locks: createLocks(),
     maxRunning: 2,
     maxQueued: 2,
     ...limits,

@@ -38,7 +38,7 @@ function heardJobs(): { readonly jobs: Jobs; readonly heard: readonly string[] }
     clock: systemClock,
     newId: randomId,
     isInside: () => true,
-    holds: createLocks(),
+    locks: createLocks(),
     maxRunning: 2,
     maxQueued: 2,
   });
