@@ -4,25 +4,21 @@ import type { JsonObject } from '../core/json.ts';
 import type { Model, ModelRequest } from '../core/model.ts';
 import type { Approve, Tool } from '../core/tool.ts';
 
-/** The model that answers a turn, with its tools and limits. */
 export interface Agent {
   readonly model: Model;
   /** The fields common to every request; its `tools` are used only if the agent has none. */
   readonly request: Omit<ModelRequest, 'contents' | 'keepLimit'>;
   /** Backend and account that sign the model's parts, as one string. Called only when there is a signature. */
   readonly origin: () => string;
-  /** In the order of declaration. */
   readonly tools: readonly Tool[];
   /** Tools that are not declared but may still be called: `approve` then says why they are denied. None by default. */
   readonly withheld?: readonly Tool[];
   readonly approve: Approve;
-  /** The maximum number of replies in one turn. */
   readonly maxTurns: number;
   /** Keeps gmn's own credentials out of what is sent and saved. Absent: nothing to redact. */
   readonly redaction?: Redaction;
 }
 
-/** Redacts gmn's own credentials in prompts and tool results. */
 export interface Redaction {
   /** Replaces each credential with a mark; returns the same object if there is none. */
   redact<Value>(value: Value): Promise<Value>;
@@ -33,7 +29,6 @@ export interface Redaction {
 export interface Turn {
   readonly history: History;
   readonly prompt: Content;
-  /** Its reason is an AppError. */
   readonly signal: AbortSignal;
 }
 

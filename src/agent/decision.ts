@@ -12,7 +12,6 @@ const MAX_CALLS = { inReply: 64, inTurn: 200 } as const;
 const MARK_MESSAGE =
   '‹redacted› stands for a credential that you were not shown; leave its line as it is, and edit only what is around it';
 
-/** What happens to a call: refused with a result, or run. */
 export type Decision =
   | { readonly kind: 'refused'; readonly outcome: ToolResult }
   /** `args` if the user changed them. */
@@ -20,9 +19,7 @@ export type Decision =
 
 export interface PendingDecision {
   readonly call: ReplyCall;
-  /** Position in the reply. */
   readonly index: number;
-  /** Position in the turn. */
   readonly count: number;
   readonly tool: Tool | undefined;
 }
@@ -83,7 +80,6 @@ function findFollowingWrites(questions: readonly PendingDecision[]): readonly Pe
   return pending;
 }
 
-/** Why a call exceeds a limit; undefined if it does not. */
 function findExceededLimit({ index, count }: PendingDecision): string | undefined {
   if (index >= MAX_CALLS.inReply) return `at most ${MAX_CALLS.inReply} calls in one reply are run`;
   if (count < MAX_CALLS.inTurn) return undefined;
@@ -98,7 +94,6 @@ function errorResult(error: string): ToolResult {
   return { ok: false, response: { error } };
 }
 
-/** The result of a call that was in flight, or had not started, when the turn ended. */
 export function cancelledResult(): ToolResult {
   return errorResult('[cancelled]');
 }
@@ -127,11 +122,9 @@ function noteEditedArgs({ response, ...outcome }: ToolResult, args: JsonObject):
 
 const MAX_SAME = 3;
 
-/** Detects a model that repeats itself. */
 interface RepeatGuard {
   /** Counts the call; true from the third call with the same arguments on. */
   isTooOften(call: ToolCall, tool: Tool): boolean;
-  /** The message to the model in that case. */
   readonly message: string;
   /** Called after a call with an effect: reads and commands tried before may now give another result. */
   changed(call: ToolCall, tool: Tool): void;

@@ -58,7 +58,6 @@ interface Response {
   readonly media: Part[];
 }
 
-/** User content, split into function responses and other parts. */
 interface UserPiece extends UserTurn {
   readonly answers: Response[];
 }

@@ -9,7 +9,6 @@ import { runTurn } from './turn.ts';
 export interface AnswerSchema {
   /** In the form the API accepts. */
   readonly schema: JsonObject;
-  /** Describes briefly why an answer does not match; undefined if it does. Throws AppError `usage`. */
   readonly fault: (answer: unknown) => string | undefined;
 }
 

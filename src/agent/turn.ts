@@ -43,7 +43,6 @@ export async function* runTurn(agent: Agent, turn: Turn): AsyncGenerator<TurnEve
   });
 }
 
-/** What goes out with a turn besides its prompt, without gmn's own credentials. */
 interface Surroundings {
   /** The conversation before the turn: it may be from a time when a value in it was not yet a credential. */
   readonly earlier: readonly StoredContent[];
@@ -59,7 +58,6 @@ type RunCalls = ReturnType<typeof import('./tool-calls.ts').runToolCalls>;
 
 interface PartialReply {
   reply?: Reply;
-  /** The text in pieces; undefined once it exceeds the history's limit. */
   text: string[] | undefined;
   length: number;
   last: string;

@@ -25,7 +25,6 @@ export interface ApprovalOptions {
   readonly err: Out;
   /** False for the JSON formats, in which nobody is asked. */
   readonly isTextFormat: boolean;
-  /** Names the editor (VISUAL, EDITOR) and becomes its environment. */
   readonly env: Env;
   /** The real path of the file a call would read, if that file likely holds keys or passwords. */
   readonly secretOf: (tool: Tool, args: JsonObject) => Promise<string | undefined>;

@@ -98,7 +98,6 @@ async function askField(
 /** A longer question would push its first row, which names the server, out of the window. */
 const MAX_ROWS = 20;
 const MAX_CHARS = 8000;
-/** Characters of a server's name in the input prompt. */
 const MAX_NAME = 30;
 
 /** Formats a server's text with a frame before every row: an unframed row could pass for a question of gmn itself. */

@@ -1,7 +1,6 @@
 import { canonicalJson, type JsonObject } from '../core/json.ts';
 import type { Effect, Tool } from '../core/tool.ts';
 
-/** The values of `--approval-mode`. */
 export type ApprovalMode = 'default' | 'auto_edit' | 'plan' | 'yolo';
 
 type PolicyDecision =
@@ -31,7 +30,6 @@ export interface PolicyOptions {
   readonly remembered?: Set<string>;
 }
 
-/** A call to decide about. */
 export interface ResolvedCall {
   readonly tool: Tool;
   readonly args: JsonObject;

@@ -4,7 +4,6 @@ import type { Draft, Preview, ToolResult } from '../core/tool.ts';
 import type { Tty } from '../platform/terminal/tty.ts';
 import type { ResolvedCall } from './policy.ts';
 
-/** A call and the preview the person sees. */
 export interface Proposal {
   readonly asked: ResolvedCall;
   readonly preview: Preview;
@@ -33,7 +32,6 @@ function secretPreview(path: string, args: JsonObject): Preview {
   };
 }
 
-/** Whether two previews show the same change, in the same place with the same context lines. */
 export function isSameChange(left: Preview, right: Preview): boolean {
   return JSON.stringify(left) === JSON.stringify(right);
 }

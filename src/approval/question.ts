@@ -93,9 +93,7 @@ interface Page {
   readonly columns: number;
   readonly rows: number;
   readonly view: QuestionView;
-  /** How many rows the body may take. */
   readonly room: number;
-  /** Whether the body needs more rows than that. */
   readonly isLong: boolean;
 }
 

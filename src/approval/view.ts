@@ -6,7 +6,6 @@ import type { Preview } from '../core/tool.ts';
 /** A question laid out for a terminal: rows that fit, in which no text can imitate the frame. */
 export interface QuestionView {
   readonly title: readonly string[];
-  /** Everything the person decides about. */
   readonly body: readonly string[];
   /** Shown if the body does not fit; absent: the two ends of the body are shown. */
   readonly brief?: readonly string[];
@@ -70,7 +69,6 @@ export async function questionView(name: string, preview: Preview, options: View
   return { title: [first.replace('│', '╭'), ...others, ...warning], body };
 }
 
-/** Several questions as one; `brief` has only their titles. */
 export function groupView(views: readonly QuestionView[], previews: readonly Preview[]): QuestionView {
   const [added, removed] = (['added', 'removed'] as const).map((key) =>
     previews.reduce((sum, preview) => sum + (preview.kind === 'diff' ? preview[key] : 0), 0),
@@ -150,7 +148,6 @@ function* splitParts(text: string): Generator<string> {
 const MAX_GAP = 3;
 const GAPS = /(?<! )(?: {41,}| +$)|\t{11,}/g;
 
-/** Replaces long runs of blanks, and all trailing blanks, by a count. */
 function markBlanks(line: string): string {
   return line.replace(GAPS, (run) => `⟨${plural(run.length, run.startsWith(' ') ? 'space' : 'tab')}⟩`);
 }

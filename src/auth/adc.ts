@@ -174,7 +174,6 @@ function nothingFoundError(): AppError {
   });
 }
 
-/** The last response or failure while Google's library tried to get a token. */
 interface TokenAttempt {
   readonly response?: SeenResponse;
   readonly failure?: unknown;

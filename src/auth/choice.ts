@@ -32,7 +32,6 @@ export interface CredentialChoice {
   readonly token?: { readonly expiresAt?: number; readonly isRenewable: boolean };
 }
 
-/** An auth type and the flag, setting or variable that asked for it. */
 export interface RequestedType {
   readonly type: AuthType;
   readonly requestedBy: string;

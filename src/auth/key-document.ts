@@ -7,7 +7,6 @@ export interface KeyDocument {
   readonly value: Readonly<Record<string, unknown>>;
 }
 
-/** Required fields of each file type. */
 const REQUIRED_FIELDS: Readonly<Record<string, readonly string[]>> = {
   service_account: ['client_email', 'private_key'],
   authorized_user: ['client_id', 'client_secret', 'refresh_token'],

@@ -16,7 +16,6 @@ export interface ClientPair {
   readonly secret: string;
 }
 
-/** Path of the cached pair. */
 export function clientPairFile(home: string): string {
   return join(home, 'oauth-client.json');
 }
@@ -141,7 +140,6 @@ async function findInstalledPackage(name: string, command: string, env: Env): Pr
   return undefined;
 }
 
-/** Never throws. */
 async function readPackage(directory: string, name: string): Promise<InstalledPackage | undefined> {
   try {
     const manifest: unknown = JSON.parse(await readFile(join(directory, 'package.json'), 'utf8'));

@@ -14,7 +14,6 @@ const BACKGROUND_TIMEOUT_MS = 2000;
 const INTERACTIVE_TIMEOUT_MS = 60_000;
 const ANNOUNCE_AFTER_MS = 1000;
 
-/** Where the official CLI stores its secrets. */
 interface SecretStore {
   readonly name: string;
   /** Undefined if there is no such entry. Throws AppError `auth` if the store exists but cannot be read. */

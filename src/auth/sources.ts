@@ -121,7 +121,6 @@ async function noCredentialsError(cwd: string, homes: Homes): Promise<AppError> 
   });
 }
 
-/** For an auth type that needs a key, when there is none. */
 async function noKeyError(cwd: string, homes: Homes): Promise<AppError> {
   const message = 'authentication failed: no API key found';
   const found = await findProjectKey(cwd, homes);

@@ -22,7 +22,6 @@ export interface Assistant {
   /** The names of the enabled tools, including those that the approval mode withholds from the model. */
   readonly tools: readonly string[];
   readonly allTools: readonly string[];
-  /** Where the model runs, for display: `demo`, `gemini-api`, … */
   readonly service: string;
   /** The model names that `/model` accepts, as far as they are known. */
   models(): readonly { readonly name: string; readonly about: string }[];
@@ -63,11 +62,9 @@ export type PromptArguments = Readonly<Record<string, string>>;
 
 /** The MCP servers of a chat; each is started when it is first used. */
 export interface Servers {
-  /** In the order of the settings. */
   readonly all: readonly ChatServer[];
   /** The prompts that a usable server lists. This and the methods below throw AppError `mcp`. */
   prompts(server: string, signal: AbortSignal): Promise<readonly ServerPrompt[]>;
-  /** The prompt filled in with these arguments, ready to send. */
   prompt(
     wanted: { readonly server: string; readonly name: string; readonly args: PromptArguments },
     signal: AbortSignal,
@@ -82,7 +79,6 @@ export interface Servers {
     },
     signal: AbortSignal,
   ): Promise<readonly string[]>;
-  /** The resources that a usable server lists. */
   resources(server: string, signal: AbortSignal): Promise<readonly { readonly uri: string; readonly name: string }[]>;
   readonly readResource: ReadResource;
 }

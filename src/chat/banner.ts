@@ -35,7 +35,6 @@ export function formatBanner(chat: Chat): string {
   return wrapItems(words, err.isTerminal ? err.columns - 1 : Number.POSITIVE_INFINITY).join('\n');
 }
 
-/** Breaks only between words. */
 function wrapItems(words: readonly string[], columns: number): readonly string[] {
   const rows: string[] = [];
   for (const word of words) {

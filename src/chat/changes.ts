@@ -15,7 +15,6 @@ export interface Changes {
    * Records that the model has seen the whole file, so that tools may change it, unless someone else changes it first.
    */
   markShown(path: string, bytes: Uint8Array): Promise<void>;
-  /** Starts a new turn: changes from now on belong to it. */
   begin(session: Session): void;
   /** Lets `next`, which continues `session` under another id, own the changes of `session` too. */
   handOn(session: Session, next: Session): void;
@@ -31,7 +30,6 @@ export interface Changes {
 
 /** A journal that groups changes by turn, so that `gmn undo` can undo them turn by turn too. */
 interface TurnJournal {
-  /** Opens it for the writable directories. */
   open(roots: readonly string[]): Journal;
   /** Starts a new turn and returns its run id. */
   begin(sessionId: string): string;

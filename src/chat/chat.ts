@@ -33,7 +33,6 @@ interface ChatParts {
   readonly modes: readonly ApprovalMode[];
   readonly store: SessionStore;
   readonly session: Session;
-  /** Whether `session` is stored on disk. */
   readonly isSaved: boolean;
   readonly changes: Changes;
   readonly shell: Shell;
@@ -41,35 +40,30 @@ interface ChatParts {
   readonly takeReports: () => readonly string[];
   /** Flags to put after `gmn chat` in the command that resumes this chat. */
   readonly resumeFlags: string;
-  /** Paths to attach to the next prompt. */
   readonly files: readonly string[];
 }
 
 /** A running chat: everything that a slash command may read and change. */
 export interface Chat extends ChatParts {
-  /** Read this anew for each piece of work, do not keep it: `hush` replaces it. */
+  /** Read this anew for each piece of work, do not keep it: `silence` replaces it. */
   io: Io;
   session: Session;
   isSaved: boolean;
   files: readonly string[];
   /** Texts to send with the next prompt: the output of commands, notes about undone changes. */
   notes: readonly string[];
-  /** The last prompt, for `/retry`. */
   lastPrompt: Content | undefined;
   readonly tally: ChatStats;
   /** Silences all work that has already started; work that starts later is shown again. */
   silence(): Promise<void>;
   /** Writes lines for the user, without control sequences if stderr is a terminal. */
   say(text: string): Promise<void>;
-  /** Writes rows in two columns, wrapped to the window if there is one. */
   list(rows: readonly ListRow[]): Promise<void>;
-  /** Writes a notice, unless the chat is quiet. */
   note(text: string): Promise<void>;
   /** Shows an error in the same form as the other commands do. */
   fail(error: AppError): Promise<void>;
 }
 
-/** Writes nothing yet. */
 export function openChat(parts: ChatParts): Chat {
   const { err } = parts.io;
   let output = makeSilenceable(parts.io);

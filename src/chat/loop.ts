@@ -97,11 +97,9 @@ async function readEntry({ lines, signal, isPlain }: Chat): Promise<Entry> {
 interface AnswerOptions {
   readonly isLiteral: boolean;
   readonly signal: AbortSignal;
-  /** Whether the user no longer waits for it. */
   readonly hasLeft: () => boolean;
   /** Abandoned work that must end first. */
   readonly rest: Promise<void> | undefined;
-  /** Failures so far, all of them already shown. */
   readonly failures: AppError[];
 }
 

@@ -4,7 +4,6 @@ import { createTurns, toTurnRecord } from '../session/load.ts';
 import { deriveTitle } from '../session/record.ts';
 import type { Chat } from './chat.ts';
 
-/** A session that is not stored on disk. */
 export function createMemorySession(id: string, earlier: SessionSetup = {}): Session {
   const talk = createTurns<StoredContent>();
   let name: string | undefined;

@@ -5,12 +5,10 @@ import type { Setup } from './assistant.ts';
 import { describeMode } from './banner.ts';
 import type { Chat } from './chat.ts';
 
-/** The part of the setup that is saved with the session. */
 export function toSessionSetup({ model, system }: Pick<Setup, 'model' | 'system'>): SessionSetup {
   return { ...(model === undefined ? {} : { model }), ...(system === undefined ? {} : { system }) };
 }
 
-/** The notice when a session restores its model or system instruction; undefined if it has neither. */
 export function restoredNotice({ model, system }: SessionSetup): string | undefined {
   const words = [
     ...(model === undefined ? [] : [`the model ${sanitize(model)}`]),
@@ -19,12 +17,10 @@ export function restoredNotice({ model, system }: SessionSetup): string | undefi
   return words.length === 0 ? undefined : `As before in this session: ${words.join(' and ')}.`;
 }
 
-/** The notice when the last prompt of a resumed session had no answer; undefined if it had one. */
 export function unansweredNotice({ unanswered }: Pick<Session, 'unanswered'>): string | undefined {
   return unanswered === undefined ? undefined : 'Its last prompt had no answer: /retry asks it again.';
 }
 
-/** Shift+Tab. */
 export async function switchToNextMode(chat: Chat): Promise<undefined> {
   const { modes, assistant } = chat;
   await setMode(chat, modes[(modes.indexOf(assistant.setup.mode) + 1) % modes.length] ?? 'default');

@@ -5,9 +5,7 @@ import { createProgress } from '../render/spinner.ts';
 import type { Chat } from './chat.ts';
 
 const TIMEOUT_MS = 600_000;
-/** Limit of the output shown. */
 const MAX_CHARS = 100_000;
-/** Limit of the output sent with the next prompt. */
 const NOTE_CHARS = 20_000;
 
 /** `!command`: runs it without input, shows its output and adds that to the next prompt. Throws AppError. */

@@ -6,16 +6,12 @@ import { sanitize } from '../core/text/terminal.ts';
 import { addUsage, NO_USAGE, type Usage } from '../core/usage.ts';
 import { formatUsage } from '../render/text.ts';
 
-/** What this chat has used so far. */
 export interface ChatStats {
   readonly turns: number;
   /** Tokens of the last request and its reply, that is, how full the window is. Undefined if unknown. */
   readonly windowTokens: number | undefined;
-  /** Counts a prompt. */
   turn(): void;
-  /** Counts tool calls. */
   event(event: TurnEvent): void;
-  /** Wraps a model so that its tokens are counted. */
   counted(model: Model): Model;
   /** Call when the conversation is replaced: `windowTokens` no longer applies. */
   forgetWindow(): void;

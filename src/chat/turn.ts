@@ -34,7 +34,6 @@ export async function askPrompt(chat: Chat, prompt: Content, signal: AbortSignal
   return failure;
 }
 
-/** Asks the model something outside the conversation and returns its text. Throws AppError. */
 export async function askAside(chat: Chat, question: Content, signal: AbortSignal): Promise<string> {
   const { assistant, session, tally } = chat;
   const agent = { ...assistant.agent, model: tally.counted(assistant.agent.model), tools: [] };
@@ -96,7 +95,6 @@ function createTurnRenderer({ io, isQuiet, isPlain, assistant, clock }: Chat, si
   });
 }
 
-/** Rewords a failure for use inside a chat. */
 function toChatError({ signal: chatSignal }: Chat, error: AppError, { isKept, signal }: ShowOptions): AppError {
   if (error.fault === 'api' && error.objection === 'length') {
     return new AppError('api', error.message, {

@@ -3,7 +3,6 @@ import { estimateTokens, MEDIA_TOKENS } from '../core/usage.ts';
 import { findModelFacts } from '../models/table.ts';
 import type { Chat } from './chat.ts';
 
-/** The share of the window from which the user is warned. */
 const NOTICE_SHARE = 0.8;
 
 interface WindowShare {
@@ -11,7 +10,6 @@ interface WindowShare {
   readonly tokens: number;
 }
 
-/** The warning that the window is nearly full; undefined while it is not, or if its size is unknown. */
 export function windowNotice({ tally: { windowTokens }, assistant }: Chat): string | undefined {
   const limit = findWindowLimit(assistant.agent.request.model);
   if (limit === undefined || windowTokens === undefined || windowTokens < limit * NOTICE_SHARE) return undefined;

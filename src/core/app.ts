@@ -7,7 +7,7 @@ export interface Homes {
   readonly gemini: string;
   /** gmn's own directory, `~/.gmn` unless `GMN_HOME` is set. */
   readonly gmn: string;
-  /** There is no home directory, and these are places where nothing is and nothing can be kept. */
+  /** There is no home directory; both paths then lead nowhere, and nothing can be stored. */
   readonly isMissing?: true;
 }
 
@@ -47,14 +47,14 @@ export interface Settings {
   readonly servers?: readonly ServerSetting[];
   /** `mcp.serverCommand`: the server named `mcp`, whose definition is a command line. Absent: there is none. */
   readonly serverCommand?: ServerSetting | undefined;
-  /** Things the person should know about the settings, e.g. that an untrusted workspace file was not read. */
+  /** Messages for the user, e.g. that an untrusted workspace file was not read. */
   readonly notices: readonly string[];
 }
 
 /** Everything a command may need. Thunks are memoised, so building an App costs nothing. */
 export interface App {
   readonly version: string;
-  /** What the command line itself gives cause to say, for the `warnings` of a report. Absent: nothing. */
+  /** Warnings about the command line, for the `warnings` of a report. */
   readonly notices?: readonly string[];
   readonly io: Io;
   readonly env: Env;

@@ -73,7 +73,7 @@ export class AppError extends Error {
   readonly objection: Objection | undefined;
   readonly answer: string | undefined;
   readonly isTimeout: boolean;
-  /** Whether it was shown already; who ends the process because of it then ends it without a word. */
+  /** Whether it was shown to the user. If so, the process can end without printing it again. */
   isReported = false;
 
   constructor(fault: Fault, message: string, options: ErrorOptions = {}) {

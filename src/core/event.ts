@@ -11,8 +11,8 @@ export type TurnEvent =
   /** What the run is waiting for, in a few words; holds until the next event. */
   | { readonly type: 'wait'; readonly what: string }
   /**
-   * The server took the request. `model` is the one asked for; `sessionId` is there if the run is going to be saved, and with
-   * `isResumable` it can be gone on with from now on, whatever becomes of this process.
+   * The server accepted the request for `model`. `sessionId` is present if the run will be saved; with `isResumable`
+   * the session can be resumed from now on, even if this process is killed.
    */
   | { readonly type: 'begin'; readonly model: string; readonly sessionId?: string; readonly isResumable?: boolean }
   /**
@@ -36,8 +36,8 @@ export type TurnEvent =
       readonly outcome: ToolResult;
     }
   /**
-   * Words for the person: stderr in text, `warnings` in the JSON formats. `isDenial`: a call of the model was not run
-   * because nobody could be asked, or it should have written a file and failed; that is said with --quiet too.
+   * A message to the user: on stderr in text, in `warnings` in the JSON formats. `isDenial`: a tool call was not run
+   * because nobody could be asked, or it failed to write a file; this is shown even with --quiet.
    */
   | { readonly type: 'notice'; readonly message: string; readonly isDenial?: true }
   | Ending;
@@ -53,15 +53,15 @@ type Ending =
       readonly sessionId?: string;
       /** The code block that the user asked for; the text is only its context. */
       readonly extracted?: string;
-      /** The pages found, if the model searched the web. */
+      /** The web pages the answer is based on. */
       readonly sources?: readonly Source[];
-      /** Messages for the user, shown below the answer. */
+      /** Shown below the answer. */
       readonly notices?: readonly string[];
     }
   | {
       readonly type: 'failure';
       readonly error: AppError;
-      /** Present only if what had been answered so far is saved. */
+      /** Present only if the partial answer is saved. */
       readonly sessionId?: string;
     };
 

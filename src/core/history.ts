@@ -28,7 +28,6 @@ export interface History {
   readonly replyLimit: number;
   /** Resolves when the record is as durable as it will get. Never throws. */
   append(record: TurnRecord): Promise<void>;
-  /** Called when a reply was longer than `replyLimit`. Never throws. */
   letGo?(): void;
   /**
    * Receives each piece of text as it arrives, so that an unfinished reply survives a crash. The record of the reply

@@ -13,7 +13,7 @@ export interface Out {
 }
 
 export interface Spinner {
-  /** Erases it, and draws nothing until `release`. */
+  /** Erases it, and draws nothing until `show`. */
   hide(): Promise<void> | undefined;
   show(): void;
   /** Shows `text` beside what is awaited. Untrusted text. */
@@ -52,7 +52,6 @@ export interface HttpResponse {
   readonly headers: Readonly<Record<string, string | undefined>>;
   /** The bytes as they arrive, decompressed (gzip, br, deflate). Throws AppError `api` if the connection is lost. */
   readonly body: AsyncIterable<Uint8Array>;
-  /** Changes the idle timeout of the body from now on. */
   readonly setIdleTimeout?: (idleMs: number) => void;
 }
 

@@ -2,18 +2,18 @@ import type { Content, StoredContent } from './content.ts';
 import type { History, TurnRecord } from './history.ts';
 
 /**
- * Where a conversation is held: in a chat, as a one-shot, or by another agent through `gmn mcp serve`. A session that was held
- * in several of them has the one that is nearest to the person.
+ * Who holds the conversation: a person in a chat, a one-shot, or another agent through `gmn mcp serve`. A session that
+ * was used in several ways has the one nearest to the person.
  */
 export type SessionSource = 'chat' | 'prompt' | 'mcp';
 
-/** What people call them. */
+/** The names shown to users. */
 export const SOURCE_WORDS = { chat: 'chat', prompt: 'one-shot', mcp: 'served' } as const satisfies Record<
   SessionSource,
   string
 >;
 
-/** What a list of sessions says of one, read from the ends of its file. */
+/** A session in a list, read from the two ends of its file. */
 export interface SessionSummary {
   /** A UUID, or what `--session-id` gave. */
   readonly id: string;
@@ -26,9 +26,9 @@ export interface SessionSummary {
   /** In milliseconds since the epoch, like all times here. */
   readonly createdAt: number;
   readonly updatedAt: number;
-  /** Prompts that count: what was rewound, or never answered, does not. */
+  /** Prompts that were answered and not rewound. */
   readonly turns: number;
-  /** Whether its last prompt was never answered, and waits to be asked again. */
+  /** Its last prompt has no answer; it can be asked again. */
   readonly isUnanswered: boolean;
   readonly source: SessionSource;
   readonly bytes: number;
@@ -45,13 +45,10 @@ export interface SessionSetup {
 export interface Session extends History {
   readonly id: string;
   readonly name: string | undefined;
-  /** The number of prompts, without those that were rewound. */
   readonly turns: number;
-  /** What was asked last, if nothing came of that and it does not count. */
+  /** The last prompt, if it got no answer. It is not in `contents`. */
   readonly unanswered: Content | undefined;
-  /** What was chosen for it last. */
   readonly setup: SessionSetup;
-  /** Whether everything is on disk. */
   readonly isSaved: boolean;
   /** Takes effect now; saved with the next prompt. */
   choose(setup: SessionSetup): void;
@@ -59,11 +56,10 @@ export interface Session extends History {
   rename(name: string): Promise<void>;
   /** Removes the last `turns` turns from `contents`; the file keeps them. */
   rewind(turns: number): Promise<void>;
-  /** Nothing came of the last prompt: it does not count, and is `unanswered` until the next one. */
+  /** Removes the last prompt, which got no answer, from `contents`; it is `unanswered` until the next one. */
   retractPrompt(): Promise<void>;
-  /** Goes on from these contents in place of all earlier ones, which the file keeps. */
+  /** Replaces all earlier contents with these; the file keeps the old ones. */
   replace(contents: readonly StoredContent[]): Promise<void>;
-  /** Releases the session lock. */
   close(): Promise<void>;
 }
 
@@ -77,15 +73,17 @@ export interface SavedSession {
 }
 
 export interface SessionStore {
-  /** The newest first. Files that are no sessions are left out, and those with neither a name nor anything to go on with. */
+  /** The newest first. Omits files that are not sessions, and sessions with neither a name nor any turn. */
   list(): Promise<readonly SessionSummary[]>;
   /**
-   * The session that `reference` names: an id, the beginning of one, `last`, `latest`, a number of `list`, or a name. The last
-   * is the newest that counts for whom the store was opened: in a chat one that was held in a chat, for another agent any,
-   * else one of the person. Throws AppError `usage` if there is none, or more than one.
+   * Finds the session that `reference` names: an id, the beginning of one, `last`, `latest`, a number of `list`, or a
+   * name. `last` means the newest session that the caller may resume: in a chat a chat, for another agent any session,
+   * otherwise one of the person's. Throws AppError `usage` if there is none, or more than one.
    */
   find(reference: string): Promise<SessionSummary>;
-  /** The newest that was begun in this directory, of those that count. Throws AppError `usage` if there is none. */
+  /**
+   * The newest session started in this directory that the caller may resume. Throws AppError `usage` if there is none.
+   */
   newestIn(cwd: string): Promise<SessionSummary>;
   read(summary: SessionSummary): Promise<SavedSession>;
   /** The file is created with the first record. */
@@ -104,10 +102,9 @@ export interface SessionStore {
 
 export interface NewSession {
   readonly cwd: string;
-  /** Who began it. */
   readonly by: SessionSource;
   readonly name?: string;
-  /** One that is free and safe in the name of a file; a UUID is made up if it is not given. */
+  /** Must be unused and safe as a file name; a new UUID if absent. */
   readonly id?: string;
   /** The creation time; that of the first record if absent. */
   readonly at?: number;

@@ -12,21 +12,21 @@ export interface Tool {
   /** JSON Schema, as the model sees it. */
   readonly input: JsonObject;
   /**
-   * What a person is asked to approve, made from the very arguments that `invoke` will get. Absent: name and arguments
-   * are shown. May refuse, with the outcome the model gets, if the call cannot succeed anyway; nobody is asked then.
-   * With a draft, the call is previewed on the files as the draft has them, and adds what it would write.
+   * What a person is asked to approve, for exactly the arguments that `invoke` will get. Absent: name and arguments are
+   * shown. If the call cannot succeed, returns the result for the model instead, and nobody is asked. With a draft, the
+   * call is previewed on the files in the draft, and adds what it would write.
    */
   preview?(args: JsonObject, signal: AbortSignal, draft?: Draft): Promise<Preview | ToolResult>;
-  /** The arguments in one form for all that mean the same, to tell whether a call was made before. Absent: as they are. */
+  /** A canonical form of the arguments, to recognize a repeated call. Absent: the arguments as they are. */
   plain?(args: JsonObject): JsonObject;
   /** A failure is data for the model (`ok: false`); throws only the signal's reason, or a bug. */
   invoke(args: JsonObject, signal: AbortSignal): Promise<ToolResult>;
 }
 
-/** What files would hold once the calls that were previewed so far have run, by real path. The disk is not touched. */
+/** The content of files after the calls previewed so far, by real path. Nothing is written to disk. */
 export type Draft = Map<string, Uint8Array>;
 
-/** What the person sees before saying yes. Untrusted text: whoever shows it makes control characters visible. */
+/** Shown for approval. Untrusted text: the code that shows it must escape control characters. */
 export type Preview =
   | {
       readonly kind: 'diff';
@@ -43,9 +43,9 @@ export interface ToolResult {
   readonly ok: boolean;
   readonly response: JsonObject;
   readonly media?: readonly MediaPart[];
-  /** What the tool's own requests cost. */
+  /** Tokens used by the tool's own requests. */
   readonly usage?: Usage;
-  /** How many lines of a file came and went, if it wrote one. For the person; the model does not get it. */
+  /** Lines added and removed, if it wrote a file. Shown to the user, not sent to the model. */
   readonly change?: FileChange;
 }
 
@@ -59,14 +59,13 @@ export interface LineCounts {
   readonly removed: number;
 }
 
-/** A call by the model, with an id of ours if it gave none. */
+/** A call by the model; gmn makes an id if the model gave none. */
 export interface ToolCall {
   readonly id: string;
   readonly name: string;
   readonly args: JsonObject;
 }
 
-/** Whether a call may run; `stop` ends the turn. */
 export type CallDecision =
   | { readonly kind: 'run' }
   | { readonly kind: 'run-edited'; readonly args: JsonObject }

@@ -54,9 +54,7 @@ interface ExportTarget {
   readonly path: string;
   /** As the user wrote it. */
   readonly name: string;
-  /** Whether to replace an existing file. */
   readonly force: boolean;
-  /** The hint of the error if the file exists and `force` is not set. */
   readonly hint: string;
 }
 

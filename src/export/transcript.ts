@@ -13,7 +13,6 @@ export interface Turn {
   readonly prompt: readonly Item[];
   /** Everything after the prompt, in order. */
   readonly steps: readonly Item[];
-  /** The model of the last reply. */
   readonly model: string | undefined;
   /** The sum over the turn. */
   readonly usage: Usage;
@@ -28,7 +27,6 @@ export type Item =
   | (NamedCall & { readonly type: 'answer'; readonly answer: RecordedResult })
   /** A note by gmn about the item before. */
   | { readonly type: 'note'; readonly text: string }
-  /** A part of an unknown kind. */
   | { readonly type: 'other'; readonly part: Part };
 
 export type Media = MediaPart['inlineData'];
@@ -97,7 +95,6 @@ function toSteps(records: readonly SavedRecord[]): readonly Item[] {
   return steps;
 }
 
-/** A call without a result yet, and its index in the steps. */
 interface PendingCall {
   readonly id: string | undefined;
   readonly index: number;

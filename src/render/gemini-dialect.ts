@@ -120,11 +120,8 @@ function toOutputText(value: unknown, response: JsonObject): string {
   return typeof value === 'string' ? value : encodeJson(response);
 }
 
-/** Statistics of a run in the gemini dialect. */
 interface GeminiStats {
-  /** Counts an event; irrelevant ones are ignored. */
   count(event: TurnEvent): void;
-  /** `stats` of the json format. */
   ofRun(model: string, usage: Usage): JsonObject;
   /** `stats` of the `result` event. The model is undefined if the run never got a reply. */
   ofStream(model: string | undefined, usage: Usage): JsonObject;

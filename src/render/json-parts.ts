@@ -50,7 +50,6 @@ function* memberPieces(member: Member, indent: string): Generator<string> {
   yield encodeJson(member.value ?? null, 2).replaceAll('\n', () => `\n${indent}`);
 }
 
-/** Undefined for an empty list, so that its key is omitted. */
 export function omitEmpty<T>(list: readonly T[]): readonly T[] | undefined {
   return list.length === 0 ? undefined : list;
 }
@@ -79,7 +78,6 @@ function suggestionField({ hint }: AppError): JsonObject {
 type Call = Extract<TurnEvent, { type: 'call' }>;
 type Answer = Extract<TurnEvent, { type: 'answer' }>;
 
-/** The `toolCalls` of the json format. */
 interface ToolLog {
   call(event: Call): void;
   result(event: Answer): void;
@@ -87,7 +85,6 @@ interface ToolLog {
   entries(): readonly JsonObject[];
 }
 
-/** Pairs calls with results by id. */
 export function toolLog(): ToolLog {
   const calls: Call[] = [];
   const answers = new Map<string, Answer>();

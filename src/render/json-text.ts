@@ -22,12 +22,10 @@ export function encodeInner(text: string): string {
   return encodeJson(text).slice(1, -1);
 }
 
-/** A JSON document indented by two spaces, with a final newline. */
 export function encodeDocument(value: JsonValue | object): string {
   return `${encodeJson(value, 2)}\n`;
 }
 
-/** One line of NDJSON. */
 export function encodeLine(value: JsonObject): string {
   return `${encodeJson(value)}\n`;
 }

@@ -8,7 +8,6 @@ export type Renderer = (event: TurnEvent) => Promise<void>;
 /** Writes nothing before the first event. */
 export type MakeRenderer = (io: Io, options: RenderOptions) => Renderer;
 
-/** Calls `action` every `ms` until the returned function is called. */
 interface Ticker {
   every(ms: number, action: () => void): () => void;
 }

@@ -33,7 +33,6 @@ const OUTSIDE_A_RUN: RenderOptions = {
   ticker: { every: () => () => {} },
 };
 
-/** Throws AppError `usage` if there is no such format. */
 export async function openRenderer(format: string, io: Io, options: RenderOptions = OUTSIDE_A_RUN): Promise<Renderer> {
   if (!isFormat(format)) {
     throw new AppError('usage', `there is no output format "${format}"`, {

@@ -11,7 +11,6 @@ interface Progress {
    * promise if there is one.
    */
   clear(): Promise<void> | undefined;
-  /** Clears, and shows nothing more until the next `wait`. */
   pause(): Promise<void> | undefined;
 }
 

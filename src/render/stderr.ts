@@ -10,12 +10,10 @@ export interface Stderr {
   readonly isMidLine: boolean;
   notice(message: string): Promise<void>;
   tool(line: ToolLine): Promise<void>;
-  /** The sources of an answer, numbered; writes nothing if there are none. */
   sources(sources: readonly Source[]): Promise<void>;
   usage(line: string): Promise<void>;
   error(error: AppError): Promise<void>;
   thought(delta: string): Promise<void>;
-  /** Ends the unfinished line of a thought. */
   endThought(): Promise<void>;
 }
 
@@ -26,7 +24,6 @@ const DIM = ['\u001b[2m', '\u001b[22m'] as const;
 interface StderrOptions {
   /** Passes thoughts unfiltered, even to a terminal. */
   readonly rawThoughts?: boolean;
-  /** The prefix of a notice; `gmn: ` by default. */
   readonly opening?: string;
 }
 

@@ -71,7 +71,6 @@ interface TextPage {
   text(delta: string): Promise<void>;
   /** Writes to stderr on a line of its own, but does not end the line of an open thought. */
   writeMessage(words: WriteMessage): Promise<void>;
-  /** Writes whole lines to stderr. */
   writeLines(words: WriteMessage): Promise<void>;
   /** Writes a notice; if the answer is in the middle of a line on a pipe, after that line. */
   writeNotice(message: string): Promise<void>;
@@ -79,7 +78,6 @@ interface TextPage {
   flush(): Promise<void>;
   /** Shows everything so far and ends the last line. */
   close(): Promise<void>;
-  /** Stops without output. */
   abandon(): Promise<void>;
 }
 
@@ -163,7 +161,6 @@ function takeLastWords(text: string, columns: number): string {
   return `…${characters.slice(start).join('')}`;
 }
 
-/** Turns the model's text into what is written to stdout. */
 interface Presentation {
   /** What can be written after this delta. */
   push(delta: string): string | Promise<string>;
@@ -246,7 +243,6 @@ function formatUsageLine({ model, usage, elapsedMs }: UsageInfo): string {
   return `${model} · ${formatUsage(usage, elapsedMs)}`;
 }
 
-/** The same without the model. */
 export function formatUsage(usage: Usage, elapsedMs: number): string {
   const counts = [
     formatAmount(usage.promptTokenCount, 'in'),

@@ -32,7 +32,6 @@ export function formatToolFailure(name: string, args: JsonObject, { response }: 
   return `${formatCall(name, args)} failed: ${sanitize(clipLine(reason, MAX_NOTICE_REASON))}`;
 }
 
-/** `edit_file hello.js`: what a call is about, on one line. Sanitized for the terminal. */
 export function formatCall(name: string, args: JsonObject): string {
   const subject = SUBJECT_ARGUMENTS.map((key) => toNonEmptyString(args[key])).find((value) => value !== undefined);
   const words = [name, subject === undefined ? '' : clipLine(subject, MAX_SUBJECT)];

@@ -45,10 +45,8 @@ export function checkReadable(directory: string): void {
   }
 }
 
-/** What the first and last line of a session file say. */
 export interface FileSummary {
   readonly summary: SessionSummary;
-  /** Version of the file format. */
   readonly version: number;
   readonly last: ReadRecord | undefined;
 }
@@ -89,7 +87,6 @@ export function listSessions(directory: string): readonly SessionSummary[] {
   return all.filter((summary) => canResume(summary) || summary.name !== undefined);
 }
 
-/** True if the session has a turn, or a prompt that can be asked again. */
 function canResume({ turns, isUnanswered }: SessionSummary): boolean {
   return turns > 0 || isUnanswered;
 }
@@ -185,7 +182,6 @@ function findByName(list: readonly SessionSummary[], name: string): SessionSumma
 
 const MAX_NAME_LENGTH = 100;
 
-/** The normalized name. Throws AppError `usage` if a session cannot have it. */
 function parseName(name: string): string {
   const kept = normalizeName(name);
   const why = findNameProblem(kept);
@@ -220,7 +216,6 @@ export function idTakenError(id: string): AppError {
   return new AppError('usage', `there is a session with the id ${id}`, { hint: `To go on with it: -r ${id}` });
 }
 
-/** Throws AppError `usage` if `id` cannot be the id of a new session. */
 export function parseNewId(directory: string, id: string): string {
   const why = findIdProblem(directory, id);
   if (why === undefined) return id;

@@ -104,7 +104,6 @@ interface Playback {
   end(header: Header): Pick<LoadedSession, 'exchanges' | 'seq' | 'state' | 'setup' | 'unanswered'>;
 }
 
-/** Rebuilds the conversation from the records of the file. */
 function createPlayback(): Playback {
   const found = createTurns<SavedRecord>();
   let last: ReadRecord | undefined;
@@ -153,7 +152,6 @@ function createPlayback(): Playback {
   };
 }
 
-/** Infers the kind of record from a content alone. */
 export function toTurnRecord(content: StoredContent, model: string): TurnRecord {
   const has = (key: string): boolean => content.parts.some((part) => Object.hasOwn(part, key));
   if (content.role === 'user') return { kind: has('functionResponse') ? 'answer' : 'prompt', content };

@@ -9,7 +9,6 @@ export interface OfficialSession {
   readonly id: string;
   /** SHA-256 of the project directory, in hex. */
   readonly projectHash?: string;
-  /** Milliseconds since the epoch. */
   readonly startedAt: number;
   readonly title: string;
   /** A record without a time of its own has that of the one before. */
@@ -59,7 +58,6 @@ function indexById(messages: readonly Fields[]): Map<string, Fields> {
   return new Map(messages.map((message, index) => [toNonEmptyString(message.id) ?? String(index), message]));
 }
 
-/** Drops that message and all after it; drops everything if the message is not there. */
 function rewindTo(messages: ReadonlyMap<string, Fields>, id: string): Map<string, Fields> {
   const ids = [...messages.keys()];
   return new Map([...messages].slice(0, Math.max(0, ids.indexOf(id))));
@@ -142,7 +140,6 @@ function readParts(value: unknown): readonly Part[] {
   return list.flatMap((item) => (typeof item === 'string' ? [{ text: item }] : toPart(item)));
 }
 
-/** A list of one, or empty if the value is not a part. */
 function toPart(value: unknown): readonly Part[] {
   if (!isObject(value)) return [];
   const part: object = value;
@@ -155,7 +152,6 @@ function toPart(value: unknown): readonly Part[] {
   return isPart ? [part as Part] : [];
 }
 
-/** True for the body of a function call or function response. */
 function isNamed(value: unknown): boolean {
   return isObject(value) && typeof value.name === 'string' && ['string', 'undefined'].includes(typeof value.id);
 }

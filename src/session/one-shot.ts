@@ -33,10 +33,8 @@ export interface SaveResult {
 export const NOT_SAVED: SaveResult = { notices: [] };
 
 interface OneShotOptions {
-  /** gmn's own directory. */
   readonly home: string;
   readonly clock: Clock;
-  /** Version of gmn. */
   readonly version: string;
   /** Without symbolic links. */
   readonly cwd: string;
@@ -46,7 +44,6 @@ interface OneShotOptions {
 /** Records of a run, kept in memory. `contents` grows with them. */
 interface RunRecords extends Required<Omit<History, 'overhear'>> {
   readonly records: readonly (TurnRecord & { readonly at: number })[];
-  /** Why they cannot be saved, for the user; undefined if they can. */
   readonly loss: string | undefined;
   readonly isAnswered: boolean;
 }

@@ -207,7 +207,6 @@ interface Pace {
   restart(): void;
 }
 
-/** Collects the text of a reply until it is worth writing. */
 function createPace({ now }: Clock): Pace {
   let text = '';
   let fresh = 0;
@@ -232,7 +231,6 @@ function createPace({ now }: Clock): Pace {
   };
 }
 
-/** Runs the given functions one after the other. */
 function createSerialQueue(): (work: () => Promise<void>) => Promise<void> {
   let last = Promise.resolve();
   return (work) => {

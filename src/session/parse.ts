@@ -27,7 +27,7 @@ export function parseHeader(text: string): Header | undefined {
   };
 }
 
-/** Large media are not in its contents; `apart` says which blobs to fetch. */
+/** Large media are not in its contents; `blobs` says which to fetch. */
 export interface ReadRecord extends FileRecord {
   readonly blobs: BlobReferences;
 }

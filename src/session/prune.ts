@@ -32,7 +32,6 @@ export async function renameSession(place: StoreContext, summary: SessionSummary
   await withSessionLock(place, summary, write).finally(claim.release);
 }
 
-/** Removes the session and the media that only it uses. Throws AppError `usage` while the session is open. */
 export async function removeSession(place: StoreContext, summary: SessionSummary): Promise<void> {
   const { signal } = new AbortController();
   await withSessionLock(place, summary, () =>
@@ -46,7 +45,6 @@ async function removeFile({ directory }: StoreContext, { file }: SessionSummary)
   await removeFiles(directory, (found) => found === name || found.startsWith(`${name}.torn-`));
 }
 
-/** See `prune` of the store. */
 export async function pruneSessions(
   place: StoreContext,
   before: number | undefined,
@@ -118,7 +116,6 @@ const GRACE_MS = DAY_MS;
 const SLACK_MS = 1000;
 
 interface BlobScope {
-  /** Directory of the sessions. */
   readonly directory: string;
   readonly blobs: BlobStore;
   readonly signal: AbortSignal;

@@ -13,7 +13,6 @@ export interface Header {
   readonly at: number;
   readonly cwd: string;
   readonly by: SessionSource;
-  /** The version of the program that wrote it. */
   readonly gmn: string;
   readonly title: string;
   readonly name?: string;
@@ -185,7 +184,6 @@ const REASONS: Readonly<Record<string, string>> = {
   ENFILE: 'too many open files',
 };
 
-/** Why something could not be saved, for the user. */
 export function formatSaveError(thrown: unknown): string {
   return REASONS[errorCode(thrown)] ?? errorReason(thrown);
 }

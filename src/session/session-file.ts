@@ -24,7 +24,6 @@ type Pieces = Iterable<string> | AsyncIterable<string>;
 export interface StoreContext {
   readonly directory: string;
   readonly clock: Clock;
-  /** Version of gmn. */
   readonly version: string;
   readonly blobs: BlobStore;
   readonly newId: () => string;
@@ -60,7 +59,6 @@ export interface SessionFile {
   add(lines: readonly FileRecord[]): Promise<void>;
   /** Resolves when what was added would survive a power loss. Throws what the system throws. */
   sync(): Promise<void>;
-  /** Releases the session lock. Never throws. */
   close(): Promise<void>;
 }
 
@@ -124,7 +122,6 @@ export function sessionFile(place: StoreContext, origin: Origin): SessionFile {
   return self;
 }
 
-/** Never throws. */
 async function closeAndRelease(file: AppendFile | undefined, lock: Lock | undefined): Promise<void> {
   await file?.close().catch(() => {});
   await lock?.release();

@@ -22,10 +22,8 @@ import { pruneSessions, removeSession, renameSession } from './prune.ts';
 import { type Durability, type Origin, type StoreContext, sessionFile, sessionWriter } from './session-file.ts';
 
 export interface StoreOptions {
-  /** gmn's own directory. */
   readonly home: string;
   readonly clock: Clock;
-  /** Version of gmn. */
   readonly version: string;
   /** Receives what could not be saved or read, for the user. */
   readonly report: (message: string) => void;
@@ -102,7 +100,6 @@ async function create(store: Store, beginning: NewSession): Promise<LocalSession
   );
 }
 
-/** How long to wait for another process that is pruning the session. */
 const LOCK_WAIT_MS = 200;
 
 async function resume(store: Store, summary: SessionSummary, cwd: string): Promise<LocalSession> {

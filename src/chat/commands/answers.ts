@@ -11,7 +11,6 @@ import type { Chat } from '../chat.ts';
 import { readSavedSession } from '../session.ts';
 import type { SlashCommand } from './command.ts';
 
-/** `/copy [code|n]` */
 export const COPY: SlashCommand = {
   name: 'copy',
   argument: '[code|n]',
@@ -46,7 +45,6 @@ function copyError(why: string): AppError {
   });
 }
 
-/** `/pipe <command>` */
 export const PIPE: SlashCommand = {
   name: 'pipe',
   argument: '<command>',
@@ -70,7 +68,6 @@ async function pipeToCommand(
   throw new AppError('usage', `the command failed (exit code ${exitCode})`, { hint: 'See what it says above.' });
 }
 
-/** `/export [file]` */
 export const EXPORT: SlashCommand = {
   name: 'export',
   argument: '[file]',

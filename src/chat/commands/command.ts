@@ -12,11 +12,8 @@ export interface SlashCommand {
   readonly aliases?: readonly string[];
   /** As help shows it: `[name]`. Absent if the command takes no argument. */
   readonly argument?: string;
-  /** One line. */
   readonly help: string;
-  /** Completions for the argument. */
   readonly complete?: (chat: Chat) => readonly Candidate[] | Promise<readonly Candidate[]>;
-  /** Runs the command and reports the result. Throws AppError. */
   run(argument: string, chat: Chat, signal: AbortSignal): Promise<NextStep>;
 }
 

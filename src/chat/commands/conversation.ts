@@ -6,7 +6,6 @@ import { askAside } from '../turn.ts';
 import { estimateShares, findWindowLimit, formatPercent, type WindowContents } from '../window.ts';
 import type { SlashCommand } from './command.ts';
 
-/** `/new` */
 export const NEW: SlashCommand = {
   name: 'new',
   help: 'Begin a new session; this one is kept',
@@ -21,7 +20,6 @@ export const NEW: SlashCommand = {
   },
 };
 
-/** `/clear` */
 export const CLEAR: SlashCommand = {
   name: 'clear',
   help: 'Forget the conversation, and go on in the same session',
@@ -34,7 +32,6 @@ export const CLEAR: SlashCommand = {
   },
 };
 
-/** `/retry` */
 export const RETRY: SlashCommand = {
   name: 'retry',
   help: 'Ask the last prompt again; its answer is dropped',
@@ -48,7 +45,6 @@ export const RETRY: SlashCommand = {
   },
 };
 
-/** `/rewind [n]` */
 export const REWIND: SlashCommand = {
   name: 'rewind',
   argument: '[n]',
@@ -72,7 +68,6 @@ export const REWIND: SlashCommand = {
 const SUMMARY_REQUEST =
   'Write a summary of our conversation so far, from which you could go on without it: what I want, what was decided and why, what was done, which files and names matter, what is still open. Leave out what no longer matters. Reply with the summary alone.';
 
-/** `/compress` */
 export const COMPRESS: SlashCommand = {
   name: 'compress',
   help: 'Put a summary in the place of the conversation',
@@ -99,7 +94,6 @@ export const COMPRESS: SlashCommand = {
   },
 };
 
-/** `/context` */
 export const CONTEXT: SlashCommand = {
   name: 'context',
   help: "Show what is in the model's window, and how full it is",

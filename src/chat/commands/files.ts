@@ -6,7 +6,6 @@ import type { Chat } from '../chat.ts';
 import { buildPrompt, requireFile } from '../prompt.ts';
 import { type SlashCommand, splitWords } from './command.ts';
 
-/** `/file <path…>` */
 export const FILE: SlashCommand = {
   name: 'file',
   argument: '[path…]',
@@ -31,7 +30,6 @@ async function attach(chat: Chat, path: string): Promise<void> {
   if (!chat.files.includes(path)) chat.files = [...chat.files, path];
 }
 
-/** `/edit` */
 export const EDIT: SlashCommand = {
   name: 'edit',
   argument: '[text]',
@@ -60,7 +58,6 @@ export const EDIT: SlashCommand = {
   },
 };
 
-/** `/diff` */
 export const DIFF: SlashCommand = {
   name: 'diff',
   help: 'Show what tools changed in this session',
@@ -71,7 +68,6 @@ export const DIFF: SlashCommand = {
   },
 };
 
-/** `/undo` */
 export const UNDO: SlashCommand = {
   name: 'undo',
   help: 'Put back the files that the last turn changed',

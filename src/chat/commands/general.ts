@@ -1,6 +1,5 @@
 import type { SlashCommand } from './command.ts';
 
-/** `/exit` */
 export const EXIT: SlashCommand = {
   name: 'exit',
   aliases: ['q', 'quit'],
@@ -8,7 +7,6 @@ export const EXIT: SlashCommand = {
   run: async () => 'leave',
 };
 
-/** `/stats` */
 export const STATS: SlashCommand = {
   name: 'stats',
   help: 'Show turns, tokens, time and tool calls',
@@ -18,7 +16,6 @@ export const STATS: SlashCommand = {
   },
 };
 
-/** `/keys` */
 export const KEYS: SlashCommand = {
   name: 'keys',
   help: 'List the keys',

@@ -6,7 +6,6 @@ import type { ChatServer, PromptArguments, ServerPrompt, Servers } from '../assi
 import type { Chat } from '../chat.ts';
 import { type NextStep, type SlashCommand, splitWords } from './command.ts';
 
-/** `/mcp [reload]` */
 export const MCP: SlashCommand = {
   name: 'mcp',
   argument: '[reload]',

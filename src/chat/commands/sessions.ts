@@ -13,7 +13,6 @@ const MAX_LISTED = 20;
 
 const SOURCES = Object.values(SOURCE_WORDS);
 
-/** `/sessions [chat|one-shot|served]` */
 export const SESSIONS: SlashCommand = {
   name: 'sessions',
   argument: `[${SOURCES.join('|')}]`,
@@ -42,7 +41,6 @@ function requireSource(word: string): SessionSource {
   });
 }
 
-/** `/save [name]` */
 export const SAVE: SlashCommand = {
   name: 'save',
   argument: '[name]',
@@ -80,7 +78,6 @@ async function beginSaving(chat: Chat, name: string): Promise<void> {
   chat.isSaved = true;
 }
 
-/** `/load <session>` */
 export const LOAD: SlashCommand = {
   name: 'load',
   aliases: ['resume'],
@@ -119,7 +116,6 @@ async function restoreSessionSetup(chat: Chat): Promise<void> {
   await chat.note(words);
 }
 
-/** Lists the sessions and, on a terminal, asks for one. */
 async function chooseSession(chat: Chat): Promise<string | undefined> {
   await SESSIONS.run('', chat, chat.signal);
   if (!chat.lines.isTerminal || (await chat.store.list()).length === 0) return undefined;

@@ -8,7 +8,6 @@ import type { Candidate } from '../line/source.ts';
 import { setMode } from '../setup.ts';
 import type { SlashCommand } from './command.ts';
 
-/** `/model [name]` */
 export const MODEL: SlashCommand = {
   name: 'model',
   argument: '[name]',
@@ -30,7 +29,6 @@ function modelCandidates({ assistant }: Chat): readonly (Candidate & { readonly 
   return assistant.models().map(({ name, about }) => ({ insert: name, hint: about }));
 }
 
-/** `/system [text]` */
 export const SYSTEM: SlashCommand = {
   name: 'system',
   argument: '[text]',
@@ -44,7 +42,6 @@ export const SYSTEM: SlashCommand = {
   },
 };
 
-/** `/thoughts on|off` */
 export const THOUGHTS: SlashCommand = {
   name: 'thoughts',
   argument: '[on|off]',
@@ -57,7 +54,6 @@ export const THOUGHTS: SlashCommand = {
   },
 };
 
-/** `/tools [name on|off]` */
 export const TOOLS: SlashCommand = {
   name: 'tools',
   argument: '[name on|off]',
@@ -81,7 +77,6 @@ export const TOOLS: SlashCommand = {
   },
 };
 
-/** `/approve [mode]` */
 export const APPROVE: SlashCommand = {
   name: 'approve',
   argument: '[mode]',

@@ -21,7 +21,6 @@ const ESCAPE_MS = 50;
 /** Dragging a window sends many sizes; wait for the last. */
 const RESIZE_MS = 100;
 
-/** Keys of a terminal, whose bytes may arrive in any pieces. */
 export function createKeyboard(terminal: TerminalInput, listener: KeyboardListener, isPlain: boolean): Keyboard {
   let decoder = keyDecoder();
   let stopEscape = (): void => {};

@@ -17,11 +17,9 @@ export interface Cell {
 export interface Screen {
   /** Draws a frame, for this window width, over the previous one. Writes nothing if nothing changed. */
   show(frame: Frame, columns: number): void;
-  /** Removes the frame from the screen. */
   erase(): void;
   /** Leaves the frame on the screen and moves the cursor to a free row below it. */
   moveBelow(): void;
-  /** Clears the screen. */
   clear(): void;
   /** Call after other output: the next frame starts at the cursor. */
   startBelow(): void;

@@ -43,8 +43,8 @@ export function isUuid(text: string): boolean {
 }
 
 /**
- * Whether text has a word that may be a credential, plain or in base64: long, and with a digit, or longer with letters of
- * both cases. A word such as `placeholder` is none. Takes linear time.
+ * Whether a word of the text may be a credential, plain or in base64: a long word with a digit, or a longer one with
+ * letters of both cases. Takes linear time.
  */
 export function mayHoldCredential(text: string): boolean {
   for (const [word] of text.matchAll(/[!-~]{10,}/g)) {
@@ -53,12 +53,12 @@ export function mayHoldCredential(text: string): boolean {
   return false;
 }
 
-/** As much of a session's id as people need: the beginning of a UUID; all of one that somebody gave. */
+/** The first 8 digits of a UUID; any other id in full. */
 export function shortId(id: string): string {
   return isUuid(id.toLowerCase()) ? id.slice(0, 8) : id;
 }
 
-/** Made to a regular expression where it is used, not at load: few starts need it. */
+/** Compiled on use, since few runs need it. */
 const EMOJI = '(\\p{RGI_Emoji})';
 
 /**

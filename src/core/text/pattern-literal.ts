@@ -1,4 +1,4 @@
-/** What one step of a pattern may be: an escape, a class, a bound, or a character. */
+/** One element of a pattern: an escape, a class, a quantifier, or a character. */
 const STEP = /\\(?:[a-zA-Z0-9]|([\s\S]))|\[(?:[^\]\\]|\\[\s\S])*\]|\{\d*,?\d*\}|[\s\S]/g;
 
 /**
@@ -6,7 +6,7 @@ const STEP = /\\(?:[a-zA-Z0-9]|([\s\S]))|\[(?:[^\]\\]|\\[\s\S])*\]|\{\d*,?\d*\}|
  * not plain to see. Letters that only another case of themselves, or an exotic sign, would match are not part of it.
  */
 export function requiredLiteral(source: string, isCaseless: boolean): string {
-  // These escapes have more behind them.
+  // These escapes take more characters than STEP matches.
   if (/\\[xucpk\d]/i.test(source)) return '';
   const runs = [''];
   let depth = 0;

@@ -56,12 +56,12 @@ export const SECRET_NAMES: readonly string[] = [
   'wallet.dat',
 ];
 
-/** The same, where a part of the name says it. */
+/** The same, by a part of the name. */
 export const SECRET_PATTERNS: readonly RegExp[] = [
   /^\.env/,
   /\.env$/,
   /^id_/,
-  // Passwords are typed at the wrong prompt.
+  // People type passwords at the wrong prompt.
   /^\.\w+_history$/,
   /^credentials(?:\.(?:csv|db|ini|json|tfrc\.json|toml|xml|ya?ml))?$/,
   /^\.?secrets\.(?:ini|json|toml|ya?ml)$/,
@@ -76,7 +76,7 @@ export const SECRET_PATTERNS: readonly RegExp[] = [
   /\.(?:agekey|jks|kdbx?|key|keychain(?:-db)?|keystore|ovpn|p12|p8|pem|pfx|pk8|pkcs12|ppk|tfstate)$/,
 ];
 
-/** Directories full of credentials, besides files whose names say so. */
+/** Directories that hold credentials under any file name. */
 export const SENSITIVE_DIRECTORIES: readonly string[] = [
   '.aliyun',
   '.aws',
@@ -104,7 +104,7 @@ export const SENSITIVE_DIRECTORIES: readonly string[] = [
   '.thunderbird',
 ];
 
-/** The same, and files, in a directory of that name only; at most three steps. */
+/** Directories and files that count only inside the directory named before the slash; at most three segments. */
 export const SENSITIVE_PAIRS: readonly string[] = [
   '.bundle/config',
   '.cache/huggingface/token',
@@ -144,7 +144,7 @@ export const SENSITIVE_PAIRS: readonly string[] = [
   '.dbt/profiles.yml',
   '.git/config',
   '.git/config.worktree',
-  // Each module of a repository has a config of its own there.
+  // Each submodule has its own config there.
   '.git/modules',
   '.gnome2/keyrings',
   '.gradle/gradle.properties',

@@ -4,27 +4,26 @@ import { contains } from './path.ts';
 import { SECRET_NAMES, SECRET_PATTERNS, SENSITIVE_DIRECTORIES, SENSITIVE_PAIRS } from './secret-lists.ts';
 import { textBefore, trimTrailing } from './trim.ts';
 
-// Walks ask for many names.
 const NAMES: ReadonlySet<string> = new Set(SECRET_NAMES);
 
 const COPY = /(?:~|\.(?:bak|backup|old|orig|save|swp))$/;
 
-/** The most steps a name of `SENSITIVE_PAIRS` has. */
+/** Maximum number of path segments in `SENSITIVE_PAIRS`. */
 const PAIR_STEPS = 3;
 
-/** Where this program and the official one keep credentials and sessions, below whatever home. */
+/** Directories with credentials and sessions of gmn and of the official CLI, in any home. */
 const STATE =
   /\/\.(?:gmn\/(?:key\.json[^/]*|oauth-client\.json[^/]*|code-assist\.json|tokens|mcp|sessions|undo|locks)|gemini\/(?:\.env|oauth_creds\.json|gemini-credentials\.json|google_accounts\.json|mcp-oauth-tokens[^/]*|tmp|history))\//;
 
-/** Work trees that other programs keep in directories of their own: whoever works there does so on purpose. */
+/** Work trees that other agents create in their own directories; working there is intended. */
 const WORK_TREES = /([\\/])\.(?:claude|codex|cursor|gemini)[\\/]worktrees(?=[\\/])/gi;
 
 /**
- * A name as the most forgiving file system might read it: no case, no compatibility forms, no invisible characters, no
- * dots and spaces at its end, no stream behind a colon.
+ * Normalizes a name as the most lenient file system would: no case, no compatibility forms, no invisible characters, no
+ * trailing dots and spaces, no stream after a colon.
  */
 export function foldName(name: string): string {
-  // Most names are plain, and walks ask for many.
+  // A fast path, since walks check many names.
   if (/^[\w-]*$/.test(name)) return name.toLowerCase();
   const shown = name
     .replace(/%([0-7][\da-f])/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
@@ -34,17 +33,17 @@ export function foldName(name: string): string {
   return trimTrailing(textBefore(shown, ':'), '. ');
 }
 
-/** The steps of a path, folded. */
+/** The normalized segments of a path. */
 export function splitSteps(path: string): readonly string[] {
   return path.split(/[\\/]/).map(foldName);
 }
 
-/** Whether one of these paths is somewhere among the steps. */
+/** Whether one of these paths occurs among the segments. */
 export function hasSteps(steps: readonly string[], paths: readonly string[]): boolean {
   return paths.some((path) => `/${steps.join('/')}/`.includes(`/${path}/`));
 }
 
-/** Whether a file of this name, however a file system might read it, is likely to hold keys or passwords. */
+/** Whether a file of this name is likely to hold keys or passwords. */
 export function isSecretName(name: string): boolean {
   return [name.toLowerCase(), foldName(name)].some((folded) => isListed(folded) || isListed(folded.replace(COPY, '')));
 }
@@ -54,8 +53,8 @@ function isListed(name: string): boolean {
 }
 
 /**
- * The one rule for what goes to a model only when a person says so of this very file: whether it is likely to hold keys or
- * passwords, by its name or by the directories it is in. `above` is what the path begins in.
+ * Whether a file is likely to hold keys or passwords, judged by its name and its directories. Such a file is sent to a
+ * model only if a person approves that very file. `above` is the directory the path is relative to.
  */
 export function isSensitivePath(path: string, above = ''): boolean {
   const steps = [...splitSteps(above), ...splitSteps(path)];
@@ -66,33 +65,36 @@ export function isSensitivePath(path: string, above = ''): boolean {
   );
 }
 
-/** The same of something in a directory that is not sensitive itself: a walk asks for many. */
+/** The same for an entry of a directory known not to be sensitive; faster, for walks. */
 export function isSensitiveEntry(path: string): boolean {
   return isSensitivePath(path.split(/[\\/]/).slice(-PAIR_STEPS).join('/'));
 }
 
-/** A path, cut where the directory begins that somebody works in. */
+/** A path split at the working directory. */
 export interface RootedPath {
-  /** From the name of that directory on. */
+  /** Begins with the name of that directory. */
   readonly tail: string;
-  /** What that directory lies in. */
+  /** The parent of that directory. */
   readonly above: string;
 }
 
-/** `path` must lie in `root`. */
+/** `path` must be inside `root`. */
 export function rootedPath(root: string, path: string): RootedPath {
   const above = dirname(root.replace(WORK_TREES, '$1worktrees'));
   return { tail: join(basename(root), relative(root, path)), above };
 }
 
-/** Whether credentials or sessions of this program or the official one are there: no tool sees them, asked or not. */
+/**
+ * Whether the path holds credentials or sessions of gmn or of the official CLI. No tool may read these, even with
+ * approval.
+ */
 export function isStatePath(path: string): boolean {
   return STATE.test(`/${splitSteps(path).join('/')}/`);
 }
 
 /**
- * Where credentials and sessions are, or would be if no variable named another place. `users` are the homes of this person;
- * `homes` is undefined where there is none.
+ * The directories of credentials and sessions, at their current and their default places. `users` are the person's home
+ * directories; `homes` is undefined if there is none.
  */
 export function stateDirectories(homes: Homes | undefined, users: readonly string[]): readonly string[] {
   return [
@@ -101,19 +103,19 @@ export function stateDirectories(homes: Homes | undefined, users: readonly strin
   ];
 }
 
-/** Whether a path is in the state of this program, or of the official one, wherever that is kept. */
 export function isState(path: string, directories: readonly string[]): boolean {
   return isStatePath(path) || directories.some((directory) => contains(directory, path));
 }
 
 /** Shorter secrets would match ordinary words. */
 const MIN_LENGTH = 8;
-/** What stands in the place of a secret. */
+/** Replaces a secret. */
 export const MARK = '‹redacted›';
 
 /**
- * A text without these secrets: as they are, URL-encoded, escaped for JSON, or in base64, also in the middle of it. Secrets
- * of fewer than 8 characters stay. Not for data that a program reads: the mark is no base64. Never throws.
+ * Replaces these secrets in a text: plain, URL-encoded, escaped for JSON, or in base64, even inside a longer base64
+ * text. Secrets of fewer than 8 characters are not replaced. Not for data that a program decodes: the mark is not
+ * base64. Never throws.
  */
 export function redactKnown(text: string, secrets: Iterable<string>): string {
   const forms = new Set([...secrets].filter(({ length }) => length >= MIN_LENGTH).flatMap(listEncodings));
@@ -126,8 +128,8 @@ export function redactKnown(text: string, secrets: Iterable<string>): string {
 }
 
 /**
- * What is about to be sent, without these secrets in any of its texts, field names and attachments; the very value if it has none of
- * them. Never throws.
+ * Replaces these secrets in all strings, field names and attachments of a value that is about to be sent. Returns the
+ * same object if it has none. Never throws.
  */
 export function redactIn<Value>(value: Value, secrets: ReadonlySet<string>): Value {
   return secrets.size === 0 ? value : (redactValue(value, secrets) as Value);
@@ -154,7 +156,7 @@ function redactEntry(key: string, value: unknown, secrets: ReadonlySet<string>):
   return data === media.data ? value : { ...media, data };
 }
 
-/** The base64 of bytes without the secrets. Each byte is a character of its own meanwhile, so that the others stay. */
+/** Redacts base64 data. Decoded as Latin-1, so that all other bytes stay as they are. */
 function redactBytes(data: string, secrets: ReadonlySet<string>): string {
   const bytes = Buffer.from(data, 'base64');
   const found = [...secrets].filter((secret) => bytes.includes(secret));
@@ -236,7 +238,7 @@ const NAMED_VALUES = [
 /** `https://user:password@host`: everything up to the last `@` before the path. */
 const URL_PASSWORD = /(\b[a-z][a-z\d+.-]{0,20}:\/\/[^\s/?#:@"']{0,200}:)[^\s/?#"']{1,1000}(?=@)/gi;
 
-/** Compiled with its first use: most runs redact nothing. */
+/** Compiled on first use, since most runs redact nothing. */
 let credentials: RegExp | undefined;
 
 /** Replaces everything that looks like a credential with `mark`. Never throws. */
@@ -247,7 +249,7 @@ export function redact(text: string, mark: string): string {
   return result;
 }
 
-/** What stands between a name and its value: `=`, `:`, `is`, は. */
+/** Between a name and its value: `=`, `:`, `is`, は. */
 const IS = '(?:["\'`]?\\s{0,5}(?:[=:：＝]|\\b(?:is|was)\\b|は|が|を)\\s{0,5})';
 
 /** Secrets as people write them in prose, which `redact` misses. The bounds keep matching linear on hostile text. */
@@ -264,10 +266,9 @@ const SECRET_PHRASES = [
   `\\bsshpass\\s{1,5}-p`,
 ] as const;
 
-/** Compiled with its first use, as above. */
 let secretPhrases: RegExp | undefined;
 
-/** Whether typed text seems to contain a secret; errs on the side of yes. Never throws. */
+/** Whether typed text seems to contain a secret; prefers false positives. Never throws. */
 export function hasSecret(text: string): boolean {
   secretPhrases ??= new RegExp(SECRET_PHRASES.join('|'), 'i');
   return secretPhrases.test(text) || redact(text, '') !== text;

@@ -9,7 +9,7 @@ function escapeInvisible(text: string): string {
   return text.replace(invisible(), (char) => NAMED[char] ?? formatEscape(char.codePointAt(0) ?? 0));
 }
 
-/** How many characters `visible` would write as their escapes. */
+/** How many characters `sanitize` would escape. */
 export function countInvisible(text: string): number {
   return /^[ -~]*$/.test(text) ? 0 : (text.match(invisible())?.length ?? 0);
 }

@@ -1,7 +1,7 @@
 import stringWidth from 'string-width';
 
 const ASCII = /^[\x20-\x7e]*$/;
-/** Characters of which each is a grapheme, whatever stands beside it; most texts hold no other. */
+/** Characters that are always a grapheme of their own; most texts have no others. */
 const SIMPLE =
   /^[\x20-\x7e\xa1-\xac\xae-\u02ff\u0370-\u037f\u0384-\u0482\u048a-\u052f\u2010-\u2027\u2030-\u205e\u2500-\u257f\u3001-\u3029\u3041-\u3096\u30a1-\u30fa\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uff01-\uff60]*$/;
 /** Those of them that take two columns. */
@@ -28,12 +28,12 @@ export function splitGraphemes(text: string): readonly string[] {
 
 const segments = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
 
-/** Segmenting a text takes the square of its length (Node 20): longer ones are segmented in pieces of this length. */
+/** Node 20 segments a text in quadratic time, so long texts are segmented in pieces of this length. */
 const PIECE_LENGTH = 512;
-/** Longer than any character that a reader would count as one. */
+/** Longer than any real grapheme. */
 const LONGEST_GRAPHEME = 64;
 
-/** A text in pieces that end where a grapheme ends; one that has no end is cut. */
+/** Splits a text at grapheme boundaries; a grapheme longer than the limit is cut. */
 function* pieces(text: string): Generator<string> {
   let start = 0;
   while (text.length - start > PIECE_LENGTH) {
@@ -45,12 +45,12 @@ function* pieces(text: string): Generator<string> {
   yield text.slice(start);
 }
 
-/** Where the continuation of a line without columns begins. */
+/** Indentation of a continued line that has no columns. */
 const INDENT = 4;
 
 /**
- * Breaks lines that are too wide between words; continued lines are indented to the column that was broken. A word that
- * is too wide by itself is left to the terminal.
+ * Wraps lines at words; continued lines are indented to the column they belong to. A single word that is too wide is
+ * not broken.
  */
 export function wrapText(text: string, columns: number): string {
   return text
@@ -63,7 +63,7 @@ function wrapLine(line: string, columns: number): string {
   const indent = ' '.repeat(findColumnStart(line, columns));
   const rows: string[] = [];
   let row = '';
-  // Blanks belong to the word behind them: at the beginning of a row they are dropped.
+  // Spaces belong to the word after them and are dropped at the start of a row.
   for (const word of line.trimEnd().match(/^ *\S+|\s+\S+/g) ?? []) {
     if (row !== '' && row.trim() !== '' && measureWidth(row + word) > columns) {
       rows.push(row);
@@ -73,7 +73,7 @@ function wrapLine(line: string, columns: number): string {
   return [...rows, row].join('\n');
 }
 
-/** After the last gap of two or more blanks in the left half: there the widest column begins. */
+/** The end of the last gap of two or more spaces in the left half, where the text column begins. */
 function findColumnStart(line: string, columns: number): number {
   let indent: number | undefined;
   for (const { index, 0: gap } of line.matchAll(/\S {2,}(?=\S)|^ +(?=\S)/g)) {

@@ -76,7 +76,6 @@ export function* codeBlockHtml(code: string, language: string): Generator<string
   yield '</code></pre></div>\n';
 }
 
-/** Highlighted code as the content of an element; keeps every character. */
 export function highlightHtml(code: string, language: string): string {
   return [...highlightLines(code, language)].join('');
 }

@@ -28,7 +28,6 @@ export function turnLink({ number, prompt }: Turn): string {
   return `<li><a href="#turn-${number}" dir="auto">${escapeHtml(title)}</a></li>\n`;
 }
 
-/** One turn, in pieces: the prompt as typed, then the steps in order. */
 export function* turnHtml({ number, at, prompt, steps, model, usage }: Turn): Generator<string, void> {
   const id = `turn-${number}`;
   const time = `<time datetime="${toIsoTime(at)}">${formatTime(at)}</time>`;
@@ -88,7 +87,6 @@ interface ToolUse {
 
 const MAX_HINT = 90;
 
-/** A tool call, folded to one line: its name, what it was about, and whether it failed. */
 function toolHtml({ name, args, answer }: ToolUse): string {
   const hint = args === undefined ? '' : findHint(args);
   const about = hint === '' ? '' : ` <span class="about">${escapeHtml(hint)}</span>`;
@@ -144,7 +142,6 @@ function valueHtml(value: JsonValue): string {
 /** Types that a browser can only display as an image; SVG could contain scripts. */
 const IMAGES: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/webp', 'image/gif']);
 
-/** An inline image, or a line that names the attachment. */
 function mediaHtml(media: Media): string {
   const words = `${media.mimeType}, ${formatSize(mediaSize(media))}`;
   if (!IMAGES.has(media.mimeType) || !isBase64(media.data))
@@ -158,10 +155,8 @@ function isBase64(data: string): boolean {
   return digits !== '' && !/[^A-Za-z0-9+/]/.test(digits);
 }
 
-/** Longer texts are folded. */
 const MAX_LINES = 30;
 const MAX_LENGTH = 4000;
-/** How much of a folded text stays visible. */
 const SHOWN_LINES = 12;
 const SHOWN_LENGTH = 1500;
 

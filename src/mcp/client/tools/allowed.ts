@@ -8,10 +8,8 @@ interface AbsentServer {
 }
 
 interface AllowedTools {
-  /** `--allowed-tools`. */
   readonly patterns: readonly string[];
   readonly table: readonly RegisteredTool[];
-  /** In the order of the settings files. */
   readonly servers: readonly ConfiguredServer[];
   readonly absent: readonly AbsentServer[];
 }

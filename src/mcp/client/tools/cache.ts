@@ -13,7 +13,6 @@ type CacheContext = Pick<ClientContext, 'homes' | 'clock'>;
 
 const CACHE_MS = 7 * DAY_MS;
 
-/** How long to wait for another process that is writing. */
 const LOCK_MS = 2000;
 
 export interface ToolList {
@@ -33,7 +32,6 @@ export function readToolList({ fingerprint }: ConfiguredServer, { homes, clock }
   });
 }
 
-/** Fetches the tool list and caches it. Throws as a connection does. */
 export async function fetchToolList(
   server: ConfiguredServer,
   connection: Connection,

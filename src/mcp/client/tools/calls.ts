@@ -94,7 +94,6 @@ function formatToolChange({ name }: ConfiguredServer, remote: RemoteTool, today:
   return `${sanitize(remote.name)} was not run: it says something else about itself than before. The user can look at it and allow it, on a terminal, with: gmn mcp tools ${server}`;
 }
 
-/** The most text of one result that the model gets. */
 const MAX_TEXT_CHARS = 40_000;
 const MAX_BLOCKS = 1000;
 /** All media of one result together, in base64. */

@@ -21,7 +21,6 @@ export interface RegisteredTool {
 
 export interface Registration {
   readonly registered: readonly RegisteredTool[];
-  /** Which tools are not offered, and why. */
   readonly notices: readonly string[];
 }
 
@@ -131,7 +130,6 @@ function selectRemoteTools({ definition }: ConfiguredServer, tools: readonly Rem
   });
 }
 
-/** A notice that names a few of the tools not offered, and why. */
 export function formatOmitted({ name }: ConfiguredServer, tools: readonly string[], why: string): string {
   return `MCP server ${sanitize(name)}: ${formatNotOffered(tools, why)}`;
 }

@@ -86,7 +86,6 @@ function toTuple(schema: JsonObject, { onMended }: CleanContext): JsonObject {
   return { prefixItems: items, ...rest };
 }
 
-/** Whether a keyword has a valid value; unknown keywords pass. */
 function isValidKeyword(key: string, value: JsonValue): boolean {
   if (key === 'type') return filterTypes(value).length > 0;
   if (key === 'required') return Array.isArray(value);
@@ -94,7 +93,6 @@ function isValidKeyword(key: string, value: JsonValue): boolean {
   return VALUE_CHECKS.get(key)?.(value) ?? true;
 }
 
-/** The valid types among those given, in lower case. */
 function filterTypes(type: JsonValue): readonly string[] {
   const names = (Array.isArray(type) ? type : [type]).map((name) => String(name).toLowerCase());
   return [...new Set(names)].filter((name) => TYPES.has(name));

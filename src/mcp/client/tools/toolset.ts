@@ -22,7 +22,6 @@ import {
 const MAX_INSTRUCTION_CHARS = 4000;
 
 export interface ToolsetOptions extends CallHandling {
-  /** In the order of the settings files. */
   readonly servers: readonly ConfiguredServer[];
   /** Servers that are configured but not used here. */
   readonly unused?: readonly ServerIdentity[];
@@ -30,17 +29,14 @@ export interface ToolsetOptions extends CallHandling {
   readonly reserved: readonly string[];
   /** `--allowed-tools`: entries `server__*`, `server__tool`, or a tool's name as the model knows it count here. */
   readonly allowedTools?: readonly string[];
-  /** Starts no server: only cached tool lists are used. */
   readonly isPreview?: boolean;
   /** Ignores the cache and asks every server. */
   readonly ignoresCache?: boolean;
-  /** Notices to put before all others. */
   readonly notices?: readonly string[];
   /** How long to wait for servers without a cached tool list; later ones are skipped. No limit unless given. */
   readonly maxWaitMs?: number;
 }
 
-/** The remote tools of a run. */
 export interface McpTools {
   readonly tools: readonly Tool[];
   readonly table: readonly RegisteredTool[];
@@ -67,7 +63,6 @@ export interface McpTools {
 interface UsedServer {
   readonly server: ConfiguredServer;
   readonly fault?: string;
-  /** Names of tools that are not offered because their declaration has changed. */
   readonly withheld?: readonly string[];
 }
 
