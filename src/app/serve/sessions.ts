@@ -28,7 +28,6 @@ export interface OpenHistory {
   readonly close: () => void;
   /** Resolves when all records are written, or writing has failed. */
   readonly written: () => Promise<void>;
-  /** The id of the session if everything is saved. */
   readonly savedId: () => string | undefined;
   /** Notices about the session that were not reported yet. */
   readonly notices: () => readonly string[];
@@ -36,7 +35,6 @@ export interface OpenHistory {
 
 type KeptSession = Extract<TurnStorage, { kind: 'session' }>;
 
-/** Uses the same store as the command line. */
 export function openServeSessions(app: App, holds: Locks): ServeSessions {
   const closings = new Set<Promise<void>>();
   const openServeStore = (report: (message: string) => void): LocalStore =>

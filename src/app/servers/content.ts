@@ -6,7 +6,6 @@ import { sanitize } from '../../core/text/terminal.ts';
 import type { ContentBlock, ResourceContent } from '../../mcp/client/types.ts';
 import { createOutputFile, openOutputFile } from '../../platform/files/write.ts';
 
-/** Content that is no text; `data` is base64. */
 interface Media {
   readonly mimeType: string;
   readonly data: string;
@@ -31,7 +30,6 @@ export function toBlockJson(block: ContentBlock): JsonObject {
   return block.type === 'resource' ? { type: block.type, resource: { ...block.resource } } : { ...block };
 }
 
-/** The media of the blocks, in order. */
 export function collectMedia(blocks: readonly ContentBlock[]): readonly Media[] {
   return blocks.flatMap((block) => {
     if (block.type === 'image' || block.type === 'audio') return [{ mimeType: block.mimeType, data: block.data }];

@@ -12,7 +12,6 @@ export interface TransportOptions {
   readonly oauth?: string;
 }
 
-/** An entry of the settings, and its parsed form. */
 interface NewDefinition {
   readonly entry: JsonObject;
   readonly definition: ServerDefinition;

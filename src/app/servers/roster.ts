@@ -24,7 +24,6 @@ export type ServerState =
   | { readonly kind: 'ready'; readonly server: ConfiguredServer }
   /** Disabled by settings or a flag; `hint` says how to enable it. */
   | { readonly kind: 'disabled'; readonly why: string; readonly hint: string }
-  /** Its definition is invalid. */
   | { readonly kind: 'faulty'; readonly why: string }
   /** Defined by a folder's settings, and not approved in its current form. */
   | { readonly kind: 'unapproved' };

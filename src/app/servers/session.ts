@@ -119,7 +119,6 @@ export function createProgramTurns(atOnce = programsAtOnce()): TakeTurn {
   };
 }
 
-/** The result of one server among several. */
 export type Inspection<Value> = { readonly name: string } & ({ readonly value: Value } | { readonly error: AppError });
 
 /**

@@ -8,7 +8,6 @@ import { INTERRUPT, openTty } from '../../platform/terminal/tty.ts';
 import type { CallProgress } from './progress.ts';
 
 interface SignInOptions {
-  /** Whether to open the URL in a browser. */
   readonly isOpened: boolean;
   readonly pause: CallProgress['pause'];
 }

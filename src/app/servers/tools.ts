@@ -24,7 +24,6 @@ export interface RemoteContext {
   readonly signal: AbortSignal;
   /** Starts no server. */
   readonly isPreview?: boolean;
-  /** Asks every server instead of using the cache. */
   readonly ignoresCache?: boolean;
 }
 

@@ -43,7 +43,6 @@ export function formatState(state: ServerState): string {
   return state.kind === 'disabled' ? state.why : '';
 }
 
-/** Secrets are redacted. */
 export function toEntryJson(entry: ServerEntry): JsonObject {
   const { name, file, state } = entry;
   const hidden = redactDefinition(entry);

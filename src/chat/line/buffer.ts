@@ -10,7 +10,6 @@ export interface LineBuffer {
   delete(motion: Motion): void;
   /** Deletes, and stores the deleted text for `yank`; consecutive kills are joined. */
   kill(motion: Motion): void;
-  /** Inserts the last killed text. */
   yank(): void;
   /** Right after `yank` or `yankEarlier`: replaces the yanked text with the one killed before it. */
   yankEarlier(): void;
@@ -87,7 +86,6 @@ export function createBuffer(): LineBuffer {
   };
 }
 
-/** The line with its undo history. */
 function createUndoHistory() {
   let line = EMPTY;
   let past: LineState[] = [];

@@ -130,7 +130,6 @@ const toLineEnd: KeyEdit = (line) => line.move(lineEnd);
 const deleteLeft: KeyEdit = (line) => line.delete(left);
 const newline: KeyEdit = (line) => line.insert('\n');
 
-/** Keys that only change the line. */
 export const KEY_EDITS: ReadonlyMap<string, KeyEdit> = new Map<string, KeyEdit>([
   ['left', (line) => line.move(left)],
   ['ctrl-b', (line) => line.move(left)],

@@ -22,13 +22,10 @@ export interface LineEditor {
   /** Starts a new prompt; `draft` is put before the text in the line. */
   begin(prompt: string, draft: string): void;
   press(key: Key, now: number): KeyRequest | undefined;
-  /** Shows the result of the request `complete`. */
   showCompletion(completion: Completion): void;
-  /** Replaces the whole line, as one undoable change. */
   replace(text: string): void;
   /** Shows a notice below the line until the next key. */
   showNotice(note: string): void;
-  /** Empties the line after it was sent. */
   clear(): void;
   frame(): Frame;
   /** The line without anything below it: what stays on the screen after it is sent. */

@@ -3,7 +3,6 @@ import { parseJson } from '../../core/json.ts';
 import { hasSecret } from '../../core/text/secrets.ts';
 import { appendLine, readLines, trimLines } from '../../platform/files/append.ts';
 
-/** The entries of this chat and earlier ones. */
 export interface EntryHistory {
   /** The oldest first; read at the first call. */
   load(): Promise<readonly string[]>;

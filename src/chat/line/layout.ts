@@ -47,7 +47,6 @@ export function layOut({ prompt, text, caret, columns, label }: LayoutInput): La
   return { rows: page.rows, caret: caretCell, offsetAt: (cell) => findNearest(places, cell) };
 }
 
-/** One row of text, cut to `columns`, styles kept. */
 export function clipRow(text: string, columns: number): Row {
   const row: Piece[] = [];
   let room = columns;

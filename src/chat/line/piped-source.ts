@@ -20,7 +20,6 @@ export function pipedLines(bytes: AsyncIterable<Uint8Array>): LineSource {
       return entry;
     },
     watch: () => NOOP,
-    // Nothing to do: lines of a pipe are not typed ahead.
     keepTypedKeys: NOOP,
     withTerminal: (work) => work(),
     async close() {
@@ -71,7 +70,6 @@ async function* decodeLines(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<st
   }
 }
 
-/** Whether it begins with a byte order mark of UTF-16. */
 function isUtf16([first, second]: Uint8Array): boolean {
   return (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff);
 }

@@ -5,7 +5,6 @@ import type { KeyRequest } from './commands.ts';
 import type { LineEditor } from './editor.ts';
 import type { Complete, Entry } from './source.ts';
 
-/** What is needed to read an entry. */
 export interface ReadingContext {
   readonly editor: LineEditor;
   readonly screen: Screen;
@@ -24,7 +23,6 @@ export interface ReadingContext {
   ready(): Promise<void>;
 }
 
-/** One entry while it is being typed. */
 export interface Reading {
   /** Rejects only through `fail`. */
   readonly entry: Promise<Entry>;
@@ -33,14 +31,13 @@ export interface Reading {
   resized(): void;
   /** After coming back from the background: draws the line again at the current cursor position. */
   redraw(): void;
-  /** Ends the reading, whatever is in the line. */
   finish(entry: Entry): void;
   fail(reason: unknown): void;
 }
 
 const COMPLETE_MS = 1000;
 
-/** Starts to read an entry. After the entry is complete, the remaining typed keys stay in `typed`. */
+/** Starts to read an entry. After the entry is complete, the remaining keys stay in `pendingKeys`. */
 export function startReading(desk: ReadingContext): Reading {
   const { editor, screen, pendingKeys } = desk;
   const outcome = createDeferred<Entry>();

@@ -9,7 +9,6 @@ export type Entry =
   | { readonly kind: 'next-mode' };
 
 export interface Candidate {
-  /** Replaces the word. */
   readonly insert: string;
   /** A short description shown beside it. Untrusted text. */
   readonly hint?: string;

@@ -3,18 +3,15 @@ import type { PastedBlocks } from './folds.ts';
 import type { Layout } from './layout.ts';
 import type { Candidate, Completion } from './source.ts';
 
-/** The state of a line being edited; keys change it. */
 export interface Editing {
   readonly line: LineBuffer;
   readonly pastes: PastedBlocks;
-  /** The oldest first. */
   readonly entries: () => readonly string[];
   readonly layout: () => Layout;
   prompt: string;
   menu: Menu | undefined;
   walk: Walk | undefined;
   search: (Search & { readonly draft: string }) | undefined;
-  /** Shown below the line until the next key. */
   note: string | undefined;
   /** When Ctrl+C was pressed, if no other key was pressed since. */
   interruptedAt: number;
@@ -29,7 +26,6 @@ export interface Editing {
 /** Whether a mode of the line consumed a key, or the key keeps its usual meaning. */
 export type KeyUse = 'used' | 'free';
 
-/** Completions to choose from. */
 export interface Menu {
   readonly start: number;
   readonly candidates: readonly Candidate[];
@@ -75,7 +71,6 @@ function commonPrefix(words: readonly string[]): string {
     : first.slice(0, length - 1);
 }
 
-/** A walk through earlier entries with Up and Down. */
 interface Walk {
   readonly draft: string;
   /** Only entries that begin with this are shown. */

@@ -102,7 +102,6 @@ function createWatcher({ terminal, clock }: TerminalLinesOptions, desk: ReadingC
         if (cancel === onCancel) cancel = undefined;
       };
     },
-    /** Acts on a key, or keeps it for the next entry. */
     press(key: Key): void {
       const isInterrupt = isKey(key, 'ctrl-c');
       if (isKey(key, 'ctrl-z')) terminal.suspend();

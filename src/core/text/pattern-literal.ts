@@ -2,8 +2,8 @@
 const STEP = /\\(?:[a-zA-Z0-9]|([\s\S]))|\[(?:[^\]\\]|\\[\s\S])*\]|\{\d*,?\d*\}|[\s\S]/g;
 
 /**
- * The longest text that is in whatever the pattern matches, so that most of a file need not be read as text; empty if that is
- * not plain to see. Letters that only another case of themselves, or an exotic sign, would match are not part of it.
+ * The longest text that every match contains, so that most files can be skipped without decoding them; empty if there
+ * is none. Letters with special case mappings are not part of it.
  */
 export function requiredLiteral(source: string, isCaseless: boolean): string {
   // These escapes take more characters than STEP matches.

@@ -15,9 +15,8 @@ export function countInvisible(text: string): number {
 }
 
 /**
- * Controls, bidi, zero-width, tag and other characters without a shape of their own, halves of a pair, spaces that are not
- * the plain one, and marks that are stacked more than two high. Made when it is needed, not at load: its character classes
- * cost more than most starts need.
+ * Controls, bidi, zero-width, tag and other invisible characters, lone surrogates, spaces other than the plain one, and
+ * more than two stacked marks. Compiled on use: its character classes would slow down every start.
  */
 function invisible(): RegExp {
   return /(?! )[\p{Cc}\p{Cf}\p{Cs}\p{Z}\u2800\p{Default_Ignorable_Code_Point}]|(?<=\p{M}\p{M})\p{M}/gu;

@@ -36,7 +36,6 @@ interface InitializedClient {
   readonly client: SdkClient;
   readonly transport: ServerTransport;
   readonly sdk: Sdk;
-  /** See `Connection.onListChanged`. */
   readonly changes: ListChanges;
   /** Deadlines of the requests in flight. */
   readonly waiting: Set<RestartableDeadline>;

@@ -55,7 +55,6 @@ interface OAuthDefinition {
 
 export type ServerDefinition = StdioDefinition | RemoteDefinition;
 
-/** Why an entry of `mcpServers` is invalid, as text for the user. */
 interface InvalidDefinition {
   readonly kind: 'fault';
   readonly why: string;

@@ -129,7 +129,6 @@ function formatHttpError(thrown: unknown, status: number): string {
   return text === '' ? `it answered HTTP ${status}` : `it answered HTTP ${status}: ${text}`;
 }
 
-/** The prefix that some libraries put before a server's message. */
 const CODE_PREFIX = /^(?:MCP error -?\d+: )+/;
 
 /**

@@ -34,7 +34,6 @@ export function parseTool(value: Fields): RemoteTool | undefined {
   };
 }
 
-/** Undefined if the prompt has no name. */
 export function parsePrompt(value: Fields): RemotePrompt | undefined {
   const name = toNonEmptyString(value.name);
   if (name === undefined) return undefined;
@@ -53,14 +52,12 @@ export function parsePrompt(value: Fields): RemotePrompt | undefined {
   };
 }
 
-/** Undefined if the resource has no URI. */
 export function parseResource(value: Fields): RemoteResource | undefined {
   const uri = toNonEmptyString(value.uri);
   if (uri === undefined) return undefined;
   return { uri, ...parseDescription(value, uri), ...(typeof value.size === 'number' ? { size: value.size } : {}) };
 }
 
-/** Undefined if it has no URI template. */
 export function parseTemplate(value: Fields): RemoteResourceTemplate | undefined {
   const uriTemplate = toNonEmptyString(value.uriTemplate);
   return uriTemplate === undefined ? undefined : { uriTemplate, ...parseDescription(value, uriTemplate) };

@@ -32,7 +32,6 @@ interface PoolEntry {
   exitMs: number;
 }
 
-/** An empty pool. Only servers that the user trusts are told the `roots`. */
 export function openServers(context: ClientContext): ServerPool {
   const life = new AbortController();
   const members = new Map<string, PoolEntry>();

@@ -43,15 +43,12 @@ export type TurnStorage =
   | { readonly kind: 'session'; readonly cwd: string; readonly earlier?: SessionSummary | undefined }
   | { readonly kind: 'history'; readonly history: History };
 
-/** A running turn. Its events must be read to the end, or the generator closed. */
 interface StartedTurn {
   /** Ends with exactly one final event; never throws. */
   readonly events: AsyncGenerator<TurnEvent, void>;
-  /** The tool calls denied so far, as text. */
   readonly refused: readonly string[];
 }
 
-/** What the server's tools need from the rest of gmn. */
 export interface Engine {
   /** Throws AppError if the turn cannot begin. The caller must hold the lock of the session it continues. */
   startTurn(request: TurnRequest): Promise<StartedTurn>;

@@ -12,7 +12,6 @@ const SERVER_FLAGS = [
 /** A shell line that pipes into gmn. */
 const PIPE = /\| gmn\b/;
 
-/** What went wrong, then what to do. */
 export function formatFailure({ message, hint = '' }: AppError): string {
   const text = [message, dropShellAdvice(hint)].filter((part) => part !== '').join('\n');
   return text.length > MAX_ERROR_CHARS ? `${text.slice(0, MAX_ERROR_CHARS)}…` : text;

@@ -32,9 +32,7 @@ export interface Host {
   readonly jobs: Jobs;
   readonly pages: Pages;
   readonly conversations: Conversations;
-  /** Limits concurrent calls of plain tools. */
   readonly gate: WorkQueue;
-  /** The calls in flight. */
   readonly calls: Set<Promise<unknown>>;
   /** The most recent sessions begun or continued by this server, in any directory. */
   readonly ownSessions: RecentIds;

@@ -2,7 +2,6 @@ import type { TurnEvent } from '../../core/event.ts';
 import { formatDuration } from '../../core/text/format.ts';
 import { callEvery } from '../../platform/runtime/clock.ts';
 
-/** Sends progress notifications for a call. */
 export interface Progress {
   heard(event: TurnEvent): void;
   /** Reports a phase, in a few words. */

@@ -1,4 +1,3 @@
-/** A bounded set of ids. */
 export interface RecentIds {
   /** Makes it the newest, also if it is known. */
   add(id: string): void;

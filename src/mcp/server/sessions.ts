@@ -46,7 +46,6 @@ async function requireNewestSession(host: Host, cwd: string | undefined): Promis
   return requireVisible(host, found, 'there is no session of this directory to go on with');
 }
 
-/** Newest first. */
 export async function listVisibleSessions(host: Host): Promise<readonly SessionSummary[]> {
   const { sessions } = await host.engine();
   return (await sessions.list()).filter((summary) => isVisible(host, summary));

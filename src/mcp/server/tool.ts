@@ -5,7 +5,6 @@ import { ALIASES, MODELS } from '../../models/table.ts';
 import type { Host, ToolInfo } from './host.ts';
 import type { Progress } from './progress.ts';
 
-/** The values of `--tools`. */
 export const TOOL_GROUPS = ['chat', 'genai', 'delegate'] as const;
 export type ToolGroup = (typeof TOOL_GROUPS)[number];
 

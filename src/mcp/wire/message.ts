@@ -100,7 +100,6 @@ function checkMessage(value: unknown): ParsedMessage {
   return accept(given === undefined ? value : { ...value, params: given });
 }
 
-/** The error response to a line that was dropped. */
 export const TOO_LONG_RESPONSE = rejectMessage(
   undefined,
   -32600,

@@ -51,7 +51,6 @@ function pause(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, POLL_MS));
 }
 
-/** Kills the tree at once, as far as it is found; for `process.on('exit')`. */
 export function killProcessTree(family: ProcessTree): void {
   const { leader } = family;
   if (process.platform === 'win32') {

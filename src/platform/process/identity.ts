@@ -42,7 +42,6 @@ export async function checkProcess(
   return state.isStopped ? 'stopped' : 'here';
 }
 
-/** Undefined if `value` is not an identity. */
 export function parseProcessIdentity(value: unknown): ProcessIdentity | undefined {
   if (!isObject(value)) return undefined;
   const { pid, host, began } = value;

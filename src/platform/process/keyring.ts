@@ -5,8 +5,8 @@ import { startTimer } from '../runtime/clock.ts';
 import { programEnvironment } from './child.ts';
 
 /**
- * Runs in a process of its own, as a keyring that waits for its daemon or the user cannot be interrupted from inside.
- * Secrets travel through pipes, never as arguments. `linux.store`: the kernel's keyring would forget at logout.
+ * Runs in its own process, because a keyring that waits for its daemon or the user cannot be interrupted. Secrets go
+ * through pipes, never as arguments. `linux.store`: the kernel's keyring would lose them at logout.
  */
 const HELPER = `
 let text = '';
@@ -25,7 +25,6 @@ process.stdin.setEncoding('utf8').on('data', (chunk) => { text += chunk; }).on('
 /** Where the session's keyring is, and where it can ask the person. */
 const SESSION = ['DBUS_SESSION_BUS_ADDRESS', 'XDG_RUNTIME_DIR', 'DISPLAY', 'WAYLAND_DISPLAY', 'XAUTHORITY'];
 
-/** Names one secret in the keyring. */
 export interface KeyringEntry {
   readonly service: string;
   readonly account: string;
@@ -59,7 +58,6 @@ async function ask(request: Readonly<Record<string, string>>, limitMs: number): 
   return { kind: 'unavailable', why: code === 'timeout' ? 'timeout' : 'failed' };
 }
 
-/** A program that reads or writes secrets for us. */
 interface HelperRun {
   readonly program: string;
   readonly args: readonly string[];
@@ -68,7 +66,7 @@ interface HelperRun {
 }
 
 /**
- * What a helper prints, and its exit code, if it has one. It gets no key of ours, and nothing that makes its runtime load more
+ * Runs a helper and returns its output and exit code. It gets none of our keys, and no variable that loads code into it
  * (`NODE_OPTIONS`). Never throws.
  */
 function runHelper({ program, args, input, limitMs }: HelperRun) {

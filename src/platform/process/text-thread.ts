@@ -6,14 +6,12 @@ import { onAbort } from '../runtime/abort.ts';
 /** Set by the build: the file beside this one that the thread runs. */
 declare const TEXT_WORKER: string;
 
-/** A job that takes longer is not worth waiting for. */
 const MAX_MS = 2000;
-/** A thread that has nothing to do ends after this. */
+/** An idle thread ends after this. */
 const IDLE_MS = 1000;
-/** A text of a few hundred kilobytes can ask for gigabytes, as a table of many rows and columns does. */
+/** A few hundred kilobytes, e.g. a table of many rows and columns, can need gigabytes. */
 const MAX_HEAP_MB = 256;
 
-/** What goes to the thread, and what comes back. */
 export interface TextTask {
   readonly id: number;
   readonly job: TextJob;
@@ -26,8 +24,8 @@ export interface TextResult {
 }
 
 /**
- * Starts the thread with its first job, and ends it when the signal aborts, when a job takes too long, or when it has nothing to
- * do. After a job that took too long there are no more: an answer that is made to be slow would take that time again and again.
+ * Starts a thread with the first job, and ends it when the signal aborts, when a job takes too long, or when it is
+ * idle. After a job that took too long no other is run: text made to be slow would cost that time again and again.
  */
 export function textThread(
   signal: AbortSignal,
@@ -59,7 +57,7 @@ export function textThread(
         clearTimeout(timer);
         stopWaiting();
         thread.removeAllListeners();
-        // An error that comes late concerns nobody.
+        // The job has already been given up.
         thread.on('error', () => {});
         resolve(output);
       };
@@ -89,7 +87,7 @@ export function textThread(
   };
 }
 
-/** It knows nothing of our environment; what it prints is nothing, and passed on to ours, every worker would listen there. */
+/** Without our environment. Its output is not piped to ours, as every worker would add listeners there. */
 function startWorker(file: string): Worker {
   const resourceLimits = { maxOldGenerationSizeMb: MAX_HEAP_MB };
   const worker = new Worker(file, { env: {}, stdin: false, stdout: true, stderr: true, resourceLimits });

@@ -12,27 +12,26 @@ const PROGRAMS = {
 } as const;
 
 /**
- * The full path of a program of Windows itself. By its bare name it would be looked for in the current directory first, and
- * whoever made the folder could have put one there.
+ * The full path of one of Windows' own programs. A bare name would be looked up in the current directory first, where a
+ * project could have put another program.
  */
 export function windowsProgram(name: keyof typeof PROGRAMS, env: Env): string {
   const root = variable(env, 'SystemRoot') ?? variable(env, 'windir');
   return win32.join(root !== undefined && win32.isAbsolute(root) ? root : 'C:\\Windows', PROGRAMS[name]);
 }
 
-/** Makes the command interpreter look for the programs of a person's command in PATH, and not in the current directory first. */
+/** Makes cmd.exe look for programs in PATH, and not in the current directory first. */
 export const FROM_PATH_ONLY = { NoDefaultCurrentDirectoryInExePath: '1' };
 
-/** What is started on Windows in the place of a command. */
 export interface WindowsCommand {
   readonly command: string;
   readonly args: readonly string[];
-  /** The arguments are a command line already, and must not be quoted once more. */
+  /** The arguments are already a command line and must not be quoted again. */
   readonly isVerbatim: boolean;
 }
 
 interface Surroundings {
-  /** Of the program. Names count in any case of letters, as on Windows. */
+  /** The program's environment. Names are case-insensitive, as on Windows. */
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
   readonly isFile: (path: string) => boolean;
@@ -41,15 +40,16 @@ interface Surroundings {
 const ENDINGS = '.COM;.EXE;.BAT;.CMD';
 
 /**
- * The program that a command means on Windows, where `npx` is a batch file, `npx.cmd`, which only the command interpreter can run.
- * Each argument reaches the batch file as one: nothing in it is obeyed. What is not found stays as it was. Line breaks are not for here.
+ * Resolves a command on Windows, where `npx` is a batch file, `npx.cmd`, that only cmd.exe can run. Each argument
+ * reaches the batch file as one word, and nothing in it is interpreted. A command that is not found is returned as it
+ * is. Arguments must not contain line breaks.
  */
 export function windowsCommand(command: string, args: readonly string[], around: Surroundings): WindowsCommand {
   const file = programFile(command, around);
   if (file === undefined) return { command, args, isVerbatim: false };
   if (!/\.(?:bat|cmd)$/i.test(file)) return { command: file, args, isVerbatim: false };
   const line = [file, ...args].map(quoteForBatch).join(' ');
-  // Extensions on, since `quoted` uses them; no `!variables!`; no start-up script; all that follows is the command.
+  // /e: extensions, which `quoteForBatch` needs; /v: no `!variables!`; /d: no AutoRun; /s /c: the rest is the command.
   return {
     command: variable(around.env, 'ComSpec') ?? windowsProgram('cmd', around.env),
     args: ['/e:ON', '/v:OFF', '/d', '/s', '/c', `"${line}"`],
@@ -69,8 +69,8 @@ function programFile(command: string, { env, cwd, isFile }: Surroundings): strin
 }
 
 /**
- * One argument for a batch file. Inside quotes only `"` and `%` mean something: a doubled quote stays a quote for the interpreter
- * and for the program behind it, and a `%` before an expansion to nothing begins no variable.
+ * Quotes an argument for a batch file. Inside quotes only `"` and `%` are special: a doubled quote is a quote for
+ * cmd.exe and for the program, and an expansion to nothing after a `%` keeps it from starting a variable.
  */
 function quoteForBatch(argument: string): string {
   const inside = argument

@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads';
 
 /** Runs a program in a worker thread, without our environment and without output. */
 export function startThread(program: string, workerData: unknown): Worker {
-  // It prints nothing; piped through to ours, each worker would add listeners to our streams.
+  // Not piped to our streams, as each worker would add listeners there.
   const streams = { stdin: false, stdout: true, stderr: true };
   return new Worker(program, { eval: true, workerData, env: {}, ...streams });
 }

@@ -1,4 +1,4 @@
-/** Where a signal created here has the actions to call when it aborts. */
+/** The key under which a signal created here keeps the actions to call when it aborts. */
 const ACTIONS = Symbol('actions');
 
 type AbortableSignal = AbortSignal & { [ACTIONS]?: Set<() => void> };

@@ -4,15 +4,18 @@ import { createAbortable, onAbort } from './abort.ts';
 
 /** A longer timer would fire at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
-/** A timer that fires later than this did not get to run: the process was stopped, or busy. */
+/** A timer this late means that the process was stopped or busy. */
 const LATE_MS = 20;
-/** How long a process that goes on has for what arrived meanwhile (some of it needs other threads, or a last request): as long as it was late, within these. */
+/**
+ * After a late timer, I/O gets as much time as the timer was late, within these bounds: some of it needs other threads
+ * or one more request.
+ */
 const CATCH_UP_MS = { least: 100, most: 1000 };
 
 /**
- * Calls `action` once, after `ms`, unless the returned function is called first. What has arrived by then is read before:
- * a process that was stopped (Ctrl+Z, a laptop's sleep) finds its timers overdue and its answers unread, and Node runs the
- * timers first. `isIdle`: waiting for it keeps no process alive.
+ * Calls `action` once after `ms`, unless the returned function is called first. I/O that has arrived by then is handled
+ * first: after a stop (Ctrl+Z, a laptop's sleep) Node would run the overdue timers before it reads. `isIdle`: does not
+ * keep the process alive.
  */
 export function startTimer(ms: number, action: () => void, { isIdle = false } = {}): () => void {
   let timer: NodeJS.Timeout | undefined;
@@ -21,7 +24,7 @@ export function startTimer(ms: number, action: () => void, { isIdle = false } = 
     timer = setTimeout(over, forMs);
     if (isIdle) timer.unref();
   };
-  // After one turn of the event loop, in which all is read that is there.
+  // One turn of the event loop reads everything that has arrived.
   const judge = (): void => {
     turn = setImmediate(action);
   };
@@ -29,7 +32,7 @@ export function startTimer(ms: number, action: () => void, { isIdle = false } = 
   const dueAt = steadyMs() + wantedMs;
   wait(wantedMs, () => {
     const lateMs = steadyMs() - dueAt;
-    // Once only: a process that is always busy must come to its end all the same.
+    // Only once, or a process that is always busy would never time out.
     if (lateMs > LATE_MS) wait(Math.min(Math.max(lateMs, CATCH_UP_MS.least), CATCH_UP_MS.most), judge);
     else judge();
   });
@@ -39,7 +42,7 @@ export function startTimer(ms: number, action: () => void, { isIdle = false } = 
   };
 }
 
-/** Time that nobody sets; `performance` would have to be loaded for it. */
+/** A monotonic clock, without loading `performance`. */
 function steadyMs(): number {
   const [seconds, nanoseconds] = process.hrtime();
   return seconds * 1000 + nanoseconds / 1e6;
@@ -70,9 +73,9 @@ export function callEvery(ms: number, action: () => void): () => void {
 
 export interface Deadline {
   readonly signal: AbortSignal;
-  /** Stops the time, for as long as a person is asked for something. Holds nest: each has a `resume` of its own. */
+  /** Stops the clock, e.g. while a person is asked. Pauses nest: each needs its own `resume`. */
   pause(): void;
-  /** Lets it run on from where it was held, once nobody holds it any more. */
+  /** Ends one pause. */
   resume(): void;
   /** When it will abort, in milliseconds since the epoch; undefined if never, or while paused. */
   endsAt(): number | undefined;

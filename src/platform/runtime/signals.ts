@@ -40,7 +40,7 @@ function abortOnCrash(controller: Abortable): void {
     if (controller.signal.aborted) return crash(thrown);
     const error = AppError.from(thrown);
     controller.abort(error);
-    // A server that does not want to end may take longer than the run, which has told of it by then.
+    // A server may take longer to stop than the run, which has reported the error by then.
     const end = (): void => (error.isReported ? process.exit(error.exitCode) : crash(thrown));
     setTimeout(end, WIND_DOWN_MS).unref();
   });
@@ -57,9 +57,7 @@ export function closeLostTerminal(): void {
     for (const descriptor of [0, 1, 2]) {
       try {
         if (fstatSync(descriptor).isCharacterDevice() && !isatty(descriptor)) closeSync(descriptor);
-      } catch {
-        // Already closed.
-      }
+      } catch {}
     }
   });
 }

@@ -4,7 +4,6 @@ import { outputStream } from './output-stream.ts';
 export interface ClaimedStdout {
   /** Resolves when there is room for more. Rejects with fault `pipe` once nobody reads. */
   write(text: string): Promise<void>;
-  /** Resolves when there is room for more. Rejects like `write`. */
   ready(): Promise<void>;
   /** Resolves when nobody reads any more. */
   readonly gone: Promise<void>;

@@ -29,7 +29,6 @@ interface TerminalListener {
   resized(): void;
   /** Resumed after a suspension: the screen may show anything. */
   continued(): void;
-  /** The terminal is gone. */
   ended(): void;
 }
 

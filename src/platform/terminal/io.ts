@@ -16,7 +16,6 @@ const MAX_BATCH_LENGTH = 65_536;
  */
 export interface ProcessIo extends Io {
   flush(): Promise<void>;
-  /** Like `App.hurry`. */
   hurry(reason: AppError): void;
 }
 

@@ -7,7 +7,6 @@ import { tableLines } from './table.ts';
 import { plainPaint, type Theme } from './theme.ts';
 import { wrapSpans } from './wrap.ts';
 
-/** What the layout of a block depends on. */
 interface Layout {
   readonly width: number;
   readonly theme: Theme;

@@ -59,7 +59,6 @@ export function codeReader(language: string): CodeReader | undefined {
     });
 }
 
-/** Groups lines into portions small enough to be read at once. */
 export function splitPortions(lines: readonly string[]): readonly (readonly string[])[] {
   const found: string[][] = [];
   let room = 0;

@@ -1,6 +1,5 @@
 import { Lexer, type TokensList } from 'marked';
 
-/** The link definitions of a text, by label. */
 export type Links = TokensList['links'];
 
 /** In characters. Longer blocks are not prose. */
@@ -20,12 +19,10 @@ export function estimateCost(text: string): number {
   return text.length * (1 + countMatches(text, MARKS));
 }
 
-/** Whether lexing this block may block the thread for too long. */
 export function isCostly(text: string): boolean {
   return text.length > MAX_LENGTH || estimateCost(text) > MAX_COST || countCells(text) > MAX_CELLS;
 }
 
-/** An upper bound for the cells of a table in this text. */
 function countCells(text: string): number {
   if (!text.includes('|')) return 0;
   const lines = text.split('\n');

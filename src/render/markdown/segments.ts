@@ -96,7 +96,6 @@ export type Segment =
   | { readonly type: 'code'; readonly line: string }
   | { readonly type: 'fenceEnd'; readonly line: string };
 
-/** The state: the segments that are ready, and the block that is still open. */
 interface SegmenterState {
   readonly ready: Segment[];
   open: string[];

@@ -17,7 +17,6 @@ interface Authorization {
   finish: (query: URLSearchParams) => Promise<void>;
   /** Counts completed sign-ins: a request rejected before the latest is worth another try. */
   readonly signIns: () => number;
-  /** The current tokens. */
   readonly secrets: () => readonly string[];
   close(): Promise<void>;
 }

@@ -20,9 +20,7 @@ interface SignInRecord {
   readonly client?: JsonObject;
   /** The redirect URL of that registration. */
   readonly redirectUrl?: string;
-  /** In the SDK's format. */
   readonly tokens?: JsonObject;
-  /** When the access token expires, in milliseconds since the epoch. */
   readonly expiresAt?: number;
 }
 

@@ -15,7 +15,6 @@ import type { ClientContext, OpenTransport } from '../types.ts';
 const MIN_RETRY_MS = 250;
 const MAX_RETRY_MS = 30_000;
 const CLOSE_MS = 500;
-/** Headers that carry credentials. */
 const CREDENTIAL_HEADER = /authorization|cookie|token|secret|key$/i;
 
 export const openHttp: OpenTransport = async (server, context, sdk) => {

@@ -50,9 +50,7 @@ function toStartOptions(
 }
 
 interface OutputHandlers {
-  /** Gets a line that is no message. */
   onNoise(line: string): void;
-  /** Called when gmn stops reading, with the reason. */
   onLeave(why: string): void;
 }
 

@@ -31,12 +31,10 @@ export interface JobRecord {
   readonly timeout_ms: number;
   readonly error?: string;
   readonly code?: string;
-  /** The tool calls that were denied. */
   readonly refused?: readonly string[];
   readonly notices?: readonly string[];
 }
 
-/** A job with its output so far. */
 export interface JobView {
   readonly record: JobRecord;
   readonly output: string;
