@@ -46,7 +46,6 @@ export function modelVersion(model: string): string {
 /** Ids for quota buckets: all listed models that generate and are no alias. */
 export const GENERATING_MODELS: readonly string[] = LISTED.filter((id) => !isEmbedding(id) && LATEST[id] === undefined);
 
-/** A model as the Gemini API describes it. */
 export function toModelResource(id: string): JsonObject {
   const displayName = id
     .split('-')

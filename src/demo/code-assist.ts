@@ -28,7 +28,6 @@ interface CodeAssist {
   operation(name: string): Outcome;
 }
 
-/** The Code Assist methods around the model: account, quota, experiments, settings. */
 export function demoCodeAssist(faults: FaultBook, clock: Clock): CodeAssist {
   const isNew = faults.take(['new-user']) !== undefined;
   let isOnboarded = !isNew;

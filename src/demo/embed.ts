@@ -61,7 +61,6 @@ function hash32(text: string, seed = 0): number {
   return hash;
 }
 
-/** Eight hexadecimal digits. */
 export function hashHex(text: string, seed = 0): string {
   return hash32(text, seed).toString(16).padStart(8, '0');
 }

@@ -47,7 +47,6 @@ export interface DemoFault {
   readonly retryAfterSeconds?: number;
 }
 
-/** Every fault with its description, one per line, for help and errors. */
 export function formatFaults(): string {
   return Object.entries(FAULTS)
     .map(([name, { about }]) => `  ${name.padEnd(20)} ${about}`)

@@ -19,7 +19,6 @@ export interface DemoRequest {
   /** The declared functions by name, each with the schema of its arguments. */
   readonly tools: ReadonlyMap<string, JsonValue | undefined>;
   readonly calling: Calling;
-  /** Whether Google Search was offered. */
   readonly isSearch: boolean;
 }
 
@@ -154,7 +153,6 @@ function toCamelKeys(value: JsonObject): JsonObject {
   );
 }
 
-/** The texts of some parts joined, without thoughts. */
 export function joinPartTexts(parts: readonly DemoPart[]): string {
   return parts.map((part) => (typeof part.text === 'string' && part.thought !== true ? part.text : '')).join('');
 }

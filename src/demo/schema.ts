@@ -87,7 +87,6 @@ function resolveRefs({ root, schema, depth }: Pick<Work, 'root' | 'schema' | 'de
   };
 }
 
-/** The references a schema contains directly. */
 function collectRefs({ $ref, allOf }: JsonObject): readonly string[] {
   const own = typeof $ref === 'string' ? [$ref] : [];
   return Array.isArray(allOf) ? [...own, ...allOf.flatMap((item) => collectRefs(toJsonObject(item)))] : own;

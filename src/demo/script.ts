@@ -3,7 +3,6 @@ import { isObject, type JsonObject, toJsonObject } from '../core/json.ts';
 
 const METHODS = ['generateContent', 'generateContentStream', 'countTokens', 'embedContent'] as const;
 
-/** The methods of the official CLI's recordings. */
 export type ScriptMethod = (typeof METHODS)[number];
 
 export interface ScriptLine {

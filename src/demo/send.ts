@@ -26,7 +26,6 @@ export function sendOutcome(reply: ServedReply, outcome: Outcome): void {
   else sendError(reply, outcome.refusal);
 }
 
-/** Resolves when the client has disconnected. */
 export function waitForDisconnect(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve();
   return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
@@ -39,7 +38,6 @@ interface OutgoingReply {
   readonly wrap: (response: JsonObject) => JsonObject;
 }
 
-/** Sends an answer with back-pressure. Rejects with the reply's abort reason if the client disconnects. */
 export async function sendReply(reply: ServedReply, shipment: OutgoingReply): Promise<void> {
   if (shipment.carrier === 'object') return sendObject(reply, shipment);
   const isSse = shipment.carrier === 'sse';
@@ -107,7 +105,6 @@ interface Timing {
   readonly signal: AbortSignal;
 }
 
-/** Applies the faults to the events of an answer. */
 export async function* applyFaults(
   events: AsyncIterable<JsonObject>,
   faults: readonly DemoFault[],

@@ -54,9 +54,7 @@ export async function openAssistant(options: AssistantOptions, context: Assistan
 
 interface RemoteServers {
   readonly current: ChatRemote | undefined;
-  /** See `Assistant.reloadServers`. */
   reload(): Promise<void>;
-  /** See `McpTools.watch`; ends when the servers are reloaded. */
   watch(onChange: (notices: readonly string[]) => void): void;
   close(): Promise<void>;
 }

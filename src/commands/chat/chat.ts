@@ -131,7 +131,6 @@ function restoreSetup({ model, system }: ChatOptions, before: SessionSetup, env:
   return { chosen, words: restoredNotice(chosen) };
 }
 
-/** Continues from a session without adding to it. */
 async function continueUnsaved(saved: Session): Promise<ChatSession> {
   await saved.close();
   const session = createMemorySession(randomId(), saved.setup);

@@ -61,7 +61,6 @@ async function tryLoadSettings(app: App): Promise<LoadedSettings> {
   }
 }
 
-/** Checks that need valid settings. */
 async function checkWithSettings({ online }: DoctorOptions, app: App, settings: Settings): Promise<readonly Finding[]> {
   const { findings, choice } = await checkCredential(app, settings);
   const asked =

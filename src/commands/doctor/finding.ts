@@ -3,7 +3,6 @@ import type { Env } from '../../core/io.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { sanitize } from '../../core/text/terminal.ts';
 
-/** How to fix something, with the command if there is one. */
 export interface Remedy {
   readonly words: string;
   readonly command?: string;

@@ -10,9 +10,7 @@ import type { Connection, Listing, RemoteTool } from '../../mcp/client/types.ts'
 import { type InspectOptions, printLists } from './listing.ts';
 
 interface InspectedTools extends Listing<RemoteTool> {
-  /** Tools whose declaration has changed. */
   readonly changed: readonly RemoteTool[];
-  /** Tools that the settings exclude. */
   readonly unwanted: readonly RemoteTool[];
   /** Problems of the schemas, as text. */
   readonly faults: readonly string[];

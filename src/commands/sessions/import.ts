@@ -24,7 +24,6 @@ const LIST_HINT = { hint: 'Run: gmn sessions list --gemini' } as const;
 
 interface FoundSession {
   readonly session: OfficialSession;
-  /** Its working directory, if known. */
   readonly cwd: string | undefined;
 }
 

@@ -6,7 +6,6 @@ import { AppError } from '../../core/error.ts';
 import { shortId } from '../../core/text/names.ts';
 import type { ReferenceOptions } from './show.ts';
 
-/** Renames a session. Throws AppError `usage` if there is no such session, or the name is invalid or taken. */
 export async function run(options: ReferenceOptions, app: App): Promise<number> {
   const [reference, ...words] = options.args;
   if (reference === undefined || words.length === 0) {
