@@ -17,10 +17,10 @@ export const REDACTED_NOTICE = "gmn's own credentials were in it: ‹redacted›
  */
 export async function* runTurn(agent: Agent, turn: Turn): AsyncGenerator<TurnEvent, void> {
   const given = { prompt: turn.prompt, earlier: [...turn.history.contents], ...takeConfig(agent) };
-  const told = (await agent.redaction?.redact(given)) ?? given;
-  if (told !== given) yield { type: 'notice', message: REDACTED_NOTICE };
-  await turn.history.append({ kind: 'prompt', content: told.prompt });
-  const ask = askModel(agent, turn, told);
+  const redacted = (await agent.redaction?.redact(given)) ?? given;
+  if (redacted !== given) yield { type: 'notice', message: REDACTED_NOTICE };
+  await turn.history.append({ kind: 'prompt', content: redacted.prompt });
+  const ask = askModel(agent, turn, redacted);
   let answer: RunCalls | undefined;
   let usage = NO_USAGE;
   for (let step = 0; step < agent.maxTurns; step += 1) {
@@ -82,14 +82,14 @@ function askModel(
   /** How many contents are sent without their signatures. */
   let unsignedCount = 0;
 
-  async function* streamReply(request: ModelRequest, heard: PartialReply): AsyncGenerator<TurnEvent, void> {
-    for await (const event of captureReply(heard, agent.model.stream(request, signal))) {
-      if (event.type === 'begin') heard.model = event.model;
+  async function* streamReply(request: ModelRequest, partial: PartialReply): AsyncGenerator<TurnEvent, void> {
+    for await (const event of captureReply(partial, agent.model.stream(request, signal))) {
+      if (event.type === 'begin') partial.model = event.model;
       if (event.type === 'begin' && hasBegun) continue;
       if (event.type === 'begin') hasBegun = true;
       if (event.type === 'text') {
-        heard.last = event.delta.at(-1) ?? heard.last;
-        if (limit > 0) keepText(heard, event.delta, limit);
+        partial.last = event.delta.at(-1) ?? partial.last;
+        if (limit > 0) keepText(partial, event.delta, limit);
       }
       yield event;
       if (event.type === 'text') await history.overhear?.(event.delta);
@@ -97,22 +97,22 @@ function askModel(
   }
 
   async function* attempt(): AsyncGenerator<TurnEvent, Reply> {
-    const heard: PartialReply = { text: [], length: 0, last: '', model };
+    const partial: PartialReply = { text: [], length: 0, last: '', model };
     try {
       const all = [...earlier, ...history.contents.slice(earlier.length)];
       const contents = await prepareContents(all, { origin: agent.origin, distrusted: unsignedCount });
-      yield* streamReply({ ...config, model, contents, ...(keepLimit > 0 ? { keepLimit } : {}) }, heard);
+      yield* streamReply({ ...config, model, contents, ...(keepLimit > 0 ? { keepLimit } : {}) }, partial);
       // A stream that returned has set the reply.
-      const reply = heard.reply ?? requireReply();
+      const reply = partial.reply ?? requireReply();
       if (reply.content === undefined && limit > 0) history.letGo?.();
       if (reply.content !== undefined) await history.append(toHistoryRecord(reply, reply.content, agent.origin));
-      if (reply.calls && heard.last !== '' && heard.last !== '\n') yield { type: 'text', delta: '\n' };
+      if (reply.calls && partial.last !== '' && partial.last !== '\n') yield { type: 'text', delta: '\n' };
       return reply;
     } finally {
-      if (heard.reply === undefined && heard.text === undefined) history.letGo?.();
-      else if (heard.reply === undefined && heard.text !== undefined && heard.length > 0) {
-        const content: StoredContent = { role: 'model', parts: [{ text: heard.text.join('') }] };
-        await history.append({ kind: 'reply', content, usage: NO_USAGE, model: heard.model });
+      if (partial.reply === undefined && partial.text === undefined) history.letGo?.();
+      else if (partial.reply === undefined && partial.text !== undefined && partial.length > 0) {
+        const content: StoredContent = { role: 'model', parts: [{ text: partial.text.join('') }] };
+        await history.append({ kind: 'reply', content, usage: NO_USAGE, model: partial.model });
       }
     }
   }
@@ -132,18 +132,18 @@ function askModel(
   };
 }
 
-function keepText(heard: PartialReply, delta: string, limit: number): void {
-  heard.length += delta.length;
-  if (heard.length > limit) heard.text = undefined;
-  heard.text?.push(delta);
+function keepText(partial: PartialReply, delta: string, limit: number): void {
+  partial.length += delta.length;
+  if (partial.length > limit) partial.text = undefined;
+  partial.text?.push(delta);
 }
 
 /** Yields the events of a stream and stores its return value. Returning early closes the stream. */
 async function* captureReply<Event>(
-  heard: PartialReply,
+  partial: PartialReply,
   stream: AsyncGenerator<Event, Reply>,
 ): AsyncGenerator<Event, void> {
-  heard.reply = yield* stream;
+  partial.reply = yield* stream;
 }
 
 /** A single prompt needs no preparation, so a one-shot run does not load the module for it. */

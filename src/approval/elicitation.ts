@@ -20,11 +20,11 @@ export const acceptDefaults: Elicit = async (question) =>
  * Asks the person on the terminal what a server wants to know, one question at a time. The `elicit` key is absent if
  * stderr is no terminal, so that the elicitation capability is not announced to servers.
  */
-export function terminalElicit({ io }: Pick<App, 'io'>, lend: RunPaused): { readonly elicit?: Elicit } {
+export function terminalElicit({ io }: Pick<App, 'io'>, runPaused: RunPaused): { readonly elicit?: Elicit } {
   if (!io.err.isTerminal) return {};
   let last: Promise<unknown> = Promise.resolve();
   const elicit: Elicit = (question, signal) => {
-    const answer = last.then(() => lend(() => askElicitation(question, io.err, signal)));
+    const answer = last.then(() => runPaused(() => askElicitation(question, io.err, signal)));
     last = answer.catch(() => undefined);
     return answer;
   };

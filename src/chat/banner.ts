@@ -52,7 +52,7 @@ export async function formatFarewell(chat: Chat): Promise<readonly string[]> {
   const canGoOn = isSaved && (turns > 0 || unanswered !== undefined);
   const reference = canGoOn ? await findReference(chat) : undefined;
   return [
-    ...chat.tally.lines(),
+    ...chat.stats.lines(),
     ...(reference === undefined ? [] : [`Resume: gmn chat ${chat.resumeFlags}-r ${reference}`]),
   ];
 }

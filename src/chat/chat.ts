@@ -53,7 +53,7 @@ export interface Chat extends ChatParts {
   /** Texts to send with the next prompt: the output of commands, notes about undone changes. */
   notes: readonly string[];
   lastPrompt: Content | undefined;
-  readonly tally: ChatStats;
+  readonly stats: ChatStats;
   /** Silences all work that has already started; work that starts later is shown again. */
   silence(): Promise<void>;
   /** Writes lines for the user, without control sequences if stderr is a terminal. */
@@ -79,7 +79,7 @@ export function openChat(parts: ChatParts): Chat {
     },
     notes: [],
     lastPrompt: parts.session.unanswered,
-    tally: createStats(parts.clock),
+    stats: createStats(parts.clock),
     say,
     list: (rows) => say(formatListRows(rows, err.isTerminal ? err.columns - 1 : Number.POSITIVE_INFINITY).join('\n')),
     note: async (text) => (parts.isQuiet ? undefined : say(text)),

@@ -5,19 +5,19 @@ import { deriveTitle } from '../session/record.ts';
 import type { Chat } from './chat.ts';
 
 export function createMemorySession(id: string, earlier: SessionSetup = {}): Session {
-  const talk = createTurns<StoredContent>();
+  const history = createTurns<StoredContent>();
   let name: string | undefined;
   let setup = earlier;
   let unanswered: StoredContent | undefined;
   return {
     id,
-    contents: talk.items,
+    contents: history.items,
     replyLimit: Number.POSITIVE_INFINITY,
     get name() {
       return name;
     },
     get turns() {
-      return talk.count;
+      return history.count;
     },
     get setup() {
       return setup;
@@ -31,26 +31,26 @@ export function createMemorySession(id: string, earlier: SessionSetup = {}): Ses
     },
     append: async ({ kind, content }) => {
       unanswered = undefined;
-      talk.add(content, kind === 'prompt' ? 'prompt' : 'other');
+      history.add(content, kind === 'prompt' ? 'prompt' : 'other');
     },
     rename: async (wanted) => {
       name = wanted;
     },
     rewind: async (turns) => {
       unanswered = undefined;
-      talk.rewind(turns);
+      history.rewind(turns);
     },
     retractPrompt: async () => {
-      const last = talk.items.at(-1);
+      const last = history.items.at(-1);
       if (last === undefined || toTurnRecord(last, '').kind !== 'prompt') return;
-      talk.rewind(1);
+      history.rewind(1);
       unanswered = last;
     },
     replace: async (contents) => {
       unanswered = undefined;
-      talk.clear();
+      history.clear();
       for (const content of contents)
-        talk.add(content, toTurnRecord(content, '').kind === 'prompt' ? 'prompt' : 'other');
+        history.add(content, toTurnRecord(content, '').kind === 'prompt' ? 'prompt' : 'other');
     },
     close: async () => {},
   };

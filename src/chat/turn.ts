@@ -16,16 +16,16 @@ import { windowNotice } from './window.ts';
  * Returns the failure, if any, already shown.
  */
 export async function askPrompt(chat: Chat, prompt: Content, signal: AbortSignal): Promise<AppError | undefined> {
-  const { assistant, session, tally, changes } = chat;
-  const agent = { ...assistant.agent, model: tally.counted(assistant.agent.model) };
+  const { assistant, session, stats, changes } = chat;
+  const agent = { ...assistant.agent, model: stats.counted(assistant.agent.model) };
   chat.lastPrompt = prompt;
-  tally.turn();
+  stats.turn();
   changes.begin(session);
   const setup = toSessionSetup(assistant.setup);
   session.choose((await agent.redaction?.redact(setup)) ?? setup);
   const before = session.contents.length;
   const failure = await showTurn(chat, runTurn(agent, { history: session, prompt, signal }), {
-    event: tally.event,
+    event: stats.event,
     isKept: () => session.contents.length > before + 1,
     signal,
   });
@@ -35,8 +35,8 @@ export async function askPrompt(chat: Chat, prompt: Content, signal: AbortSignal
 }
 
 export async function askAside(chat: Chat, question: Content, signal: AbortSignal): Promise<string> {
-  const { assistant, session, tally } = chat;
-  const agent = { ...assistant.agent, model: tally.counted(assistant.agent.model), tools: [] };
+  const { assistant, session, stats } = chat;
+  const agent = { ...assistant.agent, model: stats.counted(assistant.agent.model), tools: [] };
   const history = createMemoryHistory({ earlier: session.contents });
   let text = '';
   const render = createTurnRenderer(chat, signal);

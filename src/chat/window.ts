@@ -10,7 +10,7 @@ interface WindowShare {
   readonly tokens: number;
 }
 
-export function windowNotice({ tally: { windowTokens }, assistant }: Chat): string | undefined {
+export function windowNotice({ stats: { windowTokens }, assistant }: Chat): string | undefined {
   const limit = findWindowLimit(assistant.agent.request.model);
   if (limit === undefined || windowTokens === undefined || windowTokens < limit * NOTICE_SHARE) return undefined;
   return `${formatPercent(windowTokens, limit)} of the model's window is full. /compress makes a summary and goes on from there.`;

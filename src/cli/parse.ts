@@ -92,9 +92,9 @@ function createParser({ command, path, argv, env, above = [], onRun }: ParserInp
     // A switch turned off on the command line counts as absent, even if a variable turns it on.
     const options = { ...Object.fromEntries(Object.entries(all).filter(([key]) => typed[key] !== false)), args: words };
     // With --quiet there is no notice about flags without effect.
-    const told = idled.filter(({ long }) => long !== QUIET_FLAG.long).map(({ long }) => `--${long}`);
+    const reported = idled.filter(({ long }) => long !== QUIET_FLAG.long).map(({ long }) => `--${long}`);
     const run = { kind: 'run', path: here.join(' '), run: command.run, options } as const;
-    return onRun(told.length === 0 || idled.length > told.length ? run : { ...run, idle: told });
+    return onRun(reported.length === 0 || idled.length > reported.length ? run : { ...run, idle: reported });
   });
   return parser;
 }

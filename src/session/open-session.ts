@@ -33,7 +33,7 @@ export interface LocalSession extends Session {
 
 /** A session to append to. What cannot be written is reported and kept in memory. */
 export function createSession({ clock, file, earlier, writer, reservation, ...options }: SessionOptions): LocalSession {
-  const { turns: talk, setup: choice, toLine, toLines, ...book } = createLedger(clock, earlier, options.by);
+  const { turns: history, setup: choice, toLine, toLines, ...book } = createLedger(clock, earlier, options.by);
   const inOrder = createSerialQueue();
   const pace = createPace(clock);
   /** True while there is no file, so that nothing in it needs changing. */
@@ -50,7 +50,7 @@ export function createSession({ clock, file, earlier, writer, reservation, ...op
       return file.name;
     },
     get turns() {
-      return talk.count;
+      return history.count;
     },
     get isSaved() {
       return writer.isSaved;
@@ -62,7 +62,7 @@ export function createSession({ clock, file, earlier, writer, reservation, ...op
       return choice.setup;
     },
     choose: choice.choose,
-    contents: talk.items,
+    contents: history.items,
     replyLimit: Number.POSITIVE_INFINITY,
     append: (record) =>
       // Losing a tool result in a power cut is harmless: the call just runs again.
@@ -83,9 +83,9 @@ export function createSession({ clock, file, earlier, writer, reservation, ...op
       if (!isBlank()) await put([toLine({ kind: 'name' })]);
     },
     async rewind(turns) {
-      const count = Math.min(turns, talk.count);
+      const count = Math.min(turns, history.count);
       if (count <= 0) return;
-      talk.rewind(count);
+      history.rewind(count);
       book.clear();
       await put([toLine({ kind: 'rewind', turns: count })]);
     },
@@ -93,9 +93,9 @@ export function createSession({ clock, file, earlier, writer, reservation, ...op
       if (book.retractPrompt()) await put([toLine({ kind: 'rewind', turns: 1 })]);
     },
     async replace(contents) {
-      talk.clear();
+      history.clear();
       book.clear();
-      addContents(talk, contents);
+      addContents(history, contents);
       if (contents.length > 0 || !isBlank()) await put([toLine({ kind: 'replace', contents })]);
     },
     close: () => inOrder(() => writer.close().then(reservation.release)),
@@ -141,7 +141,7 @@ interface Ledger {
 
 /** The conversation so far; numbers the lines that are written next. */
 function createLedger({ now }: Clock, earlier: SessionOptions['earlier'], own: SessionSource): Ledger {
-  const talk = toTurns(earlier?.exchanges.items ?? []);
+  const history = toTurns(earlier?.exchanges.items ?? []);
   let model = earlier?.state.model;
   let seq = earlier?.seq ?? 0;
   const choice = trackSetup(earlier?.setup ?? {});
@@ -150,24 +150,24 @@ function createLedger({ now }: Clock, earlier: SessionOptions['earlier'], own: S
   const toLine = (entry: RecordBody, at = now()): FileRecord => {
     seq += 1;
     const isUnanswered = unanswered === undefined ? {} : ({ unanswered: true } as const);
-    return { seq, at, state: { turn: talk.count, model, by, ...isUnanswered }, body: entry };
+    return { seq, at, state: { turn: history.count, model, by, ...isUnanswered }, body: entry };
   };
   return {
-    turns: talk,
+    turns: history,
     setup: choice,
     toLine,
     toLines({ at, ...record }) {
       unanswered = undefined;
       const news = record.kind === 'prompt' ? choice.takeChanges().map((entry) => toLine(entry, at)) : [];
-      talk.add(record.content, record.kind === 'prompt' ? 'prompt' : 'other');
+      history.add(record.content, record.kind === 'prompt' ? 'prompt' : 'other');
       if ('model' in record && record.model !== '') model = record.model;
       return [...news, toLine(record, at)];
     },
     unanswered: () => unanswered,
     retractPrompt() {
-      const last = talk.items.at(-1);
+      const last = history.items.at(-1);
       if (last === undefined || toTurnRecord(last, '').kind !== 'prompt') return false;
-      talk.rewind(1);
+      history.rewind(1);
       unanswered = last;
       return true;
     },
@@ -190,13 +190,14 @@ function findNewSource(earlier: SessionOptions['earlier'], own: SessionSource): 
 }
 
 function toTurns(records: readonly TurnRecord[]): Turns<StoredContent> {
-  const talk = createTurns<StoredContent>();
-  for (const { kind, content } of records) talk.add(content, kind === 'prompt' ? 'prompt' : 'other');
-  return talk;
+  const history = createTurns<StoredContent>();
+  for (const { kind, content } of records) history.add(content, kind === 'prompt' ? 'prompt' : 'other');
+  return history;
 }
 
-function addContents(talk: Turns<StoredContent>, contents: readonly StoredContent[]): void {
-  for (const content of contents) talk.add(content, toTurnRecord(content, '').kind === 'prompt' ? 'prompt' : 'other');
+function addContents(history: Turns<StoredContent>, contents: readonly StoredContent[]): void {
+  for (const content of contents)
+    history.add(content, toTurnRecord(content, '').kind === 'prompt' ? 'prompt' : 'other');
 }
 
 interface Pace {

@@ -19,12 +19,12 @@ export async function renameSession(place: StoreContext, summary: SessionSummary
   const claim = createReservation(place);
   const kept = await claim.reserve(name, summary.id);
   const write = async (): Promise<void> => {
-    const glance = readFileSummary(summary);
-    if (glance === undefined) throw new AppError('usage', `there is no session ${summary.id} any more`, LIST);
-    checkVersion(summary.id, glance.version);
+    const found = readFileSummary(summary);
+    if (found === undefined) throw new AppError('usage', `there is no session ${summary.id} any more`, LIST);
+    checkVersion(summary.id, found.version);
     const now = place.clock.now();
-    const state = { turn: 0, ...glance.last?.state, name: kept };
-    const line = { seq: (glance.last?.seq ?? 0) + 1, at: now, state, body: { kind: 'name' } } as const;
+    const state = { turn: 0, ...found.last?.state, name: kept };
+    const line = { seq: (found.last?.seq ?? 0) + 1, at: now, state, body: { kind: 'name' } } as const;
     const file = await openAppendFile(summary.file, { now });
     const outcome = await file.append(encodeRecord(line)).finally(() => file.close());
     if (outcome === 'overtaken') throw inUseError(summary);
@@ -54,8 +54,8 @@ export async function pruneSessions(
   const removed: SessionSummary[] = [];
   const removeIfOld = async (summary: SessionSummary, limit: number): Promise<void> => {
     // It may have been continued or named since it was listed.
-    const glance = readFileSummary(summary);
-    if (glance === undefined || !isExpired(glance, limit)) return;
+    const found = readFileSummary(summary);
+    if (found === undefined || !isExpired(found, limit)) return;
     await removeFile(place, summary);
     removed.push(summary);
   };
@@ -199,5 +199,5 @@ function isExpired({ summary, version }: FileSummary, before: number): boolean {
 }
 
 export function listExpired(directory: string, before: number): readonly SessionSummary[] {
-  return readFileSummaries(directory).flatMap((glance) => (isExpired(glance, before) ? [glance.summary] : []));
+  return readFileSummaries(directory).flatMap((found) => (isExpired(found, before) ? [found.summary] : []));
 }

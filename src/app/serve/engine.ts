@@ -126,7 +126,7 @@ async function* openTurnAgent(
 ) {
   const { directory, systemText, generationConfig, safetySettings, isGrounded } = request;
   const system = systemText === undefined ? {} : { systemText };
-  const lend = <Result>(work: () => Promise<Result>): Promise<Result> => work();
+  const runPaused = <Result>(work: () => Promise<Result>): Promise<Result> => work();
   const workspace =
     directory === undefined
       ? undefined
@@ -140,7 +140,7 @@ async function* openTurnAgent(
   const tools = workspace === undefined ? {} : toolOptions(permissions);
   const agent = yield* openAgent(
     { ...system, ...tools },
-    { app, opened, runPaused: lend, ...(workspace === undefined ? {} : { workspace }) },
+    { app, opened, runPaused, ...(workspace === undefined ? {} : { workspace }) },
   );
   const asked = {
     ...agent,

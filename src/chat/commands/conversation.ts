@@ -13,7 +13,7 @@ export const NEW: SlashCommand = {
     const { session, store, cwd, isSaved } = chat;
     chat.session = isSaved ? await store.create({ cwd, by: 'chat' }) : createMemorySession(randomId());
     await session.close();
-    chat.tally.forgetWindow();
+    chat.stats.forgetWindow();
     chat.lastPrompt = undefined;
     await chat.say('This is a new session.');
     return undefined;
@@ -25,7 +25,7 @@ export const CLEAR: SlashCommand = {
   help: 'Forget the conversation, and go on in the same session',
   async run(_, chat) {
     await chat.session.replace([]);
-    chat.tally.forgetWindow();
+    chat.stats.forgetWindow();
     chat.lastPrompt = undefined;
     await chat.say('The conversation is forgotten.');
     return undefined;
@@ -57,7 +57,7 @@ export const REWIND: SlashCommand = {
     const dropped = Math.min(turns, chat.session.turns);
     if (dropped === 0) throw new AppError('usage', 'there is nothing to drop', { hint: 'Type a prompt.' });
     await chat.session.rewind(dropped);
-    chat.tally.forgetWindow();
+    chat.stats.forgetWindow();
     chat.lastPrompt = undefined;
     const what = dropped === 1 ? 'the last exchange' : `the last ${dropped} exchanges`;
     await chat.say(`Dropped ${what}${dropped < turns ? '; there were no more' : ''}.`);
@@ -87,7 +87,7 @@ export const COMPRESS: SlashCommand = {
       return undefined;
     }
     await chat.session.replace(contents);
-    chat.tally.forgetWindow();
+    chat.stats.forgetWindow();
     chat.lastPrompt = undefined;
     await chat.say(`The conversation is a summary now: about ${after} tokens, before that about ${before}.`);
     return undefined;
@@ -104,7 +104,7 @@ export const CONTEXT: SlashCommand = {
     const total = estimateSize(chat);
     const rows = shares.map(({ what, tokens }) => `  ${String(tokens).padStart(9)}  ${what}`);
     const share = limit === undefined ? '' : `, ${formatPercent(total, limit)} of ${limit}`;
-    const exact = chat.tally.windowTokens;
+    const exact = chat.stats.windowTokens;
     await chat.say(
       [
         ...rows,

@@ -11,7 +11,7 @@ export const STATS: SlashCommand = {
   name: 'stats',
   help: 'Show turns, tokens, time and tool calls',
   async run(_, chat) {
-    await chat.say(chat.tally.lines().join('\n'));
+    await chat.say(chat.stats.lines().join('\n'));
     return undefined;
   },
 };

@@ -95,7 +95,7 @@ export const LOAD: SlashCommand = {
     await chat.session.close();
     chat.session = session;
     chat.isSaved = true;
-    chat.tally.forgetWindow();
+    chat.stats.forgetWindow();
     chat.lastPrompt = session.unanswered;
     const { turns } = session;
     await chat.say(`Going on with ${sanitize(session.name ?? shortId(session.id))}: ${plural(turns, 'turn')}.`);

@@ -38,16 +38,16 @@ export interface Reading {
 const COMPLETE_MS = 1000;
 
 /** Starts to read an entry. After the entry is complete, the remaining keys stay in `pendingKeys`. */
-export function startReading(desk: ReadingContext): Reading {
-  const { editor, screen, pendingKeys } = desk;
+export function startReading(context: ReadingContext): Reading {
+  const { editor, screen, pendingKeys } = context;
   const outcome = createDeferred<Entry>();
   let state: 'typing' | 'busy' | 'over' = 'typing';
   const show = (): void => {
-    if (state === 'typing') screen.show(editor.frame(), desk.columns());
+    if (state === 'typing') screen.show(editor.frame(), context.columns());
   };
   const close = (settle: () => void): void => {
     if (state === 'over') return;
-    if (state === 'typing') screen.show(editor.lastFrame(), desk.columns());
+    if (state === 'typing') screen.show(editor.lastFrame(), context.columns());
     screen.moveBelow();
     state = 'over';
     settle();
@@ -57,8 +57,8 @@ export function startReading(desk: ReadingContext): Reading {
     while (state === 'typing') {
       const key = pendingKeys.shift();
       if (key === undefined) break;
-      const request = editor.press(key, desk.clock.now());
-      if (request !== undefined) handleRequest(desk, request, control);
+      const request = editor.press(key, context.clock.now());
+      if (request !== undefined) handleRequest(context, request, control);
     }
     show();
   };
@@ -82,7 +82,7 @@ export function startReading(desk: ReadingContext): Reading {
     },
   };
   show();
-  control.wait(desk.ready());
+  control.wait(context.ready());
   return {
     ...{ entry: outcome.promise, proceed, resized: show, finish: control.finish, fail },
     redraw() {
@@ -103,17 +103,17 @@ interface ReadingControl {
   put(entry: Entry): void;
 }
 
-function handleRequest(desk: ReadingContext, request: KeyRequest, course: ReadingControl): void {
+function handleRequest(context: ReadingContext, request: KeyRequest, course: ReadingControl): void {
   const { kind } = request;
-  if (kind === 'complete') course.wait(completeLine(desk));
-  else if (kind === 'edit') course.wait(editLine(desk));
-  else if (kind === 'clear-screen') desk.screen.clear();
+  if (kind === 'complete') course.wait(completeLine(context));
+  else if (kind === 'edit') course.wait(editLine(context));
+  else if (kind === 'clear-screen') context.screen.clear();
   else if (kind === 'next-mode') course.put(request);
   else if (kind !== 'suspend') {
     course.finish(request);
-    if (kind === 'text') desk.editor.clear();
-  } else if (desk.suspend()) {
-    desk.screen.moveBelow();
+    if (kind === 'text') context.editor.clear();
+  } else if (context.suspend()) {
+    context.screen.moveBelow();
     course.pauseKeys();
   }
 }

@@ -50,9 +50,9 @@ export function terminalLines(options: TerminalLinesOptions): LineSource {
     },
     isPlain,
   );
-  const lend = createLend(keyboard, () => isClosed);
-  const desk = createContext(options, { isPlain, pendingKeys: typed, withTerminal: lend });
-  const watcher = createWatcher(options, desk);
+  const withTerminal = createTerminalLoan(keyboard, () => isClosed);
+  const context = createContext(options, { isPlain, pendingKeys: typed, withTerminal });
+  const watcher = createWatcher(options, context);
   return {
     isTerminal: true,
     async read({ prompt, draft = '' }) {
@@ -60,8 +60,8 @@ export function terminalLines(options: TerminalLinesOptions): LineSource {
       if (isEnded) return { kind: 'end' };
       if (watcher.hasLeft()) return { kind: 'leave' };
       keyboard.take();
-      desk.editor.begin(prompt, draft);
-      current = startReading(desk);
+      context.editor.begin(prompt, draft);
+      current = startReading(context);
       const entry = await awaitEntry(current, signal).finally(() => {
         current = undefined;
       });
@@ -72,13 +72,13 @@ export function terminalLines(options: TerminalLinesOptions): LineSource {
       keyboard.take();
       return watcher.watch(onCancel);
     },
-    keepTypedKeys: () => moveTypedToLine(desk),
-    withTerminal: lend,
+    keepTypedKeys: () => moveTypedToLine(context),
+    withTerminal,
     async close() {
       isClosed = true;
       keyboard.giveBack();
-      moveTypedToLine(desk);
-      const { draft } = desk.editor;
+      moveTypedToLine(context);
+      const { draft } = context.editor;
       if (draft.trim() !== '') await history.add(draft);
     },
   };
@@ -91,7 +91,7 @@ async function awaitEntry({ entry, fail }: Reading, signal: AbortSignal): Promis
 }
 
 /** Handles keys while no entry is being read. */
-function createWatcher({ terminal, clock }: TerminalLinesOptions, desk: ReadingContext) {
+function createWatcher({ terminal, clock }: TerminalLinesOptions, context: ReadingContext) {
   let cancel: (() => void) | undefined;
   let interruptedAt = Number.NEGATIVE_INFINITY;
   let isLeaving = false;
@@ -105,15 +105,15 @@ function createWatcher({ terminal, clock }: TerminalLinesOptions, desk: ReadingC
     press(key: Key): void {
       const isInterrupt = isKey(key, 'ctrl-c');
       if (isKey(key, 'ctrl-z')) terminal.suspend();
-      else if (cancel === undefined || !(isInterrupt || isKey(key, 'escape'))) desk.pendingKeys.push(key);
+      else if (cancel === undefined || !(isInterrupt || isKey(key, 'escape'))) context.pendingKeys.push(key);
       else {
-        moveTypedToLine(desk);
+        moveTypedToLine(context);
         cancel();
       }
       if (!isInterrupt) return;
       isLeaving ||= clock.now() - interruptedAt < LEAVE_WITHIN_MS;
       interruptedAt = clock.now();
-      desk.editor.interrupted(interruptedAt);
+      context.editor.interrupted(interruptedAt);
     },
     /** Whether Ctrl+C was typed twice in a row; true only once. */
     hasLeft(): boolean {
@@ -172,8 +172,8 @@ function createContext(
   };
 }
 
-/** Takes the terminal back when the last borrower is done, unless it was closed meanwhile. */
-function createLend(keyboard: Keyboard, isClosed: () => boolean): LineSource['withTerminal'] {
+/** Takes the terminal back when the last user of it is done, unless it was closed meanwhile. */
+function createTerminalLoan(keyboard: Keyboard, isClosed: () => boolean): LineSource['withTerminal'] {
   let borrowers = 0;
   return async (work) => {
     borrowers += 1;

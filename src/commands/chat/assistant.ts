@@ -195,8 +195,8 @@ async function collectAgent(events: ReturnType<typeof openAgent>): Promise<Pick<
   }
 }
 
-function reportNew(told: readonly string[], tell: (notice: string) => void): (notices: readonly string[]) => void {
-  return (notices) => notices.filter((notice) => !told.includes(notice)).forEach(tell);
+function reportNew(reported: readonly string[], tell: (notice: string) => void): (notices: readonly string[]) => void {
+  return (notices) => notices.filter((notice) => !reported.includes(notice)).forEach(tell);
 }
 
 function createSetup(options: AssistantOptions, mode: ApprovalMode): Setup {

@@ -58,8 +58,8 @@ export async function run(options: ChatOptions, app: App): Promise<number> {
   const store = openStore(app, onNotice, 'chat');
   const kept = await openChatSession(options, app, store);
   const { chosen, words } = restoreSetup(options, kept.session.setup, env);
-  const around = { app: { ...app, io }, runPaused: lines.withTerminal, workspace, onNotice };
-  const opening = openAssistant({ ...options, ...chosen }, around);
+  const context = { app: { ...app, io }, runPaused: lines.withTerminal, workspace, onNotice };
+  const opening = openAssistant({ ...options, ...chosen }, context);
   const assistant = await opening.catch(async (thrown) => {
     await kept.session.close();
     throw thrown;

@@ -60,7 +60,7 @@ async function connectOver(
   const limit = createDeadline(signal, startMs, () => startTimeoutError(server, startMs));
   let isConnecting = true;
   const patient = pauseDuringSignIn(context, {
-    hold: () => isConnecting && limit.pause(),
+    pause: () => isConnecting && limit.pause(),
     resume: () => isConnecting && limit.resume(),
   });
   try {
@@ -74,12 +74,12 @@ async function connectOver(
 /** Stops the start deadline while a person signs in. */
 function pauseDuringSignIn(
   context: ClientContext,
-  { hold, resume }: { readonly hold: () => void; readonly resume: () => void },
+  { pause, resume }: { readonly pause: () => void; readonly resume: () => void },
 ) {
   const { signIn } = context;
   if (signIn === undefined) return context;
   const onBegin = (): void => {
-    hold();
+    pause();
     signIn.onBegin?.();
   };
   const onEnd = (): void => {
@@ -111,14 +111,16 @@ interface Handshake {
 }
 
 /** Connects; tries again if somebody signed in during the last attempt, three attempts in all. */
-async function initialize(kind: TransportKind, greeting: Handshake, round = 1): Promise<Connection> {
-  const { server, context, signal } = greeting;
+async function initialize(kind: TransportKind, handshake: Handshake, round = 1): Promise<Connection> {
+  const { server, context, signal } = handshake;
   const loading = loadSdk();
   // A stdio server boots while the SDK is loading.
-  const [link, sdk] = await Promise.all([transports[kind](server, context, loading), loading]);
+  const [serverTransport, sdk] = await Promise.all([transports[kind](server, context, loading), loading]);
   const changes: ListChanges = { listeners: new Set() };
   const isLegacy =
-    greeting.isOld || (link.protocolVersion === 'legacy' && !greeting.isModern) || isLegacyAddress(greeting);
+    handshake.isOld ||
+    (serverTransport.protocolVersion === 'legacy' && !handshake.isModern) ||
+    isLegacyAddress(handshake);
   const client = new sdk.Client(
     { name: 'gmn', version: context.version },
     clientOptions(context, {
@@ -133,25 +135,37 @@ async function initialize(kind: TransportKind, greeting: Handshake, round = 1): 
   try {
     // The SDK's handshake does not honour the signal everywhere, and its timer can neither be paused nor reset by
     // incoming data, so our deadline decides.
-    await raceWithAbort(client.connect(link.transport, { timeout: MAX_TIMER_MS }), signal);
+    await raceWithAbort(client.connect(serverTransport.transport, { timeout: MAX_TIMER_MS }), signal);
   } catch (thrown) {
-    const fault = await toHandshakeError(thrown, greeting, { sdk, link });
-    await link.close();
+    const fault = await toHandshakeError(thrown, handshake, { sdk, serverTransport });
+    await serverTransport.close();
     if (signal.aborted) throw fault;
-    const isRefused = kind === 'stdio' && thrown instanceof sdk.ProtocolError && !greeting.isModern;
-    if (isRefused) return initialize(kind, { ...greeting, isModern: true });
-    if (link.protocolVersion === 'auto' && !isLegacy && isServerFailure(fault))
-      return initialize(kind, { ...greeting, isOld: true }, round);
+    const isRefused = kind === 'stdio' && thrown instanceof sdk.ProtocolError && !handshake.isModern;
+    if (isRefused) return initialize(kind, { ...handshake, isModern: true });
+    if (serverTransport.protocolVersion === 'auto' && !isLegacy && isServerFailure(fault))
+      return initialize(kind, { ...handshake, isOld: true }, round);
     // The cached answer may be out of date: the server may have been updated.
-    if (link.protocolVersion === 'auto' && isLegacy && !greeting.isOld && (await clearLegacyAddress(greeting)))
-      return initialize(kind, greeting);
-    if (round < MAX_ATTEMPTS && (link.signIns?.() ?? 0) > 0) return initialize(kind, greeting, round + 1);
+    if (
+      serverTransport.protocolVersion === 'auto' &&
+      isLegacy &&
+      !handshake.isOld &&
+      (await clearLegacyAddress(handshake))
+    )
+      return initialize(kind, handshake);
+    if (round < MAX_ATTEMPTS && (serverTransport.signIns?.() ?? 0) > 0) return initialize(kind, handshake, round + 1);
     throw fault;
   }
-  const isNews = !isLegacy || greeting.isOld;
-  if (link.protocolVersion === 'auto' && isNews && client.getProtocolEra() === 'legacy')
-    await cacheLegacyAddress(greeting);
-  return createConnection({ server, client, transport: closeAfterStrays(client, link), sdk, changes, waiting });
+  const isNews = !isLegacy || handshake.isOld;
+  if (serverTransport.protocolVersion === 'auto' && isNews && client.getProtocolEra() === 'legacy')
+    await cacheLegacyAddress(handshake);
+  return createConnection({
+    server,
+    client,
+    transport: closeAfterStrays(client, serverTransport),
+    sdk,
+    changes,
+    waiting,
+  });
 }
 
 /** Some servers answer an unknown request with HTTP 5xx instead of a protocol error. */
@@ -179,11 +193,11 @@ function pauseDuringQuestions(
 async function toHandshakeError(
   thrown: unknown,
   { server, signal, startMs }: Handshake,
-  { sdk, link }: { readonly sdk: Sdk; readonly link: ServerTransport },
+  { sdk, serverTransport }: { readonly sdk: Sdk; readonly serverTransport: ServerTransport },
 ): Promise<unknown> {
   if (!signal.aborted)
-    return toServerError(thrown, { server, sdk, transport: link, what: 'the greeting', timeoutMs: startMs });
-  const said = await link.describeEnd();
+    return toServerError(thrown, { server, sdk, transport: serverTransport, what: 'the greeting', timeoutMs: startMs });
+  const said = await serverTransport.describeEnd();
   const { reason } = signal;
   const isOurs = reason instanceof AppError && reason.fault === 'mcp';
   return isOurs && said !== ''
@@ -192,13 +206,16 @@ async function toHandshakeError(
 }
 
 /** Ignores responses to no request and the like, up to a limit; then closes the connection. */
-function closeAfterStrays(client: InstanceType<Sdk['Client']>, link: ServerTransport): ServerTransport {
+function closeAfterStrays(client: InstanceType<Sdk['Client']>, serverTransport: ServerTransport): ServerTransport {
   let nonsense = 0;
   client.onerror = () => {
     nonsense += 1;
-    if (nonsense === MAX_STRAY_MESSAGES) void link.close().finally(() => client.close());
+    if (nonsense === MAX_STRAY_MESSAGES) void serverTransport.close().finally(() => client.close());
   };
-  return { ...link, closeReason: () => (nonsense >= MAX_STRAY_MESSAGES ? STRAY_REASON : link.closeReason?.()) };
+  return {
+    ...serverTransport,
+    closeReason: () => (nonsense >= MAX_STRAY_MESSAGES ? STRAY_REASON : serverTransport.closeReason?.()),
+  };
 }
 
 function isLegacyAddress({ server: { definition }, context }: Handshake): boolean {

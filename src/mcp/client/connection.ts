@@ -53,8 +53,8 @@ const ANY_RESULT = {
   '~standard': { version: 1, vendor: 'gmn', validate: (value: unknown) => ({ value }) },
 } as const;
 
-export function createConnection(greeted: InitializedClient): Connection {
-  const { server, client, transport, changes } = greeted;
+export function createConnection(initialized: InitializedClient): Connection {
+  const { server, client, transport, changes } = initialized;
   const offered = client.getServerCapabilities() ?? {};
   const capabilities = {
     tools: offered.tools !== undefined,
@@ -65,7 +65,7 @@ export function createConnection(greeted: InitializedClient): Connection {
   const { name = '', version = '' } = client.getServerVersion() ?? {};
   let isClosed = false;
   let servedAt: number | undefined;
-  const ask = sdkRequestSender(greeted, (what) => {
+  const ask = sdkRequestSender(initialized, (what) => {
     if (WORK_METHODS.has(what)) servedAt = performance.now();
   });
   const ended = new Promise<void>((resolve) => {
@@ -77,7 +77,7 @@ export function createConnection(greeted: InitializedClient): Connection {
     protocolVersion: client.getNegotiatedProtocolVersion() ?? '',
     ...(instructions ? { instructions } : {}),
     capabilities,
-    ...createRequests(greeted, ask, capabilities),
+    ...createRequests(initialized, ask, capabilities),
     onListChanged(listener) {
       changes.listeners.add(listener);
       return () => void changes.listeners.delete(listener);
@@ -112,17 +112,17 @@ export function createConnection(greeted: InitializedClient): Connection {
 type Requests = Lists & Pick<Connection, 'callTool' | 'getPrompt' | 'completePrompt' | 'readResource' | 'ping'>;
 
 function createRequests(
-  greeted: InitializedClient,
+  initialized: InitializedClient,
   askSdk: SendSdkRequest,
   capabilities: Connection['capabilities'],
 ): Requests {
-  const { client, sdk } = greeted;
+  const { client, sdk } = initialized;
   const ask = requestSender(client, askSdk);
-  const lists = createLists(greeted.server, ask, capabilities);
+  const lists = createLists(initialized.server, ask, capabilities);
   const plain = {
     ...lists,
     callTool: async (tool: string, args: JsonObject, options?: CallOptions) =>
-      requireCallResult(await ask('tools/call', { name: tool, arguments: args }, options), greeted.server),
+      requireCallResult(await ask('tools/call', { name: tool, arguments: args }, options), initialized.server),
     getPrompt: async (prompt: string, args: Readonly<Record<string, string>>, options?: RequestOptions) =>
       parsePromptResult(await ask('prompts/get', { name: prompt, arguments: args }, options)),
     completePrompt: async (asked: PromptCompletion, options?: RequestOptions) =>
@@ -135,11 +135,11 @@ function createRequests(
   const modern = modernTools(client, sdk, askSdk, lists);
   return {
     ...plain,
-    listTools: capabilities.tools ? withDeadline(greeted.server, 'tools/list', modern.listTools) : lists.listTools,
+    listTools: capabilities.tools ? withDeadline(initialized.server, 'tools/list', modern.listTools) : lists.listTools,
     callTool: async (tool, args, options = {}) =>
       requireCallResult(
         await askSdk('tools/call', options, (settings) => modern.call(tool, args, settings)),
-        greeted.server,
+        initialized.server,
       ),
     ping: async (options) => void (await ask('server/discover', {}, options)),
   };
@@ -210,8 +210,8 @@ function requestSender(client: SdkClient, ask: SendSdkRequest): SendRequest {
  * Adds deadline and signal to each request, and converts what the SDK throws to an AppError. `onAnswer` gets the method
  * that succeeded.
  */
-function sdkRequestSender(greeted: InitializedClient, onAnswer: (what: string) => void): SendSdkRequest {
-  const { server, transport, sdk, waiting } = greeted;
+function sdkRequestSender(initialized: InitializedClient, onAnswer: (what: string) => void): SendSdkRequest {
+  const { server, transport, sdk, waiting } = initialized;
   return async (what, options: CallOptions, run) => {
     const { signal, timeoutMs = server.definition.timeoutMs, onProgress } = options;
     signal?.throwIfAborted();
@@ -232,9 +232,9 @@ function sdkRequestSender(greeted: InitializedClient, onAnswer: (what: string) =
           return answer;
         } catch (thrown) {
           signal?.throwIfAborted();
-          if (time.signal.aborted) throw await toRequestError(time.signal.reason, greeted, { what, timeoutMs });
+          if (time.signal.aborted) throw await toRequestError(time.signal.reason, initialized, { what, timeoutMs });
           // Somebody signed in meanwhile: try again with the new token.
-          if (countSignIns(transport) <= signIns) throw await toRequestError(thrown, greeted, { what, timeoutMs });
+          if (countSignIns(transport) <= signIns) throw await toRequestError(thrown, initialized, { what, timeoutMs });
           time.restart();
         }
       }
@@ -262,8 +262,8 @@ async function toRequestError(
   return fault;
 }
 
-function countSignIns(link: ServerTransport): number {
-  return link.signIns?.() ?? 0;
+function countSignIns(transport: ServerTransport): number {
+  return transport.signIns?.() ?? 0;
 }
 
 type SdkOptions = NonNullable<Parameters<SdkClient['callTool']>[1]>;

@@ -44,14 +44,14 @@ const ENDINGS = '.COM;.EXE;.BAT;.CMD';
  * reaches the batch file as one word, and nothing in it is interpreted. A command that is not found is returned as it
  * is. Arguments must not contain line breaks.
  */
-export function windowsCommand(command: string, args: readonly string[], around: Surroundings): WindowsCommand {
-  const file = programFile(command, around);
+export function windowsCommand(command: string, args: readonly string[], context: Surroundings): WindowsCommand {
+  const file = programFile(command, context);
   if (file === undefined) return { command, args, isVerbatim: false };
   if (!/\.(?:bat|cmd)$/i.test(file)) return { command: file, args, isVerbatim: false };
   const line = [file, ...args].map(quoteForBatch).join(' ');
   // /e: extensions, which `quoteForBatch` needs; /v: no `!variables!`; /d: no AutoRun; /s /c: the rest is the command.
   return {
-    command: variable(around.env, 'ComSpec') ?? windowsProgram('cmd', around.env),
+    command: variable(context.env, 'ComSpec') ?? windowsProgram('cmd', context.env),
     args: ['/e:ON', '/v:OFF', '/d', '/s', '/c', `"${line}"`],
     isVerbatim: true,
   };

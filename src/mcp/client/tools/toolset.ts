@@ -132,10 +132,10 @@ export async function openMcpTools(options: ToolsetOptions, signal: AbortSignal)
 }
 
 function createNoticeFilter(before: readonly string[]): (notices: readonly string[]) => readonly string[] {
-  const told = new Set(before);
+  const reported = new Set(before);
   return (notices) => {
-    const news = notices.filter((notice) => !told.has(notice));
-    for (const notice of news) told.add(notice);
+    const news = notices.filter((notice) => !reported.has(notice));
+    for (const notice of news) reported.add(notice);
     return news;
   };
 }
