@@ -15,7 +15,7 @@ test('a model whose agent cannot be opened is closed', async (t) => {
     signal: new AbortController().signal,
     settings: async () => ({ env: context.env, notices: [] }),
   } as unknown as App;
-  const around = { app, lend: <Value>(work: () => Promise<Value>) => work(), onNotice: () => {} };
+  const around = { app, runPaused: <Value>(work: () => Promise<Value>) => work(), onNotice: () => {} };
   const before = listeners();
   const options = { demo: true, noMcp: true, allowedTools: ['nosuch'] };
   await expect(openAssistant(options, around as never)).rejects.toMatchObject({

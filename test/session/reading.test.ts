@@ -45,7 +45,7 @@ test.for<readonly [string, string]>([
 });
 
 const LINE = { seq: 1, t: T, type: 'prompt', turn: 1, name: 'trip', model: 'm', content: said('hi') };
-const READ_LINE = { seq: 1, at: AT, standing: { turn: 1, name: 'trip', model: 'm' }, apart: [] };
+const READ_LINE = { seq: 1, at: AT, state: { turn: 1, name: 'trip', model: 'm' }, blobs: [] };
 
 test.for<readonly [string, JsonObject, object]>([
   ['a prompt', {}, { kind: 'prompt', content: said('hi') }],
@@ -76,16 +76,16 @@ test.for<readonly [string, JsonObject, object]>([
     { content: { ...said('hi'), more: [1] } },
     { kind: 'prompt', content: { ...said('hi'), more: [1] } },
   ],
-])('a line with %s is read', ([, change, entry]) => {
-  expect(parseRecord(JSON.stringify({ ...LINE, ...change }))).toEqual({ ...READ_LINE, entry });
+])('a line with %s is read', ([, change, body]) => {
+  expect(parseRecord(JSON.stringify({ ...LINE, ...change }))).toEqual({ ...READ_LINE, body });
 });
 
 test('a line without a model is that of none', () => {
   const { model: _, name: _name, ...rest } = LINE;
   expect(parseRecord(JSON.stringify({ ...rest, type: 'reply', content: said('x', 'model') }))).toEqual({
     ...READ_LINE,
-    standing: { turn: 1 },
-    entry: { kind: 'reply', content: said('x', 'model'), usage: {}, model: '' },
+    state: { turn: 1 },
+    body: { kind: 'reply', content: said('x', 'model'), usage: {}, model: '' },
   });
 });
 
