@@ -125,9 +125,7 @@ function withEndpointHint(name: OpenedBackend['name'], { env, send }: App): App[
       return await send(request, signal);
     } catch (thrown) {
       if (!(thrown instanceof AppError) || thrown.fault !== 'api') throw thrown;
-      const { fault, message, hint = '', retry, cause, isTimeout } = thrown;
-      const told = `${hint} The address is from ${variable}.`.trimStart();
-      throw new AppError(fault, message, { cause, hint: told, isTimeout, ...(retry === undefined ? {} : { retry }) });
+      throw thrown.with({ hint: `${thrown.hint ?? ''} The address is from ${variable}.`.trimStart() });
     }
   };
 }

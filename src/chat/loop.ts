@@ -132,7 +132,7 @@ async function answerEntry(
     if (error.fault === 'interrupted') chat.lines.putDown();
     failures.push(error);
     // A system signal's error may carry a hint about resuming the answer; there is no answer here.
-    await chat.fail(error === chat.signal.reason ? new AppError(error.fault, error.message) : error);
+    await chat.fail(error === chat.signal.reason ? error.with({ hint: undefined }) : error);
     error.isTold = true;
     return undefined;
   }

@@ -99,7 +99,7 @@ function createRenderer({ io, isQuiet, isPlain, assistant, clock }: Chat, signal
 /** Rewords a failure for use inside a chat. */
 function toChatError({ signal: chatSignal }: Chat, error: AppError, { isKept, signal }: ShowOptions): AppError {
   if (error.fault === 'api' && error.objection === 'length') {
-    return new AppError('api', error.message, {
+    return error.with({
       hint: '/compress makes a summary of the conversation; leave out a file that is too long.',
     });
   }

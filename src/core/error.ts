@@ -97,6 +97,13 @@ export class AppError extends Error {
     return TYPE_NAMES[this.fault];
   }
 
+  /** A copy of the same class; fields that are not in `changes` keep their values. */
+  with(changes: Partial<Omit<AppError, 'name' | 'exitCode' | 'type' | 'with'>>): this {
+    const copy = new AppError(this.fault, this.message, { cause: this.cause });
+    const { stack } = this;
+    return Object.setPrototypeOf(Object.assign(copy, this, { stack }, changes), Object.getPrototypeOf(this));
+  }
+
   /** Anything we did not throw on purpose is reported as a bug, except aborts and a lack of file descriptors. */
   static from(thrown: unknown): AppError {
     if (thrown instanceof AppError) return thrown;

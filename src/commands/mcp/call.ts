@@ -47,7 +47,8 @@ export async function run(options: McpCallOptions, app: App): Promise<number> {
     const result = await connection
       .callTool(tool, args, { signal: app.signal, onProgress: shown.onProgress })
       .catch((thrown: unknown) => {
-        throw thrown === app.signal.reason ? stoppedError(AppError.from(thrown)) : thrown;
+        const hint = 'The server was told to stop; what the tool had done by then stays done.';
+        throw thrown === app.signal.reason ? AppError.from(thrown).with({ hint }) : thrown;
       });
     await shown.end();
     if (result.isError) throw toolError(connection, tool, result);
@@ -65,12 +66,6 @@ function createToolCheck(tool: string): (server: NamedServer) => void {
       hint: `To use it, change its includeTools or excludeTools. To see them, run: gmn mcp get ${shown}`,
     });
   };
-}
-
-function stoppedError({ fault, message }: AppError): AppError {
-  return new AppError(fault, message, {
-    hint: 'The server was told to stop; what the tool had done by then stays done.',
-  });
 }
 
 /** If the list is incomplete, a tool missing from it may still exist. */

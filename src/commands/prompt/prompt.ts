@@ -99,9 +99,8 @@ async function* runChecked(
 /** Adds a hint about the partial answer to the error of a signal. */
 function addInterruptHint(event: TurnEvent, { reason }: AbortSignal): TurnEvent {
   if (event.type !== 'failure' || event.error !== reason || event.error.hint !== undefined) return event;
-  const { fault, message } = event.error;
   const hint = 'What had arrived is kept. Run it again for the whole answer.';
-  return { ...event, error: new AppError(fault, message, { hint }) };
+  return { ...event, error: event.error.with({ hint }) };
 }
 
 const OUTPUT_FLAGS = ['extract', 'extractLast', 'outputFile', 'copy', 'pager', 'noStream'] as const;
