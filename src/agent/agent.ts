@@ -3,6 +3,7 @@ import type { History } from '../core/history.ts';
 import type { JsonObject } from '../core/json.ts';
 import type { Model, ModelRequest } from '../core/model.ts';
 import type { Approve, Tool } from '../core/tool.ts';
+import type { Usage } from '../core/usage.ts';
 
 /** The model that answers a turn, with its tools and limits. */
 export interface Agent {
@@ -18,6 +19,8 @@ export interface Agent {
   readonly approve: Approve;
   /** The maximum number of replies in one turn. */
   readonly maxTurns: number;
+  /** Called with what each reply has cost. */
+  readonly onReply?: (usage: Usage) => void;
   /** Keeps gmn's own credentials out of what is sent and saved. Absent: nothing to redact. */
   readonly withholding?: Redaction;
 }

@@ -1,9 +1,11 @@
 import { AppError } from '../core/error.ts';
 import type { Clock, HttpResponse, SendHttp, Trace } from '../core/io.ts';
 import type { Model, ModelRequest, Reply, ReplyEvent } from '../core/model.ts';
+import { createDeadline } from '../platform/runtime/clock.ts';
 import type { Backend } from './backend.ts';
 import type { FailedCall } from './failure.ts';
-import { closeBody, readPayloads, readPrefix } from './payload.ts';
+import type { Fallback } from './fallback.ts';
+import { closeBody, parsePayload, readPayloads, readPrefix } from './payload.ts';
 import { collectContent, parseChunk, type ReplyOptions, replyMeter, replyReader } from './reply.ts';
 import type { CallIds } from './reply-calls.ts';
 import type { Retry } from './retry.ts';
@@ -23,14 +25,20 @@ export interface ModelOptions {
   /** Whether thoughts are shown: a call is not retried once something was shown. */
   readonly showsThoughts: boolean;
   /** When the run must end, in milliseconds since the epoch; undefined if there is no deadline. */
-  readonly deadline?: () => number | undefined;
-  /** Whether a fallback model will handle the failure: then the requested model is not announced with `begin`. */
-  readonly isMadeGood?: (failure: AppError, model: string) => Promise<boolean>;
+  readonly deadline?: (() => number | undefined) | undefined;
+  /** A deadline for each request, its retries included; 0 means none. */
+  readonly requestTimeout?: { readonly ms: number; readonly error: () => AppError } | undefined;
+  /** Used when the default model is gone: once, with a notice, and for the rest of the run. */
+  readonly fallback?: Fallback | undefined;
+  /** Takes what the credential has to say since the last time. */
+  readonly takeNotices?: () => readonly string[];
 }
 
 interface Call {
   readonly request: ModelRequest;
   readonly signal: AbortSignal;
+  /** Absent for the first attempt. */
+  readonly retry?: Retry;
   isSent: boolean;
   hasBegun: boolean;
   hasShown: boolean;
@@ -39,45 +47,47 @@ interface Call {
 }
 
 /**
- * A model behind a backend. A call is retried as `nextRetry` decides, as long as nothing of its reply was shown.
- * `begin` comes once: with the first 2xx response, or before the failure if a request was sent. Throws AppError.
+ * A model behind a backend. Around the sending of a request there are, from the outside in: its deadline, the fallback
+ * model (`recover`), retries as `nextRetry` decides while nothing of the reply was shown (`recover`), a repaired
+ * request (`sendAttempt`) and a refreshed credential (`sendAuthorized`). `begin` comes once per model: with the first
+ * 2xx response, or before the failure if a request was sent. Throws AppError.
  */
 export function geminiModel(options: ModelOptions): Model {
-  const { clock, random, retryBaseMs: baseMs, retries: atMost, deadline, trace } = options;
+  const { clock, requestTimeout, fallback, takeNotices } = options;
   const readers = createReaderOptions(clock);
-  const retries = { baseMs, random, atMost, now: clock.now, ...(deadline === undefined ? {} : { deadline }) };
+  let isReplaced = false;
 
-  async function* stream(request: ModelRequest, signal: AbortSignal): AsyncGenerator<ReplyEvent, Reply> {
-    const call = newCall(request, signal);
-    let retry: Retry | undefined;
-    for (let done = 0; ; done += 1) {
-      let response: HttpResponse | undefined;
-      try {
-        if (retry) await clock.sleep(retry.delayMs, signal);
-        yield { type: 'wait', what: retry ? `${request.model} (attempt ${done + 1})` : request.model };
-        response = await sendAttempt(call, options);
-        if (!call.hasBegun) yield { type: 'begin', model: request.model };
-        call.hasBegun = true;
-        return yield* receiveReply(call, response, { ...options, reading: await readers(request) });
-      } catch (thrown) {
-        const failure = AppError.from(signal.aborted ? signal.reason : thrown);
-        const { toFinalFailure, nextRetry, formatRetry } = await import('./retry.ts');
-        retry = signal.aborted || call.hasShown ? undefined : nextRetry(failure, done, retries);
-        if (retry === undefined) {
-          const isUnannounced = call.isSent && !call.hasBegun;
-          if (isUnannounced && !(await options.isMadeGood?.(failure, request.model))) {
-            yield { type: 'begin', model: request.model };
-          }
-          throw toFinalFailure(failure, retries);
+  async function* stream(asked: ModelRequest, runSignal: AbortSignal): AsyncGenerator<ReplyEvent, Reply> {
+    const deadline = requestTimeout && createDeadline(runSignal, requestTimeout.ms, requestTimeout.error);
+    const signal = deadline?.signal ?? runSignal;
+    const recovery = { ...options, deadline: deadline?.endsAt ?? options.deadline };
+    try {
+      const known = isReplaced && fallback?.from === asked.model ? fallback : undefined;
+      let call = newCall(known === undefined ? asked : toFallbackRequest(asked, known), signal);
+      for (;;) {
+        const { request, retry } = call;
+        const { model } = request;
+        let response: HttpResponse | undefined;
+        try {
+          if (retry) await clock.sleep(retry.delayMs, signal);
+          yield { type: 'wait', what: retry ? `${model} (attempt ${retry.number + 1})` : model };
+          response = await sendAttempt(call, options);
+          for (const message of takeNotices?.() ?? []) yield { type: 'notice', message };
+          if (!call.hasBegun) yield { type: 'begin', model };
+          call.hasBegun = true;
+          const reply = yield* receiveReply(call, response, { ...options, reading: await readers(request) });
+          if (request !== asked) await fallback?.remember();
+          return reply;
+        } catch (thrown) {
+          call = yield* recover(call, AppError.from(signal.aborted ? signal.reason : thrown), recovery);
+          isReplaced ||= call.request !== asked;
+        } finally {
+          // The consumer may stop before reading the body, and an open connection would keep the process alive.
+          if (response) await closeBody(response.body);
         }
-        const words = formatRetry(retry);
-        trace(`${request.model}: ${failure.message}; ${words}`);
-        yield { type: 'notice', message: `${failure.message}; ${words}` };
-        yield { type: 'wait', what: `${request.model}: ${words}` };
-      } finally {
-        // The consumer may stop before reading the body, and an open connection would keep the process alive.
-        if (response) await closeBody(response.body);
       }
+    } finally {
+      deadline?.clear();
     }
   }
   return { stream };
@@ -85,6 +95,35 @@ export function geminiModel(options: ModelOptions): Model {
 
 function newCall(request: ModelRequest, signal: AbortSignal): Call {
   return { request, signal, isSent: false, hasBegun: false, hasShown: false, isRenewed: false, isMended: false };
+}
+
+function toFallbackRequest(request: ModelRequest, { to, generationConfig }: Fallback): ModelRequest {
+  return { ...request, model: to, generationConfig: generationConfig(request.generationConfig) };
+}
+
+/** The call to make after a failure: a retry, or one of the fallback model. Throws AppError if there is none. */
+async function* recover(call: Call, failure: AppError, options: ModelOptions): AsyncGenerator<ReplyEvent, Call> {
+  const { request, signal } = call;
+  const { model } = request;
+  const { fallback, trace, takeNotices, clock, random, retryBaseMs: baseMs, retries: atMost, deadline } = options;
+  for (const message of takeNotices?.() ?? []) yield { type: 'notice', message };
+  const { toFinalFailure, nextRetry, formatRetry } = await import('./retry.ts');
+  const limits = { baseMs, random, atMost, now: clock.now, deadline };
+  const retry = signal.aborted || call.hasShown ? undefined : nextRetry(failure, call.retry?.number ?? 0, limits);
+  if (retry !== undefined) {
+    const words = formatRetry(retry);
+    trace(`${model}: ${failure.message}; ${words}`);
+    yield { type: 'notice', message: `${failure.message}; ${words}` };
+    yield { type: 'wait', what: `${model}: ${words}` };
+    return { ...call, retry };
+  }
+  const gone = failure.objection === 'model' ? fallback : undefined;
+  if (gone?.from === model) {
+    yield (await import('./fallback.ts')).fallbackNotice(gone);
+    return newCall(toFallbackRequest(request, gone), signal);
+  }
+  if (call.isSent && !call.hasBegun) yield { type: 'begin', model };
+  throw gone ? (await import('./fallback.ts')).noModelError(failure, gone) : toFinalFailure(failure, limits);
 }
 
 /**
@@ -111,12 +150,11 @@ async function* receiveReply(
 ): AsyncGenerator<ReplyEvent, Reply> {
   const { model } = call.request;
   const reader = replyReader(model, { ...reading, secrets: backend.secrets });
-  const body = readUntilFinished(response, reader.isFinished, trace);
-  for await (const batch of readPayloads({ ...response, body }, { now: clock.now })) {
+  for await (const batch of readPayloads(response, { now: clock.now, isFinished: reader.isFinished, trace })) {
     const batchEvents = joinTexts();
     try {
-      for (const value of batch) {
-        const chunk = parseChunk(backend.unwrap(value));
+      for (const payload of batch) {
+        const chunk = parseChunk(backend.unwrap(parsePayload(payload)));
         if (chunk.error !== undefined) throw await streamError(call, backend, chunk.error);
         if (chunk.blockReason)
           throw (await import('./reply-failure.ts')).blockedPromptError(chunk.blockReason, backend.secrets);
@@ -149,29 +187,6 @@ function createReaderOptions({ now }: Clock): (request: ModelRequest) => Promise
       return { ids, keeper };
     });
   };
-}
-
-/** How long the server may keep the connection open after the finish reason. */
-const GRACE_MS = 1000;
-
-/**
- * Once the finish reason has arrived the answer is complete: a lost connection is no longer an error, and an idle one
- * is closed after `GRACE_MS`.
- */
-async function* readUntilFinished(
-  { body, hasten }: HttpResponse,
-  isFinished: () => boolean,
-  trace: Trace,
-): AsyncGenerator<Uint8Array, void> {
-  try {
-    for await (const chunk of body) {
-      yield chunk;
-      if (isFinished()) hasten?.(GRACE_MS);
-    }
-  } catch (thrown) {
-    if (!(thrown instanceof AppError) || thrown.fault !== 'api' || !isFinished()) throw thrown;
-    trace(`after the finish reason: ${thrown.message}`);
-  }
 }
 
 /** Sends the request; on a 401 it refreshes the credential and sends again, once per call. */

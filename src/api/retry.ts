@@ -14,7 +14,7 @@ interface RetryOptions {
   readonly atMost?: number | undefined;
   readonly now: () => number;
   /** When the run must end, in milliseconds since the epoch; undefined if there is no deadline. */
-  readonly deadline?: () => number | undefined;
+  readonly deadline?: (() => number | undefined) | undefined;
 }
 
 export interface Retry {

@@ -4,7 +4,6 @@ import { hasContext } from '../config/context-place.ts';
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import type { TurnEvent } from '../core/event.ts';
-import { formatDuration } from '../core/text/format.ts';
 import { mayHoldCredential } from '../core/text/names.ts';
 import type { Tool } from '../core/tool.ts';
 import type { OpenedModel } from './model.ts';
@@ -17,9 +16,6 @@ export interface AgentOptions extends ToolOptions {
   readonly systemText?: string;
   readonly maxTurns?: number;
 }
-
-/** The default of `--timeout`, for a run or for one request of a chat. */
-export const DEFAULT_TIMEOUT_MS = 300_000;
 
 const MAX_TURNS = 25;
 
@@ -84,14 +80,6 @@ function mayHoldSecret(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;
   // Names of the API's own fields, such as generationConfig, have no digits.
   return Object.entries(value).some(([key, item]) => (/\d/.test(key) && mayHoldCredential(key)) || mayHoldSecret(item));
-}
-
-/** The error for a run, or a request, that exceeds its deadline. */
-export function timeoutError(timeoutMs: number): AppError {
-  return new AppError('api', `timed out after ${formatDuration(timeoutMs)}`, {
-    isTimeout: true,
-    hint: 'Give it longer with --timeout, e.g. --timeout 15m; 0 means no limit.',
-  });
 }
 
 /** Adds the instructions of trusted MCP servers, each under its name. */

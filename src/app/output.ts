@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
-import type { TurnEvent } from '../core/event.ts';
+import { type TurnEvent, toFailure } from '../core/event.ts';
 import type { Env, Io, Out } from '../core/io.ts';
 import { extractCodeBlocks } from '../core/text/code-block.ts';
 import { formatSize } from '../core/text/format.ts';
@@ -101,8 +101,7 @@ async function* finishOutput(
     yield { ...end, ...extracted, ...(notices.length === 0 ? {} : { notices }) };
   } catch (thrown) {
     // The run itself succeeded, and may have been saved.
-    const { sessionId } = end;
-    yield { type: 'failure', error: AppError.from(thrown), ...(sessionId === undefined ? {} : { sessionId }) };
+    yield* toFailure(thrown, end.sessionId);
   }
 }
 

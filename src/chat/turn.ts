@@ -17,7 +17,7 @@ import { windowNotice } from './window.ts';
  */
 export async function askPrompt(chat: Chat, prompt: Content, signal: AbortSignal): Promise<AppError | undefined> {
   const { assistant, session, tally, changes } = chat;
-  const agent = { ...assistant.agent, model: tally.counted(assistant.agent.model) };
+  const agent = { ...assistant.agent, onReply: tally.reply };
   chat.lastPrompt = prompt;
   tally.turn();
   changes.begin(session);
@@ -37,7 +37,7 @@ export async function askPrompt(chat: Chat, prompt: Content, signal: AbortSignal
 /** Asks the model something outside the conversation and returns its text. Throws AppError. */
 export async function askAside(chat: Chat, question: Content, signal: AbortSignal): Promise<string> {
   const { assistant, session, tally } = chat;
-  const agent = { ...assistant.agent, model: tally.counted(assistant.agent.model), tools: [] };
+  const agent = { ...assistant.agent, onReply: tally.reply, tools: [] };
   const history = createMemoryHistory({ earlier: session.contents });
   let text = '';
   const render = createRenderer(chat, signal);

@@ -2,8 +2,9 @@ import { expect, test } from 'vitest';
 import type { Backend } from '../../src/api/backend.ts';
 import { geminiApi } from '../../src/api/gemini-api.ts';
 import { AppError } from '../../src/core/error.ts';
-import { converse, converseWith, KEY, keyIdentity } from './conversation.ts';
-import { type Answer, answer, event, head, reply, stream, whole } from './loopback.ts';
+import { systemClock } from '../../src/platform/runtime/clock.ts';
+import { converse, converseWith, KEY, keyIdentity, modelAt, REQUEST } from './conversation.ts';
+import { type Answer, answer, event, head, loopback, reply, stream, whole } from './loopback.ts';
 
 const STOP = { finishReason: 'STOP' };
 const JSON_TYPE = { 'content-type': 'application/json' };
@@ -263,4 +264,26 @@ test('a 401 without its body is cured at once: nobody waits for words that will 
   const { text, server } = await converse(t, [bodiless, whole('fine')], { makeBackend: renewable, idleMs: 0 });
   expect(text).toBe('fine');
   await expect.poll(server.closed).toBe(2);
+});
+
+test('each request has a time of its own: one that took too long takes nothing from the next', async (t) => {
+  const server = await loopback(t, [() => {}, whole('in time')]);
+  const limits = [20, 10_000];
+  const requestTimeout = {
+    get ms() {
+      return limits.shift() ?? 0;
+    },
+    error: () => new AppError('api', 'too late', { isTimeout: true, retry: {} }),
+  };
+  const model = modelAt(server.url, { requestTimeout }, { clock: systemClock, trace: () => {} });
+  const ask = async (): Promise<string> => {
+    let text = '';
+    for await (const event of model.stream(REQUEST, new AbortController().signal)) {
+      if (event.type === 'text') text += event.delta;
+    }
+    return text;
+  };
+  await expect(ask()).rejects.toMatchObject({ fault: 'api', message: 'too late' });
+  expect(await ask()).toBe('in time');
+  expect(server.requests).toHaveLength(2);
 });

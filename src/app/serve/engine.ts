@@ -12,8 +12,8 @@ import { createPinnedClient, isPublicAddress } from '../../platform/http/pinned.
 import { createDeadline, type Deadline } from '../../platform/runtime/clock.ts';
 import { randomId } from '../../platform/runtime/random-id.ts';
 import { fetchBytes } from '../../tools/web-page.ts';
-import { lazyRedaction, openAgent, timeoutError } from '../agent.ts';
-import { type ModelOptions, type OpenedModel, openModel } from '../model.ts';
+import { lazyRedaction, openAgent } from '../agent.ts';
+import { type ModelOptions, type OpenedModel, openModel, timeoutError } from '../model.ts';
 import { createModelsReport } from '../models-report.ts';
 import { countTokens, openQueries } from '../queries.ts';
 import { openOwnWorkspace, openUndoStore } from '../toolbox.ts';
@@ -99,7 +99,7 @@ async function* runEngineTurn(
   try {
     checkDirectory(request);
     const app = createTurnApp(options.app, request.directory);
-    opened = await openModel(modelOptions(options, request), app, limit.endsAt);
+    opened = await openModel(modelOptions(options, request), app, limit);
     for (const message of opened.notices) yield { type: 'notice', message };
     const agent = yield* openTurnAgent(options, request, { app, opened, refused });
     // Check again: reading settings and context files took time.
@@ -198,7 +198,7 @@ async function withModel<Result>(
   work: (opened: OpenedModel) => Promise<Result>,
 ): Promise<Result> {
   checkDepth(app);
-  const opened = await openModel(withBuiltIn({ ...model, outputFormat: 'json' }, builtIn), app, () => undefined);
+  const opened = await openModel(withBuiltIn({ ...model, outputFormat: 'json' }, builtIn), app);
   try {
     return await work(opened);
   } finally {
