@@ -220,10 +220,10 @@ async function* openServersIfNamed(
 }
 
 /** Pauses the deadline while the user is asked. */
-function pauseDeadline(limit: Deadline): RunPaused {
+function pauseDeadline(deadline: Deadline): RunPaused {
   return async (work) => {
-    limit.hold();
-    return work().finally(limit.resume);
+    const resume = deadline.pause();
+    return work().finally(resume);
   };
 }
 
@@ -237,7 +237,7 @@ async function* readPrompt(
   const prompt = promptText(options);
   // Pause the deadline while the user types.
   const isTyped = (options.stdin || prompt === '-') && (await stdin.isTerminal());
-  if (isTyped) deadline.hold();
+  const resume = isTyped ? deadline.pause() : undefined;
   const stdinMode = options.stdin ? 'always' : options.noStdin ? 'never' : 'auto';
   const composing = { app, words: prompt, stdin, stdinMode, lend: pauseDeadline(deadline), signal } as const;
   const content = yield* buildPromptContent({
@@ -252,7 +252,7 @@ async function* readPrompt(
       : {}),
     ...{ cwd, env, homes, stdin, clock, signal },
   });
-  if (isTyped) deadline.resume();
+  resume?.();
   return content;
 }
 

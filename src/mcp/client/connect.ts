@@ -1,8 +1,7 @@
 import { raceWithAbort } from '../../core/abort.ts';
 import { AppError } from '../../core/error.ts';
 import { formatDuration } from '../../core/text/format.ts';
-import type { RestartableDeadline } from '../../platform/runtime/answer-time.ts';
-import { createDeadline } from '../../platform/runtime/clock.ts';
+import { createDeadline, type Deadline } from '../../platform/runtime/clock.ts';
 import { clientOptions, handleServerRequests } from './capabilities.ts';
 import { createConnection, type ListChanges } from './connection.ts';
 import type { NamedServer } from './definition.ts';
@@ -58,35 +57,13 @@ async function connectOver(
 ): Promise<Connection> {
   const startMs = startTimeout(server);
   const limit = createDeadline(signal, startMs, () => startTimeoutError(server, startMs));
-  let isConnecting = true;
-  const patient = pauseDuringSignIn(context, {
-    hold: () => isConnecting && limit.hold(),
-    resume: () => isConnecting && limit.resume(),
-  });
+  const { signIn } = context;
+  const patient = signIn === undefined ? context : { ...context, signIn: { ...signIn, pause: limit.pause } };
   try {
     return await initialize(kind, { server, context: patient, signal: limit.signal, startMs });
   } finally {
-    isConnecting = false;
     limit.clear();
   }
-}
-
-/** Stops the start deadline while a person signs in. */
-function pauseDuringSignIn(
-  context: ClientContext,
-  { hold, resume }: { readonly hold: () => void; readonly resume: () => void },
-) {
-  const { signIn } = context;
-  if (signIn === undefined) return context;
-  const onBegin = (): void => {
-    hold();
-    signIn.onBegin?.();
-  };
-  const onEnd = (): void => {
-    resume();
-    signIn.onEnd?.();
-  };
-  return { ...context, signIn: { ...signIn, onBegin, onEnd } };
 }
 
 function startTimeoutError(server: NamedServer, ms: number): AppError {
@@ -127,7 +104,7 @@ async function initialize(kind: TransportKind, greeting: Handshake, round = 1): 
       },
     }),
   );
-  const waiting = new Set<RestartableDeadline>();
+  const waiting = new Set<Deadline>();
   handleServerRequests(client, server, { ...context, ...pauseDuringQuestions(context, waiting) });
   try {
     // The SDK's handshake does not honour the signal everywhere, and its timer can neither be paused nor reset by
@@ -160,15 +137,14 @@ function isServerFailure(fault: unknown): boolean {
 /** Pauses the deadline of every request in flight while a person answers a question. */
 function pauseDuringQuestions(
   { elicit }: ClientContext,
-  waiting: ReadonlySet<RestartableDeadline>,
+  waiting: ReadonlySet<Deadline>,
 ): Pick<ClientContext, 'elicit'> {
   if (elicit === undefined) return {};
   return {
     elicit(question, signal) {
-      const held = [...waiting];
-      for (const time of held) time.hold();
+      const resumes = [...waiting].map((deadline) => deadline.pause());
       return elicit(question, signal).finally(() => {
-        for (const time of held) time.resume();
+        for (const resume of resumes) resume();
       });
     },
   };

@@ -2,8 +2,7 @@ import type { AppError } from '../../core/error.ts';
 import { isObject, type JsonObject, toNonEmptyString } from '../../core/json.ts';
 import { formatDuration } from '../../core/text/format.ts';
 import { sanitize } from '../../core/text/terminal.ts';
-import { createRestartableDeadline, type RestartableDeadline } from '../../platform/runtime/answer-time.ts';
-import { createDeadline, startTimer } from '../../platform/runtime/clock.ts';
+import { createDeadline, type Deadline, startTimer } from '../../platform/runtime/clock.ts';
 import type { NamedServer } from './definition.ts';
 import { mcpError, redactServerText, toServerError } from './errors.ts';
 import { listTimeout, MAX_ITEMS, MAX_PAGES, MAX_TIMER_MS } from './limits.ts';
@@ -39,7 +38,7 @@ interface InitializedClient {
   /** See `Connection.onListChanged`. */
   readonly changes: ListChanges;
   /** Deadlines of the requests in flight. */
-  readonly waiting: Set<RestartableDeadline>;
+  readonly waiting: Set<Deadline>;
 }
 
 /** Methods that prove a server works; listing what it has does not. */
@@ -217,7 +216,7 @@ function sdkRequestSender(greeted: InitializedClient, onAnswer: (what: string) =
     const { signal, timeoutMs = server.definition.timeoutMs, onProgress } = options;
     signal?.throwIfAborted();
     const late = () => new sdk.SdkError(sdk.SdkErrorCode.RequestTimeout, what);
-    const time = createRestartableDeadline(signal ?? new AbortController().signal, timeoutMs, late);
+    const time = createDeadline(signal ?? new AbortController().signal, timeoutMs, late);
     const onprogress = (progress: Progress): void => {
       time.restart();
       onProgress?.(progress);

@@ -87,7 +87,7 @@ interface SignInRequest {
 }
 
 async function waitForSignIn({ url, state, callback }: SignInRequest, prompt: SignInPrompt): Promise<URLSearchParams> {
-  prompt.onBegin?.();
+  const resume = prompt.pause?.();
   const over = new AbortController();
   const signal = AbortSignal.any([prompt.signal, over.signal]);
   try {
@@ -96,7 +96,7 @@ async function waitForSignIn({ url, state, callback }: SignInRequest, prompt: Si
     return query;
   } finally {
     over.abort();
-    prompt.onEnd?.();
+    resume?.();
   }
 }
 
