@@ -85,7 +85,6 @@ test('a one-shot loads only what it needs', async (t) => {
       "src/config/keys.ts",
       "src/config/layer.ts",
       "src/config/layers.ts",
-      "src/config/lazy.ts",
       "src/config/settings.ts",
       "src/core/error.ts",
       "src/core/event.ts",

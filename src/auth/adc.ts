@@ -8,7 +8,6 @@ import { readFileState } from '../platform/files/write.ts';
 import { sha256 } from '../platform/runtime/native.ts';
 import type { CredentialChoice } from './choice.ts';
 import { checkKeyDocument, findTargetAccount, IMPERSONATED, type KeyDocument } from './key-document.ts';
-import { loadGoogleAuth } from './lazy.ts';
 import { libraryTransport, type SeenResponse } from './library-fetch.ts';
 import { mayHaveMetadata, metadataTokenSource } from './metadata-server.ts';
 import { isToken, parseJson } from './token.ts';
@@ -84,7 +83,7 @@ function createLibraryHeaders({ send, scopes = CLOUD_SCOPES }: AdcOptions, file:
     },
   });
   const openClient = async () => {
-    const { GoogleAuth, Impersonated } = await loadGoogleAuth();
+    const { GoogleAuth, Impersonated } = (await import('./google-library.ts')).googleLibrary;
     const createClient = (credentials: KeyDocument['value']) =>
       new GoogleAuth({ scopes: [...scopes], clientOptions: { transporterOptions }, credentials }).getClient();
     const { type, source_credentials: source, delegates } = file.value;

@@ -1,7 +1,6 @@
 import type { Homes } from '../core/app.ts';
 import type { Env } from '../core/io.ts';
 import { readSmallFile } from '../platform/files/small-file.ts';
-import { loadEnvFile } from './lazy.ts';
 
 interface Environment {
   readonly env: Env;
@@ -26,7 +25,7 @@ export async function readEnvironment(real: Env, homes: Homes): Promise<Environm
   for (const file of listEnvFiles(homes)) {
     const text = readSmallFile(file);
     if (text === undefined) continue;
-    const { mayComeFromFile, parseEnvFile } = await loadEnvFile();
+    const { mayComeFromFile, parseEnvFile } = await import('./variables.ts');
     const { variables, faultyLines } = parseEnvFile(text);
     const isNew = (name: string): boolean => real[name] === undefined;
     const refused = [...variables.keys()].filter((name) => isNew(name) && !mayComeFromFile(name));

@@ -13,7 +13,6 @@ import {
 import { sha256 } from '../platform/runtime/native.ts';
 import { parseSettingsText } from './document.ts';
 import type { Edit } from './jsonc-edit.ts';
-import { loadJsoncEdit } from './lazy.ts';
 
 /** Long enough for fifty processes that start together. */
 const LOCK_WAIT_MS = 60_000;
@@ -54,7 +53,7 @@ async function tryEdit(
   }
   const text = state.kind === 'absent' ? '' : state.text;
   const edits = decide(await parseSettingsText({ file, text }));
-  const { editJsonc } = await loadJsoncEdit();
+  const { editJsonc } = await import('./jsonc-edit.ts');
   const edited = edits.reduce(editJsonc, text);
   if (edited === text) return 'unchanged';
   // Never write what could not be read again.

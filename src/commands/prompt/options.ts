@@ -1,5 +1,5 @@
 import type { AgentOptions } from '../../app/agent.ts';
-import type { AnswerFormatOptions } from '../../app/answer-shape.ts';
+import type { AnswerFormatOptions } from '../../app/output-schema.ts';
 import type { ModelOptions } from '../../app/model.ts';
 import type { OutputOptions } from '../../app/output.ts';
 import type { RosterOptions } from '../../app/servers/roster.ts';

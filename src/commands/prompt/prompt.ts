@@ -1,6 +1,6 @@
 import { runTurn } from '../../agent/turn.ts';
 import { openAgent } from '../../app/agent.ts';
-import type { AnswerFormat } from '../../app/answer-shape.ts';
+import type { AnswerFormat } from '../../app/output-schema.ts';
 import { openHistory, pruneIfDue } from '../../app/history.ts';
 import { DEFAULT_TIMEOUT_MS, type OpenedModel, openModel, timeoutError } from '../../app/model.ts';
 import type { Output } from '../../app/output.ts';
@@ -199,7 +199,7 @@ function toRenderOptions(options: PromptOptions, app: App, signal: AbortSignal):
 
 async function openAnswerFormatIfWanted(options: PromptOptions, app: App): Promise<AnswerFormat> {
   if (options.outputSchema === undefined && !options.search) return { agent: (agent) => agent, run: runTurn };
-  return (await import('../../app/answer-shape.ts')).openAnswerFormat(options, app);
+  return (await import('../../app/output-schema.ts')).openAnswerFormat(options, app);
 }
 
 type NamedServers = Awaited<ReturnType<typeof openNamedServers>>;
