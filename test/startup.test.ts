@@ -58,8 +58,19 @@ test.for(['models', 'sessions', 'servers', 'keys'])('completing %s loads neither
   ).toEqual([]);
 });
 
+/** What docs/architecture.md tells a newcomer to read, in the order of a run. */
+function readingList(): readonly string[] {
+  const page = readFileSync(new URL('../docs/architecture.md', import.meta.url), 'utf8');
+  const [, table = ''] = /^To read it[\s\S]*?\n\n(\|[\s\S]*?)\n\n/m.exec(page) ?? [];
+  return [...table.matchAll(/`([^`]+\.ts)`/g)].map(([, path]) => `src/${path}`);
+}
+
 test('a one-shot loads only what it needs', async (t) => {
   const { sources, builtins } = await loadedBy(t, ['Hello'], [reply('hi')]);
+  const [boot, ...files] = readingList();
+  expect(boot).toBe('src/boot.ts');
+  expect(files.length).toBeGreaterThan(15);
+  expect(files.filter((file) => !sources.includes(file))).toEqual([]);
   expect(sources).toMatchInlineSnapshot(`
     [
       "src/agent/agent.ts",
