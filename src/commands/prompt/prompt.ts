@@ -1,9 +1,9 @@
 import { runTurn } from '../../agent/turn.ts';
 import { openAgent } from '../../app/agent.ts';
-import type { AnswerFormat } from '../../app/output-schema.ts';
 import { openHistory, pruneIfDue } from '../../app/history.ts';
 import { DEFAULT_TIMEOUT_MS, type OpenedModel, openModel, timeoutError } from '../../app/model.ts';
 import type { Output } from '../../app/output.ts';
+import type { AnswerFormat } from '../../app/output-schema.ts';
 import type { openNamedServers } from '../../app/servers/tools.ts';
 import type { PromptHistory } from '../../app/sessions.ts';
 import type { RunPaused } from '../../approval/approve.ts';
