@@ -1,4 +1,5 @@
 import { AppError } from '../core/error.ts';
+import { toNotices } from '../core/event.ts';
 import type { Clock, HttpResponse, SendHttp, Trace } from '../core/io.ts';
 import type { Model, ModelRequest, Reply, ReplyEvent } from '../core/model.ts';
 import { createDeadline } from '../platform/runtime/clock.ts';
@@ -53,7 +54,7 @@ interface Call {
  * 2xx response, or before the failure if a request was sent. Throws AppError.
  */
 export function geminiModel(options: ModelOptions): Model {
-  const { clock, requestTimeout, fallback, takeNotices } = options;
+  const { clock, requestTimeout, fallback, takeNotices = () => [] } = options;
   const readers = createReaderOptions(clock);
   let isReplaced = false;
 
@@ -72,7 +73,7 @@ export function geminiModel(options: ModelOptions): Model {
           if (retry) await clock.sleep(retry.delayMs, signal);
           yield { type: 'wait', what: retry ? `${model} (attempt ${retry.number + 1})` : model };
           response = await sendAttempt(call, options);
-          for (const message of takeNotices?.() ?? []) yield { type: 'notice', message };
+          yield* toNotices(takeNotices());
           if (!call.hasBegun) yield { type: 'begin', model };
           call.hasBegun = true;
           const reply = yield* receiveReply(call, response, { ...options, reading: await readers(request) });
@@ -105,9 +106,10 @@ function toFallbackRequest(request: ModelRequest, { to, generationConfig }: Fall
 async function* recover(call: Call, failure: AppError, options: ModelOptions): AsyncGenerator<ReplyEvent, Call> {
   const { request, signal } = call;
   const { model } = request;
-  const { fallback, trace, takeNotices, clock, random, retryBaseMs: baseMs, retries: atMost, deadline } = options;
-  for (const message of takeNotices?.() ?? []) yield { type: 'notice', message };
+  const { fallback, trace, takeNotices = () => [], clock, random, deadline } = options;
+  yield* toNotices(takeNotices());
   const { toFinalFailure, nextRetry, formatRetry } = await import('./retry.ts');
+  const { retryBaseMs: baseMs, retries: atMost } = options;
   const limits = { baseMs, random, atMost, now: clock.now, deadline };
   const retry = signal.aborted || call.hasShown ? undefined : nextRetry(failure, call.retry?.number ?? 0, limits);
   if (retry !== undefined) {

@@ -3,7 +3,7 @@ import { REDACTED_NOTICE } from '../agent/turn.ts';
 import { hasContext } from '../config/context-place.ts';
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
-import type { TurnEvent } from '../core/event.ts';
+import { type TurnEvent, toNotices } from '../core/event.ts';
 import { mayHoldCredential } from '../core/text/names.ts';
 import type { Tool } from '../core/tool.ts';
 import type { OpenedModel } from './model.ts';
@@ -39,7 +39,7 @@ export async function* openAgent(
   const { app, opened } = context;
   checkTurns(options);
   const { tools, withheld, chosen, approve, takeDenials, notices } = await openToolboxIfWanted(options, context);
-  for (const message of notices) yield { type: 'notice', message };
+  yield* toNotices(notices);
   const withholding = lazyRedaction(app);
   const told = addServerInstructions(yield* readSystemInstruction(options, app, tools), context.remote);
   const system = await withholding.conceal(told);
@@ -124,7 +124,7 @@ async function* readSystemInstruction(
     question,
     tools.map(({ name }) => name),
   );
-  for (const message of context.notices) yield { type: 'notice', message };
+  yield* toNotices(context.notices);
   return joinSystemInstruction(context, {
     system: options.systemText ?? (options.system && (await readTextOrFile(options.system, '--system', app.cwd))),
     append:

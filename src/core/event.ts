@@ -85,7 +85,7 @@ export function* toFailure(thrown: unknown, sessionId?: string): Generator<Endin
   error.isTold = true;
 }
 
-export function toNotices(messages: readonly string[]): readonly TurnEvent[] {
+export function toNotices(messages: readonly string[]): readonly Extract<TurnEvent, { type: 'notice' }>[] {
   return messages.map((message) => ({ type: 'notice', message }));
 }
 

@@ -1,7 +1,7 @@
 import { runTurn } from '../../agent/turn.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
-import { settle, type TurnEvent } from '../../core/event.ts';
+import { settle, type TurnEvent, toNotices } from '../../core/event.ts';
 import type { Locks } from '../../mcp/server/concurrency.ts';
 import type { Engine, TurnRequest } from '../../mcp/server/engine.ts';
 import { outsideRootsError } from '../../mcp/server/roots.ts';
@@ -78,7 +78,7 @@ async function* addSessionEvents(
   for await (const event of events) {
     // After a failure the caller may want to continue the session, so it must be in the file.
     if (event.type === 'failure') await written();
-    for (const message of notices()) yield { type: 'notice', message };
+    yield* toNotices(notices());
     const sessionId = event.type === 'end' ? savedId() : undefined;
     yield event.type !== 'end' || sessionId === undefined ? event : { ...event, sessionId };
   }
@@ -100,7 +100,7 @@ async function* runEngineTurn(
     checkDirectory(request);
     const app = createTurnApp(options.app, request.directory);
     opened = await openModel(modelOptions(options, request), app, limit);
-    for (const message of opened.notices) yield { type: 'notice', message };
+    yield* toNotices(opened.notices);
     const agent = yield* openTurnAgent(options, request, { app, opened, refused });
     // Check again: reading settings and context files took time.
     checkDirectory(request);
