@@ -65,14 +65,29 @@ export function blockedPromptError(reason: string, secrets: ReadonlySet<string>)
   });
 }
 
+const PICTURE_HINT = 'Describe the picture in other words.';
+
+/** Next steps for finish reasons with a better one than another wording or model. */
+const STOP_HINTS: ReadonlyMap<string, string> = new Map([
+  ['RECITATION', 'The answer was too close to a published text. Ask for a summary, or for other words.'],
+  ['LANGUAGE', 'The model does not answer in this language. Ask in another one, or choose another model with -m.'],
+  ['SPII', 'The answer would have held personal data. Leave such data out of the prompt.'],
+  ['TOO_MANY_TOOL_CALLS', 'Ask for fewer steps at once.'],
+  ['IMAGE_SAFETY', PICTURE_HINT],
+  ['IMAGE_PROHIBITED_CONTENT', PICTURE_HINT],
+  ['IMAGE_RECITATION', PICTURE_HINT],
+  ['IMAGE_OTHER', PICTURE_HINT],
+  ['NO_IMAGE', 'Say in the prompt that you want a picture.'],
+]);
+
 const TOOL_FAULTS = ['MALFORMED_FUNCTION_CALL', 'UNEXPECTED_TOOL_CALL'];
 
 function stoppedError(reason: string, message: string): AppError {
   const words = message === '' ? '' : `: ${toOneLine(message, 200)}`;
   const what = `the model stopped without finishing its answer: ${toOneLine(reason, 100)}${words}`;
-  return TOOL_FAULTS.includes(reason)
-    ? apiError(what, { hint: AGAIN, retry: { atMost: 2 } })
-    : apiError(what, { hint: 'Rephrase the prompt, or choose another model with -m.' });
+  if (TOOL_FAULTS.includes(reason)) return apiError(what, { hint: AGAIN, retry: { atMost: 2 } });
+  const hint = STOP_HINTS.get(reason) ?? 'Rephrase the prompt, or choose another model with -m.';
+  return apiError(what, { hint });
 }
 
 function unexpectedCallError(names: readonly string[]): AppError {

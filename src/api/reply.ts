@@ -114,9 +114,11 @@ async function collectNotices(seen: SeenReply): Promise<readonly ReplyEvent[]> {
   return messages.map((message) => ({ type: 'notice', message }));
 }
 
-/** Counts the fields of a part other than `thought` and `thoughtSignature`. */
+/** Fields that describe a part, and are not its content. */
+const ABOUT = /^thought|Metadata$|^media(?:Resolution|Processing)$/;
+
 function countKinds(part: Part, kinds: Map<string, number>): void {
-  for (const key of Object.keys(part)) if (!key.startsWith('thought')) kinds.set(key, (kinds.get(key) ?? 0) + 1);
+  for (const key of Object.keys(part)) if (!ABOUT.test(key)) kinds.set(key, (kinds.get(key) ?? 0) + 1);
 }
 
 interface TextJoiner {

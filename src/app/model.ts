@@ -37,6 +37,8 @@ export interface OpenedModel {
   readonly backend: BackendName;
   /** `Credential.account`: a signature made for one account is not valid for another. */
   readonly account: () => string;
+  /** `Credential.source` */
+  readonly source: string;
   readonly generationConfig: JsonObject;
   readonly notices: readonly string[];
   /** The HTTP request for `request`, without its credential. Sends nothing. */
@@ -208,6 +210,7 @@ function createModel(options: ModelOptions, parts: ModelParts): Omit<OpenedModel
     modelId,
     backend: name,
     account: () => credential.account,
+    source: credential.source,
     generationConfig: configOf(modelId),
     notices: [...choice.notices, ...configured.notices],
     preview: async (request) => toPreview(await backend.preview(request)),

@@ -160,6 +160,22 @@ test.for<readonly [string, readonly Chunk[], object]>([
     },
   ],
   [
+    'an answer too close to a source',
+    [chunk([{ text: 'a' }], { finishReason: 'RECITATION' })],
+    {
+      message: 'the model stopped without finishing its answer: RECITATION',
+      hint: 'The answer was too close to a published text. Ask for a summary, or for other words.',
+    },
+  ],
+  [
+    'a picture that was not made',
+    [chunk([], { finishReason: 'NO_IMAGE' })],
+    {
+      message: 'the model stopped without finishing its answer: NO_IMAGE',
+      hint: 'Say in the prompt that you want a picture.',
+    },
+  ],
+  [
     'a call that is none',
     [chunk([{ text: 'a' }], { finishReason: 'MALFORMED_FUNCTION_CALL' })],
     {

@@ -60,7 +60,8 @@ test('/model lists what this backend has, each model once, with its tiers', asyn
   };
   const names = (rows: readonly string[]) => rows.map((row) => row.trim().split(' ')[0]);
   const here = await listed({});
-  const known = MODELS.filter(({ backends }) => backends.includes('gemini-api')).map(({ id }) => id);
+  const answering = MODELS.filter(({ makes }) => makes === undefined);
+  const known = answering.filter(({ backends }) => backends.includes('gemini-api')).map(({ id }) => id);
   expect(names(here)).toEqual([...known, ...Object.keys(ALIASES)]);
   expect(here.find((row) => row.startsWith('  gemini-2.5-pro '))).toMatch(/; tiers: free, standard$/);
   expect(here.find((row) => row.startsWith('  gemini-3-flash-preview '))).toMatch(/; tier: standard$/);
@@ -72,7 +73,7 @@ test('/model lists what this backend has, each model once, with its tiers', asyn
   expect(there).not.toContain('gemini-pro-latest');
   const listing = {
     backend: 'gemini-api',
-    source: 'x',
+    source: 'GEMINI_API_KEY',
     time: Date.now(),
     models: [{ id: 'gemini-2.5-pro' }, { id: 'new' }],
   };

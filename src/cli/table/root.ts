@@ -152,8 +152,13 @@ export const ROOT: Command = command({
     AUTH,
     command({
       name: 'models',
-      summary: 'Models, what they can do, and their short names',
-      flags: [{ long: 'refresh', help: 'Ask the service which models this account has' }, AUTH_FLAG, ...REPORT_FLAGS],
+      summary: 'Models you can use, what they can do, and their short names',
+      flags: [
+        { long: 'refresh', help: 'Ask the service which models this account has' },
+        { long: 'all', help: 'Models of every backend' },
+        AUTH_FLAG,
+        ...REPORT_FLAGS,
+      ],
       load: () => import('../../commands/models.ts'),
     }),
     MCP,

@@ -170,7 +170,7 @@ async function createAssistant(
     },
     allTools: BUILTIN_NAMES,
     service: options.demo ? 'demo' : current.model.backend,
-    models: () => listModelChoices(current.model.backend, options.demo ? undefined : readListing(context.app)),
+    models: () => listModelChoices(current.model, options.demo ? undefined : readListing(context.app)),
     get setup() {
       return current.setup;
     },
