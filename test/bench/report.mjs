@@ -10,9 +10,8 @@ const OBSTACLES = [
   {
     of: /speed|memory growth/,
     words:
-      'Streaming: most of the distance is the output. The budget is of a script that writes nothing; one that writes the same to ' +
-      'the same pipe is a row of its own below (`write text`, `write stream-json`). What the rest goes into, and what ' +
-      'was tried: [decisions/0012](decisions/0012-streaming.md).',
+      'Streaming: the budget is of a script that writes the same to the same pipe (`write text`, `write stream-json` below). ' +
+      'What the rest goes into, and what was tried: [decisions/0012](decisions/0012-streaming.md).',
   },
   {
     of: /one-shot|--version|--help/,
@@ -73,6 +72,13 @@ ${obstaclesOf(runs)}
 \`first run\` has no compiled code from an earlier one; wall time in milliseconds, median of all rounds; each beside its own floor.
 
 ${table(first.start ?? [])}
+
+## The line to Google
+
+TLS through a relay that holds every byte for half a round trip each way. \`connections\` is the most of any run; of a chat and of
+\`mcp serve\` those of the second turn and call.
+
+${table(first.line ?? [])}
 
 ## Streaming
 

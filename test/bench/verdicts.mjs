@@ -12,6 +12,7 @@ export function verdict({ work, measured, budget, unit, atLeast = false }) {
 
 /** The verdict in a few words: `met` or `missed by 12 %`. */
 export function wordsOf({ isMet, missedBy }) {
+  if (!isMet && !Number.isFinite(missedBy)) return 'missed';
   return isMet ? 'met' : `missed by ${Math.max(1, Math.round(missedBy * 100))} %`;
 }
 
