@@ -41,6 +41,7 @@ const TOP_KEYS = new Set([
   'safetySettings',
   'generationConfig',
   'cachedContent',
+  'continuationToken',
   'labels',
   'model',
   'generateContentRequest',
@@ -150,7 +151,7 @@ export function toObject(value: unknown): JsonObject {
   return isObject(value) ? (value as JsonObject) : {};
 }
 
-function toCamelKeys(value: JsonObject): JsonObject {
+export function toCamelKeys(value: JsonObject): JsonObject {
   return Object.fromEntries(
     Object.entries(value).map(([key, inner]) => [
       key.replace(/_([a-z])/g, (_all, letter: string) => letter.toUpperCase()),

@@ -92,6 +92,8 @@ const STREAM_FAULTS: readonly FaultName[] = [
   'malformed-call',
   'max-tokens',
   'no-finish',
+  'checkpoint',
+  'continuation',
   'slow',
   'garbage',
   'cut-after',
@@ -141,7 +143,9 @@ export async function* applyFaults(
   if (sent === hangAfter) yield { kind: 'hang' };
 }
 
-async function* markLast<T>(items: AsyncIterable<T>): AsyncGenerator<{ readonly value: T; readonly isLast: boolean }> {
+export async function* markLast<T>(
+  items: AsyncIterable<T>,
+): AsyncGenerator<{ readonly value: T; readonly isLast: boolean }> {
   let held: { readonly value: T } | undefined;
   for await (const value of items) {
     if (held !== undefined) yield { ...held, isLast: false };
@@ -190,7 +194,7 @@ function replacementEvent(event: JsonObject, fault: Replacement): JsonObject {
   }
 }
 
-function firstCandidate(event: JsonObject): JsonObject {
+export function firstCandidate(event: JsonObject): JsonObject {
   return Array.isArray(event.candidates) ? toObject(event.candidates[0]) : {};
 }
 
