@@ -88,6 +88,8 @@ test('a one-shot loads only what it needs', async (t) => {
       "src/auth/choice.ts",
       "src/auth/credential.ts",
       "src/cli/invocation.ts",
+      "src/cli/prompt-line.ts",
+      "src/cli/values.ts",
       "src/commands/prompt/prompt.ts",
       "src/config/context-place.ts",
       "src/config/document.ts",

@@ -93,11 +93,6 @@ export function command<const Flags extends readonly Flag[], Options>(
   return { ...rest, run: async (options, app) => (await load()).run(parseOptions<Options>(options), app) };
 }
 
-/** The camel-cased key of a flag in the options. */
-export function optionKey(flag: Flag): string {
-  return flag.long.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
-}
-
 /** Safe: the signature of `command` has compared the types. */
 function parseOptions<Options>(options: Readonly<Record<string, unknown>>): Options {
   return options as Options;
