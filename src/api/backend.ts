@@ -87,6 +87,12 @@ export function createBackend({ identity, userAgent, draft, ...traits }: Backend
   };
 }
 
+/** The GenerateContentRequest that every service takes. */
+export function toRequestBody(request: ModelRequest): object {
+  const { contents, systemInstruction, tools, safetySettings, generationConfig, continuationToken } = request;
+  return { contents, systemInstruction, tools, safetySettings, generationConfig, continuationToken };
+}
+
 /** Appends `path` to the path of `base`; drops a query or fragment of the base. */
 export function endpointUrl(base: URL, path: string): URL {
   return new URL(`${base.origin}${base.pathname.replace(/\/+$/, '')}/${path}`);

@@ -7,7 +7,7 @@ import type { Backend } from './backend.ts';
 import type { FailedCall } from './failure.ts';
 import type { Fallback } from './fallback.ts';
 import { closeBody, parsePayload, readPayloads, readPrefix } from './payload.ts';
-import { collectContent, parseChunk, type ReplyOptions, replyMeter, replyReader } from './reply.ts';
+import { collectContent, parseChunk, type ReplyOptions, type ReplyReader, replyMeter, replyReader } from './reply.ts';
 import type { CallIds } from './reply-calls.ts';
 import type { Retry } from './retry.ts';
 
@@ -45,17 +45,29 @@ interface Call {
   hasShown: boolean;
   isRenewed: boolean;
   isMended: boolean;
+  /** The last point of the reply that the server gave a token for. */
+  checkpoint?: Checkpoint;
+}
+
+/** Where a reply can be resumed on another connection, and what has read it so far. */
+interface Checkpoint {
+  readonly token: string;
+  readonly reader: ReplyReader;
+  /** Whether anything came after it: the service might then repeat that. */
+  isPassed: boolean;
+  /** Whether the attempt that gave it also brought something: retries are counted anew then. */
+  readonly isProgress: boolean;
 }
 
 /**
  * A model behind a backend. Around the sending of a request there are, from the outside in: its deadline, the fallback
- * model (`recover`), retries as `nextRetry` decides while nothing of the reply was shown (`recover`), a repaired
- * request (`sendAttempt`) and a refreshed credential (`sendAuthorized`). `begin` comes once per model: with the first
- * 2xx response, or before the failure if a request was sent. Throws AppError.
+ * model (`recover`), retries as `nextRetry` decides while nothing of the reply was shown, or nothing after a token to
+ * resume it with (`recover`), a repaired request (`sendAttempt`) and a refreshed credential (`sendAuthorized`). `begin`
+ * comes once per model: with the first 2xx response, or before the failure if a request was sent. Throws AppError.
  */
 export function geminiModel(options: ModelOptions): Model {
   const { clock, requestTimeout, fallback, takeNotices = () => [] } = options;
-  const readers = createReaderOptions(clock);
+  const readers = createReaderOptions(options);
   let isReplaced = false;
 
   async function* stream(asked: ModelRequest, runSignal: AbortSignal): AsyncGenerator<ReplyEvent, Reply> {
@@ -71,12 +83,19 @@ export function geminiModel(options: ModelOptions): Model {
         let response: HttpResponse | undefined;
         try {
           if (retry) await clock.sleep(retry.delayMs, signal);
-          yield { type: 'wait', what: retry ? `${model} (attempt ${retry.number + 1})` : model };
+          // In the middle of an answer nothing is shown but the answer.
+          if (!call.checkpoint) yield { type: 'wait', what: retry ? `${model} (attempt ${retry.number + 1})` : model };
           response = await sendAttempt(call, options);
           yield* toNotices(takeNotices());
           if (!call.hasBegun) yield { type: 'begin', model };
           call.hasBegun = true;
-          const reply = yield* receiveReply(call, response, { ...options, reading: await readers(request) });
+          const reader = call.checkpoint?.reader ?? replyReader(model, await readers(request));
+          const reply = yield* receiveReply(call, response, { ...options, reader });
+          if (reply === undefined) {
+            const { retry: _, ...next } = call;
+            call = next;
+            continue;
+          }
           if (request !== asked) await fallback?.remember();
           return reply;
         } catch (thrown) {
@@ -111,7 +130,17 @@ async function* recover(call: Call, failure: AppError, options: ModelOptions): A
   const { toFinalFailure, nextRetry, formatRetry } = await import('./retry.ts');
   const { retryBaseMs: baseMs, retries: atMost } = options;
   const limits = { baseMs, random, atMost, now: clock.now, deadline };
-  const retry = signal.aborted || call.hasShown ? undefined : nextRetry(failure, call.retry?.number ?? 0, limits);
+  const { checkpoint } = call;
+  const isLost = checkpoint?.isPassed ?? call.hasShown;
+  const done = checkpoint?.isProgress ? 0 : (call.retry?.number ?? 0);
+  const retry = signal.aborted || isLost ? undefined : nextRetry(failure, done, limits);
+  if (retry !== undefined && checkpoint !== undefined) {
+    checkpoint.reader.resume();
+    // A lost connection is no reason to wait, unless it is lost again.
+    const delayMs = done === 0 && failure.status === undefined ? 0 : retry.delayMs;
+    trace(`${model}: ${failure.message}; resumed from its last token, ${formatRetry({ ...retry, delayMs })}`);
+    return { ...call, retry: { ...retry, delayMs }, checkpoint: { ...checkpoint, isProgress: false } };
+  }
   if (retry !== undefined) {
     const words = formatRetry(retry);
     trace(`${model}: ${failure.message}; ${words}`);
@@ -119,7 +148,7 @@ async function* recover(call: Call, failure: AppError, options: ModelOptions): A
     yield { type: 'wait', what: `${model}: ${words}` };
     return { ...call, retry };
   }
-  const gone = failure.objection === 'model' ? fallback : undefined;
+  const gone = failure.objection === 'model' && checkpoint === undefined ? fallback : undefined;
   if (gone?.from === model) {
     yield (await import('./fallback.ts')).fallbackNotice(gone);
     return newCall(toFallbackRequest(request, gone), signal);
@@ -145,13 +174,14 @@ async function sendAttempt(call: Call, options: ModelOptions): Promise<HttpRespo
   throw classifyResponse({ ...describeCall(call, backend), status: response.status, headers: response.headers, body });
 }
 
+/** Undefined if the rest of the reply must be asked for, from `call.checkpoint` on. */
 async function* receiveReply(
   call: Call,
   response: HttpResponse,
-  { backend, clock, trace, showsThoughts, reading }: ModelOptions & { readonly reading: ReplyOptions },
-): AsyncGenerator<ReplyEvent, Reply> {
+  { backend, clock, trace, showsThoughts, reader }: ModelOptions & { readonly reader: ReplyReader },
+): AsyncGenerator<ReplyEvent, Reply | undefined> {
   const { model } = call.request;
-  const reader = replyReader(model, { ...reading, secrets: backend.secrets });
+  let hasContent = false;
   for await (const batch of readPayloads(response, { now: clock.now, isFinished: reader.isFinished, trace })) {
     const batchEvents = joinTexts();
     try {
@@ -163,6 +193,12 @@ async function* receiveReply(
         if (chunk.otherCandidates > 0) trace(`${model}: ${chunk.otherCandidates} more candidates left out`);
         for (const event of reader.take(chunk)) batchEvents.add(event);
         reader.throwIfOver();
+        hasContent ||= chunk.parts.some((part) => !('text' in part) || part.text !== '');
+        if (chunk.continuationToken !== undefined) {
+          call.checkpoint = { token: chunk.continuationToken, reader, isPassed: false, isProgress: hasContent };
+        } else if (call.checkpoint !== undefined && chunk.parts.length > 0) {
+          call.checkpoint.isPassed = true;
+        }
       }
     } finally {
       // Yield the events that arrived before an error first.
@@ -172,28 +208,37 @@ async function* receiveReply(
       }
     }
   }
+  if (reader.isToBeContinued() && call.checkpoint?.isPassed === false) {
+    if (!hasContent) throw (await import('./reply-failure.ts')).stalledError();
+    reader.resume();
+    return undefined;
+  }
   const { events, reply } = await reader.finish();
   yield* events;
   return reply;
 }
 
 /** Most requests need no tool-call ids, so the module for them is loaded only on demand. */
-function createReaderOptions({ now }: Clock): (request: ModelRequest) => Promise<ReplyOptions> | ReplyOptions {
+function createReaderOptions({
+  clock: { now },
+  backend: { secrets },
+}: ModelOptions): (request: ModelRequest) => Promise<ReplyOptions> | ReplyOptions {
   let ids: CallIds | undefined;
   return (request) => {
     const hasFunctions = request.tools?.some((tool) => tool.functionDeclarations !== undefined) ?? false;
     const keeper = request.keepLimit ? collectContent(request.keepLimit) : undefined;
-    if (!hasFunctions) return { keeper };
+    if (!hasFunctions) return { keeper, secrets };
     return import('./reply-calls.ts').then(({ createCallIds }) => {
       ids ??= createCallIds(now);
-      return { ids, keeper };
+      return { ids, keeper, secrets };
     });
   };
 }
 
 /** Sends the request; on a 401 it refreshes the credential and sends again, once per call. */
 async function sendAuthorized(call: Call, { backend, send }: ModelOptions): Promise<HttpResponse> {
-  const { request, signal } = call;
+  const { signal, checkpoint } = call;
+  const request = checkpoint ? { ...call.request, continuationToken: checkpoint.token } : call.request;
   const onSent = (): void => {
     call.isSent = true;
   };

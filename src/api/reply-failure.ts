@@ -39,6 +39,14 @@ function unfinishedError(seen: SeenReply): AppError {
   });
 }
 
+/** For a reply that must be continued again and again, and brings nothing. */
+export function stalledError(): AppError {
+  return apiError('the answer was cut short: the server asked to be asked again, and sent nothing', {
+    hint: 'Send the prompt again.',
+    retry: {},
+  });
+}
+
 function emptyError({ thought, otherKinds }: SeenReply): AppError {
   if (otherKinds.size > 0) {
     return apiError(`the answer holds no text, only ${toOneLine([...otherKinds.keys()].join(', '), 100)}`, {

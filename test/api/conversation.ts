@@ -36,6 +36,7 @@ export interface Outcome {
 }
 
 export interface Setting extends Partial<ModelOptions> {
+  readonly request?: ModelRequest;
   readonly idleMs?: number;
   readonly signal?: AbortSignal;
   readonly makeBackend?: (baseUrl: string) => Backend;
@@ -72,7 +73,7 @@ export async function converseWith(baseUrl: URL, setting: Setting): Promise<Outc
     await setting.onEvent?.(event);
   };
   const end = await collect(
-    model.stream(REQUEST, setting.signal ?? new AbortController().signal),
+    model.stream(setting.request ?? REQUEST, setting.signal ?? new AbortController().signal),
     take,
     setting.leaveAt,
   );
