@@ -1,10 +1,4 @@
-import {
-  guardNearMiss,
-  type Invocation,
-  matchCompletionCall,
-  type Options,
-  type Outline,
-} from './cli/invocation.ts';
+import { guardNearMiss, type Invocation, matchCompletionCall, type Options, type Outline } from './cli/invocation.ts';
 import { matchPromptLine } from './cli/prompt-line.ts';
 import { resolveHomes, resolveHomesIfAny } from './config/home.ts';
 import { loadSettings } from './config/settings.ts';

@@ -5,7 +5,7 @@ import type { Model, ModelRequest, Reply, ReplyEvent } from '../core/model.ts';
 import { createDeadline } from '../platform/runtime/clock.ts';
 import type { Backend } from './backend.ts';
 import type { FailedCall } from './failure.ts';
-import type { Fallback } from './fallback.ts';
+import type { Fallback, Substitute } from './fallback.ts';
 import { closeBody, parsePayload, readPayloads, readPrefix } from './payload.ts';
 import { collectContent, parseChunk, type ReplyOptions, type ReplyReader, replyMeter, replyReader } from './reply.ts';
 import type { CallIds } from './reply-calls.ts';
@@ -31,11 +31,15 @@ export interface ModelOptions {
   readonly requestTimeout?: { readonly ms: number; readonly error: () => AppError } | undefined;
   /** Used when the default model is gone: once, with a notice, and for the rest of the run. */
   readonly fallback?: Fallback | undefined;
+  /** Asked one after the other, each with a notice, when the model before has no room and nothing was shown. */
+  readonly alternatives?: readonly Substitute[] | undefined;
   /** Takes what the credential has to say since the last time. */
   readonly takeNotices?: () => readonly string[];
 }
 
 interface Call {
+  readonly asked: ModelRequest;
+  /** `asked`, or that of the substitute. */
   readonly request: ModelRequest;
   readonly signal: AbortSignal;
   /** Absent for the first attempt. */
@@ -45,6 +49,7 @@ interface Call {
   hasShown: boolean;
   isRenewed: boolean;
   isMended: boolean;
+  readonly substitute?: Substitute;
   /** The last point of the reply that the server gave a token for. */
   checkpoint?: Checkpoint;
 }
@@ -60,23 +65,22 @@ interface Checkpoint {
 }
 
 /**
- * A model behind a backend. Around the sending of a request there are, from the outside in: its deadline, the fallback
- * model (`recover`), retries as `nextRetry` decides while nothing of the reply was shown, or nothing after a token to
+ * A model behind a backend. Around the sending of a request there are, from the outside in: its deadline, other models
+ * in its place (`recover`), retries as `nextRetry` decides while nothing of the reply was shown, or nothing after a token to
  * resume it with (`recover`), a repaired request (`sendAttempt`) and a refreshed credential (`sendAuthorized`). `begin`
  * comes once per model: with the first 2xx response, or before the failure if a request was sent. Throws AppError.
  */
 export function geminiModel(options: ModelOptions): Model {
-  const { clock, requestTimeout, fallback, takeNotices = () => [] } = options;
+  const { clock, requestTimeout, takeNotices = () => [] } = options;
   const readers = createReaderOptions(options);
-  let isReplaced = false;
+  const substitutes = new Map<string, Substitute>();
 
   async function* stream(asked: ModelRequest, runSignal: AbortSignal): AsyncGenerator<ReplyEvent, Reply> {
     const deadline = requestTimeout && createDeadline(runSignal, requestTimeout.ms, requestTimeout.error);
     const signal = deadline?.signal ?? runSignal;
     const recovery = { ...options, deadline: deadline?.endsAt ?? options.deadline };
     try {
-      const known = isReplaced && fallback?.from === asked.model ? fallback : undefined;
-      let call = newCall(known === undefined ? asked : toFallbackRequest(asked, known), signal);
+      let call = newCall(asked, signal, substitutes.get(asked.model));
       for (;;) {
         const { request, retry } = call;
         const { model } = request;
@@ -96,11 +100,11 @@ export function geminiModel(options: ModelOptions): Model {
             call = next;
             continue;
           }
-          if (request !== asked) await fallback?.remember();
+          await call.substitute?.remember?.();
           return reply;
         } catch (thrown) {
           call = yield* recover(call, AppError.from(signal.aborted ? signal.reason : thrown), recovery);
-          isReplaced ||= call.request !== asked;
+          if (call.substitute) substitutes.set(asked.model, call.substitute);
         } finally {
           // The consumer may stop before reading the body, and an open connection would keep the process alive.
           if (response) await closeBody(response.body);
@@ -113,25 +117,30 @@ export function geminiModel(options: ModelOptions): Model {
   return { stream };
 }
 
-function newCall(request: ModelRequest, signal: AbortSignal): Call {
-  return { request, signal, isSent: false, hasBegun: false, hasShown: false, isRenewed: false, isMended: false };
+function newCall(asked: ModelRequest, signal: AbortSignal, substitute?: Substitute): Call {
+  const fresh = { asked, signal, isSent: false, hasBegun: false, hasShown: false, isRenewed: false, isMended: false };
+  if (substitute === undefined) return { ...fresh, request: asked };
+  const { to, generationConfig } = substitute;
+  const request = { ...asked, model: to, generationConfig: generationConfig(asked.generationConfig) };
+  return { ...fresh, request, substitute };
 }
 
-function toFallbackRequest(request: ModelRequest, { to, generationConfig }: Fallback): ModelRequest {
-  return { ...request, model: to, generationConfig: generationConfig(request.generationConfig) };
-}
-
-/** The call to make after a failure: a retry, or one of the fallback model. Throws AppError if there is none. */
+/** The call to make after a failure: a retry, or one of another model. Throws AppError if there is none. */
 async function* recover(call: Call, failure: AppError, options: ModelOptions): AsyncGenerator<ReplyEvent, Call> {
   const { request, signal } = call;
   const { model } = request;
-  const { fallback, trace, takeNotices = () => [], clock, random, deadline } = options;
+  const { fallback, alternatives = [], trace, takeNotices = () => [], clock, random, deadline } = options;
   yield* toNotices(takeNotices());
   const { toFinalFailure, nextRetry, formatRetry } = await import('./retry.ts');
   const { retryBaseMs: baseMs, retries: atMost } = options;
   const limits = { baseMs, random, atMost, now: clock.now, deadline };
   const { checkpoint } = call;
   const isLost = checkpoint?.isPassed ?? call.hasShown;
+  const other = signal.aborted || isLost || checkpoint ? undefined : await nextAlternative(call, failure, alternatives);
+  if (other !== undefined) {
+    yield { type: 'notice', message: `${failure.message}; asking ${other.to}` };
+    return newCall(call.asked, signal, other);
+  }
   const done = checkpoint?.isProgress ? 0 : (call.retry?.number ?? 0);
   const retry = signal.aborted || isLost ? undefined : nextRetry(failure, done, limits);
   if (retry !== undefined && checkpoint !== undefined) {
@@ -151,10 +160,21 @@ async function* recover(call: Call, failure: AppError, options: ModelOptions): A
   const gone = failure.objection === 'model' && checkpoint === undefined ? fallback : undefined;
   if (gone?.from === model) {
     yield (await import('./fallback.ts')).fallbackNotice(gone);
-    return newCall(toFallbackRequest(request, gone), signal);
+    return newCall(call.asked, signal, gone);
   }
   if (call.isSent && !call.hasBegun) yield { type: 'begin', model };
   throw gone ? (await import('./fallback.ts')).noModelError(failure, gone) : toFinalFailure(failure, limits);
+}
+
+/** The alternative after the model of a call; undefined if the failure has another reason than a lack of room. */
+async function nextAlternative(
+  { substitute }: Call,
+  failure: AppError,
+  alternatives: readonly Substitute[],
+): Promise<Substitute | undefined> {
+  const at = substitute === undefined ? -1 : alternatives.indexOf(substitute);
+  const next = alternatives[at + 1];
+  return next && (await import('./fallback.ts')).isOverloaded(failure) ? next : undefined;
 }
 
 /**

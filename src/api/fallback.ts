@@ -3,20 +3,29 @@ import type { JsonObject } from '../core/json.ts';
 import type { ReplyEvent } from '../core/model.ts';
 import type { BuiltInModel } from '../models/table.ts';
 
-/** The model that answers if a default, which the user did not choose, no longer exists. */
-export interface Fallback {
-  /** The default model. */
-  readonly from: string;
+/** A model that answers in place of another, for the rest of the run. */
+export interface Substitute {
   readonly to: string;
-  /** How to choose another model, permanently and for this run. */
-  readonly choose: BuiltInModel['choose'];
   /**
-   * The fallback's own sampling settings, plus the answer format of the request. Throws AppError `usage` if the
-   * fallback does not support that.
+   * Its own sampling settings, plus the answer format of the request. Throws AppError `usage` if it does not support
+   * that.
    */
   readonly generationConfig: (asked: JsonObject) => JsonObject;
-  /** Called once the fallback model has answered. */
-  readonly remember: () => Promise<void>;
+  /** Called once it has answered. */
+  readonly remember?: () => Promise<void>;
+}
+
+/** The model that answers if a default, which the user did not choose, no longer exists. */
+export interface Fallback extends Substitute {
+  /** The default model. */
+  readonly from: string;
+  /** How to choose another model, permanently and for this run. */
+  readonly choose: BuiltInModel['choose'];
+}
+
+/** Whether a failure means that the model has no room for the request: its quota is used up, or it is overloaded. */
+export function isOverloaded({ fault, status }: AppError): boolean {
+  return fault === 'api' && (status === 429 || status === 503 || status === 529);
 }
 
 /** Whether a failure means that the model does not exist. Not every 404 does: a wrong address gives one too. */

@@ -1,6 +1,6 @@
 import { SECRET_HEADERS } from '../api/backend.ts';
 import { geminiModel } from '../api/call.ts';
-import type { Fallback } from '../api/fallback.ts';
+import type { Fallback, Substitute } from '../api/fallback.ts';
 import type { Queries } from '../api/queries.ts';
 import type { CredentialChoice } from '../auth/choice.ts';
 import { chooseCredential } from '../auth/credential.ts';
@@ -26,6 +26,8 @@ export interface ModelOptions extends Sampling {
   readonly demo?: boolean;
   readonly retries?: number;
   readonly noFallback?: boolean;
+  /** Models to ask when the one before has no room, separated by commas. */
+  readonly fallback?: string;
   readonly dryRun?: boolean;
   readonly quiet?: boolean;
   readonly outputFormat?: 'text' | 'json' | 'stream-json';
@@ -191,6 +193,12 @@ function createModel(options: ModelOptions, parts: ModelParts): Omit<OpenedModel
         )
       : undefined;
   const modelId = (fallback && readCachedDefault(app, owner, choice.id)) ?? choice.id;
+  const others = (options.fallback?.split(',') ?? []).map((wanted) =>
+    resolveModel(wanted.trim(), { backend: name, source: '--fallback' }),
+  );
+  // Before anything is sent: what a flag asks for may be impossible with one of them.
+  for (const { id } of others) configOf(id);
+  const alternatives = others.map(({ id }) => substituteFor(modelId, id, configOf));
   const retries = checkRetries(options);
   const { endsAt, requestTimeoutMs } = limits;
   return {
@@ -200,6 +208,7 @@ function createModel(options: ModelOptions, parts: ModelParts): Omit<OpenedModel
           ? undefined
           : { ms: requestTimeoutMs, error: () => timeoutError(requestTimeoutMs) },
       fallback,
+      alternatives,
       ...{ retries, retryBaseMs, random: app.random, clock: app.clock, deadline: endsAt },
       showsThoughts: options.showThoughts ?? false,
       takeNotices,
@@ -212,7 +221,7 @@ function createModel(options: ModelOptions, parts: ModelParts): Omit<OpenedModel
     account: () => credential.account,
     source: credential.source,
     generationConfig: configOf(modelId),
-    notices: [...choice.notices, ...configured.notices],
+    notices: [...choice.notices, ...configured.notices, ...others.flatMap(({ notices }) => notices)],
     preview: async (request) => toPreview(await backend.preview(request)),
     inquiries,
     retryBaseMs,
@@ -235,14 +244,20 @@ function createFallback(
   const to = successors[name];
   return {
     from,
-    to,
     choose,
+    ...substituteFor(from, to, configOf),
+    remember: () => cache(to),
+  };
+}
+
+function substituteFor(from: string, to: string, configOf: (id: string) => JsonObject): Substitute {
+  return {
+    to,
     generationConfig(sent) {
       const own = configOf(from);
       const others = Object.entries(sent).filter(([key]) => !Object.hasOwn(own, key));
       return { ...configOf(to), ...Object.fromEntries(others) };
     },
-    remember: () => cache(to),
   };
 }
 

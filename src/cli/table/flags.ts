@@ -62,6 +62,11 @@ export const MODEL_FLAGS = [
   },
   { long: 'demo', env: 'GMN_DEMO', help: 'Use the built-in offline model: no account, no network' },
   { long: 'retries', value: 'n', kind: 'integer', fallback: '3', help: 'How often a failed request is sent again' },
+  {
+    long: 'fallback',
+    value: 'models',
+    help: 'Ask these models, one after the other, when the quota is used up or the service overloaded; commas',
+  },
   { long: 'no-fallback', help: 'Fail if the default model is retired, instead of asking its successor' },
 ] as const;
 
