@@ -1,4 +1,3 @@
-import { resolve } from 'node:path';
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import { type TurnEvent, toFailure } from '../core/event.ts';
@@ -30,7 +29,7 @@ export function openOutput(options: OutputContext, app: App): Output {
     io: pages?.io ?? app.io,
     async *events(run) {
       try {
-        const file = options.outputFile === undefined ? undefined : await openFile(options.outputFile, app);
+        const file = options.outputFile === undefined ? undefined : await openOutputFile(options.outputFile, app.cwd);
         const clipboard = options.copy ? openClipboard(app) : undefined;
         for await (const event of holdBack(run, options, { file, name: options.outputFile ?? '', clipboard })) {
           // Print what has arrived first: the error belongs below it.
@@ -44,10 +43,6 @@ export function openOutput(options: OutputContext, app: App): Output {
     },
     close: async () => pages?.show(),
   };
-}
-
-function openFile(name: string, { cwd }: App): Promise<OutputFile> {
-  return openOutputFile(resolve(cwd, name), name);
 }
 
 interface Targets {

@@ -81,6 +81,20 @@ test('further pieces take no place but a free one: how many there are, the serve
   expect(existsSync(join(here.home, 'kept'))).toBe(false);
 });
 
+posixTest.for([
+  ['call', ['files', 'mixed']],
+  ['read', ['files', 'fixture://image']],
+] as const)('%s writes through no directory that leads out of the working directory', async ([verb, words], t) => {
+  const here = mcpPlace(t, GOOD);
+  symlinkSync('../home', join(here.cwd, 'outd'));
+  const { stderr, exitCode } = await here.run(['mcp', verb, ...words, '--output-file', 'outd/out.png']);
+  expect([exitCode, stderr]).toEqual([
+    1,
+    expect.stringMatching(/cannot write outd\/out\.png: \S+\/outd is a link to /),
+  ]);
+  expect(existsSync(join(here.home, 'out.png'))).toBe(false);
+});
+
 posixTest('a disk without room for it keeps the file that was there, and half of none', async (t) => {
   const here = mcpPlace(t, GOOD, { files: { 'out.png': 'old' } });
   const [program, args] = gmnCommand(['mcp', 'call', 'files', 'mixed', '--output-file', 'out.png']);

@@ -1,4 +1,3 @@
-import { resolve } from 'node:path';
 import type { StoredContent } from '../../core/content.ts';
 import { AppError } from '../../core/error.ts';
 import { extractCodeBlocks } from '../../core/text/code-block.ts';
@@ -90,7 +89,7 @@ export const EXPORT: SlashCommand = {
     }
     const { writeExport } = await import('../../export/export.ts');
     await writeExport(
-      { path: resolve(cwd, file), name: file, force: false, hint: 'Name another file: /export <file>' },
+      { name: file, cwd, force: false, hint: 'Name another file: /export <file>' },
       await exportSession(await readSavedSession(chat), format),
     );
     await chat.say(`Wrote ${sanitize(file)}.`);

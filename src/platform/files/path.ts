@@ -1,5 +1,5 @@
-import { lstatSync, mkdirSync, realpathSync, statSync } from 'node:fs';
-import { dirname, sep } from 'node:path';
+import { mkdirSync, realpathSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { errorCode } from '../runtime/system.ts';
 
 /** The path without links, in the file system's own spelling; undefined if it does not exist. Never throws. */
@@ -27,22 +27,6 @@ export function pathExists(path: string): boolean {
   } catch {
     return false;
   }
-}
-
-/** Where the system keeps its names for descriptors, which are links to whatever they stand for. */
-const SYSTEM_LINKS = /^\/(?:dev|proc)\//;
-
-/**
- * The file that writing to `path` changes, a link followed; a link to nothing is itself replaced. Throws an Error for a link
- * to a file outside of the directory it is in: whoever made the folder could lead to any file of the person's with it.
- */
-export function writingTarget(path: string): string {
-  const target = realPath(path);
-  if (target === undefined || SYSTEM_LINKS.test(path)) return target ?? path;
-  if (!lstatSync(path).isSymbolicLink() || !statSync(target).isFile()) return target;
-  const home = realPath(dirname(path)) ?? dirname(path);
-  if (target.startsWith(home.endsWith(sep) ? home : home + sep)) return target;
-  throw new Error(`it is a link to ${target}, outside of its directory; name that file itself, or remove the link`);
 }
 
 /**

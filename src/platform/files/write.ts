@@ -14,8 +14,9 @@ import {
 import { basename, dirname, join } from 'node:path';
 import { AppError } from '../../core/error.ts';
 import { errorCode, errorReason } from '../runtime/system.ts';
-import { makeDirectories, writingTarget } from './path.ts';
+import { makeDirectories } from './path.ts';
 import { createDurably, temporarySuffix } from './synced-file.ts';
+import { writingTarget } from './writing-target.ts';
 
 const MAX_BYTES = 1_000_000;
 
@@ -248,12 +249,12 @@ export interface OutputFile {
 
 /**
  * Finds out whether a file can be written there, and changes nothing. One that exists will be replaced in one step and keeps
- * its permissions; a device or a pipe is written to, a link followed as `writingTarget` does. Throws AppError `usage` if it
- * cannot; `name` is what the person calls it.
+ * its permissions; a device or a pipe is written to, links are followed as `writingTarget` does. Throws AppError `usage` if
+ * it cannot; `name` is what the person calls it.
  */
-export async function openOutputFile(path: string, name: string): Promise<OutputFile> {
+export async function openOutputFile(name: string, cwd: string): Promise<OutputFile> {
   try {
-    const target = writingTarget(path);
+    const target = writingTarget(name, cwd);
     const before = await stat(target).catch(ignoreAbsent);
     if (before?.isDirectory()) throw new Error('it is a directory');
     if (before !== undefined) await access(target, constants.W_OK);
