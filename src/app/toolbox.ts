@@ -3,6 +3,7 @@ import { createApprover, type RunPaused } from '../approval/approve.ts';
 import { type ApprovalMode, approvalPolicy, offeredTools } from '../approval/policy.ts';
 import { secretFiles, targetFiles } from '../approval/targets.ts';
 import { listContextNames } from '../config/context-place.ts';
+import { noHomeError } from '../config/home.ts';
 import { readSetting } from '../config/keys.ts';
 import type { App, Settings } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
@@ -135,7 +136,19 @@ export async function openOwnWorkspace(
 }
 
 export function openUndoStore({ homes, clock }: Pick<App, 'homes' | 'clock'>): UndoStore {
-  return undoStore(`${homes().gmn}/undo`, clock);
+  const { gmn, isMissing } = homes();
+  return isMissing ? createNoUndoStore() : undoStore(`${gmn}/undo`, clock);
+}
+
+/** Without a home directory there is no place for what a file held before, so no file is changed. */
+function createNoUndoStore(): UndoStore {
+  const refuse = async (): Promise<never> => {
+    throw noHomeError('a change could not be undone and is not made');
+  };
+  return {
+    ...{ journal: () => ({ before: refuse }), before: refuse, takeBack: refuse, pass: refuse },
+    ...{ changes: async () => [], damage: async () => undefined },
+  };
 }
 
 /** Splits the values of a flag that may be repeated or hold a comma-separated list. */
@@ -157,14 +170,12 @@ async function loadOtherTools(
     { runShellCommand },
     { chooseShell },
     { webFetch },
-    { createPinnedClient },
-    { isPublicAddress },
+    { createPinnedClient, isPublicAddress },
     { googleWebSearch },
   ] = await Promise.all([
     import('../tools/run-shell-command.ts'),
     import('../platform/process/shell-choice.ts'),
     import('../tools/web-fetch.ts'),
-    import('../platform/http/pinned.ts'),
     import('../platform/http/pinned.ts'),
     import('../tools/google-web-search.ts'),
   ]);

@@ -98,8 +98,10 @@ function parseKey(value: unknown): string | undefined {
 function notSignedInError(input: ChoiceInput, by: string): AppError {
   const hasKey = Boolean(input.settings.env.GEMINI_API_KEY?.trim());
   const other = hasKey ? ', or use your API key: gmn --auth gemini-api-key …' : '';
-  const where = join(input.homes().gemini, 'oauth_creds.json');
-  return new AppError('auth', `authentication failed: ${by} asks for a Google sign-in, but there is none in ${where}`, {
+  const { gemini, isMissing } = input.homes();
+  const what = `authentication failed: ${by} asks for a Google sign-in, but there is`;
+  if (isMissing) return new AppError('auth', `${what} no home directory to have one in`, { hint: `Set HOME${other}.` });
+  return new AppError('auth', `${what} none in ${join(gemini, 'oauth_creds.json')}`, {
     hint: `Please sign in using: gemini${other}`,
   });
 }
