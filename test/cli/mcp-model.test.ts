@@ -28,6 +28,18 @@ test('a one-shot offers the tools of the servers it names, beside its own, and c
   expect(answered(gemini)).toMatchObject({ name: 'add', response: { output: '42' } });
 });
 
+test('five calls of one reply to a server that ends after each answer all succeed', async (t) => {
+  const rounds = [1, 2, 3, 4, 5];
+  const gemini = await fakeGemini(t, [reply(...rounds.map((n) => call('speak', { n }))), reply('done')]);
+  const once = { ...fixtureServer('hostile-mcp-server.mjs', 'once'), trust: true };
+  const gmn = await runGmn(t, ['--allowed-mcp-server-names', 'once', 'x'], { gemini, home: home({ once }) });
+  expect([gmn.stdout, gmn.exitCode]).toEqual(['done\n', 0]);
+  const answers = gemini.requests[1]?.body.contents.at(-1).parts;
+  expect(
+    answers.map(({ functionResponse }: { functionResponse: { response: object } }) => functionResponse.response),
+  ).toEqual(rounds.map((n) => ({ output: `spoken ${n}` })));
+});
+
 test('without a word about servers, none is started', async (t) => {
   const gemini = await fakeGemini(t, [reply('hi')]);
   const log = join(mcpPlace(t).root, 'log');

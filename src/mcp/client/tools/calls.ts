@@ -70,9 +70,10 @@ export function createRemoteCalls(
   };
   return async (origin, args, signal) => {
     try {
-      return await attempt(origin, args, signal).catch((thrown: unknown) => {
+      const run = () => attempt(origin, args, signal);
+      return await pool.work(origin.server, run, signal).catch((thrown: unknown) => {
         // The server dropped the session without running the call: try once in a new session.
-        if (thrown instanceof AppError && thrown.status === 404) return attempt(origin, args, signal);
+        if (thrown instanceof AppError && thrown.status === 404) return run();
         throw thrown;
       });
     } catch (thrown) {

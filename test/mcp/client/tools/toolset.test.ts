@@ -263,6 +263,47 @@ test('a server that ends after every call loses none of those that follow at onc
   expect(readFileSync(pids, 'utf8').trim().split('\n')).toHaveLength(3);
 });
 
+test('a server that ends after every call loses none of five at once, and does none twice', async (t) => {
+  const { root, open } = toolset(t, {});
+  const pids = join(root, 'pids');
+  const { tool } = await open({ a: { ...hostile('once'), env: { GMN_TEST_PIDS: pids } } });
+  const rounds = [1, 2, 3, 4, 5];
+  expect(await Promise.all(rounds.map((n) => tool('speak').invoke({ n }, signal)))).toEqual(
+    rounds.map((n) => ({ ok: true, response: { output: `spoken ${n}` } })),
+  );
+  expect(readFileSync(pids, 'utf8').trim().split('\n')).toHaveLength(5);
+});
+
+test('a call that is given up while it waits for another holds up none after it', async (t) => {
+  const { log, messages, open } = toolset(t, {});
+  const { tool } = await open({ a: { ...good, env: { GMN_TEST_LOG: log } } });
+  const [first, second] = [new AbortController(), new AbortController()];
+  const reason = new AppError('interrupted', 'Interrupted.');
+  const hanging = tool('wait').invoke({}, first.signal);
+  await vi.waitFor(() => expect(messages().at(-1)).toMatchObject({ method: 'tools/call' }));
+  const waiting = tool('echo').invoke({ message: 'never sent' }, second.signal);
+  const third = tool('echo').invoke({ message: 'sent' }, signal);
+  second.abort(reason);
+  await expect(waiting).rejects.toBe(reason);
+  first.abort(reason);
+  await expect(hanging).rejects.toBe(reason);
+  expect(await third).toEqual({ ok: true, response: { output: 'sent' } });
+  expect(JSON.stringify(messages())).not.toContain('never sent');
+});
+
+test('calls to a server that has stayed after its work go out at once', async (t) => {
+  const { log, messages, open } = toolset(t, {});
+  const { tool } = await open({ a: { ...good, env: { GMN_TEST_LOG: log } } });
+  await tool('echo').invoke({ message: 'one' }, signal);
+  await tool('echo').invoke({ message: 'two' }, signal);
+  const abort = new AbortController();
+  const hanging = tool('wait').invoke({}, abort.signal);
+  await vi.waitFor(() => expect(messages().at(-1)).toMatchObject({ params: { name: 'wait' } }));
+  expect(await tool('echo').invoke({ message: 'three' }, signal)).toEqual({ ok: true, response: { output: 'three' } });
+  abort.abort(new AppError('interrupted', 'Interrupted.'));
+  await expect(hanging).rejects.toThrow('Interrupted.');
+});
+
 test('whoever waits for a server after it has died gets the same new process, and none is left', async (t) => {
   const { root, open } = toolset(t, {});
   const pids = join(root, 'pids');
