@@ -1,4 +1,3 @@
-import { isAbsolute, join } from 'node:path';
 import { shareWork } from '../core/async.ts';
 import type { AuthType, Credential } from '../core/credential.ts';
 import { AppError, serverError } from '../core/error.ts';
@@ -7,7 +6,7 @@ import { isObject } from '../core/json.ts';
 import { readFileState } from '../platform/files/write.ts';
 import { sha256 } from '../platform/runtime/native.ts';
 import type { CredentialChoice } from './choice.ts';
-import { checkKeyDocument, findTargetAccount, IMPERSONATED, type KeyDocument } from './key-document.ts';
+import { checkKeyDocument, findGcloudPath, findTargetAccount, IMPERSONATED, type KeyDocument } from './key-document.ts';
 import { libraryTransport, type SeenResponse } from './library-fetch.ts';
 import { mayHaveMetadata, metadataTokenSource } from './metadata-server.ts';
 import { isToken, parseJson } from './token.ts';
@@ -136,16 +135,6 @@ async function readKeyFile(env: Env): Promise<KeyDocument | undefined> {
   const file = path === undefined ? undefined : await readFileState(path);
   const value = file?.kind === 'text' ? parseJson(file.text) : undefined;
   return isObject(value) ? { source: 'gcloud application default credentials', value } : undefined;
-}
-
-/** https://cloud.google.com/docs/authentication/application-default-credentials#personal */
-function findGcloudPath(env: Env): string | undefined {
-  const directory =
-    env.CLOUDSDK_CONFIG ||
-    (env.APPDATA ? join(env.APPDATA, 'gcloud') : env.HOME ? join(env.HOME, '.config', 'gcloud') : undefined);
-  return directory !== undefined && isAbsolute(directory)
-    ? join(directory, 'application_default_credentials.json')
-    : undefined;
 }
 
 function toStrings(value: unknown): string[] {

@@ -1,10 +1,25 @@
+import { isAbsolute, join } from 'node:path';
 import { AppError, serverError } from '../core/error.ts';
+import type { Env } from '../core/io.ts';
 import { isObject } from '../core/json.ts';
 import { checkEndpoint, isLoopback } from '../core/text/url.ts';
 
 export interface KeyDocument {
   readonly source: string;
   readonly value: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * Where gcloud keeps application default credentials.
+ * https://cloud.google.com/docs/authentication/application-default-credentials#personal
+ */
+export function findGcloudPath(env: Env): string | undefined {
+  const directory =
+    env.CLOUDSDK_CONFIG ||
+    (env.APPDATA ? join(env.APPDATA, 'gcloud') : env.HOME ? join(env.HOME, '.config', 'gcloud') : undefined);
+  return directory !== undefined && isAbsolute(directory)
+    ? join(directory, 'application_default_credentials.json')
+    : undefined;
 }
 
 /** Required fields of each file type. */

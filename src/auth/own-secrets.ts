@@ -5,6 +5,7 @@ import { isList, isObject, type JsonValue } from '../core/json.ts';
 import { mayHoldCredential } from '../core/text/names.ts';
 import { listDirectory } from '../platform/files/read.ts';
 import { readFileState } from '../platform/files/write.ts';
+import { findGcloudPath } from './key-document.ts';
 import { parseJson } from './token.ts';
 
 /** In gmn's directory: the stored key, tokens, the OAuth client, sign-ins of MCP servers. */
@@ -25,7 +26,8 @@ const VARIABLES = [
 const SECRET_KEY = /key$|token$|secret$/i;
 
 /**
- * The current credentials of gmn and of the official CLI, from the environment and their files. Secrets in the system
+ * The current credentials of gmn and of the official CLI, from the environment and their files, and Google's key files
+ * that a run may use. Secrets in the system
  * keyring are in no file, so they cannot be sent by mistake. `more` are further environments, such as those of files.
  * Never throws.
  */
@@ -36,7 +38,7 @@ export async function readOwnSecrets(
   const settings = await app.settings();
   const secrets = [settings.env, ...more].flatMap((env) => VARIABLES.flatMap((name) => env[name]?.trim() ?? []));
   if (settings.oauthClient !== undefined) secrets.push(settings.oauthClient.secret);
-  for (const path of await listSecretFiles(app)) {
+  for (const path of [...(await listSecretFiles(app)), ...listKeyFiles(settings.env)]) {
     const file = await readFileState(path);
     if (file.kind === 'text') secrets.push(...extractSecrets(file.text));
   }
@@ -53,6 +55,11 @@ async function listSecretFiles({ homes }: Pick<App, 'homes'>): Promise<readonly 
   return found.flat();
 }
 
+/** Google's application default credentials. */
+function listKeyFiles(env: Env): readonly string[] {
+  return [env.GOOGLE_APPLICATION_CREDENTIALS, findGcloudPath(env)].flatMap((path) => path || []);
+}
+
 async function listFiles(directory: string, names: readonly RegExp[]): Promise<readonly string[]> {
   const entries = await listDirectory(directory).catch(() => []);
   return entries
@@ -67,7 +74,8 @@ function extractSecrets(text: string): readonly string[] {
 }
 
 function collectValues(value: JsonValue | undefined, key: string): readonly string[] {
-  if (typeof value === 'string') return SECRET_KEY.test(key) ? [value] : [];
+  // A private key ends with a line break, which a copy of it may lack.
+  if (typeof value === 'string') return SECRET_KEY.test(key) ? [value.trim()] : [];
   if (isList(value)) return value.flatMap((item) => collectValues(item, key));
   return isObject(value) ? Object.entries(value).flatMap(([name, item]) => collectValues(item, name)) : [];
 }

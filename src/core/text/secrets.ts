@@ -157,7 +157,7 @@ function concealedEntry(key: string, value: unknown, secrets: ReadonlySet<string
 /** The base64 of bytes without the secrets. Each byte is a character of its own meanwhile, so that the others stay. */
 function concealedBytes(data: string, secrets: ReadonlySet<string>): string {
   const bytes = Buffer.from(data, 'base64');
-  const found = [...secrets].filter((secret) => bytes.includes(secret));
+  const found = [...secrets].flatMap((secret) => [secret, escapeJson(secret)]).filter((form) => bytes.includes(form));
   if (found.length === 0) return data;
   const mark = Buffer.from(MARK).toString('latin1');
   const text = found.reduce((rest, secret) => rest.replaceAll(secret, () => mark), bytes.toString('latin1'));
