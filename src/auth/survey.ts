@@ -156,9 +156,16 @@ function createRow(name: string, isFound: boolean, details: readonly string[]): 
   return { name, state: isFound ? 'found' : 'absent', details, lines: [] };
 }
 
-export async function findExposedFiles(input: ChoiceInput): Promise<readonly string[]> {
+interface ExposedFile {
+  readonly text: string;
+  /** What makes it private. */
+  readonly command: string;
+}
+
+/** Files with credentials that other users may read. */
+export async function findExposedFiles(input: ChoiceInput): Promise<readonly ExposedFile[]> {
   const { gemini, gmn } = input.homes();
-  const warnings: string[] = [];
+  const exposed: ExposedFile[] = [];
   for (const path of [
     join(gemini, 'oauth_creds.json'),
     join(gemini, 'gemini-credentials.json'),
@@ -166,8 +173,8 @@ export async function findExposedFiles(input: ChoiceInput): Promise<readonly str
   ]) {
     const file = await readFileState(path);
     if (file.kind === 'text' && (file.mode & 0o077) !== 0) {
-      warnings.push(`Other users of this machine may read ${path}. Fix it: chmod 600 ${path}`);
+      exposed.push({ text: `Other users of this machine may read ${path}.`, command: `chmod 600 ${path}` });
     }
   }
-  return warnings;
+  return exposed;
 }

@@ -35,9 +35,13 @@ export async function setMode(chat: Chat, wanted: string): Promise<void> {
   const mode = chat.modes.find((candidate) => candidate === wanted);
   if (mode === undefined) {
     const isYolo = wanted === 'yolo';
-    throw new AppError('usage', isYolo ? 'yolo is for the command line alone' : `there is no mode ${wanted}`, {
-      hint: isYolo ? 'Start with: gmn chat --yolo' : `Choose one of: ${chat.modes.join(', ')}`,
-    });
+    throw new AppError(
+      'usage',
+      isYolo ? 'yolo is for the command line alone' : `there is no mode ${sanitize(wanted)}`,
+      {
+        hint: isYolo ? 'Start with: gmn chat --yolo' : `Choose one of: ${chat.modes.join(', ')}`,
+      },
+    );
   }
   for (const notice of await chat.assistant.change({ mode })) await chat.note(notice);
   await chat.say(`${mode}: ${describeMode(mode)}`);

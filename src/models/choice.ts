@@ -2,6 +2,7 @@ import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import { isObject } from '../core/json.ts';
 import { findNearestNames } from '../core/text/names.ts';
+import { sanitize } from '../core/text/terminal.ts';
 import { isRecent, readCache, writeCache } from '../platform/files/small-file.ts';
 import { ALIASES, type Backend, DEFAULT_MODEL, findModelFacts, MODELS } from './table.ts';
 
@@ -29,7 +30,7 @@ export function resolveModel(name: string | undefined, { backend, source }: Choi
   if (name === undefined) return defaultChoice(DEFAULT_MODEL);
   const wanted = name.startsWith('models/') ? name.slice('models/'.length) : name;
   if (!MODEL_NAME.test(wanted)) {
-    throw new AppError('usage', `"${name}" cannot be the name of a model${source ? ` (${source})` : ''}`, {
+    throw new AppError('usage', `"${sanitize(name)}" cannot be the name of a model${source ? ` (${source})` : ''}`, {
       hint: 'To see the models: gmn models',
     });
   }

@@ -245,3 +245,12 @@ test('/save keeps a chat that was not to be saved', async (t) => {
     ].join('\n'),
   );
 });
+
+test.for(['/approve', '/rewind', '/model', '/tools'])(
+  '%s shows what was typed without its control characters',
+  async (command, t) => {
+    const { stderr } = await pipedChat(t, [`${command} \u001b]0;x\u0007 on`], { args: ['--demo'] });
+    expect(stderr).toMatch(/Error: .*\\x1b\]0;x\\x07/);
+    expect(stderr).not.toContain('\u001b');
+  },
+);

@@ -292,6 +292,15 @@ test.for([
   expect(found(examine('--json'), 'model')).toMatchObject([{ state, text: expect.stringMatching(text) }]);
 });
 
+test.for([
+  [{ GEMINI_API_KEY: 'k' }, 'gemini-flash-latest'],
+  [{ GOOGLE_API_KEY: 'k', GOOGLE_GENAI_USE_VERTEXAI: 'true' }, 'gemini-3.5-flash'],
+] as const)('the model is that of the backend in use: %j', ([env, fallback], t) => {
+  const { examine } = scene(t, { env });
+  const text = `gemini-2.5-flash, the default; where it is retired, ${fallback} answers`;
+  expect(found(examine('--json'), 'model')).toMatchObject([{ state: 'ok', text }]);
+});
+
 posixTest('another gmn on PATH is named', (t) => {
   const at = place(t);
   mkdirSync(join(at.root, 'bin'));

@@ -268,6 +268,16 @@ test('prompts and resources are listed, filled in and read', async (t) => {
   expect(await here.run(['mcp', 'read', 'files', 'memo://1'])).toEqual(ok('kept text'));
 });
 
+test('each list of resources that is cut is told of', async (t) => {
+  const here = mcpPlace(t, { odd: fixtureServer('hostile-mcp-server.mjs', 'circles') });
+  expect(await here.run(['mcp', 'resources', 'odd'])).toMatchObject({
+    stderr:
+      'gmn: odd: the list of resources goes round in a circle\n' +
+      'gmn: odd: the list of resourceTemplates goes round in a circle\n',
+    exitCode: 0,
+  });
+});
+
 test('prompts and resources are data with --json', async (t) => {
   const here = mcpPlace(t, GOOD);
   const json = async (args: readonly string[]) => JSON.parse((await here.run([...args, '--json'])).stdout);

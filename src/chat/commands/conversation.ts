@@ -1,5 +1,6 @@
 import type { Content, StoredContent } from '../../core/content.ts';
 import { AppError } from '../../core/error.ts';
+import { sanitize } from '../../core/text/terminal.ts';
 import { randomId } from '../../platform/runtime/random-id.ts';
 import { createMemorySession } from '../session.ts';
 import { askAside } from '../turn.ts';
@@ -56,7 +57,9 @@ export const REWIND: SlashCommand = {
   async run(argument, chat) {
     const turns = argument === '' ? 1 : Number(argument);
     if (!Number.isInteger(turns) || turns < 1) {
-      throw new AppError('usage', `/rewind takes a number, not "${argument}"`, { hint: 'Example: /rewind 2' });
+      throw new AppError('usage', `/rewind takes a number, not "${sanitize(argument)}"`, {
+        hint: 'Example: /rewind 2',
+      });
     }
     const dropped = Math.min(turns, chat.session.turns);
     if (dropped === 0) throw new AppError('usage', 'there is nothing to drop', { hint: 'Type a prompt.' });

@@ -55,13 +55,13 @@ async function tryLoadSettings(app: App): Promise<LoadedSettings> {
 
 /** Checks that need valid settings. */
 async function checkWithSettings({ online }: DoctorOptions, app: App, settings: Settings): Promise<readonly Finding[]> {
-  const { findings, choice } = await checkCredential(app, settings);
+  const { findings, choice, backend } = await checkCredential(app, settings);
   const asked =
     online && choice !== undefined ? await (await import('./online.ts')).checkOnline(choice, app, settings) : [];
   return [
     ...findings,
     ...asked,
-    ...(await runCheck('model', () => [checkModel(settings)])),
+    ...(await runCheck('model', () => [checkModel(settings, backend)])),
     ...checkServers(app, settings),
   ];
 }

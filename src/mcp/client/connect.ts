@@ -115,12 +115,12 @@ async function initialize(kind: TransportKind, greeting: Handshake, round = 1): 
     await link.close();
     if (signal.aborted) throw fault;
     const isRefused = kind === 'stdio' && thrown instanceof sdk.ProtocolError && !greeting.isModern;
-    if (isRefused) return initialize(kind, { ...greeting, isModern: true });
+    if (isRefused) return initialize(kind, { ...greeting, isModern: true }, round);
     if (link.era === 'auto' && !isLegacy && isServerFailure(fault))
       return initialize(kind, { ...greeting, isOld: true }, round);
     // The cached answer may be out of date: the server may have been updated.
     if (link.era === 'auto' && isLegacy && !greeting.isOld && (await clearLegacyAddress(greeting)))
-      return initialize(kind, greeting);
+      return initialize(kind, greeting, round);
     if (round < MAX_ATTEMPTS && (link.signIns?.() ?? 0) > 0) return initialize(kind, greeting, round + 1);
     throw fault;
   }

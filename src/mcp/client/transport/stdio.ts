@@ -5,7 +5,7 @@ import { type Program, type ProgramEnd, programEnvironment, startProgram } from 
 import { splitLines, trimLine } from '../../wire/lines.ts';
 import { isMessage, trackRequests } from '../../wire/message.ts';
 import type { StdioDefinition } from '../definition.ts';
-import { MAX_MESSAGE_BYTES, MAX_NOISE_LINES, MAX_STRAY_MESSAGES, STRAY_REASON } from '../limits.ts';
+import { MAX_NOISE_LINES, MAX_SERVER_MESSAGE_BYTES, MAX_STRAY_MESSAGES, STRAY_REASON } from '../limits.ts';
 import type { SdkTransport } from '../sdk.ts';
 import type { OpenTransport } from '../types.ts';
 
@@ -80,8 +80,8 @@ function createTransport(program: Program, { onNoise, onLeave }: OutputHandlers)
   const read = async (): Promise<void> => {
     let noiseLines = 0;
     let strays = 0;
-    for await (const line of splitLines(program.output, { maxBytes: MAX_MESSAGE_BYTES, tooLong: 'stop' })) {
-      if ('isTooLong' in line) return onLeave(`it sent a line of more than ${formatSize(MAX_MESSAGE_BYTES)}`);
+    for await (const line of splitLines(program.output, { maxBytes: MAX_SERVER_MESSAGE_BYTES, tooLong: 'stop' })) {
+      if ('isTooLong' in line) return onLeave(`it sent a line of more than ${formatSize(MAX_SERVER_MESSAGE_BYTES)}`);
       const text = trimLine(line.text);
       if (text === '') continue;
       const message = toMessage(text);
