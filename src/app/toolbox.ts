@@ -301,7 +301,7 @@ export interface ModeOptions {
 const SETTINGS_MODES: readonly ApprovalMode[] = ['default', 'auto_edit', 'plan'];
 
 /** `--yolo` means `--approval-mode yolo`. Throws AppError `usage` if both are given and differ. */
-export function parseMode({ approvalMode, yolo }: ModeOptions): ApprovalMode {
+function parseMode({ approvalMode, yolo }: ModeOptions): ApprovalMode {
   if (yolo && approvalMode !== undefined && approvalMode !== 'yolo') {
     throw new AppError('usage', `--yolo cannot be combined with --approval-mode ${approvalMode}`, {
       hint: 'Use one of them.',
@@ -312,17 +312,24 @@ export function parseMode({ approvalMode, yolo }: ModeOptions): ApprovalMode {
 
 /**
  * The mode of the flags, else of `general.defaultApprovalMode`. Throws AppError `usage` if the flags contradict each
- * other.
+ * other, or ask for `yolo` where the settings turn it off.
  */
 export function chooseMode(
   options: ModeOptions,
   { document = {} }: Pick<Settings, 'document'>,
 ): { readonly mode: ApprovalMode; readonly notices: readonly string[] } {
   const mode = parseMode(options);
+  if (mode === 'yolo' && readSetting(document, 'security.disableYoloMode')) throw yoloDisabledError();
   const said = readSetting(document, 'general.defaultApprovalMode');
   if (options.yolo || options.approvalMode !== undefined || said === undefined) return { mode, notices: [] };
   const known = SETTINGS_MODES.find((each) => each === said);
   if (known !== undefined) return { mode: known, notices: [] };
   const why = said === 'yolo' ? 'is not taken from a file' : `cannot be "${sanitize(said)}"`;
   return { mode, notices: [`general.defaultApprovalMode ${why}: what changes anything is asked about`] };
+}
+
+function yoloDisabledError(): AppError {
+  return new AppError('usage', 'yolo is turned off: security.disableYoloMode is true in the settings', {
+    hint: 'Leave it out, or name what may run with --allowed-tools. Where it is set: gmn config explain security.disableYoloMode',
+  });
 }

@@ -252,12 +252,12 @@ describe('settings of the official CLI', () => {
   });
 
   test('what gmn does not read is said by doctor and by config explain', async (t) => {
-    const home = settings({ security: { disableYoloMode: true }, ui: { theme: 'x' } });
+    const home = settings({ security: { disableAlwaysAllow: true }, ui: { theme: 'x' } });
     const doctor = await runGmn(t, ['doctor'], { home, env: { GEMINI_API_KEY: 'test-key-0123456789' } });
-    expect(doctor.stdout).toMatch(/settings\.json; what gmn does not read there: security\.disableYoloMode\n/);
-    const explained = await runGmn(t, ['config', 'explain', 'security.disableYoloMode'], { home });
+    expect(doctor.stdout).toMatch(/settings\.json; what gmn does not read there: security\.disableAlwaysAllow\n/);
+    const explained = await runGmn(t, ['config', 'explain', 'security.disableAlwaysAllow'], { home });
     expect(explained.stdout).toMatch(
-      /^security\.disableYoloMode = true\ngmn does not read this key; the official CLI may\.\n/,
+      /^security\.disableAlwaysAllow = true\ngmn does not read this key; the official CLI may\.\n/,
     );
     const read = await runGmn(t, ['config', 'explain', 'output.format'], { home });
     expect(read.stdout).toBe('output.format is not set\n');

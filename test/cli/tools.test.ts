@@ -431,3 +431,21 @@ test.skipIf(!canBeNobody)('a file of another user that we may write stays theirs
   expect(statSync(join(cwd, 'a.txt'))).toMatchObject({ uid: 0, gid: 0, mode: 0o100666, ino });
   expect(readdirSync(cwd)).toEqual(['a.txt']);
 });
+
+test.for([
+  ['--yolo', ['--tools', 'all', '--yolo', 'x']],
+  ['the mode', ['--tools', 'read', '--approval-mode', 'yolo', 'x']],
+  ['a chat', ['chat', '--yolo', 'x']],
+  ['a template', ['--template', './t.toml', '--yolo']],
+] as const)('security.disableYoloMode refuses yolo before anything is sent: %s', async ([, args], t) => {
+  const home = { '.gemini/settings.json': JSON.stringify({ security: { disableYoloMode: true } }) };
+  const files = { 't.toml': "prompt = 'It is !{echo now}.'" };
+  const gmn = await runGmn(t, args, { gemini: await fakeGemini(t, []), home, files });
+  expect(gmn).toMatchObject({
+    stdout: '',
+    stderr:
+      'Error: yolo is turned off: security.disableYoloMode is true in the settings\n' +
+      'Leave it out, or name what may run with --allowed-tools. Where it is set: gmn config explain security.disableYoloMode\n',
+    exitCode: 1,
+  });
+});
