@@ -1,5 +1,4 @@
-import { openBackend } from '../../app/backend.ts';
-import type { OpenedBackend } from '../../app/opened-backend.ts';
+import { type OpenedBackend, openBackend } from '../../app/backend.ts';
 import { findExposedFiles, type Survey, surveyCredentials } from '../../auth/survey.ts';
 import type { App, Settings } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
