@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
 import { root } from '../../scripts/project.mjs';
 
-/** The exports of some source files, bundled into `directory`: `{ 'src/a.ts': ['one', 'two'] }` gives `one` and `two`. */
+/** The exports of some source files, bundled into `directory`: `{ file: ['one', 'two'] }` gives `one` and `two`. */
 export async function loadSources(directory, files) {
   const outfile = join(directory, 'sources.mjs');
   const lines = Object.entries(files).map(([file, names]) => `export { ${names.join(', ')} } from './${file}';`);
