@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { httpPeer, streamable } from '../mcp/client/http-peer.ts';
@@ -217,8 +218,37 @@ test('--check gives a silent server its time, says that it is still starting, an
   const started = ['silent', 'stubborn'].flatMap((name) => readFileSync(pids(name), 'utf8').trim().split('\n'));
   expect(started).toHaveLength(3);
   // What was killed is gone as soon as the system finds the time.
-  await expect.poll(() => started.map(Number).filter(isRunning)).toEqual([]);
+  await expect.poll(() => started.map(Number).filter(isRunning), { timeout: 10_000 }).toEqual([]);
 });
+
+/** Writes down when it begins and when its input ends. */
+const COUNTED = `
+const { appendFileSync } = require('node:fs');
+appendFileSync('log', '+');
+const result = { protocolVersion: '2025-06-18', capabilities: { tools: {} }, serverInfo: { name: 'a', version: '1' }, tools: [] };
+require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
+  const { id } = JSON.parse(line);
+  if (id !== undefined) process.stdout.write(JSON.stringify({ jsonrpc: '2.0', id, result }) + '\\n');
+}).on('close', () => { appendFileSync('log', '-'); process.exit(); });
+`;
+
+test.skipIf(availableParallelism() > 8)(
+  '--check starts two programs at once for each processor, no more',
+  async (t) => {
+    const atOnce = 2 * availableParallelism();
+    const names = Array.from({ length: 2 * atOnce }, (_, index) => `s${index}`);
+    const definition = { command: process.execPath, args: ['counted.cjs'] };
+    const servers = Object.fromEntries(names.map((name) => [name, definition]));
+    const here = mcpPlace(t, servers, { files: { 'counted.cjs': COUNTED } });
+    const { stdout, exitCode } = await here.run(['mcp', 'list', '--check', '--json']);
+    const checked: { name: string; ok: boolean }[] = JSON.parse(stdout).servers;
+    expect([checked.map(({ name, ok }) => ok && name), exitCode]).toEqual([names, 0]);
+    let running = 0;
+    const counts = [...readFileSync(join(here.cwd, 'log'), 'utf8')].map((mark) => (running += mark === '+' ? 1 : -1));
+    expect(counts).toHaveLength(2 * names.length);
+    expect(Math.max(...counts)).toBeLessThanOrEqual(atOnce);
+  },
+);
 
 const DEEP = JSON.parse(`${'{"properties":{"a":'.repeat(200)}{}${'}}'.repeat(200)}`);
 const listed = (tools: readonly object[]) => ({

@@ -109,6 +109,14 @@ describe('a flag that cannot be honoured', () => {
   });
 });
 
+test.for([['--sandbox=false'], ['--no-sandbox'], ['--debug=false']])(
+  '%j asks for what gmn does anyway',
+  async (args, t) => {
+    const gmn = await runGmn(t, [...args, 'hello'], { gemini: await fakeGemini(t, [reply('hi')]) });
+    expect(gmn).toMatchObject({ stdout: 'hi\n', stderr: '', exitCode: 0 });
+  },
+);
+
 test('--screen-reader lays nothing out, and draws no spinner', async (t) => {
   const gemini = await fakeGemini(t, [reply('# Title\n**bold**\n')]);
   const { exitCode, output } = await runInTerminal(t, ['--screen-reader', '--no-color', 'x'], { gemini }).ended;
