@@ -33,6 +33,7 @@ export const SKIPPED: Readonly<Record<string, Readonly<Record<string, string>>>>
     'a name is told to the server before its certificate is seen, an address is not':
       'the runtime tells an address too, and cannot be asked not to',
   },
+  'platform/http/proxy.test.ts': { 'a proxy that is named by its address makes no runtime complain': NODES_OWN },
   'platform/http/send.test.ts': {
     'N6 a server of another age, and one without TLS, fail in the handshake':
       'the runtime, in which the server of the test runs too, cannot serve so old a version of TLS',
