@@ -42,7 +42,7 @@ const ARROWS: Readonly<Record<string, string>> = {
   'mcp/server/jobs': 'mcp/server platform/files platform/process platform/runtime',
   'mcp/server/tools': 'mcp/server mcp/server/jobs models platform/files platform/runtime',
   models: 'platform/files',
-  input: 'tools/search platform platform/files platform/terminal',
+  input: 'tools/search platform platform/files platform/runtime platform/terminal',
   session: 'platform/files platform/runtime',
   api: 'models platform/files platform/runtime',
   auth: 'platform platform/files platform/process platform/runtime',

@@ -87,7 +87,7 @@ test('a search that takes too long over many files ends in time, with what it ha
       const close = (): void => {
         closed += 1;
       };
-      yield { below: '', address: here.root, files: ['a.txt', 'b.txt'], close };
+      yield { below: '', address: here.root, files: ['a.txt', 'b.txt'], directories: [], close };
       await new Promise((resolve) => setImmediate(resolve));
     }
   }

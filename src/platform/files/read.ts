@@ -113,7 +113,8 @@ const READ_ERRORS: Readonly<Record<string, readonly [what: string, hint: string]
   ENFILE: ['too many open files', 'Close some programs and try again.'],
 };
 
-function readError(thrown: unknown, name: string): AppError {
+/** Says why a file or directory cannot be read. */
+export function readError(thrown: unknown, name: string): AppError {
   const code = errorCode(thrown);
   // What open() reports for a socket.
   if (code === 'ENXIO') return irregularFileError(name);

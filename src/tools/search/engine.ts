@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os';
 import type { Worker } from 'node:worker_threads';
 import { AppError } from '../../core/error.ts';
 import { endThread, startThread } from '../../platform/process/worker.ts';
-import type { WalkedDirectory } from './walk.ts';
+import { joinBelow, type WalkedDirectory } from './walk.ts';
 import {
   encodingOf,
   type FoundFile,
@@ -126,7 +126,8 @@ function createPool(request: SearchRequest, signal: AbortSignal): SearchPool {
   };
   return {
     add: async (directory) => {
-      open.add(directory.close);
+      if (directory.files.length === 0) directory.close();
+      else open.add(directory.close);
       for (const [files, release] of splitBatches(directory, open)) {
         give(directory, files, release);
         await notifier.until(() => underWay.size <= MAX_IN_FLIGHT || isOver());
@@ -236,7 +237,7 @@ function findStuckFile(hands: readonly SearchThread[], underWay: ReadonlyMap<num
     } else if (now - hand.seenAt > (progress === 0 ? SLOW_START_MS : STUCK_MS)) {
       const task = [...underWay.values()].find(({ worker }) => worker === hand);
       const name = task?.files[Atomics.load(hand.progress, 1)] ?? '';
-      return task === undefined || task.below === '' ? name : `${task.below}/${name}`;
+      return joinBelow(task?.below ?? '', name);
     }
   }
   return undefined;
@@ -268,7 +269,7 @@ function createCollector(total: number): ResultCollector {
       counts.cut += cut;
       waiting.set(
         id,
-        found.map(({ name, ...rest }) => ({ ...rest, path: below === '' ? name : `${below}/${name}` })),
+        found.map(({ name, ...rest }) => ({ ...rest, path: joinBelow(below, name) })),
       );
       for (let ready = waiting.get(next); ready !== undefined; ready = waiting.get(next)) {
         waiting.delete(next);

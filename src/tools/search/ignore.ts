@@ -1,5 +1,6 @@
 import { closeSync, constants, existsSync, fstatSync, lstatSync, openSync, readSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
+import { AppError } from '../../core/error.ts';
 import { compileGlob } from '../../core/text/glob.ts';
 import { contains } from '../../core/text/path.ts';
 import { errorCode } from '../../platform/runtime/system.ts';
@@ -33,7 +34,7 @@ interface RulesAbove extends IgnoreRules {
 }
 
 /** No rules except that `.git` is ignored. */
-export const NO_RULES: IgnoreRules = createRules([], true);
+const NO_RULES: IgnoreRules = createRules([], true);
 
 interface Level extends DirectoryFiles {
   /** The path relative to the directory of that file. */
@@ -133,6 +134,26 @@ export function rulesAbove(start: string, workspace: string, isShared = true): R
     found = found.map((level) => ({ ...level, both: EMPTY }));
   }
   return { ...rulesAt(steps.length, isShared), isStartOut, isStartIgnored, unreadable };
+}
+
+/**
+ * The rules above a directory that the user named. If they exclude it, it was named on purpose, and they do not count.
+ * Throws AppError `usage` if they cannot be read. Both paths must be real paths.
+ */
+export function rulesAboveNamed(
+  directory: string,
+  workspace: string,
+): { readonly rules: IgnoreRules; readonly isExcluded: boolean } {
+  const rules = rulesAbove(directory, contains(workspace, directory) ? workspace : directory);
+  if (rules.unreadable !== undefined) throw unreadableRulesError(rules.unreadable);
+  const isExcluded = rules.isStartOut || rules.isStartIgnored;
+  return { rules: isExcluded ? NO_RULES : rules, isExcluded };
+}
+
+export function unreadableRulesError(directory: string): AppError {
+  return new AppError('usage', `the ignore files of ${directory} cannot be read, or have too much in them`, {
+    hint: 'What they exclude is unknown. Name the files one by one.',
+  });
 }
 
 /** Whether any `.gitignore` is among them. */

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { accessSync, closeSync, constants, fstatSync, openSync, readSync, realpathSync, statSync } from 'node:fs';
-import { delimiter, isAbsolute, join, sep } from 'node:path';
+import { delimiter, isAbsolute, join } from 'node:path';
 import type { Env } from '../../core/io.ts';
-import { contains } from '../../core/text/path.ts';
+import { contains, toSlashes } from '../../core/text/path.ts';
 
 /** A line ripgrep found: its position, never its text. The text is read by us, through the fence. */
 export interface MatchPosition {
@@ -124,8 +124,7 @@ export function readHead(path: string): Uint8Array | undefined {
 }
 
 function toRelative(path: string): string {
-  const below = path.startsWith('./') || path.startsWith('.\\') ? path.slice(2) : path;
-  return sep === '/' ? below : below.replaceAll(sep, '/');
+  return toSlashes(path.startsWith('./') || path.startsWith('.\\') ? path.slice(2) : path);
 }
 
 /** Only matches have a column. */
