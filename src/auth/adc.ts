@@ -3,7 +3,7 @@ import type { AuthType, Credential } from '../core/credential.ts';
 import { AppError, serverError } from '../core/error.ts';
 import type { Clock, Env, SendHttp } from '../core/io.ts';
 import { isObject } from '../core/json.ts';
-import { readFileState } from '../platform/files/write.ts';
+import { readFileState } from '../platform/files/read.ts';
 import { sha256 } from '../platform/runtime/native.ts';
 import type { CredentialChoice } from './choice.ts';
 import { checkKeyDocument, findGcloudPath, findTargetAccount, IMPERSONATED, type KeyDocument } from './key-document.ts';

@@ -1,7 +1,7 @@
 import { AppError } from '../core/error.ts';
 import type { Clock, Env, HttpResponse, SendHttp } from '../core/io.ts';
 import { isObject } from '../core/json.ts';
-import { readFileState } from '../platform/files/write.ts';
+import { readFileState } from '../platform/files/read.ts';
 import { createDeadline } from '../platform/runtime/clock.ts';
 import { readText } from './library-fetch.ts';
 import { isFresh, isToken, parseJson } from './token.ts';

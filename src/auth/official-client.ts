@@ -4,7 +4,8 @@ import type { Homes, Settings } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import type { Clock, Env } from '../core/io.ts';
 import { isObject } from '../core/json.ts';
-import { makePrivateDirectory, quarantine, readFileState, writeAtomic } from '../platform/files/write.ts';
+import { readFileState } from '../platform/files/read.ts';
+import { makePrivateDirectory, quarantine, writeAtomic } from '../platform/files/write.ts';
 import { parseJson } from './token.ts';
 
 const OFFICIAL = '@google/gemini-cli';

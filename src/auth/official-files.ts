@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { isObject } from '../core/json.ts';
-import { readFileState } from '../platform/files/write.ts';
+import { readFileState } from '../platform/files/read.ts';
 import type { ChoiceInput } from './choice.ts';
 import { parseJson } from './token.ts';
 

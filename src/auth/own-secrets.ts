@@ -3,8 +3,7 @@ import type { App } from '../core/app.ts';
 import type { Env } from '../core/io.ts';
 import { isList, isObject, type JsonValue } from '../core/json.ts';
 import { mayHoldCredential } from '../core/text/names.ts';
-import { listDirectory } from '../platform/files/read.ts';
-import { readFileState } from '../platform/files/write.ts';
+import { listDirectory, readFileState } from '../platform/files/read.ts';
 import { findGcloudPath } from './key-document.ts';
 import { parseJson } from './token.ts';
 

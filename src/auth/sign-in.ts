@@ -3,7 +3,8 @@ import type { Credential } from '../core/credential.ts';
 import { AppError, serverError } from '../core/error.ts';
 import type { Clock } from '../core/io.ts';
 import { isObject } from '../core/json.ts';
-import { type FileText, readFileState, tryCreateExclusive, writeAtomicIfVersion } from '../platform/files/write.ts';
+import { type FileText, readFileState } from '../platform/files/read.ts';
+import { tryCreateExclusive, writeAtomic } from '../platform/files/write.ts';
 import { detectMachine } from '../platform/host.ts';
 import { sha256 } from '../platform/runtime/native.ts';
 import { createAdcChoice, SIGN_IN_SCOPES } from './adc.ts';
@@ -176,7 +177,7 @@ export function oauthFile(path: string, name: string, { clock, uid }: OauthFileO
         const file = await readFileState(path, uid);
         const text = file.kind === 'text' && file.isOurs ? replaceTokens(file, used, granted) : undefined;
         if (file.kind !== 'text' || text === undefined) return false;
-        if ((await writeAtomicIfVersion(path, text, { expected: file.version })) === 'written') return true;
+        if ((await writeAtomic(path, text, { expected: file.version })) === 'written') return true;
       }
       return false;
     },

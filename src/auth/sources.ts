@@ -3,7 +3,7 @@ import type { Homes } from '../core/app.ts';
 import type { AuthType } from '../core/credential.ts';
 import { AppError } from '../core/error.ts';
 import { isObject } from '../core/json.ts';
-import { readFileState } from '../platform/files/write.ts';
+import { readFileState } from '../platform/files/read.ts';
 import { detectMachine } from '../platform/host.ts';
 import { createAdcChoice } from './adc.ts';
 import { type ChoiceInput, type CredentialChoice, createKeyChoice, type RequestedType } from './choice.ts';

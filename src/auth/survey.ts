@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { AppError } from '../core/error.ts';
 import { formatDuration } from '../core/text/format.ts';
-import { readFileState } from '../platform/files/write.ts';
+import { readFileState } from '../platform/files/read.ts';
 import { detectMachine } from '../platform/host.ts';
 import type { ChoiceInput, CredentialChoice } from './choice.ts';
 import { chooseCredential, findRequestedType } from './credential.ts';

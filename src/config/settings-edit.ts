@@ -4,12 +4,8 @@ import { AppError } from '../core/error.ts';
 import type { JsonObject } from '../core/json.ts';
 import { acquireLock } from '../platform/files/lock.ts';
 import { realPath } from '../platform/files/path.ts';
-import {
-  makePrivateDirectory,
-  readFileState,
-  tryCreateExclusive,
-  writeAtomicIfVersion,
-} from '../platform/files/write.ts';
+import { readFileState } from '../platform/files/read.ts';
+import { makePrivateDirectory, tryCreateExclusive, writeAtomic } from '../platform/files/write.ts';
 import { sha256 } from '../platform/runtime/native.ts';
 import { parseSettingsText } from './document.ts';
 import type { Edit } from './jsonc-edit.ts';
@@ -58,7 +54,7 @@ async function tryEdit(
   if (edited === text) return 'unchanged';
   // Never write what could not be read again.
   await parseSettingsText({ file, text: edited });
-  if (state.kind === 'text') return writeAtomicIfVersion(file, edited, { expected: state.version });
+  if (state.kind === 'text') return writeAtomic(file, edited, { expected: state.version });
   await makePrivateDirectory(dirname(file));
   const created = await tryCreateExclusive(file, edited);
   if (created === 'created') return 'written';

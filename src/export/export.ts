@@ -2,9 +2,8 @@ import { extname, resolve } from 'node:path';
 import { AppError } from '../core/error.ts';
 import type { SavedSession } from '../core/session.ts';
 import { sanitize } from '../core/text/terminal.ts';
-import { createExclusive } from '../platform/files/new-file.ts';
 import { inspectPath } from '../platform/files/read.ts';
-import { writeAtomic } from '../platform/files/write.ts';
+import { createExclusive, writeAtomic } from '../platform/files/write.ts';
 import { writingTarget } from '../platform/files/writing-target.ts';
 import { errorReason } from '../platform/runtime/system.ts';
 
@@ -76,7 +75,7 @@ export async function writeExport(place: ExportTarget, pieces: Iterable<string>)
     if (found !== undefined && !force) throw new AppError('usage', `${name} exists`, { hint });
     const target = writingTarget(place.name, place.cwd);
     if (force) await writeAtomic(target, pieces, { mode: 0o600 });
-    else if ((await createExclusive(target, pieces)) === 'exists') {
+    else if ((await createExclusive(target, pieces, { mode: 0o600 })) === 'exists') {
       throw new AppError('usage', `${name} exists`, { hint });
     }
   } catch (cause) {

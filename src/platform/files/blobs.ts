@@ -2,11 +2,10 @@ import { constants } from 'node:fs';
 import { readdir, readFile, rename, stat, unlink, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fingerprint } from './held-file.ts';
-import { temporarySuffix, writeDurably } from './synced-file.ts';
-import { makePrivateDirectory } from './write.ts';
+import { isTemporary, temporaryPath } from './path.ts';
+import { makePrivateDirectory, writeDurably } from './write.ts';
 
 const NAME = /^[0-9a-f]{64}$/;
-const TEMPORARY = /^[0-9a-f]{64}\..*\.tmp$/;
 const FLAGS = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
 /** Bytes stored under their fingerprint (SHA-256, hex), each only once. Private to the user. */
@@ -23,7 +22,7 @@ export interface BlobStore {
 /** The directory is created with the first blob. */
 export function createBlobStore(directory: string): BlobStore {
   const names = async (): Promise<readonly string[]> =>
-    (await readdir(directory).catch((): string[] => [])).filter((name) => NAME.test(name) || TEMPORARY.test(name));
+    (await readdir(directory).catch((): string[] => [])).filter((name) => NAME.test(name) || isTemporary(name));
   const fetch = async (print: string): Promise<Buffer | undefined> => {
     if (!NAME.test(print)) return undefined;
     const bytes = await readFile(join(directory, print), { flag: FLAGS }).catch(() => undefined);
@@ -65,7 +64,7 @@ async function removeIfOld(path: string, before: number): Promise<boolean> {
     if ((await stat(path)).mtimeMs >= before) return false;
     // Renamed first, then checked again: a concurrent `put` either touched it just now, or no longer finds it and
     // writes it anew.
-    const away = `${path}.${temporarySuffix()}`;
+    const away = temporaryPath(path);
     await rename(path, away);
     const isOld = (await stat(away)).mtimeMs < before;
     await (isOld ? unlink(away) : rename(away, path));

@@ -1,5 +1,5 @@
 import { mkdirSync, realpathSync, statSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { errorCode } from '../runtime/system.ts';
 
 /** The path without links, in the file system's own spelling; undefined if it does not exist. Never throws. */
@@ -55,4 +55,21 @@ function mkdirFails(path: string): boolean {
   } catch (thrown) {
     return errorCode(thrown) !== 'EEXIST';
   }
+}
+
+/**
+ * Where a file is written before it gets its name: hidden, beside it, under a name that nobody else uses. What a killed
+ * process leaves is recognised by `isTemporary`.
+ */
+export function temporaryPath(path: string): string {
+  // File names are limited to 255 bytes, and the suffix needs some of them.
+  const stem = Buffer.from(basename(path))
+    .subarray(0, 100)
+    .toString('latin1')
+    .replace(/[^\w.-]/g, '_');
+  return join(dirname(path), `.${stem}.${process.pid}.${process.hrtime.bigint().toString(36)}.tmp`);
+}
+
+export function isTemporary(name: string): boolean {
+  return name.endsWith('.tmp');
 }

@@ -180,3 +180,52 @@ function isWritable(path: string): boolean {
     return false;
   }
 }
+
+const MAX_STATE_BYTES = 1_000_000;
+
+type FileState =
+  | { readonly kind: 'absent' }
+  /** Something is there, but not a regular file, too large, or not readable. */
+  | { readonly kind: 'unreadable'; readonly why: string }
+  | FileText;
+
+export interface FileText {
+  readonly kind: 'text';
+  readonly text: string;
+  /** The permission bits; 0 on Windows. */
+  readonly mode: number;
+  readonly isOurs: boolean;
+  /** Changes whenever the file is written or replaced. */
+  readonly version: string;
+}
+
+/**
+ * The contents and state of a small file; `isOurs` if it belongs to `uid`. Follows links. Never throws or blocks on a
+ * FIFO.
+ */
+export async function readFileState(path: string, uid = process.getuid?.()): Promise<FileState> {
+  let handle: FileHandle | undefined;
+  try {
+    handle = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+    const status = await handle.stat({ bigint: true });
+    if (!status.isFile()) return { kind: 'unreadable', why: 'it is not a regular file' };
+    if (status.size > MAX_STATE_BYTES) return { kind: 'unreadable', why: 'it is larger than 1 MB' };
+    const text = await handle.readFile('utf8');
+    const mode = process.platform === 'win32' ? 0 : Number(status.mode) & 0o777;
+    return { kind: 'text', text, mode, isOurs: isOurs(status, uid), version: toVersion(status) };
+  } catch (thrown) {
+    const code = errorCode(thrown);
+    if (code === 'ENOENT' || code === 'ENOTDIR') return { kind: 'absent' };
+    return { kind: 'unreadable', why: code === 'EACCES' ? 'permission denied' : errorReason(thrown) };
+  } finally {
+    await handle?.close();
+  }
+}
+
+export function isOurs(status: { readonly uid: bigint }, uid: number | undefined): boolean {
+  return uid === undefined || Number(status.uid) === uid;
+}
+
+export function toVersion(status: { ino: bigint; mtimeNs: bigint; size: bigint }): string {
+  return `${status.ino}:${status.mtimeNs}:${status.size}`;
+}

@@ -1,12 +1,12 @@
 import { constants } from 'node:fs';
-import { type FileHandle, open, readdir, readFile, rmdir, stat, unlink } from 'node:fs/promises';
+import { open, readdir, readFile, rmdir, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AppError } from '../../core/error.ts';
 import type { Clock } from '../../core/io.ts';
+import { appendDurably } from '../../platform/files/append.ts';
 import { fingerprint } from '../../platform/files/held-file.ts';
 import { acquireLock } from '../../platform/files/lock.ts';
-import { writeDurably } from '../../platform/files/synced-file.ts';
-import { makePrivateDirectory, writeAtomic } from '../../platform/files/write.ts';
+import { makePrivateDirectory, writeAtomic, writeDurably } from '../../platform/files/write.ts';
 import { errorCode, errorReason } from '../../platform/runtime/system.ts';
 
 /** O_NONBLOCK: a FIFO in place of the file reads as empty instead of blocking. */
@@ -46,8 +46,6 @@ export async function removeEmptyDirectory(path: string): Promise<boolean> {
   );
 }
 
-const LINE_FEED = 10;
-
 /** The files of a journal; the directory is created at the first write. */
 export function journalFiles(directory: string, clock: Clock): JournalFiles {
   const index = join(directory, 'changes.jsonl');
@@ -64,7 +62,7 @@ export function journalFiles(directory: string, clock: Clock): JournalFiles {
         await lock?.release();
       }
     },
-    append: (line) => withJournalError(index, () => appendLine(directory, index, line)),
+    append: (line) => withJournalError(index, () => appendDurably(index, line)),
     lines: () =>
       withJournalError(index, async () => {
         const text = await readLines(index).catch((thrown: unknown) => {
@@ -82,7 +80,12 @@ export function journalFiles(directory: string, clock: Clock): JournalFiles {
       });
     },
     sizes: () => withJournalError(blobs, () => readSizes(blobs)),
-    replaceLines: (lines) => writeAtomic(index, lines.map((line) => `${line}\n`).join('')),
+    replaceLines: async (lines) => {
+      await writeAtomic(
+        index,
+        lines.map((line) => `${line}\n`),
+      );
+    },
     drop: (print) => unlink(join(blobs, print)).catch(() => {}),
   };
 }
@@ -111,26 +114,6 @@ async function withJournalError<T>(path: string, work: () => Promise<T>): Promis
       hint: 'Check the free space and the permissions there.',
     });
   }
-}
-
-async function appendLine(directory: string, path: string, line: string): Promise<void> {
-  await makePrivateDirectory(directory);
-  const handle = await open(path, constants.O_RDWR | constants.O_APPEND | constants.O_CREAT, 0o600);
-  try {
-    // A partial line left by a crash must not swallow this one.
-    const start = (await endsWithLineFeed(handle)) ? '' : '\n';
-    await handle.appendFile(`${start}${line}\n`);
-    await handle.datasync();
-  } finally {
-    await handle.close();
-  }
-}
-
-async function endsWithLineFeed(handle: FileHandle): Promise<boolean> {
-  const { size } = await handle.stat();
-  if (size === 0) return true;
-  const { buffer } = await handle.read(Buffer.alloc(1), 0, 1, size - 1);
-  return buffer[0] === LINE_FEED;
 }
 
 async function readSizes(blobs: string): Promise<ReadonlyMap<string, number>> {
