@@ -1,10 +1,16 @@
+import { readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 
 /** They start fifty processes and more at once, or race another process: they need the machine for themselves. */
 const crowds = ['test/**/*crowd.test.ts', 'test/tools/workspace/race.test.ts'];
 
+/** A thread needs a file that Node can run, so the searches of the tests use the one of the last build. */
+const dist = fileURLToPath(new URL('../dist/', import.meta.url));
+const searchWorker = readdirSync(dist).find((name) => name.startsWith('search-worker-'));
+
 export default defineConfig({
+  define: { SEARCH_WORKER: JSON.stringify(dist + searchWorker) },
   test: {
     root: fileURLToPath(new URL('..', import.meta.url)),
     projects: [

@@ -3,19 +3,10 @@ import type { Worker } from 'node:worker_threads';
 import { AppError } from '../../core/error.ts';
 import { endThread, startThread } from '../../platform/process/worker.ts';
 import { joinBelow, type WalkedDirectory } from './walk.ts';
-import {
-  encodingOf,
-  type FoundFile,
-  folded,
-  lineCollector,
-  linesOf,
-  lookThrough,
-  type SearchSpec,
-  serve,
-  type Task,
-  type TaskResult,
-  wideLinesOf,
-} from './worker.ts';
+import type { FoundFile, SearchSpec, Task, TaskResult } from './worker.ts';
+
+/** Set by the build: the file that the threads run, made of `search-worker.ts`. */
+declare const SEARCH_WORKER: string;
 
 export interface Finding extends Omit<FoundFile, 'name'> {
   /** Below the start, with slashes. */
@@ -205,10 +196,7 @@ function startSearchThread(
 ): SearchThread {
   const progress = new Int32Array(new SharedArrayBuffer(8));
   const { total: _, maxMs: __, ...hunt } = request;
-  const readers = `encodingOf:${encodingOf},linesOf:${linesOf},wideLinesOf:${wideLinesOf},folded:${folded}`;
-  const parts = `{lineCollector:${lineCollector},lookThrough:${lookThrough},${readers}}`;
-  const program = `(${serve})(require,${parts})`;
-  const worker = startThread(program, { ...hunt, progress });
+  const worker = startThread(SEARCH_WORKER, { ...hunt, progress });
   worker.on('message', done);
   worker.on('error', fail);
   return { worker, progress, tasks: 0, seenProgress: -1, seenAt: performance.now() };
