@@ -17,6 +17,10 @@ export interface BlobStore {
   /** Removes what `isUnwanted` and was not stored since `before`; returns how many. Never throws. */
   sweep(isUnwanted: (print: string) => boolean, before: number): Promise<number>;
   isEmpty(): Promise<boolean>;
+  /** The size of each, by fingerprint, temporary files included. Never throws. */
+  sizes(): Promise<ReadonlyMap<string, number>>;
+  /** Never throws. */
+  remove(print: string): Promise<void>;
 }
 
 /** The directory is created with the first blob. */
@@ -47,6 +51,15 @@ export function createBlobStore(directory: string): BlobStore {
       return count;
     },
     isEmpty: async () => (await names()).length === 0,
+    async sizes() {
+      const sizes = new Map<string, number>();
+      for (const name of await names()) {
+        const status = await stat(join(directory, name)).catch(() => undefined);
+        if (status !== undefined) sizes.set(name, status.size);
+      }
+      return sizes;
+    },
+    remove: (print) => unlink(join(directory, print)).catch(() => {}),
   };
 }
 

@@ -67,6 +67,24 @@ export async function readBytesIfAny(path: string, options: ReadOptions): Promis
   return (await inspectPath(path))?.kind === 'file' ? readBytes(path, options) : undefined;
 }
 
+/**
+ * The text of a regular file of any size; undefined if missing. Never blocks on a FIFO. Throws system errors, and an Error
+ * if it is no regular file.
+ */
+export async function readText(path: string): Promise<string | undefined> {
+  let handle: FileHandle | undefined;
+  try {
+    handle = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+    if (!(await handle.stat()).isFile()) throw new Error('it is not a regular file');
+    return await handle.readFile('utf8');
+  } catch (thrown) {
+    if (errorCode(thrown) === 'ENOENT') return undefined;
+    throw thrown;
+  } finally {
+    await handle?.close();
+  }
+}
+
 /** Sorted by name, links not followed. Throws AppError `usage`. */
 export async function listDirectory(path: string, name = path): Promise<readonly DirectoryEntry[]> {
   try {

@@ -7,6 +7,7 @@ import {
   readdir,
   realpath,
   rename,
+  rmdir,
   stat,
   unlink,
   writeFile,
@@ -221,6 +222,14 @@ export async function syncDirectory(path: string): Promise<void> {
   } catch {
     // Not supported everywhere; the rename itself has happened.
   }
+}
+
+/** Removes an empty directory; false if it is not empty or no directory. Never throws. */
+export async function removeEmptyDirectory(path: string): Promise<boolean> {
+  return rmdir(path).then(
+    () => true,
+    () => false,
+  );
 }
 
 /** Creates an empty private file unless it exists, and sets its modification time. Throws system errors. */

@@ -1,13 +1,21 @@
+import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { Worker } from 'node:worker_threads';
 
+export type Thread = Worker;
+
+/** How many threads can run at a time. */
+export function countProcessors(): number {
+  return availableParallelism();
+}
+
 /** Runs a file beside the program in a worker thread, without our environment and without output. */
-export function startThread(file: string, workerData: unknown): Worker {
+export function startThread(file: string, workerData: unknown): Thread {
   // It prints nothing; piped through to ours, each worker would add listeners to our streams.
   const streams = { stdin: false, stdout: true, stderr: true };
   return new Worker(resolve(__dirname, file), { workerData, env: {}, ...streams });
 }
 
-export async function endThread(thread: Worker): Promise<void> {
+export async function endThread(thread: Thread): Promise<void> {
   await thread.terminate();
 }

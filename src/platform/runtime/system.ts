@@ -19,3 +19,12 @@ export function isStandalone({ argv, execPath }: Pick<NodeJS.Process, 'argv' | '
   const [, script] = argv;
   return script === undefined || script === execPath || INSIDE.test(script);
 }
+
+export function systemPlatform(): NodeJS.Platform {
+  return process.platform;
+}
+
+/** The path of Node, or of the standalone executable. */
+export function runtimePath(): string {
+  return process.execPath;
+}

@@ -1,7 +1,6 @@
-import { availableParallelism } from 'node:os';
-import type { Worker } from 'node:worker_threads';
 import { AppError } from '../../core/error.ts';
-import { endThread, startThread } from '../../platform/process/worker.ts';
+import { countProcessors, endThread, startThread, type Thread } from '../../platform/process/worker.ts';
+import { callEvery } from '../../platform/runtime/clock.ts';
 import { joinBelow, type WalkedDirectory } from './walk.ts';
 import type { FoundFile, SearchSpec, Task, TaskResult } from './worker.ts';
 
@@ -75,7 +74,7 @@ interface RunningTask {
 }
 
 interface SearchThread {
-  readonly worker: Worker;
+  readonly worker: Thread;
   readonly progress: Int32Array;
   tasks: number;
   seenProgress: number;
@@ -91,12 +90,12 @@ function createPool(request: SearchRequest, signal: AbortSignal): SearchPool {
   const endsAt = performance.now() + request.maxMs;
   let isLate = false;
   const isOver = (): boolean => isLate || collector.isFull();
-  const watch = setInterval(() => {
+  const stopWatching = callEvery(LOOK_MS, () => {
     isLate ||= performance.now() > endsAt;
     if (isLate) notifier.ring();
     const stuck = findStuckFile(hands, underWay);
     if (stuck !== undefined) notifier.fail(slowPatternError(stuck));
-  }, LOOK_MS);
+  });
   const done = (result: TaskResult): void => {
     const task = underWay.get(result.id);
     if (task === undefined) return;
@@ -130,7 +129,7 @@ function createPool(request: SearchRequest, signal: AbortSignal): SearchPool {
       return { ...collector.findings(), ...(isLate ? { stopped: `after ${request.maxMs / 1000} seconds` } : {}) };
     },
     dismiss: async () => {
-      clearInterval(watch);
+      stopWatching();
       notifier.remove();
       // Only after the threads have ended: the number of a closed descriptor may soon be reused.
       await Promise.all(hands.map(({ worker }) => endThread(worker)));
@@ -204,7 +203,7 @@ function startSearchThread(
 
 /** Starts another thread only when all are busy: most searches need one. */
 function pickThread(hands: SearchThread[], start: () => SearchThread): SearchThread {
-  const size = Math.min(MAX_WORKERS, availableParallelism());
+  const size = Math.min(MAX_WORKERS, countProcessors());
   const least = hands.reduce<SearchThread | undefined>(
     (best, hand) => (best && best.tasks <= hand.tasks ? best : hand),
     undefined,

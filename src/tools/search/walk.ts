@@ -1,32 +1,8 @@
-import {
-  closeSync,
-  constants,
-  type Dirent,
-  fstatSync,
-  lstatSync,
-  opendirSync,
-  openSync,
-  readlinkSync,
-  realpathSync,
-  statSync,
-} from 'node:fs';
 import { join } from 'node:path';
+import { type Entry, type OpenDirectory, openDirectorySync, readEntries } from '../../platform/files/directory-sync.ts';
 import type { HandleMode } from '../../platform/files/held-directory.ts';
-import { movedError } from '../../platform/files/held-directory.ts';
 import type { Pace } from '../../platform/runtime/pace.ts';
 import { type IgnoreRules, rulesWithin } from './ignore.ts';
-
-export interface Entry {
-  readonly name: string;
-  readonly kind: 'file' | 'directory' | 'link' | 'other';
-}
-
-/** A directory of a walk, opened and verified to be the one meant. */
-interface OpenDirectory {
-  /** The path prefix for its files. With descriptors it cannot be redirected by renames or links. */
-  readonly address: string;
-  readonly close: () => void;
-}
 
 export interface WalkedDirectory extends OpenDirectory {
   /** Below the start, with slashes; empty for the start itself. */
@@ -138,54 +114,4 @@ function openOrReport(path: string, { hold, onUnreadable }: WalkRequest): OpenDi
     onUnreadable(path, thrown);
     return undefined;
   }
-}
-
-/** Opens a directory by its real path. Throws `moved` if something else was opened, and the system's own errors. */
-function openDirectorySync(path: string, hold: HandleMode): OpenDirectory {
-  const descriptor = openSync(
-    path,
-    constants.O_RDONLY | (constants.O_DIRECTORY ?? 0) | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0),
-  );
-  try {
-    const address = hold === 'descriptor' ? `/proc/self/fd/${descriptor}` : path;
-    if (hold === 'descriptor' ? readlinkSync(address) !== path : !isSameDirectory(descriptor, path)) throw movedError();
-    return { address, close: () => closeSync(descriptor) };
-  } catch (thrown) {
-    closeSync(descriptor);
-    throw thrown;
-  }
-}
-
-function isSameDirectory(descriptor: number, path: string): boolean {
-  const opened = fstatSync(descriptor);
-  const now = statSync(path);
-  return realpathSync(path) === path && opened.dev === now.dev && opened.ino === now.ino;
-}
-
-/** The entries of a directory sorted by name, read in small steps. Throws the signal's reason. */
-export async function readEntries(address: string, pace: Pace): Promise<readonly Entry[]> {
-  const entries: Entry[] = [];
-  const directory = opendirSync(address, { bufferSize: 256 });
-  try {
-    for (let entry = directory.readSync(); entry !== null; entry = directory.readSync()) {
-      entries.push({ name: entry.name, kind: toKind(entry) });
-      pace.count();
-      if (pace.isDue()) await pace.rest();
-      if (pace.exhausted() !== undefined) break;
-    }
-  } finally {
-    directory.closeSync();
-  }
-  return entries.sort((left, right) => (left.name < right.name ? -1 : 1));
-}
-
-function toKind(entry: Dirent): Entry['kind'] {
-  if (entry.isFile()) return 'file';
-  if (entry.isDirectory()) return 'directory';
-  return entry.isSymbolicLink() ? 'link' : 'other';
-}
-
-/** Size in bytes, links not followed; undefined if there is no such file. */
-export function readSize(address: string): number | undefined {
-  return lstatSync(address, { throwIfNoEntry: false })?.size;
 }

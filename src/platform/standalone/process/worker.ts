@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { AppError } from '../../../core/error.ts';
@@ -35,3 +36,5 @@ export const endThread: typeof endThreadNode = async (thread) => {
     stuck -= 1;
   });
 };
+
+export const countProcessors = (): number => availableParallelism();
