@@ -1,4 +1,4 @@
-/** All exit codes. A test compares them with `docs/exit-codes.md`. */
+/** All exit codes. A test compares them with `docs/output.md`. */
 export const EXIT_CODES = {
   /** The reader of our output went away (`| head`): silent, and not a failure. */
   pipe: 0,

@@ -231,7 +231,7 @@ const OTHERS: Readonly<Record<string, Situation>> = {
   logout: { args: ['auth', 'logout', '--json'], exitCode: 0 },
 };
 
-/** The one place where a damaged file goes (docs/auth.md). */
+/** The one place where a damaged file goes (docs/auth-and-models.md). */
 const SET_ASIDE = /^storedKey in home\/\.gmn\/key\.json\.corrupt-\w+$/;
 
 async function expectNoLeak(t: TestContext, situation: Situation): Promise<void> {

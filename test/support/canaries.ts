@@ -30,7 +30,7 @@ export const CANARIES = {
 
 export type CanaryName = keyof typeof CANARIES;
 
-/** Where each secret is documented to be kept (docs/auth.md), below the home directory; all others are kept nowhere. */
+/** Where each secret is documented to be kept (docs/auth-and-models.md), below the home directory; all others are kept nowhere. */
 const KEPT: Readonly<Partial<Record<CanaryName, RegExp>>> = {
   storedKey: /^\.gmn\/key\.json$/,
   typedKey: /^\.gmn\/key\.json$/,
