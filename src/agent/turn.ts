@@ -8,7 +8,7 @@ import type { Tool } from '../core/tool.ts';
 import { addUsage, NO_USAGE } from '../core/usage.ts';
 import type { Agent, Turn } from './agent.ts';
 
-export const REDACTED_NOTICE = "gmn's own credentials were in it: ‹redacted› is sent in their place";
+export const REDACTED_NOTICE = "gmn's own credentials were in it; ‹redacted› is sent instead";
 
 /**
  * Runs one turn: asks the model, runs its tool calls and asks again, until a reply has no calls. Every content is in

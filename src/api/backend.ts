@@ -172,8 +172,8 @@ export function createIdentity(credential: Credential, carrier: AuthScheme, quot
  */
 function checkHeader(value: string, credential: Credential): void {
   if (/^[\x20-\x7e]*$/.test(value)) return;
-  throw serverError('auth', `${credential.source} holds characters that cannot be sent`, {
-    hint: 'Copy it again, alone and whole.',
+  throw serverError('auth', `${credential.source} contains characters that cannot be sent`, {
+    hint: 'Copy it again: all of it, and nothing else.',
   });
 }
 

@@ -49,7 +49,7 @@ export function stalledError(): AppError {
 
 function emptyError({ thought, otherKinds }: SeenReply): AppError {
   if (otherKinds.size > 0) {
-    return apiError(`the answer holds no text, only ${toOneLine([...otherKinds.keys()].join(', '), 100)}`, {
+    return apiError(`the answer contains no text, only ${toOneLine([...otherKinds.keys()].join(', '), 100)}`, {
       hint: 'Choose a model that answers in text, with -m.',
     });
   }
@@ -61,7 +61,7 @@ function emptyError({ thought, otherKinds }: SeenReply): AppError {
 /** The notice for a text answer that also holds other parts: kinds and counts. */
 export function otherPartsNotice({ otherKinds }: Pick<SeenReply, 'otherKinds'>): string {
   const kinds = [...otherKinds].map(([kind, count]) => `${count} ${kind}`).join(', ');
-  return `the answer also holds what gmn cannot show: ${toOneLine(kinds, 200)}`;
+  return `the answer also contains content that gmn cannot show: ${toOneLine(kinds, 200)}`;
 }
 
 const AGAIN = 'Try again, rephrase the prompt, or choose another model with -m.';

@@ -177,9 +177,9 @@ export function replyMeter(limits: ReplyLimits = LIMITS): ReplyMeter {
   const value = (added: unknown): AppError | undefined => {
     const { size, isDeep } = measure(added, limits);
     other += size;
-    if (isDeep) return limitError(`the answer holds values nested more than ${limits.nesting} deep`);
+    if (isDeep) return limitError(`the answer contains values nested more than ${limits.nesting} deep`);
     return other > limits.other
-      ? limitError(`the answer holds more than ${formatMegabytes(limits.other)} besides its text`)
+      ? limitError(`the answer contains more than ${formatMegabytes(limits.other)} besides its text`)
       : undefined;
   };
   return {
@@ -225,7 +225,7 @@ function formatMegabytes(bytes: number): string {
 
 function limitError(message: string): AppError {
   return new AppError('limit', message, {
-    hint: 'What had come is kept. Ask for less at once, or choose another model with -m.',
+    hint: 'What had arrived is kept. Ask for less at once, or choose another model with -m.',
   });
 }
 
@@ -385,7 +385,7 @@ function parseUsage(value: Readonly<Record<string, unknown>>): Usage {
 
 function malformedError(what: string): AppError {
   return new AppError('api', `the answer was cut short: malformed event from the server (${what})`, {
-    hint: 'Send the prompt again. If it stays, the server does not speak the Gemini API.',
+    hint: 'Send the prompt again. If this keeps happening, the server does not speak the Gemini API.',
     retry: {},
   });
 }

@@ -85,7 +85,7 @@ function mayHoldSecret(value: unknown): boolean {
 /** Adds the instructions of trusted MCP servers, each under its name. */
 function addServerInstructions(system: string | undefined, remote: ToolboxContext['remote']): string | undefined {
   const said = (remote?.instructions ?? []).map(
-    ({ server, text }) => `# The MCP server ${server} on its use\n\n${text}`,
+    ({ server, text }) => `# Instructions from the MCP server ${server}\n\n${text}`,
   );
   return said.length === 0 ? system : [...(system === undefined ? [] : [system]), ...said].join('\n\n');
 }

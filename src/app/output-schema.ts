@@ -149,7 +149,7 @@ const TYPES: readonly unknown[] = ['string', 'number', 'integer', 'boolean', 'ob
 function rejectUnknownTypes(value: JsonValue | undefined): void {
   const unknown = [value].flat().find((type) => !TYPES.includes(type));
   if (unknown === undefined) return;
-  const message = `--output-schema: ${JSON.stringify(unknown)} is no type of JSON Schema`;
+  const message = `--output-schema: ${JSON.stringify(unknown)} is not a type of JSON Schema`;
   throw new AppError('usage', message, { hint: `Types: ${TYPES.join(', ')}` });
 }
 

@@ -159,8 +159,8 @@ function openClipboard({ env, cwd, io, signal }: App): Clipboard {
   const isRemote = Boolean(env.SSH_CONNECTION || env.SSH_TTY);
   const program = isRemote ? undefined : findClipboardProgram(env);
   if (program === undefined && !io.err.isTerminal) {
-    throw new AppError('usage', '--copy finds no clipboard: no terminal, no display', {
-      hint: 'Hand the answer to a program of yours: gmn "…" | <program>',
+    throw new AppError('usage', '--copy found no clipboard: there is no terminal and no display', {
+      hint: 'Pass the answer to a program of yours: gmn "…" | <program>',
     });
   }
   return {

@@ -54,7 +54,7 @@ function quoteArguments({ path, args }: Shell, words: string): string {
 async function readTemplateFile(path: string, app: App): Promise<string> {
   const found = await inspectPath(resolve(app.cwd, path), path);
   if (found === undefined) {
-    throw new AppError('usage', `the template wants ${sanitize(path)}, which is not there`, {
+    throw new AppError('usage', `the template wants ${sanitize(path)}, which does not exist`, {
       hint: 'Check the path.',
     });
   }

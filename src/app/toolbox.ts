@@ -212,7 +212,7 @@ function applyToolSettings(tools: readonly Tool[], limits: ToolLimits, wanted: s
       .filter(({ name }) => named.includes(name) && !isAllowedBySettings(name, limits))
       .map(({ name }) => {
         const key = isAllowedBySettings(name, { exclude: limits.exclude }) ? 'tools.core' : 'tools.exclude';
-        return `${name} is not offered: ${key} of your settings leaves it out. Where: gmn config explain ${key}`;
+        return `${name} is not offered: ${key} in your settings excludes it. Where: gmn config explain ${key}`;
       }),
   };
 }
@@ -259,7 +259,7 @@ function missingNotices({ allowedTools = [] }: ToolOptions, remote: ToolboxConte
         owners.length === 1
           ? `the MCP server ${owners[0]} may have it, but does not offer it`
           : `one of the MCP servers ${owners.join(', ')} may have it, but none of them offers it`;
-      return [`--allowed-tools ${sanitize(name)}: no such tool is there now; ${which}`];
+      return [`--allowed-tools ${sanitize(name)}: there is no such tool now; ${which}`];
     });
 }
 
@@ -325,7 +325,7 @@ export function chooseMode(
   const known = SETTINGS_MODES.find((each) => each === said);
   if (known !== undefined) return { mode: known, notices: [] };
   const why = said === 'yolo' ? 'is not taken from a file' : `cannot be "${sanitize(said)}"`;
-  return { mode, notices: [`general.defaultApprovalMode ${why}: what changes anything is asked about`] };
+  return { mode, notices: [`general.defaultApprovalMode ${why}: gmn asks before every change`] };
 }
 
 function yoloDisabledError(): AppError {

@@ -174,7 +174,7 @@ function noTokenError(file: KeyDocument, { answer, failure }: TokenAttempt): App
   const fail = (why: string, hint: string): AppError =>
     serverError('auth', `${file.source} gave no token: ${why}`, { hint });
   if (answer === undefined) {
-    if (failure === undefined) return fail('what is in it cannot be used', newKeyHint(file));
+    if (failure === undefined) return fail('its content cannot be used', newKeyHint(file));
     return fail(failure instanceof AppError ? failure.words : 'the token server did not answer', RETRY_HINT);
   }
   const { status } = answer;

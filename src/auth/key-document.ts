@@ -80,13 +80,13 @@ function checkAddress(text: string, source: string, path: string): void {
 /** Google's library exchanges other types over its own transport, which follows redirects with the token. */
 function unsupportedTypeError(source: string, type: unknown): AppError {
   const name = typeof type === 'string' && /^[\w ]{1,60}$/.test(type) ? type : 'unknown';
-  return serverError('auth', `${source} is of a type gmn does not take (${name})`, {
+  return serverError('auth', `${source} is of a type that gmn does not support (${name})`, {
     hint: 'Let gcloud get a token: GOOGLE_GENAI_USE_GCA=true GOOGLE_CLOUD_ACCESS_TOKEN=$(gcloud auth print-access-token) gmn --auth oauth-personal …',
   });
 }
 
 function missingFieldError(source: string, key: string): AppError {
-  return serverError('auth', `${source} is not whole: ${key} is missing or wrong`, {
+  return serverError('auth', `${source} is incomplete: ${key} is missing or wrong`, {
     hint: 'Download the key file again, or run: gcloud auth application-default login',
   });
 }

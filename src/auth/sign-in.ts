@@ -112,7 +112,7 @@ async function findAccount(input: ChoiceInput, { subject, refreshToken, accessTo
 /** Used as it is; whoever set the variable refreshes it. */
 function createTokenChoice(token: string): CredentialChoice {
   if (!isToken(token)) {
-    throw serverError('auth', 'GOOGLE_CLOUD_ACCESS_TOKEN holds characters that no token has', {
+    throw serverError('auth', 'GOOGLE_CLOUD_ACCESS_TOKEN contains characters that no token has', {
       hint: 'Set it to the token alone, e.g. to what this prints: gcloud auth print-access-token',
     });
   }
@@ -148,7 +148,7 @@ async function takeTermsNotice(input: ChoiceInput): Promise<readonly string[]> {
 }
 
 function emptyStoreError(source: string): AppError {
-  return new AppError('auth', `authentication failed: ${source} holds no token`, {
+  return new AppError('auth', `authentication failed: ${source} contains no token`, {
     hint: 'Please re-authenticate using: gemini',
   });
 }

@@ -153,6 +153,6 @@ export async function waitUntilComplete<T>(
 
 function damagedError(path: string): AppError {
   return new AppError('auth', `authentication failed: ${path} is empty or damaged`, {
-    hint: 'gmn left it as it is. If this stays so, sign in again using: gemini',
+    hint: 'gmn left it as it is. If this keeps happening, sign in again using: gemini',
   });
 }

@@ -139,7 +139,7 @@ async function answerEntry(
 }
 
 async function waitForRest(chat: Chat, rest: Promise<void>, signal: AbortSignal): Promise<void> {
-  await chat.note('What was cancelled has to end first. Esc: do not wait for it.');
+  await chat.note('Waiting for the cancelled work to end. Esc: do not wait for it.');
   const aborted = new Promise<void>((resolve) => {
     if (signal.aborted) resolve();
     signal.addEventListener('abort', () => resolve(), { once: true });

@@ -100,11 +100,11 @@ function createRenderer({ io, isQuiet, isPlain, assistant, clock }: Chat, signal
 function toChatError({ signal: chatSignal }: Chat, error: AppError, { isKept, signal }: ShowOptions): AppError {
   if (error.fault === 'api' && error.objection === 'length') {
     return error.with({
-      hint: '/compress makes a summary of the conversation; leave out a file that is too long.',
+      hint: '/compress replaces the conversation with a summary; leave out a file that is too long.',
     });
   }
   if (!signal.aborted || chatSignal.aborted) return error;
-  const kept = isKept() ? 'partial answer kept' : 'nothing had come';
+  const kept = isKept() ? 'partial answer kept' : 'nothing had arrived';
   return new AppError('interrupted', `⏹ cancelled; ${kept}. Press Ctrl+C again on an empty line to leave.`);
 }
 

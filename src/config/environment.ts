@@ -8,7 +8,7 @@ interface Environment {
 }
 
 const CERTIFICATES_CHECKED =
-  'NODE_TLS_REJECT_UNAUTHORIZED=0 is not obeyed: certificates are always checked. NODE_EXTRA_CA_CERTS names more that count';
+  'NODE_TLS_REJECT_UNAUTHORIZED=0 is ignored: certificates are always checked. To trust more of them, use NODE_EXTRA_CA_CERTS';
 
 /** Later files override earlier ones. */
 export function listEnvFiles({ gemini, gmn }: Homes): readonly string[] {

@@ -285,12 +285,12 @@ export async function missingFileError(value: string, cwd: string): Promise<AppE
 }
 
 async function findMissingHint(value: string, cwd: string): Promise<string> {
-  if (value.startsWith('~')) return 'gmn does not expand ~: leave the quotes away, or write "$HOME/…".';
+  if (value.startsWith('~')) return 'gmn does not expand ~: leave out the quotes, or write "$HOME/…".';
   const directory = dirname(value);
   const found = await inspectPath(resolve(cwd, directory), directory);
   if (found?.kind !== 'directory') return `There is no directory ${directory} either. Paths start at ${cwd}.`;
   const names = (await listDirectory(found.path, directory)).map((entry) => entry.name);
-  if (names.includes(basename(value))) return 'It is a symbolic link to a file that is not there.';
+  if (names.includes(basename(value))) return 'It is a symbolic link to a file that does not exist.';
   const close = findNearMiss(basename(value), names);
   return close === undefined ? `Paths start at ${cwd}.` : `Did you mean ${toSlashes(join(directory, close))}?`;
 }

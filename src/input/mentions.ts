@@ -61,7 +61,7 @@ function* reportUnresolved(mentions: readonly string[], hasServers: boolean): Ge
   if (mention === undefined) return;
   const [, server = ''] = RESOURCE.exec(mention) ?? [];
   const why = hasServers
-    ? 'is no resource of an MCP server in use here'
+    ? 'is not a resource of an MCP server in use here'
     : `names an MCP server, and none is in use (--allowed-mcp-server-names ${toPlainName(server)} uses it)`;
   yield { type: 'notice', message: `not attached: @${toPlainName(mention)} ${why}` };
 }

@@ -54,7 +54,7 @@ export function defaultChoice(id: string): ModelChoice {
 function formatUnknown(name: string): string {
   const near = findNearestNames(name, [...MODELS.map(({ id }) => id), ...Object.keys(ALIASES)]);
   const question = near.length > 0 ? `. Did you mean ${near.join(' or ')}?` : '';
-  return `gmn does not know the model "${name}"; it is asked for all the same${question}`;
+  return `unknown model "${name}"; gmn sends it as it is${question}`;
 }
 
 const CACHE_MS = 30 * 86_400_000;

@@ -48,7 +48,7 @@ export function readPlaceRules(workspace: Workspace, place: Place, isIgnoring = 
 
 function excludedError({ name }: Place): AppError {
   return new AppError('usage', `${name} is left out by .geminiignore`, {
-    hint: 'The user keeps it from models. Go on without it, or ask the user for what you need to know.',
+    hint: 'The user keeps it from models. Continue without it, or ask the user for what you need to know.',
   });
 }
 

@@ -153,7 +153,7 @@ const FINAL: readonly (readonly [string, Answer, string])[] = [
   [
     'an answer without text',
     stream([event(reply([{ inlineData: { mimeType: 'image/png', data: '' } }], STOP))]),
-    'api: the answer holds no text, only inlineData',
+    'api: the answer contains no text, only inlineData',
   ],
 ];
 

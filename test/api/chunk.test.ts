@@ -123,7 +123,7 @@ test.for<readonly [unknown, string]>([
   expect(parse).toThrow(
     expect.objectContaining({
       fault: 'api',
-      hint: 'Send the prompt again. If it stays, the server does not speak the Gemini API.',
+      hint: 'Send the prompt again. If this keeps happening, the server does not speak the Gemini API.',
       retry: {},
     }),
   );

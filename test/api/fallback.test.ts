@@ -46,7 +46,7 @@ test.for(['', '<html><h1>404</h1></html>', '{"message":"Not Found"}', '{"error":
       ],
       models: ['gemini-test'],
       remembered: [],
-      error: { fault: 'api', message: expect.stringContaining('nothing is found at this address (404)') },
+      error: { fault: 'api', message: expect.stringContaining('there is nothing at this address (404)') },
     });
   },
 );

@@ -92,10 +92,10 @@ test('what an answer holds besides text is counted by kind; a null call and a si
   expect((await read([chunk([{ text: 'a' }, { text: null }], STOP)])).events[0]).toEqual({ type: 'text', delta: 'a' });
   expect((await read([chunk([{ text: 'a' }, ...odd], STOP)])).events.at(-1)).toEqual({
     type: 'notice',
-    message: 'the answer also holds what gmn cannot show: 2 inlineData, 1 x',
+    message: 'the answer also contains content that gmn cannot show: 2 inlineData, 1 x',
   });
   expect(await read([chunk(odd, STOP)])).toMatchObject({
-    message: 'the answer holds no text, only inlineData, x',
+    message: 'the answer contains no text, only inlineData, x',
     hint: 'Choose a model that answers in text, with -m.',
     retry: undefined,
   });

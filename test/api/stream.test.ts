@@ -45,7 +45,7 @@ test('what an answer holds besides text is told by kind and count', async (t) =>
   expect(text).toBe('See: done');
   expect(events.at(-1)).toEqual({
     type: 'notice',
-    message: 'the answer also holds what gmn cannot show: 2 inlineData, 1 executableCode',
+    message: 'the answer also contains content that gmn cannot show: 2 inlineData, 1 executableCode',
   });
 });
 

@@ -38,7 +38,7 @@ test.each([
   ['always', 'cannot be "always"'],
   [true, 'cannot be "true"'],
 ])('a file that says %j changes nothing, and the person is told', (said, why) => {
-  const notice = `general.defaultApprovalMode ${why}: what changes anything is asked about`;
+  const notice = `general.defaultApprovalMode ${why}: gmn asks before every change`;
   expect(withSetting(said)).toEqual({ mode: 'default', notices: [notice] });
 });
 

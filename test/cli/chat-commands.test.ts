@@ -133,7 +133,7 @@ test('/approve changes what asks; yolo is for the command line', async (t) => {
   ];
   const told = await said(t, lines, { files });
   expect(told).toContain('default: edits ask first\nauto_edit: edits run unasked\n✓ write_file b.txt +1 −0\n');
-  expect(told).toContain('Error: yolo is for the command line alone\nStart with: gmn chat --yolo\n');
+  expect(told).toContain('Error: yolo is for the command line only\nStart with: gmn chat --yolo\n');
   expect(await said(t, ['/approve plan', '/approve yolo'], { args: ['--demo', '-y'] })).toBe(
     'plan: tools only read\nyolo: nothing asks first\n',
   );
@@ -194,12 +194,12 @@ test('/compress goes on from a summary that the model makes', async (t) => {
   const { stdout, stderr } = await pipedChat(t, ['/compress', 'x '.repeat(200), '/compress', 'y'], { gemini });
   expect(stdout).toBe('a\nb\n');
   expect(stderr).toMatch(
-    /^Error: there is no conversation to make a summary of\n.*\nThe conversation is a summary now: about \d+ tokens/,
+    /^Error: there is no conversation to summarise\n.*\nThe conversation is a summary now: about \d+ tokens/,
   );
   expect(gemini.requests[1]?.body.tools).toBeUndefined();
   expect(gemini.requests[2]?.body.contents.map(({ parts }: { parts: object[] }) => parts)).toEqual([
     [{ text: 'This is a summary of our conversation so far:\n\nYou said x.' }],
-    [{ text: 'I go on from there.' }],
+    [{ text: 'I will continue from there.' }],
     [{ text: 'y' }],
   ]);
 });
@@ -235,10 +235,10 @@ test('/save keeps a chat that was not to be saved', async (t) => {
   const { env } = sharedHome(t);
   await pipedChat(t, ['hello', '/save kept'], { env, args: ['--demo'] });
   const { stderr } = await pipedChat(t, ['/copy', '/pipe cat'], { env, args: ['--demo', '-r', 'kept'] });
-  expect(stderr.replace(/^this session was begun in .*\n/, '').replace(/[\d.]+s$/m, '1s')).toBe(
+  expect(stderr.replace(/^this session was started in .*\n/, '').replace(/[\d.]+s$/m, '1s')).toBe(
     [
       'Error: nothing was copied: a clipboard needs a terminal',
-      'Hand it to a program of yours: /pipe <command>',
+      'Pass it to a program of yours: /pipe <command>',
       'Hello! How can I help you today?',
       '0 turns · 1s',
       'Resume: gmn chat --demo -r kept\n',

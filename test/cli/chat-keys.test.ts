@@ -149,7 +149,7 @@ posixTest('what Esc twice has left draws nothing over the prompt, and is over be
     `❯ ${stubborn(gemini.url)}`,
     '⏹ cancelled',
     '❯ hello',
-    'What was cancelled has to end first. Esc: do not wait for it.',
+    'Waiting for the cancelled work to end. Esc: do not wait for it.',
     'now',
     '❯',
   ]);

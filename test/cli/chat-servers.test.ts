@@ -22,7 +22,7 @@ test('/mcp lists every server with its state and its tools', async (t) => {
   const listed = stderr.slice(stderr.indexOf('  memo'));
   expect(listed.replace(/\n0 turns[\s\S]*$/, '').split('\n')).toEqual([
     '  memo  ready · 2 tools: echo, add',
-    '  gone  MCP server gone: it went away during the greeting. There is no program no-such-program. See its definition: gmn mcp get gone',
+    '  gone  MCP server gone: the connection was lost during initialize. There is no program no-such-program. See its definition: gmn mcp get gone',
     '  off   disabled',
     expect.stringMatching(/^ {2}odd {3}its definition cannot be used: /),
   ]);

@@ -72,7 +72,7 @@ posixTest('an editor that is missing is told in our words, and the line stays', 
 });
 
 test.for([
-  ['/ help', 'a command stands right after the slash', 'To see the commands: /help'],
+  ['/ help', 'a command must follow the slash directly', 'To see the commands: /help'],
   ['/xyzzy', 'there is no command /xyzzy', 'To see the commands: /help; to send it as a prompt: //xyzzy'],
   ['/hlep', 'there is no command /hlep', 'Did you mean /help? To send it as a prompt: //hlep'],
 ] as const)('%s is no command, and the hint is a sentence', async ([line, message, hint], t) => {

@@ -164,12 +164,12 @@ test('the flags about sessions mean what they mean for a one-shot', async (t) =>
   const id = '11111111-2222-4333-8444-555555555555';
   await runGmn(t, ['--demo', '--session-id', id, '-i', 'hello'], { env, stdin: '' });
   const copy = await pipedChat(t, ['/pipe cat', 'hi'], { env, args: ['--demo', '-r', id, '--no-session'] });
-  expect(copy.stderr).toMatch(/^this session was begun in .*\nHello! How can I help you today\?\n1 turn · .*\n$/);
+  expect(copy.stderr).toMatch(/^this session was started in .*\nHello! How can I help you today\?\n1 turn · .*\n$/);
   const unsaved = await pipedChat(t, ['/pipe cat'], {
     env: { ...env, GMN_NO_SESSION: '1' },
     args: ['--demo', '-r', id],
   });
-  expect(unsaved.stderr).toMatch(/^this session was begun in .*\nHello! How can I help you today\?\n0 turns · .*\n$/);
+  expect(unsaved.stderr).toMatch(/^this session was started in .*\nHello! How can I help you today\?\n0 turns · .*\n$/);
   const same = await pipedChat(t, ['/load', '/pipe cat'], { env, args: ['--demo', '-c', '--session-name', 'x'] });
   expect(same.stderr).toContain('-c cannot be combined with --session-name');
   expect(same.exitCode).toBe(1);

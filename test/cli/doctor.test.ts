@@ -59,8 +59,8 @@ posixTest('without anything configured it says what is missing, and what to do',
 ✓ gmn         <version> in <gmn.js>, not on PATH
 – code-cache  not written yet
 – ripgrep     not found; searching works without it, only slower
-– home        <root>/home/.gmn is made when it is needed
-– official    <root>/home/.gemini is not there: no files of the official CLI
+– home        <root>/home/.gmn will be created when needed
+– official    <root>/home/.gemini does not exist: no files of the official CLI
 – settings    no settings files
 – trust       this folder has no settings of its own
 ✓ endpoint    Google's own
@@ -86,8 +86,8 @@ posixTest('where all is well it ends with 0; without a UTF-8 locale the marks ar
 ok   gmn         <version> in <gmn.js>, not on PATH
 -    code-cache  not written yet
 -    ripgrep     not found; searching works without it, only slower
--    home        <root>/home/.gmn is made when it is needed
--    official    <root>/home/.gemini is not there: no files of the official CLI
+-    home        <root>/home/.gmn will be created when needed
+-    official    <root>/home/.gemini does not exist: no files of the official CLI
 -    settings    no settings files
 -    trust       this folder has no settings of its own
 ok   endpoint    Google's own
@@ -217,8 +217,8 @@ posixTest("what others may read of gmn's files, and a home that cannot be used",
     {
       check: 'home',
       state: 'warning',
-      text: '<root>/home/.gmn: others may look at something in it',
-      remedies: [{ words: 'For your eyes only', command: "chmod 600 '<root>/home/.gmn/it'\\''s.json'" }],
+      text: '<root>/home/.gmn: other users may read something in it',
+      remedies: [{ words: 'Make it private', command: "chmod 600 '<root>/home/.gmn/it'\\''s.json'" }],
     },
   ]);
   const other = scene(t, { home: { '.gmn': 'a file' } });

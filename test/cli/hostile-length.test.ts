@@ -104,7 +104,7 @@ test('an answer of endless signatures is ended, with what had come', { timeout: 
   expect(exitCode).toBe(1);
   expect(JSON.parse(stdout).error).toMatchObject({
     type: 'LimitError',
-    message: 'the answer holds more than 64 MB besides its text',
+    message: 'the answer contains more than 64 MB besides its text',
     partialResponse: 'first',
   });
 });
@@ -123,7 +123,7 @@ test('arguments that are nested too deep end the answer, with what had come', as
   expect(exitCode).toBe(1);
   expect(JSON.parse(stdout).error).toMatchObject({
     type: 'LimitError',
-    message: 'the answer holds values nested more than 100 deep',
+    message: 'the answer contains values nested more than 100 deep',
     partialResponse: 'first',
   });
 });

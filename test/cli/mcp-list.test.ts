@@ -184,12 +184,12 @@ test('--check: one broken server does not hide the others', async (t) => {
     `✓ files  stdio  ${LINE}  14 tools: echo, add, environment, arguments, fail, …  <time>`,
     `✓ remote  http  ${remote.url}/mcp  1 tool: echo  <time>`,
     `✗ wiki  http  ${wiki.url}/mcp  401 Unauthorized`,
-    '✗ gone  stdio  no-such-program  it went away during the greeting. There is no program no-such-program',
+    '✗ gone  stdio  no-such-program  the connection was lost during initialize. There is no program no-such-program',
     '✗ both  stdio  x http://127.0.0.1:1  faulty: it has command and url, but can be of one kind only',
     '– old  stdio  (disabled)',
   ]);
   expect(stderr).toBe(
-    'gmn: wiki: this server wants a sign-in. Try: gmn mcp auth wiki\n' +
+    'gmn: wiki: this server needs a sign-in. Try: gmn mcp auth wiki\n' +
       'gmn: gone: See its definition: gmn mcp get gone\n' +
       'gmn: both: to see it, run: gmn mcp get both\n',
   );
@@ -207,7 +207,7 @@ test('--check gives a silent server its time, says that it is still starting, an
   const { stdout, stderr, exitCode } = await here.run(['mcp', 'list', '--check', '--json', '-t', '3s']);
   const { servers, warnings } = JSON.parse(stdout);
   expect(servers).toMatchObject([
-    { name: 'silent', ok: false, error: { message: 'still starting: no answer to the greeting within 3 s' } },
+    { name: 'silent', ok: false, error: { message: 'still starting: no answer to initialize within 3 s' } },
     { name: 'stubborn', ok: true, tools: ['speak'] },
   ]);
   expect([warnings, stderr, exitCode]).toEqual([
@@ -267,9 +267,9 @@ test('what is not used of a server’s list of tools is named, by --check, by to
   ]);
   const here = mcpPlace(t, { odd, many: fixtureServer('hostile-mcp-server.mjs', 'many') });
   const words = [
-    'deep, wordy left out: gmn cannot read what the server says of it',
+    'deep, wordy skipped: gmn cannot read how the server describes it',
     'text not offered: its schema cannot be used',
-    'the schema of loose is faulty, and was mended for the model',
+    'the schema of loose is invalid, and was repaired for the model',
   ];
   const checked = await here.run(['mcp', 'list', '--check']);
   expect(checked.stdout).toMatch(
@@ -327,7 +327,7 @@ test.for<readonly [string, unknown, 'lost' | 'mended']>([
     stderr:
       end === 'lost'
         ? 'gmn: MCP server odd: sick not offered: its schema cannot be used\n'
-        : 'gmn: MCP server odd: the schema of sick is faulty, and was mended for the model\n',
+        : 'gmn: MCP server odd: the schema of sick is invalid, and was repaired for the model\n',
     exitCode: 0,
   });
 });
@@ -369,7 +369,7 @@ test('tools of all servers: the others are shown, the failure is told, and the e
   expect(await here.run(['mcp', 'tools'])).toEqual({
     stdout: 'one\n  speak  speak\n',
     stderr:
-      'gmn: MCP server gone: it went away during the greeting. There is no program no-such-program. See its definition: gmn mcp get gone\n',
+      'gmn: MCP server gone: the connection was lost during initialize. There is no program no-such-program. See its definition: gmn mcp get gone\n',
     exitCode: 5,
   });
   const { stdout, exitCode } = await here.run(['mcp', 'tools', '--json']);
@@ -379,7 +379,7 @@ test('tools of all servers: the others are shown, the failure is told, and the e
       {
         name: 'gone',
         error: {
-          message: 'it went away during the greeting. There is no program no-such-program',
+          message: 'the connection was lost during initialize. There is no program no-such-program',
           suggestion: 'See its definition: gmn mcp get gone',
         },
       },
@@ -390,7 +390,7 @@ test('tools of all servers: the others are shown, the failure is told, and the e
   expect(named).toEqual({
     stdout: '',
     stderr:
-      'Error: MCP server gone: it went away during the greeting. There is no program no-such-program\nSee its definition: gmn mcp get gone\n',
+      'Error: MCP server gone: the connection was lost during initialize. There is no program no-such-program\nSee its definition: gmn mcp get gone\n',
     exitCode: 5,
   });
 });
@@ -423,7 +423,7 @@ test("a cloned folder's servers start by no command, until gmn trust has shown t
     stdout: '',
     stderr:
       `Error: MCP server theirs is new or changed in ${file}, and not approved\n` +
-      'To look at it and approve it, run: gmn trust\n',
+      'To review and approve it, run: gmn trust\n',
     exitCode: 4,
   });
   await here.run(['trust']);

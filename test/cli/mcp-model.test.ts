@@ -89,7 +89,7 @@ test('a server that fails is told of, and the run goes on; one that is not there
   const gmn = await runGmn(t, ['--allowed-mcp-server-names', 'gone', 'x'], { gemini, home: servers });
   expect([gmn.stdout, gmn.stderr, gmn.exitCode]).toEqual([
     'hi\n',
-    'gmn: MCP server gone: it went away during the greeting. There is no program no-such-program. See its definition: gmn mcp get gone\n',
+    'gmn: MCP server gone: the connection was lost during initialize. There is no program no-such-program. See its definition: gmn mcp get gone\n',
     0,
   ]);
   const wrong = await runGmn(t, ['--allowed-mcp-server-names', 'gon', 'x'], { gemini, home: servers });
@@ -118,7 +118,7 @@ test('--allowed-tools with the tool of a server that is down, disabled or silent
   expect(await ask(both, ['--allowed-mcp-server-names', 'other', '--allowed-tools', 'wtool'])).toContain(told);
   const several = ['--allowed-mcp-server-names', 'w,v', '--allowed-tools', 'wtool'];
   expect(await ask({ w: gone, v: gone }, several)).toContain(
-    'gmn: --allowed-tools wtool: no such tool is there now; one of the MCP servers w, v may have it, but none of them offers it\n',
+    'gmn: --allowed-tools wtool: there is no such tool now; one of the MCP servers w, v may have it, but none of them offers it\n',
   );
   // Where all servers are there and known, a name that nobody has is still a mistake.
   const wrong = ['--allowed-mcp-server-names', 'w', '--allowed-tools', 'wtool', 'x'];
@@ -197,7 +197,7 @@ test('--dry-run and --count-tokens have the tools that are known, and start noth
   Object.assign(here.env, { GEMINI_API_KEY: 'test-key-0123456789' });
   const flags = ['--allowed-mcp-server-names', 'files', '--dry-run', 'x'];
   expect((await here.run(flags)).stderr).toContain(
-    'gmn: MCP server files: its tools are not known yet, and nothing is started for a preview. To make them known, run: gmn mcp tools files\n',
+    'gmn: MCP server files: its tools are not known yet, and a preview starts nothing. To load them, run: gmn mcp tools files\n',
   );
   expect(existsSync(log)).toBe(false);
   await here.run(['mcp', 'tools', 'files']);

@@ -133,7 +133,7 @@ test('Ctrl+C cancels the call at the server, exit 130', async (t) => {
   const { output, exitCode } = await terminal.ended;
   expect(exitCode).toBe(130);
   expect(screenOf(output)).toContain(
-    'Interrupted (SIGINT).\nThe server was told to stop; what the tool had done by then stays done.',
+    'Interrupted (SIGINT).\nThe server was asked to stop; what the tool had done by then is not undone.',
   );
   expect(messages().at(-1)).toMatchObject({ method: 'notifications/cancelled' });
 });

@@ -256,7 +256,7 @@ describe('settings of the official CLI', () => {
       gemini: await fakeGemini(t, []),
     });
     expect(lost.exitCode).toBe(4);
-    expect(lost.stderr).toMatch(/^Error: modelConfigs: the alias "a" extends "b", which is not there\n/);
+    expect(lost.stderr).toMatch(/^Error: modelConfigs: the alias "a" extends "b", which does not exist\n/);
   });
 
   test('what gmn does not read is said by doctor and by config explain', async (t) => {

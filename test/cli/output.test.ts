@@ -299,8 +299,8 @@ describe('--copy', () => {
     const gmn = await runGmn(t, ['--copy', 'Hello'], { gemini: await fakeGemini(t, []) });
     expect(gmn).toMatchObject({
       stdout: '',
-      stderr: `Error: --copy finds no clipboard: no terminal, no display
-Hand the answer to a program of yours: gmn "…" | <program>
+      stderr: `Error: --copy found no clipboard: there is no terminal and no display
+Pass the answer to a program of yours: gmn "…" | <program>
 `,
       exitCode: 1,
     });

@@ -89,7 +89,7 @@ const OWN: Readonly<Record<string, string>> = {
     '{"access_token":"ya29.CANARY-official-a","refresh_token":"1//CANARY-official-r","token_type":"Bearer","scope":"https://www.googleapis.com/auth/cloud-platform"}',
   '.gemini/mcp-oauth-tokens.json': '[{"serverName":"s","token":{"accessToken":"CANARY-mcp-access-token"}}]',
 };
-const NOTICE = "gmn's own credentials were in it: ‹redacted› is sent in their place";
+const NOTICE = "gmn's own credentials were in it; ‹redacted› is sent instead";
 
 /** With what is in its attachments. */
 function unpacked(text: string): string {

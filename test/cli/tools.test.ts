@@ -76,7 +76,7 @@ test('what the settings exclude is neither offered nor run, --yolo or not, and m
   const gmn = await runGmnIn(t, here, ['--tools', 'edit,run_shell_command', '--yolo', 'hi']);
   expect(gmn).toMatchObject({ stdout: 'hi\n', exitCode: 0 });
   expect(gmn.stderr).toContain(
-    'run_shell_command is not offered: tools.exclude of your settings leaves it out. Where: gmn config explain tools.exclude\n',
+    'run_shell_command is not offered: tools.exclude in your settings excludes it. Where: gmn config explain tools.exclude\n',
   );
   const [{ functionDeclarations }] = gemini.requests[0]?.body.tools ?? [{}];
   expect(functionDeclarations.map(({ name }: { name: string }) => name)).toEqual(['read_file', 'edit_file']);
@@ -362,7 +362,7 @@ posixTest('of a long output the model can read what was left out, while the run 
   expect(gmn).toMatchObject({ stdout: '15000\n', exitCode: 0 });
   const [answer] = gemini.requests[2]?.body.contents.at(-1).parts ?? [];
   expect(answer.functionResponse.response.output).toBe(
-    '[lines 15000 to 15000 of 30000; to read on, set start_line to 15001]\n15000',
+    '[lines 15000 to 15000 of 30000; to continue, set start_line to 15001]\n15000',
   );
   expect(here.file).toMatch(/\.gmn\/output\/[\da-f-]+\/1\.txt$/);
   expect(existsSync(join(here.file ?? '', '..', '..'))).toBe(true);

@@ -27,7 +27,7 @@ export const COPY: SlashCommand = {
     } else {
       await io.err.write(`\u001b]52;c;${Buffer.from(text).toString('base64')}\u0007`);
       // OSC 52 has no reply: no terminal reports whether it copied.
-      await chat.say(`Handed ${size} to the terminal to copy.`);
+      await chat.say(`Asked the terminal to copy ${size}.`);
     }
     return undefined;
   },
@@ -41,7 +41,7 @@ function requireClipboardProgram({ env }: Chat): string {
 
 function copyError(why: string): AppError {
   return new AppError('usage', `nothing was copied: ${why}`, {
-    hint: 'Hand it to a program of yours: /pipe <command>',
+    hint: 'Pass it to a program of yours: /pipe <command>',
   });
 }
 
@@ -49,7 +49,7 @@ function copyError(why: string): AppError {
 export const PIPE: SlashCommand = {
   name: 'pipe',
   argument: '<command>',
-  help: 'Hand the last answer to a command',
+  help: 'Pass the last answer to a command',
   async run(argument, chat, signal) {
     if (argument === '') throw new AppError('usage', '/pipe needs a command', { hint: 'Example: /pipe less' });
     // The command gets a final newline, so that gmn's next message starts on a line of its own.

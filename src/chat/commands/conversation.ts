@@ -25,7 +25,7 @@ export const NEW: SlashCommand = {
 /** `/clear` */
 export const CLEAR: SlashCommand = {
   name: 'clear',
-  help: 'Forget the conversation, and go on in the same session',
+  help: 'Forget the conversation, but stay in the same session',
   async run(_, chat) {
     await chat.session.replace([]);
     chat.tally.forgetWindow();
@@ -73,21 +73,21 @@ export const REWIND: SlashCommand = {
 };
 
 const SUMMARY_REQUEST =
-  'Write a summary of our conversation so far, from which you could go on without it: what I want, what was decided and why, what was done, which files and names matter, what is still open. Leave out what no longer matters. Reply with the summary alone.';
+  'Write a summary of our conversation so far, from which you could continue without it: what I want, what was decided and why, what was done, which files and names matter, what is still open. Leave out what no longer matters. Reply with the summary alone.';
 
 /** `/compress` */
 export const COMPRESS: SlashCommand = {
   name: 'compress',
-  help: 'Put a summary in the place of the conversation',
+  help: 'Replace the conversation with a summary',
   async run(_, chat, signal) {
     if (chat.session.contents.length === 0) {
-      throw new AppError('usage', 'there is no conversation to make a summary of', { hint: 'Type a prompt.' });
+      throw new AppError('usage', 'there is no conversation to summarise', { hint: 'Type a prompt.' });
     }
     const before = estimateSize(chat);
     const summary = await askAside(chat, toTextContent('user', SUMMARY_REQUEST), signal);
     const contents = [
       toTextContent('user', `This is a summary of our conversation so far:\n\n${summary}`),
-      toTextContent('model', 'I go on from there.'),
+      toTextContent('model', 'I will continue from there.'),
     ];
     const after = estimateSize({ ...chat, session: { contents } });
     if (after >= before) {

@@ -42,7 +42,7 @@ function checkCertificates(env: Env): readonly Finding[] {
     found.push({
       check: 'certificates',
       state: 'warning',
-      text: 'NODE_TLS_REJECT_UNAUTHORIZED is 0, which gmn does not obey: certificates are always checked',
+      text: 'NODE_TLS_REJECT_UNAUTHORIZED is 0, which gmn ignores: certificates are always checked',
       remedies: [{ words: 'To avoid this warning', command: 'unset NODE_TLS_REJECT_UNAUTHORIZED' }],
     });
   }
@@ -51,7 +51,7 @@ function checkCertificates(env: Env): readonly Finding[] {
   const missing: Finding = {
     check: 'certificates',
     state: 'warning',
-    text: `NODE_EXTRA_CA_CERTS names ${file}, which is not there`,
+    text: `NODE_EXTRA_CA_CERTS names ${file}, which does not exist`,
     remedies: [{ words: 'Name another file, or none', command: 'unset NODE_EXTRA_CA_CERTS' }],
   };
   const used = `NODE_EXTRA_CA_CERTS is ${file}; Node reads it at every start, which takes time`;
@@ -75,7 +75,7 @@ export async function checkCredential(app: App, settings: Settings): Promise<Cre
     backend = (await openBackend(choice, { app, settings })).name;
   });
   const exposed = (await findExposedFiles(input)).map(({ text, command }): Finding => {
-    return { check: 'credential', state: 'warning', text, remedies: [{ words: 'For your eyes only', command }] };
+    return { check: 'credential', state: 'warning', text, remedies: [{ words: 'Make it private', command }] };
   });
   const finding = toCredentialFinding(survey);
   const isUsable = finding.state === 'ok' && survey.choice !== undefined;

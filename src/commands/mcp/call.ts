@@ -47,7 +47,7 @@ export async function run(options: McpCallOptions, app: App): Promise<number> {
     const result = await connection
       .callTool(tool, args, { signal: app.signal, onProgress: shown.onProgress })
       .catch((thrown: unknown) => {
-        const hint = 'The server was told to stop; what the tool had done by then stays done.';
+        const hint = 'The server was asked to stop; what the tool had done by then is not undone.';
         throw thrown === app.signal.reason ? AppError.from(thrown).with({ hint }) : thrown;
       });
     await shown.end();
@@ -62,7 +62,7 @@ function createToolCheck(tool: string): (server: NamedServer) => void {
   return ({ name, definition }) => {
     if (isWantedTool(definition, tool)) return;
     const shown = sanitize(name);
-    throw new AppError('config', `the settings of MCP server ${shown} leave out its tool ${sanitize(tool)}`, {
+    throw new AppError('config', `the settings of MCP server ${shown} exclude its tool ${sanitize(tool)}`, {
       hint: `To use it, change its includeTools or excludeTools. To see them, run: gmn mcp get ${shown}`,
     });
   };
@@ -119,7 +119,7 @@ async function printResult(
   const { content, structuredContent, omitted = [] } = result;
   const { out, err } = app.io;
   const unknown = [...new Set(omitted)].map(
-    (kind) => `a piece of the kind ${sanitize(kind)} is left out: gmn does not know it`,
+    (kind) => `a part of the type ${sanitize(kind)} was skipped: gmn does not support it`,
   );
   const said = [...notices, ...unknown, ...(await save(collectMedia(content)))];
   if (options.outputFormat === 'json') {

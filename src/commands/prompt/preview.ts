@@ -67,7 +67,7 @@ async function* countEvents(
   context: { readonly app: App; readonly signal: AbortSignal },
 ): AsyncGenerator<TurnEvent, void> {
   if (request.tools !== undefined && opened.backend === 'code-assist') {
-    yield { type: 'notice', message: 'the tools are not in the count: Code Assist has no place for them' };
+    yield { type: 'notice', message: 'the tools are not counted: Code Assist has no place for them' };
   }
   yield { type: 'wait', what: request.model };
   const { model, totalTokens } = await countTokens(opened, request, context);

@@ -277,7 +277,7 @@ function hasNoInput({ args, prompt, file, attach, template, stdin, editor, paste
 function noInputError({ resume, continue: isNewest, demo }: PromptOptions): AppError {
   if (resume === undefined && !isNewest) return noPromptError();
   const flags = `${demo ? '--demo ' : ''}${isNewest ? '-c' : `-r ${/^[\w-]+$/.test(resume ?? '') ? resume : '…'}`}`;
-  return noPromptError(`Try: gmn ${flags} "your question", or go on in a chat: gmn chat ${flags}`);
+  return noPromptError(`Try: gmn ${flags} "your question", or continue in a chat: gmn chat ${flags}`);
 }
 
 function promptText({ prompt, args }: PromptOptions): string | undefined {

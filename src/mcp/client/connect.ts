@@ -67,7 +67,7 @@ async function connectOver(
 }
 
 function startTimeoutError(server: NamedServer, ms: number): AppError {
-  return mcpError(server, `no answer to the greeting within ${formatDuration(ms)}`, {
+  return mcpError(server, `no answer to initialize within ${formatDuration(ms)}`, {
     hint: 'Start it by hand once to see what it waits for.',
     cause: new StartTimeout(),
   });
@@ -155,7 +155,7 @@ async function toHandshakeError(
   { server, signal, startMs }: Handshake,
   { sdk, link }: { readonly sdk: Sdk; readonly link: ServerTransport },
 ): Promise<unknown> {
-  if (!signal.aborted) return toServerError(thrown, { server, sdk, link, what: 'the greeting', timeoutMs: startMs });
+  if (!signal.aborted) return toServerError(thrown, { server, sdk, link, what: 'initialize', timeoutMs: startMs });
   const said = await link.lastWords();
   const { reason } = signal;
   const isOurs = reason instanceof AppError && reason.fault === 'mcp';

@@ -156,7 +156,7 @@ async function requestSuggestions(
 
 function requireCallResult(answer: unknown, server: NamedServer): CallResult {
   const result = parseCallResult(answer);
-  if (result === undefined) throw mcpError(server, 'its answer to tools/call is no result of a tool');
+  if (result === undefined) throw mcpError(server, 'its answer to tools/call is not a tool result');
   return result;
 }
 
@@ -345,7 +345,7 @@ async function fetchAllPages<Item>({ ask, ...list }: PagedList<Item>): Promise<L
     }
     cursor = toNonEmptyString(nextCursor);
     if (cursor === undefined) return parseItems(found, list);
-    if (cursors.has(cursor)) return parseItems(found, list, `the list of ${key} goes round in a circle`);
+    if (cursors.has(cursor)) return parseItems(found, list, `the list of ${key} repeats without end`);
     if (page === MAX_PAGES) return parseItems(found, list, `only the first ${MAX_PAGES} pages of ${key} are used`);
     cursors.add(cursor);
   }
@@ -376,5 +376,5 @@ function formatItemName(value: unknown): string {
 function formatUnreadable(names: readonly string[]): string {
   const shown = names.slice(0, MAX_NAMES);
   const more = names.length > shown.length ? ` and ${names.length - shown.length} more` : '';
-  return `${shown.join(', ')}${more} left out: gmn cannot read what the server says of it`;
+  return `${shown.join(', ')}${more} skipped: gmn cannot read how the server describes it`;
 }

@@ -76,7 +76,7 @@ async function* limitSize({ headers, body }: HttpResponse): AsyncGenerator<Uint8
     if (size > MAX_SERVER_MESSAGE_BYTES) {
       throw new AppError(
         'mcp',
-        `it sent more than ${formatSize(MAX_SERVER_MESSAGE_BYTES)} at once, which gmn does not take`,
+        `it sent more than ${formatSize(MAX_SERVER_MESSAGE_BYTES)} at once, more than gmn accepts`,
       );
     }
     yield chunk;

@@ -62,7 +62,7 @@ export function journalFiles(directory: string, clock: Clock): JournalFiles {
     load: async (print) => {
       const bytes = await blobs.fetch(print);
       if (bytes !== undefined) return bytes;
-      throw new AppError('config', 'what was there before is not kept any more', {
+      throw new AppError('config', 'the earlier content is no longer kept', {
         hint: 'It was removed from the undo directory, or damaged there.',
       });
     },

@@ -114,7 +114,7 @@ export const DISK_ACCESS: readonly Fault[] = [
       },
       {
         ...HELLO,
-        name: 'not set: that of the user, which is not there either',
+        name: 'not set: that of the user, which does not exist either',
         skip: needsStranger,
         play: (scene) => scene.run(undefined, { under: ['env', '-u', 'HOME', ...asStranger(scene)] }),
         expect: UNSAVED,

@@ -237,7 +237,7 @@ test.each(['our own engine', 'ripgrep'])(
         ['list_directory', { path }],
       ] as const) {
         expect(await here.error(tool, args)).toBe(
-          `${path} is left out by .geminiignore. The user keeps it from models. Go on without it, or ask the user for what you need to know.`,
+          `${path} is left out by .geminiignore. The user keeps it from models. Continue without it, or ask the user for what you need to know.`,
         );
       }
     }

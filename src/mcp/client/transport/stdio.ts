@@ -90,7 +90,7 @@ function createTransport(program: Program, { onNoise, onLeave }: OutputHandlers)
         onNoise(text);
       } else if (requests.isExpected(message)) transport.onmessage?.(message);
       else strays += 1;
-      if (noiseLines >= MAX_NOISE_LINES) return onLeave(`${MAX_NOISE_LINES} lines of its output were no messages`);
+      if (noiseLines >= MAX_NOISE_LINES) return onLeave(`${MAX_NOISE_LINES} lines of its output were not messages`);
       if (strays >= MAX_STRAY_MESSAGES) return onLeave(STRAY_REASON);
       if (isClosed) return;
     }

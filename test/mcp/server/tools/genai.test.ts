@@ -241,7 +241,7 @@ test('where there are no embeddings, the way out is named', async (t) => {
   });
   const { isError, content } = await server.call('embed_text', { text: 'x' });
   expect(isError).toBe(true);
-  expect(content[0].text).toMatch(/Code Assist makes no embeddings.*GEMINI_API_KEY/s);
+  expect(content[0].text).toMatch(/Code Assist has no embeddings.*GEMINI_API_KEY/s);
 });
 
 test('models and help are told without asking anyone', async (t) => {
@@ -284,6 +284,6 @@ test('an image that Gemini does not take is refused with the list of those it ta
   const { content, isError } = await server.call('analyze_image', { prompt: 'x', imageBase64 });
   expect(isError).toBe(true);
   expect(content[0].text).toBe(
-    'this is no image Gemini takes, but audio/flac\nIt takes image/png, image/jpeg, image/gif, image/webp, image/heic, image/heif.',
+    'this is not an image that Gemini accepts, but audio/flac\nIt takes image/png, image/jpeg, image/gif, image/webp, image/heic, image/heif.',
   );
 });
