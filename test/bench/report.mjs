@@ -83,7 +83,7 @@ ${table(first.line ?? [])}
 ## Streaming
 
 100 MB of events of 4 KB each, written to a pipe, beside a script that reads the bytes and parses each event; then 2,000 chunks,
-each sent when the one before was seen on stdout. The time of the start is taken off.
+each sent when the one before was seen on stdout. The start-up time is subtracted.
 
 ${table((first.stream ?? []).filter((row) => 'output MB' in row))}
 
@@ -139,7 +139,7 @@ function verdictTable(runs) {
 function obstaclesOf(runs) {
   const missed = runs.flatMap(({ verdicts }) => verdicts.filter(({ isMet }) => !isMet).map(({ work }) => work));
   const lines = OBSTACLES.filter(({ of }) => missed.some((work) => of.test(work))).map(({ words }) => `- ${words}\n`);
-  return lines.length === 0 ? '' : `\nWhat stands in the way of those that are missed:\n\n${lines.join('')}`;
+  return lines.length === 0 ? '' : `\nWhy some are missed:\n\n${lines.join('')}`;
 }
 
 function table(rows) {
