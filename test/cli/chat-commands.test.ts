@@ -215,7 +215,7 @@ test('/save names, /load goes on, /sessions lists', async (t) => {
     { text: 'z' },
   ]);
   expect(stderr).toMatch(
-    /^Saved as trip\.\nError: this is the session you are in\n.*\nThis is a new session\.\nGoing on with trip: 1 turn\.\nError: .*nowhere.*\n.*\n {2}1 {2}[\da-f]{8} {2}trip {2}chat {2}2 turns {2}just now {2}x\n/,
+    /^Saved as trip\.\nError: this is the session you are in\n.*\nThis is a new session\.\nContinuing trip: 1 turn\.\nError: .*nowhere.*\n.*\n {2}1 {2}[\da-f]{8} {2}trip {2}chat {2}2 turns {2}just now {2}x\n/,
   );
   expect(stderr).toMatch(/\nResume: gmn chat -r trip\n$/);
 });
@@ -227,7 +227,7 @@ test('/sessions can be narrowed to where they are from, and keeps the numbers of
   const lines = ['x', '/sessions one-shot', '/sessions chat', '/sessions served', '/sessions mine'];
   const { stderr } = await pipedChat(t, lines, { gemini, env });
   expect(stderr).toMatch(
-    /^ {2}2 {2}[\da-f]{8} {2}one-shot {2}1 turn {2}just now {2}shot\n {2}1 {2}[\da-f]{8} {2}chat {2}1 turn {2}just now {2}x\nNo session is from there\.\nError: \/sessions cannot be narrowed to "mine"\nChoose one of: chat, one-shot, served\n/,
+    /^ {2}2 {2}[\da-f]{8} {2}one-shot {2}1 turn {2}just now {2}shot\n {2}1 {2}[\da-f]{8} {2}chat {2}1 turn {2}just now {2}x\nThere are no such sessions\.\nError: \/sessions cannot be narrowed to "mine"\nChoose one of: chat, one-shot, served\n/,
   );
 });
 

@@ -105,7 +105,7 @@ test('a mention of a server that is gone, or that nobody knows, is told of and s
     home: home({ gone: { command: 'no-such-program' } }),
   });
   expect(stderr).toMatch(
-    /\nnot attached: @gone:x:\/\/y: MCP server gone: .*\nnot attached: @none:x:\/\/y is no .*\n1 turn/,
+    /\nnot attached: @gone:x:\/\/y: MCP server gone: .*\nnot attached: @none:x:\/\/y is not a .*\n1 turn/,
   );
   expect(gemini.requests[0]?.body.contents[0].parts).toEqual([{ text: 'see @gone:x://y and @none:x://y' }]);
 });

@@ -217,7 +217,7 @@ test('an answer that is cut short is kept as far as it came', async (t) => {
 test('at four fifths of the window a notice names /compress', async (t) => {
   const full = events([{ ...finish('STOP', [{ text: 'long' }]), usageMetadata: { promptTokenCount: 900_000 } }]);
   const { stderr } = await pipedChat(t, ['a'], { gemini: await fakeGemini(t, [full]) });
-  expect(stderr).toMatch(/^86 % of the model's window is full\. \/compress makes a summary/);
+  expect(stderr).toMatch(/^86 % of the model's window is full\. \/compress replaces the conversation/);
 });
 
 test('a prompt that is too long for the model is told with /compress', async (t) => {
@@ -225,7 +225,7 @@ test('a prompt that is too long for the model is told with /compress', async (t)
   const gemini = await fakeGemini(t, [failure(400, 'INVALID_ARGUMENT', message)]);
   const { stderr, exitCode } = await pipedChat(t, ['a'], { gemini });
   expect(stderr).toMatch(
-    /^Error: API error: the prompt is longer than the model's window.*\n\/compress makes a summary/,
+    /^Error: API error: the prompt is longer than the model's window.*\n\/compress replaces the conversation/,
   );
   expect(exitCode).toBe(3);
 });

@@ -71,7 +71,7 @@ test('only a server that the user trusts tells the model how it wants to be used
     return gemini.requests[0]?.body.systemInstruction?.parts[0].text;
   };
   expect(await told(GOOD)).toBeUndefined();
-  expect(await told({ ...GOOD, trust: true })).toBe('# The MCP server files on its use\n\nUse echo.');
+  expect(await told({ ...GOOD, trust: true })).toBe('# Instructions from the MCP server files\n\nUse echo.');
 });
 
 test('--mcp-config alone names the servers of that file, and does not trust them', async (t) => {
@@ -102,7 +102,7 @@ test('a server that fails is told of, and the run goes on; one that is not there
 
 test('--allowed-tools with the tool of a server that is down, disabled or silent on it ends no run', async (t) => {
   const gone = { command: 'no-such-program' };
-  const told = 'no such tool is there now; the MCP server w may have it, but does not offer it\n';
+  const told = 'there is no such tool now; the MCP server w may have it, but does not offer it\n';
   const ask = async (servers: object, args: readonly string[], more: object = {}) => {
     const gemini = await fakeGemini(t, [reply('hi')]);
     const settings = { '.gemini/settings.json': JSON.stringify({ mcpServers: servers, ...more }) };

@@ -48,7 +48,7 @@ test.each<readonly [what: string, damage: (header: string) => string, left: { ti
     expect((await store.read(found)).notices).toContain(HEADLESS);
     const session = await store.resume(found, '/work');
     expect(said).toContain(HEADLESS);
-    expect(said.filter((words) => words.startsWith('this session was begun'))).toEqual([]);
+    expect(said.filter((words) => words.startsWith('this session was started'))).toEqual([]);
     await talk(session, ['two']);
     await session.close();
     expect((await contentsOf(home, id)).map(({ parts }) => parts)).toEqual(

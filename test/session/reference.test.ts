@@ -227,7 +227,7 @@ test('where nothing counts for whoever asks, it is told what there is', async ()
   for (const looking of [chats.find('last'), chats.newestIn('/work')]) {
     await expect(looking).rejects.toMatchObject({
       message: 'there is no saved chat yet',
-      hint: 'To go on with a one-shot, name it: -r <id>. To see them: gmn sessions list --all',
+      hint: 'To continue a one-shot, name it: -r <id>. To see them: gmn sessions list --all',
     });
   }
   await saved(store, ['one']);
