@@ -135,7 +135,7 @@ function parseHeaders(entry: JsonObject): Readonly<Record<string, string>> {
   const headers = parseStringMap(entry, 'headers');
   for (const [name, value] of Object.entries(headers)) {
     if (!/^[!#$%&'*+.^_`|~\w-]+$/.test(name) || /[^\t\x20-\x7e\x80-\xff]/.test(value)) {
-      throw new DefinitionError(`headers: ${JSON.stringify(name)} is not one`);
+      throw new DefinitionError(`headers: ${JSON.stringify(name)} is not a valid header`);
     }
   }
   return headers;

@@ -81,8 +81,8 @@ test.for<readonly [JsonValue, string]>([
   [{ url: 'file:///etc' }, 'its address must begin with https:// or http://'],
   [{ url: 'https://u:p@h' }, 'its address must not contain a password; use headers'],
   [{ url: 'https://h', type: 'ws' }, 'its type must be "http" or "sse", since it has url'],
-  [{ url: 'https://h', headers: { 'a b': 'c' } }, 'headers: "a b" is not one'],
-  [{ url: 'https://h', headers: { a: 'b\r\nc: d' } }, 'headers: "a" is not one'],
+  [{ url: 'https://h', headers: { 'a b': 'c' } }, 'headers: "a b" is not a valid header'],
+  [{ url: 'https://h', headers: { a: 'b\r\nc: d' } }, 'headers: "a" is not a valid header'],
   [{ url: 'https://h', oauth: true }, 'oauth must be an object'],
 ])('%j is faulty, and says why', ([entry, why]) => {
   expect(parseDefinition(entry)).toEqual({ kind: 'fault', why });
