@@ -209,7 +209,9 @@ test('a change whose file is not as the list had it is asked about again', async
   });
   expect(verdicts).toEqual({ kinds: ['run', 'deny'], questions: 2 });
   expect(text('a.txt')).toBe('A\nnew\nb\nc\n');
-  expect(screen()).toMatch(/to all .*\n│ Something has changed since then\. .*\n╭ edit_file a\.txt .*\n│ @@ -1,4 \+1,4 @@\n/);
+  expect(screen()).toMatch(
+    /to all .*\n│ Something has changed since then\. .*\n╭ edit_file a\.txt .*\n│ @@ -1,4 \+1,4 @@\n/,
+  );
 });
 
 const SECTIONS = '[staging]\n# here\nopen = no\n\n[production]\nopen = no\n';

@@ -244,7 +244,9 @@ test('--mcp-config reads the files of VS Code and Zed, and says what it cannot u
   const refused = await here.run(['mcp', 'call', 'secret', 'add', '--mcp-config', '.vscode/mcp.json']);
   expect([refused.exitCode, refused.stderr]).toEqual([
     4,
-    expect.stringContaining(`it contains ${'$'}{input:api-key}, which only VS Code can fill in; name a variable instead`),
+    expect.stringContaining(
+      `it contains ${'$'}{input:api-key}, which only VS Code can fill in; name a variable instead`,
+    ),
   ]);
 });
 

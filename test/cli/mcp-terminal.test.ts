@@ -188,7 +188,9 @@ test('Ctrl+C where an address could be pasted ends the sign-in', async (t) => {
 
 test('a server that is started by hand says what it waits for, and Ctrl+C ends it', async (t) => {
   const terminal = runInTerminal(t, ['mcp', 'serve', '--demo'], { env: { NO_COLOR: '1' }, columns: 200 });
-  await terminal.until(/waiting for an MCP client on stdin; clients start this command themselves\. Ctrl\+C ends it\r\n/);
+  await terminal.until(
+    /waiting for an MCP client on stdin; clients start this command themselves\. Ctrl\+C ends it\r\n/,
+  );
   terminal.type('\x03');
   expect((await terminal.ended).exitCode).toBe(130);
 });
