@@ -27,6 +27,11 @@ const PROPERTIES = {
   classifier: 'test/api/failure.test.ts',
   schema: 'test/mcp/client/tools/schema.test.ts',
   framing: 'test/mcp/wire/framing.test.ts',
+  history: ['test/agent/history.test.ts', 'test/agent/conversations.test.ts'],
+  export: ['test/export/formats.test.ts', 'test/export/html-properties.test.ts'],
+  layout: ['test/render/markdown/properties.test.ts', 'test/chat/terminal/screen.test.ts'],
+  patterns: ['test/core/text/glob.test.ts', 'test/tools/search/ignore.test.ts', 'test/tools/search/search.test.ts'],
+  edits: 'test/tools/edits.test.ts',
 };
 
 const PARTS = [

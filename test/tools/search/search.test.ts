@@ -5,6 +5,7 @@ import { expect, test } from 'vitest';
 import { requiredLiteral } from '../../../src/core/text/pattern-literal.ts';
 import { findRipgrep } from '../../../src/tools/search/ripgrep.ts';
 import { fold, lineCollector, searchFile } from '../../../src/tools/search/worker.ts';
+import { fuzz } from '../../support/fuzz.ts';
 import { marker, place, put, temporary } from '../place.ts';
 
 const FILES = {
@@ -367,7 +368,7 @@ test('what is said to be in every match is', () => {
         expect(fold(bytes, Buffer.alloc(bytes.length + 4)).includes(wanted)).toBe(true);
       }
     }),
-    { numRuns: 3000 },
+    fuzz(1000),
   );
   expect(
     ['needle_\\d+', 'a(b|c)def', 'foo|bar', 'x{3}yz', 'wörk', 'a.b', '関数\\('].map((each) =>
