@@ -63,8 +63,11 @@ const imports: readonly Import[] = files.flatMap((from) => {
   const found = text.matchAll(
     /(?:(?<type>\btype\s+(?:\{[^}]*\}|\w+)\s+)?from\s+|import\s+|(?<lazy>import)\()'(?<to>[^']+)'/g,
   );
-  return Array.from(found, ({ groups: { type, lazy, to = '' } = {} }) => ({
-    ...{ from, to, isLazy: lazy !== undefined, isType: type !== undefined },
+  return Array.from(found, ({ groups }) => ({
+    from,
+    to: groups?.to ?? '',
+    isLazy: groups?.lazy !== undefined,
+    isType: groups?.type !== undefined,
   }));
 });
 
