@@ -32,6 +32,8 @@ const PROPERTIES = {
   layout: ['test/render/markdown/properties.test.ts', 'test/chat/terminal/screen.test.ts'],
   patterns: ['test/core/text/glob.test.ts', 'test/tools/search/ignore.test.ts', 'test/tools/search/search.test.ts'],
   edits: 'test/tools/edits.test.ts',
+  files: 'test/tools/search/many-files.test.ts',
+  refresh: 'test/auth/crowd.test.ts',
 };
 
 const PARTS = [
