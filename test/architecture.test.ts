@@ -111,6 +111,16 @@ test('every path that docs/architecture.md names exists', () => {
   expect(named.filter((name) => !isBuilt(name) && !known.some((path) => path.endsWith(`/${name}`)))).toEqual([]);
 });
 
+test('tests lie where the sources do; only those of the whole program have directories of their own', () => {
+  const OWN = ['bench', 'browser', 'cli', 'faults', 'fixtures', 'interop', 'mutation', 'standalone', 'support'];
+  const rooms = new Set(files.map((file) => dirname(file)));
+  const strays = readdirSync(join(SRC, '../test'), { recursive: true, encoding: 'utf8' })
+    .map((name) => name.replaceAll('\\', '/'))
+    .filter((name) => name.includes('/') && name.endsWith('.test.ts') && !OWN.includes(name.split('/')[0] ?? ''))
+    .filter((name) => !rooms.has(dirname(name)));
+  expect(strays).toEqual([]);
+});
+
 test('imports only follow the arrows of that table', () => {
   expect(internal.filter(({ from, to }) => !mayImport(room(from), room(to)))).toEqual([]);
 });
