@@ -12,7 +12,7 @@ import { posixTest } from '../support/posix.ts';
 /** A place to examine; paths of this machine are taken out of what is printed. */
 function scene(t: TestContext, options: GmnOptions = {}) {
   const env = { LC_ALL: 'C.UTF-8', PATH: '/nonexistent', ...options.env };
-  const at = place(t, { ...options, env });
+  const at = place(t, { ...options, env, isFirstRun: true });
   const examine = (...args: readonly string[]) => {
     const { status, stdout, stderr } = spawnSync(...gmnCommand(['doctor', ...args]), {
       ...{ cwd: at.cwd, env: at.env, encoding: 'utf8' },
@@ -302,7 +302,7 @@ test.for([
 });
 
 posixTest('another gmn on PATH is named', (t) => {
-  const at = place(t);
+  const at = place(t, { isFirstRun: true });
   mkdirSync(join(at.root, 'bin'));
   writeFileSync(join(at.root, 'bin', 'gmn.js'), '', { mode: 0o755 });
   const other = join(at.root, 'bin', 'gmn.js');

@@ -343,7 +343,7 @@ test('a debug file that cannot be written is an error before anything is sent', 
 test('a failed run leaves no half-warm code cache behind', async (t) => {
   const { existsSync } = await import('node:fs');
   const { join } = await import('node:path');
-  const { cwd, env, home } = place(t);
+  const { cwd, env, home } = place(t, { isFirstRun: true });
   const { status } = spawnSync(...gmnCommand(['hi']), { cwd, env, stdio: 'ignore' });
   expect(status).toBe(2);
   expect(existsSync(join(home, '.gmn', 'cache'))).toBe(false);
@@ -352,7 +352,8 @@ test('a failed run leaves no half-warm code cache behind', async (t) => {
 test('the compiled code is kept for the next start, for nobody else to read, and a spoilt one does no harm', async (t) => {
   const { readdirSync, statSync, writeFileSync } = await import('node:fs');
   const { join } = await import('node:path');
-  const { cwd, env, home } = place(t, { gemini: await fakeGemini(t, [reply('one'), reply('two'), reply('three')]) });
+  const gemini = await fakeGemini(t, [reply('one'), reply('two'), reply('three')]);
+  const { cwd, env, home } = place(t, { gemini, isFirstRun: true });
   const run = () => spawn(...gmnCommand(['hi']), { cwd, env, stdio: ['ignore', 'pipe', 'inherit'] });
   const answer = async () => {
     const child = run();
