@@ -364,7 +364,7 @@ test('-r with --no-session asks with the session and adds nothing to it', async 
 
 test('sessions.oneShot: false saves nothing, unless a flag asks for it', async (t) => {
   const { gmn, home: directory, sessions } = await home(t, [reply('one'), reply('two')]);
-  mkdirSync(join(directory, '.gmn'));
+  mkdirSync(join(directory, '.gmn'), { recursive: true });
   writeFileSync(join(directory, '.gmn', 'config.json'), '{"sessions": {"oneShot": false}}');
   const { sessionId } = JSON.parse((await gmn('hi', '-o', 'json')).stdout);
   expect(sessionId).toBeUndefined();

@@ -420,7 +420,7 @@ test.skipIf(!canBeNobody)('a file of another user that we may write stays theirs
     reply(call('edit_file', { file_path: 'a.txt', old_string: 'long line', new_string: 'b' })),
     reply('Done.'),
   ]);
-  const { root, cwd, env, home } = place(t, { gemini, files: { 'a.txt': 'a long line\nend\n' } });
+  const { root, cwd, env, home } = place(t, { gemini, files: { 'a.txt': 'a long line\nend\n' }, isFirstRun: true });
   for (const path of [root, cwd, home]) chmodSync(path, 0o777);
   chmodSync(join(cwd, 'a.txt'), 0o666);
   const { ino } = statSync(join(cwd, 'a.txt'));

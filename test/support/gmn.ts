@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -7,6 +7,8 @@ import type { TestContext } from 'vitest';
 
 /** The file of the program under test: Node's script, or the executable that GMN_BIN names. */
 export const GMN = process.env.GMN_BIN ?? fileURLToPath(new URL('../../bin/gmn.js', import.meta.url));
+
+const { version: VERSION } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
 
 /** Whether that is the standalone executable. */
 export const isStandalone = process.env.GMN_BIN !== undefined;
@@ -78,8 +80,10 @@ export function place(t: TestContext, { gemini, files = {}, home = {}, env = {},
 function lendCodeCache(home: string): void {
   const lent = process.env.GMN_TEST_CODE_CACHE;
   if (lent === undefined || isStandalone || process.platform === 'win32') return;
-  mkdirSync(join(home, '.gmn'), { recursive: true, mode: 0o700 });
-  symlinkSync(lent, join(home, '.gmn', 'cache'));
+  // Beside it is what gmn knows of servers and accounts, and that is for each home to find out.
+  const cache = join(home, '.gmn', 'cache');
+  mkdirSync(cache, { recursive: true, mode: 0o700 });
+  symlinkSync(lent, join(cache, `${VERSION}-${process.version}-${process.arch}`));
 }
 
 /** Runs the real program to its end. */

@@ -74,7 +74,9 @@ export const DISK_ACCESS: readonly Fault[] = [
         },
       },
     ],
-    seenBy: [['test/session/store-limits.test.ts', 'a session that may not be written is read, and gone on with in memory']],
+    seenBy: [
+      ['test/session/store-limits.test.ts', 'a session that may not be written is read, and gone on with in memory'],
+    ],
   },
   {
     id: 'D6',
