@@ -1,10 +1,9 @@
 // Bundles src/ into dist/: lazy chunks as CommonJS, the boot file, help texts, completion scripts, the manual page and third-party notices.
 // Why CommonJS and why chunks: docs/dev/decisions/0002-build-and-code-cache.md
-import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { build, transform } from 'esbuild';
-import { bundling, commandTable, hotChunks, writeTexts } from './bundle.mjs';
+import { bundling, commandTable, hashOf, hotChunks, writeTexts, writeWorker } from './bundle.mjs';
 import { thirdPartyNotices } from './notices.mjs';
 import { root } from './project.mjs';
 
@@ -18,18 +17,16 @@ mkdirSync(dist);
 const table = await commandTable(dist);
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 
-// A thread cannot load chunks out of the pack, so what it runs is one file; as .cjs it is none of the chunks.
-const worker = await build({ ...bundling, entryPoints: ['src/text-worker.ts'], format: 'cjs', write: false });
-const workerCode = worker.outputFiles[0].text;
-const workerName = `text-worker-${hashOf(workerCode)}.cjs`;
-writeFileSync(join(dist, workerName), workerCode);
+const textWorker = await writeWorker(dist, 'text-worker');
+const searchWorker = await writeWorker(dist, 'search-worker');
 
 const chunks = await build({
   ...bundling,
   entryPoints: ['src/main.ts'],
   define: {
     OUTLINE: JSON.stringify(table.toOutline(table.ROOT)),
-    TEXT_WORKER: JSON.stringify(workerName),
+    TEXT_WORKER: JSON.stringify(textWorker),
+    SEARCH_WORKER: JSON.stringify(searchWorker),
   },
   format: 'esm',
   splitting: true,
@@ -69,10 +66,6 @@ writeFileSync(join(dist, 'gmn.1'), table.manPage(table.ROOT, version));
 writeFileSync(join(dist, 'THIRD_PARTY_NOTICES.txt'), thirdPartyNotices(chunks.metafile));
 rmSync(final, { recursive: true, force: true });
 renameSync(dist, final);
-
-function hashOf(text) {
-  return createHash('sha256').update(text).digest('hex').slice(0, 8);
-}
 
 /** The program is read as Latin-1. esbuild escapes what is beyond ASCII in strings, but leaves it in regular expressions. */
 function ascii(code) {

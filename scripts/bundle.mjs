@@ -1,4 +1,5 @@
 // What the builds of the npm package and the executable share.
+import { createHash } from 'node:crypto';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -92,4 +93,25 @@ export function writeTexts(directory, { ROOT, SHELLS, completionScript, helpText
   writeHelp(ROOT, ['gmn']);
   mkdirSync(join(directory, 'completion'));
   for (const shell of SHELLS) writeFileSync(join(directory, 'completion', shell), completionScript(shell, ROOT));
+}
+
+export function hashOf(text) {
+  return createHash('sha256').update(text).digest('hex').slice(0, 8);
+}
+
+/**
+ * Bundles what a thread runs, src/<name>.ts, into the directory and returns the file's name. It is one file, since a thread
+ * cannot load chunks out of the pack; as .cjs it is none of the chunks.
+ */
+export async function writeWorker(directory, name) {
+  const { outputFiles } = await build({
+    ...bundling,
+    entryPoints: [`src/${name}.ts`],
+    format: 'cjs',
+    write: false,
+  });
+  const [{ text }] = outputFiles;
+  const file = `${name}-${hashOf(text)}.cjs`;
+  writeFileSync(join(directory, file), text);
+  return file;
 }

@@ -1,11 +1,5 @@
-import {
-  guardNearMiss,
-  type Invocation,
-  matchCompletionCall,
-  matchPlainPrompt,
-  type Options,
-  type Outline,
-} from './cli/invocation.ts';
+import { guardNearMiss, type Invocation, matchCompletionCall, type Options, type Outline } from './cli/invocation.ts';
+import { matchPromptLine } from './cli/prompt-line.ts';
 import { resolveHomes, resolveHomesIfAny } from './config/home.ts';
 import { loadSettings } from './config/settings.ts';
 import { AppError } from './core/error.ts';
@@ -21,7 +15,7 @@ export async function main(argv: readonly string[], env: Env, version: string): 
   try {
     const invocation =
       matchCompletionCall(argv) ??
-      matchPlainPrompt(OUTLINE, argv, env) ??
+      matchPromptLine(OUTLINE, argv, env) ??
       (await (await import('./cli/command-line.ts')).readCommandLine(argv, env));
     if (invocation.kind === 'version') await io.out.write(`${version}\n`);
     else if (invocation.kind === 'help') await io.out.write(await loadHelp(invocation.path));

@@ -1,4 +1,4 @@
-import { serveTextJobs } from './platform/process/text-jobs.ts';
+import { serveTextJobs } from './platform/process/serve-thread.ts';
 import { type BlockJob, layOutBlocks } from './render/markdown/block-layout.ts';
 import { loadHighlighter } from './render/markdown/lazy.ts';
 import { computePatch, type DiffJob } from './tools/diff.ts';

@@ -5,69 +5,53 @@ import { expect, test } from 'vitest';
 
 const SRC = fileURLToPath(new URL('../src', import.meta.url));
 
-/**
- * A room is a directory of src. Which rooms it may import, besides itself, `core` and `core/text`; `*` stands for a room and
- * all its sub-rooms. The same table, with what each room is for and must not know, is in docs/architecture.md.
- */
-const ARROWS: Readonly<Record<string, string>> = {
-  'main.ts': 'cli config platform platform/terminal render',
-  'boot.ts': 'platform/runtime',
-  // What runs in a thread of its own: pure functions on text.
-  'text-worker.ts': 'platform/process render/markdown tools',
-  cli: 'cli/table cli/completion commands',
-  'cli/table': 'commands',
-  'cli/completion': 'cli cli/table',
-  commands:
-    'agent app* approval auth chat chat/line config demo export input mcp* models platform* render session tools tools/search tools/workspace',
-  app: 'agent api approval auth config demo input mcp/client mcp/client/tools models platform* render session tools tools/workspace',
-  'app/servers': 'app approval config input mcp/client mcp/client/tools platform* render tools tools/workspace',
-  'app/serve': 'app agent approval mcp/server models platform* session tools tools/workspace',
-  approval: 'render tools tools/workspace platform/runtime platform/terminal',
-  chat: 'agent approval chat/commands chat/line input models platform* render session tools tools/workspace',
-  'chat/commands': 'chat chat/line export input models platform* tools',
-  'chat/line': 'chat/terminal platform/files platform/terminal',
-  'chat/terminal': 'platform/terminal',
-  agent: '',
-  tools: 'tools/search tools/workspace platform/files platform/process platform/runtime',
-  'tools/search': 'platform/files platform/process platform/runtime',
-  'tools/workspace': 'platform/files platform/runtime',
-  'mcp/wire': '',
-  'mcp/client': 'mcp/client/transport mcp/client/oauth platform/files platform/runtime',
-  'mcp/client/transport': 'mcp/client mcp/client/oauth mcp/wire platform/http platform/process platform/runtime',
-  'mcp/client/oauth': 'mcp/client platform/files platform/http platform/runtime',
-  'mcp/client/tools': 'mcp/client platform/files platform/runtime',
-  'mcp/server': 'mcp/server/jobs mcp/server/tools models platform/files platform/runtime',
-  'mcp/server/transport': 'mcp/server mcp/server/protocol mcp/wire platform/http platform/runtime platform/terminal',
-  'mcp/server/protocol': 'mcp/server mcp/server/jobs',
-  'mcp/server/jobs': 'mcp/server platform/files platform/process platform/runtime',
-  'mcp/server/tools': 'mcp/server mcp/server/jobs models platform/files platform/runtime',
-  models: 'platform/files',
-  input: 'tools/search platform platform/files platform/terminal',
-  session: 'platform/files platform/runtime',
-  api: 'models platform/files platform/runtime',
-  auth: 'platform platform/files platform/process platform/runtime',
-  config: 'models platform/files platform/runtime',
-  render: 'render/markdown',
-  'render/markdown': '',
-  export: 'export/html render render/markdown platform/files platform/runtime',
-  'export/html': 'export render/markdown platform/runtime',
-  demo: 'platform/http platform/process',
-  platform: 'platform/files platform/http platform/runtime platform/terminal',
-  'platform/runtime': '',
-  'platform/process': 'platform/runtime',
-  'platform/files': 'platform/process platform/runtime',
-  'platform/http': 'platform/runtime',
-  'platform/terminal': 'platform/process platform/runtime',
-  // A file of it takes the place of its namesake in the executable, and uses that file's own neighbours.
-  'platform/standalone': 'platform*',
-  core: '',
-  'core/text': '',
-};
+const MAP = readFileSync(new URL('../docs/architecture.md', import.meta.url), 'utf8');
+
+interface Room {
+  readonly room: string;
+  /** Which rooms it may import, besides itself, `core` and `core/text`; `*` stands for a room and all its sub-rooms. */
+  readonly mayImport: readonly string[];
+  /** Those of them that are loaded by `import()` only. */
+  readonly lazily: readonly string[];
+}
+
+/** The table of rooms in docs/architecture.md: a room is a directory of src, or a file at its top. */
+const ROOMS: readonly Room[] = readTable('| Room | What it is for | May import | Must not know |').flatMap(
+  ([names = '', , imported = '']) => {
+    // `platform/{files,http}` is two rooms.
+    const targets = imported
+      .replace(/(\S+?)\{([^}]+)\}/g, (_, parent: string, children: string) =>
+        children
+          .split(',')
+          .map((child) => `${parent}${child}`)
+          .join(', '),
+      )
+      .replaceAll('\\*', '*')
+      .split(', ')
+      .filter((name) => name !== '–' && name !== 'nothing');
+    const mayImport = targets.map((name) => name.replace(/ \(L\)$/, ''));
+    const lazily = mayImport.filter((name) => targets.includes(`${name} (L)`));
+    return Array.from(names.matchAll(/`([^`]+?)\/?`/g), ([, room = '']) => ({ room, mayImport, lazily }));
+  },
+);
+
+/** The cells of the table with this header. */
+function readTable(header: string): readonly (readonly string[])[] {
+  const [, after = ''] = MAP.split(`${header}\n`);
+  const rows = after.split('\n').slice(1);
+  return rows.slice(0, rows.indexOf('')).map((row) =>
+    row
+      .slice(1, -1)
+      .split('|')
+      .map((cell) => cell.trim()),
+  );
+}
 
 interface Import {
   readonly from: string;
   readonly to: string;
   readonly isLazy: boolean;
+  readonly isType: boolean;
 }
 
 const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
@@ -76,8 +60,15 @@ const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
 
 const imports: readonly Import[] = files.flatMap((from) => {
   const text = readFileSync(join(SRC, from), 'utf8');
-  const found = [...text.matchAll(/(?:from\s+|import\s+|(import)\()'([^']+)'/g)];
-  return found.map((match) => ({ from, to: match[2] ?? '', isLazy: match[1] !== undefined }));
+  const found = text.matchAll(
+    /(?:(?<type>\btype\s+(?:\{[^}]*\}|\w+)\s+)?from\s+|import\s+|(?<lazy>import)\()'(?<to>[^']+)'/g,
+  );
+  return Array.from(found, ({ groups }) => ({
+    from,
+    to: groups?.to ?? '',
+    isLazy: groups?.lazy !== undefined,
+    isType: groups?.type !== undefined,
+  }));
 });
 
 const internal = imports
@@ -93,18 +84,63 @@ const room = (path: string): string => {
 };
 
 function mayImport(from: string, to: string): boolean {
-  const allowed = [from, 'core', 'core/text', ...(ARROWS[from] ?? '').split(' ')];
-  return allowed.some((name) =>
+  const arrows = ROOMS.find(({ room: name }) => name === from)?.mayImport ?? [];
+  return [from, 'core', 'core/text', ...arrows].some((name) =>
     name.endsWith('*') ? to === name.slice(0, -1) || to.startsWith(`${name.slice(0, -1)}/`) : to === name,
   );
 }
 
-test('every room of src has its arrows written down', () => {
-  expect([...new Set(files.map(room))].sort()).toEqual(Object.keys(ARROWS).sort());
+test('every room of src is in the table of docs/architecture.md once, and no other', () => {
+  expect(ROOMS.map(({ room: name }) => name).sort()).toEqual([...new Set(files.map(room))].sort());
 });
 
-test('imports only follow the arrows', () => {
+test('every path that docs/architecture.md names exists', () => {
+  const root = join(SRC, '..');
+  const known = ['src', 'test', 'docs', 'scripts', 'bin']
+    .flatMap((top) => [
+      top,
+      ...readdirSync(join(root, top), { recursive: true, encoding: 'utf8' }).map((name) => `${top}/${name}`),
+    ])
+    .map((name) => `/${name.replaceAll('\\', '/')}`);
+  const named = Array.from(
+    MAP.matchAll(/`([\w./-]+(?:\.(?:[cm]?[jt]s|md)|\/))`|\]\(([\w./-]+)\)/g),
+    ([, code, link]) => (code === undefined ? `docs/${link}` : code.replace(/\/$/, '')),
+  );
+  expect(named.length).toBeGreaterThan(100);
+  const isBuilt = (name: string): boolean => name === 'dist' || name.startsWith('dist/');
+  expect(named.filter((name) => !isBuilt(name) && !known.some((path) => path.endsWith(`/${name}`)))).toEqual([]);
+});
+
+test('tests lie where the sources do; only those of the whole program have directories of their own', () => {
+  const OWN = ['bench', 'browser', 'cli', 'faults', 'fixtures', 'interop', 'mutation', 'standalone', 'support'];
+  const rooms = new Set(files.map((file) => dirname(file)));
+  const strays = readdirSync(join(SRC, '../test'), { recursive: true, encoding: 'utf8' })
+    .map((name) => name.replaceAll('\\', '/'))
+    .filter((name) => name.includes('/') && name.endsWith('.test.ts') && !OWN.includes(name.split('/')[0] ?? ''))
+    .filter((name) => !rooms.has(dirname(name)));
+  expect(strays).toEqual([]);
+});
+
+test('imports only follow the arrows of that table', () => {
   expect(internal.filter(({ from, to }) => !mayImport(room(from), room(to)))).toEqual([]);
+});
+
+test('what that table marks as lazy is loaded by import() only', () => {
+  const eager = internal.filter(
+    ({ from, to, isLazy, isType }) =>
+      !isLazy && !isType && ROOMS.find(({ room: name }) => name === room(from))?.lazily.includes(room(to)),
+  );
+  expect(eager).toEqual([]);
+});
+
+test('every arrow of that table is one that some file follows', () => {
+  const idle = ROOMS.flatMap(({ room: from, mayImport: targets }) =>
+    targets
+      .filter((target) => !target.endsWith('*'))
+      .filter((target) => !internal.some((found) => room(found.from) === from && room(found.to) === target))
+      .map((target) => `${from} → ${target}`),
+  );
+  expect(idle).toEqual([]);
 });
 
 test('every file of commands/ is a verb, or a part of the verbs beside it', () => {
@@ -144,23 +180,11 @@ test('no file imports itself in a circle', () => {
   expect(cycles).toEqual([]);
 });
 
-/** They came out of platform/ with what they read themselves. To be handed it instead; no file may be added. */
-const DEBTS = [
-  'auth/official-client.ts',
-  'config/layers.ts',
-  'tools/search/engine.ts',
-  'tools/search/ignore.ts',
-  'tools/search/ripgrep.ts',
-  'tools/search/walk.ts',
-  'tools/search/worker.ts',
-  'tools/workspace/journal-store.ts',
-];
-
 test('only platform touches the world', () => {
   // The script of the exported page runs in its reader's browser.
-  const OTHERS = ['boot.ts', 'export/html/script.ts', ...DEBTS];
+  const OTHERS = ['boot.ts', 'export/html/script.ts'];
   const isOutside = (file: string): boolean => !file.startsWith('platform/') && !OTHERS.includes(file);
-  const PURE = ['node:path', 'node:buffer'];
+  const PURE = ['node:path', 'node:buffer', 'node:string_decoder'];
   expect(imports.filter(({ from, to }) => isOutside(from) && to.startsWith('node:') && !PURE.includes(to))).toEqual([]);
   const globals =
     /(?<![\w.'"`-])(?:process|console|fetch|setTimeout|setInterval|setImmediate)\s*[.(]|\bDate\.now\(|\bnew Date\(\)|Math\.random\(/;
@@ -305,5 +329,19 @@ test('what replaces a text is written down, or made by a function: $& and the li
       return [`${relative(SRC, path)}: ${replacement}`];
     });
   });
+  expect(wrong).toEqual([]);
+});
+
+test('a program of Windows is named by its full path, as the current directory is searched first', () => {
+  const bare =
+    /(?<!windowsProgram\(|=== )(['"`])(?:clip|cmd|notepad|powershell|rundll32|taskkill|where|wsl)(?:\.exe)?\1/g;
+  // A shell to complete words for, which nobody starts.
+  const OTHERS = ['cli/completion/plan.ts'];
+  const wrong = files
+    .filter((file) => !OTHERS.includes(file))
+    .flatMap((file) => {
+      const code = codeAlone(readFileSync(join(SRC, file), 'utf8'), { strings: true });
+      return [...code.matchAll(bare)].map(([name]) => `${file}: ${name}`);
+    });
   expect(wrong).toEqual([]);
 });

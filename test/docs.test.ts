@@ -8,8 +8,8 @@ function page(name: string): string {
   return readFileSync(new URL(`../docs/${name}`, import.meta.url), 'utf8');
 }
 
-test('docs/exit-codes.md lists every fault with its code and type', () => {
-  const rows = [...page('exit-codes.md').matchAll(/^\| (\w+) \| (\d+) \| (\w+) \|/gm)].map(
+test('docs/output.md lists every fault with its code and type', () => {
+  const rows = [...page('output.md').matchAll(/^\| (\w+) \| (\d+) \| (\w+) \|/gm)].map(
     ([, fault, code, type]) => [fault, Number(code), type] as const,
   );
   const expected = Object.entries(EXIT_CODES).map(([fault, code]) => [

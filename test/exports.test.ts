@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
@@ -9,6 +9,7 @@ const SRC = fileURLToPath(new URL('../src', import.meta.url));
 const ALLOWED: Readonly<Record<string, string>> = {
   'boot.ts boot': 'the build makes dist/boot.js of it',
   'main.ts main': 'boot loads it by the name of its chunk',
+  'cli/invocation.ts toOutline': 'the build makes the outline of the command table with it',
   'cli/man.ts manPage': 'the build makes dist/gmn.1 with it',
 };
 
@@ -98,4 +99,32 @@ test('every exported value is imported by another file or by its test, or is on 
 test('exports have no other form than the one that is looked for', () => {
   const OTHERS = /^export (?!(?:async )?(?:const|let|class|function\*?) \w|(?:interface|type) \w)/m;
   expect([...texts].filter(([, text]) => OTHERS.test(text)).map(([file]) => file)).toEqual([]);
+});
+
+/** Scripts and the long suites run too seldom to notice a file that was moved away under them. */
+const ROOT = join(SRC, '..');
+const scripts = ['scripts', 'test']
+  .flatMap((folder) =>
+    readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name)),
+  )
+  .filter((name) => name.endsWith('.mjs') && !name.includes('node_modules'))
+  .map((name) => ({ name, text: readFileSync(join(ROOT, name), 'utf8') }));
+
+test('what the scripts and the long suites name of src and test is there', () => {
+  const named = scripts.flatMap(({ name, text }) =>
+    [...text.matchAll(/'(?:\.\/)?((?:src|test)\/[\w./-]+)'/g)].map(([, path = '']) => ({ name, path })),
+  );
+  const gone = named.filter(({ path }) => ![path, `${path}.test.ts`].some((file) => existsSync(join(ROOT, file))));
+  expect({ count: named.length, gone }).toEqual({ count: expect.toSatisfy((count) => count > 50), gone: [] });
+});
+
+test('what they take of src is exported there', () => {
+  const taken = scripts.flatMap(({ text }) =>
+    [...text.matchAll(/'src\/([\w./-]+)': \[([^\]]+)\]/g)].flatMap(([, file = '', names = '']) =>
+      [...names.matchAll(/\w+/g)].map(([name]) => `${file} ${name}`),
+    ),
+  );
+  const there = new Set(exported.map(({ file, name }) => `${file} ${name}`));
+  expect(taken.length).toBeGreaterThan(15);
+  expect(taken.filter((item) => !there.has(item))).toEqual([]);
 });

@@ -58,8 +58,19 @@ test.for(['models', 'sessions', 'servers', 'keys'])('completing %s loads neither
   ).toEqual([]);
 });
 
+/** What docs/architecture.md tells a newcomer to read, in the order of a run. */
+function readingList(): readonly string[] {
+  const page = readFileSync(new URL('../docs/architecture.md', import.meta.url), 'utf8');
+  const [, table = ''] = /^To read it[\s\S]*?\n\n(\|[\s\S]*?)\n\n/m.exec(page) ?? [];
+  return [...table.matchAll(/`([^`]+\.ts)`/g)].map(([, path]) => `src/${path}`);
+}
+
 test('a one-shot loads only what it needs', async (t) => {
   const { sources, builtins } = await loadedBy(t, ['Hello'], [reply('hi')]);
+  const [boot, ...files] = readingList();
+  expect(boot).toBe('src/boot.ts');
+  expect(files.length).toBeGreaterThan(15);
+  expect(files.filter((file) => !sources.includes(file))).toEqual([]);
   expect(sources).toMatchInlineSnapshot(`
     [
       "src/agent/agent.ts",
@@ -70,15 +81,15 @@ test('a one-shot loads only what it needs', async (t) => {
       "src/api/payload.ts",
       "src/api/reply.ts",
       "src/api/sse.ts",
-      "src/api/succession.ts",
       "src/app/agent.ts",
       "src/app/backend.ts",
       "src/app/history.ts",
       "src/app/model.ts",
-      "src/app/opened-backend.ts",
       "src/auth/choice.ts",
       "src/auth/credential.ts",
       "src/cli/invocation.ts",
+      "src/cli/prompt-line.ts",
+      "src/cli/values.ts",
       "src/commands/prompt/prompt.ts",
       "src/config/context-place.ts",
       "src/config/document.ts",
@@ -87,7 +98,6 @@ test('a one-shot loads only what it needs', async (t) => {
       "src/config/keys.ts",
       "src/config/layer.ts",
       "src/config/layers.ts",
-      "src/config/lazy.ts",
       "src/config/settings.ts",
       "src/core/error.ts",
       "src/core/event.ts",

@@ -1,10 +1,31 @@
+import { readdirSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** They start fifty processes and more at once, or race another process: they need the machine for themselves. */
 const crowds = ['test/**/*crowd.test.ts', 'test/tools/workspace/race.test.ts'];
 
+/** A thread needs a file that Node can run, so the searches of the tests use the one of the last build. */
+const dist = fileURLToPath(new URL('../dist/', import.meta.url));
+const searchWorker = readdirSync(dist).find((name) => name.startsWith('search-worker-'));
+
+/** They take longest, though their files are small; if one of them is the last to begin, a core waits for it. */
+const longest =
+  /\/(?:matrix|many-files|hostile-length|canaries|kill|payloads|approval|refresh|templates|chat-crash)\.test\.ts$/;
+
+/** Without the times of an earlier run, Vitest begins with the largest files. */
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    const isLong = ({ moduleId }: TestSpecification): boolean => longest.test(moduleId);
+    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+  }
+}
+
 export default defineConfig({
+  define: { SEARCH_WORKER: JSON.stringify(dist + searchWorker) },
   test: {
     root: fileURLToPath(new URL('..', import.meta.url)),
     projects: [
@@ -15,11 +36,13 @@ export default defineConfig({
           include: ['test/**/*.test.ts'],
           exclude: ['test/interop/**', 'test/standalone/**', ...crowds],
           // Most tests wait for the program they have started; the default would leave a small machine half idle.
-          maxWorkers: 3,
+          maxWorkers: 2 * availableParallelism(),
         },
       },
       { extends: true, test: { name: 'crowds', include: crowds, maxWorkers: 1, sequence: { groupOrder: 1 } } },
     ],
+    globalSetup: ['test/support/code-cache.ts'],
+    sequence: { sequencer: LongestFirst },
     // No test changes what another could see, so that a process may be used for more than one file.
     isolate: false,
     testTimeout: 20_000,

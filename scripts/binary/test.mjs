@@ -9,7 +9,7 @@ const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs');
 const config = (name) => ['run', '--config', `test/standalone/${name}.config.mts`];
 const program = join(root, 'dist-binary', process.platform === 'win32' ? 'gmn.exe' : 'gmn');
 const words = process.argv.slice(2);
-const all = ['test/standalone', 'test/cli', 'test/mcp-server', 'test/commands/demo/demo.test.ts', 'test/faults'];
+const all = ['test/standalone', 'test/cli', 'test/mcp/server', 'test/commands/demo/demo.test.ts', 'test/faults'];
 
 // Some of the tests look at the package as well.
 run(process.execPath, [join(root, 'scripts', 'build.mjs')]);
@@ -18,4 +18,4 @@ run(process.execPath, [vitest, ...config('binary'), ...(words.length > 0 ? words
   env: { ...process.env, GMN_BIN: program },
 });
 if (words.length === 0)
-  run(compiler(), ['--bun', vitest, ...config('runtime'), 'test/platform/http', 'test/platform/standalone']);
+  run(compiler(), ['--bun', vitest, ...config('runtime'), 'test/platform/http', 'test/platform/runtime/system']);

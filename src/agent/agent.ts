@@ -3,6 +3,7 @@ import type { History } from '../core/history.ts';
 import type { JsonObject } from '../core/json.ts';
 import type { Model, ModelRequest } from '../core/model.ts';
 import type { Approve, Tool } from '../core/tool.ts';
+import type { Usage } from '../core/usage.ts';
 
 export interface Agent {
   readonly model: Model;
@@ -15,6 +16,8 @@ export interface Agent {
   readonly withheld?: readonly Tool[];
   readonly approve: Approve;
   readonly maxTurns: number;
+  /** Called with what each reply has cost. */
+  readonly onReply?: (usage: Usage) => void;
   /** Keeps gmn's own credentials out of what is sent and saved. Absent: nothing to redact. */
   readonly redaction?: Redaction;
 }

@@ -45,7 +45,7 @@ export async function* runStructuredTurn(
     }
     if (round === repairs) throw schemaError(fault, text);
     const isFirstDraft = round === 0 && repairs === 2;
-    if (!isFirstDraft) yield { type: 'notice', message: `the answer did not meet the schema, asked again (${fault})` };
+    if (!isFirstDraft) yield { type: 'notice', message: `the answer did not match the schema, asked again (${fault})` };
     asked = writer;
     prompt = isFirstDraft ? schemaPrompt(wanted.schema) : repairPrompt(fault);
   }
@@ -105,7 +105,7 @@ function schemaPrompt(schema: JsonObject): Content {
 
 function repairPrompt(fault: string): Content {
   return userContent(
-    `That answer does not meet the JSON Schema (${fault}). Give it again, as JSON that does, and nothing else.`,
+    `That answer does not match the JSON Schema (${fault}). Give it again, as JSON that does, and nothing else.`,
   );
 }
 
@@ -114,7 +114,7 @@ function userContent(text: string): Content {
 }
 
 function schemaError(fault: string, answer: string): AppError {
-  return new AppError('api', `the answer does not meet the schema: ${fault}`, {
+  return new AppError('api', `the answer does not match the schema: ${fault}`, {
     hint: 'Ask again, describe in the prompt what is wanted, or loosen the schema.',
     answer,
   });

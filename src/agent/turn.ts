@@ -1,13 +1,14 @@
 import type { Content, StoredContent } from '../core/content.ts';
 import { AppError } from '../core/error.ts';
 import type { TurnEvent } from '../core/event.ts';
+import type { History } from '../core/history.ts';
 import type { JsonObject } from '../core/json.ts';
-import type { ModelRequest, Reply } from '../core/model.ts';
+import type { Reply } from '../core/model.ts';
 import type { Tool } from '../core/tool.ts';
 import { addUsage, NO_USAGE } from '../core/usage.ts';
 import type { Agent, Turn } from './agent.ts';
 
-export const REDACTED_NOTICE = "gmn's own credentials were in it: ‹redacted› is sent in their place";
+export const REDACTED_NOTICE = "gmn's own credentials were in it; ‹redacted› is sent instead";
 
 /**
  * Runs one turn: asks the model, runs its tool calls and asks again, until a reply has no calls. Every content is in
@@ -25,6 +26,7 @@ export async function* runTurn(agent: Agent, turn: Turn): AsyncGenerator<TurnEve
   let usage = NO_USAGE;
   for (let step = 0; step < agent.maxTurns; step += 1) {
     const { calls, finishReason, model, ...reply } = yield* ask();
+    agent.onReply?.(reply.usage);
     usage = addUsage(usage, reply.usage);
     if (calls === undefined) {
       const { grounding } = reply;
@@ -57,13 +59,16 @@ function takeConfig({ request: { model: _, ...config }, tools }: Agent): Pick<Su
 type RunCalls = ReturnType<typeof import('./tool-calls.ts').runToolCalls>;
 
 interface PartialReply {
-  reply?: Reply;
+  /** The text in pieces; undefined once it exceeds the history's limit. */
   text: string[] | undefined;
   length: number;
   last: string;
   /** The model that answers, as far as known. */
   model: string;
 }
+
+/** What a stream that is closed early returns; never used. */
+const NO_REPLY: Reply = { finishReason: '', usage: NO_USAGE, model: '' };
 
 /**
  * Requests the next reply to the history and records it; a reply that breaks off is recorded as far as it came. Yields
@@ -82,72 +87,68 @@ function askModel(
   /** How many contents are sent without their signatures. */
   let unsignedCount = 0;
 
-  async function* streamReply(request: ModelRequest, partial: PartialReply): AsyncGenerator<TurnEvent, void> {
-    for await (const event of captureReply(partial, agent.model.stream(request, signal))) {
-      if (event.type === 'begin') partial.model = event.model;
-      if (event.type === 'begin' && hasBegun) continue;
-      if (event.type === 'begin') hasBegun = true;
-      if (event.type === 'text') {
-        partial.last = event.delta.at(-1) ?? partial.last;
-        if (limit > 0) keepText(partial, event.delta, limit);
-      }
-      yield event;
-      if (event.type === 'text') await history.overhear?.(event.delta);
-    }
-  }
-
-  async function* attempt(): AsyncGenerator<TurnEvent, Reply> {
-    const partial: PartialReply = { text: [], length: 0, last: '', model };
+  return async function* ask(isRetry = false): AsyncGenerator<TurnEvent, Reply> {
+    const all = [...earlier, ...history.contents.slice(earlier.length)];
+    const contents = await prepareContents(all, { origin: agent.origin, distrusted: unsignedCount });
+    const request = { ...config, model, contents, ...(keepLimit > 0 ? { keepLimit } : {}) };
+    const heard: PartialReply = { text: [], length: 0, last: '', model };
+    let reply: Reply | undefined;
+    const stream = agent.model.stream(request, signal);
     try {
-      const all = [...earlier, ...history.contents.slice(earlier.length)];
-      const contents = await prepareContents(all, { origin: agent.origin, distrusted: unsignedCount });
-      yield* streamReply({ ...config, model, contents, ...(keepLimit > 0 ? { keepLimit } : {}) }, partial);
-      // A stream that returned has set the reply.
-      const reply = partial.reply ?? requireReply();
-      if (reply.content === undefined && limit > 0) history.letGo?.();
-      if (reply.content !== undefined) await history.append(toHistoryRecord(reply, reply.content, agent.origin));
-      if (reply.calls && partial.last !== '' && partial.last !== '\n') yield { type: 'text', delta: '\n' };
-      return reply;
-    } finally {
-      if (partial.reply === undefined && partial.text === undefined) history.letGo?.();
-      else if (partial.reply === undefined && partial.text !== undefined && partial.length > 0) {
-        const content: StoredContent = { role: 'model', parts: [{ text: partial.text.join('') }] };
-        await history.append({ kind: 'reply', content, usage: NO_USAGE, model: partial.model });
+      for (;;) {
+        const step = await stream.next();
+        if (step.done) {
+          reply = step.value;
+          break;
+        }
+        const event = step.value;
+        if (event.type === 'begin') heard.model = event.model;
+        if (event.type === 'begin' && hasBegun) continue;
+        if (event.type === 'begin') hasBegun = true;
+        if (event.type === 'text') keepText(heard, event.delta, limit);
+        yield event;
+        if (event.type === 'text') await history.overhear?.(event.delta);
       }
-    }
-  }
-
-  return async function* ask() {
-    try {
-      return yield* attempt();
     } catch (thrown) {
-      if (!isSignatureError(thrown)) throw thrown;
+      if (isRetry || !isSignatureError(thrown)) throw thrown;
+    } finally {
+      // The consumer may have stopped, and an open stream would keep its connection.
+      await stream.return(NO_REPLY);
+      if (reply === undefined) await recordPartial(heard, history);
+    }
+    if (reply === undefined) {
       unsignedCount = history.contents.length;
       yield {
         type: 'notice',
         message: 'the server refused the signatures of earlier replies; asked again without them',
       };
-      return yield* attempt();
+      return yield* ask(true);
     }
+    if (reply.content === undefined && limit > 0) history.letGo?.();
+    if (reply.content !== undefined) await history.append(toHistoryRecord(reply, reply.content, agent.origin));
+    if (reply.calls && heard.last !== '' && heard.last !== '\n') yield { type: 'text', delta: '\n' };
+    return reply;
   };
 }
 
-function keepText(partial: PartialReply, delta: string, limit: number): void {
-  partial.length += delta.length;
-  if (partial.length > limit) partial.text = undefined;
-  partial.text?.push(delta);
+function keepText(heard: PartialReply, delta: string, limit: number): void {
+  heard.last = delta.at(-1) ?? heard.last;
+  if (limit === 0) return;
+  heard.length += delta.length;
+  if (heard.length > limit) heard.text = undefined;
+  heard.text?.push(delta);
 }
 
-/** Yields the events of a stream and stores its return value. Returning early closes the stream. */
-async function* captureReply<Event>(
-  partial: PartialReply,
-  stream: AsyncGenerator<Event, Reply>,
-): AsyncGenerator<Event, void> {
-  partial.reply = yield* stream;
+async function recordPartial({ text, length, model }: PartialReply, history: History): Promise<void> {
+  if (text === undefined) history.letGo?.();
+  else if (length > 0) {
+    const content: StoredContent = { role: 'model', parts: [{ text: text.join('') }] };
+    await history.append({ kind: 'reply', content, usage: NO_USAGE, model });
+  }
 }
 
 /** A single prompt needs no preparation, so a one-shot run does not load the module for it. */
-async function prepareContents(
+export async function prepareContents(
   contents: readonly StoredContent[],
   options: { readonly origin: () => string; readonly distrusted: number },
 ): Promise<readonly Content[]> {
@@ -176,8 +177,4 @@ function toHistoryRecord({ calls, usage, model, finishReason }: Reply, said: Con
 
 function isSignatureError(thrown: unknown): boolean {
   return thrown instanceof AppError && thrown.objection === 'signature';
-}
-
-function requireReply(): never {
-  throw new AppError('internal', 'the reply ended without a result');
 }

@@ -87,6 +87,12 @@ export function createBackend({ identity, userAgent, draft, ...traits }: Backend
   };
 }
 
+/** The GenerateContentRequest that every service takes. */
+export function toRequestBody(request: ModelRequest): object {
+  const { contents, systemInstruction, tools, safetySettings, generationConfig, continuationToken } = request;
+  return { contents, systemInstruction, tools, safetySettings, generationConfig, continuationToken };
+}
+
 /** Appends `path` to the path of `base`; drops a query or fragment of the base. */
 export function endpointUrl(base: URL, path: string): URL {
   return new URL(`${base.origin}${base.pathname.replace(/\/+$/, '')}/${path}`);
@@ -166,8 +172,8 @@ export function createIdentity(credential: Credential, carrier: AuthScheme, quot
  */
 function checkHeader(value: string, credential: Credential): void {
   if (/^[\x20-\x7e]*$/.test(value)) return;
-  throw serverError('auth', `${credential.source} holds characters that cannot be sent`, {
-    hint: 'Copy it again, alone and whole.',
+  throw serverError('auth', `${credential.source} contains characters that cannot be sent`, {
+    hint: 'Copy it again: all of it, and nothing else.',
   });
 }
 

@@ -1,10 +1,13 @@
 import { AppError } from '../core/error.ts';
+import { toNotices } from '../core/event.ts';
 import type { Clock, HttpResponse, SendHttp, Trace } from '../core/io.ts';
 import type { Model, ModelRequest, Reply, ReplyEvent } from '../core/model.ts';
+import { createDeadline } from '../platform/runtime/clock.ts';
 import type { Backend } from './backend.ts';
 import type { FailedCall } from './failure.ts';
-import { closeBody, readPayloads, readPrefix } from './payload.ts';
-import { collectContent, parseChunk, type ReplyOptions, replyMeter, replyReader } from './reply.ts';
+import type { Fallback, Substitute } from './fallback.ts';
+import { closeBody, parsePayload, readPayloads, readPrefix } from './payload.ts';
+import { collectContent, parseChunk, type ReplyOptions, type ReplyReader, replyMeter, replyReader } from './reply.ts';
 import type { CallIds } from './reply-calls.ts';
 import type { Retry } from './retry.ts';
 
@@ -23,68 +26,155 @@ export interface ModelOptions {
   /** Whether thoughts are shown: a call is not retried once something was shown. */
   readonly showsThoughts: boolean;
   /** When the run must end, in milliseconds since the epoch; undefined if there is no deadline. */
-  readonly deadline?: () => number | undefined;
-  /** Whether a fallback model will handle the failure: then the requested model is not announced with `begin`. */
-  readonly isMadeGood?: (failure: AppError, model: string) => Promise<boolean>;
+  readonly deadline?: (() => number | undefined) | undefined;
+  /** A deadline for each request, its retries included; 0 means none. */
+  readonly requestTimeout?: { readonly ms: number; readonly error: () => AppError } | undefined;
+  /** Used when the default model is gone: once, with a notice, and for the rest of the run. */
+  readonly fallback?: Fallback | undefined;
+  /** Asked one after the other, each with a notice, when the model before has no room and nothing was shown. */
+  readonly alternatives?: readonly Substitute[] | undefined;
+  /** Takes what the credential has to say since the last time. */
+  readonly takeNotices?: () => readonly string[];
 }
 
 interface Call {
+  readonly asked: ModelRequest;
+  /** `asked`, or that of the substitute. */
   readonly request: ModelRequest;
   readonly signal: AbortSignal;
+  /** Absent for the first attempt. */
+  readonly retry?: Retry;
   isSent: boolean;
   hasBegun: boolean;
   hasShown: boolean;
   isRenewed: boolean;
   isMended: boolean;
+  readonly substitute?: Substitute;
+  /** The last point of the reply that the server gave a token for. */
+  checkpoint?: Checkpoint;
+}
+
+/** Where a reply can be resumed on another connection, and what has read it so far. */
+interface Checkpoint {
+  readonly token: string;
+  readonly reader: ReplyReader;
+  /** Whether anything came after it: the service might then repeat that. */
+  isPassed: boolean;
+  /** Whether the attempt that gave it also brought something: retries are counted anew then. */
+  readonly isProgress: boolean;
 }
 
 /**
- * A model behind a backend. A call is retried as `nextRetry` decides, as long as nothing of its reply was shown.
- * `begin` comes once: with the first 2xx response, or before the failure if a request was sent. Throws AppError.
+ * A model behind a backend. Around the sending of a request there are, from the outside in: its deadline, other models
+ * in its place (`recover`), retries as `nextRetry` decides while nothing of the reply was shown, or nothing after a token to
+ * resume it with (`recover`), a repaired request (`sendAttempt`) and a refreshed credential (`sendAuthorized`). `begin`
+ * comes once per model: with the first 2xx response, or before the failure if a request was sent. Throws AppError.
  */
 export function geminiModel(options: ModelOptions): Model {
-  const { clock, random, retryBaseMs: baseMs, retries: atMost, deadline, trace } = options;
-  const readers = createReaderOptions(clock);
-  const retries = { baseMs, random, atMost, now: clock.now, ...(deadline === undefined ? {} : { deadline }) };
+  const { clock, requestTimeout, takeNotices = () => [] } = options;
+  const readers = createReaderOptions(options);
+  const substitutes = new Map<string, Substitute>();
 
-  async function* stream(request: ModelRequest, signal: AbortSignal): AsyncGenerator<ReplyEvent, Reply> {
-    const call = newCall(request, signal);
-    let retry: Retry | undefined;
-    for (let done = 0; ; done += 1) {
-      let response: HttpResponse | undefined;
-      try {
-        if (retry) await clock.sleep(retry.delayMs, signal);
-        yield { type: 'wait', what: retry ? `${request.model} (attempt ${done + 1})` : request.model };
-        response = await sendAttempt(call, options);
-        if (!call.hasBegun) yield { type: 'begin', model: request.model };
-        call.hasBegun = true;
-        return yield* receiveReply(call, response, { ...options, reading: await readers(request) });
-      } catch (thrown) {
-        const failure = AppError.from(signal.aborted ? signal.reason : thrown);
-        const { toFinalFailure, nextRetry, formatRetry } = await import('./retry.ts');
-        retry = signal.aborted || call.hasShown ? undefined : nextRetry(failure, done, retries);
-        if (retry === undefined) {
-          const isUnannounced = call.isSent && !call.hasBegun;
-          if (isUnannounced && !(await options.isMadeGood?.(failure, request.model))) {
-            yield { type: 'begin', model: request.model };
+  async function* stream(asked: ModelRequest, runSignal: AbortSignal): AsyncGenerator<ReplyEvent, Reply> {
+    const deadline = requestTimeout && createDeadline(runSignal, requestTimeout.ms, requestTimeout.error);
+    const signal = deadline?.signal ?? runSignal;
+    const recovery = { ...options, deadline: deadline?.endsAt ?? options.deadline };
+    try {
+      let call = newCall(asked, signal, substitutes.get(asked.model));
+      for (;;) {
+        const { request, retry } = call;
+        const { model } = request;
+        let response: HttpResponse | undefined;
+        try {
+          if (retry) await clock.sleep(retry.delayMs, signal);
+          // In the middle of an answer nothing is shown but the answer.
+          if (!call.checkpoint) yield { type: 'wait', what: retry ? `${model} (attempt ${retry.number + 1})` : model };
+          response = await sendAttempt(call, options);
+          yield* toNotices(takeNotices());
+          if (!call.hasBegun) yield { type: 'begin', model };
+          call.hasBegun = true;
+          const reader = call.checkpoint?.reader ?? replyReader(model, await readers(request));
+          const reply = yield* receiveReply(call, response, { ...options, reader });
+          if (reply === undefined) {
+            const { retry: _, ...next } = call;
+            call = next;
+            continue;
           }
-          throw toFinalFailure(failure, retries);
+          await call.substitute?.remember?.();
+          return reply;
+        } catch (thrown) {
+          call = yield* recover(call, AppError.from(signal.aborted ? signal.reason : thrown), recovery);
+          if (call.substitute) substitutes.set(asked.model, call.substitute);
+        } finally {
+          // The consumer may stop before reading the body, and an open connection would keep the process alive.
+          if (response) await closeBody(response.body);
         }
-        const words = formatRetry(retry);
-        trace(`${request.model}: ${failure.message}; ${words}`);
-        yield { type: 'notice', message: `${failure.message}; ${words}` };
-        yield { type: 'wait', what: `${request.model}: ${words}` };
-      } finally {
-        // The consumer may stop before reading the body, and an open connection would keep the process alive.
-        if (response) await closeBody(response.body);
       }
+    } finally {
+      deadline?.clear();
     }
   }
   return { stream };
 }
 
-function newCall(request: ModelRequest, signal: AbortSignal): Call {
-  return { request, signal, isSent: false, hasBegun: false, hasShown: false, isRenewed: false, isMended: false };
+function newCall(asked: ModelRequest, signal: AbortSignal, substitute?: Substitute): Call {
+  const fresh = { asked, signal, isSent: false, hasBegun: false, hasShown: false, isRenewed: false, isMended: false };
+  if (substitute === undefined) return { ...fresh, request: asked };
+  const { to, generationConfig } = substitute;
+  const request = { ...asked, model: to, generationConfig: generationConfig(asked.generationConfig) };
+  return { ...fresh, request, substitute };
+}
+
+/** The call to make after a failure: a retry, or one of another model. Throws AppError if there is none. */
+async function* recover(call: Call, failure: AppError, options: ModelOptions): AsyncGenerator<ReplyEvent, Call> {
+  const { request, signal } = call;
+  const { model } = request;
+  const { fallback, alternatives = [], trace, takeNotices = () => [], clock, random, deadline } = options;
+  yield* toNotices(takeNotices());
+  const { toFinalFailure, nextRetry, formatRetry } = await import('./retry.ts');
+  const { retryBaseMs: baseMs, retries: atMost } = options;
+  const limits = { baseMs, random, atMost, now: clock.now, deadline };
+  const { checkpoint } = call;
+  const isLost = checkpoint?.isPassed ?? call.hasShown;
+  const other = signal.aborted || isLost || checkpoint ? undefined : await nextAlternative(call, failure, alternatives);
+  if (other !== undefined) {
+    yield { type: 'notice', message: `${failure.message}; asking ${other.to}` };
+    return newCall(call.asked, signal, other);
+  }
+  const done = checkpoint?.isProgress ? 0 : (call.retry?.number ?? 0);
+  const retry = signal.aborted || isLost ? undefined : nextRetry(failure, done, limits);
+  if (retry !== undefined && checkpoint !== undefined) {
+    checkpoint.reader.resume();
+    // A lost connection is no reason to wait, unless it is lost again.
+    const delayMs = done === 0 && failure.status === undefined ? 0 : retry.delayMs;
+    trace(`${model}: ${failure.message}; resumed from its last token, ${formatRetry({ ...retry, delayMs })}`);
+    return { ...call, retry: { ...retry, delayMs }, checkpoint: { ...checkpoint, isProgress: false } };
+  }
+  if (retry !== undefined) {
+    const words = formatRetry(retry);
+    trace(`${model}: ${failure.message}; ${words}`);
+    yield { type: 'notice', message: `${failure.message}; ${words}` };
+    yield { type: 'wait', what: `${model}: ${words}` };
+    return { ...call, retry };
+  }
+  const gone = failure.objection === 'model' && checkpoint === undefined ? fallback : undefined;
+  if (gone?.from === model) {
+    yield (await import('./fallback.ts')).fallbackNotice(gone);
+    return newCall(call.asked, signal, gone);
+  }
+  if (call.isSent && !call.hasBegun) yield { type: 'begin', model };
+  throw gone ? (await import('./fallback.ts')).noModelError(failure, gone) : toFinalFailure(failure, limits);
+}
+
+/** The alternative after the model of a call; undefined if the failure has another reason than a lack of room. */
+async function nextAlternative(
+  { substitute }: Call,
+  failure: AppError,
+  alternatives: readonly Substitute[],
+): Promise<Substitute | undefined> {
+  const at = substitute === undefined ? -1 : alternatives.indexOf(substitute);
+  const next = alternatives[at + 1];
+  return next && (await import('./fallback.ts')).isOverloaded(failure) ? next : undefined;
 }
 
 /**
@@ -104,25 +194,31 @@ async function sendAttempt(call: Call, options: ModelOptions): Promise<HttpRespo
   throw classifyResponse({ ...describeCall(call, backend), status: response.status, headers: response.headers, body });
 }
 
+/** Undefined if the rest of the reply must be asked for, from `call.checkpoint` on. */
 async function* receiveReply(
   call: Call,
   response: HttpResponse,
-  { backend, clock, trace, showsThoughts, reading }: ModelOptions & { readonly reading: ReplyOptions },
-): AsyncGenerator<ReplyEvent, Reply> {
+  { backend, clock, trace, showsThoughts, reader }: ModelOptions & { readonly reader: ReplyReader },
+): AsyncGenerator<ReplyEvent, Reply | undefined> {
   const { model } = call.request;
-  const reader = replyReader(model, { ...reading, secrets: backend.secrets });
-  const body = readUntilFinished(response, reader.isFinished, trace);
-  for await (const batch of readPayloads({ ...response, body }, { now: clock.now })) {
+  let hasContent = false;
+  for await (const batch of readPayloads(response, { now: clock.now, isFinished: reader.isFinished, trace })) {
     const batchEvents = joinTexts();
     try {
-      for (const value of batch) {
-        const chunk = parseChunk(backend.unwrap(value));
+      for (const payload of batch) {
+        const chunk = parseChunk(backend.unwrap(parsePayload(payload)));
         if (chunk.error !== undefined) throw await streamError(call, backend, chunk.error);
         if (chunk.blockReason)
           throw (await import('./reply-failure.ts')).blockedPromptError(chunk.blockReason, backend.secrets);
         if (chunk.otherCandidates > 0) trace(`${model}: ${chunk.otherCandidates} more candidates left out`);
         for (const event of reader.take(chunk)) batchEvents.add(event);
         reader.throwIfOver();
+        hasContent ||= chunk.parts.some((part) => !('text' in part) || part.text !== '');
+        if (chunk.continuationToken !== undefined) {
+          call.checkpoint = { token: chunk.continuationToken, reader, isPassed: false, isProgress: hasContent };
+        } else if (call.checkpoint !== undefined && chunk.parts.length > 0) {
+          call.checkpoint.isPassed = true;
+        }
       }
     } finally {
       // Yield the events that arrived before an error first.
@@ -132,51 +228,37 @@ async function* receiveReply(
       }
     }
   }
+  if (reader.isToBeContinued() && call.checkpoint?.isPassed === false) {
+    if (!hasContent) throw (await import('./reply-failure.ts')).stalledError();
+    reader.resume();
+    return undefined;
+  }
   const { events, reply } = await reader.finish();
   yield* events;
   return reply;
 }
 
 /** Most requests need no tool-call ids, so the module for them is loaded only on demand. */
-function createReaderOptions({ now }: Clock): (request: ModelRequest) => Promise<ReplyOptions> | ReplyOptions {
+function createReaderOptions({
+  clock: { now },
+  backend: { secrets },
+}: ModelOptions): (request: ModelRequest) => Promise<ReplyOptions> | ReplyOptions {
   let ids: CallIds | undefined;
   return (request) => {
     const hasFunctions = request.tools?.some((tool) => tool.functionDeclarations !== undefined) ?? false;
     const keeper = request.keepLimit ? collectContent(request.keepLimit) : undefined;
-    if (!hasFunctions) return { keeper };
+    if (!hasFunctions) return { keeper, secrets };
     return import('./reply-calls.ts').then(({ createCallIds }) => {
       ids ??= createCallIds(now);
-      return { ids, keeper };
+      return { ids, keeper, secrets };
     });
   };
 }
 
-/** How long the server may keep the connection open after the finish reason. */
-const GRACE_MS = 1000;
-
-/**
- * Once the finish reason has arrived the answer is complete: a lost connection is no longer an error, and an idle one
- * is closed after `GRACE_MS`.
- */
-async function* readUntilFinished(
-  { body, setIdleTimeout }: HttpResponse,
-  isFinished: () => boolean,
-  trace: Trace,
-): AsyncGenerator<Uint8Array, void> {
-  try {
-    for await (const chunk of body) {
-      yield chunk;
-      if (isFinished()) setIdleTimeout?.(GRACE_MS);
-    }
-  } catch (thrown) {
-    if (!(thrown instanceof AppError) || thrown.fault !== 'api' || !isFinished()) throw thrown;
-    trace(`after the finish reason: ${thrown.message}`);
-  }
-}
-
 /** Sends the request; on a 401 it refreshes the credential and sends again, once per call. */
 async function sendAuthorized(call: Call, { backend, send }: ModelOptions): Promise<HttpResponse> {
-  const { request, signal } = call;
+  const { signal, checkpoint } = call;
+  const request = checkpoint ? { ...call.request, continuationToken: checkpoint.token } : call.request;
   const onSent = (): void => {
     call.isSent = true;
   };

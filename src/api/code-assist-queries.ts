@@ -34,7 +34,7 @@ export function codeAssistQueries({ place, caller, enrolments, clock }: CodeAssi
       return parseCount({ totalTokens: 0, ...answer });
     },
     async embed() {
-      throw new AppError('usage', 'Code Assist makes no embeddings', {
+      throw new AppError('usage', 'Code Assist has no embeddings', {
         hint: 'Use an API key instead: set GEMINI_API_KEY, or run gmn auth set-key.',
       });
     },

@@ -15,6 +15,7 @@ import {
   type Identity,
   isProjectName,
   modelPath,
+  toRequestBody,
 } from './backend.ts';
 
 /** Project and tier of the account, cached or requested. */
@@ -90,13 +91,12 @@ export function codeAssist(options: CodeAssistOptions): Backend {
 }
 
 function envelope(request: ModelRequest, project: string | undefined, sessionId: string): object {
-  const { contents, systemInstruction, tools, safetySettings, generationConfig } = request;
   return {
     // Code Assist takes the bare id; `modelPath` is used for its check.
     model: decodeURIComponent(modelPath(request.model).replace(/^models\//, '')),
     project,
     user_prompt_id: sessionId,
-    request: { contents, systemInstruction, tools, safetySettings, generationConfig, session_id: sessionId },
+    request: { ...toRequestBody(request), session_id: sessionId },
   };
 }
 

@@ -158,7 +158,7 @@ function notFoundError(one: FailureCase): AppError {
   if (model === undefined) return apiError(one, `the server does not offer ${asks}`, { hint: ENDPOINT_HINT });
   const name = model.replace(/^.*\//s, '');
   if (error.status !== 'NOT_FOUND' && !(name !== '' && error.message.includes(name))) {
-    return apiError(one, 'nothing is found at this address', { hint: ENDPOINT_HINT });
+    return apiError(one, 'there is nothing at this address', { hint: ENDPOINT_HINT });
   }
   return apiError(one, `model ${toOneLine(model, 100)} not found`, {
     hint: notFoundHint ?? 'See which models there are: gmn models --refresh',

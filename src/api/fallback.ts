@@ -1,23 +1,31 @@
 import { AppError, serverError } from '../core/error.ts';
 import type { JsonObject } from '../core/json.ts';
-import type { Model, ModelRequest, Reply, ReplyEvent } from '../core/model.ts';
+import type { ReplyEvent } from '../core/model.ts';
 import type { BuiltInModel } from '../models/table.ts';
 
-/** A default model that may be retired, and its fallback. */
-export interface Fallback {
-  /** The default model. */
-  readonly retired: string;
-  /** The fallback model. */
-  readonly successor: string;
-  /** How to choose another model, permanently and for this run. */
-  readonly choose: BuiltInModel['choose'];
+/** A model that answers in place of another, for the rest of the run. */
+export interface Substitute {
+  readonly to: string;
   /**
-   * The fallback's own sampling settings, plus the answer format of the request. Throws AppError `usage` if the
-   * fallback does not support that.
+   * Its own sampling settings, plus the answer format of the request. Throws AppError `usage` if it does not support
+   * that.
    */
   readonly generationConfig: (asked: JsonObject) => JsonObject;
-  /** Called once the fallback model has answered. */
-  readonly remember: () => Promise<void>;
+  /** Called once it has answered. */
+  readonly remember?: () => Promise<void>;
+}
+
+/** The model that answers if a default, which the user did not choose, no longer exists. */
+export interface Fallback extends Substitute {
+  /** The default model. */
+  readonly from: string;
+  /** How to choose another model, permanently and for this run. */
+  readonly choose: BuiltInModel['choose'];
+}
+
+/** Whether a failure means that the model has no room for the request: its quota is used up, or it is overloaded. */
+export function isOverloaded({ fault, status }: AppError): boolean {
+  return fault === 'api' && (status === 429 || status === 503 || status === 529);
 }
 
 /** Whether a failure means that the model does not exist. Not every 404 does: a wrong address gives one too. */
@@ -25,33 +33,12 @@ export function isModelGone(failure: unknown): boolean {
   return failure instanceof AppError && failure.objection === 'model';
 }
 
-/**
- * Streams the fallback's reply to a request for the retired default, and remembers the fallback once it has answered.
- * Throws what the model throws; if the fallback is gone too, an AppError `api` that says how to find another.
- */
-export async function* streamFallback(
-  model: Model,
-  succession: Fallback,
-  { request, signal }: { readonly request: ModelRequest; readonly signal: AbortSignal },
-): AsyncGenerator<ReplyEvent, Reply> {
-  const generationConfig = succession.generationConfig(request.generationConfig);
-  const replaced = { ...request, model: succession.successor, generationConfig };
-  let reply: Reply;
-  try {
-    reply = yield* model.stream(replaced, signal);
-  } catch (thrown) {
-    throw isModelGone(thrown) ? noModelError(thrown, succession) : thrown;
-  }
-  await succession.remember();
-  return reply;
+export function fallbackNotice({ from, to, choose }: Fallback): ReplyEvent {
+  return { type: 'notice', message: `${from} is retired, using ${to} (${choose.once})` };
 }
 
-export function fallbackNotice({ retired, successor, choose }: Fallback): ReplyEvent {
-  return { type: 'notice', message: `${retired} is retired, using ${successor} (${choose.once})` };
-}
-
-export function noModelError(cause: unknown, { retired, successor, choose }: Fallback): AppError {
-  return serverError('api', `${retired} is retired, and so is ${successor} (404)`, {
+export function noModelError(cause: unknown, { from, to, choose }: Fallback): AppError {
+  return serverError('api', `${from} is retired, and so is ${to} (404)`, {
     cause,
     hint: `See which models there are: gmn models --refresh; then ${choose.now}.`,
     status: 404,

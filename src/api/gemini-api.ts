@@ -1,4 +1,4 @@
-import { type Backend, createBackend, endpointUrl, type Identity, modelPath } from './backend.ts';
+import { type Backend, createBackend, endpointUrl, type Identity, modelPath, toRequestBody } from './backend.ts';
 
 const GEMINI_API_URL = 'https://generativelanguage.googleapis.com';
 const API_VERSION = 'v1beta';
@@ -21,9 +21,9 @@ export function geminiApi(place: GeminiApiEndpoint, identity: Identity): Backend
     name: 'gemini-api',
     identity,
     userAgent: place.userAgent,
-    draft: ({ model, contents, systemInstruction, tools, safetySettings, generationConfig }) => ({
-      url: geminiApiUrl(place, `${modelPath(model)}:streamGenerateContent?alt=sse`),
-      body: { contents, systemInstruction, tools, safetySettings, generationConfig },
+    draft: (request) => ({
+      url: geminiApiUrl(place, `${modelPath(request.model)}:streamGenerateContent?alt=sse`),
+      body: toRequestBody(request),
     }),
   });
 }

@@ -114,7 +114,11 @@ export function findAccountError(reasons: readonly string[], trouble: AccountTro
     return accountError(what, trouble, `${KEY_HINT} of another account, or appeal to Google`);
   }
   if (!has('VALIDATION_REQUIRED')) return undefined;
-  return accountError('Google wants this account verified first', trouble, validationHint(trouble.links ?? []));
+  return accountError(
+    'Google requires this account to be verified first',
+    trouble,
+    validationHint(trouble.links ?? []),
+  );
 }
 
 function accountError(what: string, { words, label, status }: AccountTrouble, hint: string): AppError {

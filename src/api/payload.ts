@@ -4,44 +4,38 @@ import { readSseEvents, type SseOptions } from './sse.ts';
 
 const MAX_JSON_BYTES = 64 * 1024 * 1024;
 
+/** The `data` of a server-sent event, or a value of a JSON document. */
+type Payload = string | { readonly value: unknown };
+
 /**
- * The JSON values of a streamed response, in batches as they arrive: server-sent events, or one JSON document whose
- * list is split. Each value is parsed on demand, so that a batch is not in memory twice. Yields all values before an
- * error; then throws AppError `api` if the connection is cut, a value does not parse, or the content has another type.
+ * What a streamed response holds, in batches as it arrives: server-sent events, or one JSON document whose list is
+ * split. Throws AppError `api` if the connection is cut, the document does not parse, or the content has another type.
  */
-export function readPayloads(response: HttpResponse, options: SseOptions): AsyncIterable<Iterable<unknown>> {
-  const type = response.headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase() ?? '';
-  return type === 'text/event-stream' || type === '' ? readEvents(response.body, options) : readOther(response, type);
+export function readPayloads(response: HttpResponse, options: SseOptions): AsyncIterable<readonly Payload[]> {
+  const { body, headers, setIdleTimeout } = response;
+  const type = headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase() ?? '';
+  if (type === 'text/event-stream' || type === '') return readSseEvents(body, { ...options, setIdleTimeout });
+  return readDocument(response, type);
 }
 
-async function* readEvents(
-  body: AsyncIterable<Uint8Array>,
-  options: SseOptions,
-): AsyncGenerator<Iterable<unknown>, void> {
-  for await (const batch of readSseEvents(body, options)) yield parseValues(batch);
+/** The JSON value. Parsed on demand, so that a batch is not in memory twice. Throws AppError `api`. */
+export function parsePayload(payload: Payload): unknown {
+  return typeof payload === 'string' ? parseJson(payload) : payload.value;
 }
 
-function* parseValues(batch: readonly string[]): Generator<unknown, void> {
-  for (const data of batch) yield parseValue(data);
-}
-
-function parseValue(data: string): unknown {
+function parseJson(text: string): unknown {
   try {
-    return JSON.parse(data);
+    return JSON.parse(text);
   } catch (cause) {
     throw malformedError(cause);
   }
 }
 
-async function* readOther(response: HttpResponse, type: string): AsyncGenerator<Iterable<unknown>, void> {
+async function* readDocument(response: HttpResponse, type: string): AsyncGenerator<readonly Payload[], void> {
   if (type !== 'application/json') throw await contentTypeError(response, type);
-  yield await readDocument(response.body);
-}
-
-async function readDocument(body: AsyncIterable<Uint8Array>): Promise<readonly unknown[]> {
   const chunks: Uint8Array[] = [];
   let size = 0;
-  for await (const chunk of body) {
+  for await (const chunk of response.body) {
     size += chunk.length;
     if (size > MAX_JSON_BYTES) throw new AppError('api', 'the server sent a JSON answer of more than 64 MB');
     chunks.push(chunk);
@@ -49,13 +43,7 @@ async function readDocument(body: AsyncIterable<Uint8Array>): Promise<readonly u
   const text = Buffer.concat(chunks, size)
     .toString('utf8')
     .replace(/^\ufeff/, '');
-  if (text.trim() === '') return [];
-  try {
-    const value: unknown = JSON.parse(text);
-    return Array.isArray(value) ? value : [value];
-  } catch (cause) {
-    throw malformedError(cause);
-  }
+  if (text.trim() !== '') yield [parseJson(text)].flat().map((value) => ({ value }));
 }
 
 /** The first `maxBytes` of a body as text; of a broken body, what arrived. Closes the connection. */

@@ -39,9 +39,17 @@ function unfinishedError(seen: SeenReply): AppError {
   });
 }
 
+/** For a reply that must be continued again and again, and brings nothing. */
+export function stalledError(): AppError {
+  return apiError('the answer was cut short: the server asked to be asked again, and sent nothing', {
+    hint: 'Send the prompt again.',
+    retry: {},
+  });
+}
+
 function emptyError({ thought, otherKinds }: SeenReply): AppError {
   if (otherKinds.size > 0) {
-    return apiError(`the answer holds no text, only ${toOneLine([...otherKinds.keys()].join(', '), 100)}`, {
+    return apiError(`the answer contains no text, only ${toOneLine([...otherKinds.keys()].join(', '), 100)}`, {
       hint: 'Choose a model that answers in text, with -m.',
     });
   }
@@ -53,7 +61,7 @@ function emptyError({ thought, otherKinds }: SeenReply): AppError {
 /** The notice for a text answer that also holds other parts: kinds and counts. */
 export function otherPartsNotice({ otherKinds }: Pick<SeenReply, 'otherKinds'>): string {
   const kinds = [...otherKinds].map(([kind, count]) => `${count} ${kind}`).join(', ');
-  return `the answer also holds what gmn cannot show: ${toOneLine(kinds, 200)}`;
+  return `the answer also contains content that gmn cannot show: ${toOneLine(kinds, 200)}`;
 }
 
 const AGAIN = 'Try again, rephrase the prompt, or choose another model with -m.';
@@ -65,14 +73,29 @@ export function blockedPromptError(reason: string, secrets: ReadonlySet<string>)
   });
 }
 
+const PICTURE_HINT = 'Describe the picture in other words.';
+
+/** Next steps for finish reasons with a better one than another wording or model. */
+const STOP_HINTS: ReadonlyMap<string, string> = new Map([
+  ['RECITATION', 'The answer was too close to a published text. Ask for a summary, or for other words.'],
+  ['LANGUAGE', 'The model does not answer in this language. Ask in another one, or choose another model with -m.'],
+  ['SPII', 'The answer would have held personal data. Leave such data out of the prompt.'],
+  ['TOO_MANY_TOOL_CALLS', 'Ask for fewer steps at once.'],
+  ['IMAGE_SAFETY', PICTURE_HINT],
+  ['IMAGE_PROHIBITED_CONTENT', PICTURE_HINT],
+  ['IMAGE_RECITATION', PICTURE_HINT],
+  ['IMAGE_OTHER', PICTURE_HINT],
+  ['NO_IMAGE', 'Say in the prompt that you want a picture.'],
+]);
+
 const TOOL_FAULTS = ['MALFORMED_FUNCTION_CALL', 'UNEXPECTED_TOOL_CALL'];
 
 function stoppedError(reason: string, message: string): AppError {
   const words = message === '' ? '' : `: ${toOneLine(message, 200)}`;
   const what = `the model stopped without finishing its answer: ${toOneLine(reason, 100)}${words}`;
-  return TOOL_FAULTS.includes(reason)
-    ? apiError(what, { hint: AGAIN, retry: { atMost: 2 } })
-    : apiError(what, { hint: 'Rephrase the prompt, or choose another model with -m.' });
+  if (TOOL_FAULTS.includes(reason)) return apiError(what, { hint: AGAIN, retry: { atMost: 2 } });
+  const hint = STOP_HINTS.get(reason) ?? 'Rephrase the prompt, or choose another model with -m.';
+  return apiError(what, { hint });
 }
 
 function unexpectedCallError(names: readonly string[]): AppError {

@@ -2,16 +2,20 @@ import type { CallPart, Content, Part } from '../core/content.ts';
 import { AppError } from '../core/error.ts';
 import { isObject, type JsonObject, toNonEmptyString } from '../core/json.ts';
 import type { Reply, ReplyEvent } from '../core/model.ts';
-import { NO_USAGE, USAGE_KEYS, type Usage } from '../core/usage.ts';
+import { addUsage, NO_USAGE, USAGE_KEYS, type Usage } from '../core/usage.ts';
 import type { CallIds } from './reply-calls.ts';
 import type { SeenReply } from './reply-failure.ts';
 
-interface ReplyReader {
+export interface ReplyReader {
   /** The events of this chunk; stops at the part that exceeds a limit. */
   take(chunk: Chunk): readonly ReplyEvent[];
   /** Throws AppError `limit` if the answer exceeds a size limit. */
   throwIfOver(): void;
   isFinished(): boolean;
+  /** Whether the server ended this connection's part of the reply, and wants to be asked for the rest. */
+  isToBeContinued(): boolean;
+  /** Called before the chunks of another connection: they belong to the same reply, and its counts are added. */
+  resume(): void;
   /**
    * Called after the last chunk: the remaining events, and the reply. Throws AppError `api` if it is not a valid
    * answer.
@@ -40,6 +44,8 @@ export function replyReader(asked: string, { ids, keeper, secrets, limits }: Rep
   const seen: SeenReply = { text: false, thought: false, calls: [], otherKinds: new Map() };
   const calls: CallPart[] = [];
   let grounding: JsonObject | undefined;
+  /** Of earlier connections, and of this one. */
+  let before: Usage = NO_USAGE;
   let usage: Usage = NO_USAGE;
   let model = asked;
 
@@ -80,6 +86,12 @@ export function replyReader(asked: string, { ids, keeper, secrets, limits }: Rep
       if (excess !== undefined) throw excess;
     },
     isFinished: () => seen.finishReason !== undefined,
+    isToBeContinued: () => seen.finishReason === 'CONTINUATION',
+    resume() {
+      before = addUsage(before, usage);
+      usage = NO_USAGE;
+      delete seen.finishReason;
+    },
     async finish() {
       const { finishReason } = seen;
       const isAnswer = seen.calls.length > 0 ? ids !== undefined : seen.text;
@@ -94,7 +106,7 @@ export function replyReader(asked: string, { ids, keeper, secrets, limits }: Rep
       const content = keeper?.content();
       const reply = {
         finishReason,
-        usage,
+        usage: addUsage(before, usage),
         model,
         ...(content ? { content } : {}),
         ...(ids && calls.length > 0 ? { calls: (await import('./reply-calls.ts')).toReplyCalls(calls, ids) } : {}),
@@ -114,9 +126,11 @@ async function collectNotices(seen: SeenReply): Promise<readonly ReplyEvent[]> {
   return messages.map((message) => ({ type: 'notice', message }));
 }
 
-/** Counts the fields of a part other than `thought` and `thoughtSignature`. */
+/** Fields that describe a part, and are not its content. */
+const ABOUT = /^thought|Metadata$|^media(?:Resolution|Processing)$/;
+
 function countKinds(part: Part, kinds: Map<string, number>): void {
-  for (const key of Object.keys(part)) if (!key.startsWith('thought')) kinds.set(key, (kinds.get(key) ?? 0) + 1);
+  for (const key of Object.keys(part)) if (!ABOUT.test(key)) kinds.set(key, (kinds.get(key) ?? 0) + 1);
 }
 
 interface TextJoiner {
@@ -163,9 +177,9 @@ export function replyMeter(limits: ReplyLimits = LIMITS): ReplyMeter {
   const value = (added: unknown): AppError | undefined => {
     const { size, isDeep } = measure(added, limits);
     other += size;
-    if (isDeep) return limitError(`the answer holds values nested more than ${limits.nesting} deep`);
+    if (isDeep) return limitError(`the answer contains values nested more than ${limits.nesting} deep`);
     return other > limits.other
-      ? limitError(`the answer holds more than ${formatMegabytes(limits.other)} besides its text`)
+      ? limitError(`the answer contains more than ${formatMegabytes(limits.other)} besides its text`)
       : undefined;
   };
   return {
@@ -211,7 +225,7 @@ function formatMegabytes(bytes: number): string {
 
 function limitError(message: string): AppError {
   return new AppError('limit', message, {
-    hint: 'What had come is kept. Ask for less at once, or choose another model with -m.',
+    hint: 'What had arrived is kept. Ask for less at once, or choose another model with -m.',
   });
 }
 
@@ -293,6 +307,8 @@ export interface Chunk {
   /** An error reported inside the stream, in the form of an error body. */
   readonly error?: unknown;
   readonly otherCandidates: number;
+  /** With it the same request gets what comes after this chunk. */
+  readonly continuationToken?: string | undefined;
   readonly grounding?: JsonObject | undefined;
 }
 
@@ -317,6 +333,7 @@ export function parseChunk(value: unknown): Chunk {
     modelVersion: toNonEmptyString(value.modelVersion),
     blockReason: toNonEmptyString(feedback),
     usage: isObject(value.usageMetadata) ? parseUsage(value.usageMetadata) : undefined,
+    continuationToken: toNonEmptyString(candidate?.continuationToken),
     grounding: parseGrounding(candidate?.groundingMetadata),
   };
 }
@@ -368,7 +385,7 @@ function parseUsage(value: Readonly<Record<string, unknown>>): Usage {
 
 function malformedError(what: string): AppError {
   return new AppError('api', `the answer was cut short: malformed event from the server (${what})`, {
-    hint: 'Send the prompt again. If it stays, the server does not speak the Gemini API.',
+    hint: 'Send the prompt again. If this keeps happening, the server does not speak the Gemini API.',
     retry: {},
   });
 }

@@ -1,4 +1,4 @@
-import { AppError } from '../core/error.ts';
+import type { AppError } from '../core/error.ts';
 import { formatDuration } from '../core/text/format.ts';
 
 const MAX_RETRIES = 3;
@@ -14,7 +14,7 @@ interface RetryOptions {
   readonly atMost?: number | undefined;
   readonly now: () => number;
   /** When the run must end, in milliseconds since the epoch; undefined if there is no deadline. */
-  readonly deadline?: () => number | undefined;
+  readonly deadline?: (() => number | undefined) | undefined;
 }
 
 export interface Retry {
@@ -47,11 +47,8 @@ export function nextRetry(failure: AppError, done: number, options: RetryOptions
 export function toFinalFailure(failure: AppError, options: RetryOptions): AppError {
   const afterMs = failure.retry?.afterMs ?? 0;
   if (afterMs === 0 || fitsDeadline(afterMs, options)) return failure;
-  return new AppError(failure.fault, failure.message, {
-    cause: failure.cause,
-    words: failure.words,
+  return failure.with({
     hint: `The server asks to wait ${formatDuration(afterMs)}, longer than --timeout leaves. Raise it with -t.`,
-    ...(failure.status === undefined ? {} : { status: failure.status }),
   });
 }
 

@@ -1,5 +1,6 @@
 import { isAscii } from 'node:buffer';
 import { AppError } from '../core/error.ts';
+import type { HttpResponse, Trace } from '../core/io.ts';
 
 const LF = 10;
 const CR = 13;
@@ -17,29 +18,53 @@ export interface SseOptions {
   /** How long a stream may send only comments. The HTTP transport has its own timer for silence. */
   readonly contentIdleMs?: number;
   readonly maxEventBytes?: number;
+  /** Whether the answer is complete, as far as its reader knows. Absent: it never is before the end. */
+  readonly isFinished?: () => boolean;
+  /** Limits the silence of a connection that stays open after that. */
+  readonly setIdleTimeout?: HttpResponse['setIdleTimeout'] | undefined;
+  readonly trace?: Trace;
 }
+
+/** How long the server may keep the connection open after the answer is complete. */
+const GRACE_MS = 1000;
 
 /**
  * The `data` of each server-sent event, in batches as they arrive, however the bytes are split. A last event without
  * its blank line counts if it is complete JSON. Skips events without data. Throws AppError `api` if the stream ends
- * inside an event, if an event exceeds 64 MB, or if only comments arrive for 300 s.
+ * inside an event, if an event exceeds 64 MB, or if only comments arrive for 300 s; and for a lost connection, unless
+ * the answer is complete.
  */
 export async function* readSseEvents(
   body: AsyncIterable<Uint8Array>,
   options: SseOptions,
 ): AsyncGenerator<readonly string[], void> {
-  const { now, contentIdleMs = 300_000, maxEventBytes = 64 * 1024 * 1024 } = options;
+  const { now, contentIdleMs = 300_000, maxEventBytes = 64 * 1024 * 1024, isFinished = () => false } = options;
   const parser = createSseParser(maxEventBytes);
+  const chunks = body[Symbol.asyncIterator]();
   let contentAt = now();
-  for await (const chunk of body) {
-    const events = parser.push(chunk);
-    if (events.length > 0) yield events;
-    const time = now();
-    if (parser.isInData() || events.length > 0) contentAt = time;
-    else if (time - contentAt > contentIdleMs) throw onlyCommentsError();
+  try {
+    for (;;) {
+      let step: IteratorResult<Uint8Array>;
+      try {
+        step = await chunks.next();
+      } catch (thrown) {
+        if (!(thrown instanceof AppError) || thrown.fault !== 'api' || !isFinished()) throw thrown;
+        options.trace?.(`after the finish reason: ${thrown.message}`);
+        break;
+      }
+      if (step.done) break;
+      const events = parser.push(step.value);
+      if (events.length > 0) yield events;
+      const time = now();
+      if (parser.isInData() || events.length > 0) contentAt = time;
+      else if (time - contentAt > contentIdleMs) throw onlyCommentsError();
+      if (isFinished()) options.setIdleTimeout?.(GRACE_MS);
+    }
+    const last = parser.end();
+    if (last !== undefined) yield [last];
+  } finally {
+    await chunks.return?.();
   }
-  const last = parser.end();
-  if (last !== undefined) yield [last];
 }
 
 function onlyCommentsError(): AppError {

@@ -1,5 +1,13 @@
 import { AppError } from '../core/error.ts';
-import { type Backend, createBackend, endpointUrl, type Identity, isProjectName, parseModelId } from './backend.ts';
+import {
+  type Backend,
+  createBackend,
+  endpointUrl,
+  type Identity,
+  isProjectName,
+  parseModelId,
+  toRequestBody,
+} from './backend.ts';
 
 const API_VERSION = 'v1beta1';
 
@@ -70,9 +78,9 @@ export function vertex(place: VertexEndpoint, identity: Identity): Backend {
     name: 'vertex',
     identity,
     userAgent: place.userAgent,
-    draft: ({ model, contents, systemInstruction, tools, safetySettings, generationConfig }) => ({
-      url: vertexUrl(place, `${vertexModelPath(place, model)}:streamGenerateContent?alt=sse`),
-      body: { contents, systemInstruction, tools, safetySettings, generationConfig },
+    draft: (request) => ({
+      url: vertexUrl(place, `${vertexModelPath(place, request.model)}:streamGenerateContent?alt=sse`),
+      body: toRequestBody(request),
     }),
     ...(site === undefined ? {} : { notFoundHint: () => locationHint(site) }),
   });

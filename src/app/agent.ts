@@ -3,8 +3,7 @@ import { REDACTED_NOTICE } from '../agent/turn.ts';
 import { hasContext } from '../config/context-place.ts';
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
-import type { TurnEvent } from '../core/event.ts';
-import { formatDuration } from '../core/text/format.ts';
+import { type TurnEvent, toNotices } from '../core/event.ts';
 import { mayHoldCredential } from '../core/text/names.ts';
 import type { Tool } from '../core/tool.ts';
 import type { OpenedModel } from './model.ts';
@@ -17,9 +16,6 @@ export interface AgentOptions extends ToolOptions {
   readonly systemText?: string;
   readonly maxTurns?: number;
 }
-
-/** The default of `--timeout`, for a run or for one request of a chat. */
-export const DEFAULT_TIMEOUT_MS = 300_000;
 
 const MAX_TURNS = 25;
 
@@ -43,7 +39,7 @@ export async function* openAgent(
   const { app, opened } = context;
   checkTurns(options);
   const { tools, withheld, chosen, approve, takeDenials, notices } = await openToolboxIfWanted(options, context);
-  for (const message of notices) yield { type: 'notice', message };
+  yield* toNotices(notices);
   const withholding = lazyRedaction(app);
   const told = addServerInstructions(yield* readSystemInstruction(options, app, tools), context.remote);
   const system = await withholding.redact(told);
@@ -86,18 +82,10 @@ function mayHoldSecret(value: unknown): boolean {
   return Object.entries(value).some(([key, item]) => (/\d/.test(key) && mayHoldCredential(key)) || mayHoldSecret(item));
 }
 
-/** The error for a run, or a request, that exceeds its deadline. */
-export function timeoutError(timeoutMs: number): AppError {
-  return new AppError('api', `timed out after ${formatDuration(timeoutMs)}`, {
-    isTimeout: true,
-    hint: 'Give it longer with --timeout, e.g. --timeout 15m; 0 means no limit.',
-  });
-}
-
 /** Adds the instructions of trusted MCP servers, each under its name. */
 function addServerInstructions(system: string | undefined, remote: ToolboxContext['remote']): string | undefined {
   const said = (remote?.instructions ?? []).map(
-    ({ server, text }) => `# The MCP server ${server} on its use\n\n${text}`,
+    ({ server, text }) => `# Instructions from the MCP server ${server}\n\n${text}`,
   );
   return said.length === 0 ? system : [...(system === undefined ? [] : [system]), ...said].join('\n\n');
 }
@@ -136,7 +124,7 @@ async function* readSystemInstruction(
     question,
     tools.map(({ name }) => name),
   );
-  for (const message of context.notices) yield { type: 'notice', message };
+  yield* toNotices(context.notices);
   return joinSystemInstruction(context, {
     system: options.systemText ?? (options.system && (await readTextOrFile(options.system, '--system', app.cwd))),
     append:

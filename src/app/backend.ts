@@ -1,16 +1,32 @@
-import { createIdentity } from '../api/backend.ts';
+import { type Backend, createIdentity, type Identity } from '../api/backend.ts';
 import { geminiApi } from '../api/gemini-api.ts';
+import type { Queries } from '../api/queries.ts';
 import type { App, Settings } from '../core/app.ts';
 import type { AuthScheme, Credential } from '../core/credential.ts';
 import { AppError } from '../core/error.ts';
 import { parseDuration } from '../core/text/format.ts';
+import { checkEndpoint } from '../core/text/url.ts';
 import type { Backend as BackendName } from '../models/table.ts';
-import { type BackendContext, type OpenedBackend, parseApiVersion, parseEndpoint } from './opened-backend.ts';
+
+export interface OpenedBackend {
+  readonly name: BackendName;
+  readonly backend: Backend;
+  readonly retryBaseMs: number;
+  readonly inquiries: () => Promise<Queries>;
+}
 
 /** A credential and its auth scheme, as chosen by `chooseCredential`. */
 export interface ChosenCredential {
   readonly credential: Credential;
   readonly carrier: AuthScheme;
+}
+
+interface BackendOptions {
+  readonly app: App;
+  readonly settings: Settings;
+  readonly wanted?: BackendName | undefined;
+  /** The address of the Gemini API, instead of the one in the environment. */
+  readonly baseUrl?: URL;
 }
 
 /** The backends that accept a credential, its default first. */
@@ -23,55 +39,26 @@ const ACCEPTED_BY: Readonly<Record<Credential['type'], readonly BackendName[]>> 
 
 /**
  * Opens the backend for a credential, or the one that `wanted` names. Backends other than the Gemini API are loaded on
- * demand. Throws AppError: `usage` if credential and backend do not fit, `config` for an endpoint, project or location
- * that is missing or wrong.
+ * demand. Throws AppError: `usage` if credential and backend do not fit, `config` for an endpoint, version, project or
+ * location that is missing or wrong, or an invalid `GMN_RETRY_DELAY`.
  */
-export async function openBackend(
-  bearer: ChosenCredential,
-  { app, settings, wanted }: { readonly app: App; readonly settings: Settings; readonly wanted?: BackendName },
-): Promise<OpenedBackend> {
-  const context = createBackendContext(bearer, app, settings);
-  switch (chooseBackend(bearer.credential, wanted)) {
-    case 'gemini-api':
-      return openGeminiApi(context, parseEndpoint(app, 'GOOGLE_GEMINI_BASE_URL'));
-    case 'code-assist':
-      return (await import('./code-assist-backend.ts')).openCodeAssist(context);
-    case 'vertex':
-      return (await import('./vertex-backend.ts')).openVertex(context);
-  }
-}
-
-/** Throws AppError `config` for an invalid `GMN_RETRY_DELAY`. */
-export function createBackendContext(
-  { credential, carrier }: ChosenCredential,
-  app: App,
-  settings: Settings,
-): BackendContext {
-  return {
-    app,
-    settings,
-    carrier,
+export async function openBackend(chosen: ChosenCredential, options: BackendOptions): Promise<OpenedBackend> {
+  const { app, settings, wanted, baseUrl } = options;
+  const { credential, carrier } = chosen;
+  const context: BackendContext = {
+    ...{ app, settings, credential, carrier },
     identity: createIdentity(credential, carrier, settings.env.GOOGLE_CLOUD_QUOTA_PROJECT),
-    account: () => credential.account,
     userAgent: `gmn/${app.version}`,
     retryBaseMs: parseRetryDelay(app),
   };
-}
-
-/** The Gemini API at the given address. Throws AppError `config` for an invalid version. */
-export function openGeminiApi(context: BackendContext, { baseUrl }: { readonly baseUrl?: URL }): OpenedBackend {
-  const { userAgent } = context;
-  const version = parseApiVersion(context.settings, 'GOOGLE_GENAI_API_VERSION');
-  const place = { userAgent, ...version, ...(baseUrl === undefined ? {} : { baseUrl }) };
-  return {
-    name: 'gemini-api',
-    retryBaseMs: context.retryBaseMs,
-    backend: geminiApi(place, context.identity),
-    async inquiries() {
-      const { geminiApiQueries } = await import('../api/queries.ts');
-      return geminiApiQueries(place, { ...context, send: context.app.send });
-    },
-  };
+  switch (chooseBackend(credential, wanted)) {
+    case 'gemini-api':
+      return openGeminiApi(context, baseUrl === undefined ? parseEndpoint(app, 'GOOGLE_GEMINI_BASE_URL') : { baseUrl });
+    case 'code-assist':
+      return openCodeAssist(context);
+    case 'vertex':
+      return openVertex(context);
+  }
 }
 
 function chooseBackend({ type, source }: Credential, wanted: BackendName | undefined): BackendName {
@@ -81,6 +68,104 @@ function chooseBackend({ type, source }: Credential, wanted: BackendName | undef
   throw new AppError('usage', `--backend ${wanted} does not take the credential ${type} (${source})`, {
     hint: `It works with: --backend ${taken.join(' or ')}. To use another credential: --auth`,
   });
+}
+
+interface BackendContext extends ChosenCredential {
+  readonly app: App;
+  readonly settings: Settings;
+  readonly identity: Identity;
+  readonly userAgent: string;
+  readonly retryBaseMs: number;
+}
+
+function openGeminiApi(context: BackendContext, address: { readonly baseUrl?: URL }): OpenedBackend {
+  const { app, settings, identity, userAgent, retryBaseMs } = context;
+  const place = { userAgent, ...parseApiVersion(settings, 'GOOGLE_GENAI_API_VERSION'), ...address };
+  return {
+    name: 'gemini-api',
+    retryBaseMs,
+    backend: geminiApi(place, identity),
+    async inquiries() {
+      const { geminiApiQueries } = await import('../api/queries.ts');
+      return geminiApiQueries(place, { identity, userAgent, send: app.send });
+    },
+  };
+}
+
+/** Onboarding is polled every five retry delays: five seconds by default. */
+const POLL_DELAYS = 5;
+
+/** Code Assist for the token's account. */
+async function openCodeAssist(context: BackendContext): Promise<OpenedBackend> {
+  const { app, settings, credential, identity, userAgent, retryBaseMs } = context;
+  const { codeAssist, codeAssistUrl, createOnboardings, openOnboardingCache, parseProject } = await import(
+    '../api/code-assist.ts'
+  );
+  const { clock, send } = app;
+  const project = parseProject(settings.env);
+  const place = {
+    ...parseEndpoint(app, 'CODE_ASSIST_ENDPOINT'),
+    ...parseApiVersion(app, 'CODE_ASSIST_API_VERSION'),
+  };
+  const caller = { identity, userAgent, send };
+  const owner = { endpoint: codeAssistUrl(place, '').href, account: credential.account, project };
+  const enrolments = createOnboardings(openOnboardingCache(app.homes().gmn, owner, clock), async (signal) => {
+    const { ensureOnboarded } = await import('../api/code-assist-enrolment.ts');
+    return ensureOnboarded({ place, caller, clock, project, pollMs: POLL_DELAYS * retryBaseMs }, signal);
+  });
+  const sessionId = createUuid(app.random);
+  return {
+    name: 'code-assist',
+    retryBaseMs,
+    backend: codeAssist({ place, userAgent, identity, enrolments, project, sessionId }),
+    async inquiries() {
+      const { codeAssistQueries } = await import('../api/code-assist-queries.ts');
+      return codeAssistQueries({ place, caller, enrolments, clock });
+    },
+  };
+}
+
+/** A v4 UUID, not cryptographically random: it is no secret. */
+function createUuid(random: () => number): string {
+  const digit = (from: number, count: number): string => (from + Math.floor(random() * count)).toString(16);
+  return 'xxxxxxxx-xxxx-4xxx-yxxx-xxxxxxxxxxxx'.replace(/[xy]/g, (kind) => (kind === 'x' ? digit(0, 16) : digit(8, 4)));
+}
+
+/** Vertex AI: with a token for a project, with a key in express mode. */
+async function openVertex(context: BackendContext): Promise<OpenedBackend> {
+  const { app, settings, identity, carrier, userAgent, retryBaseMs } = context;
+  const { parseVertexProject, vertex } = await import('../api/vertex.ts');
+  const { env } = settings;
+  const project = env.GOOGLE_CLOUD_PROJECT || env.GOOGLE_CLOUD_PROJECT_ID;
+  const place = {
+    userAgent,
+    ...parseEndpoint(app, 'GOOGLE_VERTEX_BASE_URL'),
+    ...parseApiVersion(settings, 'GOOGLE_GENAI_API_VERSION'),
+    ...(carrier === 'key' ? {} : { site: parseVertexProject(project, env.GOOGLE_CLOUD_LOCATION) }),
+  };
+  return {
+    name: 'vertex',
+    retryBaseMs,
+    backend: vertex(place, identity),
+    async inquiries() {
+      const { vertexQueries } = await import('../api/queries.ts');
+      return vertexQueries(place, { identity, userAgent, send: app.send });
+    },
+  };
+}
+
+/** Reads the real environment, not `settings.env`. Throws AppError `config` if a credential must not be sent there. */
+function parseEndpoint({ env }: App, name: string): { readonly baseUrl?: URL } {
+  const value = env[name];
+  return value ? { baseUrl: checkEndpoint(value, name) } : {};
+}
+
+/** Throws AppError `config` if the version is not safe in a URL path. */
+function parseApiVersion({ env }: Pick<Settings, 'env'>, name: string): { readonly apiVersion?: string } {
+  const value = env[name];
+  if (!value) return {};
+  if (/^v\d\w{0,30}$/.test(value)) return { apiVersion: value };
+  throw new AppError('config', `${name} is not an API version`, { hint: `Example: ${name}=v1beta` });
 }
 
 function parseRetryDelay({ env }: App): number {

@@ -1,13 +1,10 @@
 import { join } from 'node:path';
-import { type Agent, createMemoryHistory } from '../agent/agent.ts';
+import { createMemoryHistory } from '../agent/agent.ts';
 import type { App } from '../core/app.ts';
-import type { Content } from '../core/content.ts';
-import { settle, type TurnEvent } from '../core/event.ts';
 import { DAY_MS } from '../core/text/format.ts';
 import { readModifiedTime, writeAtomicSync } from '../platform/files/write-sync.ts';
 import { randomId } from '../platform/runtime/random-id.ts';
-import { createOneShotHistory, NOT_SAVED, type SaveResult } from '../session/one-shot.ts';
-import type { RunTurn } from './answer-shape.ts';
+import { createOneShotHistory, NOT_SAVED } from '../session/one-shot.ts';
 import type { PromptHistory, SessionOptions, ToolChoice } from './sessions.ts';
 
 const NO_NOTICES = { notices: [], close: async () => {} } as const;
@@ -39,37 +36,6 @@ function wantsSession(options: SessionOptions): boolean {
   return (
     options.continue || options.fork || resume !== undefined || sessionName !== undefined || sessionId !== undefined
   );
-}
-
-interface TurnToSave {
-  readonly kept: PromptHistory;
-  readonly prompt: Content;
-  readonly signal: AbortSignal;
-  readonly run: RunTurn;
-}
-
-/**
- * Runs the turn and saves it before the final event, which says whether it was saved; also if the turn fails or the
- * consumer stops reading. Never throws for the turn: its failure is an event.
- */
-export async function* runAndSave(agent: Agent, { kept, run, ...turn }: TurnToSave): AsyncGenerator<TurnEvent, void> {
-  let saving: Promise<SaveResult> | undefined;
-  const save = (): Promise<SaveResult> => (saving ??= kept.save());
-  const toSessionField = (sessionId: string | undefined) => (sessionId === undefined ? {} : { sessionId });
-  try {
-    for await (const event of settle(run(agent, { ...turn, history: kept.history }))) {
-      if (event.type === 'begin') {
-        yield { ...event, ...toSessionField(kept.sessionId), ...(kept.isResumable ? { isResumable: true } : {}) };
-      } else if (event.type !== 'end' && event.type !== 'failure') yield event;
-      else {
-        const { notices, sessionId } = await save();
-        for (const message of notices) yield { type: 'notice', message };
-        yield { ...event, ...toSessionField(sessionId) };
-      }
-    }
-  } finally {
-    await save();
-  }
 }
 
 /** Removes expired sessions, at most once a day. Never throws. */

@@ -1,7 +1,8 @@
 import { SECRET_HEADERS } from '../api/backend.ts';
 import { geminiModel } from '../api/call.ts';
+import type { Fallback, Substitute } from '../api/fallback.ts';
 import type { Queries } from '../api/queries.ts';
-import { withFallback } from '../api/succession.ts';
+import type { CredentialChoice } from '../auth/choice.ts';
 import { chooseCredential } from '../auth/credential.ts';
 import type { ConfiguredModel } from '../config/model-configs.ts';
 import type { App, Settings } from '../core/app.ts';
@@ -9,12 +10,12 @@ import type { Credential } from '../core/credential.ts';
 import { AppError } from '../core/error.ts';
 import type { HttpRequest } from '../core/io.ts';
 import type { JsonObject } from '../core/json.ts';
-import type { Model, ModelRequest, Reply, ReplyEvent } from '../core/model.ts';
+import type { Model, ModelRequest } from '../core/model.ts';
+import { formatDuration } from '../core/text/format.ts';
 import { cacheDefault, defaultChoice, readCachedDefault, resolveModel } from '../models/choice.ts';
 import { generationConfig, type Sampling } from '../models/generation.ts';
 import { type Backend as BackendName, BUILT_IN, type BuiltInModel } from '../models/table.ts';
-import { createBackendContext, openBackend, openGeminiApi } from './backend.ts';
-import type { OpenedBackend } from './opened-backend.ts';
+import { type OpenedBackend, openBackend } from './backend.ts';
 
 export interface ModelOptions extends Sampling {
   readonly model?: string;
@@ -25,6 +26,8 @@ export interface ModelOptions extends Sampling {
   readonly demo?: boolean;
   readonly retries?: number;
   readonly noFallback?: boolean;
+  /** Models to ask when the one before has no room, separated by commas. */
+  readonly fallback?: string;
   readonly dryRun?: boolean;
   readonly quiet?: boolean;
   readonly outputFormat?: 'text' | 'json' | 'stream-json';
@@ -36,6 +39,8 @@ export interface OpenedModel {
   readonly backend: BackendName;
   /** `Credential.account`: a signature made for one account is not valid for another. */
   readonly account: () => string;
+  /** `Credential.source` */
+  readonly source: string;
   readonly generationConfig: JsonObject;
   readonly notices: readonly string[];
   /** The HTTP request for `request`, without its credential. Sends nothing. */
@@ -44,41 +49,62 @@ export interface OpenedModel {
   readonly retryBaseMs: number;
   readonly retries: number | undefined;
   /** The fallback model if `modelId`, which the user did not choose, is gone. */
-  readonly successor?: string;
+  readonly fallback?: string;
   close(): Promise<void>;
 }
 
+/** The default of `--timeout`, for a run or for one request of a chat. */
+export const DEFAULT_TIMEOUT_MS = 300_000;
+
+/** The error for a run, or a request, that exceeds its deadline. */
+export function timeoutError(timeoutMs: number): AppError {
+  return new AppError('api', `timed out after ${formatDuration(timeoutMs)}`, {
+    isTimeout: true,
+    hint: 'Give it longer with --timeout, e.g. --timeout 15m; 0 means no limit.',
+  });
+}
+
+interface ModelLimits {
+  /** When the run must end, in milliseconds since the epoch: no wait goes beyond it. */
+  readonly endsAt?: () => number | undefined;
+  /** For each request by itself; time spent in tools and on questions does not count. 0 means no limit. */
+  readonly requestTimeoutMs?: number;
+}
+
 /**
- * Opens a model from settings, credential and backend. It starts no wait beyond `endsAt`, in milliseconds since the
- * epoch. Throws AppError `config`, `auth` or `usage` before any network access.
+ * Opens a model from settings, credential and backend. With `--demo` the real client talks to a server on the loopback
+ * interface, and only the answers are made up. Throws AppError `config`, `auth` or `usage` before any network access.
  */
-export async function openModel(
-  options: ModelOptions,
-  app: App,
-  endsAt: () => number | undefined,
-): Promise<OpenedModel> {
+export async function openModel(options: ModelOptions, app: App, limits: ModelLimits = {}): Promise<OpenedModel> {
   const settings = await app.settings();
   checkDemo(options);
-  if (options.demo) return openDemo(options, { app, settings, endsAt });
-  const said = collectNotices(options, app);
-  const flag = options.auth === undefined ? {} : { flag: options.auth };
-  const choice = await chooseCredential({
-    ...app,
-    ...flag,
-    settings,
-    say: said.say,
-    isRehearsal: options.dryRun ?? false,
-  });
-  const wanted = options.backend === undefined ? {} : { wanted: options.backend };
-  const opened = await openBackend(choice, { app, settings, ...wanted });
-  const { credential } = choice;
-  const configure = await openModelConfigs(settings);
-  const model = createModel(options, { app, settings, endsAt, opened, credential, configure });
-  return {
-    ...model,
-    model: choice.carrier === 'key' ? model.model : said.relay(model.model),
-    notices: [...settings.notices, ...choice.notices, ...said.take(), ...model.notices],
-  };
+  const demo = options.demo ? await (await import('../demo/server.ts')).startDemo({ clock: app.clock }) : undefined;
+  try {
+    const notices = collectNotices(options, app);
+    const choice = demo
+      ? DEMO_CHOICE
+      : await chooseCredential({
+          ...app,
+          ...(options.auth === undefined ? {} : { flag: options.auth }),
+          settings,
+          say: notices.say,
+          isRehearsal: options.dryRun ?? false,
+        });
+    const address = demo && { baseUrl: new URL(demo.url) };
+    const opened = await openBackend(choice, { app, settings, wanted: options.backend, ...address });
+    const configure = await openModelConfigs(settings);
+    const { take } = notices;
+    const { credential } = choice;
+    const model = createModel(options, { app, settings, limits, opened, credential, configure, takeNotices: take });
+    return {
+      ...model,
+      notices: [...settings.notices, ...choice.notices, ...take(), ...model.notices],
+      close: async () => demo?.close(),
+    };
+  } catch (thrown) {
+    await demo?.close();
+    throw thrown;
+  }
 }
 
 function checkDemo({ demo, auth, backend }: ModelOptions): void {
@@ -89,16 +115,25 @@ function checkDemo({ demo, auth, backend }: ModelOptions): void {
   });
 }
 
-interface ModelContext {
+const DEMO_CHOICE: CredentialChoice = {
+  credential: {
+    type: 'gemini-api-key',
+    source: '--demo',
+    account: 'demo',
+    headers: async () => ({ 'x-goog-api-key': 'demo' }),
+  },
+  carrier: 'key',
+  notices: [],
+};
+
+interface ModelParts {
   readonly app: App;
   readonly settings: Settings;
-  readonly endsAt: () => number | undefined;
-}
-
-interface ModelParts extends ModelContext {
+  readonly limits: ModelLimits;
   readonly opened: OpenedBackend;
   readonly credential: Credential;
   readonly configure: Configure;
+  readonly takeNotices: () => readonly string[];
 }
 
 type Configure = (name: string | undefined, idOf: (name: string | undefined) => string) => ConfiguredModel;
@@ -125,16 +160,15 @@ function withEndpointHint(name: OpenedBackend['name'], { env, send }: App): App[
       return await send(request, signal);
     } catch (thrown) {
       if (!(thrown instanceof AppError) || thrown.fault !== 'api') throw thrown;
-      const { fault, message, hint = '', retry, cause, isTimeout } = thrown;
-      const told = `${hint} The address is from ${variable}.`.trimStart();
-      throw new AppError(fault, message, { cause, hint: told, isTimeout, ...(retry === undefined ? {} : { retry }) });
+      throw thrown.with({ hint: `${thrown.hint ?? ''} The address is from ${variable}.`.trimStart() });
     }
   };
 }
 
-function createModel(options: ModelOptions, assembly: ModelParts): OpenedModel {
-  const { app, settings, endsAt, opened, credential, configure } = assembly;
-  const { name, backend } = opened;
+/** Chooses the model, and what happens to its requests on their way: all that `geminiModel` is given. */
+function createModel(options: ModelOptions, parts: ModelParts): Omit<OpenedModel, 'close'> {
+  const { app, settings, limits, opened, credential, configure, takeNotices } = parts;
+  const { name, backend, retryBaseMs, inquiries } = opened;
   const source = options.model === undefined ? 'the settings' : '-m';
   const standard = options.model === undefined ? options.builtIn : undefined;
   const resolved = (asked: string | undefined) => resolveModel(asked, { backend: name, source });
@@ -143,8 +177,8 @@ function createModel(options: ModelOptions, assembly: ModelParts): OpenedModel {
   const configured = configure(asked, idOf);
   const choice =
     standard && configured.model === undefined ? defaultChoice(standard.id) : resolved(configured.model ?? asked);
-  const isReplaceable = choice.isDefault && !options.noFallback;
-  const retries = checkRetries(options);
+  const configOf = (id: string): JsonObject =>
+    generationConfig(id, options, id === choice.id ? configured.config : configure(id, idOf).config);
   // A getter, since finding the account may take time.
   const owner = {
     backend: name,
@@ -152,53 +186,78 @@ function createModel(options: ModelOptions, assembly: ModelParts): OpenedModel {
       return credential.account;
     },
   };
-  const modelId = (isReplaceable ? readCachedDefault(app, owner, choice.id) : undefined) ?? choice.id;
-  const model = geminiModel({
-    backend,
-    send: withEndpointHint(name, app),
-    clock: app.clock,
-    trace: app.trace,
-    random: app.random,
-    retryBaseMs: opened.retryBaseMs,
-    retries,
-    showsThoughts: options.showThoughts ?? false,
-    deadline: endsAt,
-    isMadeGood: async (failure, asked) =>
-      isReplaceable && asked === choice.id && (await import('../api/fallback.ts')).isModelGone(failure),
-  });
-  const { successors, choose } = standard ?? BUILT_IN;
-  const fallbackId = successors[name];
-  const fallback = {
-    retired: choice.id,
-    successor: fallbackId,
-    choose,
-    generationConfig: (sent: JsonObject) => {
-      const own = generationConfig(choice.id, options, configured.config);
-      const others = Object.entries(sent).filter(([key]) => !Object.hasOwn(own, key));
-      return {
-        ...generationConfig(fallbackId, options, configure(fallbackId, idOf).config),
-        ...Object.fromEntries(others),
-      };
-    },
-    remember: () => cacheDefault(app, owner, fallbackId, choice.id),
-  };
+  const fallback =
+    choice.isDefault && !options.noFallback
+      ? createFallback(choice.id, { name, builtIn: standard ?? BUILT_IN, configOf }, (to) =>
+          cacheDefault(app, owner, to, choice.id),
+        )
+      : undefined;
+  const modelId = (fallback && readCachedDefault(app, owner, choice.id)) ?? choice.id;
+  const others = (options.fallback?.split(',') ?? []).map((wanted) =>
+    resolveModel(wanted.trim(), { backend: name, source: '--fallback' }),
+  );
+  // Before anything is sent: what a flag asks for may be impossible with one of them.
+  for (const { id } of others) configOf(id);
+  const alternatives = others.map(({ id }) => substituteFor(modelId, id, configOf));
+  const retries = checkRetries(options);
+  const { endsAt, requestTimeoutMs } = limits;
   return {
-    model: isReplaceable ? withFallback(model, fallback) : model,
+    model: geminiModel({
+      requestTimeout:
+        requestTimeoutMs === undefined
+          ? undefined
+          : { ms: requestTimeoutMs, error: () => timeoutError(requestTimeoutMs) },
+      fallback,
+      alternatives,
+      ...{ retries, retryBaseMs, random: app.random, clock: app.clock, deadline: endsAt },
+      showsThoughts: options.showThoughts ?? false,
+      takeNotices,
+      backend,
+      send: withEndpointHint(name, app),
+      trace: app.trace,
+    }),
     modelId,
     backend: name,
     account: () => credential.account,
-    generationConfig: generationConfig(
-      modelId,
-      options,
-      modelId === choice.id ? configured.config : configure(modelId, idOf).config,
-    ),
-    notices: [...choice.notices, ...configured.notices],
+    source: credential.source,
+    generationConfig: configOf(modelId),
+    notices: [...choice.notices, ...configured.notices, ...others.flatMap(({ notices }) => notices)],
     preview: async (request) => toPreview(await backend.preview(request)),
-    inquiries: opened.inquiries,
-    retryBaseMs: opened.retryBaseMs,
+    inquiries,
+    retryBaseMs,
     retries,
-    ...(isReplaceable ? { successor: fallbackId } : {}),
-    close: async () => {},
+    ...(fallback === undefined ? {} : { fallback: fallback.to }),
+  };
+}
+
+interface FallbackChoice {
+  readonly name: BackendName;
+  readonly builtIn: BuiltInModel;
+  readonly configOf: (id: string) => JsonObject;
+}
+
+function createFallback(
+  from: string,
+  { name, builtIn: { successors, choose }, configOf }: FallbackChoice,
+  cache: (to: string) => Promise<void>,
+): Fallback {
+  const to = successors[name];
+  return {
+    from,
+    choose,
+    ...substituteFor(from, to, configOf),
+    remember: () => cache(to),
+  };
+}
+
+function substituteFor(from: string, to: string, configOf: (id: string) => JsonObject): Substitute {
+  return {
+    to,
+    generationConfig(sent) {
+      const own = configOf(from);
+      const others = Object.entries(sent).filter(([key]) => !Object.hasOwn(own, key));
+      return { ...configOf(to), ...Object.fromEntries(others) };
+    },
   };
 }
 
@@ -209,30 +268,6 @@ function checkRetries({ retries }: ModelOptions): number | undefined {
   throw new AppError('usage', `--retries: ${retries} is out of range`, { hint: `It must be 0 to ${MAX_RETRIES}.` });
 }
 
-const DEMO_CREDENTIAL: Credential = {
-  type: 'gemini-api-key',
-  source: '--demo',
-  account: 'demo',
-  headers: async () => ({ 'x-goog-api-key': 'demo' }),
-};
-
-/** The real client talks to a demo server on the loopback interface; only the answers are made up. */
-async function openDemo(options: ModelOptions, setting: ModelContext): Promise<OpenedModel> {
-  const { app, settings } = setting;
-  const { startDemo } = await import('../demo/server.ts');
-  const demo = await startDemo({ clock: app.clock });
-  try {
-    const context = createBackendContext({ credential: DEMO_CREDENTIAL, carrier: 'key' }, app, settings);
-    const opened = openGeminiApi(context, { baseUrl: new URL(demo.url) });
-    const configure = await openModelConfigs(settings);
-    const model = createModel(options, { ...setting, opened, credential: DEMO_CREDENTIAL, configure });
-    return { ...model, notices: [...settings.notices, ...model.notices], close: () => demo.close() };
-  } catch (thrown) {
-    await demo.close();
-    throw thrown;
-  }
-}
-
 function toPreview({ method, url, headers, body }: HttpRequest): JsonObject {
   const shown = Object.entries(headers).filter(([name]) => !SECRET_HEADERS.includes(name.toLowerCase()));
   return { method, url: url.href, headers: Object.fromEntries(shown), body: JSON.parse(body ?? 'null') };
@@ -241,37 +276,17 @@ function toPreview({ method, url, headers, body }: HttpRequest): JsonObject {
 interface NoticeCollector {
   readonly say: (message: string) => void;
   readonly take: () => readonly string[];
-  /** The model, with messages that arrive while it answers among its events. */
-  readonly relay: (model: Model) => Model;
 }
 
-/** The return value of a stream that is closed early; never used. */
-const NO_REPLY: Reply = { finishReason: '', usage: {}, model: '' };
-
-/** Messages of the credential: printed at once on a terminal, else among the notices, else in the stream. */
+/** Messages of the credential: printed at once on a terminal, else taken for the notices or the stream. */
 function collectNotices(options: ModelOptions, { io }: App): NoticeCollector {
   const isSeen = (): boolean => !options.quiet && (options.outputFormat ?? 'text') === 'text' && io.err.isTerminal;
   const kept: string[] = [];
-  const take = (): readonly string[] => kept.splice(0);
-  async function* relayNotices(events: AsyncGenerator<ReplyEvent, Reply>): AsyncGenerator<ReplyEvent, Reply> {
-    try {
-      for (;;) {
-        const step = await events.next();
-        for (const message of take()) yield { type: 'notice', message };
-        if (step.done) return step.value;
-        yield step.value;
-      }
-    } finally {
-      // The consumer may have stopped, and an open stream would keep its connection.
-      await events.return(NO_REPLY);
-    }
-  }
   return {
-    take,
+    take: () => kept.splice(0),
     say(message: string): void {
       if (isSeen()) io.err.write(`gmn: ${message}\n`).catch(() => {});
       else kept.push(message);
     },
-    relay: (model: Model): Model => ({ stream: (request, signal) => relayNotices(model.stream(request, signal)) }),
   };
 }

@@ -1,20 +1,58 @@
 import { resolve } from 'node:path';
-import { type Schema, type SchemaDraft, Validator } from '@cfworker/json-schema';
-import type { AnswerSchema } from '../agent/structured.ts';
+import type { Schema, SchemaDraft, Validator } from '@cfworker/json-schema';
+import type { Agent, Turn } from '../agent/agent.ts';
+import { type AnswerSchema, runStructuredTurn, structuredAgent } from '../agent/structured.ts';
+import { runTurn } from '../agent/turn.ts';
+import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
+import type { TurnEvent } from '../core/event.ts';
 import { isList, isObject, type JsonObject, type JsonValue } from '../core/json.ts';
 import { decodeText } from '../core/text/decode.ts';
 import { readBytes } from '../platform/files/read.ts';
+
+export interface AnswerFormatOptions {
+  readonly outputSchema?: string;
+  readonly search?: boolean;
+}
+
+/** How a turn is run so that its answer has the requested format. */
+export interface AnswerFormat {
+  /** The agent with the format in its first request. Throws AppError `usage` if it does not support it. */
+  agent(agent: Agent): Agent;
+  run(agent: Agent, turn: Turn): AsyncGenerator<TurnEvent, void>;
+}
+
+/** Applies `--search` and `--output-schema`. Throws AppError `usage` if the schema is invalid. */
+export async function openAnswerFormat(
+  { outputSchema, search }: AnswerFormatOptions,
+  { cwd }: App,
+): Promise<AnswerFormat> {
+  const addSearch = search ? withSearch : (agent: Agent): Agent => agent;
+  if (outputSchema === undefined) return { agent: addSearch, run: runTurn };
+  const wanted = await readSchema(outputSchema, cwd);
+  return {
+    agent: (agent) => structuredAgent(addSearch(agent), wanted),
+    run: (agent, turn) => runStructuredTurn(agent, turn, wanted),
+  };
+}
+
+function withSearch(agent: Agent): Agent {
+  if (agent.tools.length === 0) return { ...agent, request: { ...agent.request, tools: [{ googleSearch: {} }] } };
+  throw new AppError('usage', '--search cannot be combined with other tools', {
+    hint: 'Give the model the search as a tool instead: --tools google_web_search, or --tools all',
+  });
+}
 
 const MAX_BYTES = 1_000_000;
 
 const HINT = `Example: --output-schema '{"type":"array","items":{"type":"string"}}', or the path of such a file`;
 
 /** Reads `--output-schema`: a JSON Schema, or the path of one. Throws AppError `usage` if it is invalid. */
-export async function readSchema(value: string, cwd: string): Promise<AnswerSchema> {
+async function readSchema(value: string, cwd: string): Promise<AnswerSchema> {
   const isLiteral = /^\s*(?:\{|\[.*\]\s*$)/s.test(value);
   const name = isLiteral ? '--output-schema' : value;
   const document = parseSchema(isLiteral ? value : await readSchemaFile(value, cwd), name);
+  const { Validator } = await import('@cfworker/json-schema');
   const validator = new Validator(document, findDraft(document));
   return { schema: toApiObject(document), fault: (answer) => findMismatch(validator, answer) };
 }
@@ -111,7 +149,7 @@ const TYPES: readonly unknown[] = ['string', 'number', 'integer', 'boolean', 'ob
 function rejectUnknownTypes(value: JsonValue | undefined): void {
   const unknown = [value].flat().find((type) => !TYPES.includes(type));
   if (unknown === undefined) return;
-  const message = `--output-schema: ${JSON.stringify(unknown)} is no type of JSON Schema`;
+  const message = `--output-schema: ${JSON.stringify(unknown)} is not a type of JSON Schema`;
   throw new AppError('usage', message, { hint: `Types: ${TYPES.join(', ')}` });
 }
 

@@ -1,7 +1,6 @@
-import { resolve } from 'node:path';
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
-import type { TurnEvent } from '../core/event.ts';
+import { type TurnEvent, toFailure } from '../core/event.ts';
 import type { Env, Io, Out } from '../core/io.ts';
 import { extractCodeBlocks } from '../core/text/code-block.ts';
 import { formatSize } from '../core/text/format.ts';
@@ -30,7 +29,7 @@ export function openOutput(options: OutputContext, app: App): Output {
     io: pages?.io ?? app.io,
     async *events(run) {
       try {
-        const file = options.outputFile === undefined ? undefined : await openFile(options.outputFile, app);
+        const file = options.outputFile === undefined ? undefined : await openOutputFile(options.outputFile, app.cwd);
         const clipboard = options.copy ? openClipboard(app) : undefined;
         for await (const event of holdBack(run, options, { file, name: options.outputFile ?? '', clipboard })) {
           // Print what has arrived first: the error belongs below it.
@@ -44,10 +43,6 @@ export function openOutput(options: OutputContext, app: App): Output {
     },
     close: async () => pages?.show(),
   };
-}
-
-function openFile(name: string, { cwd }: App): Promise<OutputFile> {
-  return openOutputFile(resolve(cwd, name), name);
 }
 
 interface Targets {
@@ -101,8 +96,7 @@ async function* finishOutput(
     yield { ...end, ...extracted, ...(notices.length === 0 ? {} : { notices }) };
   } catch (thrown) {
     // The run itself succeeded, and may have been saved.
-    const { sessionId } = end;
-    yield { type: 'failure', error: AppError.from(thrown), ...(sessionId === undefined ? {} : { sessionId }) };
+    yield* toFailure(thrown, end.sessionId);
   }
 }
 
@@ -165,8 +159,8 @@ function openClipboard({ env, cwd, io, signal }: App): Clipboard {
   const isRemote = Boolean(env.SSH_CONNECTION || env.SSH_TTY);
   const program = isRemote ? undefined : findClipboardProgram(env);
   if (program === undefined && !io.err.isTerminal) {
-    throw new AppError('usage', '--copy finds no clipboard: no terminal, no display', {
-      hint: 'Hand the answer to a program of yours: gmn "…" | <program>',
+    throw new AppError('usage', '--copy found no clipboard: there is no terminal and no display', {
+      hint: 'Pass the answer to a program of yours: gmn "…" | <program>',
     });
   }
   return {

@@ -1,14 +1,9 @@
 import { isModelGone } from '../api/fallback.ts';
 import { type Queries, withRetries } from '../api/queries.ts';
 import type { App } from '../core/app.ts';
-import type { TurnEvent } from '../core/event.ts';
-import type { Out } from '../core/io.ts';
 import type { ModelRequest } from '../core/model.ts';
-import { NO_USAGE } from '../core/usage.ts';
-import { encodeDocument, encodeLine } from '../render/json-text.ts';
-import type { Renderer } from '../render/renderer.ts';
+import type { OpenedBackend } from './backend.ts';
 import type { OpenedModel } from './model.ts';
-import type { OpenedBackend } from './opened-backend.ts';
 
 type QueryTarget = Pick<OpenedBackend, 'inquiries' | 'retryBaseMs'> & { readonly retries?: number | undefined };
 
@@ -46,41 +41,8 @@ export async function countTokens(
   try {
     return await count(request.model);
   } catch (thrown) {
-    const { successor } = opened;
-    if (successor === undefined || successor === request.model) throw thrown;
-    if (!isModelGone(thrown)) throw thrown;
-    return count(successor);
+    const { fallback } = opened;
+    if (fallback === undefined || fallback === request.model || !isModelGone(thrown)) throw thrown;
+    return count(fallback);
   }
-}
-
-/** The count as turn events, as if the model had answered with the number. Throws as `countTokens` does. */
-export async function* countEvents(
-  opened: OpenedModel,
-  request: ModelRequest,
-  context: { readonly app: App; readonly signal: AbortSignal },
-): AsyncGenerator<TurnEvent, void> {
-  if (request.tools !== undefined && opened.backend === 'code-assist') {
-    yield { type: 'notice', message: 'the tools are not in the count: Code Assist has no place for them' };
-  }
-  yield { type: 'wait', what: request.model };
-  const { model, totalTokens } = await countTokens(opened, request, context);
-  yield { type: 'text', delta: `${totalTokens}\n` };
-  yield { type: 'end', finishReason: 'STOP', usage: NO_USAGE, model };
-}
-
-/** Renders `countEvents`: the number and a newline in text, `{"model","totalTokens"}` in the JSON formats. */
-export function countRenderer(render: Renderer, out: Out, format: 'text' | 'json' | 'stream-json'): Renderer {
-  if (format === 'text') return render;
-  const notices: string[] = [];
-  let totalTokens = 0;
-  return async (event) => {
-    if (event.type === 'notice') notices.push(event.message);
-    if (event.type === 'text') totalTokens = Number(event.delta);
-    if (event.type === 'end') {
-      const warnings = notices.length > 0 ? { warnings: notices } : {};
-      const counted = { model: event.model, totalTokens, ...warnings };
-      await out.write(format === 'json' ? encodeDocument(counted) : encodeLine(counted));
-    }
-    if (event.type === 'notice' || event.type === 'failure') await render(event);
-  };
 }

@@ -56,6 +56,10 @@ export async function openSessionHistory(
   checkSessionFlags(options);
   const notices: string[] = [];
   const report = (message: string): void => void notices.push(message);
+  // The settings have a notice for it: without a home directory, a new session is answered and not saved.
+  if (app.homes().isMissing && !isContinued(options)) {
+    return { history: createMemoryHistory(), notices, save: async () => NOT_SAVED, close: async () => {} };
+  }
   const session = await openSession(options, app, report);
   const early = notices.splice(0);
   if (options.noSession) {
@@ -115,6 +119,10 @@ function saveAtEnd(session: LocalSession, { clock }: App): Saver {
   };
 }
 
+function isContinued({ continue: newest, resume }: SessionOptions): boolean {
+  return newest === true || resume !== undefined;
+}
+
 async function openSession(
   options: SessionOptions,
   app: App,
@@ -124,7 +132,7 @@ async function openSession(
   const { cwd } = app;
   const { sessionId: id } = options;
   const name = await lazyRedaction(app).redact(options.sessionName);
-  if (options.continue || options.resume !== undefined) {
+  if (isContinued(options)) {
     const summary = await findContinued(options, app, store);
     if (!options.fork) return store.resume(summary, cwd);
     return store.fork(summary, { cwd, ...(name === undefined ? {} : { name }) });
@@ -137,26 +145,37 @@ async function openSession(
   });
 }
 
-/**
- * The session that `-r` names, else the newest of the working directory. Throws AppError `usage` if there is none,
- * `config` if there is no home directory to have sessions in.
- */
+/** The session that `-r` names, else the newest of the working directory. Throws AppError `usage` if there is none. */
 export async function findContinued(
   { resume }: SessionOptions,
-  { cwd, homes }: Pick<App, 'cwd' | 'homes'>,
+  { cwd }: Pick<App, 'cwd'>,
   store: Pick<LocalStore, 'newestIn' | 'find'>,
 ): Promise<SessionSummary> {
-  if (homes().isMissing) throw noHomeError();
   return resume === undefined ? store.newestIn(cwd) : store.find(resume);
 }
 
-/** The user's sessions. Failures to save or read are passed to `report`. */
+/**
+ * The user's sessions. Failures to save or read are passed to `report`. Without a home directory, whatever is asked of
+ * them throws AppError `config`.
+ */
 export function openStore(
   app: Pick<App, 'homes' | 'clock' | 'version'>,
   report: (message: string) => void,
   by: 'chat' | 'prompt' = 'prompt',
 ): LocalStore {
-  return sessionStore({ home: app.homes().gmn, clock: app.clock, version: app.version, report, by });
+  const { gmn: home, isMissing } = app.homes();
+  if (isMissing) return createNoStore();
+  return sessionStore({ home, clock: app.clock, version: app.version, report, by });
+}
+
+function createNoStore(): LocalStore {
+  const refuse = async (): Promise<never> => {
+    throw noHomeError('no session is saved');
+  };
+  return {
+    ...{ list: refuse, find: refuse, newestIn: refuse, read: refuse, create: refuse, resume: refuse },
+    ...{ fork: refuse, rename: refuse, remove: refuse, prune: async () => [] },
+  };
 }
 
 export function sessionsDirectory(app: Pick<App, 'homes'>): string {

@@ -12,7 +12,7 @@ import { runShell } from '../platform/process/shell.ts';
 import { chooseShell, type Shell } from '../platform/process/shell-choice.ts';
 import { openTty } from '../platform/terminal/tty.ts';
 import type { TemplateValues } from './template.ts';
-import { parseMode, type ToolOptions } from './toolbox.ts';
+import { chooseMode, type ToolOptions } from './toolbox.ts';
 
 const MAX_BYTES = 1_000_000;
 const MAX_CHARS = 200_000;
@@ -55,7 +55,7 @@ function quoteArguments({ path, args }: Shell, words: string): string {
 async function readTemplateFile(path: string, app: App): Promise<string> {
   const found = await inspectPath(resolve(app.cwd, path), path);
   if (found === undefined) {
-    throw new AppError('usage', `the template wants ${sanitize(path)}, which is not there`, {
+    throw new AppError('usage', `the template wants ${sanitize(path)}, which does not exist`, {
       hint: 'Check the path.',
     });
   }
@@ -88,7 +88,8 @@ async function runTemplateCommand(
   { options, context }: ApprovalRequest,
 ): Promise<string> {
   const { app, signal } = context;
-  if (!isAllowed(options) && !(await isApproved(command, { options, context }))) throw unapprovedError(command);
+  if (!(await isAllowed(options, app)) && !(await isApproved(command, { options, context })))
+    throw unapprovedError(command);
   const run = { shell, command, cwd: app.cwd, env: app.env, timeoutMs: COMMAND_MS, maxChars: MAX_CHARS };
   const { head, tail, omitted, exitCode, hasTimedOut } = await runShell(run, signal);
   if (hasTimedOut) {
@@ -100,9 +101,10 @@ async function runTemplateCommand(
   return exitCode === 0 ? output.trimEnd() : `${output.trimEnd()}\n[exit code ${exitCode ?? 'none'}]`;
 }
 
-function isAllowed(options: AccessOptions): boolean {
+/** Throws AppError `usage` if the settings turn `yolo` off. */
+async function isAllowed(options: AccessOptions, app: App): Promise<boolean> {
   const names = (options.allowedTools ?? []).flatMap((list) => list.split(',')).map((name) => name.trim());
-  return parseMode(options) === 'yolo' || names.includes('run_shell_command');
+  return chooseMode(options, await app.settings()).mode === 'yolo' || names.includes('run_shell_command');
 }
 
 /** Asks only in text format on a terminal; otherwise false. */

@@ -168,7 +168,7 @@ function countOccurrences(text: string, part: string): number {
 }
 
 function unsafePlaceError(name: string): AppError {
-  const where = 'inside quotes, a comment or the like of a command, where they could end it';
+  const where = 'inside quotes, a comment or similar in a command, where they could end it';
   return new AppError('usage', `the template ${sanitize(name)} puts {{args}} ${where}`, {
     hint: 'gmn quotes the words by itself. Write {{args}} as a word of its own in !{…}, for example: !{grep -n {{args}} notes.txt}',
   });

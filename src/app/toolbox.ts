@@ -3,6 +3,7 @@ import { createApprover, type RunPaused } from '../approval/approve.ts';
 import { type ApprovalMode, approvalPolicy, offeredTools } from '../approval/policy.ts';
 import { secretFiles, targetFiles } from '../approval/targets.ts';
 import { listContextNames } from '../config/context-place.ts';
+import { noHomeError } from '../config/home.ts';
 import { readSetting } from '../config/keys.ts';
 import type { App, Settings } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
@@ -136,7 +137,19 @@ export async function openOwnWorkspace(
 }
 
 export function openUndoStore({ homes, clock }: Pick<App, 'homes' | 'clock'>): UndoStore {
-  return undoStore(`${homes().gmn}/undo`, clock);
+  const { gmn, isMissing } = homes();
+  return isMissing ? createNoUndoStore() : undoStore(`${gmn}/undo`, clock);
+}
+
+/** Without a home directory there is no place for what a file held before, so no file is changed. */
+function createNoUndoStore(): UndoStore {
+  const refuse = async (): Promise<never> => {
+    throw noHomeError('a change could not be undone and is not made');
+  };
+  return {
+    ...{ journal: () => ({ before: refuse }), before: refuse, undo: refuse, pass: refuse },
+    ...{ changes: async () => [], damage: async () => undefined },
+  };
 }
 
 /** Tools that need more than files, loaded only if one of them may be used. */
@@ -150,14 +163,12 @@ async function loadOtherTools(
     { runShellCommand },
     { chooseShell },
     { webFetch },
-    { createPinnedClient },
-    { isPublicAddress },
+    { createPinnedClient, isPublicAddress },
     { googleWebSearch },
   ] = await Promise.all([
     import('../tools/run-shell-command.ts'),
     import('../platform/process/shell-choice.ts'),
     import('../tools/web-fetch.ts'),
-    import('../platform/http/pinned.ts'),
     import('../platform/http/pinned.ts'),
     import('../tools/google-web-search.ts'),
   ]);
@@ -194,7 +205,7 @@ function applyToolSettings(tools: readonly Tool[], limits: ToolLimits, wanted: s
       .filter(({ name }) => named.includes(name) && !isAllowedBySettings(name, limits))
       .map(({ name }) => {
         const key = isAllowedBySettings(name, { exclude: limits.exclude }) ? 'tools.core' : 'tools.exclude';
-        return `${name} is not offered: ${key} of your settings leaves it out. Where: gmn config explain ${key}`;
+        return `${name} is not offered: ${key} in your settings excludes it. Where: gmn config explain ${key}`;
       }),
   };
 }
@@ -241,7 +252,7 @@ function missingNotices({ allowedTools = [] }: ToolOptions, remote: ToolboxConte
         owners.length === 1
           ? `the MCP server ${owners[0]} may have it, but does not offer it`
           : `one of the MCP servers ${owners.join(', ')} may have it, but none of them offers it`;
-      return [`--allowed-tools ${sanitize(name)}: no such tool is there now; ${which}`];
+      return [`--allowed-tools ${sanitize(name)}: there is no such tool now; ${which}`];
     });
 }
 
@@ -283,7 +294,7 @@ export interface ModeOptions {
 const SETTINGS_MODES: readonly ApprovalMode[] = ['default', 'auto_edit', 'plan'];
 
 /** `--yolo` means `--approval-mode yolo`. Throws AppError `usage` if both are given and differ. */
-export function parseMode({ approvalMode, yolo }: ModeOptions): ApprovalMode {
+function parseMode({ approvalMode, yolo }: ModeOptions): ApprovalMode {
   if (yolo && approvalMode !== undefined && approvalMode !== 'yolo') {
     throw new AppError('usage', `--yolo cannot be combined with --approval-mode ${approvalMode}`, {
       hint: 'Use one of them.',
@@ -294,17 +305,24 @@ export function parseMode({ approvalMode, yolo }: ModeOptions): ApprovalMode {
 
 /**
  * The mode of the flags, else of `general.defaultApprovalMode`. Throws AppError `usage` if the flags contradict each
- * other.
+ * other, or ask for `yolo` where the settings turn it off.
  */
 export function chooseMode(
   options: ModeOptions,
   { document = {} }: Pick<Settings, 'document'>,
 ): { readonly mode: ApprovalMode; readonly notices: readonly string[] } {
   const mode = parseMode(options);
+  if (mode === 'yolo' && readSetting(document, 'security.disableYoloMode')) throw yoloDisabledError();
   const said = readSetting(document, 'general.defaultApprovalMode');
   if (options.yolo || options.approvalMode !== undefined || said === undefined) return { mode, notices: [] };
   const known = SETTINGS_MODES.find((each) => each === said);
   if (known !== undefined) return { mode: known, notices: [] };
   const why = said === 'yolo' ? 'is not taken from a file' : `cannot be "${sanitize(said)}"`;
-  return { mode, notices: [`general.defaultApprovalMode ${why}: what changes anything is asked about`] };
+  return { mode, notices: [`general.defaultApprovalMode ${why}: gmn asks before every change`] };
+}
+
+function yoloDisabledError(): AppError {
+  return new AppError('usage', 'yolo is turned off: security.disableYoloMode is true in the settings', {
+    hint: 'Leave it out, or name what may run with --allowed-tools. Where it is set: gmn config explain security.disableYoloMode',
+  });
 }

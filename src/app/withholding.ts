@@ -5,7 +5,7 @@ import { parseEnvFile } from '../config/variables.ts';
 import type { App } from '../core/app.ts';
 import type { Env } from '../core/io.ts';
 import { MARK, redactIn } from '../core/text/secrets.ts';
-import { readFileState } from '../platform/files/write.ts';
+import { readFileState } from '../platform/files/read.ts';
 
 /** Reads the credentials of gmn and the official CLI anew each time, since a token may be refreshed meanwhile. */
 export function createRedaction(app: Pick<App, 'homes' | 'settings'>): Redaction {

@@ -46,9 +46,9 @@ export type RunPaused = <Result>(work: () => Promise<Result>) => Promise<Result>
 
 /** The person sees only the first line; the model gets both. */
 const DENIED_BY_USER =
-  'The user said no to this call.\nDo not repeat it; ask what they would like instead, or go on without it.';
+  'The user said no to this call.\nDo not repeat it; ask what they would like instead, or continue without it.';
 
-const CHANGED_SINCE = '│ Things have changed since. This is what would be done now:\n';
+const CHANGED_SINCE = '│ Something has changed since then. This is what would be done now:\n';
 
 /**
  * Decides by the policy and asks the person where the policy says so: on /dev/tty, if stderr is a terminal and the
@@ -221,7 +221,7 @@ async function askForOne(
 function toDenial(answer: Exclude<Answer, { kind: 'yes' | 'always' | 'file' | 'edit' }>): CallDecision {
   switch (answer.kind) {
     case 'reply':
-      return { kind: 'deny', reason: `The user said no to this call, and tells you: ${answer.text}` };
+      return { kind: 'deny', reason: `The user said no to this call, and wrote: ${answer.text}` };
     case 'stop':
       return { kind: 'stop' };
     default:

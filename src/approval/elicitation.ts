@@ -153,7 +153,7 @@ function toField(name: string, schema: JsonObject, isRequired: boolean): Field {
     typeof schema.description === 'string' ? schema.description : '',
     choices.length > 0 ? choices.map(({ value, title: shown }) => shown ?? value).join(' | ') : describeType(schema),
     fallback === undefined ? '' : `Enter for ${String(fallback)}`,
-    isRequired || fallback !== undefined ? '' : 'Enter to leave it out',
+    isRequired || fallback !== undefined ? '' : 'Enter to skip',
   ].filter((note) => note !== '');
   return {
     name,

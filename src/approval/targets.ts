@@ -22,7 +22,7 @@ export function secretFiles(workspace: Workspace): Pick<ApprovalOptions, 'secret
       const now = await workspace.secretAt(path);
       // The file may have been replaced while the question was open.
       if (secret === undefined || now?.path !== path || now.identity !== secret.identity) {
-        throw new AppError('usage', `${path} is another file by now, and was not read`, { hint: 'Ask again.' });
+        throw new AppError('usage', `${path} is a different file now, and was not read`, { hint: 'Ask again.' });
       }
       workspace.permit(secret);
     },

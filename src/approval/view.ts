@@ -64,7 +64,7 @@ export async function questionView(name: string, preview: Preview, options: View
   }
   const hidden = await countHidden(preview, pause);
   const warning =
-    hidden === 0 ? [] : rows(`${plural(hidden, 'character')} that cannot be seen: written as escapes`, YELLOW);
+    hidden === 0 ? [] : rows(`${plural(hidden, 'character')} that cannot be seen: shown as escapes`, YELLOW);
   const [first = '', ...others] = rows(`${sanitize(name)} ${formatPreviewTitle(preview)}`, BOLD);
   return { title: [first.replace('│', '╭'), ...others, ...warning], body };
 }

@@ -1,14 +1,12 @@
-import { isAbsolute, join } from 'node:path';
 import { shareWork } from '../core/async.ts';
 import type { AuthType, Credential } from '../core/credential.ts';
 import { AppError, serverError } from '../core/error.ts';
 import type { Clock, Env, SendHttp } from '../core/io.ts';
 import { isObject, parseJson } from '../core/json.ts';
-import { readFileState } from '../platform/files/write.ts';
+import { readFileState } from '../platform/files/read.ts';
 import { sha256 } from '../platform/runtime/native.ts';
 import type { CredentialChoice } from './choice.ts';
-import { checkKeyDocument, findTargetAccount, IMPERSONATED, type KeyDocument } from './key-document.ts';
-import { loadGoogleAuth } from './lazy.ts';
+import { checkKeyDocument, findGcloudPath, findTargetAccount, IMPERSONATED, type KeyDocument } from './key-document.ts';
 import { libraryTransport, type SeenResponse } from './library-fetch.ts';
 import { mayHaveMetadata, metadataTokenSource } from './metadata-server.ts';
 import { isToken } from './token.ts';
@@ -85,7 +83,7 @@ function createLibraryHeaders({ send, scopes = CLOUD_SCOPES }: AdcOptions, file:
     },
   });
   const openClient = async () => {
-    const { GoogleAuth, Impersonated } = await loadGoogleAuth();
+    const { GoogleAuth, Impersonated } = (await import('./google-library.ts')).googleLibrary;
     const createClient = (credentials: KeyDocument['value']) =>
       new GoogleAuth({ scopes: [...scopes], clientOptions: { transporterOptions }, credentials }).getClient();
     const { type, source_credentials: source, delegates } = file.value;
@@ -140,16 +138,6 @@ async function readKeyFile(env: Env): Promise<KeyDocument | undefined> {
   return isObject(value) ? { source: 'gcloud application default credentials', value } : undefined;
 }
 
-/** https://cloud.google.com/docs/authentication/application-default-credentials#personal */
-function findGcloudPath(env: Env): string | undefined {
-  const directory =
-    env.CLOUDSDK_CONFIG ||
-    (env.APPDATA ? join(env.APPDATA, 'gcloud') : env.HOME ? join(env.HOME, '.config', 'gcloud') : undefined);
-  return directory !== undefined && isAbsolute(directory)
-    ? join(directory, 'application_default_credentials.json')
-    : undefined;
-}
-
 function toStrings(value: unknown): string[] {
   return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
 }
@@ -186,7 +174,7 @@ function noTokenError(file: KeyDocument, { response, failure }: TokenAttempt): A
   const fail = (why: string, hint: string): AppError =>
     serverError('auth', `${file.source} gave no token: ${why}`, { hint });
   if (response === undefined) {
-    if (failure === undefined) return fail('what is in it cannot be used', newKeyHint(file));
+    if (failure === undefined) return fail('its content cannot be used', newKeyHint(file));
     return fail(failure instanceof AppError ? failure.words : 'the token server did not answer', RETRY_HINT);
   }
   const { status } = response;

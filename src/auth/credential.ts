@@ -15,7 +15,7 @@ const TYPES: Readonly<Record<string, AuthType>> = {
 };
 
 /**
- * The credential of this run, in the order of docs/auth.md. Code for anything but a key in the environment is loaded
+ * The credential of this run, in the order of docs/auth-and-models.md. Code for anything but a key in the environment is loaded
  * only when needed. Throws AppError `auth`, with a hint, if there is no credential or the requested one does not work.
  */
 export async function chooseCredential(input: ChoiceInput): Promise<CredentialChoice> {

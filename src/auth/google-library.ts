@@ -1,4 +1,7 @@
 import { GoogleAuth, Impersonated, OAuth2Client } from 'google-auth-library';
 
-/** Named exports of Google's library: a bundled CommonJS package has only a default export when loaded lazily. */
+/**
+ * Google's library: half a megabyte, so load this file only for a refresh, a service account or the metadata server. One
+ * object, because a bundled CommonJS package has only a default export when it is loaded lazily.
+ */
 export const googleLibrary = { GoogleAuth, Impersonated, OAuth2Client };

@@ -1,4 +1,6 @@
+import { isAbsolute, join } from 'node:path';
 import { AppError, serverError } from '../core/error.ts';
+import type { Env } from '../core/io.ts';
 import { isObject } from '../core/json.ts';
 import { checkEndpoint, isLoopback } from '../core/text/url.ts';
 
@@ -7,6 +9,20 @@ export interface KeyDocument {
   readonly value: Readonly<Record<string, unknown>>;
 }
 
+/**
+ * Where gcloud keeps application default credentials.
+ * https://cloud.google.com/docs/authentication/application-default-credentials#personal
+ */
+export function findGcloudPath(env: Env): string | undefined {
+  const directory =
+    env.CLOUDSDK_CONFIG ||
+    (env.APPDATA ? join(env.APPDATA, 'gcloud') : env.HOME ? join(env.HOME, '.config', 'gcloud') : undefined);
+  return directory !== undefined && isAbsolute(directory)
+    ? join(directory, 'application_default_credentials.json')
+    : undefined;
+}
+
+/** Required fields of each file type. */
 const REQUIRED_FIELDS: Readonly<Record<string, readonly string[]>> = {
   service_account: ['client_email', 'private_key'],
   authorized_user: ['client_id', 'client_secret', 'refresh_token'],
@@ -64,13 +80,13 @@ function checkAddress(text: string, source: string, path: string): void {
 /** Google's library exchanges other types over its own transport, which follows redirects with the token. */
 function unsupportedTypeError(source: string, type: unknown): AppError {
   const name = typeof type === 'string' && /^[\w ]{1,60}$/.test(type) ? type : 'unknown';
-  return serverError('auth', `${source} is of a type gmn does not take (${name})`, {
+  return serverError('auth', `${source} is of a type that gmn does not support (${name})`, {
     hint: 'Let gcloud get a token: GOOGLE_GENAI_USE_GCA=true GOOGLE_CLOUD_ACCESS_TOKEN=$(gcloud auth print-access-token) gmn --auth oauth-personal …',
   });
 }
 
 function missingFieldError(source: string, key: string): AppError {
-  return serverError('auth', `${source} is not whole: ${key} is missing or wrong`, {
+  return serverError('auth', `${source} is incomplete: ${key} is missing or wrong`, {
     hint: 'Download the key file again, or run: gcloud auth application-default login',
   });
 }

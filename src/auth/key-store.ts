@@ -2,7 +2,8 @@ import { join } from 'node:path';
 import { AppError, serverError } from '../core/error.ts';
 import type { Clock } from '../core/io.ts';
 import { isObject, parseJson } from '../core/json.ts';
-import { makePrivateDirectory, quarantine, readFileState, removeFiles, writeAtomic } from '../platform/files/write.ts';
+import { readFileState } from '../platform/files/read.ts';
+import { makePrivateDirectory, quarantine, removeFiles, writeAtomic } from '../platform/files/write.ts';
 import type { Machine } from '../platform/host.ts';
 import { type KeyringEntry, openKeyring } from '../platform/process/keyring.ts';
 
@@ -39,8 +40,9 @@ export function keyStore(home: string, machine: Pick<Machine, 'keyringModule' | 
     return module === undefined ? undefined : openKeyring(module);
   };
   const owner = machine.uid === undefined ? {} : { uid: machine.uid };
-  const save = (record: object): Promise<void> =>
-    writeAtomic(path, `${JSON.stringify({ version: 1, ...record })}\n`, { mode: 0o600, ...owner });
+  const save = async (record: object): Promise<void> => {
+    await writeAtomic(path, `${JSON.stringify({ version: 1, ...record })}\n`, { mode: 0o600, ...owner });
+  };
   return {
     async read() {
       const file = await readFileState(path, machine.uid);

@@ -1,7 +1,7 @@
 import { AppError } from '../core/error.ts';
 import type { Clock, Env, HttpResponse, SendHttp } from '../core/io.ts';
 import { isObject, parseJson } from '../core/json.ts';
-import { readFileState } from '../platform/files/write.ts';
+import { readFileState } from '../platform/files/read.ts';
 import { createDeadline } from '../platform/runtime/clock.ts';
 import { readBodyText } from './library-fetch.ts';
 import { isFresh, isToken } from './token.ts';

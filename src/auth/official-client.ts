@@ -1,10 +1,12 @@
-import { readdir, readFile, realpath, stat } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
 import type { Homes, Settings } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import type { Clock, Env } from '../core/io.ts';
 import { isObject, parseJson } from '../core/json.ts';
-import { makePrivateDirectory, quarantine, readFileState, writeAtomic } from '../platform/files/write.ts';
+import { realPath } from '../platform/files/path.ts';
+import { listDirectory, readBytes, readFileState } from '../platform/files/read.ts';
+import { makePrivateDirectory, quarantine, writeAtomic } from '../platform/files/write.ts';
+import { runtimePath, systemPlatform } from '../platform/runtime/system.ts';
 
 const OFFICIAL = '@google/gemini-cli';
 /** Bundled since 0.3; older versions have the constants in the core package, below it or beside it. */
@@ -127,7 +129,7 @@ interface InstalledPackage {
 async function findInstalledPackage(name: string, command: string, env: Env): Promise<InstalledPackage | undefined> {
   for (const directory of (env.PATH ?? env.Path ?? '').split(delimiter).filter(Boolean)) {
     for (const file of [command, `${command}.cmd`]) {
-      const real = await realpath(join(directory, file)).catch(() => undefined);
+      const real = realPath(join(directory, file));
       if (real === undefined) continue;
       const found = (await findPackageAbove(real, name)) ?? (await findPackageNear(directory, name));
       if (found !== undefined) return found;
@@ -142,7 +144,7 @@ async function findInstalledPackage(name: string, command: string, env: Env): Pr
 
 async function readPackage(directory: string, name: string): Promise<InstalledPackage | undefined> {
   try {
-    const manifest: unknown = JSON.parse(await readFile(join(directory, 'package.json'), 'utf8'));
+    const manifest: unknown = JSON.parse(await readSource(join(directory, 'package.json'), 'utf8'));
     if (!isObject(manifest) || manifest.name !== name || typeof manifest.version !== 'string') return undefined;
     return { directory, version: manifest.version };
   } catch {
@@ -156,18 +158,26 @@ async function* readSources(directory: string, folders: readonly string[]): Asyn
   for (const folder of folders) {
     for await (const path of listScripts(join(directory, folder), MAX_DEPTH)) {
       if (left-- <= 0) return;
-      const size = (await stat(path).catch(() => undefined))?.size ?? Number.POSITIVE_INFINITY;
-      if (size <= MAX_FILE_BYTES) yield await readFile(path, 'latin1').catch(() => '');
+      yield await readSource(path, 'latin1').catch(() => '');
     }
   }
 }
 
+/** Throws AppError `usage`. */
+async function readSource(path: string, encoding: BufferEncoding): Promise<string> {
+  const bytes = await readBytes(path, { maxBytes: MAX_FILE_BYTES, tooLarge: (size) => tooLargeError(path, size) });
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString(encoding);
+}
+
+function tooLargeError(path: string, bytes: number): AppError {
+  return new AppError('usage', `${path} is too large: ${bytes} bytes`, { hint: 'It is not read.' });
+}
+
 async function* listScripts(directory: string, depth: number): AsyncGenerator<string, void> {
-  const entries = await readdir(directory, { withFileTypes: true }).catch(() => []);
-  for (const entry of entries) {
-    const path = join(directory, entry.name);
-    if (entry.isFile() && /\.[cm]?js$/.test(entry.name)) yield path;
-    else if (entry.isDirectory() && depth > 0) yield* listScripts(path, depth - 1);
+  for (const { name, kind } of await listDirectory(directory).catch(() => [])) {
+    const path = join(directory, name);
+    if (kind === 'file' && /\.[cm]?js$/.test(name)) yield path;
+    else if (kind === 'directory' && depth > 0) yield* listScripts(path, depth - 1);
   }
 }
 
@@ -189,9 +199,10 @@ async function findPackageNear(directory: string, name: string): Promise<Install
 
 /** What `npm root -g` most likely prints, without starting npm. */
 function listGlobalRoots(env: Env): readonly string[] {
-  const prefixes = [env.npm_config_prefix, env.NPM_CONFIG_PREFIX, dirname(dirname(process.execPath))];
-  const windows = [env.APPDATA && join(env.APPDATA, 'npm'), dirname(process.execPath)];
-  return process.platform === 'win32'
+  const executable = runtimePath();
+  const prefixes = [env.npm_config_prefix, env.NPM_CONFIG_PREFIX, dirname(dirname(executable))];
+  const windows = [env.APPDATA && join(env.APPDATA, 'npm'), dirname(executable)];
+  return systemPlatform() === 'win32'
     ? [...prefixes, ...windows].filter(isNonEmpty).map((prefix) => join(prefix, 'node_modules'))
     : [...prefixes, '/usr/local', '/usr', '/opt/homebrew']
         .filter(isNonEmpty)

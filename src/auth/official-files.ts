@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { isObject, parseJson } from '../core/json.ts';
-import { readFileState } from '../platform/files/write.ts';
+import { readFileState } from '../platform/files/read.ts';
 import type { ChoiceInput } from './choice.ts';
 
 /** A file of the official CLI or of gmn, with its name for the user. */

@@ -1,7 +1,8 @@
 import { AppError } from '../core/error.ts';
 import type { Clock, Env } from '../core/io.ts';
 import { isObject, parseJson } from '../core/json.ts';
-import { readFileState, writeAtomicIfVersion } from '../platform/files/write.ts';
+import { readFileState } from '../platform/files/read.ts';
+import { writeAtomic } from '../platform/files/write.ts';
 import type { Machine } from '../platform/host.ts';
 import { type KeyringEntry, openKeyring, readKeychain, sealedBox } from '../platform/process/keyring.ts';
 import type { KnownFile } from './official-files.ts';
@@ -102,7 +103,7 @@ export function encryptedFile({ path, name }: KnownFile, { machine, clock }: Sec
         [entry.service]: { ...(isObject(accounts) ? accounts : {}), [entry.account]: after },
       };
       const text = box.seal(JSON.stringify(changed, null, 2));
-      return (await writeAtomicIfVersion(path, text, { expected: loaded.version })) === 'written';
+      return (await writeAtomic(path, text, { expected: loaded.version })) === 'written';
     },
   };
 }

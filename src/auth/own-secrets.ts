@@ -3,8 +3,8 @@ import type { App } from '../core/app.ts';
 import type { Env } from '../core/io.ts';
 import { isList, isObject, type JsonValue, parseJson } from '../core/json.ts';
 import { mayHoldCredential } from '../core/text/names.ts';
-import { listDirectory } from '../platform/files/read.ts';
-import { readFileState } from '../platform/files/write.ts';
+import { listDirectory, readFileState } from '../platform/files/read.ts';
+import { findGcloudPath } from './key-document.ts';
 
 /** In gmn's directory: the stored key, tokens, the OAuth client, sign-ins of MCP servers. */
 const OWN_FILES = [/^key\.json/, /^oauth-client\.json/];
@@ -24,7 +24,8 @@ const VARIABLES = [
 const SECRET_KEY = /key$|token$|secret$/i;
 
 /**
- * The current credentials of gmn and of the official CLI, from the environment and their files. Secrets in the system
+ * The current credentials of gmn and of the official CLI, from the environment and their files, and Google's key files
+ * that a run may use. Secrets in the system
  * keyring are in no file, so they cannot be sent by mistake. `more` are further environments, such as those of files.
  * Never throws.
  */
@@ -35,7 +36,7 @@ export async function readOwnSecrets(
   const settings = await app.settings();
   const secrets = [settings.env, ...more].flatMap((env) => VARIABLES.flatMap((name) => env[name]?.trim() ?? []));
   if (settings.oauthClient !== undefined) secrets.push(settings.oauthClient.secret);
-  for (const path of await listSecretFiles(app)) {
+  for (const path of [...(await listSecretFiles(app)), ...listKeyFiles(settings.env)]) {
     const file = await readFileState(path);
     if (file.kind === 'text') secrets.push(...extractSecrets(file.text));
   }
@@ -52,6 +53,11 @@ async function listSecretFiles({ homes }: Pick<App, 'homes'>): Promise<readonly 
   return found.flat();
 }
 
+/** Google's application default credentials. */
+function listKeyFiles(env: Env): readonly string[] {
+  return [env.GOOGLE_APPLICATION_CREDENTIALS, findGcloudPath(env)].flatMap((path) => path || []);
+}
+
 async function listFiles(directory: string, names: readonly RegExp[]): Promise<readonly string[]> {
   const entries = await listDirectory(directory).catch(() => []);
   return entries
@@ -66,7 +72,8 @@ function extractSecrets(text: string): readonly string[] {
 }
 
 function collectSecretValues(value: JsonValue | undefined, key: string): readonly string[] {
-  if (typeof value === 'string') return SECRET_KEY.test(key) ? [value] : [];
+  // A private key ends with a line break, which a copy of it may lack.
+  if (typeof value === 'string') return SECRET_KEY.test(key) ? [value.trim()] : [];
   if (isList(value)) return value.flatMap((item) => collectSecretValues(item, key));
   return isObject(value) ? Object.entries(value).flatMap(([name, item]) => collectSecretValues(item, name)) : [];
 }

@@ -3,7 +3,8 @@ import type { Credential } from '../core/credential.ts';
 import { AppError, serverError } from '../core/error.ts';
 import type { Clock } from '../core/io.ts';
 import { isObject, parseJson } from '../core/json.ts';
-import { type FileText, readFileState, tryCreateExclusive, writeAtomicIfVersion } from '../platform/files/write.ts';
+import { type FileText, readFileState } from '../platform/files/read.ts';
+import { tryCreateExclusive, writeAtomic } from '../platform/files/write.ts';
 import { detectMachine } from '../platform/host.ts';
 import { sha256 } from '../platform/runtime/native.ts';
 import { createAdcChoice, SIGN_IN_SCOPES } from './adc.ts';
@@ -112,7 +113,7 @@ async function findAccount(input: ChoiceInput, { subject, refreshToken, accessTo
 /** Used as it is; whoever set the variable refreshes it. */
 function createTokenChoice(token: string): CredentialChoice {
   if (!isToken(token)) {
-    throw serverError('auth', 'GOOGLE_CLOUD_ACCESS_TOKEN holds characters that no token has', {
+    throw serverError('auth', 'GOOGLE_CLOUD_ACCESS_TOKEN contains characters that no token has', {
       hint: 'Set it to the token alone, e.g. to what this prints: gcloud auth print-access-token',
     });
   }
@@ -148,7 +149,7 @@ async function takeTermsNotice(input: ChoiceInput): Promise<readonly string[]> {
 }
 
 function emptyStoreError(source: string): AppError {
-  return new AppError('auth', `authentication failed: ${source} holds no token`, {
+  return new AppError('auth', `authentication failed: ${source} contains no token`, {
     hint: 'Please re-authenticate using: gemini',
   });
 }
@@ -177,7 +178,7 @@ export function oauthFile(path: string, name: string, { clock, uid }: OauthFileO
         const file = await readFileState(path, uid);
         const text = file.kind === 'text' && file.isOurs ? replaceTokens(file, used, granted) : undefined;
         if (file.kind !== 'text' || text === undefined) return false;
-        if ((await writeAtomicIfVersion(path, text, { expected: file.version })) === 'written') return true;
+        if ((await writeAtomic(path, text, { expected: file.version })) === 'written') return true;
       }
       return false;
     },

@@ -3,7 +3,7 @@ import type { Homes } from '../core/app.ts';
 import type { AuthType } from '../core/credential.ts';
 import { AppError } from '../core/error.ts';
 import { isObject, parseJson } from '../core/json.ts';
-import { readFileState } from '../platform/files/write.ts';
+import { readFileState } from '../platform/files/read.ts';
 import { detectMachine } from '../platform/host.ts';
 import { createAdcChoice } from './adc.ts';
 import { type ChoiceInput, type CredentialChoice, createKeyChoice, type RequestedType } from './choice.ts';
@@ -97,8 +97,10 @@ function parseKeychainKey(value: unknown): string | undefined {
 function notSignedInError(input: ChoiceInput, by: string): AppError {
   const hasKey = Boolean(input.settings.env.GEMINI_API_KEY?.trim());
   const other = hasKey ? ', or use your API key: gmn --auth gemini-api-key …' : '';
-  const where = join(input.homes().gemini, 'oauth_creds.json');
-  return new AppError('auth', `authentication failed: ${by} asks for a Google sign-in, but there is none in ${where}`, {
+  const { gemini, isMissing } = input.homes();
+  const what = `authentication failed: ${by} asks for a Google sign-in, but there is`;
+  if (isMissing) return new AppError('auth', `${what} no home directory to have one in`, { hint: `Set HOME${other}.` });
+  return new AppError('auth', `${what} none in ${join(gemini, 'oauth_creds.json')}`, {
     hint: `Please sign in using: gemini${other}`,
   });
 }

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { AppError } from '../core/error.ts';
 import { parseJson } from '../core/json.ts';
 import { formatDuration } from '../core/text/format.ts';
-import { readFileState } from '../platform/files/write.ts';
+import { readFileState } from '../platform/files/read.ts';
 import { detectMachine } from '../platform/host.ts';
 import type { ChoiceInput, CredentialChoice } from './choice.ts';
 import { chooseCredential, findRequestedType } from './credential.ts';
@@ -158,9 +158,16 @@ function createRow(name: string, isFound: boolean, details: readonly string[]): 
   return { name, state: isFound ? 'found' : 'absent', details, lines: [] };
 }
 
-export async function findExposedFiles(input: ChoiceInput): Promise<readonly string[]> {
+interface ExposedFile {
+  readonly text: string;
+  /** What makes it private. */
+  readonly command: string;
+}
+
+/** Files with credentials that other users may read. */
+export async function findExposedFiles(input: ChoiceInput): Promise<readonly ExposedFile[]> {
   const { gemini, gmn } = input.homes();
-  const warnings: string[] = [];
+  const exposed: ExposedFile[] = [];
   for (const path of [
     join(gemini, 'oauth_creds.json'),
     join(gemini, 'gemini-credentials.json'),
@@ -168,8 +175,8 @@ export async function findExposedFiles(input: ChoiceInput): Promise<readonly str
   ]) {
     const file = await readFileState(path);
     if (file.kind === 'text' && (file.mode & 0o077) !== 0) {
-      warnings.push(`Other users of this machine may read ${path}. Fix it: chmod 600 ${path}`);
+      exposed.push({ text: `Other users of this machine may read ${path}.`, command: `chmod 600 ${path}` });
     }
   }
-  return warnings;
+  return exposed;
 }

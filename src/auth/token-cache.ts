@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import type { Clock } from '../core/io.ts';
 import { isObject, parseJson } from '../core/json.ts';
-import { makePrivateDirectory, quarantine, readFileState, writeAtomic } from '../platform/files/write.ts';
+import { readFileState } from '../platform/files/read.ts';
+import { makePrivateDirectory, quarantine, writeAtomic } from '../platform/files/write.ts';
 import { sha256 } from '../platform/runtime/native.ts';
 import { type GrantedToken, isToken, type StoredToken, toExpiry } from './token.ts';
 

@@ -3,7 +3,6 @@ import type { Clock, Env, SendHttp, Trace } from '../core/io.ts';
 import { isObject, parseJson } from '../core/json.ts';
 import { checkEndpoint } from '../core/text/url.ts';
 import { createDeadline } from '../platform/runtime/clock.ts';
-import { loadGoogleAuth } from './lazy.ts';
 import { libraryTransport, type SeenResponse } from './library-fetch.ts';
 import type { ClientPair } from './official-client.ts';
 import { type GrantedToken, isToken } from './token.ts';
@@ -77,7 +76,7 @@ async function refreshWithLibrary(
   url: URL,
   transport: ReturnType<typeof libraryTransport>,
 ): Promise<void> {
-  const { OAuth2Client } = await loadGoogleAuth();
+  const { OAuth2Client } = (await import('./google-library.ts')).googleLibrary;
   const client = new OAuth2Client({
     clientId: request.pair.id,
     clientSecret: request.pair.secret,

@@ -145,7 +145,7 @@ export async function waitUntilComplete<T>(
 
 function damagedFileError(path: string): AppError {
   return new AppError('auth', `authentication failed: ${path} is empty or damaged`, {
-    hint: 'gmn left it as it is. If this stays so, sign in again using: gemini',
+    hint: 'gmn left it as it is. If this keeps happening, sign in again using: gemini',
   });
 }
 

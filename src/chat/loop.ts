@@ -130,14 +130,14 @@ async function answerEntry(
     if (error.fault === 'interrupted') chat.lines.keepTypedKeys();
     failures.push(error);
     // A system signal's error may carry a hint about resuming the answer; there is no answer here.
-    await chat.fail(error === chat.signal.reason ? new AppError(error.fault, error.message) : error);
+    await chat.fail(error === chat.signal.reason ? error.with({ hint: undefined }) : error);
     error.isReported = true;
     return undefined;
   }
 }
 
 async function waitForRest(chat: Chat, rest: Promise<void>, signal: AbortSignal): Promise<void> {
-  await chat.note('What was cancelled has to end first. Esc: do not wait for it.');
+  await chat.note('Waiting for the cancelled work to end. Esc: do not wait for it.');
   const aborted = new Promise<void>((resolve) => {
     if (signal.aborted) resolve();
     signal.addEventListener('abort', () => resolve(), { once: true });

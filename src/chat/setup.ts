@@ -31,7 +31,7 @@ export async function setMode(chat: Chat, wanted: string): Promise<void> {
   const mode = chat.modes.find((candidate) => candidate === wanted);
   if (mode === undefined) {
     const isYolo = wanted === 'yolo';
-    throw new AppError('usage', isYolo ? 'yolo is for the command line alone' : `there is no mode ${wanted}`, {
+    throw new AppError('usage', isYolo ? 'yolo is for the command line only' : `there is no mode ${sanitize(wanted)}`, {
       hint: isYolo ? 'Start with: gmn chat --yolo' : `Choose one of: ${chat.modes.join(', ')}`,
     });
   }

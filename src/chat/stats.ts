@@ -1,6 +1,5 @@
 import type { TurnEvent } from '../core/event.ts';
 import type { Clock } from '../core/io.ts';
-import type { Model } from '../core/model.ts';
 import { plural } from '../core/text/format.ts';
 import { sanitize } from '../core/text/terminal.ts';
 import { addUsage, NO_USAGE, type Usage } from '../core/usage.ts';
@@ -12,7 +11,8 @@ export interface ChatStats {
   readonly windowTokens: number | undefined;
   turn(): void;
   event(event: TurnEvent): void;
-  counted(model: Model): Model;
+  /** Counts the tokens of a reply. */
+  reply(usage: Usage): void;
   /** Call when the conversation is replaced: `windowTokens` no longer applies. */
   forgetWindow(): void;
   /** `2 turns · 96 in · 41 out · 137 tokens · 14s`, and a second line with the tools if any were called. */
@@ -40,14 +40,10 @@ export function createStats(clock: Pick<Clock, 'now'>): ChatStats {
       const { calls, failed } = tools.get(event.name) ?? { calls: 0, failed: 0 };
       tools.set(event.name, { calls: calls + 1, failed: failed + (event.outcome.ok ? 0 : 1) });
     },
-    counted: (model) => ({
-      async *stream(request, signal) {
-        const reply = yield* model.stream(request, signal);
-        usage = addUsage(usage, reply.usage);
-        windowTokens = toWindowTokens(reply.usage);
-        return reply;
-      },
-    }),
+    reply(added) {
+      usage = addUsage(usage, added);
+      windowTokens = toWindowTokens(added);
+    },
     forgetWindow: () => {
       windowTokens = undefined;
     },

@@ -17,7 +17,7 @@ import { windowNotice } from './window.ts';
  */
 export async function askPrompt(chat: Chat, prompt: Content, signal: AbortSignal): Promise<AppError | undefined> {
   const { assistant, session, stats, changes } = chat;
-  const agent = { ...assistant.agent, model: stats.counted(assistant.agent.model) };
+  const agent = { ...assistant.agent, onReply: stats.reply };
   chat.lastPrompt = prompt;
   stats.turn();
   changes.begin(session);
@@ -36,7 +36,7 @@ export async function askPrompt(chat: Chat, prompt: Content, signal: AbortSignal
 
 export async function askAside(chat: Chat, question: Content, signal: AbortSignal): Promise<string> {
   const { assistant, session, stats } = chat;
-  const agent = { ...assistant.agent, model: stats.counted(assistant.agent.model), tools: [] };
+  const agent = { ...assistant.agent, onReply: stats.reply, tools: [] };
   const history = createMemoryHistory({ earlier: session.contents });
   let text = '';
   const render = createTurnRenderer(chat, signal);
@@ -97,12 +97,12 @@ function createTurnRenderer({ io, isQuiet, isPlain, assistant, clock }: Chat, si
 
 function toChatError({ signal: chatSignal }: Chat, error: AppError, { isKept, signal }: ShowOptions): AppError {
   if (error.fault === 'api' && error.objection === 'length') {
-    return new AppError('api', error.message, {
-      hint: '/compress makes a summary of the conversation; leave out a file that is too long.',
+    return error.with({
+      hint: '/compress replaces the conversation with a summary; leave out a file that is too long.',
     });
   }
   if (!signal.aborted || chatSignal.aborted) return error;
-  const kept = isKept() ? 'partial answer kept' : 'nothing had come';
+  const kept = isKept() ? 'partial answer kept' : 'nothing had arrived';
   return new AppError('interrupted', `⏹ cancelled; ${kept}. Press Ctrl+C again on an empty line to leave.`);
 }
 

@@ -13,7 +13,7 @@ interface WindowShare {
 export function windowNotice({ stats: { windowTokens }, assistant }: Chat): string | undefined {
   const limit = findWindowLimit(assistant.agent.request.model);
   if (limit === undefined || windowTokens === undefined || windowTokens < limit * NOTICE_SHARE) return undefined;
-  return `${formatPercent(windowTokens, limit)} of the model's window is full. /compress makes a summary and goes on from there.`;
+  return `${formatPercent(windowTokens, limit)} of the model's window is full. /compress replaces the conversation with a summary.`;
 }
 
 /** The input limit of a model in tokens; undefined if gmn does not know the model. */

@@ -1,21 +1,16 @@
 import { AppError } from '../core/error.ts';
 import type { Env } from '../core/io.ts';
 import { findNearestNames } from '../core/text/names.ts';
-import { type Invocation, isPlainPrompt, toOutline } from './invocation.ts';
+import type { Invocation } from './invocation.ts';
 import type { Command, Flag } from './table/command.ts';
 import { ROOT } from './table/root.ts';
 import { parseEnvironment } from './values.ts';
 
-/** Parses argv by the command table; a plain prompt does not load the parser. Throws AppError `usage`. */
+/** Parses argv by the command table; without words it does not load the parser. Throws AppError `usage`. */
 export async function readCommandLine(argv: readonly string[], env: Env): Promise<Invocation> {
-  const isBare = argv.length === 0;
-  if (ROOT.run !== undefined && (isBare || isPlainPrompt(toOutline(ROOT), argv))) {
-    return {
-      kind: 'run',
-      path: ROOT.name,
-      run: ROOT.run,
-      options: { ...parseEnvironment(ROOT.flags, env), args: argv, ...(isBare ? { isBare } : {}) },
-    };
+  if (ROOT.run !== undefined && argv.length === 0) {
+    const options = { ...parseEnvironment(ROOT.flags, env), args: argv, isBare: true };
+    return { kind: 'run', path: ROOT.name, run: ROOT.run, options };
   }
   const { parseCommandLine } = await import('./parse.ts');
   return parseCommandLine(ROOT, argv, env);

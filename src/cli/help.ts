@@ -22,7 +22,7 @@ export function helpText(command: Command, path: string): string {
   const flags = [...command.flags, ...BUILT_IN_FLAGS];
   sections.push(`Flags:\n${formatColumns(flags.map((flag) => [formatFlag(flag), describeFlag(flag)]))}`);
   const idle = findIdleFlags(command).map(({ long }) => `--${long}`);
-  if (idle.length > 0) sections.push(`Taken as everywhere, without effect here:\n${indentLines(idle.join(', '))}`);
+  if (idle.length > 0) sections.push(`Accepted everywhere, without effect here:\n${indentLines(idle.join(', '))}`);
   return sections.join('\n');
 }
 
@@ -100,7 +100,7 @@ export const TOPICS = {
   auth: 'Which credential is used, and how to give gmn one',
   compat: 'Coming from the official Gemini CLI',
   env: 'Environment variables',
-  'exit-codes': 'What the exit code says',
+  'exit-codes': 'What the exit codes mean',
   keys: 'Keys of the chat',
   mcp: 'MCP servers: settings, trust, names',
   sessions: 'Saved conversations',

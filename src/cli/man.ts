@@ -10,14 +10,14 @@ answer and nothing else, notices go to stderr, and the exit status says what wen
 -- ends the options.`;
 
 const FILES: readonly Row[] = [
-  ['~/.gmn/config.json', 'settings of gmn alone, in the same form as the next'],
+  ['~/.gmn/config.json', "gmn's own settings, in the same format as the next"],
   [
     '~/.gemini/settings.json',
     'settings of the official CLI, which gmn reads; gmn mcp add, remove, enable and disable change its servers',
   ],
   ['~/.gmn/sessions/', 'saved conversations'],
   ['~/.gmn/templates/, ~/.gemini/commands/', 'stored prompts, for --template'],
-  ['~/.gemini/GEMINI.md', 'what every model is told'],
+  ['~/.gemini/GEMINI.md', 'instructions for every model'],
 ];
 
 /** The manual page as roff, with every command and flag of the table. */

@@ -5,9 +5,9 @@ import { findNearestNames } from '../core/text/names.ts';
 import { findIdleFlags } from './help.ts';
 import type { Invocation } from './invocation.ts';
 import { OFFICIAL_SWITCHES, REFUSED_FLAGS, type RefusedFlag } from './refused-flags.ts';
-import { type Command, type Flag, optionKey } from './table/command.ts';
+import type { Command, Flag } from './table/command.ts';
 import { QUIET_FLAG } from './table/flags.ts';
-import { parseEnvironment, parseFlagValue } from './values.ts';
+import { optionKey, parseEnvironment, parseFlagValue } from './values.ts';
 
 /** Parses argv by the command tree. Throws AppError `usage` for anything that is not in it. */
 export function parseCommandLine(root: Command, argv: readonly string[], env: Env): Invocation {

@@ -14,14 +14,14 @@ const NO_EXTENSIONS = {
 } as const;
 const NO_POLICIES = {
   why: 'gmn reads no policy files',
-  hint: 'What may run is said by --tools, --allowed-tools and --approval-mode: gmn help tools',
+  hint: 'What may run is decided by --tools, --allowed-tools and --approval-mode: gmn help tools',
 } as const;
 const NO_ACP = {
   why: 'gmn does not speak the Agent Client Protocol',
   hint: 'Other programs use it through MCP: gmn mcp serve',
 } as const;
 const NO_RECORDINGS = {
-  why: 'gmn neither records nor replays by itself',
+  why: 'gmn itself neither records nor replays',
   hint: 'A server replays such a file: gmn demo serve --script <file>',
 } as const;
 
@@ -45,7 +45,7 @@ export const REFUSED_FLAGS: readonly RefusedFlag[] = [
   { names: '-l, --list-extensions', ...NO_EXTENSIONS },
   {
     names: '--session-file <path>',
-    why: 'gmn takes no session from a file',
+    why: 'gmn reads no session from a file',
     hint: "Copy one of the official CLI's first: gmn sessions import --help",
   },
   {

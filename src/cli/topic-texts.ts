@@ -10,7 +10,7 @@ export const TEXTS: Readonly<Record<Exclude<Topic, 'env' | 'exit-codes'>, string
 Vertex AI: GOOGLE_GENAI_USE_VERTEXAI=true, GOOGLE_CLOUD_PROJECT and
 GOOGLE_CLOUD_LOCATION, with application default credentials.
 
-The first of these that says something decides:
+The first of these that is set decides:
   1. --auth <type>, or GMN_AUTH
   2. security.auth.selectedType in the settings
   3. the environment (gmn help env)
@@ -21,7 +21,7 @@ gmn auth status --online asks Google whether it works. Since June 2026 Google
 serves no personal accounts through this sign-in: use a key.
 `,
   compat: `gmn reads the official CLI's settings, sign-in, trusted folders and GEMINI.md,
-and leaves them as they are, but for two things: a refresh token that Google
+and leaves them as they are, except for two things: a refresh token that Google
 replaced, and the servers that you change with gmn mcp add, remove, enable and
 disable, which are in ~/.gemini/settings.json unless -s says otherwise.
 
@@ -59,7 +59,7 @@ Ctrl+L                     clear the screen
 Ctrl+Z                     to the background; fg brings it back
 
 Ctrl+A, Ctrl+E             start, end of the line
-Alt+B, Alt+F               a word back, on
+Alt+B, Alt+F               a word back, forward
 Ctrl+W, Ctrl+U, Ctrl+K     cut a word, to the start, to the end
 Ctrl+Y                     put back what was cut
 Ctrl+_                     undo
@@ -81,7 +81,7 @@ A paste never sends. """ on a line of its own begins and ends a block.
 
 $NAME in a value is a variable of your environment. A program gets PATH, HOME
 and the like, and its env, and nothing else.
-Servers of a folder's own settings are used once you have looked at them: gmn trust
+Servers in a folder's own settings are used once you approve them: gmn trust
 A tool has its own name; where two have the same, the later is server__tool.
 mcp.excluded and mcp.allowed turn servers off and on. gmn doctor finds entries
 that cannot work.
@@ -95,10 +95,10 @@ A session is named by
   trip                          the name it was given
   3                             its number in the list
 
-  gmn -r trip "and then?"       go on with one answer
+  gmn -r trip "and then?"       continue with one answer
   gmn -c "and then?"            the same with the newest of this directory
-  gmn chat -r last              go on in a chat
-  --session-name, --no-session  name a new one; keep nothing of it
+  gmn chat -r last              continue in a chat
+  --session-name, --no-session  name a new one; do not save it
 
 Whatever happens to gmn, what was written stays: a file is only ever added to,
 and a torn end is repaired when it is read.
@@ -121,7 +121,7 @@ printed anywhere; .md and .json do the same for texts and programs.
 The last line is done or error, always.
 
 An error is {"error":{"code","type","message","suggestion"}}, on stdout; code is
-the exit code (gmn help exit-codes). Text that had come is partialResponse.
+the exit code (gmn help exit-codes). Text that had arrived is partialResponse.
 stderr stays empty. Fields are only ever added.
 
   gmn "hello" -o json | jq -r .response

@@ -37,7 +37,7 @@ const CREDENTIALS: readonly Row[] = [
   ['GOOGLE_CLOUD_LOCATION', 'the location'],
   ['GOOGLE_CLOUD_QUOTA_PROJECT', 'the project that pays'],
   ['CLOUD_SHELL, GEMINI_CLI_USE_COMPUTE_ADC', 'true: the credentials of the machine'],
-  ['GEMINI_API_KEY_AUTH_MECHANISM', 'bearer: send the key so, too'],
+  ['GEMINI_API_KEY_AUTH_MECHANISM', 'bearer: also send the key as a bearer token'],
   ['GEMINI_FORCE_FILE_STORAGE', 'true: no Keychain'],
   ['GEMINI_FORCE_ENCRYPTED_FILE_STORAGE', "true: the official CLI's encrypted file"],
   ['GMN_OAUTH_CLIENT_ID, GMN_OAUTH_CLIENT_SECRET', 'an OAuth client of your own'],
@@ -54,7 +54,7 @@ const LOCATIONS: readonly Row[] = [
   ['GOOGLE_GEMINI_BASE_URL, GOOGLE_VERTEX_BASE_URL', 'other servers: https, or http on this machine'],
   ['CODE_ASSIST_ENDPOINT, GMN_OAUTH_TOKEN_URL', 'the same'],
   ['GOOGLE_GENAI_API_VERSION, CODE_ASSIST_API_VERSION', 'the version in their addresses'],
-  ['HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY', 'the proxy, and who needs none'],
+  ['HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY', 'the proxy, and hosts that need none'],
 ];
 
 const RUN: readonly Row[] = [

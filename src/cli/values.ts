@@ -1,7 +1,12 @@
 import { AppError } from '../core/error.ts';
 import type { Env } from '../core/io.ts';
 import { parseDuration } from '../core/text/format.ts';
-import { type Flag, optionKey } from './table/command.ts';
+import type { Flag } from './table/command.ts';
+
+/** The camel-cased key of a flag in the options. */
+export function optionKey(flag: Flag): string {
+  return flag.long.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
+}
 
 type Source = { readonly flag: string } | { readonly variable: string };
 

@@ -1,57 +1,115 @@
 import { createModelsReport } from '../app/models-report.ts';
 import { type PrintOptions, printReport, type Report } from '../app/report.ts';
 import type { App } from '../core/app.ts';
+import { AppError } from '../core/error.ts';
 import { formatDuration } from '../core/text/format.ts';
-import { cacheListing, listKnownModels, type ModelListing, mergeListed, readListing } from '../models/listing.ts';
+import {
+  cacheListing,
+  filterUsable,
+  listKnownModels,
+  type ModelListing,
+  mergeListed,
+  readListing,
+} from '../models/listing.ts';
+import type { Backend } from '../models/table.ts';
 
 interface ModelsOptions extends PrintOptions {
   readonly args: readonly string[];
   readonly refresh?: boolean;
+  readonly all?: boolean;
   readonly auth?: string;
 }
 
+/** The service that a prompt would go to, and where its credential comes from. */
+interface Account {
+  readonly backend: Backend;
+  readonly source: string;
+}
+
 /**
- * Lists the known models, their features and aliases; and, as of the last `--refresh`, which the account can use.
- * Sends requests only with `--refresh`.
+ * Lists the models that this backend has and, as of the last `--refresh`, this account can use; all that gmn knows with
+ * `--all`, or if there is no credential. Sends requests only with `--refresh`.
  */
 export async function run(options: ModelsOptions, app: App): Promise<number> {
   const { listing, notices } = options.refresh
     ? await refreshModels(options, app)
     : { listing: readListing(app), notices: [] };
-  await printReport({ ...createListingReport(listing, app), notices, folds: true }, options, app);
+  const account = listing !== undefined && options.refresh ? listing : await findAccount(options, app);
+  const report = createReport({ listing, account, isAll: options.all ?? false }, app);
+  await printReport({ ...report, notices, folds: true }, options, app);
   return 0;
 }
 
-function createListingReport(listing: ModelListing | undefined, { clock }: App): Report {
-  if (listing === undefined) return createModelsReport(listKnownModels());
-  const { backend, source, time } = listing;
-  const report = createModelsReport(mergeListed(listing.models, backend));
-  const age = clock.now() - time;
-  const when = age < 1000 ? 'now' : `${formatDuration(age)} ago`;
-  const last = `Listed by ${backend} for ${source}, ${when}\n`;
+interface Shown {
+  readonly listing: ModelListing | undefined;
+  /** Undefined without a credential. */
+  readonly account: Account | undefined;
+  readonly isAll: boolean;
+}
+
+function createReport({ listing, account, isAll }: Shown, app: App): Report {
+  // A listing of another account says nothing about this one.
+  const own = listing?.backend === account?.backend && listing?.source === account?.source ? listing : undefined;
+  const lines = own === undefined ? listKnownModels() : mergeListed(own.models, own.backend);
+  const isNarrowed = account !== undefined && !isAll;
+  const report = createModelsReport(isNarrowed ? filterUsable(lines, account.backend) : lines);
+  const footer = [
+    ...(isNarrowed ? [`Models of ${account.backend} (${account.source}); of all backends: gmn models --all\n`] : []),
+    ...(own === undefined ? [] : [`Listed by ${own.backend} for ${own.source}, ${formatWhen(own, app)}\n`]),
+  ].join('');
   return {
     ...report,
-    text: report.text + last,
-    narrow: (columns) => `${report.narrow?.(columns) ?? report.text}${last}`,
-    json: { ...report.json, listed: { backend, source, time: new Date(time).toISOString() } },
+    text: report.text + footer,
+    narrow: (columns) => `${report.narrow?.(columns) ?? report.text}${footer}`,
+    json: {
+      ...report.json,
+      ...(isNarrowed ? { backend: account.backend } : {}),
+      ...(own === undefined
+        ? {}
+        : { listed: { backend: own.backend, source: own.source, time: new Date(own.time).toISOString() } }),
+    },
   };
+}
+
+function formatWhen({ time }: ModelListing, { clock }: App): string {
+  const age = clock.now() - time;
+  return age < 1000 ? 'now' : `${formatDuration(age)} ago`;
+}
+
+/** Undefined if no prompt could be sent: there is no credential, or the settings of its backend are incomplete. */
+async function findAccount(options: ModelsOptions, app: App): Promise<Account | undefined> {
+  try {
+    const { opened, credential } = await openService(options, app, { isRehearsal: true, say: () => {} });
+    return { backend: opened.name, source: credential.source };
+  } catch (thrown) {
+    if (thrown instanceof AppError) return undefined;
+    throw thrown;
+  }
+}
+
+async function openService(
+  options: ModelsOptions,
+  app: App,
+  how: { readonly isRehearsal?: boolean; readonly say: (message: string) => void },
+) {
+  const { chooseCredential } = await import('../auth/credential.ts');
+  const { openBackend } = await import('../app/backend.ts');
+  const settings = await app.settings();
+  const flag = options.auth === undefined ? {} : { flag: options.auth };
+  const choice = await chooseCredential({ ...app, ...flag, settings, ...how });
+  const opened = await openBackend(choice, { app, settings });
+  return { opened, credential: choice.credential, notices: [...settings.notices, ...choice.notices] };
 }
 
 async function refreshModels(
   options: ModelsOptions,
   app: App,
 ): Promise<{ readonly listing: ModelListing; readonly notices: readonly string[] }> {
-  const { chooseCredential } = await import('../auth/credential.ts');
-  const { openBackend } = await import('../app/backend.ts');
   const { openQueries } = await import('../app/queries.ts');
-  const settings = await app.settings();
   const said: string[] = [];
-  const flag = options.auth === undefined ? {} : { flag: options.auth };
-  const choice = await chooseCredential({ ...app, ...flag, settings, say: (message) => said.push(message) });
-  const opened = await openBackend(choice, { app, settings });
+  const { opened, credential, notices } = await openService(options, app, { say: (message) => said.push(message) });
   const models = await (await openQueries(opened, app)).listModels(app.signal);
-  const { source } = choice.credential;
-  const listing = { backend: opened.name, source, time: app.clock.now(), models };
+  const listing = { backend: opened.name, source: credential.source, time: app.clock.now(), models };
   await cacheListing(app, listing);
-  return { listing, notices: [...settings.notices, ...choice.notices, ...said] };
+  return { listing, notices: [...notices, ...said] };
 }

@@ -2,7 +2,6 @@ import { AppError } from '../core/error.ts';
 import type { Env } from '../core/io.ts';
 import { isObject, type JsonObject, type JsonValue, MAX_DEPTH, nestingError } from '../core/json.ts';
 import { findTypeMismatch } from './keys.ts';
-import { loadExpansion, loadJsonc } from './lazy.ts';
 
 export interface SettingsText {
   readonly file: string;
@@ -41,7 +40,7 @@ export async function findServerNotices({ file, text }: SettingsText): Promise<r
 export async function expandDocument(document: JsonObject, text: string, env: Env): Promise<JsonObject> {
   // `\u0024` is a dollar sign, too.
   if (!text.includes('$') && !text.includes('\\u0024')) return document;
-  const { expandVariables, expandInCommandLine } = await loadExpansion();
+  const { expandVariables, expandInCommandLine } = await import('./variables.ts');
   return mapValues(document, (value, key) => expandValue(value, [key], [expandVariables, expandInCommandLine], env));
 }
 
@@ -64,7 +63,7 @@ async function parseFileText(text: string, file: string): Promise<unknown> {
   try {
     return JSON.parse(text);
   } catch {
-    const { parseJsonc } = await loadJsonc();
+    const { parseJsonc } = await import('./jsonc.ts');
     return parseJsonc(text, file);
   }
 }
@@ -92,7 +91,7 @@ async function typeMismatchError(
   { file, text }: SettingsText,
   { path, expected }: { readonly path: readonly string[]; readonly expected: string },
 ): Promise<AppError> {
-  const { findPosition } = await loadJsonc();
+  const { findPosition } = await import('./jsonc.ts');
   const old = findOldKey(path);
   const position = findPosition(text, [path, ...(old === undefined ? [] : [[old]])]);
   const what = path.length === 0 ? 'the file' : path.join('.');

@@ -1,7 +1,6 @@
 import type { Homes } from '../core/app.ts';
 import type { Env } from '../core/io.ts';
 import { readSmallFile } from '../platform/files/small-file.ts';
-import { loadEnvFile } from './lazy.ts';
 
 interface Environment {
   readonly env: Env;
@@ -9,7 +8,7 @@ interface Environment {
 }
 
 const CERTIFICATES_CHECKED =
-  'NODE_TLS_REJECT_UNAUTHORIZED=0 is not obeyed: certificates are always checked. NODE_EXTRA_CA_CERTS names more that count';
+  'NODE_TLS_REJECT_UNAUTHORIZED=0 is ignored: certificates are always checked. To trust more of them, use NODE_EXTRA_CA_CERTS';
 
 /** Later files override earlier ones. */
 export function listEnvFiles({ gemini, gmn }: Homes): readonly string[] {
@@ -26,7 +25,7 @@ export async function readEnvironment(real: Env, homes: Homes): Promise<Environm
   for (const file of listEnvFiles(homes)) {
     const text = readSmallFile(file);
     if (text === undefined) continue;
-    const { mayComeFromFile, parseEnvFile } = await loadEnvFile();
+    const { mayComeFromFile, parseEnvFile } = await import('./variables.ts');
     const { variables, faultyLines } = parseEnvFile(text);
     const isNew = (name: string): boolean => real[name] === undefined;
     const refused = [...variables.keys()].filter((name) => isNew(name) && !mayComeFromFile(name));

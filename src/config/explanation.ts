@@ -124,7 +124,6 @@ const UNREAD_KEYS: readonly string[] = [
   'tools.sandbox',
   'tools.discoveryCommand',
   'tools.callCommand',
-  'security.disableYoloMode',
   'security.disableAlwaysAllow',
   'security.environmentVariableRedaction',
   'policyPaths',

@@ -35,9 +35,9 @@ function requireHome(env: Env, userHome: () => string): string {
   throw noHomeError();
 }
 
-/** The error for something that is of no use without a home directory. */
-export function noHomeError(): AppError {
-  return new AppError('config', 'there is no home directory', {
+/** The error for something that is of no use without a home directory; `so` is what follows from that. */
+export function noHomeError(so?: string): AppError {
+  return new AppError('config', `there is no home directory${so === undefined ? '' : `, so ${so}`}`, {
     hint: 'Set HOME, or GMN_HOME and GEMINI_CLI_HOME.',
   });
 }

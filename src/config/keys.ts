@@ -17,6 +17,7 @@ const KEYS = {
   'security.auth.selectedType': 'string',
   'security.auth.enforcedType': 'string',
   'security.folderTrust.enabled': 'boolean',
+  'security.disableYoloMode': 'boolean',
   'oauth.clientId': 'string',
   'oauth.clientSecret': 'string',
   'mcp.serverCommand': 'string',

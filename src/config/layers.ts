@@ -1,10 +1,10 @@
-import { lstatSync, type Stats, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import type { Env } from '../core/io.ts';
 import type { JsonObject, JsonValue } from '../core/json.ts';
-import { readSmallFile } from '../platform/files/small-file.ts';
+import { findDistrust, readSmallFile } from '../platform/files/small-file.ts';
+import { systemPlatform } from '../platform/runtime/system.ts';
 import { expandDocument, findServerNotices, parseSettingsText } from './document.ts';
 import { readEnvironment } from './environment.ts';
 import { NO_HOME_NOTICE } from './home.ts';
@@ -88,7 +88,7 @@ function findSystemDefaults(env: Env): SystemFile {
 
 async function readSystemLayer(name: LayerName, { file, owners }: SystemFile, env: Env): Promise<Layer> {
   if (readSmallFile(file) === undefined) return absentLayer(name, file);
-  const distrust = findOwnershipFault(file, owners);
+  const distrust = findDistrust(file, owners);
   return distrust === undefined ? readLayer(name, file, env) : ignoredLayer(name, file, distrust);
 }
 
@@ -134,33 +134,8 @@ function nestValue([key = '', ...rest]: readonly string[], value: JsonValue): Js
 
 /** Where the administrator keeps settings for the official CLI. */
 function systemSettingsDirectory(): string {
-  if (process.platform === 'win32') return 'C:\\ProgramData\\gemini-cli';
-  if (process.platform === 'darwin') return '/Library/Application Support/GeminiCli';
+  const platform = systemPlatform();
+  if (platform === 'win32') return 'C:\\ProgramData\\gemini-cli';
+  if (platform === 'darwin') return '/Library/Application Support/GeminiCli';
   return '/etc/gemini-cli';
-}
-
-/**
- * Why a system-wide file must not be trusted: somebody other than its `owners` could have written it. Undefined if it
- * may be, and always on Windows, where ownership works differently. Never throws.
- */
-function findOwnershipFault(path: string, owners: 'root' | 'root or me'): string | undefined {
-  if (process.getuid === undefined) return undefined;
-  const allowed = owners === 'root' ? [0] : [0, process.getuid()];
-  try {
-    const links = [path, dirname(path)].map((name) => [name, lstatSync(name)] as const);
-    const targets = [path, dirname(path)].map((name) => [name, statSync(name)] as const);
-    for (const [name, status] of [...links, ...targets]) {
-      const why = findWeakness(status, allowed);
-      if (why !== undefined) return `${name} ${why}`;
-    }
-    return undefined;
-  } catch {
-    return 'its owner cannot be determined';
-  }
-}
-
-function findWeakness(status: Stats, owners: readonly number[]): string | undefined {
-  if (!owners.includes(status.uid)) return 'belongs to another user';
-  // The mode of a link means nothing; its target is checked, too.
-  return !status.isSymbolicLink() && (status.mode & 0o022) !== 0 ? 'can be written by others' : undefined;
 }

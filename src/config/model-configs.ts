@@ -61,7 +61,7 @@ export function resolveConfiguredModel(
   return {
     ...(model === undefined ? {} : { model }),
     config: Object.fromEntries(Object.entries(config).filter(([key]) => SUPPORTED_FIELDS.includes(key))),
-    notices: strange.length === 0 ? [] : [`modelConfigs of your settings: gmn does not take ${strange.join(', ')}`],
+    notices: strange.length === 0 ? [] : [`modelConfigs in your settings: gmn does not use ${strange.join(', ')}`],
   };
 }
 
@@ -77,7 +77,7 @@ function resolveChain(name: string, aliases: JsonObject): readonly AliasLink[] {
   while (typeof next === 'string') {
     const current: string = next;
     if (chain.some((link) => link.name === current)) throw aliasError(name, `extends itself through "${current}"`);
-    if (!Object.hasOwn(aliases, current)) throw aliasError(name, `extends "${current}", which is not there`);
+    if (!Object.hasOwn(aliases, current)) throw aliasError(name, `extends "${current}", which does not exist`);
     const alias: JsonObject = toJsonObject(aliases[current]);
     chain.unshift({ name: current, alias });
     next = alias.extends;

@@ -4,16 +4,11 @@ import { AppError } from '../core/error.ts';
 import type { JsonObject } from '../core/json.ts';
 import { acquireLock } from '../platform/files/lock.ts';
 import { realPath } from '../platform/files/path.ts';
-import {
-  makePrivateDirectory,
-  readFileState,
-  tryCreateExclusive,
-  writeAtomicIfVersion,
-} from '../platform/files/write.ts';
+import { readFileState } from '../platform/files/read.ts';
+import { makePrivateDirectory, tryCreateExclusive, writeAtomic } from '../platform/files/write.ts';
 import { sha256 } from '../platform/runtime/native.ts';
 import { parseSettingsText } from './document.ts';
 import type { Edit } from './jsonc-edit.ts';
-import { loadJsoncEdit } from './lazy.ts';
 
 /** Long enough for fifty processes that start together. */
 const LOCK_WAIT_MS = 60_000;
@@ -54,12 +49,12 @@ async function tryEdit(
   }
   const text = state.kind === 'absent' ? '' : state.text;
   const edits = decide(await parseSettingsText({ file, text }));
-  const { editJsonc } = await loadJsoncEdit();
+  const { editJsonc } = await import('./jsonc-edit.ts');
   const edited = edits.reduce(editJsonc, text);
   if (edited === text) return 'unchanged';
   // Never write what could not be read again.
   await parseSettingsText({ file, text: edited });
-  if (state.kind === 'text') return writeAtomicIfVersion(file, edited, { expected: state.version });
+  if (state.kind === 'text') return writeAtomic(file, edited, { expected: state.version });
   await makePrivateDirectory(dirname(file));
   const created = await tryCreateExclusive(file, edited);
   if (created === 'created') return 'written';

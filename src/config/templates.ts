@@ -181,7 +181,7 @@ export function parseTomlStrings(text: string, file: string): ReadonlyMap<string
     if (kind !== undefined && string) found.set(bare ?? quoted ?? '', unescapeString(string[1] ?? '', kind.isBasic));
     at += head.length + (string?.[0].length ?? /^[^\n]*/.exec(value)?.[0].length ?? 0);
     at += /^[ \t]*(?:#[^\n]*)?/.exec(source.slice(at))?.[0].length ?? 0;
-    if (at < source.length && source[at] !== '\n') throw tomlError('there is something behind this value');
+    if (at < source.length && source[at] !== '\n') throw tomlError('there is something after this value');
   }
   return found;
 }

@@ -156,7 +156,7 @@ function parseTrustText(text: string, file: string): unknown {
 function parseTrustRecord(value: unknown, path: string, file: string): TrustRecord {
   const servers = isObject(value) ? value.servers : undefined;
   if (!isObject(value) || typeof value.time !== 'string' || !isObject(servers)) {
-    throw trustFileError(file, `the entry for ${JSON.stringify(path)} is not one`);
+    throw trustFileError(file, `the entry for ${JSON.stringify(path)} is not valid`);
   }
   const hashes = Object.entries(servers).filter((entry): entry is [string, string] => typeof entry[1] === 'string');
   return { time: value.time, servers: Object.fromEntries(hashes) };

@@ -80,7 +80,7 @@ async function readTrustedLayer(input: WorkspaceInput, records: TrustRecords): P
 
 function formatPending(file: string, names: readonly string[]): string {
   const list = names.map((name) => sanitize(JSON.stringify(name))).join(', ');
-  return `${file}: MCP server${names.length > 1 ? 's' : ''} ${list} new or changed, not used. To look and approve, run: gmn trust`;
+  return `${file}: MCP server${names.length > 1 ? 's' : ''} ${list} new or changed, not used. To review and approve, run: gmn trust`;
 }
 
 interface Permitted {

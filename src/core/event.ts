@@ -67,15 +67,26 @@ type Ending =
 
 export type Source = { readonly title: string; readonly uri: string };
 
-/** Turns a stream that may throw into one that always ends with an Ending. The only place that does so. */
-export async function* settle(events: AsyncIterable<TurnEvent>): AsyncGenerator<TurnEvent, void> {
+/** Turns a stream that may throw, or fail to open, into one that always ends with an Ending. */
+export async function* settle(
+  events: AsyncIterable<TurnEvent> | Promise<AsyncIterable<TurnEvent>>,
+): AsyncGenerator<TurnEvent, void> {
   try {
-    yield* events;
+    yield* await events;
   } catch (thrown) {
-    const error = AppError.from(thrown);
-    yield { type: 'failure', error };
-    error.isReported = true;
+    yield* toFailure(thrown);
   }
+}
+
+/** The ending for an error; the only place that makes one. `sessionId` is given if the answer so far is saved. */
+export function* toFailure(thrown: unknown, sessionId?: string): Generator<Ending, void> {
+  const error = AppError.from(thrown);
+  yield { type: 'failure', error, ...(sessionId === undefined ? {} : { sessionId }) };
+  error.isReported = true;
+}
+
+export function toNotices(messages: readonly string[]): readonly Extract<TurnEvent, { type: 'notice' }>[] {
+  return messages.map((message) => ({ type: 'notice', message }));
 }
 
 /** For the `default` of an exhaustive switch: a new case fails to compile until it is handled. */

@@ -21,6 +21,8 @@ export interface ModelRequest {
    * or 0: no reply is held in memory as a whole.
    */
   readonly keepLimit?: number;
+  /** From an earlier answer to the same request: the service goes on where that answer gave it. */
+  readonly continuationToken?: string;
 }
 
 export type ReplyEvent = Extract<TurnEvent, { type: 'wait' | 'begin' | 'text' | 'thought' | 'notice' }>;

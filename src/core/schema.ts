@@ -3,17 +3,18 @@ import { isObject, type JsonObject, type JsonValue } from './json.ts';
 
 type PropertyType = 'string' | 'number' | 'integer' | 'boolean' | 'object' | 'array';
 
-interface Property extends JsonObject {
+export interface Property extends JsonObject {
   readonly type: PropertyType;
   readonly description: string;
   readonly enum?: readonly string[];
   readonly default?: JsonValue;
   readonly minimum?: number;
   readonly maximum?: number;
+  /** Of an array: strings, or objects of this schema. */
   readonly items?: JsonObject;
 }
 
-/** The arguments of a tool: a flat object, so that every MCP host can show and fill in a form. */
+/** The arguments of a tool, ours or served: a flat object, so that every MCP host can show and fill in a form. */
 export interface InputSchema {
   readonly properties: Readonly<Record<string, Property>>;
   readonly required?: readonly string[];
@@ -30,7 +31,9 @@ interface ValueTypes {
 
 type ValueOf<P extends Property> = P extends { readonly enum: readonly (infer Choice)[] }
   ? Choice
-  : ValueTypes[P['type']];
+  : P extends { readonly items: { readonly type: 'string' } }
+    ? readonly string[]
+    : ValueTypes[P['type']];
 
 type RequiredKey<Schema extends InputSchema> = Schema extends { readonly required: readonly (infer Key)[] }
   ? Key & keyof Schema['properties']
@@ -65,7 +68,7 @@ export function parseArguments<Schema extends InputSchema>(schema: Schema, args:
         `The arguments are: ${names.join(', ') || 'none'}`,
       );
     }
-    const fault = findProblem(property, value);
+    const fault = property.type === 'string' && value === '' ? 'is empty' : findProblem(property, value);
     if (fault !== undefined) throw argumentError(`${name} ${fault}`, property.description);
   }
   const parsed = Object.fromEntries(given);
@@ -80,12 +83,12 @@ function argumentError(message: string, hint: string): AppError {
   return new AppError('usage', message, { hint });
 }
 
-function findProblem(property: Property, value: JsonValue | undefined): string | undefined {
+/** What is wrong with a value, as in `<name> must be a string`; undefined if nothing is. */
+export function findProblem(property: Property, value: JsonValue | undefined): string | undefined {
   const { type, minimum = Number.NEGATIVE_INFINITY, maximum = Number.POSITIVE_INFINITY } = property;
   switch (type) {
     case 'string':
       if (typeof value !== 'string') return 'must be a string';
-      if (value === '') return 'is empty';
       return property.enum?.includes(value) === false ? `must be one of ${property.enum.join(', ')}` : undefined;
     case 'boolean':
       return typeof value === 'boolean' ? undefined : 'must be true or false';
@@ -98,6 +101,10 @@ function findProblem(property: Property, value: JsonValue | undefined): string |
     case 'object':
       return isObject(value) ? undefined : 'must be an object';
     case 'array':
+      if (property.items?.type === 'string')
+        return Array.isArray(value) && value.every((item) => typeof item === 'string')
+          ? undefined
+          : 'must be a list of strings';
       return Array.isArray(value) && value.every(isObject) ? undefined : 'must be a list of objects';
   }
 }

@@ -14,6 +14,8 @@ const LISTED = [
   'gemini-3.1-pro-preview',
   'gemini-3.5-flash',
   'gemini-3.5-flash-lite',
+  'gemini-3.6-flash',
+  'gemini-3.7-flash',
   'gemini-3.8-flash',
   'gemini-flash-latest',
   'gemini-flash-lite-latest',

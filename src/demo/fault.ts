@@ -19,6 +19,8 @@ const FAULTS = {
   'hang-after': { value: 'count', about: '=<n>: silence after n chunks' },
   slow: { value: 'duration', about: '=<duration>: a wait before every chunk' },
   'cut-after': { value: 'count', about: '=<n>: the line drops inside the event after n chunks' },
+  checkpoint: { value: 'count', about: '=<n>: every n-th chunk has a token to resume the answer with' },
+  continuation: { value: 'count', about: '=<n>: after n chunks the rest must be asked for with a token' },
   garbage: { value: 'none', about: 'one event is not JSON' },
   'no-finish': { value: 'none', about: 'the stream ends without a finish reason' },
   empty: { value: 'none', about: 'an answer without text' },
@@ -40,7 +42,7 @@ export interface DemoFault {
   readonly name: FaultName;
   /** How many requests it affects; Infinity unless limited with `x<n>`. */
   readonly times: number;
-  /** Chunks for `cut-after` and `hang-after`, milliseconds for `slow`. */
+  /** Chunks for `cut-after`, `hang-after`, `checkpoint` and `continuation`, milliseconds for `slow`. */
   readonly amount?: number;
   /** The address for `redirect`, the model prefix for `404-retired`. */
   readonly text?: string;

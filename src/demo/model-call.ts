@@ -3,6 +3,7 @@ import { isObject, type JsonObject, toJsonObject } from '../core/json.ts';
 import type { ServedReply, ServedRequest } from '../platform/http/server.ts';
 import { createAnswer } from './answers.ts';
 import { isEmbedding, isServed, modelVersion } from './catalog.ts';
+import { continueEvents, parseContinuation } from './continuation.ts';
 import { embedResponse, hasSomethingToEmbed, toEmbedResponse } from './embed.ts';
 import type { FaultBook, FaultName } from './fault.ts';
 import {
@@ -14,7 +15,7 @@ import {
   type Outcome,
 } from './google-error.ts';
 import { countPromptTokens, streamResponses } from './reply.ts';
-import { type DemoRequest, type Parsed, parseBody, parseRequest } from './request.ts';
+import { type DemoRequest, type Parsed, parseBody, parseRequest, toCamelKeys } from './request.ts';
 import type { Backend, Route, Verb } from './route.ts';
 import { checkRequest } from './rules.ts';
 import { type ScriptLine, type ScriptMethod, scriptReader } from './script.ts';
@@ -171,10 +172,18 @@ async function generate(call: Call, state: State): Promise<void> {
   if (!request.ok) return sendError(reply, invalidArgument(request.message), carrier);
   const wrong = checkRequest(request.value) ?? state.book.check(request.value.contents, call.model);
   if (wrong !== undefined) return sendError(reply, invalidArgument(wrong), carrier);
+  const continuation = parseContinuation(toCamelKeys(call.body));
+  if (!continuation.ok && state.next === undefined) {
+    return sendError(reply, invalidArgument(continuation.message), carrier);
+  }
   const responseId = state.nextId();
   const events = createEvents({ call, request: request.value, responseId }, state);
   if ('body' in events) return sendError(reply, events, carrier);
-  const frames = applyFaults(events, takeStreamFaults(state.faults), { clock: state.clock, signal: reply.signal });
+  const faults = takeStreamFaults(state.faults);
+  // A script says itself what comes after a token.
+  const sent =
+    continuation.ok && state.next === undefined ? continueEvents(events, continuation.value, faults) : events;
+  const frames = applyFaults(sent, faults, { clock: state.clock, signal: reply.signal });
   const isWrapped = call.backend === 'code-assist';
   const wrap = (response: JsonObject) => (isWrapped ? { response, traceId: responseId } : response);
   await sendReply(reply, { frames, carrier, wrap });

@@ -40,6 +40,7 @@ const TOP_KEYS = new Set([
   'safetySettings',
   'generationConfig',
   'cachedContent',
+  'continuationToken',
   'labels',
   'model',
   'generateContentRequest',
@@ -144,7 +145,7 @@ export function listCallableTools({ tools, calling }: DemoRequest): readonly str
   return calling.allowed.length === 0 ? [...tools.keys()] : calling.allowed;
 }
 
-function toCamelKeys(value: JsonObject): JsonObject {
+export function toCamelKeys(value: JsonObject): JsonObject {
   return Object.fromEntries(
     Object.entries(value).map(([key, inner]) => [
       key.replace(/_([a-z])/g, (_all, letter: string) => letter.toUpperCase()),

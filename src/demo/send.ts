@@ -89,6 +89,8 @@ const STREAM_FAULTS: readonly FaultName[] = [
   'malformed-call',
   'max-tokens',
   'no-finish',
+  'checkpoint',
+  'continuation',
   'slow',
   'garbage',
   'cut-after',
@@ -137,7 +139,9 @@ export async function* applyFaults(
   if (sent === hangAfter) yield { kind: 'hang' };
 }
 
-async function* markLast<T>(items: AsyncIterable<T>): AsyncGenerator<{ readonly value: T; readonly isLast: boolean }> {
+export async function* markLast<T>(
+  items: AsyncIterable<T>,
+): AsyncGenerator<{ readonly value: T; readonly isLast: boolean }> {
   let held: { readonly value: T } | undefined;
   for await (const value of items) {
     if (held !== undefined) yield { ...held, isLast: false };
@@ -186,7 +190,7 @@ function replacementEvent(event: JsonObject, fault: Replacement): JsonObject {
   }
 }
 
-function firstCandidate(event: JsonObject): JsonObject {
+export function firstCandidate(event: JsonObject): JsonObject {
   return Array.isArray(event.candidates) ? toJsonObject(event.candidates[0]) : {};
 }
 

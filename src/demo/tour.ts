@@ -51,7 +51,7 @@ const STEPS: readonly Step[] = [
 ];
 
 const NEXT = `Next steps
-  gmn --demo "…"                 play on; nothing leaves this machine
+  gmn --demo "…"                 go ahead; nothing leaves this machine
   export GEMINI_API_KEY=<key>    get one at https://aistudio.google.com/apikey
   gmn "why is the sky blue?"     ask the real model
   gmn demo serve                 the offline model for your own tests

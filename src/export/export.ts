@@ -1,11 +1,10 @@
-import { extname } from 'node:path';
+import { extname, resolve } from 'node:path';
 import { AppError } from '../core/error.ts';
 import type { SavedSession } from '../core/session.ts';
 import { sanitize } from '../core/text/terminal.ts';
-import { createExclusive } from '../platform/files/new-file.ts';
-import { writingTarget } from '../platform/files/path.ts';
 import { inspectPath } from '../platform/files/read.ts';
-import { writeAtomic } from '../platform/files/write.ts';
+import { createExclusive, writeAtomic } from '../platform/files/write.ts';
+import { writingTarget } from '../platform/files/writing-target.ts';
 import { errorReason } from '../platform/runtime/system.ts';
 
 type Exporter = (saved: SavedSession) => Iterable<string>;
@@ -51,9 +50,10 @@ export function findFormat(file: string): ExportFormat | undefined {
 }
 
 interface ExportTarget {
-  readonly path: string;
   /** As the user wrote it. */
   readonly name: string;
+  readonly cwd: string;
+  /** Whether to replace an existing file. */
   readonly force: boolean;
   readonly hint: string;
 }
@@ -63,15 +63,18 @@ interface ExportTarget {
  * the path is not a regular file, and if it cannot be written; an existing file is then untouched.
  */
 export async function writeExport(place: ExportTarget, pieces: Iterable<string>): Promise<void> {
-  const { path, force, hint } = place;
+  const { force, hint } = place;
+  const path = resolve(place.cwd, place.name);
   const name = sanitize(place.name);
   const found = await inspectPath(path, place.name);
   if (found !== undefined && found.kind !== 'file') {
     throw new AppError('usage', `${name} is not a regular file`, { hint: 'Name a file that gmn may write.' });
   }
   try {
-    if (force) await writeAtomic(writingTarget(path), pieces, { mode: 0o600 });
-    else if (found !== undefined || (await createExclusive(path, pieces)) === 'exists') {
+    if (found !== undefined && !force) throw new AppError('usage', `${name} exists`, { hint });
+    const target = writingTarget(place.name, place.cwd);
+    if (force) await writeAtomic(target, pieces, { mode: 0o600 });
+    else if ((await createExclusive(target, pieces, { mode: 0o600 })) === 'exists') {
       throw new AppError('usage', `${name} exists`, { hint });
     }
   } catch (cause) {

@@ -6,15 +6,19 @@ import type { Env } from '../core/io.ts';
 import { plural } from '../core/text/format.ts';
 import { compileGlob } from '../core/text/glob.ts';
 import { editDistance } from '../core/text/names.ts';
-import { contains } from '../core/text/path.ts';
-import { isSensitivePath, isState, rootedPath, stateDirectories } from '../core/text/secrets.ts';
-import { type FoundPath, inspectPath, listDirectory, readBytes } from '../platform/files/read.ts';
+import { contains, toSlashes } from '../core/text/path.ts';
+import { isSensitiveEntry, isSensitivePath, isState, rootedPath, stateDirectories } from '../core/text/secrets.ts';
+import { type FoundPath, inspectPath, listDirectory, readBytes, readError } from '../platform/files/read.ts';
 import { findUserHomes } from '../platform/host.ts';
-import { toSlashes } from '../tools/search/ignore-rules.ts';
+import { startPace } from '../platform/runtime/pace.ts';
+import { rulesAboveNamed, unreadableRulesError } from '../tools/search/ignore.ts';
+import { joinBelow, walkTree } from '../tools/search/walk.ts';
 import {
   type Attachment,
   type Attachments,
   attachmentTooLargeError,
+  ENTRY_LIMIT,
+  FILE_COUNT_LIMIT,
   INLINE_LIMIT,
   isAttachment,
   notTextError,
@@ -22,7 +26,6 @@ import {
   toPlainName,
 } from './attachment.ts';
 import type { OnAttached, PromptInput } from './prompt-input.ts';
-import { type WalkResult, walkFiles } from './walk.ts';
 
 export interface FileContext {
   readonly cwd: string;
@@ -132,8 +135,7 @@ export async function* addDirectory(
   found: FoundPath,
   context: WalkContext,
 ): AsyncGenerator<TurnEvent, readonly Attachment[] | undefined> {
-  const { signal, workspace, isWithheld } = context;
-  const walked = await walkFiles({ root: found.path, name, workspace, signal, isWithheld });
+  const walked = await collectFiles({ root: found.path, name, context });
   if (isEmpty(walked)) return undefined;
   return yield* addWalked(walked, { root: found.path, name, context });
 }
@@ -147,15 +149,8 @@ async function* addGlob(pattern: string, context: WalkContext): AsyncGenerator<T
   });
   if (found?.kind !== 'directory') throw noMatch;
   throwIfWithheld(name, found, context);
-  const walked = await walkFiles({
-    root: found.path,
-    name: pattern,
-    workspace: context.workspace,
-    signal: context.signal,
-    isWithheld: context.isWithheld,
-    accepts: matches,
-    maxDepth: depth,
-  });
+  const glob = { accepts: matches, maxDepth: depth };
+  const walked = await collectFiles({ root: found.path, name: pattern, context, glob });
   if (isEmpty(walked)) throw noMatch;
   yield* addWalked(walked, { root: found.path, name, context });
 }
@@ -178,9 +173,67 @@ function splitGlob(pattern: string): { readonly base: string; readonly below: st
 }
 
 interface WalkTarget {
+  /** Without symbolic links. */
   readonly root: string;
   readonly name: string;
-  readonly context: FileContext;
+  readonly context: WalkContext;
+  readonly glob?: {
+    /** Gets the path below the root, with slashes. */
+    readonly accepts: (below: string) => boolean;
+    readonly maxDepth: number;
+  };
+}
+
+interface WalkResult {
+  /** Paths below the root, with slashes, sorted. */
+  readonly files: readonly string[];
+  /** Accepted, but likely to hold keys or passwords; directories end with a slash. */
+  readonly secrets: readonly string[];
+  /** Accepted, but links, which may point anywhere. */
+  readonly links: readonly string[];
+}
+
+/**
+ * The files below a directory that are not ignored. If the directory itself is ignored, it was named on purpose, and
+ * only the ignore files inside it count. Throws AppError `usage` if there are too many, or some cannot be read.
+ */
+async function collectFiles({ root, name, context, glob }: WalkTarget): Promise<WalkResult> {
+  const found: Record<keyof WalkResult, string[]> = { files: [], secrets: [], links: [] };
+  const accepts = glob?.accepts ?? (() => true);
+  const walk = walkTree({
+    start: root,
+    // The files are read by their paths later, so pinning the directories would protect nothing.
+    hold: 'path',
+    rules: rulesAboveNamed(root, context.workspace).rules,
+    enters: (path) => !context.isWithheld(path),
+    shows: (below) => accepts(below) && !isSensitiveEntry(join(root, below)),
+    ...(glob && { maxDepth: glob.maxDepth }),
+    pace: startPace({ maxEntries: ENTRY_LIMIT + 1, maxMs: Number.POSITIVE_INFINITY }, context.signal),
+    onSkipped: (below, kind) => {
+      if (kind !== 'directory' && accepts(below)) found[kind === 'link' ? 'links' : 'secrets'].push(below);
+      // With a pattern, the directory may not contain a match.
+      if (kind === 'directory' && glob === undefined) found.secrets.push(`${below}/`);
+    },
+    onUnreadable: (path, cause) => {
+      throw cause === undefined ? unreadableRulesError(path) : readError(cause, path);
+    },
+    onStopped: () => {
+      throw tooManyError(name, `${ENTRY_LIMIT} entries`);
+    },
+  });
+  for await (const { below, files, close } of walk) {
+    close();
+    for (const file of files) found.files.push(joinBelow(below, file));
+    if (found.files.length > FILE_COUNT_LIMIT) throw tooManyError(name, `${FILE_COUNT_LIMIT} files`);
+  }
+  for (const list of Object.values(found)) list.sort();
+  return found;
+}
+
+function tooManyError(name: string, limit: string): AppError {
+  return new AppError('usage', `more than ${limit} in ${name}`, {
+    hint: 'Name a smaller directory or a narrower glob, or leave some out in .geminiignore.',
+  });
 }
 
 async function* addWalked(walked: WalkResult, target: WalkTarget): AsyncGenerator<TurnEvent, readonly Attachment[]> {
@@ -237,12 +290,12 @@ export async function missingFileError(value: string, cwd: string): Promise<AppE
 }
 
 async function findMissingHint(value: string, cwd: string): Promise<string> {
-  if (value.startsWith('~')) return 'gmn does not expand ~: leave the quotes away, or write "$HOME/…".';
+  if (value.startsWith('~')) return 'gmn does not expand ~: leave out the quotes, or write "$HOME/…".';
   const directory = dirname(value);
   const found = await inspectPath(resolve(cwd, directory), directory);
   if (found?.kind !== 'directory') return `There is no directory ${directory} either. Paths start at ${cwd}.`;
   const names = (await listDirectory(found.path, directory)).map((entry) => entry.name);
-  if (names.includes(basename(value))) return 'It is a symbolic link to a file that is not there.';
+  if (names.includes(basename(value))) return 'It is a symbolic link to a file that does not exist.';
   const close = findNearMiss(basename(value), names);
   return close === undefined ? `Paths start at ${cwd}.` : `Did you mean ${toSlashes(join(directory, close))}?`;
 }

@@ -1,10 +1,10 @@
-import { dirname, resolve } from 'node:path';
+import { basename, dirname, resolve } from 'node:path';
 import { AppError } from '../core/error.ts';
 import type { TurnEvent } from '../core/event.ts';
 import { formatSize } from '../core/text/format.ts';
 import { contains } from '../core/text/path.ts';
 import { type FoundPath, inspectPath } from '../platform/files/read.ts';
-import { readRules } from '../tools/search/ignore-rules.ts';
+import { rulesAboveNamed, rulesWithin, unreadableRulesError } from '../tools/search/ignore.ts';
 import { type Attachments, isAttachment, toAttachment, toPlainName } from './attachment.ts';
 import { addDirectory, createWalkContext, type FileContext, readInputFile, type WalkContext } from './files.ts';
 import type { ReadResource, Resource } from './prompt-input.ts';
@@ -61,7 +61,7 @@ function* reportUnresolved(mentions: readonly string[], hasServers: boolean): Ge
   if (mention === undefined) return;
   const [, server = ''] = RESOURCE.exec(mention) ?? [];
   const why = hasServers
-    ? 'is no resource of an MCP server in use here'
+    ? 'is not a resource of an MCP server in use here'
     : `names an MCP server, and none is in use (--allowed-mcp-server-names ${toPlainName(server)} uses it)`;
   yield { type: 'notice', message: `not attached: @${toPlainName(mention)} ${why}` };
 }
@@ -116,10 +116,17 @@ export async function findMentionRefusal(
       ? 'may hold secrets (-f attaches it)'
       : 'may hold secrets (-f attaches its files, one by one)';
   }
-  const rules = readRules(kind === 'file' ? dirname(path) : path, workspace);
-  return rules === undefined || (kind === 'file' && rules.ignores(path, 'file'))
-    ? 'is left out by an ignore file (-f attaches it)'
-    : undefined;
+  return isIgnored(path, kind, workspace) ? 'is left out by an ignore file (-f attaches it)' : undefined;
+}
+
+/** Throws AppError `usage` if an ignore file cannot be read. */
+function isIgnored(path: string, kind: 'file' | 'directory', workspace: string): boolean {
+  const directory = kind === 'file' ? dirname(path) : path;
+  const { rules: above, isExcluded } = rulesAboveNamed(directory, workspace);
+  if (isExcluded) return true;
+  const rules = rulesWithin(above, '', directory);
+  if (rules === undefined) throw unreadableRulesError(directory);
+  return kind === 'file' && rules.ignores(basename(path), 'file');
 }
 
 async function* attachMention(mention: Mention, context: WalkContext): AsyncGenerator<TurnEvent, void> {

@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { isSensitiveEntry } from '../core/text/secrets.ts';
-import { listDirectory } from '../platform/files/read.ts';
-import { readNamedRules, readRules } from '../tools/search/ignore-rules.ts';
+import { startPace } from '../platform/runtime/pace.ts';
+import { rulesAboveNamed } from '../tools/search/ignore.ts';
+import { joinBelow, walkTree } from '../tools/search/walk.ts';
 import { resolveWorkspace } from './files.ts';
 
 /** The user waits for completion, so no more entries are visited. */
@@ -31,23 +32,21 @@ export async function findPaths(typed: string, { cwd, most, signal }: PathQuery)
 
 /** Breadth first, so that near paths are found even in huge trees. */
 async function* walkPaths(root: string, signal: AbortSignal): AsyncGenerator<string, void> {
-  const pending = [{ below: '', rules: readRules(root, root) ?? readNamedRules(root) }];
-  let entries = 0;
-  for (let next = pending.shift(); next !== undefined; next = pending.shift()) {
-    signal.throwIfAborted();
-    for (const { name, kind } of await listDirectory(join(root, next.below)).catch(() => [])) {
-      entries += 1;
-      if (entries > MAX_ENTRIES) return;
-      const below = next.below === '' ? name : `${next.below}/${name}`;
-      const path = join(root, below);
-      if (name === '.git' || isSensitiveEntry(path)) continue;
-      if (next.rules.ignores(path, kind === 'directory' ? 'directory' : 'file')) continue;
-      if (kind === 'file') yield below;
-      else if (kind === 'directory') {
-        yield `${below}/`;
-        pending.push({ below, rules: next.rules.within(path) });
-      }
-    }
+  const walk = walkTree({
+    start: root,
+    hold: 'path',
+    rules: rulesAboveNamed(root, root).rules,
+    order: 'breadth',
+    enters: (path) => !isSensitiveEntry(path),
+    shows: (below) => !isSensitiveEntry(join(root, below)),
+    pace: startPace({ maxEntries: MAX_ENTRIES, maxMs: Number.POSITIVE_INFINITY }, signal),
+    onUnreadable: () => {},
+    onStopped: () => {},
+  });
+  for await (const { below, files, directories, close } of walk) {
+    close();
+    const slashes = new Map(directories.map((name) => [name, '/']));
+    for (const name of [...files, ...directories].sort()) yield `${joinBelow(below, name)}${slashes.get(name) ?? ''}`;
   }
 }
 

@@ -62,7 +62,7 @@ async function* awaitFirst(first: Promise<unknown>, waitMs: number, clock: Clock
   // If the process was suspended, the timer fires first although data may be waiting.
   if (await settlesWithin(first, 0, clock)) return true;
   const waited = waitMs === 0 ? 'stdin had nothing to read' : `no stdin within ${formatDuration(waitMs)}`;
-  yield { type: 'notice', message: `${waited}: going on without it (--stdin waits for its end)` };
+  yield { type: 'notice', message: `${waited}: continuing without it (--stdin waits for its end)` };
   return false;
 }
 

@@ -3,6 +3,7 @@ import { AppError } from '../core/error.ts';
 import { isObject } from '../core/json.ts';
 import { DAY_MS } from '../core/text/format.ts';
 import { findNearestNames } from '../core/text/names.ts';
+import { sanitize } from '../core/text/terminal.ts';
 import { isRecent, readCache, writeCache } from '../platform/files/small-file.ts';
 import { ALIASES, type Backend, DEFAULT_MODEL, findModelFacts, MODELS } from './table.ts';
 
@@ -30,7 +31,7 @@ export function resolveModel(name: string | undefined, { backend, source }: Choi
   if (name === undefined) return defaultChoice(DEFAULT_MODEL);
   const wanted = name.startsWith('models/') ? name.slice('models/'.length) : name;
   if (!MODEL_NAME.test(wanted)) {
-    throw new AppError('usage', `"${name}" cannot be the name of a model${source ? ` (${source})` : ''}`, {
+    throw new AppError('usage', `"${sanitize(name)}" cannot be the name of a model${source ? ` (${source})` : ''}`, {
       hint: 'To see the models: gmn models',
     });
   }
@@ -54,7 +55,7 @@ export function defaultChoice(id: string): ModelChoice {
 function formatUnknown(name: string): string {
   const near = findNearestNames(name, [...MODELS.map(({ id }) => id), ...Object.keys(ALIASES)]);
   const question = near.length > 0 ? `. Did you mean ${near.join(' or ')}?` : '';
-  return `gmn does not know the model "${name}"; it is asked for all the same${question}`;
+  return `unknown model "${name}"; gmn sends it as it is${question}`;
 }
 
 const CACHE_MS = 30 * DAY_MS;

@@ -36,13 +36,16 @@ export function generationConfig(model: string, sampling: Sampling, preset: Json
   const thinkingConfig = { ...presetThinking(usual, sampling), ...toThinkingConfig(model, sampling) };
   const flags = { temperature, topP, topK, maxOutputTokens, seed, stopSequences: stop };
   const given = Object.fromEntries(Object.entries(flags).filter(([, value]) => value !== undefined));
+  const facts = findModelFacts(model);
+  const defaults = {
+    ...(facts?.samples ? { temperature: 1, topP: 0.95, topK: 40 } : {}),
+    // The limits of models that make pictures or speech are not known.
+    ...(facts?.makes ? {} : { maxOutputTokens: findOutputLimit(model) }),
+  };
   return {
+    ...defaults,
     ...rest,
     ...parseOptionFlags(sampling.option ?? []),
-    temperature: rest.temperature ?? 1,
-    topP: rest.topP ?? 0.95,
-    topK: rest.topK ?? 40,
-    maxOutputTokens: rest.maxOutputTokens ?? findOutputLimit(model),
     ...given,
     ...(Object.keys(thinkingConfig).length === 0 ? {} : { thinkingConfig }),
   };

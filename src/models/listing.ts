@@ -71,11 +71,8 @@ function parseListed(value: Readonly<Record<string, unknown>>): readonly ListedM
   ];
 }
 
-export interface ModelLine extends Omit<ModelFacts, 'status' | 'backends' | 'inputLimit' | 'outputLimit' | 'sees'> {
+export interface ModelLine extends Omit<ModelFacts, 'status' | 'sees'> {
   readonly status: ModelFacts['status'] | 'unknown';
-  readonly backends: readonly Backend[];
-  readonly inputLimit?: number;
-  readonly outputLimit?: number;
   readonly sees?: boolean;
   /** Absent if the API was not asked. */
   readonly isListed?: boolean;
@@ -83,6 +80,11 @@ export interface ModelLine extends Omit<ModelFacts, 'status' | 'backends' | 'inp
 
 export function listKnownModels(): readonly ModelLine[] {
   return MODELS;
+}
+
+/** What a backend has: the models that its service listed, if it was asked, else those of the table. */
+export function filterUsable(lines: readonly ModelLine[], backend: Backend): readonly ModelLine[] {
+  return lines.filter((line) => line.isListed ?? line.backends.includes(backend));
 }
 
 /** The limits of the API win; models that only the API knows come last, by name. */
@@ -121,15 +123,16 @@ interface NamedModel {
 }
 
 /**
- * Names for a backend, each once: its models, those that only the service lists, and aliases. If the service listed its
- * models, others are omitted.
+ * Names for a chat, each once: the models of an account that answer in text, those that only its service lists, and
+ * aliases. If the service listed its models for this account, others are omitted.
  */
 export function listModelChoices(
-  backend: Backend,
-  listing: { readonly backend: Backend; readonly models: readonly ListedModel[] } | undefined,
+  { backend, source }: { readonly backend: Backend; readonly source: string },
+  listing: ModelListing | undefined,
 ): readonly NamedModel[] {
-  const lines = listing?.backend === backend ? mergeListed(listing.models, backend) : listKnownModels();
-  const models = lines.filter((line) => line.isListed ?? line.backends.includes(backend));
+  const isOwn = listing?.backend === backend && listing.source === source;
+  const lines = isOwn ? mergeListed(listing.models, backend) : listKnownModels();
+  const models = filterUsable(lines, backend).filter(({ makes }) => makes === undefined);
   const aliases = Object.entries(ALIASES).filter(([name]) => models.every(({ id }) => id !== name));
   return [
     ...models.map((line) => ({ name: line.id, about: describeModel(line) })),
@@ -150,7 +153,7 @@ export function formatModelRows(lines: readonly ModelLine[]): readonly (readonly
   const rows = lines.map((line) => [
     line.id,
     isAsked && !line.isListed ? 'not listed' : line.status,
-    formatThinking(line),
+    line.makes ?? formatThinking(line),
     line.inputLimit === undefined ? '' : formatThousands(line.inputLimit),
     line.outputLimit === undefined ? '' : formatThousands(line.outputLimit),
     line.tiers?.join(', ') ?? '',

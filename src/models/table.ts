@@ -22,8 +22,13 @@ export interface ModelFacts {
   readonly levels?: readonly ThinkingLevel[];
   /** Absent if it has levels instead. */
   readonly budget?: BudgetRange;
-  readonly inputLimit: number;
-  readonly outputLimit: number;
+  /** Absent if it reads temperature, topP and topK no longer: newer models ignore them, and may refuse them one day. */
+  readonly samples?: true;
+  /** Absent if it answers in text. */
+  readonly makes?: 'images' | 'speech';
+  /** Tokens; absent if not known. */
+  readonly inputLimit?: number;
+  readonly outputLimit?: number;
   /** True if it takes images. */
   readonly sees: boolean;
   /** Code Assist tiers that have it; absent if not known. */
@@ -46,7 +51,12 @@ const ALL_LEVELS: readonly ThinkingLevel[] = ['minimal', 'low', 'medium', 'high'
 const NO_MINIMAL: readonly ThinkingLevel[] = ['low', 'medium', 'high'];
 
 const GEMINI = { backends: EVERYWHERE, thinks: true, inputLimit: 1_048_576, outputLimit: 65_536, sees: true } as const;
-const GEMMA = { ...GEMINI, backends: ['gemini-api'], inputLimit: 256_000, outputLimit: 32_768 } as const;
+/** Up to Gemini 3.5 Flash. */
+const SAMPLING = { ...GEMINI, samples: true } as const;
+const GEMMA = { ...SAMPLING, backends: ['gemini-api'], inputLimit: 256_000, outputLimit: 32_768 } as const;
+const WITH_KEY: readonly Backend[] = ['gemini-api', 'vertex'];
+const IMAGE = { backends: WITH_KEY, status: 'stable', thinks: true, sees: true, makes: 'images' } as const;
+const SPEECH = { backends: WITH_KEY, status: 'stable', thinks: false, sees: false, makes: 'speech' } as const;
 
 /**
  * The models known to gmn, as of November 2026. Others can be requested, too.
@@ -54,7 +64,7 @@ const GEMMA = { ...GEMINI, backends: ['gemini-api'], inputLimit: 256_000, output
  */
 export const MODELS: readonly ModelFacts[] = [
   {
-    ...GEMINI,
+    ...SAMPLING,
     id: 'gemini-2.5-flash',
     status: 'retiring',
     tiers: ['free', 'standard'],
@@ -62,7 +72,7 @@ export const MODELS: readonly ModelFacts[] = [
     note: 'gmn’s default; new Gemini API users may not get it any more',
   },
   {
-    ...GEMINI,
+    ...SAMPLING,
     id: 'gemini-2.5-pro',
     status: 'retiring',
     tiers: ['free', 'standard'],
@@ -70,46 +80,56 @@ export const MODELS: readonly ModelFacts[] = [
     note: 'new Gemini API users may not get it any more',
   },
   {
-    ...GEMINI,
+    ...SAMPLING,
     id: 'gemini-2.5-flash-lite',
     status: 'retiring',
     budget: { min: 512, max: 24_576, canBeOff: true },
   },
   {
-    ...GEMINI,
+    ...SAMPLING,
     id: 'gemini-3-pro-preview',
     status: 'retiring',
     tiers: ['standard'],
     levels: ['low', 'high'],
     note: 'shut down in March 2026; the Gemini API answers with gemini-3.1-pro-preview',
   },
-  { ...GEMINI, id: 'gemini-3-flash-preview', status: 'preview', tiers: ['standard'], levels: ALL_LEVELS },
+  { ...SAMPLING, id: 'gemini-3-flash-preview', status: 'preview', tiers: ['standard'], levels: ALL_LEVELS },
   {
-    ...GEMINI,
+    ...SAMPLING,
     id: 'gemini-3-flash',
     status: 'stable',
     backends: ['code-assist'],
     levels: ALL_LEVELS,
     note: 'Code Assist’s name for gemini-3.5-flash',
   },
-  { ...GEMINI, id: 'gemini-3.1-pro-preview', status: 'preview', levels: NO_MINIMAL },
+  { ...SAMPLING, id: 'gemini-3.1-pro-preview', status: 'preview', levels: NO_MINIMAL },
   {
-    ...GEMINI,
+    ...SAMPLING,
     id: 'gemini-3.1-pro-preview-customtools',
     status: 'preview',
-    backends: ['gemini-api', 'vertex'],
+    backends: WITH_KEY,
     levels: NO_MINIMAL,
   },
-  { ...GEMINI, id: 'gemini-3.1-flash-lite', status: 'stable', levels: ALL_LEVELS },
-  { ...GEMINI, id: 'gemini-3.1-flash-lite-preview', status: 'preview', levels: ALL_LEVELS },
-  { ...GEMINI, id: 'gemini-3.5-flash', status: 'stable', backends: ['gemini-api', 'vertex'], levels: ALL_LEVELS },
+  { ...SAMPLING, id: 'gemini-3.1-flash-lite', status: 'stable', levels: ALL_LEVELS },
+  { ...SAMPLING, id: 'gemini-3.1-flash-lite-preview', status: 'preview', levels: ALL_LEVELS },
+  { ...SAMPLING, id: 'gemini-3.5-flash', status: 'stable', backends: WITH_KEY, levels: ALL_LEVELS },
   { ...GEMINI, id: 'gemini-3.5-flash-lite', status: 'stable', levels: ALL_LEVELS },
+  { ...GEMINI, id: 'gemini-3.6-flash', status: 'stable', backends: WITH_KEY },
+  { ...GEMINI, id: 'gemini-3.7-flash', status: 'stable', backends: WITH_KEY, levels: NO_MINIMAL },
   { ...GEMINI, id: 'gemini-3.8-flash', status: 'stable', levels: NO_MINIMAL },
   { ...GEMINI, id: 'gemini-flash-latest', status: 'moving', backends: ['gemini-api'], note: 'the newest flash' },
   { ...GEMINI, id: 'gemini-flash-lite-latest', status: 'moving', backends: ['gemini-api'], note: 'the newest lite' },
   { ...GEMINI, id: 'gemini-pro-latest', status: 'moving', backends: ['gemini-api'], note: 'the newest pro' },
   { ...GEMMA, id: 'gemma-4-31b-it', status: 'stable' },
   { ...GEMMA, id: 'gemma-4-26b-a4b-it', status: 'stable' },
+  { ...IMAGE, id: 'gemini-2.5-flash-image', status: 'retiring', thinks: false },
+  { ...IMAGE, id: 'gemini-3.1-flash-image' },
+  { ...IMAGE, id: 'gemini-3.1-flash-lite-image' },
+  { ...IMAGE, id: 'gemini-3-pro-image' },
+  { ...IMAGE, id: 'gemini-nano-banana-2.1', backends: ['gemini-api'] },
+  { ...SPEECH, id: 'gemini-3.8-flash-tts' },
+  { ...SPEECH, id: 'gemini-3.8-flash-lite-tts' },
+  { ...SPEECH, id: 'gemini-3.1-flash-tts-preview', status: 'preview' },
 ];
 
 /** Fallback models for the default, where it is gone. */

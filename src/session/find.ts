@@ -144,7 +144,7 @@ function noSessionError(list: readonly SessionSummary[], asker: SessionSource): 
   }
   const [what, others] = asker === 'chat' ? ['chat', 'a one-shot'] : ['session of yours', 'what an agent delegated'];
   return new AppError('usage', `there is no saved ${what} yet`, {
-    hint: `To go on with ${others}, name it: -r <id>. To see them: gmn sessions list --all`,
+    hint: `To continue ${others}, name it: -r <id>. To see them: gmn sessions list --all`,
   });
 }
 
@@ -157,7 +157,7 @@ export function newestSession(directory: string, cwd: string, asker: SessionSour
   checkReadable(directory);
   if (list.length === 0) throw noSessionError(all, asker);
   throw new AppError('usage', `there is no saved ${asker === 'chat' ? 'chat' : 'session'} of this directory`, {
-    hint: 'To go on with the newest of all: -r last. To see them: gmn sessions list --all',
+    hint: 'To continue the newest of all: -r last. To see them: gmn sessions list --all',
   });
 }
 
@@ -203,7 +203,7 @@ function checkNameFree(directory: string, name: string, id: string): void {
   const owner = listSessions(directory).find((session) => session.name === name);
   if (owner === undefined || owner.id === id) return;
   throw new AppError('usage', `there is a session with the name "${sanitize(name)}"`, {
-    hint: `To go on with it: -r ${shortId(owner.id)}`,
+    hint: `To continue it: -r ${shortId(owner.id)}`,
   });
 }
 
@@ -213,14 +213,14 @@ export function isIdTaken(directory: string, id: string): boolean {
 }
 
 export function idTakenError(id: string): AppError {
-  return new AppError('usage', `there is a session with the id ${id}`, { hint: `To go on with it: -r ${id}` });
+  return new AppError('usage', `there is a session with the id ${id}`, { hint: `To continue it: -r ${id}` });
 }
 
 export function parseNewId(directory: string, id: string): string {
   const why = findIdProblem(directory, id);
   if (why === undefined) return id;
   throw new AppError('usage', `"${sanitize(id)}" cannot be the id of a session: ${why}`, {
-    hint: 'Take 1 to 64 letters, digits, - and _; or give it a name instead: --session-name',
+    hint: 'Use 1 to 64 letters, digits, - and _; or give it a name instead: --session-name',
   });
 }
 
@@ -229,7 +229,7 @@ const DEVICE = /^(?:con|prn|aux|nul|com\d|lpt\d)$/i;
 
 /** Why `id` cannot be the id of a new session; undefined if it can. */
 export function findIdProblem(directory: string, id: string): string | undefined {
-  if (!/^[\w-]*$/.test(id)) return 'it has other characters than letters, digits, - and _';
+  if (!/^[\w-]*$/.test(id)) return 'it has characters other than letters, digits, - and _';
   if (id === '') return 'it is empty';
   if (id.startsWith('-')) return 'it begins like a flag';
   if (id.length > 64) return 'it is longer than 64 characters';
@@ -239,7 +239,7 @@ export function findIdProblem(directory: string, id: string): string | undefined
   return listSessions(directory).some(({ name }) => name === id) ? 'it is the name of another session' : undefined;
 }
 
-const NAMING = { hint: 'Take 1 to 100 characters that can be seen, and that are neither a number nor an id.' } as const;
+const NAMING = { hint: 'Use 1 to 100 visible characters that are neither a number nor an id.' } as const;
 
 function findNameProblem(name: string): string | undefined {
   if (name === '') return 'it is empty';
@@ -299,6 +299,6 @@ export function createReservation({ directory, lock }: Pick<StoreContext, 'direc
 
 function nameTakenError(name: string): AppError {
   return new AppError('usage', `another session is being given the name "${sanitize(name)}"`, {
-    hint: 'Take another name, or wait until that run is over.',
+    hint: 'Use another name, or wait until that run is over.',
   });
 }

@@ -68,8 +68,7 @@ export async function loadSession(file: string, blobs: BlobStore): Promise<Loade
   return { header, bytes, ...playback.end(header), notices: header.isDamaged ? [DAMAGED_HEADER, ...notices] : notices };
 }
 
-const DAMAGED_HEADER =
-  'the first line of this session is damaged: what it is called and where it was begun may be lost';
+const DAMAGED_HEADER = 'the first line of this session is damaged: its name and its directory may be lost';
 const LIST = 'Run: gmn sessions list';
 
 function requireHeader(text: string, file: string): RecoveredHeader {

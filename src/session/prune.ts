@@ -6,7 +6,7 @@ import { shortId } from '../core/text/names.ts';
 import { openAppendFile } from '../platform/files/append.ts';
 import type { BlobStore } from '../platform/files/blobs.ts';
 import { listFileNames, readLineBatches } from '../platform/files/lines.ts';
-import { removeFiles } from '../platform/files/write.ts';
+import { removeFiles, removeTemporaries } from '../platform/files/write.ts';
 import { readModifiedTime } from '../platform/files/write-sync.ts';
 import { createReservation, type FileSummary, readFileSummaries, readFileSummary } from './find.ts';
 import { checkVersion } from './load.ts';
@@ -79,9 +79,7 @@ async function removeLeftovers({ directory, clock, lock }: StoreContext, signal:
     signal.throwIfAborted();
     if (name.endsWith('.lock')) await (await lock(name.slice(0, -'.lock'.length))).release();
   }
-  const isOld = (name: string): boolean =>
-    clock.now() - (readModifiedTime(join(directory, name)) ?? 0) >= LEFTOVER_AGE_MS;
-  await removeFiles(directory, (name) => name.endsWith('.tmp') && isOld(name));
+  await removeTemporaries(directory, clock.now() - LEFTOVER_AGE_MS);
 }
 
 /** A temporary file older than this has no writer any more. */

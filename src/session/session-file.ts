@@ -109,7 +109,7 @@ export function sessionFile(place: StoreContext, origin: Origin): SessionFile {
     lock = next;
     self.id = changes.id;
     self.name = undefined;
-    place.report(`somebody else wrote to this session; going on with a copy, ${shortId(self.id)}`);
+    place.report(`another process wrote to this session; continuing in a copy, ${shortId(self.id)}`);
   }
 
   const self = {

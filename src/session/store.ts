@@ -108,11 +108,11 @@ async function resume(store: Store, summary: SessionSummary, cwd: string): Promi
   try {
     const loaded = await loadSession(file, store.blobs);
     for (const notice of loaded.notices) store.report(notice);
-    if (summary.cwd !== '' && summary.cwd !== cwd) store.report(`this session was begun in ${summary.cwd}`);
+    if (summary.cwd !== '' && summary.cwd !== cwd) store.report(`this session was started in ${summary.cwd}`);
     const { state, bytes: end } = loaded;
     if (!lock.isTaken) return open(store, { kind: 'old', id, name: state.name, lock, file, end }, { earlier: loaded });
     const next = store.newId();
-    store.report(`this session is open elsewhere; going on with a copy, ${shortId(next)}`);
+    store.report(`this session is open elsewhere; continuing in a copy, ${shortId(next)}`);
     const own = { id: next, name: undefined, lock: await store.lock(next) };
     return open(store, { kind: 'copy', ...own, source: file, end, cwd }, { earlier: loaded });
   } catch (thrown) {

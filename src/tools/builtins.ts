@@ -1,6 +1,7 @@
 import { AppError } from '../core/error.ts';
 import type { Env } from '../core/io.ts';
 import { findNearestNames } from '../core/text/names.ts';
+import { sanitize } from '../core/text/terminal.ts';
 import { textBefore } from '../core/text/trim.ts';
 import type { Tool } from '../core/tool.ts';
 import { editFile } from './edit-file.ts';
@@ -137,7 +138,7 @@ function requireToolName(names: readonly string[], name: string): string {
   const own = (Object.hasOwn(OFFICIAL_NAMES, name) ? OFFICIAL_NAMES[name] : undefined) ?? name;
   if (names.includes(own)) return own;
   const [near] = findNearestNames(name, names);
-  throw new AppError('usage', `there is no tool ${name}`, {
+  throw new AppError('usage', `there is no tool ${sanitize(name)}`, {
     hint: near === undefined ? `There are: ${names.join(', ')}` : `Did you mean ${near}?`,
   });
 }

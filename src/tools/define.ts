@@ -1,39 +1,8 @@
 import { resolve } from 'node:path';
 import { AppError } from '../core/error.ts';
 import type { JsonObject, JsonValue } from '../core/json.ts';
+import { type ArgumentsOf, findProblem, type InputSchema, type Property } from '../core/schema.ts';
 import type { Draft, Effect, Preview, Tool, ToolResult } from '../core/tool.ts';
-
-type Property =
-  | { readonly type: 'string'; readonly description: string; readonly enum?: readonly string[] }
-  | { readonly type: 'integer'; readonly description: string; readonly minimum?: number; readonly maximum?: number }
-  | { readonly type: 'boolean'; readonly description: string }
-  | { readonly type: 'array'; readonly description: string; readonly items: { readonly type: 'string' } };
-
-/** The parameters, as the model sees them. */
-interface InputSchema {
-  readonly properties: Readonly<Record<string, Property>>;
-  readonly required: readonly string[];
-}
-
-type ValueOf<P extends Property> = P extends { readonly type: 'string' }
-  ? string
-  : P extends { readonly type: 'integer' }
-    ? number
-    : P extends { readonly type: 'boolean' }
-      ? boolean
-      : readonly string[];
-
-type Key<S extends InputSchema> = keyof S['properties'] & string;
-
-type PropertyOf<S extends InputSchema, K extends Key<S>> = S['properties'][K] extends Property
-  ? S['properties'][K]
-  : never;
-
-type InputOf<S extends InputSchema> = {
-  readonly [K in Key<S> as K extends S['required'][number] ? K : never]: ValueOf<PropertyOf<S, K>>;
-} & {
-  readonly [K in Key<S> as K extends S['required'][number] ? never : K]?: ValueOf<PropertyOf<S, K>> | undefined;
-};
 
 interface ToolSpec<S extends InputSchema> {
   readonly name: string;
@@ -41,13 +10,13 @@ interface ToolSpec<S extends InputSchema> {
   readonly effect: Effect;
   readonly input: S;
   /** Other names of a parameter, such as `path` for `file_path`; accepted, but not shown to the model. */
-  readonly aliases?: Readonly<Record<string, Key<S>>>;
+  readonly aliases?: Readonly<Record<string, keyof S['properties'] & string>>;
   /** The directory that `file_path` and `dir_path` are relative to; also the default of `dir_path`. */
   readonly root?: string | undefined;
   /** What a person is shown first; a tool result instead refuses the call. A thrown AppError becomes such a result. */
-  preview?(input: InputOf<S>, signal: AbortSignal, draft?: Draft): Promise<Preview | ToolResult>;
+  preview?(input: ArgumentsOf<S>, signal: AbortSignal, draft?: Draft): Promise<Preview | ToolResult>;
   /** A thrown AppError becomes a tool result with its message and hint. */
-  run(input: InputOf<S>, signal: AbortSignal): Promise<ToolResult>;
+  run(input: ArgumentsOf<S>, signal: AbortSignal): Promise<ToolResult>;
 }
 
 /** Names that models also use for `file_path`. */
@@ -72,7 +41,7 @@ export function readArgument(
 export function defineTool<const S extends InputSchema>(spec: ToolSpec<S>): Tool {
   const { name, description, effect, input, aliases = {}, root, preview, run } = spec;
   const checked =
-    <T>(handle: (input: InputOf<S>, signal: AbortSignal, draft?: Draft) => Promise<T>) =>
+    <T>(handle: (input: ArgumentsOf<S>, signal: AbortSignal, draft?: Draft) => Promise<T>) =>
     (args: JsonObject, signal: AbortSignal, draft?: Draft): Promise<T | ToolResult> =>
       runToResult(async () => handle(parseInput(name, input, aliases, args), signal, draft), signal);
   return {
@@ -107,7 +76,7 @@ async function runToResult<T>(work: () => Promise<T>, signal: AbortSignal): Prom
   }
 }
 
-function toJsonSchema({ properties, required }: InputSchema): JsonObject {
+function toJsonSchema({ properties, required = [] }: InputSchema): JsonObject {
   return { type: 'object', properties, required };
 }
 
@@ -117,19 +86,19 @@ function toJsonSchema({ properties, required }: InputSchema): JsonObject {
  */
 function parseInput<S extends InputSchema>(
   tool: string,
-  { properties, required }: S,
+  { properties, required = [] }: S,
   aliases: Readonly<Record<string, string>>,
   args: JsonObject,
-): InputOf<S> {
+): ArgumentsOf<S> {
   const values = resolveAliases(properties, aliases, args);
   for (const key of required)
     if (!values.has(key)) throw toolArgumentError(tool, `"${key}" is missing`, describeProperty(properties[key]));
   for (const [key, value] of values) {
     const property = properties[key];
-    if (property !== undefined && !isValid(property, value))
+    if (property !== undefined && findProblem(property, value) !== undefined)
       throw toolArgumentError(tool, `"${key}" is wrong`, describeProperty(property));
   }
-  return Object.fromEntries(values) as InputOf<S>;
+  return Object.fromEntries(values) as ArgumentsOf<S>;
 }
 
 /** The given parameters, under their own names. */
@@ -163,24 +132,6 @@ function* normalizeValues(
 
 function toolArgumentError(tool: string, what: string, wanted: string): AppError {
   return new AppError('usage', `${tool}: ${what}`, { hint: `It must be ${wanted}.` });
-}
-
-function isValid(property: Property, value: JsonValue): boolean {
-  switch (property.type) {
-    case 'string':
-      return typeof value === 'string' && (property.enum === undefined || property.enum.includes(value));
-    case 'integer':
-      return (
-        typeof value === 'number' &&
-        Number.isSafeInteger(value) &&
-        value >= (property.minimum ?? -Infinity) &&
-        value <= (property.maximum ?? Infinity)
-      );
-    case 'boolean':
-      return typeof value === 'boolean';
-    case 'array':
-      return Array.isArray(value) && value.every((item) => typeof item === 'string');
-  }
 }
 
 function describeProperty(property: Property | undefined): string {

@@ -20,12 +20,12 @@ export function editFile(workspace: Workspace): Tool {
       properties: {
         file_path: { type: 'string', description: 'The file, relative to the working directory.' },
         old_string: { type: 'string', description: 'The text to be replaced, exactly as it is in the file.' },
-        new_string: { type: 'string', description: 'The text that comes in its place.' },
+        new_string: { type: 'string', description: 'The text that replaces it.' },
         allow_multiple: {
           type: 'boolean',
           description: 'Replace every place where old_string is found. Without it, it must be found exactly once.',
         },
-        instruction: { type: 'string', description: 'What the change is for, in a sentence. May be left out.' },
+        instruction: { type: 'string', description: 'What the change is for, in a sentence. Optional.' },
       },
       required: ['file_path', 'old_string', 'new_string'],
     },

@@ -2,6 +2,7 @@ import { compileGlob } from '../core/text/glob.ts';
 import type { Tool } from '../core/tool.ts';
 import { defineTool, succeed } from './define.ts';
 import { listWithRipgrep, type NamedFiles, toSharedGlob } from './ripgrep-search.ts';
+import { joinBelow } from './search/walk.ts';
 import { formatNotes, openTree, type Tree, toModelPath } from './tree.ts';
 import type { Workspace } from './workspace/workspace.ts';
 
@@ -66,7 +67,7 @@ async function collectFiles({ directories }: Tree): Promise<NamedFiles> {
     close();
     total += files.length;
     const room = MAX_STORED - found.length;
-    for (const name of files.slice(0, room)) found.push(below === '' ? name : `${below}/${name}`);
+    for (const name of files.slice(0, room)) found.push(joinBelow(below, name));
   }
   return { files: found, total };
 }

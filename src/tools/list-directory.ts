@@ -4,10 +4,10 @@ import type { JsonObject } from '../core/json.ts';
 import { compileGlob } from '../core/text/glob.ts';
 import { isSecretName, isSensitiveEntry } from '../core/text/secrets.ts';
 import type { Tool } from '../core/tool.ts';
+import { type Entry, readEntries, readSize } from '../platform/files/directory-sync.ts';
 import { filterPaced } from '../platform/runtime/pace.ts';
 import { defineTool, succeed } from './define.ts';
 import { rulesWithin } from './search/ignore.ts';
-import { type Entry, readEntries, readSize } from './search/walk.ts';
 import { createTreePace, readPlaceRules } from './tree.ts';
 import type { Workspace } from './workspace/workspace.ts';
 

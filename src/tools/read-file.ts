@@ -24,7 +24,7 @@ export function readFileTool(workspace: Workspace): Tool {
     name: 'read_file',
     description:
       'Reads a file of the workspace. Text comes back as it is, up to 2000 lines at a time; a first line in brackets ' +
-      'says so if there is more, and how to read on. Images, PDF, audio and video are attached. Read a file before ' +
+      'says so if there is more, and how to continue. Images, PDF, audio and video are attached. Read a file before ' +
       'you change it. What .geminiignore leaves out is not read.',
     effect: 'read',
     input: {
@@ -140,7 +140,7 @@ function formatWindow({ name }: Place, window: LineWindow, { wanted: { column },
   const isWhole = first === 1 && last === total;
   const notes = [
     ...(isWhole ? [] : [`lines ${first} to ${last} of ${total ?? 'more'}`]),
-    ...(last === total ? [] : [`to read on, set start_line to ${last + 1}`]),
+    ...(last === total ? [] : [`to continue, set start_line to ${last + 1}`]),
     ...(column === 1 ? [] : [`from character ${column} on`]),
     ...formatCutNotes(window, column),
     ...(label === '' ? [] : [label]),
@@ -150,6 +150,6 @@ function formatWindow({ name }: Place, window: LineWindow, { wanted: { column },
 
 function formatCutNotes({ lines, isCut, lineLimit }: LineWindow, column: number): readonly string[] {
   if (!isCut) return [];
-  if (lines.length === 1) return [`the line is cut; to read on in it, set start_column to ${column + lineLimit}`];
+  if (lines.length === 1) return [`the line is cut; to continue in it, set start_column to ${column + lineLimit}`];
   return [`lines are cut after ${lineLimit} characters; to read one, set start_line and end_line to it`];
 }

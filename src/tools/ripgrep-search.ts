@@ -1,13 +1,14 @@
 import { join, posix } from 'node:path';
 import { AppError } from '../core/error.ts';
+import { sniffEncoding } from '../core/text/decode.ts';
 import { isSensitiveEntry } from '../core/text/secrets.ts';
 import type { OpenedFile } from '../platform/files/held-file.ts';
 import { realPath } from '../platform/files/path.ts';
+import { readHead } from '../platform/files/read-sync.ts';
 import { filterPaced } from '../platform/runtime/pace.ts';
 import type { Finding, Findings, SearchRequest } from './search/engine.ts';
 import { createIgnoreCheck, hasSharedLevels } from './search/ignore.ts';
-import { type MatchPosition, parsePaths, parsePositions, readHead, runRipgrep } from './search/ripgrep.ts';
-import { encodingOf } from './search/worker.ts';
+import { type MatchPosition, parsePaths, parsePositions, runRipgrep } from './search/ripgrep.ts';
 import { createTreePace, readPlaceRules, SKIPPED_DIRECTORIES } from './tree.ts';
 import type { Place } from './workspace/fence.ts';
 import type { Workspace } from './workspace/workspace.ts';
@@ -136,6 +137,8 @@ interface RipgrepQuery extends RipgrepWalk {
 const MAX_SHOWN = 500;
 const LINE_BYTES = 4096;
 const MARK_BYTES = 3;
+/** Enough to detect an encoding. */
+const HEAD_BYTES = 8192;
 /** UTF-16 files are read whole. */
 const MAX_WIDE_BYTES = 64_000_000;
 
@@ -212,8 +215,8 @@ function createClassifier(query: RipgrepQuery): (path: string) => FileStatus {
   const isLost = createLostCheck(query);
   return (path) => {
     if (!isShown(path)) return isLost(path) ? 'lost' : 'hidden';
-    const head = readHead(join(query.place.path, path));
-    return head !== undefined && encodingOf(head) === undefined ? 'binary' : 'shown';
+    const head = readHead(join(query.place.path, path), HEAD_BYTES);
+    return head !== undefined && sniffEncoding(head) === undefined ? 'binary' : 'shown';
   };
 }
 
@@ -272,7 +275,7 @@ type ReadLine = (sighting: MatchPosition) => Promise<string>;
  */
 async function lineReader(file: OpenedFile): Promise<ReadLine | undefined> {
   const head = Buffer.from(await file.read(0, MARK_BYTES));
-  const encoding = encodingOf(head);
+  const encoding = sniffEncoding(head);
   if (encoding === 'utf8' || encoding === undefined) {
     const mark = head.indexOf('\ufeff') === 0 ? MARK_BYTES : 0;
     return (sighting) => readLineAt(file, { ...sighting, offset: sighting.offset + mark });

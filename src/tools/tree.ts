@@ -4,7 +4,7 @@ import { contains } from '../core/text/path.ts';
 import { isSensitiveEntry } from '../core/text/secrets.ts';
 import { type Pace, startPace } from '../platform/runtime/pace.ts';
 import { createIgnoreCheck, type IgnoreRules, rulesAbove } from './search/ignore.ts';
-import { createReport, type WalkedDirectory, type WalkReport, walkTree } from './search/walk.ts';
+import { type WalkedDirectory, walkTree } from './search/walk.ts';
 import type { Place } from './workspace/fence.ts';
 import type { Workspace } from './workspace/workspace.ts';
 
@@ -14,6 +14,13 @@ interface TreeOptions {
   readonly maxDepth?: number;
   /** Takes a path below the start, with slashes. */
   readonly accepts: (below: string) => boolean;
+}
+
+/** What a walk could not show. */
+interface WalkReport {
+  unreadable: number;
+  /** Why it stopped early; undefined if it did not. */
+  stopped: string | undefined;
 }
 
 export interface Tree {
@@ -41,7 +48,7 @@ export function readPlaceRules(workspace: Workspace, place: Place, isIgnoring = 
 
 function excludedError({ name }: Place): AppError {
   return new AppError('usage', `${name} is left out by .geminiignore`, {
-    hint: 'The user keeps it from models. Go on without it, or ask the user for what you need to know.',
+    hint: 'The user keeps it from models. Continue without it, or ask the user for what you need to know.',
   });
 }
 
@@ -66,22 +73,27 @@ export function createTreePace(signal: AbortSignal): Pace {
 export async function openTree(
   workspace: Workspace,
   path: string,
-  { isIgnoring, maxDepth = Number.POSITIVE_INFINITY, accepts }: TreeOptions,
+  { isIgnoring, maxDepth, accepts }: TreeOptions,
   signal: AbortSignal,
 ): Promise<Tree> {
   const { place, directory } = await workspace.openDirectory(path);
   await directory.close();
-  const report = createReport();
+  const report: WalkReport = { unreadable: 0, stopped: undefined };
   const directories = walkTree({
     start: place.path,
     hold: workspace.hold,
     rules: readPlaceRules(workspace, place, isIgnoring),
     enters: (real, name) => !SKIPPED_DIRECTORIES.includes(name) && workspace.isListed(real),
     // The directory was checked by its real path, and links are not followed.
-    shows: (_, below) => !isSensitiveEntry(`${place.path}/${below}`) && accepts(below),
-    maxDepth,
+    shows: (below) => !isSensitiveEntry(`${place.path}/${below}`) && accepts(below),
+    ...(maxDepth === undefined ? {} : { maxDepth }),
     pace: createTreePace(signal),
-    report,
+    onUnreadable: () => {
+      report.unreadable += 1;
+    },
+    onStopped: (why) => {
+      report.stopped = why;
+    },
   });
   return { place, directories, report };
 }

@@ -54,7 +54,7 @@ async function readPage(url: URL, response: HttpResponse): Promise<WebPage> {
   if (!TEXTUAL.test(type)) {
     await closeBody(response);
     const length = Number(response.headers['content-length']);
-    throw pageError(`${url.href} is no text but ${type}${length > 0 ? `, ${formatSize(length)}` : ''}`);
+    throw pageError(`${url.href} is not text but ${type}${length > 0 ? `, ${formatSize(length)}` : ''}`);
   }
   const { bytes, isCut } = await readUpTo(MAX_BYTES, response.body);
   const source = decodePage(bytes, contentType);

@@ -19,7 +19,7 @@ export function writeFile(workspace: Workspace): Tool {
     input: {
       properties: {
         file_path: { type: 'string', description: 'The file, relative to the working directory.' },
-        content: { type: 'string', description: 'All that the file is to hold, nothing left out.' },
+        content: { type: 'string', description: 'The complete content of the file, nothing left out.' },
       },
       required: ['file_path', 'content'],
     },

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { toContents } from '../../src/agent/history.ts';
 import type { Content, Part, StoredContent } from '../../src/core/content.ts';
+import { fuzz } from '../support/fuzz.ts';
 import { objection, type WirePart } from '../support/strict-gemini.ts';
 
 const SKIP = 'skip_thought_signature_validator';
@@ -232,6 +233,6 @@ test('whatever was kept, what is sent is what the API takes, and sending it agai
       expect(wire(wired.map((one) => ({ ...one, origin: 'here' })))).toEqual(wired);
       expect(kept).toEqual(before);
     }),
-    { numRuns: 2000 },
+    fuzz(600),
   );
 });

@@ -2,8 +2,9 @@ import { expect, test } from 'vitest';
 import type { Backend } from '../../src/api/backend.ts';
 import { geminiApi } from '../../src/api/gemini-api.ts';
 import { AppError } from '../../src/core/error.ts';
-import { converse, converseWith, KEY, keyIdentity } from './conversation.ts';
-import { type Answer, answer, event, head, reply, stream, whole } from './loopback.ts';
+import { systemClock } from '../../src/platform/runtime/clock.ts';
+import { converse, converseWith, KEY, keyIdentity, modelAt, REQUEST } from './conversation.ts';
+import { type Answer, answer, event, head, loopback, reply, stream, whole } from './loopback.ts';
 
 const STOP = { finishReason: 'STOP' };
 const JSON_TYPE = { 'content-type': 'application/json' };
@@ -76,87 +77,109 @@ test('a call that fails once is sent again, said in words, with one begin', asyn
   expect(got?.finishReason).toBe('STOP');
 });
 
-const RETRIED: readonly (readonly [string, Answer, readonly number[]])[] = [
-  ['N5 reset before headers', (socket) => socket.resetAndDestroy(), [1000, 2000, 4000]],
-  ['N20 bare 429', answer(429), [1000, 2000, 4000]],
-  ['N18 429 with RetryInfo', failing(429, retryInfo('2s')), [2000, 2000, 4000]],
-  ['N22 the wait only in words', failing(429, { message: 'Please retry in 1.5s.' }), [1500, 2000, 4000]],
-  ['N22 the wait only in a header', answer(429, '', { 'retry-after': '7' }), [7000, 7000, 7000]],
-  ['N23 no capacity', failing(429, { details: [{ reason: 'MODEL_CAPACITY_EXHAUSTED' }] }), [1000, 2000, 4000]],
-  ['N24 499', failing(499), [1000, 2000, 4000]],
-  ['N24 500', failing(500), [1000, 2000, 4000]],
-  ['N24 502', failing(502), [1000, 2000, 4000]],
-  ['N24 504', failing(504), [1000, 2000, 4000]],
-  ['S12 empty stream', stream([]), [1000, 2000, 4000]],
-  ['S13 only usage', stream([event({ usageMetadata: { totalTokenCount: 1 } })]), [1000, 2000, 4000]],
-  ['S21 malformed call', stream([event(reply([], { finishReason: 'MALFORMED_FUNCTION_CALL' }))]), [1000, 2000]],
-  ['S22 thoughts only', stream([event(reply([{ text: 'hm', thought: true }], STOP))]), [1000]],
+const RETRIED: readonly (readonly [what: string, fault: string, Answer, readonly number[]])[] = [
+  ['reset before headers', 'N5', (socket) => socket.resetAndDestroy(), [1000, 2000, 4000]],
+  ['bare 429', 'N20', answer(429), [1000, 2000, 4000]],
+  ['429 with RetryInfo', 'N18', failing(429, retryInfo('2s')), [2000, 2000, 4000]],
+  ['the wait only in words', 'N22', failing(429, { message: 'Please retry in 1.5s.' }), [1500, 2000, 4000]],
+  ['the wait only in a header', 'N22', answer(429, '', { 'retry-after': '7' }), [7000, 7000, 7000]],
+  ['no capacity', 'N23', failing(429, { details: [{ reason: 'MODEL_CAPACITY_EXHAUSTED' }] }), [1000, 2000, 4000]],
+  ['499', 'N24', failing(499), [1000, 2000, 4000]],
+  ['500', 'N24', failing(500), [1000, 2000, 4000]],
+  ['502', 'N24', failing(502), [1000, 2000, 4000]],
+  ['504', 'N24', failing(504), [1000, 2000, 4000]],
+  ['empty stream', 'S12', stream([]), [1000, 2000, 4000]],
+  ['only usage', 'S13', stream([event({ usageMetadata: { totalTokenCount: 1 } })]), [1000, 2000, 4000]],
+  ['malformed call', 'S21', stream([event(reply([], { finishReason: 'MALFORMED_FUNCTION_CALL' }))]), [1000, 2000]],
+  ['thoughts only', 'S22', stream([event(reply([{ text: 'hm', thought: true }], STOP))]), [1000]],
 ];
 
-test.for(RETRIED)('%s: sent again within its budget, then the last failure counts', async ([, bad, pauses], t) => {
-  const always = await converse(t, [bad]);
-  expect(always.error?.fault).toBe('api');
-  expect(always.sleeps).toEqual(pauses);
-  expect(always.server.requests).toHaveLength(pauses.length + 1);
-  expect(always.events.filter(({ type }) => type === 'begin')).toHaveLength(1);
-  const once = await converse(t, [bad, whole('fine')]);
-  expect(once.text).toBe('fine');
-  expect(once.events.filter(({ type }) => type === 'begin')).toHaveLength(1);
-});
+test.for(RETRIED)(
+  '%s: sent again within its budget, then the last failure counts (%s)',
+  async ([, , bad, pauses], t) => {
+    const always = await converse(t, [bad]);
+    expect(always.error?.fault).toBe('api');
+    expect(always.sleeps).toEqual(pauses);
+    expect(always.server.requests).toHaveLength(pauses.length + 1);
+    expect(always.events.filter(({ type }) => type === 'begin')).toHaveLength(1);
+    const once = await converse(t, [bad, whole('fine')]);
+    expect(once.text).toBe('fine');
+    expect(once.events.filter(({ type }) => type === 'begin')).toHaveLength(1);
+  },
+);
 
-const FINAL: readonly (readonly [string, Answer, string])[] = [
-  ['N8 401', failing(401, { status: 'UNAUTHENTICATED' }), 'auth: authentication failed: words (401 UNAUTHENTICATED)'],
+const FINAL: readonly (readonly [what: string, fault: string, Answer, string])[] = [
   [
-    'N16 404',
+    '401',
+    'N8',
+    failing(401, { status: 'UNAUTHENTICATED' }),
+    'auth: authentication failed: words (401 UNAUTHENTICATED)',
+  ],
+  [
+    '404',
+    'N16',
     failing(404, { status: 'NOT_FOUND' }),
     'api: API error: model gemini-test not found (404 NOT_FOUND): words',
   ],
-  ['N17 400', failing(400), 'api: API error: invalid request (400): words'],
+  ['400', 'N17', failing(400), 'api: API error: invalid request (400): words'],
   [
-    'N19 a wait of ten minutes',
+    'a wait of ten minutes',
+    'N19',
     failing(429, retryInfo('600s')),
     'api: API error: quota exceeded for gemini-test (429 RESOURCE_EXHAUSTED): words',
   ],
   [
-    'N21 daily quota',
+    'daily quota',
+    'N21',
     failing(429, { details: [{ violations: [{ quotaId: 'GenerateRequestsPerDayPerProject' }] }] }),
     'api: API error: daily quota exceeded for gemini-test (429): words',
   ],
   [
-    'N25 a page',
+    'a page',
+    'N25',
     answer(418, '<html><body><h1>Teapot</h1></body></html>'),
     'api: API error: request refused (418): Teapot',
   ],
   [
-    'N26 captive portal',
+    'captive portal',
+    'N26',
     answer(200, '<html><body>Please <b>log in</b></body></html>', { 'content-type': 'text/html' }),
     'api: unexpected content type text/html from the server: Please log in',
   ],
   [
-    'N27 a JSON error with 200',
+    'a JSON error with 200',
+    'N27',
     answer(200, JSON.stringify({ error: { code: 400, message: 'words' } }), JSON_TYPE),
     'api: API error: invalid request (400): words',
   ],
   [
-    'N28 redirect',
+    'redirect',
+    'N28',
     answer(307, '', { location: 'https://elsewhere.example/x?y' }),
     'api: API error: the server redirects to elsewhere.example (307), which gmn does not follow',
   ],
-  ['N34 413', answer(413), 'api: API error: the request is too large (413)'],
-  ['S17 blocked prompt', stream([event({ promptFeedback: { blockReason: 'SAFETY' } })]), 'api: prompt blocked: SAFETY'],
+  ['413', 'N34', answer(413), 'api: API error: the request is too large (413)'],
   [
-    'S20 all tokens spent on thoughts',
+    'blocked prompt',
+    'S17',
+    stream([event({ promptFeedback: { blockReason: 'SAFETY' } })]),
+    'api: prompt blocked: SAFETY',
+  ],
+  [
+    'all tokens spent on thoughts',
+    'S20',
     stream([event(reply([{ text: 'hm', thought: true }], { finishReason: 'MAX_TOKENS' }))]),
     'api: empty response: the token limit was spent before the answer began (MAX_TOKENS)',
   ],
   [
     'an answer without text',
+    'not a row of the matrix',
     stream([event(reply([{ inlineData: { mimeType: 'image/png', data: '' } }], STOP))]),
-    'api: the answer holds no text, only inlineData',
+    'api: the answer contains no text, only inlineData',
   ],
 ];
 
-test.for(FINAL)('%s: one request, one begin, no retry', async ([, bad, words], t) => {
+test.for(FINAL)('%s: one request, one begin, no retry (%s)', async ([, , bad, words], t) => {
   const { error, sleeps, server, events } = await converse(t, [bad]);
   expect(`${error?.fault}: ${error?.message}`).toBe(words);
   expect(error?.hint).toMatch(/\S/);
@@ -263,4 +286,26 @@ test('a 401 without its body is cured at once: nobody waits for words that will 
   const { text, server } = await converse(t, [bodiless, whole('fine')], { makeBackend: renewable, idleMs: 0 });
   expect(text).toBe('fine');
   await expect.poll(server.closed).toBe(2);
+});
+
+test('each request has a time of its own: one that took too long takes nothing from the next', async (t) => {
+  const server = await loopback(t, [() => {}, whole('in time')]);
+  const limits = [20, 10_000];
+  const requestTimeout = {
+    get ms() {
+      return limits.shift() ?? 0;
+    },
+    error: () => new AppError('api', 'too late', { isTimeout: true, retry: {} }),
+  };
+  const model = modelAt(server.url, { requestTimeout }, { clock: systemClock, trace: () => {} });
+  const ask = async (): Promise<string> => {
+    let text = '';
+    for await (const event of model.stream(REQUEST, new AbortController().signal)) {
+      if (event.type === 'text') text += event.delta;
+    }
+    return text;
+  };
+  await expect(ask()).rejects.toMatchObject({ fault: 'api', message: 'too late' });
+  expect(await ask()).toBe('in time');
+  expect(server.requests).toHaveLength(2);
 });

@@ -26,7 +26,7 @@ test('everything gmn reads is read', () => {
   });
 });
 
-test('S31 a count that is no count is absent', () => {
+test('a count that is no count is absent (S31)', () => {
   const usageMetadata = {
     promptTokenCount: -1,
     candidatesTokenCount: 1.5,
@@ -50,7 +50,7 @@ const HARMLESS: readonly unknown[] = [
   { promptFeedback: 'x', modelVersion: 3, usageMetadata: [] },
 ];
 
-test.for(HARMLESS)('S15 %j carries no text and is no failure', (value) => {
+test.for(HARMLESS)('%j carries no text and is no failure (S15)', (value) => {
   expect(parseChunk(value)).toMatchObject({ parts: [] });
 });
 
@@ -74,7 +74,7 @@ const HARMFUL: readonly unknown[] = [
   { candidates: [{ content: { parts: [{ functionCall: 'x' }] } }] },
 ];
 
-test.for(HARMFUL)('S15 %j may hide text and is an API failure', (value) => {
+test.for(HARMFUL)('%j may hide text and is an API failure (S15)', (value) => {
   expect(() => parseChunk(value)).toThrow(expect.objectContaining({ fault: 'api', retry: {} }));
 });
 
@@ -123,7 +123,7 @@ test.for<readonly [unknown, string]>([
   expect(parse).toThrow(
     expect.objectContaining({
       fault: 'api',
-      hint: 'Send the prompt again. If it stays, the server does not speak the Gemini API.',
+      hint: 'Send the prompt again. If this keeps happening, the server does not speak the Gemini API.',
       retry: {},
     }),
   );

@@ -4,7 +4,7 @@ import { geminiModel, type ModelOptions } from '../../src/api/call.ts';
 import { geminiApi } from '../../src/api/gemini-api.ts';
 import { AppError } from '../../src/core/error.ts';
 import type { Clock } from '../../src/core/io.ts';
-import type { ModelRequest, Reply, ReplyEvent } from '../../src/core/model.ts';
+import type { Model, ModelRequest, Reply, ReplyEvent } from '../../src/core/model.ts';
 import { createHttpClient } from '../../src/platform/http/send.ts';
 import { type Answer, type Loopback, loopback } from './loopback.ts';
 
@@ -36,6 +36,7 @@ export interface Outcome {
 }
 
 export interface Setting extends Partial<ModelOptions> {
+  readonly request?: ModelRequest;
   readonly idleMs?: number;
   readonly signal?: AbortSignal;
   readonly makeBackend?: (baseUrl: string) => Backend;
@@ -65,28 +66,37 @@ export async function converseWith(baseUrl: URL, setting: Setting): Promise<Outc
       sleeps.push(ms);
     },
   };
-  const timers = { connectMs: 10_000, headersMs: setting.idleMs ?? 10_000, idleMs: setting.idleMs ?? 10_000 };
-  const model = geminiModel({
-    backend: setting.makeBackend?.(baseUrl.href) ?? geminiApi({ baseUrl, userAgent: 'gmn/test' }, keyIdentity(KEY)),
-    send: createHttpClient({ timers, env: {}, trace: (line) => trace.push(line), clock }),
-    clock,
-    random: () => 0.5,
-    trace: (line) => trace.push(line),
-    retryBaseMs: 1000,
-    showsThoughts: false,
-    ...setting,
-  });
+  const model = modelAt(baseUrl, setting, { clock, trace: (line) => trace.push(line) });
   const events: ReplyEvent[] = [];
   const take = async (event: ReplyEvent): Promise<void> => {
     events.push(...asSent(event));
     await setting.onEvent?.(event);
   };
   const end = await collect(
-    model.stream(REQUEST, setting.signal ?? new AbortController().signal),
+    model.stream(setting.request ?? REQUEST, setting.signal ?? new AbortController().signal),
     take,
     setting.leaveAt,
   );
   return { events, text: deltas(events), ...end, sleeps, trace };
+}
+
+/** A model behind a server on this machine. */
+export function modelAt(
+  baseUrl: URL,
+  setting: Setting,
+  { clock, trace }: Pick<ModelOptions, 'clock' | 'trace'>,
+): Model {
+  const timers = { connectMs: 10_000, headersMs: setting.idleMs ?? 10_000, idleMs: setting.idleMs ?? 10_000 };
+  return geminiModel({
+    backend: setting.makeBackend?.(baseUrl.href) ?? geminiApi({ baseUrl, userAgent: 'gmn/test' }, keyIdentity(KEY)),
+    send: createHttpClient({ timers, env: {}, trace, clock }),
+    clock,
+    random: () => 0.5,
+    trace,
+    retryBaseMs: 1000,
+    showsThoughts: false,
+    ...setting,
+  });
 }
 
 /** How much of an answer comes at once is the network's matter; the pieces are not. */

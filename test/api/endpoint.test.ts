@@ -35,7 +35,7 @@ test.for([
   'a\nb',
   'a\\b',
   '/x',
-])('%j is no model', (model) => {
+])('%j is not a model', (model) => {
   expect(() => modelPath(model)).toThrow(expect.objectContaining({ fault: 'usage' }));
 });
 
@@ -44,7 +44,7 @@ test('a key that cannot be sent is refused before the network, without being sho
   const options = { signal: new AbortController().signal, renew: false };
   await expect(backend.prepare(REQUEST, options)).rejects.toMatchObject({
     fault: 'auth',
-    message: 'authentication failed: GEMINI_API_KEY holds characters that cannot be sent',
+    message: 'authentication failed: GEMINI_API_KEY contains characters that cannot be sent',
   });
 });
 

@@ -78,7 +78,7 @@ test.for<readonly [string, string, string]>([
       },
       { credential: 'account' },
     ),
-    'auth: authentication failed: Google wants this account verified first (403): Verify.\nOpen the link, verify the account, then try again: https://accounts.google.com/v',
+    'auth: authentication failed: Google requires this account to be verified first (403): Verify.\nOpen the link, verify the account, then try again: https://accounts.google.com/v',
   ],
   [
     '403 N12 with a foreign link',
@@ -90,7 +90,7 @@ test.for<readonly [string, string, string]>([
       },
       { credential: 'account' },
     ),
-    'auth: authentication failed: Google wants this account verified first (403): Verify.\nVerify the account with Google, then try again.',
+    'auth: authentication failed: Google requires this account to be verified first (403): Verify.\nVerify the account with Google, then try again.',
   ],
   [
     '403 N13 policy',
@@ -136,12 +136,12 @@ test.for<readonly [string, string, string]>([
   [
     '404 of a web server',
     told(404, '<html><title>Not Found</title><p>nginx</p></html>'),
-    `api: API error: nothing is found at this address (404): Not Found nginx\n${ADDRESS_HINT}`,
+    `api: API error: there is nothing at this address (404): Not Found nginx\n${ADDRESS_HINT}`,
   ],
   [
     '404 of a gateway',
     told(404, '{"message":"no Route matched"}'),
-    `api: API error: nothing is found at this address (404): no Route matched\n${ADDRESS_HINT}`,
+    `api: API error: there is nothing at this address (404): no Route matched\n${ADDRESS_HINT}`,
   ],
   ['413', told(413), 'api: API error: the request is too large (413)\nSend fewer or smaller files.'],
   ['431', told(431), 'api: API error: the request is too large (431)\nSend fewer or smaller files.'],
@@ -228,7 +228,7 @@ test.for<readonly [string, string, string]>([
   expect(got).toBe(wanted);
 });
 
-test('N25 of a page of 1 MB the first 200 visible characters are told', () => {
+test('of a page of 1 MB the first 200 visible characters are told (N25)', () => {
   const page = `<!DOCTYPE html><html><head><title>502</title><style>b{}</style><script>if (a<b) x()</script></head><!-- c --><body>\n<h1>Bad  gateway</h1>${'<p>word</p>'.repeat(100_000)}`;
   const { message } = failure(502, page);
   expect(message).toMatch(/^API error: the server failed \(502\): 502 Bad gateway word word /);

@@ -1,62 +1,52 @@
-import { expect, test } from 'vitest';
-import { classifyResponse } from '../../src/api/failure.ts';
-import { withFallback } from '../../src/api/succession.ts';
-import type { Model, ReplyEvent } from '../../src/core/model.ts';
+import { expect, type TestContext, test } from 'vitest';
 import { BUILT_IN } from '../../src/models/table.ts';
-import { REQUEST } from './conversation.ts';
+import { converse, REQUEST } from './conversation.ts';
+import { answer, whole } from './loopback.ts';
 
-/** What is told and remembered where the default answers 404 with this body. */
-async function asked(body: string) {
-  const events: ReplyEvent[] = [];
+/** What is told, asked for and remembered where the default answers 404 with this body. */
+async function asked(t: TestContext, body: string) {
   const remembered: string[] = [];
-  const model: Model = {
-    // biome-ignore lint/correctness/useYield: it has nothing to tell
-    async *stream({ model: name }) {
-      if (name === 'heir') return { finishReason: 'STOP', usage: {}, model: name };
-      throw classifyResponse({
-        status: 404,
-        headers: {},
-        body,
-        model: name,
-        credential: 'key',
-        authHint: '',
-        secrets: new Set(),
-      });
-    },
-  };
-  const succession = {
-    retired: REQUEST.model,
-    successor: 'heir',
+  const fallback = {
+    from: REQUEST.model,
+    to: 'heir',
     choose: BUILT_IN.choose,
-    generationConfig: () => ({}),
+    generationConfig: () => ({ topK: 1 }),
     remember: async () => void remembered.push('heir'),
   };
-  const stream = withFallback(model, succession).stream(REQUEST, new AbortController().signal);
-  try {
-    for await (const event of stream) events.push(event);
-  } catch (error) {
-    return { events, remembered, error };
-  }
-  return { events, remembered };
+  const gone = answer(404, body, { 'content-type': 'application/json' });
+  const { server, ...outcome } = await converse(t, [gone, whole('hi')], { fallback });
+  const models = server.requests.map(({ head }) => /models\/([\w-]+)/.exec(head)?.[1]);
+  return { ...outcome, remembered, models, last: JSON.parse(server.requests.at(-1)?.body ?? '') };
 }
 
 test.for([
   '{"error":{"code":404,"status":"NOT_FOUND","message":"Requested entity was not found."}}',
   '{"error":{"message":"models/gemini-test is no longer available"}}',
-])('%s retires the default', async (body) => {
-  expect(await asked(body)).toEqual({
-    events: [{ type: 'notice', message: 'gemini-test is retired, using heir (set GMN_MODEL to choose)' }],
-    remembered: ['heir'],
-  });
+])('%s retires the default', async (body, t) => {
+  const { events, remembered, models, last } = await asked(t, body);
+  expect(events).toEqual([
+    { type: 'wait', what: 'gemini-test' },
+    { type: 'notice', message: 'gemini-test is retired, using heir (set GMN_MODEL to choose)' },
+    { type: 'wait', what: 'heir' },
+    { type: 'begin', model: 'heir' },
+    { type: 'text', delta: 'hi' },
+  ]);
+  expect(models).toEqual(['gemini-test', 'heir']);
+  expect(last.generationConfig).toEqual({ topK: 1 });
+  expect(remembered).toEqual(['heir']);
 });
 
 test.for(['', '<html><h1>404</h1></html>', '{"message":"Not Found"}', '{"error":{"code":404,"message":"no route"}}'])(
   '%j is a wrong address, and retires nothing',
-  async (body) => {
-    expect(await asked(body)).toMatchObject({
-      events: [],
+  async (body, t) => {
+    expect(await asked(t, body)).toMatchObject({
+      events: [
+        { type: 'wait', what: 'gemini-test' },
+        { type: 'begin', model: 'gemini-test' },
+      ],
+      models: ['gemini-test'],
       remembered: [],
-      error: { fault: 'api', message: expect.stringContaining('nothing is found at this address (404)') },
+      error: { fault: 'api', message: expect.stringContaining('there is nothing at this address (404)') },
     });
   },
 );

@@ -92,10 +92,10 @@ test('what an answer holds besides text is counted by kind; a null call and a si
   expect((await read([chunk([{ text: 'a' }, { text: null }], STOP)])).events[0]).toEqual({ type: 'text', delta: 'a' });
   expect((await read([chunk([{ text: 'a' }, ...odd], STOP)])).events.at(-1)).toEqual({
     type: 'notice',
-    message: 'the answer also holds what gmn cannot show: 2 inlineData, 1 x',
+    message: 'the answer also contains content that gmn cannot show: 2 inlineData, 1 x',
   });
   expect(await read([chunk(odd, STOP)])).toMatchObject({
-    message: 'the answer holds no text, only inlineData, x',
+    message: 'the answer contains no text, only inlineData, x',
     hint: 'Choose a model that answers in text, with -m.',
     retry: undefined,
   });
@@ -157,6 +157,22 @@ test.for<readonly [string, readonly Chunk[], object]>([
       message: 'the model stopped without finishing its answer: SAFETY: no way',
       hint: 'Rephrase the prompt, or choose another model with -m.',
       retry: undefined,
+    },
+  ],
+  [
+    'an answer too close to a source',
+    [chunk([{ text: 'a' }], { finishReason: 'RECITATION' })],
+    {
+      message: 'the model stopped without finishing its answer: RECITATION',
+      hint: 'The answer was too close to a published text. Ask for a summary, or for other words.',
+    },
+  ],
+  [
+    'a picture that was not made',
+    [chunk([], { finishReason: 'NO_IMAGE' })],
+    {
+      message: 'the model stopped without finishing its answer: NO_IMAGE',
+      hint: 'Say in the prompt that you want a picture.',
     },
   ],
   [

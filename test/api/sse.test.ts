@@ -91,7 +91,7 @@ test('events are those of the standard, for any mixture of line ends and fields'
   );
 });
 
-test('S7 every form the standard allows', async () => {
+test('an event is read in every form the standard allows (S7)', async () => {
   const text =
     '\ufeff: hi\r\nevent: x\rid: 1\nretry: 9\ndata:{"a":\rdata: 1}\r\n\r\ndata\n\ndata:  two\n\n\n\ndata: 3\r\r';
   expect(await eventsOf([Buffer.from(text)])).toEqual(['{"a":\n1}', ' two', '3']);
@@ -123,7 +123,7 @@ test.for(['data: {"a":', 'data: {"a":1\n', 'data: {"a":"\u00e4"', 'data: {"a":\n
   },
 );
 
-test('S24 a line or an event beyond the cap stops there', async () => {
+test('a line or an event beyond the cap stops there (S24)', async () => {
   let taken = 0;
   function* endless(piece: string): Generator<Uint8Array> {
     for (; taken < 10_000; taken += 1) yield Buffer.from(piece);
@@ -137,7 +137,7 @@ test('S24 a line or an event beyond the cap stops there', async () => {
   expect(taken).toBeLessThan(1600);
 });
 
-test('S9 comments alone do not keep a stream alive for ever; data that trickles does', async () => {
+test('comments alone do not keep a stream alive for ever; data that trickles does (S9)', async () => {
   let time = 0;
   async function* ticking(piece: string, count: number): AsyncGenerator<Uint8Array> {
     for (let n = 0; n < count; n += 1) {

@@ -14,7 +14,7 @@ test.for([
   'OTHER',
   'NEW_REASON',
   'UNEXPECTED_TOOL_CALL',
-])('S18 %s ends in a failure that names it, and shown text stays', async (finishReason, t) => {
+])('%s ends in a failure that names it, and shown text stays (S18)', async (finishReason, t) => {
   const bare = await converse(t, [stream([event(reply([], { finishReason }))])]);
   expect(bare.error?.message).toBe(`the model stopped without finishing its answer: ${finishReason}`);
   const some = await converse(t, [stream([event(reply([{ text: 'so far' }])), event(reply([], { finishReason }))])]);
@@ -23,7 +23,7 @@ test.for([
   expect(some.server.requests).toHaveLength(1);
 });
 
-test('S19 an answer cut at the token limit is an answer with a notice', async (t) => {
+test('an answer cut at the token limit is an answer with a notice (S19)', async (t) => {
   const { events, reply: got } = await converse(t, [
     stream([event(reply([{ text: 'and' }], { finishReason: 'MAX_TOKENS' }))]),
   ]);
@@ -45,16 +45,16 @@ test('what an answer holds besides text is told by kind and count', async (t) =>
   expect(text).toBe('See: done');
   expect(events.at(-1)).toEqual({
     type: 'notice',
-    message: 'the answer also holds what gmn cannot show: 2 inlineData, 1 executableCode',
+    message: 'the answer also contains content that gmn cannot show: 2 inlineData, 1 executableCode',
   });
 });
 
-test('S21 a call nobody declared is never an answer', async (t) => {
+test('a call nobody declared is never an answer (S21)', async (t) => {
   const { error } = await converse(t, [stream([event(reply([{ functionCall: { name: 'rm', args: {} } }], STOP))])]);
   expect(error?.message).toBe('the model called rm, but no tools were offered to it');
 });
 
-test('S16 an error inside the stream has its own status, and what was shown is not asked for again', async (t) => {
+test('an error inside the stream has its own status, and what was shown is not asked for again (S16)', async (t) => {
   const error = { error: { code: 503, status: 'UNAVAILABLE', message: 'overloaded' } };
   const outcome = await converse(t, [stream([event(reply([{ text: 'so far' }])), event(error)])]);
   expect(outcome.text).toBe('so far');
@@ -75,7 +75,7 @@ test('an answer may hold the key: only quoted words are concealed', async (t) =>
   expect((await converse(t, [stream([event(reply([{ text: KEY }], STOP))])])).text).toBe(KEY);
 });
 
-test('S14 a malformed event stops the answer after all text before it', async (t) => {
+test('a malformed event stops the answer after all text before it (S14)', async (t) => {
   const outcome = await converse(t, [
     stream([`${event(reply([{ text: 'so far' }]))}${event('{"candidates":[')}${event(reply([{ text: 'x' }], STOP))}`]),
   ]);
@@ -83,26 +83,26 @@ test('S14 a malformed event stops the answer after all text before it', async (t
   expect(outcome.error?.message).toBe('the answer was cut short: malformed event from the server');
 });
 
-test('S5 text without a finish reason is told and then fails', async (t) => {
+test('text without a finish reason is told and then fails (S5)', async (t) => {
   const outcome = await converse(t, [stream([event(reply([{ text: 'so far' }]))])]);
   expect(outcome.text).toBe('so far');
   expect(outcome.error?.message).toBe('the answer was cut short: the stream ended without a finish reason');
 });
 
-test('S10 a stall before any text is tried again', async (t) => {
+test('a stall before any text is tried again (S10)', async (t) => {
   const outcome = await converse(t, [stream([], 'stall'), whole('fine')], { idleMs: 30 });
   expect(outcome.text).toBe('fine');
   expect(outcome.sleeps).toEqual([1000]);
 });
 
-test('S11 a stall after text is final and keeps the text', async (t) => {
+test('a stall after text is final and keeps the text (S11)', async (t) => {
   const outcome = await converse(t, [stream([event(reply([{ text: 'so far' }]))], 'stall')], { idleMs: 30 });
   expect(outcome.text).toBe('so far');
   expect(outcome.error?.message).toBe(`${outcome.server.url.host} sent nothing for 30 ms`);
   expect(outcome.server.requests).toHaveLength(1);
 });
 
-test('S2 a reset after text keeps all text that had come, however slow the reader', async (t) => {
+test('a reset after text keeps all text that had come, however slow the reader (S2)', async (t) => {
   const pieces = Array.from({ length: 40 }, (_, n) => event(reply([{ text: `${n}|${'x'.repeat(4000)}\n` }])));
   const outcome = await converse(t, [stream(pieces, 'close')], {
     onEvent: async () => new Promise((resolve) => setImmediate(resolve)),
@@ -111,14 +111,14 @@ test('S2 a reset after text keeps all text that had come, however slow the reade
   expect(outcome.error?.message).toBe(`the answer was cut short: connection to ${outcome.server.url.host} lost`);
 });
 
-test('S26 text after STOP is kept and a second STOP changes nothing', async (t) => {
+test('text after STOP is kept and a second STOP changes nothing (S26)', async (t) => {
   const outcome = await converse(t, [
     stream([event(reply([{ text: 'a' }], STOP)), event(reply([{ text: 'b' }])), event(reply([], STOP))]),
   ]);
   expect({ text: outcome.text, finish: outcome.reply?.finishReason }).toEqual({ text: 'ab', finish: 'STOP' });
 });
 
-test('S27 only the first candidate speaks; the trace mentions the others', async (t) => {
+test('only the first candidate speaks; the trace mentions the others (S27)', async (t) => {
   const two = {
     candidates: [
       { content: { parts: [{ text: 'second' }] }, index: 1 },
@@ -130,7 +130,7 @@ test('S27 only the first candidate speaks; the trace mentions the others', async
   expect(outcome.trace).toContain('gemini-test: 1 more candidates left out');
 });
 
-test('S30 half a character at the end of the thoughts becomes U+FFFD too', async (t) => {
+test('half a character at the end of the thoughts becomes U+FFFD too (S30)', async (t) => {
   const { events } = await converse(t, [
     stream([
       event('{"candidates":[{"content":{"parts":[{"text":"hm\\ud83d","thought":true}]}}]}'),
@@ -144,7 +144,7 @@ test('S30 half a character at the end of the thoughts becomes U+FFFD too', async
   ]);
 });
 
-test('S30 a character split over two events arrives whole, and half a one becomes U+FFFD', async (t) => {
+test('a character split over two events arrives whole, and half a one becomes U+FFFD (S30)', async (t) => {
   const outcome = await converse(t, [
     stream([
       event('{"candidates":[{"content":{"parts":[{"text":"a\\ud83d"}]}}]}'),
@@ -160,7 +160,7 @@ test('S30 a character split over two events arrives whole, and half a one become
   ]);
 });
 
-test('S32 interim answers and trailers are ignored', async (t) => {
+test('interim answers and trailers are ignored (S32)', async (t) => {
   const bytes = event(reply([{ text: 'fine' }], STOP));
   const { text } = await converse(t, [
     (socket) => {
@@ -185,7 +185,7 @@ function textWithin(cut: number, after: number): string {
   return TEXTS.filter((_, n) => cut >= (ends[n] ?? 0) + after).join('');
 }
 
-test('S2, S3 cut off at any byte: the text of all ended events, never a torn character, then a failure', async (t) => {
+test('cut off at any byte: the text of all ended events, never a torn character, then a failure (S2, S3)', async (t) => {
   for (let cut = 0; cut < MULTILINGUAL.length - 1; cut += 1) {
     const { text, error } = await converse(t, [stream([MULTILINGUAL.subarray(0, cut)], 'close')]);
     expect({ cut, text, fault: error?.fault }).toEqual({ cut, text: textWithin(cut, '\r\n\r'.length), fault: 'api' });
@@ -197,21 +197,21 @@ test('a connection lost after the finish reason takes nothing from the answer', 
   expect({ text, finish: got?.finishReason }).toEqual({ text: 'Grüße, 日本語 🎉.', finish: 'STOP' });
 });
 
-test('S4 ended cleanly at any byte before the last brace: the text of all whole events, then a failure', async (t) => {
+test('ended cleanly at any byte before the last brace: the text of all whole events, then a failure (S4)', async (t) => {
   for (let cut = 0; cut <= MULTILINGUAL.lastIndexOf('}'); cut += 1) {
     const { text, error } = await converse(t, [stream([MULTILINGUAL.subarray(0, cut)])]);
     expect({ cut, text, fault: error?.fault }).toEqual({ cut, text: textWithin(cut, 0), fault: 'api' });
   }
 });
 
-test('S6 the last event needs no blank line after it', async (t) => {
+test('the last event needs no blank line after it (S6)', async (t) => {
   for (let cut = MULTILINGUAL.lastIndexOf('}') + 1; cut <= MULTILINGUAL.length; cut += 1) {
     const { text, reply: got } = await converse(t, [stream([MULTILINGUAL.subarray(0, cut)])]);
     expect({ text, finish: got?.finishReason }).toEqual({ text: 'Grüße, 日本語 🎉.', finish: 'STOP' });
   }
 });
 
-test('S1 one byte at a time is the same answer', async (t) => {
+test('one byte at a time is the same answer (S1)', async (t) => {
   const { text } = await converse(t, [stream([...MULTILINGUAL].map((byte) => Uint8Array.of(byte)))]);
   expect(text).toBe('Grüße, 日本語 🎉.');
 });

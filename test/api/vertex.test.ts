@@ -54,7 +54,7 @@ test.for([
 });
 
 test.for(['', '..', 'a/b', 'a..b', 'x?y', 'x#y', 'publishers/../models/x', 'publishers/a/models/b/c', 'x y', 'x%2fy'])(
-  '%j is no model',
+  '%j is not a model',
   (model) => {
     expect(() => vertexModelPath({}, model)).toThrow(expect.objectContaining({ fault: 'usage' }));
   },

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { chooseMode, type ModeOptions, parseMode } from '../../src/app/toolbox.ts';
+import { chooseMode, type ModeOptions } from '../../src/app/toolbox.ts';
 import { AppError } from '../../src/core/error.ts';
 
 test.each([
@@ -8,11 +8,11 @@ test.each([
   [{ approvalMode: 'plan' }, 'plan'],
   [{ approvalMode: 'yolo', yolo: true }, 'yolo'],
 ] as const)('the flags %j mean the mode %s', (options, mode) => {
-  expect(parseMode(options)).toBe(mode);
+  expect(chooseMode(options, {}).mode).toBe(mode);
 });
 
 test('two flags that say different things are a mistake', () => {
-  expect(() => parseMode({ approvalMode: 'auto_edit', yolo: true })).toThrow(
+  expect(() => chooseMode({ approvalMode: 'auto_edit', yolo: true }, {})).toThrow(
     new AppError('usage', '--yolo cannot be combined with --approval-mode auto_edit', { hint: 'Use one of them.' }),
   );
 });
@@ -38,6 +38,13 @@ test.each([
   ['always', 'cannot be "always"'],
   [true, 'cannot be "true"'],
 ])('a file that says %j changes nothing, and the person is told', (said, why) => {
-  const notice = `general.defaultApprovalMode ${why}: what changes anything is asked about`;
+  const notice = `general.defaultApprovalMode ${why}: gmn asks before every change`;
   expect(withSetting(said)).toEqual({ mode: 'default', notices: [notice] });
+});
+
+test('settings may turn yolo off, and nothing else', () => {
+  const settings = { document: { security: { disableYoloMode: true } } };
+  expect(() => chooseMode({ yolo: true }, settings)).toThrow('yolo is turned off');
+  expect(chooseMode({ approvalMode: 'auto_edit' }, settings).mode).toBe('auto_edit');
+  expect(chooseMode({ yolo: true }, { document: { security: { disableYoloMode: false } } }).mode).toBe('yolo');
 });

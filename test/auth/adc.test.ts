@@ -132,7 +132,7 @@ test('a key that cannot sign is said to be unusable, and nothing is sent', async
   const { credential } = await chooseCredential(choiceInput(place, env, { flag: 'vertex-ai' }));
   await expect(credential.headers(signal)).rejects.toMatchObject({
     exitCode: 2,
-    message: expect.stringMatching(/gave no token: what is in it cannot be used$/),
+    message: expect.stringMatching(/gave no token: its content cannot be used$/),
     hint: KEY_HINT,
   });
 });

@@ -89,7 +89,7 @@ test('a key that could not stand in a header is named, not shown', async (t) => 
   const choice = chooseCredential(choiceInput(home(t), { GEMINI_API_KEY: 'two\nlines-of-secret' }));
   await expect(choice).rejects.toMatchObject({
     fault: 'auth',
-    message: 'authentication failed: GEMINI_API_KEY holds characters that no API key has',
+    message: 'authentication failed: GEMINI_API_KEY contains characters that no API key has',
   });
 });
 
@@ -226,7 +226,7 @@ test('a credential file with a byte order mark, unknown types or a __proto__ in 
 
 test('a credential file without a token, or that is a directory, is named in the error', async (t) => {
   await expect(chooseCredential(choiceInput(home(t, { '.gemini/oauth_creds.json': '{}' })))).rejects.toMatchObject({
-    message: 'authentication failed: ~/.gemini/oauth_creds.json holds no token',
+    message: 'authentication failed: ~/.gemini/oauth_creds.json contains no token',
   });
   const place = emptyHome(t);
   mkdirSync(place.credentials);

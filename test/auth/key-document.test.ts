@@ -59,7 +59,7 @@ test.for(['external_account', 'external_account_authorized_user', 'gdch_service_
     });
     expect(result).toMatchObject({
       exitCode: 2,
-      message: `authentication failed: GOOGLE_APPLICATION_CREDENTIALS (${file}) is of a type gmn does not take (${type})`,
+      message: `authentication failed: GOOGLE_APPLICATION_CREDENTIALS (${file}) is of a type that gmn does not support (${type})`,
       hint: expect.stringContaining('GOOGLE_CLOUD_ACCESS_TOKEN=$(gcloud auth print-access-token)'),
     });
     expect(arrived).toEqual([]);

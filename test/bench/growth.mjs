@@ -21,7 +21,7 @@ export async function benchGrowth({ rounds, isQuick }) {
   try {
     const sources = await loadSources(place.directory, {
       'src/session/store.ts': ['sessionStore'],
-      'src/mcp/server/jobs/store.ts': ['jobStore'],
+      'src/mcp/server/jobs/store.ts': ['createJobStore'],
       'src/platform/files/records.ts': ['recordDirectory'],
       'src/render/markdown/stream.ts': ['markdownStream'],
     });
@@ -53,7 +53,7 @@ function growthVerdicts(rows) {
   });
 }
 
-function curves({ sessionStore, jobStore, recordDirectory, markdownStream }, place) {
+function curves({ sessionStore, createJobStore, recordDirectory, markdownStream }, place) {
   const clock = { now: () => Date.now(), sleep: async () => {} };
   const home = (name) => join(place.directory, name);
   const storeIn = (name) => sessionStore({ home: home(name), clock, version: 'bench', report: console.error });
@@ -77,7 +77,7 @@ function curves({ sessionStore, jobStore, recordDirectory, markdownStream }, pla
       work: 'list jobs',
       unit: 'jobs',
       sizes: decades(1),
-      prepare: (size) => manyJobs(jobStore(recordDirectory(home(`jobs-${size}`)), clock), size),
+      prepare: (size) => manyJobs(createJobStore(recordDirectory(home(`jobs-${size}`)), clock), size),
     },
     {
       work: 'tools of a server',

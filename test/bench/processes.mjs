@@ -14,8 +14,11 @@ export function openPlace(name) {
   const home = join(directory, 'home');
   mkdirSync(join(home, '.gemini'), { recursive: true });
   writeFileSync(join(home, '.gemini', 'settings.json'), '{"security":{"auth":{"selectedType":"gemini-api-key"}}}');
+  const textFile = join(directory, 'notes.txt');
+  writeFileSync(textFile, 'One line.\nAnother line.\n');
   return {
     directory,
+    textFile,
     /** Nothing of the caller's own: its certificates alone would triple the start of Node 20. */
     env: (url, extra = {}) => ({
       PATH: process.env.PATH,
@@ -29,11 +32,15 @@ export function openPlace(name) {
   };
 }
 
-/** Runs a program to its end: its wall time in `ms`, and the end of what it wrote. Throws if it does not end with 0. */
-export function ran({ program = process.execPath, args, cwd, env }) {
+/**
+ * Runs a program to its end, with `stdin` piped in if it is given: its wall time in `ms`, and the end of what it wrote. Throws
+ * if it does not end with 0.
+ */
+export function ran({ program = process.execPath, args, cwd, env, stdin }) {
   return new Promise((resolve, reject) => {
     const start = process.hrtime.bigint();
-    const child = spawn(program, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(program, args, { cwd, env, stdio: [stdin === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'] });
+    child.stdin?.end(stdin);
     let output = '';
     let words = '';
     child.stdout.on('data', (data) => (output = String(data)));
@@ -51,13 +58,13 @@ export function ran({ program = process.execPath, args, cwd, env }) {
  * The same for a script of Node, with the CPU time and the peak memory it leaves behind through a preloaded hook.
  * `isPiped`: its output goes through a pipe to `wc -c`, whose count is then the output.
  */
-export async function ranWithUsage({ program = process.execPath, args, cwd, env, isPiped = false }) {
+export async function ranWithUsage({ program = process.execPath, args, cwd, env, stdin, isPiped = false }) {
   const file = join(cwd, 'rusage');
   const hooked = ['--require', join(root, 'test/bench/rusage.cjs'), ...args];
   const command = isPiped
     ? { program: 'sh', args: ['-c', '"$@" | wc -c', 'sh', program, ...hooked] }
     : { program, args: hooked };
-  const result = await ran({ ...command, cwd, env: { ...env, BENCH_RUSAGE: file } });
+  const result = await ran({ ...command, cwd, stdin, env: { ...env, BENCH_RUSAGE: file } });
   const [cpu, rss] = readFileSync(file, 'utf8').trim().split('\n').at(-1).split(' ').map(Number);
   rmSync(file);
   return { ...result, cpuMs: cpu / 1000, rssMb: rss / 1024 };

@@ -1,5 +1,5 @@
 // `npm run bench`: the budgets, each part in one interleaved run. Read the ratios.
-// --only=start,stream,session,search,mcp,serve,growth   some parts      --rounds=31  --seed=1
+// --only=start,line,stream,session,search,mcp,serve,growth   some parts      --rounds=31  --seed=1
 // --quick       fewer rounds, smaller sizes; nothing is kept            --node=22,24  other versions of Node for the start
 // --no-peer     downloads nothing: no official CLI, ripgrep or Node     --million     searches a million files, too
 // --gate        fails if a ratio got worse than in the newest result that is kept; --tolerance=0.25
@@ -13,7 +13,7 @@ import { regressions } from './gate.mjs';
 import { keepResult, newestResults } from './results.mjs';
 import { plainVerdicts, wordsOf } from './verdicts.mjs';
 
-const PARTS = { start, stream, session, search, mcp, serve, growth };
+const PARTS = { start, line, stream, session, search, mcp, serve, growth };
 const { values: flags } = parseArgs({
   options: {
     only: { type: 'string' },
@@ -87,6 +87,11 @@ async function start(peers) {
   const { nodeVersions } = await import('./node-versions.mjs');
   const wanted = flags['no-peer'] || isQuick ? [] : flags.node.split(',').filter(Boolean);
   return benchStart({ rounds, seed, nodes: nodeVersions(wanted, skip), peers, skip });
+}
+
+async function line() {
+  const { benchLine } = await import('./line.mjs');
+  return benchLine({ rounds: isQuick ? 3 : Math.min(rounds, 9), seed, skip });
 }
 
 async function stream() {

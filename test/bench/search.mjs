@@ -11,6 +11,7 @@ const SIZES = [100, 1000, 10_000, 100_000];
 const MILLION = 1_000_000;
 const FILES_PER_DIRECTORY = 25;
 const NEEDLES = 20;
+const LINE = 'export const value = compute(one, two, three); // nothing to see here\n';
 const SEARCH = { pattern: 'needle_\\d+' };
 const GLOB = { pattern: '**/hit-*.ts' };
 
@@ -25,27 +26,39 @@ export async function benchSearch({ rounds, seed, ripgrep, isMillion, isQuick, s
       'src/tools/builtins.ts': ['builtins'],
       'src/tools/workspace/workspace.ts': ['openWorkspace'],
     });
+    const subjectsIn = async (tree) => {
+      const workspace = await openWorkspace({ roots: [tree], journal: { before: async () => {} } });
+      const toolsWith = (env) => new Map(builtins({ workspace, env }).map((tool) => [tool.name, tool]));
+      return subjectsOf({ own: toolsWith({}), helped: toolsWith({ PATH: dirname(ripgrep ?? '') }) }, ripgrep, tree);
+    };
     const rows = [];
     const sizes = isQuick ? SIZES.slice(0, -1) : isMillion && hasRoom(scratch, skip) ? [...SIZES, MILLION] : SIZES;
     for (const files of sizes) {
       const tree = join(scratch, `tree-${files}`);
       plant(tree, files);
-      const workspace = await openWorkspace({ roots: [tree], journal: { before: async () => {} } });
-      const toolsWith = (env) => new Map(builtins({ workspace, env }).map((tool) => [tool.name, tool]));
-      const subjects = subjectsOf(
-        { own: toolsWith({}), helped: toolsWith({ PATH: dirname(ripgrep ?? '') }) },
-        ripgrep,
-        tree,
-      );
+      const subjects = await subjectsIn(tree);
       await measure(subjects, files === MILLION ? 3 : rounds, mulberry(seed));
       for (const subject of subjects) rows.push(rowOf(subject, subjects, files, rows));
       rmSync(tree, { recursive: true, force: true });
     }
+    rows.push(...(await benchLargeFile(scratch, { subjectsIn, rounds, seed })));
     printTable(rows);
     return { rows, verdicts: searchVerdicts(rows) };
   } finally {
     rmSync(scratch, { recursive: true, force: true });
   }
+}
+
+/** One file of 60 MB: what is affordable for many small files can be far too slow line by line. */
+async function benchLargeFile(scratch, { subjectsIn, rounds, seed }) {
+  const tree = join(scratch, 'large');
+  mkdirSync(tree);
+  const block = LINE.repeat(3_000_000 / LINE.length);
+  const text = Array.from({ length: NEEDLES }, (_, index) => `${block}needle_${index}\n`).join('');
+  writeFileSync(join(tree, 'large.ts'), text);
+  const subjects = (await subjectsIn(tree)).filter(({ kind }) => kind === 'search');
+  await measure(subjects, rounds, mulberry(seed));
+  return subjects.map((subject) => rowOf(subject, subjects, 1, []));
 }
 
 /** The ripgrep of the installed peers; undefined if there is none for this system. */
@@ -73,7 +86,6 @@ function hasRoom(directory, skip) {
 }
 
 function plant(tree, count) {
-  const line = 'export const value = compute(one, two, three); // nothing to see here\n';
   mkdirSync(tree);
   writeFileSync(join(tree, '.gitignore'), 'dist/\n*.log\n/build\n');
   for (let index = 0; index < count; index += 1) {
@@ -81,7 +93,7 @@ function plant(tree, count) {
     const directory = join(tree, `d${number % 50}`, `e${Math.floor(number / 50)}`);
     if (index % FILES_PER_DIRECTORY === 0) mkdirSync(directory, { recursive: true });
     const isHit = index % (count / NEEDLES) === 0;
-    const text = line.repeat(10 + (index % 40)) + (isHit ? `needle_${index}\n` : '');
+    const text = LINE.repeat(10 + (index % 40)) + (isHit ? `needle_${index}\n` : '');
     writeFileSync(join(directory, `${isHit ? 'hit' : 'file'}-${index % FILES_PER_DIRECTORY}.ts`), text);
   }
 }
@@ -108,7 +120,7 @@ function subjectsOf({ own, helped }, ripgrep, tree) {
 
 /** How many were found, and what the tool says of it. */
 function outputOf({ response: { output } }) {
-  return { count: (output.matches ?? output.files).length, note: output.note ?? '' };
+  return { count: (output.matches?.flatMap(({ lines }) => lines) ?? output.files).length, note: output.note ?? '' };
 }
 
 function linesOf(program, args, cwd) {

@@ -2,9 +2,10 @@
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
+import { writeWorker } from '../../scripts/bundle.mjs';
 import { root } from '../../scripts/project.mjs';
 
-/** The exports of some source files, bundled into `directory`: `{ 'src/a.ts': ['one', 'two'] }` gives `one` and `two`. */
+/** The exports of some source files, bundled into `directory`: `{ file: ['one', 'two'] }` gives `one` and `two`. */
 export async function loadSources(directory, files) {
   const outfile = join(directory, 'sources.mjs');
   const lines = Object.entries(files).map(([file, names]) => `export { ${names.join(', ')} } from './${file}';`);
@@ -18,6 +19,10 @@ export async function loadSources(directory, files) {
     target: 'node20.18',
     mainFields: ['module', 'main'],
     outfile,
+    define: {
+      SEARCH_WORKER: JSON.stringify(await writeWorker(directory, 'search-worker')),
+      __dirname: JSON.stringify(directory),
+    },
     logLevel: 'error',
   });
   return import(pathToFileURL(outfile).href);

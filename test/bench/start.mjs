@@ -12,6 +12,18 @@ const executable = join(root, 'dist-binary', process.platform === 'win32' ? 'gmn
 const HELLO = 'gmn Hello';
 const MAX_RSS_MB = 52;
 
+/** What a flag may cost, against bare Node. `stdin` is piped in; `{file}` is a text file of a few lines. */
+const FLAGS = [
+  ...['-o json', '-o stream-json', '-m gemini-2.5-pro', '-q', '--no-session', '--system Briefly', '-t 30s'].map(
+    (flags) => ({ flags, budget: 2 }),
+  ),
+  { flags: '-o json -m gemini-2.5-pro -q -t 30s', budget: 2 },
+  { flags: '-f {file}', budget: 2.1 },
+  { flags: '< stdin', stdin: 'a line\n', budget: 2.1 },
+  { flags: '-c', budget: 2.1 },
+  { flags: '--tools read', budget: 2.5 },
+];
+
 /**
  * Measures in one interleaved run, prints the table, and returns its rows and verdicts. `nodes` are the versions, the first
  * being the one the budgets are for; `peers` is where the official CLI is installed, if it is; what is left out is told to
@@ -57,8 +69,14 @@ function subjectsOf({ name, program }, index) {
     { work: `gmn --help${on}`, args: [gmn, '--help'] },
     { work: `${HELLO}${on}`, args: [gmn, 'Hello'], isAsking: true },
     { work: `${HELLO}, first run${on}`, args: [gmn, 'Hello'], isFirst: true, isAsking: true },
-    ...(index === 0 ? [{ work: `${HELLO} -o json`, args: [gmn, '-o', 'json', 'Hello'], isAsking: true }] : []),
+    ...(index === 0 ? FLAGS.map(flagSubject) : []),
   ].map((subject) => ({ ...subject, program, base }));
+}
+
+function flagSubject({ flags, stdin }) {
+  const words = stdin === undefined ? flags.split(' ') : [];
+  const args = (file) => [gmn, ...words.map((word) => (word === '{file}' ? file : word)), 'Hello'];
+  return { work: `${HELLO} ${flags}`, args, stdin, isAsking: true };
 }
 
 function tlsSubjects({ trust }, url) {
@@ -86,9 +104,10 @@ function officialSubject(peers) {
 
 /** The first round only warms up; so does the code cache. */
 async function measure(subject, round, { place, url }) {
-  const { program, args } = subject;
+  const { program, stdin } = subject;
+  const args = typeof subject.args === 'function' ? subject.args(place.textFile) : subject.args;
   const homeOf = (suffix) => (subject.isFirst ? { GMN_HOME: join(place.directory, `first-${round}${suffix}`) } : {});
-  const run = { program, args, cwd: place.directory };
+  const run = { program, args, cwd: place.directory, stdin };
   const before = subject.isAsking ? await calls(url) : 0;
   const { ms } = await ran({ ...run, env: place.env(url, { ...subject.env, ...homeOf('') }) });
   if (subject.isAsking) subject.sent.add((await calls(url)) - before);
@@ -134,6 +153,9 @@ function verdictsOf(rows) {
     atMost('one-shot, wall', one['x (median)'], 1.9),
     atMost('one-shot, CPU', one['cpu x'], 1.9),
     atMost('one-shot, peak memory', one['rss MB'], MAX_RSS_MB, 'MB'),
+    ...FLAGS.map(({ flags, budget }) =>
+      atMost(`one-shot with ${flags}`, row(`${HELLO} ${flags}`)['x (median)'], budget),
+    ),
     atMost('one-shot, requests on the wire', Number(one.requests) || Number.NaN, 1, 'requests'),
     ...(tls ? [atMost('one-shot over TLS', tls['x (median)'], 1.35, 'x ten lines of node:https')] : []),
     atMost('--version', row('gmn --version')['x (median)'], 1.15),

@@ -9,7 +9,8 @@ import { verdict } from './verdicts.mjs';
 const FLOOR = 'read and JSON.parse';
 const MEGABYTES = 100;
 const CHUNKS = 2000;
-const MIN_SPEED = 0.6;
+/** Of a script that reads, parses and writes the same bytes to the same pipe. */
+const MIN_SPEED = 0.8;
 const MAX_GROWTH_MB = 30;
 const MAX_COPIES = 2.2;
 
@@ -61,25 +62,28 @@ function subjectsOf(kind, url) {
     args: (size) => [join(root, 'test/bench/stream-floor.mjs'), `${url}/${kind}-${size}`, ...more],
   });
   const floor = { ...script(FLOOR), isFloor: true };
-  // No budget: how much of the distance is the output itself.
   const writers = formats
     .filter((format) => format !== 'json')
     .map((format) => script(`${FLOOR}, write ${format}`, format));
   const ours = formats.map((format) => ({
     work: `gmn -o ${format}${name}`,
+    writer: `${FLOOR}, write ${format}${name}`,
     args: (size) => [gmn, '-m', `${kind}-${size}`, '-o', format, 'Hello'],
   }));
   return [floor, ...writers, ...ours].map((subject) => ({ ...subject, floor: floor.work, runs: [] }));
 }
 
-function streamRow({ work, floor, runs }, subjects) {
+function streamRow({ work, floor, writer, runs }, subjects) {
   const of = (list, key) => list.map((run) => run[key]);
-  const base = subjects.find((subject) => subject.work === floor).runs;
+  const runsOf = (name) => subjects.find((subject) => subject.work === name)?.runs;
+  const base = runsOf(floor);
+  const written = runsOf(writer);
   return {
     work,
     'wall ms (median)': median(of(runs, 'streamMs')),
     'wall ms (min)': Math.min(...of(runs, 'streamMs')),
     'speed x (median)': median(of(base, 'streamMs')) / median(of(runs, 'streamMs')),
+    'speed x writer (median)': written ? median(of(written, 'streamMs')) / median(of(runs, 'streamMs')) : '',
     'speed x (min)': Math.min(...of(base, 'streamMs')) / Math.min(...of(runs, 'streamMs')),
     'cpu ms': median(of(runs, 'cpuMs')),
     'memory growth MB': median(of(runs, 'growthMb')),
@@ -96,7 +100,8 @@ function streamVerdicts(rows) {
       ? verdict({ work: `${work}: memory growth`, measured: growth / answer, budget: MAX_COPIES, unit: 'x the answer' })
       : verdict({ work: `${work}: memory growth`, measured: growth, budget: MAX_GROWTH_MB, unit: 'MB' });
     if (isJson) return [memory];
-    const speed = { measured: row['speed x (median)'], budget: MIN_SPEED, unit: `x ${FLOOR}`, atLeast: true };
+    const measured = row['speed x writer (median)'];
+    const speed = { measured, budget: MIN_SPEED, unit: 'x a script that does the same', atLeast: true };
     return [verdict({ work: `${work}: speed`, ...speed }), memory];
   });
 }

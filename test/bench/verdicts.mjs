@@ -12,6 +12,7 @@ export function verdict({ work, measured, budget, unit, atLeast = false }) {
 
 /** The verdict in a few words: `met` or `missed by 12 %`. */
 export function wordsOf({ isMet, missedBy }) {
+  if (!isMet && !Number.isFinite(missedBy)) return 'missed';
   return isMet ? 'met' : `missed by ${Math.max(1, Math.round(missedBy * 100))} %`;
 }
 
@@ -28,11 +29,12 @@ export function sessionVerdicts(rows) {
 export function searchVerdicts(rows) {
   const files = Math.max(...rows.filter(({ budget }) => budget !== '').map((row) => row.files));
   const budgeted = rows.filter((row) => row.files === files && row.budget !== '');
-  const against = budgeted
+  const large = rows.filter((row) => row.files === 1 && row.budget !== '');
+  const against = [...budgeted, ...large]
     .filter((row) => row['x rg'] !== '')
     .map((row) =>
       verdict({
-        work: `${row.work}, ${files.toLocaleString('en')} files`,
+        work: `${row.work}, ${row.files === 1 ? 'one file of 60 MB' : `${files.toLocaleString('en')} files`}`,
         measured: row['x rg'],
         budget: row.budget,
         unit: 'x rg',

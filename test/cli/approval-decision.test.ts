@@ -62,7 +62,7 @@ test('a reply goes to the model, an empty one asks again', async () => {
   const { decide } = seated({ keys: ['r', 'r'], lines: ['  ', ' in French '] });
   expect(await decide(WRITE, { content: '1' })).toEqual({
     kind: 'deny',
-    reason: 'The user said no to this call, and tells you: in French',
+    reason: 'The user said no to this call, and wrote: in French',
   });
   expect(await seated({ keys: ['r'] }).decide(WRITE, { content: '1' })).toEqual({ kind: 'stop' });
 });
@@ -190,7 +190,7 @@ test('a diff keeps its tabs wide, and says when lines end in an odd way', async 
   expect(screen()).toBe(
     [
       '╭ write_file Makefile  +1 −1',
-      '│ 1 character that cannot be seen: written as escapes',
+      '│ 1 character that cannot be seen: shown as escapes',
       '│ @@ -1,2 +1 @@',
       '│  all:\\r',
       '│ -→   one',

@@ -61,7 +61,7 @@ test('a change that turns out otherwise once it was approved is asked about agai
   // Shown in line 2, and by the time of the answer in line 3; then with other text.
   const { decide, screen } = seated({ keys: ['a', 'a', 'y'] });
   expect(await decide(moving, {})).toEqual({ kind: 'run' });
-  const since = '│ Things have changed since. This is what would be done now:\n';
+  const since = '│ Something has changed since then. This is what would be done now:\n';
   expect(screen().split(since)).toEqual([
     expect.stringMatching(/@@ -2 \+1 @@\n│ \+old\n.*a\n$/),
     expect.stringMatching(/@@ -3 \+1 @@\n│ \+old\n.*a\n$/),
@@ -209,7 +209,9 @@ test('a change whose file is not as the list had it is asked about again', async
   });
   expect(verdicts).toEqual({ kinds: ['run', 'deny'], questions: 2 });
   expect(text('a.txt')).toBe('A\nnew\nb\nc\n');
-  expect(screen()).toMatch(/to all .*\n│ Things have changed since\. .*\n╭ edit_file a\.txt .*\n│ @@ -1,4 \+1,4 @@\n/);
+  expect(screen()).toMatch(
+    /to all .*\n│ Something has changed since then\. .*\n╭ edit_file a\.txt .*\n│ @@ -1,4 \+1,4 @@\n/,
+  );
 });
 
 const SECTIONS = '[staging]\n# here\nopen = no\n\n[production]\nopen = no\n';

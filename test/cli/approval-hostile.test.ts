@@ -137,7 +137,7 @@ posixTest('every character that hides something is visible, in commands, file na
   }
   await terminal.ended;
   expect(screens[0]).toContain(`│ echo ${shown}; rm -rf y\n`);
-  expect(screens[0]).toContain('│ 20 characters that cannot be seen: written as escapes\n');
+  expect(screens[0]).toContain('│ 20 characters that cannot be seen: shown as escapes\n');
   expect(screens[1]).toContain(`╭ write_file b${shown}c  +1 −1\n`);
   expect(screens[2]).toContain(`│ +d${shown.replace('\\t', '→   ')}e\n`);
   for (const screen of screens) expect(screen).not.toMatch(/[^\P{C}\n]|\u3164|\u2028/u);

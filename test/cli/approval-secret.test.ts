@@ -79,7 +79,7 @@ posixTest('a file whose place was taken by a link is not let through', async () 
   });
   expect(await read({ file_path: '.env' })).toMatchObject({
     kind: 'deny',
-    reason: expect.stringContaining('is another file by now'),
+    reason: expect.stringContaining('is a different file now'),
   });
 });
 
@@ -112,11 +112,11 @@ posixTest('a file that is another by the time of the yes is not let through', as
   const here = await place({ '.env': 'A=1', '.env.prod': 'B=2' });
   const { permit, secretOf } = secretFiles(here.workspace);
   const path = join(here.root, '.env');
-  await expect(permit(path)).rejects.toThrow('is another file by now');
+  await expect(permit(path)).rejects.toThrow('is a different file now');
   await secretOf(here.tools.get('read_file')!, { path });
   await permit(path);
   renameSync(join(here.root, '.env.prod'), path);
-  await expect(permit(path)).rejects.toThrow('is another file by now');
+  await expect(permit(path)).rejects.toThrow('is a different file now');
   rmSync(path);
-  await expect(permit(path)).rejects.toThrow('is another file by now');
+  await expect(permit(path)).rejects.toThrow('is a different file now');
 });

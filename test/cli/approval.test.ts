@@ -103,7 +103,7 @@ posixTest('r hands a line to the model as the reason', async (t) => {
   terminal.type('日本語で書い\u007fいて x\u007f\r');
   const { output } = await terminal.ended;
   expect(verdictsIn(output)).toEqual([
-    { verdict: { kind: 'deny', reason: 'The user said no to this call, and tells you: 日本語で書いて' }, told: WAITED },
+    { verdict: { kind: 'deny', reason: 'The user said no to this call, and wrote: 日本語で書いて' }, told: WAITED },
   ]);
   expect(new Set(statesIn(output)).size).toBe(1);
 });

@@ -40,7 +40,7 @@ describe('Code Assist', () => {
     const me = signedIn(t, await fakeGemini(t, [json({ totalTokens: 7 })]));
     expect(await me.run(['--count-tokens', '--tools', 'read', 'hi'])).toMatchObject({
       stdout: '7\n',
-      stderr: 'gmn: the tools are not in the count: Code Assist has no place for them\n',
+      stderr: 'gmn: the tools are not counted: Code Assist has no place for them\n',
       exitCode: 0,
     });
   });

@@ -41,7 +41,9 @@ function plantedEnv(server: HostileServer): Readonly<Record<string, string>> {
 async function run(t: TestContext, situation: Situation) {
   const server = await hostileServer(t, situation.server);
   const home = { ...plantedHome(), ...situation.home };
-  const { root, cwd, env } = place(t, { home, env: plantedEnv(server) });
+  // Compiled code that a run leaves is searched as well, where there is an answer to compile it for.
+  const isFirstRun = situation.server?.model === 'answer';
+  const { root, cwd, env } = place(t, { home, env: plantedEnv(server), isFirstRun });
   const places = (text: string): string => text.replace('HOME', join(root, 'home')).replace('SERVER', server.url);
   const more = Object.entries(situation.env ?? {}).map(([name, value]) => [name, places(value)] as const);
   const child = spawn(...gmnCommand([...situation.args.map(places)]), {
@@ -231,7 +233,7 @@ const OTHERS: Readonly<Record<string, Situation>> = {
   logout: { args: ['auth', 'logout', '--json'], exitCode: 0 },
 };
 
-/** The one place where a damaged file goes (docs/auth.md). */
+/** The one place where a damaged file goes (docs/auth-and-models.md). */
 const SET_ASIDE = /^storedKey in home\/\.gmn\/key\.json\.corrupt-\w+$/;
 
 async function expectNoLeak(t: TestContext, situation: Situation): Promise<void> {

@@ -55,7 +55,7 @@ posixTest('/retry asks a prompt again that was stopped before the first byte, af
   chat.enter('one');
   await isThere;
   chat.type('\u001b');
-  await chat.until(/nothing had come[\s\S]*❯ /);
+  await chat.until(/nothing had arrived[\s\S]*❯ /);
   chat.enter('/q');
   await chat.ended;
   const { stdout } = await pipedChat(t, ['/load kept', '/retry'], { gemini, env });

@@ -60,7 +60,8 @@ test('/model lists what this backend has, each model once, with its tiers', asyn
   };
   const names = (rows: readonly string[]) => rows.map((row) => row.trim().split(' ')[0]);
   const here = await listed({});
-  const known = MODELS.filter(({ backends }) => backends.includes('gemini-api')).map(({ id }) => id);
+  const answering = MODELS.filter(({ makes }) => makes === undefined);
+  const known = answering.filter(({ backends }) => backends.includes('gemini-api')).map(({ id }) => id);
   expect(names(here)).toEqual([...known, ...Object.keys(ALIASES)]);
   expect(here.find((row) => row.startsWith('  gemini-2.5-pro '))).toMatch(/; tiers: free, standard$/);
   expect(here.find((row) => row.startsWith('  gemini-3-flash-preview '))).toMatch(/; tier: standard$/);
@@ -72,7 +73,7 @@ test('/model lists what this backend has, each model once, with its tiers', asyn
   expect(there).not.toContain('gemini-pro-latest');
   const listing = {
     backend: 'gemini-api',
-    source: 'x',
+    source: 'GEMINI_API_KEY',
     time: Date.now(),
     models: [{ id: 'gemini-2.5-pro' }, { id: 'new' }],
   };
@@ -132,7 +133,7 @@ test('/approve changes what asks; yolo is for the command line', async (t) => {
   ];
   const told = await said(t, lines, { files });
   expect(told).toContain('default: edits ask first\nauto_edit: edits run unasked\n✓ write_file b.txt +1 −0\n');
-  expect(told).toContain('Error: yolo is for the command line alone\nStart with: gmn chat --yolo\n');
+  expect(told).toContain('Error: yolo is for the command line only\nStart with: gmn chat --yolo\n');
   expect(await said(t, ['/approve plan', '/approve yolo'], { args: ['--demo', '-y'] })).toBe(
     'plan: tools only read\nyolo: nothing asks first\n',
   );
@@ -193,12 +194,12 @@ test('/compress goes on from a summary that the model makes', async (t) => {
   const { stdout, stderr } = await pipedChat(t, ['/compress', 'x '.repeat(200), '/compress', 'y'], { gemini });
   expect(stdout).toBe('a\nb\n');
   expect(stderr).toMatch(
-    /^Error: there is no conversation to make a summary of\n.*\nThe conversation is a summary now: about \d+ tokens/,
+    /^Error: there is no conversation to summarise\n.*\nThe conversation is a summary now: about \d+ tokens/,
   );
   expect(gemini.requests[1]?.body.tools).toBeUndefined();
   expect(gemini.requests[2]?.body.contents.map(({ parts }: { parts: object[] }) => parts)).toEqual([
     [{ text: 'This is a summary of our conversation so far:\n\nYou said x.' }],
-    [{ text: 'I go on from there.' }],
+    [{ text: 'I will continue from there.' }],
     [{ text: 'y' }],
   ]);
 });
@@ -214,7 +215,7 @@ test('/save names, /load goes on, /sessions lists', async (t) => {
     { text: 'z' },
   ]);
   expect(stderr).toMatch(
-    /^Saved as trip\.\nError: this is the session you are in\n.*\nThis is a new session\.\nGoing on with trip: 1 turn\.\nError: .*nowhere.*\n.*\n {2}1 {2}[\da-f]{8} {2}trip {2}chat {2}2 turns {2}just now {2}x\n/,
+    /^Saved as trip\.\nError: this is the session you are in\n.*\nThis is a new session\.\nContinuing trip: 1 turn\.\nError: .*nowhere.*\n.*\n {2}1 {2}[\da-f]{8} {2}trip {2}chat {2}2 turns {2}just now {2}x\n/,
   );
   expect(stderr).toMatch(/\nResume: gmn chat -r trip\n$/);
 });
@@ -226,7 +227,7 @@ test('/sessions can be narrowed to where they are from, and keeps the numbers of
   const lines = ['x', '/sessions one-shot', '/sessions chat', '/sessions served', '/sessions mine'];
   const { stderr } = await pipedChat(t, lines, { gemini, env });
   expect(stderr).toMatch(
-    /^ {2}2 {2}[\da-f]{8} {2}one-shot {2}1 turn {2}just now {2}shot\n {2}1 {2}[\da-f]{8} {2}chat {2}1 turn {2}just now {2}x\nNo session is from there\.\nError: \/sessions cannot be narrowed to "mine"\nChoose one of: chat, one-shot, served\n/,
+    /^ {2}2 {2}[\da-f]{8} {2}one-shot {2}1 turn {2}just now {2}shot\n {2}1 {2}[\da-f]{8} {2}chat {2}1 turn {2}just now {2}x\nThere are no such sessions\.\nError: \/sessions cannot be narrowed to "mine"\nChoose one of: chat, one-shot, served\n/,
   );
 });
 
@@ -234,13 +235,22 @@ test('/save keeps a chat that was not to be saved', async (t) => {
   const { env } = sharedHome(t);
   await pipedChat(t, ['hello', '/save kept'], { env, args: ['--demo'] });
   const { stderr } = await pipedChat(t, ['/copy', '/pipe cat'], { env, args: ['--demo', '-r', 'kept'] });
-  expect(stderr.replace(/^this session was begun in .*\n/, '').replace(/[\d.]+s$/m, '1s')).toBe(
+  expect(stderr.replace(/^this session was started in .*\n/, '').replace(/[\d.]+s$/m, '1s')).toBe(
     [
       'Error: nothing was copied: a clipboard needs a terminal',
-      'Hand it to a program of yours: /pipe <command>',
+      'Pass it to a program of yours: /pipe <command>',
       'Hello! How can I help you today?',
       '0 turns · 1s',
       'Resume: gmn chat --demo -r kept\n',
     ].join('\n'),
   );
 });
+
+test.for(['/approve', '/rewind', '/model', '/tools'])(
+  '%s shows what was typed without its control characters',
+  async (command, t) => {
+    const { stderr } = await pipedChat(t, [`${command} \u001b]0;x\u0007 on`], { args: ['--demo'] });
+    expect(stderr).toMatch(/Error: .*\\x1b\]0;x\\x07/);
+    expect(stderr).not.toContain('\u001b');
+  },
+);

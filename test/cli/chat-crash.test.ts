@@ -95,7 +95,7 @@ test('a second chat on an open session goes on with a copy, and neither loses an
   chat.enter('hello');
   await chat.until(/help you today\?[\s\S]*❯ /);
   const { stderr } = await pipedChat(t, ['hi'], { env, args: ['--demo', '-r', 'shared'] });
-  expect(stderr).toMatch(/this session is open elsewhere; going on with a copy, [\da-f]{8}\n/);
+  expect(stderr).toMatch(/this session is open elsewhere; continuing in a copy, [\da-f]{8}\n/);
   const [, copy = ''] = /^Resume: gmn chat --demo -r ([\da-f]{8})$/m.exec(stderr) ?? [];
   chat.enter('best month for Kyoto?');
   await chat.until(/November[\s\S]*❯ /);

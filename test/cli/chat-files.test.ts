@@ -47,7 +47,7 @@ test('/edit and /copy need a terminal, and say what to do without one', async (t
       'Error: /edit needs a terminal',
       'Type the prompt on a line of its own.',
       'Error: nothing was copied: a clipboard needs a terminal',
-      'Hand it to a program of yours: /pipe <command>',
+      'Pass it to a program of yours: /pipe <command>',
       'Error: there is no answer "7"',
       '1 is the last answer, 1 the first.',
       'Error: there is no code block in the last answer',

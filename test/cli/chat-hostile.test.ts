@@ -73,7 +73,7 @@ posixTest('escapes in titles of sessions, and in what was typed, do not reach th
   const chat = started(t, ['--demo'], { env });
   await chat.until(/❯ /);
   await after(chat, '/sessions', /hello[\s\S]*❯ /);
-  await after(chat, '/load 1', /Going on with[\s\S]*❯ /);
+  await after(chat, '/load 1', /Continuing[\s\S]*❯ /);
   await after(chat, '/file \u009b', /no such file[\s\S]*❯ /);
   const output = await ended(chat);
   expect(output).toContain('\\x1b]0;owned');

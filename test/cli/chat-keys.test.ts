@@ -96,7 +96,7 @@ posixTest('Tab completes models, tools, sessions and paths', async (t) => {
   chat.type('/tools web_f\t\r');
   await chat.until(/ on {3}web_fetch[\s\S]*❯ /);
   chat.type('/load hol\t\r');
-  await chat.until(/Going on with holiday[\s\S]*❯ /);
+  await chat.until(/Continuing holiday[\s\S]*❯ /);
   chat.type('look at @nest\t\r');
   await chat.until(/\+ src\/deep\/nested\.txt \(1 B\)[\s\S]*❯ /);
   chat.type(CTRL_D);
@@ -149,7 +149,7 @@ posixTest('what Esc twice has left draws nothing over the prompt, and is over be
     `❯ ${stubborn(gemini.url)}`,
     '⏹ cancelled',
     '❯ hello',
-    'What was cancelled has to end first. Esc: do not wait for it.',
+    'Waiting for the cancelled work to end. Esc: do not wait for it.',
     'now',
     '❯',
   ]);
@@ -165,9 +165,9 @@ posixTest('Esc ends the waiting for what was left, and the prompt is there again
   chat.type(ESC + ESC);
   await chat.until(/cancelled\r\n[\s\S]*❯ /);
   chat.enter('hello');
-  await chat.until(/has to end first/);
+  await chat.until(/Waiting for the cancelled work/);
   chat.type(ESC);
-  await chat.until(/has to end first[\s\S]*cancelled[\s\S]*❯ /);
+  await chat.until(/Waiting for the cancelled work[\s\S]*cancelled[\s\S]*❯ /);
   chat.type(CTRL_D);
   expect((await chat.ended).exitCode).toBe(0);
 });

@@ -22,7 +22,7 @@ test('/mcp lists every server with its state and its tools', async (t) => {
   const listed = stderr.slice(stderr.indexOf('  memo'));
   expect(listed.replace(/\n0 turns[\s\S]*$/, '').split('\n')).toEqual([
     '  memo  ready · 2 tools: echo, add',
-    '  gone  MCP server gone: it went away during the greeting. There is no program no-such-program. See its definition: gmn mcp get gone',
+    '  gone  MCP server gone: the connection was lost during initialize. There is no program no-such-program. See its definition: gmn mcp get gone',
     '  off   disabled',
     expect.stringMatching(/^ {2}odd {3}its definition cannot be used: /),
   ]);
@@ -105,7 +105,7 @@ test('a mention of a server that is gone, or that nobody knows, is told of and s
     home: home({ gone: { command: 'no-such-program' } }),
   });
   expect(stderr).toMatch(
-    /\nnot attached: @gone:x:\/\/y: MCP server gone: .*\nnot attached: @none:x:\/\/y is no .*\n1 turn/,
+    /\nnot attached: @gone:x:\/\/y: MCP server gone: .*\nnot attached: @none:x:\/\/y is not a .*\n1 turn/,
   );
   expect(gemini.requests[0]?.body.contents[0].parts).toEqual([{ text: 'see @gone:x://y and @none:x://y' }]);
 });

@@ -58,8 +58,8 @@ test('/load sets the chat up as that session was; a session without a choice cha
   await chat(['--session-name', 'plain'], ['one']);
   await chat(['--session-name', 'trip'], [`/model ${PRO}`, '/system Be brief.', 'two']);
   const said = await chat([], ['/load trip', 'three', '/load plain', 'four']);
-  expect(said.replace(/^this session was begun in .*\n/gm, '')).toContain(
-    `Going on with trip: 1 turn.\n${WORDS}Going on with plain: 1 turn.\n`,
+  expect(said.replace(/^this session was started in .*\n/gm, '')).toContain(
+    `Continuing trip: 1 turn.\n${WORDS}Continuing plain: 1 turn.\n`,
   );
   expect(asked().slice(2)).toEqual([
     [PRO, 'Be brief.'],

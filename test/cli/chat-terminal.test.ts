@@ -170,7 +170,7 @@ posixTest('/copy in a plain chat without a program for it copies nothing, and sa
   await chat.until(/> /);
   chat.enter('/copy');
   await chat.until(
-    /Error: nothing was copied: no program for the clipboard is known here\r\nHand it to a program of yours: \/pipe <command>\r\n> /,
+    /Error: nothing was copied: no program for the clipboard is known here\r\nPass it to a program of yours: \/pipe <command>\r\n> /,
   );
   chat.type(CTRL_D);
   expect((await chat.ended).output).not.toContain(ESC);
@@ -180,7 +180,7 @@ posixTest('/copy asks the terminal to copy', async (t) => {
   const chat = chatInTerminal(t, ['--demo', 'bash script that prints the date']);
   await chat.until(/❯ /);
   chat.enter('/copy code');
-  await chat.until(/Handed 11 B to the terminal to copy\.[\s\S]*❯ /);
+  await chat.until(/Asked the terminal to copy 11 B\.[\s\S]*❯ /);
   chat.type(CTRL_D);
   const { output } = await chat.ended;
   expect(output).toContain(`\u001b]52;c;${Buffer.from("date '+%F'\n").toString('base64')}\u0007`);

@@ -72,7 +72,7 @@ posixTest('an editor that is missing is told in our words, and the line stays', 
 });
 
 test.for([
-  ['/ help', 'a command stands right after the slash', 'To see the commands: /help'],
+  ['/ help', 'a command must follow the slash directly', 'To see the commands: /help'],
   ['/xyzzy', 'there is no command /xyzzy', 'To see the commands: /help; to send it as a prompt: //xyzzy'],
   ['/hlep', 'there is no command /hlep', 'Did you mean /help? To send it as a prompt: //hlep'],
 ] as const)('%s is no command, and the hint is a sentence', async ([line, message, hint], t) => {
@@ -107,11 +107,11 @@ posixTest('/resume alone lets one choose by number, and Tab does not offer the s
   chat.enter('/resume');
   await chat.until(/ {2}2 {2}[\da-f]{8} {2}first[\s\S]*› /);
   chat.enter('2');
-  await chat.until(/Going on with first: 1 turn\.[\s\S]*❯ /);
+  await chat.until(/Continuing first: 1 turn\.[\s\S]*❯ /);
   chat.type('/load \t');
   await chat.until(/\/load second/);
   chat.type('\r');
-  await chat.until(/Going on with second: 1 turn\.[\s\S]*❯ /);
+  await chat.until(/Continuing second: 1 turn\.[\s\S]*❯ /);
   chat.enter('/resume');
   await chat.until(/second[\s\S]*› [\s\S]*› /);
   chat.type(CTRL_D);

@@ -164,12 +164,12 @@ test('the flags about sessions mean what they mean for a one-shot', async (t) =>
   const id = '11111111-2222-4333-8444-555555555555';
   await runGmn(t, ['--demo', '--session-id', id, '-i', 'hello'], { env, stdin: '' });
   const copy = await pipedChat(t, ['/pipe cat', 'hi'], { env, args: ['--demo', '-r', id, '--no-session'] });
-  expect(copy.stderr).toMatch(/^this session was begun in .*\nHello! How can I help you today\?\n1 turn · .*\n$/);
+  expect(copy.stderr).toMatch(/^this session was started in .*\nHello! How can I help you today\?\n1 turn · .*\n$/);
   const unsaved = await pipedChat(t, ['/pipe cat'], {
     env: { ...env, GMN_NO_SESSION: '1' },
     args: ['--demo', '-r', id],
   });
-  expect(unsaved.stderr).toMatch(/^this session was begun in .*\nHello! How can I help you today\?\n0 turns · .*\n$/);
+  expect(unsaved.stderr).toMatch(/^this session was started in .*\nHello! How can I help you today\?\n0 turns · .*\n$/);
   const same = await pipedChat(t, ['/load', '/pipe cat'], { env, args: ['--demo', '-c', '--session-name', 'x'] });
   expect(same.stderr).toContain('-c cannot be combined with --session-name');
   expect(same.exitCode).toBe(1);
@@ -217,7 +217,7 @@ test('an answer that is cut short is kept as far as it came', async (t) => {
 test('at four fifths of the window a notice names /compress', async (t) => {
   const full = events([{ ...finish('STOP', [{ text: 'long' }]), usageMetadata: { promptTokenCount: 900_000 } }]);
   const { stderr } = await pipedChat(t, ['a'], { gemini: await fakeGemini(t, [full]) });
-  expect(stderr).toMatch(/^86 % of the model's window is full\. \/compress makes a summary/);
+  expect(stderr).toMatch(/^86 % of the model's window is full\. \/compress replaces the conversation/);
 });
 
 test('a prompt that is too long for the model is told with /compress', async (t) => {
@@ -225,7 +225,7 @@ test('a prompt that is too long for the model is told with /compress', async (t)
   const gemini = await fakeGemini(t, [failure(400, 'INVALID_ARGUMENT', message)]);
   const { stderr, exitCode } = await pipedChat(t, ['a'], { gemini });
   expect(stderr).toMatch(
-    /^Error: API error: the prompt is longer than the model's window.*\n\/compress makes a summary/,
+    /^Error: API error: the prompt is longer than the model's window.*\n\/compress replaces the conversation/,
   );
   expect(exitCode).toBe(3);
 });

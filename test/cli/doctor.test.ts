@@ -12,7 +12,7 @@ import { posixTest } from '../support/posix.ts';
 /** A place to examine; paths of this machine are taken out of what is printed. */
 function scene(t: TestContext, options: GmnOptions = {}) {
   const env = { LC_ALL: 'C.UTF-8', PATH: '/nonexistent', ...options.env };
-  const at = place(t, { ...options, env });
+  const at = place(t, { ...options, env, isFirstRun: true });
   const examine = (...args: readonly string[]) => {
     const { status, stdout, stderr } = spawnSync(...gmnCommand(['doctor', ...args]), {
       ...{ cwd: at.cwd, env: at.env, encoding: 'utf8' },
@@ -59,8 +59,8 @@ posixTest('without anything configured it says what is missing, and what to do',
 ✓ gmn         <version> in <gmn.js>, not on PATH
 – code-cache  not written yet
 – ripgrep     not found; searching works without it, only slower
-– home        <root>/home/.gmn is made when it is needed
-– official    <root>/home/.gemini is not there: no files of the official CLI
+– home        <root>/home/.gmn will be created when needed
+– official    <root>/home/.gemini does not exist: no files of the official CLI
 – settings    no settings files
 – trust       this folder has no settings of its own
 ✓ endpoint    Google's own
@@ -86,8 +86,8 @@ posixTest('where all is well it ends with 0; without a UTF-8 locale the marks ar
 ok   gmn         <version> in <gmn.js>, not on PATH
 -    code-cache  not written yet
 -    ripgrep     not found; searching works without it, only slower
--    home        <root>/home/.gmn is made when it is needed
--    official    <root>/home/.gemini is not there: no files of the official CLI
+-    home        <root>/home/.gmn will be created when needed
+-    official    <root>/home/.gemini does not exist: no files of the official CLI
 -    settings    no settings files
 -    trust       this folder has no settings of its own
 ok   endpoint    Google's own
@@ -217,8 +217,8 @@ posixTest("what others may read of gmn's files, and a home that cannot be used",
     {
       check: 'home',
       state: 'warning',
-      text: '<root>/home/.gmn: others may look at something in it',
-      remedies: [{ words: 'For your eyes only', command: "chmod 600 '<root>/home/.gmn/it'\\''s.json'" }],
+      text: '<root>/home/.gmn: other users may read something in it',
+      remedies: [{ words: 'Make it private', command: "chmod 600 '<root>/home/.gmn/it'\\''s.json'" }],
     },
   ]);
   const other = scene(t, { home: { '.gmn': 'a file' } });
@@ -292,8 +292,17 @@ test.for([
   expect(found(examine('--json'), 'model')).toMatchObject([{ state, text: expect.stringMatching(text) }]);
 });
 
+test.for([
+  [{ GEMINI_API_KEY: 'k' }, 'gemini-flash-latest'],
+  [{ GOOGLE_API_KEY: 'k', GOOGLE_GENAI_USE_VERTEXAI: 'true' }, 'gemini-3.5-flash'],
+] as const)('the model is that of the backend in use: %j', ([env, fallback], t) => {
+  const { examine } = scene(t, { env });
+  const text = `gemini-2.5-flash, the default; where it is retired, ${fallback} answers`;
+  expect(found(examine('--json'), 'model')).toMatchObject([{ state: 'ok', text }]);
+});
+
 posixTest('another gmn on PATH is named', (t) => {
-  const at = place(t);
+  const at = place(t, { isFirstRun: true });
   mkdirSync(join(at.root, 'bin'));
   writeFileSync(join(at.root, 'bin', 'gmn.js'), '', { mode: 0o755 });
   const other = join(at.root, 'bin', 'gmn.js');

@@ -13,7 +13,7 @@ ${standing}
   gmn --demo "hello"                     the offline model: no account needed
 
   gmn auth status    which credential is used
-  gmn doctor         what is wrong, and what mends it
+  gmn doctor         what is wrong, and how to fix it
   gmn demo           a short tour
   gmn --help         every flag and command
 `;
@@ -43,11 +43,11 @@ test.for<readonly [args: readonly string[], output: string]>([
   ],
   [
     ['--demo', '-c'],
-    'Error: no prompt given\nTry: gmn --demo -c "your question", or go on in a chat: gmn chat --demo -c\n',
+    'Error: no prompt given\nTry: gmn --demo -c "your question", or continue in a chat: gmn chat --demo -c\n',
   ],
   [
     ['-r', 'latest'],
-    'Error: no prompt given\nTry: gmn -r latest "your question", or go on in a chat: gmn chat -r latest\n',
+    'Error: no prompt given\nTry: gmn -r latest "your question", or continue in a chat: gmn chat -r latest\n',
   ],
 ])('flags alone on a terminal have no prompt: gmn %j', async ([args, said], t) => {
   const { output, exitCode } = await runInTerminal(t, args, { env: { NO_COLOR: '1' }, columns: 200 }).ended;

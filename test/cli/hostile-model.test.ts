@@ -163,7 +163,7 @@ posixTest('nothing but the command line turns off the questions', async (t) => {
   expect(JSON.parse(stdout)).toMatchObject({
     toolCalls: [{ isError: true }],
     warnings: expect.arrayContaining([
-      'general.defaultApprovalMode is not taken from a file: what changes anything is asked about',
+      'general.defaultApprovalMode is not taken from a file: gmn asks before every change',
     ]),
   });
   expect(existsSync(join(here.cwd, 'new.txt'))).toBe(false);

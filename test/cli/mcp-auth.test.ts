@@ -48,7 +48,7 @@ async function signInPlace(t: TestContext) {
 const CALL = ['mcp', 'call', 'wiki', 'echo', 'message=hi'];
 const REFUSED = {
   stdout: '',
-  stderr: 'Error: MCP server wiki: it wants you to sign in (HTTP 401)\nTo sign in, run: gmn mcp auth wiki\n',
+  stderr: 'Error: MCP server wiki: it requires a sign-in (HTTP 401)\nTo sign in, run: gmn mcp auth wiki\n',
   exitCode: 5,
 };
 
@@ -61,7 +61,7 @@ test('auth signs in through the browser and keeps it', async (t) => {
   expect(output).toContain('Your browser is asked to open it. Waiting for you to finish there…');
   expect(output).toContain(`To sign in, open this address:\r\n${here.opened().trim()}\r\n`);
   expect(await here.run(CALL)).toEqual({ stdout: 'remote hi\n', stderr: '', exitCode: 0 });
-  expect((await here.run(['mcp', 'get', 'wiki'])).stdout).toContain('  sign-in  signed in, renewed by itself\n');
+  expect((await here.run(['mcp', 'get', 'wiki'])).stdout).toContain('  sign-in  signed in, renewed automatically\n');
   const kept = join(here.home, '.gmn/mcp');
   expect(readdirSync(kept).map((name) => statSync(join(kept, name)).mode & 0o777)).toEqual([0o600]);
 });

@@ -41,13 +41,13 @@ test('what is no text is named with its type and size, and saved where --output-
       'first: memo://1\n' +
       'kept text\n' +
       '[application/pdf, 5 B; to keep it: --output-file <path>]\n',
-    stderr: 'gmn: a piece of the kind hologram is left out: gmn does not know it\n',
+    stderr: 'gmn: a part of the type hologram was skipped: gmn does not support it\n',
     exitCode: 0,
   });
   expect(await here.run(['mcp', 'call', 'files', 'mixed', '--output-file', 'out.png'])).toEqual({
     stdout: 'words\nfirst: memo://1\nkept text\n',
     stderr:
-      'gmn: a piece of the kind hologram is left out: gmn does not know it\n' +
+      'gmn: a part of the type hologram was skipped: gmn does not support it\n' +
       'gmn: wrote out.png (image/png, 70 B)\n' +
       'gmn: wrote out-2.png (audio/wav, 4 B)\n' +
       'gmn: wrote out-3.png (application/pdf, 5 B)\n',
@@ -79,6 +79,20 @@ test('further pieces take no place but a free one: how many there are, the serve
   expect(readFileSync(join(here.cwd, 'out-2.png'), 'latin1')).toBe('mine');
   expect(readdirSync(here.cwd).sort()).toEqual(['out-2.png', 'out-3.png', 'out-4.png', 'out-5.png', 'out.png']);
   expect(existsSync(join(here.home, 'kept'))).toBe(false);
+});
+
+posixTest.for([
+  ['call', ['files', 'mixed']],
+  ['read', ['files', 'fixture://image']],
+] as const)('%s writes through no directory that leads out of the working directory', async ([verb, words], t) => {
+  const here = mcpPlace(t, GOOD);
+  symlinkSync('../home', join(here.cwd, 'outd'));
+  const { stderr, exitCode } = await here.run(['mcp', verb, ...words, '--output-file', 'outd/out.png']);
+  expect([exitCode, stderr]).toEqual([
+    1,
+    expect.stringMatching(/cannot write outd\/out\.png: \S+\/outd is a link to /),
+  ]);
+  expect(existsSync(join(here.home, 'out.png'))).toBe(false);
 });
 
 posixTest('a disk without room for it keeps the file that was there, and half of none', async (t) => {
@@ -139,7 +153,7 @@ test.for([
   [
     ['files', 'die'],
     5,
-    'MCP server files: it went away during tools/call. It ended with exit code 3. It said: fatal: the disk is gone\nSee its definition: gmn mcp get files\n',
+    'MCP server files: the connection was lost during tools/call. It ended with exit code 3. It said: fatal: the disk is gone\nSee its definition: gmn mcp get files\n',
   ],
   [['files', 'ecko', 'message=x'], 5, 'MCP server files has no tool ecko\nDid you mean echo?\n'],
   [['files', 'zzzzzzzz'], 5, 'MCP server files has no tool zzzzzzzz\nTo see its tools, run: gmn mcp tools files\n'],
@@ -170,7 +184,7 @@ test.for([
   [
     ['less', 'echo'],
     4,
-    'the settings of MCP server less leave out its tool echo\nTo use it, change its includeTools or excludeTools. To see them, run: gmn mcp get less\n',
+    'the settings of MCP server less exclude its tool echo\nTo use it, change its includeTools or excludeTools. To see them, run: gmn mcp get less\n',
   ],
   [['off', 'echo'], 4, 'MCP server off is not used: disabled\nTo use it again, run: gmn mcp enable off\n'],
 ] as const)('call %j says what is wrong', async ([args, exitCode, words], t) => {
@@ -230,7 +244,9 @@ test('--mcp-config reads the files of VS Code and Zed, and says what it cannot u
   const refused = await here.run(['mcp', 'call', 'secret', 'add', '--mcp-config', '.vscode/mcp.json']);
   expect([refused.exitCode, refused.stderr]).toEqual([
     4,
-    expect.stringContaining(`it holds ${'$'}{input:api-key}, which only VS Code can fill in; name a variable instead`),
+    expect.stringContaining(
+      `it contains ${'$'}{input:api-key}, which only VS Code can fill in; name a variable instead`,
+    ),
   ]);
 });
 
@@ -252,6 +268,16 @@ test('prompts and resources are listed, filled in and read', async (t) => {
     ok('memo://1  first  (text/plain)\nmemo://{id}  memo\n'),
   );
   expect(await here.run(['mcp', 'read', 'files', 'memo://1'])).toEqual(ok('kept text'));
+});
+
+test('each list of resources that is cut is told of', async (t) => {
+  const here = mcpPlace(t, { odd: fixtureServer('hostile-mcp-server.mjs', 'circles') });
+  expect(await here.run(['mcp', 'resources', 'odd'])).toMatchObject({
+    stderr:
+      'gmn: odd: the list of resources goes round in a circle\n' +
+      'gmn: odd: the list of resourceTemplates goes round in a circle\n',
+    exitCode: 0,
+  });
 });
 
 test('prompts and resources are data with --json', async (t) => {
@@ -315,7 +341,7 @@ test('a tool that says something else about itself is shown in full, and allowed
       '    {"type":"object","properties":{"message":{"type":"string"}},"required":["message"]}\n',
   );
   const way =
-    'a changed tool is not offered to the model; to look and allow it, run on a terminal: gmn mcp tools files';
+    'a changed tool is not offered to the model; to review and allow it, run in a terminal: gmn mcp tools files';
   // A pipe has no eyes.
   for (let round = 0; round < 2; round += 1) {
     const { stdout, stderr } = await here.run(['mcp', 'tools', 'files']);

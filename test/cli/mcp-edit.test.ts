@@ -107,15 +107,15 @@ test.for([
   [['x', 'https://x.example', 'more'], 'an address takes no arguments\nLeave out: more\n'],
   [
     ['-t', 'stdio', 'x', 'https://x.example'],
-    'https://x.example is an address, no program\nUse --transport http or sse.\n',
+    'https://x.example is an address, not a program\nUse --transport http or sse.\n',
   ],
   [
     ['-t', 'http', 'x', 'ftp://x'],
-    'that is no server: its address must begin with https:// or http://\nRun: gmn mcp add --help\n',
+    'that is not a server: its address must begin with https:// or http://\nRun: gmn mcp add --help\n',
   ],
   [
     ['x', 'https://me:pass@x.example'],
-    'that is no server: its address must not hold a password; use headers\nRun: gmn mcp add --help\n',
+    'that is not a server: its address must not contain a password; use headers\nRun: gmn mcp add --help\n',
   ],
   [['__proto__', 'node'], '"__proto__" cannot be the name of a server\nUse letters, digits and hyphens, e.g. files\n'],
   [
@@ -145,7 +145,7 @@ test('add writes where -s says, replaces what is there, and says what keeps it f
   expect(JSON.parse(stdout)).toEqual({ name: 'a', scope: 'gmn', file: own, replaced: false });
   expect(await here.run(['mcp', 'add', 'a', 'new'])).toEqual({
     stdout: `Replaced a in ${here.file}\n`,
-    stderr: `gmn: ${own} defines a too, and counts\n`,
+    stderr: `gmn: ${own} defines a too, and wins\n`,
     exitCode: 0,
   });
   expect(JSON.parse(here.read())).toEqual({ mcpServers: { a: { command: 'new' } } });
@@ -227,7 +227,7 @@ test('what mcp.allowed leaves out is not said to be enabled', async (t) => {
 test('an address of a kind that gmn cannot reach is no program', async (t) => {
   expect(await mcpPlace(t).run(['mcp', 'add', 'x', 'ftp://h/x'])).toEqual({
     stdout: '',
-    stderr: 'Error: ftp://h/x is no address that gmn can reach\nUse http:// or https://\n',
+    stderr: 'Error: ftp://h/x is not an address that gmn can reach\nUse http:// or https://\n',
     exitCode: 1,
   });
 });

@@ -36,9 +36,9 @@ test('a label holds all a person must know, and nothing a terminal obeys', () =>
     'Your name (As on \\x1b[31mpaper)',
     'size (Small | Large)',
     'color (Red | Blue; Enter for #f00)',
-    'count (a number; Enter to leave it out)',
-    'share (a number; Enter to leave it out)',
-    'sure (yes or no; Enter to leave it out)',
+    'count (a number; Enter to skip)',
+    'share (a number; Enter to skip)',
+    'sure (yes or no; Enter to skip)',
     'tags (a | b | c; Enter for a)',
   ]);
 });

@@ -45,9 +45,9 @@ posixTest(
     expect([stdout, exitCode]).toEqual(['done\n', 0]);
     const told = gemini.requests.slice(1).flatMap(({ body }) => body.contents.at(-1).parts);
     expect(told.map(({ functionResponse }) => functionResponse.response)).toEqual([
-      { error: 'MCP server huge: gmn left it during tools/call: it sent a line of more than 16.0 MB' },
+      { error: 'MCP server huge: gmn disconnected during tools/call: it sent a line of more than 16.0 MB' },
       { output: 'hi' },
-      { error: expect.stringContaining('it went away during tools/call. It ended with exit code 3') },
+      { error: expect.stringContaining('the connection was lost during tools/call. It ended with exit code 3') },
     ]);
     expect(Number(readFileSync(join(here.home, 'peak'), 'utf8'))).toBeLessThan(MEMORY_MB);
     const started = readdirSync(pids).flatMap((name) => readFileSync(join(pids, name), 'utf8').match(/\d+/g) ?? []);

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { httpPeer, streamable } from '../mcp/client/http-peer.ts';
@@ -183,12 +184,12 @@ test('--check: one broken server does not hide the others', async (t) => {
     `✓ files  stdio  ${LINE}  14 tools: echo, add, environment, arguments, fail, …  <time>`,
     `✓ remote  http  ${remote.url}/mcp  1 tool: echo  <time>`,
     `✗ wiki  http  ${wiki.url}/mcp  401 Unauthorized`,
-    '✗ gone  stdio  no-such-program  it went away during the greeting. There is no program no-such-program',
+    '✗ gone  stdio  no-such-program  the connection was lost during initialize. There is no program no-such-program',
     '✗ both  stdio  x http://127.0.0.1:1  faulty: it has command and url, but can be of one kind only',
     '– old  stdio  (disabled)',
   ]);
   expect(stderr).toBe(
-    'gmn: wiki: this server wants a sign-in. Try: gmn mcp auth wiki\n' +
+    'gmn: wiki: this server needs a sign-in. Try: gmn mcp auth wiki\n' +
       'gmn: gone: See its definition: gmn mcp get gone\n' +
       'gmn: both: to see it, run: gmn mcp get both\n',
   );
@@ -206,7 +207,7 @@ test('--check gives a silent server its time, says that it is still starting, an
   const { stdout, stderr, exitCode } = await here.run(['mcp', 'list', '--check', '--json', '-t', '3s']);
   const { servers, warnings } = JSON.parse(stdout);
   expect(servers).toMatchObject([
-    { name: 'silent', ok: false, error: { message: 'still starting: no answer to the greeting within 3 s' } },
+    { name: 'silent', ok: false, error: { message: 'still starting: no answer to initialize within 3 s' } },
     { name: 'stubborn', ok: true, tools: ['speak'] },
   ]);
   expect([warnings, stderr, exitCode]).toEqual([
@@ -217,8 +218,37 @@ test('--check gives a silent server its time, says that it is still starting, an
   const started = ['silent', 'stubborn'].flatMap((name) => readFileSync(pids(name), 'utf8').trim().split('\n'));
   expect(started).toHaveLength(3);
   // What was killed is gone as soon as the system finds the time.
-  await expect.poll(() => started.map(Number).filter(isRunning)).toEqual([]);
+  await expect.poll(() => started.map(Number).filter(isRunning), { timeout: 10_000 }).toEqual([]);
 });
+
+/** Writes down when it begins and when its input ends. */
+const COUNTED = `
+const { appendFileSync } = require('node:fs');
+appendFileSync('log', '+');
+const result = { protocolVersion: '2025-06-18', capabilities: { tools: {} }, serverInfo: { name: 'a', version: '1' }, tools: [] };
+require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
+  const { id } = JSON.parse(line);
+  if (id !== undefined) process.stdout.write(JSON.stringify({ jsonrpc: '2.0', id, result }) + '\\n');
+}).on('close', () => { appendFileSync('log', '-'); process.exit(); });
+`;
+
+test.skipIf(availableParallelism() > 8)(
+  '--check starts two programs at once for each processor, no more',
+  async (t) => {
+    const atOnce = 2 * availableParallelism();
+    const names = Array.from({ length: 2 * atOnce }, (_, index) => `s${index}`);
+    const definition = { command: process.execPath, args: ['counted.cjs'] };
+    const servers = Object.fromEntries(names.map((name) => [name, definition]));
+    const here = mcpPlace(t, servers, { files: { 'counted.cjs': COUNTED } });
+    const { stdout, exitCode } = await here.run(['mcp', 'list', '--check', '--json']);
+    const checked: { name: string; ok: boolean }[] = JSON.parse(stdout).servers;
+    expect([checked.map(({ name, ok }) => ok && name), exitCode]).toEqual([names, 0]);
+    let running = 0;
+    const counts = [...readFileSync(join(here.cwd, 'log'), 'utf8')].map((mark) => (running += mark === '+' ? 1 : -1));
+    expect(counts).toHaveLength(2 * names.length);
+    expect(Math.max(...counts)).toBeLessThanOrEqual(atOnce);
+  },
+);
 
 const DEEP = JSON.parse(`${'{"properties":{"a":'.repeat(200)}{}${'}}'.repeat(200)}`);
 const listed = (tools: readonly object[]) => ({
@@ -237,9 +267,9 @@ test('what is not used of a server’s list of tools is named, by --check, by to
   ]);
   const here = mcpPlace(t, { odd, many: fixtureServer('hostile-mcp-server.mjs', 'many') });
   const words = [
-    'deep, wordy left out: gmn cannot read what the server says of it',
+    'deep, wordy skipped: gmn cannot read how the server describes it',
     'text not offered: its schema cannot be used',
-    'the schema of loose is faulty, and was mended for the model',
+    'the schema of loose is invalid, and was repaired for the model',
   ];
   const checked = await here.run(['mcp', 'list', '--check']);
   expect(checked.stdout).toMatch(
@@ -297,7 +327,7 @@ test.for<readonly [string, unknown, 'lost' | 'mended']>([
     stderr:
       end === 'lost'
         ? 'gmn: MCP server odd: sick not offered: its schema cannot be used\n'
-        : 'gmn: MCP server odd: the schema of sick is faulty, and was mended for the model\n',
+        : 'gmn: MCP server odd: the schema of sick is invalid, and was repaired for the model\n',
     exitCode: 0,
   });
 });
@@ -339,7 +369,7 @@ test('tools of all servers: the others are shown, the failure is told, and the e
   expect(await here.run(['mcp', 'tools'])).toEqual({
     stdout: 'one\n  speak  speak\n',
     stderr:
-      'gmn: MCP server gone: it went away during the greeting. There is no program no-such-program. See its definition: gmn mcp get gone\n',
+      'gmn: MCP server gone: the connection was lost during initialize. There is no program no-such-program. See its definition: gmn mcp get gone\n',
     exitCode: 5,
   });
   const { stdout, exitCode } = await here.run(['mcp', 'tools', '--json']);
@@ -349,7 +379,7 @@ test('tools of all servers: the others are shown, the failure is told, and the e
       {
         name: 'gone',
         error: {
-          message: 'it went away during the greeting. There is no program no-such-program',
+          message: 'the connection was lost during initialize. There is no program no-such-program',
           suggestion: 'See its definition: gmn mcp get gone',
         },
       },
@@ -360,7 +390,7 @@ test('tools of all servers: the others are shown, the failure is told, and the e
   expect(named).toEqual({
     stdout: '',
     stderr:
-      'Error: MCP server gone: it went away during the greeting. There is no program no-such-program\nSee its definition: gmn mcp get gone\n',
+      'Error: MCP server gone: the connection was lost during initialize. There is no program no-such-program\nSee its definition: gmn mcp get gone\n',
     exitCode: 5,
   });
 });
@@ -393,7 +423,7 @@ test("a cloned folder's servers start by no command, until gmn trust has shown t
     stdout: '',
     stderr:
       `Error: MCP server theirs is new or changed in ${file}, and not approved\n` +
-      'To look at it and approve it, run: gmn trust\n',
+      'To review and approve it, run: gmn trust\n',
     exitCode: 4,
   });
   await here.run(['trust']);

@@ -28,6 +28,18 @@ test('a one-shot offers the tools of the servers it names, beside its own, and c
   expect(answered(gemini)).toMatchObject({ name: 'add', response: { output: '42' } });
 });
 
+test('five calls of one reply to a server that ends after each answer all succeed', async (t) => {
+  const rounds = [1, 2, 3, 4, 5];
+  const gemini = await fakeGemini(t, [reply(...rounds.map((n) => call('speak', { n }))), reply('done')]);
+  const once = { ...fixtureServer('hostile-mcp-server.mjs', 'once'), trust: true };
+  const gmn = await runGmn(t, ['--allowed-mcp-server-names', 'once', 'x'], { gemini, home: home({ once }) });
+  expect([gmn.stdout, gmn.exitCode]).toEqual(['done\n', 0]);
+  const answers = gemini.requests[1]?.body.contents.at(-1).parts;
+  expect(
+    answers.map(({ functionResponse }: { functionResponse: { response: object } }) => functionResponse.response),
+  ).toEqual(rounds.map((n) => ({ output: `spoken ${n}` })));
+});
+
 test('without a word about servers, none is started', async (t) => {
   const gemini = await fakeGemini(t, [reply('hi')]);
   const log = join(mcpPlace(t).root, 'log');
@@ -59,7 +71,7 @@ test('only a server that the user trusts tells the model how it wants to be used
     return gemini.requests[0]?.body.systemInstruction?.parts[0].text;
   };
   expect(await told(GOOD)).toBeUndefined();
-  expect(await told({ ...GOOD, trust: true })).toBe('# The MCP server files on its use\n\nUse echo.');
+  expect(await told({ ...GOOD, trust: true })).toBe('# Instructions from the MCP server files\n\nUse echo.');
 });
 
 test('--mcp-config alone names the servers of that file, and does not trust them', async (t) => {
@@ -77,7 +89,7 @@ test('a server that fails is told of, and the run goes on; one that is not there
   const gmn = await runGmn(t, ['--allowed-mcp-server-names', 'gone', 'x'], { gemini, home: servers });
   expect([gmn.stdout, gmn.stderr, gmn.exitCode]).toEqual([
     'hi\n',
-    'gmn: MCP server gone: it went away during the greeting. There is no program no-such-program. See its definition: gmn mcp get gone\n',
+    'gmn: MCP server gone: the connection was lost during initialize. There is no program no-such-program. See its definition: gmn mcp get gone\n',
     0,
   ]);
   const wrong = await runGmn(t, ['--allowed-mcp-server-names', 'gon', 'x'], { gemini, home: servers });
@@ -90,7 +102,7 @@ test('a server that fails is told of, and the run goes on; one that is not there
 
 test('--allowed-tools with the tool of a server that is down, disabled or silent on it ends no run', async (t) => {
   const gone = { command: 'no-such-program' };
-  const told = 'no such tool is there now; the MCP server w may have it, but does not offer it\n';
+  const told = 'there is no such tool now; the MCP server w may have it, but does not offer it\n';
   const ask = async (servers: object, args: readonly string[], more: object = {}) => {
     const gemini = await fakeGemini(t, [reply('hi')]);
     const settings = { '.gemini/settings.json': JSON.stringify({ mcpServers: servers, ...more }) };
@@ -106,7 +118,7 @@ test('--allowed-tools with the tool of a server that is down, disabled or silent
   expect(await ask(both, ['--allowed-mcp-server-names', 'other', '--allowed-tools', 'wtool'])).toContain(told);
   const several = ['--allowed-mcp-server-names', 'w,v', '--allowed-tools', 'wtool'];
   expect(await ask({ w: gone, v: gone }, several)).toContain(
-    'gmn: --allowed-tools wtool: no such tool is there now; one of the MCP servers w, v may have it, but none of them offers it\n',
+    'gmn: --allowed-tools wtool: there is no such tool now; one of the MCP servers w, v may have it, but none of them offers it\n',
   );
   // Where all servers are there and known, a name that nobody has is still a mistake.
   const wrong = ['--allowed-mcp-server-names', 'w', '--allowed-tools', 'wtool', 'x'];
@@ -185,7 +197,7 @@ test('--dry-run and --count-tokens have the tools that are known, and start noth
   Object.assign(here.env, { GEMINI_API_KEY: 'test-key-0123456789' });
   const flags = ['--allowed-mcp-server-names', 'files', '--dry-run', 'x'];
   expect((await here.run(flags)).stderr).toContain(
-    'gmn: MCP server files: its tools are not known yet, and nothing is started for a preview. To make them known, run: gmn mcp tools files\n',
+    'gmn: MCP server files: its tools are not known yet, and a preview starts nothing. To load them, run: gmn mcp tools files\n',
   );
   expect(existsSync(log)).toBe(false);
   await here.run(['mcp', 'tools', 'files']);

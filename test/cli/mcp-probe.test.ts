@@ -103,13 +103,13 @@ test.for([
   [
     ['no-such-program'],
     5,
-    'MCP server no-such-program: it went away during the greeting. There is no program no-such-program\nCheck the command: run it by hand once to see what it says.\n',
+    'MCP server no-such-program: the connection was lost during initialize. There is no program no-such-program\nCheck the command: run it by hand once to see what it says.\n',
   ],
   [
     ['node x.js'],
     5,
-    'MCP server node x.js: it went away during the greeting. There is no program node x.js\n' +
-      'The program and its arguments are words of their own, without quotes: gmn mcp probe node x.js\n',
+    'MCP server node x.js: the connection was lost during initialize. There is no program node x.js\n' +
+      'Give the program and its arguments as separate words, without quotes: gmn mcp probe node x.js\n',
   ],
   [['http://127.0.0.1:1/mcp'], 5, 'MCP server http://127.0.0.1:1/mcp:'],
   [['-e', 'A=b', 'http://127.0.0.1:1'], 1, '--env is for a program\nAn address gets headers: --header "K: V"\n'],

@@ -133,7 +133,7 @@ test('Ctrl+C cancels the call at the server, exit 130', async (t) => {
   const { output, exitCode } = await terminal.ended;
   expect(exitCode).toBe(130);
   expect(screenOf(output)).toContain(
-    'Interrupted (SIGINT).\nThe server was told to stop; what the tool had done by then stays done.',
+    'Interrupted (SIGINT).\nThe server was asked to stop; what the tool had done by then is not undone.',
   );
   expect(messages().at(-1)).toMatchObject({ method: 'notifications/cancelled' });
 });
@@ -161,7 +161,7 @@ test('without a browser here, the address at which another one ended can be past
   const peer = await oauthPeer(t);
   const wiki = { url: `${peer.url}/mcp`, type: 'http' };
   const terminal = runInTerminal(t, ['mcp', 'auth', 'wiki', '--no-browser'], { ...home({ wiki }), columns: 500 });
-  const asked = await terminal.until(/paste that here\.[\s\S]*Address: /);
+  const asked = await terminal.until(/paste that address here\.[\s\S]*Address: /);
   const [, page = ''] = /open this address:\s+(\S+)/.exec(asked) ?? [];
   const { headers } = await fetch(page, { redirect: 'manual' });
   const back = new URL(headers.get('location') ?? '');
@@ -188,7 +188,9 @@ test('Ctrl+C where an address could be pasted ends the sign-in', async (t) => {
 
 test('a server that is started by hand says what it waits for, and Ctrl+C ends it', async (t) => {
   const terminal = runInTerminal(t, ['mcp', 'serve', '--demo'], { env: { NO_COLOR: '1' }, columns: 200 });
-  await terminal.until(/waiting for an MCP client on stdin, which starts this by itself\. Ctrl\+C ends it\r\n/);
+  await terminal.until(
+    /waiting for an MCP client on stdin; clients start this command themselves\. Ctrl\+C ends it\r\n/,
+  );
   terminal.type('\x03');
   expect((await terminal.ended).exitCode).toBe(130);
 });

@@ -109,6 +109,14 @@ describe('a flag that cannot be honoured', () => {
   });
 });
 
+test.for([['--sandbox=false'], ['--no-sandbox'], ['--debug=false']])(
+  '%j asks for what gmn does anyway',
+  async (args, t) => {
+    const gmn = await runGmn(t, [...args, 'hello'], { gemini: await fakeGemini(t, [reply('hi')]) });
+    expect(gmn).toMatchObject({ stdout: 'hi\n', stderr: '', exitCode: 0 });
+  },
+);
+
 test('--screen-reader lays nothing out, and draws no spinner', async (t) => {
   const gemini = await fakeGemini(t, [reply('# Title\n**bold**\n')]);
   const { exitCode, output } = await runInTerminal(t, ['--screen-reader', '--no-color', 'x'], { gemini }).ended;
@@ -248,16 +256,16 @@ describe('settings of the official CLI', () => {
       gemini: await fakeGemini(t, []),
     });
     expect(lost.exitCode).toBe(4);
-    expect(lost.stderr).toMatch(/^Error: modelConfigs: the alias "a" extends "b", which is not there\n/);
+    expect(lost.stderr).toMatch(/^Error: modelConfigs: the alias "a" extends "b", which does not exist\n/);
   });
 
   test('what gmn does not read is said by doctor and by config explain', async (t) => {
-    const home = settings({ security: { disableYoloMode: true }, ui: { theme: 'x' } });
+    const home = settings({ security: { disableAlwaysAllow: true }, ui: { theme: 'x' } });
     const doctor = await runGmn(t, ['doctor'], { home, env: { GEMINI_API_KEY: 'test-key-0123456789' } });
-    expect(doctor.stdout).toMatch(/settings\.json; what gmn does not read there: security\.disableYoloMode\n/);
-    const explained = await runGmn(t, ['config', 'explain', 'security.disableYoloMode'], { home });
+    expect(doctor.stdout).toMatch(/settings\.json; what gmn does not read there: security\.disableAlwaysAllow\n/);
+    const explained = await runGmn(t, ['config', 'explain', 'security.disableAlwaysAllow'], { home });
     expect(explained.stdout).toMatch(
-      /^security\.disableYoloMode = true\ngmn does not read this key; the official CLI may\.\n/,
+      /^security\.disableAlwaysAllow = true\ngmn does not read this key; the official CLI may\.\n/,
     );
     const read = await runGmn(t, ['config', 'explain', 'output.format'], { home });
     expect(read.stdout).toBe('output.format is not set\n');

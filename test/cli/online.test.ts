@@ -29,15 +29,16 @@ test('models --refresh asks for every page, and models shows what was listed', a
   ]);
   const { models, listed } = JSON.parse(stdout);
   expect([exitCode, listed]).toMatchObject([0, { backend: 'gemini-api', source: 'GEMINI_API_KEY' }]);
-  const found = models.filter(({ isListed }: { isListed: boolean }) => isListed);
-  expect(found).toMatchObject([
+  expect(models).toMatchObject([
     { id: 'gemini-2.5-pro', inputLimit: 10, outputLimit: 20 },
     { id: 'gemini-99-flash', thinks: true, backends: ['gemini-api'] },
   ]);
-  expect(models.find(({ id }: { id: string }) => id === 'gemini-2.5-flash')).toMatchObject({ isListed: false });
+  const all = JSON.parse((await me.run(['models', '--all', '--json'])).stdout);
+  expect(all.models.find(({ id }: { id: string }) => id === 'gemini-2.5-flash')).toMatchObject({ isListed: false });
   const later = await me.run(['models']);
   expect(later.stdout).toMatch(/^gemini-99-flash +unknown +yes/m);
-  expect(later.stdout).toMatch(/^gemini-2\.5-flash +not listed/m);
+  expect(later.stdout).not.toMatch(/^gemini-2\.5-flash/m);
+  expect((await me.run(['models', '--all'])).stdout).toMatch(/^gemini-2\.5-flash +not listed/m);
   expect(later.stdout).toMatch(/\nListed by gemini-api for GEMINI_API_KEY, .+\n$/);
   expect(me.mode('.gmn/listed-models.json')).toBe(0o600);
 });
@@ -78,6 +79,37 @@ test('models --refresh asks Vertex for its publisher models, and Code Assist for
     '/v1internal:retrieveUserQuota',
   ]);
   expect(google.requests[2]?.body).toEqual({ project: 'p-1' });
+});
+
+test('models shows those of the backend that a prompt would go to, and all with --all or without a credential', async (t) => {
+  const google = await fakeGemini(t, []);
+  const ids = (stdout: string): readonly string[] => JSON.parse(stdout).models.map(({ id }: { id: string }) => id);
+  const withKey = account(t, google, { env: KEY });
+  const listed = JSON.parse((await withKey.run(['models', '--json'])).stdout);
+  expect(listed.backend).toBe('gemini-api');
+  expect(ids(JSON.stringify(listed))).toContain('gemma-4-31b-it');
+  expect(ids(JSON.stringify(listed))).not.toContain('gemini-3-flash');
+  const text = (await withKey.run(['models'])).stdout;
+  expect(text).toMatch(/^gemini-3\.8-flash-tts +stable +speech/m);
+  expect(text).toContain('\nModels of gemini-api (GEMINI_API_KEY); of all backends: gmn models --all\n');
+  const assist = signedIn(t, google, {});
+  const assisted = ids((await assist.run(['models', '--json'])).stdout);
+  expect(assisted).toContain('gemini-3-flash');
+  expect(assisted).not.toContain('gemma-4-31b-it');
+  const everything = ids((await assist.run(['models', '--all', '--json'])).stdout);
+  expect(everything).toEqual(expect.arrayContaining(['gemini-3-flash', 'gemma-4-31b-it', 'gemini-3.1-flash-image']));
+  expect(ids((await account(t, google, { env: {} }).run(['models', '--json'])).stdout)).toEqual(everything);
+  expect(google.requests).toEqual([]);
+});
+
+test('models passes over the list of another account', async (t) => {
+  const google = await fakeGemini(t, [json({ models: [{ name: 'models/gemini-98' }] })]);
+  const me = signedIn(t, google, { env: KEY });
+  await me.run(['models', '--refresh']);
+  expect((await me.run(['models'])).stdout).toContain('gemini-98');
+  const other = (await me.run(['models', '--auth', 'oauth-personal'])).stdout;
+  expect(other).toContain('gemini-3-flash');
+  expect(other).not.toMatch(/gemini-98|Listed by/);
 });
 
 test('a list that cannot be had leaves the last one, and says why', async (t) => {

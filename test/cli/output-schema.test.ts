@@ -54,14 +54,14 @@ describe('an answer that meets the schema', () => {
   });
 });
 
-describe('an answer that does not meet the schema', () => {
+describe('an answer that does not match the schema', () => {
   test('is asked for once more, with what is wrong', async (t) => {
     const gemini = await fakeGemini(t, [reply('["a", 1]'), reply('["a", "1"]')]);
     const gmn = await runGmn(t, ['--output-schema', STRINGS, 'x'], { gemini });
     expect(gmn).toMatchObject({
       stdout: '["a", "1"]\n',
       stderr:
-        'gmn: the answer did not meet the schema, asked again (/1: Instance type "number" is invalid. Expected "string".)\n',
+        'gmn: the answer did not match the schema, asked again (/1: Instance type "number" is invalid. Expected "string".)\n',
       exitCode: 0,
     });
     expect(gemini.requests[1]?.body.contents).toEqual([
@@ -72,7 +72,7 @@ describe('an answer that does not meet the schema', () => {
         parts: [
           {
             text:
-              'That answer does not meet the JSON Schema (/1: Instance type "number" is invalid. Expected "string".). ' +
+              'That answer does not match the JSON Schema (/1: Instance type "number" is invalid. Expected "string".). ' +
               'Give it again, as JSON that does, and nothing else.',
           },
         ],
@@ -90,7 +90,7 @@ describe('an answer that does not meet the schema', () => {
   ${USAGE_TWICE}
   "finishReason": "STOP",
   "warnings": [
-    "the answer did not meet the schema, asked again (it is not JSON)"
+    "the answer did not match the schema, asked again (it is not JSON)"
   ]
 }
 `,
@@ -104,8 +104,8 @@ describe('an answer that does not meet the schema', () => {
     const gmn = await runGmn(t, ['--output-schema', STRINGS, 'x'], { gemini });
     expect(gmn).toMatchObject({
       stdout: '',
-      stderr: `gmn: the answer did not meet the schema, asked again (it is not JSON)
-Error: the answer does not meet the schema: it is not JSON
+      stderr: `gmn: the answer did not match the schema, asked again (it is not JSON)
+Error: the answer does not match the schema: it is not JSON
 Ask again, describe in the prompt what is wanted, or loosen the schema.
 What the model said:
 still no
@@ -123,10 +123,10 @@ still no
         code: 3,
         type: 'ApiError',
         message:
-          'the answer does not meet the schema: the answer: Instance type "object" is invalid. Expected "array".',
+          'the answer does not match the schema: the answer: Instance type "object" is invalid. Expected "array".',
         suggestion: 'Ask again, describe in the prompt what is wanted, or loosen the schema.',
         partialResponse: '{}',
-        warnings: ['the answer did not meet the schema, asked again (it is not JSON)'],
+        warnings: ['the answer did not match the schema, asked again (it is not JSON)'],
       },
     });
   });
@@ -231,7 +231,7 @@ test.for([
   ['[]', /^Error: --output-schema is not a JSON Schema: a schema is an object\n/],
   [
     '{"items":{"type":["STRING","null"]}}',
-    /^Error: --output-schema: "STRING" is no type of JSON Schema\nTypes: string, number, /,
+    /^Error: --output-schema: "STRING" is not a type of JSON Schema\nTypes: string, number, /,
   ],
   ['absent.json', /^Error: no such file: absent.json\n/],
 ])('a schema that is none (%s) is refused before anything is sent', async ([value = '', words], t) => {

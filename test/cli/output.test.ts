@@ -187,6 +187,47 @@ describe('--output-file', () => {
     },
   );
 
+  posixTest.for([
+    ['a directory', ['--output-file', 'outd/.bashrc']],
+    ['a directory on the way', ['--output-file', 'sub/outd/deep/new.md']],
+    ['by the whole path', ['--output-file', '@/outd/new.md']],
+    ['by another spelling of the working directory', ['--output-file', '@/../here/outd/new.md']],
+    ['to the debug file', ['--debug-file', 'outd/trace.log']],
+  ] as const)('follows no directory that is a link out of the working directory (%s)', async ([, flags], t) => {
+    const gemini = await fakeGemini(t, []);
+    const at = place(t, { gemini, home: { '.bashrc': 'mine\n', 'deep/a': '' }, files: { 'sub/a': '' } });
+    symlinkSync(at.home, join(at.cwd, 'outd'));
+    symlinkSync('../../home', join(at.cwd, 'sub', 'outd'));
+    symlinkSync(at.cwd, join(at.cwd, '..', 'here'));
+    const args = flags.map((word) => word.replace('@', at.cwd));
+    const gmn = await runGmnIn(t, at, [...args, 'x']);
+    expect(gmn).toMatchObject({ stdout: '', exitCode: 1 });
+    expect(gmn.stderr).toMatch(
+      /cannot write .*outd\S+: \S+\/outd is a link to \S+\/home, outside of the working directory; name that place itself/,
+    );
+    expect([readFileSync(join(at.home, '.bashrc'), 'utf8'), readdirSync(join(at.home, 'deep'))]).toEqual([
+      'mine\n',
+      ['a'],
+    ]);
+    expect(readdirSync(at.home)).not.toContain('new.md');
+    expect(readdirSync(at.home)).not.toContain('trace.log');
+  });
+
+  posixTest('follows a directory link that stays inside, and links of the path to a place elsewhere', async (t) => {
+    const at = place(t, { home: { 'real/a': '' }, files: { 'kept/a': '', 'sub/a': '' } });
+    symlinkSync('../kept', join(at.cwd, 'sub', 'link'));
+    symlinkSync(join(at.home, 'real'), join(at.home, 'link'));
+    symlinkSync(at.cwd, join(at.home, 'project'));
+    const answers: string[] = [];
+    for (const path of ['sub/link/out.md', join(at.home, 'link', 'out.md'), join(at.home, 'project', 'out.md')]) {
+      const gmn = await runGmnIn(t, at, ['--demo', '-q', '--output-file', path, 'Hello']);
+      expect(gmn).toMatchObject({ stderr: '', exitCode: 0 });
+      answers.push(gmn.stdout);
+    }
+    const files = [join(at.cwd, 'kept', 'out.md'), join(at.home, 'real', 'out.md'), join(at.cwd, 'out.md')];
+    expect(files.map((file) => readFileSync(file, 'utf8'))).toEqual(answers);
+  });
+
   posixTest('takes the place of a link to nothing, and writes to what a descriptor stands for', async (t) => {
     const at = place(t);
     symlinkSync(join(at.home, 'new'), join(at.cwd, 'out.md'));
@@ -258,8 +299,8 @@ describe('--copy', () => {
     const gmn = await runGmn(t, ['--copy', 'Hello'], { gemini: await fakeGemini(t, []) });
     expect(gmn).toMatchObject({
       stdout: '',
-      stderr: `Error: --copy finds no clipboard: no terminal, no display
-Hand the answer to a program of yours: gmn "…" | <program>
+      stderr: `Error: --copy found no clipboard: there is no terminal and no display
+Pass the answer to a program of yours: gmn "…" | <program>
 `,
       exitCode: 1,
     });

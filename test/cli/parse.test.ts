@@ -1,7 +1,9 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { readCommandLine, scanOutputFlags } from '../../src/cli/command-line.ts';
-import { matchPlainPrompt, toOutline } from '../../src/cli/invocation.ts';
+import { scanOutputFlags } from '../../src/cli/command-line.ts';
+import { toOutline } from '../../src/cli/invocation.ts';
 import { parseCommandLine } from '../../src/cli/parse.ts';
+import { matchPromptLine } from '../../src/cli/prompt-line.ts';
 import type { Command, Flag } from '../../src/cli/table/command.ts';
 import { COMMON_FLAGS } from '../../src/cli/table/flags.ts';
 import { ROOT } from '../../src/cli/table/root.ts';
@@ -69,25 +71,89 @@ describe('a one-shot', () => {
   });
 });
 
-test.each([[['hello']], [['why', 'is', 'the', 'sky', 'blue']], [['what does demo mean', 'help']]])(
-  '%j needs no parser, and means the same with and without it',
-  async (argv) => {
-    const env = { GMN_MODEL: 'pro' };
-    expect(await readCommandLine(argv, env)).toEqual(parse(argv, env));
-    expect(matchPlainPrompt(OUTLINE, argv, {})).toEqual({ ...parse(argv), run: expect.any(Function) });
-  },
-);
+describe('a line written in the plain way needs neither table nor parser', () => {
+  const match = (argv: readonly string[], env = {}) => matchPromptLine(OUTLINE, argv, env);
 
-test('a variable that gives a flag its default needs the command table', () => {
-  expect(matchPlainPrompt(OUTLINE, ['hello'], { GMN_MODEL: 'pro' })).toBeUndefined();
+  test.each([
+    [['hello']],
+    [['why', 'is', 'the', 'sky', 'blue']],
+    [['what does demo mean', 'help']],
+    [['-o', 'json', '-m', 'pro', '-q', '-t', '30s', 'hi']],
+    [['--output-format=stream-json', 'hi', '--no-session', '--system', 'Be brief.']],
+    [['-f', 'a.txt', '-f', 'b.txt', '--schema', '{}', 'hi']],
+    [['--tools', 'read', '-c', '--temperature=0', 'hi']],
+    [['-q']],
+    [['']],
+  ])('%j', (argv) => {
+    for (const env of [{}, { GMN_MODEL: 'pro', GMN_DEMO: '0' }]) {
+      expect(match(argv, env)).toEqual({ ...parse(argv, env), run: expect.any(Function) });
+    }
+  });
+
+  test.each([
+    [[]],
+    [['demo']],
+    [['demo', 'serve']],
+    [['help']],
+    [['-q', 'help']],
+    [['--', 'hi']],
+    [['-']],
+    [['-p', '-1+2']],
+    [['-qu', 'hi']],
+    [['-mpro', 'hi']],
+    [['-r', 'hi']],
+    [['-m']],
+    [['-o', 'yaml', 'hi']],
+    [['--quiet=true', 'hi']],
+    [['--nonsense', 'hi']],
+    [['-undefined']],
+    [['-v']],
+    [['hi', '--help']],
+    [['--sandbox', 'hi']],
+  ])('and %j is left to them', (argv) => {
+    expect(match(argv)).toBeUndefined();
+  });
+
+  test('and so is a wrong variable', () => {
+    expect(match(['hi'], { GMN_TIMEOUT: 'soon' })).toBeUndefined();
+  });
+
+  test('and it never means anything else than to the parser', () => {
+    const names = ROOT.flags.flatMap(({ long, short, aliases = [] }) => [
+      `--${long}`,
+      ...(short === undefined ? [] : [`-${short}`]),
+      ...aliases.map((alias) => `--${alias}`),
+    ]);
+    const value = fc.constantFrom('json', 'text', 'pro', '30s', '1', '0.5', 'read', '', '-1', '-q', 'a=b', 'é', 'auto');
+    const word = fc.oneof(
+      fc.constantFrom('hello', 'demo', 'serve', 'chat', 'help', '', '-', '--', '-qu', '-mpro', '-v', '-h', '--no-yolo'),
+      fc.string({ maxLength: 6 }),
+      fc.constantFrom(...names),
+      fc.tuple(fc.constantFrom(...names), value).map(([name, text]) => `${name}=${text}`),
+    );
+    const piece = fc.oneof(
+      { weight: 3, arbitrary: fc.tuple(fc.constantFrom(...names), value) },
+      { weight: 2, arbitrary: fc.tuple(word) },
+    );
+    const variables = fc.dictionary(
+      fc.constantFrom(...ROOT.flags.flatMap(({ env }) => (env === undefined ? [] : [env]))),
+      value,
+      { maxKeys: 2 },
+    );
+    let matched = 0;
+    fc.assert(
+      fc.property(fc.array(piece, { minLength: 1, maxLength: 5 }), variables, (pieces, env) => {
+        const argv = pieces.flat();
+        const found = match(argv, env);
+        if (found === undefined) return;
+        matched += 1;
+        expect(found).toEqual({ ...parse(argv, env), run: expect.any(Function) });
+      }),
+      { numRuns: 3000 },
+    );
+    expect(matched).toBeGreaterThan(100);
+  });
 });
-
-test.each([[['demo']], [['demo', 'serve']], [['help']], [['hi', '-q']], [['--', 'hi']], [[]]])(
-  '%j needs the parser',
-  (argv) => {
-    expect(matchPlainPrompt(OUTLINE, argv, {})).toBeUndefined();
-  },
-);
 
 describe('sub-commands', () => {
   test('are found by name, with flags before or after it', () => {

@@ -22,6 +22,6 @@ posixTest('--paste adds the text of the clipboard, else a picture that is in it'
     'Error: the clipboard is empty\nCopy something first, or leave --paste out.\n',
   );
   expect(await pasted({ DISPLAY: '' })).toBe(
-    'Error: --paste finds no clipboard: there is no display\nPipe it in instead: … | gmn "…"\n',
+    'Error: --paste found no clipboard: there is no display\nPipe it in instead: … | gmn "…"\n',
   );
 });

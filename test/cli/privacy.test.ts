@@ -69,7 +69,7 @@ test.for(['text', 'json', 'stream-json'])(
     const env = { NODE_TLS_REJECT_UNAUTHORIZED: '0' };
     const gmn = await runGmn(t, ['-o', format, 'hello'], { gemini: { url }, env });
     const notice =
-      'NODE_TLS_REJECT_UNAUTHORIZED=0 is not obeyed: certificates are always checked. NODE_EXTRA_CA_CERTS names more that count';
+      'NODE_TLS_REJECT_UNAUTHORIZED=0 is ignored: certificates are always checked. To trust more of them, use NODE_EXTRA_CA_CERTS';
     const what = `certificate of ${url.slice(8)} refused: it is self-signed`;
     expect([gmn.exitCode, seen]).toEqual([3, '']);
     if (format === 'text') {

@@ -1,6 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { openSync } from 'node:fs';
+import { chmodSync, existsSync, openSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, type TestContext, test } from 'vitest';
 import { chunk, fakeGemini, finish, reply, type Scripted, sse } from '../support/fake-gemini.ts';
 import { GMN, GMN_LINE, type GmnOptions, gmnCommand, isStandalone, place, runGmn } from '../support/gmn.ts';
@@ -231,11 +232,83 @@ test.runIf(canBeNobody).for(['a one-shot', 'a chat'])(
       [...chat, '-r', 'last', 'hi'],
     ]) {
       const { status, stderr } = spawnSync(...gmnCommand(words), { ...NOBODY, cwd: '/', env, encoding: 'utf8' });
-      const refused = expect.stringMatching(/^Error: there is no home directory\nSet HOME/);
+      const refused = expect.stringMatching(/^Error: there is no home directory(, so no session is saved)?\nSet HOME/);
       expect([words, status, stderr]).toEqual([words, 4, refused]);
     }
   },
 );
+
+/** gmn without a home directory. */
+function runHomeless(words: readonly string[], input = '') {
+  const child = { ...NOBODY, cwd: '/', env: { PATH: process.env.PATH }, input, encoding: 'utf8' } as const;
+  const { status, stdout, stderr } = spawnSync(...gmnCommand(words), child);
+  return { status, stdout, stderr };
+}
+
+const NO_SESSIONS =
+  'Error: there is no home directory, so no session is saved\nSet HOME, or GMN_HOME and GEMINI_CLI_HOME.\n';
+
+test
+  .runIf(canBeNobody)
+  .for([[['--list-sessions']], [['--delete-session', 'x']], [['--demo', '-r', 'x', 'hi']]] as const)(
+  'without a home, %j says that no session is saved',
+  ([words]) => {
+    expect(runHomeless(words)).toEqual({ status: 4, stdout: '', stderr: NO_SESSIONS });
+  },
+);
+
+test
+  .runIf(canBeNobody)
+  .for([
+    [['--demo', '--session-name', 'x', 'hi']],
+    [['--demo', '--session-id', '11111111-1111-4111-8111-111111111111', 'hi']],
+    [['--demo', '--session-name', 'x', '--tools', 'read', 'hi']],
+    [['chat', '--demo', '--session-name', 'x', 'hi']],
+  ] as const)('without a home, %j is answered, with one notice and no inner path', ([words]) => {
+  const { status, stdout, stderr } = runHomeless(words);
+  expect([status, stdout]).toEqual([0, 'Hi! What are we building today?\n']);
+  expect(stderr).toMatch(/^(gmn: )?there is no home directory: .* nothing is saved; set HOME/);
+  expect(stderr).not.toMatch(/dev.null|no longer being saved/);
+});
+
+test.runIf(canBeNobody).for(['/resume last', '/load x', '/save x', '/sessions'])(
+  'without a home, %s in a chat says that no session is saved',
+  (entry) => {
+    const { status, stdout, stderr } = runHomeless(['chat', '--demo'], `hi\n${entry}\n`);
+    expect([status, stdout]).toEqual([4, 'Hi! What are we building today?\n']);
+    expect(stderr).toContain(NO_SESSIONS);
+    expect(stderr).not.toContain('/dev/null');
+  },
+);
+
+test.runIf(canBeNobody)('without a home there is nothing to undo, and no sign-in', () => {
+  const undo = runHomeless(['chat', '--demo'], 'hi\n/undo\n');
+  expect([undo.status, undo.stderr]).toEqual([
+    1,
+    expect.stringMatching(/Error: there is nothing to undo in this session/),
+  ]);
+  expect(runHomeless(['--auth', 'oauth-personal', 'hi'])).toEqual({
+    status: 2,
+    stdout: '',
+    stderr:
+      'Error: authentication failed: --auth asks for a Google sign-in, but there is no home directory to have one in\nSet HOME.\n',
+  });
+});
+
+test.runIf(canBeNobody)('without a home no file is changed, since the change could not be undone', async (t) => {
+  const call = { functionCall: { name: 'write_file', args: { file_path: 'new.txt', content: 'x' } } };
+  const gemini = await fakeGemini(t, [reply(call), reply('tried')]);
+  const at = place(t, { gemini });
+  const { HOME: _, TMPDIR: __, ...env } = at.env;
+  for (const directory of [join(at.cwd, '..'), at.cwd]) chmodSync(directory, 0o777);
+  const child = spawn(...gmnCommand(['--tools', 'edit', '-y', 'x']), { ...NOBODY, cwd: at.cwd, env });
+  let stderr = '';
+  child.stderr.setEncoding('utf8').on('data', (text) => (stderr += text));
+  await once(child, 'close');
+  expect(stderr).toContain('there is no home directory, so a change could not be undone and is not made');
+  expect(stderr).not.toContain('/dev/null');
+  expect(existsSync(join(at.cwd, 'new.txt'))).toBe(false);
+});
 
 const BUN_WORDS = /^Error: Node 20\.18\.1 or later is needed, and this is Bun \S+\nInstall Node/;
 
@@ -270,7 +343,7 @@ test('a debug file that cannot be written is an error before anything is sent', 
 test('a failed run leaves no half-warm code cache behind', async (t) => {
   const { existsSync } = await import('node:fs');
   const { join } = await import('node:path');
-  const { cwd, env, home } = place(t);
+  const { cwd, env, home } = place(t, { isFirstRun: true });
   const { status } = spawnSync(...gmnCommand(['hi']), { cwd, env, stdio: 'ignore' });
   expect(status).toBe(2);
   expect(existsSync(join(home, '.gmn', 'cache'))).toBe(false);
@@ -279,7 +352,8 @@ test('a failed run leaves no half-warm code cache behind', async (t) => {
 test('the compiled code is kept for the next start, for nobody else to read, and a spoilt one does no harm', async (t) => {
   const { readdirSync, statSync, writeFileSync } = await import('node:fs');
   const { join } = await import('node:path');
-  const { cwd, env, home } = place(t, { gemini: await fakeGemini(t, [reply('one'), reply('two'), reply('three')]) });
+  const gemini = await fakeGemini(t, [reply('one'), reply('two'), reply('three')]);
+  const { cwd, env, home } = place(t, { gemini, isFirstRun: true });
   const run = () => spawn(...gmnCommand(['hi']), { cwd, env, stdio: ['ignore', 'pipe', 'inherit'] });
   const answer = async () => {
     const child = run();

@@ -95,7 +95,7 @@ test('flags that contradict each other are refused before anything is asked', as
     [['--no-session', '--session-name', 'x', 'x'], '--session-name cannot be combined with --no-session'],
     [
       ['--session-id', '../mine', 'x'],
-      '"../mine" cannot be the id of a session: it has other characters than letters, digits, - and _',
+      '"../mine" cannot be the id of a session: it has characters other than letters, digits, - and _',
     ],
     [['--session-name', '12', 'x'], 'a session cannot be named "12": it is a number'],
   ] as const) {
@@ -109,11 +109,11 @@ test('a name or an id that is taken names -r', async (t) => {
   const id = '7c1e90aa-0000-4000-8000-000000000001';
   expect(await gmn('--session-id', id, '--session-name', 'trip', 'hi')).toMatchObject({ exitCode: 0 });
   expect(await gmn('--session-name', 'trip', 'hi')).toMatchObject({
-    stderr: 'Error: there is a session with the name "trip"\nTo go on with it: -r 7c1e90aa\n',
+    stderr: 'Error: there is a session with the name "trip"\nTo continue it: -r 7c1e90aa\n',
     exitCode: 1,
   });
   expect(await gmn('--session-id', id, 'hi')).toMatchObject({
-    stderr: `Error: there is a session with the id ${id}\nTo go on with it: -r ${id}\n`,
+    stderr: `Error: there is a session with the id ${id}\nTo continue it: -r ${id}\n`,
     exitCode: 1,
   });
 });
@@ -127,7 +127,7 @@ test('an id that a wrapper gives is kept as it is, and -r finds it', async (t) =
   expect(JSON.parse(second.stdout)).toMatchObject({ response: 'two', sessionId: 'Abc-123' });
   expect(contents(gemini.requests, 1)).toHaveLength(3);
   expect(await gmn('--session-id', 'Abc-123', 'hi')).toMatchObject({
-    stderr: 'Error: there is a session with the id Abc-123\nTo go on with it: -r Abc-123\n',
+    stderr: 'Error: there is a session with the id Abc-123\nTo continue it: -r Abc-123\n',
     exitCode: 1,
   });
   expect((await gmn('sessions', 'list')).stdout).toContain('  Abc-123  ');
@@ -320,7 +320,7 @@ test('a session of another directory goes on, and a notice says where it was beg
   mkdirSync(other);
   expect(await runGmnIn(t, { cwd: other, env }, ['-r', 'last', 'go on'])).toMatchObject({
     stdout: 'two\n',
-    stderr: `gmn: this session was begun in ${cwd}\n`,
+    stderr: `gmn: this session was started in ${cwd}\n`,
     exitCode: 0,
   });
 });
@@ -347,7 +347,7 @@ test('two that go on with one session at once both answer, and one of them is to
   ]);
   expect(both.map(({ stderr }) => stderr).sort()).toEqual([
     '',
-    expect.stringMatching(/^gmn: this session is open elsewhere; going on with a copy, [0-9a-f]{8}\n$/),
+    expect.stringMatching(/^gmn: this session is open elsewhere; continuing in a copy, [0-9a-f]{8}\n$/),
   ]);
   expect(sessions().length).toBe(2);
 });
@@ -364,7 +364,7 @@ test('-r with --no-session asks with the session and adds nothing to it', async 
 
 test('sessions.oneShot: false saves nothing, unless a flag asks for it', async (t) => {
   const { gmn, home: directory, sessions } = await home(t, [reply('one'), reply('two')]);
-  mkdirSync(join(directory, '.gmn'));
+  mkdirSync(join(directory, '.gmn'), { recursive: true });
   writeFileSync(join(directory, '.gmn', 'config.json'), '{"sessions": {"oneShot": false}}');
   const { sessionId } = JSON.parse((await gmn('hi', '-o', 'json')).stdout);
   expect(sessionId).toBeUndefined();

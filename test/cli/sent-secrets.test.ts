@@ -89,7 +89,7 @@ const OWN: Readonly<Record<string, string>> = {
     '{"access_token":"ya29.CANARY-official-a","refresh_token":"1//CANARY-official-r","token_type":"Bearer","scope":"https://www.googleapis.com/auth/cloud-platform"}',
   '.gemini/mcp-oauth-tokens.json': '[{"serverName":"s","token":{"accessToken":"CANARY-mcp-access-token"}}]',
 };
-const NOTICE = "gmn's own credentials were in it: ‹redacted› is sent in their place";
+const NOTICE = "gmn's own credentials were in it; ‹redacted› is sent instead";
 
 /** With what is in its attachments. */
 function unpacked(text: string): string {
@@ -119,6 +119,42 @@ posixTest.for<readonly [args: readonly string[], stdin?: string]>([
   expect(unpacked(sent + saved)).not.toContain('CANARY');
   expect(unpacked(sent)).toContain('‹redacted›');
   if (!args.includes('--system')) expect(unpacked(saved)).toContain('‹redacted›');
+});
+
+const PEM = `-----BEGIN PRIVATE KEY-----\n${'MIICANARY0+/abc='.repeat(4)}\n${'CANARYq9Zx'.repeat(6)}\n-----END PRIVATE KEY-----\n`;
+const SERVICE_ACCOUNT = JSON.stringify({
+  ...{ type: 'service_account', project_id: 'public-project-1', private_key_id: 'public-id-0123456789' },
+  ...{ private_key: PEM, client_email: 'a@public-project-1.iam.gserviceaccount.com' },
+});
+const GCLOUD_FILE = '.config/gcloud/application_default_credentials.json';
+const GCLOUD = JSON.stringify({
+  ...{ type: 'authorized_user', client_id: 'public-id-0123456789', client_secret: 'd-CANARY-gcloud-secret-1' },
+  ...{ refresh_token: '1//CANARY-gcloud-refresh', universe_domain: 'googleapis.com' },
+});
+
+posixTest.for<readonly [args: readonly string[], stdin?: string]>([
+  [['-f', '../home/sa.json', 'x']],
+  [['-a', '../home/sa.json', '--mime-type', 'application/pdf', 'x']],
+  [['-f', 'key.txt', 'x']],
+  [['x'], PEM.trim()],
+  [['-f', `../home/${GCLOUD_FILE}`, 'x']],
+  [['-a', `../home/${GCLOUD_FILE}`, '--mime-type', 'application/pdf', 'x']],
+])("the secrets of Google's key files that gmn would use are replaced: %j", async ([args, stdin], t) => {
+  const gemini = await fakeGemini(t, [reply('ok')]);
+  const home = { 'sa.json': SERVICE_ACCOUNT, [GCLOUD_FILE]: GCLOUD };
+  const at = place(t, { gemini, home, files: { 'key.txt': `the key is\n${PEM}` } });
+  const env = { ...at.env, GOOGLE_APPLICATION_CREDENTIALS: join(at.home, 'sa.json') };
+  const run = await runGmnIn(t, { ...at, env }, args, stdin);
+  const sent = unpacked(JSON.stringify(gemini.requests[0]?.body));
+  expect({ exitCode: run.exitCode, stderr: run.stderr }).toEqual({ exitCode: 0, stderr: `gmn: ${NOTICE}\n` });
+  expect(sent).not.toContain('CANARY');
+  expect(sent).toContain('‹redacted›');
+  if (args.some((word) => word.endsWith('.json'))) expect(sent).toContain('public-id-0123456789');
+});
+
+test('a key file that gmn would not use is sent as it is, if it is named', async (t) => {
+  const { sent } = await runIn(t, ['-f', 'sa.json', 'x'], { files: { 'sa.json': SERVICE_ACCOUNT } });
+  expect(sent).toContain('CANARY');
 });
 
 posixTest('a tool that comes upon them tells neither the model nor the reader', async (t) => {

@@ -116,6 +116,23 @@ test('a link out of its directory is not followed, with --force either', async (
   expect(readFileSync(kept, 'utf8')).toBe('mine');
 });
 
+test.for([
+  ['a new file', []],
+  ['with --force', ['--force']],
+] as const)('a directory that is a link out of the working directory is not followed (%s)', async ([, flags], t) => {
+  const { run, cwd } = await scene(t);
+  mkdirSync(join(dirname(cwd), 'elsewhere'));
+  symlinkSync('../elsewhere', join(cwd, 'outd'));
+  const { status, stderr } = run('last', 'outd/talk.md', ...flags);
+  expect([status, stderr]).toEqual([
+    1,
+    expect.stringMatching(
+      /^Error: cannot write outd\/talk\.md: \S+\/outd is a link to \S+\/elsewhere, outside of the work/,
+    ),
+  ]);
+  expect(readdirSync(join(dirname(cwd), 'elsewhere'))).toEqual([]);
+});
+
 test.for<readonly [args: readonly string[], what: string, hint: string]>([
   [
     ['last', 'talk.txt'],

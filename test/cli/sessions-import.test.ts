@@ -47,7 +47,7 @@ test('a session of the official CLI is copied, and left as it is', async (t) => 
     `ID        TITLE         STARTED     DIRECTORY\n7c1e90aa  "look at it"  2020-01-01  ${cwd}\n`,
   );
   expect(await gmn('sessions', 'import', 'latest')).toMatchObject({
-    stdout: 'copied as 7c1e90aa; to go on with it: gmn -r 7c1e90aa "…"\n',
+    stdout: 'copied as 7c1e90aa; to continue it: gmn -r 7c1e90aa "…"\n',
     exitCode: 0,
   });
   const { records } = JSON.parse((await gmn('sessions', 'show', id, '--json')).stdout);
@@ -73,7 +73,7 @@ test('a session of the official CLI is copied, and left as it is', async (t) => 
   ]);
   expect([readFileSync(file), readdirSync(chats).length]).toEqual([before, 1]);
   expect(await gmn('sessions', 'import', file)).toMatchObject({
-    stderr: `Error: there is a session with the id ${id}\nTo go on with it: -r ${id}\n`,
+    stderr: `Error: there is a session with the id ${id}\nTo continue it: -r ${id}\n`,
     exitCode: 1,
   });
   expect(await gmn('sessions', 'import', 'nobody')).toMatchObject({
@@ -198,12 +198,12 @@ test.for([
     await gmn('sessions', 'import', 'old.json');
     put('one', 'two', 'three', 'four');
     expect((await gmn('sessions', 'import', 'old.json')).stdout).toBe(
-      `added what is new to ${short}; to go on with it: gmn -r ${short} "…"\n`,
+      `added what is new to ${short}; to continue it: gmn -r ${short} "…"\n`,
     );
     const grown = '> one\n\ntwo\n\n> three\n\nfour\n\n';
     expect((await gmn('sessions', 'show', sessionId)).stdout).toBe(grown);
     const refusal = {
-      stderr: `Error: there is a session with the id ${sessionId}\nTo go on with it: -r ${sessionId}\n`,
+      stderr: `Error: there is a session with the id ${sessionId}\nTo continue it: -r ${sessionId}\n`,
     };
     expect(await gmn('sessions', 'import', 'old.json')).toMatchObject({ ...refusal, exitCode: 1 });
     put('one', 'other', 'three', 'four', 'five');

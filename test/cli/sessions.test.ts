@@ -164,7 +164,7 @@ test('a session is shown, renamed and deleted by any reference', async (t) => {
     exitCode: 0,
   });
   expect(await gmn('sessions', 'rename', 'bbbb', '新しい 名前')).toMatchObject({
-    stderr: 'Error: there is a session with the name "新しい 名前"\nTo go on with it: -r aaaaaaaa\n',
+    stderr: 'Error: there is a session with the name "新しい 名前"\nTo continue it: -r aaaaaaaa\n',
     exitCode: 1,
   });
   expect(await gmn('sessions', 'delete', '1', 'nobody')).toMatchObject({ exitCode: 1 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type Account, account, denied, enveloped, served, signedIn } from '../support/account.ts';
-import { failure, fakeGemini, reply, type Scripted } from '../support/fake-gemini.ts';
+import { chunk, failure, fakeGemini, reply, type Scripted, sse } from '../support/fake-gemini.ts';
 
 const GONE = failure(404, 'NOT_FOUND', 'models/gemini-2.5-flash is no longer available.');
 const NOTICE = 'gemini-2.5-flash is retired, using gemini-flash-latest (set GMN_MODEL to choose)';
@@ -127,4 +127,77 @@ test('other failures of the default are no retirement', async (t) => {
   const { me, models } = await keyed(t, [failure(400, 'INVALID_ARGUMENT', 'Bad.')]);
   expect((await me.run(['hi'])).exitCode).toBe(3);
   expect(models()).toEqual(['gemini-2.5-flash']);
+});
+
+describe('--fallback', () => {
+  const QUOTA = failure(429, 'RESOURCE_EXHAUSTED', 'Quota exceeded.');
+  const BUSY = failure(503, 'UNAVAILABLE', 'Overloaded.');
+
+  test('asks the next model at once, and names it', async (t) => {
+    const { me, models } = await keyed(t, [QUOTA, BUSY, reply('hello')]);
+    const { stdout, stderr, exitCode } = await me.run(['--fallback', 'gemini-2.5-pro, flash-lite', 'hi']);
+    expect([exitCode, stdout]).toEqual([0, 'hello\n']);
+    expect(stderr.split('\n')).toEqual([
+      expect.stringMatching(/^gmn: .*429.*; asking gemini-2\.5-pro$/),
+      expect.stringMatching(/^gmn: .*503.*; asking gemini-flash-lite-latest$/),
+      '',
+    ]);
+    expect(models()).toEqual(['gemini-2.5-flash', 'gemini-2.5-pro', 'gemini-flash-lite-latest']);
+  });
+
+  test('gives each model its own sampling, and keeps what was asked for', async (t) => {
+    const { me, google } = await keyed(t, [BUSY, reply('{}')]);
+    await me.run(['--fallback', 'gemini-3.8-flash', '--top-k', '3', '--output-schema', '{"type":"object"}', 'hi']);
+    const sent = google.requests[1]?.body.generationConfig;
+    expect(sent).toMatchObject({ topK: 3, responseMimeType: 'application/json' });
+    expect(Object.keys(sent as object)).not.toContain('temperature');
+  });
+
+  test('stays with the model that answered for the rest of the run', async (t) => {
+    const call = { functionCall: { name: 'list_directory', args: {} } };
+    const { me, models } = await keyed(t, [BUSY, reply(call), reply('done')]);
+    expect(await me.run(['--tools', 'read', '--fallback', 'pro', 'hi'])).toMatchObject({
+      exitCode: 0,
+      stdout: 'done\n',
+    });
+    expect(models()).toEqual(['gemini-2.5-flash', 'gemini-pro-latest', 'gemini-pro-latest']);
+  });
+
+  test('retries only the last model, and nothing without the flag goes elsewhere', async (t) => {
+    const { me, models } = await keyed(t, [BUSY, BUSY, BUSY, reply('hello')]);
+    expect(await me.run(['--fallback', 'pro', 'hi'])).toMatchObject({ exitCode: 0 });
+    expect(models()).toEqual(['gemini-2.5-flash', 'gemini-pro-latest', 'gemini-pro-latest', 'gemini-pro-latest']);
+    const other = await keyed(t, [BUSY, reply('hello')]);
+    expect(await other.me.run(['hi'])).toMatchObject({ exitCode: 0 });
+    expect(other.models()).toEqual(['gemini-2.5-flash', 'gemini-2.5-flash']);
+  });
+
+  test('does not follow other failures, or an answer that has begun', async (t) => {
+    const { me, models } = await keyed(t, [failure(400, 'INVALID_ARGUMENT', 'No.')]);
+    expect(await me.run(['--fallback', 'pro', 'hi'])).toMatchObject({ exitCode: 3 });
+    expect(models()).toEqual(['gemini-2.5-flash']);
+    const begun = await keyed(t, [
+      (response) => {
+        response.writeHead(200, { 'content-type': 'text/event-stream' });
+        response.end(
+          sse(chunk([{ text: 'half' }])) + sse({ error: { code: 503, status: 'UNAVAILABLE', message: 'Busy.' } }),
+        );
+      },
+    ]);
+    expect(await begun.me.run(['--fallback', 'pro', 'hi'])).toMatchObject({ exitCode: 3, stdout: 'half\n' });
+    expect(begun.models()).toEqual(['gemini-2.5-flash']);
+  });
+
+  test.for([
+    [['--fallback', ''], '"" cannot be the name of a model (--fallback)'],
+    [['--fallback', 'pro,'], '"" cannot be the name of a model (--fallback)'],
+    [
+      ['--fallback', 'gemini-2.5-pro', '-m', 'gemini-3.8-flash', '--thinking-level', 'low'],
+      'gemini-2.5-pro has no thinking levels',
+    ],
+  ] as const)('%j is refused before anything is sent', async ([args, message], t) => {
+    const { me, google } = await keyed(t, []);
+    expect(await me.run([...args, 'hi'])).toMatchObject({ exitCode: 1, stderr: expect.stringContaining(message) });
+    expect(google.requests).toEqual([]);
+  });
 });

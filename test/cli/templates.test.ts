@@ -155,7 +155,7 @@ describe('a command of the official CLI', () => {
   ])('refuses words where quoting them would not hold: %j', async (command, t) => {
     const home = { '.gemini/commands/w.toml': `prompt = '''!{${command}}'''` };
     expect(await refusal(t, ['--template', 'w', '--yolo', 'x'], { home })).toBe(
-      `Error: the template w puts {{args}} inside quotes, a comment or the like of a command, where they could end it
+      `Error: the template w puts {{args}} inside quotes, a comment or similar in a command, where they could end it
 gmn quotes the words by itself. Write {{args}} as a word of its own in !{…}, for example: !{grep -n {{args}} notes.txt}
 `,
     );
@@ -245,7 +245,7 @@ review  Review a change  ${join(at.home, '.gmn/templates/review.md')}
   test('list says which folder is not trusted, and that there are none', async (t) => {
     const at = place(t, { files: { '.gmn/templates/a.md': 'a' } });
     expect(await runGmnIn(t, at, ['templates', 'list'])).toMatchObject({
-      stdout: 'There are none. Where they belong: gmn templates path\n',
+      stdout: 'There are none. Where to put them: gmn templates path\n',
       stderr: `gmn: ${join(at.cwd, '.gmn/templates')} is not used: this folder is not trusted. To trust the folder, run: gmn trust\n`,
       exitCode: 0,
     });

@@ -76,7 +76,7 @@ test('what the settings exclude is neither offered nor run, --yolo or not, and m
   const gmn = await runGmnIn(t, here, ['--tools', 'edit,run_shell_command', '--yolo', 'hi']);
   expect(gmn).toMatchObject({ stdout: 'hi\n', exitCode: 0 });
   expect(gmn.stderr).toContain(
-    'run_shell_command is not offered: tools.exclude of your settings leaves it out. Where: gmn config explain tools.exclude\n',
+    'run_shell_command is not offered: tools.exclude in your settings excludes it. Where: gmn config explain tools.exclude\n',
   );
   const [{ functionDeclarations }] = gemini.requests[0]?.body.tools ?? [{}];
   expect(functionDeclarations.map(({ name }: { name: string }) => name)).toEqual(['read_file', 'edit_file']);
@@ -362,7 +362,7 @@ posixTest('of a long output the model can read what was left out, while the run 
   expect(gmn).toMatchObject({ stdout: '15000\n', exitCode: 0 });
   const [answer] = gemini.requests[2]?.body.contents.at(-1).parts ?? [];
   expect(answer.functionResponse.response.output).toBe(
-    '[lines 15000 to 15000 of 30000; to read on, set start_line to 15001]\n15000',
+    '[lines 15000 to 15000 of 30000; to continue, set start_line to 15001]\n15000',
   );
   expect(here.file).toMatch(/\.gmn\/output\/[\da-f-]+\/1\.txt$/);
   expect(existsSync(join(here.file ?? '', '..', '..'))).toBe(true);
@@ -420,7 +420,7 @@ test.skipIf(!canBeNobody)('a file of another user that we may write stays theirs
     reply(call('edit_file', { file_path: 'a.txt', old_string: 'long line', new_string: 'b' })),
     reply('Done.'),
   ]);
-  const { root, cwd, env, home } = place(t, { gemini, files: { 'a.txt': 'a long line\nend\n' } });
+  const { root, cwd, env, home } = place(t, { gemini, files: { 'a.txt': 'a long line\nend\n' }, isFirstRun: true });
   for (const path of [root, cwd, home]) chmodSync(path, 0o777);
   chmodSync(join(cwd, 'a.txt'), 0o666);
   const { ino } = statSync(join(cwd, 'a.txt'));
@@ -430,4 +430,22 @@ test.skipIf(!canBeNobody)('a file of another user that we may write stays theirs
   expect(readFileSync(join(cwd, 'a.txt'), 'utf8')).toBe('a b\nend\n');
   expect(statSync(join(cwd, 'a.txt'))).toMatchObject({ uid: 0, gid: 0, mode: 0o100666, ino });
   expect(readdirSync(cwd)).toEqual(['a.txt']);
+});
+
+test.for([
+  ['--yolo', ['--tools', 'all', '--yolo', 'x']],
+  ['the mode', ['--tools', 'read', '--approval-mode', 'yolo', 'x']],
+  ['a chat', ['chat', '--yolo', 'x']],
+  ['a template', ['--template', './t.toml', '--yolo']],
+] as const)('security.disableYoloMode refuses yolo before anything is sent: %s', async ([, args], t) => {
+  const home = { '.gemini/settings.json': JSON.stringify({ security: { disableYoloMode: true } }) };
+  const files = { 't.toml': "prompt = 'It is !{echo now}.'" };
+  const gmn = await runGmn(t, args, { gemini: await fakeGemini(t, []), home, files });
+  expect(gmn).toMatchObject({
+    stdout: '',
+    stderr:
+      'Error: yolo is turned off: security.disableYoloMode is true in the settings\n' +
+      'Leave it out, or name what may run with --allowed-tools. Where it is set: gmn config explain security.disableYoloMode\n',
+    exitCode: 1,
+  });
 });

@@ -16,11 +16,11 @@ test('the page shows every alias as it is', () => {
   const rows = Object.entries(ALIASES).map(
     ([name, by]) => `| \`${name}\` | \`${by['gemini-api']}\` | \`${by.vertex}\` | \`${by['code-assist']}\` |`,
   );
-  expect(rows.filter((row) => !page('models.md').includes(row))).toEqual([]);
+  expect(rows.filter((row) => !page('auth-and-models.md').includes(row))).toEqual([]);
 });
 
 test('the page shows the levels and budgets of every model that has them', () => {
-  const lines = page('models.md').split('\n');
+  const lines = page('auth-and-models.md').split('\n');
   for (const { id, levels, budget } of MODELS) {
     const [, , shown] =
       lines

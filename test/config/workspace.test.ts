@@ -23,7 +23,7 @@ const SERVER = {
 
 test('a server is used only as it was when gmn trust saw it; any change is noticed, undoing it heals', async (t) => {
   const { app, write, settings, path } = place(t, { [WORKSPACE]: json({ mcpServers: { files: SERVER } }) });
-  const notice = `${path(WORKSPACE)}: MCP server "files" new or changed, not used. To look and approve, run: gmn trust`;
+  const notice = `${path(WORKSPACE)}: MCP server "files" new or changed, not used. To review and approve, run: gmn trust`;
   await run({ args: [] }, app);
   expect((await settings({ HOME: '/h' })).servers).toEqual([
     { name: 'files', definition: { ...SERVER, env: { ROOT: '/h' } }, scope: 'workspace', file: path(WORKSPACE) },
@@ -61,7 +61,7 @@ test('a new server waits while the approved ones are used, and two are named in 
   expect(servers?.map(({ name }) => name)).toEqual(['a']);
   expect(document).toEqual({ mcpServers: { a: { command: 'a' } }, mcp: {} });
   expect(notices).toEqual([
-    `${path(WORKSPACE)}: MCP servers "b", "mcp.serverCommand" new or changed, not used. To look and approve, run: gmn trust`,
+    `${path(WORKSPACE)}: MCP servers "b", "mcp.serverCommand" new or changed, not used. To review and approve, run: gmn trust`,
   ]);
   await run({ args: [] }, app);
   expect(await settings()).toMatchObject({ notices: [], document: { mcp: { serverCommand: 'c' } } });
@@ -225,7 +225,7 @@ test.for(['args', 'env'])('a server with more in its %s than anybody can look at
 test('nothing in the name of a server that waits is invisible', async (t) => {
   const { settings, path } = place(t, { [WORKSPACE]: json({ mcpServers: { 'a\u202e\u200b\n': { command: 'a' } } }) });
   expect((await settings({ GEMINI_CLI_TRUST_WORKSPACE: 'true' })).notices).toEqual([
-    `${path(WORKSPACE)}: MCP server "a\\u202e\\u200b\\n" new or changed, not used. To look and approve, run: gmn trust`,
+    `${path(WORKSPACE)}: MCP server "a\\u202e\\u200b\\n" new or changed, not used. To review and approve, run: gmn trust`,
   ]);
 });
 

@@ -59,7 +59,7 @@ describe.skipIf(isWindows)('the fault matrix', () => {
     if (fault.seenBy !== undefined) tell({ id: fault.id, seenBy: fault.seenBy });
     for (const run of runsOf(fault)) {
       const { variant, way } = run;
-      const name = `${fault.id} ${fault.what}: ${variant.name} (${way.format}, ${way.surface})`;
+      const name = `${fault.what}: ${variant.name}, ${way.format}, ${way.surface} (${fault.id})`;
       const timeout = (variant.withinMs ?? WITHIN_MS) + MARGIN_MS;
       (variant.isAlone ? test : test.concurrent)(name, { timeout }, (t) => play(t, fault, run));
     }

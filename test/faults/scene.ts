@@ -60,7 +60,8 @@ export interface Scene {
 export async function openScene(t: TestContext, variant: Variant, way: Way): Promise<Scene> {
   const server = await wireServer(t, variant);
   const proxy = variant.proxy && (await wireProxy(t, variant.proxy));
-  const here = place(t, { files: variant.files ?? {}, home: { ...homeOf(variant), ...variant.home } });
+  const home = { ...homeOf(variant), ...variant.home };
+  const here = place(t, { files: variant.files ?? {}, home, isFirstRun: true });
   const marker = ['GMN_RIG', randomUUID()] as const;
   const gmnHome = join(here.home, '.gmn');
   closeModes(gmnHome);

@@ -95,7 +95,7 @@ async function run(
   scene: Scene,
   strace: readonly string[],
 ): Promise<Run> {
-  const { root, cwd, env } = place(t, { gemini, home: HOME, files: { 'a.txt': 'hello\n' } });
+  const { root, cwd, env } = place(t, { gemini, home: HOME, files: { 'a.txt': 'hello\n' }, isFirstRun: true });
   const log = join(root, 'strace.log');
   const words = ['-y', '-qq', '-s', '16', '-o', log, ...strace, ...gmnCommand(scene.args).flat()];
   const child = spawn('strace', words, {

@@ -27,12 +27,19 @@ const PROPERTIES = {
   classifier: 'test/api/failure.test.ts',
   schema: 'test/mcp/client/tools/schema.test.ts',
   framing: 'test/mcp/wire/framing.test.ts',
+  history: ['test/agent/history.test.ts', 'test/agent/conversations.test.ts'],
+  export: ['test/export/export.test.ts', 'test/export/export-html.test.ts'],
+  layout: ['test/render/markdown/properties.test.ts', 'test/chat/terminal/screen.test.ts'],
+  patterns: ['test/core/text/glob.test.ts', 'test/tools/search/ignore.test.ts', 'test/tools/search/search.test.ts'],
+  edits: 'test/tools/edits.test.ts',
+  files: 'test/tools/search/many-files.test.ts',
+  refresh: 'test/auth/crowd.test.ts',
 };
 
 const PARTS = [
   { name: 'calls', files: ['test/faults/torture.test.ts'], env: { GMN_TORTURE: 'all' }, sum: calls },
   { name: 'deaths', files: ['test/faults/kill.test.ts'], env: { GMN_DEATHS: '200' } },
-  { name: 'disk', files: ['test/session/limits.test.ts', 'test/cli/stubborn.test.ts'], env: {} },
+  { name: 'disk', files: ['test/session/store-limits.test.ts', 'test/cli/stubborn.test.ts'], env: {} },
   { name: 'endurance', files: ['test/faults/endurance.test.ts'], env: { GMN_TURNS: '10000' }, sum: endurance },
   {
     name: 'cuts',

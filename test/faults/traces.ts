@@ -11,7 +11,7 @@ function pathsIn(directory: string): readonly string[] {
   try {
     return readdirSync(directory, { recursive: true, withFileTypes: true })
       .map((entry) => join(entry.parentPath, entry.name).slice(directory.length + 1))
-      .filter((path) => !path.startsWith('.gmn/cache/'))
+      .filter((path) => !/^\.gmn\/cache(?:\/|$)/.test(path))
       .sort();
   } catch {
     return [];

@@ -64,10 +64,10 @@ test('a missing file is named, with what may have been meant', async (t) => {
     `usage 1: no such file: lib/a | There is no directory lib either. Paths start at ${cwd}.`,
   );
   expect(await faultOf(cwd, 'dangling')).toBe(
-    'usage 1: no such file: dangling | It is a symbolic link to a file that is not there.',
+    'usage 1: no such file: dangling | It is a symbolic link to a file that does not exist.',
   );
   expect(await faultOf(cwd, '~/a')).toBe(
-    'usage 1: no such file: ~/a | gmn does not expand ~: leave the quotes away, or write "$HOME/…".',
+    'usage 1: no such file: ~/a | gmn does not expand ~: leave out the quotes, or write "$HOME/…".',
   );
   expect(await faultOf(cwd, '')).toBe('usage 1: -f was given an empty path | Name a file: -f <path>');
 });

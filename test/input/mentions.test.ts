@@ -51,8 +51,8 @@ test('a resource that nobody has stays text, and that is told; other words with 
   expect(await said(cwd, words, { readResource })).toEqual({
     parts,
     notices: [
-      'not attached: @notes://1 is no resource of an MCP server in use here',
-      'not attached: @notes:memo://2 is no resource of an MCP server in use here',
+      'not attached: @notes://1 is not a resource of an MCP server in use here',
+      'not attached: @notes:memo://2 is not a resource of an MCP server in use here',
     ],
   });
 });

@@ -9,7 +9,7 @@ const WAIT: TurnEvent = { type: 'wait', what: 'stdin' };
 const WAITING: TurnEvent = { type: 'notice', message: 'waiting for stdin… (--no-stdin to skip)' };
 const goingOn = (why: string): TurnEvent => ({
   type: 'notice',
-  message: `${why}: going on without it (--stdin waits for its end)`,
+  message: `${why}: continuing without it (--stdin waits for its end)`,
 });
 
 function request(over: Partial<StdinRequest>): StdinRequest {

@@ -14,12 +14,24 @@ const refusal = (model: string, sampling: Sampling): unknown => {
   }
 };
 
-test('the defaults', () => {
-  const common = { temperature: 1, topP: 0.95, topK: 40 };
-  expect(generationConfig('gemini-2.5-flash', {})).toEqual({ ...common, maxOutputTokens: 65_536 });
-  expect(generationConfig('gemini-9-new', {})).toEqual({ ...common, maxOutputTokens: 65_536 });
-  expect(generationConfig('gemini-2.0-flash', {})).toEqual({ ...common, maxOutputTokens: 8192 });
-  expect(generationConfig('gemma-4-31b-it', {})).toEqual({ ...common, maxOutputTokens: 32_768 });
+test('the defaults, with sampling fields only for models that read them', () => {
+  const sampling = { temperature: 1, topP: 0.95, topK: 40 };
+  expect(generationConfig('gemma-4-31b-it', {})).toEqual({ ...sampling, maxOutputTokens: 32_768 });
+  for (const model of ['gemini-2.5-flash', 'gemini-2.5-pro', 'gemini-3-pro-preview', 'gemini-3-flash-preview']) {
+    expect(generationConfig(model, {})).toEqual({ ...sampling, maxOutputTokens: 65_536 });
+  }
+  expect(generationConfig('gemini-3.5-flash', {})).toEqual({ ...sampling, maxOutputTokens: 65_536 });
+  for (const model of ['gemini-3.5-flash-lite', 'gemini-3.6-flash', 'gemini-3.8-flash', 'gemini-flash-latest']) {
+    expect(generationConfig(model, {})).toEqual({ maxOutputTokens: 65_536 });
+  }
+  expect(generationConfig('gemini-9-new', {})).toEqual({ maxOutputTokens: 65_536 });
+  expect(generationConfig('gemini-2.0-flash', {})).toEqual({ maxOutputTokens: 8192 });
+  expect(generationConfig('gemini-3.1-flash-image', {})).toEqual({});
+});
+
+test('a newer model gets the sampling fields that a flag or the settings ask for', () => {
+  expect(generationConfig('gemini-3.8-flash', { temperature: 0 })).toEqual({ temperature: 0, maxOutputTokens: 65_536 });
+  expect(generationConfig('gemini-3.8-flash', {}, { topK: 5 })).toEqual({ topK: 5, maxOutputTokens: 65_536 });
 });
 
 test('what the settings have for a model stands between the defaults and the flags', () => {
@@ -89,9 +101,6 @@ test('texts to stop at, and any other field', () => {
       ],
     }),
   ).toEqual({
-    temperature: 1,
-    topP: 0.95,
-    topK: 40,
     maxOutputTokens: 8192,
     stopSequences: ['END', '\n\n'],
     presencePenalty: 0.5,
@@ -135,9 +144,9 @@ test('a level the model does not have is refused with those it has', () => {
 });
 
 test('every model takes exactly the levels of its row, sent in capitals', () => {
-  for (const { id, levels, budget } of MODELS) {
+  for (const { id, levels, budget, thinks } of MODELS) {
     for (const level of LEVELS) {
-      const isTaken = levels?.includes(level) ?? budget === undefined;
+      const isTaken = levels?.includes(level) ?? (thinks && budget === undefined);
       const config = refusal(id, { thinkingLevel: level });
       if (isTaken) expect(config, id).toMatchObject({ thinkingConfig: { thinkingLevel: level.toUpperCase() } });
       else expect(config, id).toMatchObject({ fault: 'usage' });
@@ -148,9 +157,9 @@ test('every model takes exactly the levels of its row, sent in capitals', () => 
 test('a budget is taken exactly inside its range, -1 always, 0 where thinking can be turned off', () => {
   fc.assert(
     fc.property(
-      fc.constantFrom(...MODELS),
+      fc.constantFrom(...MODELS.filter(({ thinks }) => thinks)),
       fc.integer({ min: -3, max: 40_000 }),
-      ({ id, budget, outputLimit }, tokens) => {
+      ({ id, budget, outputLimit = 65_536 }, tokens) => {
         const { min, max, canBeOff } = budget ?? { min: 0, max: outputLimit, canBeOff: undefined };
         const isTaken = tokens === -1 || (tokens === 0 && canBeOff) || (tokens >= min && tokens <= max);
         const config = refusal(id, { thinkingBudget: tokens });

@@ -54,12 +54,10 @@ test('a model that is named is never the default, even if it is the same', () =>
 test('an unknown model passes, with its nearest names', () => {
   expect(resolveModel('gemini-2.5-falsh', { backend: 'gemini-api' })).toMatchObject({
     id: 'gemini-2.5-falsh',
-    notices: [
-      expect.stringMatching(/^gmn does not know the model "gemini-2\.5-falsh".*Did you mean gemini-2\.5-flash /),
-    ],
+    notices: [expect.stringMatching(/^unknown model "gemini-2\.5-falsh".*Did you mean gemini-2\.5-flash /)],
   });
   expect(resolveModel('zzz', { backend: 'gemini-api' }).notices).toEqual([
-    'gmn does not know the model "zzz"; it is asked for all the same',
+    'unknown model "zzz"; gmn sends it as it is',
   ]);
 });
 
@@ -224,12 +222,12 @@ describe('modelConfigs of the official CLI', () => {
     expect(resolveConfiguredModel({ customAliases }, 'a', idOf)).toEqual({
       model: 'gemini-2.5-pro',
       config: { seed: 1 },
-      notices: ['modelConfigs of your settings: gmn does not take systemInstruction, tools'],
+      notices: ['modelConfigs in your settings: gmn does not use systemInstruction, tools'],
     });
   });
 
   test.each([
-    [{ a: { extends: 'b', ...preset({}) } }, 'extends "b", which is not there'],
+    [{ a: { extends: 'b', ...preset({}) } }, 'extends "b", which does not exist'],
     [{ a: { extends: 'b' }, b: { extends: 'a' } }, 'extends itself through "a"'],
     [{ a: preset({ seed: 1 }) }, 'names no model'],
     [{ a: 7 }, 'names no model'],

@@ -33,7 +33,7 @@ export const modules = [
     units: [
       {
         mutate: ['src/session/load.ts', 'src/session/parse.ts', 'src/session/parse.ts', 'src/session/load.ts'],
-        tests: ['test/session/reading.test.ts', 'test/session/loading.test.ts', 'test/session/damage.test.ts'],
+        tests: ['test/session/parse.test.ts', 'test/session/load.test.ts', 'test/session/damage.test.ts'],
       },
     ],
   },

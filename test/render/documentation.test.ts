@@ -9,8 +9,8 @@ const read = (path: string): string => readFileSync(new URL(`../../docs/${path}`
 const schema = (name: string): Schema => JSON.parse(read(`schemas/${name}.schema.json`));
 const runs: Readonly<Record<string, readonly TurnEvent[] | undefined>> = everyRun;
 
-describe('docs/output-formats.md', () => {
-  const samples = [...read('output-formats.md').matchAll(/<!-- sample: (.+?) -->\n```\w*\n(.*?)```/gs)];
+describe('docs/output.md', () => {
+  const samples = [...read('output.md').matchAll(/<!-- sample: (.+?) -->\n```\w*\n(.*?)```/gs)];
 
   test('has samples', () => {
     expect(samples.length).toBeGreaterThanOrEqual(9);

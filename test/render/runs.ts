@@ -1,7 +1,7 @@
 import { AppError } from '../../src/core/error.ts';
 import type { TurnEvent } from '../../src/core/event.ts';
 
-/** The runs whose output `docs/output-formats.md` shows, and the schemas are checked against. */
+/** The runs whose output `docs/output.md` shows, and the schemas are checked against. */
 
 const usage = { promptTokenCount: 5, candidatesTokenCount: 12, totalTokenCount: 17 };
 

@@ -23,7 +23,7 @@ function onlyNamed(directory: string, id: string): string {
   return join(directory, `20260501T120000Z-${id}.jsonl`);
 }
 
-const HEADLESS = 'the first line of this session is damaged: what it is called and where it was begun may be lost';
+const HEADLESS = 'the first line of this session is damaged: its name and its directory may be lost';
 
 test.each<readonly [what: string, damage: (header: string) => string, left: { title: string; cwd: string }]>([
   ['the middle', (header) => header.replace('"by"', '"by\0'), { title: 'one', cwd: '/work' }],
@@ -48,7 +48,7 @@ test.each<readonly [what: string, damage: (header: string) => string, left: { ti
     expect((await store.read(found)).notices).toContain(HEADLESS);
     const session = await store.resume(found, '/work');
     expect(said).toContain(HEADLESS);
-    expect(said.filter((words) => words.startsWith('this session was begun'))).toEqual([]);
+    expect(said.filter((words) => words.startsWith('this session was started'))).toEqual([]);
     await talk(session, ['two']);
     await session.close();
     expect((await contentsOf(home, id)).map(({ parts }) => parts)).toEqual(

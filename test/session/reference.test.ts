@@ -12,7 +12,7 @@ test('a name is for one session, whoever gives it', async () => {
   await expect(store.create({ cwd: '/work', by: 'chat', name: ' trip ' })).rejects.toMatchObject({
     fault: 'usage',
     message: 'there is a session with the name "trip"',
-    hint: `To go on with it: -r ${first.id.slice(0, 8)}`,
+    hint: `To continue it: -r ${first.id.slice(0, 8)}`,
   });
   const second = await store.create({ cwd: '/work', by: 'chat' });
   await talk(second, ['two']);
@@ -94,7 +94,7 @@ test('going on in another directory is told', async () => {
   const { home, store, said } = place();
   await saved(store, ['one']);
   await (await store.resume(await store.find('last'), home)).close();
-  expect(said).toEqual(['this session was begun in /work']);
+  expect(said).toEqual(['this session was started in /work']);
 });
 
 test('an id that is taken, or is none, is refused', async () => {
@@ -102,12 +102,12 @@ test('an id that is taken, or is none, is refused', async () => {
   const id = await saved(store, ['one']);
   await expect(store.create({ cwd: '/work', by: 'chat', id: id.toUpperCase() })).rejects.toMatchObject({
     fault: 'usage',
-    hint: `To go on with it: -r ${id.toUpperCase()}`,
+    hint: `To continue it: -r ${id.toUpperCase()}`,
   });
   expect((await store.find(id.toUpperCase())).id).toBe(id);
   await saved(store, ['two'], 'trip');
   for (const [wrong, why] of [
-    ['../../x', 'it has other characters than letters, digits, - and _'],
+    ['../../x', 'it has characters other than letters, digits, - and _'],
     ['', 'it is empty'],
     ['-x', 'it begins like a flag'],
     ['x'.repeat(65), 'it is longer than 64 characters'],
@@ -119,7 +119,7 @@ test('an id that is taken, or is none, is refused', async () => {
     await expect(store.create({ cwd: '/work', by: 'chat', id: wrong })).rejects.toMatchObject({
       fault: 'usage',
       message: `"${wrong}" cannot be the id of a session: ${why}`,
-      hint: 'Take 1 to 64 letters, digits, - and _; or give it a name instead: --session-name',
+      hint: 'Use 1 to 64 letters, digits, - and _; or give it a name instead: --session-name',
     });
   }
 });
@@ -218,7 +218,7 @@ test('where nothing counts for whoever asks, it is told what there is', async ()
   for (const looking of [store.find('last'), store.newestIn('/work')]) {
     await expect(looking).rejects.toMatchObject({
       message: 'there is no saved session of yours yet',
-      hint: 'To go on with what an agent delegated, name it: -r <id>. To see them: gmn sessions list --all',
+      hint: 'To continue what an agent delegated, name it: -r <id>. To see them: gmn sessions list --all',
     });
   }
   const mine = await store.create({ cwd: '/work', by: 'prompt' });
@@ -227,7 +227,7 @@ test('where nothing counts for whoever asks, it is told what there is', async ()
   for (const looking of [chats.find('last'), chats.newestIn('/work')]) {
     await expect(looking).rejects.toMatchObject({
       message: 'there is no saved chat yet',
-      hint: 'To go on with a one-shot, name it: -r <id>. To see them: gmn sessions list --all',
+      hint: 'To continue a one-shot, name it: -r <id>. To see them: gmn sessions list --all',
     });
   }
   await saved(store, ['one']);
@@ -304,7 +304,7 @@ test('of many who ask for one name at the same time, one gets it, before anythin
   expect(refusals[0]).toMatchObject({
     fault: 'usage',
     message: 'another session is being given the name "same"',
-    hint: 'Take another name, or wait until that run is over.',
+    hint: 'Use another name, or wait until that run is over.',
   });
   for (const session of sessions) await session.close();
   const next = await create();

@@ -9,7 +9,7 @@ import { type Asking, type AskingOptions, asking, bundledProgram } from './askin
 export const PROMPT = ' › ';
 /** What the model is told after a no. */
 export const NO =
-  'The user said no to this call.\nDo not repeat it; ask what they would like instead, or go on without it.';
+  'The user said no to this call.\nDo not repeat it; ask what they would like instead, or continue without it.';
 /** The clock of the run while a person is asked. */
 export const WAITED = ['hold', 'resume'];
 

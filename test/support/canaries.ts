@@ -30,7 +30,7 @@ export const CANARIES = {
 
 export type CanaryName = keyof typeof CANARIES;
 
-/** Where each secret is documented to be kept (docs/auth.md), below the home directory; all others are kept nowhere. */
+/** Where each secret is documented to be kept (docs/auth-and-models.md), below the home directory; all others are kept nowhere. */
 const KEPT: Readonly<Partial<Record<CanaryName, RegExp>>> = {
   storedKey: /^\.gmn\/key\.json$/,
   typedKey: /^\.gmn\/key\.json$/,
@@ -104,14 +104,22 @@ export function signIn(isStale = false): string {
   });
 }
 
-/** Every place a credential may come from, filled. */
-export function plantedHome(): Readonly<Record<string, string>> {
+/** The official CLI's encrypted sign-in. Made once, since its key takes long to derive, as it should. */
+let sealedSignIn: string | undefined;
+
+function sealSignIn(): string {
   const token = { accessToken: CANARIES.sealedAccess, refreshToken: CANARIES.refresh, expiresAt: Date.now() + HOUR_MS };
   const box = sealedBox('gemini-cli-oauth', `${hostname()}-${userInfo().username}-gemini-cli`);
   const password = JSON.stringify({ serverName: 'main-account', token });
+  return box.seal(JSON.stringify({ 'gemini-cli-oauth': { 'main-account': password } }));
+}
+
+/** Every place a credential may come from, filled. */
+export function plantedHome(): Readonly<Record<string, string>> {
+  sealedSignIn ??= sealSignIn();
   return {
     '.gemini/oauth_creds.json': signIn(),
-    '.gemini/gemini-credentials.json': box.seal(JSON.stringify({ 'gemini-cli-oauth': { 'main-account': password } })),
+    '.gemini/gemini-credentials.json': sealedSignIn,
     '.gmn/key.json': JSON.stringify({ version: 1, place: 'file', key: CANARIES.storedKey }),
     'service.json': JSON.stringify({
       type: 'service_account',

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -7,6 +7,8 @@ import type { TestContext } from 'vitest';
 
 /** The file of the program under test: Node's script, or the executable that GMN_BIN names. */
 export const GMN = process.env.GMN_BIN ?? fileURLToPath(new URL('../../bin/gmn.js', import.meta.url));
+
+const { version: VERSION } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
 
 /** Whether that is the standalone executable. */
 export const isStandalone = process.env.GMN_BIN !== undefined;
@@ -32,6 +34,8 @@ export interface GmnOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Bytes for stdin, through a pipe; without them stdin is /dev/null. */
   readonly stdin?: string | Uint8Array;
+  /** Whether the home is one in which gmn was never run, so that its code has to be compiled. */
+  readonly isFirstRun?: boolean;
 }
 
 export interface GmnResult {
@@ -44,7 +48,7 @@ export interface GmnResult {
 }
 
 /** A clean place to run in: temporary home and working directory, and an environment with nothing of the caller's. */
-export function place(t: TestContext, { gemini, files = {}, home = {}, env = {} }: GmnOptions = {}) {
+export function place(t: TestContext, { gemini, files = {}, home = {}, env = {}, isFirstRun }: GmnOptions = {}) {
   const root = mkdtempSync(join(tmpdir(), 'gmn-test-'));
   t.onTestFinished(() => rmSync(root, { recursive: true, force: true }));
   const write = (directory: string, entries: Readonly<Record<string, string | Uint8Array>>): void => {
@@ -56,6 +60,7 @@ export function place(t: TestContext, { gemini, files = {}, home = {}, env = {} 
   };
   write(join(root, 'home'), home);
   write(join(root, 'work'), files);
+  if (!isFirstRun && !('.gmn' in home)) lendCodeCache(join(root, 'home'));
   return {
     root,
     home: join(root, 'home'),
@@ -69,6 +74,16 @@ export function place(t: TestContext, { gemini, files = {}, home = {}, env = {} 
       ...env,
     },
   };
+}
+
+/** See code-cache.ts. The executable, and a run of tests without that, have none to lend. */
+function lendCodeCache(home: string): void {
+  const lent = process.env.GMN_TEST_CODE_CACHE;
+  if (lent === undefined || isStandalone || process.platform === 'win32') return;
+  // Beside it is what gmn knows of servers and accounts, and that is for each home to find out.
+  const cache = join(home, '.gmn', 'cache');
+  mkdirSync(cache, { recursive: true, mode: 0o700 });
+  symlinkSync(lent, join(cache, `${VERSION}-${process.version}-${process.arch}`));
 }
 
 /** Runs the real program to its end. */

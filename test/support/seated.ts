@@ -8,7 +8,7 @@ import { runShellCommand } from '../../src/tools/run-shell-command.ts';
 
 /** What the model is told of a bare no. */
 export const NO =
-  'The user said no to this call.\nDo not repeat it; ask what they would like instead, or go on without it.';
+  'The user said no to this call.\nDo not repeat it; ask what they would like instead, or continue without it.';
 
 interface Person {
   readonly keys?: readonly string[];

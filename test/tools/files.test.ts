@@ -50,7 +50,7 @@ test('a file is read whole, or by lines, and says how to read on', async () => {
   expect(await here.output('read_file', { file_path: 'empty.txt' })).toBe('');
   const first = String(await here.output('read_file', { file_path: 'long.txt' })).split('\n');
   expect([first[0], first[1], first.at(-1)]).toEqual([
-    '[lines 1 to 2000 of 2500; to read on, set start_line to 2001]',
+    '[lines 1 to 2000 of 2500; to continue, set start_line to 2001]',
     'line 1',
     'line 2000',
   ]);
@@ -58,14 +58,14 @@ test('a file is read whole, or by lines, and says how to read on', async () => {
     '[lines 2499 to 2500 of 2500]\nline 2499\nline 2500',
   );
   expect(await here.output('read_file', { file_path: 'long.txt', start_line: 3, end_line: 4 })).toBe(
-    '[lines 3 to 4 of 2500; to read on, set start_line to 5]\nline 3\nline 4',
+    '[lines 3 to 4 of 2500; to continue, set start_line to 5]\nline 3\nline 4',
   );
   expect(await here.error('read_file', { file_path: 'long.txt', start_line: 9000 })).toBe(
     'long.txt has no line 9000. It has 2500 lines.',
   );
   expect(await here.error('read_file', { file_path: 'long.txt', start_line: 4, end_line: 3 })).toContain('before');
   expect(await here.output('read_file', { file_path: 'wide.txt' })).toBe(
-    `[the line is cut; to read on in it, set start_column to 2001]\n${'w'.repeat(2000)}… [line cut, 3000 characters]`,
+    `[the line is cut; to continue in it, set start_column to 2001]\n${'w'.repeat(2000)}… [line cut, 3000 characters]`,
   );
   expect(await here.error('read_file', { file_path: 'nope.txt' })).toBe(
     'nope.txt: there is no such file. Look with list_directory or glob.',
@@ -84,10 +84,10 @@ test('a line that is too long is read alone, and from any of its characters on',
     'b',
   ]);
   expect(await read({ start_line: 2, end_line: 2 })).toBe(
-    `[lines 2 to 2 of 3; to read on, set start_line to 3; the line is cut; to read on in it, set start_column to 100001]\n${line.slice(0, 100_000)}… [line cut, 150000 characters]`,
+    `[lines 2 to 2 of 3; to continue, set start_line to 3; the line is cut; to continue in it, set start_column to 100001]\n${line.slice(0, 100_000)}… [line cut, 150000 characters]`,
   );
   expect(await read({ start_line: 2, end_line: 2, start_column: 100_001 })).toBe(
-    `[lines 2 to 2 of 3; to read on, set start_line to 3; from character 100001 on]\n${line.slice(100_000)}`,
+    `[lines 2 to 2 of 3; to continue, set start_line to 3; from character 100001 on]\n${line.slice(100_000)}`,
   );
   expect(await here.error('read_file', { file_path: 'wide.txt', start_column: 150_001 })).toBe(
     'no line that was asked for has a character 150001. Leave start_column out to see how long they are.',
@@ -104,7 +104,7 @@ test('much text is cut at a line, and the next reading goes on there', async () 
   const here = await place({ 'big.txt': `${'x'.repeat(1900)}\n`.repeat(400) });
   const output = String(await here.output('read_file', { path: 'big.txt' }));
   expect(output.length).toBeLessThan(257_000);
-  expect(output.split('\n')[0]).toBe('[lines 1 to 134 of 400; to read on, set start_line to 135]');
+  expect(output.split('\n')[0]).toBe('[lines 1 to 134 of 400; to continue, set start_line to 135]');
 });
 
 test('a file of more than 20 MB is read by lines', async () => {
@@ -116,7 +116,7 @@ test('a file of more than 20 MB is read by lines', async () => {
     await here.output('read_file', { path: 'huge.txt', start_line: 1_400_000, end_line: 1_400_001 }),
   );
   expect(output).toBe(
-    '[lines 1400000 to 1400001 of more; to read on, set start_line to 1400002]\nline of the file\nline of the file',
+    '[lines 1400000 to 1400001 of more; to continue, set start_line to 1400002]\nline of the file\nline of the file',
   );
   expect(await here.error('read_file', { path: 'huge.txt', start_line: 2_000_000 })).toContain('has no line 2000000');
   expect(await here.output('read_file', { path: 'huge.bin' })).toBe(

@@ -87,7 +87,7 @@ test('a search that takes too long over many files ends in time, with what it ha
       const close = (): void => {
         closed += 1;
       };
-      yield { below: '', address: here.root, files: ['a.txt', 'b.txt'], close };
+      yield { below: '', address: here.root, files: ['a.txt', 'b.txt'], directories: [], close };
       await new Promise((resolve) => setImmediate(resolve));
     }
   }
@@ -207,12 +207,12 @@ test('a file of a terabyte with nothing in it is a binary file', async () => {
   expect(await here.output('search_file_content', { pattern: 'x' })).toEqual({ matches: [] });
 });
 
-test('20,000 files in one directory are listed in part, with their number', async () => {
+test('thousands of files in one directory are listed in part, with their number', async () => {
   const here = await place();
-  for (let index = 0; index < 20_000; index += 1) writeFileSync(join(here.root, `f${index}`), '');
+  for (let index = 0; index < 5000; index += 1) writeFileSync(join(here.root, `f${index}`), '');
   const { result, ticks } = await ticksDuring(here.call('list_directory', { path: '.' }));
   expect(result.response).toMatchObject({
-    output: { note: 'the first 1000 of 20000; use glob with a pattern for the rest' },
+    output: { note: 'the first 1000 of 5000; use glob with a pattern for the rest' },
   });
   expect(ticks).toBeGreaterThan(0);
 }, 60_000);

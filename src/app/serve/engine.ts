@@ -1,7 +1,7 @@
 import { runTurn } from '../../agent/turn.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
-import { settle, type TurnEvent } from '../../core/event.ts';
+import { settle, type TurnEvent, toNotices } from '../../core/event.ts';
 import type { Locks } from '../../mcp/server/concurrency.ts';
 import type { Engine, TurnRequest } from '../../mcp/server/engine.ts';
 import { outsideRootsError } from '../../mcp/server/roots.ts';
@@ -12,8 +12,8 @@ import { createPinnedClient, isPublicAddress } from '../../platform/http/pinned.
 import { createDeadline, type Deadline } from '../../platform/runtime/clock.ts';
 import { randomId } from '../../platform/runtime/random-id.ts';
 import { fetchBytes } from '../../tools/web-page.ts';
-import { lazyRedaction, openAgent, timeoutError } from '../agent.ts';
-import { type ModelOptions, type OpenedModel, openModel } from '../model.ts';
+import { lazyRedaction, openAgent } from '../agent.ts';
+import { type ModelOptions, type OpenedModel, openModel, timeoutError } from '../model.ts';
 import { createModelsReport } from '../models-report.ts';
 import { countTokens, openQueries } from '../queries.ts';
 import { openOwnWorkspace, openUndoStore } from '../toolbox.ts';
@@ -78,7 +78,7 @@ async function* addSessionEvents(
   for await (const event of events) {
     // After a failure the caller may want to continue the session, so it must be in the file.
     if (event.type === 'failure') await written();
-    for (const message of notices()) yield { type: 'notice', message };
+    yield* toNotices(notices());
     const sessionId = event.type === 'end' ? savedId() : undefined;
     yield event.type !== 'end' || sessionId === undefined ? event : { ...event, sessionId };
   }
@@ -99,8 +99,8 @@ async function* runEngineTurn(
   try {
     checkDirectory(request);
     const app = createTurnApp(options.app, request.directory);
-    opened = await openModel(modelOptions(options, request), app, limit.endsAt);
-    for (const message of opened.notices) yield { type: 'notice', message };
+    opened = await openModel(modelOptions(options, request), app, limit);
+    yield* toNotices(opened.notices);
     const agent = yield* openTurnAgent(options, request, { app, opened, refused });
     // Check again: reading settings and context files took time.
     checkDirectory(request);
@@ -198,7 +198,7 @@ async function withModel<Result>(
   work: (opened: OpenedModel) => Promise<Result>,
 ): Promise<Result> {
   checkDepth(app);
-  const opened = await openModel(withBuiltIn({ ...model, outputFormat: 'json' }, builtIn), app, () => undefined);
+  const opened = await openModel(withBuiltIn({ ...model, outputFormat: 'json' }, builtIn), app);
   try {
     return await work(opened);
   } finally {

@@ -47,7 +47,10 @@ export function denyQuestions(
     if (policy.rule({ tool, args: call.args, secret }).kind === 'run') return { kind: 'run' };
     const why = secret === undefined ? 'it is not allowed here' : `${sanitize(secret)} may hold keys or passwords`;
     refused.push(`${tool.name}: ${why}`);
-    return { kind: 'deny', reason: `${tool.name} was not run: ${why}, and there is nobody to ask. Go on without it.` };
+    return {
+      kind: 'deny',
+      reason: `${tool.name} was not run: ${why}, and there is nobody to ask. Continue without it.`,
+    };
   };
   return { ...agent, approve };
 }

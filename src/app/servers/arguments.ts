@@ -92,9 +92,9 @@ async function readValue(text: string, { app, stdin }: ValueSources): Promise<st
   return requireText(bytes, name);
 }
 
-function addTextHint({ fault, message, hint = '', cause }: AppError, text: string): AppError {
+function addTextHint(error: AppError, text: string): AppError {
   const advice = `For the text ${sanitize(text)} itself write @${sanitize(text)}, or use --json.`;
-  return new AppError(fault, message, { cause, hint: `${hint} ${advice}`.trimStart() });
+  return error.with({ hint: `${error.hint ?? ''} ${advice}`.trimStart() });
 }
 
 function createStdinReader(app: App): () => Promise<string> {

@@ -67,7 +67,7 @@ export type SaveMedia = (media: readonly Media[]) => Promise<readonly string[]>;
  */
 export async function openMediaTarget(path: string | undefined, { cwd }: Pick<App, 'cwd'>): Promise<SaveMedia> {
   if (path === undefined) return async () => [];
-  const named = await openOutputFile(resolve(cwd, path), path);
+  const named = await openOutputFile(path, cwd);
   return async (media) => {
     if (media.length === 0) return [`there is nothing to save: ${sanitize(path)} was not written`];
     const said: string[] = [];

@@ -39,10 +39,10 @@ export function makeDefinition(
   const kind = transport ?? (isAddress ? 'http' : 'stdio');
   if (kind === 'stdio') {
     if (/^[a-z][a-z\d+.-]*:\/\//i.test(commandOrUrl) && !isAddress) {
-      throw usageError(`${sanitize(commandOrUrl)} is no address that gmn can reach`, 'Use http:// or https://');
+      throw usageError(`${sanitize(commandOrUrl)} is not an address that gmn can reach`, 'Use http:// or https://');
     }
     if (isAddress)
-      throw usageError(`${sanitize(commandOrUrl)} is an address, no program`, 'Use --transport http or sse.');
+      throw usageError(`${sanitize(commandOrUrl)} is an address, not a program`, 'Use --transport http or sse.');
     if (header.length > 0) throw usageError('--header is for an address', 'A program gets variables: --env K=V');
     return checkEntry({
       command: commandOrUrl,
@@ -63,7 +63,8 @@ export function makeDefinition(
 
 function checkEntry(entry: JsonObject): NewDefinition {
   const definition = parseDefinition(entry);
-  if (definition.kind === 'fault') throw usageError(`that is no server: ${definition.why}`, 'Run: gmn mcp add --help');
+  if (definition.kind === 'fault')
+    throw usageError(`that is not a server: ${definition.why}`, 'Run: gmn mcp add --help');
   return { entry, definition };
 }
 

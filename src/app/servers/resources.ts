@@ -7,7 +7,10 @@ import type { Connection } from '../../mcp/client/types.ts';
  * Reads the resources that `@server:uri` and `@server://rest` mention. Listed URIs are tried first: many servers accept
  * any URI, even one with a trailing comma.
  */
-export function resourceReader({ servers, pool }: Pick<McpTools, 'servers' | 'pool'>): ReadResource {
+export function resourceReader({
+  servers,
+  pool,
+}: Pick<McpTools, 'servers'> & { readonly pool: Pick<McpTools['pool'], 'connection'> }): ReadResource {
   return async (mentions, signal) => {
     const named = servers.find(({ server }) => mentions[0]?.startsWith(`${server.name}:`));
     if (named === undefined) return undefined;

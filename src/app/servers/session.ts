@@ -38,7 +38,7 @@ export function requireReadyServer({ entries }: Roster, name: string): Configure
       throw new AppError('config', `MCP server ${shown} is not used: ${state.why}`, { hint: state.hint });
     case 'unapproved':
       throw new AppError('config', `MCP server ${shown} is new or changed in ${entry.file}, and not approved`, {
-        hint: 'To look at it and approve it, run: gmn trust',
+        hint: 'To review and approve it, run: gmn trust',
       });
     case 'faulty':
       throw new AppError('config', `${entry.file}: mcpServers.${shown}: ${state.why}`, {

@@ -38,7 +38,7 @@ export function createSignInPrompt(
 }
 
 const PASTE_HINT =
-  'If your browser is on another machine, it ends at an address that it cannot open: paste that here.\n';
+  'If your browser is on another machine, it ends up at an address that it cannot open: paste that address here.\n';
 
 /** In a remote shell without a display a browser would open unseen, unless BROWSER names one. */
 function isRemoteShell({ SSH_CONNECTION, SSH_TTY, DISPLAY, WAYLAND_DISPLAY, BROWSER }: Env): boolean {

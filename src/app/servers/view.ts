@@ -78,5 +78,5 @@ export function sanitizeLines(text: string): string {
 }
 
 export function formatChangedHint(server: string): string {
-  return `a changed tool is not offered to the model; to look and allow it, run on a terminal: gmn mcp tools ${sanitize(server)}`;
+  return `a changed tool is not offered to the model; to review and allow it, run in a terminal: gmn mcp tools ${sanitize(server)}`;
 }

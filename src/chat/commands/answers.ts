@@ -1,4 +1,3 @@
-import { resolve } from 'node:path';
 import type { StoredContent } from '../../core/content.ts';
 import { AppError } from '../../core/error.ts';
 import { extractCodeBlocks } from '../../core/text/code-block.ts';
@@ -27,7 +26,7 @@ export const COPY: SlashCommand = {
     } else {
       await io.err.write(`\u001b]52;c;${Buffer.from(text).toString('base64')}\u0007`);
       // OSC 52 has no reply: no terminal reports whether it copied.
-      await chat.say(`Handed ${size} to the terminal to copy.`);
+      await chat.say(`Asked the terminal to copy ${size}.`);
     }
     return undefined;
   },
@@ -41,14 +40,14 @@ function requireClipboardProgram({ env }: Chat): string {
 
 function copyError(why: string): AppError {
   return new AppError('usage', `nothing was copied: ${why}`, {
-    hint: 'Hand it to a program of yours: /pipe <command>',
+    hint: 'Pass it to a program of yours: /pipe <command>',
   });
 }
 
 export const PIPE: SlashCommand = {
   name: 'pipe',
   argument: '<command>',
-  help: 'Hand the last answer to a command',
+  help: 'Pass the last answer to a command',
   async run(argument, chat, signal) {
     if (argument === '') throw new AppError('usage', '/pipe needs a command', { hint: 'Example: /pipe less' });
     // The command gets a final newline, so that gmn's next message starts on a line of its own.
@@ -87,7 +86,7 @@ export const EXPORT: SlashCommand = {
     }
     const { writeExport } = await import('../../export/export.ts');
     await writeExport(
-      { path: resolve(cwd, file), name: file, force: false, hint: 'Name another file: /export <file>' },
+      { name: file, cwd, force: false, hint: 'Name another file: /export <file>' },
       await exportSession(await readSavedSession(chat), format),
     );
     await chat.say(`Wrote ${sanitize(file)}.`);

@@ -1,5 +1,6 @@
 import { type Content, isPrompt } from '../../core/content.ts';
 import { AppError } from '../../core/error.ts';
+import { sanitize } from '../../core/text/terminal.ts';
 import { randomId } from '../../platform/runtime/random-id.ts';
 import { createMemorySession } from '../session.ts';
 import { askAside } from '../turn.ts';
@@ -22,7 +23,7 @@ export const NEW: SlashCommand = {
 
 export const CLEAR: SlashCommand = {
   name: 'clear',
-  help: 'Forget the conversation, and go on in the same session',
+  help: 'Forget the conversation, but stay in the same session',
   async run(_, chat) {
     await chat.session.replace([]);
     chat.stats.forgetWindow();
@@ -52,7 +53,9 @@ export const REWIND: SlashCommand = {
   async run(argument, chat) {
     const turns = argument === '' ? 1 : Number(argument);
     if (!Number.isInteger(turns) || turns < 1) {
-      throw new AppError('usage', `/rewind takes a number, not "${argument}"`, { hint: 'Example: /rewind 2' });
+      throw new AppError('usage', `/rewind takes a number, not "${sanitize(argument)}"`, {
+        hint: 'Example: /rewind 2',
+      });
     }
     const dropped = Math.min(turns, chat.session.turns);
     if (dropped === 0) throw new AppError('usage', 'there is nothing to drop', { hint: 'Type a prompt.' });
@@ -66,20 +69,20 @@ export const REWIND: SlashCommand = {
 };
 
 const SUMMARY_REQUEST =
-  'Write a summary of our conversation so far, from which you could go on without it: what I want, what was decided and why, what was done, which files and names matter, what is still open. Leave out what no longer matters. Reply with the summary alone.';
+  'Write a summary of our conversation so far, from which you could continue without it: what I want, what was decided and why, what was done, which files and names matter, what is still open. Leave out what no longer matters. Reply with the summary alone.';
 
 export const COMPRESS: SlashCommand = {
   name: 'compress',
-  help: 'Put a summary in the place of the conversation',
+  help: 'Replace the conversation with a summary',
   async run(_, chat, signal) {
     if (chat.session.contents.length === 0) {
-      throw new AppError('usage', 'there is no conversation to make a summary of', { hint: 'Type a prompt.' });
+      throw new AppError('usage', 'there is no conversation to summarise', { hint: 'Type a prompt.' });
     }
     const before = estimateSize(chat);
     const summary = await askAside(chat, toTextContent('user', SUMMARY_REQUEST), signal);
     const contents = [
       toTextContent('user', `This is a summary of our conversation so far:\n\n${summary}`),
-      toTextContent('model', 'I go on from there.'),
+      toTextContent('model', 'I will continue from there.'),
     ];
     const after = estimateSize({ ...chat, session: { contents } });
     if (after >= before) {

@@ -9,7 +9,7 @@ import { type SlashCommand, splitWords } from './command.ts';
 export const FILE: SlashCommand = {
   name: 'file',
   argument: '[path…]',
-  help: 'Attach files to the next prompt; alone, show what is attached; - drops it',
+  help: 'Attach files to the next prompt; without a path, show what is attached; - drops it',
   async run(argument, chat) {
     if (argument === '-') {
       chat.files = [];

@@ -9,7 +9,7 @@ import { type NextStep, type SlashCommand, splitWords } from './command.ts';
 export const MCP: SlashCommand = {
   name: 'mcp',
   argument: '[reload]',
-  help: 'List the MCP servers, how they are, and their tools; reload starts them anew, as the settings are now',
+  help: 'List the MCP servers, their state and their tools; reload restarts them with the current settings',
   complete: () => [{ insert: 'reload' }],
   async run(argument, chat) {
     if (argument !== '' && argument !== 'reload') {
@@ -24,7 +24,7 @@ export const MCP: SlashCommand = {
 };
 
 function formatServerLine({ name, state, tools, withheld }: ChatServer): string {
-  const look = `changed; to look and allow, run on a terminal: gmn mcp tools ${sanitize(name)}`;
+  const look = `changed; to review and allow it, run in a terminal: gmn mcp tools ${sanitize(name)}`;
   return [
     sanitize(state),
     ...(tools.length === 0 ? [] : [`${plural(tools.length, 'tool')}: ${tools.map(sanitize).join(', ')}`]),

@@ -16,7 +16,7 @@ const SOURCES = Object.values(SOURCE_WORDS);
 export const SESSIONS: SlashCommand = {
   name: 'sessions',
   argument: `[${SOURCES.join('|')}]`,
-  help: 'List the saved sessions, the newest first; all of them, or those from there',
+  help: 'List the saved sessions, newest first; all of them, or those from one source',
   complete: () => SOURCES.map((insert) => ({ insert })),
   async run(argument, chat) {
     const source = argument === '' ? undefined : requireSource(argument);
@@ -26,7 +26,7 @@ export const SESSIONS: SlashCommand = {
     const listed = wanted.slice(0, MAX_LISTED);
     const digits = String(listed.at(-1)?.number ?? '').length;
     const rows = listed.map(({ summary, number }) => formatSessionRow(summary, String(number).padStart(digits), now));
-    if (rows.length === 0) await chat.say(all.length === 0 ? 'No session is saved.' : `No session is from there.`);
+    if (rows.length === 0) await chat.say(all.length === 0 ? 'No session is saved.' : `There are no such sessions.`);
     else await chat.list(rows);
     if (wanted.length > MAX_LISTED) await chat.say(`and ${wanted.length - MAX_LISTED} more: gmn sessions list`);
     return undefined;
@@ -82,7 +82,7 @@ export const LOAD: SlashCommand = {
   name: 'load',
   aliases: ['resume'],
   argument: '[session]',
-  help: 'Go on with a saved session: its id, name or number; alone, choose one',
+  help: 'Continue a saved session by id, name or number; without one, choose from a list',
   complete: completeSessions,
   async run(argument, chat) {
     const wanted = argument === '' ? await chooseSession(chat) : argument;
@@ -98,7 +98,7 @@ export const LOAD: SlashCommand = {
     chat.stats.forgetWindow();
     chat.lastPrompt = session.unanswered;
     const { turns } = session;
-    await chat.say(`Going on with ${sanitize(session.name ?? shortId(session.id))}: ${plural(turns, 'turn')}.`);
+    await chat.say(`Continuing ${sanitize(session.name ?? shortId(session.id))}: ${plural(turns, 'turn')}.`);
     await restoreSessionSetup(chat);
     const words = unansweredNotice(session);
     if (words !== undefined) await chat.note(words);

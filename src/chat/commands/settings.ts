@@ -11,7 +11,7 @@ import type { SlashCommand } from './command.ts';
 export const MODEL: SlashCommand = {
   name: 'model',
   argument: '[name]',
-  help: 'Show the model and the others there are, or switch',
+  help: 'Show the model and the other models, or switch',
   complete: modelCandidates,
   async run(argument, chat) {
     if (argument !== '') await changeSetup(chat, { model: argument });

@@ -65,7 +65,7 @@ function unknownCommandError(name: string): AppError {
   const names = COMMANDS.flatMap((command) => [command.name, ...(command.aliases ?? [])]);
   const near = findNearestNames(name, names).map((word) => `/${word}`);
   if (name === '') {
-    return new AppError('usage', 'a command stands right after the slash', { hint: 'To see the commands: /help' });
+    return new AppError('usage', 'a command must follow the slash directly', { hint: 'To see the commands: /help' });
   }
   const asPrompt = `o send it as a prompt: //${sanitize(name)}`;
   return new AppError('usage', `there is no command /${sanitize(name)}`, {

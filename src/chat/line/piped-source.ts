@@ -76,7 +76,7 @@ function isUtf16([first, second]: Uint8Array): boolean {
 
 function* splitUtf16Lines(bytes: Uint8Array): Generator<string, void> {
   const decoded = decodeText(bytes);
-  if (!decoded.isText) throw notLinesError('stdin is not text: it is marked as UTF-16, and is none');
+  if (!decoded.isText) throw notLinesError('stdin is not text: it is marked as UTF-16, but is not UTF-16');
   const lines = decoded.text.split('\n');
   if (lines.at(-1) === '') lines.pop();
   for (const line of lines) yield stripReturn(line);

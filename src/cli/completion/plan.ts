@@ -110,6 +110,7 @@ export const PLACEHOLDERS: Readonly<Record<string, Values>> = {
   dir: DIRECTORIES,
   dirs: DIRECTORIES,
   id: { kind: 'ask', what: 'models' },
+  models: { kind: 'ask', what: 'models' },
   session: { kind: 'ask', what: 'sessions' },
   server: { kind: 'ask', what: 'servers' },
   servers: { kind: 'ask', what: 'servers' },

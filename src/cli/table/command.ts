@@ -93,8 +93,3 @@ export function command<const Flags extends readonly Flag[], Options>(
   // Safe: the signature has compared the types.
   return { ...rest, run: async (options, app) => (await load()).run(options as Options, app) };
 }
-
-/** The camel-cased key of a flag in the options. */
-export function optionKey(flag: Flag): string {
-  return flag.long.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
-}

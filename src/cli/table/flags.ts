@@ -62,6 +62,11 @@ export const MODEL_FLAGS = [
   },
   { long: 'demo', env: 'GMN_DEMO', help: 'Use the built-in offline model: no account, no network' },
   { long: 'retries', value: 'n', kind: 'integer', fallback: '3', help: 'How often a failed request is sent again' },
+  {
+    long: 'fallback',
+    value: 'models',
+    help: 'Ask these models, one after the other, when the quota is used up or the service overloaded; commas',
+  },
   { long: 'no-fallback', help: 'Fail if the default model is retired, instead of asking its successor' },
 ] as const;
 
@@ -142,19 +147,19 @@ export const APPROVAL_FLAGS = [
     repeatable: true,
     help: 'More directories the tools may use; commas, or repeat',
   },
-  { long: 'max-turns', value: 'n', kind: 'integer', fallback: '25', help: 'Stop after so many model calls' },
+  { long: 'max-turns', value: 'n', kind: 'integer', fallback: '25', help: 'Stop after this many model calls' },
 ] as const;
 
 export const SESSION_FLAGS = [
-  { long: 'continue', short: 'c', help: 'Go on with the newest session of this directory' },
+  { long: 'continue', short: 'c', help: 'Continue the newest session of this directory' },
   {
     long: 'resume',
     short: 'r',
     value: 'session',
     preset: 'last',
-    help: 'Go on with a session: last, which is meant if none is named, its id or the beginning of it, its name, or its number in gmn sessions list',
+    help: 'Continue a session: last (the default), its id or the beginning of it, its name, or its number in gmn sessions list',
   },
-  { long: 'fork', help: 'With -c or -r: go on with a copy, and leave the session as it is' },
+  { long: 'fork', help: 'With -c or -r: continue in a copy, and leave the session as it is' },
   { long: 'session-name', value: 'name', help: 'Name the new session, or the copy' },
-  { long: 'no-session', aliases: ['ephemeral'], env: 'GMN_NO_SESSION', help: 'Save nothing of it' },
+  { long: 'no-session', aliases: ['ephemeral'], env: 'GMN_NO_SESSION', help: 'Do not save the conversation' },
 ] as const;

@@ -16,7 +16,7 @@ const FLAGS = [
   {
     long: 'token-file',
     value: 'path',
-    help: 'With --http: keep the token in this file (also GMN_MCP_TOKEN); else it is made up and shown',
+    help: 'With --http: keep the token in this file (also GMN_MCP_TOKEN); otherwise one is generated and shown',
   },
   { long: 'tools', value: 'groups', fallback: 'chat,genai,delegate', help: 'Which groups of tools to offer' },
   {
@@ -30,8 +30,8 @@ const FLAGS = [
   { long: 'allow-shell', help: 'Let Gemini run commands' },
   { long: 'max-running', value: 'n', kind: 'integer', fallback: '4', help: 'Delegated jobs at once' },
   { long: 'max-queued', value: 'n', kind: 'integer', fallback: '100', help: 'Delegated jobs that may wait' },
-  { long: 'server-name', value: 'name', fallback: 'gmn', help: 'The name clients are told' },
-  { long: 'server-version', value: 'version', fallback: "gmn's own", help: 'The version clients are told' },
+  { long: 'server-name', value: 'name', fallback: 'gmn', help: 'The name shown to clients' },
+  { long: 'server-version', value: 'version', fallback: "gmn's own", help: 'The version shown to clients' },
   {
     long: 'timeout',
     short: 't',
@@ -79,7 +79,7 @@ const TIMEOUT_FLAG = {
 const OUTPUT_FILE_FLAG = {
   long: 'output-file',
   value: 'path',
-  help: 'Save what is no text, such as a picture, to this file',
+  help: 'Save content that is not text, such as a picture, to this file',
 } as const;
 
 const SCOPE_FLAG = {
@@ -199,7 +199,7 @@ export const MCP = command({
       ],
       endsFlags: ([, commandOrUrl]) => commandOrUrl !== undefined && !isAddress(commandOrUrl),
       examples: [
-        ["gmn mcp add -e TOKEN='$FILES_TOKEN' files npx -y some-server", 'a variable that is put in when it starts'],
+        ["gmn mcp add -e TOKEN='$FILES_TOKEN' files npx -y some-server", 'a variable that is filled in when it starts'],
       ],
       load: () => import('../../commands/mcp/add.ts'),
     }),
@@ -237,8 +237,8 @@ export const MCP = command({
       args: '<urlOrCommand> [args...]',
       flags: [
         ...TRANSPORT_FLAGS,
-        { long: 'accept-defaults', help: "Answer the server's questions with their defaults, nobody is asked" },
-        { long: 'call-tools', help: 'Also call every tool with sample arguments, and get what else it lists' },
+        { long: 'accept-defaults', help: "Answer the server's questions with their defaults; ask nobody" },
+        { long: 'call-tools', help: 'Also call every tool with sample arguments, and fetch everything else it lists' },
         { long: 'calls', value: 'json', help: 'The same, with these calls: [{"name":…,"arguments":{…}}], or @file' },
         ...REPORT_FLAGS,
       ],
@@ -250,7 +250,10 @@ export const MCP = command({
       summary: 'Sign in to a server in your browser',
       args: '<server>',
       flags: [
-        { long: 'no-browser', help: 'Only print the address to open; the one at which the browser ends can be pasted' },
+        {
+          long: 'no-browser',
+          help: 'Only print the address to open; you can paste the address where the browser ends up',
+        },
         ...LOOK_FLAGS,
       ],
       load: () => import('../../commands/mcp/auth.ts'),

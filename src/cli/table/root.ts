@@ -144,7 +144,7 @@ export const ROOT: Command = command({
       flags: [...MODEL_FLAGS, ...CHAT_FLAGS, QUIET_FLAG, ...APP_FLAGS],
       examples: [
         ['gmn chat', 'begin; /help lists the commands'],
-        ['gmn chat -r last', 'go on where you left'],
+        ['gmn chat -r last', 'continue where you stopped'],
         ['printf "hello\\nthanks\\n" | gmn chat', 'every line is a turn'],
       ],
       load: () => import('../../commands/chat/chat.ts'),
@@ -152,8 +152,13 @@ export const ROOT: Command = command({
     AUTH,
     command({
       name: 'models',
-      summary: 'Models, what they can do, and their short names',
-      flags: [{ long: 'refresh', help: 'Ask the service which models this account has' }, AUTH_FLAG, ...REPORT_FLAGS],
+      summary: 'Models you can use, what they can do, and their short names',
+      flags: [
+        { long: 'refresh', help: 'Ask the service which models this account has' },
+        { long: 'all', help: 'Models of every backend' },
+        AUTH_FLAG,
+        ...REPORT_FLAGS,
+      ],
       load: () => import('../../commands/models.ts'),
     }),
     MCP,
@@ -161,11 +166,11 @@ export const ROOT: Command = command({
     CONFIG,
     command({
       name: 'trust',
-      summary: 'Let the settings and MCP servers of a folder count',
+      summary: 'Trust a folder: use its settings and MCP servers',
       args: '[dir]',
       flags: [
         { long: 'list', help: 'List the folders that are trusted' },
-        { long: 'remove', help: 'Trust it no longer' },
+        { long: 'remove', help: 'Stop trusting it' },
         ...REPORT_FLAGS,
       ],
       load: () => import('../../commands/trust.ts'),
@@ -183,7 +188,7 @@ export const ROOT: Command = command({
       name: 'doctor',
       summary: 'Look for what is wrong, and say what to do about it; changes nothing',
       flags: [
-        { long: 'online', help: 'Also ask the service: is it reached, does it take the credential' },
+        { long: 'online', help: 'Also ask the service: can it be reached, does it accept the credential' },
         ...REPORT_FLAGS,
       ],
       load: () => import('../../commands/doctor/doctor.ts'),

@@ -15,7 +15,7 @@ export const SESSIONS: Command = command({
           long: 'from',
           value: 'name',
           choices: ['chat', 'one-shot', 'served'],
-          help: 'Only those held in a chat, as one-shots, or by other agents (gmn mcp serve)',
+          help: 'Only those from a chat, from one-shots, or from other agents (gmn mcp serve)',
         },
         { long: 'gemini', help: 'Those of the official CLI, which gmn sessions import copies' },
         ...REPORT_FLAGS,
@@ -68,10 +68,10 @@ export const SESSIONS: Command = command({
     }),
     command({
       name: 'prune',
-      summary: 'Remove old sessions without a name; gmn does so once a day by itself',
+      summary: 'Remove old sessions without a name; gmn does so once a day on its own',
       flags: [
         { long: 'older-than', value: 'age', fallback: '30d, or sessions.retention', help: 'How old: 30d, 2w, 12h' },
-        { long: 'dry-run', help: 'Only say which' },
+        { long: 'dry-run', help: 'Only list them' },
         ...REPORT_FLAGS,
       ],
       load: () => import('../../commands/sessions/prune.ts'),

@@ -37,7 +37,8 @@ export async function run(options: AuthStatusOptions, app: App, probe?: Probe): 
   const isAsked = options.online && choice !== undefined && error === undefined;
   const probed = isAsked ? await (probe ?? createOnlineProbe(app, settings))(choice, app.signal) : [];
   const isUsable = survey.rows[0]?.state === 'used' && probed.every(({ ok }) => ok);
-  const notices = [...settings.notices, ...said, ...(await findExposedFiles(input))];
+  const exposed = (await findExposedFiles(input)).map(({ text, command }) => `${text} Fix it: ${command}`);
+  const notices = [...settings.notices, ...said, ...exposed];
   const json = toSurveyJson(survey, probed, isUsable);
   await printReport({ text: formatSurvey(survey, probed), json, notices, folds: true, hasMarks: true }, options, app);
   return isUsable ? 0 : EXIT_CODES[error?.fault ?? 'auth'];

@@ -1,7 +1,6 @@
 import type { Agent } from '../../agent/agent.ts';
-import { type AgentOptions, DEFAULT_TIMEOUT_MS, openAgent } from '../../app/agent.ts';
-import { type ModelOptions, type OpenedModel, openModel } from '../../app/model.ts';
-import { createRequestDeadline } from '../../app/request-time.ts';
+import { type AgentOptions, openAgent } from '../../app/agent.ts';
+import { DEFAULT_TIMEOUT_MS, type ModelOptions, type OpenedModel, openModel } from '../../app/model.ts';
 import type { RosterOptions } from '../../app/servers/roster.ts';
 import { chooseMode, type Toolbox } from '../../app/toolbox.ts';
 import type { RunPaused } from '../../approval/approve.ts';
@@ -119,7 +118,8 @@ async function createAssistant(
   const open = async (setup: Setup, before?: Opened): Promise<Opened> => {
     const isSame = before?.setup.model === setup.model && before?.setup.showThoughts === setup.showThoughts;
     const isSameModel = isSame ? before?.model : undefined;
-    const model = isSameModel ?? (await openTimedModel({ ...options, ...toModelFlags(setup) }, context.app));
+    const limits = { requestTimeoutMs: options.timeout ?? DEFAULT_TIMEOUT_MS };
+    const model = isSameModel ?? (await openModel({ ...options, ...toModelFlags(setup) }, context.app, limits));
     const remote = servers.current === undefined ? {} : { remote: servers.current.tools };
     const events = openAgent(toAgentFlags(options, setup), { ...context, ...remote, opened: model, remembered });
     const { agent, notices } = await collectAgent(events).catch(async (thrown: unknown) => {
@@ -168,7 +168,7 @@ async function createAssistant(
     },
     allTools: BUILTIN_NAMES,
     service: options.demo ? 'demo' : current.model.backend,
-    models: () => listModelChoices(current.model.backend, options.demo ? undefined : readListing(context.app)),
+    models: () => listModelChoices(current.model, options.demo ? undefined : readListing(context.app)),
     get setup() {
       return current.setup;
     },
@@ -212,12 +212,6 @@ function createSetup(options: AssistantOptions, mode: ApprovalMode): Setup {
 /** `--shell` implies that the model may use it. */
 function defaultTools({ shell }: AssistantOptions): string {
   return shell === undefined ? 'edit' : 'edit,run_shell_command';
-}
-
-async function openTimedModel(options: AssistantOptions, app: App): Promise<OpenedModel> {
-  const time = createRequestDeadline(options.timeout ?? DEFAULT_TIMEOUT_MS);
-  const opened = await openModel(options, app, time.endsAt);
-  return { ...opened, model: time.limit(opened.model) };
 }
 
 function toModelFlags({ model, showThoughts }: Setup): Pick<AssistantOptions, 'model' | 'showThoughts'> {

@@ -114,8 +114,8 @@ async function openChatSession(options: ChatOptions, app: App, store: SessionSto
     return options.noSession ? continueUnsaved(session) : { session, isSaved: true };
   }
   const isNamed = name !== undefined || id !== undefined;
-  const isForgotten = options.noSession || options.demo || homes().isMissing;
-  if (isForgotten && !isNamed) return { session: createMemorySession(randomId()), isSaved: false };
+  const isForgotten = (options.noSession || options.demo) && !isNamed;
+  if (isForgotten || homes().isMissing) return { session: createMemorySession(randomId()), isSaved: false };
   const given = { ...(name === undefined ? {} : { name }), ...(id === undefined ? {} : { id }) };
   return { session: await store.create({ cwd, by: 'chat', ...given }), isSaved: true };
 }

@@ -47,7 +47,7 @@ function toChatServer({ name, state }: ServerEntry, { servers, table }: McpTools
     case 'faulty':
       return { name, tools: [], withheld: [], state: `its definition cannot be used: ${state.why}`, isUsable: false };
     case 'unapproved':
-      return { name, tools: [], withheld: [], state: 'not approved; to look at it, run: gmn trust', isUsable: false };
+      return { name, tools: [], withheld: [], state: 'not approved; to review it, run: gmn trust', isUsable: false };
   }
 }
 

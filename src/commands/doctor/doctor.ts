@@ -62,13 +62,13 @@ async function tryLoadSettings(app: App): Promise<LoadedSettings> {
 }
 
 async function checkWithSettings({ online }: DoctorOptions, app: App, settings: Settings): Promise<readonly Finding[]> {
-  const { findings, choice } = await checkCredential(app, settings);
+  const { findings, choice, backend } = await checkCredential(app, settings);
   const asked =
     online && choice !== undefined ? await (await import('./online.ts')).checkOnline(choice, app, settings) : [];
   return [
     ...findings,
     ...asked,
-    ...(await runCheck('model', () => [checkModelSetting(settings)])),
+    ...(await runCheck('model', () => [checkModelSetting(settings, backend)])),
     ...checkDefinitions(app, settings),
   ];
 }

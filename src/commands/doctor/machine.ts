@@ -82,7 +82,7 @@ export function checkTerminal({ env, io: { out } }: App, { platform }: Runtime):
 export function checkHome({ gmn, gemini }: Homes): readonly Finding[] {
   const status = readPathStatus(gmn);
   if (status === undefined) {
-    return [{ check: 'home', state: 'absent', text: `${gmn} is made when it is needed` }, checkOfficialHome(gemini)];
+    return [{ check: 'home', state: 'absent', text: `${gmn} will be created when needed` }, checkOfficialHome(gemini)];
   }
   const fault = findHomeFailure(gmn, status);
   if (fault !== undefined) return [fault, checkOfficialHome(gemini)];
@@ -93,7 +93,7 @@ export function checkHome({ gmn, gemini }: Homes): readonly Finding[] {
       : {
           check: 'home',
           state: 'warning',
-          text: `${gmn}: others may look at ${open.length === 1 ? 'something' : `${open.length} things`} in it`,
+          text: `${gmn}: other users may read ${open.length === 1 ? 'something' : `${open.length} things`} in it`,
           remedies: open.slice(0, 5),
         };
   return [home, checkOfficialHome(gemini), checkSessions(`${gmn}/sessions`)];
@@ -103,7 +103,7 @@ function checkOfficialHome(gemini: string): Finding {
   const isThere = readPathStatus(gemini) !== undefined;
   return isThere
     ? { check: 'official', state: 'ok', text: `${gemini}, the official CLI's files` }
-    : { check: 'official', state: 'absent', text: `${gemini} is not there: no files of the official CLI` };
+    : { check: 'official', state: 'absent', text: `${gemini} does not exist: no files of the official CLI` };
 }
 
 function findHomeFailure(path: string, { kind, isOurs, isWritable }: PathStatus): Finding | undefined {
@@ -129,7 +129,7 @@ function findHomeFailure(path: string, { kind, isOurs, isWritable }: PathStatus)
 function findExposure(path: string): Remedy | undefined {
   const status = readPathStatus(path);
   if (status === undefined || status.kind === 'other' || (status.mode & 0o077) === 0) return undefined;
-  return chmodRemedy('For your eyes only', status.kind === 'directory' ? 700 : 600, path);
+  return chmodRemedy('Make it private', status.kind === 'directory' ? 700 : 600, path);
 }
 
 function chmodRemedy(words: string, mode: number, path: string): Remedy {

@@ -1,4 +1,4 @@
-import { openBackend } from '../../app/backend.ts';
+import { type OpenedBackend, openBackend } from '../../app/backend.ts';
 import { findExposedFiles, type Survey, surveyCredentials } from '../../auth/survey.ts';
 import type { App, Settings } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
@@ -42,7 +42,7 @@ function checkCertificates(env: Env): readonly Finding[] {
     found.push({
       check: 'certificates',
       state: 'warning',
-      text: 'NODE_TLS_REJECT_UNAUTHORIZED is 0, which gmn does not obey: certificates are always checked',
+      text: 'NODE_TLS_REJECT_UNAUTHORIZED is 0, which gmn ignores: certificates are always checked',
       remedies: [{ words: 'To avoid this warning', command: 'unset NODE_TLS_REJECT_UNAUTHORIZED' }],
     });
   }
@@ -51,7 +51,7 @@ function checkCertificates(env: Env): readonly Finding[] {
   const missing: Finding = {
     check: 'certificates',
     state: 'warning',
-    text: `NODE_EXTRA_CA_CERTS names ${file}, which is not there`,
+    text: `NODE_EXTRA_CA_CERTS names ${file}, which does not exist`,
     remedies: [{ words: 'Name another file, or none', command: 'unset NODE_EXTRA_CA_CERTS' }],
   };
   const used = `NODE_EXTRA_CA_CERTS is ${file}; Node reads it at every start, which takes time`;
@@ -62,23 +62,24 @@ interface CredentialFindings {
   readonly findings: readonly Finding[];
   /** Absent if a run would fail before it sends a request. */
   readonly choice?: Survey['choice'];
+  /** Where its requests go; undefined if that is not known. */
+  readonly backend: OpenedBackend['name'] | undefined;
 }
 
 /** The credential a run would use, its source and expiry. Sends nothing, changes nothing. */
 export async function checkCredential(app: App, settings: Settings): Promise<CredentialFindings> {
   const input = { ...app, settings };
+  let backend: OpenedBackend['name'] | undefined;
   const survey = await surveyCredentials(input, async (choice) => {
     await choice.check?.();
-    await openBackend(choice, { app, settings });
+    backend = (await openBackend(choice, { app, settings })).name;
   });
-  const exposed = (await findExposedFiles(input)).map((warning): Finding => {
-    const [text = '', command] = warning.split(' Fix it: ');
-    const remedies = command === undefined ? {} : { remedies: [{ words: 'For your eyes only', command }] };
-    return { check: 'credential', state: 'warning', text, ...remedies };
+  const exposed = (await findExposedFiles(input)).map(({ text, command }): Finding => {
+    return { check: 'credential', state: 'warning', text, remedies: [{ words: 'Make it private', command }] };
   });
   const finding = toCredentialFinding(survey);
   const isUsable = finding.state === 'ok' && survey.choice !== undefined;
-  return { findings: [finding, ...exposed], ...(isUsable ? { choice: survey.choice } : {}) };
+  return { findings: [finding, ...exposed], backend, ...(isUsable ? { choice: survey.choice } : {}) };
 }
 
 function toCredentialFinding({ error, rows: [row] }: Survey): Finding {

@@ -98,7 +98,7 @@ async function collectRemarks(name: string, { scope, options, app }: AddContext)
   for (const place of listWritableFiles(app)) {
     const isAbove = scope === 'user' && place.scope === 'gmn';
     if (isAbove && definesServer(await readSettingsFile(place.file), name))
-      said.push(`${place.file} defines ${name} too, and counts`);
+      said.push(`${place.file} defines ${name} too, and wins`);
   }
   for (const { scope: whose, file } of listWritableFiles(app)) {
     const isExcluded = readSetting(await readSettingsFile(file), 'mcp.excluded')?.includes(name);

@@ -47,7 +47,8 @@ export async function run(options: McpCallOptions, app: App): Promise<number> {
     const result = await connection
       .callTool(tool, args, { signal: app.signal, onProgress: shown.onProgress })
       .catch((thrown: unknown) => {
-        throw thrown === app.signal.reason ? cancelledCallError(AppError.from(thrown)) : thrown;
+        const hint = 'The server was asked to stop; what the tool had done by then is not undone.';
+        throw thrown === app.signal.reason ? AppError.from(thrown).with({ hint }) : thrown;
       });
     await shown.end();
     if (result.isError) throw toolError(connection, tool, result);
@@ -61,16 +62,10 @@ function createToolCheck(tool: string): (server: NamedServer) => void {
   return ({ name, definition }) => {
     if (isWantedTool(definition, tool)) return;
     const shown = sanitize(name);
-    throw new AppError('config', `the settings of MCP server ${shown} leave out its tool ${sanitize(tool)}`, {
+    throw new AppError('config', `the settings of MCP server ${shown} exclude its tool ${sanitize(tool)}`, {
       hint: `To use it, change its includeTools or excludeTools. To see them, run: gmn mcp get ${shown}`,
     });
   };
-}
-
-function cancelledCallError({ fault, message }: AppError): AppError {
-  return new AppError(fault, message, {
-    hint: 'The server was told to stop; what the tool had done by then stays done.',
-  });
 }
 
 /** If the list is incomplete, a tool missing from it may still exist. */
@@ -124,7 +119,7 @@ async function printResult(
   const { content, structuredContent, omitted = [] } = result;
   const { out, err } = app.io;
   const unknown = [...new Set(omitted)].map(
-    (kind) => `a piece of the kind ${sanitize(kind)} is left out: gmn does not know it`,
+    (kind) => `a part of the type ${sanitize(kind)} was skipped: gmn does not support it`,
   );
   const said = [...notices, ...unknown, ...(await save(collectMedia(content)))];
   if (options.outputFormat === 'json') {

@@ -187,6 +187,6 @@ function explainFailure(error: AppError, name: string): { words: string; remedy:
     return { words, remedy: `${name}: ${hint === '' ? `to see it, run: gmn mcp get ${name}` : hint}` };
   return {
     words: '401 Unauthorized',
-    remedy: `${name}: this server wants a sign-in. Try: gmn mcp auth ${name}`,
+    remedy: `${name}: this server needs a sign-in. Try: gmn mcp auth ${name}`,
   };
 }

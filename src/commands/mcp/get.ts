@@ -34,7 +34,7 @@ function findSignIn({ state }: ServerEntry, app: App): SignInStatus | undefined 
 }
 
 function formatSignIn({ isRefreshable, expiresAt }: SignInStatus): string {
-  if (isRefreshable) return 'signed in, renewed by itself';
+  if (isRefreshable) return 'signed in, renewed automatically';
   return expiresAt === undefined ? 'signed in' : `signed in until ${new Date(expiresAt).toISOString()}`;
 }
 

@@ -61,7 +61,7 @@ export async function run(options: McpProbeOptions, app: App): Promise<number> {
 function adviseStart([command = '', ...args]: readonly string[]): string {
   if (/^https?:/i.test(command)) return 'Check the address.';
   if (args.length > 0 || !command.includes(' ')) return 'Check the command: run it by hand once to see what it says.';
-  return `The program and its arguments are words of their own, without quotes: gmn mcp probe ${sanitize(command)}`;
+  return `Give the program and its arguments as separate words, without quotes: gmn mcp probe ${sanitize(command)}`;
 }
 
 /** Without a terminal no browser is opened, unless BROWSER names one and `--accept-defaults` is given. */

@@ -26,7 +26,7 @@ export async function run(options: InspectOptions, app: App): Promise<number> {
       resources: resources.items.map((item) => ({ ...item })),
       resourceTemplates: templates.items.map((item) => ({ ...item })),
     }),
-    notes: ({ resources, templates }) => [resources.omitted ?? templates.omitted ?? []].flat(),
+    notes: ({ resources, templates }) => [resources, templates].flatMap(({ omitted }) => omitted ?? []),
   });
 }
 

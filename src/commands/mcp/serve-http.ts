@@ -4,7 +4,8 @@ import { loadSdk, loadSdkHttp } from '../../mcp/server/lazy.ts';
 import { closeService } from '../../mcp/server/service.ts';
 import type { Service } from '../../mcp/server/tool.ts';
 import { openHttpService } from '../../mcp/server/transport/http.ts';
-import { readFileState, tryCreateExclusive } from '../../platform/files/write.ts';
+import { readFileState } from '../../platform/files/read.ts';
+import { tryCreateExclusive } from '../../platform/files/write.ts';
 import { randomToken } from '../../platform/runtime/random-id.ts';
 
 export interface HttpFlags {

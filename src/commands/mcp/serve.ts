@@ -47,7 +47,7 @@ export async function run(options: McpServeOptions, app: App): Promise<number> {
   }
   if (await systemStdin().isTerminal()) {
     await createStderr(app.io.err).notice(
-      'waiting for an MCP client on stdin, which starts this by itself. Ctrl+C ends it',
+      'waiting for an MCP client on stdin; clients start this command themselves. Ctrl+C ends it',
     );
   }
   const output = claimStdout();

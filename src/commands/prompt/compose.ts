@@ -4,7 +4,7 @@ import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import type { TurnEvent } from '../../core/event.ts';
 import { decodeText } from '../../core/text/decode.ts';
-import type { OtherAttachments } from '../../input/prompt-input.ts';
+import type { OtherAttachments, PromptInput } from '../../input/prompt-input.ts';
 import { readStdin, type StdinMode } from '../../input/stdin.ts';
 import { readClipboard } from '../../platform/process/clipboard.ts';
 import { editInEditor } from '../../platform/process/editor.ts';
@@ -18,7 +18,7 @@ export interface ComposeOptions {
 }
 
 /** The prompt to send, with overrides for how stdin and mentions are handled. */
-export interface ComposedPrompt {
+interface ComposedPrompt {
   readonly prompt: string | undefined;
   readonly stdinMode?: StdinMode;
   readonly mentions?: boolean;
@@ -30,11 +30,22 @@ export interface ComposeContext extends AccessContext {
   readonly stdinMode: StdinMode;
 }
 
+/** What flags other than `-f` contribute to the prompt. Throws AppError `usage` or `interrupted`. */
+export async function* composeInput(
+  options: ComposeOptions & AccessOptions & AttachmentOptions,
+  context: ComposeContext,
+): AsyncGenerator<TurnEvent, Partial<PromptInput>> {
+  const hasExtras = options.attach !== undefined || options.mimeType !== undefined || options.paste;
+  const extras = hasExtras ? { extras: toExtraAttachments(options, context.app) } : {};
+  const isComposed = options.template !== undefined || options.param !== undefined || options.editor;
+  return isComposed ? { ...extras, ...(yield* composePrompt(options, context)) } : extras;
+}
+
 /**
  * Fills the template, then lets the user edit the text. Throws AppError: `usage` if either is not possible,
  * `interrupted` if the edited prompt is empty.
  */
-export async function* composePrompt(
+async function* composePrompt(
   options: ComposeOptions & AccessOptions,
   context: ComposeContext,
 ): AsyncGenerator<TurnEvent, ComposedPrompt> {
@@ -104,7 +115,7 @@ export interface AttachmentOptions {
 const MEDIA_TYPE = /^[a-z]+\/[a-z\d][a-z\d.+-]*$/i;
 
 /** Attachments other than files. Throws AppError `usage` if a flag has no effect. */
-export function toExtraAttachments(
+function toExtraAttachments(
   { attach = [], mimeType, paste, file = [] }: AttachmentOptions,
   { env, cwd }: App,
 ): OtherAttachments {

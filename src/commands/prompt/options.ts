@@ -1,7 +1,7 @@
 import type { AgentOptions } from '../../app/agent.ts';
-import type { AnswerFormatOptions } from '../../app/answer-shape.ts';
 import type { ModelOptions } from '../../app/model.ts';
 import type { OutputOptions } from '../../app/output.ts';
+import type { AnswerFormatOptions } from '../../app/output-schema.ts';
 import type { RosterOptions } from '../../app/servers/roster.ts';
 import type { SessionOptions } from '../../app/sessions.ts';
 import type { AttachmentOptions, ComposeOptions } from './compose.ts';

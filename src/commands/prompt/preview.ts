@@ -1,19 +1,54 @@
+import type { Agent } from '../../agent/agent.ts';
+import { declareTools, prepareContents, REDACTED_NOTICE } from '../../agent/turn.ts';
 import type { OpenedModel } from '../../app/model.ts';
+import { countTokens } from '../../app/queries.ts';
+import type { App } from '../../core/app.ts';
+import type { Content, StoredContent } from '../../core/content.ts';
 import type { TurnEvent } from '../../core/event.ts';
 import type { Out } from '../../core/io.ts';
 import type { ModelRequest } from '../../core/model.ts';
 import { NO_USAGE } from '../../core/usage.ts';
-import { encodeDocument } from '../../render/json-text.ts';
+import { encodeDocument, encodeLine } from '../../render/json-text.ts';
 import type { Renderer } from '../../render/renderer.ts';
+import type { PromptOptions } from './options.ts';
+
+interface Preview {
+  readonly app: App;
+  readonly opened: OpenedModel;
+  readonly agent: Agent;
+  readonly earlier: readonly StoredContent[];
+  readonly prompt: Content;
+  readonly signal: AbortSignal;
+}
+
+/** `--dry-run` and `--count-tokens`: the first request of the turn, shown or counted instead of sent. */
+export async function* previewTurn(
+  { dryRun }: Pick<PromptOptions, 'dryRun'>,
+  { agent, opened, earlier, prompt, ...context }: Preview,
+): AsyncGenerator<TurnEvent, void> {
+  const contents = await prepareContents([...earlier, prompt], { origin: agent.origin, distrusted: 0 });
+  const { model, ...rest } = { ...agent.request, ...declareTools(agent.tools), contents };
+  const told = (await agent.redaction?.redact(rest)) ?? rest;
+  if (told !== rest) yield { type: 'notice', message: REDACTED_NOTICE };
+  const request = { model, ...told };
+  yield* dryRun ? preview(opened, request) : countEvents(opened, request, context);
+}
+
+type OutputFormat = NonNullable<PromptOptions['outputFormat']>;
+
+/** The renderer for `previewTurn` in the JSON formats. */
+export function createPreviewRenderer(render: Renderer, out: Out, options: PromptOptions): Renderer {
+  return options.dryRun ? previewRenderer(render, out) : countRenderer(render, out, options.outputFormat ?? 'json');
+}
 
 /** The request that would be sent, as the text of the answer. */
-export async function* preview(opened: OpenedModel, request: ModelRequest): AsyncGenerator<TurnEvent, void> {
+async function* preview(opened: OpenedModel, request: ModelRequest): AsyncGenerator<TurnEvent, void> {
   yield { type: 'text', delta: encodeDocument(await opened.preview(request)) };
   yield { type: 'end', finishReason: 'STOP', usage: NO_USAGE, model: request.model };
 }
 
 /** A preview is JSON already; only notices and failures need the chosen format. */
-export function previewRenderer(render: Renderer, out: Out): Renderer {
+function previewRenderer(render: Renderer, out: Out): Renderer {
   const warnings: string[] = [];
   return async (event) => {
     if (event.type === 'notice') warnings.push(event.message);
@@ -22,5 +57,36 @@ export function previewRenderer(render: Renderer, out: Out): Renderer {
       const shown = warnings.length === 0 ? {} : { warnings };
       await out.write(encodeDocument({ ...JSON.parse(event.delta), ...shown }));
     }
+  };
+}
+
+/** The count as turn events, as if the model had answered with the number. Throws as `countTokens` does. */
+async function* countEvents(
+  opened: OpenedModel,
+  request: ModelRequest,
+  context: { readonly app: App; readonly signal: AbortSignal },
+): AsyncGenerator<TurnEvent, void> {
+  if (request.tools !== undefined && opened.backend === 'code-assist') {
+    yield { type: 'notice', message: 'the tools are not counted: Code Assist has no place for them' };
+  }
+  yield { type: 'wait', what: request.model };
+  const { model, totalTokens } = await countTokens(opened, request, context);
+  yield { type: 'text', delta: `${totalTokens}\n` };
+  yield { type: 'end', finishReason: 'STOP', usage: NO_USAGE, model };
+}
+
+/** Renders `countEvents` as `{"model","totalTokens"}`. */
+function countRenderer(render: Renderer, out: Out, format: OutputFormat): Renderer {
+  const notices: string[] = [];
+  let totalTokens = 0;
+  return async (event) => {
+    if (event.type === 'notice') notices.push(event.message);
+    if (event.type === 'text') totalTokens = Number(event.delta);
+    if (event.type === 'end') {
+      const warnings = notices.length > 0 ? { warnings: notices } : {};
+      const counted = { model: event.model, totalTokens, ...warnings };
+      await out.write(format === 'json' ? encodeDocument(counted) : encodeLine(counted));
+    }
+    if (event.type === 'notice' || event.type === 'failure') await render(event);
   };
 }

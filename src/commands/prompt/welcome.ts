@@ -15,7 +15,7 @@ ${await formatStatus(app)}
   gmn --demo "hello"                     the offline model: no account needed
 
   gmn auth status    which credential is used
-  gmn doctor         what is wrong, and what mends it
+  gmn doctor         what is wrong, and how to fix it
   gmn demo           a short tour
   gmn --help         every flag and command
 `;

@@ -38,7 +38,7 @@ export async function run(options: ExportOptions, app: App): Promise<number> {
   const pieces = await exportSession(saved, chosen);
   if (target === undefined) await printPieces(pieces, app);
   else {
-    await writeExport({ path: target, name: file, force, hint: 'Name another file, or add --force' }, pieces);
+    await writeExport({ name: file, cwd: app.cwd, force, hint: 'Name another file, or add --force' }, pieces);
     const written = { sessionId: saved.summary.id, file: target, format: chosen };
     if (isReport) await printReport({ text: '', json: written, notices: saved.notices }, { json }, app);
     else await say(`wrote ${file}`);

@@ -53,7 +53,7 @@ export async function run(options: ReferenceOptions, app: App): Promise<number> 
     throw new AppError('config', failures[0] ?? 'it could not be saved', { hint: 'Run: gmn sessions path' });
   const summary = await store.find(copy.id);
   const done = earlier === undefined ? 'copied as' : 'added what is new to';
-  const text = `${done} ${shortId(copy.id)}; to go on with it: gmn -r ${shortId(copy.id)} "…"\n`;
+  const text = `${done} ${shortId(copy.id)}; to continue it: gmn -r ${shortId(copy.id)} "…"\n`;
   await printReport({ text, json: { session: toSessionJson(summary) }, notices }, options, app);
   return 0;
 }

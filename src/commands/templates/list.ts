@@ -16,7 +16,7 @@ export async function run(options: PrintOptions, app: App): Promise<number> {
   const notices = places.flatMap(({ directory, ignored }) =>
     ignored === undefined ? [] : [`${directory} is not used: ${ignored}. To trust the folder, run: gmn trust`],
   );
-  const none = 'There are none. Where they belong: gmn templates path\n';
+  const none = 'There are none. Where to put them: gmn templates path\n';
   const text = rows.length === 0 ? none : formatTable(rows);
   await printReport({ text, json: { templates }, notices, folds: true }, options, app);
   return 0;

@@ -60,3 +60,10 @@ function utf8LengthAt(buffer: Buffer, offset: number): number {
   for (let index = 2; index < length; index += 1) if (((buffer[offset + index] ?? 0) & 0xc0) !== 0x80) return 0;
   return length;
 }
+
+/** The encoding by the first bytes of a file; undefined if it looks binary. */
+export function sniffEncoding(head: Uint8Array): 'utf8' | 'utf16le' | 'utf16be' | undefined {
+  if (head[0] === 0xff && head[1] === 0xfe) return 'utf16le';
+  if (head[0] === 0xfe && head[1] === 0xff) return 'utf16be';
+  return head.subarray(0, 8192).includes(0) ? undefined : 'utf8';
+}

@@ -196,7 +196,7 @@ function expandBraces(pattern: string): readonly string[] {
   let room = MAX_EXPANDED;
   const expand = (text: string): readonly string[] => {
     budget -= 1;
-    if (budget < 0) throw complexityError(`it stands for more than ${MAX_ALTERNATIVES} patterns`);
+    if (budget < 0) throw complexityError(`it expands to more than ${MAX_ALTERNATIVES} patterns`);
     const brace = findBrace(text);
     if (brace === undefined) {
       room -= text.length;

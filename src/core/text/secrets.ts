@@ -159,7 +159,7 @@ function redactEntry(key: string, value: unknown, secrets: ReadonlySet<string>):
 /** Redacts base64 data. Decoded as Latin-1, so that all other bytes stay as they are. */
 function redactBytes(data: string, secrets: ReadonlySet<string>): string {
   const bytes = Buffer.from(data, 'base64');
-  const found = [...secrets].filter((secret) => bytes.includes(secret));
+  const found = [...secrets].flatMap((secret) => [secret, escapeJson(secret)]).filter((form) => bytes.includes(form));
   if (found.length === 0) return data;
   const mark = Buffer.from(MARK).toString('latin1');
   const text = found.reduce((rest, secret) => rest.replaceAll(secret, () => mark), bytes.toString('latin1'));

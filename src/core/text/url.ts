@@ -8,7 +8,7 @@ export function checkEndpoint(url: string, source: string): URL {
   const parsed = parseUrl(url);
   if (parsed === undefined) throw endpointError(source, 'is not a URL');
   if (parsed.username !== '' || parsed.password !== '')
-    throw endpointError(source, 'must not hold a user name or password');
+    throw endpointError(source, 'must not contain a user name or password');
   if (parsed.protocol === 'https:' || (parsed.protocol === 'http:' && isLoopback(parsed.hostname))) return parsed;
   throw endpointError(source, `must use https (http only on this machine), not ${parsed.protocol}//${parsed.host}`);
 }

@@ -1,8 +1,7 @@
 import { raceWithAbort } from '../../core/async.ts';
 import { AppError } from '../../core/error.ts';
 import { formatDuration } from '../../core/text/format.ts';
-import type { RestartableDeadline } from '../../platform/runtime/answer-time.ts';
-import { createDeadline } from '../../platform/runtime/clock.ts';
+import { createDeadline, type Deadline } from '../../platform/runtime/clock.ts';
 import { clientOptions, handleServerRequests } from './capabilities.ts';
 import { createConnection, type ListChanges } from './connection.ts';
 import type { NamedServer } from './definition.ts';
@@ -58,39 +57,17 @@ async function connectOver(
 ): Promise<Connection> {
   const startMs = startTimeout(server);
   const limit = createDeadline(signal, startMs, () => startTimeoutError(server, startMs));
-  let isConnecting = true;
-  const patient = pauseDuringSignIn(context, {
-    pause: () => isConnecting && limit.pause(),
-    resume: () => isConnecting && limit.resume(),
-  });
+  const { signIn } = context;
+  const patient = signIn === undefined ? context : { ...context, signIn: { ...signIn, pause: limit.pause } };
   try {
     return await initialize(kind, { server, context: patient, signal: limit.signal, startMs });
   } finally {
-    isConnecting = false;
     limit.clear();
   }
 }
 
-/** Stops the start deadline while a person signs in. */
-function pauseDuringSignIn(
-  context: ClientContext,
-  { pause, resume }: { readonly pause: () => void; readonly resume: () => void },
-) {
-  const { signIn } = context;
-  if (signIn === undefined) return context;
-  const onBegin = (): void => {
-    pause();
-    signIn.onBegin?.();
-  };
-  const onEnd = (): void => {
-    resume();
-    signIn.onEnd?.();
-  };
-  return { ...context, signIn: { ...signIn, onBegin, onEnd } };
-}
-
 function startTimeoutError(server: NamedServer, ms: number): AppError {
-  return mcpError(server, `no answer to the greeting within ${formatDuration(ms)}`, {
+  return mcpError(server, `no answer to initialize within ${formatDuration(ms)}`, {
     hint: 'Start it by hand once to see what it waits for.',
     cause: new StartTimeout(),
   });
@@ -130,7 +107,7 @@ async function initialize(kind: TransportKind, handshake: Handshake, round = 1):
       },
     }),
   );
-  const waiting = new Set<RestartableDeadline>();
+  const waiting = new Set<Deadline>();
   handleServerRequests(client, server, { ...context, ...pauseDuringQuestions(context, waiting) });
   try {
     // The SDK's handshake does not honour the signal everywhere, and its timer can neither be paused nor reset by
@@ -141,7 +118,7 @@ async function initialize(kind: TransportKind, handshake: Handshake, round = 1):
     await serverTransport.close();
     if (signal.aborted) throw fault;
     const isRefused = kind === 'stdio' && thrown instanceof sdk.ProtocolError && !handshake.isModern;
-    if (isRefused) return initialize(kind, { ...handshake, isModern: true });
+    if (isRefused) return initialize(kind, { ...handshake, isModern: true }, round);
     if (serverTransport.protocolVersion === 'auto' && !isLegacy && isServerFailure(fault))
       return initialize(kind, { ...handshake, isOld: true }, round);
     // The cached answer may be out of date: the server may have been updated.
@@ -151,7 +128,7 @@ async function initialize(kind: TransportKind, handshake: Handshake, round = 1):
       !handshake.isOld &&
       (await clearLegacyAddress(handshake))
     )
-      return initialize(kind, handshake);
+      return initialize(kind, handshake, round);
     if (round < MAX_ATTEMPTS && (serverTransport.signIns?.() ?? 0) > 0) return initialize(kind, handshake, round + 1);
     throw fault;
   }
@@ -176,15 +153,14 @@ function isServerFailure(fault: unknown): boolean {
 /** Pauses the deadline of every request in flight while a person answers a question. */
 function pauseDuringQuestions(
   { elicit }: ClientContext,
-  waiting: ReadonlySet<RestartableDeadline>,
+  waiting: ReadonlySet<Deadline>,
 ): Pick<ClientContext, 'elicit'> {
   if (elicit === undefined) return {};
   return {
     elicit(question, signal) {
-      const held = [...waiting];
-      for (const time of held) time.pause();
+      const resumes = [...waiting].map((deadline) => deadline.pause());
       return elicit(question, signal).finally(() => {
-        for (const time of held) time.resume();
+        for (const resume of resumes) resume();
       });
     },
   };
@@ -196,7 +172,7 @@ async function toHandshakeError(
   { sdk, serverTransport }: { readonly sdk: Sdk; readonly serverTransport: ServerTransport },
 ): Promise<unknown> {
   if (!signal.aborted)
-    return toServerError(thrown, { server, sdk, transport: serverTransport, what: 'the greeting', timeoutMs: startMs });
+    return toServerError(thrown, { server, sdk, transport: serverTransport, what: 'initialize', timeoutMs: startMs });
   const said = await serverTransport.describeEnd();
   const { reason } = signal;
   const isOurs = reason instanceof AppError && reason.fault === 'mcp';

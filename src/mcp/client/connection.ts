@@ -2,8 +2,7 @@ import type { AppError } from '../../core/error.ts';
 import { isObject, type JsonObject, toNonEmptyString } from '../../core/json.ts';
 import { formatDuration } from '../../core/text/format.ts';
 import { sanitize } from '../../core/text/terminal.ts';
-import { createRestartableDeadline, type RestartableDeadline } from '../../platform/runtime/answer-time.ts';
-import { createDeadline, startTimer } from '../../platform/runtime/clock.ts';
+import { createDeadline, type Deadline, startTimer } from '../../platform/runtime/clock.ts';
 import type { NamedServer } from './definition.ts';
 import { mcpError, redactServerText, toServerError } from './errors.ts';
 import { listTimeout, MAX_ITEMS, MAX_PAGES, MAX_TIMER_MS } from './limits.ts';
@@ -38,7 +37,7 @@ interface InitializedClient {
   readonly sdk: Sdk;
   readonly changes: ListChanges;
   /** Deadlines of the requests in flight. */
-  readonly waiting: Set<RestartableDeadline>;
+  readonly waiting: Set<Deadline>;
 }
 
 /** Methods that prove a server works; listing what it has does not. */
@@ -156,7 +155,7 @@ async function requestSuggestions(
 
 function requireCallResult(answer: unknown, server: NamedServer): CallResult {
   const result = parseCallResult(answer);
-  if (result === undefined) throw mcpError(server, 'its answer to tools/call is no result of a tool');
+  if (result === undefined) throw mcpError(server, 'its answer to tools/call is not a tool result');
   return result;
 }
 
@@ -216,7 +215,7 @@ function sdkRequestSender(initialized: InitializedClient, onAnswer: (what: strin
     const { signal, timeoutMs = server.definition.timeoutMs, onProgress } = options;
     signal?.throwIfAborted();
     const late = () => new sdk.SdkError(sdk.SdkErrorCode.RequestTimeout, what);
-    const time = createRestartableDeadline(signal ?? new AbortController().signal, timeoutMs, late);
+    const time = createDeadline(signal ?? new AbortController().signal, timeoutMs, late);
     const onprogress = (progress: Progress): void => {
       time.restart();
       onProgress?.(progress);
@@ -351,7 +350,7 @@ async function fetchAllPages<Item>({ ask, ...list }: PagedList<Item>): Promise<L
     }
     cursor = toNonEmptyString(nextCursor);
     if (cursor === undefined) return parseItems(found, list);
-    if (cursors.has(cursor)) return parseItems(found, list, `the list of ${key} goes round in a circle`);
+    if (cursors.has(cursor)) return parseItems(found, list, `the list of ${key} repeats without end`);
     if (page === MAX_PAGES) return parseItems(found, list, `only the first ${MAX_PAGES} pages of ${key} are used`);
     cursors.add(cursor);
   }
@@ -382,5 +381,5 @@ function formatItemName(value: unknown): string {
 function formatUnreadable(names: readonly string[]): string {
   const shown = names.slice(0, MAX_NAMES);
   const more = names.length > shown.length ? ` and ${names.length - shown.length} more` : '';
-  return `${shown.join(', ')}${more} left out: gmn cannot read what the server says of it`;
+  return `${shown.join(', ')}${more} skipped: gmn cannot read how the server describes it`;
 }

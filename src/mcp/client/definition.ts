@@ -77,7 +77,7 @@ export function parseDefinition(value: JsonValue): ServerDefinition | InvalidDef
     const entry = value;
     const input = /\$\{input:[^}]{0,80}\}/.exec(JSON.stringify(entry))?.[0];
     if (input !== undefined)
-      throw new DefinitionError(`it holds ${input}, which only VS Code can fill in; name a variable instead`);
+      throw new DefinitionError(`it contains ${input}, which only VS Code can fill in; name a variable instead`);
     const kinds = ['command', 'url', 'httpUrl'].filter((key) => entry[key] !== undefined);
     if (kinds.length === 0) throw new DefinitionError('it has none of command, url, httpUrl');
     if (kinds.length > 1) throw new DefinitionError(`it has ${kinds.join(' and ')}, but can be of one kind only`);
@@ -101,7 +101,7 @@ function parseStdio(entry: JsonObject): StdioDefinition {
   if (command.trim() === '') throw new DefinitionError('command is empty');
   // No honest command line has one, and a shell or script behind it would read it as the end of a command.
   for (const word of [command, ...args])
-    if (/[\0\r\n]/.test(word)) throw new DefinitionError('command or args hold a line break');
+    if (/[\0\r\n]/.test(word)) throw new DefinitionError('command or args contain a line break');
   return { kind: 'stdio', command, args, env, ...(cwd === undefined ? {} : { cwd }), ...parseCommon(entry) };
 }
 
@@ -111,7 +111,7 @@ function parseRemote(entry: JsonObject): RemoteDefinition {
   if (url === undefined || !/^https?:$/.test(url.protocol))
     throw new DefinitionError('its address must begin with https:// or http://');
   if (url.username !== '' || url.password !== '')
-    throw new DefinitionError('its address must not hold a password; use headers');
+    throw new DefinitionError('its address must not contain a password; use headers');
   const oauth = parseOAuth(entry);
   return {
     kind: entry.httpUrl === undefined ? parseRemoteKind(entry) : 'http',
@@ -134,7 +134,7 @@ function parseDefinedHeaders(entry: JsonObject): Readonly<Record<string, string>
   const headers = parseStringMap(entry, 'headers');
   for (const [name, value] of Object.entries(headers)) {
     if (!/^[!#$%&'*+.^_`|~\w-]+$/.test(name) || /[^\t\x20-\x7e\x80-\xff]/.test(value)) {
-      throw new DefinitionError(`headers: ${JSON.stringify(name)} is not one`);
+      throw new DefinitionError(`headers: ${JSON.stringify(name)} is not a valid header`);
     }
   }
   return headers;

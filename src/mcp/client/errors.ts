@@ -84,10 +84,10 @@ async function fromSdkError(
     });
   }
   const left = transport.closeReason?.();
-  if (left !== undefined) return mcpError(server, `gmn left it during ${what}: ${left}${said}`, { cause: thrown });
+  if (left !== undefined) return mcpError(server, `gmn disconnected during ${what}: ${left}${said}`, { cause: thrown });
   if (code === SdkErrorCode.ConnectionClosed || code === SdkErrorCode.NotConnected || isOver) {
     const hint = server.remedy ?? `See its definition: gmn mcp get ${sanitize(server.name)}`;
-    return mcpError(server, `it went away during ${what}${said}`, { cause: thrown, hint });
+    return mcpError(server, `the connection was lost during ${what}${said}`, { cause: thrown, hint });
   }
   const message = simplifyMessage(thrown instanceof Error ? thrown.message : String(thrown));
   const words = redactKnown(message, transport.secrets?.() ?? []);
@@ -119,7 +119,7 @@ function findStatus(thrown: unknown, { SdkHttpError, UnauthorizedError }: Sdk): 
 }
 
 function unauthorizedError(server: NamedServer, status: number, cause: unknown): AppError {
-  const words = status === 401 ? 'it wants you to sign in (HTTP 401)' : 'it denies access (HTTP 403)';
+  const words = status === 401 ? 'it requires a sign-in (HTTP 401)' : 'it denies access (HTTP 403)';
   return mcpError(server, words, { cause, status, hint: `To sign in, run: gmn mcp auth ${sanitize(server.name)}` });
 }
 

@@ -1,7 +1,7 @@
 import { AppError } from '../../core/error.ts';
 import type { HttpRequest, HttpResponse, SendHttp } from '../../core/io.ts';
 import { formatSize } from '../../core/text/format.ts';
-import { MAX_MESSAGE_BYTES } from './limits.ts';
+import { MAX_SERVER_MESSAGE_BYTES } from './limits.ts';
 
 /** The subset of `fetch` that the SDK uses. */
 export type Fetch = (input: string | URL, init?: RequestInit) => Promise<Response>;
@@ -73,8 +73,11 @@ async function* limitSize({ headers, body }: HttpResponse): AsyncGenerator<Uint8
     // Blank lines separate events. One split across two chunks is missed; then two events share one limit, no more.
     const end = isStream ? findBlankLine(chunk) : -1;
     if (end !== -1) size = chunk.length - end;
-    if (size > MAX_MESSAGE_BYTES) {
-      throw new AppError('mcp', `it sent more than ${formatSize(MAX_MESSAGE_BYTES)} at once, which gmn does not take`);
+    if (size > MAX_SERVER_MESSAGE_BYTES) {
+      throw new AppError(
+        'mcp',
+        `it sent more than ${formatSize(MAX_SERVER_MESSAGE_BYTES)} at once, more than gmn accepts`,
+      );
     }
     yield chunk;
   }

@@ -1,7 +1,7 @@
 import type { NamedServer, ServerDefinition } from './definition.ts';
 
 /** The longest line, JSON body or event a server may send. */
-export const MAX_MESSAGE_BYTES = 16_000_000;
+export const MAX_SERVER_MESSAGE_BYTES = 16_000_000;
 
 const START_MS = 30_000;
 /** Leaves time for a download: stopping an installer half way leaves a broken cache. */

@@ -11,6 +11,11 @@ export interface ServerPool {
    * Throws as `connect` does; a server that failed three times in a row is not tried again.
    */
   connection(server: ConfiguredServer, signal: AbortSignal): Promise<Connection>;
+  /**
+   * Does work that must not be lost, such as a tool call. Until a program is known to go on after its work, there is one
+   * at a time: others that were already written to it would be lost if it exits after its answer, and must not be repeated.
+   */
+  work<Value>(server: ConfiguredServer, run: () => Promise<Value>, signal: AbortSignal): Promise<Value>;
   /** Closes all connections, also those being opened. Never throws. */
   close(): Promise<void>;
 }
@@ -68,8 +73,32 @@ export function openServers(context: ClientContext): ServerPool {
     if (failures >= MAX_STARTS) throw mcpError(server, `it ended ${MAX_STARTS} times, and is not started again`);
     return start(server, failures + 1, connection).opening;
   };
+  const queues = new Map<string, Promise<void>>();
+  const hasStayed = ({ name, definition }: ConfiguredServer): boolean =>
+    definition.kind !== 'stdio' || members.get(name)?.exitMs === 0;
   return {
     connection: (server, signal) => raceWithAbort(requireConnection(server), signal),
+    async work(server, run, signal) {
+      if (hasStayed(server)) return run();
+      const before = queues.get(server.name);
+      let leave = (): void => {};
+      const done = new Promise<void>((resolve) => {
+        leave = resolve;
+      });
+      // Whoever comes next waits for those before as well, also if this one is given up.
+      queues.set(server.name, before === undefined ? done : Promise.all([before, done]).then(() => {}));
+      try {
+        if (before !== undefined) {
+          await raceWithAbort(before, signal);
+          // Waits whether it exits after the last work.
+          await raceWithAbort(requireConnection(server), signal);
+          if (hasStayed(server)) leave();
+        }
+        return await run();
+      } finally {
+        leave();
+      }
+    },
     async close() {
       life.abort(new AppError('interrupted', 'The connection was closed.'));
       const opened = await Promise.allSettled([...members.values()].map(({ opening }) => opening));

@@ -1,6 +1,7 @@
 import type { App } from '../../core/app.ts';
 import type { Elicit } from '../../core/elicitation.ts';
 import type { JsonObject, JsonValue } from '../../core/json.ts';
+import type { Deadline } from '../../platform/runtime/clock.ts';
 import type { NamedServer } from './definition.ts';
 import type { Sdk, SdkTransport } from './sdk.ts';
 
@@ -170,9 +171,8 @@ export interface SignInPrompt {
    */
   readonly paste?: (last: { readonly isRefused: boolean }, signal: AbortSignal) => Promise<string | undefined>;
   readonly signal: AbortSignal;
-  /** Called when waiting for the person begins and ends, so that deadlines can be paused. */
-  readonly onBegin?: () => void;
-  readonly onEnd?: () => void;
+  /** Called when waiting for the person begins; the returned function is called when it ends. */
+  readonly pause?: Deadline['pause'];
 }
 
 /**

@@ -29,9 +29,9 @@ Running commands: ${allowed.shell ? 'allowed' : 'not allowed (start with --allow
 
 - What the model tried and was not allowed to do is listed in the answer.
 - An @ in a prompt is text${roots.list.length === 0 ? '' : '; files are read by the model itself, inside the working directory'}.
-- Answers over 40,000 characters go on in the resource that _meta.next names.
+- Answers over 40,000 characters continue in the resource that _meta.next names.
 - A call that takes long reports progress and can be cancelled; delegate ends at timeout_ms.
-- Jobs are kept for a week. After a restart one that was running is failed, code INTERRUPTED, with what it had said.
-- Sessions are those of gmn: gmn chat -r <session_id> goes on with one.
+- Jobs are kept for a week. After a restart, a job that was running has failed (code INTERRUPTED) and keeps what it had said.
+- Sessions are those of gmn: gmn chat -r <session_id> continues one.
 `;
 }

@@ -43,7 +43,7 @@ async function requireNewestSession(host: Host, cwd: string | undefined): Promis
   const { sessionId } = host.latest;
   const directory = host.roots.directory(cwd) ?? host.startDirectory;
   const found = sessionId === undefined ? sessions.newestIn(directory) : sessions.find(sessionId);
-  return requireVisible(host, found, 'there is no session of this directory to go on with');
+  return requireVisible(host, found, 'there is no session of this directory to continue');
 }
 
 export async function listVisibleSessions(host: Host): Promise<readonly SessionSummary[]> {
@@ -89,7 +89,7 @@ async function requireVisible(
   });
   if (summary !== undefined && isVisible(host, summary)) return summary;
   throw new CodedError('SESSION_NOT_FOUND', words, {
-    hint: 'Give the full id. The resource gmn://sessions lists those begun inside the roots. Whoever runs the server can add one: --root <dir>',
+    hint: 'Give the full id. The resource gmn://sessions lists those started inside the roots. Whoever runs the server can add one: --root <dir>',
   });
 }
 

@@ -88,7 +88,7 @@ export function checkModelName<Name extends string | undefined>(name: Name): Nam
     return name;
   }
   const known = [...MODELS.map(({ id }) => id), ...Object.keys(ALIASES)];
-  throw new AppError('usage', `"${name.slice(0, 80)}" is no model`, {
+  throw new AppError('usage', `"${name.slice(0, 80)}" is not a model`, {
     hint: `Known: ${[...new Set(known)].join(', ')}`,
   });
 }

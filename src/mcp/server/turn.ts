@@ -60,13 +60,10 @@ export async function collectAnswer(engine: Engine, request: TurnRequest, listen
 
 /** Adds what the caller can do: a model that wanted tools needs a root, and an unknown model has alternatives. */
 function addAdvice(error: AppError, isBlind: boolean): AppError {
-  const { fault, message, hint = '', objection } = error;
-  if (isBlind && objection === 'tools') return new AppError(fault, message, { cause: error, hint: NO_ROOT });
-  if (objection === 'model') {
-    const sentence = hint.endsWith('.') ? hint : `${hint}.`;
-    return new AppError(fault, message, { cause: error, hint: `${sentence} ${OTHER_MODELS}` });
-  }
-  return error;
+  const { hint = '', objection } = error;
+  if (isBlind && objection === 'tools') return error.with({ hint: NO_ROOT });
+  if (objection !== 'model') return error;
+  return error.with({ hint: `${hint.endsWith('.') ? hint : `${hint}.`} ${OTHER_MODELS}` });
 }
 
 const OTHER_MODELS = 'The resource gmn://models lists those gmn knows: any of them can be given as `model`.';

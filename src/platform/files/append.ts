@@ -3,6 +3,7 @@ import { type FileHandle, open, rename, stat, unlink } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Clock } from '../../core/io.ts';
 import { acquireLock } from './lock.ts';
+import { temporaryPath } from './path.ts';
 import { makePrivateDirectory, syncDirectory, writeAtomic } from './write.ts';
 
 const FLAGS = constants.O_RDWR | constants.O_APPEND | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
@@ -32,7 +33,7 @@ export async function createAppendFile(
   pieces: Iterable<string> | AsyncIterable<string>,
 ): Promise<AppendFile> {
   await makePrivateDirectory(dirname(path));
-  const temporary = `${path}.${process.pid}.tmp`;
+  const temporary = temporaryPath(path);
   const handle = await open(temporary, FLAGS | constants.O_CREAT | constants.O_EXCL, 0o600);
   try {
     const file = appendFile(handle, 0, dirname(path));
@@ -184,10 +185,16 @@ export async function appendLine(path: string, line: string): Promise<void> {
   try {
     await makePrivateDirectory(dirname(path));
     // If the file was replaced meanwhile, the line goes to the new one, too: better twice than lost.
-    while ((await appendOnce(path, line)) === 'replaced');
+    while ((await appendOnce(path, line, { isSynced: false })) === 'replaced');
   } catch {
     // Best effort.
   }
+}
+
+/** Appends a line to a private file; it is on disk when this resolves. Throws system errors. */
+export async function appendDurably(path: string, line: string): Promise<void> {
+  await makePrivateDirectory(dirname(path));
+  await appendOnce(path, line, { isSynced: true });
 }
 
 /** Keeps only the last `keep` lines, and lines that others append meanwhile. Never throws; it may do nothing. */
@@ -222,16 +229,21 @@ export async function trimLines(
   }
 }
 
-async function appendOnce(path: string, line: string): Promise<'appended' | 'replaced'> {
+async function appendOnce(
+  path: string,
+  line: string,
+  { isSynced }: { readonly isSynced: boolean },
+): Promise<'appended' | 'replaced'> {
   const flags = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | (constants.O_NONBLOCK ?? 0);
   const handle = await open(path, flags, 0o600);
   try {
     const before = await handle.stat();
-    if (!before.isFile()) return 'appended';
+    if (!before.isFile()) throw new Error('it is not a regular file');
     if (process.platform !== 'win32' && (before.mode & 0o077) !== 0) await handle.chmod(0o600);
     // Do not join our line to one that a crash cut off.
     const start = (await endsWithLine(handle, before.size)) ? '' : '\n';
-    await handle.write(`${start}${line}\n`);
+    await handle.appendFile(`${start}${line}\n`);
+    if (isSynced) await handle.datasync();
     const now = await stat(path).catch(() => before);
     return now.ino === before.ino ? 'appended' : 'replaced';
   } finally {

@@ -2,11 +2,10 @@ import { constants } from 'node:fs';
 import { readdir, readFile, rename, stat, unlink, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fingerprint } from './held-file.ts';
-import { temporarySuffix, writeDurably } from './synced-file.ts';
-import { makePrivateDirectory } from './write.ts';
+import { isTemporary, temporaryPath } from './path.ts';
+import { makePrivateDirectory, writeDurably } from './write.ts';
 
 const NAME = /^[0-9a-f]{64}$/;
-const TEMPORARY = /^[0-9a-f]{64}\..*\.tmp$/;
 const FLAGS = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
 /** Bytes stored under their fingerprint (SHA-256, hex), each only once. Private to the user. */
@@ -18,12 +17,16 @@ export interface BlobStore {
   /** Removes what `isUnwanted` and was not stored since `before`; returns how many. Never throws. */
   sweep(isUnwanted: (print: string) => boolean, before: number): Promise<number>;
   isEmpty(): Promise<boolean>;
+  /** The size of each, by fingerprint, temporary files included. Never throws. */
+  sizes(): Promise<ReadonlyMap<string, number>>;
+  /** Never throws. */
+  remove(print: string): Promise<void>;
 }
 
 /** The directory is created with the first blob. */
 export function createBlobStore(directory: string): BlobStore {
   const names = async (): Promise<readonly string[]> =>
-    (await readdir(directory).catch((): string[] => [])).filter((name) => NAME.test(name) || TEMPORARY.test(name));
+    (await readdir(directory).catch((): string[] => [])).filter((name) => NAME.test(name) || isTemporary(name));
   const fetch = async (print: string): Promise<Buffer | undefined> => {
     if (!NAME.test(print)) return undefined;
     const bytes = await readFile(join(directory, print), { flag: FLAGS }).catch(() => undefined);
@@ -48,6 +51,15 @@ export function createBlobStore(directory: string): BlobStore {
       return count;
     },
     isEmpty: async () => (await names()).length === 0,
+    async sizes() {
+      const sizes = new Map<string, number>();
+      for (const name of await names()) {
+        const status = await stat(join(directory, name)).catch(() => undefined);
+        if (status !== undefined) sizes.set(name, status.size);
+      }
+      return sizes;
+    },
+    remove: (print) => unlink(join(directory, print)).catch(() => {}),
   };
 }
 
@@ -65,7 +77,7 @@ async function removeIfOld(path: string, before: number): Promise<boolean> {
     if ((await stat(path)).mtimeMs >= before) return false;
     // Renamed first, then checked again: a concurrent `put` either touched it just now, or no longer finds it and
     // writes it anew.
-    const away = `${path}.${temporarySuffix()}`;
+    const away = temporaryPath(path);
     await rename(path, away);
     const isOld = (await stat(away)).mtimeMs < before;
     await (isOld ? unlink(away) : rename(away, path));

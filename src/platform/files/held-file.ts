@@ -3,7 +3,7 @@ import { type FileHandle, link, lstat, open, rename, unlink } from 'node:fs/prom
 import { AppError } from '../../core/error.ts';
 import { errorCode, errorReason } from '../runtime/system.ts';
 import { type DirectoryHandle, movedError } from './held-directory.ts';
-import { createDurably, temporarySuffix } from './synced-file.ts';
+import { writeBeside } from './write.ts';
 
 export interface OpenedFile {
   readonly size: number;
@@ -133,18 +133,15 @@ async function replaceWith(
   }: Omit<Replacement, 'mode'> & { readonly mode: number | undefined; readonly former: FileHandle | undefined },
 ): Promise<'written' | 'changed'> {
   const prepare = former === undefined ? undefined : (handle: FileHandle) => inherit(handle, former);
-  const temporary = await writeBeside(directory, name, bytes, { mode, prepare });
-  try {
+  await directory.verify();
+  return writeBeside(directory.at(name), bytes, { mode, prepare }, async (temporary) => {
     await directory.verify();
-    if (old === undefined) return await linkNew(temporary, directory.at(name));
+    if (old === undefined) return linkNew(temporary, directory.at(name));
     const now = await lstat(directory.at(name), { bigint: true }).catch(() => undefined);
     if (now === undefined || toVersion(now) !== old.version) return 'changed';
     await rename(temporary, directory.at(name));
     return 'written';
-  } finally {
-    // Fails after a rename, as nothing is left to remove.
-    await unlink(temporary).catch(() => {});
-  }
+  });
 }
 
 /** A link, unlike a rename, never replaces a file that was created meanwhile. */
@@ -160,26 +157,6 @@ async function linkNew(temporary: string, target: string): Promise<'written' | '
     await rename(temporary, target);
     return 'written';
   }
-}
-
-async function writeBeside(
-  directory: DirectoryHandle,
-  name: string,
-  bytes: Uint8Array,
-  {
-    mode,
-    prepare,
-  }: { readonly mode: number | undefined; readonly prepare: ((handle: FileHandle) => Promise<void>) | undefined },
-): Promise<string> {
-  await directory.verify();
-  // File names are limited to 255 bytes, and the suffix needs some of them.
-  const stem = Buffer.from(name)
-    .subarray(0, 100)
-    .toString('latin1')
-    .replace(/[^\w.-]/g, '_');
-  const temporary = directory.at(`.${stem}.${temporarySuffix()}`);
-  await createDurably(temporary, [bytes], mode, prepare);
-  return temporary;
 }
 
 /** A new file would belong to us, and the old one does not. */

@@ -1,11 +1,10 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
-import { type FileHandle, open, rename, stat, unlink, utimes } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { rename, stat, unlink, utimes } from 'node:fs/promises';
 import type { Clock } from '../../core/io.ts';
 import { isObject } from '../../core/json.ts';
 import { checkProcess, identifySelf, type ProcessIdentity, parseProcessIdentity } from '../process/identity.ts';
 import { errorCode } from '../runtime/system.ts';
-import { makePrivateDirectory } from './write.ts';
+import { tryCreateExclusive } from './write.ts';
 
 const TOUCH_MS = 1000;
 /** Ten missed touches; even an overloaded machine manages one in that time. */
@@ -66,23 +65,11 @@ interface Owner extends ProcessIdentity {
 }
 
 async function tryCreate(path: string): Promise<Lock | 'taken' | 'unwritable'> {
-  let handle: FileHandle | undefined;
-  try {
-    // Made first: a file in place of the directory would give EEXIST too, which means "locked" below.
-    await makePrivateDirectory(dirname(path));
-    handle = await open(path, 'wx', 0o600);
-    const nonce = `${process.pid}-${process.hrtime.bigint().toString(36)}`;
-    const owner: Owner = { ...(await identifySelf()), nonce };
-    await handle.writeFile(JSON.stringify(owner));
-    return createLock(path, nonce);
-  } catch (thrown) {
-    if (handle === undefined) return errorCode(thrown) === 'EEXIST' ? 'taken' : 'unwritable';
-    // The disk is full: a lock that names no owner would keep others waiting.
-    await unlink(path).catch(() => {});
-    return 'unwritable';
-  } finally {
-    await handle?.close();
-  }
+  const nonce = `${process.pid}-${process.hrtime.bigint().toString(36)}`;
+  const owner: Owner = { ...(await identifySelf()), nonce };
+  const outcome = await tryCreateExclusive(path, JSON.stringify(owner));
+  if (outcome === 'created') return createLock(path, nonce);
+  return outcome === 'exists' ? 'taken' : 'unwritable';
 }
 
 function createLock(path: string, nonce: string): Lock {
@@ -109,9 +96,7 @@ async function breakStaleLock(path: string, isStillStale: () => Promise<boolean>
   if (!(await isStillStale())) return false;
   // Many processes may see the same dead owner; only one at a time may act on it, after checking again.
   const breaking = `${path}.breaking`;
-  try {
-    await (await open(breaking, 'wx', 0o600)).close();
-  } catch {
+  if ((await tryCreateExclusive(breaking, '')) !== 'created') {
     if (await isAbandoned(breaking)) await removeAbandoned(breaking);
     return false;
   }

@@ -1,5 +1,5 @@
-import { lstatSync, mkdirSync, realpathSync, statSync } from 'node:fs';
-import { dirname, sep } from 'node:path';
+import { mkdirSync, realpathSync, statSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { errorCode } from '../runtime/system.ts';
 
 /** The path without links, in the file system's own spelling; undefined if it does not exist. Never throws. */
@@ -29,22 +29,6 @@ export function pathExists(path: string): boolean {
   }
 }
 
-/** Where the system keeps its names for descriptors, which are links to whatever they stand for. */
-const SYSTEM_LINKS = /^\/(?:dev|proc)\//;
-
-/**
- * The file that writing to `path` changes, a link followed; a link to nothing is itself replaced. Throws an Error for a link
- * to a file outside of the directory it is in: whoever made the folder could lead to any file of the person's with it.
- */
-export function writingTarget(path: string): string {
-  const target = realPath(path);
-  if (target === undefined || SYSTEM_LINKS.test(path)) return target ?? path;
-  if (!lstatSync(path).isSymbolicLink() || !statSync(target).isFile()) return target;
-  const home = realPath(dirname(path)) ?? dirname(path);
-  if (target.startsWith(home.endsWith(sep) ? home : home + sep)) return target;
-  throw new Error(`it is a link to ${target}, outside of its directory; name that file itself, or remove the link`);
-}
-
 /**
  * Creates a private directory and its parents; an existing one is left as it is. One level at a time, as Node's
  * recursive mkdir never returns where nothing can be created (/proc). Throws system errors.
@@ -71,4 +55,21 @@ function mkdirFails(path: string): boolean {
   } catch (thrown) {
     return errorCode(thrown) !== 'EEXIST';
   }
+}
+
+/**
+ * Where a file is written before it gets its name: hidden, beside it, under a name that nobody else uses. What a killed
+ * process leaves is recognised by `isTemporary`.
+ */
+export function temporaryPath(path: string): string {
+  // File names are limited to 255 bytes, and the suffix needs some of them.
+  const stem = Buffer.from(basename(path))
+    .subarray(0, 100)
+    .toString('latin1')
+    .replace(/[^\w.-]/g, '_');
+  return join(dirname(path), `.${stem}.${process.pid}.${process.hrtime.bigint().toString(36)}.tmp`);
+}
+
+export function isTemporary(name: string): boolean {
+  return name.endsWith('.tmp');
 }

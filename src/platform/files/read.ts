@@ -67,6 +67,24 @@ export async function readBytesIfAny(path: string, options: ReadOptions): Promis
   return (await inspectPath(path))?.kind === 'file' ? readBytes(path, options) : undefined;
 }
 
+/**
+ * The text of a regular file of any size; undefined if missing. Never blocks on a FIFO. Throws system errors, and an Error
+ * if it is no regular file.
+ */
+export async function readText(path: string): Promise<string | undefined> {
+  let handle: FileHandle | undefined;
+  try {
+    handle = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+    if (!(await handle.stat()).isFile()) throw new Error('it is not a regular file');
+    return await handle.readFile('utf8');
+  } catch (thrown) {
+    if (errorCode(thrown) === 'ENOENT') return undefined;
+    throw thrown;
+  } finally {
+    await handle?.close();
+  }
+}
+
 /** Sorted by name, links not followed. Throws AppError `usage`. */
 export async function listDirectory(path: string, name = path): Promise<readonly DirectoryEntry[]> {
   try {
@@ -113,7 +131,8 @@ const READ_ERRORS: Readonly<Record<string, readonly [what: string, hint: string]
   ENFILE: ['too many open files', 'Close some programs and try again.'],
 };
 
-function readError(thrown: unknown, name: string): AppError {
+/** Says why a file or directory cannot be read. */
+export function readError(thrown: unknown, name: string): AppError {
   const code = errorCode(thrown);
   // What open() reports for a socket.
   if (code === 'ENXIO') return irregularFileError(name);
@@ -178,4 +197,53 @@ function isWritable(path: string): boolean {
   } catch {
     return false;
   }
+}
+
+const MAX_STATE_BYTES = 1_000_000;
+
+type FileState =
+  | { readonly kind: 'absent' }
+  /** Something is there, but not a regular file, too large, or not readable. */
+  | { readonly kind: 'unreadable'; readonly why: string }
+  | FileText;
+
+export interface FileText {
+  readonly kind: 'text';
+  readonly text: string;
+  /** The permission bits; 0 on Windows. */
+  readonly mode: number;
+  readonly isOurs: boolean;
+  /** Changes whenever the file is written or replaced. */
+  readonly version: string;
+}
+
+/**
+ * The contents and state of a small file; `isOurs` if it belongs to `uid`. Follows links. Never throws or blocks on a
+ * FIFO.
+ */
+export async function readFileState(path: string, uid = process.getuid?.()): Promise<FileState> {
+  let handle: FileHandle | undefined;
+  try {
+    handle = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+    const status = await handle.stat({ bigint: true });
+    if (!status.isFile()) return { kind: 'unreadable', why: 'it is not a regular file' };
+    if (status.size > MAX_STATE_BYTES) return { kind: 'unreadable', why: 'it is larger than 1 MB' };
+    const text = await handle.readFile('utf8');
+    const mode = process.platform === 'win32' ? 0 : Number(status.mode) & 0o777;
+    return { kind: 'text', text, mode, isOurs: isOurs(status, uid), version: toVersion(status) };
+  } catch (thrown) {
+    const code = errorCode(thrown);
+    if (code === 'ENOENT' || code === 'ENOTDIR') return { kind: 'absent' };
+    return { kind: 'unreadable', why: code === 'EACCES' ? 'permission denied' : errorReason(thrown) };
+  } finally {
+    await handle?.close();
+  }
+}
+
+export function isOurs(status: { readonly uid: bigint }, uid: number | undefined): boolean {
+  return uid === undefined || Number(status.uid) === uid;
+}
+
+export function toVersion(status: { ino: bigint; mtimeNs: bigint; size: bigint }): string {
+  return `${status.ino}:${status.mtimeNs}:${status.size}`;
 }

@@ -1,4 +1,4 @@
-import { closeSync, constants, fstatSync, openSync, readFileSync, statSync } from 'node:fs';
+import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync, type Stats, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { AppError } from '../../core/error.ts';
 import { parseJson } from '../../core/json.ts';
@@ -76,4 +76,30 @@ export function isRecent(time: number, now: number, withinMs: number): boolean {
 
 function isOurs(uid: number): boolean {
   return process.getuid === undefined || uid === process.getuid();
+}
+
+/**
+ * Why a system-wide file must not be trusted: somebody other than its `owners` could have written it. Undefined if it
+ * may be, and always on Windows, where ownership works differently. Never throws.
+ */
+export function findDistrust(path: string, owners: 'root' | 'root or me'): string | undefined {
+  if (process.getuid === undefined) return undefined;
+  const allowed = owners === 'root' ? [0] : [0, process.getuid()];
+  try {
+    const links = [path, dirname(path)].map((name) => [name, lstatSync(name)] as const);
+    const targets = [path, dirname(path)].map((name) => [name, statSync(name)] as const);
+    for (const [name, status] of [...links, ...targets]) {
+      const why = findWeakness(status, allowed);
+      if (why !== undefined) return `${name} ${why}`;
+    }
+    return undefined;
+  } catch {
+    return 'its owner cannot be determined';
+  }
+}
+
+function findWeakness(status: Stats, owners: readonly number[]): string | undefined {
+  if (!owners.includes(status.uid)) return 'belongs to another user';
+  // The mode of a link means nothing; its target is checked, too.
+  return !status.isSymbolicLink() && (status.mode & 0o022) !== 0 ? 'can be written by others' : undefined;
 }

@@ -1,7 +1,7 @@
 import { closeSync, openSync, renameSync, statSync, unlinkSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { errorCode } from '../runtime/system.ts';
-import { makeDirectories } from './path.ts';
+import { makeDirectories, temporaryPath } from './path.ts';
 
 /**
  * Writes a private file atomically, creating its directory if needed. Synchronous, as it runs between the answer and
@@ -9,7 +9,7 @@ import { makeDirectories } from './path.ts';
  */
 export function writeAtomicSync(path: string, text: string): void {
   const bytes = Buffer.from(text);
-  const temporary = `${path}.${process.pid}.tmp`;
+  const temporary = temporaryPath(path);
   const descriptor = openExclusive(temporary);
   try {
     try {

@@ -7,113 +7,134 @@ import {
   readdir,
   realpath,
   rename,
+  rmdir,
   stat,
   unlink,
   writeFile,
 } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { AppError } from '../../core/error.ts';
 import { errorCode, errorReason } from '../runtime/system.ts';
-import { makeDirectories, writingTarget } from './path.ts';
-import { createDurably, temporarySuffix } from './synced-file.ts';
+import { isTemporary, makeDirectories, temporaryPath } from './path.ts';
+import { isOurs, toVersion } from './read.ts';
+import { readModifiedTime } from './write-sync.ts';
+import { writingTarget } from './writing-target.ts';
 
-const MAX_BYTES = 1_000_000;
+type Data = string | Uint8Array | Iterable<string | Uint8Array>;
 
-type FileState =
-  | { readonly kind: 'absent' }
-  /** Something is there, but not a regular file, too large, or not readable. */
-  | { readonly kind: 'unreadable'; readonly why: string }
-  | FileText;
-
-export interface FileText {
-  readonly kind: 'text';
-  readonly text: string;
-  /** The permission bits; 0 on Windows. */
-  readonly mode: number;
-  readonly isOurs: boolean;
-  /** Changes whenever the file is written or replaced. */
-  readonly version: string;
+interface CreateOptions {
+  /** The permission bits; those that the umask leaves of 0666 if absent. */
+  readonly mode?: number | undefined;
+  /** Whether the bytes are on disk (fsync) when this resolves. True if absent. */
+  readonly isSynced?: boolean;
+  /** Changes what else there is about the file, besides its content, before it is synced. */
+  readonly prepare?: ((handle: FileHandle) => Promise<void>) | undefined;
 }
 
-/**
- * The contents and state of a small file; `isOurs` if it belongs to `uid`. Follows links. Never throws or blocks on a
- * FIFO.
- */
-export async function readFileState(path: string, uid = process.getuid?.()): Promise<FileState> {
-  let handle: FileHandle | undefined;
+/** Creates a file; `exists`: something has that name, and is left alone. Throws system errors; nothing is left then. */
+export async function createExclusive(
+  path: string,
+  data: Data,
+  { mode, isSynced = true, prepare }: CreateOptions = {},
+): Promise<'created' | 'exists'> {
+  let handle: FileHandle;
   try {
-    handle = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
-    const status = await handle.stat({ bigint: true });
-    if (!status.isFile()) return { kind: 'unreadable', why: 'it is not a regular file' };
-    if (status.size > MAX_BYTES) return { kind: 'unreadable', why: 'it is larger than 1 MB' };
-    const text = await handle.readFile('utf8');
-    const mode = process.platform === 'win32' ? 0 : Number(status.mode) & 0o777;
-    return { kind: 'text', text, mode, isOurs: isOurs(status, uid), version: toVersion(status) };
+    handle = await open(path, 'wx', mode === undefined ? 0o666 : 0o600);
   } catch (thrown) {
-    const code = errorCode(thrown);
-    if (code === 'ENOENT' || code === 'ENOTDIR') return { kind: 'absent' };
-    return { kind: 'unreadable', why: code === 'EACCES' ? 'permission denied' : errorReason(thrown) };
+    if (errorCode(thrown) === 'EEXIST') return 'exists';
+    throw thrown;
+  }
+  try {
+    const pieces = typeof data === 'string' || data instanceof Uint8Array ? [data] : data;
+    // writeFile on a handle continues at the current position.
+    for (const piece of pieces) await handle.writeFile(piece);
+    await prepare?.(handle);
+    // The mode given to open is cut by the umask, and a change of owner may take bits of it.
+    if (mode !== undefined) await handle.chmod(mode);
+    if (isSynced) await handle.sync();
+    return 'created';
+  } catch (thrown) {
+    await unlink(path).catch(() => {});
+    throw thrown;
   } finally {
-    await handle?.close();
+    await handle.close();
   }
 }
 
-type Text = string | Iterable<string>;
+/** Like `createExclusive` for a private file, and its directory is created. `failed`: it cannot be. Never throws. */
+export async function tryCreateExclusive(path: string, text: string): Promise<'created' | 'exists' | 'failed'> {
+  try {
+    await makePrivateDirectory(dirname(path));
+    return await createExclusive(path, text, { mode: 0o600, isSynced: false });
+  } catch {
+    return 'failed';
+  }
+}
+
+/**
+ * Writes a temporary file beside `path`, which `place` then gives that name, by a rename or a link. Throws system errors
+ * and what `place` throws; nothing is left of the temporary file either way.
+ */
+export async function writeBeside<T>(
+  path: string,
+  data: Data,
+  options: CreateOptions,
+  place: (temporary: string) => Promise<T>,
+): Promise<T> {
+  const temporary = temporaryPath(path);
+  if ((await createExclusive(temporary, data, options)) === 'exists') throw new Error(`${temporary} is in the way`);
+  try {
+    return await place(temporary);
+  } finally {
+    // Fails after a rename, as nothing is left to remove.
+    await unlink(temporary).catch(() => {});
+  }
+}
+
+/** Replaces a private file atomically; it is on disk when this resolves. Throws system errors. */
+export async function writeDurably(path: string, data: Data): Promise<void> {
+  await writeBeside(path, data, { mode: 0o600 }, (temporary) => rename(temporary, path));
+}
 
 interface ReplaceOptions {
   /** The permission bits afterwards; those of the replaced file if absent, else 0600. */
   readonly mode?: number;
   /** Whose file may be replaced; by default this process's user. */
-  readonly uid?: number;
+  readonly uid?: number | undefined;
+  /** The version of the file that may be replaced; any if absent. */
+  readonly expected?: string;
 }
 
 /**
- * Replaces a file so that every reader sees the old bytes or the new ones. A link stays a link. Throws AppError
- * `config` if it cannot be written or belongs to someone else; the old file is then untouched.
+ * Replaces a file durably, so that every reader sees the old bytes or the new ones. A link stays a link. `changed`: it is
+ * no longer the version `expected`, and was left alone; check and rename are two steps, so another writer may slip in
+ * between. Throws AppError `config` if it cannot be written or belongs to someone else; the old file is then untouched.
  */
-export async function writeAtomic(path: string, text: Text, options: ReplaceOptions = {}): Promise<void> {
-  await writeReplacement(path, text, options);
-}
-
-/**
- * Like `writeAtomic`, but only if the file still is the version `expected`; otherwise it is left alone: `changed`.
- * Check and rename are two steps, so another writer may slip in between.
- */
-export async function writeAtomicIfVersion(
+export async function writeAtomic(
   path: string,
-  text: string,
-  options: ReplaceOptions & { readonly expected: string },
+  data: Data,
+  { mode, expected, uid = process.getuid?.() }: ReplaceOptions = {},
 ): Promise<'written' | 'changed'> {
-  return writeReplacement(path, text, options);
-}
-
-async function writeReplacement(
-  path: string,
-  text: Text,
-  { mode, expected, uid = process.getuid?.() }: ReplaceOptions & { readonly expected?: string },
-): Promise<'written' | 'changed'> {
-  let temporary: string | undefined;
   try {
     const target = await realpath(path).catch(() => path);
     const before = await stat(target, { bigint: true }).catch(() => undefined);
     if (before !== undefined && !isOurs(before, uid)) throw ownerError(path);
-    temporary = await writeBeside(target, text, mode ?? (before === undefined ? 0o600 : Number(before.mode) & 0o777));
-    if (expected !== undefined) {
-      const now = await stat(target, { bigint: true }).catch(() => undefined);
-      if (now === undefined || toVersion(now) !== expected) return 'changed';
-    }
-    await renameOver(temporary, target);
-    temporary = undefined;
-    await syncDirectory(dirname(target));
-    return 'written';
+    const options = { mode: mode ?? (before === undefined ? 0o600 : Number(before.mode) & 0o777) };
+    return await writeBeside(target, data, options, async (temporary) => {
+      if (expected !== undefined) {
+        const now = await stat(target, { bigint: true }).catch(() => undefined);
+        if (now === undefined || toVersion(now) !== expected) return 'changed';
+      }
+      await renameOver(temporary, target);
+      await syncDirectory(dirname(target));
+      return 'written';
+    });
   } catch (cause) {
     if (cause instanceof AppError) throw cause;
     throw new AppError('config', `cannot write ${path}: ${errorReason(cause)}`, {
       cause,
       hint: 'Check the free space and the permissions there.',
     });
-  } finally {
-    if (temporary !== undefined) await unlink(temporary).catch(() => {});
   }
 }
 
@@ -132,25 +153,6 @@ export async function makePrivateDirectory(path: string): Promise<void> {
       cause,
       hint: 'Check the permissions there, or name another place with GMN_HOME.',
     });
-  }
-}
-
-/** Creates a private file that must not exist yet. `failed`: it cannot be written there. Never throws. */
-export async function tryCreateExclusive(path: string, text: string): Promise<'created' | 'exists' | 'failed'> {
-  try {
-    await makePrivateDirectory(dirname(path));
-    const handle = await open(path, 'wx', 0o600);
-    try {
-      await handle.writeFile(text);
-    } catch (thrown) {
-      await unlink(path).catch(() => {});
-      throw thrown;
-    } finally {
-      await handle.close();
-    }
-    return 'created';
-  } catch (thrown) {
-    return errorCode(thrown) === 'EEXIST' ? 'exists' : 'failed';
   }
 }
 
@@ -194,10 +196,10 @@ export async function removeFiles(
   });
 }
 
-async function writeBeside(target: string, text: Text, mode: number): Promise<string> {
-  const temporary = join(dirname(target), `.${basename(target)}.${temporarySuffix()}`);
-  await createDurably(temporary, typeof text === 'string' ? [text] : text, mode);
-  return temporary;
+/** Removes the temporary files that killed processes left in a directory before `beforeMs`. Throws AppError `config`. */
+export async function removeTemporaries(directory: string, beforeMs: number): Promise<void> {
+  const isOld = (name: string): boolean => (readModifiedTime(join(directory, name)) ?? 0) <= beforeMs;
+  await removeFiles(directory, (name) => isTemporary(name) && isOld(name));
 }
 
 /** On Windows a file cannot be replaced while another process reads it, so this retries. */
@@ -222,12 +224,12 @@ export async function syncDirectory(path: string): Promise<void> {
   }
 }
 
-function isOurs(status: { readonly uid: bigint }, uid: number | undefined): boolean {
-  return uid === undefined || Number(status.uid) === uid;
-}
-
-function toVersion(status: { ino: bigint; mtimeNs: bigint; size: bigint }): string {
-  return `${status.ino}:${status.mtimeNs}:${status.size}`;
+/** Removes an empty directory; false if it is not empty or no directory. Never throws. */
+export async function removeEmptyDirectory(path: string): Promise<boolean> {
+  return rmdir(path).then(
+    () => true,
+    () => false,
+  );
 }
 
 /** Creates an empty private file unless it exists, and sets its modification time. Throws system errors. */
@@ -248,12 +250,12 @@ export interface OutputFile {
 
 /**
  * Finds out whether a file can be written there, and changes nothing. One that exists will be replaced in one step and keeps
- * its permissions; a device or a pipe is written to, a link followed as `writingTarget` does. Throws AppError `usage` if it
- * cannot; `name` is what the person calls it.
+ * its permissions; a device or a pipe is written to, links are followed as `writingTarget` does. Throws AppError `usage` if
+ * it cannot; `name` is what the person calls it.
  */
-export async function openOutputFile(path: string, name: string): Promise<OutputFile> {
+export async function openOutputFile(name: string, cwd: string): Promise<OutputFile> {
   try {
-    const target = writingTarget(path);
+    const target = writingTarget(name, cwd);
     const before = await stat(target).catch(ignoreAbsent);
     if (before?.isDirectory()) throw new Error('it is a directory');
     if (before !== undefined) await access(target, constants.W_OK);
@@ -290,27 +292,13 @@ interface OutputWrite {
 async function writeOutput({ target, name, content, mode }: OutputWrite): Promise<number> {
   const bytes = Buffer.from(content);
   try {
+    // For a new file the umask applies, as with any other program.
+    const options = { mode: mode === 0o666 ? undefined : mode && mode & 0o7777, isSynced: false };
     if (mode === undefined) await writeFile(target, bytes);
-    else await replaceOutput(target, bytes, mode);
+    else await writeBeside(target, bytes, options, (temporary) => rename(temporary, target));
     return bytes.length;
   } catch (cause) {
     throw outputError(name, cause);
-  }
-}
-
-async function replaceOutput(target: string, bytes: Uint8Array, mode: number): Promise<void> {
-  const temporary = join(dirname(target), `.${basename(target)}.${process.pid}.tmp`);
-  // For a new file the umask applies, as with any other program.
-  const handle = await open(temporary, 'wx', 0o666);
-  try {
-    if (mode !== 0o666) await handle.chmod(mode & 0o7777);
-    await handle.writeFile(bytes);
-    await handle.close();
-    await rename(temporary, target);
-  } catch (thrown) {
-    await handle.close().catch(() => {});
-    await unlink(temporary).catch(() => {});
-    throw thrown;
   }
 }
 
@@ -319,17 +307,10 @@ async function replaceOutput(target: string, bytes: Uint8Array, mode: number): P
  * is. Throws AppError `usage`.
  */
 export async function createOutputFile(path: string, name: string, bytes: Uint8Array): Promise<'created' | 'exists'> {
-  let handle: FileHandle | undefined;
   try {
-    handle = await open(path, 'wx', 0o666);
-    await handle.writeFile(bytes);
-    return 'created';
+    return await createExclusive(path, bytes, { isSynced: false });
   } catch (cause) {
-    if (handle === undefined && errorCode(cause) === 'EEXIST') return 'exists';
-    if (handle !== undefined) await unlink(path).catch(() => {});
     throw outputError(name, cause);
-  } finally {
-    await handle?.close();
   }
 }
 

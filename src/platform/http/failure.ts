@@ -61,7 +61,7 @@ const CERTIFICATE_REASONS: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED: 'it has expired',
   CERT_NOT_YET_VALID: 'it is not valid yet; is the clock right?',
   DEPTH_ZERO_SELF_SIGNED_CERT: 'it is self-signed',
-  SELF_SIGNED_CERT_IN_CHAIN: 'its chain holds a self-signed certificate',
+  SELF_SIGNED_CERT_IN_CHAIN: 'its chain contains a self-signed certificate',
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its issuer is unknown',
   UNABLE_TO_GET_ISSUER_CERT: 'its issuer is unknown',
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'its issuer is unknown',

@@ -47,7 +47,7 @@ export async function readClipboard(
 ): Promise<Uint8Array> {
   const programs = listReaders(env, process.platform);
   if (programs.length === 0) {
-    throw new AppError('usage', '--paste finds no clipboard: there is no display', {
+    throw new AppError('usage', '--paste found no clipboard: there is no display', {
       hint: 'Pipe it in instead: … | gmn "…"',
     });
   }

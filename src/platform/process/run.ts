@@ -104,3 +104,65 @@ function isProgram(path: string): boolean {
     return false;
   }
 }
+
+interface OutputRun {
+  readonly program: string;
+  readonly args: readonly string[];
+  readonly cwd: string;
+  readonly maxMs: number;
+  /** Consumes the output so far and returns the incomplete rest; undefined to stop the program. */
+  readonly take: (printed: Buffer) => Buffer | undefined;
+}
+
+interface OutputEnd {
+  /** Why it was stopped early; undefined if it was not. */
+  readonly stopped: 'enough' | 'time' | undefined;
+  /** The exit code; undefined if it could not be started, or a signal ended it. */
+  readonly code: number | undefined;
+  readonly hasPrinted: boolean;
+}
+
+/**
+ * Runs a program that only reads, to its end or until `take` has enough. Throws the signal's reason at once and kills the
+ * process.
+ */
+export function readOutput({ program, args, cwd, maxMs, take }: OutputRun, signal: AbortSignal): Promise<OutputEnd> {
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) return reject(signal.reason);
+    let stopped: OutputEnd['stopped'];
+    let rest: Buffer = Buffer.alloc(0);
+    let hasPrinted = false;
+    // An empty environment: some variables change what a program prints.
+    const child = spawn(program, args, { cwd, env: {}, stdio: ['ignore', 'pipe', 'ignore'], windowsHide: true });
+    const stop = (why: OutputEnd['stopped']): void => {
+      stopped ??= why;
+      child.kill('SIGKILL');
+    };
+    const timer = setTimeout(() => stop('time'), maxMs);
+    const onAbort = (): void => {
+      child.kill('SIGKILL');
+      finish();
+      reject(signal.reason);
+    };
+    const finish = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', onAbort);
+    };
+    signal.addEventListener('abort', onAbort, { once: true });
+    child.stdout.on('data', (chunk: Buffer) => {
+      if (stopped !== undefined) return;
+      hasPrinted = true;
+      const left = take(rest.length === 0 ? chunk : Buffer.concat([rest, chunk]));
+      if (left === undefined) stop('enough');
+      else rest = left;
+    });
+    child.on('error', () => {
+      finish();
+      resolve({ stopped, code: undefined, hasPrinted });
+    });
+    child.on('close', (code) => {
+      finish();
+      resolve({ stopped, code: code ?? undefined, hasPrinted });
+    });
+  });
+}

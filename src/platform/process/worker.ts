@@ -1,12 +1,21 @@
+import { availableParallelism } from 'node:os';
+import { resolve } from 'node:path';
 import { Worker } from 'node:worker_threads';
 
-/** Runs a program in a worker thread, without our environment and without output. */
-export function startThread(program: string, workerData: unknown): Worker {
-  // Not piped to our streams, as each worker would add listeners there.
-  const streams = { stdin: false, stdout: true, stderr: true };
-  return new Worker(program, { eval: true, workerData, env: {}, ...streams });
+export type Thread = Worker;
+
+/** How many threads can run at a time. */
+export function countProcessors(): number {
+  return availableParallelism();
 }
 
-export async function endThread(thread: Worker): Promise<void> {
+/** Runs a file beside the program in a worker thread, without our environment and without output. */
+export function startThread(file: string, workerData: unknown): Thread {
+  // It prints nothing; piped through to ours, each worker would add listeners to our streams.
+  const streams = { stdin: false, stdout: true, stderr: true };
+  return new Worker(resolve(__dirname, file), { workerData, env: {}, ...streams });
+}
+
+export async function endThread(thread: Thread): Promise<void> {
   await thread.terminate();
 }

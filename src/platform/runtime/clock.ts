@@ -73,10 +73,10 @@ export function callEvery(ms: number, action: () => void): () => void {
 
 export interface Deadline {
   readonly signal: AbortSignal;
-  /** Stops the clock, e.g. while a person is asked. Pauses nest: each needs its own `resume`. */
-  pause(): void;
-  /** Ends one pause. */
-  resume(): void;
+  /** Stops the time until the returned function is called, for as long as a person is asked something. Pauses nest. */
+  pause(): () => void;
+  /** Begins again with the full time. */
+  restart(): void;
   /** When it will abort, in milliseconds since the epoch; undefined if never, or while paused. */
   endsAt(): number | undefined;
   clear(): void;
@@ -84,17 +84,20 @@ export interface Deadline {
 
 /** A signal that follows `parent` and aborts with `reason()` after `ms` (0 = never). */
 export function createDeadline(parent: AbortSignal, ms: number, reason: () => Error): Deadline {
-  if (ms === 0) return { signal: parent, pause: () => {}, resume: () => {}, endsAt: () => undefined, clear: () => {} };
+  if (ms === 0) {
+    return { signal: parent, pause: () => () => {}, restart: () => {}, endsAt: () => undefined, clear: () => {} };
+  }
   const controller = createAbortable();
   // Twenty MCP servers may listen on one signal; that is not a leak.
   setMaxListeners(0, parent, controller.signal);
   let stopTimer = (): void => {};
   let startedMs = 0;
   let leftMs = Math.min(ms, MAX_TIMER_MS);
-  let holds = 0;
+  let pauses = 0;
   let isCleared = false;
   const follow = (): void => controller.abort(parent.reason);
   const run = (): void => {
+    if (pauses > 0 || isCleared) return;
     startedMs = Date.now();
     stopTimer = startTimer(leftMs, () => controller.abort(reason()));
   };
@@ -104,16 +107,25 @@ export function createDeadline(parent: AbortSignal, ms: number, reason: () => Er
   return {
     signal: controller.signal,
     pause() {
-      holds += 1;
-      if (holds > 1) return;
+      pauses += 1;
+      if (pauses === 1) {
+        stopTimer();
+        leftMs = Math.max(leftMs - (Date.now() - startedMs), 0);
+      }
+      let isOver = false;
+      return () => {
+        if (isOver) return;
+        isOver = true;
+        pauses -= 1;
+        run();
+      };
+    },
+    restart() {
       stopTimer();
-      leftMs = Math.max(leftMs - (Date.now() - startedMs), 0);
+      leftMs = Math.min(ms, MAX_TIMER_MS);
+      run();
     },
-    resume() {
-      if (holds > 0) holds -= 1;
-      if (holds === 0 && !isCleared) run();
-    },
-    endsAt: () => (holds > 0 ? undefined : startedMs + leftMs),
+    endsAt: () => (pauses > 0 ? undefined : startedMs + leftMs),
     clear() {
       isCleared = true;
       stopTimer();

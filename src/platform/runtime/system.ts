@@ -20,6 +20,15 @@ export function isStandalone({ argv, execPath }: Pick<NodeJS.Process, 'argv' | '
   return script === undefined || script === execPath || INSIDE.test(script);
 }
 
+export function systemPlatform(): NodeJS.Platform {
+  return process.platform;
+}
+
+/** The path of Node, or of the standalone executable. */
+export function runtimePath(): string {
+  return process.execPath;
+}
+
 /** The home directory where HOME is not set. `node:os` is loaded only then. */
 export function findUserHome(): string {
   const { homedir, userInfo } = process.getBuiltinModule('node:os');

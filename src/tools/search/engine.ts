@@ -1,21 +1,11 @@
-import { availableParallelism } from 'node:os';
-import type { Worker } from 'node:worker_threads';
 import { AppError } from '../../core/error.ts';
-import { endThread, startThread } from '../../platform/process/worker.ts';
-import type { WalkedDirectory } from './walk.ts';
-import {
-  encodingOf,
-  type FoundFile,
-  folded,
-  lineCollector,
-  linesOf,
-  lookThrough,
-  type SearchSpec,
-  serve,
-  type Task,
-  type TaskResult,
-  wideLinesOf,
-} from './worker.ts';
+import { countProcessors, endThread, startThread, type Thread } from '../../platform/process/worker.ts';
+import { callEvery } from '../../platform/runtime/clock.ts';
+import { joinBelow, type WalkedDirectory } from './walk.ts';
+import type { FoundFile, SearchSpec, Task, TaskResult } from './worker.ts';
+
+/** Set by the build: the file that the threads run, made of `search-worker.ts`. */
+declare const SEARCH_WORKER: string;
 
 export interface Finding extends Omit<FoundFile, 'name'> {
   /** Below the start, with slashes. */
@@ -84,7 +74,7 @@ interface RunningTask {
 }
 
 interface SearchThread {
-  readonly worker: Worker;
+  readonly worker: Thread;
   readonly progress: Int32Array;
   tasks: number;
   seenProgress: number;
@@ -100,12 +90,12 @@ function createPool(request: SearchRequest, signal: AbortSignal): SearchPool {
   const endsAt = performance.now() + request.maxMs;
   let isLate = false;
   const isOver = (): boolean => isLate || collector.isFull();
-  const watch = setInterval(() => {
+  const stopWatching = callEvery(LOOK_MS, () => {
     isLate ||= performance.now() > endsAt;
     if (isLate) notifier.ring();
     const stuck = findStuckFile(hands, underWay);
     if (stuck !== undefined) notifier.fail(slowPatternError(stuck));
-  }, LOOK_MS);
+  });
   const done = (result: TaskResult): void => {
     const task = underWay.get(result.id);
     if (task === undefined) return;
@@ -126,7 +116,8 @@ function createPool(request: SearchRequest, signal: AbortSignal): SearchPool {
   };
   return {
     add: async (directory) => {
-      open.add(directory.close);
+      if (directory.files.length === 0) directory.close();
+      else open.add(directory.close);
       for (const [files, release] of splitBatches(directory, open)) {
         give(directory, files, release);
         await notifier.until(() => underWay.size <= MAX_IN_FLIGHT || isOver());
@@ -138,7 +129,7 @@ function createPool(request: SearchRequest, signal: AbortSignal): SearchPool {
       return { ...collector.findings(), ...(isLate ? { stopped: `after ${request.maxMs / 1000} seconds` } : {}) };
     },
     dismiss: async () => {
-      clearInterval(watch);
+      stopWatching();
       notifier.remove();
       // Only after the threads have ended: the number of a closed descriptor may soon be reused.
       await Promise.all(hands.map(({ worker }) => endThread(worker)));
@@ -204,10 +195,7 @@ function startSearchThread(
 ): SearchThread {
   const progress = new Int32Array(new SharedArrayBuffer(8));
   const { total: _, maxMs: __, ...hunt } = request;
-  const readers = `encodingOf:${encodingOf},linesOf:${linesOf},wideLinesOf:${wideLinesOf},folded:${folded}`;
-  const parts = `{lineCollector:${lineCollector},lookThrough:${lookThrough},${readers}}`;
-  const program = `(${serve})(require,${parts})`;
-  const worker = startThread(program, { ...hunt, progress });
+  const worker = startThread(SEARCH_WORKER, { ...hunt, progress });
   worker.on('message', done);
   worker.on('error', fail);
   return { worker, progress, tasks: 0, seenProgress: -1, seenAt: performance.now() };
@@ -215,7 +203,7 @@ function startSearchThread(
 
 /** Starts another thread only when all are busy: most searches need one. */
 function pickThread(hands: SearchThread[], start: () => SearchThread): SearchThread {
-  const size = Math.min(MAX_WORKERS, availableParallelism());
+  const size = Math.min(MAX_WORKERS, countProcessors());
   const least = hands.reduce<SearchThread | undefined>(
     (best, hand) => (best && best.tasks <= hand.tasks ? best : hand),
     undefined,
@@ -236,7 +224,7 @@ function findStuckFile(hands: readonly SearchThread[], underWay: ReadonlyMap<num
     } else if (now - hand.seenAt > (progress === 0 ? SLOW_START_MS : STUCK_MS)) {
       const task = [...underWay.values()].find(({ worker }) => worker === hand);
       const name = task?.files[Atomics.load(hand.progress, 1)] ?? '';
-      return task === undefined || task.below === '' ? name : `${task.below}/${name}`;
+      return joinBelow(task?.below ?? '', name);
     }
   }
   return undefined;
@@ -268,7 +256,7 @@ function createCollector(total: number): ResultCollector {
       counts.cut += cut;
       waiting.set(
         id,
-        found.map(({ name, ...rest }) => ({ ...rest, path: below === '' ? name : `${below}/${name}` })),
+        found.map(({ name, ...rest }) => ({ ...rest, path: joinBelow(below, name) })),
       );
       for (let ready = waiting.get(next); ready !== undefined; ready = waiting.get(next)) {
         waiting.delete(next);

@@ -1,7 +1,9 @@
-import { closeSync, constants, existsSync, fstatSync, lstatSync, openSync, readSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
+import { AppError } from '../../core/error.ts';
 import { compileGlob } from '../../core/text/glob.ts';
 import { contains } from '../../core/text/path.ts';
+import { pathExists } from '../../platform/files/path.ts';
+import { readRegularText } from '../../platform/files/read-sync.ts';
 import { errorCode } from '../../platform/runtime/system.ts';
 
 /** `.gitignore` speaks to every program, `.geminiignore` only to models. */
@@ -33,7 +35,7 @@ interface RulesAbove extends IgnoreRules {
 }
 
 /** No rules except that `.git` is ignored. */
-export const NO_RULES: IgnoreRules = createRules([], true);
+const NO_RULES: IgnoreRules = createRules([], true);
 
 interface Level extends DirectoryFiles {
   /** The path relative to the directory of that file. */
@@ -135,6 +137,26 @@ export function rulesAbove(start: string, workspace: string, isShared = true): R
   return { ...rulesAt(steps.length, isShared), isStartOut, isStartIgnored, unreadable };
 }
 
+/**
+ * The rules above a directory that the user named. If they exclude it, it was named on purpose, and they do not count.
+ * Throws AppError `usage` if they cannot be read. Both paths must be real paths.
+ */
+export function rulesAboveNamed(
+  directory: string,
+  workspace: string,
+): { readonly rules: IgnoreRules; readonly isExcluded: boolean } {
+  const rules = rulesAbove(directory, contains(workspace, directory) ? workspace : directory);
+  if (rules.unreadable !== undefined) throw unreadableRulesError(rules.unreadable);
+  const isExcluded = rules.isStartOut || rules.isStartIgnored;
+  return { rules: isExcluded ? NO_RULES : rules, isExcluded };
+}
+
+export function unreadableRulesError(directory: string): AppError {
+  return new AppError('usage', `the ignore files of ${directory} cannot be read, or have too much in them`, {
+    hint: 'What they exclude is unknown. Name the files one by one.',
+  });
+}
+
 /** Whether any `.gitignore` is among them. */
 export function hasSharedLevels({ levels }: IgnoreRules): boolean {
   return levels.some(({ both }) => both !== EMPTY);
@@ -142,7 +164,7 @@ export function hasSharedLevels({ levels }: IgnoreRules): boolean {
 
 function findRepository(directory: string): string | undefined {
   for (let path = directory; ; path = dirname(path)) {
-    if (existsSync(join(path, '.git'))) return path;
+    if (pathExists(join(path, '.git'))) return path;
     if (dirname(path) === path) return undefined;
   }
 }
@@ -155,8 +177,8 @@ function readIgnoreFiles(
   address: string,
   { hasShared, hasOwn }: { readonly hasShared: boolean; readonly hasOwn: boolean },
 ): DirectoryFiles | undefined {
-  const shared = hasShared ? readSmallFile(join(address, SHARED_FILE)) : '';
-  const own = hasOwn ? readSmallFile(join(address, OWN_FILE)) : '';
+  const shared = hasShared ? readRuleFile(join(address, SHARED_FILE)) : '';
+  const own = hasOwn ? readRuleFile(join(address, OWN_FILE)) : '';
   if (shared === undefined || own === undefined) return undefined;
   if (shared.trim() === '' && own.trim() === '') return NO_FILES;
   const both = parseIgnoreFile(`${shared}\n${own}`);
@@ -165,21 +187,11 @@ function readIgnoreFiles(
 }
 
 /** Empty if there is no regular file; undefined if it is unreadable or too large. */
-function readSmallFile(path: string): string | undefined {
-  let descriptor: number | undefined;
+function readRuleFile(path: string): string | undefined {
   try {
-    // Most do not exist, and an exception for each would cost more than reading one.
-    if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return '';
-    descriptor = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0) | (constants.O_NOFOLLOW ?? 0));
-    const status = fstatSync(descriptor);
-    if (!status.isFile()) return '';
-    if (status.size > MAX_BYTES) return undefined;
-    const buffer = Buffer.alloc(status.size);
-    return buffer.toString('utf8', 0, readSync(descriptor, buffer, 0, status.size, 0));
+    return readRegularText(path, MAX_BYTES);
   } catch (thrown) {
     return errorCode(thrown) === 'EACCES' ? undefined : '';
-  } finally {
-    if (descriptor !== undefined) closeSync(descriptor);
   }
 }
 

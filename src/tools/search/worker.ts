@@ -1,5 +1,14 @@
-// What runs in the worker. Every function here is turned into text and handed to a new thread, so none may use anything
-// but its arguments: no import, no constant of this file, no other function by its name.
+import { StringDecoder } from 'node:string_decoder';
+import { sniffEncoding } from '../../core/text/decode.ts';
+import { type RegularFile, withRegularFile } from '../../platform/files/read-sync.ts';
+import { enableLinearPatterns, serveTasks } from '../../platform/process/serve-thread.ts';
+
+/** Of one file, at most this is searched. */
+const MAX_FILE_BYTES = 67_108_864;
+/** Also the longest line of a UTF-8 file that is searched to its end. Even, for UTF-16. */
+const BUFFER_BYTES = 1_048_576;
+const MAX_WIDE_LINE = 1_000_000;
+const MAX_SHOWN = 500;
 
 export interface SearchSpec {
   readonly source: string;
@@ -63,9 +72,9 @@ export function lineCollector(hunt: SearchSpec, pattern: RegExp): LineCollector 
   let owed = 0;
   let matches = 0;
   const shown = (line: string, at: number): string => {
-    if (line.length <= 500) return line.endsWith('\r') ? line.slice(0, -1) : line;
-    const from = Math.max(0, Math.min(at - 100, line.length - 500));
-    return `${from > 0 ? '…' : ''}${line.slice(from, from + 500)}… [line cut, ${line.length} characters]`;
+    if (line.length <= MAX_SHOWN) return line.endsWith('\r') ? line.slice(0, -1) : line;
+    const from = Math.max(0, Math.min(at - 100, line.length - MAX_SHOWN));
+    return `${from > 0 ? '…' : ''}${line.slice(from, from + MAX_SHOWN)}… [line cut, ${line.length} characters]`;
   };
   const placeIn = (line: string, isCut: boolean): number => {
     const text = hunt.isFolded ? line.toLowerCase() : line;
@@ -128,15 +137,6 @@ export function lineCollector(hunt: SearchSpec, pattern: RegExp): LineCollector 
   };
 }
 
-type Fs = typeof import('node:fs');
-
-/** The encoding by the first bytes of a file; undefined if it looks binary. */
-export function encodingOf(head: Uint8Array): 'utf8' | 'utf16le' | 'utf16be' | undefined {
-  if (head[0] === 0xff && head[1] === 0xfe) return 'utf16le';
-  if (head[0] === 0xfe && head[1] === 0xff) return 'utf16be';
-  return head.subarray(0, 8192).includes(0) ? undefined : 'utf8';
-}
-
 interface Lines {
   /** Valid only until the next lines are read. Absent if the file is not UTF-8. */
   readonly bytes?: Buffer;
@@ -146,10 +146,9 @@ interface Lines {
 }
 
 interface Reading {
-  readonly fs: Fs;
-  readonly fd: number;
+  readonly file: RegularFile;
   readonly progress: Int32Array;
-  /** Reused for every read; its size is even. */
+  /** Reused for every read. */
   readonly buffer: Buffer;
   /** How many bytes of the file's start are in it already. */
   readonly length: number;
@@ -159,7 +158,7 @@ interface Reading {
  * The lines of a UTF-8 file, as many at a time as the buffer holds, which also limits one line; at most 64 MB. Without
  * the byte order mark. Returns whether there is more.
  */
-export function* linesOf({ fs, fd, progress, buffer, length }: Reading): Generator<Lines, boolean> {
+function* readLines({ file, progress, buffer, length }: Reading): Generator<Lines, boolean> {
   let [kept, position, isLong, isCut] = [0, 0, false, false];
   const lines = (from: number, to: number, isCutLine: boolean): Lines => {
     const bytes = buffer.subarray(from, to);
@@ -168,12 +167,12 @@ export function* linesOf({ fs, fd, progress, buffer, length }: Reading): Generat
   for (;;) {
     Atomics.add(progress, 0, 1);
     const room = buffer.length - kept;
-    const read = position === 0 ? length : fs.readSync(fd, buffer, kept, room, position);
+    const read = position === 0 ? length : file.read(buffer, kept, room, position);
     const isFirst = position === 0;
     const filled = kept + read;
     position += read;
     const isLast = read < room;
-    const hasMore = !isLast && position >= 67_108_864;
+    const hasMore = !isLast && position >= MAX_FILE_BYTES;
     let from = isFirst && buffer[0] === 0xef && buffer[1] === 0xbb && buffer[2] === 0xbf && filled > 2 ? 3 : 0;
     if (isLong) {
       const feed = buffer.subarray(0, filled).indexOf(10);
@@ -198,21 +197,15 @@ export function* linesOf({ fs, fd, progress, buffer, length }: Reading): Generat
   }
 }
 
-interface WideReading extends Reading {
-  readonly isBigEndian: boolean;
-  readonly StringDecoder: typeof import('node:string_decoder').StringDecoder;
-}
-
 /** The same for a UTF-16 file, with at most a million characters of one line. */
-export function* wideLinesOf(reading: WideReading): Generator<Lines, boolean> {
-  const { fs, fd, progress, buffer, length, isBigEndian, StringDecoder } = reading;
+function* readWideLines({ file, progress, buffer, length }: Reading, isBigEndian: boolean): Generator<Lines, boolean> {
   const decoder = new StringDecoder('utf16le');
   let rest = '';
   let isLong = false;
   let isCut = false;
   for (let position = 0; ; position += buffer.length) {
     Atomics.add(progress, 0, 1);
-    const bytes = buffer.subarray(0, position === 0 ? length : fs.readSync(fd, buffer, 0, buffer.length, position));
+    const bytes = buffer.subarray(0, position === 0 ? length : file.read(buffer, 0, buffer.length, position));
     if (isBigEndian) bytes.subarray(0, bytes.length & ~1).swap16();
     const isLast = bytes.length < buffer.length;
     const decoded = decoder.write(bytes) + (isLast ? decoder.end() : '');
@@ -229,12 +222,12 @@ export function* wideLinesOf(reading: WideReading): Generator<Lines, boolean> {
     if (end > first) yield { text: () => whole, isCut: false };
     if (end !== -1) rest = text.slice(end + 1);
     else if (!isLong) rest += text;
-    if (rest.length > 1_000_000) {
-      rest = rest.slice(0, 1_000_000);
+    if (rest.length > MAX_WIDE_LINE) {
+      rest = rest.slice(0, MAX_WIDE_LINE);
       isLong = true;
       isCut = true;
     }
-    const hasMore = !isLast && position + buffer.length >= 67_108_864;
+    const hasMore = !isLast && position + buffer.length >= MAX_FILE_BYTES;
     if (!isLast && !hasMore) continue;
     if (rest !== '') yield { text: () => rest, isCut: isLong || hasMore };
     return isCut || hasMore;
@@ -245,7 +238,7 @@ export function* wideLinesOf(reading: WideReading): Generator<Lines, boolean> {
  * Copies the bytes to `scratch` (four bytes larger) with bit 0x20 set in all of them: a text present in any case is
  * found there, with a few false positives.
  */
-export function folded(bytes: Buffer, scratch: Buffer): Buffer {
+export function fold(bytes: Buffer, scratch: Buffer): Buffer {
   const words = (bytes.length + 3) >> 2;
   bytes.copy(scratch);
   const wide = new Uint32Array(scratch.buffer, scratch.byteOffset, words);
@@ -254,111 +247,93 @@ export function folded(bytes: Buffer, scratch: Buffer): Buffer {
 }
 
 interface SearchedFile {
-  readonly kind: 'text' | 'binary' | 'irregular';
+  readonly kind: 'text' | 'binary';
   readonly lines: readonly FoundLine[];
   readonly isCut: boolean;
 }
 
-interface Parts {
-  readonly lineCollector: typeof lineCollector;
-  readonly encodingOf: typeof encodingOf;
-  readonly linesOf: typeof linesOf;
-  readonly wideLinesOf: typeof wideLinesOf;
-  readonly folded: typeof folded;
-  readonly lookThrough: typeof lookThrough;
-}
-
-interface Tools extends Pick<WideReading, 'fs' | 'buffer' | 'StringDecoder'> {
-  /** Four bytes larger than `buffer`. */
-  readonly scratch: Buffer;
+interface Search {
   readonly hunt: SearchSpec;
   readonly pattern: RegExp;
-  readonly parts: Parts;
+  readonly buffer: Buffer;
+  /** Four bytes larger than `buffer`. */
+  readonly scratch: Buffer;
 }
 
-/** Searches one file without blocking on FIFOs. Throws the system's errors. */
-export function lookThrough(path: string, tools: Tools): SearchedFile {
-  const { fs, buffer, scratch, StringDecoder, hunt, pattern, parts } = tools;
-  const { O_RDONLY, O_NONBLOCK = 0, O_NOFOLLOW = 0, O_NOCTTY = 0 } = fs.constants;
-  const fd = fs.openSync(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY);
-  try {
-    const status = fs.fstatSync(fd);
-    if (!status.isFile()) return { kind: 'irregular', lines: [], isCut: false };
-    const collector = parts.lineCollector(hunt, pattern);
-    /** False once there are enough matches. Texts without a match are not split into lines. */
-    const search = (text: string): boolean => {
-      if (hunt.canSkip && !pattern.test(hunt.isFolded ? text.toLowerCase() : text) && collector.pass(text)) return true;
-      const middle = text.length > 65_536 ? text.indexOf('\n', text.length >> 1) : -1;
-      if (middle !== -1 && hunt.canSkip) return search(text.slice(0, middle)) && search(text.slice(middle + 1));
-      return text.split('\n').every((line) => collector.take(line));
-    };
-    const literal = hunt.canSkip && hunt.literal ? Buffer.from(hunt.literal) : undefined;
-    /** The same for bytes: only the neighbourhood of the literal is decoded. */
-    const searchBytes = (bytes: Buffer, wanted: Buffer): boolean => {
-      const plain = parts.folded(bytes, scratch);
-      for (let from = 0; from <= bytes.length; ) {
-        const hit = plain.indexOf(wanted, from);
-        const start = hit === -1 ? bytes.length + 1 : bytes.lastIndexOf(10, hit) + 1;
-        const before = bytes.subarray(from, Math.max(from, start - 1));
-        if (start > from && !collector.passBytes(before) && !search(before.toString())) return false;
-        if (hit === -1) return true;
-        const feed = bytes.indexOf(10, hit + 16_384);
-        const end = feed === -1 ? bytes.length : feed;
-        if (!search(bytes.toString('utf8', start, end))) return false;
-        from = end + 1;
-      }
-      return true;
-    };
-    const length = status.size === 0 ? 0 : fs.readSync(fd, buffer, 0, buffer.length, 0);
-    const encoding = parts.encodingOf(buffer.subarray(0, length));
-    const kind = encoding === undefined ? 'binary' : 'text';
-    const reading = { fs, fd, progress: hunt.progress, buffer, length };
-    const lines =
-      encoding === 'utf16le' || encoding === 'utf16be'
-        ? parts.wideLinesOf({ ...reading, StringDecoder, isBigEndian: encoding === 'utf16be' })
-        : parts.linesOf(reading);
-    for (let next = lines.next(); ; next = lines.next()) {
-      if (next.done === true) return { kind, lines: collector.lines, isCut: next.value };
-      const { bytes, text, isCut } = next.value;
-      const goesOn = (): boolean => (literal && bytes ? searchBytes(bytes, literal) : search(text()));
-      if (!(isCut ? collector.take(text(), true) : goesOn())) return { kind, lines: collector.lines, isCut: true };
+function searchOpened(file: RegularFile, { hunt, pattern, buffer, scratch }: Search): SearchedFile {
+  const collector = lineCollector(hunt, pattern);
+  /** False once there are enough matches. Texts without a match are not split into lines. */
+  const search = (text: string): boolean => {
+    if (hunt.canSkip && !pattern.test(hunt.isFolded ? text.toLowerCase() : text) && collector.pass(text)) return true;
+    const middle = text.length > 65_536 ? text.indexOf('\n', text.length >> 1) : -1;
+    if (middle !== -1 && hunt.canSkip) return search(text.slice(0, middle)) && search(text.slice(middle + 1));
+    return text.split('\n').every((line) => collector.take(line));
+  };
+  const literal = hunt.canSkip && hunt.literal ? Buffer.from(hunt.literal) : undefined;
+  /** The same for bytes: only the neighbourhood of the literal is decoded. */
+  const searchBytes = (bytes: Buffer, wanted: Buffer): boolean => {
+    const plain = fold(bytes, scratch);
+    for (let from = 0; from <= bytes.length; ) {
+      const hit = plain.indexOf(wanted, from);
+      const start = hit === -1 ? bytes.length + 1 : bytes.lastIndexOf(10, hit) + 1;
+      const before = bytes.subarray(from, Math.max(from, start - 1));
+      if (start > from && !collector.passBytes(before) && !search(before.toString())) return false;
+      if (hit === -1) return true;
+      const feed = bytes.indexOf(10, hit + 16_384);
+      const end = feed === -1 ? bytes.length : feed;
+      if (!search(bytes.toString('utf8', start, end))) return false;
+      from = end + 1;
     }
-  } finally {
-    fs.closeSync(fd);
+    return true;
+  };
+  const length = file.size === 0 ? 0 : file.read(buffer, 0, buffer.length, 0);
+  const encoding = sniffEncoding(buffer.subarray(0, length));
+  const kind = encoding === undefined ? 'binary' : 'text';
+  const reading = { file, progress: hunt.progress, buffer, length };
+  const isWide = encoding === 'utf16le' || encoding === 'utf16be';
+  const lines = isWide ? readWideLines(reading, encoding === 'utf16be') : readLines(reading);
+  for (let next = lines.next(); ; next = lines.next()) {
+    if (next.done === true) return { kind, lines: collector.lines, isCut: next.value };
+    const { bytes, text, isCut } = next.value;
+    const goesOn = (): boolean => (literal && bytes ? searchBytes(bytes, literal) : search(text()));
+    if (!(isCut ? collector.take(text(), true) : goesOn())) return { kind, lines: collector.lines, isCut: true };
   }
 }
 
-/** The worker's main function: runs one task after the other. */
-export function serve(load: (name: string) => unknown, parts: Parts): void {
-  const fs = load('node:fs') as Fs;
-  const { StringDecoder } = load('node:string_decoder') as typeof import('node:string_decoder');
-  const { parentPort, workerData } = load('node:worker_threads') as typeof import('node:worker_threads');
-  const hunt = workerData as SearchSpec;
-  // On excessive backtracking V8 switches to its linear engine; what that engine cannot run, the main thread
-  // terminates.
-  const v8 = load('node:v8') as typeof import('node:v8');
-  v8.setFlagsFromString('--enable-experimental-regexp-engine-on-excessive-backtracks');
-  const pattern = new RegExp(hunt.source, hunt.flags);
-  const buffer = Buffer.allocUnsafeSlow(1_048_576);
-  const scratch = Buffer.allocUnsafeSlow(buffer.length + 4);
-  const tools = { fs, StringDecoder, buffer, scratch, hunt, pattern, parts };
-  parentPort?.on('message', ({ id, address, files }: Task) => {
-    const found: FoundFile[] = [];
-    const counts = { binary: 0, irregular: 0, cut: 0 };
-    for (const [index, name] of files.entries()) {
-      Atomics.add(hunt.progress, 0, 1);
-      Atomics.store(hunt.progress, 1, index);
-      try {
-        const { kind, lines, isCut } = parts.lookThrough(`${address}/${name}`, tools);
-        if (kind === 'irregular') counts.irregular += 1;
-        // Matches in binary files are counted, not shown.
-        else if (kind === 'binary') counts.binary += lines.some(({ isMatch }) => isMatch) ? 1 : 0;
-        else if (lines.length > 0) found.push({ name, lines, isCut });
-        else if (isCut) counts.cut += 1;
-      } catch {
-        counts.irregular += 1;
-      }
-    }
-    parentPort.postMessage({ id, found, binary: counts.binary, unreadable: counts.irregular, cut: counts.cut });
+/** Undefined if it cannot be read, or is no regular file. */
+export function searchFile(path: string, search: Search): SearchedFile | undefined {
+  try {
+    return withRegularFile(path, (file) => searchOpened(file, search));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Inside the thread: does one task after the other. */
+export function serveSearch(): void {
+  // What the linear engine cannot run, the main thread terminates.
+  enableLinearPatterns();
+  serveTasks((hunt: SearchSpec) => {
+    const pattern = new RegExp(hunt.source, hunt.flags);
+    const buffer = Buffer.allocUnsafeSlow(BUFFER_BYTES);
+    const scratch = Buffer.allocUnsafeSlow(BUFFER_BYTES + 4);
+    return (task: Task) => searchTask(task, { hunt, pattern, buffer, scratch });
   });
+}
+
+function searchTask({ id, address, files }: Task, search: Search): TaskResult {
+  const found: FoundFile[] = [];
+  const counts = { binary: 0, unreadable: 0, cut: 0 };
+  const { progress } = search.hunt;
+  for (const [index, name] of files.entries()) {
+    Atomics.add(progress, 0, 1);
+    Atomics.store(progress, 1, index);
+    const searched = searchFile(`${address}/${name}`, search);
+    if (searched === undefined) counts.unreadable += 1;
+    // Matches in binary files are counted, not shown.
+    else if (searched.kind === 'binary') counts.binary += searched.lines.some(({ isMatch }) => isMatch) ? 1 : 0;
+    else if (searched.lines.length > 0) found.push({ name, lines: searched.lines, isCut: searched.isCut });
+    else if (searched.isCut) counts.cut += 1;
+  }
+  return { id, found, ...counts };
 }

@@ -1,16 +1,12 @@
-import { constants } from 'node:fs';
-import { type FileHandle, open, readdir, readFile, rmdir, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AppError } from '../../core/error.ts';
 import type { Clock } from '../../core/io.ts';
-import { fingerprint } from '../../platform/files/held-file.ts';
+import { appendDurably } from '../../platform/files/append.ts';
+import { createBlobStore } from '../../platform/files/blobs.ts';
 import { acquireLock } from '../../platform/files/lock.ts';
-import { writeDurably } from '../../platform/files/synced-file.ts';
-import { makePrivateDirectory, writeAtomic } from '../../platform/files/write.ts';
-import { errorCode, errorReason } from '../../platform/runtime/system.ts';
-
-/** O_NONBLOCK: a FIFO in place of the file reads as empty instead of blocking. */
-const READ_FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
+import { readPathStatus, readText } from '../../platform/files/read.ts';
+import { writeAtomic } from '../../platform/files/write.ts';
+import { errorReason } from '../../platform/runtime/system.ts';
 
 /** An append-only list of lines, and bytes stored under their fingerprint. Readable by the user only. */
 export interface JournalFiles {
@@ -27,7 +23,7 @@ export interface JournalFiles {
   /** Stores bytes and returns their fingerprint. Throws AppError `config`. */
   keep(bytes: Uint8Array): Promise<string>;
   /** The stored bytes. Throws AppError `config` if they are gone or damaged. */
-  fetch(print: string): Promise<Uint8Array>;
+  load(print: string): Promise<Uint8Array>;
   /** The fingerprints of all stored bytes, with their sizes. Throws AppError `config`. */
   sizes(): Promise<ReadonlyMap<string, number>>;
   /** Replaces all lines atomically. Throws AppError `config`. */
@@ -38,20 +34,11 @@ export interface JournalFiles {
 
 const LOCK_WAIT_MS = 5000;
 
-/** Removes an empty directory; false if it is not empty or no directory. Never throws. */
-export async function removeEmptyDirectory(path: string): Promise<boolean> {
-  return rmdir(path).then(
-    () => true,
-    () => false,
-  );
-}
-
-const LINE_FEED = 10;
-
 /** The files of a journal; the directory is created at the first write. */
 export function journalFiles(directory: string, clock: Clock): JournalFiles {
   const index = join(directory, 'changes.jsonl');
-  const blobs = join(directory, 'blobs');
+  const blobPath = join(directory, 'blobs');
+  const blobs = createBlobStore(blobPath);
   return {
     path: index,
     alone: async (work) => {
@@ -64,41 +51,36 @@ export function journalFiles(directory: string, clock: Clock): JournalFiles {
         await lock?.release();
       }
     },
-    append: (line) => withJournalError(index, () => appendLine(directory, index, line)),
+    append: (line) => withJournalError(index, () => appendDurably(index, line)),
     lines: () =>
       withJournalError(index, async () => {
-        const text = await readLines(index).catch((thrown: unknown) => {
-          if (errorCode(thrown) === 'ENOENT') return '';
-          throw thrown;
-        });
-        return text.split('\n').filter((line) => line !== '');
+        const kind = readPathStatus(index)?.kind ?? 'file';
+        if (kind !== 'file') throw irregularError(index);
+        return ((await readText(index)) ?? '').split('\n').filter((line) => line !== '');
       }),
-    keep: (bytes) => withJournalError(blobs, () => storeBlob(blobs, bytes)),
-    fetch: async (print) => {
-      const bytes = await readFile(join(blobs, print), { flag: READ_FLAGS }).catch(() => undefined);
-      if (bytes !== undefined && fingerprint(bytes) === print) return bytes;
-      throw new AppError('config', 'what was there before is not kept any more', {
+    keep: (bytes) => withJournalError(blobPath, () => blobs.keep(bytes)),
+    load: async (print) => {
+      const bytes = await blobs.fetch(print);
+      if (bytes !== undefined) return bytes;
+      throw new AppError('config', 'the earlier content is no longer kept', {
         hint: 'It was removed from the undo directory, or damaged there.',
       });
     },
-    sizes: () => withJournalError(blobs, () => readSizes(blobs)),
-    replaceLines: (lines) => writeAtomic(index, lines.map((line) => `${line}\n`).join('')),
-    drop: (print) => unlink(join(blobs, print)).catch(() => {}),
+    sizes: () => withJournalError(blobPath, () => blobs.sizes()),
+    replaceLines: async (lines) => {
+      await writeAtomic(
+        index,
+        lines.map((line) => `${line}\n`),
+      );
+    },
+    drop: (print) => blobs.remove(print),
   };
 }
 
-async function readLines(path: string): Promise<string> {
-  const handle = await open(path, READ_FLAGS);
-  try {
-    if (!(await handle.stat()).isFile()) {
-      throw new AppError('config', `cannot use the undo journal ${path}: it is not a regular file`, {
-        hint: 'Move it away; the changes recorded in it cannot be undone.',
-      });
-    }
-    return await handle.readFile('utf8');
-  } finally {
-    await handle.close();
-  }
+function irregularError(path: string): AppError {
+  return new AppError('config', `cannot use the undo journal ${path}: it is not a regular file`, {
+    hint: 'Move it away; the changes recorded in it cannot be undone.',
+  });
 }
 
 async function withJournalError<T>(path: string, work: () => Promise<T>): Promise<T> {
@@ -111,42 +93,4 @@ async function withJournalError<T>(path: string, work: () => Promise<T>): Promis
       hint: 'Check the free space and the permissions there.',
     });
   }
-}
-
-async function appendLine(directory: string, path: string, line: string): Promise<void> {
-  await makePrivateDirectory(directory);
-  const handle = await open(path, constants.O_RDWR | constants.O_APPEND | constants.O_CREAT, 0o600);
-  try {
-    // A partial line left by a crash must not swallow this one.
-    const start = (await endsWithLineFeed(handle)) ? '' : '\n';
-    await handle.appendFile(`${start}${line}\n`);
-    await handle.datasync();
-  } finally {
-    await handle.close();
-  }
-}
-
-async function endsWithLineFeed(handle: FileHandle): Promise<boolean> {
-  const { size } = await handle.stat();
-  if (size === 0) return true;
-  const { buffer } = await handle.read(Buffer.alloc(1), 0, 1, size - 1);
-  return buffer[0] === LINE_FEED;
-}
-
-async function readSizes(blobs: string): Promise<ReadonlyMap<string, number>> {
-  const sizes = new Map<string, number>();
-  for (const name of await readdir(blobs).catch(() => [])) {
-    const status = await stat(join(blobs, name)).catch(() => undefined);
-    if (status !== undefined) sizes.set(name, status.size);
-  }
-  return sizes;
-}
-
-async function storeBlob(blobs: string, bytes: Uint8Array): Promise<string> {
-  const print = fingerprint(bytes);
-  const path = join(blobs, print);
-  if ((await stat(path).catch(() => undefined))?.size === bytes.length) return print;
-  await makePrivateDirectory(blobs);
-  await writeDurably(path, bytes);
-  return print;
 }

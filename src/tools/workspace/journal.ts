@@ -4,7 +4,8 @@ import type { Clock } from '../../core/io.ts';
 import { isObject, parseJson } from '../../core/json.ts';
 import { plural } from '../../core/text/format.ts';
 import { fingerprint } from '../../platform/files/held-file.ts';
-import { type JournalFiles, journalFiles, removeEmptyDirectory } from './journal-store.ts';
+import { removeEmptyDirectory } from '../../platform/files/write.ts';
+import { type JournalFiles, journalFiles } from './journal-store.ts';
 import { type Journal, MAX_FILE_BYTES, type Workspace } from './workspace.ts';
 
 /** One change a tool made to a file, or was about to make. */
@@ -84,9 +85,9 @@ export function undoStore(directory: string, clock: Clock, maxBytes = MAX_KEPT_B
       const count = lines.filter((line) => !isReadable(parseJson(line))).length;
       return count === 0 ? undefined : damageError(files.path, count);
     },
-    before: async ({ before }) => (before === undefined ? undefined : files.fetch(before)),
+    before: async ({ before }) => (before === undefined ? undefined : files.load(before)),
     undo: async (changes, workspace) => {
-      const undoing = await undoChanges(changes, workspace, files.fetch);
+      const undoing = await undoChanges(changes, workspace, files.load);
       for (const change of changes) await removeCreated(change, workspace);
       await note('undone', changes);
       return undoing;

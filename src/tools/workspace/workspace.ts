@@ -312,7 +312,7 @@ async function changeInParent(
 
 function sensitiveError({ name }: Place): AppError {
   return new AppError('usage', `${name} may hold secrets and was not read`, {
-    hint: 'Only the user can allow that. Go on without it, or ask the user for what you need to know.',
+    hint: 'Only the user can allow that. Continue without it, or ask the user for what you need to know.',
   });
 }
 

@@ -12,7 +12,7 @@ test('/mcp lists the tools that the model does not have since they changed, and 
   const listed: unknown[] = [];
   const chat = { assistant: { servers: { all } }, list: async (rows: unknown) => void listed.push(rows) };
   await MCP.run('', chat as unknown as Chat, new AbortController().signal);
-  const look = (name: string) => `(changed; to look and allow, run on a terminal: gmn mcp tools ${name})`;
+  const look = (name: string) => `(changed; to review and allow it, run in a terminal: gmn mcp tools ${name})`;
   expect(listed).toEqual([
     [
       ['a', `ready · 1 tool: add · not offered: echo, fetch ${look('a')}`],

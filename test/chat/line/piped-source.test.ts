@@ -60,7 +60,7 @@ test.each([
   ],
   ['a NUL', Buffer.from('one\ntwo\nthr\0ee'), ['one', 'two'], 'line 3 of stdin is not text'],
   ['half a character', Buffer.from('あ').subarray(0, 2), [], 'line 1 of stdin is not text'],
-  ['half a pair', wide('\ud83d'), [], 'stdin is not text: it is marked as UTF-16, and is none'],
+  ['half a pair', wide('\ud83d'), [], 'stdin is not text: it is marked as UTF-16, but is not UTF-16'],
 ])('%s is refused where it stands, and what came before it is not lost', async (_, bytes, texts, message) => {
   for (const parts of [[bytes], Array.from(bytes, (byte) => Uint8Array.of(byte))]) {
     const source = pipedLines(chunks(...parts));

@@ -4,6 +4,7 @@ import { lineEditor } from '../../../src/chat/line/editor.ts';
 import { type Layout, layOut } from '../../../src/chat/line/layout.ts';
 import { diffFrames, eraseFrame, moveBelow, rewrapFrame } from '../../../src/chat/terminal/screen.ts';
 import { measureWidth } from '../../../src/core/text/width.ts';
+import { fuzz } from '../../support/fuzz.ts';
 import { testScreen } from '../../support/screen.ts';
 import { anyText, bordersOf, KEY_NAMES, lineText } from '../arbitrary.ts';
 
@@ -34,7 +35,7 @@ test('a layout never leaves the window, and its caret is a cell of it', () => {
       expect(caret.row).toBeLessThan(rows.length);
       expect(caret.column).toBeLessThan(columns);
     }),
-    { numRuns: 300 },
+    fuzz(120, 20_000),
   );
 });
 
@@ -53,7 +54,7 @@ test('whatever stood there before, the screen shows the new rows, and the cursor
         expect(screen.cursor).toEqual({ row: start + next.caret.row, column: next.caret.column });
       }
     }),
-    { numRuns: 400 },
+    fuzz(120, 20_000),
   );
 });
 
@@ -71,7 +72,7 @@ test('after a change of width nothing of the old line is left, and nothing above
       expect(screen.rows).toEqual(['x', ...textsOf(next)]);
       expect(screen.cursor).toEqual({ row: 1 + next.caret.row, column: next.caret.column });
     }),
-    { numRuns: 300 },
+    fuzz(120, 20_000),
   );
 });
 
@@ -153,6 +154,6 @@ test('a text taller than the window is shown around its caret, whatever is done'
         expect(screen.cursor.column).toBe(fresh.cursor.column);
       }
     }),
-    { numRuns: 200 },
+    fuzz(80, 20_000),
   );
 });

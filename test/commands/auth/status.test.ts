@@ -58,7 +58,7 @@ test('a service account without its key is not usable', async (t) => {
   const { exitCode, lines } = await first(t, { ...VERTEX, ...SITE }, { keyFile: { type: 'service_account' } });
   expect([exitCode, lines[0]]).toEqual([
     2,
-    `✗ vertex-ai       authentication failed: ${FILE} is not whole: client_email is missing or wrong`,
+    `✗ vertex-ai       authentication failed: ${FILE} is incomplete: client_email is missing or wrong`,
   ]);
 });
 
@@ -79,7 +79,7 @@ test('an access token with a line break in it is not usable, and not shown', asy
   expect(await first(t, env)).toMatchObject({
     exitCode: 2,
     lines: [
-      '✗ oauth-personal  authentication failed: GOOGLE_CLOUD_ACCESS_TOKEN holds characters that no token has',
+      '✗ oauth-personal  authentication failed: GOOGLE_CLOUD_ACCESS_TOKEN contains characters that no token has',
       '    → Set it to the token alone, e.g. to what this prints: gcloud auth print-access-token',
     ],
     out: expect.not.stringContaining('ya29'),

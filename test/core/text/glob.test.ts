@@ -3,6 +3,7 @@ import picomatch from 'picomatch';
 import { expect, test } from 'vitest';
 import { AppError } from '../../../src/core/error.ts';
 import { compileGlob } from '../../../src/core/text/glob.ts';
+import { fuzz } from '../../support/fuzz.ts';
 
 const EXACT = { isCaseSensitive: true, hasBraces: true } as const;
 
@@ -74,7 +75,7 @@ test('it agrees with picomatch about everything both understand', () => {
       fc.pre(!/\*\*$/.test(glob));
       expect(matches(glob, text)).toBe(picomatch(glob, { dot: true })(text));
     }),
-    { numRuns: 2000 },
+    fuzz(800),
   );
 });
 

@@ -59,7 +59,7 @@ export const CONCURRENCY: readonly Fault[] = [
         expect: HELLO,
       },
     ],
-    seenBy: [['test/session/writers.test.ts', '50 sessions begun at the same moment are 50 files']],
+    seenBy: [['test/session/open-session.test.ts', '50 sessions begun at the same moment are 50 files']],
   },
   {
     id: 'C5',
@@ -104,11 +104,11 @@ export const CONCURRENCY: readonly Fault[] = [
     variants: [],
     seenBy: [
       [
-        'test/session/writers.test.ts',
+        'test/session/open-session.test.ts',
         '8 who resume one session at once write 8 files, and every word is in one of them',
       ],
       [
-        'test/session/writers.test.ts',
+        'test/session/open-session.test.ts',
         'a session that somebody else writes to all the same is left to them, with its name',
       ],
     ],

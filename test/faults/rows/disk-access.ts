@@ -74,7 +74,9 @@ export const DISK_ACCESS: readonly Fault[] = [
         },
       },
     ],
-    seenBy: [['test/session/limits.test.ts', 'a session that may not be written is read, and gone on with in memory']],
+    seenBy: [
+      ['test/session/store-limits.test.ts', 'a session that may not be written is read, and gone on with in memory'],
+    ],
   },
   {
     id: 'D6',
@@ -114,7 +116,7 @@ export const DISK_ACCESS: readonly Fault[] = [
       },
       {
         ...HELLO,
-        name: 'not set: that of the user, which is not there either',
+        name: 'not set: that of the user, which does not exist either',
         skip: needsStranger,
         play: (scene) => scene.run(undefined, { under: ['env', '-u', 'HOME', ...asStranger(scene)] }),
         expect: UNSAVED,

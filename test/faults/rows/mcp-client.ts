@@ -46,7 +46,7 @@ export const MCP_CLIENT: readonly Fault[] = [
   {
     id: 'M1',
     what: 'server never answers initialize',
-    variants: [called('silent', 'silent', { code: 5, says: /no answer to the greeting within 2 s/ })],
+    variants: [called('silent', 'silent', { code: 5, says: /no answer to initialize within 2 s/ })],
     seenBy: [
       [
         'test/cli/mcp-list.test.ts',
@@ -95,7 +95,7 @@ export const MCP_CLIENT: readonly Fault[] = [
     what: 'floods stderr 1 GB; floods stdout with non-JSON; ANSI on stderr',
     variants: [
       called('stderr, 64 MB of it', 'stderr-flood', SPOKEN),
-      called('stdout', 'stdout-flood', { code: 5, says: /lines of its output were no messages/ }),
+      called('stdout', 'stdout-flood', { code: 5, says: /lines of its output were not messages/ }),
       called('a little on stdout', 'noise', SPOKEN),
       {
         ...called('escapes, on a terminal', 'complain', { code: 5, says: /ended with exit code 2/ }),
@@ -113,13 +113,13 @@ export const MCP_CLIENT: readonly Fault[] = [
     variants: [
       called('byte by byte, CRLF, blank lines, a BOM', 'bytes', SPOKEN),
       called('a line of 17 MB', 'huge', { code: 5, says: /a line of more than 16\.0 MB/ }),
-      called('half of a message', 'bad-json', { code: 5, says: /no answer to the greeting/ }),
+      called('half of a message', 'bad-json', { code: 5, says: /no answer to initialize/ }),
     ],
   },
   {
     id: 'M6',
     what: 'stops reading stdin',
-    variants: [called('reads nothing', 'deaf', { code: 5, says: /no answer to the greeting within 2 s/ })],
+    variants: [called('reads nothing', 'deaf', { code: 5, says: /no answer to initialize within 2 s/ })],
   },
   {
     id: 'M7',

@@ -27,9 +27,13 @@ export const REFUSALS: readonly Fault[] = [
         [
           'a link of Google',
           'https://accounts.google.com/v',
-          /wants this account verified[\s\S]*accounts\.google\.com\/v/,
+          /requires this account to be verified[\s\S]*accounts\.google\.com\/v/,
         ],
-        ['a link elsewhere', 'https://google.com.evil.example/v', /wants this account verified(?![\s\S]*evil)/],
+        [
+          'a link elsewhere',
+          'https://google.com.evil.example/v',
+          /requires this account to be verified(?![\s\S]*evil)/,
+        ],
         ['an escape sequence in the link', 'https://accounts.google.com/\u001b[2Jv', /verified(?![\s\S]*\u001b\[2J)/],
       ] as const
     ).map(([name, url, says]) => ({

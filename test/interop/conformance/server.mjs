@@ -33,7 +33,7 @@ export async function serveFixture() {
     openEngine: async () => ({ models: () => ({ text: '', document: {} }), settled: async () => {} }),
   });
   const token = randomBytes(16).toString('hex');
-  const server = await own.httpService(
+  const server = await own.openHttpService(
     { ...own.sdk, ...own.sdkHttp, Server: fixtureServer(parts, contexts) },
     { ...service, tools: [...service.tools, ...fixtureTools(parts)] },
     { port: 0, token, trace: () => {} },
@@ -112,16 +112,17 @@ async function tokenRelay(target, token) {
 /** The sources themselves, bundled: the fixtures must share one copy of the SDK with them. */
 async function load(scratch) {
   const outfile = join(scratch, 'server.mjs');
-  const own = [
-    [['httpService'], 'mcp/server/http.ts'],
-    [['openService', 'closeService'], 'mcp/server/service.ts'],
-    [['serverTool', 'TOOL_GROUPS'], 'mcp/server/tool.ts'],
-    [['plainFailure'], 'mcp/server/results.ts'],
-    [['sdk'], 'mcp/server/sdk.ts'],
-    [['sdkHttp'], 'mcp/server/sdk-http.ts'],
-    [['systemClock'], 'platform/clock.ts'],
-    [['AppError'], 'core/error.ts'],
-  ].map(([names, file]) => `export { ${names.join(', ')} } from './src/${file}';`);
+  const files = {
+    'src/mcp/server/transport/http.ts': ['openHttpService'],
+    'src/mcp/server/service.ts': ['openService', 'closeService'],
+    'src/mcp/server/tool.ts': ['serverTool', 'TOOL_GROUPS'],
+    'src/mcp/server/tools/results.ts': ['plainFailure'],
+    'src/mcp/server/sdk.ts': ['sdk'],
+    'src/mcp/server/sdk-http.ts': ['sdkHttp'],
+    'src/platform/runtime/clock.ts': ['systemClock'],
+    'src/core/error.ts': ['AppError'],
+  };
+  const own = Object.entries(files).map(([file, names]) => `export { ${names.join(', ')} } from './${file}';`);
   await build({
     absWorkingDir: root,
     stdin: {

@@ -51,12 +51,15 @@ test.for(['noise', 'bytes', 'stderr-flood', 'ids', 'modern'])(
 );
 
 test.for([
-  ['silent', 'no answer to the greeting within 2 s'],
-  ['deaf', 'no answer to the greeting within 2 s'],
-  ['bad-json', 'no answer to the greeting within 2 s. It said: {"jsonrpc": "2.0", "id": 0, "result":'],
-  ['stdout-flood', 'gmn left it during the greeting: 10000 lines of its output were no messages. It said: all work'],
+  ['silent', 'no answer to initialize within 2 s'],
+  ['deaf', 'no answer to initialize within 2 s'],
+  ['bad-json', 'no answer to initialize within 2 s. It said: {"jsonrpc": "2.0", "id": 0, "result":'],
+  [
+    'stdout-flood',
+    'gmn disconnected during initialize: 10000 lines of its output were not messages. It said: all work',
+  ],
   ['old-version', 'protocol version is not supported: 1999-01-01'],
-  ['complain', 'it went away during the greeting. It ended with exit code 2. It said: '],
+  ['complain', 'the connection was lost during initialize. It ended with exit code 2. It said: '],
 ])('a server with the manner %s ends in words, and in no process', async ([manner = '', words = ''], t) => {
   const { open, started } = hostile(t, manner, { timeout: 2000 });
   const fault = await faultOf(open());
@@ -69,7 +72,7 @@ test.for([
 
 test.for([
   ['endless', 64, 'only the first 64 pages of tools are used'],
-  ['circle', 2, 'the list of tools goes round in a circle'],
+  ['circle', 2, 'the list of tools repeats without end'],
   ['many', 2000, 'only the first 2000 tools are used'],
 ] as const)('a list that is %s is cut, and says so', async ([manner, count, omitted], t) => {
   const listing = await (await hostile(t, manner).open()).listTools();
@@ -84,27 +87,29 @@ test('odd items of a list cost only themselves', async (t) => {
     ['good', { type: 'object' }],
   ]);
   expect(omitted).toBe(
-    'one without a name, one without a name, one without a name and 2 more left out: gmn cannot read what the server says of it',
+    'one without a name, one without a name, one without a name and 2 more skipped: gmn cannot read how the server describes it',
   );
 });
 
 test('a line longer than gmn takes ends the connection', async (t) => {
   const connection = await hostile(t, 'huge').open();
   const fault = await faultOf(connection.callTool('speak', {}));
-  expect(fault.message).toBe('MCP server hostile: gmn left it during tools/call: it sent a line of more than 16.0 MB');
+  expect(fault.message).toBe(
+    'MCP server hostile: gmn disconnected during tools/call: it sent a line of more than 16.0 MB',
+  );
 });
 
 test('a storm of answers nobody asked for ends the connection', async (t) => {
   const connection = await hostile(t, 'id-storm').open();
   expect((await faultOf(connection.callTool('speak', {}))).message).toBe(
-    'MCP server hostile: gmn left it during tools/call: 100 of its messages were answers to nothing, or none at all',
+    'MCP server hostile: gmn disconnected during tools/call: 100 of its messages were answers to nothing, or none at all',
   );
 });
 
-test('an answer that is no result of a tool is a failure, in the words of gmn', async (t) => {
+test('an answer that is not a tool result is a failure, in the words of gmn', async (t) => {
   const connection = await hostile(t, 'no-result').open();
   expect((await faultOf(connection.callTool('speak', {}))).message).toBe(
-    'MCP server hostile: its answer to tools/call is no result of a tool',
+    'MCP server hostile: its answer to tools/call is not a tool result',
   );
 });
 
@@ -140,7 +145,7 @@ test('an answer over HTTP larger than gmn takes fails its call', async (t) => {
     response.end(big);
   });
   const fault = await faultOf(connectServer(server({ httpUrl: url }, 'big'), surroundings(t).context, signal));
-  expect(fault.message).toBe('MCP server big: it sent more than 16.0 MB at once, which gmn does not take');
+  expect(fault.message).toBe('MCP server big: it sent more than 16.0 MB at once, more than gmn accepts');
 });
 
 test('an event over SSE larger than gmn takes ends the connection', async (t) => {

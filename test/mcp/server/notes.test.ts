@@ -65,7 +65,7 @@ test('who goes on with a session that is open elsewhere is told that it is a cop
   const { structuredContent } = await two.call('delegate', { prompt: 'three', session_id });
   expect(structuredContent.session_id).not.toBe(session_id);
   expect(structuredContent.notices).toEqual([
-    `this session is open elsewhere; going on with a copy, ${structuredContent.session_id.slice(0, 8)}`,
+    `this session is open elsewhere; continuing in a copy, ${structuredContent.session_id.slice(0, 8)}`,
     'an earlier prompt of this session had no answer, and the model did not see it now: "two"',
   ]);
 });

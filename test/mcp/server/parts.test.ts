@@ -231,7 +231,7 @@ test('progress grows with what happens and stops when told', () => {
 });
 
 test.for(['auto-x', 'gpt-5', 'Gemini-3-pro', 'constructor'])('%s is no model a caller may name', (name) => {
-  expect(() => checkModelName(name)).toThrow(`"${name}" is no model`);
+  expect(() => checkModelName(name)).toThrow(`"${name}" is not a model`);
 });
 
 test.for(['gemini-9-new', 'gemma-3', 'flash', 'auto', 'auto-gemini-3'])('%s is a model a caller may name', (name) => {

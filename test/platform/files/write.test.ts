@@ -8,18 +8,20 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { expect, test } from 'vitest';
+import { temporaryPath } from '../../../src/platform/files/path.ts';
+import { readFileState } from '../../../src/platform/files/read.ts';
 import {
   quarantine,
-  readFileState,
   removeFiles,
+  removeTemporaries,
   tryCreateExclusive,
   writeAtomic,
-  writeAtomicIfVersion,
 } from '../../../src/platform/files/write.ts';
 import { fifo, isWindows, posixTest } from '../../support/posix.ts';
 
@@ -59,15 +61,13 @@ test('a file that changed since it was read is not replaced', async (t) => {
   const before = await readFileState(path);
   writeFileSync(path, 'another');
   const expected = before.kind === 'text' ? before.version : '';
-  expect(await writeAtomicIfVersion(path, 'mine', { expected })).toBe('changed');
+  expect(await writeAtomic(path, 'mine', { expected })).toBe('changed');
   expect(readFileSync(path, 'utf8')).toBe('another');
   const now = await readFileState(path);
-  expect(await writeAtomicIfVersion(path, 'mine', { expected: now.kind === 'text' ? now.version : '' })).toBe(
-    'written',
-  );
+  expect(await writeAtomic(path, 'mine', { expected: now.kind === 'text' ? now.version : '' })).toBe('written');
   expect(readFileSync(path, 'utf8')).toBe('mine');
   rmSync(path);
-  expect(await writeAtomicIfVersion(path, 'mine', { expected })).toBe('changed');
+  expect(await writeAtomic(path, 'mine', { expected })).toBe('changed');
   expect(readdirSync(root)).toEqual([]);
 });
 
@@ -114,7 +114,7 @@ test('a file of another user is read, and never replaced', async (t) => {
   };
   await expect(writeAtomic(path, 'mine', { uid })).rejects.toMatchObject(refusal);
   const expected = file.kind === 'text' ? file.version : '';
-  await expect(writeAtomicIfVersion(path, 'mine', { uid, expected })).rejects.toMatchObject(refusal);
+  await expect(writeAtomic(path, 'mine', { uid, expected })).rejects.toMatchObject(refusal);
   expect([readFileSync(path, 'utf8'), readdirSync(root)]).toEqual(['theirs', ['a']]);
 });
 
@@ -135,4 +135,23 @@ test('a broken file is set aside under the time, and files are removed by name',
   writeFileSync(join(root, 'keep'), '');
   expect(await removeFiles(root, (name) => name.startsWith('a.json'))).toBe(1);
   expect(readdirSync(root)).toEqual(['keep']);
+});
+
+test('temporary files that a killed process left are removed when they are old, and nothing else is', async (t) => {
+  const path = directory(t);
+  const [old, fresh, other] = [
+    temporaryPath(join(path, 'a.json')),
+    temporaryPath(join(path, 'a.json')),
+    join(path, 'a'),
+  ];
+  for (const file of [old, fresh, other]) writeFileSync(file, '');
+  for (const file of [old, other]) utimesSync(file, 1, 1);
+  await removeTemporaries(path, 1_000_000);
+  expect(readdirSync(path).sort()).toEqual([basename(fresh), 'a'].sort());
+});
+
+test('a name as long as a name can be is written all the same', async (t) => {
+  const path = join(directory(t), '가'.repeat(85));
+  await writeAtomic(path, 'text');
+  expect(readFileSync(path, 'utf8')).toBe('text');
 });

@@ -44,7 +44,7 @@ async function failureOf(t: TestContext, answers: readonly Answer[], timers: Par
   return { error: thrown, proxy };
 }
 
-test('N29 plain http goes to the proxy as the proxy’s own request, with the credentials', async (t) => {
+test('plain http goes to the proxy as the proxy’s own request, with the credentials (N29)', async (t) => {
   const proxy = await loopback(t, [answer(200, 'hello')]);
   const response = await send(new URL('http://127.0.0.1:9/x?y=1'), proxy.url, { body: 'ü' });
   expect({ status: response.status, text: await textOf(response) }).toEqual({ status: 200, text: 'hello' });
@@ -78,7 +78,7 @@ test('a proxy that is named by its address makes no runtime complain', async (t)
   expect(gmn.stderr).not.toMatch(/Warning/);
 });
 
-test('N29 https goes through a tunnel, and the certificate checked is that of the server', async (t) => {
+test('https goes through a tunnel, and the certificate checked is that of the server (N29)', async (t) => {
   const target = await loopback(t, []);
   target.onConnection((socket) => socket.end('HTTP/1.1 400 no TLS here\r\n\r\n'));
   const { error, proxy } = await failureOf(t, [
@@ -97,7 +97,7 @@ test('N29 https goes through a tunnel, and the certificate checked is that of th
   expect(error.retry).toBeUndefined();
 });
 
-test('N30 a proxy that refuses the credentials it was given', async (t) => {
+test('a proxy that refuses the credentials is named, and not asked again (N30)', async (t) => {
   for (const url of ['https://model.test/', 'http://127.0.0.1:9/']) {
     const proxy = await loopback(t, [answer(407, '', { 'proxy-authenticate': 'Basic' })]);
     await expect(send(new URL(url), proxy.url)).rejects.toMatchObject({
@@ -108,12 +108,12 @@ test('N30 a proxy that refuses the credentials it was given', async (t) => {
   }
 });
 
-test('N30 a proxy that refuses the tunnel', async (t) => {
+test('a proxy that refuses the tunnel is named with its status, and may be asked again (N30)', async (t) => {
   const { error, proxy } = await failureOf(t, [answer(502)]);
   expect(error).toMatchObject({ message: `proxy ${proxy.url.host} refused the connection (502)`, retry: {} });
 });
 
-test('N30 a proxy that is not there', async () => {
+test('a proxy that is not there is named, with the variable to look at (N30)', async () => {
   const dead = new URL('http://127.0.0.1:1');
   for (const url of ['https://model.test/', 'http://127.0.0.1:9/']) {
     await expect(send(new URL(url), dead)).rejects.toMatchObject({
@@ -124,13 +124,13 @@ test('N30 a proxy that is not there', async () => {
   }
 });
 
-test('N30 a proxy that hangs is left after the connect timer', async (t) => {
+test('a proxy that hangs is left after the connect timer (N30)', async (t) => {
   const { error, proxy } = await failureOf(t, [() => {}], { connectMs: 50 });
   expect(error.message).toBe(`connection to proxy ${proxy.url.host} timed out after 50 ms`);
   await expect.poll(proxy.closed).toBe(1);
 });
 
-test('N30 a proxy that drops the line', async (t) => {
+test('a proxy that drops the line before an answer is named (N30)', async (t) => {
   const { error, proxy } = await failureOf(t, [(socket) => socket.destroy()]);
   expect(error.message).toBe(`connection to proxy ${proxy.url.host} closed before an answer came`);
   expect(proxy.requests).toHaveLength(1);

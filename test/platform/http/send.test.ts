@@ -80,7 +80,7 @@ test('an upload of many slices arrives whole', async (t) => {
   expect(server.requests[0]?.body).toBe(body);
 });
 
-test('N28 a redirect is returned, not followed', async (t) => {
+test('a redirect is returned, not followed (N28)', async (t) => {
   const server = await loopback(t, [answer(302, '', { location: '/other' })]);
   const response = await send(server.url);
   await textOf(response);
@@ -177,7 +177,7 @@ test('the connect timer covers the TLS handshake', async (t) => {
   });
 });
 
-test('N1 a name that does not resolve', async () => {
+test('a name that does not resolve is named, and may be tried again (N1)', async () => {
   await expect(send(new URL('http://nope.invalid'))).rejects.toMatchObject({
     fault: 'api',
     message: expect.stringMatching(/^cannot resolve nope\.invalid( right now)?$/),
@@ -186,7 +186,7 @@ test('N1 a name that does not resolve', async () => {
   });
 });
 
-test('N3 a closed port', async () => {
+test('a closed port is a refused connection that may be tried again (N3)', async () => {
   await expect(send(new URL('http://127.0.0.1:1'))).rejects.toMatchObject({
     fault: 'api',
     message: 'connection to 127.0.0.1:1 refused',
@@ -195,7 +195,7 @@ test('N3 a closed port', async () => {
   });
 });
 
-test('N5 a reset before the headers, and something that is not HTTP', async (t) => {
+test('a reset before the headers and an answer that is not HTTP are told apart (N5)', async (t) => {
   const reset = await loopback(t, [(socket) => socket.resetAndDestroy()]);
   await expect(send(reset.url)).rejects.toMatchObject({
     message: `connection to ${reset.url.host} closed before an answer came`,
@@ -218,7 +218,7 @@ test('a body shorter than announced is a failure after all its bytes', async (t)
   expect(chunks).toEqual(['12345']);
 });
 
-test('N6 a self-signed certificate is refused with its reason, without a retry', async (t) => {
+test('a self-signed certificate is refused with its reason, without a retry (N6)', async (t) => {
   const url = await tlsServer(t, {});
   await expect(send(url)).rejects.toMatchObject({
     fault: 'api',
@@ -228,7 +228,7 @@ test('N6 a self-signed certificate is refused with its reason, without a retry',
   });
 });
 
-test('N6 a server of another age, and one without TLS, fail in the handshake', async (t) => {
+test('a server of another age, and one without TLS, fail in the handshake (N6)', async (t) => {
   const plain = await loopback(t, [answer(200)]);
   const server = new URL(`https://${plain.url.host}`);
   const old = await tlsServer(t, { minVersion: 'TLSv1', maxVersion: 'TLSv1', ciphers: 'DEFAULT@SECLEVEL=0' });

@@ -22,11 +22,11 @@ test('head and tail keep what they say, for any cut into chunks', () => {
   );
 });
 
-test('docs/approval.md names every variable that a command gets', () => {
+test('docs/tools.md names every variable that a command gets', () => {
   // Asked for whatever it might want to pass on.
   const all = new Proxy<Record<string, string>>({}, { get: () => 'x', ownKeys: () => ['LC_ALL'] });
   const given = shellEnvironment(all, { path: '/bin/sh', args: ['-c'], isVerbatim: false }, 'linux');
-  const page = readFileSync(new URL('../../../docs/approval.md', import.meta.url), 'utf8');
+  const page = readFileSync(new URL('../../../docs/tools.md', import.meta.url), 'utf8');
   const fixed = Object.entries(given).filter(([name]) => !/^(?:SHELL|LC_ALL)$/.test(name));
   const written = new Set(page.match(/[A-Z][A-Z_]+(?:=\w+)?/g));
   const missing = fixed.filter(([name, value]) => !written.has(value === 'x' ? name : `${name}=${value}`));

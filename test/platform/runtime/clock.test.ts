@@ -8,15 +8,15 @@ import { standStill } from '../../support/stopped.ts';
 const NEVER = new AbortController().signal;
 const LONG_MS = 3_600_000;
 
-test('a deadline says when it ends, and not while it is held', () => {
+test('a deadline says when it ends, and not while it is paused', () => {
   const before = Date.now();
   const limit = createDeadline(NEVER, LONG_MS, () => new Error('late'));
   const first = limit.endsAt() ?? 0;
   expect(first).toBeGreaterThanOrEqual(before + LONG_MS);
   expect(first).toBeLessThanOrEqual(Date.now() + LONG_MS);
-  limit.pause();
+  const resume = limit.pause();
   expect(limit.endsAt()).toBeUndefined();
-  limit.resume();
+  resume();
   expect(limit.endsAt()).toBeGreaterThanOrEqual(first);
   limit.clear();
 });
@@ -33,31 +33,51 @@ test('it aborts with the given reason when its time is over', async () => {
   expect(signal.reason).toBe(reason);
 });
 
-test('it runs only while nobody holds it, however many do', () => {
+test('it runs only while nobody pauses it, however many do, in whatever order, and with whatever restarts', () => {
   fc.assert(
-    fc.property(fc.array(fc.boolean()), (steps) => {
+    fc.property(fc.array(fc.oneof(fc.constantFrom('pause', 'restart'), fc.nat(5))), (steps) => {
       const limit = createDeadline(NEVER, LONG_MS, () => new Error('late'));
-      let holds = 0;
-      for (const isHold of steps) {
-        if (isHold) limit.pause();
-        else limit.resume();
-        holds = Math.max(holds + (isHold ? 1 : -1), 0);
-        expect(limit.endsAt() === undefined).toBe(holds > 0);
+      const resumes: (() => void)[] = [];
+      const paused = new Set<() => void>();
+      for (const step of steps) {
+        if (step === 'pause') paused.add(resumes[resumes.push(limit.pause()) - 1] as () => void);
+        else if (step === 'restart') limit.restart();
+        else {
+          // Also one that was called before: it counts once.
+          const resume = resumes[Number(step)];
+          resume?.();
+          if (resume !== undefined) paused.delete(resume);
+        }
+        expect(limit.endsAt() === undefined).toBe(paused.size > 0);
       }
       limit.clear();
     }),
   );
 });
 
-test('a second hold takes no time from it', async () => {
+test('a second pause takes no time from it', async () => {
   const limit = createDeadline(NEVER, LONG_MS, () => new Error('late'));
   const first = limit.endsAt() ?? 0;
-  limit.pause();
+  const resume = limit.pause();
   await standStill(50);
-  limit.pause();
-  limit.resume();
-  limit.resume();
+  limit.pause()();
+  resume();
   expect(limit.endsAt()).toBeGreaterThanOrEqual(first + 45);
+  limit.clear();
+});
+
+test('a restart gives it its full time again, also during a pause', async () => {
+  const limit = createDeadline(NEVER, LONG_MS, () => new Error('late'));
+  const first = limit.endsAt() ?? 0;
+  await standStill(50);
+  limit.restart();
+  const second = limit.endsAt() ?? 0;
+  expect(second).toBeGreaterThanOrEqual(first + 45);
+  await standStill(50);
+  const resume = limit.pause();
+  limit.restart();
+  resume();
+  expect(limit.endsAt()).toBeGreaterThanOrEqual(second + 45);
   limit.clear();
 });
 

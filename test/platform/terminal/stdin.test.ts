@@ -73,7 +73,7 @@ posixTest('a child of another Node has a socket, which is read to its end once a
 });
 
 const GIVEN_UP = {
-  notices: ['no stdin within 1 ms: going on without it (--stdin waits for its end)'],
+  notices: ['no stdin within 1 ms: continuing without it (--stdin waits for its end)'],
   parts: said('x'),
 };
 

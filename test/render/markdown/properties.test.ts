@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { fuzz } from '../../support/fuzz.ts';
 import { bare, laidOut } from '../laid-out.ts';
 
 const word = fc.stringMatching(/^[a-z]{4,9}$/);
@@ -85,7 +86,7 @@ describe('for any text', () => {
         const shown = wordsOf(await laidOut(source, { columns: 5_000 }));
         expect(missingInOrder(wordsOf(source), shown)).toEqual([]);
       }),
-      { numRuns: 1500 },
+      fuzz(400, 20_000),
     );
   });
 
@@ -95,7 +96,7 @@ describe('for any text', () => {
         const shown = (await laidOut(source, { columns: 20 })).replace(/[^a-z]/g, '');
         for (const each of wordsOf(source)) expect(shown).toContain(each);
       }),
-      { numRuns: 500 },
+      fuzz(150, 20_000),
     );
   });
 
@@ -109,7 +110,7 @@ describe('for any text', () => {
           expect(await laidOut(source, { cuts, isStyled: true })).toBe(await laidOut(source, { isStyled: true }));
         },
       ),
-      { numRuns: 300 },
+      fuzz(150, 20_000),
     );
   });
 
@@ -119,7 +120,7 @@ describe('for any text', () => {
         expect(await laidOut(source)).not.toContain('\u001b');
         expect(bare(await laidOut(source, { isStyled: true }))).not.toContain('\u001b');
       }),
-      { numRuns: 300 },
+      fuzz(150, 20_000),
     );
   });
 
@@ -128,7 +129,7 @@ describe('for any text', () => {
       fc.asyncProperty(markdownish, async (source) => {
         expect(await laidOut(source)).toMatch(/^$|\n$/);
       }),
-      { numRuns: 300 },
+      fuzz(150, 20_000),
     );
   });
 });

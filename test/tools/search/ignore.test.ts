@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import ignore from 'ignore';
 import { expect, test } from 'vitest';
 import { parseIgnoreFile } from '../../../src/tools/search/ignore.ts';
+import { fuzz } from '../../support/fuzz.ts';
 
 function verdict(text: string, path: string, kind: 'file' | 'directory' = 'file'): string | undefined {
   return parseIgnoreFile(text)?.verdict(path, kind);
@@ -52,7 +53,7 @@ test('it agrees with another implementation about single steps of a walk', () =>
         .test(what === 'directory' ? `${path}/` : path);
       expect(verdict(rules, path, what)).toBe(other.ignored ? 'ignored' : other.unignored ? 'kept' : undefined);
     }),
-    { numRuns: 2000 },
+    fuzz(800),
   );
 });
 

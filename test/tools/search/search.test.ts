@@ -1,19 +1,11 @@
-import * as fs from 'node:fs';
 import { symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { StringDecoder } from 'node:string_decoder';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { requiredLiteral } from '../../../src/core/text/pattern-literal.ts';
 import { findRipgrep } from '../../../src/tools/search/ripgrep.ts';
-import {
-  encodingOf,
-  folded,
-  lineCollector,
-  linesOf,
-  lookThrough,
-  wideLinesOf,
-} from '../../../src/tools/search/worker.ts';
+import { fold, lineCollector, searchFile } from '../../../src/tools/search/worker.ts';
+import { fuzz } from '../../support/fuzz.ts';
 import { marker, place, put, temporary } from '../place.ts';
 
 const FILES = {
@@ -246,7 +238,7 @@ test.each(['our own engine', 'ripgrep'])(
         ['list_directory', { path }],
       ] as const) {
         expect(await here.error(tool, args)).toBe(
-          `${path} is left out by .geminiignore. The user keeps it from models. Go on without it, or ask the user for what you need to know.`,
+          `${path} is left out by .geminiignore. The user keeps it from models. Continue without it, or ask the user for what you need to know.`,
         );
       }
     }
@@ -315,7 +307,6 @@ test('what .geminiignore leaves out is not read either, by whatever name; what .
 test('however a file is cut into pieces, the lines found are those of the text as a whole', () => {
   const path = join(temporary(), 'x');
   const progress = new Int32Array(new SharedArrayBuffer(8));
-  const parts = { encodingOf, folded, lineCollector, linesOf, lookThrough, wideLinesOf };
   const line = fc.string({ unit: fc.constantFrom('a', 'b', 'é', '漢', '😀', '\r', ' '), maxLength: 12 });
   fc.assert(
     fc.property(
@@ -345,7 +336,7 @@ test('however a file is cut into pieces, the lines found are those of the text a
         const pattern = new RegExp(hunt.source, hunt.flags);
         const buffer = Buffer.alloc(size * 2);
         const scratch = Buffer.alloc(size * 2 + 4);
-        const found = lookThrough(path, { fs, StringDecoder, buffer, scratch, hunt, pattern, parts });
+        const found = searchFile(path, { buffer, scratch, hunt, pattern });
         const whole = lineCollector(hunt, pattern);
         (text.endsWith('\n') ? text.slice(0, -1) : text).split('\n').every((each) => text === '' || whole.take(each));
         expect(found).toMatchObject({ kind: 'text', lines: whole.lines });
@@ -374,10 +365,10 @@ test('what is said to be in every match is', () => {
       if (expression.test(line) || lowered.test(isCaseless ? line.toLowerCase() : line)) {
         const bytes = Buffer.from(line);
         const wanted = Buffer.from(Buffer.from(literal).map((byte) => byte | 0x20));
-        expect(folded(bytes, Buffer.alloc(bytes.length + 4)).includes(wanted)).toBe(true);
+        expect(fold(bytes, Buffer.alloc(bytes.length + 4)).includes(wanted)).toBe(true);
       }
     }),
-    { numRuns: 3000 },
+    fuzz(1000),
   );
   expect(
     ['needle_\\d+', 'a(b|c)def', 'foo|bar', 'x{3}yz', 'wörk', 'a.b', '関数\\('].map((each) =>

@@ -83,7 +83,7 @@ test('the store is for the user’s eyes only, and a torn line costs nothing but
   }
   expect(statSync(directory).mode & 0o777).toBe(0o700);
   for (const blob of readdirSync(join(directory, 'blobs'))) writeFileSync(join(directory, 'blobs', blob), 'damaged');
-  await expect(store.undo([changes[1]!], here.workspace)).rejects.toThrow('not kept any more');
+  await expect(store.undo([changes[1]!], here.workspace)).rejects.toThrow('no longer kept');
 });
 
 test('where the journal cannot be written, nothing is changed', async () => {

@@ -85,7 +85,7 @@ interface SignInRequest {
 }
 
 async function waitForSignIn({ url, state, callback }: SignInRequest, prompt: SignInPrompt): Promise<URLSearchParams> {
-  prompt.onBegin?.();
+  const resume = prompt.pause?.();
   const over = new AbortController();
   const signal = AbortSignal.any([prompt.signal, over.signal]);
   try {
@@ -94,7 +94,7 @@ async function waitForSignIn({ url, state, callback }: SignInRequest, prompt: Si
     return query;
   } finally {
     over.abort();
-    prompt.onEnd?.();
+    resume?.();
   }
 }
 

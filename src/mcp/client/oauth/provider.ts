@@ -141,5 +141,5 @@ function toTokens(tokens: JsonObject | undefined): Tokens {
 
 /** Thrown where a sign-in is needed but nobody can be asked; `toServerError` adds the server and the hint. */
 export function signInRequiredError(): AppError {
-  return new AppError('mcp', 'it wants you to sign in', { status: 401 });
+  return new AppError('mcp', 'it requires a sign-in', { status: 401 });
 }

@@ -70,9 +70,10 @@ export function createRemoteCalls(
   };
   return async (origin, args, signal) => {
     try {
-      return await attempt(origin, args, signal).catch((thrown: unknown) => {
+      const run = () => attempt(origin, args, signal);
+      return await pool.work(origin.server, run, signal).catch((thrown: unknown) => {
         // The server dropped the session without running the call: try once in a new session.
-        if (thrown instanceof AppError && thrown.status === 404) return attempt(origin, args, signal);
+        if (thrown instanceof AppError && thrown.status === 404) return run();
         throw thrown;
       });
     } catch (thrown) {
@@ -91,7 +92,7 @@ function toFailedResult(error: string): ToolResult {
 function formatToolChange({ name }: ConfiguredServer, remote: RemoteTool, today: RemoteTool | undefined): string {
   const server = sanitize(name);
   if (today === undefined) return `the MCP server ${server} no longer has the tool ${sanitize(remote.name)}`;
-  return `${sanitize(remote.name)} was not run: it says something else about itself than before. The user can look at it and allow it, on a terminal, with: gmn mcp tools ${server}`;
+  return `${sanitize(remote.name)} was not run: its definition has changed. The user can review and allow it in a terminal with: gmn mcp tools ${server}`;
 }
 
 const MAX_TEXT_CHARS = 40_000;
@@ -116,8 +117,8 @@ export async function toToolResult(result: CallResult, keepOutput: StoreOutput):
     return media.push(part) > 0;
   };
   const texts = content.slice(0, MAX_BLOCKS).map((block) => toModelText(block, attach));
-  if (content.length > MAX_BLOCKS) texts.push(`[${content.length - MAX_BLOCKS} more pieces are left out]`);
-  for (const kind of new Set(omitted)) texts.push(`[a piece of the kind ${kind} is left out: it cannot be shown]`);
+  if (content.length > MAX_BLOCKS) texts.push(`[${content.length - MAX_BLOCKS} more parts were skipped]`);
+  for (const kind of new Set(omitted)) texts.push(`[a part of the type ${kind} was skipped: it cannot be shown]`);
   const text = await shortenText(texts.join('\n'), keepOutput);
   const structure = structuredContent === undefined ? undefined : JSON.stringify(structuredContent);
   // Most servers repeat the structured content as text.
@@ -161,7 +162,7 @@ function attachMedia(
   const bytes = Buffer.from(data, 'base64');
   const mimeType = sniffMedia(bytes);
   const size = formatSize(bytes.length);
-  if (mimeType === undefined) return `[${what}, ${claimed}, ${size}: of no kind that can be shown]`;
+  if (mimeType === undefined) return `[${what}, ${claimed}, ${size}: of a type that cannot be shown]`;
   const isAttached = attach({ inlineData: { mimeType, data: bytes.toString('base64') } });
   return isAttached
     ? `[${what}, ${mimeType}, ${size}: attached]`

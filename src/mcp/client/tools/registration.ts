@@ -106,7 +106,9 @@ function formatSchemaFaults({
 }: Pick<ReturnType<typeof checkSchemas>, 'unusable' | 'mended'>): readonly string[] {
   return [
     ...(unusable.length === 0 ? [] : [formatNotOffered(unusable, 'its schema cannot be used')]),
-    ...(mended.length === 0 ? [] : [`the schema of ${joinFirstNames(mended)} is faulty, and was mended for the model`]),
+    ...(mended.length === 0
+      ? []
+      : [`the schema of ${joinFirstNames(mended)} is invalid, and was repaired for the model`]),
   ];
 }
 

@@ -141,8 +141,8 @@ function createNoticeFilter(before: readonly string[]): (notices: readonly strin
 }
 
 const refuseToStart: FetchToolList = async (server) => {
-  throw mcpError(server, 'its tools are not known yet, and nothing is started for a preview', {
-    hint: `To make them known, run: gmn mcp tools ${sanitize(server.name)}`,
+  throw mcpError(server, 'its tools are not known yet, and a preview starts nothing', {
+    hint: `To load them, run: gmn mcp tools ${sanitize(server.name)}`,
   });
 };
 
@@ -219,7 +219,7 @@ async function loadServerTools(
   }: ToolsetOptions & { readonly ask: FetchToolList; readonly isAnew?: boolean },
   signal: AbortSignal,
 ): Promise<ServerTools> {
-  const limit = createDeadline(signal, maxWaitMs, () => mcpError(server, 'it was not ready in time, and is left out'));
+  const limit = createDeadline(signal, maxWaitMs, () => mcpError(server, 'it was not ready in time, and is not used'));
   try {
     const known = ignoresCache ? undefined : readToolList(server, context);
     const { tools, instructions, omitted } = known ?? (await ask(server, limit.signal));
@@ -246,7 +246,7 @@ async function loadServerTools(
 }
 
 function formatChangeNotice(server: ConfiguredServer, changed: readonly RemoteTool[]): string {
-  const next = `To look and allow it, run on a terminal: gmn mcp tools ${sanitize(server.name)}`;
+  const next = `To review and allow it, run in a terminal: gmn mcp tools ${sanitize(server.name)}`;
   const names = changed.map(({ name }) => name);
-  return `${formatOmitted(server, names, 'it says something else about itself than before')}. ${next}`;
+  return `${formatOmitted(server, names, 'its definition has changed')}. ${next}`;
 }

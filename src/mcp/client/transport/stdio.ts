@@ -5,7 +5,7 @@ import { type Program, type ProgramEnd, programEnvironment, startProgram } from 
 import { splitLines, trimLine } from '../../wire/lines.ts';
 import { isMessage, trackRequests } from '../../wire/message.ts';
 import type { StdioDefinition } from '../definition.ts';
-import { MAX_MESSAGE_BYTES, MAX_NOISE_LINES, MAX_STRAY_MESSAGES, STRAY_REASON } from '../limits.ts';
+import { MAX_NOISE_LINES, MAX_SERVER_MESSAGE_BYTES, MAX_STRAY_MESSAGES, STRAY_REASON } from '../limits.ts';
 import type { SdkTransport } from '../sdk.ts';
 import type { ClientContext, OpenTransport } from '../types.ts';
 
@@ -79,8 +79,8 @@ function createTransport(program: Program, { onNoise, onLeave }: OutputHandlers)
   const read = async (): Promise<void> => {
     let noiseLines = 0;
     let strays = 0;
-    for await (const line of splitLines(program.output, { maxBytes: MAX_MESSAGE_BYTES, tooLong: 'stop' })) {
-      if ('isTooLong' in line) return onLeave(`it sent a line of more than ${formatSize(MAX_MESSAGE_BYTES)}`);
+    for await (const line of splitLines(program.output, { maxBytes: MAX_SERVER_MESSAGE_BYTES, tooLong: 'stop' })) {
+      if ('isTooLong' in line) return onLeave(`it sent a line of more than ${formatSize(MAX_SERVER_MESSAGE_BYTES)}`);
       const text = trimLine(line.text);
       if (text === '') continue;
       const message = findMessage(text);
@@ -89,7 +89,7 @@ function createTransport(program: Program, { onNoise, onLeave }: OutputHandlers)
         onNoise(text);
       } else if (requests.isExpected(message)) transport.onmessage?.(message);
       else strays += 1;
-      if (noiseLines >= MAX_NOISE_LINES) return onLeave(`${MAX_NOISE_LINES} lines of its output were no messages`);
+      if (noiseLines >= MAX_NOISE_LINES) return onLeave(`${MAX_NOISE_LINES} lines of its output were not messages`);
       if (strays >= MAX_STRAY_MESSAGES) return onLeave(STRAY_REASON);
       if (isClosed) return;
     }

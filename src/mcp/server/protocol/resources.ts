@@ -71,7 +71,7 @@ export const RESOURCE_TEMPLATES = [
     uriTemplate: 'gmn://answers/{id}/{page}',
     name: 'answer-page',
     title: 'Page of a long answer',
-    description: 'Where an answer of more than 40,000 characters goes on; _meta.next of the answer names it.',
+    description: 'Where an answer of more than 40,000 characters continues; _meta.next of the answer names it.',
     mimeType: 'text/plain',
   },
   {
@@ -85,7 +85,7 @@ export const RESOURCE_TEMPLATES = [
     uriTemplate: 'gmn://jobs/{job_id}/{page}',
     name: 'job-page',
     title: 'Page of the output of a job',
-    description: 'Where an output of more than 2,000,000 characters goes on; next of the job names it.',
+    description: 'Where an output of more than 2,000,000 characters continues; next of the job names it.',
     mimeType: 'text/plain',
   },
 ] as const;

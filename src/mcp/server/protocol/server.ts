@@ -85,7 +85,7 @@ function createCallProgress({ clock }: Host, { mcpReq }: SdkContext): Progress {
 /** The client's signal, with an AppError as its reason. */
 function toAppSignal(signal: AbortSignal): AbortSignal {
   const controller = new AbortController();
-  const abort = (): void => controller.abort(new AppError('interrupted', 'the caller took the call back'));
+  const abort = (): void => controller.abort(new AppError('interrupted', 'the caller cancelled the call'));
   if (signal.aborted) abort();
   else signal.addEventListener('abort', abort, { once: true });
   return controller.signal;

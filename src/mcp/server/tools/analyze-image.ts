@@ -94,7 +94,7 @@ async function readImage(
   const mimeType = sniffMedia(bytes, imagePath ?? '');
   if (mimeType === undefined || !TYPES.includes(mimeType)) {
     throw imageError(
-      `this is no image Gemini takes${mimeType ? `, but ${mimeType}` : ''}`,
+      `this is not an image that Gemini accepts${mimeType ? `, but ${mimeType}` : ''}`,
       `It takes ${TYPES.join(', ')}.`,
     );
   }

@@ -83,7 +83,7 @@ export const chatReply = serverTool({
       prompt: CHAT_ARGUMENTS.prompt,
       sessionId: {
         type: 'string',
-        description: 'The id of the session to continue, whole; the newest if it is not given, or "latest".',
+        description: 'The full id of the session to continue; the newest if it is not given, or "latest".',
       },
       model: CHAT_ARGUMENTS.model,
       systemPrompt: CHAT_ARGUMENTS.systemPrompt,

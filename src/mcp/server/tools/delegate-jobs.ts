@@ -20,7 +20,7 @@ export const delegateJobs = serverTool({
   annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
   input: {
     properties: {
-      limit: { type: 'integer', description: 'At most so many.', default: 20, minimum: 1, maximum: 1000 },
+      limit: { type: 'integer', description: 'How many to list at most.', default: 20, minimum: 1, maximum: 1000 },
       status_filter: { type: 'string', description: 'Only jobs in this state.', enum: JOB_STATUSES },
     },
   },
@@ -41,7 +41,7 @@ export const delegateStatus = serverTool({
   name: 'delegate_status',
   title: 'Status and output of a delegated job',
   description:
-    'How a job stands, with its output: the whole answer once it is completed, what has come so far while it runs. ' +
+    'The state of a job, with its output: the whole answer once it is completed, what has arrived so far while it runs. ' +
     'With wait_ms it waits for the end that long.',
   annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
   input: {
@@ -49,7 +49,7 @@ export const delegateStatus = serverTool({
       job_id: { type: 'string', description: 'As delegate returned it.' },
       wait_ms: {
         type: 'integer',
-        description: 'Wait up to so many milliseconds for the job to end.',
+        description: 'Wait up to this many milliseconds for the job to end.',
         default: 0,
         minimum: 0,
         maximum: MAX_WAIT_MS,
@@ -68,7 +68,7 @@ export const delegateStatus = serverTool({
 export const delegateCancel = serverTool({
   name: 'delegate_cancel',
   title: 'Cancel a delegated job',
-  description: 'End a queued or running job. One that is over stays as it is. Returns how the job stands.',
+  description: 'End a queued or running job. A finished one stays as it is. Returns the state of the job.',
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
   input: {
     properties: { job_id: { type: 'string', description: 'As delegate returned it.' } },
@@ -85,12 +85,12 @@ export const delegateCancel = serverTool({
 export const delegateSessions = serverTool({
   name: 'delegate_sessions',
   title: 'List sessions',
-  description: 'The saved conversations that were begun inside the roots of this server, newest first.',
+  description: 'The saved conversations that were started inside the roots of this server, newest first.',
   isQuick: true,
   annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
   input: {
     properties: {
-      limit: { type: 'integer', description: 'At most so many.', default: 20, minimum: 1, maximum: 1000 },
+      limit: { type: 'integer', description: 'How many to list at most.', default: 20, minimum: 1, maximum: 1000 },
     },
   },
   output: SESSIONS_OUTPUT,

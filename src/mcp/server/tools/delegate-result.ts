@@ -53,7 +53,7 @@ export function jobResult(view: JobView): CallResult {
 }
 
 function formatNext({ next }: { readonly next?: string }): readonly string[] {
-  return next === undefined ? [] : [`The answer goes on in the resource ${next}`];
+  return next === undefined ? [] : [`The answer continues in the resource ${next}`];
 }
 
 export function formatJobRow({ job_id, status, created_at, code }: JobRecord): string {

@@ -28,11 +28,11 @@ export const delegate = serverTool({
           'Where Gemini looks at files: a directory inside a root of this server; the first root by default.',
       },
       model: { type: 'string', description: "Model id or alias; gmn's default if it is not given." },
-      session_id: { type: 'string', description: 'Continue the session of this id, whole.' },
+      session_id: { type: 'string', description: 'Continue the session with this full id.' },
       mode: { type: 'string', description: 'Wait, or get a job_id.', enum: ['sync', 'async'], default: 'sync' },
       timeout_ms: {
         type: 'integer',
-        description: 'Give up after so many milliseconds.',
+        description: 'Give up after this many milliseconds.',
         default: DEFAULT_TIMEOUT_MS,
         minimum: 1,
         maximum: 86_400_000,

@@ -30,7 +30,7 @@ export function plainResult(
     ...(notices.length === 0 ? {} : { notices }),
     ...(next === undefined ? {} : { next }),
   };
-  const more = next === undefined ? [] : [`The answer goes on in the resource ${next}`];
+  const more = next === undefined ? [] : [`The answer continues in the resource ${next}`];
   const notes = [...more, ...formatNotices({ refused, notices })].map(
     (note) => ({ type: 'text', text: note }) as const,
   );

@@ -1,3 +1,6 @@
+import { readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { AppError } from '../../../core/error.ts';
 import type { endThread as endThreadNode, startThread as startThreadNode } from '../../process/worker.ts';
@@ -9,12 +12,14 @@ const MAX_STUCK = 2;
 let stuck = 0;
 
 /** Same contract as on Node, but throws AppError `usage` once too many threads could not be ended. */
-export const startThread: typeof startThreadNode = (program, workerData) => {
+export const startThread: typeof startThreadNode = (file, workerData) => {
   if (stuck >= MAX_STUCK) {
     throw new AppError('usage', 'earlier searches with slow patterns are still running', {
       hint: 'Restart gmn. Installed with npm (npm i -g gmn) it can stop such searches; this executable cannot.',
     });
   }
+  // The file is inside the executable, where a thread cannot be started from.
+  const program = readFileSync(join(__dirname, file), 'utf8');
   return new Worker(program, { eval: true, workerData, env: {}, stdin: false, stdout: true, stderr: true });
 };
 
@@ -32,3 +37,5 @@ export const endThread: typeof endThreadNode = async (thread) => {
     stuck -= 1;
   });
 };
+
+export const countProcessors = (): number => availableParallelism();

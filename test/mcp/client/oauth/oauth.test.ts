@@ -60,7 +60,7 @@ test('without anybody to ask, nothing is registered or opened, and the way is to
   const { open, asked } = await place(t);
   const fault = await faultOf(open());
   expect([fault.message, fault.hint]).toEqual([
-    'MCP server remote: it wants you to sign in (HTTP 401)',
+    'MCP server remote: it requires a sign-in (HTTP 401)',
     'To sign in, run: gmn mcp auth remote',
   ]);
   expect(asked('/register')).toEqual([]);
@@ -87,7 +87,7 @@ test('a refresh that fails asks for a new sign-in, and opens nothing by itself',
     readFileSync(join(directory, file), 'utf8').replace('refresh-token-1', 'refresh-token-0'),
   );
   const fault = await faultOf(open());
-  expect(fault.message).toBe('MCP server remote: it wants you to sign in (HTTP 401)');
+  expect(fault.message).toBe('MCP server remote: it requires a sign-in (HTTP 401)');
   expect(fault.message).not.toContain('refresh-token');
   expect(shown).toHaveLength(1);
   expect(asked('/register')).toHaveLength(1);
@@ -98,7 +98,7 @@ test('what one issuer gave is never shown to the next, and that comes to nothing
   await signIn(named, { ...context, signIn: prompt }, signal);
   const other = await oauthPeer(t, { isShortLived: true });
   moveTo(other.url, 'brief-token-1');
-  expect((await faultOf(open())).message).toBe('MCP server remote: it wants you to sign in (HTTP 401)');
+  expect((await faultOf(open())).message).toBe('MCP server remote: it requires a sign-in (HTTP 401)');
   expect(new Set(other.received.map(({ path }) => path))).toEqual(new Set(['/.well-known/oauth-authorization-server']));
   expect(await signIn(named, { ...context, signIn: prompt }, signal)).toBe(true);
   expire();

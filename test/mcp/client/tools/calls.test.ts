@@ -47,7 +47,7 @@ test('ten thousand pieces are cut', async () => {
     { content: Array.from({ length: 10_000 }, () => text('.')), isError: false },
     lost,
   );
-  expect(String(response.output).split('\n').slice(-2)).toEqual(['.', '[9000 more pieces are left out]']);
+  expect(String(response.output).split('\n').slice(-2)).toEqual(['.', '[9000 more parts were skipped]']);
 });
 
 test('more media than a request takes is only described', async () => {
@@ -74,7 +74,7 @@ test('a picture in a failure is attached, as it says', async () => {
 });
 
 test.for([undefined, null, 7, {}, { content: 'words' }, { content: {} }, { toolResult: 1 }])(
-  '%j is no result of a tool',
+  '%j is not a tool result',
   (value) => {
     expect(parseCallResult(value)).toBeUndefined();
   },
@@ -86,9 +86,9 @@ test('pieces that cannot be shown are named', async () => {
   expect((await toToolResult(result!, lost)).response.output).toBe(
     [
       'a',
-      '[a piece of the kind hologram is left out: it cannot be shown]',
-      '[a piece of the kind text is left out: it cannot be shown]',
-      '[a piece of the kind none is left out: it cannot be shown]',
+      '[a part of the type hologram was skipped: it cannot be shown]',
+      '[a part of the type text was skipped: it cannot be shown]',
+      '[a part of the type none was skipped: it cannot be shown]',
     ].join('\n'),
   );
 });

@@ -71,7 +71,7 @@ test('a tool that says something else about itself behind the prompt is told of,
   expect(changes.mock.calls).toEqual([
     [
       [
-        'MCP server a: grown not offered: it says something else about itself than before. To look and allow it, run on a terminal: gmn mcp tools a',
+        'MCP server a: grown not offered: its definition has changed. To review and allow it, run in a terminal: gmn mcp tools a',
       ],
     ],
   ]);

@@ -55,11 +55,11 @@ test('what a tool gives reaches the model as text, media and structure', async (
     output: [
       'words',
       '[image, image/png, 70 B: attached]',
-      '[audio, audio/wav, 4 B: of no kind that can be shown]',
+      '[audio, audio/wav, 4 B: of a type that cannot be shown]',
       '[resource memo://1 (first)]',
       '[resource memo://1]\nkept text',
-      '[resource memo://2] [file, application/pdf, 5 B: of no kind that can be shown]',
-      '[a piece of the kind hologram is left out: it cannot be shown]',
+      '[resource memo://2] [file, application/pdf, 5 B: of a type that cannot be shown]',
+      '[a part of the type hologram was skipped: it cannot be shown]',
     ].join('\n'),
     structured: { answer: 42 },
   });
@@ -102,7 +102,7 @@ test('a tool that says something else about itself is not offered until a person
   expect(second.servers.map(({ withheld }) => withheld)).toEqual([['echo']]);
   expect(second.tools.map(({ name }) => name)).not.toContain('echo');
   expect(second.notices).toEqual([
-    'MCP server a: echo not offered: it says something else about itself than before. To look and allow it, run on a terminal: gmn mcp tools a',
+    'MCP server a: echo not offered: its definition has changed. To review and allow it, run in a terminal: gmn mcp tools a',
   ]);
   await recordTools(SEEN, [echo], { place: context, which: 'all' });
   expect((await open()).tools.map(({ name }) => name)).toContain('echo');
@@ -126,7 +126,7 @@ test('a tool that changed behind a kept list is not run', async (t) => {
     ok: false,
     response: {
       error:
-        'echo was not run: it says something else about itself than before. The user can look at it and allow it, on a terminal, with: gmn mcp tools a',
+        'echo was not run: its definition has changed. The user can review and allow it in a terminal with: gmn mcp tools a',
     },
   });
   expect(await tool('gone').invoke({}, signal)).toEqual({
@@ -143,8 +143,8 @@ test('one bad server is reported and hurts only itself', async (t) => {
   }).open();
   expect(tools).toHaveLength(14);
   expect(notices).toEqual([
-    'MCP server bad: it went away during the greeting. There is no program ./nothing. See its definition: gmn mcp get bad',
-    'MCP server silent: no answer to the greeting within 1 s. Start it by hand once to see what it waits for.',
+    'MCP server bad: the connection was lost during initialize. There is no program ./nothing. See its definition: gmn mcp get bad',
+    'MCP server silent: no answer to initialize within 1 s. Start it by hand once to see what it waits for.',
   ]);
   expect(await tool('echo').invoke({ message: 'x' }, signal)).toMatchObject({ ok: true });
 });
@@ -153,7 +153,7 @@ test('a server that is not ready in time is left out', async (t) => {
   const { tools, notices } = await toolset(t, { silent: hostile('silent') }, { maxWaitMs: 300 }).open();
   expect({ tools, notices }).toEqual({
     tools: [],
-    notices: ['MCP server silent: it was not ready in time, and is left out'],
+    notices: ['MCP server silent: it was not ready in time, and is not used'],
   });
 });
 
@@ -227,7 +227,7 @@ test('a server that dies is started again for the next call, three times in all'
       ok: false,
       response: {
         error:
-          'MCP server a: it went away during tools/call. It ended with exit code 3. It said: fatal: the disk is gone',
+          'MCP server a: the connection was lost during tools/call. It ended with exit code 3. It said: fatal: the disk is gone',
       },
     });
   }
@@ -261,6 +261,47 @@ test('a server that ends after every call loses none of those that follow at onc
     });
   }
   expect(readFileSync(pids, 'utf8').trim().split('\n')).toHaveLength(3);
+});
+
+test('a server that ends after every call loses none of five at once, and does none twice', async (t) => {
+  const { root, open } = toolset(t, {});
+  const pids = join(root, 'pids');
+  const { tool } = await open({ a: { ...hostile('once'), env: { GMN_TEST_PIDS: pids } } });
+  const rounds = [1, 2, 3, 4, 5];
+  expect(await Promise.all(rounds.map((n) => tool('speak').invoke({ n }, signal)))).toEqual(
+    rounds.map((n) => ({ ok: true, response: { output: `spoken ${n}` } })),
+  );
+  expect(readFileSync(pids, 'utf8').trim().split('\n')).toHaveLength(5);
+});
+
+test('a call that is given up while it waits for another holds up none after it', async (t) => {
+  const { log, messages, open } = toolset(t, {});
+  const { tool } = await open({ a: { ...good, env: { GMN_TEST_LOG: log } } });
+  const [first, second] = [new AbortController(), new AbortController()];
+  const reason = new AppError('interrupted', 'Interrupted.');
+  const hanging = tool('wait').invoke({}, first.signal);
+  await vi.waitFor(() => expect(messages().at(-1)).toMatchObject({ method: 'tools/call' }));
+  const waiting = tool('echo').invoke({ message: 'never sent' }, second.signal);
+  const third = tool('echo').invoke({ message: 'sent' }, signal);
+  second.abort(reason);
+  await expect(waiting).rejects.toBe(reason);
+  first.abort(reason);
+  await expect(hanging).rejects.toBe(reason);
+  expect(await third).toEqual({ ok: true, response: { output: 'sent' } });
+  expect(JSON.stringify(messages())).not.toContain('never sent');
+});
+
+test('calls to a server that has stayed after its work go out at once', async (t) => {
+  const { log, messages, open } = toolset(t, {});
+  const { tool } = await open({ a: { ...good, env: { GMN_TEST_LOG: log } } });
+  await tool('echo').invoke({ message: 'one' }, signal);
+  await tool('echo').invoke({ message: 'two' }, signal);
+  const abort = new AbortController();
+  const hanging = tool('wait').invoke({}, abort.signal);
+  await vi.waitFor(() => expect(messages().at(-1)).toMatchObject({ params: { name: 'wait' } }));
+  expect(await tool('echo').invoke({ message: 'three' }, signal)).toEqual({ ok: true, response: { output: 'three' } });
+  abort.abort(new AppError('interrupted', 'Interrupted.'));
+  await expect(hanging).rejects.toThrow('Interrupted.');
 });
 
 test('whoever waits for a server after it has died gets the same new process, and none is left', async (t) => {

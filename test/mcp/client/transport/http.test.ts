@@ -92,7 +92,7 @@ test('a server that wants a sign-in says so, and how', async (t) => {
   expect({ ...fault, message: fault.message }).toMatchObject({
     fault: 'mcp',
     status: 401,
-    message: 'MCP server remote: it wants you to sign in (HTTP 401)',
+    message: 'MCP server remote: it requires a sign-in (HTTP 401)',
     hint: 'To sign in, run: gmn mcp auth remote',
   });
 });
@@ -165,7 +165,7 @@ const endings: Readonly<Record<string, readonly [(response: ServerResponse) => v
       };
       more();
     },
-    ': it sent more than 16.0 MB at once, which gmn does not take',
+    ': it sent more than 16.0 MB at once, more than gmn accepts',
   ],
 };
 
@@ -183,7 +183,9 @@ test.for(Object.keys(endings))('a call at an SSE server whose stream %s fails at
   const [answerCall, why] = endings[how] ?? [() => {}, ''];
   const connection = await (await remote(t, breaking(eventPair(), answerCall), { type: 'sse' })).open();
   const fault = await faultOf(connection.callTool('echo', { message: 'hi' }));
-  expect(withoutPort(fault.message)).toBe(`MCP server remote: it went away during tools/call${why.replace(':', '.')}`);
+  expect(withoutPort(fault.message)).toBe(
+    `MCP server remote: the connection was lost during tools/call${why.replace(':', '.')}`,
+  );
   expect(connection.isOpen).toBe(false);
 });
 
@@ -192,7 +194,7 @@ test('an SSE server behind a sign-in says so, though it knows nothing of Streama
     t,
     ({ method }, response) => void response.writeHead(method === 'GET' ? 401 : 405).end(),
   );
-  expect((await faultOf(open())).message).toBe('MCP server remote: it wants you to sign in (HTTP 401)');
+  expect((await faultOf(open())).message).toBe('MCP server remote: it requires a sign-in (HTTP 401)');
 });
 
 test.for(['http', 'sse'])('no credential is sent in the clear to another machine, over %s', async (type, t) => {

@@ -100,7 +100,7 @@ test('a call that is not answered in time fails, and is cancelled', async (t) =>
 test('a server that dies in the middle of a call fails it with its last words', async (t) => {
   const { connection } = await connected(t);
   expect((await faultOf(connection.callTool('die', {}))).message).toBe(
-    'MCP server fixture: it went away during tools/call. It ended with exit code 3. It said: fatal: the disk is gone',
+    'MCP server fixture: the connection was lost during tools/call. It ended with exit code 3. It said: fatal: the disk is gone',
   );
   expect(connection.isOpen).toBe(false);
   expect((await faultOf(connection.callTool('echo', { message: 'x' }))).message).toContain('It ended with exit code 3');
@@ -184,7 +184,7 @@ const STARTS: readonly (readonly [JsonObject, string])[] = [
 test.for(STARTS)('what cannot be started says why: %j', async ([entry, why], t) => {
   const around = surroundings(t);
   const fault = await faultOf(connectServer(server(entry), around.context, new AbortController().signal));
-  expect(fault.message).toBe(`MCP server fixture: it went away during the greeting. ${why}`);
+  expect(fault.message).toBe(`MCP server fixture: the connection was lost during initialize. ${why}`);
 });
 
 const COMPLAINTS: readonly (readonly [script: string, said: string])[] = [
@@ -200,7 +200,7 @@ test.for(COMPLAINTS)('of what a program says the cause is kept: %s', async ([scr
   const entry = { command: process.execPath, args: ['-e', script] };
   const fault = await faultOf(connectServer(server(entry), surroundings(t).context, new AbortController().signal));
   expect([fault.message, fault.hint]).toEqual([
-    `MCP server fixture: it went away during the greeting. It ended with exit code 1. It said: ${said}`,
+    `MCP server fixture: the connection was lost during initialize. It ended with exit code 1. It said: ${said}`,
     'See its definition: gmn mcp get fixture',
   ]);
 });

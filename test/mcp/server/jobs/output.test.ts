@@ -10,7 +10,7 @@ test('a long output of a job goes on in pages', async (t) => {
   const { structuredContent, content } = await server.call('delegate', { prompt: 'x' });
   const { output, next, job_id } = structuredContent;
   expect([output.length, next]).toEqual([2_000_000, `gmn://jobs/${job_id}/2`]);
-  expect(content.slice(1)).toEqual([{ type: 'text', text: `The answer goes on in the resource ${next}` }]);
+  expect(content.slice(1)).toEqual([{ type: 'text', text: `The answer continues in the resource ${next}` }]);
   const { contents } = (await server.ask('resources/read', { uri: next })).result;
   expect(contents).toEqual([{ uri: next, mimeType: 'text/plain', text: `${MILLION}end` }]);
   expect((await server.ask('resources/read', { uri: `gmn://jobs/${job_id}/3` })).error.code).toBe(-32602);

@@ -195,12 +195,12 @@ test('what is no image, or not for this caller, never reaches the model', async 
   };
   expect(await refused({})).toMatch(/one way/);
   expect(await refused({ imagePath: 'a.png', imageUrl: 'https://x/y.png' })).toMatch(/one way/);
-  expect(await refused({ imagePath: 'notes.txt' })).toMatch(/no image/);
+  expect(await refused({ imagePath: 'notes.txt' })).toMatch(/not an image/);
   expect(await refused({ imagePath: '.ssh/dot.png' })).toMatch(/may hold secrets/);
   expect(await refused({ imagePath: '../home/dot.png' })).toMatch(/not inside a root.*--root/s);
   expect(await refused({ imagePath: '/etc/passwd' })).toMatch(/not inside a root.*--root/s);
   expect(await refused({ imageUrl: 'http://127.0.0.1/x.png' })).toMatch(/https/);
-  expect(await refused({ imageUrl: 'https://127.0.0.1:9/x.png' })).not.toMatch(/image Gemini/);
+  expect(await refused({ imageUrl: 'https://127.0.0.1:9/x.png' })).not.toMatch(/image that Gemini/);
   expect(await refused({ imageUrl: 'file:///etc/passwd' })).toMatch(/https/);
   expect(await refused({ imageBase64: '***' })).toMatch(/not base64/);
   expect(await refused({ imageBase64: PNG.toString('base64'), mimeType: 'image/jpeg' })).toMatch(/image\/png/);
@@ -241,7 +241,7 @@ test('where there are no embeddings, the way out is named', async (t) => {
   });
   const { isError, content } = await server.call('embed_text', { text: 'x' });
   expect(isError).toBe(true);
-  expect(content[0].text).toMatch(/Code Assist makes no embeddings.*GEMINI_API_KEY/s);
+  expect(content[0].text).toMatch(/Code Assist has no embeddings.*GEMINI_API_KEY/s);
 });
 
 test('models and help are told without asking anyone', async (t) => {
@@ -284,6 +284,6 @@ test('an image that Gemini does not take is refused with the list of those it ta
   const { content, isError } = await server.call('analyze_image', { prompt: 'x', imageBase64 });
   expect(isError).toBe(true);
   expect(content[0].text).toBe(
-    'this is no image Gemini takes, but audio/flac\nIt takes image/png, image/jpeg, image/gif, image/webp, image/heic, image/heif.',
+    'this is not an image that Gemini accepts, but audio/flac\nIt takes image/png, image/jpeg, image/gif, image/webp, image/heic, image/heif.',
   );
 });

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { openKeyring } from '../../src/platform/process/keyring.ts';
+import { openKeyring } from '../../../src/platform/process/keyring.ts';
 
 test('the helper of the keyring gets what it needs of the environment, and no more', async (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'gmn-keyring-'));

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { exportSession } from '../../src/export/export.ts';
+import { fuzz } from '../support/fuzz.ts';
 import { everywhere, HOSTILE, hostileSession } from './hostile.ts';
 import { parseStrictly, type Tag } from './strict-html.ts';
 
@@ -63,7 +64,7 @@ describe('whatever a session holds, in whatever place, the page holds no markup 
   });
 
   test('any string', async () => {
-    await fc.assert(fc.asyncProperty(fc.string({ unit: 'binary', maxLength: 60 }), expectInert), { numRuns: 150 });
+    await fc.assert(fc.asyncProperty(fc.string({ unit: 'binary', maxLength: 60 }), expectInert), fuzz(60, 5000));
   });
 
   test('any mixture of markup and Markdown', async () => {
@@ -116,7 +117,7 @@ describe('whatever a session holds, in whatever place, the page holds no markup 
       fc.string({ maxLength: 5 }),
     );
     const mixture = fc.array(piece, { maxLength: 25, size: 'max' }).map((pieces) => pieces.join(''));
-    await fc.assert(fc.asyncProperty(mixture, expectInert), { numRuns: 300 });
+    await fc.assert(fc.asyncProperty(mixture, expectInert), fuzz(120, 5000));
   });
 
   test('any type and data of an attachment', async () => {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import { expect } from 'vitest';
-import { linuxTest } from '../support/posix.ts';
+import { linuxTest } from '../../support/posix.ts';
 
 /** Runs a command that ignores TERM, and ends itself as a second Ctrl+C would as soon as the command is up. */
 const PROGRAM = `

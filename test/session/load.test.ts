@@ -183,7 +183,7 @@ test('a session whose header is damaged is told of before what else could not be
   writeFileSync(file, `damaged\n${asked}\n{\n`);
   const session = await loadSession(file, createBlobStore(join(file, 'blobs')));
   expect(session.notices).toEqual([
-    'the first line of this session is damaged: what it is called and where it was begun may be lost',
+    'the first line of this session is damaged: its name and its directory may be lost',
     '1 damaged record of this session could not be read',
   ]);
   expect(session.state).toEqual({ turn: 1, name: 'trip' });

@@ -222,7 +222,7 @@ test('what is no text, or no answer, is said so; the other pages come all the sa
     response: {
       pages: [
         { url: `${url}/gone`, error: `${url}/gone answered with status 404` },
-        { url: `${url}/image`, error: `${url}/image is no text but image/png, 5 B` },
+        { url: `${url}/image`, error: `${url}/image is not text but image/png, 5 B` },
         { url: `${url}/json`, content_type: 'application/ld+json', text: '{"a":1}' },
       ],
     },

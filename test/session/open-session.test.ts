@@ -54,7 +54,7 @@ test('who resumes a session that is open elsewhere goes on with a copy, and neit
   const other = place(home);
   const second = await other.store.resume(await other.store.find('mine'), '/work');
   expect(second.id).not.toBe(first.id);
-  expect(other.said).toEqual([`this session is open elsewhere; going on with a copy, ${second.id.slice(0, 8)}`]);
+  expect(other.said).toEqual([`this session is open elsewhere; continuing in a copy, ${second.id.slice(0, 8)}`]);
   await talk(first, ['two']);
   await talk(second, ['three']);
   await first.close();
@@ -90,7 +90,7 @@ test('a session that somebody else writes to all the same is left to them, with 
   const theirs = readFileSync(file);
   await talk(session, ['two']);
   expect([session.id === id, session.name]).toEqual([false, undefined]);
-  expect(said).toEqual([`somebody else wrote to this session; going on with a copy, ${session.id.slice(0, 8)}`]);
+  expect(said).toEqual([`another process wrote to this session; continuing in a copy, ${session.id.slice(0, 8)}`]);
   expect(files(home).filter((name) => /^[^n].*\.lock$/.test(name))).toEqual([`${session.id}.lock`]);
   await session.close();
   expect(readFileSync(file)).toEqual(theirs);
@@ -109,7 +109,7 @@ test('what somebody else adds between the load and the first word of ours is not
   await talk(session, ['two']);
   await session.close();
   expect(readFileSync(file)).toEqual(theirs);
-  expect(said).toEqual([`somebody else wrote to this session; going on with a copy, ${session.id.slice(0, 8)}`]);
+  expect(said).toEqual([`another process wrote to this session; continuing in a copy, ${session.id.slice(0, 8)}`]);
   expect((await contentsOf(home, session.id)).length).toBe(4);
 });
 
@@ -124,7 +124,7 @@ test('a copy that cannot be made now is made later', async () => {
   await session.append(reply('two!'));
   await session.close();
   expect([said.slice(1), session.isSaved]).toEqual([
-    ['somebody else wrote to this session; going on with a copy, aaaabbbb', 'this session is being saved again'],
+    ['another process wrote to this session; continuing in a copy, aaaabbbb', 'this session is being saved again'],
     true,
   ]);
   expect((await contentsOf(home, 'aaaabbbb')).length).toBe(4);

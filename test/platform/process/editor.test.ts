@@ -2,8 +2,8 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { editInEditor } from '../../src/platform/process/editor.ts';
-import { posixTest } from '../support/posix.ts';
+import { editInEditor } from '../../../src/platform/process/editor.ts';
+import { posixTest } from '../../support/posix.ts';
 
 posixTest('an abort while the file is being made is not missed, and no editor is started', async (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'gmn-editor-'));

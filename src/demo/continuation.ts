@@ -1,0 +1,64 @@
+import { canonicalJson, type JsonObject, toJsonObject } from '../core/json.ts';
+import { hashHex } from './embed.ts';
+import type { DemoFault, FaultName } from './fault.ts';
+import type { Parsed } from './request.ts';
+import { firstCandidate, markLast } from './send.ts';
+
+/** Where a stream begins, and the tokens with which it can be resumed. */
+export interface Continuation {
+  /** How many events of the answer were sent on earlier connections. */
+  readonly from: number;
+  /** The token for the events from `index` on. */
+  readonly tokenFor: (index: number) => string;
+}
+
+/** Reads `continuationToken` of a request. A token is valid only with the request that it was issued for. */
+export function parseContinuation(body: JsonObject): Parsed<Continuation> {
+  const { continuationToken: token, ...request } = body;
+  const digest = hashHex(canonicalJson(request));
+  const tokenFor = (index: number): string => Buffer.from(`${index}.${digest}`).toString('base64');
+  if (token === undefined) return { ok: true, value: { from: 0, tokenFor } };
+  const from = Number.parseInt(Buffer.from(String(token), 'base64').toString(), 10);
+  if (from > 0 && token === tokenFor(from)) return { ok: true, value: { from, tokenFor } };
+  return { ok: false, message: 'The continuation token is not valid for this request.' };
+}
+
+/**
+ * The events of an answer from a continuation's start on: with a token in every n-th for the fault `checkpoint`, up to
+ * the n-th and to be continued for `continuation`. Counts of tokens are those of this connection.
+ */
+export async function* continueEvents(
+  events: AsyncIterable<JsonObject>,
+  { from, tokenFor }: Continuation,
+  faults: readonly DemoFault[],
+): AsyncGenerator<JsonObject> {
+  const amountOf = (name: FaultName) => faults.find((fault) => fault.name === name)?.amount;
+  const checkpoint = amountOf('checkpoint');
+  const continuation = amountOf('continuation');
+  let index = 0;
+  let earlier: JsonObject = {};
+  for await (const { value, isLast } of markLast(events)) {
+    index += 1;
+    if (index <= from) {
+      earlier = toJsonObject(value.usageMetadata);
+      continue;
+    }
+    const event = from === 0 ? value : subtractUsage(value, earlier);
+    const isBreak = continuation !== undefined && index - from >= Math.max(continuation, 1) && !isLast;
+    const hasToken = isBreak || (checkpoint !== undefined && index % Math.max(checkpoint, 1) === 0 && !isLast);
+    yield hasToken ? addToken(event, tokenFor(index), isBreak ? { finishReason: 'CONTINUATION' } : {}) : event;
+    if (isBreak) return;
+  }
+}
+
+function addToken(event: JsonObject, continuationToken: string, ending: JsonObject): JsonObject {
+  return { ...event, candidates: [{ ...firstCandidate(event), ...ending, continuationToken }] };
+}
+
+function subtractUsage(event: JsonObject, earlier: JsonObject): JsonObject {
+  const { candidatesTokenCount, totalTokenCount, ...rest } = toJsonObject(event.usageMetadata);
+  if (typeof candidatesTokenCount !== 'number' || typeof totalTokenCount !== 'number') return event;
+  const before = Number(earlier.candidatesTokenCount ?? 0);
+  const counts = { candidatesTokenCount: candidatesTokenCount - before, totalTokenCount: totalTokenCount - before };
+  return { ...event, usageMetadata: { ...rest, ...counts } };
+}

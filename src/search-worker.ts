@@ -1,0 +1,4 @@
+import { serveSearch } from './tools/search/worker.ts';
+
+/** What the threads of `tools/search/engine.ts` run. */
+serveSearch();

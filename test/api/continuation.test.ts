@@ -1,0 +1,160 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { converse, converseWith, REQUEST } from './conversation.ts';
+import { type Answer, answer, event, loopback, type Received, reply, stream } from './loopback.ts';
+
+/** An answer with a token after every second text; the token is the number of texts before it. */
+const TEXTS = ['Oné ', 'two 🍊', 'three\n', 'four ', 'five.'];
+const hasToken = (index: number) => index % 2 === 1;
+
+function eventsFrom(start: number): readonly string[] {
+  return TEXTS.slice(start).map((text, offset) => {
+    const index = start + offset;
+    const token = hasToken(index) ? { continuationToken: `after-${index + 1}` } : {};
+    const end = index === TEXTS.length - 1 ? { finishReason: 'STOP' } : {};
+    const usageMetadata = { promptTokenCount: 10, candidatesTokenCount: offset + 1, totalTokenCount: offset + 11 };
+    return event({ ...(reply([{ text }], { ...token, ...end }) as object), usageMetadata });
+  });
+}
+
+/** Sends the rest of the answer after the token of the request. */
+const sendRest: Answer = (socket, request) => stream(eventsFrom(tokenOf(request)))(socket, request);
+
+function tokenOf({ body }: Received): number {
+  return Number(/^after-(\d)$/.exec(JSON.parse(body).continuationToken ?? '')?.[1] ?? 0);
+}
+
+const NO_WAIT = { sleeps: [0] };
+
+test.for(['close', 'reset', 'clean'] as const)(
+  'an answer whose line is lost right after a token is resumed there, at once and in silence: %s',
+  async (end, t) => {
+    const { text, reply, events, server, sleeps } = await converse(t, [
+      stream(eventsFrom(0).slice(0, 2), end),
+      sendRest,
+    ]);
+    expect(text).toBe(TEXTS.join(''));
+    expect(server.requests.map(tokenOf)).toEqual([0, 2]);
+    const [first, second] = server.requests.map(({ body }) => JSON.parse(body));
+    expect(second).toEqual({ ...first, continuationToken: 'after-2' });
+    expect(events.filter(({ type }) => type === 'notice')).toEqual([]);
+    expect(events.filter(({ type }) => type === 'begin' || type === 'wait')).toHaveLength(2);
+    expect(reply?.usage).toEqual({ promptTokenCount: 20, candidatesTokenCount: 5, totalTokenCount: 25 });
+    expect({ sleeps }).toEqual(NO_WAIT);
+  },
+);
+
+test('a lost line after a cut of any byte either ends whole or fails, and shows nothing twice', async (t) => {
+  const bytes = Buffer.from(eventsFrom(0).join(''));
+  const lengths = eventsFrom(0).map((one) => Buffer.byteLength(one));
+  let cut = 0;
+  const server = await loopback(t, [
+    (socket, request) =>
+      tokenOf(request) === 0 ? stream([bytes.subarray(0, cut)], 'close')(socket, request) : sendRest(socket, request),
+  ]);
+  for (cut = 0; cut < bytes.length; cut += 1) {
+    let whole = 0;
+    for (let at = 0; whole < lengths.length && at + (lengths[whole] ?? 0) - 1 <= cut; whole += 1)
+      at += lengths[whole] ?? 0;
+    const { text, error } = await converseWith(server.url, { retries: 1 });
+    const isResumed = whole > 0 && hasToken(whole - 1);
+    const isGood = isResumed || whole === TEXTS.length;
+    expect({ cut, text, isGood: error === undefined }).toEqual({
+      cut,
+      text: isGood ? TEXTS.join('') : TEXTS.slice(0, whole).join(''),
+      isGood,
+    });
+  }
+});
+
+test('an answer in several hops is one answer, however it is divided', async (t) => {
+  let ends: readonly number[] = [];
+  const server = await loopback(t, [
+    (socket, request) => {
+      const start = JSON.parse(request.body).continuationToken ?? 0;
+      const end = ends.find((index) => index > Number(start)) ?? TEXTS.length;
+      const isLast = end === TEXTS.length;
+      const hop = TEXTS.slice(Number(start), end).map((text, index, all) => {
+        if (index < all.length - 1) return event(reply([{ text }]));
+        const ending = isLast
+          ? { finishReason: 'STOP' }
+          : { finishReason: 'CONTINUATION', continuationToken: String(end) };
+        const usageMetadata = {
+          promptTokenCount: 1,
+          candidatesTokenCount: all.length,
+          totalTokenCount: all.length + 1,
+        };
+        return event({ ...(reply([{ text }], ending) as object), usageMetadata });
+      });
+      stream(hop)(socket, request);
+    },
+  ]);
+  await fc.assert(
+    fc.asyncProperty(fc.uniqueArray(fc.integer({ min: 1, max: TEXTS.length - 1 })), async (chosen) => {
+      ends = chosen.toSorted();
+      const before = server.requests.length;
+      const { text, reply: whole, error, sleeps } = await converseWith(server.url, {});
+      expect({ text, error, sleeps }).toEqual({ text: TEXTS.join(''), error: undefined, sleeps: [] });
+      expect(server.requests.length - before).toBe(ends.length + 1);
+      expect(whole).toMatchObject({ finishReason: 'STOP', usage: { promptTokenCount: ends.length + 1 } });
+      expect(whole?.usage.candidatesTokenCount).toBe(TEXTS.length);
+    }),
+    { numRuns: 40 },
+  );
+});
+
+test('a resumed answer that is refused is asked for again, after a wait', async (t) => {
+  const busy = answer(503, '{"error":{"code":503,"status":"UNAVAILABLE","message":"Busy."}}');
+  const { text, server, sleeps, error } = await converse(t, [
+    stream(eventsFrom(0).slice(0, 2), 'close'),
+    busy,
+    busy,
+    sendRest,
+  ]);
+  expect([text, error]).toEqual([TEXTS.join(''), undefined]);
+  expect(server.requests.map(tokenOf)).toEqual([0, 2, 2, 2]);
+  expect(sleeps.map((ms) => ms > 0)).toEqual([false, true, true]);
+});
+
+test('without progress it is resumed three times, then the failure is reported with what had come', async (t) => {
+  const { text, server, error } = await converse(t, [stream(eventsFrom(0).slice(0, 2), 'close'), stream([], 'close')]);
+  expect(text).toBe('Oné two 🍊');
+  expect(server.requests).toHaveLength(4);
+  expect(error).toMatchObject({ fault: 'api' });
+});
+
+test('progress counts retries anew', async (t) => {
+  const one = (start: number): Answer => stream(eventsFrom(start).slice(0, 2), 'close');
+  const dead = stream([], 'close');
+  const { text, server } = await converse(t, [one(0), dead, dead, one(2), dead, dead, sendRest]);
+  expect(text).toBe(TEXTS.join(''));
+  expect(server.requests.map(tokenOf)).toEqual([0, 2, 2, 2, 4, 4, 4]);
+});
+
+test('a server that only ever says "go on" ends in a failure', async (t) => {
+  const again = event(reply([{ text: '' }], { finishReason: 'CONTINUATION', continuationToken: 'after-2' }));
+  const { server, error, text } = await converse(t, [stream([...eventsFrom(0).slice(0, 2)], 'close'), stream([again])]);
+  expect(text).toBe('Oné two 🍊');
+  expect(server.requests.length).toBeLessThan(6);
+  expect(error).toMatchObject({ fault: 'api', message: expect.stringContaining('cut short') });
+});
+
+test('CONTINUATION without a token is a failure', async (t) => {
+  const { error } = await converse(t, [stream([event(reply([{ text: 'a' }], { finishReason: 'CONTINUATION' }))])]);
+  expect(error).toMatchObject({ message: 'the model stopped without finishing its answer: CONTINUATION' });
+});
+
+test('calls and signatures are kept across a resumption, each once', async (t) => {
+  const call = { functionCall: { name: 'x', args: {} }, thoughtSignature: 's' };
+  const { reply: whole, error } = await converse(
+    t,
+    [
+      stream([event(reply([{ text: 'Look. ' }, call], { continuationToken: 'after-2' }))], 'close'),
+      stream([event(reply([{ text: '', thoughtSignature: 'z' }], { finishReason: 'STOP' }))]),
+    ],
+    { request: { ...REQUEST, keepLimit: 1000, tools: [{ functionDeclarations: [{ name: 'x' }] }] } },
+  );
+  expect(error).toBeUndefined();
+  expect(whole?.calls).toMatchObject([{ name: 'x' }]);
+  expect(whole?.content?.parts).toEqual([{ text: 'Look. ' }, call, { text: '', thoughtSignature: 'z' }]);
+});

@@ -1,0 +1,49 @@
+import { expect, type TestContext, test } from 'vitest';
+import { parseFaults } from '../../src/demo/fault.ts';
+import { startDemo } from '../../src/demo/server.ts';
+import { systemClock } from '../../src/platform/runtime/clock.ts';
+import { place, runGmnIn } from '../support/gmn.ts';
+
+const PROMPT = 'count to 2000';
+
+async function ask(t: TestContext, format: string, fault: string | undefined) {
+  const demo = await startDemo({ faults: parseFaults(fault === undefined ? [] : [fault]), clock: systemClock });
+  t.onTestFinished(() => demo.close());
+  const at = place(t, { gemini: demo, env: { GMN_NO_SESSION: '1' } });
+  return runGmnIn(t, at, ['-o', format, PROMPT]);
+}
+
+/** What a format says, without the times and ids of the run, and the counts that each request adds. */
+function meaning(format: string, stdout: string): unknown {
+  if (format === 'text') return stdout;
+  if (format === 'json') return JSON.parse(stdout).response;
+  const events = stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  return [events.map(({ type }) => type).filter((type) => type !== 'content'), texts(events)];
+}
+
+function texts(events: readonly { readonly type: string; readonly text?: string }[]): string {
+  return events.map(({ type, text }) => (type === 'content' ? text : '')).join('');
+}
+
+test.for(['text', 'json', 'stream-json'])(
+  'an answer that loses its line at a token, or comes in hops, is printed as if it had not: %s',
+  async (format, t) => {
+    const whole = await ask(t, format, undefined);
+    expect(whole).toMatchObject({ exitCode: 0, stderr: '' });
+    for (const fault of ['checkpoint=1,cut-after=1x1', 'checkpoint=1,cut-after=1x3', 'continuation=1']) {
+      const { exitCode, stdout, stderr } = await ask(t, format, fault);
+      expect({ fault, exitCode, stderr }).toEqual({ fault, exitCode: 0, stderr: '' });
+      expect(meaning(format, stdout)).toEqual(meaning(format, whole.stdout));
+    }
+  },
+);
+
+test('a cut after text beyond the last token is the failure it always was', async (t) => {
+  const { exitCode, stdout, stderr } = await ask(t, 'text', 'checkpoint=2,cut-after=1');
+  expect([exitCode, stderr]).toEqual([3, expect.stringContaining('the answer was cut short')]);
+  expect(stdout.startsWith('1\n2\n3\n')).toBe(true);
+  expect(stdout).not.toContain('\n2000\n');
+});
