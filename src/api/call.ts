@@ -1,6 +1,6 @@
 import { AppError } from '../core/error.ts';
 import { toNotices } from '../core/event.ts';
-import type { Clock, HttpResponse, SendHttp, Trace } from '../core/io.ts';
+import type { Clock, HttpRequest, HttpResponse, SendHttp, Trace } from '../core/io.ts';
 import type { Model, ModelRequest, Reply, ReplyEvent } from '../core/model.ts';
 import { createDeadline } from '../platform/runtime/clock.ts';
 import type { Backend } from './backend.ts';
@@ -262,11 +262,16 @@ async function sendAuthorized(call: Call, { backend, send }: ModelOptions): Prom
   const onSent = (): void => {
     call.isSent = true;
   };
-  const response = await send({ ...(await backend.prepare(request, { signal, renew: false })), onSent }, signal);
+  const prepare = async (renew: boolean): Promise<HttpRequest> => ({
+    ...(await backend.prepare(request, { signal, renew })),
+    isRepeatable: true,
+    onSent,
+  });
+  const response = await send(await prepare(false), signal);
   if (response.status !== 401 || !backend.canRenew || call.isRenewed) return response;
   call.isRenewed = true;
   await closeBody(response.body);
-  return send({ ...(await backend.prepare(request, { signal, renew: true })), onSent }, signal);
+  return send(await prepare(true), signal);
 }
 
 function describeCall({ request: { model } }: Call, backend: Backend): CallDetails {

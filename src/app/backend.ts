@@ -1,5 +1,5 @@
 import { type Backend, createIdentity, type Identity } from '../api/backend.ts';
-import { geminiApi } from '../api/gemini-api.ts';
+import { geminiApi, geminiApiUrl } from '../api/gemini-api.ts';
 import type { Queries } from '../api/queries.ts';
 import type { App, Settings } from '../core/app.ts';
 import type { AuthScheme, Credential } from '../core/credential.ts';
@@ -12,6 +12,8 @@ export interface OpenedBackend {
   readonly name: BackendName;
   readonly backend: Backend;
   readonly retryBaseMs: number;
+  /** Where its requests go. */
+  readonly endpoint: URL;
   readonly inquiries: () => Promise<Queries>;
 }
 
@@ -85,6 +87,7 @@ function openGeminiApi(context: BackendContext, address: { readonly baseUrl?: UR
     name: 'gemini-api',
     retryBaseMs,
     backend: geminiApi(place, identity),
+    endpoint: geminiApiUrl(place, ''),
     async inquiries() {
       const { geminiApiQueries } = await import('../api/queries.ts');
       return geminiApiQueries(place, { identity, userAgent, send: app.send });
@@ -108,7 +111,8 @@ async function openCodeAssist(context: BackendContext): Promise<OpenedBackend> {
     ...parseApiVersion(app, 'CODE_ASSIST_API_VERSION'),
   };
   const caller = { identity, userAgent, send };
-  const owner = { endpoint: codeAssistUrl(place, '').href, account: credential.account, project };
+  const endpoint = codeAssistUrl(place, '');
+  const owner = { endpoint: endpoint.href, account: credential.account, project };
   const enrolments = createOnboardings(openOnboardingCache(app.homes().gmn, owner, clock), async (signal) => {
     const { ensureOnboarded } = await import('../api/code-assist-enrolment.ts');
     return ensureOnboarded({ place, caller, clock, project, pollMs: POLL_DELAYS * retryBaseMs }, signal);
@@ -117,6 +121,7 @@ async function openCodeAssist(context: BackendContext): Promise<OpenedBackend> {
   return {
     name: 'code-assist',
     retryBaseMs,
+    endpoint,
     backend: codeAssist({ place, userAgent, identity, enrolments, project, sessionId }),
     async inquiries() {
       const { codeAssistQueries } = await import('../api/code-assist-queries.ts');
@@ -134,7 +139,7 @@ function createUuid(random: () => number): string {
 /** Vertex AI: with a token for a project, with a key in express mode. */
 async function openVertex(context: BackendContext): Promise<OpenedBackend> {
   const { app, settings, identity, carrier, userAgent, retryBaseMs } = context;
-  const { parseVertexProject, vertex } = await import('../api/vertex.ts');
+  const { parseVertexProject, vertex, vertexUrl } = await import('../api/vertex.ts');
   const { env } = settings;
   const project = env.GOOGLE_CLOUD_PROJECT || env.GOOGLE_CLOUD_PROJECT_ID;
   const place = {
@@ -147,6 +152,7 @@ async function openVertex(context: BackendContext): Promise<OpenedBackend> {
     name: 'vertex',
     retryBaseMs,
     backend: vertex(place, identity),
+    endpoint: vertexUrl(place, ''),
     async inquiries() {
       const { vertexQueries } = await import('../api/queries.ts');
       return vertexQueries(place, { identity, userAgent, send: app.send });

@@ -73,7 +73,8 @@ interface ModelLimits {
 
 /**
  * Opens a model from settings, credential and backend. With `--demo` the real client talks to a server on the loopback
- * interface, and only the answers are made up. Throws AppError `config`, `auth` or `usage` before any network access.
+ * interface, and only the answers are made up. Opens a connection to the backend, unless for a dry run, and sends
+ * nothing. Throws AppError `config`, `auth` or `usage` before that.
  */
 export async function openModel(options: ModelOptions, app: App, limits: ModelLimits = {}): Promise<OpenedModel> {
   const settings = await app.settings();
@@ -92,6 +93,8 @@ export async function openModel(options: ModelOptions, app: App, limits: ModelLi
         });
     const address = demo && { baseUrl: new URL(demo.url) };
     const opened = await openBackend(choice, { app, settings, wanted: options.backend, ...address });
+    // While gmn waits for stdin, files, a token or a person.
+    if (!options.dryRun) app.preconnect(opened.endpoint);
     const configure = await openModelConfigs(settings);
     const { take } = notices;
     const { credential } = choice;

@@ -70,6 +70,11 @@ export interface App {
   /** Called when the run is over: a write that is still blocked after a short grace period fails with `reason`. */
   readonly hurry: (reason: AppError) => void;
   readonly send: SendHttp;
+  /**
+   * Opens a connection that the next request of `send` to this origin will use, unless there is one. For when gmn waits for
+   * something else. Never fails.
+   */
+  readonly preconnect: (url: URL) => void;
   /** For HTTP clients other than `send`. */
   readonly httpTimers: HttpTimers;
   /** Throws AppError `config` if there is no home directory. */

@@ -43,6 +43,11 @@ export interface HttpRequest {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
+  /**
+   * Whether sending it twice does no harm; only a GET by default. Then it may go on a kept connection, and goes once more
+   * on a new one if that was dead: it failed before a byte of the answer came. All others get a connection of their own.
+   */
+  readonly isRepeatable?: boolean;
   /** Called once the connection is open and the request is being sent. */
   readonly onSent?: () => void;
 }
@@ -62,7 +67,7 @@ export interface HttpTimers {
 }
 
 /**
- * Sends one request: follows no redirects, never retries. Throws AppError `api`, with `retry` where another attempt may
- * help. Leaving the body early, or aborting, closes the connection.
+ * Sends one request: follows no redirects, and retries only what `isRepeatable` says. Throws AppError `api`, with `retry` where another attempt may
+ * help. A connection whose response was read to its end is kept for a while; leaving the body early, or aborting, closes it.
  */
 export type SendHttp = (request: HttpRequest, signal: AbortSignal) => Promise<HttpResponse>;

@@ -3,6 +3,7 @@ import type { App, Homes, Settings } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import type { Env, HttpTimers, SendHttp, Trace } from '../core/io.ts';
 import { parseEnvDuration } from '../core/text/format.ts';
+import type { createHttpClient } from './http/send.ts';
 import { onAbort } from './runtime/abort.ts';
 import { systemClock } from './runtime/clock.ts';
 import { interruptSignal } from './runtime/signals.ts';
@@ -49,7 +50,7 @@ export async function createApp(options: {
     onExit: exitActions(),
     hurry: io.hurry,
     trace: trace ?? (() => {}),
-    send: lazySend(timers, env, trace),
+    ...lazyHttpClient(timers, env, trace),
     httpTimers: timers,
     homes,
     settings: () => (settings ??= options.loadSettings({ env, cwd, homes })),
@@ -125,12 +126,20 @@ function parseHttpTimers(env: Env): HttpTimers {
   };
 }
 
-function lazySend(timers: HttpTimers, env: Env, trace: Trace | undefined): SendHttp {
-  let loaded: Promise<SendHttp> | undefined;
-  return async (request, signal) => {
-    loaded ??= import('./http/send.ts').then(({ createHttpClient }) =>
-      createHttpClient({ timers, env, trace, clock: systemClock }),
-    );
-    return (await loaded)(request, signal);
+/** The HTTP client, loaded on first use. */
+function lazyHttpClient(
+  timers: HttpTimers,
+  env: Env,
+  trace: Trace | undefined,
+): { readonly send: SendHttp; preconnect(url: URL): void } {
+  let loaded: Promise<ReturnType<typeof createHttpClient>> | undefined;
+  const load = () =>
+    (loaded ??= import('./http/send.ts').then(({ createHttpClient: create }) =>
+      create({ timers, env, trace, clock: systemClock }),
+    ));
+  return {
+    send: async (request, signal) => (await load()).send(request, signal),
+    // The request that follows says what is wrong, e.g. with the proxy variables.
+    preconnect: (url) => void load().then((client) => client.preconnect(url)).catch(() => {}),
   };
 }

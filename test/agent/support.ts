@@ -19,7 +19,7 @@ export function clientOf(baseUrl: URL): Model {
   const timers = { connectMs: 10_000, headersMs: 10_000, idleMs: 10_000 };
   return geminiModel({
     backend: geminiApi({ baseUrl, userAgent: 'gmn/test' }, keyIdentity(KEY)),
-    send: createHttpClient({ timers, env: {}, trace: () => {}, clock: CLOCK }),
+    send: createHttpClient({ timers, env: {}, trace: () => {}, clock: CLOCK }).send,
     clock: CLOCK,
     random: () => 0.5,
     trace: () => {},

@@ -89,7 +89,7 @@ export function modelAt(
   const timers = { connectMs: 10_000, headersMs: setting.idleMs ?? 10_000, idleMs: setting.idleMs ?? 10_000 };
   return geminiModel({
     backend: setting.makeBackend?.(baseUrl.href) ?? geminiApi({ baseUrl, userAgent: 'gmn/test' }, keyIdentity(KEY)),
-    send: createHttpClient({ timers, env: {}, trace, clock }),
+    send: createHttpClient({ timers, env: {}, trace, clock }).send,
     clock,
     random: () => 0.5,
     trace,

@@ -94,7 +94,7 @@ export function stream(
   end: 'clean' | 'close' | 'reset' | 'stall' = 'clean',
 ): Answer {
   return (socket) => {
-    socket.write(head(200, STREAM));
+    socket.write(head(200, { ...STREAM, connection: 'close' }));
     for (const piece of pieces) if (piece.length > 0) socket.write(httpChunk(piece));
     if (end === 'clean') socket.end('0\r\n\r\n');
     if (end === 'close') socket.end();

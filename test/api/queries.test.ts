@@ -19,7 +19,7 @@ import { answer, head, loopback } from './loopback.ts';
 const SIGNAL = new AbortController().signal;
 const JSON_TYPE = { 'content-type': 'application/json' };
 const timers = { connectMs: 5000, headersMs: 5000, idleMs: 5000 };
-const send = createHttpClient({ timers, env: {}, trace: () => {}, clock: systemClock });
+const { send } = createHttpClient({ timers, env: {}, trace: () => {}, clock: systemClock });
 const userAgent = 'gmn/test';
 
 function caller(renew?: () => Promise<void>, token = 'test-token-0123'): QueryContext {
@@ -106,7 +106,7 @@ test('a 401 without its body is cured at once', async (t) => {
     (socket) => socket.write(head(401, { 'content-length': '100' })),
     answer(200, '{"a":1}', JSON_TYPE),
   ]);
-  const patient = createHttpClient({ timers: { ...timers, idleMs: 0 }, env: {}, clock: systemClock });
+  const { send: patient } = createHttpClient({ timers: { ...timers, idleMs: 0 }, env: {}, clock: systemClock });
   const renewing = { ...caller(async () => {}), send: patient };
   expect(await callJson(renewing, { url: server.url }, SIGNAL)).toEqual({ a: 1 });
 });

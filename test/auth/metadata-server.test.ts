@@ -48,7 +48,7 @@ function clockAt(start = Date.now()): Clock & { pass(ms: number): void } {
 }
 
 function asking(env: Env, clock: Clock = clockAt(), traced: string[] = []) {
-  const send = createHttpClient({ timers: TIMERS, env, trace: (line) => traced.push(line), clock });
+  const { send } = createHttpClient({ timers: TIMERS, env, trace: (line) => traced.push(line), clock });
   return metadataTokenSource({ env, send, clock, scopes: ['a', 'b'] });
 }
 
@@ -110,7 +110,7 @@ test("the credential of a cloud machine is its metadata server's; a .env file ca
   const place = home(t);
   rmSync(place.credentials);
   const env = { GCE_METADATA_HOST: host, GOOGLE_CLOUD_QUOTA_PROJECT: 'quota' };
-  const send = createHttpClient({ timers: TIMERS, env: {}, trace: () => {}, clock: clockAt() });
+  const { send } = createHttpClient({ timers: TIMERS, env: {}, trace: () => {}, clock: clockAt() });
   const settings = { env: { ...env, GCE_METADATA_HOST: 'planted.example' } };
   const input = choiceInput(place, env, { flag: 'compute-default-credentials', send, settings });
   const { credential } = await chooseCredential(input);

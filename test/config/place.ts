@@ -81,6 +81,7 @@ function fakeApp({
     trace: () => {},
     onExit: () => () => {},
     hurry: () => {},
+    preconnect: () => {},
     httpTimers: { connectMs: 0, headersMs: 0, idleMs: 0 },
     random: () => 0.5,
     send: () => Promise.reject(new Error('nothing is sent here')),

@@ -3,7 +3,7 @@ import { createHttpClient } from '../../src/platform/http/send.ts';
 
 // Receives an answer, then makes and keeps so much that V8 would like to have more room for what is young; prints how much it took.
 const timers = { connectMs: 10_000, headersMs: 10_000, idleMs: 10_000 };
-const send = createHttpClient({ timers, env: {}, clock: { now: () => 0 } });
+const { send } = createHttpClient({ timers, env: {}, clock: { now: () => 0 } });
 const url = new URL(process.argv[2] ?? '');
 const { body } = await send({ method: 'GET', url, headers: {} }, new AbortController().signal);
 let received = 0;

@@ -81,7 +81,7 @@ test('nothing that tells who asks is sent, and the name of the host is kept', as
         'accept-encoding': 'gzip, deflate, br',
         'user-agent': 'Mozilla/5.0 (compatible; gmn)',
         host: `page.test:${port}`,
-        connection: 'close',
+        connection: 'keep-alive',
       },
     },
   ]);

@@ -40,6 +40,7 @@ interface EngineOptions {
 export function createEngine(options: EngineOptions): Engine {
   const { app, locks } = options;
   const sessions = openServeSessions(app, locks);
+  const sendPinned = createPinnedClient({ isAllowedAddress: isPublicAddress, timers: app.httpTimers });
   return {
     sessions: sessions.store,
     settled: sessions.settled,
@@ -61,8 +62,7 @@ export function createEngine(options: EngineOptions): Engine {
         const text = await lazyRedaction(app).redact(given);
         return { model: EMBED_MODEL, values: await inquiries.embed({ model: EMBED_MODEL, text }, signal) };
       }),
-    fetchBytes: (url, signal) =>
-      fetchBytes(url, createPinnedClient({ isAllowedAddress: isPublicAddress, timers: app.httpTimers }), signal),
+    fetchBytes: (url, signal) => fetchBytes(url, sendPinned, signal),
     models() {
       const { text, json } = createModelsReport(listKnownModels());
       return { text, document: json };

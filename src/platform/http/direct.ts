@@ -1,89 +1,195 @@
-import type { HttpResponse } from '../../core/io.ts';
-import { type Address, type Connection, type ConnectionEvents, connect, type Target } from './connection.ts';
+import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http';
+import type { HttpRequest, HttpResponse } from '../../core/io.ts';
+import { yieldToIo } from '../runtime/clock.ts';
+import { type Address, type Connections, openConnections, type Place, toPlace } from './agent.ts';
 import { openExchange, type RequestContext } from './exchange.ts';
-import { type Peer, toPeer } from './failure.ts';
-import { encodeRequest, responseReader } from './http1.ts';
+import { toPeer } from './failure.ts';
 
-/**
- * Sends one request on a new connection. With `addresses`, to one of these only, whatever the host name resolves to.
- */
-export async function sendDirect(dispatch: RequestContext, addresses?: readonly Address[]): Promise<HttpResponse> {
-  const { url } = dispatch.request;
-  const peer = toPeer(url);
-  let connection: Connection | undefined;
-  const call = openRequest({
-    dispatch,
-    bytes: encodeRequest(dispatch.request),
-    peer: () => peer,
-    connection: () => connection,
-  });
-  connection = connect({ ...toTarget(url), addresses }, call.events);
-  return call.answer;
+/** Sends requests without a proxy, on connections that it keeps for a while. */
+export interface DirectClient {
+  /** With `addresses`, connects to one of these only, whatever the host name resolves to. */
+  send(dispatch: RequestContext, addresses?: readonly Address[]): Promise<HttpResponse>;
+  /** Opens a connection for the next request there, unless there is one. Says nothing if that fails. */
+  preconnect(url: URL): void;
+  /** Closes all connections. */
+  close(): void;
 }
 
-export function toTarget({ protocol, hostname, port }: URL): Target {
-  const isTls = protocol === 'https:';
-  const host = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname;
-  return { host, port: Number(port || (isTls ? 443 : 80)), isTls };
-}
-
-/** A request whose connection is yet to be opened. */
-export interface OutgoingRequest {
-  readonly answer: Promise<HttpResponse>;
-  /** For the connection; the request is sent as soon as that is open. */
-  readonly events: ConnectionEvents;
-  fail(error: unknown): void;
-}
-
-interface OutgoingOptions {
-  readonly dispatch: RequestContext;
-  readonly bytes: Buffer;
-  /** The current peer, which changes while a tunnel is opened. */
-  readonly peer: () => Peer;
-  readonly connection: () => Connection | undefined;
-  /** Returns an error if a response with this status does not count. */
-  readonly refused?: (status: number) => Error | undefined;
-}
-
-/** Sends the bytes and reads the response, with the timeouts, abort handling and errors of every exchange. */
-export function openRequest({ dispatch, bytes, peer, connection, refused }: OutgoingOptions): OutgoingRequest {
-  const exchange = openExchange(dispatch, {
-    peer,
-    pause: () => connection()?.pause(),
-    resume: () => connection()?.resume(),
-    destroy: () => connection()?.close(),
-  });
-  const reader = responseReader({
-    headers(status, headers) {
-      const refusal = refused?.(status);
-      if (refusal === undefined) exchange.headers(status, headers);
-      else exchange.fail(refusal);
-    },
-    data: exchange.data,
-    end() {
-      exchange.end();
-      connection()?.close();
-    },
-    fail: exchange.fail,
-  });
-  let rest = bytes;
-  const send = (): void => {
-    if (rest.length > 0) rest = rest.subarray(connection()?.write(rest) ?? 0);
+/** On `node:http` and `node:https`, each loaded on first use. */
+export function openDirectClient(): DirectClient {
+  const opened = new Map<string, Connections>();
+  const connectionsFor = ({ protocol }: URL): Connections => {
+    const connections = opened.get(protocol) ?? openConnections(protocol === 'https:');
+    opened.set(protocol, connections);
+    return connections;
   };
   return {
-    answer: exchange.answer,
-    fail: exchange.fail,
-    events: {
-      open() {
-        exchange.connected();
-        send();
-      },
-      data: reader.push,
-      room() {
-        exchange.progress();
-        send();
-      },
-      closed: reader.closed,
+    async send(dispatch, addresses) {
+      const { request, signal } = dispatch;
+      const connections = connectionsFor(request.url);
+      const place = toPlace(request.url, addresses);
+      if (mayRepeat(request)) {
+        connections.closeOverdue(place);
+        // A server that has hung up by now is noticed before its connection is used.
+        if (connections.hasIdle(place)) await yieldToIo();
+        signal.throwIfAborted();
+      }
+      return sendOn(connections, dispatch, place);
+    },
+    preconnect: (url) => connectionsFor(url).openAhead(toPlace(url, undefined)),
+    close() {
+      for (const connections of opened.values()) connections.close();
     },
   };
+}
+
+/** One exchange. It takes a second request if the first failed because a kept connection was dead. */
+function sendOn(connections: Connections, dispatch: RequestContext, place: Place): Promise<HttpResponse> {
+  const { request } = dispatch;
+  const peer = toPeer(request.url);
+  const isRepeatable = mayRepeat(request);
+  const options = toRequestOptions(request, place, isRepeatable ? connections.kept : connections.single);
+  let current: ClientRequest | undefined;
+  let response: IncomingMessage | undefined;
+  let isClosed = false;
+  const exchange = openExchange(dispatch, {
+    peer: () => peer,
+    pause: () => response?.pause(),
+    resume: () => response?.resume(),
+    destroy() {
+      isClosed = true;
+      current?.destroy();
+    },
+  });
+
+  const attempt = (isLast: boolean): void => {
+    const http = options.protocol === 'https:' ? 'node:https' : 'node:http';
+    const made = process.getBuiltinModule(http).request(options);
+    current = made;
+    let isReused = false;
+    let hasReply = false;
+    let failure: unknown;
+    const noteReply = (): void => {
+      hasReply = true;
+    };
+    made.on('socket', (socket) => {
+      isReused = connections.isReused(made, socket);
+      socket.once('data', noteReply);
+      if (connections.isOpen(socket)) exchange.connected();
+      else socket.once(options.protocol === 'https:' ? 'secureConnect' : 'connect', exchange.connected);
+    });
+    made.on('response', (incoming) => {
+      response = incoming;
+      const refusal = checkHead(incoming);
+      if (refusal === undefined) receive(incoming);
+      else exchange.fail(refusal);
+    });
+    // We never ask for one.
+    made.on('upgrade', (_, socket) => {
+      socket.destroy();
+      exchange.fail(parseError('HPE_INVALID_STATUS'));
+    });
+    made.on('error', (error) => {
+      failure ??= error;
+      if (response !== undefined || isClosed) return;
+      if (isLast || !isReused || hasReply) return exchange.fail(error);
+      connections.closeIdle(place);
+      exchange.reconnecting();
+      attempt(true);
+    });
+    const receive = (incoming: IncomingMessage): void => {
+      exchange.headers(incoming.statusCode ?? 0, incoming.headers);
+      incoming.on('data', exchange.data);
+      incoming.on('end', () => {
+        if (failure === undefined) exchange.end();
+        else exchange.fail(failure);
+        // The server answered before it had read everything.
+        if (!made.writableFinished) made.destroy();
+      });
+      // 'close' follows.
+      incoming.on('error', (error) => (failure ??= error));
+      incoming.on('close', () => {
+        if (incoming.readableEnded) return;
+        // A cut connection leaves behind what a paused reader has not taken.
+        for (let rest: unknown = incoming.read(); rest instanceof Uint8Array; rest = incoming.read())
+          exchange.data(rest);
+        exchange.fail(failure);
+      });
+    };
+    writeBody(made, request.body, exchange.progress);
+  };
+
+  attempt(!isRepeatable);
+  return exchange.answer;
+}
+
+function mayRepeat({ method, isRepeatable = method === 'GET' }: HttpRequest): boolean {
+  return isRepeatable;
+}
+
+/** Message framing is set here; callers must not override it. */
+const FRAMING_HEADERS: readonly string[] = ['connection', 'content-length', 'transfer-encoding'];
+
+function toRequestOptions(
+  { method, url, headers, body }: HttpRequest,
+  place: Place,
+  agent: Connections['kept'],
+): RequestOptions {
+  const given = Object.entries(headers).filter(([name]) => !FRAMING_HEADERS.includes(name.toLowerCase()));
+  // Servers require a length for POST, even without a body (411).
+  const length = body === undefined && method !== 'POST' ? {} : { 'content-length': Buffer.byteLength(body ?? '') };
+  // Before anything is opened: a header with a line break in it would be two (TypeError).
+  const { validateHeaderName, validateHeaderValue } = process.getBuiltinModule('node:http');
+  for (const [name, value] of given) {
+    validateHeaderName(name);
+    validateHeaderValue(name, value);
+  }
+  const host = given.some(([name]) => name.toLowerCase() === 'host') ? {} : { Host: url.host };
+  return {
+    ...place,
+    protocol: url.protocol,
+    method,
+    path: `${url.pathname}${url.search}`,
+    headers: { ...Object.fromEntries(given), ...length, ...host },
+    agent,
+    // Not left to NODE_OPTIONS.
+    insecureHTTPParser: false,
+    maxHeaderSize: 16 * 1024,
+  };
+}
+
+/** What Node's parser lets pass and we do not; undefined if the head is good. */
+function checkHead({ statusCode = 0, httpVersionMajor, headers }: IncomingMessage): Error | undefined {
+  if (httpVersionMajor !== 1) return parseError('HPE_INVALID_CONSTANT');
+  if (statusCode < 200) return parseError('HPE_INVALID_STATUS');
+  const coding = headers['transfer-encoding'];
+  return coding === undefined || coding.toLowerCase() === 'chunked'
+    ? undefined
+    : parseError('HPE_INVALID_TRANSFER_ENCODING');
+}
+
+/** An Error with a code of Node's parser. */
+function parseError(code: string): Error {
+  return Object.assign(new Error('this is not HTTP'), { code });
+}
+
+/** Long uploads are written in slices, so that their progress restarts the timeout. */
+const SLICE_BYTES = 64 * 1024;
+
+function writeBody(request: ClientRequest, body: string | undefined, progress: () => void): void {
+  if (body === undefined || body.length <= SLICE_BYTES) return void request.end(body);
+  const bytes = Buffer.from(body);
+  const writeFrom = (start: number): void => {
+    if (request.destroyed) return;
+    if (start >= bytes.length) return void request.end();
+    request.write(bytes.subarray(start, start + SLICE_BYTES), (error) => {
+      // Read before writing on: a server that responds early (413) and hangs up would be lost to a failed write.
+      if (!error) setImmediate(next, start + SLICE_BYTES);
+    });
+  };
+  const next = (start: number): void => {
+    progress();
+    writeFrom(start);
+  };
+  writeFrom(0);
 }

@@ -21,6 +21,8 @@ export interface RequestContext {
 interface Exchange {
   readonly answer: Promise<HttpResponse>;
   connected(): void;
+  /** The request is to be sent once more, on a new connection: restarts the connect timeout. */
+  reconnecting(): void;
   /** Part of the request was sent: restarts the headers timeout. */
   progress(): void;
   headers(status: number, headers: Readonly<Record<string, string | string[] | undefined>>): void;
@@ -46,6 +48,7 @@ export function openExchange(dispatch: RequestContext, line: Transport): Exchang
   const { request, timers } = dispatch;
   const { promise: answer, resolve, reject } = withResolvers<HttpResponse>();
   let phase: Phase = 'connect';
+  let isSent = false;
   let received = 0;
   let { idleMs } = timers;
   const watch = openWatch(dispatch, stop);
@@ -72,7 +75,12 @@ export function openExchange(dispatch: RequestContext, line: Transport): Exchang
       if (phase !== 'connect') return;
       phase = 'headers';
       watch.limit(timers.headersMs, onTimeout(timers.headersMs));
-      request.onSent?.();
+      if (!isSent) request.onSent?.();
+      isSent = true;
+    },
+    reconnecting() {
+      phase = 'connect';
+      watch.limit(timers.connectMs, onTimeout(timers.connectMs));
     },
     progress() {
       if (phase === 'headers') watch.limit(timers.headersMs, onTimeout(timers.headersMs));

@@ -2,9 +2,9 @@ import { lookup } from 'node:dns/promises';
 import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net';
 import { AppError } from '../../core/error.ts';
 import type { HttpResponse, HttpTimers, SendHttp } from '../../core/io.ts';
-import type { Address } from './connection.ts';
+import type { Address } from './agent.ts';
 import { decompress } from './decompress.ts';
-import { sendDirect } from './direct.ts';
+import { openDirectClient } from './direct.ts';
 import { networkError, toPeer } from './failure.ts';
 
 interface PinnedOptions {
@@ -20,6 +20,7 @@ interface PinnedOptions {
  * headers. Throws AppError `api`, also for a disallowed address.
  */
 export function createPinnedClient({ isAllowedAddress, timers, resolve = resolveHost }: PinnedOptions): SendHttp {
+  const direct = openDirectClient();
   return async (request, signal) => {
     const addresses = await resolveAddresses(request.url, resolve, signal);
     signal.throwIfAborted();
@@ -27,7 +28,7 @@ export function createPinnedClient({ isAllowedAddress, timers, resolve = resolve
     if (refused !== undefined) throw addressError(request.url, refused.address);
     const { url, headers } = request;
     return decompressResponse(
-      await sendDirect({ request: { method: 'GET', url, headers }, signal, timers }, addresses),
+      await direct.send({ request: { method: 'GET', url, headers }, signal, timers }, addresses),
     );
   };
 }

@@ -1,8 +1,8 @@
 import { AppError } from '../../core/error.ts';
 import type { Clock, Env, HttpRequest, HttpResponse, HttpTimers, SendHttp, Trace } from '../../core/io.ts';
 import { isLoopback } from '../../core/text/url.ts';
-import type { Address } from './connection.ts';
-import { sendDirect } from './direct.ts';
+import type { Address } from './agent.ts';
+import { openDirectClient } from './direct.ts';
 import type { RequestContext } from './exchange.ts';
 
 interface HttpOptions {
@@ -16,22 +16,36 @@ interface HttpOptions {
   readonly addresses?: (url: URL, signal: AbortSignal) => Promise<readonly Address[] | undefined>;
 }
 
-/**
- * The HTTP client of this process: our own on sockets, or undici, loaded on first use, if a proxy applies. Returns
- * redirects like any response. Read the body or leave it early: until then its connection stays open.
- */
-export function createHttpClient({ timers, env, trace, clock, addresses }: HttpOptions): SendHttp {
-  return async (request, signal) => {
-    signal.throwIfAborted();
-    const proxy = findProxy(request.url, env);
-    const dispatch: RequestContext = {
-      request,
-      signal,
-      timers,
-      ...(trace && traceRequest(request, { proxy, trace, clock })),
-    };
-    const only = addresses === undefined ? undefined : await addresses(request.url, signal);
-    return decompressResponse(await (proxy ? sendProxied(dispatch, proxy) : sendDirect(dispatch, only)));
+/** An HTTP client and the connections it keeps between requests, for at most a minute each. */
+interface HttpClient {
+  /** Returns redirects like any response. Read the body or leave it early: until then its connection is in use. */
+  readonly send: SendHttp;
+  /** Opens a connection for the next request there, unless a proxy applies. Says nothing if that fails. */
+  preconnect(url: URL): void;
+  /** Closes all connections. Idle ones keep no process alive, so a run that ends may leave them. */
+  close(): void;
+}
+
+/** On Node's own clients, or on undici, loaded on first use, if a proxy applies. */
+export function createHttpClient({ timers, env, trace, clock, addresses }: HttpOptions): HttpClient {
+  const direct = openDirectClient();
+  return {
+    async send(request, signal) {
+      signal.throwIfAborted();
+      const proxy = findProxy(request.url, env);
+      const dispatch: RequestContext = {
+        request,
+        signal,
+        timers,
+        ...(trace && traceRequest(request, { proxy, trace, clock })),
+      };
+      const only = addresses === undefined ? undefined : await addresses(request.url, signal);
+      return decompressResponse(await (proxy ? sendProxied(dispatch, proxy) : direct.send(dispatch, only)));
+    },
+    preconnect(url) {
+      if (findProxy(url, env) === undefined) direct.preconnect(url);
+    },
+    close: direct.close,
   };
 }
 

@@ -25,6 +25,7 @@ export function testApp(place: Home, env: Env): { readonly app: App; readonly wr
     clock: { ...input.clock, now: () => NOW },
     onExit: () => () => {},
     hurry: () => {},
+    preconnect: () => {},
     httpTimers: { connectMs: 0, headersMs: 0, idleMs: 0 },
     random: () => 0,
     settings: async () => settings,

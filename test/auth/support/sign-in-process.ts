@@ -22,7 +22,7 @@ try {
     cwd: process.cwd(),
     homes: () => resolveHomes(env, homedir),
     clock: systemClock,
-    send: createHttpClient({ timers, env, trace, clock: systemClock }),
+    send: createHttpClient({ timers, env, trace, clock: systemClock }).send,
     trace,
     signal,
     say: (message) => said.push(message),

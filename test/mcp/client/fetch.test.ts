@@ -4,7 +4,7 @@ import { createHttpClient } from '../../../src/platform/http/send.ts';
 import { answer, head, loopback } from '../../api/loopback.ts';
 
 const fetch = createFetch(
-  createHttpClient({ timers: { connectMs: 10_000, headersMs: 0, idleMs: 0 }, env: {}, clock: { now: () => 0 } }),
+  createHttpClient({ timers: { connectMs: 10_000, headersMs: 0, idleMs: 0 }, env: {}, clock: { now: () => 0 } }).send,
 );
 
 test('a status that is none counts as a failure of the server', async (t) => {

@@ -8,7 +8,7 @@ const TEXT = Array.from({ length: 5000 }, (_, n) => `Zeile ${n * 7919} grün\n`)
 async function fetched(t: TestContext, encoding: string, bytes: Uint8Array) {
   const server = await loopback(t, [answer(200, bytes, { 'content-encoding': encoding })]);
   const timers = { connectMs: 10_000, headersMs: 10_000, idleMs: 10_000 };
-  const send = createHttpClient({ timers, env: {}, trace: () => {}, clock: { now: () => 0 } });
+  const { send } = createHttpClient({ timers, env: {}, trace: () => {}, clock: { now: () => 0 } });
   const signal = new AbortController().signal;
   const chunks: Uint8Array[] = [];
   const done = (async () => {
@@ -74,7 +74,7 @@ test('a bomb is stopped, its connection closed (N33)', async (t) => {
   const bomb = Buffer.concat(Array.from({ length: 20 }, () => member));
   const server = await loopback(t, [answer(200, bomb, { 'content-encoding': 'gzip' })]);
   const timers = { connectMs: 10_000, headersMs: 10_000, idleMs: 10_000 };
-  const send = createHttpClient({ timers, env: {}, trace: () => {}, clock: { now: () => 0 } });
+  const { send } = createHttpClient({ timers, env: {}, trace: () => {}, clock: { now: () => 0 } });
   const { body } = await send({ method: 'GET', url: server.url, headers: {} }, new AbortController().signal);
   let size = 0;
   const reading = (async () => {

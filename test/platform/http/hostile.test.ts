@@ -22,7 +22,7 @@ interface Setting extends Partial<HttpRequest> {
 }
 
 function send(url: URL, { signal, timers, ...request }: Setting = {}): Promise<HttpResponse> {
-  const client = createHttpClient({ timers: { ...TIMERS, ...timers }, env: {}, clock: { now: () => 0 } });
+  const { send: client } = createHttpClient({ timers: { ...TIMERS, ...timers }, env: {}, clock: { now: () => 0 } });
   return client({ method: 'POST', url, headers: {}, body: '{}', ...request }, signal ?? new AbortController().signal);
 }
 
@@ -104,6 +104,34 @@ test('what comes after the end of an answer is nobody’s, and the line is close
   const response = await send(server.url);
   expect([response.status, await textOf(response)]).toEqual([200, 'ok']);
   await expect.poll(server.closed).toBe(1);
+});
+
+test.for([
+  ['ends', (socket: Socket) => socket.end()],
+  ['is reset', (socket: Socket) => socket.resetAndDestroy()],
+] as const)('a slow reader gets all that had arrived when the line %s', async ([, cut], t) => {
+  const body = Buffer.alloc(100_000, 'abcdefghij');
+  let report = (_: Socket): void => {};
+  const sent = new Promise<Socket>((resolve) => (report = resolve));
+  const server = await loopback(t, [
+    (socket) => {
+      socket.write(head(200, { 'content-length': '999999' }));
+      socket.write(body, () => report(socket));
+    },
+  ]);
+  const response = await send(server.url, { isRepeatable: true });
+  const chunks = response.body[Symbol.asyncIterator]();
+  const first = await chunks.next();
+  const socket = await sent;
+  cut(socket);
+  await expect.poll(server.closed).toBe(1);
+  const received: Uint8Array[] = [first.value ?? new Uint8Array()];
+  const reading = (async () => {
+    for (let step = await chunks.next(); !step.done; step = await chunks.next()) received.push(step.value);
+  })();
+  await expect(reading).rejects.toThrow('the answer was cut short');
+  expect(Buffer.concat(received).equals(body)).toBe(true);
+  expect(server.requests).toHaveLength(1);
 });
 
 test('compressed data that is damaged closes its connection, which its server would hold', async (t) => {

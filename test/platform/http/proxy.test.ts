@@ -21,7 +21,12 @@ function send(url: URL, proxy: URL, setting: Setting = {}): Promise<HttpResponse
   address.username = 'me';
   address.password = PASSWORD;
   const env = { HTTPS_PROXY: address.href, HTTP_PROXY: address.href, NO_PROXY: '<-loopback>' };
-  const client = createHttpClient({ timers: { ...TIMERS, ...setting.timers }, env, trace, clock: { now: () => 0 } });
+  const { send: client } = createHttpClient({
+    timers: { ...TIMERS, ...setting.timers },
+    env,
+    trace,
+    clock: { now: () => 0 },
+  });
   const request = { method: 'POST', url, headers: { 'x-a': '1' }, body: setting.body ?? '{}' } as const;
   return client(request, setting.signal ?? new AbortController().signal);
 }

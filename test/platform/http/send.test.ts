@@ -11,7 +11,7 @@ import { type Answer, answer, head, loopback, stream } from '../../api/loopback.
 const TIMERS: HttpTimers = { connectMs: 10_000, headersMs: 10_000, idleMs: 10_000 };
 
 function send(url: URL, request: Partial<HttpRequest> = {}, timers: Partial<HttpTimers> = {}): Promise<HttpResponse> {
-  const client = createHttpClient({
+  const { send: client } = createHttpClient({
     timers: { ...TIMERS, ...timers },
     env: {},
     trace: () => {},
@@ -66,7 +66,7 @@ test('request and answer pass unchanged, and the connection is closed', async (t
 
 test('a request without a body sends none', async (t) => {
   const server = await loopback(t, [answer(204)]);
-  const client = createHttpClient({ timers: TIMERS, env: {}, trace: () => {}, clock: { now: () => 0 } });
+  const { send: client } = createHttpClient({ timers: TIMERS, env: {}, trace: () => {}, clock: { now: () => 0 } });
   const { status, body } = await client({ method: 'GET', url: server.url, headers: {} }, new AbortController().signal);
   for await (const _ of body) expect.unreachable();
   expect(status).toBe(204);
@@ -137,7 +137,7 @@ test('a slow reader holds the sender back instead of filling memory', async (t) 
 
 test('an abort before, during and after the headers rejects with its reason and closes the connection', async (t) => {
   const reason = new AppError('interrupted', 'Interrupted.');
-  const client = createHttpClient({ timers: TIMERS, env: {}, trace: () => {}, clock: { now: () => 0 } });
+  const { send: client } = createHttpClient({ timers: TIMERS, env: {}, trace: () => {}, clock: { now: () => 0 } });
   const request = { method: 'POST', headers: {}, body: '' } as const;
   await expect(client({ ...request, url: new URL('http://127.0.0.1:1') }, AbortSignal.abort(reason))).rejects.toBe(
     reason,

@@ -1,6 +1,6 @@
 import { AppError } from '../../../core/error.ts';
 import type { Env } from '../../../core/io.ts';
-import type { Address } from '../../../platform/http/connection.ts';
+import type { Address } from '../../../platform/http/agent.ts';
 import { networkOf, resolveAddresses, resolveHost } from '../../../platform/http/pinned.ts';
 import { findProxy } from '../../../platform/http/send.ts';
 

@@ -19,7 +19,7 @@ const CREDENTIAL_HEADER = /authorization|cookie|token|secret|key$/i;
 
 export const openHttp: OpenTransport = async (server, context, sdk) => {
   const remote = requireSafeRemote(server);
-  const { plain, lastWords, reach } = createTransportFetch(remote, context);
+  const { plain, lastWords, reach, disconnect } = createTransportFetch(remote, context);
   const authorization = await openAuthorization(remote, context, { fetch: plain, reach });
   const { StreamableHTTPClientTransport } = await sdk;
   const transport = new StreamableHTTPClientTransport(new URL(remote.url), {
@@ -47,6 +47,7 @@ export const openHttp: OpenTransport = async (server, context, sdk) => {
       // Tell the server that its session is over, but hardly wait for the response.
       if (transport.sessionId !== undefined) await waitBriefly(transport.terminateSession());
       await transport.close();
+      disconnect();
     },
   };
 };
@@ -54,7 +55,7 @@ export const openHttp: OpenTransport = async (server, context, sdk) => {
 /** The older HTTP+SSE transport: an event stream and an endpoint to post to. */
 export const openSse: OpenTransport = async (server, context, sdk) => {
   const remote = requireSafeRemote(server);
-  const { plain, lastWords, reach } = createTransportFetch(remote, context);
+  const { plain, lastWords, reach, disconnect } = createTransportFetch(remote, context);
   const authorization = await openAuthorization(remote, context, { fetch: plain, reach });
   const { SSEClientTransport, SseError } = await sdk;
   const transport = new SSEClientTransport(new URL(remote.url), {
@@ -73,6 +74,7 @@ export const openSse: OpenTransport = async (server, context, sdk) => {
     async close() {
       await authorization?.close();
       await transport.close();
+      disconnect();
     },
   };
 };
@@ -94,8 +96,8 @@ function createTransportFetch({ url }: RemoteDefinition, { env, clock, httpTimer
   let broken: AppError | undefined;
   const reach = createReach(url, { env });
   const timers = { connectMs: httpTimers.connectMs, headersMs: 0, idleMs: 0 };
-  const send = createHttpClient({ env, clock, trace, timers, addresses: reach.addresses });
-  const sending = createFetch(send, (why) => {
+  const client = createHttpClient({ env, clock, trace, timers, addresses: reach.addresses });
+  const sending = createFetch(client.send, (why) => {
     broken = why;
   });
   const plain: Fetch = (input, init) => {
@@ -103,7 +105,7 @@ function createTransportFetch({ url }: RemoteDefinition, { env, clock, httpTimer
     return sending(input, init);
   };
   // Reset by the next request, since it describes one response.
-  return { plain, reach, lastWords: (): string => broken?.message ?? '' };
+  return { plain, reach, lastWords: (): string => broken?.message ?? '', disconnect: client.close };
 }
 
 function waitBriefly(work: Promise<unknown>): Promise<void> {

@@ -1,12 +1,33 @@
-import type {
-  ConnectionEvents,
-  connect as connectNode,
-  Connection as PlainConnection,
-  Target,
-} from '../../http/connection.ts';
+import type { Address } from '../../http/agent.ts';
+
+/** Nothing comes after `closed`, and nothing at all after `close` was called. */
+export interface ConnectionEvents {
+  /** Ready for writing; with TLS, after the certificate was verified. */
+  open(): void;
+  data(chunk: Buffer): void;
+  /** There is room again after a write that did not take everything. */
+  room(): void;
+  /** `error` is undefined if the other side closed normally. */
+  closed(error: unknown): void;
+}
+
+export interface Target {
+  /** A name or an address. With TLS, what the certificate must be for. */
+  readonly host: string;
+  readonly port: number;
+  readonly isTls: boolean;
+  /** Connect to one of these only, whatever the host name resolves to. */
+  readonly addresses?: readonly Address[] | undefined;
+}
 
 /** A connection on Bun's own sockets, which load much faster than its `node:net`. */
-export interface Connection extends PlainConnection {
+export interface Connection {
+  /** Returns how many of these bytes were taken. */
+  write(bytes: Uint8Array): number;
+  pause(): void;
+  resume(): void;
+  /** Closes it at once; may be called at any time, and more than once. */
+  close(): void;
   /**
    * Starts TLS; the certificate must be for this name or address. Everything from now on goes to these events, `open`
    * first.
@@ -55,8 +76,8 @@ interface SocketState {
   isOver: boolean;
 }
 
-/** Same contract as on Node; several addresses are tried one after the other. */
-export const connect = (({ host, port, isTls, addresses }: Target, events: ConnectionEvents): Connection => {
+/** Opens a connection; several addresses are tried one after the other. Failures go to `events.closed`. */
+export function connect({ host, port, isTls, addresses }: Target, events: ConnectionEvents): Connection {
   const line: SocketState = { socket: undefined, events, isOver: false };
   const tls = isTls ? { tls: toTlsOptions(host) } : {};
   const attempt = ([hostname = '', ...others]: readonly string[]): void => {
@@ -85,7 +106,7 @@ export const connect = (({ host, port, isTls, addresses }: Target, events: Conne
       line.socket = line.socket?.upgradeTLS({ tls: toTlsOptions(name), socket: createHandler(line, secured, true) })[1];
     },
   };
-}) satisfies typeof connectNode;
+}
 
 function toTlsOptions(name: string): TlsOptions {
   return { rejectUnauthorized: true, serverName: name };

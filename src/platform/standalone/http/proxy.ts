@@ -1,10 +1,10 @@
 import type { HttpResponse } from '../../../core/io.ts';
-import { type OutgoingRequest, openRequest, toTarget } from '../../http/direct.ts';
 import type { RequestContext } from '../../http/exchange.ts';
 import { formatBasicAuth, type Peer, proxyError, toPeer, toProxyPeer } from '../../http/failure.ts';
-import { encodeConnect, encodeRequest, responseReader } from '../../http/http1.ts';
 import type { sendThroughProxy as sendThroughProxyNode } from '../../http/proxy.ts';
 import { type Connection, connect } from './connection.ts';
+import { type OutgoingRequest, openRequest, toTarget } from './direct.ts';
+import { encodeConnect, encodeRequest, responseReader } from './http1.ts';
 
 /** Same contract as on Node, on Bun's sockets. */
 export const sendThroughProxy: typeof sendThroughProxyNode = async (dispatch, proxy) =>

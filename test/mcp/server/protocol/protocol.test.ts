@@ -220,12 +220,12 @@ test('the end of stdin ends the process at once', async (t) => {
 test('whatever a dependency prints, stdout is protocol only', async (t) => {
   const gemini = await fakeGemini(t, [echo]);
   const noise = `const net = require('node:net');
-    const { connect } = net;
-    net.connect = (...input) => {
+    const { connect } = net.Socket.prototype;
+    net.Socket.prototype.connect = function (...input) {
       console.log('a dependency says something');
       console.info({ and: 'more' });
       process.stdout.write('without a newline');
-      return connect(...input);
+      return connect.apply(this, input);
     };`;
   const env = { NODE_OPTIONS: '--trace-warnings --require ./noise.cjs', NODE_DEBUG: 'net' };
   const server = serveRaw(t, { gemini, files: { 'noise.cjs': noise }, env });

@@ -1,4 +1,4 @@
-import type { HttpRequest } from '../../core/io.ts';
+import type { HttpRequest } from '../../../core/io.ts';
 
 const NAME = /^[\w!#$%&'*+.^`|~-]+$/;
 /** https://www.rfc-editor.org/rfc/rfc9110#section-5.5: nothing that could end a header, and one byte for each character. */

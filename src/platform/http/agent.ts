@@ -1,0 +1,172 @@
+import type { Agent, ClientRequest, ClientRequestArgs } from 'node:http';
+import { isIP, type LookupFunction, type Socket } from 'node:net';
+
+export interface Address {
+  readonly address: string;
+  readonly family: number;
+}
+
+/** Where a connection goes: part of the options of `http.request`, and what the agents find a kept one by. */
+export interface Place {
+  /** A name or an address. With TLS, what the certificate must be for. */
+  readonly host: string;
+  /** A string, because Node takes the number 0 for none. */
+  readonly port: string;
+  /** Empty for an address: TLS asks for names only. */
+  readonly servername: string;
+  readonly lookup?: LookupFunction;
+  /** The addresses of `lookup`, so that a connection to other ones is not taken for one to these. */
+  readonly pinned?: string;
+}
+
+/** Connects to one of `addresses` only, if they are given, whatever the host name resolves to. */
+export function toPlace(url: URL, addresses: readonly Address[] | undefined): Place {
+  const host = url.hostname.startsWith('[') ? url.hostname.slice(1, -1) : url.hostname;
+  const port = url.port || (url.protocol === 'https:' ? '443' : '80');
+  const place = { host, port, servername: isIP(host) ? '' : host };
+  if (addresses === undefined) return place;
+  const pinned = addresses.map(({ address }) => address).sort();
+  return { ...place, lookup: lookupIn(addresses), pinned: pinned.join() };
+}
+
+function lookupIn(addresses: readonly Address[]): LookupFunction {
+  return (_host, { all }, give) => {
+    const [first] = addresses;
+    if (first === undefined) give(new Error('no address'), '');
+    else if (all) give(null, [...addresses]);
+    else give(null, first.address, first.family);
+  };
+}
+
+/** The connections of one protocol. */
+export interface Connections {
+  /** Takes a kept connection if there is one, and keeps what it opens. */
+  readonly kept: Agent;
+  /** Opens a connection for every request, and keeps none. */
+  readonly single: Agent;
+  /** Opens a connection for the next request to this place, unless one is there. It keeps no process alive. */
+  openAhead(place: Place): void;
+  /** Whether a request would take a connection that is open already. */
+  hasIdle(place: Place): boolean;
+  /** Closes the kept connections to this place. */
+  closeIdle(place: Place): void;
+  /** Closes those that were idle for longer than their limit by the clock: timers stand still while a laptop sleeps. */
+  closeOverdue(place: Place): void;
+  /** Whether this request got a connection that was open before, and may have died since. */
+  isReused(request: ClientRequest, socket: Socket): boolean;
+  isOpen(socket: Socket): boolean;
+  close(): void;
+}
+
+/** A server may ask for less: `Keep-Alive: timeout=`. */
+const MAX_IDLE_MS = 60_000;
+
+const OPTIONS = {
+  timeout: MAX_IDLE_MS,
+  // Not left to NODE_TLS_REJECT_UNAUTHORIZED.
+  rejectUnauthorized: true,
+};
+
+/** Kept and early connections on Node's agents. `node:https` is loaded for TLS, else only `node:http`. */
+export function openConnections(isTls: boolean): Connections {
+  const NodeAgent: typeof Agent = process.getBuiltinModule(isTls ? 'node:https' : 'node:http').Agent;
+  const opened = isTls ? 'secureConnect' : 'connect';
+  const open = new WeakSet<Socket>();
+  const idleSince = new WeakMap<Socket, number>();
+  const ahead = new Map<string, Socket>();
+  /** TLS sessions to resume, which both agents share. */
+  const sessions = new Map<string, Buffer>();
+
+  class SharingAgent extends NodeAgent {
+    override getName(options?: ClientRequestArgs & Partial<Place>): string {
+      return `${super.getName(options)}:${options?.pinned ?? ''}`;
+    }
+
+    override createConnection(options: object): Socket {
+      return (this === kept ? takeAhead(this.getName(options)) : undefined) ?? this.connect(options);
+    }
+
+    connect(options: object): Socket {
+      const name = this.getName(options);
+      const session = sessions.get(name);
+      const more = isTls ? { ALPNProtocols: ['http/1.1'], ...(session && { session }) } : {};
+      const socket = super.createConnection({ ...options, ...more }) as Socket;
+      // Otherwise the request would wait for the acknowledgement of the handshake's last packet.
+      socket.setNoDelay(true);
+      socket.once(opened, () => open.add(socket));
+      if (isTls) {
+        socket.on('session', (given: Buffer) => sessions.set(name, given));
+        socket.once('close', (hadError) => hadError && sessions.delete(name));
+      }
+      return socket;
+    }
+
+    override keepSocketAlive(socket: Socket): boolean {
+      idleSince.set(socket, Date.now());
+      // Whatever a server says unasked must not be taken for the answer to the next request.
+      socket.on('data', closeSpeaker);
+      return Boolean(super.keepSocketAlive(socket));
+    }
+
+    override reuseSocket(socket: Socket, request: ClientRequest): void {
+      socket.off('data', closeSpeaker);
+      super.reuseSocket(socket, request);
+    }
+  }
+
+  const kept = new SharingAgent({ ...OPTIONS, keepAlive: true });
+  const single = new SharingAgent(OPTIONS);
+  /** As Node's agents join them; some of the options are part of a connection's name. */
+  const withOptions = (place: Place): ClientRequestArgs & Place => ({ ...OPTIONS, ...place });
+  const idle = (place: Place): readonly Socket[] => kept.freeSockets[kept.getName(withOptions(place))] ?? [];
+  const usedEarly = new WeakSet<Socket>();
+
+  function takeAhead(name: string): Socket | undefined {
+    const socket = ahead.get(name);
+    if (socket === undefined) return undefined;
+    ahead.delete(name);
+    socket.off('timeout', socket.destroy).ref();
+    if (open.has(socket)) usedEarly.add(socket);
+    return socket;
+  }
+
+  return {
+    kept,
+    single,
+    openAhead(place) {
+      const options = withOptions(place);
+      const name = kept.getName(options);
+      if (ahead.has(name) || kept.freeSockets[name] !== undefined || kept.sockets[name] !== undefined) return;
+      const socket = kept.connect(options);
+      ahead.set(name, socket);
+      const forget = (): void => {
+        if (ahead.get(name) === socket) ahead.delete(name);
+      };
+      // The request opens one of its own then, and says what is wrong.
+      socket.on('error', forget).on('close', forget).on('timeout', socket.destroy).unref();
+    },
+    hasIdle: (place) => idle(place).length > 0 || ahead.has(kept.getName(withOptions(place))),
+    closeIdle(place) {
+      for (const socket of idle(place)) socket.destroy();
+      ahead.get(kept.getName(withOptions(place)))?.destroy();
+      ahead.delete(kept.getName(withOptions(place)));
+    },
+    closeOverdue(place) {
+      for (const socket of idle(place)) {
+        const idleMs = Date.now() - (idleSince.get(socket) ?? 0);
+        if (idleMs > (socket.timeout ?? MAX_IDLE_MS)) socket.destroy();
+      }
+    },
+    isReused: ({ reusedSocket }, socket) => reusedSocket || usedEarly.has(socket),
+    isOpen: (socket) => open.has(socket),
+    close() {
+      for (const socket of ahead.values()) socket.destroy();
+      kept.destroy();
+      single.destroy();
+    },
+  };
+}
+
+function closeSpeaker(this: Socket): void {
+  this.destroy();
+}

@@ -1,0 +1,95 @@
+import type { HttpResponse } from '../../../core/io.ts';
+import type { Address } from '../../http/agent.ts';
+import type { openDirectClient as openDirectClientNode } from '../../http/direct.ts';
+import { openExchange, type RequestContext } from '../../http/exchange.ts';
+import { type Peer, toPeer } from '../../http/failure.ts';
+import { type Connection, type ConnectionEvents, connect, type Target } from './connection.ts';
+import { encodeRequest, responseReader } from './http1.ts';
+
+/** Same contract as on Node, on Bun's sockets, but every request has a connection of its own. */
+export const openDirectClient: typeof openDirectClientNode = () => ({
+  send: sendDirect,
+  preconnect: () => {},
+  close: () => {},
+});
+
+async function sendDirect(dispatch: RequestContext, addresses?: readonly Address[]): Promise<HttpResponse> {
+  const { url } = dispatch.request;
+  const peer = toPeer(url);
+  let connection: Connection | undefined;
+  const call = openRequest({
+    dispatch,
+    bytes: encodeRequest(dispatch.request),
+    peer: () => peer,
+    connection: () => connection,
+  });
+  connection = connect({ ...toTarget(url), addresses }, call.events);
+  return call.answer;
+}
+
+export function toTarget({ protocol, hostname, port }: URL): Target {
+  const isTls = protocol === 'https:';
+  const host = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname;
+  return { host, port: Number(port || (isTls ? 443 : 80)), isTls };
+}
+
+/** A request whose connection is yet to be opened. */
+export interface OutgoingRequest {
+  readonly answer: Promise<HttpResponse>;
+  /** For the connection; the request is sent as soon as that is open. */
+  readonly events: ConnectionEvents;
+  fail(error: unknown): void;
+}
+
+interface OutgoingOptions {
+  readonly dispatch: RequestContext;
+  readonly bytes: Buffer;
+  /** The current peer, which changes while a tunnel is opened. */
+  readonly peer: () => Peer;
+  readonly connection: () => Connection | undefined;
+  /** Returns an error if a response with this status does not count. */
+  readonly refused?: (status: number) => Error | undefined;
+}
+
+/** Sends the bytes and reads the response, with the timeouts, abort handling and errors of every exchange. */
+export function openRequest({ dispatch, bytes, peer, connection, refused }: OutgoingOptions): OutgoingRequest {
+  const exchange = openExchange(dispatch, {
+    peer,
+    pause: () => connection()?.pause(),
+    resume: () => connection()?.resume(),
+    destroy: () => connection()?.close(),
+  });
+  const reader = responseReader({
+    headers(status, headers) {
+      const refusal = refused?.(status);
+      if (refusal === undefined) exchange.headers(status, headers);
+      else exchange.fail(refusal);
+    },
+    data: exchange.data,
+    end() {
+      exchange.end();
+      connection()?.close();
+    },
+    fail: exchange.fail,
+  });
+  let rest = bytes;
+  const send = (): void => {
+    if (rest.length > 0) rest = rest.subarray(connection()?.write(rest) ?? 0);
+  };
+  return {
+    answer: exchange.answer,
+    fail: exchange.fail,
+    events: {
+      open() {
+        exchange.connected();
+        send();
+      },
+      data: reader.push,
+      room() {
+        exchange.progress();
+        send();
+      },
+      closed: reader.closed,
+    },
+  };
+}
