@@ -46,8 +46,8 @@ export interface Connections {
   readonly single: Agent;
   /** Opens a connection for the next request to this place, unless one is there. It keeps no process alive. */
   openAhead(place: Place): void;
-  /** Whether a request would take a connection that is open already. */
-  hasIdle(place: Place): boolean;
+  /** Whether there is a kept connection to this place, idle or in use. */
+  hasAny(place: Place): boolean;
   /** Closes the kept connections to this place. */
   closeIdle(place: Place): void;
   /** Closes those that were idle for longer than their limit by the clock: timers stand still while a laptop sleeps. */
@@ -70,10 +70,9 @@ const OPTIONS = {
 /** Kept and early connections on Node's agents. `node:https` is loaded for TLS, else only `node:http`. */
 export function openConnections(isTls: boolean): Connections {
   const NodeAgent: typeof Agent = process.getBuiltinModule(isTls ? 'node:https' : 'node:http').Agent;
-  const opened = isTls ? 'secureConnect' : 'connect';
   const open = new WeakSet<Socket>();
+  const early = holdEarlySockets(open);
   const idleSince = new WeakMap<Socket, number>();
-  const ahead = new Map<string, Socket>();
   /** TLS sessions to resume, which both agents share. */
   const sessions = new Map<string, Buffer>();
 
@@ -83,7 +82,7 @@ export function openConnections(isTls: boolean): Connections {
     }
 
     override createConnection(options: object): Socket {
-      return (this === kept ? takeAhead(this.getName(options)) : undefined) ?? this.connect(options);
+      return (this === kept ? early.take(this.getName(options)) : undefined) ?? this.connect(options);
     }
 
     connect(options: object): Socket {
@@ -93,7 +92,7 @@ export function openConnections(isTls: boolean): Connections {
       const socket = super.createConnection({ ...options, ...more }) as Socket;
       // Otherwise the request would wait for the acknowledgement of the handshake's last packet.
       socket.setNoDelay(true);
-      socket.once(opened, () => open.add(socket));
+      socket.once(isTls ? 'secureConnect' : 'connect', () => open.add(socket));
       if (isTls) {
         socket.on('session', (given: Buffer) => sessions.set(name, given));
         socket.once('close', (hadError) => hadError && sessions.delete(name));
@@ -118,38 +117,23 @@ export function openConnections(isTls: boolean): Connections {
   const single = new SharingAgent(OPTIONS);
   /** As Node's agents join them; some of the options are part of a connection's name. */
   const withOptions = (place: Place): ClientRequestArgs & Place => ({ ...OPTIONS, ...place });
-  const idle = (place: Place): readonly Socket[] => kept.freeSockets[kept.getName(withOptions(place))] ?? [];
-  const usedEarly = new WeakSet<Socket>();
-
-  function takeAhead(name: string): Socket | undefined {
-    const socket = ahead.get(name);
-    if (socket === undefined) return undefined;
-    ahead.delete(name);
-    socket.off('timeout', socket.destroy).ref();
-    if (open.has(socket)) usedEarly.add(socket);
-    return socket;
-  }
+  const nameOf = (place: Place): string => kept.getName(withOptions(place));
+  const idle = (place: Place): readonly Socket[] => kept.freeSockets[nameOf(place)] ?? [];
+  const hasAny = (place: Place): boolean => {
+    const name = nameOf(place);
+    return early.has(name) || kept.freeSockets[name] !== undefined || kept.sockets[name] !== undefined;
+  };
 
   return {
     kept,
     single,
     openAhead(place) {
-      const options = withOptions(place);
-      const name = kept.getName(options);
-      if (ahead.has(name) || kept.freeSockets[name] !== undefined || kept.sockets[name] !== undefined) return;
-      const socket = kept.connect(options);
-      ahead.set(name, socket);
-      const forget = (): void => {
-        if (ahead.get(name) === socket) ahead.delete(name);
-      };
-      // The request opens one of its own then, and says what is wrong.
-      socket.on('error', forget).on('close', forget).on('timeout', socket.destroy).unref();
+      if (!hasAny(place)) early.add(nameOf(place), kept.connect(withOptions(place)));
     },
-    hasIdle: (place) => idle(place).length > 0 || ahead.has(kept.getName(withOptions(place))),
+    hasAny,
     closeIdle(place) {
       for (const socket of idle(place)) socket.destroy();
-      ahead.get(kept.getName(withOptions(place)))?.destroy();
-      ahead.delete(kept.getName(withOptions(place)));
+      early.take(nameOf(place))?.destroy();
     },
     closeOverdue(place) {
       for (const socket of idle(place)) {
@@ -157,12 +141,49 @@ export function openConnections(isTls: boolean): Connections {
         if (idleMs > (socket.timeout ?? MAX_IDLE_MS)) socket.destroy();
       }
     },
-    isReused: ({ reusedSocket }, socket) => reusedSocket || usedEarly.has(socket),
+    isReused: ({ reusedSocket }, socket) => reusedSocket || early.wasOpen(socket),
     isOpen: (socket) => open.has(socket),
     close() {
-      for (const socket of ahead.values()) socket.destroy();
+      early.close();
       kept.destroy();
       single.destroy();
+    },
+  };
+}
+
+interface EarlySockets {
+  /** Holds a socket, by the name of its place, until it is taken or closed. It keeps no process alive. */
+  add(name: string, socket: Socket): void;
+  has(name: string): boolean;
+  take(name: string): Socket | undefined;
+  /** Whether this one was open, not only opening, when it was taken. */
+  wasOpen(socket: Socket): boolean;
+  close(): void;
+}
+
+function holdEarlySockets(open: WeakSet<Socket>): EarlySockets {
+  const held = new Map<string, Socket>();
+  const takenOpen = new WeakSet<Socket>();
+  return {
+    add(name, socket) {
+      held.set(name, socket);
+      const forget = (): void => {
+        if (held.get(name) === socket) held.delete(name);
+      };
+      // The request opens one of its own then, and says what is wrong.
+      socket.on('error', forget).on('close', forget).on('timeout', socket.destroy).unref();
+    },
+    has: (name) => held.has(name),
+    take(name) {
+      const socket = held.get(name);
+      if (socket === undefined) return undefined;
+      held.delete(name);
+      if (open.has(socket)) takenOpen.add(socket);
+      return socket.off('timeout', socket.destroy).ref();
+    },
+    wasOpen: (socket) => takenOpen.has(socket),
+    close() {
+      for (const socket of held.values()) socket.destroy();
     },
   };
 }

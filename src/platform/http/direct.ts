@@ -30,8 +30,8 @@ export function openDirectClient(): DirectClient {
       const place = toPlace(request.url, addresses);
       if (mayRepeat(request)) {
         connections.closeOverdue(place);
-        // A server that has hung up by now is noticed before its connection is used.
-        if (connections.hasIdle(place)) await yieldToIo();
+        // So that a server that has hung up by now is noticed, and an exchange that is over sets its connection free.
+        if (connections.hasAny(place)) await yieldToIo();
         signal.throwIfAborted();
       }
       return sendOn(connections, dispatch, place);
@@ -103,8 +103,8 @@ function sendOn(connections: Connections, dispatch: RequestContext, place: Place
       incoming.on('end', () => {
         if (failure === undefined) exchange.end();
         else exchange.fail(failure);
-        // The server answered before it had read everything.
-        if (!made.writableFinished) made.destroy();
+        // Unless it is about to finish, the server answered before it had read everything.
+        if (!made.writableFinished) void yieldToIo().then(() => made.writableFinished || made.destroy());
       });
       // 'close' follows.
       incoming.on('error', (error) => (failure ??= error));

@@ -1,0 +1,267 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import fc from 'fast-check';
+import { expect, type TestContext, test } from 'vitest';
+import { AppError } from '../../../src/core/error.ts';
+import type { HttpRequest } from '../../../src/core/io.ts';
+import { createPinnedClient } from '../../../src/platform/http/pinned.ts';
+import { createHttpClient } from '../../../src/platform/http/send.ts';
+import { head, loopback } from '../../api/loopback.ts';
+
+const timers = { connectMs: 10_000, headersMs: 10_000, idleMs: 10_000 };
+const SIGNAL = new AbortController().signal;
+
+interface CountingServer {
+  readonly url: URL;
+  readonly sockets: readonly Socket[];
+  /** The bodies of the requests that came. */
+  readonly asked: readonly string[];
+}
+
+/** A server that keeps connections, and remembers them. */
+async function counting(
+  t: TestContext,
+  serve: (response: ServerResponse, body: string, request: IncomingMessage) => void = (response) => response.end('ok'),
+): Promise<CountingServer> {
+  const sockets: Socket[] = [];
+  const asked: string[] = [];
+  const server = createServer(async (request, response) => {
+    let body = '';
+    for await (const chunk of request) body += chunk;
+    asked.push(body);
+    serve(response, body, request);
+  });
+  server.keepAliveTimeout = 0;
+  server.on('connection', (socket) => sockets.push(socket.on('error', () => {})));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { url: new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`), sockets, asked };
+}
+
+function connect(t: TestContext) {
+  const client = createHttpClient({ timers, env: {}, clock: { now: () => 0 } });
+  t.onTestFinished(client.close);
+  const ask = async (url: URL, request: Partial<HttpRequest> = {}): Promise<string> => {
+    const given = { method: 'POST', url, headers: {}, body: '{}', isRepeatable: true, ...request } as const;
+    const response = await client.send(given, SIGNAL);
+    let text = '';
+    for await (const chunk of response.body) text += Buffer.from(chunk).toString();
+    return `${response.status} ${text}`;
+  };
+  return { ...client, ask };
+}
+
+test('requests that may be repeated share a connection; others get one each, closed after them', async (t) => {
+  const server = await counting(t);
+  const { ask, send } = connect(t);
+  for (let n = 0; n < 12; n += 1) expect(await ask(server.url)).toBe('200 ok');
+  const { body } = await send({ method: 'GET', url: server.url, headers: {} }, SIGNAL);
+  for await (const _ of body);
+  expect(server.sockets).toHaveLength(1);
+  for (let n = 0; n < 3; n += 1) expect(await ask(server.url, { isRepeatable: false })).toBe('200 ok');
+  expect(server.sockets).toHaveLength(4);
+  await expect.poll(() => server.sockets.filter(({ destroyed }) => !destroyed).length).toBe(1);
+});
+
+test('a body that was left early, or never read, takes its connection with it', async (t) => {
+  const server = await counting(t, (response) => void response.write('first'));
+  const client = connect(t);
+  const request = { method: 'GET', url: server.url, headers: {} } as const;
+  for await (const _ of (await client.send(request, SIGNAL)).body) break;
+  await (await client.send(request, SIGNAL)).body[Symbol.asyncIterator]().return?.();
+  expect(server.sockets).toHaveLength(2);
+  await expect.poll(() => server.sockets.every(({ destroyed }) => destroyed)).toBe(true);
+});
+
+test('a kept connection that died meanwhile costs no error, and the request is not doubled', async (t) => {
+  const server = await counting(t);
+  const { ask } = connect(t);
+  await ask(server.url, { body: '1' });
+  server.sockets[0]?.destroy();
+  expect(await ask(server.url, { body: '2' })).toBe('200 ok');
+  expect(server.asked).toEqual(['1', '2']);
+});
+
+test('a request that is read and not answered is sent once more if it may be, and then fails', async (t) => {
+  let isKind = true;
+  const server = await counting(t, (response, _, request) => (isKind ? response.end('ok') : request.socket.destroy()));
+  const { ask } = connect(t);
+  await ask(server.url, { body: 'kind' });
+  isKind = false;
+  const closed = `connection to ${server.url.host} closed before an answer came`;
+  await expect(ask(server.url, { body: 'model' })).rejects.toThrow(closed);
+  // The first on the kept connection, the second on a new one.
+  expect(server.asked).toEqual(['kind', 'model', 'model']);
+  await expect(ask(server.url, { body: 'model' })).rejects.toThrow(closed);
+  expect(server.asked).toEqual(['kind', 'model', 'model', 'model']);
+});
+
+test('what must not be doubled is sent once, whatever becomes of it', async (t) => {
+  let isKind = true;
+  const server = await counting(t, (response, _, request) => (isKind ? response.end('ok') : request.socket.destroy()));
+  const { ask } = connect(t);
+  await ask(server.url, { body: 'kind' });
+  isKind = false;
+  await expect(ask(server.url, { body: 'tools/call', isRepeatable: false })).rejects.toThrow('closed before an answer');
+  expect(server.asked).toEqual(['kind', 'tools/call']);
+});
+
+test('once a byte of the answer came, nothing is sent again', async (t) => {
+  let isKind = true;
+  const server = await counting(t, (response, _, { socket }) => {
+    if (isKind) response.end('ok');
+    else socket.end('HTTP/1.1 2');
+  });
+  const { ask } = connect(t);
+  await ask(server.url);
+  isKind = false;
+  await expect(ask(server.url)).rejects.toThrow(AppError);
+  expect(server.asked).toHaveLength(2);
+});
+
+test('a server that closes idle connections at random loses no call and gets none twice', {
+  timeout: 60_000,
+}, async (t) => {
+  const server = await counting(t, (response, body) => response.end(body));
+  const { ask } = connect(t);
+  let calls = 0;
+  const call = fc.record({
+    isRepeatable: fc.boolean(),
+    /** How the server closes what is idle after it: not, at once, or while the next call is under way. */
+    closes: fc.constantFrom('no', 'now', 'soon', 'reset'),
+  });
+  await fc.assert(
+    fc.asyncProperty(fc.array(call, { minLength: 10, maxLength: 10 }), async (list) => {
+      for (const { isRepeatable, closes } of list) {
+        calls += 1;
+        expect(await ask(server.url, { body: String(calls), isRepeatable })).toBe(`200 ${calls}`);
+        const close = (): void => {
+          for (const socket of server.sockets.filter(isIdle)) {
+            if (closes === 'reset') socket.resetAndDestroy();
+            else socket.destroy();
+          }
+        };
+        if (closes === 'now' || closes === 'reset') close();
+        if (closes === 'soon') setImmediate(close);
+      }
+    }),
+    { numRuns: 100 },
+  );
+  expect(calls).toBe(1000);
+  expect(server.asked).toEqual(Array.from({ length: calls }, (_, index) => String(index + 1)));
+});
+
+/** A connection on which no request is being answered; Node's server keeps that there. */
+function isIdle(socket: Socket): boolean {
+  return !socket.destroyed && !('_httpMessage' in socket && socket._httpMessage);
+}
+
+test.for([
+  ['asks for it to be closed', { connection: 'close' }, 2],
+  ['will close it within a second', { connection: 'keep-alive', 'keep-alive': 'timeout=1' }, 2],
+  ['will keep it', { connection: 'keep-alive', 'keep-alive': 'timeout=30' }, 1],
+] as const)('a connection whose server %s', async ([, headers, connections], t) => {
+  const server = await counting(t, (response) => response.writeHead(200, headers).end('ok'));
+  const { ask } = connect(t);
+  await ask(server.url);
+  await ask(server.url);
+  expect(server.sockets).toHaveLength(connections);
+});
+
+test('what a server says unasked on a kept connection is nobody’s answer', async (t) => {
+  const server = await counting(t);
+  const { ask } = connect(t);
+  await ask(server.url);
+  const [first] = server.sockets;
+  first?.write(`${head(200, { 'content-length': '4' })}evil`);
+  await expect.poll(() => first?.destroyed).toBe(true);
+  expect(await ask(server.url)).toBe('200 ok');
+});
+
+test('a connection opened ahead is used by the next request, and not opened twice', async (t) => {
+  const server = await counting(t);
+  const { ask, preconnect } = connect(t);
+  preconnect(server.url);
+  preconnect(new URL('/any/path', server.url));
+  await expect.poll(() => server.sockets.length).toBe(1);
+  expect(await ask(server.url)).toBe('200 ok');
+  preconnect(server.url);
+  expect(await ask(server.url)).toBe('200 ok');
+  expect(server.sockets).toHaveLength(1);
+});
+
+test('a connection opened ahead that the server closed again costs no error', async (t) => {
+  const server = await counting(t);
+  const { ask, preconnect } = connect(t);
+  preconnect(server.url);
+  await expect.poll(() => server.sockets.length).toBe(1);
+  server.sockets[0]?.destroy();
+  expect(await ask(server.url, { body: '1' })).toBe('200 ok');
+  expect(server.asked).toEqual(['1']);
+});
+
+test('a connection that cannot be opened ahead is told of by the request alone', async (t) => {
+  const { ask, preconnect } = connect(t);
+  const nobody = new URL('http://127.0.0.1:1');
+  preconnect(nobody);
+  await expect(ask(nobody)).rejects.toThrow('connection to 127.0.0.1:1 refused');
+  preconnect(nobody);
+  await new Promise((resolve) => setImmediate(resolve));
+  await expect(ask(nobody)).rejects.toThrow('connection to 127.0.0.1:1 refused');
+});
+
+test('a client behind a proxy opens nothing ahead', async (t) => {
+  const server = await counting(t);
+  const env = { HTTP_PROXY: 'http://127.0.0.1:1', NO_PROXY: '<-loopback>' };
+  createHttpClient({ timers, env, clock: { now: () => 0 } }).preconnect(server.url);
+  const { ask } = connect(t);
+  await ask(server.url);
+  expect(server.sockets).toHaveLength(1);
+});
+
+test('a client that is closed leaves no connection open', async (t) => {
+  const server = await counting(t);
+  const other = await counting(t);
+  const { ask, preconnect, close } = connect(t);
+  await ask(server.url);
+  preconnect(other.url);
+  await expect.poll(() => other.sockets.length).toBe(1);
+  close();
+  await expect.poll(() => [...server.sockets, ...other.sockets].every(({ destroyed }) => destroyed)).toBe(true);
+});
+
+test('a connection to pinned addresses is kept for the same addresses only', async (t) => {
+  const server = await counting(t);
+  const first = { address: '127.0.0.1', family: 4 };
+  let addresses = [first];
+  const send = createPinnedClient({ isAllowedAddress: () => true, timers, resolve: async () => addresses });
+  const ask = async (): Promise<void> => {
+    const request = { method: 'GET', url: new URL(`http://h.test:${server.url.port}`), headers: {} } as const;
+    for await (const _ of (await send(request, SIGNAL)).body);
+  };
+  await ask();
+  await ask();
+  expect(server.sockets).toHaveLength(1);
+  addresses = [first, { address: '127.0.0.2', family: 4 }];
+  await ask();
+  expect(server.sockets).toHaveLength(2);
+});
+
+test('the same timers hold for a request that had to be sent again', async (t) => {
+  let isKind = true;
+  const server = await loopback(t, [
+    (socket) => void (isKind ? socket.write(`${head(200, { 'content-length': '2' })}ok`) : undefined),
+  ]);
+  const client = createHttpClient({ timers: { ...timers, headersMs: 50 }, env: {}, clock: { now: () => 0 } });
+  t.onTestFinished(client.close);
+  const request = { method: 'GET', url: server.url, headers: {} } as const;
+  for await (const _ of (await client.send(request, SIGNAL)).body);
+  isKind = false;
+  await expect(client.send(request, SIGNAL)).rejects.toThrow('within 50 ms');
+  expect(server.requests).toHaveLength(2);
+});
