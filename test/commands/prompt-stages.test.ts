@@ -49,7 +49,7 @@ test('a piece of text passes the stages that docs/architecture.md lists, and no 
   const env = { GEMINI_API_KEY: KEY, GOOGLE_GEMINI_BASE_URL: server.url.href };
   const trace = (): void => {};
   const httpTimers = { connectMs: 10_000, headersMs: 10_000, idleMs: 10_000 };
-  const send = createHttpClient({ timers: httpTimers, env, trace, clock: systemClock });
+  const { send } = createHttpClient({ timers: httpTimers, env, trace, clock: systemClock });
   const app: App = {
     version: '0.0.0',
     ...{ env, trace, httpTimers },
@@ -60,6 +60,7 @@ test('a piece of text passes the stages that docs/architecture.md lists, and no 
     signal: new AbortController().signal,
     hurry: () => {},
     onExit: () => () => {},
+    preconnect: () => {},
     send: async (request, signal) => noteReaders(await send(request, signal), readers),
     homes: () => ({ gemini: `${SRC}/none`, gmn: `${SRC}/none`, isMissing: true }),
     settings: async () => ({ env, notices: [] }),

@@ -65,7 +65,11 @@ const OPTIONS = {
   timeout: MAX_IDLE_MS,
   // Not left to NODE_TLS_REJECT_UNAUTHORIZED.
   rejectUnauthorized: true,
+  // They are kept here, for both agents.
+  maxCachedSessions: 0,
 };
+
+const MAX_SESSIONS = 100;
 
 /** Kept and early connections on Node's agents. `node:https` is loaded for TLS, else only `node:http`. */
 export function openConnections(isTls: boolean): Connections {
@@ -94,7 +98,7 @@ export function openConnections(isTls: boolean): Connections {
       socket.setNoDelay(true);
       socket.once(isTls ? 'secureConnect' : 'connect', () => open.add(socket));
       if (isTls) {
-        socket.on('session', (given: Buffer) => sessions.set(name, given));
+        socket.on('session', (given: Buffer) => keepSession(sessions, name, given));
         socket.once('close', (hadError) => hadError && sessions.delete(name));
       }
       return socket;
@@ -186,6 +190,14 @@ function holdEarlySockets(open: WeakSet<Socket>): EarlySockets {
       for (const socket of held.values()) socket.destroy();
     },
   };
+}
+
+/** Keeps the newest sessions only. */
+function keepSession(sessions: Map<string, Buffer>, name: string, session: Buffer): void {
+  sessions.delete(name);
+  sessions.set(name, session);
+  const [oldest] = sessions.keys();
+  if (sessions.size > MAX_SESSIONS && oldest !== undefined) sessions.delete(oldest);
 }
 
 function closeSpeaker(this: Socket): void {
