@@ -140,6 +140,9 @@ function lazyHttpClient(
   return {
     send: async (request, signal) => (await load()).send(request, signal),
     // The request that follows says what is wrong, e.g. with the proxy variables.
-    preconnect: (url) => void load().then((client) => client.preconnect(url)).catch(() => {}),
+    preconnect: (url) =>
+      void load()
+        .then((client) => client.preconnect(url))
+        .catch(() => {}),
   };
 }
