@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { responseReader } from '../../../src/platform/standalone/http/http1.ts';
+import { responseReader } from '../../../../src/platform/standalone/http/http1.ts';
 
 interface Read {
   readonly status?: number;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { encodeConnect, encodeRequest } from '../../../src/platform/standalone/http/http1.ts';
+import { encodeConnect, encodeRequest } from '../../../../src/platform/standalone/http/http1.ts';
 
 const url = new URL('https://h.example:8443/a%20b?c=d#e');
 
