@@ -274,8 +274,8 @@ test('each list of resources that is cut is told of', async (t) => {
   const here = mcpPlace(t, { odd: fixtureServer('hostile-mcp-server.mjs', 'circles') });
   expect(await here.run(['mcp', 'resources', 'odd'])).toMatchObject({
     stderr:
-      'gmn: odd: the list of resources goes round in a circle\n' +
-      'gmn: odd: the list of resourceTemplates goes round in a circle\n',
+      'gmn: odd: the list of resources repeats without end\n' +
+      'gmn: odd: the list of resourceTemplates repeats without end\n',
     exitCode: 0,
   });
 });

@@ -85,7 +85,7 @@ test('failures are results in the words callers know', async (t) => {
   expect(text(await server.call('chat', { prompt: 7 }))).toMatch(/^Error executing gemini: prompt must be a string/);
   expect(text(await server.call('chat', { prompt: 'x', workdir: '/' }))).toMatch(/there is no argument "workdir"/);
   expect(text(await server.call('chat', { prompt: 'x', model: '../../x' }))).toMatch(
-    /is no model\nKnown: .*gemini-2.5/,
+    /is not a model\nKnown: .*gemini-2.5/,
   );
   expect(text(await server.call('chat-reply', { prompt: 'x', sessionId: 'nobody' }))).toMatch(/nobody/);
 });
