@@ -138,7 +138,7 @@ async function* recover(call: Call, failure: AppError, options: ModelOptions): A
   const isLost = checkpoint?.isPassed ?? call.hasShown;
   const other = signal.aborted || isLost || checkpoint ? undefined : await nextAlternative(call, failure, alternatives);
   if (other !== undefined) {
-    yield { type: 'notice', message: `${failure.message}; asking ${other.to}` };
+    yield { type: 'notice', message: `${model}: ${failure.message}; asking ${other.to}` };
     return newCall(call.asked, signal, other);
   }
   const done = checkpoint?.isProgress ? 0 : (call.retry?.number ?? 0);

@@ -2,6 +2,7 @@ import {
   formatAliasRows,
   formatModelRows,
   formatNarrowAliasRows,
+  formatNote,
   type ModelLine,
   toModelsDocument,
 } from '../models/listing.ts';
@@ -16,7 +17,7 @@ export function createModelsReport(lines: readonly ModelLine[]): Report {
 /** One line per model with its note below; at most 75 columns wide. */
 function formatNarrow(lines: readonly ModelLine[]): string {
   const rows = formatTable(formatModelRows(lines).map((row) => row.slice(0, 3)));
-  const notes = ['', ...lines.map(({ note = '' }) => note)];
+  const notes = ['', ...lines.map(formatNote)];
   const noted = rows
     .trimEnd()
     .split('\n')

@@ -153,14 +153,18 @@ export function formatModelRows(lines: readonly ModelLine[]): readonly (readonly
   const rows = lines.map((line) => [
     line.id,
     isAsked && !line.isListed ? 'not listed' : line.status,
-    line.makes ?? formatThinking(line),
+    formatThinking(line),
     line.inputLimit === undefined ? '' : formatThousands(line.inputLimit),
     line.outputLimit === undefined ? '' : formatThousands(line.outputLimit),
     line.tiers?.join(', ') ?? '',
     line.backends.length === 3 ? 'all' : line.backends.join(', '),
-    line.note ?? '',
+    formatNote(line),
   ]);
   return [heading, ...rows];
+}
+
+export function formatNote({ note, makes }: ModelLine): string {
+  return note ?? (makes ? `makes ${makes}` : '');
 }
 
 /** Includes the heading. */
