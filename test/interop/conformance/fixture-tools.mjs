@@ -77,7 +77,7 @@ function contentTools({ define, own, context }) {
       throw new own.AppError('usage', 'This tool intentionally returns an error for testing');
     }),
     define('test_tool_with_progress', async (_, { progress }) => {
-      for (const phase of ['begun', 'half done', 'done']) progress.say(phase);
+      for (const phase of ['begun', 'half done', 'done']) progress.report(phase);
       return said('It told how it got on.');
     }),
     define('test_tool_with_logging', async () => {
