@@ -1,9 +1,8 @@
 import type { Content, StoredContent } from '../core/content.ts';
 import type { History } from '../core/history.ts';
 import type { JsonObject } from '../core/json.ts';
-import type { Model, ModelRequest } from '../core/model.ts';
+import type { Model, ModelRequest, Reply } from '../core/model.ts';
 import type { Approve, Tool } from '../core/tool.ts';
-import type { Usage } from '../core/usage.ts';
 
 export interface Agent {
   readonly model: Model;
@@ -17,7 +16,7 @@ export interface Agent {
   readonly approve: Approve;
   readonly maxTurns: number;
   /** Called with what each reply has cost. */
-  readonly onReply?: (usage: Usage) => void;
+  readonly onReply?: (reply: Pick<Reply, 'usage' | 'promptTokens'>) => void;
   /** Keeps gmn's own credentials out of what is sent and saved. Absent: nothing to redact. */
   readonly redaction?: Redaction;
 }

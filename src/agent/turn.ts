@@ -26,7 +26,7 @@ export async function* runTurn(agent: Agent, turn: Turn): AsyncGenerator<TurnEve
   let usage = NO_USAGE;
   for (let step = 0; step < agent.maxTurns; step += 1) {
     const { calls, finishReason, model, ...reply } = yield* ask();
-    agent.onReply?.(reply.usage);
+    agent.onReply?.(reply);
     usage = addUsage(usage, reply.usage);
     if (calls === undefined) {
       const { grounding } = reply;

@@ -1,3 +1,4 @@
+import type { Part } from '../core/content.ts';
 import { AppError } from '../core/error.ts';
 import { toNotices } from '../core/event.ts';
 import type { Clock, HttpRequest, HttpResponse, SendHttp, Trace } from '../core/io.ts';
@@ -9,9 +10,12 @@ import type { Fallback, Substitute } from './fallback.ts';
 import { closeBody, parsePayload, readPayloads, readPrefix } from './payload.ts';
 import { collectContent, parseChunk, type ReplyOptions, type ReplyReader, replyMeter, replyReader } from './reply.ts';
 import type { CallIds } from './reply-calls.ts';
-import type { Retry } from './retry.ts';
+import type { nextRetry as NextRetry, Retry } from './retry.ts';
 
 const MAX_ERROR_BYTES = 64 * 1024;
+
+/** For so long a model that had no room is not asked again in the same run. */
+const SUBSTITUTE_MS = 300_000;
 
 export interface ModelOptions {
   readonly backend: Backend;
@@ -52,17 +56,22 @@ interface Call {
   readonly substitute?: Substitute;
   /** The last point of the reply that the server gave a token for. */
   checkpoint?: Checkpoint;
+  /** How often the reply was continued because the server asked for it. */
+  hops: number;
 }
 
 /** Where a reply can be resumed on another connection, and what has read it so far. */
 interface Checkpoint {
   readonly token: string;
   readonly reader: ReplyReader;
-  /** Whether anything came after it: the service might then repeat that. */
-  isPassed: boolean;
-  /** Whether the attempt that gave it also brought something: retries are counted anew then. */
+  /** Whether the connection that gave it also brought something: retries are counted anew then. */
   readonly isProgress: boolean;
+  /** Whether anything came after it: the service might repeat that, so it is of no use any more. */
+  readonly isPassed: boolean;
 }
+
+/** A reply that comes in more pieces than this is taken for one that never ends. */
+const MAX_HOPS = 1000;
 
 /**
  * A model behind a backend. Around the sending of a request there are, from the outside in: its deadline, other models
@@ -73,14 +82,18 @@ interface Checkpoint {
 export function geminiModel(options: ModelOptions): Model {
   const { clock, requestTimeout, takeNotices = () => [] } = options;
   const readers = createReaderOptions(options);
-  const substitutes = new Map<string, Substitute>();
+  const substitutes = new Map<string, { readonly substitute: Substitute; readonly since: number }>();
+  const findSubstitute = (model: string): Substitute | undefined => {
+    const { substitute, since = 0 } = substitutes.get(model) ?? {};
+    return substitute?.remember || clock.now() - since < SUBSTITUTE_MS ? substitute : undefined;
+  };
 
   async function* stream(asked: ModelRequest, runSignal: AbortSignal): AsyncGenerator<ReplyEvent, Reply> {
     const deadline = requestTimeout && createDeadline(runSignal, requestTimeout.ms, requestTimeout.error);
     const signal = deadline?.signal ?? runSignal;
     const recovery = { ...options, deadline: deadline?.endsAt ?? options.deadline };
     try {
-      let call = newCall(asked, signal, substitutes.get(asked.model));
+      let call = newCall(asked, signal, findSubstitute(asked.model));
       for (;;) {
         const { request, retry } = call;
         const { model } = request;
@@ -100,11 +113,13 @@ export function geminiModel(options: ModelOptions): Model {
             call = next;
             continue;
           }
+          if (call.substitute && call.substitute !== findSubstitute(asked.model)) {
+            substitutes.set(asked.model, { substitute: call.substitute, since: clock.now() });
+          }
           await call.substitute?.remember?.();
           return reply;
         } catch (thrown) {
           call = yield* recover(call, AppError.from(signal.aborted ? signal.reason : thrown), recovery);
-          if (call.substitute) substitutes.set(asked.model, call.substitute);
         } finally {
           // The consumer may stop before reading the body, and an open connection would keep the process alive.
           if (response) await closeBody(response.body);
@@ -118,52 +133,87 @@ export function geminiModel(options: ModelOptions): Model {
 }
 
 function newCall(asked: ModelRequest, signal: AbortSignal, substitute?: Substitute): Call {
-  const fresh = { asked, signal, isSent: false, hasBegun: false, hasShown: false, isRenewed: false, isMended: false };
+  const fresh = {
+    asked,
+    signal,
+    hops: 0,
+    isSent: false,
+    hasBegun: false,
+    hasShown: false,
+    isRenewed: false,
+    isMended: false,
+  };
   if (substitute === undefined) return { ...fresh, request: asked };
   const { to, generationConfig } = substitute;
   const request = { ...asked, model: to, generationConfig: generationConfig(asked.generationConfig) };
   return { ...fresh, request, substitute };
 }
 
-/** The call to make after a failure: a retry, or one of another model. Throws AppError if there is none. */
+/**
+ * The call to make after a failure: of another model, from the last token, or once more from the start. What was shown is
+ * never asked for again. Throws AppError if there is none.
+ */
 async function* recover(call: Call, failure: AppError, options: ModelOptions): AsyncGenerator<ReplyEvent, Call> {
   const { request, signal } = call;
   const { model } = request;
   const { fallback, alternatives = [], trace, takeNotices = () => [], clock, random, deadline } = options;
   yield* toNotices(takeNotices());
   const { toFinalFailure, nextRetry, formatRetry } = await import('./retry.ts');
-  const { retryBaseMs: baseMs, retries: atMost } = options;
-  const limits = { baseMs, random, atMost, now: clock.now, deadline };
-  const { checkpoint } = call;
-  const isLost = checkpoint?.isPassed ?? call.hasShown;
-  const other = signal.aborted || isLost || checkpoint ? undefined : await nextAlternative(call, failure, alternatives);
+  const limits = { baseMs: options.retryBaseMs, random, atMost: options.retries, now: clock.now, deadline };
+  const canRestart = !signal.aborted && !call.hasShown;
+  const other = canRestart ? await nextAlternative(call, failure, alternatives) : undefined;
   if (other !== undefined) {
     yield { type: 'notice', message: `${model}: ${failure.message}; asking ${other.to}` };
     return newCall(call.asked, signal, other);
   }
-  const done = checkpoint?.isProgress ? 0 : (call.retry?.number ?? 0);
-  const retry = signal.aborted || isLost ? undefined : nextRetry(failure, done, limits);
-  if (retry !== undefined && checkpoint !== undefined) {
-    checkpoint.reader.resume();
-    // A lost connection is no reason to wait, unless it is lost again.
-    const delayMs = done === 0 && failure.status === undefined ? 0 : retry.delayMs;
-    trace(`${model}: ${failure.message}; resumed from its last token, ${formatRetry({ ...retry, delayMs })}`);
-    return { ...call, retry: { ...retry, delayMs }, checkpoint: { ...checkpoint, isProgress: false } };
+  const resumed = signal.aborted ? undefined : nextResumption(call, failure, { ...limits, nextRetry });
+  if (resumed?.retry !== undefined) {
+    const words = formatRetry(resumed.retry);
+    trace(`${model}: ${failure.message}; resumed from its last token, ${words}`);
+    if (resumed.retry.delayMs > 0) yield { type: 'notice', message: `${failure.message}; ${words}` };
+    return resumed;
   }
+  // A token that is refused says nothing about the prompt.
+  const isTokenRefused = call.checkpoint !== undefined && failure.status !== undefined && failure.retry === undefined;
+  const restart = isTokenRefused ? failure.with({ retry: {} }) : failure;
+  const retry = canRestart ? nextRetry(restart, call.retry?.number ?? 0, limits) : undefined;
   if (retry !== undefined) {
     const words = formatRetry(retry);
     trace(`${model}: ${failure.message}; ${words}`);
     yield { type: 'notice', message: `${failure.message}; ${words}` };
     yield { type: 'wait', what: `${model}: ${words}` };
-    return { ...call, retry };
+    const { checkpoint: _, ...fromStart } = call;
+    return { ...fromStart, retry };
   }
-  const gone = failure.objection === 'model' && checkpoint === undefined ? fallback : undefined;
+  const gone = failure.objection === 'model' && canRestart ? fallback : undefined;
   if (gone?.from === model) {
     yield (await import('./fallback.ts')).fallbackNotice(gone);
     return newCall(call.asked, signal, gone);
   }
   if (call.isSent && !call.hasBegun) yield { type: 'begin', model };
-  throw gone ? (await import('./fallback.ts')).noModelError(failure, gone) : toFinalFailure(failure, limits);
+  if (gone) throw (await import('./fallback.ts')).noModelError(failure, gone);
+  const isCutShort = call.checkpoint !== undefined && call.hasShown && failure.status !== undefined;
+  throw toFinalFailure(isCutShort ? (await import('./reply-failure.ts')).cutShortError(failure) : failure, limits);
+}
+
+/** How often a reply is resumed without getting any further. It is no retry: nothing is asked for twice. */
+const MAX_RESUMPTIONS = 3;
+
+/** The call that goes on from the last token, unless something came after it. */
+function nextResumption(
+  call: Call,
+  failure: AppError,
+  { nextRetry, ...limits }: Parameters<typeof NextRetry>[2] & { readonly nextRetry: typeof NextRetry },
+): Call | undefined {
+  const { checkpoint } = call;
+  if (checkpoint === undefined || checkpoint.isPassed) return undefined;
+  const done = checkpoint.isProgress ? 0 : (call.retry?.number ?? 0);
+  // A lost connection is no reason to wait, unless it is lost again.
+  const baseMs = done === 0 && failure.status === undefined ? 0 : limits.baseMs;
+  const retry = nextRetry(failure, done, { ...limits, baseMs, atMost: MAX_RESUMPTIONS });
+  if (retry === undefined) return undefined;
+  checkpoint.reader.resume();
+  return { ...call, retry, checkpoint: { ...checkpoint, isProgress: false } };
 }
 
 /** The alternative after the model of a call; undefined if the failure has another reason than a lack of room. */
@@ -201,6 +251,7 @@ async function* receiveReply(
   { backend, clock, trace, showsThoughts, reader }: ModelOptions & { readonly reader: ReplyReader },
 ): AsyncGenerator<ReplyEvent, Reply | undefined> {
   const { model } = call.request;
+  const askedWith = call.checkpoint?.token;
   let hasContent = false;
   for await (const batch of readPayloads(response, { now: clock.now, isFinished: reader.isFinished, trace })) {
     const batchEvents = joinTexts();
@@ -213,11 +264,13 @@ async function* receiveReply(
         if (chunk.otherCandidates > 0) trace(`${model}: ${chunk.otherCandidates} more candidates left out`);
         for (const event of reader.take(chunk)) batchEvents.add(event);
         reader.throwIfOver();
-        hasContent ||= chunk.parts.some((part) => !('text' in part) || part.text !== '');
-        if (chunk.continuationToken !== undefined) {
-          call.checkpoint = { token: chunk.continuationToken, reader, isPassed: false, isProgress: hasContent };
-        } else if (call.checkpoint !== undefined && chunk.parts.length > 0) {
-          call.checkpoint.isPassed = true;
+        const isContent = chunk.parts.some(hasSubstance);
+        hasContent ||= isContent;
+        const token = chunk.continuationToken;
+        if (token !== undefined && token !== call.checkpoint?.token) {
+          call.checkpoint = { token, reader, isPassed: false, isProgress: hasContent && token !== askedWith };
+        } else if (call.checkpoint !== undefined && isContent) {
+          call.checkpoint = { ...call.checkpoint, isPassed: true };
         }
       }
     } finally {
@@ -229,13 +282,22 @@ async function* receiveReply(
     }
   }
   if (reader.isToBeContinued() && call.checkpoint?.isPassed === false) {
-    if (!hasContent) throw (await import('./reply-failure.ts')).stalledError();
+    const { stalledError } = await import('./reply-failure.ts');
+    if (!hasContent) throw stalledError({ retry: {} });
+    call.hops += 1;
+    if (call.hops > MAX_HOPS) throw stalledError();
     reader.resume();
     return undefined;
   }
   const { events, reply } = await reader.finish();
   yield* events;
   return reply;
+}
+
+/** Some servers keep a connection busy with parts that say nothing. */
+function hasSubstance(part: Part): boolean {
+  if ('text' in part && part.text === '') return part.thoughtSignature !== undefined;
+  return Object.keys(part).length > 0;
 }
 
 /** Most requests need no tool-call ids, so the module for them is loaded only on demand. */

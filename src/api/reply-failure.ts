@@ -21,6 +21,11 @@ const NO_SECRETS: ReadonlySet<string> = new Set();
 export function replyError(seen: SeenReply, secrets: ReadonlySet<string> = NO_SECRETS): AppError {
   const { finishReason, calls } = seen;
   if (finishReason === undefined) return unfinishedError(seen);
+  if (finishReason === 'CONTINUATION') {
+    return apiError('the answer was cut short: the server gave no way to continue it', {
+      hint: 'Send the prompt again.',
+    });
+  }
   if (finishReason !== 'STOP' && finishReason !== 'MAX_TOKENS') {
     return stoppedError(finishReason, redactKnown(seen.finishMessage ?? '', secrets));
   }
@@ -39,11 +44,18 @@ function unfinishedError(seen: SeenReply): AppError {
   });
 }
 
-/** For a reply that must be continued again and again, and brings nothing. */
-export function stalledError(): AppError {
-  return apiError('the answer was cut short: the server asked to be asked again, and sent nothing', {
+/** The failure to go on with a reply of which a part was shown. */
+export function cutShortError(failure: AppError): AppError {
+  const cut = 'the answer was cut short';
+  if (failure.message.startsWith(cut)) return failure;
+  return failure.with({ message: `${cut}: ${failure.message}`, hint: 'Send the prompt again.' });
+}
+
+/** For a reply that must be continued again and again. */
+export function stalledError(options: Pick<ErrorOptions, 'retry'> = {}): AppError {
+  return apiError('the answer was cut short: the server never finished it', {
     hint: 'Send the prompt again.',
-    retry: {},
+    ...options,
   });
 }
 

@@ -46,6 +46,7 @@ export function replyReader(asked: string, { ids, keeper, secrets, limits }: Rep
   let grounding: JsonObject | undefined;
   /** Of earlier connections, and of this one. */
   let before: Usage = NO_USAGE;
+  let promptTokens: number | undefined;
   let usage: Usage = NO_USAGE;
   let model = asked;
 
@@ -88,9 +89,11 @@ export function replyReader(asked: string, { ids, keeper, secrets, limits }: Rep
     isFinished: () => seen.finishReason !== undefined,
     isToBeContinued: () => seen.finishReason === 'CONTINUATION',
     resume() {
+      promptTokens ??= usage.promptTokenCount;
       before = addUsage(before, usage);
       usage = NO_USAGE;
       delete seen.finishReason;
+      delete seen.finishMessage;
     },
     async finish() {
       const { finishReason } = seen;
@@ -107,6 +110,7 @@ export function replyReader(asked: string, { ids, keeper, secrets, limits }: Rep
       const reply = {
         finishReason,
         usage: addUsage(before, usage),
+        ...(promptTokens === undefined ? {} : { promptTokens }),
         model,
         ...(content ? { content } : {}),
         ...(ids && calls.length > 0 ? { calls: (await import('./reply-calls.ts')).toReplyCalls(calls, ids) } : {}),
@@ -333,7 +337,7 @@ export function parseChunk(value: unknown): Chunk {
     modelVersion: toNonEmptyString(value.modelVersion),
     blockReason: toNonEmptyString(feedback),
     usage: isObject(value.usageMetadata) ? parseUsage(value.usageMetadata) : undefined,
-    continuationToken: toNonEmptyString(candidate?.continuationToken),
+    continuationToken: parseToken(candidate?.continuationToken),
     grounding: parseGrounding(candidate?.groundingMetadata),
   };
 }
@@ -367,6 +371,14 @@ function checkPart(part: unknown): void {
   if (functionCall !== undefined && functionCall !== null && !isObject(functionCall)) {
     throw malformedError('a function call is not an object');
   }
+}
+
+const MAX_TOKEN_LENGTH = 1_000_000;
+
+/** A longer one would be sent back with every request. */
+function parseToken(value: unknown): string | undefined {
+  const token = toNonEmptyString(value);
+  return token !== undefined && token.length <= MAX_TOKEN_LENGTH ? token : undefined;
 }
 
 function parseGrounding(value: unknown): JsonObject | undefined {

@@ -201,7 +201,8 @@ function createModel(options: ModelOptions, parts: ModelParts): Omit<OpenedModel
   );
   // Before anything is sent: what a flag asks for may be impossible with one of them.
   for (const { id } of others) configOf(id);
-  const alternatives = others.map(({ id }) => substituteFor(modelId, id, configOf));
+  const ids = new Set(others.map(({ id }) => id).filter((id) => id !== modelId));
+  const alternatives = [...ids].map((id) => substituteFor(modelId, id, configOf));
   const retries = checkRetries(options);
   const { endsAt, requestTimeoutMs } = limits;
   return {

@@ -1,8 +1,9 @@
 import type { TurnEvent } from '../core/event.ts';
 import type { Clock } from '../core/io.ts';
+import type { Reply } from '../core/model.ts';
 import { plural } from '../core/text/format.ts';
 import { sanitize } from '../core/text/terminal.ts';
-import { addUsage, NO_USAGE, type Usage } from '../core/usage.ts';
+import { addUsage, NO_USAGE } from '../core/usage.ts';
 import { formatUsage } from '../render/text.ts';
 
 export interface ChatStats {
@@ -12,7 +13,7 @@ export interface ChatStats {
   turn(): void;
   event(event: TurnEvent): void;
   /** Counts the tokens of a reply. */
-  reply(usage: Usage): void;
+  reply(reply: Pick<Reply, 'usage' | 'promptTokens'>): void;
   /** Call when the conversation is replaced: `windowTokens` no longer applies. */
   forgetWindow(): void;
   /** `2 turns · 96 in · 41 out · 137 tokens · 14s`, and a second line with the tools if any were called. */
@@ -40,9 +41,9 @@ export function createStats(clock: Pick<Clock, 'now'>): ChatStats {
       const { calls, failed } = tools.get(event.name) ?? { calls: 0, failed: 0 };
       tools.set(event.name, { calls: calls + 1, failed: failed + (event.outcome.ok ? 0 : 1) });
     },
-    reply(added) {
-      usage = addUsage(usage, added);
-      windowTokens = toWindowTokens(added);
+    reply(reply) {
+      usage = addUsage(usage, reply.usage);
+      windowTokens = toWindowTokens(reply);
     },
     forgetWindow: () => {
       windowTokens = undefined;
@@ -58,8 +59,9 @@ export function createStats(clock: Pick<Clock, 'now'>): ChatStats {
 }
 
 /** What of this call is sent again with the next request; thoughts are not. */
-function toWindowTokens({ promptTokenCount, candidatesTokenCount }: Usage): number | undefined {
-  return promptTokenCount === undefined ? undefined : promptTokenCount + (candidatesTokenCount ?? 0);
+function toWindowTokens({ usage, promptTokens }: Pick<Reply, 'usage' | 'promptTokens'>): number | undefined {
+  const prompt = promptTokens ?? usage.promptTokenCount;
+  return prompt === undefined ? undefined : prompt + (usage.candidatesTokenCount ?? 0);
 }
 
 function formatToolCount(name: string, calls: number, failed: number): string {

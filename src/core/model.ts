@@ -31,6 +31,8 @@ export type ReplyEvent = Extract<TurnEvent, { type: 'wait' | 'begin' | 'text' | 
 export interface Reply {
   readonly finishReason: string;
   readonly usage: Usage;
+  /** Tokens of the request, if the reply came over several connections: `usage` has those of each added up. */
+  readonly promptTokens?: number;
   /** The model that answered, as the server names it; the requested one if the server did not say. */
   readonly model: string;
   /**

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { isLong } from '../support/fuzz.ts';
 import { converse, converseWith, REQUEST } from './conversation.ts';
 import { type Answer, answer, event, loopback, type Received, reply, stream } from './loopback.ts';
 
@@ -52,7 +53,7 @@ test('a lost line after a cut of any byte either ends whole or fails, and shows 
     (socket, request) =>
       tokenOf(request) === 0 ? stream([bytes.subarray(0, cut)], 'close')(socket, request) : sendRest(socket, request),
   ]);
-  for (cut = 0; cut < bytes.length; cut += 1) {
+  for (cut = 0; cut < bytes.length; cut += isLong ? 1 : 3) {
     let whole = 0;
     for (let at = 0; whole < lengths.length && at + (lengths[whole] ?? 0) - 1 <= cut; whole += 1)
       at += lengths[whole] ?? 0;
@@ -139,9 +140,90 @@ test('a server that only ever says "go on" ends in a failure', async (t) => {
   expect(error).toMatchObject({ fault: 'api', message: expect.stringContaining('cut short') });
 });
 
+test('a token that is given again is no progress, and nothing is shown twice because of it', async (t) => {
+  const again = event(reply([{ text: 'x' }], { continuationToken: 'same' }));
+  const { server, error, text } = await converse(t, [stream([again], 'close')]);
+  expect(server.requests).toHaveLength(2);
+  expect([text, error?.message]).toEqual(['xx', expect.stringContaining('cut short')]);
+  const hop = event(reply([{ text: 'x' }], { finishReason: 'CONTINUATION', continuationToken: 'same' }));
+  const hops = await converse(t, [stream([hop])]);
+  expect(hops.server.requests).toHaveLength(2);
+  expect(hops.error?.message).toBe('the answer was cut short: the server gave no way to continue it');
+});
+
+test('while nothing was shown, a failure past a token is retried from the start', async (t) => {
+  const thought = (text: string, rest = {}) => event(reply([{ text, thought: true }], rest));
+  const { text, error, server } = await converse(t, [
+    stream([thought('a', { continuationToken: 'after-1' }), thought('b')], 'close'),
+    sendRest,
+  ]);
+  expect([text, error]).toEqual([TEXTS.join(''), undefined]);
+  expect(server.requests.map(({ body }) => JSON.parse(body).continuationToken)).toEqual([undefined, undefined]);
+});
+
+test('while nothing was shown, a token that is refused is not the end', async (t) => {
+  const refused = answer(400, '{"error":{"code":400,"status":"INVALID_ARGUMENT","message":"Unknown name."}}');
+  const thought = event(reply([{ text: 'a', thought: true }], { continuationToken: 'after-1' }));
+  const { text, error, server } = await converse(t, [stream([thought], 'close'), refused, sendRest]);
+  expect([text, error]).toEqual([TEXTS.join(''), undefined]);
+  expect(server.requests).toHaveLength(3);
+});
+
+test('a refused token after text is told as an answer that was cut short', async (t) => {
+  const refused = answer(400, '{"error":{"code":400,"status":"INVALID_ARGUMENT","message":"Token expired."}}');
+  const { text, error } = await converse(t, [stream(eventsFrom(0).slice(0, 2), 'close'), refused]);
+  expect(text).toBe('Oné two 🍊');
+  expect(error).toMatchObject({
+    message: expect.stringMatching(/^the answer was cut short: .*Token expired/),
+    hint: 'Send the prompt again.',
+  });
+});
+
+test('a wait before an answer goes on is said', async (t) => {
+  const busy = answer(503, '{"error":{"code":503,"status":"UNAVAILABLE","message":"Busy."}}');
+  const { events } = await converse(t, [stream(eventsFrom(0).slice(0, 2), 'close'), busy, sendRest]);
+  expect(events.filter(({ type }) => type === 'notice')).toEqual([
+    { type: 'notice', message: expect.stringMatching(/503.*; retry 2 of 3 in/) },
+  ]);
+});
+
+test('no retries and little time left are no reason not to resume', async (t) => {
+  const { text, error } = await converse(t, [stream(eventsFrom(0).slice(0, 2), 'close'), sendRest], {
+    retries: 0,
+    deadline: () => 1_000_001,
+  });
+  expect([text, error]).toEqual([TEXTS.join(''), undefined]);
+});
+
+test('the words of a hop that goes on are not those of the failure after it', async (t) => {
+  const hop = { finishReason: 'CONTINUATION', finishMessage: 'go on', continuationToken: 'z' };
+  const { error } = await converse(t, [
+    stream([event(reply([{ text: 'a' }], hop))]),
+    stream([event(reply([], { finishReason: 'SAFETY' }))]),
+  ]);
+  expect(error?.message).toBe('the model stopped without finishing its answer: SAFETY');
+});
+
+test('a hop that is cut after one that was continued is resumed too', async (t) => {
+  const hop = { finishReason: 'CONTINUATION', continuationToken: 'after-2' };
+  const {
+    text,
+    error,
+    server,
+    reply: whole,
+  } = await converse(t, [
+    stream([event(reply([{ text: 'Oné ' }])), event(reply([{ text: 'two 🍊' }], hop))]),
+    stream(eventsFrom(2).slice(0, 2), 'close'),
+    sendRest,
+  ]);
+  expect([text, error]).toEqual([TEXTS.join(''), undefined]);
+  expect(server.requests.map(tokenOf)).toEqual([0, 2, 4]);
+  expect(whole).toMatchObject({ usage: { promptTokenCount: 20 }, promptTokens: 10 });
+});
+
 test('CONTINUATION without a token is a failure', async (t) => {
   const { error } = await converse(t, [stream([event(reply([{ text: 'a' }], { finishReason: 'CONTINUATION' }))])]);
-  expect(error).toMatchObject({ message: 'the model stopped without finishing its answer: CONTINUATION' });
+  expect(error).toMatchObject({ message: 'the answer was cut short: the server gave no way to continue it' });
 });
 
 test('calls and signatures are kept across a resumption, each once', async (t) => {

@@ -1,7 +1,7 @@
 import { expect, type TestContext, test } from 'vitest';
 import { BUILT_IN } from '../../src/models/table.ts';
-import { converse, REQUEST } from './conversation.ts';
-import { answer, whole } from './loopback.ts';
+import { converse, modelAt, REQUEST } from './conversation.ts';
+import { answer, event, loopback, reply, stream, whole } from './loopback.ts';
 
 /** What is told, asked for and remembered where the default answers 404 with this body. */
 async function asked(t: TestContext, body: string) {
@@ -50,3 +50,33 @@ test.for(['', '<html><h1>404</h1></html>', '{"message":"Not Found"}', '{"error":
     });
   },
 );
+
+const BUSY = answer(503, '{"error":{"code":503,"status":"UNAVAILABLE","message":"Busy."}}');
+
+test('a model that had no room is asked again if no other answered, and after five minutes', async (t) => {
+  const server = await loopback(t, [BUSY, BUSY, BUSY, whole('b'), whole('b'), whole('a')]);
+  let now = 1_000_000;
+  const clock = { now: () => now, sleep: async () => {} };
+  const alternatives = [{ to: 'other', generationConfig: () => ({}) }];
+  const model = modelAt(server.url, { alternatives, retries: 0 }, { clock, trace: () => {} });
+  const ask = async (): Promise<void> => {
+    const stream = model.stream(REQUEST, new AbortController().signal);
+    while (!(await stream.next()).done);
+  };
+  const models = () => server.requests.map(({ head }) => /models\/([\w-]+)/.exec(head)?.[1]);
+  await expect(ask()).rejects.toThrow('Busy.');
+  await ask();
+  await ask();
+  expect(models()).toEqual(['gemini-test', 'other', 'gemini-test', 'other', 'other']);
+  now += 300_000;
+  await ask();
+  expect(models().at(-1)).toBe('gemini-test');
+});
+
+test('while nothing was shown, another model is asked although the first gave a token', async (t) => {
+  const thought = event(reply([{ text: 'a', thought: true }], { continuationToken: 'z' }));
+  const busy = event({ error: { code: 503, status: 'UNAVAILABLE', message: 'Busy.' } });
+  const alternatives = [{ to: 'other', generationConfig: () => ({}) }];
+  const { text, server } = await converse(t, [stream([thought, busy]), whole('hi')], { alternatives });
+  expect([text, server.requests.length]).toEqual(['hi', 2]);
+});
