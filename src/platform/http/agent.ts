@@ -168,6 +168,11 @@ interface EarlySockets {
 function holdEarlySockets(open: WeakSet<Socket>): EarlySockets {
   const held = new Map<string, Socket>();
   const takenOpen = new WeakSet<Socket>();
+  /** None that is over: 'close' comes later than that. */
+  const find = (name: string): Socket | undefined => {
+    const socket = held.get(name);
+    return socket?.destroyed || socket?.readableEnded || socket?.readableLength ? undefined : socket;
+  };
   return {
     add(name, socket) {
       held.set(name, socket);
@@ -176,14 +181,16 @@ function holdEarlySockets(open: WeakSet<Socket>): EarlySockets {
       };
       // The request opens one of its own then, and says what is wrong.
       socket.on('error', forget).on('close', forget).on('timeout', socket.destroy).unref();
+      // E.g. a 408 to a silent connection, which must not be taken for the answer to the request.
+      socket.on('data', closeSpeaker);
     },
-    has: (name) => held.has(name),
+    has: (name) => find(name) !== undefined,
     take(name) {
-      const socket = held.get(name);
+      const socket = find(name);
       if (socket === undefined) return undefined;
       held.delete(name);
       if (open.has(socket)) takenOpen.add(socket);
-      return socket.off('timeout', socket.destroy).ref();
+      return socket.off('timeout', socket.destroy).off('data', closeSpeaker).ref();
     },
     wasOpen: (socket) => takenOpen.has(socket),
     close() {

@@ -43,8 +43,11 @@ async function counting(
   return { url: new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`), sockets, asked };
 }
 
+/** `clock` is moved by the test; `lines` is what `--debug` would show. */
 function connect(t: TestContext) {
-  const client = createHttpClient({ timers, env: {}, clock: { now: () => 0 } });
+  const clock = { ms: 0, now: () => clock.ms };
+  const lines: string[] = [];
+  const client = createHttpClient({ timers, env: {}, clock, trace: (line) => lines.push(line) });
   t.onTestFinished(client.close);
   const ask = async (url: URL, request: Partial<HttpRequest> = {}): Promise<string> => {
     const given = { method: 'POST', url, headers: {}, body: '{}', isRepeatable: true, ...request } as const;
@@ -53,7 +56,7 @@ function connect(t: TestContext) {
     for await (const chunk of response.body) text += Buffer.from(chunk).toString();
     return `${response.status} ${text}`;
   };
-  return { ...client, ask };
+  return { ...client, ask, clock, lines };
 }
 
 test('requests that may be repeated share a connection; others get one each, closed after them', async (t) => {
@@ -182,6 +185,21 @@ test('what a server says unasked on a kept connection is nobody’s answer', asy
   await expect.poll(() => first?.destroyed).toBe(true);
   expect(await ask(server.url)).toBe('200 ok');
 });
+
+test.for([
+  ['and stays', (socket: Socket) => socket.write(TOO_LATE)],
+  ['and leaves', (socket: Socket) => socket.end(TOO_LATE)],
+] as const)('what a server says unasked on a connection opened ahead is nobody’s answer: %s', async ([, speak], t) => {
+  const server = await counting(t);
+  const { ask, preconnect } = connect(t);
+  preconnect(server.url);
+  await expect.poll(() => server.sockets.length).toBe(1);
+  for (const socket of server.sockets) speak(socket);
+  expect(await ask(server.url)).toBe('200 ok');
+  await expect.poll(() => server.sockets[0]?.destroyed).toBe(true);
+});
+
+const TOO_LATE = `${head(408, { 'content-length': '4' })}evil`;
 
 test('a connection opened ahead is used by the next request, and not opened twice', async (t) => {
   const server = await counting(t);
