@@ -1,5 +1,6 @@
 import type { Agent, ClientRequest, ClientRequestArgs } from 'node:http';
 import { isIP, type LookupFunction, type Socket } from 'node:net';
+import type { Clock } from '../../core/io.ts';
 
 export interface Address {
   readonly address: string;
@@ -50,19 +51,27 @@ export interface Connections {
   hasAny(place: Place): boolean;
   /** Closes the kept connections to this place. */
   closeIdle(place: Place): void;
-  /** Closes those that were idle for longer than their limit by the clock: timers stand still while a laptop sleeps. */
+  /**
+   * Closes those that were idle for longer than their limit by the clock, also early ones: timers stand still while a
+   * laptop sleeps.
+   */
   closeOverdue(place: Place): void;
-  /** Whether this request got a connection that was open before, and may have died since. */
+  /** Whether this request got a connection that had been open for a while, and may have died since. */
   isReused(request: ClientRequest, socket: Socket): boolean;
   isOpen(socket: Socket): boolean;
   close(): void;
 }
 
-/** A server may ask for less: `Keep-Alive: timeout=`. */
-const MAX_IDLE_MS = 60_000;
+export interface ConnectionOptions {
+  readonly clock: Pick<Clock, 'now'>;
+  /** A server may ask for less: `Keep-Alive: timeout=`. */
+  readonly maxIdleMs: number;
+}
+
+/** An early connection that is younger than this is as good as a new one. */
+const FRESH_MS = 1000;
 
 const OPTIONS = {
-  timeout: MAX_IDLE_MS,
   // Not left to NODE_TLS_REJECT_UNAUTHORIZED.
   rejectUnauthorized: true,
   // They are kept here, for both agents.
@@ -72,11 +81,14 @@ const OPTIONS = {
 const MAX_SESSIONS = 100;
 
 /** Kept and early connections on Node's agents. `node:https` is loaded for TLS, else only `node:http`. */
-export function openConnections(isTls: boolean): Connections {
+export function openConnections(isTls: boolean, { clock, maxIdleMs }: ConnectionOptions): Connections {
   const NodeAgent: typeof Agent = process.getBuiltinModule(isTls ? 'node:https' : 'node:http').Agent;
+  const agentOptions = { ...OPTIONS, timeout: maxIdleMs };
   const open = new WeakSet<Socket>();
-  const early = holdEarlySockets(open);
   const idleSince = new WeakMap<Socket, number>();
+  const early = holdEarlySockets();
+  const takenOld = new WeakSet<Socket>();
+  const idleMsOf = (socket: Socket): number => clock.now() - (idleSince.get(socket) ?? 0);
   /** TLS sessions to resume, which both agents share. */
   const sessions = new Map<string, Buffer>();
 
@@ -86,7 +98,9 @@ export function openConnections(isTls: boolean): Connections {
     }
 
     override createConnection(options: object): Socket {
-      return (this === kept ? early.take(this.getName(options)) : undefined) ?? this.connect(options);
+      const socket = this === kept ? early.take(this.getName(options)) : undefined;
+      if (socket !== undefined && open.has(socket) && idleMsOf(socket) >= FRESH_MS) takenOld.add(socket);
+      return socket ?? this.connect(options);
     }
 
     connect(options: object): Socket {
@@ -94,9 +108,13 @@ export function openConnections(isTls: boolean): Connections {
       const session = sessions.get(name);
       const more = isTls ? { ALPNProtocols: ['http/1.1'], ...(session && { session }) } : {};
       const socket = super.createConnection({ ...options, ...more }) as Socket;
+      idleSince.set(socket, clock.now());
       // Otherwise the request would wait for the acknowledgement of the handshake's last packet.
       socket.setNoDelay(true);
-      socket.once(isTls ? 'secureConnect' : 'connect', () => open.add(socket));
+      socket.once(isTls ? 'secureConnect' : 'connect', () => {
+        open.add(socket);
+        idleSince.set(socket, clock.now());
+      });
       if (isTls) {
         socket.on('session', (given: Buffer) => keepSession(sessions, name, given));
         socket.once('close', (hadError) => hadError && sessions.delete(name));
@@ -105,7 +123,7 @@ export function openConnections(isTls: boolean): Connections {
     }
 
     override keepSocketAlive(socket: Socket): boolean {
-      idleSince.set(socket, Date.now());
+      idleSince.set(socket, clock.now());
       // Whatever a server says unasked must not be taken for the answer to the next request.
       socket.on('data', closeSpeaker);
       return Boolean(super.keepSocketAlive(socket));
@@ -117,15 +135,15 @@ export function openConnections(isTls: boolean): Connections {
     }
   }
 
-  const kept = new SharingAgent({ ...OPTIONS, keepAlive: true });
-  const single = new SharingAgent(OPTIONS);
+  const kept = new SharingAgent({ ...agentOptions, keepAlive: true });
+  const single = new SharingAgent(agentOptions);
   /** As Node's agents join them; some of the options are part of a connection's name. */
-  const withOptions = (place: Place): ClientRequestArgs & Place => ({ ...OPTIONS, ...place });
+  const withOptions = (place: Place): ClientRequestArgs & Place => ({ ...agentOptions, ...place });
   const nameOf = (place: Place): string => kept.getName(withOptions(place));
   const idle = (place: Place): readonly Socket[] => kept.freeSockets[nameOf(place)] ?? [];
   const hasAny = (place: Place): boolean => {
     const name = nameOf(place);
-    return early.has(name) || kept.freeSockets[name] !== undefined || kept.sockets[name] !== undefined;
+    return early.find(name) !== undefined || kept.freeSockets[name] !== undefined || kept.sockets[name] !== undefined;
   };
 
   return {
@@ -140,12 +158,11 @@ export function openConnections(isTls: boolean): Connections {
       early.take(nameOf(place))?.destroy();
     },
     closeOverdue(place) {
-      for (const socket of idle(place)) {
-        const idleMs = Date.now() - (idleSince.get(socket) ?? 0);
-        if (idleMs > (socket.timeout ?? MAX_IDLE_MS)) socket.destroy();
+      for (const socket of [...idle(place), early.find(nameOf(place))]) {
+        if (socket && idleMsOf(socket) > (socket.timeout ?? maxIdleMs)) socket.destroy();
       }
     },
-    isReused: ({ reusedSocket }, socket) => reusedSocket || early.wasOpen(socket),
+    isReused: ({ reusedSocket }, socket) => reusedSocket || takenOld.has(socket),
     isOpen: (socket) => open.has(socket),
     close() {
       early.close();
@@ -158,19 +175,17 @@ export function openConnections(isTls: boolean): Connections {
 interface EarlySockets {
   /** Holds a socket, by the name of its place, until it is taken or closed. It keeps no process alive. */
   add(name: string, socket: Socket): void;
-  has(name: string): boolean;
+  /** Undefined for one that is over. */
+  find(name: string): Socket | undefined;
   take(name: string): Socket | undefined;
-  /** Whether this one was open, not only opening, when it was taken. */
-  wasOpen(socket: Socket): boolean;
   close(): void;
 }
 
-function holdEarlySockets(open: WeakSet<Socket>): EarlySockets {
+function holdEarlySockets(): EarlySockets {
   const held = new Map<string, Socket>();
-  const takenOpen = new WeakSet<Socket>();
-  /** None that is over: 'close' comes later than that. */
   const find = (name: string): Socket | undefined => {
     const socket = held.get(name);
+    // 'close' comes later than these.
     return socket?.destroyed || socket?.readableEnded || socket?.readableLength ? undefined : socket;
   };
   return {
@@ -184,15 +199,13 @@ function holdEarlySockets(open: WeakSet<Socket>): EarlySockets {
       // E.g. a 408 to a silent connection, which must not be taken for the answer to the request.
       socket.on('data', closeSpeaker);
     },
-    has: (name) => find(name) !== undefined,
+    find,
     take(name) {
       const socket = find(name);
       if (socket === undefined) return undefined;
       held.delete(name);
-      if (open.has(socket)) takenOpen.add(socket);
       return socket.off('timeout', socket.destroy).off('data', closeSpeaker).ref();
     },
-    wasOpen: (socket) => takenOpen.has(socket),
     close() {
       for (const socket of held.values()) socket.destroy();
     },

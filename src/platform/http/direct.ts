@@ -1,7 +1,14 @@
 import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http';
 import type { HttpRequest, HttpResponse } from '../../core/io.ts';
-import { yieldToIo } from '../runtime/clock.ts';
-import { type Address, type Connections, openConnections, type Place, toPlace } from './agent.ts';
+import { systemClock, yieldToIo } from '../runtime/clock.ts';
+import {
+  type Address,
+  type ConnectionOptions,
+  type Connections,
+  openConnections,
+  type Place,
+  toPlace,
+} from './agent.ts';
 import { openExchange, type RequestContext } from './exchange.ts';
 import { toPeer } from './failure.ts';
 
@@ -16,10 +23,13 @@ export interface DirectClient {
 }
 
 /** On `node:http` and `node:https`, each loaded on first use. */
-export function openDirectClient(): DirectClient {
+export function openDirectClient({
+  clock = systemClock,
+  maxIdleMs = 60_000,
+}: Partial<ConnectionOptions> = {}): DirectClient {
   const opened = new Map<string, Connections>();
   const connectionsFor = ({ protocol }: URL): Connections => {
-    const connections = opened.get(protocol) ?? openConnections(protocol === 'https:');
+    const connections = opened.get(protocol) ?? openConnections(protocol === 'https:', { clock, maxIdleMs });
     opened.set(protocol, connections);
     return connections;
   };

@@ -28,7 +28,7 @@ interface HttpClient {
 
 /** On Node's own clients, or on undici, loaded on first use, if a proxy applies. */
 export function createHttpClient({ timers, env, trace, clock, addresses }: HttpOptions): HttpClient {
-  const direct = openDirectClient();
+  const direct = openDirectClient({ clock });
   return {
     async send(request, signal) {
       signal.throwIfAborted();

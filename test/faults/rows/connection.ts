@@ -135,7 +135,9 @@ export const CONNECTION: readonly Fault[] = [
         name: 'plaintext',
         play: (scene) =>
           scene.run(undefined, { env: { GOOGLE_GEMINI_BASE_URL: `https://127.0.0.1:${scene.server.port}` } }),
+        // To the connection opened ahead, and to that of the request if the first has failed by then.
         model: [atAccept({ send: 'HTTP/1.1 200 OK\r\n\r\n' }, { end: 'fin' })],
+        isEndless: true,
         expect: { code: 3, says: /TLS handshake with 127\.0\.0\.1:\d+ failed/ },
       },
       {

@@ -7,6 +7,7 @@ import { AppError } from '../../../src/core/error.ts';
 import type { HttpRequest } from '../../../src/core/io.ts';
 import { createPinnedClient } from '../../../src/platform/http/pinned.ts';
 import { createHttpClient } from '../../../src/platform/http/send.ts';
+import { yieldToIo } from '../../../src/platform/runtime/clock.ts';
 import { head, loopback } from '../../api/loopback.ts';
 
 const timers = { connectMs: 10_000, headersMs: 10_000, idleMs: 10_000 };
@@ -221,6 +222,46 @@ test('a connection opened ahead that the server closed again costs no error', as
   server.sockets[0]?.destroy();
   expect(await ask(server.url, { body: '1' })).toBe('200 ok');
   expect(server.asked).toEqual(['1']);
+});
+
+test('a request that fails on a connection opened a moment ago is not repeated in silence', async (t) => {
+  const server = await counting(t, (_, __, { socket }) => void socket.resetAndDestroy());
+  const { ask, preconnect, clock } = connect(t);
+  const open = async (): Promise<void> => {
+    await expect.poll(() => server.sockets.every(({ destroyed }) => destroyed)).toBe(true);
+    await yieldToIo();
+    const there = server.sockets.length;
+    preconnect(server.url);
+    await expect.poll(() => server.sockets.length).toBe(there + 1);
+    // So that the client has seen it open too.
+    await yieldToIo();
+  };
+  await open();
+  clock.ms = 999;
+  await expect(ask(server.url, { body: 'young' })).rejects.toThrow('closed before an answer came');
+  expect(server.asked).toEqual(['young']);
+  await open();
+  clock.ms += 1000;
+  await expect(ask(server.url, { body: 'old' })).rejects.toThrow('closed before an answer came');
+  expect(server.asked).toEqual(['young', 'old', 'old']);
+});
+
+test.for(['kept', 'opened ahead'])('after a laptop’s sleep a connection that was %s is not used', async (kind, t) => {
+  const server = await counting(t);
+  for (const [ms, connections] of [
+    [60_000, 1],
+    [60_001, 2],
+  ] as const) {
+    const { ask, preconnect, clock } = connect(t);
+    const there = server.sockets.length;
+    if (kind === 'kept') await ask(server.url);
+    else preconnect(server.url);
+    await expect.poll(() => server.sockets.length).toBe(there + 1);
+    await yieldToIo();
+    clock.ms = ms;
+    expect(await ask(server.url)).toBe('200 ok');
+    expect(server.sockets).toHaveLength(there + connections);
+  }
 });
 
 test('a connection that cannot be opened ahead is told of by the request alone', async (t) => {
