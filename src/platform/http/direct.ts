@@ -77,14 +77,15 @@ function sendOn(connections: Connections, dispatch: RequestContext, place: Place
     const made = process.getBuiltinModule(http).request(options);
     current = made;
     let isReused = false;
-    let hasReply = false;
+    /** The last bytes that came, as they were on the connection. */
+    let lastPacket: Buffer | undefined;
     let failure: unknown;
-    const noteReply = (): void => {
-      hasReply = true;
+    const notePacket = (packet: Buffer): void => {
+      lastPacket = packet;
     };
     made.on('socket', (socket) => {
       isReused = connections.isReused(made, socket);
-      socket.once('data', noteReply);
+      socket.on('data', notePacket);
       if (connections.isOpen(socket)) exchange.connected();
       else socket.once(options.protocol === 'https:' ? 'secureConnect' : 'connect', exchange.connected);
     });
@@ -102,15 +103,24 @@ function sendOn(connections: Connections, dispatch: RequestContext, place: Place
     made.on('error', (error) => {
       failure ??= error;
       if (response !== undefined || isClosed) return;
-      if (isLast || !isReused || hasReply) return exchange.fail(error);
+      if (isLast || !isReused || lastPacket !== undefined) return exchange.fail(error);
       connections.closeIdle(place);
+      dispatch.onSentAgain?.();
       exchange.reconnecting();
       attempt(true);
     });
     const receive = (incoming: IncomingMessage): void => {
+      const { socket } = incoming;
+      let lastChunk: Buffer | undefined;
       exchange.headers(incoming.statusCode ?? 0, incoming.headers);
-      incoming.on('data', exchange.data);
+      incoming.on('data', (chunk: Buffer) => {
+        lastChunk = chunk;
+        exchange.data(chunk);
+      });
       incoming.on('end', () => {
+        socket.off('data', notePacket);
+        // Node's parser drops the beginning of another response; its rest would be read as part of the next answer.
+        if (!isLastOf(lastPacket, lastChunk)) socket.destroy();
         if (failure === undefined) exchange.end();
         else exchange.fail(failure);
         // Unless it is about to finish, the server answered before it had read everything.
@@ -176,6 +186,13 @@ function checkHead({ statusCode = 0, httpVersionMajor, headers }: IncomingMessag
   return coding === undefined || coding.toLowerCase() === 'chunked'
     ? undefined
     : parseError('HPE_INVALID_TRANSFER_ENCODING');
+}
+
+const END_OF_HEAD = Buffer.from('\r\n\r\n');
+
+/** Whether a packet ends where the response does: with its last chunk, or the empty line after a head or trailers. */
+function isLastOf(packet: Buffer = END_OF_HEAD, chunk: Buffer = END_OF_HEAD): boolean {
+  return [chunk, END_OF_HEAD].some((end) => packet.subarray(-end.length).equals(end));
 }
 
 /** An Error with a code of Node's parser. */

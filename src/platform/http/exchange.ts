@@ -13,6 +13,8 @@ export interface RequestContext {
   readonly signal: AbortSignal;
   readonly timers: HttpTimers;
   readonly onHeaders?: (status: number) => void;
+  /** The kept connection was dead; the request goes on a new one. */
+  readonly onSentAgain?: () => void;
   /** Called once, when the exchange is over, with the number of bytes received. */
   readonly onClose?: (bytes: number) => void;
 }

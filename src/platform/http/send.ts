@@ -64,6 +64,7 @@ function traceRequest(
   const where = `${method} ${url.host}${url.pathname}`;
   trace(`${where}, ${Buffer.byteLength(body ?? '')} bytes${proxy ? `, through proxy ${proxy.host}` : ''}`);
   return {
+    onSentAgain: () => trace(`${where}: the kept connection was dead, sent again on a new one`),
     onHeaders: (status) => trace(`${where}: ${status} after ${clock.now() - start} ms`),
     onClose: (bytes) => trace(`${where}: closed, ${bytes} bytes in ${clock.now() - start} ms`),
   };
