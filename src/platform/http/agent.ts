@@ -45,7 +45,10 @@ export interface Connections {
   readonly kept: Agent;
   /** Opens a connection for every request, and keeps none. */
   readonly single: Agent;
-  /** Opens a connection for the next request to this place, unless one is there. It keeps no process alive. */
+  /**
+   * Opens a connection for the next request to this place, unless one is there, and a new one in its place when it was
+   * idle too long, a few times. It keeps no process alive.
+   */
   openAhead(place: Place): void;
   /** Whether there is a kept connection to this place, idle or in use. */
   hasAny(place: Place): boolean;
@@ -67,6 +70,9 @@ export interface ConnectionOptions {
   /** A server may ask for less: `Keep-Alive: timeout=`. */
   readonly maxIdleMs: number;
 }
+
+/** How often an early connection is opened anew after its limit: by default somebody is waited for for ten minutes. */
+const MAX_RENEWALS = 9;
 
 /** An early connection that is younger than this is as good as a new one. */
 const FRESH_MS = 1000;
@@ -146,12 +152,16 @@ export function openConnections(isTls: boolean, { clock, maxIdleMs }: Connection
     return early.find(name) !== undefined || kept.freeSockets[name] !== undefined || kept.sockets[name] !== undefined;
   };
 
+  const openEarly = (place: Place, renewals: number): void => {
+    if (hasAny(place)) return;
+    const renew = renewals > 0 ? () => openEarly(place, renewals - 1) : () => {};
+    early.add(nameOf(place), kept.connect(withOptions(place)), renew);
+  };
+
   return {
     kept,
     single,
-    openAhead(place) {
-      if (!hasAny(place)) early.add(nameOf(place), kept.connect(withOptions(place)));
-    },
+    openAhead: (place) => openEarly(place, MAX_RENEWALS),
     hasAny,
     closeIdle(place) {
       for (const socket of idle(place)) socket.destroy();
@@ -173,8 +183,8 @@ export function openConnections(isTls: boolean, { clock, maxIdleMs }: Connection
 }
 
 interface EarlySockets {
-  /** Holds a socket, by the name of its place, until it is taken or closed. It keeps no process alive. */
-  add(name: string, socket: Socket): void;
+  /** Holds a socket, by the name of its place, until it is taken or closed. `onExpired`: it was idle for too long. */
+  add(name: string, socket: Socket, onExpired: () => void): void;
   /** Undefined for one that is over. */
   find(name: string): Socket | undefined;
   take(name: string): Socket | undefined;
@@ -182,32 +192,36 @@ interface EarlySockets {
 }
 
 function holdEarlySockets(): EarlySockets {
-  const held = new Map<string, Socket>();
+  const held = new Map<string, { readonly socket: Socket; readonly expire: () => void }>();
   const find = (name: string): Socket | undefined => {
-    const socket = held.get(name);
+    const socket = held.get(name)?.socket;
     // 'close' comes later than these.
     return socket?.destroyed || socket?.readableEnded || socket?.readableLength ? undefined : socket;
   };
   return {
-    add(name, socket) {
-      held.set(name, socket);
-      const forget = (): void => {
-        if (held.get(name) === socket) held.delete(name);
+    add(name, socket, onExpired) {
+      const expire = (): void => {
+        socket.destroy();
+        onExpired();
       };
+      const forget = (): void => {
+        if (held.get(name)?.socket === socket) held.delete(name);
+      };
+      held.set(name, { socket, expire });
       // The request opens one of its own then, and says what is wrong.
-      socket.on('error', forget).on('close', forget).on('timeout', socket.destroy).unref();
+      socket.on('error', forget).on('close', forget).on('timeout', expire).unref();
       // E.g. a 408 to a silent connection, which must not be taken for the answer to the request.
       socket.on('data', closeSpeaker);
     },
     find,
     take(name) {
-      const socket = find(name);
-      if (socket === undefined) return undefined;
+      const entry = held.get(name);
+      if (entry === undefined || find(name) === undefined) return undefined;
       held.delete(name);
-      return socket.off('timeout', socket.destroy).off('data', closeSpeaker).ref();
+      return entry.socket.off('timeout', entry.expire).off('data', closeSpeaker).ref();
     },
     close() {
-      for (const socket of held.values()) socket.destroy();
+      for (const { socket } of held.values()) socket.destroy();
     },
   };
 }

@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import { expect, type TestContext, test } from 'vitest';
 import { AppError } from '../../../src/core/error.ts';
 import type { HttpRequest } from '../../../src/core/io.ts';
+import { openDirectClient } from '../../../src/platform/http/direct.ts';
 import { createPinnedClient } from '../../../src/platform/http/pinned.ts';
 import { createHttpClient } from '../../../src/platform/http/send.ts';
 import { yieldToIo } from '../../../src/platform/runtime/clock.ts';
@@ -84,11 +85,30 @@ test('a body that was left early, or never read, takes its connection with it', 
 
 test('a kept connection that died meanwhile costs no error, and the request is not doubled', async (t) => {
   const server = await counting(t);
-  const { ask } = connect(t);
+  const { ask, lines } = connect(t);
   await ask(server.url, { body: '1' });
   server.sockets[0]?.destroy();
   expect(await ask(server.url, { body: '2' })).toBe('200 ok');
   expect(server.asked).toEqual(['1', '2']);
+  // It was noticed before the request was written.
+  expect(lines.join('\n')).not.toContain('sent again');
+});
+
+test('a request that is sent again, because its connection was dead, says so in the trace', async (t) => {
+  const dead = new Set<Socket>();
+  const server = await counting(t, (response, body, { socket }) =>
+    dead.has(socket) ? socket.destroy() : response.end(body),
+  );
+  const { ask, lines } = connect(t);
+  await Promise.all(['1', '2'].map((body) => ask(server.url, { body })));
+  expect(server.sockets).toHaveLength(2);
+  for (const socket of server.sockets) dead.add(socket);
+  // On a new connection, not on the other dead one.
+  expect(await ask(server.url, { body: '3' })).toBe('200 3');
+  expect(server.asked.slice(2)).toEqual(['3', '3']);
+  expect(lines.filter((line) => line.includes('sent again'))).toEqual([
+    `POST ${server.url.host}/: the kept connection was dead, sent again on a new one`,
+  ]);
 });
 
 test('a request that is read and not answered is sent once more if it may be, and then fails', async (t) => {
@@ -188,6 +208,27 @@ test('what a server says unasked on a kept connection is nobody’s answer', asy
 });
 
 test.for([
+  ['a length', 'content-length: 2\r\n\r\nok'],
+  ['no body', 'content-length: 0\r\n\r\n'],
+  ['chunks', 'transfer-encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n'],
+  ['trailers', 'transfer-encoding: chunked\r\n\r\n2\r\nok\r\n0\r\nx: y\r\n\r\n'],
+])('an answer with %s is the end of its packet, or the connection is not used again', async ([, rest], t) => {
+  let extra = '';
+  const server = await loopback(t, [(socket) => void socket.write(`HTTP/1.1 200 OK\r\n${rest}${extra}`)]);
+  let connections = 0;
+  server.onConnection(() => (connections += 1));
+  const { ask } = connect(t);
+  for (let n = 0; n < 3; n += 1) await ask(server.url);
+  expect(connections).toBe(1);
+  for (extra of ['H', 'HTTP/1.1 2', 'HTTP/1.1 200 OK\r\n', 'HTTP/1.1 200 OK\r\ncontent-length: 4\r\n']) {
+    const before = connections;
+    expect(await ask(server.url)).toMatch(/^200 (?:ok)?$/);
+    expect(await ask(server.url)).toMatch(/^200 (?:ok)?$/);
+    expect(connections - before).toBeGreaterThan(0);
+  }
+});
+
+test.for([
   ['and stays', (socket: Socket) => socket.write(TOO_LATE)],
   ['and leaves', (socket: Socket) => socket.end(TOO_LATE)],
 ] as const)('what a server says unasked on a connection opened ahead is nobody’s answer: %s', async ([, speak], t) => {
@@ -262,6 +303,42 @@ test.for(['kept', 'opened ahead'])('after a laptop’s sleep a connection that w
     expect(await ask(server.url)).toBe('200 ok');
     expect(server.sockets).toHaveLength(there + connections);
   }
+});
+
+test('a connection opened ahead is closed when nobody uses it, and opened anew for a while', async (t) => {
+  const server = await counting(t);
+  const client = openDirectClient({ maxIdleMs: 5 });
+  t.onTestFinished(client.close);
+  client.preconnect(server.url);
+  await expect.poll(() => server.sockets.length).toBe(10);
+  await expect.poll(() => server.sockets.every(({ destroyed }) => destroyed)).toBe(true);
+  expect(server.sockets).toHaveLength(10);
+});
+
+test('a connection that has carried a request is closed when idle, and not opened anew', async (t) => {
+  const server = await counting(t);
+  const client = openDirectClient({ maxIdleMs: 20 });
+  t.onTestFinished(client.close);
+  client.preconnect(server.url);
+  const request = { method: 'GET', url: server.url, headers: {} } as const;
+  for await (const _ of (await client.send({ request, signal: SIGNAL, timers })).body);
+  await expect.poll(() => server.sockets.every(({ destroyed }) => destroyed)).toBe(true);
+  await yieldToIo();
+  expect(server.sockets).toHaveLength(1);
+});
+
+test('idle connections keep no process alive', async (t) => {
+  const server = await counting(t);
+  const { ask, preconnect } = connect(t);
+  const other = await counting(t);
+  const countActive = (): number => process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length;
+  const before = countActive();
+  await ask(server.url);
+  preconnect(other.url);
+  await expect.poll(() => other.sockets.length).toBe(1);
+  await yieldToIo();
+  for (const socket of [...server.sockets, ...other.sockets]) socket.unref();
+  expect(countActive()).toBe(before);
 });
 
 test('a connection that cannot be opened ahead is told of by the request alone', async (t) => {
