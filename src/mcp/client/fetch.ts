@@ -1,6 +1,5 @@
 import { AppError } from '../../core/error.ts';
 import type { HttpRequest, HttpResponse, SendHttp } from '../../core/io.ts';
-import { isObject, parseJson } from '../../core/json.ts';
 import { formatSize } from '../../core/text/format.ts';
 import { MAX_SERVER_MESSAGE_BYTES } from './limits.ts';
 
@@ -35,28 +34,7 @@ function toHttpRequest(input: string | URL, init: RequestInit | undefined): Http
   const headers = new Headers(init?.headers);
   if (form && !headers.has('content-type')) headers.set('content-type', 'application/x-www-form-urlencoded');
   const body = form || typeof init?.body === 'string' ? { body: String(init.body) } : {};
-  const isRepeatable = method === 'GET' || isQuestion(body.body ?? '');
-  return { method, url: new URL(input), headers: Object.fromEntries(headers), ...body, isRepeatable };
-}
-
-/** Methods that change nothing on the server. */
-const QUESTIONS: readonly unknown[] = [
-  'ping',
-  'server/discover',
-  'tools/list',
-  'prompts/list',
-  'prompts/get',
-  'resources/list',
-  'resources/templates/list',
-  'resources/read',
-];
-/** A question is short; what is longer is not looked at. */
-const MAX_QUESTION_CHARS = 10_000;
-
-function isQuestion(body: string): boolean {
-  if (!body.startsWith('{') || body.length > MAX_QUESTION_CHARS) return false;
-  const message = parseJson(body);
-  return isObject(message) && QUESTIONS.includes(message.method);
+  return { method, url: new URL(input), headers: Object.fromEntries(headers), ...body };
 }
 
 function toStream(body: AsyncGenerator<Uint8Array, void>): ReadableStream<Uint8Array> {
