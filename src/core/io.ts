@@ -67,7 +67,8 @@ export interface HttpTimers {
 }
 
 /**
- * Sends one request: follows no redirects, and retries only what `isRepeatable` says. Throws AppError `api`, with `retry` where another attempt may
- * help. A connection whose response was read to its end is kept for a while; leaving the body early, or aborting, closes it.
+ * Sends one request: follows no redirects, and repeats only what `isRepeatable` allows. Throws AppError `api`, with
+ * `retry` where another attempt may help. A connection whose response was read to its end is kept for a while; leaving
+ * the body early, or aborting, closes it.
  */
 export type SendHttp = (request: HttpRequest, signal: AbortSignal) => Promise<HttpResponse>;

@@ -9,7 +9,7 @@ import {
   type Place,
   toPlace,
 } from './agent.ts';
-import { openExchange, type RequestContext } from './exchange.ts';
+import { openExchange, type RequestContext, SLICE_BYTES } from './exchange.ts';
 import { toPeer } from './failure.ts';
 
 /** Sends requests without a proxy, on connections that it keeps for a while. */
@@ -199,9 +199,6 @@ function isLastOf(packet: Buffer = END_OF_HEAD, chunk: Buffer = END_OF_HEAD): bo
 function parseError(code: string): Error {
   return Object.assign(new Error('this is not HTTP'), { code });
 }
-
-/** Long uploads are written in slices, so that their progress restarts the timeout. */
-const SLICE_BYTES = 64 * 1024;
 
 function writeBody(request: ClientRequest, body: string | undefined, progress: () => void): void {
   if (body === undefined || body.length <= SLICE_BYTES) return void request.end(body);

@@ -91,10 +91,10 @@ export function openExchange(dispatch: RequestContext, line: Transport): Exchang
       phase = 'body';
       watch.limit(0, () => {});
       dispatch.onHeaders?.(status);
-      const hasten = (ms: number): void => {
+      const setIdleTimeout = (ms: number): void => {
         idleMs = ms;
       };
-      resolve({ status, headers: joinHeaderValues(headers), body: feed.body, setIdleTimeout: hasten });
+      resolve({ status, headers: joinHeaderValues(headers), body: feed.body, setIdleTimeout });
     },
     data(chunk) {
       if (received < LONG_RESPONSE_BYTES && received + chunk.length >= LONG_RESPONSE_BYTES) keepYoungGenerationSmall();
@@ -165,14 +165,5 @@ function withResolvers<T>(): {
   return { promise, resolve, reject };
 }
 
-const SLICE_BYTES = 64 * 1024;
-
-/** Splits a long upload, so that its progress can be seen. `sent` is called as each slice is taken. */
-export function* sliceBody(body: Buffer, sent: () => void): Generator<Uint8Array> {
-  for (let start = 0; start < body.length; start += SLICE_BYTES) {
-    sent();
-    yield body.subarray(start, start + SLICE_BYTES);
-  }
-}
-
-export const LONG_BODY_BYTES = 256 * 1024;
+/** A longer upload is written in slices of this size, so that its progress restarts the timeout. */
+export const SLICE_BYTES = 64 * 1024;

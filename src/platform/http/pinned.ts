@@ -1,11 +1,11 @@
 import { lookup } from 'node:dns/promises';
 import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net';
 import { AppError } from '../../core/error.ts';
-import type { HttpResponse, HttpTimers, SendHttp } from '../../core/io.ts';
+import type { HttpTimers, SendHttp } from '../../core/io.ts';
 import type { Address } from './agent.ts';
-import { decompress } from './decompress.ts';
 import { openDirectClient } from './direct.ts';
 import { networkError, toPeer } from './failure.ts';
+import { decompressResponse } from './send.ts';
 
 interface PinnedOptions {
   /** One disallowed address among those of a host rejects the host. */
@@ -71,12 +71,6 @@ function addressError(url: URL, address: string): AppError {
   return new AppError('api', `${url.hostname}${what} is not an address of the open internet`, {
     hint: 'Only public web servers can be fetched.',
   });
-}
-
-async function decompressResponse(response: HttpResponse): Promise<HttpResponse> {
-  const encoding = response.headers['content-encoding']?.trim().toLowerCase() ?? '';
-  if (encoding === '' || encoding === 'identity') return response;
-  return { ...response, body: await decompress(response.body, encoding) };
 }
 
 /** Special IPv4 ranges: https://www.iana.org/assignments/iana-ipv4-special-registry */

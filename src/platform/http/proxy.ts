@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import { Readable } from 'node:stream';
 import { type buildConnector, Client, type Dispatcher, Pool, ProxyAgent } from 'undici';
 import type { HttpRequest, HttpResponse } from '../../core/io.ts';
-import { LONG_BODY_BYTES, openExchange, type RequestContext, sliceBody } from './exchange.ts';
+import { openExchange, type RequestContext, SLICE_BYTES } from './exchange.ts';
 import { formatBasicAuth, proxyError, toPeer, toProxyPeer } from './failure.ts';
 
 const NO_TIMERS = { headersTimeout: 0, bodyTimeout: 0 };
@@ -70,9 +70,17 @@ function toDispatchOptions(request: HttpRequest, proxy: URL, progress: () => voi
     path: isTunnel ? `${url.pathname}${url.search}` : `${url.origin}${url.pathname}${url.search}`,
     method,
     headers,
-    body: body && body.length > LONG_BODY_BYTES ? Readable.from(sliceBody(body, progress)) : body,
+    body: body && body.length > SLICE_BYTES ? Readable.from(sliceBody(body, progress)) : body,
     ...NO_TIMERS,
   };
+}
+
+/** `progress` is called as each slice is taken. */
+function* sliceBody(body: Buffer, progress: () => void): Generator<Uint8Array> {
+  for (let start = 0; start < body.length; start += SLICE_BYTES) {
+    progress();
+    yield body.subarray(start, start + SLICE_BYTES);
+  }
 }
 
 /** An agent that reports the proxy's status for the tunnel, or why there was none. */

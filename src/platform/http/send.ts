@@ -76,7 +76,8 @@ async function sendProxied(dispatch: RequestContext, proxy: URL): Promise<HttpRe
   return sendThroughProxy(dispatch, proxy);
 }
 
-async function decompressResponse(response: HttpResponse): Promise<HttpResponse> {
+/** The decoders are loaded if they are needed. */
+export async function decompressResponse(response: HttpResponse): Promise<HttpResponse> {
   const encoding = response.headers['content-encoding']?.trim().toLowerCase() ?? '';
   if (encoding === '' || encoding === 'identity') return response;
   const { decompress } = await import('./decompress.ts');

@@ -338,7 +338,7 @@ test('idle connections keep no process alive', async (t) => {
   await expect.poll(() => other.sockets.length).toBe(1);
   await yieldToIo();
   for (const socket of [...server.sockets, ...other.sockets]) socket.unref();
-  expect(countActive()).toBe(before);
+  expect(countActive()).toBeLessThanOrEqual(before);
 });
 
 test('a connection that cannot be opened ahead is told of by the request alone', async (t) => {
