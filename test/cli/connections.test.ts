@@ -15,6 +15,8 @@ import { gmnCommand, isStandalone, place, runGmn } from '../support/gmn.ts';
 interface Counted {
   readonly url: string;
   readonly sockets: readonly Socket[];
+  /** The same below TLS. */
+  readonly rawSockets: readonly Socket[];
   readonly requests: () => number;
   /** Resolves with the first connection, for TLS after its handshake. */
   readonly connected: Promise<unknown>;
@@ -25,6 +27,7 @@ type Respond = (response: ServerResponse, count: number) => void;
 /** A model that keeps connections, and counts them. */
 async function countingModel(t: TestContext, respond: Respond, { isTls = false } = {}): Promise<Counted> {
   const sockets: Socket[] = [];
+  const rawSockets: Socket[] = [];
   let requests = 0;
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     for await (const _ of request);
@@ -34,6 +37,7 @@ async function countingModel(t: TestContext, respond: Respond, { isTls = false }
   const server = isTls ? createTlsServer(SELF_SIGNED, handle) : createServer(handle);
   const connection = isTls ? 'secureConnection' : 'connection';
   server.on(connection, (socket: Socket) => sockets.push(socket.on('error', () => {})));
+  server.on('connection', (socket: Socket) => rawSockets.push(socket));
   const connected = once(server, connection);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -42,7 +46,7 @@ async function countingModel(t: TestContext, respond: Respond, { isTls = false }
     server.close();
   });
   const host = `${isTls ? 'https://localhost' : 'http://127.0.0.1'}:${(server.address() as AddressInfo).port}`;
-  return { url: host, sockets, requests: () => requests, connected };
+  return { url: host, sockets, rawSockets, requests: () => requests, connected };
 }
 
 const NUMBERS = Array.from({ length: 12 }, (_, index) => index + 1);
@@ -78,6 +82,23 @@ describe.skipIf(isStandalone)('connections', () => {
     const gmn = await runGmn(t, ['--tools', 'read', 'go'], { gemini: model, ...TRUSTING });
     expect(gmn).toMatchObject({ exitCode: 0, stdout: 'done\n' });
     expect(resumed).toEqual([false, true, true]);
+  });
+
+  test('a TLS session is resumed no more once its connection failed', async (t) => {
+    const resumed: boolean[] = [];
+    const model: Counted = await countingModel(
+      t,
+      (response, count) => {
+        resumed.push((response.socket as TLSSocket).isSessionReused());
+        if (count === 2) return void model.rawSockets.at(-1)?.resetAndDestroy();
+        response.setHeader('connection', 'close');
+        ask(response, count === 1 ? read(1) : 'done');
+      },
+      { isTls: true },
+    );
+    const gmn = await runGmn(t, ['--tools', 'read', 'go'], { gemini: model, ...TRUSTING });
+    expect(gmn).toMatchObject({ exitCode: 0, stdout: 'done\n', stderr: expect.stringContaining('retry 1') });
+    expect(resumed).toEqual([false, true, false]);
   });
 
   test('a server that hangs up after every answer, without a word, costs no error', async (t) => {
