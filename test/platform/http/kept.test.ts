@@ -327,6 +327,16 @@ test('a connection that has carried a request is closed when idle, and not opene
   expect(server.sockets).toHaveLength(1);
 });
 
+test('an answer may take longer than an idle connection lasts', async (t) => {
+  const server = await counting(t, (response) => void setTimeout(() => response.end('ok'), 50));
+  const client = openDirectClient({ maxIdleMs: 10 });
+  t.onTestFinished(client.close);
+  client.preconnect(server.url);
+  const request = { method: 'GET', url: server.url, headers: {} } as const;
+  expect((await client.send({ request, signal: SIGNAL, timers })).status).toBe(200);
+  expect(server.sockets).toHaveLength(1);
+});
+
 test('idle connections keep no process alive', async (t) => {
   const server = await counting(t);
   const { ask, preconnect } = connect(t);
