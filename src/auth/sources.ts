@@ -20,6 +20,9 @@ import {
 } from './official-secrets.ts';
 import { chooseSignIn } from './sign-in.ts';
 
+/** There is no credential, or none of the requested type. One that is there but cannot be used is another error. */
+export class NoCredentialError extends AppError {}
+
 /**
  * Tries every source but a key in the environment. Throws AppError `auth` if there is none, or not the requested one.
  */
@@ -94,13 +97,14 @@ function parseKeychainKey(value: unknown): string | undefined {
   return typeof accessToken === 'string' && accessToken.trim() !== '' ? accessToken : undefined;
 }
 
-function notSignedInError(input: ChoiceInput, by: string): AppError {
+function notSignedInError(input: ChoiceInput, by: string): NoCredentialError {
   const hasKey = Boolean(input.settings.env.GEMINI_API_KEY?.trim());
   const other = hasKey ? ', or use your API key: gmn --auth gemini-api-key …' : '';
   const { gemini, isMissing } = input.homes();
   const what = `authentication failed: ${by} asks for a Google sign-in, but there is`;
-  if (isMissing) return new AppError('auth', `${what} no home directory to have one in`, { hint: `Set HOME${other}.` });
-  return new AppError('auth', `${what} none in ${join(gemini, 'oauth_creds.json')}`, {
+  if (isMissing)
+    return new NoCredentialError('auth', `${what} no home directory to have one in`, { hint: `Set HOME${other}.` });
+  return new NoCredentialError('auth', `${what} none in ${join(gemini, 'oauth_creds.json')}`, {
     hint: `Please sign in using: gemini${other}`,
   });
 }
@@ -114,19 +118,19 @@ const GUIDE = [
 ].join('\n');
 
 /** For users with nothing set up. Mentions a project's `.env` that has a key, since gmn does not read it. */
-async function noCredentialsError(cwd: string, homes: Homes): Promise<AppError> {
+async function noCredentialsError(cwd: string, homes: Homes): Promise<NoCredentialError> {
   const message = 'authentication failed: no Gemini credentials found';
   const found = await findProjectKey(cwd, homes);
-  return new AppError('auth', found === undefined ? message : `${message} (${formatUnread(found, cwd)})`, {
+  return new NoCredentialError('auth', found === undefined ? message : `${message} (${formatUnread(found, cwd)})`, {
     hint: HINT,
     guide: GUIDE,
   });
 }
 
-async function noKeyError(cwd: string, homes: Homes): Promise<AppError> {
+async function noKeyError(cwd: string, homes: Homes): Promise<NoCredentialError> {
   const message = 'authentication failed: no API key found';
   const found = await findProjectKey(cwd, homes);
-  return new AppError('auth', found === undefined ? message : `${message} (${formatUnread(found, cwd)})`, {
+  return new NoCredentialError('auth', found === undefined ? message : `${message} (${formatUnread(found, cwd)})`, {
     hint: 'Set GEMINI_API_KEY, or store a key: gmn auth set-key',
   });
 }

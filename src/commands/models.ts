@@ -1,7 +1,6 @@
 import { createModelsReport } from '../app/models-report.ts';
 import { type PrintOptions, printReport, type Report } from '../app/report.ts';
 import type { App } from '../core/app.ts';
-import { AppError } from '../core/error.ts';
 import { formatDuration } from '../core/text/format.ts';
 import {
   cacheListing,
@@ -54,6 +53,7 @@ function createReport({ listing, account, isAll }: Shown, app: App): Report {
   const isNarrowed = account !== undefined && !isAll;
   const report = createModelsReport(isNarrowed ? filterUsable(lines, account.backend) : lines);
   const footer = [
+    ...(account === undefined && !isAll ? ['All models, since there is no credential; see: gmn auth status\n'] : []),
     ...(isNarrowed ? [`Models of ${account.backend} (${account.source}); of all backends: gmn models --all\n`] : []),
     ...(own === undefined ? [] : [`Listed by ${own.backend} for ${own.source}, ${formatWhen(own, app)}\n`]),
   ].join('');
@@ -76,13 +76,14 @@ function formatWhen({ time }: ModelListing, { clock }: App): string {
   return age < 1000 ? 'now' : `${formatDuration(age)} ago`;
 }
 
-/** Undefined if no prompt could be sent: there is no credential, or the settings of its backend are incomplete. */
+/** Undefined without a credential. Throws AppError for one that cannot be used, as a prompt would. */
 async function findAccount(options: ModelsOptions, app: App): Promise<Account | undefined> {
   try {
     const { opened, credential } = await openService(options, app, { isRehearsal: true, say: () => {} });
     return { backend: opened.name, source: credential.source };
   } catch (thrown) {
-    if (thrown instanceof AppError) return undefined;
+    const { NoCredentialError } = await import('../auth/sources.ts');
+    if (thrown instanceof NoCredentialError) return undefined;
     throw thrown;
   }
 }

@@ -102,6 +102,35 @@ test('models shows those of the backend that a prompt would go to, and all with 
   expect(google.requests).toEqual([]);
 });
 
+test.for([
+  [['--auth', 'bogus'], {}, 2, '--auth names an unknown type: bogus'],
+  [['--auth', 'vertex-ai'], {}, 4, 'GOOGLE_CLOUD_PROJECT'],
+  [['--all'], { GOOGLE_GEMINI_BASE_URL: 'http://evil.example' }, 4, 'GOOGLE_GEMINI_BASE_URL'],
+  [[], { GEMINI_API_KEY: 'kéy' }, 2, 'characters that no API key has'],
+] as const)('models %j with %j fails as a prompt would', async ([flags, env, code, words], t) => {
+  const me = account(t, await fakeGemini(t, []), { env: KEY });
+  const { stdout, stderr, exitCode } = await me.run(['models', ...flags], env);
+  expect([exitCode, stdout, stderr]).toEqual([code, '', expect.stringContaining(words)]);
+});
+
+test('models fails on settings that do not parse', async (t) => {
+  const me = account(t, await fakeGemini(t, []), { env: KEY, home: { '.gemini/settings.json': '{"model":' } });
+  const { stdout, stderr, exitCode } = await me.run(['models']);
+  expect([exitCode, stdout, stderr]).toEqual([4, '', expect.stringContaining('settings.json')]);
+});
+
+test.for([[[]], [['--auth', 'gemini-api-key']], [['--auth', 'oauth-personal']]])(
+  'models %j says that it shows all because there is no credential',
+  async ([flags = []], t) => {
+    const nobody = account(t, await fakeGemini(t, []), { env: {} });
+    const { stdout, stderr, exitCode } = await nobody.run(['models', ...flags]);
+    expect([exitCode, stderr]).toEqual([0, '']);
+    expect(stdout).toMatch(/^gemma-4-31b-it /m);
+    expect(stdout).toMatch(/\nAll models, since there is no credential; see: gmn auth status\n$/);
+    expect((await nobody.run(['models', '--all'])).stdout).not.toContain('no credential');
+  },
+);
+
 test('models passes over the list of another account', async (t) => {
   const google = await fakeGemini(t, [json({ models: [{ name: 'models/gemini-98' }] })]);
   const me = signedIn(t, google, { env: KEY });

@@ -228,7 +228,11 @@ test('models prints the table and the aliases', async (t) => {
     'gemini-3.1-pro-preview',
     'gemini-2.5-pro',
   ]);
-  expect(lines.slice(-2)).toEqual(['Default: gemini-2.5-flash', '']);
+  expect(lines.slice(-3)).toEqual([
+    'Default: gemini-2.5-flash',
+    'All models, since there is no credential; see: gmn auth status',
+    '',
+  ]);
   await models({ args: [], json: true }, here.app);
   const { default: standard, models: listed, aliases } = JSON.parse(here.output().out);
   expect({ standard, count: listed.length, pro: aliases.pro.vertex }).toEqual({
