@@ -39,8 +39,6 @@ export interface OpenedModel {
   readonly backend: BackendName;
   /** `Credential.account`: a signature made for one account is not valid for another. */
   readonly account: () => string;
-  /** `Credential.source` */
-  readonly source: string;
   readonly generationConfig: JsonObject;
   readonly notices: readonly string[];
   /** The HTTP request for `request`, without its credential. Sends nothing. */
@@ -223,7 +221,6 @@ function createModel(options: ModelOptions, parts: ModelParts): Omit<OpenedModel
     modelId,
     backend: name,
     account: () => credential.account,
-    source: credential.source,
     generationConfig: configOf(modelId),
     notices: [...choice.notices, ...configured.notices, ...others.flatMap(({ notices }) => notices)],
     preview: async (request) => toPreview(await backend.preview(request)),

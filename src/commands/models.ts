@@ -5,12 +5,13 @@ import { formatDuration } from '../core/text/format.ts';
 import {
   cacheListing,
   filterUsable,
+  isListingOf,
+  type ListingOwner,
   listKnownModels,
   type ModelListing,
   mergeListed,
   readListing,
 } from '../models/listing.ts';
-import type { Backend } from '../models/table.ts';
 
 interface ModelsOptions extends PrintOptions {
   readonly args: readonly string[];
@@ -19,9 +20,9 @@ interface ModelsOptions extends PrintOptions {
   readonly auth?: string;
 }
 
-/** The service that a prompt would go to, and where its credential comes from. */
-interface Account {
-  readonly backend: Backend;
+/** The service that a prompt would go to, and whose models it would use. */
+interface Account extends ListingOwner {
+  /** `Credential.source` */
   readonly source: string;
 }
 
@@ -47,8 +48,7 @@ interface Shown {
 }
 
 function createReport({ listing, account, isAll }: Shown, app: App): Report {
-  // A listing of another account says nothing about this one.
-  const own = listing?.backend === account?.backend && listing?.source === account?.source ? listing : undefined;
+  const own = listing !== undefined && account !== undefined && isListingOf(listing, account) ? listing : undefined;
   const lines = own === undefined ? listKnownModels() : mergeListed(own.models, own.backend);
   const isNarrowed = account !== undefined && !isAll;
   const report = createModelsReport(isNarrowed ? filterUsable(lines, account.backend) : lines);
@@ -80,7 +80,7 @@ function formatWhen({ time }: ModelListing, { clock }: App): string {
 async function findAccount(options: ModelsOptions, app: App): Promise<Account | undefined> {
   try {
     const { opened, credential } = await openService(options, app, { isRehearsal: true, say: () => {} });
-    return { backend: opened.name, source: credential.source };
+    return { backend: opened.name, source: credential.source, account: credential.account };
   } catch (thrown) {
     const { NoCredentialError } = await import('../auth/sources.ts');
     if (thrown instanceof NoCredentialError) return undefined;
@@ -110,7 +110,8 @@ async function refreshModels(
   const said: string[] = [];
   const { opened, credential, notices } = await openService(options, app, { say: (message) => said.push(message) });
   const models = await (await openQueries(opened, app)).listModels(app.signal);
-  const listing = { backend: opened.name, source: credential.source, time: app.clock.now(), models };
+  const { source, account } = credential;
+  const listing = { backend: opened.name, source, account, time: app.clock.now(), models };
   await cacheListing(app, listing);
   return { listing, notices: [...notices, ...said] };
 }

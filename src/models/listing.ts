@@ -19,11 +19,25 @@ const BACKENDS: readonly Backend[] = ['gemini-api', 'vertex', 'code-assist'];
 
 export interface ModelListing {
   readonly backend: Backend;
-  /** `Credential.source` */
+  /** `Credential.source`, for people. */
   readonly source: string;
+  /** `Credential.account`: another key may be in the same place later. */
+  readonly account: string;
   /** Milliseconds since the epoch; when it was listed. */
   readonly time: number;
   readonly models: readonly ListedModel[];
+}
+
+/** Whose models are asked for. */
+export interface ListingOwner {
+  readonly backend: Backend;
+  /** `Credential.account` */
+  readonly account: string;
+}
+
+/** A listing of another account says nothing about this one. */
+export function isListingOf(listing: ModelListing, { backend, account }: ListingOwner): boolean {
+  return listing.backend === backend && listing.account === account;
 }
 
 /** Undefined if it is older than a week. Never throws. */
@@ -52,9 +66,11 @@ function parseListing(value: unknown): ModelListing | undefined {
   if (!isObject(value) || !Array.isArray(value.models)) return undefined;
   const backend = BACKENDS.find((name) => name === value.backend);
   const source = toNonEmptyString(value.source);
+  const account = toNonEmptyString(value.account);
   const { time } = value;
-  if (backend === undefined || source === undefined || typeof time !== 'number') return undefined;
-  return { backend, source, time, models: filterObjects(value.models).flatMap(parseListed) };
+  if (backend === undefined || source === undefined || account === undefined || typeof time !== 'number')
+    return undefined;
+  return { backend, source, account, time, models: filterObjects(value.models).flatMap(parseListed) };
 }
 
 function parseListed(value: Readonly<Record<string, unknown>>): readonly ListedModel[] {
@@ -126,11 +142,9 @@ interface NamedModel {
  * Names for a chat, each once: the models of an account that answer in text, those that only its service lists, and
  * aliases. If the service listed its models for this account, others are omitted.
  */
-export function listModelChoices(
-  { backend, source }: { readonly backend: Backend; readonly source: string },
-  listing: ModelListing | undefined,
-): readonly NamedModel[] {
-  const isOwn = listing?.backend === backend && listing.source === source;
+export function listModelChoices(owner: ListingOwner, listing: ModelListing | undefined): readonly NamedModel[] {
+  const { backend } = owner;
+  const isOwn = listing !== undefined && isListingOf(listing, owner);
   const lines = isOwn ? mergeListed(listing.models, backend) : listKnownModels();
   const models = filterUsable(lines, backend).filter(({ makes }) => makes === undefined);
   const aliases = Object.entries(ALIASES).filter(([name]) => models.every(({ id }) => id !== name));

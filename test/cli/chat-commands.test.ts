@@ -1,8 +1,7 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { COMMANDS } from '../../src/chat/commands/table.ts';
 import { ALIASES, MODELS } from '../../src/models/table.ts';
+import { json } from '../support/account.ts';
 import { pipedChat, said, sharedHome } from '../support/chat.ts';
 import { fakeGemini, reply } from '../support/fake-gemini.ts';
 import { runGmn } from '../support/gmn.ts';
@@ -52,8 +51,8 @@ test('/system shows, sets and drops the instruction', async (t) => {
 });
 
 test('/model lists what this backend has, each model once, with its tiers', async (t) => {
-  const { env, path } = sharedHome(t);
-  const gemini = await fakeGemini(t, []);
+  const { env } = sharedHome(t);
+  const gemini = await fakeGemini(t, [json({ models: [{ name: 'models/gemini-2.5-pro' }, { name: 'models/new' }] })]);
   const listed = async (variables: Readonly<Record<string, string>>): Promise<readonly string[]> => {
     const { stderr } = await pipedChat(t, ['/model'], { gemini, env: { ...env, ...variables } });
     return stderr.split('\n').filter((row) => row.startsWith('  '));
@@ -71,14 +70,9 @@ test('/model lists what this backend has, each model once, with its tiers', asyn
   expect(there).toEqual([...new Set(there)]);
   expect(there).toContain('gemini-3-flash');
   expect(there).not.toContain('gemini-pro-latest');
-  const listing = {
-    backend: 'gemini-api',
-    source: 'GEMINI_API_KEY',
-    time: Date.now(),
-    models: [{ id: 'gemini-2.5-pro' }, { id: 'new' }],
-  };
-  writeFileSync(join(path, 'listed-models.json'), JSON.stringify(listing));
+  await runGmn(t, ['models', '--refresh'], { gemini, env });
   expect(names(await listed({}))).toEqual(['gemini-2.5-pro', 'new', ...Object.keys(ALIASES)]);
+  expect(await listed({ GEMINI_API_KEY: 'another-key-012345' })).toEqual(here);
 });
 
 test('/thoughts shows what the model thinks, on stderr', async (t) => {

@@ -89,7 +89,8 @@ describe('gmn __complete', () => {
   });
 
   test('models that the service listed are offered too', async (t) => {
-    const listing = { backend: 'gemini-api', source: 'x', time: Date.now(), models: [{ id: 'gemini-99-new' }] };
+    const models = [{ id: 'gemini-99-new' }];
+    const listing = { backend: 'gemini-api', source: 'x', account: 'a', time: Date.now(), models };
     const home = { '.gmn/listed-models.json': JSON.stringify(listing) };
     expect((await asked(t, 'models', { home })).lines).toContain('gemini-99-new\tlisted by the service');
   });

@@ -43,7 +43,7 @@ test('models --refresh asks for every page, and models shows what was listed', a
   expect(me.mode('.gmn/listed-models.json')).toBe(0o600);
 });
 
-test.for(['', '{', '{"backend":"other"}', '{"backend":"vertex","source":"x","time":1,"models":[]}'])(
+test.for(['', '{', '{"backend":"other"}', '{"backend":"vertex","source":"x","account":"a","time":1,"models":[]}'])(
   'models passes over a list that is %j',
   async (text, t) => {
     const me = account(t, await fakeGemini(t, []), { env: KEY, home: { '.gmn/listed-models.json': text } });
@@ -139,6 +139,17 @@ test('models passes over the list of another account', async (t) => {
   const other = (await me.run(['models', '--auth', 'oauth-personal'])).stdout;
   expect(other).toContain('gemini-3-flash');
   expect(other).not.toMatch(/gemini-98|Listed by/);
+});
+
+test('models passes over the list of another key in the same variable', async (t) => {
+  const google = await fakeGemini(t, [json({ models: [{ name: 'models/gemini-98' }] })]);
+  const me = account(t, google, { env: KEY });
+  await me.run(['models', '--refresh']);
+  const other = (await me.run(['models'], { GEMINI_API_KEY: 'another-key-012345' })).stdout;
+  expect(other).toMatch(/^gemini-2\.5-flash +retiring/m);
+  expect(other).not.toMatch(/gemini-98|Listed by/);
+  expect((await me.run(['models'])).stdout).toMatch(/gemini-98[^]*Listed by/);
+  expect(me.files()['.gmn/listed-models.json']).not.toContain(KEY.GEMINI_API_KEY);
 });
 
 test('a list that cannot be had leaves the last one, and says why', async (t) => {

@@ -142,7 +142,7 @@ test('a listing is kept for a week, and asks for no home', async (t) => {
   const { app } = place(t);
   const at = (ms: number) => ({ ...app, clock: { ...app.clock, now: () => app.clock.now() + ms } });
   const models = [{ id: 'a', inputLimit: 1, outputLimit: 2, thinks: true }, { id: 'b' }];
-  const listing = { backend: 'vertex', source: 'KEY', time: app.clock.now(), models } as const;
+  const listing = { backend: 'vertex', source: 'KEY', account: 'a', time: app.clock.now(), models } as const;
   expect(readListing(app)).toBeUndefined();
   await cacheListing(app, listing);
   expect(readListing(at(7 * DAY - 1))).toEqual(listing);

@@ -168,7 +168,10 @@ async function createAssistant(
     },
     allTools: BUILTIN_NAMES,
     service: options.demo ? 'demo' : current.model.backend,
-    models: () => listModelChoices(current.model, options.demo ? undefined : readListing(context.app)),
+    models() {
+      const { backend, account } = current.model;
+      return listModelChoices({ backend, account: account() }, options.demo ? undefined : readListing(context.app));
+    },
     get setup() {
       return current.setup;
     },
