@@ -14,6 +14,8 @@ export interface OpenedBackend {
   readonly retryBaseMs: number;
   /** Where its requests go. */
   readonly endpoint: URL;
+  /** Code Assist's name for the tier of the account, if it was asked for within a day. Sends nothing. */
+  readonly tier?: () => string | undefined;
   readonly inquiries: () => Promise<Queries>;
 }
 
@@ -122,6 +124,7 @@ async function openCodeAssist(context: BackendContext): Promise<OpenedBackend> {
     name: 'code-assist',
     retryBaseMs,
     endpoint,
+    tier: () => enrolments.remembered()?.tier,
     backend: codeAssist({ place, userAgent, identity, enrolments, project, sessionId }),
     async inquiries() {
       const { codeAssistQueries } = await import('../api/code-assist-queries.ts');

@@ -39,6 +39,8 @@ export interface OpenedModel {
   readonly backend: BackendName;
   /** `Credential.account`: a signature made for one account is not valid for another. */
   readonly account: () => string;
+  /** Of the account, if it is known. */
+  readonly tier: () => string | undefined;
   readonly generationConfig: JsonObject;
   readonly notices: readonly string[];
   /** The HTTP request for `request`, without its credential. Sends nothing. */
@@ -221,6 +223,7 @@ function createModel(options: ModelOptions, parts: ModelParts): Omit<OpenedModel
     modelId,
     backend: name,
     account: () => credential.account,
+    tier: () => opened.tier?.(),
     generationConfig: configOf(modelId),
     notices: [...choice.notices, ...configured.notices, ...others.flatMap(({ notices }) => notices)],
     preview: async (request) => toPreview(await backend.preview(request)),

@@ -2,6 +2,7 @@ import { createModelsReport } from '../app/models-report.ts';
 import { type PrintOptions, printReport, type Report } from '../app/report.ts';
 import type { App } from '../core/app.ts';
 import { formatDuration } from '../core/text/format.ts';
+import { readCachedDefault } from '../models/choice.ts';
 import {
   cacheListing,
   filterUsable,
@@ -10,14 +11,17 @@ import {
   listKnownModels,
   type ModelListing,
   mergeListed,
+  parseTier,
   readListing,
 } from '../models/listing.ts';
+import type { Backend } from '../models/table.ts';
 
 interface ModelsOptions extends PrintOptions {
   readonly args: readonly string[];
   readonly refresh?: boolean;
   readonly all?: boolean;
   readonly auth?: string;
+  readonly backend?: Backend;
 }
 
 /** The service that a prompt would go to, and whose models it would use. */
@@ -27,15 +31,16 @@ interface Account extends ListingOwner {
 }
 
 /**
- * Lists the models that this backend has and, as of the last `--refresh`, this account can use; all that gmn knows with
- * `--all`, or if there is no credential. Sends requests only with `--refresh`.
+ * Lists the models that a backend has and, as of the last `--refresh`, this account can use; all that gmn knows with
+ * `--all`, or if neither a credential nor `--backend` names one. Sends requests only with `--refresh`.
  */
 export async function run(options: ModelsOptions, app: App): Promise<number> {
   const { listing, notices } = options.refresh
     ? await refreshModels(options, app)
     : { listing: readListing(app), notices: [] };
   const account = listing !== undefined && options.refresh ? listing : await findAccount(options, app);
-  const report = createReport({ listing, account, isAll: options.all ?? false }, app);
+  const { all: isAll = false, backend } = options;
+  const report = createReport({ listing, account, backend, isAll }, app);
   await printReport({ ...report, notices, folds: true }, options, app);
   return 0;
 }
@@ -44,17 +49,18 @@ interface Shown {
   readonly listing: ModelListing | undefined;
   /** Undefined without a credential. */
   readonly account: Account | undefined;
+  /** As requested. */
+  readonly backend: Backend | undefined;
   readonly isAll: boolean;
 }
 
-function createReport({ listing, account, isAll }: Shown, app: App): Report {
+function createReport({ listing, account, backend = account?.backend, isAll }: Shown, app: App): Report {
   const own = listing !== undefined && account !== undefined && isListingOf(listing, account) ? listing : undefined;
   const lines = own === undefined ? listKnownModels() : mergeListed(own.models, own.backend);
-  const isNarrowed = account !== undefined && !isAll;
-  const report = createModelsReport(isNarrowed ? filterUsable(lines, account.backend) : lines);
+  const usable = backend === undefined || isAll ? lines : filterUsable(lines, { backend, tier: account?.tier });
+  const report = createModelsReport(usable, account && readCachedDefault(app, account));
   const footer = [
-    ...(account === undefined && !isAll ? ['All models, since there is no credential; see: gmn auth status\n'] : []),
-    ...(isNarrowed ? [`Models of ${account.backend} (${account.source}); of all backends: gmn models --all\n`] : []),
+    ...(isAll ? [] : [`${formatScope(backend, account)}\n`]),
     ...(own === undefined ? [] : [`Listed by ${own.backend} for ${own.source}, ${formatWhen(own, app)}\n`]),
   ].join('');
   return {
@@ -63,12 +69,19 @@ function createReport({ listing, account, isAll }: Shown, app: App): Report {
     narrow: (columns) => `${report.narrow?.(columns) ?? report.text}${footer}`,
     json: {
       ...report.json,
-      ...(isNarrowed ? { backend: account.backend } : {}),
+      ...(backend === undefined || isAll ? {} : { backend, ...(account?.tier ? { tier: account.tier } : {}) }),
       ...(own === undefined
         ? {}
         : { listed: { backend: own.backend, source: own.source, time: new Date(own.time).toISOString() } }),
     },
   };
+}
+
+function formatScope(backend: Backend | undefined, account: Account | undefined): string {
+  if (backend === undefined) return 'All models, since there is no credential; see: gmn auth status';
+  if (account === undefined) return `Models of ${backend}; there is no credential, see: gmn auth status`;
+  const tier = account.tier === undefined ? '' : `, ${account.tier} tier`;
+  return `Models of ${backend} (${account.source}${tier}); of all backends: gmn models --all`;
 }
 
 function formatWhen({ time }: ModelListing, { clock }: App): string {
@@ -80,7 +93,8 @@ function formatWhen({ time }: ModelListing, { clock }: App): string {
 async function findAccount(options: ModelsOptions, app: App): Promise<Account | undefined> {
   try {
     const { opened, credential } = await openService(options, app, { isRehearsal: true, say: () => {} });
-    return { backend: opened.name, source: credential.source, account: credential.account };
+    const { source, account } = credential;
+    return { backend: opened.name, source, account, tier: parseTier(opened.tier?.()) };
   } catch (thrown) {
     const { NoCredentialError } = await import('../auth/sources.ts');
     if (thrown instanceof NoCredentialError) return undefined;
@@ -98,7 +112,7 @@ async function openService(
   const settings = await app.settings();
   const flag = options.auth === undefined ? {} : { flag: options.auth };
   const choice = await chooseCredential({ ...app, ...flag, settings, ...how });
-  const opened = await openBackend(choice, { app, settings });
+  const opened = await openBackend(choice, { app, settings, wanted: options.backend });
   return { opened, credential: choice.credential, notices: [...settings.notices, ...choice.notices] };
 }
 

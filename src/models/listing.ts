@@ -8,10 +8,10 @@ import {
   type Backend,
   type BudgetRange,
   canThink,
-  DEFAULT_MODEL,
   type ListedModel,
   MODELS,
   type ModelFacts,
+  type Tier,
 } from './table.ts';
 
 const WEEK_MS = 7 * DAY_MS;
@@ -33,6 +33,13 @@ export interface ListingOwner {
   readonly backend: Backend;
   /** `Credential.account` */
   readonly account: string;
+  /** Its Code Assist tier, if it is one of the table's. */
+  readonly tier?: Tier | undefined;
+}
+
+/** The tier of the table that Code Assist's name for it means; undefined for others, whose models are not known. */
+export function parseTier(name: string | undefined): Tier | undefined {
+  return name === 'free-tier' ? 'free' : name === 'standard-tier' ? 'standard' : undefined;
 }
 
 /** A listing of another account says nothing about this one. */
@@ -90,7 +97,7 @@ function parseListed(value: Readonly<Record<string, unknown>>): readonly ListedM
 export interface ModelLine extends Omit<ModelFacts, 'status' | 'sees'> {
   readonly status: ModelFacts['status'] | 'unknown';
   readonly sees?: boolean;
-  /** Absent if the API was not asked. */
+  /** Absent if the API was not asked, or only for another backend. */
   readonly isListed?: boolean;
 }
 
@@ -98,9 +105,13 @@ export function listKnownModels(): readonly ModelLine[] {
   return MODELS;
 }
 
-/** What a backend has: the models that its service listed, if it was asked, else those of the table. */
-export function filterUsable(lines: readonly ModelLine[], backend: Backend): readonly ModelLine[] {
-  return lines.filter((line) => line.isListed ?? line.backends.includes(backend));
+/** What an account has: the models that its service listed, if it was asked, else those of the table. */
+export function filterUsable(
+  lines: readonly ModelLine[],
+  { backend, tier }: Pick<ListingOwner, 'backend' | 'tier'>,
+): readonly ModelLine[] {
+  const isOfTier = ({ tiers }: ModelLine): boolean => tier === undefined || tiers === undefined || tiers.includes(tier);
+  return lines.filter((line) => line.isListed ?? (line.backends.includes(backend) && isOfTier(line)));
 }
 
 /** The limits of the API win; models that only the API knows come last, by name. */
@@ -108,7 +119,8 @@ export function mergeListed(listed: readonly ListedModel[], backend: Backend): r
   const byId = new Map(listed.map((model) => [model.id, model]));
   const known = MODELS.map((model): ModelLine => {
     const found = byId.get(model.id);
-    return { ...model, ...pickLimits(found), isListed: found !== undefined };
+    const isAsked = found !== undefined || model.backends.includes(backend);
+    return { ...model, ...pickLimits(found), ...(isAsked ? { isListed: found !== undefined } : {}) };
   });
   const others = listed
     .filter(({ id }) => MODELS.every((model) => model.id !== id))
@@ -146,7 +158,7 @@ export function listModelChoices(owner: ListingOwner, listing: ModelListing | un
   const { backend } = owner;
   const isOwn = listing !== undefined && isListingOf(listing, owner);
   const lines = isOwn ? mergeListed(listing.models, backend) : listKnownModels();
-  const models = filterUsable(lines, backend).filter(({ makes }) => makes === undefined);
+  const models = filterUsable(lines, owner).filter(({ makes }) => makes === undefined);
   const aliases = Object.entries(ALIASES).filter(([name]) => models.every(({ id }) => id !== name));
   return [
     ...models.map((line) => ({ name: line.id, about: describeModel(line) })),
@@ -162,11 +174,10 @@ function describeModel({ note, status, tiers }: ModelLine): string {
 
 /** Includes the heading. */
 export function formatModelRows(lines: readonly ModelLine[]): readonly (readonly string[])[] {
-  const isAsked = lines.some(({ isListed }) => isListed !== undefined);
   const heading = ['MODEL', 'STATUS', 'THINKING', 'INPUT', 'OUTPUT', 'TIERS', 'BACKENDS', 'NOTE'];
   const rows = lines.map((line) => [
     line.id,
-    isAsked && !line.isListed ? 'not listed' : line.status,
+    line.isListed === false ? 'not listed' : line.status,
     formatThinking(line),
     line.inputLimit === undefined ? '' : formatThousands(line.inputLimit),
     line.outputLimit === undefined ? '' : formatThousands(line.outputLimit),
@@ -184,7 +195,7 @@ export function formatNote({ note, makes }: ModelLine): string {
 /** Includes the heading. */
 export function formatAliasRows(): readonly (readonly string[])[] {
   const rows = Object.entries(ALIASES).map(([name, by]) => [name, by['gemini-api'], by.vertex, by['code-assist']]);
-  const auto = ['auto, auto-…', DEFAULT_MODEL, DEFAULT_MODEL, DEFAULT_MODEL];
+  const auto = ['auto, auto-…', 'the default', 'the default', 'the default'];
   return [['ALIAS', 'GEMINI API', 'VERTEX', 'CODE ASSIST'], ...rows, auto];
 }
 
@@ -195,13 +206,13 @@ export function formatNarrowAliasRows(): readonly (readonly string[])[] {
     if (others.every(([, id]) => id === first)) return [[name, 'all', first ?? '']];
     return Object.entries(by).map(([backend, id], index) => [index === 0 ? name : '', backend, id]);
   });
-  return [['ALIAS', 'BACKEND', 'MODEL'], ...rows, ['auto, auto-…', 'all', DEFAULT_MODEL]];
+  return [['ALIAS', 'BACKEND', 'MODEL'], ...rows, ['auto, auto-…', 'all', 'the default']];
 }
 
 /** The JSON output of `gmn models`. */
-export function toModelsDocument(lines: readonly ModelLine[]): JsonObject {
+export function toModelsDocument(lines: readonly ModelLine[], standard: string): JsonObject {
   return {
-    default: DEFAULT_MODEL,
+    default: standard,
     models: lines.map(({ levels, tiers, budget, ...line }) => ({
       ...line,
       ...(tiers ? { tiers } : {}),

@@ -11,7 +11,7 @@ export interface BudgetRange {
   readonly canBeOff?: true;
 }
 
-type Tier = 'free' | 'standard';
+export type Tier = 'free' | 'standard';
 
 export interface ModelFacts {
   readonly id: string;

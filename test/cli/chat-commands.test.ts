@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { COMMANDS } from '../../src/chat/commands/table.ts';
 import { ALIASES, MODELS } from '../../src/models/table.ts';
-import { json } from '../support/account.ts';
+import { enveloped, json } from '../support/account.ts';
 import { pipedChat, said, sharedHome } from '../support/chat.ts';
 import { fakeGemini, reply } from '../support/fake-gemini.ts';
 import { runGmn } from '../support/gmn.ts';
@@ -73,6 +73,15 @@ test('/model lists what this backend has, each model once, with its tiers', asyn
   await runGmn(t, ['models', '--refresh'], { gemini, env });
   expect(names(await listed({}))).toEqual(['gemini-2.5-pro', 'new', ...Object.keys(ALIASES)]);
   expect(await listed({ GEMINI_API_KEY: 'another-key-012345' })).toEqual(here);
+});
+
+test('/model leaves out what the tier of the account does not have, once it is known', async (t) => {
+  const onboarded = json({ currentTier: { id: 'free-tier' }, cloudaicompanionProject: 'p-1' });
+  const gemini = await fakeGemini(t, [onboarded, enveloped('a')]);
+  const token = { GOOGLE_GENAI_USE_GCA: 'true', GOOGLE_CLOUD_ACCESS_TOKEN: 't', CODE_ASSIST_ENDPOINT: gemini.url };
+  const { stderr } = await pipedChat(t, ['/model', 'hi', '/model'], { gemini, env: token });
+  expect(stderr.match(/^ {2}gemini-2\.5-pro /gm)).toHaveLength(2);
+  expect(stderr.match(/^ {2}gemini-3-flash-preview /gm)).toHaveLength(1);
 });
 
 test('/thoughts shows what the model thinks, on stderr', async (t) => {

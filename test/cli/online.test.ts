@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { account, CANARY, denied, json, served, signedIn } from '../support/account.ts';
-import { failure, fakeGemini } from '../support/fake-gemini.ts';
+import { account, CANARY, denied, enveloped, json, served, signedIn } from '../support/account.ts';
+import { failure, fakeGemini, reply } from '../support/fake-gemini.ts';
 
 const KEY = { GEMINI_API_KEY: 'a-key-0123456789' };
 const ANSWERS = ['generateContent', 'countTokens'];
@@ -148,8 +148,70 @@ test('models passes over the list of another key in the same variable', async (t
   const other = (await me.run(['models'], { GEMINI_API_KEY: 'another-key-012345' })).stdout;
   expect(other).toMatch(/^gemini-2\.5-flash +retiring/m);
   expect(other).not.toMatch(/gemini-98|Listed by/);
-  expect((await me.run(['models'])).stdout).toMatch(/gemini-98[^]*Listed by/);
+  expect((await me.run(['models'])).stdout).toMatch(/gemini-98[\s\S]*Listed by/);
   expect(me.files()['.gmn/listed-models.json']).not.toContain(KEY.GEMINI_API_KEY);
+});
+
+test('models shows the default that would answer', async (t) => {
+  const google = await fakeGemini(t, [failure(404, 'NOT_FOUND'), reply('a')]);
+  const me = account(t, google, { env: KEY });
+  expect((await me.run(['models'])).stdout).toContain('\nDefault: gemini-2.5-flash\n');
+  await me.run(['hi']);
+  expect((await me.run(['models'])).stdout).toContain(
+    '\nDefault: gemini-flash-latest, since gemini-2.5-flash is gone for this account\n',
+  );
+  expect(JSON.parse((await me.run(['models', '--json'])).stdout).default).toBe('gemini-flash-latest');
+  const other = await me.run(['models', '--json'], { GEMINI_API_KEY: 'another-key-012345' });
+  expect(JSON.parse(other.stdout).default).toBe('gemini-2.5-flash');
+});
+
+test.for([
+  ['free-tier', 'free', false],
+  ['standard-tier', 'standard', true],
+  ['g1-pro-tier', undefined, true],
+] as const)('models of an account of %s are those of its tier', async ([id, tier, isStandard], t) => {
+  const onboarded = json({ currentTier: { id }, cloudaicompanionProject: 'p-1' });
+  const me = signedIn(t, await fakeGemini(t, [onboarded, enveloped('a')]));
+  const has = async (model: string): Promise<boolean> => {
+    const { models } = JSON.parse((await me.run(['models', '--json'])).stdout);
+    return models.some((line: { id: string }) => line.id === model);
+  };
+  expect(await has('gemini-3-flash-preview')).toBe(true);
+  await me.run(['hi']);
+  expect(await has('gemini-3-flash-preview')).toBe(isStandard);
+  expect(await has('gemini-2.5-pro')).toBe(true);
+  expect(await has('gemini-3-flash')).toBe(true);
+  const { stdout } = await me.run(['models']);
+  const words = tier === undefined ? '' : `, ${tier} tier`;
+  expect(stdout).toContain(`\nModels of code-assist (~/.gemini/oauth_creds.json${words}); of all backends: `);
+  const all = JSON.parse((await me.run(['models', '--all', '--json'])).stdout).models;
+  expect(all).toContainEqual(expect.objectContaining({ id: 'gemini-3-flash-preview' }));
+});
+
+test('models --backend shows what a prompt with that flag would use', async (t) => {
+  const google = await fakeGemini(t, [json({ models: [{ name: 'models/gemini-98' }] })]);
+  const me = signedIn(t, google);
+  const { stdout, stderr } = await me.run(['models', '--backend', 'gemini-api']);
+  expect([stdout, stderr]).toEqual([expect.stringContaining('\nModels of gemini-api (~/.gemini/'), '']);
+  expect(stdout).toMatch(/^gemma-4-31b-it /m);
+  expect((await me.run(['models', '--refresh', '--backend', 'gemini-api'])).stdout).toMatch(/^gemini-98 /m);
+  expect((await me.run(['models'])).stdout).not.toContain('gemini-98');
+  const wrong = await me.run(['models', '--backend', 'code-assist'], KEY);
+  expect([wrong.exitCode, wrong.stdout]).toEqual([1, '']);
+  expect(wrong.stderr).toContain('--backend code-assist does not take the credential');
+  const nobody = await account(t, google, { env: {} }).run(['models', '--backend', 'vertex']);
+  expect(nobody.stdout).toMatch(/\nModels of vertex; there is no credential, see: gmn auth status\n$/);
+  expect(nobody.stdout).not.toMatch(/^gemma/m);
+});
+
+test('models --all calls no model unlisted that the asked backend does not have', async (t) => {
+  const google = await fakeGemini(t, [json({ models: [{ name: 'models/gemini-2.5-pro' }] })]);
+  const me = account(t, google, { env: KEY });
+  await me.run(['models', '--refresh']);
+  const { stdout } = await me.run(['models', '--all']);
+  expect(stdout).toMatch(/^gemini-2\.5-flash +not listed/m);
+  expect(stdout).toMatch(/^gemini-3-flash +stable/m);
+  expect(stdout).toMatch(/^gemini-2\.5-pro +retiring/m);
 });
 
 test('a list that cannot be had leaves the last one, and says why', async (t) => {

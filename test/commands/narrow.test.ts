@@ -40,10 +40,11 @@ test('gmn models has one line for a model in 80 columns, its note below', async 
     'flash-lite      gemini-api   gemini-flash-lite-latest',
     '                vertex       gemini-3.1-flash-lite',
     '                code-assist  gemini-3.1-flash-lite',
-    'auto, auto-…    all          gemini-2.5-flash',
+    'auto, auto-…    all          the default',
     '',
     'Default: gemini-2.5-flash',
     'Limits, tiers and backends: in a wider window, or with --json',
+    'All models, since there is no credential; see: gmn auth status',
   ]);
 });
 

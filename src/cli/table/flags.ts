@@ -35,6 +35,13 @@ export const AUTH_FLAG = {
   help: 'Credential: oauth-personal, gemini-api-key, vertex-ai, compute-default-credentials, gateway, cloud-shell',
 } as const;
 
+export const BACKEND_FLAG = {
+  long: 'backend',
+  value: 'name',
+  choices: ['gemini-api', 'code-assist', 'vertex'],
+  help: 'Service to ask (default: the one the credential belongs to)',
+} as const;
+
 export const MODEL_FLAGS = [
   {
     long: 'model',
@@ -54,12 +61,7 @@ export const MODEL_FLAGS = [
     help: 'Give up after this long, e.g. 90s, 10m; 0 = never',
   },
   AUTH_FLAG,
-  {
-    long: 'backend',
-    value: 'name',
-    choices: ['gemini-api', 'code-assist', 'vertex'],
-    help: 'Service to ask (default: the one the credential belongs to)',
-  },
+  BACKEND_FLAG,
   { long: 'demo', env: 'GMN_DEMO', help: 'Use the built-in offline model: no account, no network' },
   { long: 'retries', value: 'n', kind: 'integer', fallback: '3', help: 'How often a failed request is sent again' },
   {
@@ -70,10 +72,10 @@ export const MODEL_FLAGS = [
   { long: 'no-fallback', help: 'Fail if the default model is retired, instead of asking its successor' },
 ] as const;
 
-const [MODEL, TIMEOUT, AUTH, BACKEND, DEMO] = MODEL_FLAGS;
+const [MODEL, TIMEOUT, , , DEMO] = MODEL_FLAGS;
 
 /** Flags that every command accepts; a command they have no effect on says so. */
-export const COMMON_FLAGS = [MODEL, TIMEOUT, ...APP_FLAGS, QUIET_FLAG, AUTH, BACKEND, DEMO] as const;
+export const COMMON_FLAGS = [MODEL, TIMEOUT, ...APP_FLAGS, QUIET_FLAG, AUTH_FLAG, BACKEND_FLAG, DEMO] as const;
 
 export const SERVER_FLAGS = [
   { long: 'mcp-config', value: 'file', help: 'More MCP servers: a file with "mcpServers"' },

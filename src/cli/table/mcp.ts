@@ -1,7 +1,16 @@
 import { type Command, command } from './command.ts';
-import { APP_FLAGS, AUTH_FLAG, JSON_FLAG, MODEL_FLAGS, QUIET_FLAG, REPORT_FLAGS, SERVER_FLAGS } from './flags.ts';
+import {
+  APP_FLAGS,
+  AUTH_FLAG,
+  BACKEND_FLAG,
+  JSON_FLAG,
+  MODEL_FLAGS,
+  QUIET_FLAG,
+  REPORT_FLAGS,
+  SERVER_FLAGS,
+} from './flags.ts';
 
-const [MODEL_FLAG, , , BACKEND_FLAG, DEMO_FLAG] = MODEL_FLAGS;
+const [MODEL_FLAG, , , , DEMO_FLAG] = MODEL_FLAGS;
 
 const load = () => import('../../commands/mcp/serve.ts');
 

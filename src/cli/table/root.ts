@@ -1,5 +1,5 @@
 import { type Command, command } from './command.ts';
-import { APP_FLAGS, AUTH_FLAG, MODEL_FLAGS, QUIET_FLAG, REPORT_FLAGS } from './flags.ts';
+import { APP_FLAGS, AUTH_FLAG, BACKEND_FLAG, MODEL_FLAGS, QUIET_FLAG, REPORT_FLAGS } from './flags.ts';
 import { MCP, MCP_SERVER } from './mcp.ts';
 import { CHAT_FLAGS, PROMPT_FLAGS } from './prompt.ts';
 import { SESSIONS } from './sessions.ts';
@@ -157,6 +157,7 @@ export const ROOT: Command = command({
         { long: 'refresh', help: 'Ask the service which models this account has' },
         { long: 'all', help: 'Models of every backend' },
         AUTH_FLAG,
+        BACKEND_FLAG,
         ...REPORT_FLAGS,
       ],
       load: () => import('../../commands/models.ts'),

@@ -9,7 +9,7 @@ import type { Assistant, Servers, Setup } from '../../chat/assistant.ts';
 import { loadSettings } from '../../config/settings.ts';
 import type { App } from '../../core/app.ts';
 import type { McpTools } from '../../mcp/client/tools/toolset.ts';
-import { listModelChoices, readListing } from '../../models/listing.ts';
+import { listModelChoices, parseTier, readListing } from '../../models/listing.ts';
 import { BUILTIN_NAMES } from '../../tools/builtins.ts';
 import type { Workspace } from '../../tools/workspace/workspace.ts';
 import { createChatServers } from './servers.ts';
@@ -169,8 +169,9 @@ async function createAssistant(
     allTools: BUILTIN_NAMES,
     service: options.demo ? 'demo' : current.model.backend,
     models() {
-      const { backend, account } = current.model;
-      return listModelChoices({ backend, account: account() }, options.demo ? undefined : readListing(context.app));
+      const { backend, account, tier } = current.model;
+      const owner = { backend, account: account(), tier: parseTier(tier()) };
+      return listModelChoices(owner, options.demo ? undefined : readListing(context.app));
     },
     get setup() {
       return current.setup;
