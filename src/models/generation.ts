@@ -51,6 +51,20 @@ export function generationConfig(model: string, sampling: Sampling, preset: Json
   };
 }
 
+/**
+ * A notice about sampling flags that the model is known to ignore; they are sent all the same. None for `-latest` names
+ * and for models that make pictures or speech: what these read is not known.
+ */
+export function findIgnoredSampling(model: string, { temperature, topP, topK }: Sampling): readonly string[] {
+  const given = Object.entries({ '--temperature': temperature, '--top-p': topP, '--top-k': topK })
+    .filter(([, value]) => value !== undefined)
+    .map(([flag]) => flag);
+  if (given.length === 0) return [];
+  const facts = findModelFacts(model);
+  const isKnown = facts !== undefined && facts.status !== 'moving' && facts.makes === undefined;
+  return isKnown && !facts.samples ? [`${model} ignores ${given.join(', ')}`] : [];
+}
+
 function checkSampling({ temperature, topP, topK, maxOutputTokens, seed, stop }: Sampling): void {
   if (temperature !== undefined) checkRange('--temperature', temperature, { min: 0, max: 2 });
   if (topP !== undefined) checkRange('--top-p', topP, { min: 0, max: 1 });

@@ -75,6 +75,17 @@ describe('the request', () => {
     });
   });
 
+  test('carries sampling flags that the model ignores, with a notice', async (t) => {
+    const gemini = await fakeGemini(t, [HELLO, HELLO, HELLO]);
+    const flags = ['--temperature', '0.2', '--top-k', '3', 'hi'];
+    const { stderr } = await runGmn(t, ['-m', 'gemini-3.8-flash', ...flags], { gemini });
+    expect(stderr).toBe('gmn: gemini-3.8-flash ignores --temperature, --top-k\n');
+    expect(gemini.requests[0]?.body.generationConfig).toMatchObject({ temperature: 0.2, topK: 3 });
+    const { stdout } = await runGmn(t, ['-m', 'gemini-3.8-flash', '-o', 'json', '--top-p', '0', 'hi'], { gemini });
+    expect(JSON.parse(stdout).warnings).toEqual(['gemini-3.8-flash ignores --top-p']);
+    expect((await runGmn(t, ['-m', 'gemini-flash-latest', ...flags], { gemini })).stderr).toBe('');
+  });
+
   test('puts stdin before the prompt, byte for byte', async (t) => {
     const gemini = await fakeGemini(t, [HELLO]);
     await runGmn(t, ['-p', 'review this'], { gemini, stdin: '  line 1\r\nこんにちは\n\n' });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { generationConfig, type Sampling } from '../../src/models/generation.ts';
+import { findIgnoredSampling, generationConfig, type Sampling } from '../../src/models/generation.ts';
 import { MODELS, type ThinkingLevel } from '../../src/models/table.ts';
 
 const LEVELS: readonly ThinkingLevel[] = ['minimal', 'low', 'medium', 'high'];
@@ -32,6 +32,17 @@ test('the defaults, with sampling fields only for models that read them', () => 
 test('a newer model gets the sampling fields that a flag or the settings ask for', () => {
   expect(generationConfig('gemini-3.8-flash', { temperature: 0 })).toEqual({ temperature: 0, maxOutputTokens: 65_536 });
   expect(generationConfig('gemini-3.8-flash', {}, { topK: 5 })).toEqual({ topK: 5, maxOutputTokens: 65_536 });
+});
+
+test('sampling flags are ignored by models that answer in text and read none', () => {
+  const flags = { temperature: 0, topP: 1, topK: 0 };
+  const ignoring = MODELS.filter(({ id }) => findIgnoredSampling(id, flags).length > 0).map(({ id }) => id);
+  expect(ignoring).toEqual(['gemini-3.5-flash-lite', 'gemini-3.6-flash', 'gemini-3.7-flash', 'gemini-3.8-flash']);
+  expect(findIgnoredSampling('gemini-3.8-flash', flags)).toEqual([
+    'gemini-3.8-flash ignores --temperature, --top-p, --top-k',
+  ]);
+  expect(findIgnoredSampling('gemini-3.8-flash', { seed: 1, maxOutputTokens: 9 })).toEqual([]);
+  expect(findIgnoredSampling('gemini-9-new', flags)).toEqual([]);
 });
 
 test('what the settings have for a model stands between the defaults and the flags', () => {

@@ -12,6 +12,7 @@ import type { Content } from '../../core/content.ts';
 import { AppError } from '../../core/error.ts';
 import { settle, type TurnEvent, toFailure, toNotices } from '../../core/event.ts';
 import { buildPromptContent, noPromptError } from '../../input/prompt.ts';
+import { findIgnoredSampling } from '../../models/generation.ts';
 import { canThink } from '../../models/table.ts';
 import { createAbortable, onAbort } from '../../platform/runtime/abort.ts';
 import { callEvery, createDeadline, type Deadline } from '../../platform/runtime/clock.ts';
@@ -107,7 +108,7 @@ async function* answer(
     kept = await openHistory(options, app);
     yield* toNotices(kept.notices);
     opened = await openModel(options, app, deadline);
-    yield* toNotices(opened.notices);
+    yield* toNotices([...opened.notices, ...findIgnoredSampling(opened.modelId, options)]);
     if (options.showThoughts) checkThoughts(opened);
     servers = yield* openServersIfNamed(options, app, deadline);
     const prompt = yield* readPrompt(options, { app, deadline, ...servers });
