@@ -3,13 +3,15 @@
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { build, transform } from 'esbuild';
-import { bundling, commandTable, hashOf, hotChunks, writeTexts, writeWorker } from './bundle.mjs';
+import { bundling, commandTable, groupChunks, hashOf, hotChunks, writeTexts, writeWorker } from './bundle.mjs';
 import { thirdPartyNotices } from './notices.mjs';
 import { root } from './project.mjs';
 
 const final = join(root, 'dist');
 const dist = `${final}.new`;
 const commonJs = { format: 'cjs', platform: 'node', target: 'node20.18', supported: { 'dynamic-import': false } };
+/** Modules of Node that cost 0.4 to 3 ms to load, and that most runs which load our code around them never call. */
+const LAZY_BUILTINS = /(?<=^|[;\n])import\{([^}]*)\}from"(node:(?:child_process|crypto|fs\/promises|tty|worker_threads))";/g;
 
 // Built next to the last build and then renamed: a compile error leaves the old one in place.
 rmSync(dist, { recursive: true, force: true });
@@ -38,15 +40,20 @@ const chunks = await build({
 });
 const texts = new Map(chunks.outputFiles.map(({ path, text }) => [basename(path), text]));
 const hot = hotChunks(chunks.metafile);
+/** Which pack a chunk is in. */
+const packs = {};
+for (const names of groupChunks(chunks.metafile, hot)) {
+  const pack = await writePack(names);
+  for (const name of names) packs[name] = pack;
+}
+const hotPack = await writePack(hot, `export const packs = ${JSON.stringify(packs)};`);
+for (const name of hot) packs[name] = hotPack;
 for (const [name, text] of texts) {
-  if (hot.has(name)) continue;
+  if (Object.hasOwn(packs, name)) continue;
   // esbuild splits only ES modules; a second pass turns each chunk into CommonJS, and `import()` into a lazy `require`.
   const { code } = await transform(withRequire(text), { ...commonJs, minify: true });
   writeFileSync(join(dist, name), ascii(code));
 }
-const packed = ascii(await packOf(hot));
-const packName = `pack-${hashOf(packed)}.js`;
-writeFileSync(join(dist, packName), packed);
 writeSources();
 
 await build({
@@ -57,7 +64,7 @@ await build({
   define: {
     VERSION: JSON.stringify(version),
     MAIN_CHUNK: JSON.stringify([...hot].find((name) => name.startsWith('main-'))),
-    PACK: JSON.stringify(packName),
+    PACK: JSON.stringify(hotPack),
   },
 });
 
@@ -74,9 +81,9 @@ function ascii(code) {
 
 /**
  * Bundles these chunks into one scope: one read, one lookup in the code cache, and no module boundaries. Their exports
- * for other chunks are collected on demand.
+ * for other chunks are collected on demand. Returns the file's name.
  */
-async function packOf(names) {
+async function writePack(names, more = '') {
   const virtual = {
     name: 'hot-chunks',
     setup({ onResolve, onLoad }) {
@@ -92,7 +99,8 @@ async function packOf(names) {
     ...commonJs,
     stdin: {
       contents: `${parts.map(({ imports }) => imports).join('\n')}
-        export const chunks = { ${parts.map(({ entry }) => entry).join(', ')} };`,
+        export const chunks = { ${parts.map(({ entry }) => entry).join(', ')} };
+        ${more}`,
       resolveDir: root,
     },
     bundle: true,
@@ -102,7 +110,24 @@ async function packOf(names) {
     plugins: [virtual],
   });
   // As the function that boot will call: it need not copy the text to put anything around it.
-  return `(function(exports,require,module,__dirname){${outputFiles[0].text}\n})`;
+  const text = ascii(`(function(exports,require,module,__dirname){${outputFiles[0].text}\n})`);
+  const file = `pack-${hashOf(text)}.js`;
+  writeFileSync(join(dist, file), text);
+  return file;
+}
+
+/** Loads Node's heavy modules at the first call of a function, or the first `new` of a class, of theirs. */
+function withLazyBuiltins(text) {
+  return text.replace(LAZY_BUILTINS, (_, names, module) =>
+    names
+      .split(',')
+      .map((each) => each.split(' as '))
+      .map(([name, local = name]) => {
+        const loaded = `process.getBuiltinModule(${JSON.stringify(module)}).${name}`;
+        return `function ${local}(...args){return new.target?new (${loaded})(...args):${loaded}(...args)}`;
+      })
+      .join('\n'),
+  );
 }
 
 /**
@@ -110,7 +135,7 @@ async function packOf(names) {
  * module loaded that way; what is in the pack is already there.
  */
 function withRequire(text, packed = new Set()) {
-  return text.replace(/\bimport\(("(?:\.\/)?([^"]+)")\)/g, (_, path, name) =>
+  return withLazyBuiltins(text).replace(/\bimport\(("(?:\.\/)?([^"]+)")\)/g, (_, path, name) =>
     packed.has(name)
       ? `Promise.resolve(module.exports.chunks[${JSON.stringify(name)}]())`
       : `Promise.resolve().then(()=>require(${path}))`,
@@ -130,7 +155,7 @@ function partOf(name, prefix) {
 function writeSources() {
   const sources = {};
   for (const [path, { inputs }] of Object.entries(chunks.metafile.outputs)) {
-    const name = hot.has(basename(path)) ? packName : basename(path);
+    const name = packs[basename(path)] ?? basename(path);
     sources[name] = [...(sources[name] ?? []), ...Object.keys(inputs).filter((input) => !input.startsWith('<define'))];
   }
   writeFileSync(join(dist, 'chunks.json'), `${JSON.stringify(sources, null, 1)}\n`);

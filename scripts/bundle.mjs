@@ -46,8 +46,40 @@ export const bundling = {
 // The entry points of an ordinary one-shot run. The full parser and the JSON formats are not needed for a plain prompt.
 const HOT = ['src/main.ts', 'src/commands/prompt/prompt.ts', 'src/platform/http/send.ts', 'src/render/text.ts'];
 
+/** The entry points of common flags: what a run with one of them loads beside the chunks of an ordinary one. */
+const FEATURES = [
+  ['src/commands/prompt/idle-flags.ts'],
+  ['src/render/json.ts'],
+  ['src/render/stream-json.ts'],
+  ['src/config/context.ts', 'src/input/text-or-file.ts'],
+  ['src/input/assembly.ts', 'src/platform/terminal/input-stream.ts'],
+  ['src/input/assembly.ts', 'src/input/files.ts', 'src/app/withholding.ts'],
+  ['src/app/sessions.ts', 'src/agent/history.ts'],
+  ['src/app/sessions.ts', 'src/app/toolbox.ts', 'src/api/reply-calls.ts'],
+];
+
 /** The chunks an ordinary one-shot run loads: in one file they cost one read and one lookup in the code cache. */
 export function hotChunks({ outputs }) {
+  return chunksOf(outputs, HOT);
+}
+
+/**
+ * The chunks that the same features load, as one set each: every file costs a read and a lookup in the code cache. No two
+ * sets need each other, since what a chunk imports is loaded by every feature that loads the chunk.
+ */
+export function groupChunks({ outputs }, hot) {
+  const features = FEATURES.map((sources) => chunksOf(outputs, sources));
+  const groups = new Map();
+  for (const name of new Set(features.flatMap((names) => [...names]))) {
+    if (hot.has(name)) continue;
+    const users = features.map((names) => Number(names.has(name))).join('');
+    groups.set(users, (groups.get(users) ?? new Set()).add(name));
+  }
+  return [...groups.values()];
+}
+
+/** The chunks that hold these sources, with all that they import. */
+function chunksOf(outputs, sources) {
   const found = new Set();
   const add = (path) => {
     if (found.has(basename(path))) return;
@@ -55,7 +87,7 @@ export function hotChunks({ outputs }) {
     for (const next of outputs[path].imports)
       if (next.kind === 'import-statement' && outputs[next.path]) add(next.path);
   };
-  for (const source of HOT) add(Object.keys(outputs).find((path) => outputs[path].entryPoint === source));
+  for (const source of sources) add(Object.keys(outputs).find((path) => outputs[path].entryPoint === source));
   return found;
 }
 

@@ -26,7 +26,7 @@ type ChunkFunction = (
 
 /**
  * Loads the chunks of `dist` as CommonJS, with V8's code cache of an earlier run if there is one. `pack` is the file
- * that bundles the chunks of an ordinary run and already is a function. A cache is valid for this version of gmn, Node
+ * that bundles the chunks of an ordinary run. It and the other packs already are functions. A cache is valid for this version of gmn, Node
  * and the architecture only; one that V8 rejects, or that other users could have written, is ignored.
  */
 export function openCodeCache({ dist, pack, version }: { dist: string; pack: string; version: string }): CodeCache {
@@ -42,7 +42,7 @@ export function openCodeCache({ dist, pack, version }: { dist: string; pack: str
     const cachedData = isUsable ? tryRead(join(directory, `${file}.cache`)) : undefined;
     const text = preloaded.get(file) ?? read(file);
     preloaded.delete(file);
-    const source = file === pack ? text : `(function(exports,require,module,__dirname){${text}\n})`;
+    const source = isPack(file) ? text : `(function(exports,require,module,__dirname){${text}\n})`;
     const script = new Script(source, { filename: join(dist, file), ...(cachedData ? { cachedData } : {}) });
     if (cachedData === undefined || script.cachedDataRejected) fresh.set(file, script);
     asChunkFunction(script.runInThisContext())(module.exports, requireChunk, module, dist);
@@ -52,15 +52,19 @@ export function openCodeCache({ dist, pack, version }: { dist: string; pack: str
     if (known) return known.exports;
     const module: ChunkModule = { exports: {} };
     modules.set(file, module);
-    const part = parts[file];
+    const part = findPart(file);
     if (part) module.exports = part();
     else run(file, module);
     return module.exports;
   };
+  const findPart = (file: string): (() => unknown) | undefined => {
+    const other = packs[file];
+    return other === undefined ? parts[file] : asPack(load(other)).chunks[file];
+  };
   const requireChunk = (id: string): unknown => (id.startsWith('./') ? load(id.slice(2)) : require(id));
   const packed: ChunkModule = { exports: {} };
   run(pack, packed);
-  const parts = asPack(packed.exports);
+  const { chunks: parts, packs = {} } = asPack(packed.exports);
 
   const isLoaded = (file: string): boolean => file === pack || modules.has(file) || parts[file] !== undefined;
 
@@ -164,7 +168,18 @@ function asChunkFunction(value: unknown): ChunkFunction {
   return value as ChunkFunction;
 }
 
-/** The pack holds a function per chunk that returns its exports. */
-function asPack(value: unknown): Readonly<Record<string, () => unknown>> {
-  return (value as { readonly chunks: Readonly<Record<string, () => unknown>> }).chunks;
+/** Chunks that are loaded together, in one file. */
+interface Pack {
+  /** A function per chunk that returns its exports. */
+  readonly chunks: Readonly<Record<string, () => unknown>>;
+  /** In the pack of an ordinary run: which chunk is in which other one. */
+  readonly packs?: Readonly<Record<string, string>>;
+}
+
+function asPack(value: unknown): Pack {
+  return value as Pack;
+}
+
+function isPack(file: string): boolean {
+  return file.startsWith('pack-');
 }
