@@ -11,7 +11,8 @@ const final = join(root, 'dist');
 const dist = `${final}.new`;
 const commonJs = { format: 'cjs', platform: 'node', target: 'node20.18', supported: { 'dynamic-import': false } };
 /** Modules of Node that cost 0.4 to 3 ms to load, and that most runs which load our code around them never call. */
-const LAZY_BUILTINS = /(?<=^|[;\n])import\{([^}]*)\}from"(node:(?:child_process|crypto|fs\/promises|tty|worker_threads))";/g;
+const LAZY_BUILTINS =
+  /(?<=^|[;\n])import\{([^}]*)\}from"(node:(?:child_process|crypto|fs\/promises|tty|worker_threads))";/g;
 
 // Built next to the last build and then renamed: a compile error leaves the old one in place.
 rmSync(dist, { recursive: true, force: true });

@@ -17,7 +17,7 @@ const NON_DATA_FIELDS: readonly string[] = ['thought', 'thoughtSignature'];
 
 interface ContentsOptions {
   /** The origin whose signatures the server accepts. */
-  readonly origin: string;
+  readonly origin: () => string;
   /** How many contents, from the first, are sent without their signatures. */
   readonly distrusted: number;
 }
@@ -67,7 +67,7 @@ type Piece = ModelTurn | UserPiece;
 function toPieces(kept: readonly StoredContent[], { origin, distrusted }: ContentsOptions): readonly Piece[] {
   return kept.map((content, index) => {
     if (content.role === 'user') return toUserPiece(content);
-    const isForeign = index < distrusted || content.origin !== origin;
+    const isForeign = index < distrusted || content.origin === undefined || content.origin !== origin();
     return { role: 'model', parts: content.parts.flatMap((part) => toModelParts(part, isForeign)) };
   });
 }

@@ -154,7 +154,7 @@ export async function prepareContents(
 ): Promise<readonly Content[]> {
   if (contents.length === 1) return [...contents];
   const { toContents } = await import('./history.ts');
-  return toContents(contents, { origin: options.origin(), distrusted: options.distrusted });
+  return toContents(contents, options);
 }
 
 export function declareTools(tools: readonly Tool[]): { readonly tools?: readonly JsonObject[] } {

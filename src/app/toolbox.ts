@@ -1,11 +1,9 @@
-import { createGround } from '../agent/grounding.ts';
-import { createApprover, type RunPaused } from '../approval/approve.ts';
+import type { RunPaused } from '../approval/approve.ts';
 import { type ApprovalMode, approvalPolicy, offeredTools } from '../approval/policy.ts';
-import { secretFiles, targetFiles } from '../approval/targets.ts';
 import { listContextNames } from '../config/context-place.ts';
-import { noHomeError } from '../config/home.ts';
 import { readSetting } from '../config/keys.ts';
 import type { App, Settings } from '../core/app.ts';
+import { loadOnce } from '../core/async.ts';
 import { AppError } from '../core/error.ts';
 import { splitList } from '../core/text/names.ts';
 import { stateDirectories } from '../core/text/secrets.ts';
@@ -16,7 +14,6 @@ import { realPath } from '../platform/files/path.ts';
 import { createOutputStore } from '../platform/files/run-directory.ts';
 import { findUserHomes } from '../platform/host.ts';
 import { randomId } from '../platform/runtime/random-id.ts';
-import { formatToolFailure } from '../render/tool-line.ts';
 import {
   builtins,
   isAllowedBySettings,
@@ -26,7 +23,6 @@ import {
   type ToolLimits,
   translateNames,
 } from '../tools/builtins.ts';
-import { type UndoStore, undoStore } from '../tools/workspace/journal.ts';
 import { isTooBroad } from '../tools/workspace/protection.ts';
 import { type Journal, openWorkspace, type Workspace } from '../tools/workspace/workspace.ts';
 import type { OpenedModel } from './model.ts';
@@ -71,9 +67,7 @@ export async function openToolbox(options: ToolOptions, context: ToolboxContext)
   const { app } = context;
   const settings = await app.settings();
   const { mode, notices: modeNotices } = chooseMode(options, settings);
-  const workspace =
-    context.workspace ??
-    (await openOwnWorkspace(options, app, (roots) => openUndoStore(app).journal(randomId(), roots)));
+  const workspace = context.workspace ?? (await openOwnWorkspace(options, app, (roots) => lazyJournal(app, roots)));
   const wanted = options.tools ?? 'none';
   const others = await loadOtherTools(workspace, { ...options, tools: wanted }, context);
   const denials = createDenialLog();
@@ -101,7 +95,7 @@ function reportFailedWrites(tool: Tool, report: (notice: string) => void): Tool 
     ...tool,
     async invoke(args, signal) {
       const result = await tool.invoke(args, signal);
-      if (!result.ok) report(formatToolFailure(tool.name, args, result));
+      if (!result.ok) report((await import('../render/tool-line.ts')).formatToolFailure(tool.name, args, result));
       return result;
     },
   };
@@ -136,20 +130,10 @@ export async function openOwnWorkspace(
   });
 }
 
-export function openUndoStore({ homes, clock }: Pick<App, 'homes' | 'clock'>): UndoStore {
-  const { gmn, isMissing } = homes();
-  return isMissing ? createNoUndoStore() : undoStore(`${gmn}/undo`, clock);
-}
-
-/** Without a home directory there is no place for what a file held before, so no file is changed. */
-function createNoUndoStore(): UndoStore {
-  const refuse = async (): Promise<never> => {
-    throw noHomeError('a change could not be undone and is not made');
-  };
-  return {
-    ...{ journal: () => ({ before: refuse }), before: refuse, undo: refuse, pass: refuse },
-    ...{ changes: async () => [], damage: async () => undefined },
-  };
+/** The journal of one run, loaded by its first change. */
+function lazyJournal(app: App, roots: readonly string[]): Journal {
+  const journal = loadOnce(async () => (await import('./undo-store.ts')).openUndoStore(app).journal(randomId(), roots));
+  return { before: async (...change) => (await journal()).before(...change) };
 }
 
 /** Tools that need more than files, loaded only if one of them may be used. */
@@ -165,12 +149,14 @@ async function loadOtherTools(
     { webFetch },
     { createPinnedClient, isPublicAddress },
     { googleWebSearch },
+    { createGround },
   ] = await Promise.all([
     import('../tools/run-shell-command.ts'),
     import('../platform/process/shell-choice.ts'),
     import('../tools/web-fetch.ts'),
     import('../platform/http/pinned.ts'),
     import('../tools/google-web-search.ts'),
+    import('../agent/grounding.ts'),
   ]);
   const directory = async (path: string): Promise<string> => {
     const { place, directory: held } = await workspace.openDirectory(path);
@@ -268,21 +254,29 @@ function createApprove(
     onDenied,
   }: ToolboxContext & { readonly workspace: Workspace; readonly onDenied: (notice: string) => void },
 ): Approve {
-  return createApprover({
-    policy: approvalPolicy({
-      mode,
-      allowedTools: translateNames(builtinAllowedNames(options, remote)),
-      isTrusted: remote?.isTrusted ?? (() => false),
-      ...(remembered === undefined ? {} : { remembered }),
-    }),
-    err: app.io.err,
-    isTextFormat: (options.outputFormat ?? 'text') === 'text',
-    env: app.env,
-    ...secretFiles(workspace),
-    ...targetFiles(workspace),
-    runPaused,
-    onDenied,
+  const policy = approvalPolicy({
+    mode,
+    allowedTools: translateNames(builtinAllowedNames(options, remote)),
+    isTrusted: remote?.isTrusted ?? (() => false),
+    ...(remembered === undefined ? {} : { remembered }),
   });
+  const approve = loadOnce(async () => {
+    const [{ createApprover }, { secretFiles, targetFiles }] = await Promise.all([
+      import('../approval/approve.ts'),
+      import('../approval/targets.ts'),
+    ]);
+    return createApprover({
+      policy,
+      err: app.io.err,
+      isTextFormat: (options.outputFormat ?? 'text') === 'text',
+      env: app.env,
+      ...secretFiles(workspace),
+      ...targetFiles(workspace),
+      runPaused,
+      onDenied,
+    });
+  });
+  return async (tool, call, context) => (await approve())(tool, call, context);
 }
 
 export interface ModeOptions {

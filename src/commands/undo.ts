@@ -1,5 +1,5 @@
 import { type PrintOptions, printReport } from '../app/report.ts';
-import { openUndoStore } from '../app/toolbox.ts';
+import { openUndoStore } from '../app/undo-store.ts';
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import { contains } from '../core/text/path.ts';

@@ -58,3 +58,9 @@ export function raceWithAbort<Value>(work: Promise<Value>, signal: AbortSignal):
     void work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop));
   });
 }
+
+/** Calls `load` at the first call, and gives the same to all. */
+export function loadOnce<Loaded>(load: () => Promise<Loaded>): () => Promise<Loaded> {
+  let loaded: Promise<Loaded> | undefined;
+  return () => (loaded ??= load());
+}

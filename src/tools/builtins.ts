@@ -1,17 +1,13 @@
+import { loadOnce } from '../core/async.ts';
 import { AppError } from '../core/error.ts';
 import type { Env } from '../core/io.ts';
 import { findNearestNames } from '../core/text/names.ts';
 import { sanitize } from '../core/text/terminal.ts';
 import { textBefore } from '../core/text/trim.ts';
 import type { Tool } from '../core/tool.ts';
-import { editFile } from './edit-file.ts';
-import { glob } from './glob.ts';
-import { listDirectoryTool } from './list-directory.ts';
-import { readFileTool } from './read-file.ts';
-import { findRipgrep } from './search/ripgrep.ts';
-import { searchFileContent } from './search-file-content.ts';
+import { EDIT_FILE, GLOB, LIST_DIRECTORY, READ_FILE, SEARCH_FILE_CONTENT, WRITE_FILE } from './declarations.ts';
+import { defineTool } from './define.ts';
 import type { Workspace } from './workspace/workspace.ts';
-import { writeFile } from './write-file.ts';
 
 interface BuiltinOptions {
   readonly workspace: Workspace;
@@ -21,21 +17,43 @@ interface BuiltinOptions {
   readonly others?: readonly Tool[];
 }
 
-/** The built-in tools, always in the same order. */
+/** The built-in tools, always in the same order. What a tool does is loaded by its first call. */
 export function builtins({ workspace, env, others = [] }: BuiltinOptions): readonly Tool[] {
-  // Searched once, when first needed.
-  let found: { readonly program: string | undefined } | undefined;
-  const ripgrep = (): string | undefined => {
-    found ??= { program: findRipgrep(env, workspace.roots) };
-    return found.program;
-  };
+  const root = workspace.roots[0];
+  const ripgrep = loadOnce(async () => {
+    const { findRipgrep } = await import('./search/ripgrep.ts');
+    // Searched once, when first needed.
+    let found: { readonly program: string | undefined } | undefined;
+    return (): string | undefined => {
+      found ??= { program: findRipgrep(env, workspace.roots) };
+      return found.program;
+    };
+  });
+  const list = loadOnce(async () => (await import('./list-directory.ts')).listDirectory(workspace));
+  const read = loadOnce(async () => (await import('./read-file.ts')).readFile(workspace));
+  const write = loadOnce(async () => (await import('./write-file.ts')).writeFile(workspace));
+  const edit = loadOnce(async () => (await import('./edit-file.ts')).editFile(workspace));
+  const find = loadOnce(async () => (await import('./glob.ts')).glob(workspace, await ripgrep()));
+  const search = loadOnce(async () =>
+    (await import('./search-file-content.ts')).searchFileContent(workspace, await ripgrep()),
+  );
   return [
-    listDirectoryTool(workspace),
-    readFileTool(workspace),
-    writeFile(workspace),
-    editFile(workspace),
-    glob(workspace, ripgrep),
-    searchFileContent(workspace, ripgrep),
+    defineTool({ ...LIST_DIRECTORY, root, run: async (input, signal) => (await list()).run(input, signal) }),
+    defineTool({ ...READ_FILE, root, run: async (input, signal) => (await read()).run(input, signal) }),
+    defineTool({
+      ...WRITE_FILE,
+      root,
+      preview: async (input, signal, draft) => (await write()).preview(input, signal, draft),
+      run: async (input, signal) => (await write()).run(input, signal),
+    }),
+    defineTool({
+      ...EDIT_FILE,
+      root,
+      preview: async (input, signal, draft) => (await edit()).preview(input, signal, draft),
+      run: async (input, signal) => (await edit()).run(input, signal),
+    }),
+    defineTool({ ...GLOB, root, run: async (input, signal) => (await find()).run(input, signal) }),
+    defineTool({ ...SEARCH_FILE_CONTENT, root, run: async (input, signal) => (await search()).run(input, signal) }),
     ...others,
   ];
 }

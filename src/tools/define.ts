@@ -4,19 +4,27 @@ import type { JsonObject, JsonValue } from '../core/json.ts';
 import { type ArgumentsOf, findProblem, type InputSchema, type Property } from '../core/schema.ts';
 import type { Draft, Effect, Preview, Tool, ToolResult } from '../core/tool.ts';
 
-interface ToolSpec<S extends InputSchema> {
+/** What the model is told about a tool. */
+export interface ToolDeclaration<S extends InputSchema = InputSchema> {
   readonly name: string;
   readonly description: string;
   readonly effect: Effect;
   readonly input: S;
   /** Other names of a parameter, such as `path` for `file_path`; accepted, but not shown to the model. */
   readonly aliases?: Readonly<Record<string, keyof S['properties'] & string>>;
+}
+
+/** What a tool does, with the arguments that its declaration asks for. */
+export interface ToolHandlers<D extends { readonly input: InputSchema }> {
+  /** What a person is shown first; a tool result instead refuses the call. A thrown AppError becomes such a result. */
+  preview?(input: ArgumentsOf<D['input']>, signal: AbortSignal, draft?: Draft): Promise<Preview | ToolResult>;
+  /** A thrown AppError becomes a tool result with its message and hint. */
+  run(input: ArgumentsOf<D['input']>, signal: AbortSignal): Promise<ToolResult>;
+}
+
+interface ToolSpec<S extends InputSchema> extends ToolDeclaration<S>, ToolHandlers<{ readonly input: S }> {
   /** The directory that `file_path` and `dir_path` are relative to; also the default of `dir_path`. */
   readonly root?: string | undefined;
-  /** What a person is shown first; a tool result instead refuses the call. A thrown AppError becomes such a result. */
-  preview?(input: ArgumentsOf<S>, signal: AbortSignal, draft?: Draft): Promise<Preview | ToolResult>;
-  /** A thrown AppError becomes a tool result with its message and hint. */
-  run(input: ArgumentsOf<S>, signal: AbortSignal): Promise<ToolResult>;
 }
 
 /** Names that models also use for `file_path`. */

@@ -1,6 +1,7 @@
 import { AppError } from '../core/error.ts';
-import type { Draft, Tool } from '../core/tool.ts';
-import { defineTool, succeed } from './define.ts';
+import type { Draft } from '../core/tool.ts';
+import type { EDIT_FILE } from './declarations.ts';
+import { succeed, type ToolHandlers } from './define.ts';
 import { unifiedDiff } from './diff.ts';
 import { countChangedLines } from './edit-match.ts';
 import { type Edit, type EditResult, editText } from './edit-text.ts';
@@ -8,29 +9,8 @@ import { decodeTextFile, encodeText, formatCutLinks, type TextFile } from './tex
 import type { Place } from './workspace/fence.ts';
 import type { Workspace } from './workspace/workspace.ts';
 
-export function editFile(workspace: Workspace): Tool {
-  return defineTool({
-    name: 'edit_file',
-    description:
-      'Replaces old_string by new_string in a text file of the workspace that was read with read_file before. ' +
-      'old_string must be copied exactly from the file, with a few lines around the change, so that it is found once. ' +
-      'new_string is put in literally. An empty old_string makes a new file.',
-    effect: 'write',
-    input: {
-      properties: {
-        file_path: { type: 'string', description: 'The file, relative to the working directory.' },
-        old_string: { type: 'string', description: 'The text to be replaced, exactly as it is in the file.' },
-        new_string: { type: 'string', description: 'The text that replaces it.' },
-        allow_multiple: {
-          type: 'boolean',
-          description: 'Replace every place where old_string is found. Without it, it must be found exactly once.',
-        },
-        instruction: { type: 'string', description: 'What the change is for, in a sentence. Optional.' },
-      },
-      required: ['file_path', 'old_string', 'new_string'],
-    },
-    aliases: { path: 'file_path', replace_all: 'allow_multiple' },
-    root: workspace.roots[0],
+export function editFile(workspace: Workspace): Required<ToolHandlers<typeof EDIT_FILE>> {
+  return {
     async preview(input, signal, draft) {
       const { place, before, after } = await planEdit(workspace, input.file_path, toEdit(input), draft);
       const bytes = encodeText(place, before, after.text);
@@ -48,7 +28,7 @@ export function editFile(workspace: Workspace): Tool {
       const loosely = after.isLoose ? ' White space differed from old_string and was disregarded.' : '';
       return { ...succeed(`Changed ${place.name} in ${times}.${loosely}${formatCutLinks(cutLinks)}`), change };
     },
-  });
+  };
 }
 
 interface EditInput {

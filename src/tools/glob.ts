@@ -1,6 +1,6 @@
 import { compileGlob } from '../core/text/glob.ts';
-import type { Tool } from '../core/tool.ts';
-import { defineTool, succeed } from './define.ts';
+import type { GLOB } from './declarations.ts';
+import { succeed, type ToolHandlers } from './define.ts';
 import { listWithRipgrep, type NamedFiles, toSharedGlob } from './ripgrep-search.ts';
 import { joinBelow } from './search/walk.ts';
 import { formatNotes, openTree, type Tree, toModelPath } from './tree.ts';
@@ -11,25 +11,8 @@ const MAX_FILES = 1000;
 const MAX_STORED = 10_000;
 
 /** The glob tool; `ripgrep` gives the path of that program, if it may be used. */
-export function glob(workspace: Workspace, ripgrep: () => string | undefined): Tool {
-  return defineTool({
-    name: 'glob',
-    description:
-      'Finds files of the workspace whose paths match a pattern such as "**/*.ts" or "src/**/{a,b}-*.json", in the ' +
-      'order of their paths. A pattern without "/" is looked for in every directory. node_modules and what ' +
-      '.gitignore and .geminiignore leave out is not searched.',
-    effect: 'read',
-    input: {
-      properties: {
-        pattern: { type: 'string', description: 'The glob: *, ?, [a-z], {a,b}, and ** for any number of directories.' },
-        dir_path: { type: 'string', description: 'Where to look; the working directory if left out.' },
-        case_sensitive: { type: 'boolean', description: 'Whether case matters; it does not if left out.' },
-        respect_git_ignore: { type: 'boolean', description: 'Set to false to find what .gitignore leaves out, too.' },
-      },
-      required: ['pattern'],
-    },
-    aliases: { path: 'dir_path' },
-    root: workspace.roots[0],
+export function glob(workspace: Workspace, ripgrep: () => string | undefined): ToolHandlers<typeof GLOB> {
+  return {
     async run({ pattern, dir_path = '.', case_sensitive = false, respect_git_ignore = true }, signal) {
       const text = pattern.includes('/') ? pattern : `**/${pattern}`;
       const compiled = compileGlob(text, { isCaseSensitive: case_sensitive, hasBraces: true });
@@ -50,7 +33,7 @@ export function glob(workspace: Workspace, ripgrep: () => string | undefined): T
       ];
       return succeed({ files: files.slice(0, MAX_FILES), ...(notes.length === 0 ? {} : { note: notes.join('; ') }) });
     },
-  });
+  };
 }
 
 async function storeRemainingFiles(files: readonly string[], total: number, { keep }: Workspace): Promise<string> {

@@ -3,10 +3,10 @@ import { AppError } from '../core/error.ts';
 import type { JsonObject } from '../core/json.ts';
 import { compileGlob } from '../core/text/glob.ts';
 import { isSecretName, isSensitiveEntry } from '../core/text/secrets.ts';
-import type { Tool } from '../core/tool.ts';
 import { type Entry, readEntries, readSize } from '../platform/files/directory-sync.ts';
 import { filterPaced } from '../platform/runtime/pace.ts';
-import { defineTool, succeed } from './define.ts';
+import type { LIST_DIRECTORY } from './declarations.ts';
+import { succeed, type ToolHandlers } from './define.ts';
 import { rulesWithin } from './search/ignore.ts';
 import { createTreePace, readPlaceRules } from './tree.ts';
 import type { Workspace } from './workspace/workspace.ts';
@@ -14,22 +14,8 @@ import type { Workspace } from './workspace/workspace.ts';
 const MAX_ENTRIES = 1000;
 const MAX_IGNORED = 100;
 
-export function listDirectoryTool(workspace: Workspace): Tool {
-  return defineTool({
-    name: 'list_directory',
-    description:
-      'Lists the files and directories in a directory of the workspace, not what is below them. Directories end in ' +
-      '"/". What .gitignore and .geminiignore leave out is not listed. To find files anywhere, use glob.',
-    effect: 'read',
-    input: {
-      properties: {
-        dir_path: { type: 'string', description: 'The directory, relative to the working directory; "." for itself.' },
-        ignore: { type: 'array', items: { type: 'string' }, description: 'Globs of names that are not listed.' },
-      },
-      required: ['dir_path'],
-    },
-    aliases: { path: 'dir_path' },
-    root: workspace.roots[0],
+export function listDirectory(workspace: Workspace): ToolHandlers<typeof LIST_DIRECTORY> {
+  return {
     async run({ dir_path, ignore = [] }, signal) {
       const ignored = compileIgnored(ignore);
       const { place, directory } = await workspace.openDirectory(dir_path);
@@ -62,7 +48,7 @@ export function listDirectoryTool(workspace: Workspace): Tool {
         await directory.close();
       }
     },
-  });
+  };
 }
 
 /** A predicate for names that match one of the globs. Throws AppError `usage` if there are too many globs. */

@@ -3,9 +3,10 @@ import { AppError } from '../core/error.ts';
 import { decodeText } from '../core/text/decode.ts';
 import { formatSize } from '../core/text/format.ts';
 import { sniffMedia } from '../core/text/media.ts';
-import type { Tool, ToolResult } from '../core/tool.ts';
+import type { ToolResult } from '../core/tool.ts';
 import type { OpenedFile } from '../platform/files/held-file.ts';
-import { defineTool, FILE_ALIASES, succeed } from './define.ts';
+import type { READ_FILE } from './declarations.ts';
+import { succeed, type ToolHandlers } from './define.ts';
 import { rejectExcluded } from './tree.ts';
 import type { Place } from './workspace/fence.ts';
 import { type LineWindow, readWindow, selectLines, type WantedLines } from './workspace/line-window.ts';
@@ -18,26 +19,9 @@ const HEAD_BYTES = 8192;
 const MAX_SHARED_BYTES = 1_000_000;
 
 /** Reads a file for the model: text by lines; pictures, PDF, audio and video as attachments. */
-export function readFileTool(workspace: Workspace): Tool {
+export function readFile(workspace: Workspace): ToolHandlers<typeof READ_FILE> {
   const oneByOne = createSerializer();
-  return defineTool({
-    name: 'read_file',
-    description:
-      'Reads a file of the workspace. Text comes back as it is, up to 2000 lines at a time; a first line in brackets ' +
-      'says so if there is more, and how to continue. Images, PDF, audio and video are attached. Read a file before ' +
-      'you change it. What .geminiignore leaves out is not read.',
-    effect: 'read',
-    input: {
-      properties: {
-        file_path: { type: 'string', description: 'The file, relative to the working directory.' },
-        start_line: { type: 'integer', minimum: 1, description: 'The first line to read, counted from 1.' },
-        end_line: { type: 'integer', minimum: 1, description: 'The last line to read, included.' },
-        start_column: { type: 'integer', minimum: 1, description: 'The first character of a very long line to read.' },
-      },
-      required: ['file_path'],
-    },
-    aliases: FILE_ALIASES,
-    root: workspace.roots[0],
+  return {
     async run({ file_path, start_line = 1, end_line, start_column = 1 }, signal) {
       if (end_line !== undefined && end_line < start_line) {
         throw new AppError('usage', 'end_line is before start_line', { hint: 'Swap them, or leave one out.' });
@@ -60,7 +44,7 @@ export function readFileTool(workspace: Workspace): Tool {
         await file.close();
       }
     },
-  });
+  };
 }
 
 /** Runs one task at a time, in order of arrival. */

@@ -1,7 +1,8 @@
 import { AppError } from '../core/error.ts';
 import { plural } from '../core/text/format.ts';
-import type { Draft, Tool } from '../core/tool.ts';
-import { defineTool, succeed } from './define.ts';
+import type { Draft } from '../core/tool.ts';
+import type { WRITE_FILE } from './declarations.ts';
+import { succeed, type ToolHandlers } from './define.ts';
 import { unifiedDiff } from './diff.ts';
 import { countChangedLines } from './edit-match.ts';
 import { decodeTextFile, encodeText, findLineEnding, formatCutLinks, type TextFile } from './text-file.ts';
@@ -9,22 +10,8 @@ import type { Place } from './workspace/fence.ts';
 import type { Workspace } from './workspace/workspace.ts';
 
 /** The write tool; an existing file must have been read. */
-export function writeFile(workspace: Workspace): Tool {
-  return defineTool({
-    name: 'write_file',
-    description:
-      'Writes a whole text file of the workspace; directories that are missing are made. A file that exists must have ' +
-      'been read with read_file before, all of it. For changes to a part of a file use edit_file.',
-    effect: 'write',
-    input: {
-      properties: {
-        file_path: { type: 'string', description: 'The file, relative to the working directory.' },
-        content: { type: 'string', description: 'The complete content of the file, nothing left out.' },
-      },
-      required: ['file_path', 'content'],
-    },
-    aliases: { path: 'file_path' },
-    root: workspace.roots[0],
+export function writeFile(workspace: Workspace): Required<ToolHandlers<typeof WRITE_FILE>> {
+  return {
     async preview({ file_path, content }, signal, draft) {
       const { place, before, after } = await planWrite(workspace, file_path, content, draft);
       const bytes = encodeText(place, before, after);
@@ -41,7 +28,7 @@ export function writeFile(workspace: Workspace): Tool {
         change: { ...countChangedLines(before?.text ?? '', after), cutLinks },
       };
     },
-  });
+  };
 }
 
 interface WritePlan {

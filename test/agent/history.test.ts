@@ -25,7 +25,7 @@ const answer = (name: string, id?: string, response: unknown = { output: id ?? n
 });
 
 function wire(kept: readonly StoredContent[], distrusted = 0): readonly Content[] {
-  return toContents(kept, { origin: 'here', distrusted });
+  return toContents(kept, { origin: () => 'here', distrusted });
 }
 
 test('a plain conversation goes as it is, without its origin', () => {

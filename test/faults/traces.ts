@@ -78,7 +78,7 @@ export async function brokenSessions(gmnHome: string): Promise<readonly string[]
       ];
       // As it would stand on the wire.
       const contents: readonly { readonly role: string; readonly parts: readonly WirePart[] }[] = JSON.parse(
-        JSON.stringify(toContents(kept, { origin: 'nowhere', distrusted: 0 })),
+        JSON.stringify(toContents(kept, { origin: () => 'nowhere', distrusted: 0 })),
       );
       const sent = contents.flatMap(({ parts }) => parts);
       const why = objection(contents, sent);

@@ -16,7 +16,8 @@ import { lazyRedaction, openAgent } from '../agent.ts';
 import { type ModelOptions, type OpenedModel, openModel, timeoutError } from '../model.ts';
 import { createModelsReport } from '../models-report.ts';
 import { countTokens, openQueries } from '../queries.ts';
-import { openOwnWorkspace, openUndoStore } from '../toolbox.ts';
+import { openOwnWorkspace } from '../toolbox.ts';
+import { openUndoStore } from '../undo-store.ts';
 import { type OpenHistory, openServeSessions } from './sessions.ts';
 import { denyQuestions, type Permissions, reportRefusals, reportUnoffered, toolOptions } from './tools.ts';
 

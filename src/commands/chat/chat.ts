@@ -1,7 +1,8 @@
 import { lazyRedaction } from '../../app/agent.ts';
 import { pruneIfDue } from '../../app/history.ts';
 import { checkSessionFlags, findContinued, openStore, type SessionOptions } from '../../app/sessions.ts';
-import { openOwnWorkspace, openUndoStore } from '../../app/toolbox.ts';
+import { openOwnWorkspace } from '../../app/toolbox.ts';
+import { openUndoStore } from '../../app/undo-store.ts';
 import type { ApprovalMode } from '../../approval/policy.ts';
 import { createChanges, createTurnJournal } from '../../chat/changes.ts';
 import { type Chat, openChat } from '../../chat/chat.ts';

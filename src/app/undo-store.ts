@@ -1,0 +1,19 @@
+import { noHomeError } from '../config/home.ts';
+import type { App } from '../core/app.ts';
+import { type UndoStore, undoStore } from '../tools/workspace/journal.ts';
+
+export function openUndoStore({ homes, clock }: Pick<App, 'homes' | 'clock'>): UndoStore {
+  const { gmn, isMissing } = homes();
+  return isMissing ? createNoUndoStore() : undoStore(`${gmn}/undo`, clock);
+}
+
+/** Without a home directory there is no place for what a file held before, so no file is changed. */
+function createNoUndoStore(): UndoStore {
+  const refuse = async (): Promise<never> => {
+    throw noHomeError('a change could not be undone and is not made');
+  };
+  return {
+    ...{ journal: () => ({ before: refuse }), before: refuse, undo: refuse, pass: refuse },
+    ...{ changes: async () => [], damage: async () => undefined },
+  };
+}
