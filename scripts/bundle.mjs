@@ -51,7 +51,7 @@ const FEATURES = [
   ['src/commands/prompt/idle-flags.ts'],
   ['src/render/json.ts'],
   ['src/render/stream-json.ts'],
-  ['src/config/context.ts', 'src/input/text-or-file.ts'],
+  ['src/config/context.ts'],
   ['src/input/assembly.ts', 'src/platform/terminal/input-stream.ts'],
   ['src/input/assembly.ts', 'src/input/files.ts', 'src/app/withholding.ts'],
   ['src/app/sessions.ts', 'src/agent/history.ts'],

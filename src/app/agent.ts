@@ -1,6 +1,6 @@
 import type { Agent, Redaction } from '../agent/agent.ts';
 import { REDACTED_NOTICE } from '../agent/turn.ts';
-import { hasContext } from '../config/context-place.ts';
+import { type Context, type ContextOptions, hasContext, joinSystemInstruction } from '../config/context-place.ts';
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import { type TurnEvent, toNotices } from '../core/event.ts';
@@ -115,20 +115,28 @@ async function* readSystemInstruction(
 ): AsyncGenerator<TurnEvent, string | undefined> {
   const question = { env: app.env, cwd: app.cwd, homes: app.homes(), settings: await app.settings() };
   const flags = [options.system, options.systemText, options.appendSystemPrompt];
-  if (flags.every((flag) => flag === undefined) && !hasContext(question)) return undefined;
-  const [{ readContext, joinSystemInstruction }, { readTextOrFile }] = await Promise.all([
-    import('../config/context.ts'),
-    import('../input/text-or-file.ts'),
-  ]);
-  const context = await readContext(
+  const isContext = hasContext(question);
+  if (flags.every((flag) => flag === undefined) && !isContext) return undefined;
+  const context = isContext ? await loadContext(question, tools) : NO_CONTEXT;
+  yield* toNotices(context.notices);
+  return joinSystemInstruction(context, {
+    system: options.systemText ?? (await readTextFlag(options.system, '--system', app)),
+    append: await readTextFlag(options.appendSystemPrompt, '--append-system-prompt', app),
+  });
+}
+
+const NO_CONTEXT: Context = { notices: [] };
+
+async function loadContext(question: ContextOptions, tools: readonly Tool[]): Promise<Context> {
+  const { readContext } = await import('../config/context.ts');
+  return readContext(
     question,
     tools.map(({ name }) => name),
   );
-  yield* toNotices(context.notices);
-  return joinSystemInstruction(context, {
-    system: options.systemText ?? (options.system && (await readTextOrFile(options.system, '--system', app.cwd))),
-    append:
-      options.appendSystemPrompt &&
-      (await readTextOrFile(options.appendSystemPrompt, '--append-system-prompt', app.cwd)),
-  });
+}
+
+/** The value of a flag that takes text or `@file`. Throws AppError `usage` if the file is not text. */
+async function readTextFlag(value: string | undefined, flag: string, { cwd }: App): Promise<string | undefined> {
+  if (!value?.startsWith('@')) return value;
+  return (await import('../input/text-or-file.ts')).readTextOrFile(value, flag, cwd);
 }

@@ -19,6 +19,14 @@ export interface ContextFile {
   readonly scope: 'user' | 'project';
 }
 
+export interface Context {
+  /** Text of the `GEMINI_SYSTEM_MD` file; replaces the system prompt unless `--system` is given. */
+  readonly system?: string;
+  /** The context files, each between two lines with its name. */
+  readonly memory?: string;
+  readonly notices: readonly string[];
+}
+
 const DEFAULT_NAME = 'GEMINI.md';
 
 /**
@@ -41,6 +49,18 @@ export function findContextFiles({ cwd, homes, settings }: ContextOptions): read
 /** Costs a few file system checks. Throws AppError `config` as `findContextFiles` does. */
 export function hasContext(question: ContextOptions): boolean {
   return findSystemMdValue(question) !== undefined || findContextFiles(question).length > 0;
+}
+
+/**
+ * Joins `--system` (else `GEMINI_SYSTEM_MD`), the context files and `--append-system-prompt`, in this order. Undefined
+ * if all are empty.
+ */
+export function joinSystemInstruction(
+  { system, memory }: Pick<Context, 'system' | 'memory'>,
+  flags: { readonly system?: string | undefined; readonly append?: string | undefined },
+): string | undefined {
+  const texts = [flags.system ?? system, memory, flags.append].filter((text) => text !== undefined && text !== '');
+  return texts.length === 0 ? undefined : texts.join('\n\n');
 }
 
 /** `GEMINI_SYSTEM_MD`, unless it is empty, `0` or `false`. */

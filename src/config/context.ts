@@ -8,6 +8,7 @@ import { isDirectory, realPath } from '../platform/files/path.ts';
 import { readBytes } from '../platform/files/read.ts';
 import { readSmallFile } from '../platform/files/small-file.ts';
 import {
+  type Context,
   type ContextFile,
   type ContextOptions,
   findContextFiles,
@@ -16,14 +17,6 @@ import {
 } from './context-place.ts';
 import { readSetting } from './keys.ts';
 import { decideTrust, readTrustRecords, type TrustDecision } from './trust.ts';
-
-interface Context {
-  /** Text of the `GEMINI_SYSTEM_MD` file; replaces the system prompt unless `--system` is given. */
-  readonly system?: string;
-  /** The context files, each between two lines with its name. */
-  readonly memory?: string;
-  readonly notices: readonly string[];
-}
 
 /**
  * Reads the user's context files and those of trusted project folders; skipped files are in `notices`. `tools` are the
@@ -50,18 +43,6 @@ export async function readContext(question: ContextOptions, tools: readonly stri
     ...(texts.length === 0 ? {} : { memory: texts.join('\n\n') }),
     notices: [...ignored.values(), ...reader.notices, ...(notice === undefined ? [] : [notice])],
   };
-}
-
-/**
- * Joins `--system` (else `GEMINI_SYSTEM_MD`), the context files and `--append-system-prompt`, in this order. Undefined
- * if all are empty.
- */
-export function joinSystemInstruction(
-  { system, memory }: Pick<Context, 'system' | 'memory'>,
-  flags: { readonly system?: string | undefined; readonly append?: string | undefined },
-): string | undefined {
-  const texts = [flags.system ?? system, memory, flags.append].filter((text) => text !== undefined && text !== '');
-  return texts.length === 0 ? undefined : texts.join('\n\n');
 }
 
 const TRUSTED: TrustDecision = { isTrusted: true, why: 'the user wrote it' };

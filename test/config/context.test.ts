@@ -1,8 +1,8 @@
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { joinSystemInstruction, readContext } from '../../src/config/context.ts';
-import { hasContext } from '../../src/config/context-place.ts';
+import { readContext } from '../../src/config/context.ts';
+import { hasContext, joinSystemInstruction } from '../../src/config/context-place.ts';
 import { loadSettings } from '../../src/config/settings.ts';
 import { AppError } from '../../src/core/error.ts';
 import { posixTest } from '../support/posix.ts';

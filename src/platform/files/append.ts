@@ -1,10 +1,23 @@
-import { constants, fstatSync, writeSync } from 'node:fs';
-import { type FileHandle, open, rename, stat, unlink } from 'node:fs/promises';
+import {
+  closeSync,
+  constants,
+  fdatasync,
+  fstatSync,
+  fsyncSync,
+  ftruncateSync,
+  openSync,
+  readSync,
+  renameSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
+import { type FileHandle, open, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Clock } from '../../core/io.ts';
 import { acquireLock } from './lock.ts';
 import { temporaryPath } from './path.ts';
 import { makePrivateDirectory, syncDirectory, writeAtomic } from './write.ts';
+import { tryRemoveSync } from './write-sync.ts';
 
 const FLAGS = constants.O_RDWR | constants.O_APPEND | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 const LINE_FEED = 10;
@@ -34,17 +47,16 @@ export async function createAppendFile(
 ): Promise<AppendFile> {
   await makePrivateDirectory(dirname(path));
   const temporary = temporaryPath(path);
-  const handle = await open(temporary, FLAGS | constants.O_CREAT | constants.O_EXCL, 0o600);
+  const file = appendFile(openSync(temporary, FLAGS | constants.O_CREAT | constants.O_EXCL, 0o600), 0, dirname(path));
   try {
-    const file = appendFile(handle, 0, dirname(path));
     for await (const piece of pieces) {
       if ((await file.append(piece)) === 'overtaken') throw new Error('another process writes to it');
     }
-    await rename(temporary, path);
+    renameSync(temporary, path);
     return file;
   } catch (thrown) {
-    await handle.close();
-    await unlink(temporary).catch(() => {});
+    await file.close();
+    tryRemoveSync(temporary);
     throw thrown;
   }
 }
@@ -63,44 +75,49 @@ interface OpenOptions {
  * errors, and if it is not a regular file.
  */
 export async function openAppendFile(path: string, { now, end }: OpenOptions): Promise<AppendFile> {
-  const handle = await open(path, FLAGS);
+  const descriptor = openSync(path, FLAGS);
   try {
-    const status = await handle.stat();
+    const status = fstatSync(descriptor);
     if (!status.isFile()) throw new Error('it is not a regular file');
-    const whole = await findLastLineEnd(handle, status.size);
+    const whole = findLastLineEnd(descriptor, status.size);
     if (whole < status.size && whole === (end ?? whole)) {
-      await quarantineFragment(handle, { path, from: whole, to: status.size, now });
-      await handle.truncate(whole);
+      quarantineFragment(descriptor, { path, from: whole, to: status.size, now });
+      ftruncateSync(descriptor, whole);
     }
-    return appendFile(handle, end ?? whole);
+    return appendFile(descriptor, end ?? whole);
   } catch (thrown) {
-    await handle.close();
+    closeSync(descriptor);
     throw thrown;
   }
 }
 
-/** `unsynced`: the directory whose entry for the file is not on disk yet. */
-function appendFile(handle: FileHandle, start: number, unsynced?: string): AppendFile {
+/**
+ * Synchronous but for the sync to disk: each step takes less than a round trip to the thread pool, and an answer waits for
+ * it. `unsynced`: the directory whose entry for the file is not on disk yet.
+ */
+function appendFile(opened: number, start: number, unsynced?: string): AppendFile {
+  /** -1 once it is closed: the number may be another file's by then. */
+  let descriptor = opened;
   let length = start;
   let directory = unsynced;
+  let syncing: Promise<void> | undefined;
   /** Bytes of a failed write that are still in the file. */
   let torn = 0;
-  const repair = async (): Promise<void> => {
+  const repair = (): void => {
     // Bytes that another process added since must stay.
-    if ((await handle.stat()).size === length + torn) await handle.truncate(length);
+    if (fstatSync(descriptor).size === length + torn) ftruncateSync(descriptor, length);
     torn = 0;
   };
   return {
-    // Synchronous: faster than a round trip to the thread pool, and an answer waits for it.
     async append(text) {
-      if (torn > 0) await repair();
-      if (fstatSync(handle.fd).size !== length) return 'overtaken';
+      if (torn > 0) repair();
+      if (fstatSync(descriptor).size !== length) return 'overtaken';
       const bytes = Buffer.from(text);
       try {
         // On a partial write (disk full) the next write throws the reason.
-        while (torn < bytes.length) torn += writeSync(handle.fd, bytes, torn);
+        while (torn < bytes.length) torn += writeSync(descriptor, bytes, torn);
       } catch (thrown) {
-        if (torn > 0) await repair().catch(() => {});
+        if (torn > 0) tryRepair(repair);
         throw thrown;
       }
       torn = 0;
@@ -108,21 +125,40 @@ function appendFile(handle: FileHandle, start: number, unsynced?: string): Appen
       return 'written';
     },
     async sync() {
-      await handle.datasync();
+      syncing = syncData(descriptor);
+      await syncing;
       if (directory !== undefined) await syncDirectory(directory);
       directory = undefined;
     },
     get length() {
       return length;
     },
-    close: () => handle.close(),
+    async close() {
+      await syncing?.catch(() => {});
+      if (descriptor >= 0) closeSync(descriptor);
+      descriptor = -1;
+    },
   };
 }
 
-async function findLastLineEnd(handle: FileHandle, size: number): Promise<number> {
+function tryRepair(repair: () => void): void {
+  try {
+    repair();
+  } catch {
+    // The next append tries again.
+  }
+}
+
+function syncData(descriptor: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    fdatasync(descriptor, (error) => (error ? reject(error) : resolve()));
+  });
+}
+
+function findLastLineEnd(descriptor: number, size: number): number {
   for (let end = size; end > 0; end -= BLOCK) {
     const start = Math.max(0, end - BLOCK);
-    const last = (await readAt(handle, start, end - start)).lastIndexOf(LINE_FEED);
+    const last = readAt(descriptor, start, end - start).lastIndexOf(LINE_FEED);
     if (last !== -1) return start + last + 1;
   }
   return 0;
@@ -135,27 +171,27 @@ interface Fragment {
   readonly now: number;
 }
 
-/** Resolves when the copy is on disk: the original fragment is cut off after that. */
-async function quarantineFragment(handle: FileHandle, { path, from, to, now }: Fragment): Promise<void> {
+/** When it returns, the copy is on disk: the original fragment is cut off after that. */
+function quarantineFragment(descriptor: number, { path, from, to, now }: Fragment): void {
   const stamp = new Date(now).toISOString().replace(/[-:.]/g, '');
-  const copy = await open(`${path}.torn-${stamp}`, 'w', 0o600);
+  const copy = openSync(`${path}.torn-${stamp}`, 'w', 0o600);
   try {
     for (let start = from; start < to; start += BLOCK) {
-      await copy.appendFile(await readAt(handle, start, Math.min(BLOCK, to - start)));
+      writeFileSync(copy, readAt(descriptor, start, Math.min(BLOCK, to - start)));
     }
-    await copy.sync();
+    fsyncSync(copy);
   } finally {
-    await copy.close();
+    closeSync(copy);
   }
 }
 
 /** Reads exactly `length` bytes. */
-async function readAt(handle: FileHandle, start: number, length: number): Promise<Buffer> {
+function readAt(descriptor: number, start: number, length: number): Buffer {
   const bytes = Buffer.alloc(length);
   for (let filled = 0; filled < length; ) {
-    const { bytesRead } = await handle.read(bytes, filled, length - filled, start + filled);
-    if (bytesRead === 0) throw new Error('it was truncated meanwhile');
-    filled += bytesRead;
+    const count = readSync(descriptor, bytes, filled, length - filled, start + filled);
+    if (count === 0) throw new Error('it was truncated meanwhile');
+    filled += count;
   }
   return bytes;
 }

@@ -1,5 +1,4 @@
-import { closeSync, constants, fstatSync, openSync, readdirSync, readSync } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { closeSync, constants, fstatSync, openSync, read, readdirSync, readSync } from 'node:fs';
 
 const FLAGS = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 const LINE_FEED = 10;
@@ -24,13 +23,16 @@ export async function* readLineBatches(
   path: string,
   { end = Number.POSITIVE_INFINITY }: LineOptions = {},
 ): AsyncGenerator<LineBatch> {
-  const handle = await open(path, FLAGS);
+  const descriptor = openSync(path, FLAGS);
   try {
     const buffer = Buffer.allocUnsafe(CHUNK);
     let rest: Buffer[] = [];
     let at = 0;
     while (at < end) {
-      const { bytesRead } = await handle.read(buffer, 0, Math.min(CHUNK, end - at), at);
+      const length = Math.min(CHUNK, end - at);
+      // Most files are short, and a thread for their few bytes costs more. Between the parts of a long one, others may run.
+      const bytesRead =
+        at === 0 ? readSync(descriptor, buffer, 0, length, at) : await readPart(descriptor, buffer, length, at);
       if (bytesRead === 0) break;
       at += bytesRead;
       const last = buffer.subarray(0, bytesRead).lastIndexOf(LINE_FEED);
@@ -43,8 +45,14 @@ export async function* readLineBatches(
     }
     if (rest.length > 0) yield { lines: splitLines(rest, Buffer.alloc(0)), isTorn: true, end: at };
   } finally {
-    await handle.close();
+    closeSync(descriptor);
   }
+}
+
+function readPart(descriptor: number, buffer: Buffer, length: number, at: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    read(descriptor, buffer, 0, length, at, (error, count) => (error ? reject(error) : resolve(count)));
+  });
 }
 
 function splitLines(rest: readonly Buffer[], chunk: Buffer): readonly string[] {

@@ -4,7 +4,7 @@ import type { Clock } from '../../core/io.ts';
 import { isObject } from '../../core/json.ts';
 import { checkProcess, identifySelf, type ProcessIdentity, parseProcessIdentity } from '../process/identity.ts';
 import { errorCode } from '../runtime/system.ts';
-import { tryCreateExclusive } from './write.ts';
+import { tryCreateExclusiveSync, tryRemoveSync } from './write-sync.ts';
 
 const TOUCH_MS = 1000;
 /** Ten missed touches; even an overloaded machine manages one in that time. */
@@ -48,7 +48,7 @@ export async function acquireLock(path: string, options: LockOptions): Promise<L
   let pauseMs = FIRST_PAUSE_MS;
   for (;;) {
     signal.throwIfAborted();
-    const outcome = await tryCreate(path);
+    const outcome = tryCreate(path);
     if (typeof outcome === 'object') return outcome;
     if (outcome === 'unwritable') return { isHeld: false, isTaken: false, release: async () => {} };
     if (await isDone()) return undefined;
@@ -64,10 +64,10 @@ interface Owner extends ProcessIdentity {
   readonly nonce: string;
 }
 
-async function tryCreate(path: string): Promise<Lock | 'taken' | 'unwritable'> {
+function tryCreate(path: string): Lock | 'taken' | 'unwritable' {
   const nonce = `${process.pid}-${process.hrtime.bigint().toString(36)}`;
-  const owner: Owner = { ...(await identifySelf()), nonce };
-  const outcome = await tryCreateExclusive(path, JSON.stringify(owner));
+  const owner: Owner = { ...identifySelf(), nonce };
+  const outcome = tryCreateExclusiveSync(path, JSON.stringify(owner));
   if (outcome === 'created') return createLock(path, nonce);
   return outcome === 'exists' ? 'taken' : 'unwritable';
 }
@@ -86,7 +86,7 @@ function createLock(path: string, nonce: string): Lock {
     isTaken: false,
     async release() {
       clearInterval(touch);
-      if (isOurs()) await unlink(path).catch(() => {});
+      if (isOurs()) tryRemoveSync(path);
     },
   };
 }
@@ -96,7 +96,7 @@ async function breakStaleLock(path: string, isStillStale: () => Promise<boolean>
   if (!(await isStillStale())) return false;
   // Many processes may see the same dead owner; only one at a time may act on it, after checking again.
   const breaking = `${path}.breaking`;
-  if ((await tryCreateExclusive(breaking, '')) !== 'created') {
+  if (tryCreateExclusiveSync(breaking, '') !== 'created') {
     if (await isAbandoned(breaking)) await removeAbandoned(breaking);
     return false;
   }
@@ -139,7 +139,7 @@ async function isStale(path: string, now: number, takesFrom: 'idle' | 'gone'): P
   const touched = (await stat(path).catch(() => undefined))?.mtimeMs;
   if (touched === undefined) return false;
   const ageMs = Math.abs(now - touched);
-  const state = owner === undefined ? 'unknown' : await checkProcess(owner);
+  const state = owner === undefined ? 'unknown' : checkProcess(owner);
   if (state === 'gone') return true;
   if (takesFrom === 'idle') return ageMs >= STALE_MS || (state === 'stopped' && ageMs >= STOPPED_MS);
   // A lock without an owner is from a process that died while writing it; for one on another machine only its age

@@ -1,4 +1,4 @@
-import { closeSync, openSync, renameSync, statSync, unlinkSync, writeSync } from 'node:fs';
+import { closeSync, fchmodSync, openSync, renameSync, statSync, unlinkSync, writeFileSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { errorCode } from '../runtime/system.ts';
 import { makeDirectories, temporaryPath } from './path.ts';
@@ -22,6 +22,39 @@ export function writeAtomicSync(path: string, text: string): void {
   } catch (thrown) {
     unlinkSync(temporary);
     throw thrown;
+  }
+}
+
+/**
+ * Creates a small private file, and its directory; `exists`: something has that name, and is left alone. Synchronous: a
+ * lock is a few bytes, and a thread for them costs more. Never throws.
+ */
+export function tryCreateExclusiveSync(path: string, text: string): 'created' | 'exists' | 'failed' {
+  let descriptor: number;
+  try {
+    descriptor = openExclusive(path);
+  } catch (thrown) {
+    return errorCode(thrown) === 'EEXIST' ? 'exists' : 'failed';
+  }
+  try {
+    // The mode given to open is cut by the umask.
+    fchmodSync(descriptor, 0o600);
+    writeFileSync(descriptor, text);
+    return 'created';
+  } catch {
+    tryRemoveSync(path);
+    return 'failed';
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** Never throws. */
+export function tryRemoveSync(path: string): void {
+  try {
+    unlinkSync(path);
+  } catch {
+    // It is gone, or cannot be removed.
   }
 }
 

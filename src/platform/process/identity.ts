@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { isObject } from '../../core/json.ts';
 import { errorCode } from '../runtime/system.ts';
@@ -11,15 +11,11 @@ export interface ProcessIdentity {
   readonly began: string;
 }
 
-let self: Promise<ProcessIdentity> | undefined;
+let self: ProcessIdentity | undefined;
 
-export function identifySelf(): Promise<ProcessIdentity> {
+export function identifySelf(): ProcessIdentity {
   // Constant for the process; a server locks with every call.
-  self ??= readProcessState(process.pid).then((state) => ({
-    pid: process.pid,
-    host: hostname(),
-    began: state?.began ?? '',
-  }));
+  self ??= { pid: process.pid, host: hostname(), began: readProcessState(process.pid)?.began ?? '' };
   return self;
 }
 
@@ -27,16 +23,14 @@ export function identifySelf(): Promise<ProcessIdentity> {
  * Whether a process still runs. `elsewhere`: only its own machine could tell; `unknown`: the pid exists, but may be
  * another process by now. Never throws.
  */
-export async function checkProcess(
-  identity: ProcessIdentity,
-): Promise<'here' | 'stopped' | 'gone' | 'elsewhere' | 'unknown'> {
+export function checkProcess(identity: ProcessIdentity): 'here' | 'stopped' | 'gone' | 'elsewhere' | 'unknown' {
   if (identity.host !== hostname()) return 'elsewhere';
   try {
     process.kill(identity.pid, 0);
   } catch (thrown) {
     if (errorCode(thrown) === 'ESRCH') return 'gone';
   }
-  const state = await readProcessState(identity.pid);
+  const state = readProcessState(identity.pid);
   if (state === undefined) return 'unknown';
   if (state.began !== identity.began) return 'gone';
   return state.isStopped ? 'stopped' : 'here';
@@ -49,11 +43,11 @@ export function parseProcessIdentity(value: unknown): ProcessIdentity | undefine
   return isWhole ? { pid: pid as number, host, began } : undefined;
 }
 
-/** Linux only. https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html */
-async function readProcessState(pid: number): Promise<{ began: string; isStopped: boolean } | undefined> {
+/** Linux only, where this file is in memory. https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html */
+function readProcessState(pid: number): { began: string; isStopped: boolean } | undefined {
   if (process.platform !== 'linux') return undefined;
   try {
-    const text = await readFile(`/proc/${pid}/stat`, 'latin1');
+    const text = readFileSync(`/proc/${pid}/stat`, 'latin1');
     const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
     return { began: fields[19] ?? '', isStopped: fields[0] === 'T' || fields[0] === 't' };
   } catch {

@@ -56,7 +56,7 @@ interface JobWriter {
  */
 export function createJobStore(files: RecordDirectory, clock: Pick<Clock, 'now'>): JobStore {
   const save = async (record: JobRecord): Promise<void> =>
-    files.append(`${record.job_id}.jsonl`, formatJobLine(record, await identifySelf()));
+    files.append(`${record.job_id}.jsonl`, formatJobLine(record, identifySelf()));
   /** The last write of a killed process: the best known time of its end. */
   const readLastChange = async (id: string): Promise<number> => {
     const found = await Promise.all([files.status(`${id}.jsonl`), files.status(`${id}.txt`)]);
@@ -69,7 +69,7 @@ export function createJobStore(files: RecordDirectory, clock: Pick<Clock, 'now'>
     const found = isUuid(id) ? await read(id) : undefined;
     if (found === undefined || found.record.job_id !== id) return undefined;
     if (hasEnded(found.record)) return found.record;
-    if (found.owner !== undefined && (await checkProcess(found.owner)) !== 'gone') return found.record;
+    if (found.owner !== undefined && checkProcess(found.owner) !== 'gone') return found.record;
     // The job and its process may have ended since the first read.
     const last = (await read(id))?.record ?? found.record;
     if (hasEnded(last)) return last;
@@ -124,7 +124,7 @@ function createJobWriter(files: RecordDirectory, id: string, save: JobStore['sav
       try {
         if (isRunning) known ??= await files.open(`${id}.jsonl`);
         if (known === undefined) await save(record);
-        else known.append(formatJobLine(record, await identifySelf()));
+        else known.append(formatJobLine(record, identifySelf()));
         // Opened early, so that the first output need not wait for it.
         if (isRunning) said ??= await files.open(`${id}.txt`);
       } finally {
