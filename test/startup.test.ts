@@ -9,7 +9,13 @@ import { GMN, place } from './support/gmn.ts';
 
 /** What one run loads: our sources and bundled packages by V8's coverage, Node's own modules by its load list. */
 async function loadedBy(t: TestContext, args: readonly string[], script: Parameters<typeof fakeGemini>[1] = []) {
-  const { root, cwd, env } = place(t, { gemini: await fakeGemini(t, script) });
+  return loadedIn(place(t, { gemini: await fakeGemini(t, script) }), args);
+}
+
+async function loadedIn(
+  { root, cwd, env }: Pick<ReturnType<typeof place>, 'root' | 'cwd' | 'env'>,
+  args: readonly string[],
+) {
   const coverage = join(root, 'coverage');
   const list = join(root, 'modules');
   const hook = fileURLToPath(new URL('./support/module-list.cjs', import.meta.url));
@@ -64,6 +70,19 @@ function readingList(): readonly string[] {
   const [, table = ''] = /^To read it[\s\S]*?\n\n(\|[\s\S]*?)\n\n/m.exec(page) ?? [];
   return [...table.matchAll(/`([^`]+\.ts)`/g)].map(([, path]) => `src/${path}`);
 }
+
+const HEAVY = [
+  'https',
+  'tls',
+  'crypto',
+  'zlib',
+  'child_process',
+  'worker_threads',
+  'readline',
+  'dgram',
+  'fs/promises',
+  'internal/deps/undici/undici',
+];
 
 test('a one-shot loads only what it needs', async (t) => {
   const { sources, builtins } = await loadedBy(t, ['Hello'], [reply('hi')]);
@@ -140,17 +159,152 @@ test('a one-shot loads only what it needs', async (t) => {
       "src/session/record.ts",
     ]
   `);
-  const heavy = [
-    'https',
-    'tls',
-    'crypto',
-    'zlib',
-    'child_process',
-    'worker_threads',
-    'readline',
-    'dgram',
-    'fs/promises',
-    'internal/deps/undici/undici',
-  ];
-  expect(builtins.filter((name) => heavy.includes(name))).toEqual([]);
+  expect(builtins.filter((name) => HEAVY.includes(name))).toEqual([]);
+});
+
+/** What a prompt with these flags loads beside what one without flags does, after an earlier prompt. */
+async function loadedByFlags(t: TestContext, flags: readonly string[]) {
+  const gemini = await fakeGemini(t, [reply('hi'), reply('hi again')]);
+  const here = place(t, { gemini, files: { 'notes.txt': 'One line.\n' } });
+  const { sources: plain } = await loadedIn(here, ['Hello']);
+  const { sources, builtins } = await loadedIn(here, [...flags, 'Hello']);
+  return {
+    sources: sources.filter((source) => !plain.includes(source)),
+    heavy: builtins.filter((name) => HEAVY.includes(name)),
+  };
+}
+
+const FLAG_CHECKS = ['src/commands/prompt/foreign-flag.ts', 'src/commands/prompt/idle-flags.ts'];
+
+test('flags without a feature of their own load the checks of flags only', async (t) => {
+  const flags = ['-m', 'gemini-2.5-pro', '-q', '-t', '30s', '--no-session', '--system', 'Briefly'];
+  expect(await loadedByFlags(t, flags)).toEqual({ sources: FLAG_CHECKS, heavy: [] });
+});
+
+test.for([
+  ['json', 'src/render/json.ts'],
+  ['stream-json', 'src/render/stream-json.ts'],
+] as const)('-o %s loads its renderer only', async ([format, renderer], t) => {
+  const shared = ['src/render/json-parts.ts', 'src/render/json-text.ts'];
+  const sources = [...FLAG_CHECKS, ...shared, renderer].sort();
+  expect(await loadedByFlags(t, ['-o', format])).toEqual({ sources, heavy: [] });
+});
+
+test('-f loads what finds and reads files, and no tool', async (t) => {
+  const { sources, heavy } = await loadedByFlags(t, ['-f', 'notes.txt']);
+  expect(sources).toMatchInlineSnapshot(`
+    [
+      "src/app/withholding.ts",
+      "src/auth/key-document.ts",
+      "src/auth/own-secrets.ts",
+      "src/commands/prompt/foreign-flag.ts",
+      "src/commands/prompt/idle-flags.ts",
+      "src/config/secrets.ts",
+      "src/config/variables.ts",
+      "src/core/text/decode.ts",
+      "src/core/text/glob.ts",
+      "src/core/text/media.ts",
+      "src/core/text/path.ts",
+      "src/core/text/secret-lists.ts",
+      "src/core/text/secrets.ts",
+      "src/core/text/trim.ts",
+      "src/input/assembly.ts",
+      "src/input/attachment.ts",
+      "src/input/files.ts",
+      "src/input/stdin.ts",
+      "src/platform/files/directory-sync.ts",
+      "src/platform/files/held-directory.ts",
+      "src/platform/files/read-sync.ts",
+      "src/platform/files/read.ts",
+      "src/platform/host.ts",
+      "src/platform/runtime/event-loop.ts",
+      "src/platform/runtime/pace.ts",
+      "src/tools/search/ignore.ts",
+      "src/tools/search/walk.ts",
+    ]
+  `);
+  expect(heavy).toEqual([]);
+});
+
+test('-c loads the sessions only', async (t) => {
+  const { sources, heavy } = await loadedByFlags(t, ['-c']);
+  expect(sources).toMatchInlineSnapshot(`
+    [
+      "src/agent/history.ts",
+      "src/app/sessions.ts",
+      "src/commands/prompt/foreign-flag.ts",
+      "src/commands/prompt/idle-flags.ts",
+      "src/core/content.ts",
+      "src/core/session.ts",
+      "src/core/text/path.ts",
+      "src/platform/files/append.ts",
+      "src/platform/files/blobs.ts",
+      "src/platform/files/held-directory.ts",
+      "src/platform/files/held-file.ts",
+      "src/platform/files/lines.ts",
+      "src/platform/files/lock.ts",
+      "src/platform/files/read.ts",
+      "src/platform/files/write.ts",
+      "src/platform/files/writing-target.ts",
+      "src/platform/process/identity.ts",
+      "src/session/find.ts",
+      "src/session/load.ts",
+      "src/session/open-session.ts",
+      "src/session/parse.ts",
+      "src/session/prune.ts",
+      "src/session/session-file.ts",
+      "src/session/store.ts",
+    ]
+  `);
+  expect(heavy).toEqual([]);
+});
+
+test('--tools read with no call made loads declarations, fence and session, and no tool', async (t) => {
+  const { sources, heavy } = await loadedByFlags(t, ['--tools', 'read']);
+  expect(sources).toMatchInlineSnapshot(`
+    [
+      "src/api/reply-calls.ts",
+      "src/app/sessions.ts",
+      "src/app/toolbox.ts",
+      "src/approval/policy.ts",
+      "src/commands/prompt/foreign-flag.ts",
+      "src/commands/prompt/idle-flags.ts",
+      "src/core/async.ts",
+      "src/core/content.ts",
+      "src/core/schema.ts",
+      "src/core/session.ts",
+      "src/core/text/path.ts",
+      "src/core/text/secret-lists.ts",
+      "src/core/text/secrets.ts",
+      "src/core/text/trim.ts",
+      "src/platform/files/append.ts",
+      "src/platform/files/blobs.ts",
+      "src/platform/files/held-directory.ts",
+      "src/platform/files/held-file.ts",
+      "src/platform/files/lines.ts",
+      "src/platform/files/lock.ts",
+      "src/platform/files/read.ts",
+      "src/platform/files/run-directory.ts",
+      "src/platform/files/write.ts",
+      "src/platform/files/writing-target.ts",
+      "src/platform/host.ts",
+      "src/platform/process/identity.ts",
+      "src/session/find.ts",
+      "src/session/load.ts",
+      "src/session/open-session.ts",
+      "src/session/parse.ts",
+      "src/session/prune.ts",
+      "src/session/session-file.ts",
+      "src/session/store.ts",
+      "src/tools/builtins.ts",
+      "src/tools/declarations.ts",
+      "src/tools/define.ts",
+      "src/tools/workspace/fence.ts",
+      "src/tools/workspace/line-window.ts",
+      "src/tools/workspace/protected-lists.ts",
+      "src/tools/workspace/protection.ts",
+      "src/tools/workspace/workspace.ts",
+    ]
+  `);
+  expect(heavy).toEqual(['fs/promises']);
 });

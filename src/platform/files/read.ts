@@ -1,5 +1,18 @@
-import { accessSync, constants, type Dirent, readdirSync, type Stats, statSync } from 'node:fs';
-import { type FileHandle, open, readdir, realpath, stat } from 'node:fs/promises';
+import {
+  accessSync,
+  closeSync,
+  constants,
+  type Dirent,
+  fstatSync,
+  openSync,
+  read,
+  readdirSync,
+  readSync,
+  realpathSync,
+  type Stats,
+  statSync,
+} from 'node:fs';
+import { type FileHandle, open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AppError } from '../../core/error.ts';
 import { errorCode, errorReason } from '../runtime/system.ts';
@@ -31,8 +44,8 @@ interface ReadOptions {
 export async function inspectPath(path: string, name = path): Promise<FoundPath | undefined> {
   try {
     if (path.includes('\0')) return undefined;
-    const real = await realpath(path);
-    return { path: real, kind: toFileKind(await stat(real)) };
+    const real = realpathSync.native(path);
+    return { path: real, kind: toFileKind(statSync(real)) };
   } catch (thrown) {
     const code = errorCode(thrown);
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
@@ -47,18 +60,18 @@ export async function inspectPath(path: string, name = path): Promise<FoundPath 
 export async function readBytes(path: string, options: ReadOptions): Promise<Uint8Array> {
   const name = options.name ?? path;
   const noFollow = options.links === 'never' ? constants.O_NOFOLLOW : 0;
-  let handle: FileHandle | undefined;
+  let descriptor: number | undefined;
   try {
-    handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY | noFollow);
-    const status = await handle.stat();
+    descriptor = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY | noFollow);
+    const status = fstatSync(descriptor);
     if (status.isDirectory()) throw directoryError(name);
     if (!status.isFile()) throw irregularFileError(name);
     if (status.size > options.maxBytes) throw options.tooLarge(status.size);
-    return await readToEnd(handle, status.size, options);
+    return await readToEnd(descriptor, status.size, options);
   } catch (thrown) {
     throw thrown instanceof AppError ? thrown : readError(thrown, name);
   } finally {
-    await handle?.close();
+    if (descriptor !== undefined) closeSync(descriptor);
   }
 }
 
@@ -104,18 +117,28 @@ function toFileKind(status: Stats | Dirent): FileKind {
 }
 
 /** `size` is a hint only: files may grow while they are read, and those under /proc claim to be empty. */
-async function readToEnd(handle: FileHandle, size: number, options: ReadOptions): Promise<Uint8Array> {
+async function readToEnd(descriptor: number, size: number, options: ReadOptions): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let total = 0;
   for (;;) {
     const buffer = Buffer.allocUnsafe(Math.max(4096, size + 1 - total));
-    const { bytesRead } = await handle.read(buffer, 0, buffer.length, null);
+    const bytesRead = await readNext(descriptor, buffer);
     if (bytesRead === 0)
       return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks, total);
     total += bytesRead;
     if (total > options.maxBytes) throw options.tooLarge(total);
     chunks.push(buffer.subarray(0, bytesRead));
   }
+}
+
+/** For less, a thread costs more than the read. */
+const LONG_READ_BYTES = 256 * 1024;
+
+function readNext(descriptor: number, buffer: Buffer): number | Promise<number> {
+  if (buffer.length < LONG_READ_BYTES) return readSync(descriptor, buffer, 0, buffer.length, null);
+  return new Promise((resolve, reject) => {
+    read(descriptor, buffer, 0, buffer.length, null, (error, count) => (error ? reject(error) : resolve(count)));
+  });
 }
 
 const MAX_NAME = 80;
