@@ -5,6 +5,7 @@ import { isUuid, shortId, splitEmoji } from '../core/text/names.ts';
 import { sanitize } from '../core/text/terminal.ts';
 import { listFileNames, readEnds } from '../platform/files/lines.ts';
 import type { Lock } from '../platform/files/lock.ts';
+import { readModifiedTime } from '../platform/files/write-sync.ts';
 import { sha256 } from '../platform/runtime/native.ts';
 import { errorCode } from '../platform/runtime/system.ts';
 import { findSessionId, parseRecord, type ReadRecord, recoverHeader } from './parse.ts';
@@ -93,10 +94,35 @@ function canResume({ turns, isUnanswered }: SessionSummary): boolean {
 
 export function readFileSummaries(directory: string): readonly FileSummary[] {
   const found = listSessionPaths(directory).flatMap((place) => readFileSummary(place) ?? []);
-  return found.sort(
-    ({ summary: left }, { summary: right }) =>
-      right.updatedAt - left.updatedAt || right.createdAt - left.createdAt || (left.id < right.id ? -1 : 1),
-  );
+  return found.sort(({ summary: left }, { summary: right }) => compareNewest(left, right));
+}
+
+function compareNewest(left: SessionSummary, right: SessionSummary): number {
+  return right.updatedAt - left.updatedAt || right.createdAt - left.createdAt || (left.id < right.id ? -1 : 1);
+}
+
+/** How far a file's time may lie before that of its last record: some file systems count in steps of two seconds. */
+const COARSE_TIME_MS = 2000;
+
+/**
+ * The newest session that `isWanted`. A file is written after its records are made, so files older than the newest one
+ * found need not be opened; unless the clocks disagree about that one.
+ */
+function findNewest(directory: string, isWanted: (session: SessionSummary) => boolean): SessionSummary | undefined {
+  const files = listSessionPaths(directory)
+    .map((place) => ({ place, writtenAt: (readModifiedTime(place.file) ?? 0) + COARSE_TIME_MS }))
+    .sort((left, right) => right.writtenAt - left.writtenAt);
+  let newest: SessionSummary | undefined;
+  let newestAt = Number.NEGATIVE_INFINITY;
+  for (const { place, writtenAt } of files) {
+    if (writtenAt < newestAt) break;
+    const summary = readFileSummary(place)?.summary;
+    if (summary === undefined || !isWanted(summary)) continue;
+    if (newest !== undefined && compareNewest(newest, summary) < 0) continue;
+    newest = summary;
+    newestAt = summary.updatedAt > writtenAt ? Number.NEGATIVE_INFINITY : summary.updatedAt;
+  }
+  return newest;
 }
 
 const LIST = { hint: 'Run: gmn sessions list --all' } as const;
@@ -150,10 +176,11 @@ function noSessionError(list: readonly SessionSummary[], asker: SessionSource): 
 
 /** The newest session that was begun in `cwd` and that `asker` may resume. Throws AppError `usage` if there is none. */
 export function newestSession(directory: string, cwd: string, asker: SessionSource): SessionSummary {
-  const all = listSessions(directory);
-  const list = all.filter(resumableBy(asker));
-  const found = list.find((session) => session.cwd === cwd);
+  const isResumable = resumableBy(asker);
+  const found = findNewest(directory, (session) => session.cwd === cwd && isResumable(session));
   if (found !== undefined) return found;
+  const all = listSessions(directory);
+  const list = all.filter(isResumable);
   checkReadable(directory);
   if (list.length === 0) throw noSessionError(all, asker);
   throw new AppError('usage', `there is no saved ${asker === 'chat' ? 'chat' : 'session'} of this directory`, {

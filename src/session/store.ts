@@ -1,8 +1,9 @@
 import { join } from 'node:path';
+import { loadOnce } from '../core/async.ts';
 import type { Clock } from '../core/io.ts';
 import type { NewSession, SessionSource, SessionStore, SessionSummary } from '../core/session.ts';
 import { shortId } from '../core/text/names.ts';
-import { createBlobStore } from '../platform/files/blobs.ts';
+import type { BlobStore } from '../platform/files/blobs.ts';
 import { acquireLock, type Lock } from '../platform/files/lock.ts';
 import { realPath } from '../platform/files/path.ts';
 import { randomId } from '../platform/runtime/random-id.ts';
@@ -54,7 +55,7 @@ export function sessionStore(options: StoreOptions): LocalStore {
     newId: options.newId ?? randomId,
     by: options.by ?? 'prompt',
     directory,
-    blobs: createBlobStore(join(options.home, 'blobs')),
+    blobs: lazyBlobStore(join(options.home, 'blobs')),
     lock: (id, patienceMs = 0) => acquireSessionLock(join(directory, `${id}.lock`), options.clock, patienceMs),
   };
   return {
@@ -71,6 +72,19 @@ export function sessionStore(options: StoreOptions): LocalStore {
     rename: (summary, name) => renameSession(store, summary, name),
     remove: (summary) => removeSession(store, summary),
     prune: (before, signal) => pruneSessions(store, before, signal),
+  };
+}
+
+/** Loaded by the first large medium: few sessions have one. */
+function lazyBlobStore(directory: string): BlobStore {
+  const blobs = loadOnce(async () => (await import('../platform/files/blobs.ts')).createBlobStore(directory));
+  return {
+    keep: async (bytes) => (await blobs()).keep(bytes),
+    fetch: async (print) => (await blobs()).fetch(print),
+    sweep: async (isUnwanted, before) => (await blobs()).sweep(isUnwanted, before),
+    isEmpty: async () => (await blobs()).isEmpty(),
+    sizes: async () => (await blobs()).sizes(),
+    remove: async (print) => (await blobs()).remove(print),
   };
 }
 

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, symlinkSync } from 'node:fs';
+import { mkdirSync, readdirSync, symlinkSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -88,6 +88,45 @@ test('the newest of a directory is the one that was written to last, links not c
     fault: 'usage',
     message: 'there is no saved session of this directory',
   });
+});
+
+test('the newest is found by its records, however much later its file, or another one, was touched', async () => {
+  const { store, time } = place();
+  const made: { readonly file: string; readonly id: string; readonly at: number }[] = [];
+  for (const cwd of ['/work', '/work', '/elsewhere', '/work']) {
+    const session = await store.create({ cwd, by: 'chat' });
+    await talk(session, ['hello']);
+    await session.close();
+    const summary = await store.find(session.id);
+    made.push({ file: summary.file, id: session.id, at: summary.updatedAt });
+    time.now += 10_000;
+  }
+  const lateMs = fc.tuple(...made.map(() => fc.integer({ min: -2000, max: 60_000 })));
+  await fc.assert(
+    fc.asyncProperty(lateMs, async (late) => {
+      for (const [index, { file, at }] of made.entries()) {
+        const seconds = (at + (late[index] ?? 0)) / 1000;
+        utimesSync(file, seconds, seconds);
+      }
+      expect((await store.newestIn('/work')).id).toBe(made[3]?.id);
+      expect((await store.newestIn('/elsewhere')).id).toBe(made[2]?.id);
+    }),
+    fuzz(50),
+  );
+});
+
+test('a newest session whose file is older than its records, by a clock that was set back, is found', async () => {
+  const { store, time } = place();
+  const first = await saved(store, ['one']);
+  time.now += 10_000;
+  const second = await saved(store, ['two']);
+  for (const { id, seconds } of [
+    { id: first, seconds: 2000 },
+    { id: second, seconds: 1000 },
+  ]) {
+    utimesSync((await store.find(id)).file, seconds, seconds);
+  }
+  expect((await store.newestIn('/work')).id).toBe(second);
 });
 
 test('going on in another directory is told', async () => {
