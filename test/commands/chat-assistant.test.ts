@@ -12,6 +12,7 @@ test('a model whose agent cannot be opened is closed', async (t) => {
     ...context,
     io: { out, err: out },
     random: () => 0,
+    preconnect: () => {},
     signal: new AbortController().signal,
     settings: async () => ({ env: context.env, notices: [] }),
   } as unknown as App;
