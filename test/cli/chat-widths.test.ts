@@ -48,9 +48,9 @@ const PROMPTS = [
   '한국어로도 대답해 주세요',
 ];
 
-/** Whether an empty prompt stands below that row, and nothing below it, with the cursor behind it. */
+/** Whether an empty prompt stands below that row, and only the status below it, with the cursor behind it. */
 function isPrompting({ rows, cursor }: TestScreen, below: number): boolean {
-  return cursor.row > below && cursor.row === rows.length - 1 && rows[cursor.row] === '❯' && cursor.column === 2;
+  return cursor.row > below && cursor.row === rows.length - 2 && rows[cursor.row] === '❯' && cursor.column === 2;
 }
 
 /** The words that the terminal broke from that row on; between wide characters it may. */

@@ -4,6 +4,8 @@ import { runInTerminal, type Terminal } from './pty.ts';
 import { testScreen } from './screen.ts';
 
 export interface ChatTerminal extends Terminal {
+  /** Resolves once what is seen, in rows of this terminal's width, matches. */
+  shows(pattern: RegExp): Promise<string>;
   /** Types a line and Enter. */
   enter(line: string): void;
   /** Resolves when the chat waits for its `count`-th entry. */
@@ -19,6 +21,7 @@ export function chatInTerminal(
   const terminal = runInTerminal(t, ['chat', ...args], options);
   return {
     ...terminal,
+    shows: (pattern) => terminal.until((output) => pattern.test(screenOf(output, options.columns))),
     enter: (line) => terminal.type(`${line}\r`),
     ready: (count) => terminal.until(new RegExp(`(?:❯[\\s\\S]*){${count}}`)),
   };

@@ -5,8 +5,8 @@ import { type GmnOptions, gmnCommand, place } from './gmn.ts';
 export interface Terminal {
   /** Types these bytes. */
   type(keys: string): void;
-  /** Resolves once the output so far matches; rejects with that output if the program ends without it. */
-  until(pattern: RegExp): Promise<string>;
+  /** Resolves once the output so far is like this; rejects with that output if the program ends before. */
+  until(wanted: RegExp | ((output: string) => boolean)): Promise<string>;
   /** Resolves with the exit code and everything that was written. */
   readonly ended: Promise<{ readonly exitCode: number; readonly output: string }>;
   resize(columns: number, rows: number): void;
@@ -51,9 +51,9 @@ export function runInTerminal(
     resize: (columns, rows) => pty.resize(columns, rows),
     kill: (signal) => pty.kill(signal),
     hangUp: () => Reflect.get(pty, 'destroy').call(pty),
-    async until(pattern) {
-      while (!pattern.test(output)) {
-        if (exitCode !== undefined) throw new Error(`ended with ${exitCode} before ${pattern}:\n${output}`);
+    async until(wanted) {
+      while (!(wanted instanceof RegExp ? wanted.test(output) : wanted(output))) {
+        if (exitCode !== undefined) throw new Error(`ended with ${exitCode} before ${wanted}:\n${output}`);
         await new Promise<void>((resolve) => {
           wake = resolve;
         });

@@ -19,8 +19,8 @@ export interface LineEditor {
   readonly draft: string;
   /** Notes a Ctrl+C that was handled elsewhere, so that a second one counts as the second. */
   interrupted(now: number): void;
-  /** Starts a new prompt; `draft` is put before the text in the line. */
-  begin(prompt: string, draft: string): void;
+  /** Starts a new prompt; `draft` is put before the text in the line, `status` below it while nothing else is there. */
+  begin(prompt: string, draft: string, status?: string): void;
   press(key: Key, now: number): KeyRequest | undefined;
   showCompletion(completion: Completion): void;
   replace(text: string): void;
@@ -41,6 +41,8 @@ interface EditorOptions {
   readonly isPlain: boolean;
 }
 
+/** A lower window has no row to spare for the status. */
+const MIN_STATUS_ROWS = 8;
 const BLOCK_NOTICE = 'A line with """ ends the block.';
 
 export function lineEditor({ entries, size, isStyled, isPlain }: EditorOptions): LineEditor {
@@ -64,8 +66,9 @@ export function lineEditor({ entries, size, isStyled, isPlain }: EditorOptions):
     interrupted(now) {
       editing.interruptedAt = now;
     },
-    begin(prompt, draft) {
+    begin(prompt, draft, status) {
       editing.prompt = prompt;
+      editing.status = status;
       editing.note = undefined;
       if (draft !== '') line.replace(normalizeText(draft) + line.text);
     },
@@ -84,7 +87,7 @@ export function lineEditor({ entries, size, isStyled, isPlain }: EditorOptions):
       pastes.clear();
       editing.top = 0;
     },
-    frame: () => frameWith(findBelow(editing)),
+    frame: () => frameWith(findBelow(editing, size().rows)),
     lastFrame: () => frameWith(undefined),
   };
 }
@@ -99,6 +102,7 @@ function createEditing(entries: () => readonly string[], size: () => Size): Edit
       entries,
       prompt: '',
       note: undefined,
+      status: undefined,
       interruptedAt: Number.NEGATIVE_INFINITY,
       cleared: '',
       top: 0,
@@ -134,9 +138,10 @@ function pressKey(editing: Editing, key: Key, now: number): KeyRequest | undefin
   return undefined;
 }
 
-function findBelow({ search, menu, note, line }: Editing): Below | undefined {
+function findBelow({ search, menu, note, line, status }: Editing, rows: number): Below | undefined {
   if (search !== undefined) return { kind: 'search', search };
   if (menu !== undefined) return { kind: 'menu', menu };
   if (note !== undefined) return { kind: 'note', text: note };
-  return isOpenBlock(line.text) ? { kind: 'note', text: BLOCK_NOTICE } : undefined;
+  if (isOpenBlock(line.text)) return { kind: 'note', text: BLOCK_NOTICE };
+  return status === undefined || rows < MIN_STATUS_ROWS ? undefined : { kind: 'note', text: status };
 }

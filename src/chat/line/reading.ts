@@ -112,7 +112,10 @@ function handleRequest(context: ReadingContext, request: KeyRequest, course: Rea
   else if (kind !== 'suspend') {
     course.finish(request);
     if (kind === 'text') context.editor.clear();
-  } else if (context.suspend()) {
+  } else {
+    // The shell prompt goes below the line; the status or menu would stay above it.
+    context.screen.show(context.editor.lastFrame(), context.columns());
+    if (!context.suspend()) return;
     context.screen.moveBelow();
     course.pauseKeys();
   }

@@ -13,6 +13,7 @@ export interface Editing {
   walk: Walk | undefined;
   search: (Search & { readonly draft: string }) | undefined;
   note: string | undefined;
+  status: string | undefined;
   /** When Ctrl+C was pressed, if no other key was pressed since. */
   interruptedAt: number;
   /** The text that this Ctrl+C removed from the line. */

@@ -8,7 +8,14 @@ import type { EntryHistory } from './entry-history.ts';
 import { type Reading, type ReadingContext, startReading } from './reading.ts';
 import type { Complete, Entry, LineSource } from './source.ts';
 
-interface TerminalLinesOptions {
+/** What the line editor asks of the chat around it. */
+export interface LineHooks {
+  readonly complete?: Complete;
+  /** What is shown below the line, in one row; asked for with each `read`. */
+  readonly status?: () => string | undefined;
+}
+
+interface TerminalLinesOptions extends LineHooks {
   readonly terminal: TerminalInput;
   /** Where the line is shown. */
   readonly err: Out;
@@ -18,7 +25,6 @@ interface TerminalLinesOptions {
   /** Ends a `read`, which then rejects with the signal's reason. */
   readonly signal: AbortSignal;
   readonly history: EntryHistory;
-  readonly complete?: Complete;
 }
 
 const LEAVE_WITHIN_MS = 2000;
@@ -60,7 +66,7 @@ export function terminalLines(options: TerminalLinesOptions): LineSource {
       if (isEnded) return { kind: 'end' };
       if (watcher.hasLeft()) return { kind: 'leave' };
       keyboard.take();
-      context.editor.begin(prompt, draft);
+      context.editor.begin(prompt, draft, isPlain ? undefined : options.status?.());
       current = startReading(context);
       const entry = await awaitEntry(current, signal).finally(() => {
         current = undefined;

@@ -9,12 +9,13 @@ import { type Chat, openChat } from '../../chat/chat.ts';
 import { createCompleter } from '../../chat/completion.ts';
 import { createEntryHistory } from '../../chat/line/entry-history.ts';
 import { pipedLines } from '../../chat/line/piped-source.ts';
-import type { Complete, LineSource } from '../../chat/line/source.ts';
-import { terminalLines } from '../../chat/line/terminal-source.ts';
+import type { LineSource } from '../../chat/line/source.ts';
+import { type LineHooks, terminalLines } from '../../chat/line/terminal-source.ts';
 import { runChat } from '../../chat/loop.ts';
 import { requireFile } from '../../chat/prompt.ts';
 import { createMemorySession } from '../../chat/session.ts';
 import { restoredNotice } from '../../chat/setup.ts';
+import { formatStatus } from '../../chat/window.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import type { Env, Io, Out } from '../../core/io.ts';
@@ -47,7 +48,10 @@ export async function run(options: ChatOptions, app: App): Promise<number> {
   let chat: Chat | undefined;
   const lines = openLines(
     { app, io, isPlain },
-    createCompleter(() => chat),
+    {
+      complete: createCompleter(() => chat),
+      status: () => chat && formatStatus(chat),
+    },
   );
   const { version, env, cwd, clock, signal } = app;
   for (const path of options.file ?? []) await requireFile(path, cwd);
@@ -140,7 +144,7 @@ async function continueUnsaved(saved: Session): Promise<ChatSession> {
 }
 
 /** The line editor if interactive, else the lines of stdin. */
-function openLines({ app, io, isPlain }: ChatTerminal, complete: Complete): LineSource {
+function openLines({ app, io, isPlain }: ChatTerminal, hooks: LineHooks): LineSource {
   const { clock, env, signal, homes } = app;
   if (!isInteractive()) return pipedLines(systemStdin().read(signal));
   return terminalLines({
@@ -150,7 +154,7 @@ function openLines({ app, io, isPlain }: ChatTerminal, complete: Complete): Line
     env: isPlain ? { ...env, TERM: 'dumb' } : env,
     signal,
     history: createEntryHistory(`${homes().gmn}/history`, { clock, signal }),
-    complete,
+    ...hooks,
   });
 }
 
