@@ -27,7 +27,7 @@ const ENTRIES: Readonly<Record<string, readonly string[]>> = {
   retry: ['안녕하세요', '/retry'],
   rewind: ['/rewind 1'],
   compress: ['오늘 날씨는 어떻습니까?', '/compress'],
-  sessions: ['/sessions'],
+  sessions: ['/sessions', '/sessions chat'],
   save: ['/save second'],
   load: ['/load first'],
   export: ['/export talk.md'],
@@ -41,7 +41,10 @@ const ENTRIES: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Those that print lists of ours, in which a word stands on one row. */
-const LISTS: ReadonlySet<string> = new Set(['/help', '/keys', '/tools', '/model', '/sessions']);
+const LISTS: ReadonlySet<string> = new Set(['/help', '/keys', '/tools read_file off', '/sessions chat']);
+
+/** Those that show a list to choose from, which Esc closes. */
+const PICKERS: ReadonlySet<string> = new Set(['/model', '/tools', '/sessions']);
 
 const PROMPTS = [
   '日本語で自己紹介をしてください。改行の位置も確かめたいので、少し長い文にします。',
@@ -69,6 +72,11 @@ function brokenWords({ rows, wrapped }: TestScreen, from: number, columns: numbe
 async function enter({ type, until, screen }: Editing, line: string, columns: number): Promise<void> {
   const { row } = screen.cursor;
   type(`${line}\r`);
+  if (PICKERS.has(line)) {
+    await until(() => screen.rows[screen.cursor.row]?.endsWith(' ›') === true);
+    expect(brokenWords(screen, row + 1, columns), line).toEqual([]);
+    type('\u001b');
+  }
   await until(() => isPrompting(screen, row));
   // A list begins below what was typed, which the editor breaks where the row ends.
   if (LISTS.has(line)) expect(brokenWords(screen, row + 1, columns), line).toEqual([]);

@@ -32,6 +32,7 @@ export const KEY_TABLE: readonly (readonly [keys: string, meaning: string])[] = 
   ['Esc, Ctrl+C during a turn', 'stop it, and keep what has arrived'],
   ['Ctrl+C', 'clear the line; on an empty line: leave'],
   ['Ctrl+D', 'on an empty line: leave'],
+  ['/ or @', 'list commands or paths as you type; Up and Down choose, Esc closes the list'],
   ['Tab', 'complete a command, a model, a session or an @path'],
   ['Shift+Tab', 'the next approval mode'],
   ['Up, Down, Ctrl+P, Ctrl+N', 'go through the lines, then through earlier entries'],

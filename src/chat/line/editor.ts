@@ -4,7 +4,7 @@ import { createBuffer } from './buffer.ts';
 import { isRowKey, KEY_COMMANDS, KEY_EDITS, type KeyRequest } from './commands.ts';
 import { createPastedBlocks, isOpenBlock, normalizeText } from './folds.ts';
 import { layOut } from './layout.ts';
-import { applyCompletion, pressInMenu, pressInSearch } from './modes.ts';
+import { applyCompletion, findSuggestible, pressInMenu, pressInSearch, showSuggestions, updateMenu } from './modes.ts';
 import type { Completion } from './source.ts';
 import type { Editing } from './state.ts';
 import { type Below, layOutFrame, type Size } from './view.ts';
@@ -23,6 +23,10 @@ export interface LineEditor {
   begin(prompt: string, draft: string, status?: string): void;
   press(key: Key, now: number): KeyRequest | undefined;
   showCompletion(completion: Completion): void;
+  /** The text up to the caret, if candidates for it should be shown without being asked for. */
+  readonly suggestible: string | undefined;
+  /** Shows the candidates looked up for this text, unless it has changed since. */
+  showSuggestions(before: string, completion: Completion | undefined): void;
   replace(text: string): void;
   /** Shows a notice below the line until the next key. */
   showNotice(note: string): void;
@@ -78,6 +82,10 @@ export function lineEditor({ entries, size, isStyled, isPlain }: EditorOptions):
       return request;
     },
     showCompletion: (completion) => applyCompletion(editing, completion),
+    get suggestible() {
+      return isPlain ? undefined : findSuggestible(editing);
+    },
+    showSuggestions: (before, completion) => showSuggestions(editing, before, completion),
     replace: (text) => line.replace(normalizeText(text)),
     showNotice(note) {
       editing.note = note;
@@ -107,7 +115,14 @@ function createEditing(entries: () => readonly string[], size: () => Size): Edit
       cleared: '',
       top: 0,
     },
-    ...{ menu: undefined, walk: undefined, search: undefined, goal: undefined },
+    ...{
+      menu: undefined,
+      hasTyped: false,
+      dismissedAt: undefined,
+      walk: undefined,
+      search: undefined,
+      goal: undefined,
+    },
     layout: () => {
       const { text, caret } = line;
       return layOut({ prompt: editing.prompt, text, caret, columns: size().columns, label: pastes.label });
@@ -117,7 +132,6 @@ function createEditing(entries: () => readonly string[], size: () => Size): Edit
 }
 
 function pressKey(editing: Editing, key: Key, now: number): KeyRequest | undefined {
-  const { line, pastes } = editing;
   if (key.kind === 'kitty') return undefined;
   editing.note = undefined;
   if (pressInSearch(editing, key) === 'used') return undefined;
@@ -131,10 +145,18 @@ function pressKey(editing: Editing, key: Key, now: number): KeyRequest | undefin
     editing.goal = undefined;
     editing.walk = undefined;
   }
+  const { menu } = editing;
+  const request = applyKey(editing, key, now);
+  updateMenu(editing, menu, key);
+  return request;
+}
+
+function applyKey(editing: Editing, key: Exclude<Key, { kind: 'kitty' }>, now: number): KeyRequest | undefined {
+  const { line, pastes } = editing;
   if (key.kind === 'text') line.insert(normalizeText(key.text));
   else if (key.kind === 'paste') line.insert(pastes.fold(normalizeText(key.text)));
-  else if (KEY_COMMANDS.has(name)) return KEY_COMMANDS.get(name)?.(editing, now);
-  else KEY_EDITS.get(name)?.(line);
+  else if (KEY_COMMANDS.has(key.name)) return KEY_COMMANDS.get(key.name)?.(editing, now);
+  else KEY_EDITS.get(key.name)?.(line);
   return undefined;
 }
 

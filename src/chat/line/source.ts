@@ -10,8 +10,12 @@ export type Entry =
 
 export interface Candidate {
   readonly insert: string;
-  /** A short description shown beside it. Untrusted text. */
+  /** Shown in the list instead of `insert`. Untrusted text, like `insert` and `hint`. */
+  readonly label?: string;
+  /** A short description shown beside it. */
   readonly hint?: string;
+  /** With it the entry is complete: Enter chooses it and sends. */
+  readonly isWhole?: true;
 }
 
 /** Candidates for the text from `start` up to the caret. */
@@ -23,6 +27,21 @@ export interface Completion {
 /** Looks up completions. `before` is the text up to the caret. Never throws. */
 export type Complete = (before: string, signal: AbortSignal) => Promise<Completion | undefined>;
 
+export interface ReadOptions {
+  readonly prompt: string;
+  readonly draft?: string;
+  /** False for the answer to a question of ours, which is not offered again as an earlier entry. */
+  readonly isRemembered?: boolean;
+}
+
+/** A list to choose from with the arrow keys. */
+export interface PickList {
+  readonly title: string;
+  readonly candidates: readonly Candidate[];
+  /** Index of the candidate marked at first. */
+  readonly chosen?: number;
+}
+
 /** Where entries come from: the line editor of a terminal, or the lines of a pipe. */
 export interface LineSource {
   readonly isTerminal: boolean;
@@ -30,7 +49,12 @@ export interface LineSource {
    * The next entry. Keys typed since the last `read` count as typed now, after `draft`. An empty line is an entry of a
    * pipe, but not of a terminal. Rejects with the reason of the signal the source was made with.
    */
-  read(options: { readonly prompt: string; readonly draft?: string }): Promise<Entry>;
+  read(options: ReadOptions): Promise<Entry>;
+  /**
+   * Lets the user choose from a list, which is gone afterwards; undefined if they choose nothing. Absent where a list
+   * cannot be drawn. Rejects like `read`.
+   */
+  readonly pick?: (list: PickList) => Promise<Candidate | undefined>;
   /**
    * During a turn: calls `onCancel` at each Esc and Ctrl+C, and keeps other keys for the next `read`. Text typed before
    * such a key is put into the line, and nothing of it is sent. After Ctrl+C twice in a row, the next `read` gives

@@ -5,8 +5,8 @@ import type { Key } from '../terminal/keys.ts';
 import { createScreen } from '../terminal/screen.ts';
 import { lineEditor } from './editor.ts';
 import type { EntryHistory } from './entry-history.ts';
-import { type Reading, type ReadingContext, startReading } from './reading.ts';
-import type { Complete, Entry, LineSource } from './source.ts';
+import { type Reading, type ReadingContext, startPicking, startReading } from './reading.ts';
+import type { Candidate, Complete, LineSource, PickList } from './source.ts';
 
 /** What the line editor asks of the chat around it. */
 export interface LineHooks {
@@ -35,7 +35,7 @@ export function terminalLines(options: TerminalLinesOptions): LineSource {
   const { terminal, signal, history, env } = options;
   const isPlain = env.TERM === 'dumb' || env.TERM === '';
   const typed: Key[] = [];
-  let current: Reading | undefined;
+  let current: Reading<unknown> | undefined;
   let isEnded = false;
   let isClosed = false;
   const keyboard = createKeyboard(
@@ -59,21 +59,31 @@ export function terminalLines(options: TerminalLinesOptions): LineSource {
   const withTerminal = createTerminalLoan(keyboard, () => isClosed);
   const context = createContext(options, { isPlain, pendingKeys: typed, withTerminal });
   const watcher = createWatcher(options, context);
+  const receive = async <Result>(reading: Reading<Result>): Promise<Result> => {
+    current = reading;
+    return awaitEntry(reading, signal).finally(() => {
+      current = undefined;
+    });
+  };
+  const pick = async (list: PickList): Promise<Candidate | undefined> => {
+    signal.throwIfAborted();
+    if (isEnded) return undefined;
+    keyboard.take();
+    return receive(startPicking(context, list));
+  };
   return {
     isTerminal: true,
-    async read({ prompt, draft = '' }) {
+    async read({ prompt, draft = '', isRemembered = true }) {
       signal.throwIfAborted();
       if (isEnded) return { kind: 'end' };
       if (watcher.hasLeft()) return { kind: 'leave' };
       keyboard.take();
       context.editor.begin(prompt, draft, isPlain ? undefined : options.status?.());
-      current = startReading(context);
-      const entry = await awaitEntry(current, signal).finally(() => {
-        current = undefined;
-      });
-      if (entry.kind === 'text') await history.add(entry.text);
+      const entry = await receive(startReading(context));
+      if (entry.kind === 'text' && isRemembered) await history.add(entry.text);
       return entry;
     },
+    ...(isPlain ? {} : { pick }),
     watch(onCancel) {
       keyboard.take();
       return watcher.watch(onCancel);
@@ -90,7 +100,7 @@ export function terminalLines(options: TerminalLinesOptions): LineSource {
   };
 }
 
-async function awaitEntry({ entry, fail }: Reading, signal: AbortSignal): Promise<Entry> {
+async function awaitEntry<Result>({ entry, fail }: Reading<Result>, signal: AbortSignal): Promise<Result> {
   const onAbort = (): void => fail(signal.reason);
   signal.addEventListener('abort', onAbort, { once: true });
   return entry.finally(() => signal.removeEventListener('abort', onAbort));
@@ -169,6 +179,8 @@ function createContext(
     complete,
     pendingKeys,
     columns: () => terminal.columns,
+    size: () => terminal,
+    isStyled: err.isStyled,
     edit: (text) => withTerminal(() => terminal.edit(text, env, signal)),
     after: terminal.after,
     suspend: terminal.suspend,
