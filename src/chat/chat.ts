@@ -1,6 +1,6 @@
 import type { ApprovalMode } from '../approval/policy.ts';
 import type { Homes } from '../core/app.ts';
-import type { Content } from '../core/content.ts';
+import type { Content, MediaPart } from '../core/content.ts';
 import type { AppError } from '../core/error.ts';
 import type { Clock, Env, Io, Out } from '../core/io.ts';
 import type { Session, SessionStore } from '../core/session.ts';
@@ -43,6 +43,13 @@ interface ChatParts {
   readonly files: readonly string[];
 }
 
+export interface Picture {
+  readonly name: string;
+  /** `shot.png (PNG, 640x480, 12.0 kB)`, for the terminal. */
+  readonly label: string;
+  readonly part: MediaPart;
+}
+
 /** A running chat: everything that a slash command may read and change. */
 export interface Chat extends ChatParts {
   /** Read this anew for each piece of work, do not keep it: `silence` replaces it. */
@@ -52,6 +59,8 @@ export interface Chat extends ChatParts {
   files: readonly string[];
   /** Texts to send with the next prompt: the output of commands, notes about undone changes. */
   notes: readonly string[];
+  /** To send with the next prompt. */
+  pictures: readonly Picture[];
   lastPrompt: Content | undefined;
   readonly stats: ChatStats;
   /** Silences all work that has already started; work that starts later is shown again. */
@@ -78,6 +87,7 @@ export function openChat(parts: ChatParts): Chat {
       chat.io = output.io;
     },
     notes: [],
+    pictures: [],
     lastPrompt: parts.session.unanswered,
     stats: createStats(parts.clock),
     say,

@@ -17,10 +17,10 @@ interface WindowShare {
  * first reply, the room is estimated.
  */
 export function formatStatus(chat: Chat): string {
-  const { assistant, stats, files, notes } = chat;
+  const { assistant, stats, files, notes, pictures } = chat;
   const { model } = assistant.agent.request;
   const limit = findWindowLimit(model);
-  const attached = files.length + notes.length;
+  const attached = files.length + notes.length + pictures.length;
   return [
     sanitize(model),
     assistant.tools.length === 0 ? 'no tools' : describeMode(assistant.setup.mode),

@@ -38,6 +38,7 @@ export const KEY_TABLE: readonly (readonly [keys: string, meaning: string])[] = 
   ['Up, Down, Ctrl+P, Ctrl+N', 'go through the lines, then through earlier entries'],
   ['Ctrl+R', 'search earlier entries'],
   ['Ctrl+G', 'write in your editor'],
+  ['Ctrl+V', 'attach the picture in the clipboard, or insert its text'],
   ['Ctrl+L', 'clear the screen'],
   ['Ctrl+Z', 'go to the background; come back with fg'],
 ];

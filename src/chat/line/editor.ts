@@ -28,6 +28,7 @@ export interface LineEditor {
   /** Shows the candidates looked up for this text, unless it has changed since. */
   showSuggestions(before: string, completion: Completion | undefined): void;
   replace(text: string): void;
+  setStatus(status: string | undefined): void;
   /** Shows a notice below the line until the next key. */
   showNotice(note: string): void;
   clear(): void;
@@ -87,6 +88,9 @@ export function lineEditor({ entries, size, isStyled, isPlain }: EditorOptions):
     },
     showSuggestions: (before, completion) => showSuggestions(editing, before, completion),
     replace: (text) => line.replace(normalizeText(text)),
+    setStatus(status) {
+      editing.status = status;
+    },
     showNotice(note) {
       editing.note = note;
     },

@@ -4,7 +4,7 @@ import type { Screen } from '../terminal/screen.ts';
 import type { KeyRequest } from './commands.ts';
 import type { LineEditor } from './editor.ts';
 import { createPicker } from './picker.ts';
-import type { Candidate, Complete, Entry, PickList } from './source.ts';
+import type { Candidate, Complete, Entry, Pasted, PickList } from './source.ts';
 import type { Size } from './view.ts';
 
 export interface ReadingContext {
@@ -17,6 +17,11 @@ export interface ReadingContext {
   readonly columns: () => number;
   readonly size: () => Size;
   readonly isStyled: boolean;
+  /** What Ctrl+V puts into the line or says; undefined if there is no such thing here. */
+  paste(): Promise<Pasted | undefined>;
+  /** A notice if pasted text named files that are attached now. */
+  attach(text: string): Promise<string | undefined>;
+  refreshStatus(): string | undefined;
   /** Opens the text in the user's editor; undefined if that failed. */
   edit(text: string): Promise<string | undefined>;
   /** Calls `action` after `ms`, unless the returned function is called first. */
@@ -66,6 +71,10 @@ export function startReading(context: ReadingContext): Reading {
     while (state === 'typing') {
       const key = pendingKeys.shift();
       if (key === undefined) break;
+      if (key.kind === 'paste') {
+        control.wait(insertOrAttach(context, key));
+        break;
+      }
       const request = editor.press(key, context.clock.now());
       if (request !== undefined) handleRequest(context, request, control);
     }
@@ -153,6 +162,7 @@ function handleRequest(context: ReadingContext, request: KeyRequest, course: Rea
   const { kind } = request;
   if (kind === 'complete') course.wait(completeLine(context));
   else if (kind === 'edit') course.wait(editLine(context));
+  else if (kind === 'paste') course.wait(pasteIntoLine(context));
   else if (kind === 'clear-screen') context.screen.clear();
   else if (kind === 'next-mode') course.put(request);
   else if (kind !== 'suspend') {
@@ -214,4 +224,22 @@ async function editLine({ editor, screen, edit }: ReadingContext): Promise<void>
   const text = await edit(editor.text);
   if (text === undefined) editor.showNotice('The editor failed. VISUAL or EDITOR names the one to use.');
   else editor.replace(text);
+}
+
+async function pasteIntoLine(context: ReadingContext): Promise<void> {
+  const pasted = await context.paste();
+  if (pasted === undefined) return;
+  if ('note' in pasted) showAttached(context, pasted.note);
+  else context.editor.press({ kind: 'paste', text: pasted.text }, context.clock.now());
+}
+
+async function insertOrAttach(context: ReadingContext, key: Extract<Key, { kind: 'paste' }>): Promise<void> {
+  const note = await context.attach(key.text);
+  if (note === undefined) context.editor.press(key, context.clock.now());
+  else showAttached(context, note);
+}
+
+function showAttached({ editor, refreshStatus }: ReadingContext, note: string): void {
+  editor.setStatus(refreshStatus());
+  editor.showNotice(note);
 }

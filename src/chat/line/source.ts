@@ -34,6 +34,9 @@ export interface ReadOptions {
   readonly isRemembered?: boolean;
 }
 
+/** What became of a paste: text for the line, or a notice to show below it. */
+export type Pasted = { readonly text: string } | { readonly note: string };
+
 /** A list to choose from with the arrow keys. */
 export interface PickList {
   readonly title: string;

@@ -6,13 +6,17 @@ import { createScreen } from '../terminal/screen.ts';
 import { lineEditor } from './editor.ts';
 import type { EntryHistory } from './entry-history.ts';
 import { type Reading, type ReadingContext, startPicking, startReading } from './reading.ts';
-import type { Candidate, Complete, LineSource, PickList } from './source.ts';
+import type { Candidate, Complete, LineSource, Pasted, PickList } from './source.ts';
 
 /** What the line editor asks of the chat around it. */
 export interface LineHooks {
   readonly complete?: Complete;
   /** What is shown below the line, in one row; asked for with each `read`. */
   readonly status?: () => string | undefined;
+  /** Ctrl+V: what the clipboard of the system holds. Never rejects. */
+  readonly paste?: (signal: AbortSignal) => Promise<Pasted>;
+  /** Takes pasted text that names files to attach; a notice if it did. Never rejects. */
+  readonly attach?: (text: string) => Promise<string | undefined>;
 }
 
 interface TerminalLinesOptions extends LineHooks {
@@ -78,7 +82,7 @@ export function terminalLines(options: TerminalLinesOptions): LineSource {
       if (isEnded) return { kind: 'end' };
       if (watcher.hasLeft()) return { kind: 'leave' };
       keyboard.take();
-      context.editor.begin(prompt, draft, isPlain ? undefined : options.status?.());
+      context.editor.begin(prompt, draft, context.refreshStatus());
       const entry = await receive(startReading(context));
       if (entry.kind === 'text' && isRemembered) await history.add(entry.text);
       return entry;
@@ -170,13 +174,16 @@ function createContext(
   options: TerminalLinesOptions,
   { isPlain, pendingKeys, withTerminal }: ContextParts,
 ): ReadingContext {
-  const { terminal, err, clock, env, signal, history, complete } = options;
+  const { terminal, err, clock, env, signal, history, complete, paste, attach, status } = options;
   let entries: readonly string[] = [];
   return {
     editor: lineEditor({ entries: () => entries, size: () => terminal, isStyled: err.isStyled, isPlain }),
     screen: createScreen(err, isPlain),
     clock,
     complete,
+    paste: async () => paste?.(signal),
+    attach: async (text) => attach?.(text),
+    refreshStatus: () => (isPlain ? undefined : status?.()),
     pendingKeys,
     columns: () => terminal.columns,
     size: () => terminal,

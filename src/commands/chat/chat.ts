@@ -12,6 +12,7 @@ import { pipedLines } from '../../chat/line/piped-source.ts';
 import type { LineSource } from '../../chat/line/source.ts';
 import { type LineHooks, terminalLines } from '../../chat/line/terminal-source.ts';
 import { runChat } from '../../chat/loop.ts';
+import { attachPastedPaths, pasteClipboard } from '../../chat/pictures.ts';
 import { requireFile } from '../../chat/prompt.ts';
 import { createMemorySession } from '../../chat/session.ts';
 import { restoredNotice } from '../../chat/setup.ts';
@@ -51,6 +52,8 @@ export async function run(options: ChatOptions, app: App): Promise<number> {
     {
       complete: createCompleter(() => chat),
       status: () => chat && formatStatus(chat),
+      paste: async (given) => (chat === undefined ? { text: '' } : pasteClipboard(chat, given)),
+      attach: async (text) => chat && attachPastedPaths(chat, text),
     },
   );
   const { version, env, cwd, clock, signal } = app;
