@@ -1,5 +1,5 @@
+import type { Frame } from '../../core/text/frame.ts';
 import type { Key } from '../terminal/keys.ts';
-import type { Frame } from '../terminal/screen.ts';
 import { normalizeText } from './folds.ts';
 import { layOut } from './layout.ts';
 import type { Candidate, PickList } from './source.ts';

@@ -6,6 +6,8 @@ export type Paint = (text: string) => string;
 /** How each kind of text looks. With styling off, every paint returns its text unchanged. */
 export interface Theme {
   readonly isStyled: boolean;
+  /** Whether links can be opened in the terminal (OSC 8). */
+  readonly hasLinks: boolean;
   readonly heading: Paint;
   readonly strong: Paint;
   readonly emphasis: Paint;
@@ -18,7 +20,7 @@ export interface Theme {
 }
 
 /** Uses the sixteen colours of the terminal's own palette, so that light and dark backgrounds both work. */
-export function createTheme(isStyled: boolean): Theme {
+export function createTheme(isStyled: boolean, hasLinks: boolean): Theme {
   const chalk = new Chalk({ level: isStyled ? 1 : 0 });
   const scopes: readonly (readonly [string, Paint])[] = [
     ['comment', chalk.dim],
@@ -49,6 +51,7 @@ export function createTheme(isStyled: boolean): Theme {
   ];
   return {
     isStyled,
+    hasLinks,
     heading: chalk.bold,
     strong: chalk.bold,
     emphasis: chalk.italic,
@@ -61,3 +64,8 @@ export function createTheme(isStyled: boolean): Theme {
 }
 
 export const plainPaint: Paint = (text) => text;
+
+/** The text without the sequences that paints add. */
+export function stripPaint(text: string): string {
+  return text.replace(/\u001b\[[\d;]*m|\u001b\]8;;[^\u001b]*\u001b\\/g, '');
+}
