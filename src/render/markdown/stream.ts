@@ -59,7 +59,13 @@ export function markdownStream({ columns, isStyled, hasLinks = false, work }: Ma
   let shape: TableShape;
 
   const layOutSegment = async (segment: Exclude<Segment, { type: 'blank' }>): Promise<readonly string[]> => {
-    if (segment.type === 'blocks') return indentLines(await layOutText(toJob(segment)), segment);
+    if (segment.type === 'blocks') {
+      const before = numbering;
+      const lines = indentLines(await layOutText(toJob(segment)), segment);
+      // What is left of an item is not the next one.
+      if (segment.margin !== undefined) numbering = before;
+      return lines;
+    }
     if (segment.type === 'fence') numbering = createNumbering();
     const lines = fences.add(segment);
     cost += fences.takeCost();
