@@ -100,7 +100,7 @@ const ERASE_ROW = '\r\u001b[K';
 interface Painter {
   paint(lines: readonly string[], live: readonly string[], footer: readonly string[]): Promise<void>;
   erase(): Promise<void>;
-  /** Whether rows may have left the window, because it became smaller. */
+  /** Whether rows of text that is all there may have left the window, because it became smaller. */
   hasScrolled(): boolean;
   /** Removes the footer, and starts anew below the text. */
   leaveText(): void;
@@ -110,12 +110,22 @@ interface Drawn {
   readonly frame: Frame;
   /** The live lines as given, each on one row; empty if one of them is not. */
   readonly lines: readonly string[];
+  /** Whether all of the text is there. */
+  readonly isWhole: boolean;
   readonly footerRows: number;
   readonly columns: number;
+  readonly windowRows: number;
 }
 
 function createPainter(out: Out): Painter {
   let drawn: Drawn | undefined;
+  // Free rows below the cursor, at most: frames that were taller have left them.
+  let free = 0;
+  // Rows above what is drawn, at least.
+  let above = 0;
+  const moveEnd = (rows: number): void => {
+    free = Math.max(0, free - rows);
+  };
   /** Removes what is drawn from its row `keep` on. */
   const eraseFrom = (keep: number): string => {
     if (drawn === undefined) return '';
@@ -132,20 +142,25 @@ function createPainter(out: Out): Painter {
       const before = isKept && drawn !== undefined ? dropRows(drawn.frame, keep) : undefined;
       const printed = isKept ? '' : eraseFrom(keep) + lines.slice(keep).map(endLine).join('');
       const next = toDrawn(out, live, footer);
+      moveEnd(lines.length + countDrawn(next) - countDrawn(drawn));
+      above += lines.length;
       drawn = next;
       return write(printed + replaceFrame(before, next));
     },
     erase() {
       const output = eraseFrom(0);
+      moveEnd(-countDrawn(drawn));
       drawn = undefined;
       return write(output);
     },
     hasScrolled() {
-      if (drawn === undefined) return false;
-      const { frame, columns } = drawn;
+      if (!drawn?.isWhole) return false;
+      const { frame, columns, windowRows } = drawn;
       const rows = out.rows ?? DEFAULT_ROWS;
       if (columns === out.columns) return frame.rows.length > rows;
-      return rewrapFrame(splitRows(frame), out.columns).caret.row >= rows;
+      // A terminal that wraps rows anew may leave the cursor where it is in the window, and push rows out at the top.
+      const reach = Math.min(rows - 1, windowRows - 1 - free, above + frame.caret.row);
+      return rewrapFrame(splitRows(frame), out.columns).caret.row > reach;
     },
     leaveText() {
       if (drawn !== undefined && drawn.footerRows > 0) {
@@ -154,6 +169,11 @@ function createPainter(out: Out): Painter {
       drawn = undefined;
     },
   };
+}
+
+/** The rows above that of the cursor. */
+function countDrawn(drawn: Drawn | undefined): number {
+  return drawn?.frame.caret.row ?? 0;
 }
 
 /** The output that makes of one frame the next; either may be missing. */
@@ -185,15 +205,17 @@ function countKept(drawn: readonly string[], lines: readonly string[]): number {
 function toDrawn(out: Out, live: readonly string[], footer: readonly string[]): Drawn | undefined {
   const { columns } = out;
   const rows = live.flatMap((line) => toRows(line, columns));
-  const isWhole = rows.length === live.length && rows.length <= countRoom(out, footer);
+  const isWhole = rows.length <= countRoom(out, footer);
   const shown = rows.slice(-countRoom(out, footer));
   const below = footer.map((line) => toRows(line, columns)[0] ?? []);
   if (shown.length + below.length === 0) return undefined;
   return {
     frame: { rows: [...shown, ...below, []], caret: { row: shown.length + below.length, column: 0 } },
-    lines: isWhole ? live : [],
+    lines: isWhole && rows.length === live.length ? live : [],
+    isWhole,
     footerRows: below.length,
     columns,
+    windowRows: out.rows ?? DEFAULT_ROWS,
   };
 }
 

@@ -1,5 +1,5 @@
 import { measureWidth } from '../../core/text/width.ts';
-import { estimateCost, isCostly } from './lexer.ts';
+import { estimateCost, isCostly, measureIndent } from './lexer.ts';
 import type { OpenText } from './segments.ts';
 import { stripPaint } from './theme.ts';
 
@@ -48,7 +48,7 @@ export function findCut(open: OpenText, lines: readonly string[], layOut: (text:
   const { text, kind } = open;
   const lastLine = text.lastIndexOf('\n') + 1;
   if (kind === 'table') return countMatches(text.slice(0, lastLine), /\n/g) > 2 ? lastLine : 0;
-  if (kind === 'list' && lastLine > 0) return lastLine;
+  if (kind === 'list' && lastLine > 0) return findItem(text);
   const shown = lines.map(stripPaint);
   const best = Math.max(1, Math.floor(shown.length / 2));
   const ends = findLineEnds(text, shown.slice(0, best));
@@ -59,6 +59,19 @@ export function findCut(open: OpenText, lines: readonly string[], layOut: (text:
     if (above.length === count && above.every((line, index) => line === shown[index])) return end;
   }
   return lastLine || findSpace(text, ends[best - 1] ?? Math.floor(text.length / 2));
+}
+
+/** The start of the last line that is indented no more than any other after the first: there nothing goes on. */
+function findItem(text: string): number {
+  let least = Number.POSITIVE_INFINITY;
+  let found = 0;
+  for (const { index, 0: blanks } of text.matchAll(/\n[ \t]*(?=[^ \t\n])/g)) {
+    const indent = measureIndent(blanks.slice(1));
+    if (indent > least) continue;
+    least = indent;
+    found = index + 1;
+  }
+  return found;
 }
 
 /** Whether what follows is not taken for a mark at the start of a block, and no inline mark is open here. */

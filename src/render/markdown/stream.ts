@@ -1,7 +1,7 @@
 import type { TextWork } from '../../core/text-work.ts';
 import { type BlockJob, findTableShape, type LaidOutBlocks, layOutBlocks } from './block-layout.ts';
 import { createNumbering, plainLines } from './blocks.ts';
-import { fenceLayout } from './fence.ts';
+import { type FenceLayout, fenceLayout } from './fence.ts';
 import { loadHighlighter, type OpenHighlighter } from './lazy.ts';
 import { estimateCost, isCostly, type Links } from './lexer.ts';
 import { canPreview, closeMarks, countRows, findCut } from './open-text.ts';
@@ -59,7 +59,13 @@ export function markdownStream({ columns, isStyled, hasLinks = false, work }: Ma
   let shape: TableShape;
 
   const layOutSegment = async (segment: Exclude<Segment, { type: 'blank' }>): Promise<readonly string[]> => {
-    if (segment.type === 'blocks') return indentLines(await layOutText(toJob(segment)), segment);
+    if (segment.type === 'blocks') {
+      const before = numbering;
+      const lines = indentLines(await layOutText(toJob(segment)), segment);
+      // What is left of an item is not the next one.
+      if (segment.margin !== undefined) numbering = before;
+      return lines;
+    }
     if (segment.type === 'fence') numbering = createNumbering();
     const lines = fences.add(segment);
     cost += fences.takeCost();
@@ -115,11 +121,12 @@ export function markdownStream({ columns, isStyled, hasLinks = false, work }: Ma
   };
   return {
     push: (text) => show(segments.push(text)),
-    end: () => show(segments.end()),
+    end: async () => (await show(segments.end())) + joinLines(fences.release()),
     preview: (room) =>
-      previewOpen(segments.open, { room, columns: columns(), isSpaced: () => isSpaced, layOutNow, cutOpen }),
+      previewOpen(segments.open, { room, columns: columns(), isSpaced: () => isSpaced, layOutNow, cutOpen, fences }),
     skipOpen() {
       segments.skip();
+      fences.release();
       hasWritten = true;
       isSpaced = false;
     },
@@ -133,17 +140,18 @@ interface PreviewOptions {
   /** Whether an empty line is due. */
   readonly isSpaced: () => boolean;
   readonly layOutNow: (block: BlockSegment) => readonly string[] | undefined;
+  readonly fences: FenceLayout;
   /** Completes the first characters of the open text, and gives their lines. */
   readonly cutOpen: (open: OpenText, length: number) => Promise<string>;
 }
 
 async function previewOpen(findOpen: () => OpenText | undefined, options: PreviewOptions): Promise<Preview> {
-  const { room, columns, isSpaced, layOutNow, cutOpen } = options;
-  let complete = '';
+  const { room, columns, isSpaced, layOutNow, cutOpen, fences } = options;
+  let complete = countRows(fences.held, columns) < room ? '' : joinLines(fences.release());
   for (;;) {
     const open = findOpen();
-    if (open === undefined) return { complete, live: [] };
-    const lines = layOutOpen(open, options);
+    if (open === undefined) return { complete, live: fences.held };
+    const lines = [...fences.held, ...layOutOpen(open, options)];
     const live = isSpaced() ? ['', ...lines] : lines;
     if (open.kind === 'code' || countRows(live, columns) <= room) return { complete, live };
     const length = findCut(open, lines, (text) => layOutNow({ ...open.block, text }) ?? []);
@@ -160,6 +168,10 @@ function layOutOpen(open: OpenText, { room, columns, layOutNow }: PreviewOptions
   const isFence = /^ {0,3}(?:```|~~~)[^\n]*$/.test(text);
   const laidOut = canPreview(text) && !isFence ? layOutNow({ ...block, text: closeMarks(open) }) : undefined;
   return laidOut ?? indentLines(plainLines(tail, Math.max(1, columns - (block.margin ?? 0))), block);
+}
+
+function joinLines(lines: readonly string[]): string {
+  return lines.map((line) => `${line}\n`).join('');
 }
 
 function indentLines(lines: readonly string[], { margin = 0 }: BlockSegment): readonly string[] {

@@ -15,6 +15,10 @@ export interface Theme {
   readonly code: Paint;
   readonly faint: Paint;
   readonly linkText: Paint;
+  readonly removed: Paint;
+  readonly added: Paint;
+  /** The words of a removed or added line in which it differs from the other. */
+  readonly changed: Paint;
   /** By the first word of a highlighter's scope name. */
   readonly scopes: ReadonlyMap<string, Paint>;
 }
@@ -59,6 +63,9 @@ export function createTheme(isStyled: boolean, hasLinks: boolean): Theme {
     code: chalk.cyan,
     faint: chalk.dim,
     linkText: chalk.underline,
+    removed: chalk.red,
+    added: chalk.green,
+    changed: chalk.inverse,
     scopes: new Map(scopes),
   };
 }

@@ -125,6 +125,27 @@ describe('styling', () => {
     );
   });
 
+  test('in a diff the changed words are marked, in a list too', async () => {
+    const red = (text: string): string => `\u001b[31m${text}\u001b[39m`;
+    const green = (text: string): string => `\u001b[32m${text}\u001b[39m`;
+    const mark = (text: string): string => `\u001b[7m${text}\u001b[27m`;
+    const source = '```diff\n@@ -1 +1,2 @@\n-let port = 80;\n+let port = 8080;\n+start();\n same\n-gone\n```';
+    const body = [
+      '\u001b[2m@@ -1 +1,2 @@\u001b[22m',
+      red('-') + red('let port = ') + red(mark('80')) + red(';'),
+      green('+') + green('let port = ') + green(mark('8080')) + green(';'),
+      green('+start();'),
+      ' same',
+      red('-gone'),
+    ];
+    const fence = (text: string): string => `\u001b[2m${text}\u001b[22m`;
+    const shown = [fence('```diff'), ...body, fence('```'), ''].join('\n');
+    for (const cuts of [[1], [7, 3], [1e9]]) expect(await laidOut(source, { isStyled: true, cuts })).toBe(shown);
+    const item = `- a\n${source.replace(/^/gm, '  ')}`;
+    expect(await laidOut(item, { isStyled: true })).toContain(`  ${body[1]}\n  ${body[2]}\n`);
+    expect(await laidOut('```diff\n-a b c\n+a x c', { isStyled: true })).toContain(green(mark('x')));
+  });
+
   test('a link can be opened, and shows where it leads', async () => {
     expect(await laidOut('[a](https://x.y/ü)', { isStyled: true, hasLinks: true })).toBe(
       '\u001b]8;;https://x.y/%C3%BC\u001b\\\u001b[4ma\u001b[24m\u001b]8;;\u001b\\ ' +
