@@ -4,6 +4,8 @@ import type { Content } from '../core/content.ts';
 import { AppError } from '../core/error.ts';
 import { settle, type TurnEvent } from '../core/event.ts';
 import { callEvery } from '../platform/runtime/clock.ts';
+import { loadLive } from '../render/lazy.ts';
+import type { LiveArea } from '../render/live.ts';
 import type { Renderer } from '../render/renderer.ts';
 import { textRenderer } from '../render/text.ts';
 import type { Chat } from './chat.ts';
@@ -39,16 +41,17 @@ export async function askAside(chat: Chat, question: Content, signal: AbortSigna
   const agent = { ...assistant.agent, onReply: stats.reply, tools: [] };
   const history = createMemoryHistory({ earlier: session.contents });
   let text = '';
-  const render = createTurnRenderer(chat, signal);
-  for await (const event of settle(runTurn(agent, { history, prompt: question, signal }))) {
-    if (event.type === 'text') text += event.delta;
-    // Only progress is shown; the `end` event below removes it from the screen.
-    else if (event.type !== 'failure') await render(event);
-    else {
-      await render({ type: 'end', finishReason: '', usage: {}, model: '' });
-      throw event.error;
+  await withRenderer(chat, signal, async (render) => {
+    for await (const event of settle(runTurn(agent, { history, prompt: question, signal }))) {
+      if (event.type === 'text') text += event.delta;
+      // Only progress is shown; the `end` event below removes it from the screen.
+      else if (event.type !== 'failure') await render(event);
+      else {
+        await render({ type: 'end', finishReason: '', usage: {}, model: '' });
+        throw event.error;
+      }
     }
-  }
+  });
   return text;
 }
 
@@ -64,22 +67,43 @@ async function showTurn(
   events: AsyncIterable<TurnEvent>,
   showing: ShowOptions,
 ): Promise<AppError | undefined> {
-  const render = createTurnRenderer(chat, showing.signal);
   let failure: AppError | undefined;
-  for await (const event of settle(events)) {
-    showing.event(event);
-    if (event.type !== 'failure') await render(event);
-    else {
-      failure = event.error;
-      await render({ type: 'failure', error: toChatError(chat, event.error, showing) });
+  await withRenderer(chat, showing.signal, async (render) => {
+    for await (const event of settle(events)) {
+      showing.event(event);
+      if (event.type !== 'failure') await render(event);
+      else {
+        failure = event.error;
+        await render({ type: 'failure', error: toChatError(chat, event.error, showing) });
+      }
     }
-  }
+  });
   return failure;
 }
 
+/** Shows a turn, and below it what is typed meanwhile. */
+async function withRenderer(chat: Chat, signal: AbortSignal, work: (render: Renderer) => Promise<void>): Promise<void> {
+  const { io, isPlain, lines } = chat;
+  const canDraw = !isPlain && io.out.isTerminal && io.out.rows !== undefined;
+  if (!canDraw || lines.showTypedKeys === undefined) return work(createTurnRenderer(chat, signal));
+  const live = await loadLive(io);
+  const stopShowing = lines.showTypedKeys({ set: live.setFooter });
+  try {
+    await work(createTurnRenderer(chat, signal, live));
+  } finally {
+    stopShowing();
+    await live.close();
+  }
+}
+
 /** Create one per turn: it tracks the position in the line. */
-function createTurnRenderer({ io, isQuiet, isPlain, assistant, clock }: Chat, signal: AbortSignal): Renderer {
+function createTurnRenderer(
+  { io, isQuiet, isPlain, assistant, clock }: Chat,
+  signal: AbortSignal,
+  live?: LiveArea,
+): Renderer {
   return textRenderer(io, {
+    ...(live === undefined ? {} : { live }),
     quiet: isQuiet,
     showThoughts: assistant.setup.showThoughts,
     showUsage: false,

@@ -38,14 +38,20 @@ const LINE_EVERY_MS = 30_000;
 type ProgressOptions = Pick<RenderOptions, 'quiet' | 'isDumb' | 'clock' | 'ticker'> & {
   /** Whether redrawing the cursor's line would overwrite nothing. */
   readonly mayDraw: () => boolean;
+  /** Rows to draw in while the cursor's line is somebody else's. */
+  readonly area?: () => ProgressRows | undefined;
 };
+
+interface ProgressRows {
+  setProgress(rows: readonly string[]): void;
+}
 
 /**
  * A spinner on a terminal after 400 ms of silence; elsewhere one line for every 30 s of it. Write errors on stderr are
  * ignored. `err` is not touched before there is something to show.
  */
-export function createProgress(err: Out, { quiet, isDumb, clock, ticker, mayDraw }: ProgressOptions): Progress {
-  const drawing = createDrawing(err);
+export function createProgress(err: Out, { quiet, isDumb, clock, ticker, mayDraw, area }: ProgressOptions): Progress {
+  const drawing = createDrawing(err, area);
   let awaited: { readonly what: string; readonly sinceMs: number } | undefined;
   let silentSinceMs = 0;
   let lines = 0;
@@ -115,7 +121,8 @@ interface Drawing {
 }
 
 /** Overwrites with spaces, which works on every terminal as long as its size stays the same. */
-function createDrawing(err: Out): Drawing {
+function createDrawing(err: Out, area?: () => ProgressRows | undefined): Drawing {
+  let rows: ProgressRows | undefined;
   let frame = 0;
   let drawnWidth = 0;
   /** A lower bound for the cursor's column. */
@@ -136,6 +143,8 @@ function createDrawing(err: Out): Drawing {
       const text = clipText(`${FRAMES[frame % FRAMES.length]} ${what}`, room) + note;
       const width = maxWidth(text);
       frame += 1;
+      rows = area?.();
+      if (rows !== undefined) return rows.setProgress([text]);
       const { back, isClear } = returnToStart(cursor, err.columns);
       // The real width may be smaller; then more of the last frame remains behind the text.
       const rest = isClear ? 0 : Math.max(0, Math.min(drawnWidth - [...text].length, err.columns - 1 - width));
@@ -145,6 +154,8 @@ function createDrawing(err: Out): Drawing {
     },
     line: write,
     erase() {
+      rows?.setProgress([]);
+      rows = undefined;
       if (drawnWidth === 0) return pending;
       const { back, isClear } = returnToStart(cursor, err.columns);
       const covered = Math.min(drawnWidth + ECHO, Math.max(drawnWidth, err.columns - 1));

@@ -88,29 +88,31 @@ function textPage(io: Io, options: RenderOptions): TextPage {
   const err = createStderr(errOut, { rawThoughts: options.rawOutput, ...(options.isChat ? { opening: '' } : {}) });
   // Created when first needed: asking a stream whether it is a terminal opens it.
   let shape: Presentation | undefined;
-  let live: LiveArea | undefined;
+  let live = options.live;
   let isMidLine = false;
+  const thought = createThoughtHold(err, () => live);
   const held: string[] = [];
   const waiting = createProgress(errOut, {
     ...options,
     mayDraw: () => !err.isMidLine && !(isMidLine && out.isTerminal),
+    area: () => (options.live?.hasCaret ? options.live : undefined),
   });
 
   const show = async (text: string): Promise<void> => {
     if (text === '') return;
     await waiting.clear();
-    await err.endThought();
+    await thought.end();
     isMidLine = !text.endsWith('\n');
     await out.write(text);
     if (!isMidLine) for (const message of held.splice(0)) await err.notice(message);
   };
   const showLive = async (area: LiveArea, complete: string, rest: readonly string[]): Promise<void> => {
     await waiting.clear();
-    await err.endThought();
+    await thought.end();
     await area.show(complete === '' ? [] : complete.slice(0, -1).split('\n'), rest);
   };
   const flow = async (delta: string, { push, preview, skipOpen }: FlowingPresentation): Promise<void> => {
-    live ??= options.live ?? (await loadLive(io));
+    live ??= await loadLive(io);
     if (live.leaveScrolled()) await skipOpen();
     const complete = await push(delta);
     const next = await preview(live.room);
@@ -129,22 +131,23 @@ function textPage(io: Io, options: RenderOptions): TextPage {
       await errOut.write('\n');
       isMidLine = false;
     }
-    await words(err).finally(() => live?.resume());
+    await words(err);
+    thought.resume();
   };
   const tell = (words: WriteMessage): Promise<void> =>
     say(async () => {
-      await err.endThought();
+      await thought.end();
       await words(err);
     });
   const rest = async (): Promise<void> => {
     await waiting.pause();
     await showRest();
-    await err.endThought();
+    await thought.end();
   };
   const leave = async (isInterrupted = false): Promise<void> => {
     if (isInterrupted) await live?.clearBelow();
     if (live !== options.live) await live?.close();
-    live = undefined;
+    live = options.live;
   };
   return {
     wait: waiting.wait,
@@ -174,6 +177,23 @@ function textPage(io: Io, options: RenderOptions): TextPage {
     async abandon() {
       await waiting.pause();
       await leave();
+    },
+  };
+}
+
+/** Nothing is live below the unfinished line of a thought: keeps the area suspended until that line ends. */
+function createThoughtHold(err: Stderr, area: () => LiveArea | undefined) {
+  let isHeld = false;
+  return {
+    /** After something was written: ends the suspension for it. */
+    resume(): void {
+      if (err.isMidLine && !isHeld) isHeld = true;
+      else area()?.resume();
+    },
+    async end(): Promise<void> {
+      await err.endThought();
+      if (isHeld) area()?.resume();
+      isHeld = false;
     },
   };
 }

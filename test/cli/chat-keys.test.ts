@@ -146,7 +146,7 @@ posixTest('what Esc twice has left draws nothing over the prompt, and is over be
   chat.type(ESC + ESC);
   await chat.until(/cancelled\r\n[\s\S]*❯ /);
   chat.enter('hello');
-  await chat.until(/now\r\n[\s\S]*❯ /);
+  await chat.shows(/\nnow\n❯\n/);
   chat.type(CTRL_D);
   const { output, exitCode } = await chat.ended;
   expect(exitCode).toBe(0);

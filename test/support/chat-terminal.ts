@@ -19,9 +19,22 @@ export function chatInTerminal(
   options: GmnOptions & { readonly columns?: number; readonly rows?: number } = {},
 ): ChatTerminal {
   const terminal = runInTerminal(t, ['chat', ...args], options);
+  let screen = '';
+  t.onTestFailed(() => process.stderr.write(`The screen was:\n${screen}\n`));
   return {
     ...terminal,
-    shows: (pattern) => terminal.until((output) => pattern.test(screenOf(output, options.columns))),
+    // An answer that streams is drawn in pieces, so that only the screen has it in one.
+    until: (wanted) =>
+      terminal.until((output) => {
+        if (!(wanted instanceof RegExp)) return wanted(output);
+        const screen = screenOf(output, options.columns).replace(/❯$/gm, '❯ ').replaceAll('\n', '\r\n');
+        return wanted.test(output) || wanted.test(screen);
+      }),
+    shows: (pattern) =>
+      terminal.until((output) => {
+        screen = screenOf(output, options.columns);
+        return pattern.test(screen);
+      }),
     enter: (line) => terminal.type(`${line}\r`),
     ready: (count) => terminal.until(new RegExp(`(?:❯[\\s\\S]*){${count}}`)),
   };

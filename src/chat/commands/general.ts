@@ -29,6 +29,7 @@ export const KEYS: SlashCommand = {
 export const KEY_TABLE: readonly (readonly [keys: string, meaning: string])[] = [
   ['Enter', 'send'],
   ['Ctrl+J, Alt+Enter, \\ and Enter', 'begin a new line'],
+  ['Enter, Up during a turn', 'queue what is typed; take the last queued entry back'],
   ['Esc, Ctrl+C during a turn', 'stop it, and keep what has arrived'],
   ['Ctrl+C', 'clear the line; on an empty line: leave'],
   ['Ctrl+D', 'on an empty line: leave'],

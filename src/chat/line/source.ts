@@ -1,3 +1,5 @@
+import type { Cell } from '../../core/text/frame.ts';
+
 export type Entry =
   /** A whole entry, without its last newline; may have several lines. */
   | { readonly kind: 'text'; readonly text: string }
@@ -45,6 +47,11 @@ export interface PickList {
   readonly chosen?: number;
 }
 
+/** Rows at the bottom of the window, below what a turn shows. The cursor is at `caret`, if that is given. */
+export interface Footer {
+  set(rows: readonly string[], caret?: Cell): void;
+}
+
 /** Where entries come from: the line editor of a terminal, or the lines of a pipe. */
 export interface LineSource {
   readonly isTerminal: boolean;
@@ -59,11 +66,16 @@ export interface LineSource {
    */
   readonly pick?: (list: PickList) => Promise<Candidate | undefined>;
   /**
-   * During a turn: calls `onCancel` at each Esc and Ctrl+C, and keeps other keys for the next `read`. Text typed before
-   * such a key is put into the line, and nothing of it is sent. After Ctrl+C twice in a row, the next `read` gives
-   * `leave`. Call the returned function to stop.
+   * During a turn: calls `onCancel` at each Esc and Ctrl+C. Other keys edit the line; Enter queues it for the next
+   * `read`, and Up takes the last queued entry back. When the turn is cancelled, all of that is put into the line, and
+   * nothing of it is sent. After Ctrl+C twice in a row, the next `read` gives `leave`. Call the returned function to stop.
    */
   watch(onCancel: () => void): () => void;
+  /**
+   * Shows what is typed and queued during a turn, and the status, in `footer`, until the returned function is called or
+   * the watching stops. Absent where nothing can be drawn.
+   */
+  readonly showTypedKeys?: (footer: Footer) => () => void;
   /** Moves keys typed ahead into the line of the next `read`, so that none of them sends anything. */
   keepTypedKeys(): void;
   /** Lets other code read from the terminal, in its original mode, until `work` is done. Not during a `read`. */
