@@ -11,6 +11,7 @@ import { createStderr } from '../render/stderr.ts';
 import type { Assistant } from './assistant.ts';
 import type { Changes } from './changes.ts';
 import type { LineSource } from './line/source.ts';
+import type { Notifier } from './notifier.ts';
 import { type ChatStats, createStats } from './stats.ts';
 
 /** The parts of a chat; `commands/chat/` puts them together. */
@@ -36,6 +37,7 @@ interface ChatParts {
   readonly isSaved: boolean;
   readonly changes: Changes;
   readonly shell: Shell;
+  readonly notifier: Notifier;
   /** Returns the notices that the parts have collected since the last call. */
   readonly takeReports: () => readonly string[];
   /** Flags to put after `gmn chat` in the command that resumes this chat. */

@@ -18,7 +18,7 @@ import { windowNotice } from './window.ts';
  * Returns the failure, if any, already shown.
  */
 export async function askPrompt(chat: Chat, prompt: Content, signal: AbortSignal): Promise<AppError | undefined> {
-  const { assistant, session, stats, changes } = chat;
+  const { assistant, session, stats, changes, notifier } = chat;
   const agent = { ...assistant.agent, onReply: stats.reply };
   chat.lastPrompt = prompt;
   stats.turn();
@@ -26,11 +26,13 @@ export async function askPrompt(chat: Chat, prompt: Content, signal: AbortSignal
   const setup = toSessionSetup(assistant.setup);
   session.choose((await agent.redaction?.redact(setup)) ?? setup);
   const before = session.contents.length;
+  notifier.start();
   const failure = await showTurn(chat, runTurn(agent, { history: session, prompt, signal }), {
     event: stats.event,
     isKept: () => session.contents.length > before + 1,
     signal,
   });
+  if (!signal.aborted) await notifier.notify('ended');
   if (failure !== undefined && session.contents.length === before + 1) await session.retractPrompt();
   else if (!signal.aborted) await warnIfWindowFull(chat);
   return failure;

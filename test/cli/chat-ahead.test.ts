@@ -49,7 +49,7 @@ posixTest(
   },
 );
 
-posixTest('a question has the window to itself, and what was typed before it is still there', async (t) => {
+posixTest('a question rings, has the window to itself, and what was typed before it is still there', async (t) => {
   const asked = gate();
   const call = { functionCall: { name: 'write_file', args: { file_path: 'a.txt', content: 'x' } } };
   const slow: Scripted = async (response, request) => {
@@ -57,7 +57,8 @@ posixTest('a question has the window to itself, and what was typed before it is 
     return reply(call)(response, request);
   };
   const gemini = await fakeGemini(t, [slow, reply('as you like')]);
-  const chat = chatInTerminal(t, [], { gemini });
+  const settings = JSON.stringify({ general: { enableNotifications: true } });
+  const chat = chatInTerminal(t, [], { gemini, home: { '.gemini/settings.json': settings } });
   await chat.ready(1);
   chat.enter('one');
   chat.type('下書き');
@@ -70,4 +71,5 @@ posixTest('a question has the window to itself, and what was typed before it is 
   const { exitCode, output } = await chat.ended;
   expect(exitCode).toBe(0);
   expect(screenOf(output)).not.toContain('window left');
+  expect(output.match(/\u0007/g)).toHaveLength(2);
 });

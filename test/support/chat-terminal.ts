@@ -20,7 +20,7 @@ export function chatInTerminal(
 ): ChatTerminal {
   const terminal = runInTerminal(t, ['chat', ...args], options);
   let screen = '';
-  t.onTestFailed(() => process.stderr.write(`The screen was:\n${screen}\n`));
+  t.onTestFailed(() => void process.stderr.write(`The screen was:\n${screen}\n`));
   return {
     ...terminal,
     // An answer that streams is drawn in pieces, so that only the screen has it in one.

@@ -3,6 +3,7 @@ import { pruneIfDue } from '../../app/history.ts';
 import { checkSessionFlags, findContinued, openStore, type SessionOptions } from '../../app/sessions.ts';
 import { openOwnWorkspace } from '../../app/toolbox.ts';
 import { openUndoStore } from '../../app/undo-store.ts';
+import type { RunPaused } from '../../approval/approve.ts';
 import type { ApprovalMode } from '../../approval/policy.ts';
 import { createChanges, createTurnJournal } from '../../chat/changes.ts';
 import { type Chat, openChat } from '../../chat/chat.ts';
@@ -12,11 +13,13 @@ import { pipedLines } from '../../chat/line/piped-source.ts';
 import type { LineSource } from '../../chat/line/source.ts';
 import { type LineHooks, terminalLines } from '../../chat/line/terminal-source.ts';
 import { runChat } from '../../chat/loop.ts';
+import { createNotifier } from '../../chat/notifier.ts';
 import { attachPastedPaths, pasteClipboard } from '../../chat/pictures.ts';
 import { requireFile } from '../../chat/prompt.ts';
 import { createMemorySession } from '../../chat/session.ts';
 import { restoredNotice } from '../../chat/setup.ts';
 import { formatStatus } from '../../chat/window.ts';
+import { readSetting } from '../../config/keys.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import type { Env, Io, Out } from '../../core/io.ts';
@@ -66,7 +69,14 @@ export async function run(options: ChatOptions, app: App): Promise<number> {
   const store = openStore(app, onNotice, 'chat');
   const kept = await openChatSession(options, app, store);
   const { chosen, words } = restoreSetup(options, kept.session.setup, env);
-  const context = { app: { ...app, io }, runPaused: lines.withTerminal, workspace, onNotice };
+  const { document = {} } = await app.settings();
+  const isEnabled = readSetting(document, 'general.enableNotifications');
+  const notifier = createNotifier({ err: io.err, env, clock, isPlain, isEnabled });
+  const runPaused: RunPaused = async (work) => {
+    await notifier.notify('asks');
+    return lines.withTerminal(work);
+  };
+  const context = { app: { ...app, io }, runPaused, workspace, onNotice };
   const opening = openAssistant({ ...options, ...chosen }, context);
   const assistant = await opening.catch(async (thrown) => {
     await kept.session.close();
@@ -75,7 +85,21 @@ export async function run(options: ChatOptions, app: App): Promise<number> {
   reports.unshift(...assistant.notices, ...(words === undefined ? [] : [words]));
   try {
     chat = openChat({
-      ...{ version, env, homes: app.homes, cwd, clock, signal, io, isPlain, lines, assistant, store, ...kept },
+      ...{
+        version,
+        env,
+        homes: app.homes,
+        cwd,
+        clock,
+        signal,
+        io,
+        isPlain,
+        lines,
+        assistant,
+        store,
+        notifier,
+        ...kept,
+      },
       isQuiet: options.quiet ?? false,
       // Only the command line can choose `yolo`; a chat started with it can switch back to it.
       modes: assistant.setup.mode === 'yolo' ? [...MODES, 'yolo'] : MODES,
