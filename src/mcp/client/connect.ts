@@ -14,7 +14,7 @@ import { openHttp, openSse } from './transport/http.ts';
 import { openStdio } from './transport/stdio.ts';
 import type { ClientContext, Connect, Connection, OpenTransport, ServerTransport } from './types.ts';
 
-/** Attempts at the handshake; each but the first follows a sign-in. */
+/** A handshake is tried again only after somebody has signed in. */
 const MAX_ATTEMPTS = 3;
 
 /**
@@ -23,9 +23,7 @@ const MAX_ATTEMPTS = 3;
  */
 const SSE_FALLBACK_STATUSES: readonly (number | undefined)[] = [400, 404, 405];
 
-/**
- * See `Connect`. A definition of kind `url` is tried as Streamable HTTP, then as SSE if that is not supported there.
- */
+/** A `url` definition is tried as Streamable HTTP, then as SSE if the server does not support that. */
 export const connectServer: Connect = async (server, context, signal) => {
   signal.throwIfAborted();
   const { kind } = server.definition;
@@ -73,7 +71,7 @@ function startTimeoutError(server: NamedServer, ms: number): AppError {
   });
 }
 
-/** The cause of the error when a server is still starting at its deadline. */
+/** The cause of the error when a server does not start in time. */
 export class StartTimeout extends Error {}
 
 interface Handshake {
@@ -81,13 +79,12 @@ interface Handshake {
   readonly context: ClientContext;
   readonly signal: AbortSignal;
   readonly startMs: number;
-  /** The server rejected the handshake of the older protocol versions. */
+  /** Set when the server rejected the handshake of the older protocol versions. */
   readonly isModern?: boolean;
-  /** The server failed at the handshake of the newer protocol version. */
+  /** Set when the server failed at the handshake of the newer protocol version. */
   readonly isOld?: boolean;
 }
 
-/** Connects; tries again if somebody signed in during the last attempt, three attempts in all. */
 async function initialize(kind: TransportKind, handshake: Handshake, round = 1): Promise<Connection> {
   const { server, context, signal } = handshake;
   const loading = loadSdk();
@@ -150,7 +147,6 @@ function isServerFailure(fault: unknown): boolean {
   return fault instanceof AppError && fault.status !== undefined && fault.status >= 500;
 }
 
-/** Pauses the deadline of every request in flight while a person answers a question. */
 function pauseDuringQuestions(
   { elicit }: ClientContext,
   waiting: ReadonlySet<Deadline>,
@@ -202,7 +198,7 @@ async function cacheLegacyAddress({ server: { definition }, context }: Handshake
   if (definition.kind !== 'stdio') await cacheLegacy(definition.url, context);
 }
 
-/** True if there was a cached protocol version to clear. */
+/** False if the cache still has it, for example on a full disk: another try would find the same. */
 async function clearLegacyAddress({ server: { definition }, context }: Handshake): Promise<boolean> {
   if (definition.kind === 'stdio') return false;
   await clearLegacy(definition.url, context);

@@ -206,8 +206,8 @@ function requestSender(client: SdkClient, ask: SendSdkRequest): SendRequest {
 }
 
 /**
- * Adds deadline and signal to each request, and converts what the SDK throws to an AppError. `onAnswer` gets the method
- * that succeeded.
+ * Gives each request a deadline, and turns what the SDK throws into an AppError. `onAnswer` gets the method that
+ * succeeded.
  */
 function sdkRequestSender(initialized: InitializedClient, onAnswer: (what: string) => void): SendSdkRequest {
   const { server, transport, sdk, waiting } = initialized;
@@ -232,7 +232,7 @@ function sdkRequestSender(initialized: InitializedClient, onAnswer: (what: strin
         } catch (thrown) {
           signal?.throwIfAborted();
           if (time.signal.aborted) throw await toRequestError(time.signal.reason, initialized, { what, timeoutMs });
-          // Somebody signed in meanwhile: try again with the new token.
+          // Somebody has signed in since: try again with the new token.
           if (countSignIns(transport) <= signIns) throw await toRequestError(thrown, initialized, { what, timeoutMs });
           time.restart();
         }
@@ -267,7 +267,6 @@ function countSignIns(transport: ServerTransport): number {
 
 type SdkOptions = NonNullable<Parameters<SdkClient['callTool']>[1]>;
 
-/** Sends a request through one of the SDK's own methods. */
 type SendSdkRequest = <Value>(
   what: string,
   options: RequestOptions,
@@ -316,27 +315,23 @@ function isListRejected(thrown: unknown, { SdkError, SdkErrorCode }: Sdk): boole
   );
 }
 
-/** Leaves out the output schema: gmn does not validate results. */
+/** Without the output schema: gmn does not validate results. */
 function toSdkTool({ name, inputSchema }: RemoteTool): NonNullable<SdkOptions['toolDefinition']> {
   return { name, inputSchema } as unknown as NonNullable<SdkOptions['toolDefinition']>;
 }
 
 interface ListKey<Item> {
-  /** The field of a page that holds the items. */
   readonly key: string;
-  /** Undefined if the item is invalid. */
   readonly parse: (value: Readonly<Record<string, unknown>>) => Item | undefined;
 }
 
 interface PagedList<Item> extends ListKey<Item> {
-  /** Fetches one page; no cursor means the first. */
   readonly ask: (cursor: string | undefined) => Promise<unknown>;
 }
 
-/** How many unreadable items a notice names. */
 const MAX_NAMES = 3;
 
-/** Fetches all pages within gmn's limits; `omitted` says what is missing. Throws what `ask` throws. */
+/** Stops at gmn's limits; `omitted` says what is missing. */
 async function fetchAllPages<Item>({ ask, ...list }: PagedList<Item>): Promise<Listing<Item>> {
   const { key } = list;
   const found: unknown[] = [];
@@ -356,7 +351,7 @@ async function fetchAllPages<Item>({ ask, ...list }: PagedList<Item>): Promise<L
   }
 }
 
-/** Parses up to MAX_ITEMS items; an invalid one is skipped and named in `omitted`. */
+/** Skips an invalid item and names it in `omitted`. */
 function parseItems<Item>(found: readonly unknown[], { key, parse }: ListKey<Item>, cut?: string): Listing<Item> {
   const items: Item[] = [];
   const unreadable: string[] = [];

@@ -8,13 +8,13 @@ import { MAX_SERVER_TEXT } from './limits.ts';
 import type { Sdk } from './sdk.ts';
 import type { ServerTransport } from './types.ts';
 
-/** An AppError `mcp` about one server. The message is sanitized, and the secrets of its definition are redacted. */
+/** Sanitizes the message and redacts the secrets of the server's definition. */
 export function mcpError(server: NamedServer, words: string, options: ErrorOptions = {}): AppError {
   const shown = formatServerText(server, words);
   return new AppError('mcp', `MCP server ${sanitize(server.name)}: ${shown}`, { words: shown, ...options });
 }
 
-/** Server text for a person: one line, sanitized for the terminal, with the secrets of its definition redacted. */
+/** One line for a person, sanitized and redacted. */
 function formatServerText(server: NamedServer, words: string): string {
   const lines = redactServerText(server, words)
     .replace(ANSI, '')
@@ -25,7 +25,7 @@ function formatServerText(server: NamedServer, words: string): string {
   return shown.length > MAX_SERVER_TEXT ? `${shown.slice(0, MAX_SERVER_TEXT)}…` : shown;
 }
 
-/** Redacts the secrets of the definition, the tokens the server was sent, and whatever looks like a key. */
+/** Redacts the secrets of the definition, the tokens sent to the server, and whatever looks like a key. */
 export function redactServerText({ definition }: NamedServer, words: string, tokens: readonly string[] = []): string {
   const secrets =
     definition.kind === 'stdio'
@@ -34,7 +34,7 @@ export function redactServerText({ definition }: NamedServer, words: string, tok
   return redact(redactKnown(words, [...secrets, ...tokens]), '‹redacted›');
 }
 
-/** ANSI sequences, which servers write to stderr: shown as escapes they would bury the text. */
+/** Servers color their stderr; printed as visible escapes, these sequences would bury the text. */
 const ANSI = /\x1b\[[\d;?]*[ -/]*[@-~]/g;
 
 interface FailureContext {
@@ -47,9 +47,7 @@ interface FailureContext {
   readonly isOver?: boolean;
 }
 
-/**
- * Converts what the SDK or a transport threw to an AppError `mcp`. Decides on types and codes, never on message text.
- */
+/** Decides on types and codes, never on message text. */
 export async function toServerError(thrown: unknown, failing: FailureContext): Promise<AppError> {
   const { server, what } = failing;
   const own = findAppError(thrown);
@@ -94,7 +92,7 @@ async function fromSdkError(
   return mcpError(server, `${what} failed: ${words}${said}`, { cause: thrown });
 }
 
-/** Finds our own AppError, however often the SDK has wrapped it. */
+/** The SDK wraps our own AppError in errors of its own. */
 function findAppError(thrown: unknown): AppError | undefined {
   for (let error = thrown, depth = 0; error instanceof Error && depth < 8; error = findCause(error), depth += 1) {
     if (error instanceof AppError) return error;

@@ -12,8 +12,8 @@ export interface ServerPool {
    */
   connection(server: ConfiguredServer, signal: AbortSignal): Promise<Connection>;
   /**
-   * Does work that must not be lost, such as a tool call. Until a program is known to go on after its work, there is one
-   * at a time: others that were already written to it would be lost if it exits after its answer, and must not be repeated.
+   * For work that must not be lost, such as a tool call. Runs one at a time until the program is known to stay after
+   * its work: if it exits after its answer, calls already written to it are lost, and must not be repeated.
    */
   work<Value>(server: ConfiguredServer, run: () => Promise<Value>, signal: AbortSignal): Promise<Value>;
   /** Closes all connections, also those being opened. Never throws. */
@@ -22,8 +22,8 @@ export interface ServerPool {
 
 const MAX_STARTS = 3;
 /**
- * How long after its first work a program may take to exit before it is given more. A call that is written to a program
- * that is about to exit is lost, and must not be repeated: nobody knows whether it was read.
+ * How long a program may take to exit after its first work before it gets more. A call written to a program that is
+ * about to exit is lost, and cannot be repeated safely: nobody knows whether it was read.
  */
 const EXIT_MS = 250;
 /** The same for a program that has exited after its work before: it will most likely do so again. */
@@ -33,14 +33,14 @@ interface PoolEntry {
   /** Starts since the server last did some work. */
   starts: number;
   opening: Promise<Connection>;
-  /** How long it may take to exit after its work; 0 once it has stayed. */
+  /** How long it may take to exit after its work; 0 once it is known to stay. */
   exitMs: number;
 }
 
 export function openServers(context: ClientContext): ServerPool {
   const life = new AbortController();
   const members = new Map<string, PoolEntry>();
-  // Registered synchronously, so that concurrent callers find this start; the last connection is closed first.
+  // Not async, so that concurrent callers find this start.
   const start = (server: ConfiguredServer, starts: number, last?: Connection): PoolEntry => {
     const exitMs = last?.hasServed ? EXPECTED_EXIT_MS : EXIT_MS;
     const open = async (): Promise<Connection> => {
@@ -50,7 +50,7 @@ export function openServers(context: ClientContext): ServerPool {
       return connectServer(server, hideRoots(server, context), life.signal);
     };
     const opening = open();
-    // Callers get the rejection through `opening`; there may be none left.
+    // There may be no caller left to handle the rejection.
     opening.catch(() => {});
     const member = { starts, opening, exitMs: server.definition.kind === 'stdio' ? exitMs : 0 };
     members.set(server.name, member);
@@ -85,12 +85,12 @@ export function openServers(context: ClientContext): ServerPool {
       const done = new Promise<void>((resolve) => {
         leave = resolve;
       });
-      // Whoever comes next waits for those before as well, also if this one is given up.
+      // The next caller waits for all before it, even if this one gives up.
       queues.set(server.name, before === undefined ? done : Promise.all([before, done]).then(() => {}));
       try {
         if (before !== undefined) {
           await raceWithAbort(before, signal);
-          // Waits whether it exits after the last work.
+          // Wait to see whether it exits after the last work.
           await raceWithAbort(requireConnection(server), signal);
           if (hasStayed(server)) leave();
         }

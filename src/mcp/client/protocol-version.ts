@@ -7,13 +7,12 @@ import type { ClientContext } from './types.ts';
 /** A server may be updated any day; asking again costs one round trip. */
 const CACHE_MS = DAY_MS;
 
-/** Whether the server at this address was recently found to speak only versions before 2026-07-28. */
+/** Whether the server at this address was recently found to support only versions before 2026-07-28. */
 export function isKnownLegacy(url: string, { homes, clock }: Pick<ClientContext, 'homes' | 'clock'>): boolean {
   const at = readCache(versionCachePath(url, homes().gmn), parseLegacyTime);
   return at !== undefined && isRecent(at, clock.now(), CACHE_MS);
 }
 
-/** Caches that for a day. */
 export async function cacheLegacy(
   url: string,
   { homes, clock }: Pick<ClientContext, 'homes' | 'clock'>,

@@ -1,6 +1,6 @@
 import { isObject, parseJson } from '../../core/json.ts';
 
-/** The longest message a client may send; a base64 image of 20 MB fits. */
+/** A base64 image of 20 MB fits. */
 export const MAX_MESSAGE_BYTES = 32_000_000;
 
 type Params = { readonly [key: string]: unknown };
@@ -44,7 +44,7 @@ export function isMessage(value: unknown): value is JsonRpcMessage {
   return isObject(error) && Number.isInteger(error.code) && typeof error.message === 'string';
 }
 
-/** Our requests in flight. The SDK takes `"1"` for 1 and `null` for 0; here ids are compared exactly. */
+/** The SDK takes `"1"` for 1 and `null` for 0; here ids are compared exactly. */
 export function trackRequests() {
   const ids = new Set<string | number>();
   return {
@@ -64,17 +64,13 @@ function isId(id: unknown): boolean {
   return typeof id === 'string' || Number.isInteger(id);
 }
 
-/** The protocol version of a client that names none. */
 const OLDEST_VERSION = '2024-11-05';
 
 const UNKNOWN_CLIENT = { name: 'unknown', version: '0' } as const;
 
-/** A valid message, or the error response to send. */
 export type ParsedMessage = { readonly message: JsonRpcMessage } | { readonly response: JsonRpcMessage };
 
-/**
- * Parses one JSON-RPC message. An `initialize` without a protocol version is completed as the oldest clients mean it.
- */
+/** Completes an `initialize` that lacks the protocol version or the client's name, as the oldest clients mean it. */
 export function parseMessage(text: string): ParsedMessage {
   const value = parseJson(text);
   if (value === undefined) return rejectMessage(undefined, -32700, 'Parse error: this is not JSON');
@@ -124,7 +120,6 @@ function completeInitialize(params: Readonly<Record<string, unknown>>): Readonly
   };
 }
 
-/** Missing names are filled in: nothing depends on them. */
 function completeClientInfo({ name, version, ...rest }: Readonly<Record<string, unknown>>): object {
   return {
     ...rest,
@@ -147,7 +142,7 @@ function accept(value: object): ParsedMessage {
 type ParamKind = 'text' | 'object' | 'texts';
 
 /**
- * The params of the requests we handle; `?` marks optional ones. Checked here because the SDK reports a problem in many
+ * Params of the requests we handle; `?` marks optional ones. Checked here because the SDK reports a problem in many
  * lines.
  */
 const PARAMS: Readonly<Record<string, Readonly<Record<string, ParamKind | `${ParamKind}?`>>>> = {
@@ -167,7 +162,6 @@ const KIND_NAMES: Readonly<Record<ParamKind, string>> = {
   texts: 'an object of strings',
 };
 
-/** What is wrong with the params, in one line; undefined if nothing is. */
 function findParamsProblem(method: string, params: Readonly<Record<string, unknown>>): string | undefined {
   const wanted = Object.hasOwn(PARAMS, method) ? (PARAMS[method] ?? {}) : {};
   for (const [name, spelled] of Object.entries(wanted)) {

@@ -13,9 +13,9 @@ import { openSignInStore, type SignInStore } from './store.ts';
 interface Authorization {
   readonly provider: SdkAuthProvider;
   readonly fetch: Fetch;
-  /** Exchanges the query the browser came back with for tokens; set by the transport. */
+  /** Exchanges the query of the redirect for tokens; set by the transport. */
   finish: (query: URLSearchParams) => Promise<void>;
-  /** Counts completed sign-ins: a request rejected before the latest is worth another try. */
+  /** The number of completed sign-ins: a request rejected before the latest is worth another try. */
   readonly signIns: () => number;
   readonly secrets: () => readonly string[];
   close(): Promise<void>;
@@ -122,7 +122,7 @@ function serializeRefresh(send: Fetch, { store, clock, issuer }: RefreshOptions)
       const response = await send(input, init);
       const text = await response.text();
       const given = parseJson(text);
-      // Saved before the lock is released. A response without a refresh token leaves the old one valid.
+      // Save before the lock is released. A response without a refresh token leaves the old one valid.
       if (response.ok && isObject(given))
         await saveTokens({ change, clock }, asked, { refresh_token: spent, ...toJsonObject(given) });
       return new Response(text, { status: response.status, headers: response.headers });
@@ -133,7 +133,6 @@ function serializeRefresh(send: Fetch, { store, clock, issuer }: RefreshOptions)
 interface RefreshOptions {
   readonly store: SignInStore;
   readonly clock: Pick<Clock, 'now'>;
-  /** The issuer that is asked for tokens now. */
   readonly issuer: () => string | undefined;
 }
 

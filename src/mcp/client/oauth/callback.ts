@@ -4,7 +4,6 @@ import { sanitize } from '../../../core/text/terminal.ts';
 import { type HttpServer, listen, type ServeHandler } from '../../../platform/http/server.ts';
 import { createDeadline } from '../../../platform/runtime/clock.ts';
 
-/** The loopback server that the browser is redirected to after a sign-in. */
 export interface Callback {
   readonly redirectUrl: string;
   /**
@@ -12,7 +11,7 @@ export interface Callback {
    * person or the server refuses, or after five minutes.
    */
   wait(state: string, signal: AbortSignal): Promise<URLSearchParams>;
-  /** Takes the redirect address pasted by hand. False if it does not belong to the sign-in in progress. */
+  /** For an address pasted by hand. False if it does not belong to the sign-in in progress. */
   accept(address: string): boolean;
   close(): Promise<void>;
 }

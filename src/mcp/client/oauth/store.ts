@@ -12,13 +12,11 @@ import { makePrivateDirectory, writeAtomic } from '../../../platform/files/write
 import { sha256 } from '../../../platform/runtime/native.ts';
 import type { ClientContext } from '../types.ts';
 
-/** What is stored of a sign-in for one address at one issuer. */
 interface SignInRecord {
-  /** The issuer, and the only one these credentials may be sent to; the MCP server itself gets the access token. */
+  /** These credentials may be sent to no other issuer; only the access token also goes to the MCP server. */
   readonly issuer?: string;
-  /** The client registration, in the SDK's format. */
   readonly client?: JsonObject;
-  /** The redirect URL of that registration. */
+  /** The redirect URL it was registered with. */
   readonly redirectUrl?: string;
   readonly tokens?: JsonObject;
   readonly expiresAt?: number;
@@ -26,9 +24,7 @@ interface SignInRecord {
 
 type RecordChange = Omit<{ readonly [Key in keyof SignInRecord]?: SignInRecord[Key] | undefined }, 'issuer'>;
 
-/**
- * Changes some fields of an issuer's record and keeps the rest; undefined removes a field. Throws AppError `config`.
- */
+/** Keeps the other fields of the issuer's record; undefined removes a field. Throws AppError `config`. */
 export type ChangeSignIn = (issuer: string, part: RecordChange) => Promise<void>;
 
 /** The sign-ins of one user for one address, in a private file; never in the official CLI's directory. */
@@ -38,9 +34,8 @@ export interface SignInStore {
    * AppError `config` if the file cannot be read.
    */
   read(issuer?: string): SignInRecord;
-  /** Waits for the lock. */
   readonly change: ChangeSignIn;
-  /** Removes the records of all issuers. False if there were none. Throws AppError `config`. */
+  /** False if there were none. Throws AppError `config`. */
   remove(): Promise<boolean>;
   /**
    * Runs `work` under the lock of this address; it must use the `change` it is given, since the public one would wait
@@ -49,12 +44,12 @@ export interface SignInStore {
   exclusively<Value>(signal: AbortSignal, work: (change: ChangeSignIn) => Promise<Value>): Promise<Value>;
 }
 
-/** Limits the file: a server could name another issuer every day. */
+/** A server could name another issuer every day. */
 const MAX_ISSUERS = 8;
 
 export function openSignInStore(url: string, { homes, clock }: Pick<ClientContext, 'homes' | 'clock'>): SignInStore {
   const directory = `${homes().gmn}/mcp`;
-  // Hashed, since an address may hold characters that no file name can.
+  // Hashed: an address may hold characters that a file name cannot.
   const file = `${directory}/sign-in-${sha256(url)}.json`;
   const readAll = (): readonly SignInRecord[] => parseSignIns(parseJson(readSmallFile(file) ?? ''), url);
   const write = async (signIns: readonly SignInRecord[]): Promise<void> => {

@@ -1,7 +1,7 @@
 import type { ConfiguredServer } from '../servers.ts';
 import type { RegisteredTool } from './registration.ts';
 
-/** A server with no tools in this run, and the names of the tools it had before; undefined if never seen. */
+/** A server with no tools in this run. `before` names the tools it had earlier; undefined if it was never seen. */
 interface AbsentServer {
   readonly server: ConfiguredServer;
   readonly before: readonly string[] | undefined;

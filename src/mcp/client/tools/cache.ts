@@ -18,11 +18,10 @@ const LOCK_MS = 2000;
 export interface ToolList {
   readonly tools: readonly RemoteTool[];
   readonly instructions?: string | undefined;
-  /** What it lists but gmn does not use, as text for the user. */
   readonly omitted?: string | undefined;
 }
 
-/** The cached tool list of a server with exactly this definition; undefined if there is none or it is too old. */
+/** Undefined if there is none for exactly this definition, or it is too old. */
 export function readToolList({ fingerprint }: ConfiguredServer, { homes, clock }: CacheContext): ToolList | undefined {
   return readCache(toolCachePath(homes().gmn, fingerprint), (value) => {
     if (!isObject(value) || value.version !== 1 || typeof value.at !== 'number') return undefined;
@@ -43,12 +42,11 @@ export async function fetchToolList(
   return offer;
 }
 
-/** Never throws. */
 async function writeToolList(server: ConfiguredServer, offer: ToolList, { homes, clock }: CacheContext): Promise<void> {
   await writeCache(toolCachePath(homes().gmn, server.fingerprint), { version: 1, at: clock.now(), ...offer });
 }
 
-/** The tools whose declaration differs from when they were last seen. A new tool does not count as changed. */
+/** Compares declarations with those seen last. A new tool does not count as changed. */
 export function findChangedTools(
   server: ServerIdentity,
   tools: readonly RemoteTool[],
@@ -58,7 +56,7 @@ export function findChangedTools(
   return tools.filter((tool) => seen.has(tool.name) && seen.get(tool.name) !== hashTool(tool));
 }
 
-/** The names of all tools ever seen on a server; undefined if it never was seen. */
+/** All names ever seen on a server; undefined if it was never seen. */
 export function readKnownNames(server: ServerIdentity, place: CacheContext): readonly string[] | undefined {
   const names = [...readKnownTools(server, place).keys()];
   return names.length === 0 ? undefined : names;
@@ -95,7 +93,7 @@ export async function recordTools(
   }
 }
 
-/** Changes whenever what the model or the person is told about a tool does. */
+/** Changes whenever the name, description or schema does: what the model and the person are told. */
 export function hashTool({ name, description, inputSchema }: RemoteTool): string {
   return sha256(canonicalJson([name, description, inputSchema]));
 }
@@ -116,8 +114,8 @@ function toolCachePath(home: string, fingerprint: string): string {
 }
 
 /**
- * Not below cache/: this record must survive clearing the cache. Servers of one name in two settings files are
- * different.
+ * Not below cache/: this record must survive clearing the cache. Two settings files may each have a server of this
+ * name.
  */
 function knownToolsPath(home: string, { scope, file, name }: ServerIdentity): string {
   return `${home}/mcp/seen-${sha256(canonicalJson([scope, file, name]))}.json`;

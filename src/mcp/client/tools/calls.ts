@@ -22,10 +22,10 @@ export interface CallHandling {
   readonly onProgress?: (progress: Progress) => void;
 }
 
-/** Fetches and caches a server's tool list; each connection is asked once. Throws as a connection does. */
+/** Asks each connection once. Throws as a connection does. */
 export type FetchToolList = (server: ConfiguredServer, signal: AbortSignal) => Promise<ToolList>;
 
-/** Fetches tool lists, and again after a server says its list has changed; then `onStale` is called too. */
+/** Asks again after a server says its list has changed, and then calls `onStale`. */
 export function toolListFetcher(
   { context, pool }: CallContext,
   onStale: (server: ConfiguredServer) => void,
@@ -72,7 +72,7 @@ export function createRemoteCalls(
     try {
       const run = () => attempt(origin, args, signal);
       return await pool.work(origin.server, run, signal).catch((thrown: unknown) => {
-        // The server dropped the session without running the call: try once in a new session.
+        // The server dropped the session without running the call, so a second try in a new session is safe.
         if (thrown instanceof AppError && thrown.status === 404) return run();
         throw thrown;
       });
@@ -97,16 +97,13 @@ function formatToolChange({ name }: ConfiguredServer, remote: RemoteTool, today:
 
 const MAX_TEXT_CHARS = 40_000;
 const MAX_BLOCKS = 1000;
-/** All media of one result together, in base64. */
+/** In base64, all media of one result together. */
 const MAX_MEDIA_CHARS = 10_000_000;
 
-/** Stores a long text and returns the path at which `read_file` finds it; undefined if it cannot be stored. */
+/** Returns the path at which `read_file` finds the text; undefined if it cannot be stored. */
 type StoreOutput = (text: string) => Promise<string | undefined>;
 
-/**
- * Converts a result for the model: its text in order, media attached, and the structured content unless the text
- * repeats it.
- */
+/** Keeps the text in order, attaches media, and adds structured content unless the text repeats it. */
 export async function toToolResult(result: CallResult, keepOutput: StoreOutput): Promise<ToolResult> {
   const { content, structuredContent, isError, omitted = [] } = result;
   const media: MediaPart[] = [];
@@ -121,7 +118,6 @@ export async function toToolResult(result: CallResult, keepOutput: StoreOutput):
   for (const kind of new Set(omitted)) texts.push(`[a part of the type ${kind} was skipped: it cannot be shown]`);
   const text = await shortenText(texts.join('\n'), keepOutput);
   const structure = structuredContent === undefined ? undefined : JSON.stringify(structuredContent);
-  // Most servers repeat the structured content as text.
   const isTold = structure === undefined || texts.some((item) => isSameJson(item, structure));
   const rest = isTold
     ? {}
@@ -152,7 +148,7 @@ function toModelText(block: ContentBlock, attach: (part: MediaPart) => boolean):
   }
 }
 
-/** The type is sniffed from the bytes: a wrong one would fail the whole request. */
+/** Sniffs the type from the bytes: a wrong one would fail the whole request. */
 function attachMedia(
   what: string,
   data: string,

@@ -1,14 +1,13 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../core/json.ts';
 
-/** The largest schema of one tool, in characters of JSON. */
+/** In characters of JSON. */
 const MAX_CHARS = 100_000;
 const MAX_DEPTH = 48;
 
-/** Keywords whose value is one schema, a list of schemas, or a map of schemas. */
 const SINGLE_SCHEMA = new Set(['items', 'not', 'if', 'then', 'else', 'contains', 'propertyNames']);
 const SCHEMA_LIST = new Set(['anyOf', 'oneOf', 'allOf', 'prefixItems']);
 const SCHEMA_MAP = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas']);
-/** Keywords that only narrow a schema and that the services do not accept. */
+/** They only narrow a schema, and the services do not accept them. */
 const DROPPED = new Set([
   ...['$schema', 'additionalProperties', 'additionalItems', 'unevaluatedProperties', 'unevaluatedItems'],
   ...['contentSchema', 'dependencies', 'dependentRequired'],
@@ -38,10 +37,10 @@ const VALUE_CHECKS: ReadonlyMap<string, (value: JsonValue) => boolean> = new Map
 ]);
 
 /**
- * Converts a tool's schema to what the model's API accepts: drops `$schema`, `additionalProperties` and the like, also
- * a `default` beside `anyOf`, and turns a union with null into `nullable`. Invalid JSON Schema is repaired: an unknown
- * type, a keyword with a wrong value, a required property that does not exist, an array without `items`; then
- * `onMended` is called. Undefined if it is unusable: no object, too large or deep, or with a circular or dangling
+ * Converts a tool's schema to what the model's API accepts: drops `$schema`, `additionalProperties` and the like, and a
+ * `default` beside `anyOf`, and turns a union with null into `nullable`. Repairs invalid JSON Schema: an unknown type,
+ * a keyword with a wrong value, a required property that does not exist, an array without `items`; then it calls
+ * `onMended`. Undefined if the schema is unusable: no object, too large or deep, or with a circular or dangling
  * reference. Compiles no pattern. Never throws.
  */
 export function toUsableSchema(schema: JsonObject, onMended: () => void = () => {}): JsonObject | undefined {
@@ -121,7 +120,6 @@ function allOrNone<Item>(items: readonly (Item | undefined)[]): readonly Item[] 
   return there.length === items.length ? there : undefined;
 }
 
-/** Fixes `required`, `default` and `items` once everything else is clean. */
 function completeSchema(schema: JsonObject, { onMended }: CleanContext): JsonObject {
   const { required, default: fallback, ...rest } = schema;
   const names = Array.isArray(required) ? required.filter(isPropertyIn(rest)) : [];
@@ -163,7 +161,6 @@ function isNull(schema: JsonValue): boolean {
   return isObject(schema) && schema.type === 'null';
 }
 
-/** Whether every reference resolves inside the schema, and none is circular. */
 function hasSoundReferences(root: JsonObject): boolean {
   const finished = new Set<JsonObject>();
   const visit = (schema: JsonObject, trail: ReadonlySet<JsonObject>): boolean => {
@@ -182,7 +179,7 @@ function hasSoundReferences(root: JsonObject): boolean {
   return visit(root, new Set());
 }
 
-/** The direct subschemas. Values of `default`, `enum` or `example` are not schemas, whatever they look like. */
+/** Values of `default`, `enum` or `example` are not schemas, whatever they look like. */
 function innerSchemas(schema: JsonObject): readonly JsonObject[] {
   return Object.entries(schema).flatMap(([key, value]) => {
     if (SINGLE_SCHEMA.has(key) || SCHEMA_LIST.has(key))

@@ -18,45 +18,42 @@ import {
   type ToolSource,
 } from './registration.ts';
 
-/** In characters, for one server. */
 const MAX_INSTRUCTION_CHARS = 4000;
 
 export interface ToolsetOptions extends CallHandling {
   readonly servers: readonly ConfiguredServer[];
-  /** Servers that are configured but not used here. */
   readonly unused?: readonly ServerIdentity[];
   readonly context: ClientContext;
   readonly reserved: readonly string[];
-  /** `--allowed-tools`: entries `server__*`, `server__tool`, or a tool's name as the model knows it count here. */
+  /** From `--allowed-tools`: `server__*`, `server__tool`, or a tool's name as the model knows it. */
   readonly allowedTools?: readonly string[];
   readonly isPreview?: boolean;
-  /** Ignores the cache and asks every server. */
   readonly ignoresCache?: boolean;
   readonly notices?: readonly string[];
-  /** How long to wait for servers without a cached tool list; later ones are skipped. No limit unless given. */
+  /** How long to wait for servers without a cached tool list; slower ones are skipped. Default: no limit. */
   readonly maxWaitMs?: number;
 }
 
 export interface McpTools {
   readonly tools: readonly Tool[];
   readonly table: readonly RegisteredTool[];
-  /** All servers of the options; `fault` says why one has no tools. */
+  /** `fault` says why a server has no tools. */
   readonly servers: readonly UsedServer[];
-  /** For the policy: whether a tool runs without asking, because of the user's `trust` or `allowedTools`. */
+  /** Whether a tool runs without asking, because of the user's `trust` or `allowedTools`. */
   readonly isTrusted: (tool: Tool) => boolean;
-  /** The servers that are not ready, or withhold a tool, and have or may have one of this name. */
+  /** The servers that have a tool of this name and withhold it, or are not ready and may have one. */
   owners(tool: string): readonly string[];
-  /** What could not be offered, and why; a failing server does not affect the others. */
+  /** What could not be offered, and why. */
   readonly notices: readonly string[];
   /**
    * Fetches the lists that came from the cache, and from now on every list that changes. Calls `onChange` with the new
    * notices when `tools` has changed or there is a new notice. Ends with the signal. Never throws.
    */
   watch(onChange: (notices: readonly string[]) => void, signal: AbortSignal): void;
-  /** Usage instructions of the servers the user trusts, for the model; untrusted text all the same. */
+  /** Only from servers the user trusts; still untrusted text. */
   readonly instructions: readonly { readonly server: string; readonly text: string }[];
   readonly pool: ServerPool;
-  /** Must be called before the process ends. Never throws. */
+  /** Never throws. */
   close(): Promise<void>;
 }
 
@@ -67,8 +64,8 @@ interface UsedServer {
 }
 
 /**
- * The tools of these servers. A server with a cached tool list is started only when the model calls it; the others are
- * started at once, in parallel. Throws only the signal's reason, and then leaves nothing open.
+ * A server with a cached tool list is started only when the model calls it; the others start at once, in parallel.
+ * Throws only the signal's reason, and then leaves nothing open.
  */
 export async function openMcpTools(options: ToolsetOptions, signal: AbortSignal): Promise<McpTools> {
   const { servers, context } = options;
@@ -166,7 +163,7 @@ function createRegistry(options: ToolsetOptions, found: readonly ServerTools[], 
       const entry = earlier.find((each) => each.tool === tool);
       return entry !== undefined && isToolAllowed(entry, { patterns, table: current.registered, servers, absent });
     },
-    /** Registers again; true if the tools have changed. */
+    /** True if the tools have changed. */
     renew(): boolean {
       const before = current.registered;
       current = register(earlier);
@@ -193,7 +190,6 @@ interface ServerTools {
   readonly instructions?: string | undefined;
   readonly withheld?: readonly string[];
   readonly notices: readonly string[];
-  /** The list came from the server in this run, not from the cache. */
   readonly isAsked?: boolean;
 }
 

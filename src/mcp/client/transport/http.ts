@@ -44,7 +44,7 @@ export const openHttp: OpenTransport = async (server, context, sdk) => {
     ...(authorization === undefined ? {} : { signIns: authorization.signIns, secrets: authorization.secrets }),
     async close() {
       await authorization?.close();
-      // Tell the server that its session is over, but hardly wait for the response.
+      // Say that the session is over, but hardly wait for the response.
       if (transport.sessionId !== undefined) await waitBriefly(transport.terminateSession());
       await transport.close();
       disconnect();
@@ -79,7 +79,6 @@ export const openSse: OpenTransport = async (server, context, sdk) => {
   };
 };
 
-/** Throws AppError `mcp` if a credential would be sent over plain HTTP. */
 function requireSafeRemote(server: NamedServer): RemoteDefinition {
   const { definition } = server;
   if (definition.kind === 'stdio') throw new TypeError(definition.kind);
@@ -104,7 +103,7 @@ function createTransportFetch({ url }: RemoteDefinition, { env, clock, httpTimer
     broken = undefined;
     return sending(input, init);
   };
-  // Reset by the next request, since it describes one response.
+  // Describes one response, so the next request resets it.
   return { plain, reach, lastWords: (): string => broken?.message ?? '', disconnect: client.close };
 }
 
@@ -120,7 +119,7 @@ function waitBriefly(work: Promise<unknown>): Promise<void> {
 }
 
 /**
- * Any server may use this code; what identifies our error is the AppError in `data.cause`, which no JSON message can
+ * Any server may use this code. Our own error is recognized by the AppError in `data.cause`, which no JSON message can
  * hold.
  */
 const BROKEN_OFF_CODE = -32000;

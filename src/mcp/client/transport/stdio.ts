@@ -9,16 +9,15 @@ import { MAX_NOISE_LINES, MAX_SERVER_MESSAGE_BYTES, MAX_STRAY_MESSAGES, STRAY_RE
 import type { SdkTransport } from '../sdk.ts';
 import type { ClientContext, OpenTransport } from '../types.ts';
 
-/** Starts the program at once, so that it boots while the SDK is loading. */
 export const openStdio: OpenTransport = async ({ definition }, context) => {
-  // Never happens; narrows the type.
+  // Narrows the type; the table of transports rules it out.
   if (definition.kind !== 'stdio') throw new TypeError(definition.kind);
   const program = startProgram(toStartOptions(definition, context));
   const noise: string[] = [];
   let left: string | undefined;
   const transport = createTransport(program, {
     onNoise(line) {
-      // Keep the last few lines: many programs write their errors to stdout.
+      // Many programs write their errors to stdout.
       noise.push(line.slice(0, 200));
       if (noise.length > 5) noise.shift();
     },
@@ -54,10 +53,7 @@ interface OutputHandlers {
   onLeave(why: string): void;
 }
 
-/**
- * The stdio transport: one message per line.
- * https://modelcontextprotocol.io/specification/2025-11-25/basic/transports
- */
+/** https://modelcontextprotocol.io/specification/2025-11-25/basic/transports */
 function createTransport(program: Program, { onNoise, onLeave }: OutputHandlers): SdkTransport {
   const requests = trackRequests();
   let isClosed = false;
@@ -117,13 +113,11 @@ function formatEnd({ command, cwd }: StdioDefinition, end: ProgramEnd | undefine
   return end.exitCode === null ? 'It closed its output' : `It ended with exit code ${end.exitCode}`;
 }
 
-/** An exception, as most languages print it. */
 const EXCEPTION = /^(?:\w+\.)*\w*(?:Error|Exception)(?: \[\w+\])?: \S/;
-/** How many lines to quote from the beginning and from the end. */
 const FIRST_LINES = 3;
 const LAST_LINES = 5;
 
-/** The likely cause of an exit: an exception if one is printed, else the first and last lines. */
+/** Quotes an exception if one is printed, else the first and last lines. */
 function summarizeOutput(written: readonly string[]): string {
   const lines = written.map((line) => line.trim()).filter((line) => line !== '');
   const exception = lines.find((line) => EXCEPTION.test(line));
