@@ -1,10 +1,9 @@
 import type { AppError } from '../../core/error.ts';
 
-/** A queue with a concurrency limit; work whose session or conversation is in use waits, too. */
 export interface WorkQueue {
   /**
-   * Runs the work when its turn comes, and locks `key` meanwhile. Throws `overloaded` at once if the queue is full;
-   * rejects with the signal's reason while waiting, and with what the work throws.
+   * Locks `key` while the work runs. Throws `overloaded` at once if the queue is full; rejects with the signal's reason
+   * while waiting, and with what the work throws.
    */
   pass<Result>(signal: AbortSignal, work: () => Promise<Result>, key?: string): Promise<Result>;
 }
@@ -78,10 +77,10 @@ async function runAndLeave<Result>(leave: () => void, work: () => Promise<Result
   }
 }
 
-/** Locks by key: a session or a conversation runs one turn at a time. */
+/** A session or a conversation runs one turn at a time. */
 export interface Locks {
   isHeld(key: string): boolean;
-  /** Counts: several callers may hold one key, and it is free when all have called the function they got. */
+  /** Several callers may hold one key; it is free when all have called the function they got. */
   lock(key: string): () => void;
   onFree(listener: () => void): void;
 }

@@ -1,6 +1,6 @@
 import type { Host } from './host.ts';
 
-/** Hosts show this to their model, to say when to use this server. */
+/** Hosts show this to their model, so it says when to use this server. */
 export function formatInstructions({ roots }: Pick<Host, 'roots'>): string {
   const files =
     roots.list.length === 0

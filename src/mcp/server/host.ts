@@ -14,15 +14,13 @@ export interface ToolInfo {
   readonly description: string;
 }
 
-/** What all clients of this process share. */
 export interface Host {
   readonly name: string;
   readonly version: string;
   /** In the order of `tools/list`. */
   readonly tools: readonly ToolInfo[];
-  /** Opened by the first call that needs it: a start must not wait for settings and credentials. */
+  /** Opened by the first call that needs it: settings and credentials must not delay a start. */
   readonly engine: () => Promise<Engine>;
-  /** Resolves when every turn that has ended is saved. */
   readonly settled: () => Promise<void>;
   readonly clock: Clock;
   readonly roots: Roots;
@@ -34,16 +32,15 @@ export interface Host {
   readonly conversations: Conversations;
   readonly gate: WorkQueue;
   readonly calls: Set<Promise<unknown>>;
-  /** The most recent sessions begun or continued by this server, in any directory. */
+  /** Sessions begun or continued by this server, in any directory. */
   readonly ownSessions: RecentIds;
-  /** The session that `chat` began or continued last. */
   readonly latest: { sessionId?: string };
 }
 
 const MAX_CONVERSATIONS = 100;
 const MAX_CHARACTERS = 64_000_000;
 
-/** Conversations that callers name; kept in memory only. */
+/** Kept in memory only; callers choose the ids. */
 interface Conversations {
   /**
    * Runs one turn of the conversation; without an id, of a new one that is not kept. The history is kept only if the
@@ -58,7 +55,7 @@ interface KeptConversation {
   readonly characters: number;
 }
 
-/** At most a hundred conversations and `mostCharacters` in all; the least recently used is dropped first. */
+/** Drops the least recently used conversation first. */
 export function createConversations(mostCharacters = MAX_CHARACTERS): Conversations {
   const kept = new Map<string, KeptConversation>();
   let characters = 0;

@@ -4,7 +4,6 @@ import { callEvery } from '../../platform/runtime/clock.ts';
 
 export interface Progress {
   heard(event: TurnEvent): void;
-  /** Reports a phase, in a few words. */
   report(what: string): void;
   /** Nothing is sent after this. */
   stop(): void;
@@ -12,7 +11,7 @@ export interface Progress {
 
 interface ProgressOptions {
   readonly now: () => number;
-  /** Sends one notification; `progress` always grows. Does not throw. */
+  /** `progress` always grows. Does not throw. */
   readonly send: (progress: number, message: string) => void;
 }
 
@@ -20,17 +19,15 @@ interface ProgressOptions {
 const HEARTBEAT_MS = 5000;
 const TEXT_PAUSE_MS = 1000;
 
-/** Events that prove the model is answering. */
 const ANSWER_EVENTS: readonly TurnEvent['type'][] = ['text', 'thought', 'call'];
 
 /** For a client that sent no progress token. */
 export const NO_PROGRESS: Progress = { heard: () => {}, report: () => {}, stop: () => {} };
 
-/** Progress from the events of the turn, and a heartbeat every five seconds. */
 export function createProgressReporter({ now, send }: ProgressOptions): Progress {
   const startedAt = now();
   let phase = 'waiting';
-  /** The model that has not answered yet: `begin` comes even before a turn that fails. */
+  /** The model that has not answered yet; `begin` comes even before a turn that fails. */
   let awaited: string | undefined;
   let characters = 0;
   let count = 0;

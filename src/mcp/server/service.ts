@@ -15,9 +15,8 @@ import { selectServedTools } from './tools/list.ts';
 
 interface ServiceOptions extends Pick<Host, 'name' | 'version' | 'allowed' | 'startDirectory'> {
   readonly groups: readonly ToolGroup[];
-  /** With links resolved. */
   readonly roots: readonly string[];
-  /** Called by the first call that needs it; again only if it failed. */
+  /** Called by the first call that needs it, and again only if that failed. */
   readonly openEngine: (inUse: Locks) => Promise<Engine>;
   readonly clock: Clock;
   readonly jobDirectory: () => string;
@@ -25,10 +24,10 @@ interface ServiceOptions extends Pick<Host, 'name' | 'version' | 'allowed' | 'st
   readonly maxQueued: number;
 }
 
-/** For the plain tools; delegated jobs have limits of their own. */
+/** Delegated jobs have limits of their own. */
 const PLAIN_CALL_LIMITS = { maxRunning: 64, maxQueued: 1000 } as const;
 
-/** A server may run for months; a caller without a root cannot continue an older session than these. */
+/** A server may run for months. A caller without a root cannot continue a session older than these. */
 const MAX_OWN_SESSIONS = 1000;
 
 /** Touches neither disk nor network before the first call. */
@@ -39,7 +38,6 @@ export function openService(options: ServiceOptions): Service {
   return { tools, host: openHost(options, tools) };
 }
 
-/** Uses the description that promises no files. */
 function withoutFiles(tool: ServerTool): ServerTool {
   return { ...tool, description: tool.withoutRoots ?? tool.description };
 }
@@ -87,10 +85,9 @@ function overloadError(inside: number, waiting: number): AppError {
   });
 }
 
-/** How long running work may take to end. */
 const CLOSE_MS = 2000;
 
-/** Ends all work, with its requests and child processes; running jobs are saved as INTERRUPTED. Never throws. */
+/** Also ends requests and child processes; running jobs are saved as INTERRUPTED. Never throws. */
 export async function closeService({ host }: Service): Promise<void> {
   const patience = new AbortController();
   const wound = Promise.allSettled([host.jobs.close(), ...host.calls]).then(host.settled);

@@ -10,7 +10,7 @@ import type { JobStore } from './store.ts';
 export interface JobWork {
   readonly promptSha256: string;
   readonly workingDirectory?: string | undefined;
-  /** The session it continues: the job waits for its lock. */
+  /** The session to continue: the job waits for its lock. */
   readonly sessionId?: string | undefined;
   /** Counted from submission if somebody waits, else from the start of the work. */
   readonly timeoutMs: number;
@@ -23,7 +23,6 @@ interface RunningJob {
   readonly signal: AbortSignal;
   readonly timeoutMs: number;
   readonly onText: (delta: string) => void;
-  /** Updates the record while the job runs. */
   readonly note: (known: Partial<JobResult>) => void;
 }
 
@@ -31,11 +30,11 @@ type JobResult = Pick<JobRecord, 'model_used' | 'session_id' | 'refused' | 'noti
 
 interface SubmittedJob {
   readonly id: string;
-  /** Resolves when the job is saved, or cannot be: from then on its id survives this process. */
+  /** Resolves when the job is saved or cannot be: from then on its id survives this process. */
   readonly noted: Promise<void>;
   /**
-   * Resolves when the job has ended, in whatever way, and that is saved or cannot be: if the server is killed then, the
-   * job must not look as if it were running.
+   * Resolves when the job has ended and that is saved, or cannot be: if the server is killed then, the job must not
+   * look as if it were running.
    */
   readonly over: Promise<JobView>;
 }
@@ -44,15 +43,13 @@ export interface JobsOptions {
   readonly store: JobStore;
   readonly clock: Clock;
   readonly newId: () => string;
-  /** Locks of the sessions in use. */
   readonly locks: Locks;
-  /** Whether a directory is inside the roots: jobs of other projects are not shown. */
+  /** Jobs of other projects are not shown. */
   readonly isInside: (directory: string) => boolean;
   readonly maxRunning: number;
   readonly maxQueued: number;
 }
 
-/** Why a job is ended early. */
 type StopReason = 'cancelled' | 'timeout' | 'interrupted';
 
 interface JobEntry {
@@ -75,25 +72,22 @@ export interface LiveJob {
   readonly id: string;
   readonly over: Promise<JobView>;
   view(): JobView;
-  /** Ends the job with its request and its child processes; a job that has ended is left alone. */
+  /** Ends its request and its child processes; does nothing to a job that has ended. */
   stop(by: StopReason): void;
-  /** Resolves when its writes are done. */
   idle(): Promise<void>;
 }
 
 /** The jobs of this process. Only the runner changes the state of a job. */
 export interface JobRunner {
-  /** Throws AppError `limit` if the queue is full. */
   submit(work: JobWork): SubmittedJob;
   /** Jobs queued or running, and ended ones that could not be saved. */
   readonly live: ReadonlyMap<string, LiveJob>;
 }
 
-/** Limits on ended jobs that could not be saved and are held in memory instead. */
+/** Ended jobs that could not be saved stay in memory, up to these limits. */
 const MAX_UNSAVED = 100;
 const MAX_UNSAVED_CHARACTERS = 32_000_000;
 
-/** Runs at most `maxRunning` jobs at once, in order, and queues up to `maxQueued`. */
 export function createJobRunner(options: JobsOptions): JobRunner {
   const { locks, maxRunning, maxQueued } = options;
   const live = new Map<string, LiveJob>();
@@ -114,7 +108,7 @@ export function createJobRunner(options: JobsOptions): JobRunner {
       };
       entry.onSaved = (isSaved) => (isSaved ? live.delete(entry.id) : dropOldest(live));
       const ran = queue.pass(entry.controller.signal, () => runJob(entry, options), work.sessionId);
-      // Stopped while in the queue.
+      // It was stopped while in the queue.
       ran.catch((thrown: unknown) => finishJob(entry, options, toFailedState(entry, thrown)));
       live.set(entry.id, toLiveJob(entry, stop));
       if (work.isAwaited) entry.startTimer();

@@ -16,24 +16,18 @@ import {
 
 const MAX_AGE_MS = 7 * DAY_MS;
 const STRAY_MS = DAY_MS;
-/** How many ended jobs are kept. */
 export const MAX_JOBS = 1000;
 const MAX_BYTES = 200_000_000;
-/** A job's record is a few lines; a larger file is not ours. */
+/** A record is a few lines; a larger file is not ours. */
 const MAX_RECORD_BYTES = 16_000_000;
-/** Stays well below the limit of open files, which is low on some systems. */
+/** Well below the limit of open files, which is low on some systems. */
 const MAX_OPEN_FILES = 64;
 
-/** The jobs of all servers of this user. They outlive the process that ran them. */
+/** Shared by all servers of this user. Jobs outlive the process that ran them. */
 export interface JobStore {
-  /** Rejects if it cannot be written. */
   save(record: JobRecord): Promise<void>;
-  /** For the process that runs the job. */
   writer(id: string): JobWriter;
-  /**
-   * A job whose process died while it was running is reported as failed with INTERRUPTED. Undefined if there is no such
-   * job.
-   */
+  /** Reports a job whose process died while running as failed with INTERRUPTED. */
   find(id: string): Promise<JobView | undefined>;
   /** Newest first. */
   list(): Promise<readonly JobRecord[]>;
@@ -41,23 +35,21 @@ export interface JobStore {
   prune(): Promise<void>;
 }
 
-/** Writes the output and the record of a job. Its files stay open while it runs. */
+/** Its files stay open while the job runs. */
 interface JobWriter {
-  /** Rejects if it cannot be written. */
   save(record: JobRecord): Promise<void>;
-  /** Appends to the output. Rejects if it cannot be written. */
   append(delta: string): Promise<void>;
 }
 
 /**
- * Two files for each job: `<id>.jsonl` has a line for each change of the record, and the last one counts; `<id>.txt`
+ * Each job has two files: `<id>.jsonl` gets a line for each change of the record, and the last one counts; `<id>.txt`
  * has the output. Lines are appended because replacing a file makes many systems flush to disk at once, while other
  * calls wait.
  */
 export function createJobStore(files: RecordDirectory, clock: Pick<Clock, 'now'>): JobStore {
   const save = async (record: JobRecord): Promise<void> =>
     files.append(`${record.job_id}.jsonl`, formatJobLine(record, identifySelf()));
-  /** The last write of a killed process: the best known time of its end. */
+  /** A killed process writes no end; its last write is the best known time. */
   const readLastChange = async (id: string): Promise<number> => {
     const found = await Promise.all([files.status(`${id}.jsonl`), files.status(`${id}.txt`)]);
     return Math.floor(Math.max(...found.map((status) => status?.changedAt ?? 0)));
@@ -77,7 +69,7 @@ export function createJobStore(files: RecordDirectory, clock: Pick<Clock, 'now'>
     await save(ended).catch(() => {});
     return ended;
   };
-  /** Cache of the ended jobs, which no longer change. */
+  /** Ended jobs no longer change. */
   let known: ReadonlyMap<string, JobRecord> = new Map();
   const list = async (): Promise<readonly JobRecord[]> => {
     const ids = (await files.names()).flatMap((name) => (name.endsWith('.jsonl') ? [name.slice(0, -6)] : []));
@@ -119,7 +111,7 @@ function createJobWriter(files: RecordDirectory, id: string, save: JobStore['sav
   let said: RecordFile | undefined;
   return {
     async save(record) {
-      // Queued jobs have no open file: there may be any number of them.
+      // Queued jobs have no open file, since there may be any number of them.
       const isRunning = record.status === 'running';
       try {
         if (isRunning) known ??= await files.open(`${id}.jsonl`);
@@ -138,7 +130,7 @@ function createJobWriter(files: RecordDirectory, id: string, save: JobStore['sav
   };
 }
 
-/** Removes half-written and damaged files after a day, when nobody can be writing them any more. */
+/** After a day nobody can be writing half-written or damaged files any more. */
 async function removeStrays(files: RecordDirectory, known: ReadonlySet<string>, now: number): Promise<void> {
   for (const name of await files.names()) {
     if (known.has(name.replace(/\.(?:jsonl|txt)$/, ''))) continue;

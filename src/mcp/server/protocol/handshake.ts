@@ -13,13 +13,13 @@ const CAPABILITIES = { tools: {}, resources: {}, prompts: {} } as const;
 
 /** Answers a client's first requests without the SDK, which takes longer to load than everything else. */
 interface Handshake {
-  /** The response; `heard` for a message that needs none; undefined once the SDK has to take over. */
+  /** `heard` for a message that needs no response; undefined once the SDK has to take over. */
   respond(message: SdkMessage): SdkMessage | 'heard' | undefined;
-  /** The messages to replay to the SDK so that it shares the client's state; the first is `initialize`. */
+  /** To be replayed to the SDK, so that it knows the client; the first is `initialize`. */
   readonly heard: readonly SdkMessage[];
 }
 
-/** For clients of the older protocol versions. Any unusual request ends it. */
+/** Only for clients of the older protocol versions; any unusual request ends it. */
 export function createHandshake({ host, tools }: Service): Handshake {
   const heard: SdkMessage[] = [];
   const results: Readonly<Record<string, () => object>> = {
@@ -54,7 +54,7 @@ function recordInitialized(heard: SdkMessage[], message: SdkMessage): 'heard' | 
   return 'heard';
 }
 
-/** True without a cursor and without the fields of newer versions. */
+/** Newer protocol versions send fields of their own here. */
 function hasNoParams(params: unknown): boolean {
   return params === undefined || (isObject(params) && Object.keys(params).length === 0);
 }

@@ -49,7 +49,7 @@ export const delegate = serverTool({
     const { mode = 'sync', timeout_ms: timeoutMs = DEFAULT_TIMEOUT_MS } = args;
     checkModelName(args.model);
     const place = await resolvePlace(args, host);
-    // The call may have been cancelled during the lookup.
+    // The call may have been cancelled meanwhile.
     signal.throwIfAborted();
     const isAwaited = mode === 'sync';
     const job = host.jobs.submit({
@@ -95,7 +95,6 @@ async function resolvePlace(args: DelegateArguments, host: Host): Promise<Delega
   return { directory: resolveDirectory(host, args.working_directory, earlier), earlier };
 }
 
-/** Runs one turn, passing its text on as it arrives. */
 function createWork(
   args: DelegateArguments,
   { directory, earlier }: DelegatePlace,
@@ -116,7 +115,7 @@ function createWork(
           if (session_id !== undefined) host.ownSessions.add(session_id);
           note({ session_id });
         },
-        // The job's own deadline should fire first.
+        // The job's own deadline must fire first.
         timeoutMs: timeoutMs + 1000,
         signal,
       },

@@ -5,7 +5,6 @@ import { checkModelName, serverTool } from '../tool.ts';
 import { collectAnswer } from '../turn.ts';
 import { dropUndefined, plainFailure, plainResult, type TextAnswer, toMetadata } from './results.ts';
 
-/** A single reply without tools; nothing is saved. */
 export const generateText = serverTool({
   name: 'generate_text',
   title: 'Generate text with Gemini',

@@ -31,7 +31,6 @@ export const embedText = serverTool({
   },
 });
 
-/** The models of the built-in table; no request is sent. */
 export const listModels = serverTool({
   name: 'list_models',
   title: 'List models',

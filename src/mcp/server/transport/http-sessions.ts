@@ -4,10 +4,10 @@ import type { Sdk, SdkMessage } from '../sdk.ts';
 import type { SdkHttp, SdkHttpTransport } from '../sdk-http.ts';
 import type { Service } from '../tool.ts';
 
-/** Beyond this, the session that was silent longest is closed, unless a request is in flight. */
+/** Beyond this, the session that was silent longest is closed, unless one of its requests is in flight. */
 const MAX_SESSIONS = 64;
 
-/** The clients that begin with `initialize`: each has a session with an SDK server of its own. */
+/** For clients that begin with `initialize`: each gets a session with an SDK server of its own. */
 interface HttpSessions {
   respond(request: Request, body: SdkMessage | undefined): Promise<Response>;
   close(): Promise<void>;
@@ -15,12 +15,11 @@ interface HttpSessions {
 
 interface Client {
   readonly transport: SdkHttpTransport;
-  /** Number of its requests in flight. */
   waiting: number;
 }
 
 export function createHttpSessions(sdk: Sdk & SdkHttp, service: Service): HttpSessions {
-  /** Ordered by last use, the most recent last. */
+  /** The most recently used last. */
   const open = new Map<string, Client>();
 
   function makeRoom(newest: string): void {
@@ -51,7 +50,7 @@ export function createHttpSessions(sdk: Sdk & SdkHttp, service: Service): HttpSe
   async function handleRequest(client: Client, request: Request, body: SdkMessage | undefined): Promise<Response> {
     if (request.method === 'POST') {
       client.waiting += 1;
-      // Also aborted after a complete response.
+      // Fires also after a complete response.
       request.signal.addEventListener('abort', () => (client.waiting -= 1), { once: true });
     }
     const response = await client.transport.handleRequest(request, { parsedBody: body });

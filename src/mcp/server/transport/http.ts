@@ -16,19 +16,14 @@ import type { Service } from '../tool.ts';
 import { createHttpSessions } from './http-sessions.ts';
 
 interface HttpOptions {
-  /** 0 picks a free port. */
   readonly port: number;
-  /** The bearer token every request must carry. */
   readonly token: string;
   readonly trace: (line: string) => void;
 }
 
 const PATH = '/mcp';
 
-/**
- * Serves any number of clients on 127.0.0.1, each with an SDK server of its own. Throws AppError `usage` if the port is
- * taken.
- */
+/** Serves any number of clients on 127.0.0.1. Throws AppError `usage` if the port is taken. */
 export async function openHttpService(
   sdk: Sdk & SdkHttp,
   service: Service,
@@ -64,7 +59,7 @@ export async function openHttpService(
   };
 }
 
-/** Without the body, which is passed on parsed. */
+/** The body is passed on parsed. */
 function toWebRequest({ method, path, query, headers }: ServedRequest, signal: AbortSignal): Request {
   const list = Object.entries(headers).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, value] as const],
@@ -77,7 +72,6 @@ function toWebRequest({ method, path, query, headers }: ServedRequest, signal: A
   });
 }
 
-/** Streams the response; stops if the client disconnects. */
 async function streamResponse(response: Response, reply: ServedReply): Promise<void> {
   const headers = Object.fromEntries(response.headers);
   if (response.body === null) return reply.send(response.status, headers, '');
@@ -101,8 +95,8 @@ interface GuardOptions {
 }
 
 /**
- * Rejects everybody but programs of this user: a page whose name was rebound to 127.0.0.1 (Host), a page of another
- * site (Origin), anybody without the token. Undefined admits the request. The body is read only after that.
+ * Admits only programs of this user: not a page whose name was rebound to 127.0.0.1 (Host), not a page of another site
+ * (Origin), nobody without the token. Undefined admits the request. The body is read only after that.
  */
 function createGuard({ path, token }: GuardOptions): (head: RequestHead) => ErrorResponse | undefined {
   // Comparing digests reveals nothing about how much of the token was right.

@@ -15,10 +15,10 @@ interface StdioOptions {
   readonly loadSdk: () => Promise<Sdk>;
 }
 
-/** How long to wait for the last responses after the input has ended. */
+/** For the last responses, after the input has ended. */
 const DRAIN_MS = 2000;
 
-/** Serves one client, one message per line, until its input ends or its output is closed. Never throws. */
+/** One message per line, until the input ends or the output is closed. Never throws. */
 export async function serveLines(service: Service, options: StdioOptions): Promise<void> {
   const { input, output } = options;
   const write = (message: SdkMessage): Promise<void> => output.write(`${JSON.stringify(message)}\n`);
@@ -33,7 +33,7 @@ export async function serveLines(service: Service, options: StdioOptions): Promi
         wire ??= openSdkConnection(await options.loadSdk(), service, { ...options, write, heard: first.heard });
         wire.deliver(read.message);
       } else if (answer !== undefined && answer !== 'heard') await write(answer);
-      // Back-pressure: read no more requests while the client does not read its responses.
+      // Back-pressure: read no more requests while the client reads no responses.
       await output.ready();
     }
   };
@@ -51,22 +51,20 @@ function parseMessageLine(line: Line): ParsedMessage | undefined {
   return line.text.trim() === '' ? undefined : parseMessage(line.text);
 }
 
-/** The connection to the SDK's server. */
 interface SdkConnection {
   deliver(message: SdkMessage): void;
-  /** Resolves when all quick requests are answered. */
   answered(): Promise<void>;
   close(): Promise<void>;
 }
 
 interface SdkConnectionOptions extends Pick<StdioOptions, 'trace'> {
   readonly write: (message: SdkMessage) => Promise<void>;
-  /** Messages that were answered without the SDK. */
+  /** Messages already answered without the SDK. */
   readonly heard: readonly SdkMessage[];
 }
 
 function openSdkConnection(sdk: Sdk, service: Service, { write, trace, heard }: SdkConnectionOptions): SdkConnection {
-  /** The id under which `initialize` is replayed to the SDK. */
+  /** `initialize` is replayed to the SDK under this id. */
   const openingId = randomId();
   const unanswered = trackQuickRequests(service);
   const transport: SdkTransport = {
@@ -94,7 +92,7 @@ function openSdkConnection(sdk: Sdk, service: Service, { write, trace, heard }: 
   };
 }
 
-/** The quick requests in flight: those that need no model, no job and no waiting. */
+/** Requests that need no model, no job and no waiting. */
 interface QuickRequests {
   heard(message: SdkMessage): void;
   sent(message: SdkMessage): void;
