@@ -145,7 +145,7 @@ async function fetchOfferedTools(
   readonly changed: readonly string[];
   readonly notes: readonly string[];
 }> {
-  const { tools, omitted } = await fetchToolList(server, connection, { place: app, signal: app.signal });
+  const { tools, omitted } = await fetchToolList(server, connection, { context: app, signal: app.signal });
   const changed = findChangedTools(server, tools, app);
   const offered = selectUsableTools(server, tools).filter((tool) => !changed.includes(tool));
   // By name: of two tools with one name the first is offered.

@@ -47,12 +47,12 @@ export async function run(options: InspectOptions, app: App): Promise<number> {
   });
   // Recorded only after printing; changed tools only if a person has seen them.
   for (const { server, tools } of looks)
-    await recordTools(server, tools, { place: app, which: isLookedAt ? 'all' : 'new' });
+    await recordTools(server, tools, { context: app, which: isLookedAt ? 'all' : 'new' });
   return exitCode;
 }
 
 async function inspectTools(connection: Connection, server: ConfiguredServer, app: App): Promise<InspectedTools> {
-  const { tools: items, omitted } = await fetchToolList(server, connection, { place: app, signal: app.signal });
+  const { tools: items, omitted } = await fetchToolList(server, connection, { context: app, signal: app.signal });
   return {
     items,
     ...(omitted === undefined ? {} : { omitted }),

@@ -18,7 +18,10 @@ interface ListChangeOptions {
 }
 
 /** The capabilities gmn declares: never sampling; roots and elicitation only where the context has them. */
-export function clientOptions(context: ClientContext, { isLegacy, onChanged }: ListChangeOptions): SdkClientOptions {
+export function createClientOptions(
+  context: ClientContext,
+  { isLegacy, onChanged }: ListChangeOptions,
+): SdkClientOptions {
   const watch = (kind: ListKind) => ({
     autoRefresh: false,
     debounceMs: CHANGE_DEBOUNCE_MS,

@@ -2,12 +2,11 @@ import { raceWithAbort } from '../../core/async.ts';
 import { AppError } from '../../core/error.ts';
 import { formatDuration } from '../../core/text/format.ts';
 import { createDeadline, type Deadline } from '../../platform/runtime/clock.ts';
-import { clientOptions, handleServerRequests } from './capabilities.ts';
+import { createClientOptions, handleServerRequests } from './capabilities.ts';
 import { createConnection, type ListChanges } from './connection.ts';
 import type { NamedServer } from './definition.ts';
 import { mcpError, toServerError } from './errors.ts';
-import { loadSdk } from './lazy.ts';
-import { MAX_STRAY_MESSAGES, MAX_TIMER_MS, STRAY_REASON, startTimeout } from './limits.ts';
+import { MAX_STRAY_MESSAGES, MAX_TIMER_MS, STRAY_REASON, toStartTimeout } from './limits.ts';
 import { cacheLegacy, clearLegacy, isKnownLegacy } from './protocol-version.ts';
 import type { Sdk } from './sdk.ts';
 import { openHttp, openSse } from './transport/http.ts';
@@ -53,14 +52,14 @@ async function connectOver(
   context: ClientContext,
   signal: AbortSignal,
 ): Promise<Connection> {
-  const startMs = startTimeout(server);
-  const limit = createDeadline(signal, startMs, () => startTimeoutError(server, startMs));
+  const startMs = toStartTimeout(server);
+  const deadline = createDeadline(signal, startMs, () => startTimeoutError(server, startMs));
   const { signIn } = context;
-  const patient = signIn === undefined ? context : { ...context, signIn: { ...signIn, pause: limit.pause } };
+  const pausable = signIn === undefined ? context : { ...context, signIn: { ...signIn, pause: deadline.pause } };
   try {
-    return await initialize(kind, { server, context: patient, signal: limit.signal, startMs });
+    return await initialize(kind, { server, context: pausable, signal: deadline.signal, startMs });
   } finally {
-    limit.clear();
+    deadline.clear();
   }
 }
 
@@ -85,7 +84,7 @@ interface Handshake {
   readonly isOld?: boolean;
 }
 
-async function initialize(kind: TransportKind, handshake: Handshake, round = 1): Promise<Connection> {
+async function initialize(kind: TransportKind, handshake: Handshake, attempt = 1): Promise<Connection> {
   const { server, context, signal } = handshake;
   const loading = loadSdk();
   // A stdio server boots while the SDK is loading.
@@ -94,67 +93,63 @@ async function initialize(kind: TransportKind, handshake: Handshake, round = 1):
   const isLegacy =
     handshake.isOld ||
     (serverTransport.protocolVersion === 'legacy' && !handshake.isModern) ||
-    isLegacyAddress(handshake);
+    isKnownLegacy(handshake);
   const client = new sdk.Client(
     { name: 'gmn', version: context.version },
-    clientOptions(context, {
+    createClientOptions(context, {
       isLegacy,
       onChanged(changed) {
         for (const listener of changes.listeners) listener(changed);
       },
     }),
   );
-  const waiting = new Set<Deadline>();
-  handleServerRequests(client, server, { ...context, ...pauseDuringQuestions(context, waiting) });
+  const deadlines = new Set<Deadline>();
+  handleServerRequests(client, server, { ...context, ...pauseDuringQuestions(context, deadlines) });
   try {
     // The SDK's handshake does not honour the signal everywhere, and its timer can neither be paused nor reset by
     // incoming data, so our deadline decides.
     await raceWithAbort(client.connect(serverTransport.transport, { timeout: MAX_TIMER_MS }), signal);
   } catch (thrown) {
-    const fault = await toHandshakeError(thrown, handshake, { sdk, serverTransport });
+    const error = await toHandshakeError(thrown, handshake, { sdk, serverTransport });
     await serverTransport.close();
-    if (signal.aborted) throw fault;
+    if (signal.aborted) throw error;
     const isRefused = kind === 'stdio' && thrown instanceof sdk.ProtocolError && !handshake.isModern;
-    if (isRefused) return initialize(kind, { ...handshake, isModern: true }, round);
-    if (serverTransport.protocolVersion === 'auto' && !isLegacy && isServerFailure(fault))
-      return initialize(kind, { ...handshake, isOld: true }, round);
+    if (isRefused) return initialize(kind, { ...handshake, isModern: true }, attempt);
+    if (serverTransport.protocolVersion === 'auto' && !isLegacy && isServerFailure(error))
+      return initialize(kind, { ...handshake, isOld: true }, attempt);
     // The cached answer may be out of date: the server may have been updated.
-    if (
-      serverTransport.protocolVersion === 'auto' &&
-      isLegacy &&
-      !handshake.isOld &&
-      (await clearLegacyAddress(handshake))
-    )
-      return initialize(kind, handshake, round);
-    if (round < MAX_ATTEMPTS && (serverTransport.signIns?.() ?? 0) > 0) return initialize(kind, handshake, round + 1);
-    throw fault;
+    if (serverTransport.protocolVersion === 'auto' && isLegacy && !handshake.isOld && (await clearLegacy(handshake)))
+      return initialize(kind, handshake, attempt);
+    if (attempt < MAX_ATTEMPTS && (serverTransport.signIns?.() ?? 0) > 0)
+      return initialize(kind, handshake, attempt + 1);
+    throw error;
   }
-  const isNews = !isLegacy || handshake.isOld;
-  if (serverTransport.protocolVersion === 'auto' && isNews && client.getProtocolEra() === 'legacy')
-    await cacheLegacyAddress(handshake);
+  const isFound = !isLegacy || handshake.isOld;
+  if (serverTransport.protocolVersion === 'auto' && isFound && client.getProtocolEra() === 'legacy')
+    await cacheLegacy(handshake);
   return createConnection({
     server,
     client,
     transport: closeAfterStrays(client, serverTransport),
     sdk,
     changes,
-    waiting,
+    deadlines,
   });
 }
 
 /** Some servers answer an unknown request with HTTP 5xx instead of a protocol error. */
-function isServerFailure(fault: unknown): boolean {
-  return fault instanceof AppError && fault.status !== undefined && fault.status >= 500;
+function isServerFailure(error: unknown): boolean {
+  return error instanceof AppError && error.status !== undefined && error.status >= 500;
 }
 
 function pauseDuringQuestions(
   { elicit }: ClientContext,
-  waiting: ReadonlySet<Deadline>,
+  deadlines: ReadonlySet<Deadline>,
 ): Pick<ClientContext, 'elicit'> {
   if (elicit === undefined) return {};
   return {
     elicit(question, signal) {
-      const resumes = [...waiting].map((deadline) => deadline.pause());
+      const resumes = [...deadlines].map((deadline) => deadline.pause());
       return elicit(question, signal).finally(() => {
         for (const resume of resumes) resume();
       });
@@ -168,41 +163,32 @@ async function toHandshakeError(
   { sdk, serverTransport }: { readonly sdk: Sdk; readonly serverTransport: ServerTransport },
 ): Promise<unknown> {
   if (!signal.aborted)
-    return toServerError(thrown, { server, sdk, transport: serverTransport, what: 'initialize', timeoutMs: startMs });
-  const said = await serverTransport.describeEnd();
+    return toServerError(thrown, { server, sdk, transport: serverTransport, method: 'initialize', timeoutMs: startMs });
+  const ending = await serverTransport.describeEnd();
   const { reason } = signal;
-  const isOurs = reason instanceof AppError && reason.fault === 'mcp';
-  return isOurs && said !== ''
-    ? mcpError(server, `${reason.words}. ${said}`, { hint: reason.hint ?? '', cause: reason.cause })
+  const isTimeout = reason instanceof AppError && reason.fault === 'mcp';
+  return isTimeout && ending !== ''
+    ? mcpError(server, `${reason.words}. ${ending}`, { hint: reason.hint ?? '', cause: reason.cause })
     : reason;
 }
 
 /** Ignores responses to no request and the like, up to a limit; then closes the connection. */
 function closeAfterStrays(client: InstanceType<Sdk['Client']>, serverTransport: ServerTransport): ServerTransport {
-  let nonsense = 0;
+  let strays = 0;
   client.onerror = () => {
-    nonsense += 1;
-    if (nonsense === MAX_STRAY_MESSAGES) void serverTransport.close().finally(() => client.close());
+    strays += 1;
+    if (strays === MAX_STRAY_MESSAGES) void serverTransport.close().finally(() => client.close());
   };
   return {
     ...serverTransport,
-    closeReason: () => (nonsense >= MAX_STRAY_MESSAGES ? STRAY_REASON : serverTransport.closeReason?.()),
+    closeReason: () => (strays >= MAX_STRAY_MESSAGES ? STRAY_REASON : serverTransport.closeReason?.()),
   };
 }
 
-function isLegacyAddress({ server: { definition }, context }: Handshake): boolean {
-  return definition.kind !== 'stdio' && isKnownLegacy(definition.url, context);
-}
-
-async function cacheLegacyAddress({ server: { definition }, context }: Handshake): Promise<void> {
-  if (definition.kind !== 'stdio') await cacheLegacy(definition.url, context);
-}
-
-/** False if the cache still has it, for example on a full disk: another try would find the same. */
-async function clearLegacyAddress({ server: { definition }, context }: Handshake): Promise<boolean> {
-  if (definition.kind === 'stdio') return false;
-  await clearLegacy(definition.url, context);
-  return !isKnownLegacy(definition.url, context);
+/** The SDK is a third of a megabyte that only a run with a server needs. */
+async function loadSdk(): Promise<Sdk> {
+  const { sdk } = await import('./sdk.ts');
+  return sdk;
 }
 
 type TransportKind = 'stdio' | 'http' | 'sse';

@@ -11,12 +11,12 @@ const LIST_MS = 30_000;
  * For starting and the handshake: the flag if given, else the default or the server's own `timeout`, whichever is
  * shorter.
  */
-export function startTimeout({ definition, limitMs }: NamedServer): number {
+export function toStartTimeout({ definition, limitMs }: NamedServer): number {
   return limitMs ?? Math.min(mayDownload(definition) ? INSTALL_MS : START_MS, definition.timeoutMs);
 }
 
 /** For all pages of one list, chosen in the same way. */
-export function listTimeout({ definition, limitMs }: NamedServer): number {
+export function toListTimeout({ definition, limitMs }: NamedServer): number {
   return limitMs ?? Math.min(LIST_MS, definition.timeoutMs);
 }
 

@@ -38,7 +38,7 @@ interface PoolEntry {
 }
 
 export function openServers(context: ClientContext): ServerPool {
-  const life = new AbortController();
+  const closing = new AbortController();
   const members = new Map<string, PoolEntry>();
   // Not async, so that concurrent callers find this start.
   const start = (server: ConfiguredServer, starts: number, last?: Connection): PoolEntry => {
@@ -47,7 +47,7 @@ export function openServers(context: ClientContext): ServerPool {
       await last?.close();
       // Loads sockets and child processes, which a run that starts no server does without.
       const { connectServer } = await import('./connect.ts');
-      return connectServer(server, hideRoots(server, context), life.signal);
+      return connectServer(server, hideRoots(server, context), closing.signal);
     };
     const opening = open();
     // There may be no caller left to handle the rejection.
@@ -59,7 +59,7 @@ export function openServers(context: ClientContext): ServerPool {
   const requireConnection = async (server: ConfiguredServer): Promise<Connection> => {
     const member = members.get(server.name) ?? start(server, 1);
     const connection = await member.opening.catch((thrown: unknown) => {
-      if (member.starts >= MAX_STARTS || life.signal.aborted) throw thrown;
+      if (member.starts >= MAX_STARTS || closing.signal.aborted) throw thrown;
       return undefined;
     });
     if (connection?.isOpen && connection.hasServed) {
@@ -81,9 +81,9 @@ export function openServers(context: ClientContext): ServerPool {
     async work(server, run, signal) {
       if (hasStayed(server)) return run();
       const before = queues.get(server.name);
-      let leave = (): void => {};
+      let finish = (): void => {};
       const done = new Promise<void>((resolve) => {
-        leave = resolve;
+        finish = resolve;
       });
       // The next caller waits for all before it, even if this one gives up.
       queues.set(server.name, before === undefined ? done : Promise.all([before, done]).then(() => {}));
@@ -92,15 +92,15 @@ export function openServers(context: ClientContext): ServerPool {
           await raceWithAbort(before, signal);
           // Wait to see whether it exits after the last work.
           await raceWithAbort(requireConnection(server), signal);
-          if (hasStayed(server)) leave();
+          if (hasStayed(server)) finish();
         }
         return await run();
       } finally {
-        leave();
+        finish();
       }
     },
     async close() {
-      life.abort(new AppError('interrupted', 'The connection was closed.'));
+      closing.abort(new AppError('interrupted', 'The connection was closed.'));
       const opened = await Promise.allSettled([...members.values()].map(({ opening }) => opening));
       await Promise.all(opened.map((result) => (result.status === 'fulfilled' ? result.value.close() : undefined)));
     },

@@ -48,12 +48,12 @@ export function isMessage(value: unknown): value is JsonRpcMessage {
 export function trackRequests() {
   const ids = new Set<string | number>();
   return {
-    sent(message: JsonRpcMessage): void {
+    noteSent(message: JsonRpcMessage): void {
       if ('method' in message && 'id' in message) ids.add(message.id);
     },
-    isOpen: (id: string | number): boolean => ids.has(id),
+    isInFlight: (id: string | number): boolean => ids.has(id),
     /** False for a response to no request, or the second to the same one. */
-    isExpected(message: JsonRpcMessage): boolean {
+    noteResponse(message: JsonRpcMessage): boolean {
       if ('method' in message) return true;
       return message.id !== undefined && ids.delete(message.id);
     },
@@ -86,14 +86,14 @@ function checkMessage(value: unknown): ParsedMessage {
   if (id !== undefined && !isRequestId(id))
     return rejectMessage(undefined, -32600, 'Invalid Request: id must be a string or a whole number');
   if (method === undefined)
-    return isResponseMessage(value) ? accept(value) : rejectMessage(value, -32600, 'Invalid Request: no method');
+    return isResponseMessage(value) ? acceptMessage(value) : rejectMessage(value, -32600, 'Invalid Request: no method');
   if (typeof method !== 'string') return rejectMessage(value, -32600, 'Invalid Request: method must be a string');
   if (params !== undefined && !isObject(params))
     return rejectMessage(value, -32602, 'Invalid params: params must be an object');
   const given = method === 'initialize' ? completeInitialize(params ?? {}) : params;
   const fault = id === undefined ? undefined : findParamsProblem(method, given ?? {});
   if (fault !== undefined) return rejectMessage(value, -32602, `Invalid params: ${fault}`);
-  return accept(given === undefined ? value : { ...value, params: given });
+  return acceptMessage(given === undefined ? value : { ...value, params: given });
 }
 
 export const TOO_LONG_RESPONSE = rejectMessage(
@@ -134,7 +134,7 @@ function rejectMessage(value: unknown, code: number, message: string): { readonl
   return { response: { jsonrpc: '2.0', id, error: { code, message } } as JsonRpcMessage };
 }
 
-function accept(value: object): ParsedMessage {
+function acceptMessage(value: object): ParsedMessage {
   // Only the envelope is checked here; the SDK checks the rest.
   return { message: value as JsonRpcMessage };
 }

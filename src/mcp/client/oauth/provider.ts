@@ -23,7 +23,7 @@ interface OAuthProvider extends SdkAuthProvider {
 }
 
 /** The provider the SDK signs in with. Tokens are read from the store for every request. */
-export function oauthProvider(options: OAuthProviderOptions): OAuthProvider {
+export function createOAuthProvider(options: OAuthProviderOptions): OAuthProvider {
   const { definition, store, clock, redirectUrl } = options;
   const { clientId, clientSecret, clientMetadataUrl, scopes } = definition.oauth ?? { isEnabled: true };
   // Never written to disk.

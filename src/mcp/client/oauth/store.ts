@@ -41,7 +41,7 @@ export interface SignInStore {
    * Runs `work` under the lock of this address; it must use the `change` it is given, since the public one would wait
    * for the lock.
    */
-  exclusively<Value>(signal: AbortSignal, work: (change: ChangeSignIn) => Promise<Value>): Promise<Value>;
+  withLock<Value>(signal: AbortSignal, work: (change: ChangeSignIn) => Promise<Value>): Promise<Value>;
 }
 
 /** A server could name another issuer every day. */
@@ -63,7 +63,7 @@ export function openSignInStore(url: string, { homes, clock }: Pick<ClientContex
     const sorted = part.tokens === undefined ? [...others, record] : [record, ...others];
     await write(parseSignIns({ version: 2, url, signIns: sorted }, url).slice(0, MAX_ISSUERS));
   };
-  const exclusively: SignInStore['exclusively'] = async (signal, work) => {
+  const withLock: SignInStore['withLock'] = async (signal, work) => {
     const lock = await acquireLock(`${file}.lock`, { clock, signal, patienceMs: 20_000, isDone: async () => false });
     try {
       return await work(change);
@@ -71,21 +71,21 @@ export function openSignInStore(url: string, { homes, clock }: Pick<ClientContex
       await lock?.release();
     }
   };
-  const patient = <Value>(work: (change: ChangeSignIn) => Promise<Value>): Promise<Value> =>
-    exclusively(new AbortController().signal, work);
+  const waitForLock = <Value>(work: (change: ChangeSignIn) => Promise<Value>): Promise<Value> =>
+    withLock(new AbortController().signal, work);
   return {
     read(issuer) {
       const all = readAll();
       return (issuer === undefined ? all[0] : all.find((record) => isFromIssuer(issuer, record))) ?? {};
     },
-    change: (issuer, part) => patient((locked) => locked(issuer, part)),
+    change: (issuer, part) => waitForLock((locked) => locked(issuer, part)),
     remove: () =>
-      patient(async () => {
-        const isThere = readAll().some(({ tokens, client }) => tokens !== undefined || client !== undefined);
-        if (isThere) await write([]);
-        return isThere;
+      waitForLock(async () => {
+        const isStored = readAll().some(({ tokens, client }) => tokens !== undefined || client !== undefined);
+        if (isStored) await write([]);
+        return isStored;
       }),
-    exclusively,
+    withLock,
   };
 }
 
@@ -98,13 +98,13 @@ function parseSignIns(value: unknown, url: string): readonly SignInRecord[] {
   if (!isObject(value) || value.version !== 2 || value.url !== url) return [];
   return filterObjects(value.signIns).flatMap(({ issuer, redirectUrl, client, tokens, expiresAt }) => {
     if (typeof issuer !== 'string') return [];
-    const back = toNonEmptyString(redirectUrl);
+    const redirect = toNonEmptyString(redirectUrl);
     return [
       {
         issuer,
         ...(isObject(client) ? { client: toJsonObject(client) } : {}),
         ...(isObject(tokens) ? { tokens: toJsonObject(tokens) } : {}),
-        ...(back === undefined ? {} : { redirectUrl: back }),
+        ...(redirect === undefined ? {} : { redirectUrl: redirect }),
         ...(typeof expiresAt === 'number' ? { expiresAt } : {}),
       },
     ];

@@ -34,31 +34,35 @@ export function readToolList({ fingerprint }: ConfiguredServer, { homes, clock }
 export async function fetchToolList(
   server: ConfiguredServer,
   connection: Connection,
-  { place, signal }: { readonly place: CacheContext; readonly signal: AbortSignal },
+  { context, signal }: { readonly context: CacheContext; readonly signal: AbortSignal },
 ): Promise<ToolList> {
   const { items, omitted } = await connection.listTools({ signal });
-  const offer = { tools: items, instructions: connection.instructions, omitted };
-  await writeToolList(server, offer, place);
-  return offer;
+  const toolList = { tools: items, instructions: connection.instructions, omitted };
+  await writeToolList(server, toolList, context);
+  return toolList;
 }
 
-async function writeToolList(server: ConfiguredServer, offer: ToolList, { homes, clock }: CacheContext): Promise<void> {
-  await writeCache(toolCachePath(homes().gmn, server.fingerprint), { version: 1, at: clock.now(), ...offer });
+async function writeToolList(
+  server: ConfiguredServer,
+  toolList: ToolList,
+  { homes, clock }: CacheContext,
+): Promise<void> {
+  await writeCache(toolCachePath(homes().gmn, server.fingerprint), { version: 1, at: clock.now(), ...toolList });
 }
 
 /** Compares declarations with those seen last. A new tool does not count as changed. */
 export function findChangedTools(
   server: ServerIdentity,
   tools: readonly RemoteTool[],
-  place: CacheContext,
+  context: CacheContext,
 ): readonly RemoteTool[] {
-  const seen = readKnownTools(server, place);
+  const seen = readKnownTools(server, context);
   return tools.filter((tool) => seen.has(tool.name) && seen.get(tool.name) !== hashTool(tool));
 }
 
 /** All names ever seen on a server; undefined if it was never seen. */
-export function readKnownNames(server: ServerIdentity, place: CacheContext): readonly string[] | undefined {
-  const names = [...readKnownTools(server, place).keys()];
+export function readKnownNames(server: ServerIdentity, context: CacheContext): readonly string[] | undefined {
+  const names = [...readKnownTools(server, context).keys()];
   return names.length === 0 ? undefined : names;
 }
 
@@ -66,27 +70,27 @@ export function readKnownNames(server: ServerIdentity, place: CacheContext): rea
 export async function recordTools(
   server: ServerIdentity,
   tools: readonly RemoteTool[],
-  { place, which }: { readonly place: CacheContext; readonly which: 'new' | 'all' },
+  { context, which }: { readonly context: CacheContext; readonly which: 'new' | 'all' },
 ): Promise<void> {
-  const mergeNames = (): ReadonlyMap<string, string> | undefined => {
-    const before = readKnownTools(server, place);
+  const mergeKnownTools = (): ReadonlyMap<string, string> | undefined => {
+    const before = readKnownTools(server, context);
     const after = new Map(before);
     for (const tool of tools) if (which === 'all' || !before.has(tool.name)) after.set(tool.name, hashTool(tool));
     const isSame = after.size === before.size && [...after].every(([name, hash]) => before.get(name) === hash);
     return isSame ? undefined : after;
   };
-  if (mergeNames() === undefined) return;
-  const file = knownToolsPath(place.homes().gmn, server);
+  if (mergeKnownTools() === undefined) return;
+  const file = knownToolsPath(context.homes().gmn, server);
   const { acquireLock } = await import('../../../platform/files/lock.ts');
   const { signal } = new AbortController();
   const lock = await acquireLock(`${file}.lock`, {
-    clock: place.clock,
+    clock: context.clock,
     signal,
     patienceMs: LOCK_MS,
-    isDone: async () => mergeNames() === undefined,
+    isDone: async () => mergeKnownTools() === undefined,
   });
   try {
-    const after = mergeNames();
+    const after = mergeKnownTools();
     if (after !== undefined) await writeCache(file, { version: 1, server: server.name, tools: [...after] });
   } finally {
     await lock?.release();

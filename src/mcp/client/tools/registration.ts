@@ -53,7 +53,7 @@ export function selectUsableTools(server: ConfiguredServer, tools: readonly Remo
  * the effect `execute`, so the policy asks before they run.
  */
 export function registerTools(sources: readonly ToolSource[], options: RegistrationOptions): Registration {
-  const nameOf = createStableNamer(options);
+  const nameTool = createStableNamer(options);
   const sorted = sources.map(checkSchemas);
   const shares = computeShares(
     sorted.map(({ usable }) => usable.length),
@@ -65,7 +65,7 @@ export function registerTools(sources: readonly ToolSource[], options: Registrat
     const { server, usable } = source;
     const share = shares[index] ?? 0;
     for (const { remote, input } of usable.slice(0, share)) {
-      const name = nameOf({ server: server.name, tool: remote.name });
+      const name = nameTool({ server: server.name, tool: remote.name });
       registered.push({ tool: toTool({ server, remote }, { name, input, call: options.call }), server, remote });
     }
     const beyond = usable.slice(share).map(({ remote }) => remote.name);
@@ -165,8 +165,8 @@ export function computeShares(counts: readonly number[], room: number): readonly
   const shares = counts.map(() => 0);
   let left = Math.max(0, room);
   const smallestFirst = [...counts.entries()].sort(([, a], [, b]) => a - b);
-  for (const [place, [index, count]] of smallestFirst.entries()) {
-    const share = Math.min(count, Math.floor(left / (counts.length - place)));
+  for (const [position, [index, count]] of smallestFirst.entries()) {
+    const share = Math.min(count, Math.floor(left / (counts.length - position)));
     shares[index] = share;
     left -= share;
   }

@@ -19,7 +19,7 @@ const CREDENTIAL_HEADER = /authorization|cookie|token|secret|key$/i;
 
 export const openHttp: OpenTransport = async (server, context, sdk) => {
   const remote = requireSafeRemote(server);
-  const { plain, lastWords, reach, disconnect } = createTransportFetch(remote, context);
+  const { plain, breakReason, reach, disconnect } = createTransportFetch(remote, context);
   const authorization = await openAuthorization(remote, context, { fetch: plain, reach });
   const { StreamableHTTPClientTransport } = await sdk;
   const transport = new StreamableHTTPClientTransport(new URL(remote.url), {
@@ -36,7 +36,7 @@ export const openHttp: OpenTransport = async (server, context, sdk) => {
       callAfter(Math.min(Math.max(delayMs, MIN_RETRY_MS), MAX_RETRY_MS), reconnect),
   });
   if (authorization !== undefined) authorization.finish = (query) => transport.finishAuth(query);
-  failBrokenResponses(transport, lastWords);
+  failBrokenResponses(transport, breakReason);
   return {
     transport,
     protocolVersion: 'auto',
@@ -55,7 +55,7 @@ export const openHttp: OpenTransport = async (server, context, sdk) => {
 /** The older HTTP+SSE transport: an event stream and an endpoint to post to. */
 export const openSse: OpenTransport = async (server, context, sdk) => {
   const remote = requireSafeRemote(server);
-  const { plain, lastWords, reach, disconnect } = createTransportFetch(remote, context);
+  const { plain, breakReason, reach, disconnect } = createTransportFetch(remote, context);
   const authorization = await openAuthorization(remote, context, { fetch: plain, reach });
   const { SSEClientTransport, SseError } = await sdk;
   const transport = new SSEClientTransport(new URL(remote.url), {
@@ -69,7 +69,7 @@ export const openSse: OpenTransport = async (server, context, sdk) => {
   return {
     transport,
     protocolVersion: 'legacy',
-    describeEnd: async () => lastWords(),
+    describeEnd: async () => breakReason(),
     ...(authorization === undefined ? {} : { signIns: authorization.signIns, secrets: authorization.secrets }),
     async close() {
       await authorization?.close();
@@ -96,15 +96,15 @@ function createTransportFetch({ url }: RemoteDefinition, { env, clock, httpTimer
   const reach = createReach(url, { env });
   const timers = { connectMs: httpTimers.connectMs, headersMs: 0, idleMs: 0 };
   const client = createHttpClient({ env, clock, trace, timers, addresses: reach.addresses });
-  const sending = createFetch(client.send, (why) => {
+  const limitedFetch = createFetch(client.send, (why) => {
     broken = why;
   });
   const plain: Fetch = (input, init) => {
     broken = undefined;
-    return sending(input, init);
+    return limitedFetch(input, init);
   };
   // Describes one response, so the next request resets it.
-  return { plain, reach, lastWords: (): string => broken?.message ?? '', disconnect: client.close };
+  return { plain, reach, breakReason: (): string => broken?.message ?? '', disconnect: client.close };
 }
 
 function waitBriefly(work: Promise<unknown>): Promise<void> {
@@ -132,22 +132,22 @@ function failBrokenResponses(transport: SdkTransport, why: () => string): void {
   const requests = trackRequests();
   const send = transport.send.bind(transport);
   // The SDK keeps this handler and calls it first.
-  transport.onmessage = (message) => void requests.isExpected(message);
+  transport.onmessage = (message) => void requests.noteResponse(message);
   transport.send = (message, options) => {
     if (!('method' in message && 'id' in message)) return send(message, options);
     const { id, method } = message;
-    requests.sent(message);
+    requests.noteSent(message);
     return send(message, {
       ...options,
       onRequestStreamEnd() {
         options?.onRequestStreamEnd?.();
         const cause = new AppError('mcp', [`its answer to ${method} broke off`, why()].filter(Boolean).join(': '));
-        const answer = {
+        const response = {
           jsonrpc: '2.0',
           id,
           error: { code: BROKEN_OFF_CODE, message: cause.message, data: { cause } },
         } as const;
-        if (requests.isOpen(id)) transport.onmessage?.(answer);
+        if (requests.isInFlight(id)) transport.onmessage?.(response);
       },
     });
   };

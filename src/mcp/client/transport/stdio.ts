@@ -14,25 +14,25 @@ export const openStdio: OpenTransport = async ({ definition }, context) => {
   if (definition.kind !== 'stdio') throw new TypeError(definition.kind);
   const program = startProgram(toStartOptions(definition, context));
   const noise: string[] = [];
-  let left: string | undefined;
+  let closeReason: string | undefined;
   const transport = createTransport(program, {
     onNoise(line) {
       // Many programs write their errors to stdout.
       noise.push(line.slice(0, 200));
       if (noise.length > 5) noise.shift();
     },
-    onLeave(why) {
-      left = why;
+    onClose(why) {
+      closeReason = why;
     },
   });
   return {
     transport,
     protocolVersion: 'legacy',
-    closeReason: () => left,
+    closeReason: () => closeReason,
     async describeEnd() {
       const end = await Promise.race([program.ended, stillRunning]);
-      const said = summarizeOutput([...program.errors().split('\n'), ...noise]);
-      return [formatEnd(definition, end), said && `It said: ${said}`].filter((text) => text !== '').join('. ');
+      const output = summarizeOutput([...program.errors().split('\n'), ...noise]);
+      return [formatEnd(definition, end), output && `It said: ${output}`].filter((text) => text !== '').join('. ');
     },
     close: program.stop,
   };
@@ -50,20 +50,20 @@ function toStartOptions(
 
 interface OutputHandlers {
   onNoise(line: string): void;
-  onLeave(why: string): void;
+  onClose(why: string): void;
 }
 
 /** https://modelcontextprotocol.io/specification/2025-11-25/basic/transports */
-function createTransport(program: Program, { onNoise, onLeave }: OutputHandlers): SdkTransport {
+function createTransport(program: Program, { onNoise, onClose }: OutputHandlers): SdkTransport {
   const requests = trackRequests();
   let isClosed = false;
   const transport: SdkTransport = {
     async start() {
-      const over = (): void => void transport.close();
-      read().then(over, over);
+      const close = (): void => void transport.close();
+      read().then(close, close);
     },
     send(message) {
-      requests.sent(message);
+      requests.noteSent(message);
       return program.write(`${JSON.stringify(message)}\n`);
     },
     async close() {
@@ -76,17 +76,17 @@ function createTransport(program: Program, { onNoise, onLeave }: OutputHandlers)
     let noiseLines = 0;
     let strays = 0;
     for await (const line of splitLines(program.output, { maxBytes: MAX_SERVER_MESSAGE_BYTES, tooLong: 'stop' })) {
-      if ('isTooLong' in line) return onLeave(`it sent a line of more than ${formatSize(MAX_SERVER_MESSAGE_BYTES)}`);
+      if ('isTooLong' in line) return onClose(`it sent a line of more than ${formatSize(MAX_SERVER_MESSAGE_BYTES)}`);
       const text = trimLine(line.text);
       if (text === '') continue;
       const message = findMessage(text);
       if (message === undefined) {
         noiseLines += 1;
         onNoise(text);
-      } else if (requests.isExpected(message)) transport.onmessage?.(message);
+      } else if (requests.noteResponse(message)) transport.onmessage?.(message);
       else strays += 1;
-      if (noiseLines >= MAX_NOISE_LINES) return onLeave(`${MAX_NOISE_LINES} lines of its output were not messages`);
-      if (strays >= MAX_STRAY_MESSAGES) return onLeave(STRAY_REASON);
+      if (noiseLines >= MAX_NOISE_LINES) return onClose(`${MAX_NOISE_LINES} lines of its output were not messages`);
+      if (strays >= MAX_STRAY_MESSAGES) return onClose(STRAY_REASON);
       if (isClosed) return;
     }
     // Wait for the rest of stderr, which may explain the exit.

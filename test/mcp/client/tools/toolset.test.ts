@@ -97,14 +97,14 @@ test('a tool that says something else about itself is not offered until a person
   const echo = first.table.find(({ remote }) => remote.name === 'echo')?.remote;
   if (echo === undefined) throw new Error('no echo');
   // As if an earlier version had been seen.
-  await recordTools(SEEN, [{ ...echo, description: 'Says something.' }], { place: context, which: 'all' });
+  await recordTools(SEEN, [{ ...echo, description: 'Says something.' }], { context, which: 'all' });
   const second = await open();
   expect(second.servers.map(({ withheld }) => withheld)).toEqual([['echo']]);
   expect(second.tools.map(({ name }) => name)).not.toContain('echo');
   expect(second.notices).toEqual([
     'MCP server a: echo not offered: its definition has changed. To review and allow it, run in a terminal: gmn mcp tools a',
   ]);
-  await recordTools(SEEN, [echo], { place: context, which: 'all' });
+  await recordTools(SEEN, [echo], { context, which: 'all' });
   expect((await open()).tools.map(({ name }) => name)).toContain('echo');
 });
 
@@ -120,7 +120,7 @@ test('a tool that changed behind a kept list is not run', async (t) => {
     const text = readFileSync(path, 'utf8').replace('Says the same.', 'Is harmless.').replaceAll('"add"', '"gone"');
     writeFileSync(path, text);
   }
-  await recordTools(SEEN, [{ ...echo, description: 'Is harmless.' }], { place: context, which: 'all' });
+  await recordTools(SEEN, [{ ...echo, description: 'Is harmless.' }], { context, which: 'all' });
   const { tool } = await open();
   expect(await tool('echo').invoke({ message: 'x' }, signal)).toEqual({
     ok: false,
