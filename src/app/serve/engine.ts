@@ -44,7 +44,7 @@ export function createEngine(options: EngineOptions): Engine {
   const sendPinned = createPinnedClient({ isAllowedAddress: isPublicAddress, timers: app.httpTimers });
   return {
     sessions: sessions.store,
-    settled: sessions.settled,
+    waitForSaves: sessions.waitForSaves,
     async startTurn(request) {
       checkDepth(app);
       const kept = await sessions.open(request.storage, request.onSession);

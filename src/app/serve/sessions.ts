@@ -17,7 +17,7 @@ interface ServeSessions {
    */
   open(kept: TurnStorage, onSession?: OnSession): Promise<OpenHistory>;
   /** Resolves when all closed sessions are written. */
-  settled(): Promise<void>;
+  waitForSaves(): Promise<void>;
 }
 
 type OnSession = (sessionId: string | undefined) => void;
@@ -46,7 +46,7 @@ export function openServeSessions(app: App, holds: Locks): ServeSessions {
   };
   return {
     store: openServeStore((message) => app.trace(`session: ${message}`)),
-    settled: async () => void (await Promise.all(closings)),
+    waitForSaves: async () => void (await Promise.all(closings)),
     async open(kept, onSession = () => {}) {
       if (kept.kind === 'history') return { ...NO_SESSION, history: kept.history };
       const notices: string[] = [];

@@ -1,7 +1,6 @@
 import { sep } from 'node:path';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
-import { loadSdk } from '../../mcp/server/lazy.ts';
 import { closeService, openService } from '../../mcp/server/service.ts';
 import { type Service, TOOL_GROUPS, type ToolGroup } from '../../mcp/server/tool.ts';
 import { serveLines } from '../../mcp/server/transport/stdio.ts';
@@ -52,6 +51,7 @@ export async function run(options: McpServeOptions, app: App): Promise<number> {
   }
   const output = claimStdout();
   const input = systemStdin().read(abortWithParent(app.signal));
+  const loadSdk = async () => (await import('../../mcp/server/sdk.ts')).sdk;
   await serveLines(service, { input, output, trace: app.trace, loadSdk });
   await closeService(service);
   return app.signal.aborted ? AppError.from(app.signal.reason).exitCode : 0;

@@ -52,7 +52,7 @@ export interface Engine {
   startTurn(request: TurnRequest): Promise<StartedTurn>;
   readonly sessions: SessionStore;
   /** Resolves when every turn that has ended is saved. */
-  settled(): Promise<void>;
+  waitForSaves(): Promise<void>;
   /** Throws AppError `auth`, `api` or `config`. */
   countTokens(text: string, signal: AbortSignal): Promise<{ readonly model: string; readonly totalTokens: number }>;
   /** Throws AppError `auth`, `api`, `config`, or `usage` where the service has no embeddings. */

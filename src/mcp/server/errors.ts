@@ -22,8 +22,8 @@ export function dropShellAdvice(text: string): string {
     .split(/(?<=[.!?])\s+/)
     .map((sentence) => {
       const clauses = sentence.split('; ');
-      const strange = clauses.findIndex((clause) => hasUnknownFlag(clause) || PIPE.test(clause));
-      return strange === -1 ? sentence : clauses.slice(0, strange).join('; ');
+      const unusable = clauses.findIndex((clause) => hasUnknownFlag(clause) || PIPE.test(clause));
+      return unusable === -1 ? sentence : clauses.slice(0, unusable).join('; ');
     })
     .filter((sentence) => sentence !== '')
     .join(' ');

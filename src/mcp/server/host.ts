@@ -5,7 +5,7 @@ import type { WorkQueue } from './concurrency.ts';
 import type { Engine } from './engine.ts';
 import type { Jobs } from './jobs/table.ts';
 import type { Pages } from './pages.ts';
-import type { RecentIds } from './recent.ts';
+import type { RecentIds } from './recent-ids.ts';
 import type { Roots } from './roots.ts';
 
 export interface ToolInfo {
@@ -21,7 +21,7 @@ export interface Host {
   readonly tools: readonly ToolInfo[];
   /** Opened by the first call that needs it: settings and credentials must not delay a start. */
   readonly engine: () => Promise<Engine>;
-  readonly settled: () => Promise<void>;
+  readonly waitForSaves: () => Promise<void>;
   readonly clock: Clock;
   readonly roots: Roots;
   readonly allowed: { readonly write: boolean; readonly shell: boolean };
@@ -30,7 +30,7 @@ export interface Host {
   readonly jobs: Jobs;
   readonly pages: Pages;
   readonly conversations: Conversations;
-  readonly gate: WorkQueue;
+  readonly queue: WorkQueue;
   readonly calls: Set<Promise<unknown>>;
   /** Sessions begun or continued by this server, in any directory. */
   readonly ownSessions: RecentIds;
@@ -47,7 +47,7 @@ interface Conversations {
    * work succeeds, so a failed turn leaves no question without an answer. The caller must not run two turns of one
    * conversation at once. Throws what the work throws.
    */
-  turn<Result>(id: string | undefined, work: (history: History) => Promise<Result>): Promise<Result>;
+  runTurn<Result>(id: string | undefined, work: (history: History) => Promise<Result>): Promise<Result>;
 }
 
 interface KeptConversation {
@@ -76,7 +76,7 @@ export function createConversations(mostCharacters = MAX_CHARACTERS): Conversati
     }
   };
   return {
-    async turn(id, work) {
+    async runTurn(id, work) {
       if (id === undefined) return work(createHistory([], 0));
       const history = createHistory(kept.get(id)?.contents ?? [], Number.POSITIVE_INFINITY);
       const result = await work(history);

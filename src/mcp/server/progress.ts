@@ -3,7 +3,7 @@ import { formatDuration } from '../../core/text/format.ts';
 import { callEvery } from '../../platform/runtime/clock.ts';
 
 export interface Progress {
-  heard(event: TurnEvent): void;
+  onEvent(event: TurnEvent): void;
   report(what: string): void;
   /** Nothing is sent after this. */
   stop(): void;
@@ -22,7 +22,7 @@ const TEXT_PAUSE_MS = 1000;
 const ANSWER_EVENTS: readonly TurnEvent['type'][] = ['text', 'thought', 'call'];
 
 /** For a client that sent no progress token. */
-export const NO_PROGRESS: Progress = { heard: () => {}, report: () => {}, stop: () => {} };
+export const NO_PROGRESS: Progress = { onEvent: () => {}, report: () => {}, stop: () => {} };
 
 export function createProgressReporter({ now, send }: ProgressOptions): Progress {
   const startedAt = now();
@@ -31,34 +31,34 @@ export function createProgressReporter({ now, send }: ProgressOptions): Progress
   let awaited: string | undefined;
   let characters = 0;
   let count = 0;
-  let saidAt = startedAt;
+  let sentAt = startedAt;
   let isStopped = false;
-  const tell = (): void => {
+  const sendNow = (): void => {
     if (isStopped) return;
     count += 1;
-    saidAt = now();
+    sentAt = now();
     const written = characters === 0 ? '' : `, ${characters} characters so far`;
-    send(count, `${phase}${written} (${formatDuration(saidAt - startedAt)})`);
+    send(count, `${phase}${written} (${formatDuration(sentAt - startedAt)})`);
   };
-  const say = (what: string): void => {
+  const reportPhase = (what: string): void => {
     phase = what;
-    tell();
+    sendNow();
   };
-  const stopHeartbeat = callEvery(HEARTBEAT_MS, tell);
+  const stopHeartbeat = callEvery(HEARTBEAT_MS, sendNow);
   return {
-    report: say,
-    heard(event) {
-      if (event.type === 'wait') say(`waiting for ${event.what}`);
+    report: reportPhase,
+    onEvent(event) {
+      if (event.type === 'wait') reportPhase(`waiting for ${event.what}`);
       else if (event.type === 'begin') awaited = event.model;
       if (awaited !== undefined && ANSWER_EVENTS.includes(event.type)) {
-        say(`${awaited} answers`);
+        reportPhase(`${awaited} answers`);
         awaited = undefined;
       }
-      if (event.type === 'call') say(`the model calls ${event.name.slice(0, 60)}`);
+      if (event.type === 'call') reportPhase(`the model calls ${event.name.slice(0, 60)}`);
       else if (event.type === 'text') {
         characters += event.delta.length;
         phase = 'writing';
-        if (now() - saidAt >= TEXT_PAUSE_MS) tell();
+        if (now() - sentAt >= TEXT_PAUSE_MS) sendNow();
       }
     },
     stop() {

@@ -8,7 +8,7 @@ import { createConversations, type Host } from './host.ts';
 import { createJobStore } from './jobs/store.ts';
 import { createJobs } from './jobs/table.ts';
 import { createPages } from './pages.ts';
-import { createRecentIds } from './recent.ts';
+import { createRecentIds } from './recent-ids.ts';
 import { createRoots } from './roots.ts';
 import type { ServerTool, Service, ToolGroup } from './tool.ts';
 import { selectServedTools } from './tools/list.ts';
@@ -17,7 +17,7 @@ interface ServiceOptions extends Pick<Host, 'name' | 'version' | 'allowed' | 'st
   readonly groups: readonly ToolGroup[];
   readonly roots: readonly string[];
   /** Called by the first call that needs it, and again only if that failed. */
-  readonly openEngine: (inUse: Locks) => Promise<Engine>;
+  readonly openEngine: (locks: Locks) => Promise<Engine>;
   readonly clock: Clock;
   readonly jobDirectory: () => string;
   readonly maxRunning: number;
@@ -45,42 +45,42 @@ function withoutFiles(tool: ServerTool): ServerTool {
 function openHost(options: ServiceOptions, tools: readonly ServerTool[]): Host {
   const { name, version, allowed, startDirectory, clock } = options;
   let engine: Promise<Engine> | undefined;
-  const inside = createRoots(options.roots);
-  const inUse = createLocks();
+  const roots = createRoots(options.roots);
+  const locks = createLocks();
   return {
     name,
     version,
     allowed,
     startDirectory,
     clock,
-    tools: tools,
-    roots: inside,
+    tools,
+    roots,
     engine: () => {
-      engine ??= options.openEngine(inUse).catch((thrown: unknown) => {
+      engine ??= options.openEngine(locks).catch((thrown: unknown) => {
         engine = undefined;
         throw thrown;
       });
       return engine;
     },
-    settled: async () => (await engine?.catch(() => undefined))?.settled(),
+    waitForSaves: async () => (await engine?.catch(() => undefined))?.waitForSaves(),
     jobs: createJobs({
       ...options,
-      isInside: inside.has,
-      locks: inUse,
+      isInside: roots.has,
+      locks,
       store: createJobStore(recordDirectory(options.jobDirectory()), clock),
       newId: randomId,
     }),
     pages: createPages(randomId),
     conversations: createConversations(),
-    gate: createQueue({ ...PLAIN_CALL_LIMITS, locks: inUse, overloadError }),
+    queue: createQueue({ ...PLAIN_CALL_LIMITS, locks, overloadError }),
     calls: new Set(),
     ownSessions: createRecentIds(MAX_OWN_SESSIONS),
     latest: {},
   };
 }
 
-function overloadError(inside: number, waiting: number): AppError {
-  return new AppError('limit', `${inside} calls are running and ${waiting} are waiting: the queue is full`, {
+function overloadError(running: number, waiting: number): AppError {
+  return new AppError('limit', `${running} calls are running and ${waiting} are waiting: the queue is full`, {
     hint: 'Wait for some of them to end.',
   });
 }
@@ -89,8 +89,8 @@ const CLOSE_MS = 2000;
 
 /** Also ends requests and child processes; running jobs are saved as INTERRUPTED. Never throws. */
 export async function closeService({ host }: Service): Promise<void> {
-  const patience = new AbortController();
-  const wound = Promise.allSettled([host.jobs.close(), ...host.calls]).then(host.settled);
-  await Promise.race([wound.catch(() => {}), host.clock.sleep(CLOSE_MS, patience.signal).catch(() => {})]);
-  patience.abort();
+  const timer = new AbortController();
+  const ended = Promise.allSettled([host.jobs.close(), ...host.calls]).then(host.waitForSaves);
+  await Promise.race([ended.catch(() => {}), host.clock.sleep(CLOSE_MS, timer.signal).catch(() => {})]);
+  timer.abort();
 }

@@ -27,7 +27,7 @@ export function requireReplySession(
 export async function requireSession(host: Host, reference: string): Promise<SessionSummary> {
   const { sessions } = await host.engine();
   // The response that named the session may have been sent before its file was written.
-  await host.settled();
+  await host.waitForSaves();
   const id = reference.trim().toLowerCase();
   const found = isUuid(id) ? sessions.find(id) : Promise.resolve(undefined);
   return requireVisible(host, found, `there is no session "${sanitize(reference.slice(0, 80))}" here`);
@@ -36,7 +36,7 @@ export async function requireSession(host: Host, reference: string): Promise<Ses
 /** The session this server continued last, else the newest of the directory. Throws as `requireSession` does. */
 async function requireNewestSession(host: Host, cwd: string | undefined): Promise<SessionSummary> {
   const { sessions } = await host.engine();
-  await host.settled();
+  await host.waitForSaves();
   const { sessionId } = host.latest;
   const directory = host.roots.directory(cwd) ?? host.startDirectory;
   const found = sessionId === undefined ? sessions.newestIn(directory) : sessions.find(sessionId);
@@ -78,14 +78,14 @@ export function toPublicSession(summary: SessionSummary): JsonObject & {
 async function requireVisible(
   host: Host,
   found: Promise<SessionSummary | undefined>,
-  words: string,
+  message: string,
 ): Promise<SessionSummary> {
   const summary = await found.catch((thrown: unknown) => {
     if (thrown instanceof AppError && thrown.fault === 'usage') return undefined;
     throw thrown;
   });
   if (summary !== undefined && isVisible(host, summary)) return summary;
-  throw new CodedError('SESSION_NOT_FOUND', words, {
+  throw new CodedError('SESSION_NOT_FOUND', message, {
     hint: 'Give the full id. The resource gmn://sessions lists those started inside the roots. Whoever runs the server can add one: --root <dir>',
   });
 }

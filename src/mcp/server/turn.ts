@@ -38,7 +38,7 @@ export async function collectAnswer(engine: Engine, request: TurnRequest, listen
   const isBlind = request.storage.kind === 'session' && request.directory === undefined;
   const notices: string[] = isBlind ? [NO_ROOT] : [];
   for await (const event of turn.events) {
-    listener.progress.heard(event);
+    listener.progress.onEvent(event);
     if (event.type === 'begin') listener.onModel?.(event.model);
     if (event.type === 'text') {
       text += event.delta;

@@ -92,7 +92,7 @@ export function compareNewestFirst(left: JobRecord, right: JobRecord): number {
 
 const isText = (value: unknown): boolean => typeof value === 'string';
 const isTextList = (value: unknown): boolean => Array.isArray(value) && value.every(isText);
-const isNumber = (value: unknown): boolean => Number.isFinite(value);
+const isFiniteNumber = (value: unknown): boolean => Number.isFinite(value);
 const isTime = (value: unknown): boolean => typeof value === 'string' && !Number.isNaN(Date.parse(value));
 
 /** A damaged field is dropped, and with it the job if the field is required. */
@@ -102,12 +102,12 @@ const FIELD_CHECKS: Readonly<Record<keyof JobRecord, (value: unknown) => boolean
   created_at: isTime,
   started_at: isTime,
   completed_at: isTime,
-  duration_ms: isNumber,
+  duration_ms: isFiniteNumber,
   session_id: isText,
   model_used: isText,
   working_directory: isText,
   prompt_sha256: isText,
-  timeout_ms: isNumber,
+  timeout_ms: isFiniteNumber,
   error: isText,
   code: isText,
   refused: isTextList,

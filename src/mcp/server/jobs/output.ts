@@ -9,8 +9,8 @@ interface OutputWriter {
    * value replaces an earlier one that is still last in the queue. `isAwaited`: somebody waits, so the write is not
    * delayed. Never rejects.
    */
-  saver<Value>(write: (value: Value) => Promise<void>): (value: Value, isAwaited?: boolean) => Promise<boolean>;
-  idle(): Promise<void>;
+  createSaver<Value>(write: (value: Value) => Promise<void>): (value: Value, isAwaited?: boolean) => Promise<boolean>;
+  waitForWrites(): Promise<void>;
 }
 
 /** Joins what arrives during a write into the next one. A full disk does not affect the output in memory. */
@@ -42,7 +42,7 @@ export function createOutputWriter(append: (delta: string) => Promise<void>): Ou
       unwritten += delta;
       if (!isFlushing) void enqueue(flush);
     },
-    saver<Value>(write: (value: Value) => Promise<void>) {
+    createSaver<Value>(write: (value: Value) => Promise<void>) {
       let waiting: { value: Value; written: Promise<void> } | undefined;
       return async (value: Value, isAwaited = false) => {
         if (waiting?.written === last) waiting.value = value;
@@ -58,6 +58,6 @@ export function createOutputWriter(append: (delta: string) => Promise<void>): Ou
         return isWhole;
       };
     },
-    idle: () => last,
+    waitForWrites: () => last,
   };
 }

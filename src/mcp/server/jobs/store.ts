@@ -26,7 +26,7 @@ const MAX_OPEN_FILES = 64;
 /** Shared by all servers of this user. Jobs outlive the process that ran them. */
 export interface JobStore {
   save(record: JobRecord): Promise<void>;
-  writer(id: string): JobWriter;
+  openWriter(id: string): JobWriter;
   /** Reports a job whose process died while running as failed with INTERRUPTED. */
   find(id: string): Promise<JobView | undefined>;
   /** Newest first. */
@@ -84,7 +84,7 @@ export function createJobStore(files: RecordDirectory, clock: Pick<Clock, 'now'>
   return {
     save,
     list,
-    writer: (id) => createJobWriter(files, id, save),
+    openWriter: (id) => createJobWriter(files, id, save),
     async find(id) {
       const record = await load(id);
       return record && { record, output: (await files.read(`${id}.txt`)) ?? '' };
@@ -107,25 +107,25 @@ export function createJobStore(files: RecordDirectory, clock: Pick<Clock, 'now'>
 }
 
 function createJobWriter(files: RecordDirectory, id: string, save: JobStore['save']): JobWriter {
-  let known: RecordFile | undefined;
-  let said: RecordFile | undefined;
+  let recordFile: RecordFile | undefined;
+  let outputFile: RecordFile | undefined;
   return {
     async save(record) {
       // Queued jobs have no open file, since there may be any number of them.
       const isRunning = record.status === 'running';
       try {
-        if (isRunning) known ??= await files.open(`${id}.jsonl`);
-        if (known === undefined) await save(record);
-        else known.append(formatJobLine(record, identifySelf()));
+        if (isRunning) recordFile ??= await files.open(`${id}.jsonl`);
+        if (recordFile === undefined) await save(record);
+        else recordFile.append(formatJobLine(record, identifySelf()));
         // Opened early, so that the first output need not wait for it.
-        if (isRunning) said ??= await files.open(`${id}.txt`);
+        if (isRunning) outputFile ??= await files.open(`${id}.txt`);
       } finally {
-        if (hasEnded(record)) void Promise.all([known?.close(), said?.close()]);
+        if (hasEnded(record)) void Promise.all([recordFile?.close(), outputFile?.close()]);
       }
     },
     async append(delta) {
-      said ??= await files.open(`${id}.txt`);
-      said.append(delta);
+      outputFile ??= await files.open(`${id}.txt`);
+      outputFile.append(delta);
     },
   };
 }

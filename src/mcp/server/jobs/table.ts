@@ -1,6 +1,6 @@
 import { AppError } from '../../../core/error.ts';
 import type { Clock } from '../../../core/io.ts';
-import { createRecentIds } from '../recent.ts';
+import { createRecentIds } from '../recent-ids.ts';
 import { compareNewestFirst, hasEnded, type JobRecord, type JobView } from './job.ts';
 import { createJobRunner, type JobRunner, type JobsOptions, type LiveJob } from './runner.ts';
 import { MAX_JOBS } from './store.ts';
@@ -67,7 +67,7 @@ export function createJobs(options: JobsOptions): Jobs {
       const job = live.get(id);
       if (job !== undefined) {
         job.stop('cancelled');
-        await job.over;
+        await job.ended;
         return readSavedView(job);
       }
       const view = await find(id);
@@ -77,8 +77,8 @@ export function createJobs(options: JobsOptions): Jobs {
     async close() {
       const all = [...live.values()];
       for (const job of all) job.stop('interrupted');
-      await Promise.all(all.map(({ over }) => over));
-      await Promise.all(all.map((job) => job.idle()));
+      await Promise.all(all.map(({ ended }) => ended));
+      await Promise.all(all.map((job) => job.waitForWrites()));
     },
   };
 }
@@ -90,27 +90,27 @@ interface WaitOptions {
 
 async function waitForJob(job: LiveJob, clock: Clock, { ms, signal }: WaitOptions): Promise<void> {
   const done = new AbortController();
-  const patience = clock.sleep(ms, AbortSignal.any([signal, done.signal])).catch(() => {});
-  await Promise.race([job.over, patience]);
+  const timer = clock.sleep(ms, AbortSignal.any([signal, done.signal])).catch(() => {});
+  await Promise.race([job.ended, timer]);
   done.abort();
   signal.throwIfAborted();
 }
 
 /** The end of a job is reported only once it is saved. */
 async function readSavedView(job: LiveJob): Promise<JobView> {
-  if (hasEnded(job.view().record)) await job.idle();
+  if (hasEnded(job.view().record)) await job.waitForWrites();
   return job.view();
 }
 
 /** For a job of another process. */
 async function pollJob(
-  look: () => Promise<JobView | undefined>,
+  find: () => Promise<JobView | undefined>,
   clock: Clock,
   { ms, signal }: WaitOptions,
 ): Promise<JobView | undefined> {
   const endsAt = clock.now() + ms;
   for (;;) {
-    const view = await look();
+    const view = await find();
     const leftMs = endsAt - clock.now();
     if (view === undefined || hasEnded(view.record) || leftMs <= 0) return view;
     await clock.sleep(Math.min(POLL_MS, leftMs), signal);

@@ -19,7 +19,7 @@ export function createProtocolServer(sdk: Sdk, { host, tools }: Service): SdkSer
     { name: host.name, version: host.version },
     { capabilities: { tools: {}, resources: {}, prompts: {} }, instructions: formatInstructions(host) },
   );
-  const invalidParamsError = (words: string): Error => new sdk.ProtocolError(INVALID_PARAMS, words);
+  const invalidParamsError = (message: string): Error => new sdk.ProtocolError(INVALID_PARAMS, message);
   server.setRequestHandler('tools/list', () => ({ tools: tools.map((tool) => toPublicTool(tool, host.allowed)) }));
   server.setRequestHandler('tools/call', async ({ params }, context) => {
     const tool = tools.find(({ name }) => name === params.name);

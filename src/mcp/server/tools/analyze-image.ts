@@ -36,10 +36,10 @@ export const analyzeImage = serverTool({
     const { prompt, model, mediaResolution = 'media_resolution_medium' } = args;
     checkModelName(model);
     const engine = await host.engine();
-    return host.gate.pass(signal, async () => {
+    return host.queue.run(signal, async () => {
       progress.report('reading the image');
       const image = await readImage(args, { roots: host.roots, engine, signal });
-      const answer = await host.conversations.turn(undefined, (history) =>
+      const answer = await host.conversations.runTurn(undefined, (history) =>
         collectAnswer(
           engine,
           {

@@ -40,7 +40,7 @@ async function runChatTurn(
     storage: { kind: 'session', cwd: directory ?? host.startDirectory, earlier },
     signal,
   } as const;
-  const answer = await host.gate.pass(signal, () => collectAnswer(engine, turn, { progress }), earlier?.id);
+  const answer = await host.queue.run(signal, () => collectAnswer(engine, turn, { progress }), earlier?.id);
   const { sessionId } = answer;
   if (sessionId === undefined) return plainResult(host.pages, toPlainAnswer(answer));
   host.ownSessions.add(sessionId);

@@ -54,10 +54,10 @@ export const generateText = serverTool({
       isGrounded: grounding ?? false,
       signal,
     } as const;
-    const answer: TextAnswer = await host.gate.pass(
+    const answer: TextAnswer = await host.queue.run(
       signal,
       () =>
-        host.conversations.turn(conversationId, (history) =>
+        host.conversations.runTurn(conversationId, (history) =>
           collectAnswer(engine, { ...turn, storage: { kind: 'history', history } }, { progress }),
         ),
       conversationId === undefined ? undefined : `conversation ${conversationId}`,

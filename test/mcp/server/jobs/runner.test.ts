@@ -71,13 +71,13 @@ test('a job runs, says what it says, and is on disk when it is over', async (t) 
   const files = recordDirectory(directory(t));
   const jobs = table(files);
   const job = jobs.submit(
-    work(async ({ onText, note }) => {
-      note({ session_id: 's' });
+    work(async ({ onText, update }) => {
+      update({ session_id: 's' });
       for (const delta of ['one ', 'two ', 'three']) onText(delta);
       return { model_used: 'm' };
     }),
   );
-  const view = await job.over;
+  const view = await job.ended;
   expect(view.output).toBe('one two three');
   expect(view.record).toMatchObject({ status: 'completed', model_used: 'm', session_id: 's' });
   await jobs.close();
@@ -88,7 +88,7 @@ test('a job is on disk before its id is told, also if it only waits', async (t) 
   const path = directory(t);
   const jobs = table(recordDirectory(path), { maxRunning: 1 });
   const submitted = [held(), held()].map(({ run }) => jobs.submit(work(run)));
-  await Promise.all(submitted.map(({ noted }) => noted));
+  await Promise.all(submitted.map(({ saved }) => saved));
   const other = table(recordDirectory(path));
   const states = await Promise.all(submitted.map(async ({ id }) => (await other.find(id))?.record.status));
   expect(states).toEqual(['running', 'queued']);
@@ -116,8 +116,8 @@ test('a job that waits too long for its turn while somebody waits for it times o
   const jobs = table(recordDirectory(directory(t)), { maxRunning: 1 });
   const first = held();
   jobs.submit(work(first.run));
-  const { over } = jobs.submit(work(async () => ({}), { isAwaited: true, timeoutMs: 20 }));
-  expect((await over).record).toMatchObject({ status: 'failed', code: 'TIMEOUT', timeout_ms: 20 });
+  const { ended } = jobs.submit(work(async () => ({}), { isAwaited: true, timeoutMs: 20 }));
+  expect((await ended).record).toMatchObject({ status: 'failed', code: 'TIMEOUT', timeout_ms: 20 });
   await jobs.close();
 });
 
@@ -127,12 +127,12 @@ test('a job whose session is in use is queued, holds no place, and its time does
   const session = { sessionId: 's', timeoutMs: 60_000 };
   const { id: one } = jobs.submit(work(first.run, session));
   const waiting = jobs.submit(work(async () => ({}), { ...session, timeoutMs: 20 }));
-  const { over } = jobs.submit(work(async () => ({})));
-  expect((await over).record.status).toBe('completed');
+  const { ended } = jobs.submit(work(async () => ({})));
+  expect((await ended).record.status).toBe('completed');
   expect((await jobs.find(one))?.record.status).toBe('running');
   expect((await jobs.wait(waiting.id, 50, new AbortController().signal))?.record.status).toBe('queued');
   first.end();
-  expect((await waiting.over).record.status).toBe('completed');
+  expect((await waiting.ended).record.status).toBe('completed');
   await jobs.close();
 });
 
@@ -153,13 +153,13 @@ test('waiting ends with the job, with the time, or with the caller', async (t) =
 
 test('a disk that takes nothing costs no answer', async () => {
   const jobs = table(memory(() => true));
-  const { id, over } = jobs.submit(
+  const { id, ended } = jobs.submit(
     work(async ({ onText }) => {
       onText('answer');
       return {};
     }),
   );
-  await over;
+  await ended;
   await jobs.close();
   expect(await jobs.find(id)).toMatchObject({ output: 'answer', record: { status: 'completed' } });
 });
@@ -187,8 +187,8 @@ test('of the jobs that work nowhere a thousand are remembered, and those under w
   const { id: running } = jobs.submit(work(task.run, { workingDirectory: undefined }));
   const ids: string[] = [];
   for (let index = 0; index < 1001; index += 1) {
-    const { id, over } = jobs.submit(work(async () => ({}), { workingDirectory: undefined }));
-    await over;
+    const { id, ended } = jobs.submit(work(async () => ({}), { workingDirectory: undefined }));
+    await ended;
     ids.push(id);
   }
   const isKnown = async (id: string | undefined) => (await jobs.find(id ?? '')) !== undefined;
@@ -200,13 +200,13 @@ test('of the jobs that work nowhere a thousand are remembered, and those under w
 test('what a full disk did not take is remembered up to a length, the newest always', async () => {
   const jobs = table(memory(() => true));
   const say = async (length: number): Promise<string> => {
-    const { id, over } = jobs.submit(
+    const { id, ended } = jobs.submit(
       work(async ({ onText }) => {
         onText('x'.repeat(length));
         return {};
       }),
     );
-    await over;
+    await ended;
     return id;
   };
   const ids = [await say(15_000_000), await say(15_000_000), await say(15_000_000)];
@@ -254,11 +254,11 @@ test('a job that ends while the list is read is listed as over', async (t) => {
     return text;
   };
   const jobs = table({ ...files, read });
-  const { id, over } = jobs.submit(work(task.run));
+  const { id, ended } = jobs.submit(work(task.run));
   await expect.poll(() => files.read(`${id}.jsonl`)).toContain('running');
   meanwhile = async () => {
     task.end();
-    await over;
+    await ended;
     await expect.poll(() => files.read(`${id}.jsonl`)).toContain('completed');
   };
   expect((await jobs.list()).map(({ status }) => status)).toEqual(['completed']);

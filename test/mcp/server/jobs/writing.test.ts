@@ -57,7 +57,7 @@ test('a job is completed on disk after all that it said, however soon it ends', 
       return {};
     }),
   );
-  await job.over;
+  await job.ended;
   expect(heard).toEqual(['running', 'said', 'completed']);
 });
 
