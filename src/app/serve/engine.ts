@@ -25,19 +25,18 @@ const EMBED_MODEL = 'gemini-embedding-001';
 
 const DEFAULT_TURN_MS = 600_000;
 
-/** The maximum depth of nested servers: gmn → MCP → gmn. */
+/** gmn may start gmn over MCP, but not without end. */
 const MAX_DEPTH = 2;
 const DEPTH_VARIABLE = 'GMN_MCP_DEPTH';
 
 interface EngineOptions {
   readonly app: App;
   readonly locks: Locks;
-  /** The model for calls that name none. */
   readonly model: Pick<ModelOptions, 'model' | 'auth' | 'backend' | 'demo'>;
   readonly permissions: Permissions;
 }
 
-/** Turns, sessions and queries for the tools of the MCP server. Opens nothing until it is needed. */
+/** Opens nothing until it is needed. */
 export function createEngine(options: EngineOptions): Engine {
   const { app, locks } = options;
   const sessions = openServeSessions(app, locks);
@@ -71,13 +70,13 @@ export function createEngine(options: EngineOptions): Engine {
   };
 }
 
-/** Adds the notices of the session, and its id to the last event if everything is saved. */
+/** Adds the session's notices, and its id to the last event if everything is saved. */
 async function* addSessionEvents(
   events: AsyncIterable<TurnEvent>,
   { written, savedId, notices }: OpenHistory,
 ): AsyncGenerator<TurnEvent, void> {
   for await (const event of events) {
-    // After a failure the caller may want to continue the session, so it must be in the file.
+    // The caller may want to continue the session after a failure, so it must be in the file.
     if (event.type === 'failure') await written();
     yield* toNotices(notices());
     const sessionId = event.type === 'end' ? savedId() : undefined;
@@ -155,15 +154,12 @@ async function* openTurnAgent(
   return workspace === undefined ? asked : denyQuestions(asked, { permissions, workspace, refused });
 }
 
-/**
- * Checks again that the path has no symbolic links: a call may have waited long since the first check. Throws
- * CodedError.
- */
+/** Checks for symbolic links again: a call may have waited long since the first check. Throws CodedError. */
 function checkDirectory({ directory }: TurnRequest): void {
   if (directory !== undefined && realPath(directory) !== directory) throw outsideRootsError(directory);
 }
 
-/** The App in another directory, with the nesting depth in the environment of its children. */
+/** The nesting depth goes into the environment of child processes. */
 function createTurnApp(app: App, directory: string | undefined): App {
   const env = { ...app.env, [DEPTH_VARIABLE]: String(readDepth(app) + 1) };
   return { ...app, env, ...(directory === undefined ? {} : { cwd: directory }) };
@@ -182,7 +178,7 @@ function checkDepth(app: App): void {
 }
 
 function modelOptions({ model }: EngineOptions, { model: wanted, builtIn, sampling }: TurnRequest): ModelOptions {
-  // JSON format, so that messages of the credential become notices instead of going to a terminal.
+  // In JSON format, messages of the credential become notices instead of going to a terminal.
   const options = { ...model, ...sampling, outputFormat: 'json' } as const;
   return wanted === undefined ? withBuiltIn(options, builtIn) : { ...options, model: wanted };
 }

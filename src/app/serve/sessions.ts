@@ -12,11 +12,10 @@ import { type LocalStore, sessionStore } from '../../session/store.ts';
 interface ServeSessions {
   readonly store: SessionStore;
   /**
-   * Opens the history of a turn and locks its session until it is closed. `onSession` gets the id whenever it changes;
-   * undefined if something could not be saved. Throws AppError.
+   * Locks the session until the history is closed. `onSession` gets the id whenever it changes; undefined if something
+   * could not be saved. Throws AppError.
    */
   open(kept: TurnStorage, onSession?: OnSession): Promise<OpenHistory>;
-  /** Resolves when all closed sessions are written. */
   waitForSaves(): Promise<void>;
 }
 
@@ -24,12 +23,12 @@ type OnSession = (sessionId: string | undefined) => void;
 
 export interface OpenHistory {
   readonly history: History;
-  /** Releases the session in the background, so that the answer need not wait. */
+  /** Runs in the background, so that the answer need not wait. */
   readonly close: () => void;
   /** Resolves when all records are written, or writing has failed. */
   readonly written: () => Promise<void>;
   readonly savedId: () => string | undefined;
-  /** Notices about the session that were not reported yet. */
+  /** Those not reported yet. */
   readonly notices: () => readonly string[];
 }
 
@@ -91,7 +90,6 @@ function sendBeforeWrite(session: Session, onWritten: () => void): Pick<OpenHist
     (content, index, all) => !isPrompt(content) || !isPromptOrEnd(all[index + 1]),
   );
   let last: Promise<void> = Promise.resolve();
-  /** Contents not handed to the session yet. */
   let unwritten: readonly StoredContent[] = [];
   const appendRecord = (record: TurnRecord): Promise<void> => {
     unwritten = [];
@@ -117,7 +115,7 @@ function sendBeforeWrite(session: Session, onWritten: () => void): Pick<OpenHist
   return { history, written: () => last };
 }
 
-/** Notices about unanswered prompts at the end: the caller may assume that the model knows them. */
+/** The caller may assume that the model has seen its unanswered prompts. */
 function unansweredNotices(contents: readonly StoredContent[]): readonly string[] {
   const since = contents.findLastIndex((content) => !isPrompt(content)) + 1;
   return contents.slice(since).map(({ parts }) => {

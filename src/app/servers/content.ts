@@ -11,7 +11,7 @@ interface Media {
   readonly data: string;
 }
 
-/** Text for a person; undefined if the block has none. */
+/** Undefined if the block has no text. */
 export function formatBlock(block: ContentBlock): string | undefined {
   switch (block.type) {
     case 'text':
@@ -37,17 +37,15 @@ export function collectMedia(blocks: readonly ContentBlock[]): readonly Media[] 
   });
 }
 
-/** Empty for a text resource. */
 export function toMedia({ mimeType = 'application/octet-stream', blob }: ResourceContent): readonly Media[] {
   return blob === undefined ? [] : [{ mimeType, data: blob }];
 }
 
-/** A line that stands for media: its type and its size. */
 export function formatMediaLine({ mimeType, data }: Media): string {
   return `[${sanitize(mimeType)}, ${formatSize(Buffer.byteLength(data, 'base64'))}; to keep it: --output-file <path>]`;
 }
 
-/** The blocks as text for a person, each on lines of its own; media as one line unless they are saved. */
+/** Media become one line each unless they are saved. */
 export function formatBlocks(blocks: readonly ContentBlock[], isSaved: boolean): string {
   const pieces = blocks.flatMap((block) => {
     const text = formatBlock(block);
@@ -57,13 +55,13 @@ export function formatBlocks(blocks: readonly ContentBlock[], isSaved: boolean):
   return pieces.map((piece) => (piece.endsWith('\n') ? piece : `${piece}\n`)).join('');
 }
 
-/** Saves the media and returns notices of what was written where. Throws AppError `usage` if it cannot be written. */
+/** Returns notices of what was written where. Throws AppError `usage` if it cannot be written. */
 export type SaveMedia = (media: readonly Media[]) => Promise<readonly string[]>;
 
 /**
  * Checks the target of `--output-file` before any request. The named file is replaced; further media go beside it as
  * `name-2.png` and so on, never over an existing file, since the server decides how many there are. Throws AppError
- * `usage` if it cannot be written.
+ * `usage`.
  */
 export async function openMediaTarget(path: string | undefined, { cwd }: Pick<App, 'cwd'>): Promise<SaveMedia> {
   if (path === undefined) return async () => [];

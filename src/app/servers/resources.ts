@@ -4,8 +4,8 @@ import type { McpTools } from '../../mcp/client/tools/toolset.ts';
 import type { Connection } from '../../mcp/client/types.ts';
 
 /**
- * Reads the resources that `@server:uri` and `@server://rest` mention. Listed URIs are tried first: many servers accept
- * any URI, even one with a trailing comma.
+ * For `@server:uri` and `@server://rest`. Listed URIs are tried first: many servers accept any URI, even one with a
+ * trailing comma.
  */
 export function resourceReader({
   servers,

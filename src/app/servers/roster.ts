@@ -12,7 +12,7 @@ import { type ConfiguredServer, listConfiguredServers, listServerEntries } from 
 import { realPath } from '../../platform/files/path.ts';
 import { readSmallFile } from '../../platform/files/small-file.ts';
 
-/** The name under which a folder's `mcp.serverCommand` is listed. */
+/** Stands for a folder's `mcp.serverCommand` in a list. */
 const COMMAND_KEY = 'mcp.serverCommand';
 
 export interface RosterOptions {
@@ -22,13 +22,12 @@ export interface RosterOptions {
 
 export type ServerState =
   | { readonly kind: 'ready'; readonly server: ConfiguredServer }
-  /** Disabled by settings or a flag; `hint` says how to enable it. */
   | { readonly kind: 'disabled'; readonly why: string; readonly hint: string }
   | { readonly kind: 'faulty'; readonly why: string }
-  /** Defined by a folder's settings, and not approved in its current form. */
+  /** Not approved in its current form. */
   | { readonly kind: 'unapproved' };
 
-/** An MCP server named by the settings or a flag. All fields are untrusted text. */
+/** All fields are untrusted text. */
 export interface ServerEntry extends Pick<ServerSetting, 'name' | 'scope' | 'file'> {
   /** As written in the file, without variable expansion; secrets must be redacted before it is shown. */
   readonly written: JsonValue;
@@ -42,9 +41,8 @@ export interface Roster {
 }
 
 /**
- * Every configured MCP server and whether it may be used. Starts none. Throws AppError `config` if a settings file or
- * the file of `--mcp-config` is broken, `usage` if that file is missing, `mcp` if `--allowed-mcp-server-names` names an
- * unknown server.
+ * Starts no server. Throws AppError `config` if a settings file or the file of `--mcp-config` is broken, `usage` if
+ * that file is missing, `mcp` if `--allowed-mcp-server-names` names an unknown server.
  */
 export async function readRoster(options: RosterOptions, app: App): Promise<Roster> {
   const settings = await app.settings();
@@ -90,7 +88,6 @@ function parseAllowedNames({ allowedMcpServerNames }: RosterOptions): readonly s
   return allowedMcpServerNames && splitList(allowedMcpServerNames);
 }
 
-/** Suggests the most similar names. */
 export function unknownServerError(shown: string, known: readonly string[]): AppError {
   const near = findNearestNames(shown, known).map(sanitize);
   return new AppError('mcp', `there is no MCP server ${shown}`, {
@@ -98,7 +95,7 @@ export function unknownServerError(shown: string, known: readonly string[]): App
   });
 }
 
-/** The servers of the folder's settings that are not approved. A broken file is reported by the settings. */
+/** A broken file is not reported here: the settings do that. */
 async function findUnapproved(counted: readonly ServerEntry[], { cwd, homes }: App): Promise<readonly ServerEntry[]> {
   const file = join(cwd, '.gemini', 'settings.json');
   if (realPath(dirname(file)) === realPath(homes().gemini)) return [];
@@ -118,7 +115,7 @@ async function readWorkspaceServers(file: string) {
   return listWorkspaceServers(await readSettingsDocument(file));
 }
 
-/** Empty if the file is missing or broken; that is reported elsewhere. */
+/** Empty also if the file is broken, which is reported elsewhere. */
 async function readSettingsDocument(file: string): Promise<JsonObject> {
   try {
     const text = readSmallFile(file);
@@ -128,7 +125,7 @@ async function readSettingsDocument(file: string): Promise<JsonObject> {
   }
 }
 
-/** The servers of a file as written; each file is read once. */
+/** Reads each file once. */
 function createServersReader(): (file: string) => Promise<JsonObject> {
   const known = new Map<string, JsonObject>();
   return async (file) => {
@@ -145,9 +142,7 @@ export interface SettingsFile {
   readonly file: string;
 }
 
-/**
- * The settings files that gmn edits on request; in the home directory there is no project. Throws AppError `config`.
- */
+/** The home directory is no project. Throws AppError `config`. */
 export function listWritableFiles({ cwd, homes }: Pick<App, 'cwd' | 'homes'>): readonly SettingsFile[] {
   const { gemini, gmn } = homes();
   const project = join(cwd, '.gemini');

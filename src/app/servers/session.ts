@@ -9,7 +9,7 @@ import type { ClientContext, Connection } from '../../mcp/client/types.ts';
 import { programsAtOnce } from '../../platform/process/child.ts';
 import { type Roster, type RosterOptions, readRoster, unknownServerError } from './roster.ts';
 
-/** One retry: a server that drops two sessions will drop the next as well. */
+/** A server that drops two sessions will drop the next as well. */
 const MAX_SESSIONS = 2;
 
 export interface SessionOptions extends RosterOptions {
@@ -18,8 +18,8 @@ export interface SessionOptions extends RosterOptions {
 }
 
 /**
- * The server of this name, if it may be used. Throws AppError `mcp` if there is none, `config` if it is disabled, not
- * approved or invalid; the hint says what to do.
+ * Throws AppError `mcp` if there is no such server, `config` if it is disabled, not approved or invalid; the hint says
+ * what to do.
  */
 export function requireReadyServer({ entries }: Roster, name: string): ConfiguredServer {
   const named = entries.filter((entry) => entry.name === name);
@@ -59,13 +59,12 @@ export async function requireServer(
 interface SessionContext extends Pick<ClientContext, 'elicit'> {
   readonly options: SessionOptions;
   readonly app: App;
-  /** Called before connecting; may throw. */
   readonly check?: (server: NamedServer) => void;
 }
 
 /**
- * Connects to one configured server while `use` runs; nothing is left running afterwards. If the server drops its
- * session, `use` runs once more in a new one. Throws as `requireReadyServer`, `check`, `connect` and `use` do.
+ * Nothing is left running after `use`. If the server drops its session, `use` runs once more in a new one. Throws as
+ * `requireReadyServer`, `check`, `connectServer` and `use` do.
  */
 export async function withServer<Value>(
   name: string,
@@ -89,7 +88,7 @@ export async function withServer<Value>(
   return inSession(1);
 }
 
-/** Applies `--timeout` to the start, to lists and to every request. */
+/** The timeout applies to the start, to lists and to every request. */
 export function withTimeout<Server extends NamedServer>(server: Server, timeout: number | undefined): Server {
   if (timeout === undefined) return server;
   const limitMs = timeout === 0 ? MAX_TIMER_MS : timeout;
@@ -122,8 +121,8 @@ export function createProgramTurns(atOnce = programsAtOnce()): TakeTurn {
 export type Inspection<Value> = { readonly name: string } & ({ readonly value: Value } | { readonly error: AppError });
 
 /**
- * Connects to the named server, or to all that may be used, several at once; a failing one does not affect the others.
- * A named server must be usable. Throws as `requireReadyServer` does, and the signal's reason.
+ * Without a name, connects to all usable servers, several at once; a failing one does not affect the others. Throws as
+ * `requireReadyServer` does, and the signal's reason.
  */
 export async function inspectServers<Value>(
   name: string | undefined,
@@ -150,7 +149,7 @@ export function listReadyServers({ entries }: Roster): readonly ConfiguredServer
   return entries.flatMap(({ state }) => (state.kind === 'ready' ? [state.server] : []));
 }
 
-/** Connects, runs `use`, closes; an error is returned as data. Never throws. */
+/** Returns an error as data. Never throws. */
 export async function inspectServer<Value>(
   server: NamedServer,
   { context, signal }: { readonly context: ClientContext; readonly signal: AbortSignal },

@@ -13,9 +13,8 @@ interface SignInOptions {
 }
 
 /**
- * Shows on stderr where to sign in, and opens it in the browser if wanted. The URL is printed in any case, since the
- * browser may be on another machine. If none was opened and a person is there, they may paste the address at which
- * their browser ended: it redirects to the machine the browser runs on.
+ * Prints the URL on stderr in any case, since the browser may be on another machine. If none was opened, a person may
+ * paste the address at which their browser ended: it redirects to the machine the browser runs on.
  */
 export function createSignInPrompt(
   { isOpened, pause }: SignInOptions,
@@ -50,7 +49,7 @@ async function askForAddress(signal: AbortSignal): Promise<string | undefined> {
   if (tty === undefined) return undefined;
   try {
     const line = await tty.line('Address: ', signal);
-    // An empty line: wait for the browser only.
+    // Enter alone: wait for the browser only.
     if (signal.aborted || line.trim() === '') return undefined;
     if (line === INTERRUPT) throw new AppError('interrupted', 'Interrupted.');
     return line;

@@ -21,25 +21,19 @@ import { listReadyServers, requireReadyServer } from './session.ts';
 export interface RemoteContext {
   readonly app: App;
   readonly runPaused: RunPaused;
-  /** Ends the wait for servers. */
   readonly signal: AbortSignal;
-  /** Starts no server. */
   readonly isPreview?: boolean;
   readonly ignoresCache?: boolean;
 }
 
-/**
- * How long to wait for servers without a cached tool list. A one-shot has named its servers, so it waits for their own
- * deadlines.
- */
+/** For servers without a cached tool list. A one-shot has named its servers, so it waits for their own deadlines. */
 const CHAT_WAIT_MS = 5000;
-/** Shorter where a person waits for the prompt; slower servers join later. */
+/** A person waits for the prompt; slower servers join later. */
 const PROMPT_WAIT_MS = 1500;
 
 /**
- * The tools of the servers a one-shot names: those of `--allowed-mcp-server-names`, else all in the file of
- * `--mcp-config`; with the workspace they share with the other tools, and a reader for mentioned resources. Must be
- * closed. Throws AppError `mcp` for an unknown server, `config` for one that may not be used.
+ * Uses the servers of `--allowed-mcp-server-names`, else all in the file of `--mcp-config`. Must be closed. Throws
+ * AppError `mcp` for an unknown server, `config` for one that may not be used.
  */
 export async function openNamedServers(
   options: RosterOptions & ToolOptions,
@@ -57,9 +51,9 @@ export async function openNamedServers(
 }
 
 /**
- * All usable servers for a chat; undefined if none is configured. The returned function starts them, so that errors in
- * the settings show before the servers in use are closed. A slow or failing server is skipped with a notice. Must be
- * closed. Throws as `openNamedServers` does.
+ * Undefined if no server is configured. The returned function starts them, so that errors in the settings show before
+ * the servers in use are closed. A slow or failing server is skipped with a notice. Must be closed. Throws as
+ * `openNamedServers` does.
  */
 export async function prepareConfiguredServers(
   options: RosterOptions & ToolOptions,
@@ -72,7 +66,6 @@ export async function prepareConfiguredServers(
   return async () => {
     const tools = await openTools(
       servers,
-      // The default of a chat.
       { tools: 'edit', ...options },
       {
         ...context,

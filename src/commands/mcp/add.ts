@@ -28,8 +28,8 @@ interface McpAddOptions extends PrintOptions, TransportOptions {
 }
 
 /**
- * Writes a server into a settings file, the user's own by default, replacing one of the same name. Starts nothing.
- * Throws AppError `usage` for an invalid name or definition, `config` if the file cannot be changed.
+ * Replaces a server of the same name. Starts nothing. Throws AppError `usage` for an invalid name or definition,
+ * `config` if the file cannot be changed.
  */
 export async function run(options: McpAddOptions, app: App): Promise<number> {
   const [name = '', ...words] = options.args;
@@ -88,7 +88,7 @@ interface AddContext {
   readonly app: App;
 }
 
-/** Notices about what keeps the new entry from taking effect. */
+/** What keeps the new entry from taking effect. */
 async function collectRemarks(name: string, { scope, options, app }: AddContext): Promise<readonly string[]> {
   const said: string[] = [];
   if (scope === 'project') {

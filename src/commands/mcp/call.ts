@@ -14,7 +14,7 @@ import type { CallResult, Connection, RemoteTool } from '../../mcp/client/types.
 import { encodeDocument } from '../../render/json-text.ts';
 import { createStderr } from '../../render/stderr.ts';
 
-/** Of an error message; the beginning usually says what is wrong, and more would bury it. */
+/** The beginning of an error usually says what is wrong; more would bury it. */
 const MAX_FAILURE_CHARS = 10_000;
 
 interface McpCallOptions extends SessionOptions {
@@ -26,9 +26,8 @@ interface McpCallOptions extends SessionOptions {
 }
 
 /**
- * Runs one tool and prints its result: text as it is, structured content without text as JSON. Throws AppError `mcp` if
- * the server or the tool fails, with their message, or the tool does not exist; `usage` for invalid arguments, `config`
- * for a tool that the settings exclude.
+ * Prints text as it is, and structured content without text as JSON. Throws AppError `mcp` with the message of the
+ * server or tool if it fails, `usage` for invalid arguments, `config` for a tool that the settings exclude.
  */
 export async function run(options: McpCallOptions, app: App): Promise<number> {
   const [server = '', tool = '', ...words] = options.args;

@@ -20,13 +20,11 @@ import { fetchToolList, findChangedTools } from '../../mcp/client/tools/cache.ts
 import { describeSchemaFaults, selectUsableTools } from '../../mcp/client/tools/registration.ts';
 import type { ClientContext, Connection, RemoteTool } from '../../mcp/client/types.ts';
 
-/** How many tool names a row shows. */
 const MAX_NAMES = 5;
 
 interface CheckResult {
   readonly rows: readonly (readonly string[])[];
   readonly servers: readonly JsonObject[];
-  /** One line each for failures and changed tools. */
   readonly remedies: readonly string[];
   readonly hasFailed: boolean;
 }
@@ -48,10 +46,7 @@ interface CheckOptions {
   readonly onWait?: (names: readonly string[]) => void;
 }
 
-/**
- * Connects to all usable servers, several at once; each deadline counts from that server's own start. Throws only the
- * signal's reason.
- */
+/** Several at once; each deadline counts from that server's own start. Throws only the signal's reason. */
 export async function checkServers(
   entries: readonly ServerEntry[],
   app: CheckContext,
@@ -133,7 +128,7 @@ async function checkServer(entry: ServerEntry, server: ConfiguredServer, app: Ch
   return { row, json, remedies: notes.map((note) => `${shown.name}: ${note}`), isFailure: false };
 }
 
-/** The names of the tools that the model is offered, and of those that it is not; also caches the tool list. */
+/** Also caches the tool list. */
 async function fetchOfferedTools(
   connection: Connection,
   server: ConfiguredServer,

@@ -11,8 +11,8 @@ export interface McpNameOptions extends PrintOptions {
 }
 
 /**
- * Adds a server to `mcp.excluded` in the user's own file, so that neither gmn nor the official CLI uses it. Throws
- * AppError `mcp` if there is no such server, `config` if the file cannot be changed.
+ * Writes `mcp.excluded` of the user's own file, which the official CLI reads too. Throws AppError `mcp` if there is no
+ * such server, `config` if the file cannot be changed.
  */
 export async function run(options: McpNameOptions, app: App): Promise<number> {
   const [name = ''] = requireArguments(options.args, 1, 'mcp disable');

@@ -10,7 +10,7 @@ interface McpGetOptions extends PrintOptions, RosterOptions {
   readonly args: readonly string[];
 }
 
-/** Prints a server as its file defines it, secrets redacted. Starts nothing. Throws AppError `mcp` if there is none. */
+/** Redacts secrets. Starts nothing. Throws AppError `mcp` if there is no such server. */
 export async function run(options: McpGetOptions, app: App): Promise<number> {
   const [name = ''] = requireArguments(options.args, 1, 'mcp get');
   const { entries, notices } = await readRoster(options, app);

@@ -21,8 +21,8 @@ interface McpListOptions extends PrintOptions, RosterOptions {
 }
 
 /**
- * Lists every configured server, its file, and whether it may be used; starts nothing. With `--check` it connects to
- * each, and the exit code is 5 if one fails. Throws AppError `config` if the settings are broken.
+ * Starts nothing without `--check`; with it, the exit code is 5 if a server fails. Throws AppError `config` if the
+ * settings are broken.
  */
 export async function run(options: McpListOptions, app: App): Promise<number> {
   rejectArguments(options.args, 'mcp list');

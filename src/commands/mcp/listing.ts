@@ -14,23 +14,18 @@ export interface InspectOptions extends PrintOptions, SessionOptions {
   readonly args: readonly string[];
 }
 
-/** What to list of each server, and how to print it. */
 interface ListSpec<Found> {
   readonly command: string;
-  /** Printed for a server that has none. */
+  /** Printed if a server has none. */
   readonly none: string;
   ask(connection: Connection, server: ConfiguredServer): Promise<Found>;
   /** For people, without line ends. */
   lines(found: Found): readonly string[];
   json(found: Found): JsonObject;
-  /** Notices, for example about an incomplete list. */
   notes(found: Found, server: string): readonly string[];
 }
 
-/**
- * Prints a list of the named server, or of all that may be used. A failing server is reported on stderr and makes the
- * exit code 5. Throws AppError, `mcp` too, if the named server fails.
- */
+/** A failing server is reported on stderr, and the exit code is 5. Throws AppError if the named server fails. */
 export async function printLists<Found>(options: InspectOptions, app: App, interest: ListSpec<Found>): Promise<number> {
   const [name] = requireArguments(options.args, 1, interest.command);
   const shown = openProgress(name ?? 'the servers', { quiet: options.quiet === true || options.json === true }, app);
@@ -46,7 +41,7 @@ export async function printLists<Found>(options: InspectOptions, app: App, inter
   );
   const text = looks.length === 0 ? 'No usable MCP server. To see why, run: gmn mcp list\n' : sections.join('\n');
   const report = { text, json: { servers: looks.map((look) => toInspectionJson(look, interest)) } };
-  // JSON has them beside their server already.
+  // JSON has them beside their servers.
   const troubles = options.json ? [] : failed.map(({ error }) => formatInline(error));
   await printReport({ ...report, notices: [...notices, ...notes, ...troubles] }, options, app);
   return failed.length > 0 ? EXIT_CODES.mcp : 0;

@@ -15,14 +15,12 @@ interface McpProbeOptions extends PrintOptions, TransportOptions {
   readonly args: readonly string[];
   readonly acceptDefaults?: boolean;
   readonly callTools?: boolean;
-  /** Calls to make instead of samples, as JSON or `@file`. */
   readonly calls?: string;
 }
 
 /**
- * Connects to an address or program that need not be configured, and prints what it is and offers. `--call-tools` also
- * tries everything; failures are then part of the report, since sample arguments are guesses. Throws AppError `usage`
- * or `mcp`.
+ * The server need not be configured. `--call-tools` tries everything; failures are then part of the report, since
+ * sample arguments are guesses. Throws AppError `usage` or `mcp`.
  */
 export async function run(options: McpProbeOptions, app: App): Promise<number> {
   const [first = ''] = options.args;
@@ -64,7 +62,6 @@ function adviseStart([command = '', ...args]: readonly string[]): string {
   return `Give the program and its arguments as separate words, without quotes: gmn mcp probe ${sanitize(command)}`;
 }
 
-/** Without a terminal no browser is opened, unless BROWSER names one and `--accept-defaults` is given. */
 function mayOpenBrowser({ acceptDefaults: isAnswered }: McpProbeOptions, { io, env }: App): boolean {
   return io.err.isTerminal || (isAnswered === true && Boolean(env.BROWSER));
 }

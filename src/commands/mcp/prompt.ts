@@ -15,8 +15,8 @@ interface McpPromptOptions extends PrintOptions, SessionOptions {
 }
 
 /**
- * Fills in a prompt and prints its text; if it has several messages, each under its role. Throws AppError `mcp` with
- * the server's message or if there is no such prompt; `usage` if a required argument is missing.
+ * Several messages are printed each under its role. Throws AppError `mcp` with the server's message or if there is no
+ * such prompt; `usage` if a required argument is missing.
  */
 export async function run(options: McpPromptOptions, app: App): Promise<number> {
   const [server = '', name = '', ...words] = options.args;

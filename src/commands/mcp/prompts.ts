@@ -4,7 +4,6 @@ import { sanitize } from '../../core/text/terminal.ts';
 import type { Listing, RemotePrompt } from '../../mcp/client/types.ts';
 import { type InspectOptions, printLists } from './listing.ts';
 
-/** Lists the prompts and their arguments. Exit code 5 if a server failed. */
 export async function run(options: InspectOptions, app: App): Promise<number> {
   return printLists<Listing<RemotePrompt>>(options, app, {
     command: 'mcp prompts',

@@ -13,8 +13,8 @@ interface McpReadOptions extends PrintOptions, SessionOptions {
 }
 
 /**
- * Prints a resource: text exactly as it is, media as a line or, with `--output-file`, into that file. Throws AppError
- * `mcp` with the server's message.
+ * Prints text exactly as it is, and media as a line or, with `--output-file`, into that file. Throws AppError `mcp`
+ * with the server's message.
  */
 export async function run(options: McpReadOptions, app: App): Promise<number> {
   const [server = '', uri = ''] = requireArguments(options.args, 2, 'mcp read');

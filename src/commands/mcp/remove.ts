@@ -21,8 +21,8 @@ interface McpRemoveOptions extends PrintOptions {
 }
 
 /**
- * Removes a server from the file that defines it. Throws AppError `mcp` if there is no such server, `usage` if it is
- * defined elsewhere, or in several files and no scope is given; `config` if the file cannot be changed.
+ * Throws AppError `mcp` if there is no such server, `usage` if it is defined elsewhere, or in several files and no
+ * scope is given; `config` if the file cannot be changed.
  */
 export async function run(options: McpRemoveOptions, app: App): Promise<number> {
   const [name = ''] = requireArguments(options.args, 1, 'mcp remove');

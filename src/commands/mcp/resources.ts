@@ -9,7 +9,6 @@ interface ResourceLists {
   readonly templates: Listing<RemoteResourceTemplate>;
 }
 
-/** Lists the resources and templates. Exit code 5 if a server failed. */
 export async function run(options: InspectOptions, app: App): Promise<number> {
   return printLists<ResourceLists>(options, app, {
     command: 'mcp resources',

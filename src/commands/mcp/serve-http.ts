@@ -14,9 +14,7 @@ export interface HttpFlags {
 
 const MIN_TOKEN_CHARS = 16;
 
-/**
- * Serves MCP over HTTP on this machine until a signal ends it, and returns that signal's exit code. Throws AppError.
- */
+/** Ends with a signal, and returns that signal's exit code. Throws AppError. */
 export async function serveHttp(service: Service, options: HttpFlags, app: App): Promise<number> {
   const port = options.http === true || options.http === undefined ? 0 : options.http;
   if (port < 0 || port > 65_535)
@@ -41,7 +39,6 @@ export async function serveHttp(service: Service, options: HttpFlags, app: App):
   }
 }
 
-/** The token that clients must send, and the text that tells the user about it. */
 async function readToken(
   { tokenFile }: HttpFlags,
   { env }: App,

@@ -32,8 +32,8 @@ interface McpServeOptions extends HttpFlags {
 }
 
 /**
- * Serves MCP on stdin and stdout until the client disconnects or dies, or over HTTP until a signal ends it. Throws
- * AppError `usage` for invalid flags, before it serves anyone.
+ * On stdin and stdout until the client disconnects or dies; over HTTP until a signal ends it. Throws AppError `usage`
+ * for invalid flags, before it serves anyone.
  */
 export async function run(options: McpServeOptions, app: App): Promise<number> {
   if (options.tokenFile !== undefined && options.http === undefined) {

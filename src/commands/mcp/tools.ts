@@ -12,13 +12,12 @@ import { type InspectOptions, printLists } from './listing.ts';
 interface InspectedTools extends Listing<RemoteTool> {
   readonly changed: readonly RemoteTool[];
   readonly unwanted: readonly RemoteTool[];
-  /** Problems of the schemas, as text. */
   readonly faults: readonly string[];
 }
 
 /**
- * Lists the tools and their parameters. A tool whose declaration has changed is shown in full; it is offered to the
- * model again once it was shown on a terminal, with its server named. Exit code 5 if a server failed.
+ * A tool whose declaration has changed is shown in full; it is offered to the model again once it was shown on a
+ * terminal, with its server named. Exit code 5 if a server failed.
  */
 export async function run(options: InspectOptions, app: App): Promise<number> {
   const isLookedAt = options.args.length > 0 && !options.json && app.io.out.isTerminal;

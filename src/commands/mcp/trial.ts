@@ -6,7 +6,6 @@ import { readTextOrFile } from '../../input/text-or-file.ts';
 import { simplifyMessage } from '../../mcp/client/errors.ts';
 import type { Connection, Listing, RemotePrompt, RemoteResource, RemoteTool } from '../../mcp/client/types.ts';
 
-/** One attempt, and its error as text for the user. */
 export interface Trial {
   readonly what: string;
   readonly error?: string;
@@ -18,17 +17,14 @@ interface TrialCall {
 }
 
 interface TrialOptions {
-  /** Undefined means every tool once, with sample arguments. */
+  /** Undefined: every tool once, with sample arguments. */
   readonly calls: readonly TrialCall[] | undefined;
   readonly tools: Listing<RemoteTool>;
   readonly prompts: Listing<RemotePrompt>;
   readonly resources: Listing<RemoteResource>;
 }
 
-/**
- * Calls every tool with sample arguments, gets every prompt and reads every resource, one after the other. A failure is
- * data; throws only the signal's reason.
- */
+/** One after the other. A failure is data; throws only the signal's reason. */
 export async function tryEverything(
   connection: Connection,
   offers: TrialOptions,
@@ -64,7 +60,7 @@ export async function tryEverything(
   return trials;
 }
 
-/** The value of `--calls`: a list of `{"name", "arguments"}`; undefined if absent. Throws AppError `usage`. */
+/** Throws AppError `usage`. */
 export async function readCalls(text: string | undefined, cwd: string): Promise<readonly TrialCall[] | undefined> {
   if (text === undefined) return undefined;
   const value = parseJson(await readTextOrFile(text, '--calls', cwd));
@@ -87,10 +83,10 @@ function createSampleCall({ name, inputSchema }: RemoteTool): TrialCall {
   return { name, arguments: createSampleArguments(inputSchema) };
 }
 
-/** Deeper samples are left empty: a schema may be recursive. */
+/** A schema may be recursive; deeper samples are left empty. */
 const MAX_DEPTH = 5;
 
-/** Arguments the tool should accept: the schema's default, example or first choice, else a value of the type. */
+/** Prefers the schema's default, example or first choice. */
 export function createSampleArguments(schema: JsonObject): JsonObject {
   const sample = createSample({ ...schema, type: 'object' }, 0);
   return isObject(sample) ? sample : {};
