@@ -13,7 +13,7 @@ import {
 } from './request.ts';
 import { minimalInstance } from './schema.ts';
 
-/** The demo model's answer: a sample run, calls on request, an instance of the schema, or an echo. Never random. */
+/** Never random. */
 export function createAnswer(request: DemoRequest, sign: (call: JsonObject) => string): Answer {
   const answer =
     (mustCall(request) ? undefined : builtinAnswer(request, sign)) ??
@@ -56,7 +56,7 @@ function firstLine(parts: readonly DemoPart[]): string {
 
 type Usage = NonNullable<Answer['usage']>;
 
-/** Fixed answers, by question in lower case. The documented sample runs depend on every byte. */
+/** By question, in lower case. The documented sample runs depend on every byte. */
 const FIXED: ReadonlyMap<string, readonly [texts: readonly string[], usage: Usage]> = new Map([
   [
     'hello',
@@ -97,9 +97,6 @@ const EDIT = {
   args: { file_path: 'hello.js', old_string: 'console.log("Hello");', new_string: 'console.log("こんにちは");' },
 };
 
-/**
- * The answers of the tour and the sample runs; undefined for every other question. `sign` signs the calls made here.
- */
 function builtinAnswer(request: DemoRequest, sign: (call: JsonObject) => string): Answer | undefined {
   const last = request.contents.at(-1);
   const asked = request.contents.findLast(({ role, parts }) => role !== 'model' && !parts.some(isFunctionResponse));
@@ -190,10 +187,7 @@ function calledAnswer(request: DemoRequest, sign: Sign): Answer | undefined {
   return mustCall(request) ? undefined : chunkedAnswer(summarizeResults(loop.at(-1)?.parts ?? []));
 }
 
-/**
- * The call that mode ANY requires: the first allowed function, with the smallest arguments its schema accepts.
- * Undefined in every other mode.
- */
+/** Mode ANY requires a call: the first allowed function, with the smallest arguments its schema accepts. */
 function forcedAnswer(request: DemoRequest, sign: Sign): Answer | undefined {
   const [name] = listCallableTools(request);
   if (!mustCall(request) || name === undefined) return undefined;
@@ -253,16 +247,15 @@ function summarizeResults(parts: readonly JsonObject[]): string {
 
 export interface Chunk {
   readonly parts: readonly JsonObject[];
-  /** Wait before this chunk. */
   readonly pauseMs?: number;
 }
 
 export interface Answer {
   /** Generated while it is sent, so that a long answer needs no memory. */
   readonly chunks: Iterable<Chunk>;
-  /** Token counts that the sample runs fix; absent: both are estimated. */
+  /** Fixed for the sample runs; absent: estimated. */
   readonly usage?: readonly [prompt: number, candidates: number];
-  /** Whether counts come with the last chunk only. */
+  /** Token counts come with the last chunk only. */
   readonly isCountedLate?: true;
   /** For answers whose length is the point: `maxOutputTokens` is not applied. */
   readonly isUnlimited?: true;
@@ -273,7 +266,6 @@ function textAnswer(texts: readonly string[], usage?: Answer['usage']): Answer {
   return usage === undefined ? { chunks } : { chunks, usage };
 }
 
-/** An answer of one text, cut between characters into growing chunks. */
 function chunkedAnswer(text: string): Answer {
   return textAnswer([...cutIntoDeltas(text.toWellFormed())]);
 }

@@ -44,7 +44,6 @@ export interface DemoFault {
   readonly times: number;
   /** Chunks for `cut-after`, `hang-after`, `checkpoint` and `continuation`, milliseconds for `slow`. */
   readonly amount?: number;
-  /** The address for `redirect`, the model prefix for `404-retired`. */
   readonly text?: string;
   readonly retryAfterSeconds?: number;
 }
@@ -56,8 +55,8 @@ export function formatFaults(): string {
 }
 
 /**
- * Parses `--fault` values: names separated by commas, each optionally limited to its first n requests (`503x1`,
- * `slow=5sx2`). Throws AppError `usage` for anything else.
+ * Names separated by commas, each optionally limited to its first n requests (`503x1`, `slow=5sx2`). Throws AppError
+ * `usage` for anything else.
  */
 export function parseFaults(specs: readonly string[]): readonly DemoFault[] {
   const faults: DemoFault[] = [];

@@ -2,7 +2,6 @@ import type { JsonObject } from '../core/json.ts';
 import type { FaultName } from './fault.ts';
 import type { Backend } from './route.ts';
 
-/** An error response in the format of Google's APIs. */
 export interface ErrorResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -15,7 +14,6 @@ export type Outcome =
 
 interface ErrorSpec {
   readonly code: number;
-  /** The canonical name, such as INVALID_ARGUMENT. */
   readonly status: string;
   readonly message: string;
   readonly details?: readonly JsonObject[];
@@ -30,7 +28,6 @@ const DOMAINS: Readonly<Record<Backend, string>> = {
   'code-assist': 'cloudcode-pa.googleapis.com',
 };
 
-/** `{"error":{code,message,status,details}}`, details only if there are any. */
 export function errorResponse(spec: ErrorSpec): ErrorResponse {
   const { code, message, status, details } = spec;
   const error = { code, message, status, ...(details === undefined ? {} : { details }) };
@@ -49,7 +46,7 @@ function errorInfo(reason: string, backend: Backend, metadata: JsonObject = {}):
   return { '@type': `${TYPE}ErrorInfo`, reason, domain: DOMAINS[backend], metadata };
 }
 
-/** The response to a request without credential: Code Assist and Vertex want a token, the Gemini API a key. */
+/** Code Assist and Vertex want a token, the Gemini API a key. */
 export function missingCredential(backend: Backend): ErrorResponse {
   if (backend === 'gemini') {
     return errorResponse({
@@ -73,7 +70,7 @@ interface FaultContext {
   readonly retryAfterSeconds?: number | undefined;
 }
 
-/** The error response of a fault; undefined for faults of another kind. */
+/** Undefined for faults of another kind. */
 export function faultResponse(strike: FaultContext): ErrorResponse | undefined {
   const { backend, model } = strike;
   switch (strike.fault) {
@@ -162,5 +159,5 @@ function accountResponse({ fault, backend }: FaultContext): ErrorResponse | unde
 
 const APPEAL_URL = 'https://example.com/demo/appeal';
 
-/** The verification link of the demo; example.com, so it leads nowhere. */
+/** example.com leads nowhere. */
 export const VALIDATION_URL = 'https://example.com/demo/verify';

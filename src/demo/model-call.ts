@@ -53,7 +53,6 @@ interface ModelCallOptions {
   readonly script: readonly ScriptLine[] | undefined;
 }
 
-/** One call, without the envelope of Code Assist. */
 interface Call {
   readonly backend: Backend;
   readonly verb: Verb;
@@ -70,7 +69,6 @@ interface State extends ModelCallOptions {
   readonly nextId: () => string;
 }
 
-/** Handles the calls that reach a model, on any of the three services. */
 export function createModelHandler(
   options: ModelCallOptions,
 ): (route: ModelRoute, request: ServedRequest, reply: ServedReply) => Promise<void> {

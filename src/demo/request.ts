@@ -2,7 +2,7 @@ import { isList, isObject, type JsonObject, type JsonValue, toJsonObject } from 
 import { formatSize } from '../core/text/format.ts';
 import { trimTrailing } from '../core/text/trim.ts';
 
-/** A part with its outer keys in camel case, otherwise unchanged. */
+/** Outer keys in camel case, otherwise unchanged. */
 export type DemoPart = JsonObject;
 
 export interface DemoContent {
@@ -10,13 +10,11 @@ export interface DemoContent {
   readonly parts: readonly DemoPart[];
 }
 
-/** A generate or count request, whichever service received it. */
 export interface DemoRequest {
   readonly model: string;
   readonly contents: readonly DemoContent[];
   readonly systemText: string;
   readonly generationConfig: JsonObject;
-  /** The declared functions by name, each with the schema of its arguments. */
   readonly tools: ReadonlyMap<string, JsonValue | undefined>;
   readonly calling: Calling;
   readonly isSearch: boolean;
@@ -67,7 +65,7 @@ export function parseBody(text: string): Parsed<JsonObject> {
   }
 }
 
-/** Parses the inner request of a model call. Accepts snake case and camel case keys; rejects unknown keys. */
+/** Accepts snake case and camel case keys; rejects unknown keys. */
 export function parseRequest(body: JsonObject, model: string): Parsed<DemoRequest> {
   const outer = toCamelKeys(body);
   const stray = Object.keys(outer).find((key) => !TOP_KEYS.has(key));
@@ -180,7 +178,6 @@ const KINDS: readonly (readonly [RegExp, string, string])[] = [
   [/^/, 'file', 'files'],
 ];
 
-/** An attachment, inline or by URI. */
 export function isMedia(part: DemoPart): boolean {
   return isObject(part.inlineData) || isObject(part.fileData);
 }

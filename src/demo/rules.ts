@@ -11,7 +11,7 @@ const DATA_KEYS = [
   'codeExecutionResult',
 ];
 
-/** The message a real server would reject a well-formed request with; undefined if it is fine. */
+/** What a real server would reject a well-formed request with; undefined if it is fine. */
 export function checkRequest(request: DemoRequest): string | undefined {
   return checkRoles(request.contents) ?? checkCalls(request.contents) ?? checkCalling(request) ?? checkConfig(request);
 }
@@ -111,7 +111,7 @@ function checkConfig({ generationConfig: config, model, tools, isSearch }: DemoR
   return range('temperature', 0, 2) ?? range('topP', 0, 1) ?? range('maxOutputTokens', 1, Number.POSITIVE_INFINITY);
 }
 
-/** The models that require thought signatures and support thinking levels. */
+/** They require thought signatures and support thinking levels. */
 export function isThirdFamily(model: string): boolean {
   return /^gemini-3|^gemini-(flash|flash-lite|pro)-latest$|^gemma-4/.test(model);
 }

@@ -16,9 +16,9 @@ const FORMATS: Readonly<Record<string, string>> = {
 };
 
 /**
- * A small value that the schema accepts: only required properties, each as short as allowed. An array without
- * `minItems` gets one element: some SDKs lose `minItems` on the way, and then reject an empty list. Understands JSON
- * Schema and Google's upper-case dialect, but not `pattern` and `not`.
+ * Has only required properties, each as short as allowed. An array without `minItems` gets one element: some SDKs lose
+ * `minItems` on the way, and then reject an empty list. Understands JSON Schema and Google's upper-case dialect, but
+ * not `pattern` and `not`.
  */
 export function minimalInstance(schema: JsonValue | undefined): JsonValue {
   const root = toJsonObject(schema);
@@ -31,7 +31,6 @@ interface Work {
   readonly depth: number;
   /** Makes neighbours in an array differ. */
   readonly salt: number;
-  /** The references that led here. */
   readonly refs: readonly string[];
 }
 

@@ -12,8 +12,8 @@ export interface ScriptLine {
 }
 
 /**
- * Parses a recording: one `{"method","response"}` object per line, blank lines allowed, as the official CLI's
- * `--record-responses` writes them. Throws AppError `usage` naming `name` and the line.
+ * One `{"method","response"}` object per line, as the official CLI's `--record-responses` writes them. Throws AppError
+ * `usage` naming `name` and the line.
  */
 export function parseScript(text: string, name: string): readonly ScriptLine[] {
   const lines: ScriptLine[] = [];
@@ -49,7 +49,7 @@ function parseScriptLine(line: string, where: string): ScriptLine {
   return { method, responses: response.map(toJsonObject) };
 }
 
-/** Replays a recording in order, separately for each method; undefined once a method has no more. */
+/** In order, separately for each method; undefined once a method has no more. */
 export function scriptReader(
   lines: readonly ScriptLine[],
 ): (method: ScriptMethod) => readonly JsonObject[] | undefined {

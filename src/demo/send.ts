@@ -7,15 +7,14 @@ import type { ErrorResponse, Outcome } from './google-error.ts';
 const JSON_HEADERS = { 'content-type': 'application/json; charset=UTF-8' };
 const GARBAGE = '{"candidates": [{"content": {"parts": [{"text": ';
 
-/** How an answer is sent: server-sent events, a growing JSON array, or one object. */
 export type StreamFormat = 'sse' | 'array' | 'object';
 
-/** Indented, as Google's servers do. */
+/** Indented, as Google's servers do it. */
 export function sendJson(reply: ServedReply, body: JsonObject): void {
   reply.send(200, JSON_HEADERS, `${JSON.stringify(body, undefined, 2)}\n`);
 }
 
-/** Sends an error response; a stream in array form wraps it in an array. */
+/** A stream in array form wraps the error in an array. */
 export function sendError(reply: ServedReply, refusal: ErrorResponse, carrier: StreamFormat = 'object'): void {
   const body = carrier === 'array' ? [refusal.body] : refusal.body;
   reply.send(refusal.status, { ...JSON_HEADERS, ...refusal.headers }, `${JSON.stringify(body, undefined, 2)}\n`);
@@ -34,7 +33,6 @@ export function waitForDisconnect(signal: AbortSignal): Promise<void> {
 interface OutgoingReply {
   readonly frames: AsyncIterable<Frame>;
   readonly carrier: StreamFormat;
-  /** Puts a response in the envelope of its service. */
   readonly wrap: (response: JsonObject) => JsonObject;
 }
 
@@ -75,7 +73,7 @@ async function sendObject(reply: ServedReply, { frames, wrap }: OutgoingReply): 
   reply.cut();
 }
 
-/** What is sent: a whole event, invalid bytes, half an event and a disconnect, or endless silence. */
+/** `cut` is half an event and a disconnect; `hang` is endless silence. */
 type Frame =
   | { readonly kind: 'event'; readonly value: JsonObject }
   | { readonly kind: 'garbage' }
@@ -97,7 +95,7 @@ const STREAM_FAULTS: readonly FaultName[] = [
   'hang-after',
 ];
 
-/** Takes the faults that change this answer's stream, one use of each. */
+/** Uses up one occurrence of each. */
 export function takeStreamFaults(book: FaultBook): readonly DemoFault[] {
   return STREAM_FAULTS.flatMap((name) => book.take([name]) ?? []);
 }
@@ -113,7 +111,7 @@ export async function* applyFaults(
   timing: Timing,
 ): AsyncGenerator<Frame, void> {
   if (faults.length === 0) {
-    // Without faults no event is held back to see whether it is the last.
+    // Nothing is held back to see whether it is the last.
     for await (const value of events) yield { kind: 'event', value };
     return;
   }
@@ -208,7 +206,6 @@ function setFinishReason(event: JsonObject, finishReason: string | undefined): J
   return { ...event, candidates: [finishReason === undefined ? rest : { ...rest, finishReason }] };
 }
 
-/** Joins the events of a stream into the response of a call that does not stream. */
 function joinEvents(events: readonly JsonObject[]): JsonObject {
   const last = events.at(-1) ?? {};
   const parts: JsonObject[] = [];

@@ -12,14 +12,12 @@ import { sendError, sendOutcome } from './send.ts';
 import { tokenEndpoint } from './token.ts';
 
 export interface DemoOptions {
-  /** Default 0: any free port. */
   readonly port?: number;
   /** Recorded responses; absent: the built-in answers. */
   readonly script?: readonly ScriptLine[];
   readonly faults?: readonly DemoFault[];
-  /** Called for every request before it is answered. */
   readonly onRequest?: (request: ServedRequest) => void;
-  /** Gets one line per answered request, without secrets. */
+  /** One line per answered request, without secrets. */
   readonly log?: (line: string) => void;
   readonly clock: Clock;
 }
@@ -33,7 +31,7 @@ interface DemoServer {
   close(): Promise<void>;
 }
 
-/** Starts the offline model on 127.0.0.1. Throws AppError `usage` if the port is not available. */
+/** On 127.0.0.1. Throws AppError `usage` if the port is not available. */
 export async function startDemo(options: DemoOptions): Promise<DemoServer> {
   const { listen } = await import('../platform/http/server.ts');
   const answer = demoHandler(options);

@@ -7,15 +7,14 @@ import { isThirdFamily } from './rules.ts';
 const SKIP = 'skip_thought_signature_validator';
 
 export interface SignatureBook {
-  /** Derives the signature of a call, the same in every process, and records it as issued. */
+  /** The same in every process. */
   sign(call: JsonObject): string;
-  /** Records the signatures of a replayed response. */
   record(response: JsonObject): void;
-  /** What is wrong with the signatures of the active loop, as a message; undefined if they are right. */
+  /** What is wrong with the signatures of the active loop; undefined if they are right. */
   check(contents: readonly DemoContent[], model: string): string | undefined;
 }
 
-/** Issues signatures for calls and requires them back on the same call. */
+/** A call must come back with the signature it was issued. */
 export function signatureBook(): SignatureBook {
   const issued = new Map<string, Set<string>>();
   const remember = (call: JsonObject, signature: string): void => {

@@ -23,7 +23,6 @@ interface Step {
   readonly title: string;
   readonly before?: string;
   readonly args: readonly string[];
-  /** The name of the file that is piped in. */
   readonly input?: string;
   /** Run without `--demo`, against a server with this fault. */
   readonly fault?: string;
@@ -62,13 +61,12 @@ interface Tour {
   readonly directory: string;
   readonly env: Env;
   readonly print: (text: string) => Promise<void>;
-  /** Resolves when the person wants to continue. */
   readonly ask: () => Promise<void>;
   readonly runGmn: (run: SelfRun) => Promise<SelfResult>;
   readonly serve: (fault: string) => Promise<{ readonly url: string; close(): Promise<void> }>;
 }
 
-/** Shows each command and its actual output. Rejects if a command cannot be run at all. */
+/** Rejects if a command cannot be run at all. */
 export async function runTour(tour: Tour): Promise<void> {
   await tour.print(`gmn in ${STEPS.length} steps, all of them real, none of them online.\n`);
   for (const [index, step] of STEPS.entries()) {

@@ -18,8 +18,7 @@ import {
 } from './transcript.ts';
 
 /**
- * A session as a Markdown transcript, in pieces. Texts are unchanged and cannot run into the next section; only their
- * link definitions apply to the whole document.
+ * Texts are unchanged and cannot run into the next section; only their link definitions apply to the whole document.
  */
 export function* markdownExport(saved: SavedSession): Generator<string, void> {
   const facts = listFacts(saved).map(([name, value]) => `- ${name}: ${escapeInline(value)}\n`);
@@ -70,13 +69,12 @@ function formatMedia(media: Media): string {
   return `*[${escapeInline(media.mimeType)}, ${formatSize(mediaSize(media))}]*\n`;
 }
 
-/** The fence is longer than any run of backticks in the text. */
+/** Longer than any run of backticks in the text. */
 function fenceCode(text: string, language = ''): string {
   const mark = '`'.repeat(Math.max(3, longestBacktickRun(text) + 1));
   return `${mark}${language}\n${text}${text === '' || text.endsWith('\n') ? '' : '\n'}${mark}\n`;
 }
 
-/** A name as code, on one line. */
 function formatCodeSpan(text: string): string {
   const shown = sanitize(text);
   const mark = '`'.repeat(longestBacktickRun(shown) + 1);
@@ -94,7 +92,7 @@ function quoteLines(text: string): string {
   return lines.map((line) => (line.trim() === '' ? '>\n' : `> ${line}\n`)).join('');
 }
 
-/** Untrusted text on one line, with Markdown escaped. */
+/** Untrusted text, with Markdown escaped. */
 function escapeInline(text: string): string {
   return sanitize(text).replace(/[\\`*_[\]<>&#|~]/g, '\\$&');
 }
@@ -107,8 +105,8 @@ function formatJson(value: JsonObject): string {
 const HTML_ENDS = ['-->', '?>', ']]>', '>', '</pre>', '</script>', '</style>', '</textarea>'];
 
 /**
- * Markdown as written, ending in a newline, followed by the end of any block it left open, so that the next section is
- * not read as part of it. Undefined if no such end is found, or the text is too long to check.
+ * Adds the end of any block the text left open, so that the next section is not read as part of it. Undefined if no
+ * such end is found, or the text is too long to check.
  */
 function closeBlocks(text: string): string | undefined {
   if (isTooLong(text)) return undefined;
@@ -121,14 +119,14 @@ function closeBlocks(text: string): string | undefined {
 
 /** In characters; longer texts are data rather than prose. */
 const MAX_LENGTH = 262_144;
-/** A hundred nested blocks on one line: parsing takes quadratic time. */
+/** A hundred nested blocks on one line take quadratic time to parse. */
 const DEEP = /^(?:[ \t]*(?:[>*+-]|\d{1,9}[.)])){100}/m;
 
 function isTooLong(text: string): boolean {
   return text.length > MAX_LENGTH || DEEP.test(text);
 }
 
-/** Whether a heading right after the text is parsed as a heading. */
+/** Whether a heading right after the text is read as a heading. */
 function isClosed(text: string): boolean {
   try {
     const last = new Lexer().blockTokens(`${text}\n## end\n`).at(-1);
