@@ -1,3 +1,4 @@
+import { waitForAbort } from '../core/async.ts';
 import type { Clock } from '../core/io.ts';
 import { isObject, type JsonObject, toJsonObject } from '../core/json.ts';
 import type { ServedReply, ServedRequest } from '../platform/http/server.ts';
@@ -19,15 +20,7 @@ import { type DemoRequest, type Parsed, parseBody, parseRequest, toCamelKeys } f
 import type { Backend, Route, Verb } from './route.ts';
 import { checkRequest } from './rules.ts';
 import { type ScriptLine, type ScriptMethod, scriptReader } from './script.ts';
-import {
-  applyFaults,
-  type StreamFormat,
-  sendError,
-  sendOutcome,
-  sendReply,
-  takeStreamFaults,
-  waitForDisconnect,
-} from './send.ts';
+import { applyFaults, type StreamFormat, sendError, sendOutcome, sendReply, takeStreamFaults } from './send.ts';
 import { type SignatureBook, signatureBook } from './signature.ts';
 
 const ERROR_FAULTS: readonly FaultName[] = [
@@ -88,7 +81,7 @@ export function createModelHandler(
     if (!call.ok) return sendError(reply, invalidArgument(call.message), carrier);
     const denied = findError(call.value, state.faults);
     if (denied !== undefined) return sendError(reply, denied, carrier);
-    if (state.faults.take(['hang']) !== undefined) return waitForDisconnect(reply.signal);
+    if (state.faults.take(['hang']) !== undefined) return waitForAbort(reply.signal);
     switch (route.verb) {
       case 'countTokens':
         return sendOutcome(reply, answerCountTokens(call.value, state));

@@ -1,6 +1,6 @@
 import { isList, isObject, type JsonObject, type JsonValue, toJsonObject } from '../core/json.ts';
 import { formatSize } from '../core/text/format.ts';
-import { trimTrailing } from '../core/text/trim.ts';
+import { countBase64Bytes } from '../core/text/media.ts';
 
 /** Outer keys in camel case, otherwise unchanged. */
 export type DemoPart = JsonObject;
@@ -187,7 +187,8 @@ export function describeMedia(parts: readonly DemoPart[]): string {
   const items = parts.filter(isMedia).map((part) => {
     const inline = toJsonObject(part.inlineData ?? part.fileData);
     const mimeType = String(inline.mimeType ?? 'unknown type');
-    const size = typeof inline.data === 'string' ? formatSize(base64Bytes(inline.data)) : String(inline.fileUri ?? '');
+    const size =
+      typeof inline.data === 'string' ? formatSize(countBase64Bytes(inline.data)) : String(inline.fileUri ?? '');
     return { mimeType, about: `${mimeType}, ${size}` };
   });
   const groups = KINDS.map(([, one, many], rank) => {
@@ -196,8 +197,4 @@ export function describeMedia(parts: readonly DemoPart[]): string {
     return found.length === 0 ? '' : `${found.length} ${noun} (${found.map(({ about }) => about).join('; ')})`;
   }).filter((group) => group !== '');
   return groups.length < 2 ? groups.join('') : `${groups.slice(0, -1).join(', ')} and ${groups.at(-1)}`;
-}
-
-function base64Bytes(data: string): number {
-  return Math.floor((trimTrailing(data, '=').length * 3) / 4);
 }

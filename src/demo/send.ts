@@ -1,3 +1,4 @@
+import { waitForAbort } from '../core/async.ts';
 import type { Clock } from '../core/io.ts';
 import { isObject, type JsonObject, toJsonObject } from '../core/json.ts';
 import type { ServedReply } from '../platform/http/server.ts';
@@ -25,11 +26,6 @@ export function sendOutcome(reply: ServedReply, outcome: Outcome): void {
   else sendError(reply, outcome.refusal);
 }
 
-export function waitForDisconnect(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
-}
-
 interface OutgoingReply {
   readonly frames: AsyncIterable<Frame>;
   readonly carrier: StreamFormat;
@@ -44,7 +40,7 @@ export async function sendReply(reply: ServedReply, shipment: OutgoingReply): Pr
   const after = isSse ? '\r\n\r\n' : '';
   let index = 0;
   for await (const frame of shipment.frames) {
-    if (frame.kind === 'hang') return waitForDisconnect(reply.signal);
+    if (frame.kind === 'hang') return waitForAbort(reply.signal);
     const text = frame.kind === 'garbage' ? GARBAGE : JSON.stringify(shipment.wrap(frame.value));
     if (frame.kind === 'cut') {
       await reply.write(before(index) + text.slice(0, text.length / 2));
@@ -61,7 +57,7 @@ async function sendObject(reply: ServedReply, { frames, wrap }: OutgoingReply): 
   const events: JsonObject[] = [];
   let fault: Frame['kind'] | undefined;
   for await (const frame of frames) {
-    if (frame.kind === 'hang') return waitForDisconnect(reply.signal);
+    if (frame.kind === 'hang') return waitForAbort(reply.signal);
     if (frame.kind !== 'event') fault = frame.kind;
     if (frame.kind === 'event' || frame.kind === 'cut') events.push(frame.value);
   }

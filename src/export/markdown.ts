@@ -2,6 +2,7 @@ import { Lexer } from 'marked';
 import type { JsonObject } from '../core/json.ts';
 import type { SavedSession } from '../core/session.ts';
 import { formatSize } from '../core/text/format.ts';
+import { countBase64Bytes } from '../core/text/media.ts';
 import { sanitize } from '../core/text/terminal.ts';
 import { findFence } from '../render/markdown/lexer.ts';
 import {
@@ -11,7 +12,6 @@ import {
   type Item,
   listFacts,
   type Media,
-  mediaSize,
   type RecordedResult,
   splitTurns,
   type Turn,
@@ -66,7 +66,7 @@ function formatRecordedResult(answer: RecordedResult | undefined): string {
 }
 
 function formatMedia(media: Media): string {
-  return `*[${escapeInline(media.mimeType)}, ${formatSize(mediaSize(media))}]*\n`;
+  return `*[${escapeInline(media.mimeType)}, ${formatSize(countBase64Bytes(media.data))}]*\n`;
 }
 
 /** Longer than any run of backticks in the text. */

@@ -1,7 +1,6 @@
 import { type MediaPart, type Part, UNNAMED_TOOL } from '../core/content.ts';
 import type { JsonObject } from '../core/json.ts';
 import type { SavedRecord, SavedSession } from '../core/session.ts';
-import { trimTrailing } from '../core/text/trim.ts';
 import { addUsage, NO_USAGE, type Usage } from '../core/usage.ts';
 
 /** One turn per prompt. */
@@ -28,10 +27,6 @@ export type Item =
   | { readonly type: 'other'; readonly part: Part };
 
 export type Media = MediaPart['inlineData'];
-
-export function mediaSize({ data }: Media): number {
-  return Math.floor((trimTrailing(data, '=').length * 3) / 4);
-}
 
 interface NamedCall {
   readonly id: string | undefined;

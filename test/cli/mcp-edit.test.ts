@@ -208,7 +208,7 @@ test('what the machine excludes, the user cannot enable', async (t) => {
   Object.assign(here.env, { GEMINI_CLI_SYSTEM_SETTINGS_PATH: system });
   expect(await here.run(['mcp', 'enable', 'a'])).toEqual({
     stdout: '',
-    stderr: `Error: a stays disabled: ${system} excludes it\nTake it out of mcp.excluded there.\n`,
+    stderr: `Error: a stays disabled: ${system} excludes it\nRemove it from mcp.excluded there.\n`,
     exitCode: 4,
   });
 });

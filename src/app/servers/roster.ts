@@ -74,7 +74,7 @@ export async function readRoster(options: RosterOptions, app: App): Promise<Rost
   }
   const all = [...entries, ...(await findUnapproved(entries, app))];
   const known = all.map(({ name }) => name);
-  for (const name of allowed ?? []) if (!known.includes(name)) throw unknownServerError(sanitize(name), known);
+  for (const name of allowed ?? []) if (!known.includes(name)) throw unknownServerError(name, known);
   return { entries: all, notices: [...settings.notices, ...enablement.notices] };
 }
 
@@ -88,11 +88,27 @@ function parseAllowedNames({ allowedMcpServerNames }: RosterOptions): readonly s
   return allowedMcpServerNames && splitList(allowedMcpServerNames);
 }
 
-export function unknownServerError(shown: string, known: readonly string[]): AppError {
-  const near = findNearestNames(shown, known).map(sanitize);
-  return new AppError('mcp', `there is no MCP server ${shown}`, {
-    hint: near.length > 0 ? `Did you mean ${near.join(' or ')}?` : 'To see which there are, run: gmn mcp list',
+/** A usable entry if there is one. Throws AppError `mcp` if there is no entry of this name. */
+export function requireEntry({ entries }: Roster, name: string): ServerEntry {
+  const named = entries.filter((entry) => entry.name === name);
+  const entry = named.find(({ state }) => state.kind === 'ready') ?? named[0];
+  if (entry !== undefined) return entry;
+  throw unknownServerError(
+    name,
+    entries.map((known) => known.name),
+  );
+}
+
+function unknownServerError(name: string, known: readonly string[]): AppError {
+  return new AppError('mcp', `there is no MCP server ${sanitize(name)}`, {
+    hint: suggestNames(name, known, 'To see which there are, run: gmn mcp list'),
   });
+}
+
+/** A hint for a name that was not found among `known`. */
+export function suggestNames(name: string, known: readonly string[], otherwise: string): string {
+  const near = findNearestNames(name, known).map(sanitize);
+  return near.length > 0 ? `Did you mean ${near.join(' or ')}?` : otherwise;
 }
 
 /** A broken file is not reported here: the settings do that. */

@@ -7,7 +7,7 @@ import { MAX_TIMER_MS } from '../../mcp/client/limits.ts';
 import type { ConfiguredServer } from '../../mcp/client/servers.ts';
 import type { ClientContext, Connection } from '../../mcp/client/types.ts';
 import { programsAtOnce } from '../../platform/process/child.ts';
-import { type Roster, type RosterOptions, readRoster, unknownServerError } from './roster.ts';
+import { type Roster, type RosterOptions, readRoster, requireEntry } from './roster.ts';
 
 /** A server that drops two sessions will drop the next as well. */
 const MAX_SESSIONS = 2;
@@ -21,28 +21,21 @@ export interface SessionOptions extends RosterOptions {
  * Throws AppError `mcp` if there is no such server, `config` if it is disabled, not approved or invalid; the hint says
  * what to do.
  */
-export function requireReadyServer({ entries }: Roster, name: string): ConfiguredServer {
-  const named = entries.filter((entry) => entry.name === name);
-  const entry = named.find(({ state }) => state.kind === 'ready') ?? named[0];
-  const shown = sanitize(name);
-  if (entry === undefined)
-    throw unknownServerError(
-      shown,
-      entries.map((known) => known.name),
-    );
-  const { state } = entry;
+export function requireReadyServer(roster: Roster, name: string): ConfiguredServer {
+  const { state, file } = requireEntry(roster, name);
+  const safeName = sanitize(name);
   switch (state.kind) {
     case 'ready':
       return state.server;
     case 'disabled':
-      throw new AppError('config', `MCP server ${shown} is not used: ${state.why}`, { hint: state.hint });
+      throw new AppError('config', `MCP server ${safeName} is not used: ${state.why}`, { hint: state.hint });
     case 'unapproved':
-      throw new AppError('config', `MCP server ${shown} is new or changed in ${entry.file}, and not approved`, {
+      throw new AppError('config', `MCP server ${safeName} is new or changed in ${file}, and not approved`, {
         hint: 'To review and approve it, run: gmn trust',
       });
     case 'faulty':
-      throw new AppError('config', `${entry.file}: mcpServers.${shown}: ${state.why}`, {
-        hint: `To see it, run: gmn mcp get ${shown}`,
+      throw new AppError('config', `${file}: mcpServers.${safeName}: ${state.why}`, {
+        hint: `To see it, run: gmn mcp get ${safeName}`,
       });
   }
 }
@@ -73,19 +66,19 @@ export async function withServer<Value>(
 ): Promise<Value> {
   const { server, notices } = await requireServer(name, { options, app });
   check?.(server);
-  const inSession = async (number: number): Promise<Value> => {
+  const runInSession = async (number: number): Promise<Value> => {
     const connection = await connectServer(withTimeout(server, options.timeout), { ...app, ...more }, app.signal);
     try {
       return await use(connection, notices);
     } catch (thrown) {
-      const isForgotten = thrown instanceof AppError && thrown.status === 404;
-      if (!isForgotten || number === MAX_SESSIONS) throw thrown;
+      const isSessionLost = thrown instanceof AppError && thrown.status === 404;
+      if (!isSessionLost || number === MAX_SESSIONS) throw thrown;
     } finally {
       await connection.close();
     }
-    return inSession(number + 1);
+    return runInSession(number + 1);
   };
-  return inSession(1);
+  return runInSession(1);
 }
 
 /** The timeout applies to the start, to lists and to every request. */
@@ -128,11 +121,11 @@ export async function inspectServers<Value>(
   name: string | undefined,
   { options, app }: { readonly options: SessionOptions; readonly app: App },
   use: (connection: Connection, server: ConfiguredServer) => Promise<Value>,
-): Promise<{ readonly looks: readonly Inspection<Value>[]; readonly notices: readonly string[] }> {
+): Promise<{ readonly inspections: readonly Inspection<Value>[]; readonly notices: readonly string[] }> {
   const roster = await readRoster(options, app);
   const servers = name === undefined ? listReadyServers(roster) : [requireReadyServer(roster, name)];
   const takeTurn = createProgramTurns();
-  const looks = await Promise.all(
+  const inspections = await Promise.all(
     servers.map((server) =>
       takeTurn(server, () =>
         inspectServer(withTimeout(server, options.timeout), { context: app, signal: app.signal }, (connection) =>
@@ -142,7 +135,7 @@ export async function inspectServers<Value>(
     ),
   );
   app.signal.throwIfAborted();
-  return { looks, notices: roster.notices };
+  return { inspections, notices: roster.notices };
 }
 
 export function listReadyServers({ entries }: Roster): readonly ConfiguredServer[] {

@@ -1,12 +1,12 @@
 import { parseToolArguments, readJsonArguments, readPairs } from '../../app/servers/arguments.ts';
 import { collectMedia, formatBlock, formatBlocks, openMediaTarget, type SaveMedia } from '../../app/servers/content.ts';
 import { openProgress } from '../../app/servers/progress.ts';
+import { suggestNames } from '../../app/servers/roster.ts';
 import { type SessionOptions, withServer } from '../../app/servers/session.ts';
 import { sanitizeLines } from '../../app/servers/view.ts';
 import { terminalElicit } from '../../approval/elicitation.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
-import { findNearestNames } from '../../core/text/names.ts';
 import { sanitize, stripControls } from '../../core/text/terminal.ts';
 import { isWantedTool, type NamedServer } from '../../mcp/client/definition.ts';
 import { simplifyMessage } from '../../mcp/client/errors.ts';
@@ -77,13 +77,10 @@ async function requireTool(
   const found = items.find((tool) => tool.name === name);
   if (found !== undefined) return found;
   if (omitted !== undefined) return { inputSchema: {} };
-  const near = findNearestNames(
-    name,
-    items.map((tool) => tool.name),
-  ).map(sanitize);
-  const shown = sanitize(connection.name);
-  throw new AppError('mcp', `MCP server ${shown} has no tool ${sanitize(name)}`, {
-    hint: near.length > 0 ? `Did you mean ${near.join(' or ')}?` : `To see its tools, run: gmn mcp tools ${shown}`,
+  const server = sanitize(connection.name);
+  const known = items.map((tool) => tool.name);
+  throw new AppError('mcp', `MCP server ${server} has no tool ${sanitize(name)}`, {
+    hint: suggestNames(name, known, `To see its tools, run: gmn mcp tools ${server}`),
   });
 }
 

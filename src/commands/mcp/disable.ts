@@ -1,6 +1,6 @@
 import { type PrintOptions, printReport } from '../../app/report.ts';
 import { requireArguments } from '../../app/servers/arguments.ts';
-import { readRoster, requireWritableFile, unknownServerError } from '../../app/servers/roster.ts';
+import { readRoster, requireEntry, requireWritableFile } from '../../app/servers/roster.ts';
 import { readSetting } from '../../config/keys.ts';
 import { editSettings } from '../../config/settings-edit.ts';
 import type { App } from '../../core/app.ts';
@@ -16,9 +16,7 @@ export interface McpNameOptions extends PrintOptions {
  */
 export async function run(options: McpNameOptions, app: App): Promise<number> {
   const [name = ''] = requireArguments(options.args, 1, 'mcp disable');
-  const { entries } = await readRoster({}, app);
-  const known = entries.map((entry) => entry.name);
-  if (!known.includes(name)) throw unknownServerError(sanitize(name), known);
+  requireEntry(await readRoster({}, app), name);
   const { file } = requireWritableFile('user', app);
   const outcome = await editSettings(file, app, (document) => {
     const excluded = readSetting(document, 'mcp.excluded') ?? [];

@@ -29,18 +29,18 @@ interface ListSpec<Found> {
 export async function printLists<Found>(options: InspectOptions, app: App, interest: ListSpec<Found>): Promise<number> {
   const [name] = requireArguments(options.args, 1, interest.command);
   const shown = openProgress(name ?? 'the servers', { quiet: options.quiet === true || options.json === true }, app);
-  const { looks, notices } = await inspectServers(name, { options, app }, interest.ask).finally(shown.end);
-  const failed = looks.flatMap((look) => ('error' in look ? [look] : []));
+  const { inspections, notices } = await inspectServers(name, { options, app }, interest.ask).finally(shown.end);
+  const failed = inspections.flatMap((inspection) => ('error' in inspection ? [inspection] : []));
   if (name !== undefined && failed[0] !== undefined) throw failed[0].error;
-  const found = looks.flatMap((look) => ('value' in look ? [look] : []));
+  const found = inspections.flatMap((inspection) => ('value' in inspection ? [inspection] : []));
   const notes = found.flatMap(({ name: server, value }) =>
     interest.notes(value, server).map((note) => `${sanitize(server)}: ${note}`),
   );
   const sections = found.map(({ name: server, value }) =>
     formatServerList(server, value, interest, name === undefined),
   );
-  const text = looks.length === 0 ? 'No usable MCP server. To see why, run: gmn mcp list\n' : sections.join('\n');
-  const report = { text, json: { servers: looks.map((look) => toInspectionJson(look, interest)) } };
+  const text = inspections.length === 0 ? 'No usable MCP server. To see why, run: gmn mcp list\n' : sections.join('\n');
+  const report = { text, json: { servers: inspections.map((inspection) => toInspectionJson(inspection, interest)) } };
   // JSON has them beside their servers.
   const troubles = options.json ? [] : failed.map(({ error }) => formatInline(error));
   await printReport({ ...report, notices: [...notices, ...notes, ...troubles] }, options, app);
@@ -54,9 +54,11 @@ function formatServerList<Found>(server: string, found: Found, interest: ListSpe
   return isTitled ? `${sanitize(server)}\n${text}` : text;
 }
 
-function toInspectionJson<Found>(look: Inspection<Found>, interest: ListSpec<Found>): JsonObject {
-  const { name } = look;
-  return 'error' in look ? { name, error: toErrorJson(look.error) } : { name, ...interest.json(look.value) };
+function toInspectionJson<Found>(inspection: Inspection<Found>, interest: ListSpec<Found>): JsonObject {
+  const { name } = inspection;
+  return 'error' in inspection
+    ? { name, error: toErrorJson(inspection.error) }
+    : { name, ...interest.json(inspection.value) };
 }
 
 function formatInline({ message, hint }: AppError): string {

@@ -2,11 +2,11 @@ import { type PrintOptions, printReport } from '../../app/report.ts';
 import { readPairs } from '../../app/servers/arguments.ts';
 import { formatBlocks, toBlockJson } from '../../app/servers/content.ts';
 import { openProgress } from '../../app/servers/progress.ts';
+import { suggestNames } from '../../app/servers/roster.ts';
 import { type SessionOptions, withServer } from '../../app/servers/session.ts';
 import { terminalElicit } from '../../approval/elicitation.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
-import { findNearestNames } from '../../core/text/names.ts';
 import { sanitize } from '../../core/text/terminal.ts';
 import type { Connection, PromptMessage } from '../../mcp/client/types.ts';
 
@@ -47,13 +47,9 @@ async function checkPrompt(
   const server = sanitize(connection.name);
   if (found === undefined) {
     if (omitted !== undefined) return;
-    const near = findNearestNames(
-      name,
-      items.map((prompt) => prompt.name),
-    ).map(sanitize);
+    const known = items.map((prompt) => prompt.name);
     throw new AppError('mcp', `MCP server ${server} has no prompt ${sanitize(name)}`, {
-      hint:
-        near.length > 0 ? `Did you mean ${near.join(' or ')}?` : `To see its prompts, run: gmn mcp prompts ${server}`,
+      hint: suggestNames(name, known, `To see its prompts, run: gmn mcp prompts ${server}`),
     });
   }
   const missing = found.arguments.filter((argument) => argument.isRequired && !Object.hasOwn(args, argument.name));

@@ -1,4 +1,5 @@
 import type { App } from '../../core/app.ts';
+import { waitForAbort } from '../../core/async.ts';
 import { AppError } from '../../core/error.ts';
 import { closeService } from '../../mcp/server/service.ts';
 import type { Service } from '../../mcp/server/tool.ts';
@@ -64,9 +65,4 @@ function checkToken(token: string, source: string): string {
   throw new AppError('config', `${source}: a token has at least ${MIN_TOKEN_CHARS} visible characters`, {
     hint: 'Leave it out, and gmn makes one.',
   });
-}
-
-function waitForAbort(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 }

@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue } from '../../core/json.ts';
 import { formatSize } from '../../core/text/format.ts';
+import { countBase64Bytes } from '../../core/text/media.ts';
 import {
   findPlainResult,
   formatCount,
@@ -7,7 +8,6 @@ import {
   formatTokens,
   type Item,
   type Media,
-  mediaSize,
   type RecordedResult,
   type Turn,
   toIsoTime,
@@ -141,7 +141,7 @@ function valueHtml(value: JsonValue): string {
 const IMAGES: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/webp', 'image/gif']);
 
 function mediaHtml(media: Media): string {
-  const words = `${media.mimeType}, ${formatSize(mediaSize(media))}`;
+  const words = `${media.mimeType}, ${formatSize(countBase64Bytes(media.data))}`;
   if (!IMAGES.has(media.mimeType) || !isBase64(media.data))
     return `<p class="note">Attached: ${escapeHtml(words)}</p>\n`;
   const image = `<img src="data:${media.mimeType};base64,${media.data}" alt="${escapeAttribute(words)}" loading="lazy">`;
