@@ -40,7 +40,7 @@ const STEPS: readonly Step[] = [
   },
   { title: 'stdout is the answer and nothing else, so it fits into any pipe.', args: ['--demo', 'count to 5'] },
   { title: 'What the demo model does not know, it repeats, in any language.', args: ['--demo', 'こんにちは 👋 元気?'] },
-  { title: 'Mistakes say what to do next, and the exit code tells the truth.', args: ['--demo', '-f', 'x.md', 'hi'] },
+  { title: 'Mistakes say what to do next, and set the exit code.', args: ['--demo', '-f', 'x.md', 'hi'] },
   {
     title: 'Every fault of the real service can be tried offline. Here the daily quota is used up.',
     args: ['hi'],

@@ -136,7 +136,7 @@ test('add writes where -s says, replaces what is there, and says what keeps it f
   expect(await here.run(['mcp', 'add', '-s', 'project', '--trust', 'a', 'node'])).toEqual({
     stdout: `Added a in ${project}\n`,
     stderr:
-      'gmn: a server of a folder is used once you have approved it: gmn trust\n' +
+      'gmn: a server in the settings of a folder is used once you have approved it: gmn trust\n' +
       "gmn: --trust does not count in a folder's settings: its tools ask first\n",
     exitCode: 0,
   });

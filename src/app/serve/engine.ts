@@ -173,7 +173,7 @@ function readDepth({ env }: App): number {
 function checkDepth(app: App): void {
   if (readDepth(app) < MAX_DEPTH) return;
   throw new AppError('limit', `gmn was started by gmn, which was started by gmn: it cannot be nested deeper`, {
-    hint: `${DEPTH_VARIABLE} counts it.`,
+    hint: `${DEPTH_VARIABLE} counts the levels.`,
   });
 }
 

@@ -111,7 +111,7 @@ function createStdinReader(app: App): () => Promise<string> {
 }
 
 function argumentTooLargeError(name: string): AppError {
-  return new AppError('usage', `${name} is larger than 16 MB`, { hint: 'Send less.' });
+  return new AppError('usage', `${name} is larger than 16 MB`, { hint: 'Use a smaller file.' });
 }
 
 function requireText(bytes: Uint8Array, name: string): string {

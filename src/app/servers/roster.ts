@@ -174,7 +174,7 @@ export function listWritableFiles({ cwd, homes }: Pick<App, 'cwd' | 'homes'>): r
 export function requireWritableFile(scope: WritableScope, app: Pick<App, 'cwd' | 'homes'>): SettingsFile {
   const place = listWritableFiles(app).find((candidate) => candidate.scope === scope);
   if (place !== undefined) return place;
-  throw new AppError('usage', 'there is no project here: this is where your own settings are', {
+  throw new AppError('usage', 'this is no project: your own settings are in this directory', {
     hint: 'Use -s user, or go to the directory of the project.',
   });
 }

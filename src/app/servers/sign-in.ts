@@ -24,7 +24,7 @@ export function createSignInPrompt(
   const show = async (url: string): Promise<void> => {
     await io.err.write(`To sign in, open this address:\n${sanitize(url)}\n`);
     hasBrowser = isOpened && !isRemoteShell(env) && (await openBrowser(url, env));
-    await io.err.write(hasBrowser ? 'Your browser is asked to open it. ' : '');
+    await io.err.write(hasBrowser ? 'Your browser should open it now. ' : '');
     await io.err.write('Waiting for you to finish there…\n');
     if (!hasBrowser && io.err.isTerminal) await io.err.write(PASTE_HINT);
   };

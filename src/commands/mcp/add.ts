@@ -92,7 +92,7 @@ interface AddContext {
 async function collectRemarks(name: string, { scope, options, app }: AddContext): Promise<readonly string[]> {
   const said: string[] = [];
   if (scope === 'project') {
-    said.push('a server of a folder is used once you have approved it: gmn trust');
+    said.push('a server in the settings of a folder is used once you have approved it: gmn trust');
     if (options.trust) said.push("--trust does not count in a folder's settings: its tools ask first");
   }
   for (const place of listWritableFiles(app)) {

@@ -16,7 +16,7 @@ export async function run(options: McpLogoutOptions, app: App): Promise<number> 
   const { server, notices } = await requireServer(name, { options, app });
   const wasSignedIn = await signOut(server, app);
   const shown = sanitize(name);
-  const text = wasSignedIn ? `Forgot the sign-in at ${shown}\n` : `There was no sign-in at ${shown}\n`;
+  const text = wasSignedIn ? `Signed out of ${shown}\n` : `There was no sign-in for ${shown}\n`;
   await printReport({ text, json: { name, changed: wasSignedIn }, notices }, options, app);
   return 0;
 }

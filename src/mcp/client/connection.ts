@@ -191,7 +191,7 @@ type List<Item> = (options?: RequestOptions) => Promise<Listing<Item>>;
 function withDeadline<Item>(server: NamedServer, method: string, list: List<Item>): List<Item> {
   const ms = toListTimeout(server);
   return async (options = {}) => {
-    const timeoutError = () => mcpError(server, `no whole answer to ${method} within ${formatDuration(ms)}`);
+    const timeoutError = () => mcpError(server, `no complete answer to ${method} within ${formatDuration(ms)}`);
     const deadline = createDeadline(options.signal ?? new AbortController().signal, ms, timeoutError);
     return list({ ...options, signal: deadline.signal }).finally(deadline.clear);
   };

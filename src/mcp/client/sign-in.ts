@@ -52,7 +52,7 @@ function requireRemote({ name, definition }: NamedServer): RemoteDefinition {
     'usage',
     `MCP server ${sanitize(name)} is a program on this machine: there is nothing to sign in to`,
     {
-      hint: 'What it needs goes into its "env" in the settings.',
+      hint: 'Put its credentials into "env" of its entry in the settings.',
     },
   );
 }

@@ -42,7 +42,7 @@ export function createRoots(list: readonly string[]): Roots {
       if (!isStatePath(path) && !isSensitivePath(tail, above)) return path;
       throw invalidDirectoryError(
         `${sanitize(name)} may hold secrets`,
-        'Name another file; this one stays with the person it belongs to.',
+        'Name another file: gmn sends no file that may hold keys or passwords.',
       );
     },
     // Resolved again, since a root itself may have become a link.

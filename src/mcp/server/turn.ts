@@ -54,7 +54,7 @@ export async function collectAnswer(engine: Engine, request: TurnRequest, listen
       return { text, model, usage, finishReason, sources, sessionId, notices, refused: turn.refused };
     }
   }
-  throw new AppError('internal', 'the turn ended without an ending');
+  throw new AppError('internal', 'the turn ended without a final event');
 }
 
 /** A model that wanted tools needs a root, and an unknown model has alternatives. */

@@ -129,7 +129,7 @@ test.skipIf(process.platform === 'win32')(
     const server = await serve(t, { gemini, files: { 'nest.mjs': NEST }, flags: ['--allow-shell'] });
     const { structuredContent } = await server.call('delegate', { prompt: 'x' });
     expect(structuredContent.output).toBe('The first.');
-    expect(JSON.stringify(gemini.requests[2]?.body.contents.at(-1))).toContain('GMN_MCP_DEPTH counts it');
+    expect(JSON.stringify(gemini.requests[2]?.body.contents.at(-1))).toContain('GMN_MCP_DEPTH counts the levels');
   },
   30_000,
 );

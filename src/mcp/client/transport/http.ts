@@ -86,7 +86,7 @@ function requireSafeRemote(server: NamedServer): RemoteDefinition {
   const secret = Object.keys(definition.headers).find((name) => CREDENTIAL_HEADER.test(name));
   if (secret === undefined || protocol === 'https:' || isLoopback(hostname)) return definition;
   throw mcpError(server, `its header ${secret} is not sent in the clear to ${hostname}`, {
-    hint: 'Use an https address, or leave the header out.',
+    hint: 'Use an https address, or remove the header.',
   });
 }
 
