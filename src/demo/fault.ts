@@ -136,7 +136,7 @@ export interface FaultBook {
   take(names: readonly FaultName[], fits?: (fault: DemoFault) => boolean): DemoFault | undefined;
 }
 
-export function faultBook(faults: readonly DemoFault[]): FaultBook {
+export function createFaultBook(faults: readonly DemoFault[]): FaultBook {
   const left = faults.map((fault) => fault.times);
   return {
     take(names, fits = () => true) {

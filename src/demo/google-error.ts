@@ -10,7 +10,7 @@ export interface ErrorResponse {
 
 export type Outcome =
   | { readonly ok: true; readonly body: JsonObject }
-  | { readonly ok: false; readonly refusal: ErrorResponse };
+  | { readonly ok: false; readonly error: ErrorResponse };
 
 interface ErrorSpec {
   readonly code: number;
@@ -34,11 +34,11 @@ export function errorResponse(spec: ErrorSpec): ErrorResponse {
   return { status: code, headers: spec.headers ?? {}, body: { error } };
 }
 
-export function invalidArgument(message: string): ErrorResponse {
+export function invalidArgumentError(message: string): ErrorResponse {
   return errorResponse({ code: 400, status: 'INVALID_ARGUMENT', message });
 }
 
-export function notFound(message: string): ErrorResponse {
+export function notFoundError(message: string): ErrorResponse {
   return errorResponse({ code: 404, status: 'NOT_FOUND', message });
 }
 
@@ -47,7 +47,7 @@ function errorInfo(reason: string, backend: Backend, metadata: JsonObject = {}):
 }
 
 /** Code Assist and Vertex want a token, the Gemini API a key. */
-export function missingCredential(backend: Backend): ErrorResponse {
+export function missingCredentialError(backend: Backend): ErrorResponse {
   if (backend === 'gemini') {
     return errorResponse({
       code: 403,
@@ -71,9 +71,9 @@ interface FaultContext {
 }
 
 /** Undefined for faults of another kind. */
-export function faultResponse(strike: FaultContext): ErrorResponse | undefined {
-  const { backend, model } = strike;
-  switch (strike.fault) {
+export function faultResponse(context: FaultContext): ErrorResponse | undefined {
+  const { backend, model } = context;
+  switch (context.fault) {
     case '401':
       return errorResponse({
         code: 401,
@@ -89,10 +89,10 @@ export function faultResponse(strike: FaultContext): ErrorResponse | undefined {
         details: [errorInfo('IAM_PERMISSION_DENIED', backend)],
       });
     case '404-retired':
-      return notFound(`models/${model} is no longer available. Use a newer model.`);
+      return notFoundError(`models/${model} is no longer available. Use a newer model.`);
     case '429':
     case '429-daily':
-      return quotaResponse(strike);
+      return quotaResponse(context);
     case '500':
       return errorResponse({ code: 500, status: 'INTERNAL', message: 'An internal error has occurred.' });
     case '503':
@@ -100,10 +100,10 @@ export function faultResponse(strike: FaultContext): ErrorResponse | undefined {
         code: 503,
         status: 'UNAVAILABLE',
         message: 'The model is overloaded. Try again later.',
-        ...retryDetails(strike.retryAfterSeconds, []),
+        ...retryDetails(context.retryAfterSeconds, []),
       });
     default:
-      return accountResponse(strike);
+      return accountResponse(context);
   }
 }
 

@@ -47,7 +47,7 @@ export async function* streamResponses(answer: Answer, context: ReplyContext): A
     await waitBefore(chunk, context);
     const cost = countChunk(chunk);
     isOver = isLimited && counts.candidates + cost.candidates > limit;
-    held = isOver ? shorten(chunk, limit - counts.candidates) : chunk;
+    held = isOver ? shortenChunk(chunk, limit - counts.candidates) : chunk;
     counts = addCounts(counts, isOver ? { candidates: limit - counts.candidates, thoughts: 0 } : cost);
     if (isOver) break;
   }
@@ -122,7 +122,7 @@ function addCounts(counts: Counts, more: Omit<Counts, 'prompt'>): Counts {
 }
 
 /** Calls are not cut. */
-function shorten(chunk: Chunk, tokens: number): Chunk {
+function shortenChunk(chunk: Chunk, tokens: number): Chunk {
   const parts = chunk.parts.map((part) => {
     if (typeof part.text !== 'string') return part;
     let text = '';

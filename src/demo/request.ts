@@ -69,12 +69,12 @@ export function parseBody(text: string): Parsed<JsonObject> {
 export function parseRequest(body: JsonObject, model: string): Parsed<DemoRequest> {
   const outer = toCamelKeys(body);
   const stray = Object.keys(outer).find((key) => !TOP_KEYS.has(key));
-  if (stray !== undefined) return unknownName(stray, 'the request');
+  if (stray !== undefined) return unknownNameError(stray, 'the request');
   const nested = outer.generateContentRequest;
   if (isObject(nested)) return parseRequest(toJsonObject(nested), model);
   const generationConfig = toCamelKeys(toJsonObject(outer.generationConfig));
   const strayConfig = Object.keys(generationConfig).find((key) => !CONFIG_KEYS.has(key));
-  if (strayConfig !== undefined) return unknownName(strayConfig, 'generation_config');
+  if (strayConfig !== undefined) return unknownNameError(strayConfig, 'generation_config');
   const contents = parseDemoContents(outer.contents);
   if (!contents.ok) return contents;
   const systemParts = toJsonObject(outer.systemInstruction).parts;
@@ -93,7 +93,7 @@ export function parseRequest(body: JsonObject, model: string): Parsed<DemoReques
   };
 }
 
-function unknownName(key: string, where: string): { readonly ok: false; readonly message: string } {
+function unknownNameError(key: string, where: string): { readonly ok: false; readonly message: string } {
   return { ok: false, message: `Invalid JSON payload received. Unknown name "${key}" in ${where}.` };
 }
 

@@ -20,7 +20,7 @@ const FORMATS: Readonly<Record<string, string>> = {
  * `minItems` on the way, and then reject an empty list. Understands JSON Schema and Google's upper-case dialect, but
  * not `pattern` and `not`.
  */
-export function minimalInstance(schema: JsonValue | undefined): JsonValue {
+export function createMinimalInstance(schema: JsonValue | undefined): JsonValue {
   const root = toJsonObject(schema);
   return makeValue({ root, schema: root, depth: 0, salt: 0, refs: ['#'] });
 }
@@ -74,7 +74,7 @@ function resolveRefs({ root, schema, depth }: Pick<Work, 'root' | 'schema' | 'de
   let current = schema;
   for (let hops = 0; typeof current.$ref === 'string' && hops + depth < MAX_DEPTH; hops += 1) {
     const { $ref, ...rest } = current;
-    current = { ...lookUp(root, $ref), ...rest };
+    current = { ...findReference(root, $ref), ...rest };
   }
   if (!Array.isArray(current.allOf)) return current;
   const { allOf, ...own } = current;
@@ -91,7 +91,7 @@ function collectRefs({ $ref, allOf }: JsonObject): readonly string[] {
   return Array.isArray(allOf) ? [...own, ...allOf.flatMap((item) => collectRefs(toJsonObject(item)))] : own;
 }
 
-function lookUp(root: JsonObject, pointer: string): JsonObject {
+function findReference(root: JsonObject, pointer: string): JsonObject {
   let at: unknown = root;
   for (const step of pointer.replace(/^#\/?/, '').split('/')) {
     if (step !== '') at = isObject(at) ? at[step.replaceAll('~1', '/').replaceAll('~0', '~')] : undefined;
@@ -110,7 +110,7 @@ function makeObject(work: Work): JsonObject {
 
 function makeArray(work: Work): JsonValue {
   const prefix = Array.isArray(work.schema.prefixItems) ? work.schema.prefixItems : [];
-  const least = toNumber(work.schema.minItems) ?? Math.min(defaultLength(work), toNumber(work.schema.maxItems) ?? 1);
+  const least = toNumber(work.schema.minItems) ?? Math.min(chooseLength(work), toNumber(work.schema.maxItems) ?? 1);
   const length = Math.max(least, prefix.length);
   return Array.from({ length }, (_item, index) =>
     makeValue({ ...work, salt: index, schema: toJsonObject(prefix[index] ?? work.schema.items) }),
@@ -118,7 +118,7 @@ function makeArray(work: Work): JsonValue {
 }
 
 /** Zero if the elements refer back to a schema that contains them: a tree of trees would never end. */
-function defaultLength({ schema, refs }: Work): number {
+function chooseLength({ schema, refs }: Work): number {
   const items = toJsonObject(schema.items);
   const branches = Array.isArray(items.anyOf) ? items.anyOf : items.oneOf;
   const first = Array.isArray(branches) ? toJsonObject(branches[0]) : {};

@@ -50,7 +50,7 @@ function parseScriptLine(line: string, where: string): ScriptLine {
 }
 
 /** In order, separately for each method; undefined once a method has no more. */
-export function scriptReader(
+export function createScriptReader(
   lines: readonly ScriptLine[],
 ): (method: ScriptMethod) => readonly JsonObject[] | undefined {
   const rest = [...lines];

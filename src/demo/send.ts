@@ -16,32 +16,32 @@ export function sendJson(reply: ServedReply, body: JsonObject): void {
 }
 
 /** A stream in array form wraps the error in an array. */
-export function sendError(reply: ServedReply, refusal: ErrorResponse, carrier: StreamFormat = 'object'): void {
-  const body = carrier === 'array' ? [refusal.body] : refusal.body;
-  reply.send(refusal.status, { ...JSON_HEADERS, ...refusal.headers }, `${JSON.stringify(body, undefined, 2)}\n`);
+export function sendError(reply: ServedReply, error: ErrorResponse, format: StreamFormat = 'object'): void {
+  const body = format === 'array' ? [error.body] : error.body;
+  reply.send(error.status, { ...JSON_HEADERS, ...error.headers }, `${JSON.stringify(body, undefined, 2)}\n`);
 }
 
 export function sendOutcome(reply: ServedReply, outcome: Outcome): void {
   if (outcome.ok) sendJson(reply, outcome.body);
-  else sendError(reply, outcome.refusal);
+  else sendError(reply, outcome.error);
 }
 
 interface OutgoingReply {
   readonly frames: AsyncIterable<Frame>;
-  readonly carrier: StreamFormat;
+  readonly format: StreamFormat;
   readonly wrap: (response: JsonObject) => JsonObject;
 }
 
-export async function sendReply(reply: ServedReply, shipment: OutgoingReply): Promise<void> {
-  if (shipment.carrier === 'object') return sendObject(reply, shipment);
-  const isSse = shipment.carrier === 'sse';
+export async function sendReply(reply: ServedReply, outgoing: OutgoingReply): Promise<void> {
+  if (outgoing.format === 'object') return sendObject(reply, outgoing);
+  const isSse = outgoing.format === 'sse';
   reply.begin(200, isSse ? { 'content-type': 'text/event-stream' } : JSON_HEADERS);
   const before = (index: number) => (isSse ? 'data: ' : index === 0 ? '[' : ',\r\n');
   const after = isSse ? '\r\n\r\n' : '';
   let index = 0;
-  for await (const frame of shipment.frames) {
+  for await (const frame of outgoing.frames) {
     if (frame.kind === 'hang') return waitForAbort(reply.signal);
-    const text = frame.kind === 'garbage' ? GARBAGE : JSON.stringify(shipment.wrap(frame.value));
+    const text = frame.kind === 'garbage' ? GARBAGE : JSON.stringify(outgoing.wrap(frame.value));
     if (frame.kind === 'cut') {
       await reply.write(before(index) + text.slice(0, text.length / 2));
       return reply.cut();

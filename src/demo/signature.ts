@@ -15,9 +15,9 @@ export interface SignatureBook {
 }
 
 /** A call must come back with the signature it was issued. */
-export function signatureBook(): SignatureBook {
+export function createSignatureBook(): SignatureBook {
   const issued = new Map<string, Set<string>>();
-  const remember = (call: JsonObject, signature: string): void => {
+  const recordSignature = (call: JsonObject, signature: string): void => {
     const key = callKey(call);
     issued.set(key, (issued.get(key) ?? new Set()).add(signature));
   };
@@ -28,13 +28,13 @@ export function signatureBook(): SignatureBook {
   return {
     sign(call) {
       const signature = deriveSignature(call);
-      remember(call, signature);
+      recordSignature(call, signature);
       return signature;
     },
     record(response) {
       for (const part of candidateParts(response)) {
         if (isFunctionCall(part) && typeof part.thoughtSignature === 'string') {
-          remember(toJsonObject(part.functionCall), part.thoughtSignature);
+          recordSignature(toJsonObject(part.functionCall), part.thoughtSignature);
         }
       }
     },

@@ -8,7 +8,7 @@ const SCOPE =
 const HTML = '<!doctype html><title>Sign in to this network</title><p>Please accept the terms to continue.\n';
 
 /** Only the refresh grant. */
-export function tokenEndpoint(faults: FaultBook): (body: string, reply: ServedReply) => void {
+export function createTokenEndpoint(faults: FaultBook): (body: string, reply: ServedReply) => void {
   let issued = 0;
   const revoked = new Set<string>();
   return (body, reply) => {
