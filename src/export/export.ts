@@ -11,9 +11,9 @@ type Exporter = (saved: SavedSession) => Iterable<string>;
 
 /** Each format is loaded only when used. */
 const formats = {
-  md: async () => (await import('./markdown.ts')).markdownExport,
-  json: async () => (await import('./json.ts')).jsonExport,
-  html: async () => (await import('./html/page.ts')).htmlExport,
+  md: async () => (await import('./markdown.ts')).exportMarkdown,
+  json: async () => (await import('./json.ts')).exportJson,
+  html: async () => (await import('./html/page.ts')).exportHtml,
 } as const satisfies Record<string, () => Promise<Exporter>>;
 
 export type ExportFormat = keyof typeof formats;

@@ -6,7 +6,7 @@ import { sumUsage, toIsoTime } from './transcript.ts';
  * docs/schemas/session-export.schema.json describes it. `contents` holds the parts unchanged; the n-th of `records`
  * says when and by whom the n-th content was made.
  */
-export function* jsonExport({ summary, records, notices }: SavedSession): Generator<string, void> {
+export function* exportJson({ summary, records, notices }: SavedSession): Generator<string, void> {
   const { id, name, title, cwd, model, createdAt, updatedAt, turns } = summary;
   const head = {
     version: 1,

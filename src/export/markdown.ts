@@ -20,14 +20,14 @@ import {
 /**
  * Texts are unchanged and cannot run into the next section; only their link definitions apply to the whole document.
  */
-export function* markdownExport(saved: SavedSession): Generator<string, void> {
+export function* exportMarkdown(saved: SavedSession): Generator<string, void> {
   const facts = listFacts(saved).map(([name, value]) => `- ${name}: ${escapeInline(value)}\n`);
   yield `# ${escapeInline(saved.summary.title) || 'Session'}\n\n${facts.join('')}`;
   for (const notice of saved.notices) yield `\n> **Note:** ${escapeInline(notice)}\n`;
-  for (const turn of splitTurns(saved.records)) yield* turnPieces(turn);
+  for (const turn of splitTurns(saved.records)) yield* formatTurn(turn);
 }
 
-function* turnPieces({ number, at, prompt, steps, model, usage }: Turn): Generator<string, void> {
+function* formatTurn({ number, at, prompt, steps, model, usage }: Turn): Generator<string, void> {
   yield `\n---\n\n## ${number}. Prompt\n\n*${formatTime(at)}*\n`;
   for (const item of prompt) yield `\n${formatItem(item)}`;
   if (steps.length === 0) return;
@@ -47,7 +47,7 @@ function formatItem(item: Item): string {
     case 'media':
       return formatMedia(item);
     case 'call':
-      return `#### Tool: ${formatCodeSpan(item.name)}\n\n${fenceCode(formatJson(item.args), 'json')}${formatRecordedResult(item.answer)}`;
+      return `#### Tool: ${formatCodeSpan(item.name)}\n\n${fenceCode(indentJson(item.args), 'json')}${formatRecordedResult(item.answer)}`;
     case 'answer':
       return `#### Tool result: ${formatCodeSpan(item.name)}\n${formatRecordedResult(item.answer)}`;
     case 'note':
@@ -60,7 +60,7 @@ function formatItem(item: Item): string {
 function formatRecordedResult(answer: RecordedResult | undefined): string {
   if (answer === undefined) return '\n*No answer was recorded.*\n';
   const plain = findPlainResult(answer.response);
-  const body = plain === undefined ? fenceCode(formatJson(answer.response), 'json') : fenceCode(plain.text);
+  const body = plain === undefined ? fenceCode(indentJson(answer.response), 'json') : fenceCode(plain.text);
   const media = answer.media.map((each) => `\n${formatMedia(each)}`).join('');
   return `\n${plain?.isError ? 'Error' : 'Result'}:\n\n${body}${media}`;
 }
@@ -71,17 +71,17 @@ function formatMedia(media: Media): string {
 
 /** Longer than any run of backticks in the text. */
 function fenceCode(text: string, language = ''): string {
-  const mark = '`'.repeat(Math.max(3, longestBacktickRun(text) + 1));
+  const mark = '`'.repeat(Math.max(3, countBackticks(text) + 1));
   return `${mark}${language}\n${text}${text === '' || text.endsWith('\n') ? '' : '\n'}${mark}\n`;
 }
 
 function formatCodeSpan(text: string): string {
-  const shown = sanitize(text);
-  const mark = '`'.repeat(longestBacktickRun(shown) + 1);
-  return mark.length > 1 ? `${mark} ${shown} ${mark}` : `${mark}${shown}${mark}`;
+  const name = sanitize(text);
+  const mark = '`'.repeat(countBackticks(name) + 1);
+  return mark.length > 1 ? `${mark} ${name} ${mark}` : `${mark}${name}${mark}`;
 }
 
-function longestBacktickRun(text: string): number {
+function countBackticks(text: string): number {
   let longest = 0;
   for (const [run] of text.matchAll(/`+/g)) longest = Math.max(longest, run.length);
   return longest;
@@ -97,7 +97,7 @@ function escapeInline(text: string): string {
   return sanitize(text).replace(/[\\`*_[\]<>&#|~]/g, '\\$&');
 }
 
-function formatJson(value: JsonObject): string {
+function indentJson(value: JsonObject): string {
   return JSON.stringify(value, undefined, 2);
 }
 
