@@ -20,7 +20,7 @@ export const acceptDefaults: Elicit = async (question) =>
  * Asks one question at a time. Without a terminal on stderr there is no `elicit`, so the capability is not announced to
  * servers.
  */
-export function terminalElicit({ io }: Pick<App, 'io'>, runPaused: RunPaused): { readonly elicit?: Elicit } {
+export function createTerminalElicit({ io }: Pick<App, 'io'>, runPaused: RunPaused): { readonly elicit?: Elicit } {
   if (!io.err.isTerminal) return {};
   let last: Promise<unknown> = Promise.resolve();
   const elicit: Elicit = (question, signal) => {

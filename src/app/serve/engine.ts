@@ -19,7 +19,7 @@ import { countTokens, openQueries } from '../queries.ts';
 import { openOwnWorkspace } from '../toolbox.ts';
 import { openUndoStore } from '../undo-store.ts';
 import { type OpenHistory, openServeSessions } from './sessions.ts';
-import { denyQuestions, type Permissions, reportRefusals, reportUnoffered, toolOptions } from './tools.ts';
+import { denyQuestions, type Permissions, reportRefusals, reportUnoffered, toToolOptions } from './tools.ts';
 
 const EMBED_MODEL = 'gemini-embedding-001';
 
@@ -73,11 +73,11 @@ export function createEngine(options: EngineOptions): Engine {
 /** Adds the session's notices, and its id to the last event if everything is saved. */
 async function* addSessionEvents(
   events: AsyncIterable<TurnEvent>,
-  { written, savedId, notices }: OpenHistory,
+  { waitForWrites, savedId, notices }: OpenHistory,
 ): AsyncGenerator<TurnEvent, void> {
   for await (const event of events) {
     // The caller may want to continue the session after a failure, so it must be in the file.
-    if (event.type === 'failure') await written();
+    if (event.type === 'failure') await waitForWrites();
     yield* toNotices(notices());
     const sessionId = event.type === 'end' ? savedId() : undefined;
     yield event.type !== 'end' || sessionId === undefined ? event : { ...event, sessionId };
@@ -94,27 +94,27 @@ async function* runEngineTurn(
   { history, refused, close }: Turn,
 ): AsyncGenerator<TurnEvent, void> {
   const { timeoutMs = DEFAULT_TURN_MS } = request;
-  const limit = createDeadline(request.signal, timeoutMs, () => timeoutError(timeoutMs));
+  const deadline = createDeadline(request.signal, timeoutMs, () => timeoutError(timeoutMs));
   let opened: OpenedModel | undefined;
   try {
     checkDirectory(request);
     const app = createTurnApp(options.app, request.directory);
-    opened = await openModel(modelOptions(options, request), app, limit);
+    opened = await openModel(toModelOptions(options, request), app, deadline);
     yield* toNotices(opened.notices);
     const agent = yield* openTurnAgent(options, request, { app, opened, refused });
     // Check again: reading settings and context files took time.
     checkDirectory(request);
-    for await (const event of runTurn(agent, { history, prompt: request.prompt, signal: limit.signal })) {
+    for await (const event of runTurn(agent, { history, prompt: request.prompt, signal: deadline.signal })) {
       reportUnoffered(event, agent, refused);
       yield event;
     }
   } finally {
-    await closeTurn(limit, opened, close);
+    await closeTurn(deadline, opened, close);
   }
 }
 
-async function closeTurn(limit: Deadline, opened: OpenedModel | undefined, close: () => void): Promise<void> {
-  limit.clear();
+async function closeTurn(deadline: Deadline, opened: OpenedModel | undefined, close: () => void): Promise<void> {
+  deadline.clear();
   await opened?.close();
   close();
 }
@@ -132,17 +132,17 @@ async function* openTurnAgent(
       ? undefined
       : reportRefusals(
           await openOwnWorkspace({}, app, (roots) => openUndoStore(app).journal(randomId(), roots)),
-          (words) => {
-            if (!refused.includes(words)) refused.push(words);
+          (message) => {
+            if (!refused.includes(message)) refused.push(message);
           },
         );
   if (workspace !== undefined && workspace.roots[0] !== directory) throw outsideRootsError(directory ?? '');
-  const tools = workspace === undefined ? {} : toolOptions(permissions);
+  const tools = workspace === undefined ? {} : toToolOptions(permissions);
   const agent = yield* openAgent(
     { ...system, ...tools },
     { app, opened, runPaused, ...(workspace === undefined ? {} : { workspace }) },
   );
-  const asked = {
+  const configured = {
     ...agent,
     request: {
       ...agent.request,
@@ -151,7 +151,7 @@ async function* openTurnAgent(
       ...(isGrounded ? { tools: [{ googleSearch: {} }] } : {}),
     },
   };
-  return workspace === undefined ? asked : denyQuestions(asked, { permissions, workspace, refused });
+  return workspace === undefined ? configured : denyQuestions(configured, { permissions, workspace, refused });
 }
 
 /** Checks for symbolic links again: a call may have waited long since the first check. Throws CodedError. */
@@ -177,7 +177,7 @@ function checkDepth(app: App): void {
   });
 }
 
-function modelOptions({ model }: EngineOptions, { model: wanted, builtIn, sampling }: TurnRequest): ModelOptions {
+function toModelOptions({ model }: EngineOptions, { model: wanted, builtIn, sampling }: TurnRequest): ModelOptions {
   // In JSON format, messages of the credential become notices instead of going to a terminal.
   const options = { ...model, ...sampling, outputFormat: 'json' } as const;
   return wanted === undefined ? withBuiltIn(options, builtIn) : { ...options, model: wanted };

@@ -23,7 +23,7 @@ const FLAGS: Readonly<Record<string, string>> = {
 const READ_TOOLS = 'list_directory,read_file,glob,search_file_content';
 
 /** A tool that is not allowed is not even declared. */
-export function toolOptions({ write, shell }: Permissions): ToolOptions {
+export function toToolOptions({ write, shell }: Permissions): ToolOptions {
   // The server's flags decide what is allowed, not the approval mode in the user's settings.
   const fixed = { outputFormat: 'json', approvalMode: 'default' } as const;
   if (shell) return { ...fixed, tools: `${READ_TOOLS}${write ? ',write_file,edit_file' : ''},${SHELL}` };
@@ -63,9 +63,9 @@ export function reportUnoffered(event: TurnEvent, { tools }: Agent, refused: str
 }
 
 /** No user sees a refusal here, so each one is reported. */
-export function reportRefusals(workspace: Workspace, note: (words: string) => void): Workspace {
+export function reportRefusals(workspace: Workspace, report: (message: string) => void): Workspace {
   const refuse = (thrown: unknown): never => {
-    if (thrown instanceof AppError) note(sanitize(thrown.message));
+    if (thrown instanceof AppError) report(sanitize(thrown.message));
     throw thrown;
   };
   /** A missing file is not a refusal; only a path that may not be named is reported. */

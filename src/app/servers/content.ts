@@ -68,25 +68,25 @@ export async function openMediaTarget(path: string | undefined, { cwd }: Pick<Ap
   const named = await openOutputFile(path, cwd);
   return async (media) => {
     if (media.length === 0) return [`there is nothing to save: ${sanitize(path)} was not written`];
-    const said: string[] = [];
+    const notices: string[] = [];
     let number = 1;
     for (const { mimeType, data } of media) {
       const bytes = Buffer.from(data, 'base64');
       let name = path;
-      if (said.length === 0) await named.write(bytes);
+      if (notices.length === 0) await named.write(bytes);
       else {
         do {
           number += 1;
           name = numberPath(path, number);
         } while ((await createOutputFile(resolve(cwd, name), name, bytes)) === 'exists');
       }
-      said.push(`wrote ${sanitize(name)} (${sanitize(mimeType)}, ${formatSize(bytes.length)})`);
+      notices.push(`wrote ${sanitize(name)} (${sanitize(mimeType)}, ${formatSize(bytes.length)})`);
     }
-    return said;
+    return notices;
   };
 }
 
 function numberPath(path: string, number: number): string {
-  const ending = extname(path);
-  return `${path.slice(0, path.length - ending.length)}-${number}${ending}`;
+  const extension = extname(path);
+  return `${path.slice(0, path.length - extension.length)}-${number}${extension}`;
 }

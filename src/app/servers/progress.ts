@@ -22,20 +22,20 @@ export function openProgress(what: string, { quiet }: { readonly quiet: boolean 
     mayDraw: () => true,
   });
   let awaited = what;
-  let isLent = false;
+  let isPaused = false;
   spinner.wait(awaited);
   return {
     onProgress(step) {
       awaited = `${what} ${formatStep(step)}`.trimEnd();
-      if (!isLent) spinner.wait(awaited);
+      if (!isPaused) spinner.wait(awaited);
     },
     async pause(work) {
-      isLent = true;
+      isPaused = true;
       await spinner.pause();
       try {
         return await work();
       } finally {
-        isLent = false;
+        isPaused = false;
         spinner.wait(awaited);
       }
     },

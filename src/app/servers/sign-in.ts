@@ -28,12 +28,16 @@ export function createSignInPrompt(
     await io.err.write('Waiting for you to finish there…\n');
     if (!hasBrowser && io.err.isTerminal) await io.err.write(PASTE_HINT);
   };
-  const paste: SignInPrompt['paste'] = async ({ isRefused }, over) => {
+  const paste: SignInPrompt['paste'] = async ({ isRefused }, waitSignal) => {
     if (hasBrowser || !io.err.isTerminal) return undefined;
     if (isRefused) await io.err.write('That is not the address of this sign-in.\n');
-    return askForAddress(over);
+    return askForAddress(waitSignal);
   };
-  return { signal, show: (url) => pause(() => show(url)), paste: (last, over) => pause(async () => paste(last, over)) };
+  return {
+    signal,
+    show: (url) => pause(() => show(url)),
+    paste: (last, waitSignal) => pause(async () => paste(last, waitSignal)),
+  };
 }
 
 const PASTE_HINT =

@@ -28,7 +28,7 @@ export function formatTransport({ written }: Pick<ServerEntry, 'written'>): stri
 }
 
 /** In the words of `mcp add --scope`. */
-export function formatScope({ scope }: Pick<ServerEntry, 'scope'>): string {
+export function formatServerScope({ scope }: Pick<ServerEntry, 'scope'>): string {
   return scope === 'workspace' ? 'project' : scope;
 }
 
@@ -45,7 +45,7 @@ export function toEntryJson(entry: ServerEntry): JsonObject {
   const why = state.kind === 'faulty' || state.kind === 'disabled' ? { why: state.why } : {};
   return {
     name,
-    scope: formatScope(entry),
+    scope: formatServerScope(entry),
     file,
     kind: formatTransport(entry),
     state: state.kind,

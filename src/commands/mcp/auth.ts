@@ -20,11 +20,11 @@ interface McpAuthOptions extends PrintOptions, RosterOptions {
 export async function run(options: McpAuthOptions, app: App): Promise<number> {
   const [name = ''] = requireArguments(options.args, 1, 'mcp auth');
   const { server, notices } = await requireServer(name, { options, app });
-  const shown = openProgress(name, { quiet: options.quiet === true || options.json === true }, app);
+  const progress = openProgress(name, { quiet: options.quiet === true || options.json === true }, app);
   // Without a terminal the URL is only printed, to be opened by hand.
   const isOpened = !options.noBrowser && app.io.err.isTerminal;
-  const prompt = createSignInPrompt({ isOpened, pause: shown.pause }, app);
-  const isSignedIn = await signIn(server, { ...app, signIn: prompt }, app.signal).finally(shown.end);
+  const prompt = createSignInPrompt({ isOpened, pause: progress.pause }, app);
+  const isSignedIn = await signIn(server, { ...app, signIn: prompt }, app.signal).finally(progress.end);
   const text = isSignedIn ? `Signed in to ${sanitize(name)}\n` : `${sanitize(name)} needs no sign-in\n`;
   await printReport({ text, json: { name, signedIn: isSignedIn }, notices }, options, app);
   return 0;

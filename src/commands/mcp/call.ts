@@ -4,7 +4,7 @@ import { openProgress } from '../../app/servers/progress.ts';
 import { suggestNames } from '../../app/servers/roster.ts';
 import { type SessionOptions, withServer } from '../../app/servers/session.ts';
 import { sanitizeLines } from '../../app/servers/view.ts';
-import { terminalElicit } from '../../approval/elicitation.ts';
+import { createTerminalElicit } from '../../approval/elicitation.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import { sanitize, stripControls } from '../../core/text/terminal.ts';
@@ -38,22 +38,22 @@ export async function run(options: McpCallOptions, app: App): Promise<number> {
   const pairs = await readPairs(words, app);
   const save = await openMediaTarget(options.outputFile, app);
   const isText = options.outputFormat !== 'json';
-  const shown = openProgress(`${server} ${tool}`, { quiet: options.quiet === true || !isText }, app);
-  const elicit = isText ? terminalElicit(app, shown.pause) : {};
+  const progress = openProgress(`${server} ${tool}`, { quiet: options.quiet === true || !isText }, app);
+  const elicit = isText ? createTerminalElicit(app, progress.pause) : {};
   return withServer(server, { options, app, check: createToolCheck(tool), ...elicit }, async (connection, notices) => {
     const { inputSchema } = await requireTool(connection, tool, app.signal);
     const args = given ?? parseToolArguments(pairs, inputSchema);
     const result = await connection
-      .callTool(tool, args, { signal: app.signal, onProgress: shown.onProgress })
+      .callTool(tool, args, { signal: app.signal, onProgress: progress.onProgress })
       .catch((thrown: unknown) => {
         const hint = 'The server was asked to stop; what the tool had done by then is not undone.';
         throw thrown === app.signal.reason ? AppError.from(thrown).with({ hint }) : thrown;
       });
-    await shown.end();
+    await progress.end();
     if (result.isError) throw toolError(connection, tool, result);
     await printResult(result, { notices, options, save }, app);
     return 0;
-  }).finally(shown.end);
+  }).finally(progress.end);
 }
 
 /** A tool that the settings keep from the model is not run by hand either. */
@@ -85,11 +85,11 @@ async function requireTool(
 }
 
 function toolError(connection: Connection, tool: string, { content, structuredContent }: CallResult): AppError {
-  const said = content
+  const notes = content
     .flatMap((block) => formatBlock(block) ?? [])
     .join('\n')
     .trim();
-  const words = said !== '' || structuredContent === undefined ? said : JSON.stringify(structuredContent);
+  const words = notes !== '' || structuredContent === undefined ? notes : JSON.stringify(structuredContent);
   const server = sanitize(connection.name);
   const shown =
     words === '' ? 'it gave no reason' : shortenFailure(sanitizeLines(connection.redact(simplifyMessage(words))));
@@ -117,12 +117,12 @@ async function printResult(
   const unknown = [...new Set(omitted)].map(
     (kind) => `a part of the type ${sanitize(kind)} was skipped: gmn does not support it`,
   );
-  const said = [...notices, ...unknown, ...(await save(collectMedia(content)))];
+  const notes = [...notices, ...unknown, ...(await save(collectMedia(content)))];
   if (options.outputFormat === 'json') {
-    const warnings = said.length > 0 ? { warnings: said } : {};
+    const warnings = notes.length > 0 ? { warnings: notes } : {};
     return out.write(encodeDocument({ ...result, ...warnings }));
   }
-  if (!options.quiet) for (const notice of said) await createStderr(err).notice(notice);
+  if (!options.quiet) for (const notice of notes) await createStderr(err).notice(notice);
   const hasContent = content.length > 0 || structuredContent === undefined;
   const text = hasContent ? formatBlocks(content, options.outputFile !== undefined) : encodeDocument(structuredContent);
   await out.write(out.isTerminal ? stripControls(text) : text);

@@ -1,7 +1,7 @@
 import { formatTable, type PrintOptions, printReport } from '../../app/report.ts';
 import { requireArguments } from '../../app/servers/arguments.ts';
 import { type RosterOptions, readRoster, requireEntry, type ServerEntry } from '../../app/servers/roster.ts';
-import { describeEntry, formatScope, formatState, toEntryJson } from '../../app/servers/view.ts';
+import { describeEntry, formatServerScope, formatState, toEntryJson } from '../../app/servers/view.ts';
 import type { App } from '../../core/app.ts';
 import { readSignInStatus, type SignInStatus } from '../../mcp/client/sign-in.ts';
 
@@ -36,7 +36,7 @@ function formatDefinition(entry: ServerEntry, signIn: SignInStatus | undefined):
   const state = formatState(entry.state);
   return formatTable([
     [name, commandLine],
-    ['  from', `${entry.file} (${formatScope(entry)})`],
+    ['  from', `${entry.file} (${formatServerScope(entry)})`],
     ...(state === '' ? [] : [['  state', state]]),
     ...(signIn === undefined ? [] : [['  sign-in', formatSignIn(signIn)]]),
     ...details.map((detail) => {

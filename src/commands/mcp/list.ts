@@ -5,7 +5,7 @@ import { type RosterOptions, readRoster, type ServerEntry } from '../../app/serv
 import {
   describeEntry,
   formatRowLine,
-  formatScope,
+  formatServerScope,
   formatState,
   formatTransport,
   toEntryJson,
@@ -29,11 +29,11 @@ export async function run(options: McpListOptions, app: App): Promise<number> {
   const { entries, notices } = await readRoster(options, app);
   if (options.check) {
     const { checkServers } = await import('./check.ts');
-    const shown = openProgress('the servers', { quiet: options.quiet === true || options.json === true }, app);
+    const progress = openProgress('the servers', { quiet: options.quiet === true || options.json === true }, app);
     const onWait = (names: readonly string[]): void =>
-      shown.onProgress({ progress: 0, message: `still starting: ${names.join(', ')}` });
+      progress.onProgress({ progress: 0, message: `still starting: ${names.join(', ')}` });
     const timeout = options.timeout === undefined ? {} : { timeout: options.timeout };
-    const checking = checkServers(entries, app, { ...timeout, onWait }).finally(shown.end);
+    const checking = checkServers(entries, app, { ...timeout, onWait }).finally(progress.end);
     const { rows, servers, remedies, hasFailed } = await checking;
     const text = rows.length === 0 ? NO_SERVERS : formatTable(rows);
     await printReport(
@@ -65,7 +65,7 @@ function formatEntryRow(entry: ServerEntry): readonly string[] {
     `${MARKS[state.kind]} ${shown.name}`,
     formatTransport(entry),
     formatRowLine(shown),
-    formatScope(entry),
+    formatServerScope(entry),
     formatState(state),
   ];
 }

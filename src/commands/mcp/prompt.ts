@@ -4,7 +4,7 @@ import { formatBlocks, toBlockJson } from '../../app/servers/content.ts';
 import { openProgress } from '../../app/servers/progress.ts';
 import { suggestNames } from '../../app/servers/roster.ts';
 import { type SessionOptions, withServer } from '../../app/servers/session.ts';
-import { terminalElicit } from '../../approval/elicitation.ts';
+import { createTerminalElicit } from '../../approval/elicitation.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import { sanitize } from '../../core/text/terminal.ts';
@@ -21,19 +21,19 @@ interface McpPromptOptions extends PrintOptions, SessionOptions {
 export async function run(options: McpPromptOptions, app: App): Promise<number> {
   const [server = '', name = '', ...words] = options.args;
   const args = Object.fromEntries(await readPairs(words, app));
-  const shown = openProgress(`${server} ${name}`, { quiet: options.quiet === true || options.json === true }, app);
-  const elicit = options.json ? {} : terminalElicit(app, shown.pause);
+  const progress = openProgress(`${server} ${name}`, { quiet: options.quiet === true || options.json === true }, app);
+  const elicit = options.json ? {} : createTerminalElicit(app, progress.pause);
   return withServer(server, { options, app, ...elicit }, async (connection, notices) => {
     await checkPrompt(connection, { name, args }, app.signal);
     const { description, messages } = await connection.getPrompt(name, args, { signal: app.signal });
-    await shown.end();
+    await progress.end();
     const json = {
       description,
       messages: messages.map(({ role, content }) => ({ role, content: toBlockJson(content) })),
     };
     await printReport({ text: formatMessages(messages), json, notices }, options, app);
     return 0;
-  }).finally(shown.end);
+  }).finally(progress.end);
 }
 
 /** If the list is incomplete, a prompt missing from it may still exist. */

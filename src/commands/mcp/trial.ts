@@ -27,7 +27,7 @@ interface TrialOptions {
 /** One after the other. A failure is data; throws only the signal's reason. */
 export async function tryEverything(
   connection: Connection,
-  offers: TrialOptions,
+  options: TrialOptions,
   signal: AbortSignal,
 ): Promise<readonly Trial[]> {
   const trials: Trial[] = [];
@@ -36,14 +36,14 @@ export async function tryEverything(
     signal.throwIfAborted();
     trials.push({ what, ...(error === undefined ? {} : { error: formatFirstLine(error, 300) }) });
   };
-  for (const { name, arguments: args } of offers.calls ?? offers.tools.items.map(createSampleCall)) {
+  for (const { name, arguments: args } of options.calls ?? options.tools.items.map(createSampleCall)) {
     await attempt(`tool ${name}`, async () => {
       const { isError, content } = await connection.callTool(name, args, { signal });
       if (!isError) return undefined;
       return connection.redact(simplifyMessage(content.flatMap((block) => formatBlock(block) ?? []).join(' ')));
     });
   }
-  for (const { name, arguments: taken } of offers.prompts.items) {
+  for (const { name, arguments: taken } of options.prompts.items) {
     await attempt(`prompt ${name}`, async () => {
       await connection.getPrompt(name, Object.fromEntries(taken.map((argument) => [argument.name, 'test'])), {
         signal,
@@ -51,7 +51,7 @@ export async function tryEverything(
       return undefined;
     });
   }
-  for (const { uri } of offers.resources.items) {
+  for (const { uri } of options.resources.items) {
     await attempt(`resource ${uri}`, async () => {
       await connection.readResource(uri, { signal });
       return undefined;
