@@ -71,7 +71,7 @@ describe('json', () => {
 });
 
 describe('markdown', () => {
-  /** The headings of prompts that a reader of Markdown sees outside of all other things. */
+  /** Headings that a Markdown reader sees at the top level, not inside a block. */
   const promptsIn = (text: string): number =>
     new Lexer()
       .lex(text)

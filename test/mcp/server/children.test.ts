@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { fakeGemini, reply, type Scripted } from '../../support/fake-gemini.ts';
 import { echo, serve } from './support.ts';
 
-/** Says its own number, and then does nothing for a long time. */
+/** Writes its process id, then sleeps. */
 const SLOW = { functionCall: { name: 'run_shell_command', args: { command: 'echo $$ > pid; exec sleep 600' } } };
 
 async function pidIn(file: string): Promise<number> {

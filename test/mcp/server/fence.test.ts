@@ -97,7 +97,7 @@ test('gmn behind gmn behind gmn is as deep as it goes', async (t) => {
   });
 });
 
-/** Starts a server of its own, as a command of the model may, and prints what came of one delegation. */
+/** Starts a nested server, as a command of the model may, and prints the result of one delegation. */
 const NEST = `
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';

@@ -178,7 +178,7 @@ test('conversations that hold too much are forgotten, the one that was silent lo
     });
   for (const id of ['a', 'b', 'a', 'b']) await say(id, 100);
   expect([await say('c', 500), await say('b', 1), await say('a', 1)]).toEqual([0, 2, 0]);
-  // One that is too long by itself goes on: its model says when it is too much.
+  // A single conversation may exceed the limit: its model says when it is too long.
   expect([await say('d', 5000), await say('d', 1), await say('b', 1)]).toEqual([0, 1, 0]);
 });
 
@@ -214,7 +214,7 @@ test('progress grows with what happens and stops when told', () => {
   });
   progress.onEvent({ type: 'wait', what: 'gemini' });
   progress.onEvent({ type: 'begin', model: 'gemini' });
-  // It comes before a failure, too, so nothing is told yet.
+  // `begin` comes even before a turn that fails, so nothing is reported yet.
   expect(told).toEqual(['1 waiting for gemini (0 ms)']);
   progress.onEvent({ type: 'text', delta: 'abc' });
   time = 2000;

@@ -43,7 +43,7 @@ function work(run: JobWork['run'], rest: Partial<JobWork> = {}): JobWork {
   return { promptSha256: 'x', workingDirectory: '/work', timeoutMs: 60_000, isAwaited: false, ...rest, run };
 }
 
-/** Work that lasts until it is told to end, or aborted. */
+/** Runs until `end` is called or the signal aborts. */
 function held(): { readonly run: JobWork['run']; readonly begun: Promise<void>; end(): void } {
   let end: () => void = () => {};
   let begin: () => void = () => {};
@@ -164,7 +164,7 @@ test('a disk that takes nothing costs no answer', async () => {
   expect(await jobs.find(id)).toMatchObject({ output: 'answer', record: { status: 'completed' } });
 });
 
-/** A disk in memory, or one that takes nothing. */
+/** In memory, or a full disk. */
 function memory(isFull: () => boolean = () => false): RecordDirectory {
   const files = new Map<string, string>();
   const add = (name: string, text: string): void => {

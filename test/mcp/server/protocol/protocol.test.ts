@@ -56,7 +56,7 @@ test('what is answered before the SDK is loaded is what the SDK says', async (t)
     return results;
   };
   const before = await ask();
-  // Only the SDK answers this, and from then on everything.
+  // Only the SDK answers this, and from then on everything else.
   expect((await server.ask('no/such/method')).error.code).toBe(-32601);
   expect(await ask()).toEqual(before);
 });
@@ -242,7 +242,7 @@ test('a client that does not read its answers is not read from, and memory stays
   server.child.stdout.pause();
   const line = `${JSON.stringify({ jsonrpc: '2.0', id: 7, method: 'tools/list' })}\n`;
   let taken = 0;
-  // The pipes hold a little; after that the server must stop taking, or it would hoard answers.
+  // Pipes hold a little; after that the server must stop reading, or it would pile up responses.
   for (let sent = 0; sent < 20_000 && server.child.stdin.writableLength < 100_000; sent += 1) {
     server.child.stdin.write(line);
     taken += 1;

@@ -164,7 +164,7 @@ test('after kill -9 the ten jobs that ran are failed, with what they had said, a
   const done = (await killed.call('delegate', { prompt: 'quick' })).structuredContent.job_id;
   const running = await Promise.all(work.map((_, index) => submit(`long ${index}`)));
   const queued = await submit('later');
-  // What a job has said, and its session, are on disk as soon as there is something to say of them.
+  // A job's output and session are on disk as soon as they exist.
   const kept = (name: string) => readFileSync(join(at.home, '.gmn/jobs', name), 'utf8');
   for (const id of running) {
     await expect.poll(() => kept(`${id}.txt`), { timeout: 10_000 }).toMatch(/^so far \d$/);

@@ -9,7 +9,7 @@ import { echo, httpClient, serveHttp, serveRaw, silence } from '../support.ts';
 
 const INITIALIZE = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize' });
 
-/** One request with exactly these headers; `fetch` would not let a test lie about its host. */
+/** With exactly these headers: `fetch` does not let a test forge its host. */
 function send(
   url: string,
   {
@@ -95,7 +95,6 @@ test('two clients with the same ids get their own answers, 500 calls interleaved
   const calls = Array.from({ length: 250 }, (_, index) =>
     clients.map(async (client, owner) => {
       const words = `client ${owner}, call ${index}`;
-      // Every fifth goes through the model.
       const isAsked = index % 5 === 0;
       const asked = isAsked
         ? { name: 'generate_text', arguments: { prompt: words } }
@@ -200,7 +199,7 @@ test('a client that waits for its answer is not let go, nor one for somebody who
   await begun;
   const idle = await open();
   for (let count = 0; count < 62; count += 1) await open();
-  // Now there are 64.
+  // Now there are 64 sessions.
   for (let count = 0; count < 3; count += 1) expect((await send(url, { headers, body: ping })).status).toBe(400);
   expect((await send(url, { headers, method: 'GET' })).status).toBe(400);
   expect(await status(idle)).toBe(200);
@@ -238,7 +237,7 @@ test('a signal ends the server and its work', async (t) => {
   const { scripted, begun, closed } = silence();
   const server = await serveHttp(t, { gemini: await fakeGemini(t, [scripted]) });
   const client = await httpClient(t, server);
-  // It never gets an answer.
+  // It never gets a response.
   client.callTool({ name: 'delegate', arguments: { prompt: 'x' } }).catch(() => {});
   await begun;
   server.child.kill('SIGTERM');
