@@ -62,7 +62,7 @@ test('any text is either read or refused with a usage error', () => {
   );
 });
 
-test('a limited fault strikes that often, then the next one has its turn', () => {
+test('a limited fault applies that often, then the next one', () => {
   const book = createFaultBook(parseFaults(['503x2,429']));
   const names = Array.from({ length: 4 }, () => book.take(['503', '429'])?.name);
   expect(names).toEqual(['503', '503', '429', '429']);

@@ -38,7 +38,7 @@ test.skipIf(process.platform === 'win32')('a client that leaves ends the command
   await expect.poll(() => isRunning(pid)).toBe(false);
 });
 
-test('of a thousand async submissions some are taken and run, the rest refused, none lost', async (t) => {
+test('of a thousand async submissions some are accepted and run, the rest refused, none lost', async (t) => {
   let open: () => void = () => {};
   const held = new Promise<void>((resolve) => {
     open = resolve;

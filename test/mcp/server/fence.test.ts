@@ -23,7 +23,7 @@ test('the model reads the files of the working directory by itself', async (t) =
   expect(offered).toEqual(['list_directory', 'read_file', 'glob', 'search_file_content']);
 });
 
-test('what the model may not do is not done, and stands in the answer', async (t) => {
+test('what the model may not do is denied, and listed in the answer', async (t) => {
   const gemini = await fakeGemini(t, [reply(write), reply('I could not.'), reply(write), reply('I could not.')]);
   const server = await serve(t, { gemini });
   const delegated = await server.call('delegate', { prompt: 'Write a file' });
@@ -88,7 +88,7 @@ test('an @ in a prompt, a system prompt or a brainstorm is text', async (t) => {
   expect(sent).not.toContain('canary-4711');
 });
 
-test('gmn behind gmn behind gmn is as deep as it goes', async (t) => {
+test('gmn started by gmn started by gmn is refused', async (t) => {
   const server = await serve(t, { gemini: await fakeGemini(t, []), env: { GMN_MCP_DEPTH: '2' } });
   const { structuredContent } = await server.call('delegate', { prompt: 'x' });
   expect(structuredContent).toMatchObject({

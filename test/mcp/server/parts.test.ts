@@ -39,7 +39,7 @@ test('lines do not depend on how the bytes were cut', async () => {
   );
 });
 
-test('a line that is too long is told of once, and the next one is whole', async () => {
+test('a line that is too long is reported once, and the next one is complete', async () => {
   const found: unknown[] = [];
   for await (const line of splitLines(pieces(Buffer.from(`${'x'.repeat(50)}\nok\n${'y'.repeat(50)}`), [3, 20, 40]), {
     maxBytes: 10,
@@ -70,7 +70,7 @@ function counter(): () => string {
   };
 }
 
-test('the pages of a text are the text, none too long, no pair parted', () => {
+test('the pages of a text are the text, none too long, no surrogate pair split', () => {
   const store = createPages(counter());
   fc.assert(
     fc.property(
@@ -95,7 +95,7 @@ test('the pages of a text are the text, none too long, no pair parted', () => {
   );
 });
 
-test('old answers are forgotten before memory fills', () => {
+test('old answers are dropped before memory fills', () => {
   const store = createPages(counter());
   const first = store.split('x'.repeat(50_000)).next ?? '';
   for (let index = 0; index < 70; index += 1) store.split('y'.repeat(50_000));
@@ -148,7 +148,7 @@ const LINE = {
   overloadError: (inside: number, waiting: number) => new AppError('limit', `${inside} inside, ${waiting} waiting`),
 } as const;
 
-test('conversations are bounded, and turns of one follow each other behind a gate', async () => {
+test('conversations are bounded, and the queue runs turns of one after the other', async () => {
   const conversations = createConversations();
   const queue = createQueue({ ...LINE, maxRunning: 9, maxQueued: 9, locks: createLocks() });
   const { signal } = new AbortController();
@@ -168,7 +168,7 @@ test('conversations are bounded, and turns of one follow each other behind a gat
   expect(await say('a')).toBe(0);
 });
 
-test('conversations that hold too much are forgotten, the one that was silent longest first', async () => {
+test('conversations beyond the limit are dropped, the least recently used first', async () => {
   const conversations = createConversations(1000);
   const say = (id: string, length: number) =>
     conversations.runTurn(id, async (history) => {
@@ -193,7 +193,7 @@ test('of ids the newest are remembered, and one that is added again is new', () 
   );
 });
 
-test('however often a client says that it has begun, the SDK is told once', () => {
+test('a repeated initialized notification is replayed to the SDK once', () => {
   const first = createHandshake({
     host: { allowed: {}, name: 'n', version: '1', roots: { list: [] } },
     tools: [],
@@ -249,7 +249,7 @@ test('without a root nothing can be named', () => {
   expect(() => none.directory('/tmp')).toThrow('/tmp is not inside a root of this server');
 });
 
-test('a gate lets so many in, the next in their order, and nobody when the line is full', async () => {
+test('a queue runs up to its limit, then in order, and refuses when it is full', async () => {
   const queue = createQueue({ ...LINE, maxRunning: 1, maxQueued: 2, locks: createLocks() });
   const order: string[] = [];
   const { signal } = new AbortController();
@@ -271,7 +271,7 @@ test('a gate lets so many in, the next in their order, and nobody when the line 
   await expect(queue.run(signal, async () => 'again')).resolves.toBe('again');
 });
 
-test('who waits for a key takes no place from others, and comes when all have let go of it', async () => {
+test('work that waits for a key takes no place from others, and runs when all have released it', async () => {
   const inUse = createLocks();
   const queue = createQueue({ ...LINE, maxRunning: 1, maxQueued: 9, locks: inUse });
   const order: string[] = [];

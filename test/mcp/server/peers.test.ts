@@ -60,7 +60,7 @@ test('a follow-up may do no more than the first turn', async (t) => {
   expect(readdirSync(server.cwd)).toEqual([]);
 });
 
-test('two calls at once each hear of their own progress', async (t) => {
+test('two calls at once each get their own progress', async (t) => {
   const gemini = await fakeGemini(t, [echo, echo]);
   const server = await serve(t, { gemini });
   const tokens = ['one', 'two'];

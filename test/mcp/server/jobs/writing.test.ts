@@ -49,7 +49,7 @@ function work(run: JobWork['run']): JobWork {
   return { promptSha256: 'x', workingDirectory: '/work', timeoutMs: 60_000, isAwaited: false, run };
 }
 
-test('a job is completed on disk after all that it said, however soon it ends', async () => {
+test('a job is completed on disk only after all of its output, however soon it ends', async () => {
   const { jobs, heard } = heardJobs();
   const job = jobs.submit(
     work(async ({ onText }) => {

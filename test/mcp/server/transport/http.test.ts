@@ -75,7 +75,7 @@ test.for(['legacy', 'auto'] as const)(
   },
 );
 
-test('the stream of a call that was taken back ends, with no answer in it', async (t) => {
+test('the stream of a cancelled call ends without a response', async (t) => {
   const { scripted, begun } = silence();
   const { url, token } = await serveHttp(t, { gemini: await fakeGemini(t, [scripted]) });
   const opened = await send(url, { headers: { authorization: `Bearer ${token}` } });
@@ -107,7 +107,7 @@ test('two clients with the same ids get their own answers, 500 calls interleaved
   await Promise.all(calls.flat());
 }, 60_000);
 
-test('who is not let in is told why, and nothing more', async (t) => {
+test('a rejected request is told why, and nothing more', async (t) => {
   const { url, token } = await serveHttp(t);
   const { port } = new URL(url);
   const authorization = `Bearer ${token}`;
@@ -156,7 +156,7 @@ test('who is not let in is told why, and nothing more', async (t) => {
   }
 });
 
-test('faults of the protocol have their codes over http, too', async (t) => {
+test('protocol errors have their codes over http, too', async (t) => {
   const { url, token } = await serveHttp(t);
   const headers = { authorization: `Bearer ${token}` };
   const answer = async (body: string) => {
@@ -172,7 +172,7 @@ test('faults of the protocol have their codes over http, too', async (t) => {
   expect(large.status).toBe(413);
 });
 
-test('clients that never come back do not add up', async (t) => {
+test('sessions of clients that never return do not pile up', async (t) => {
   const { url, token } = await serveHttp(t);
   const headers = { authorization: `Bearer ${token}` };
   const ids: unknown[] = [];
@@ -184,7 +184,7 @@ test('clients that never come back do not add up', async (t) => {
   expect(await status(ids.at(-1))).toBe(200);
 });
 
-test('a client that waits for its answer is not let go, nor one for somebody who never opened', async (t) => {
+test('a session with a request in flight is not closed, nor one for a client that never opened', async (t) => {
   const { scripted, begun } = silence();
   const { url, token } = await serveHttp(t, { gemini: await fakeGemini(t, [scripted]) });
   const headers = { authorization: `Bearer ${token}` };
@@ -207,7 +207,7 @@ test('a client that waits for its answer is not let go, nor one for somebody who
   expect([await status(waiting), await status(idle)]).toEqual([200, 404]);
 });
 
-test('the token can be kept in a private file, made if it is not there', async (t) => {
+test('the token can be in a private file, which is created if it is missing', async (t) => {
   const at = place(t);
   const first = await serveHttp(t, { at, flags: ['--token-file', 'token'] });
   expect(first.stderr()).toContain('token written to token');
