@@ -100,9 +100,9 @@ async function checkServer(entry: ServerEntry, server: ConfiguredServer, app: Ch
   const { signal } = app;
   const startedAt = app.clock.now();
   const look = await inspectServer(server, { context: app, signal }, async (connection) => {
-    const offer = await fetchOfferedTools(connection, server, app);
+    const toolCheck = await fetchOfferedTools(connection, server, app);
     // Measured before closing, which can take longer than everything else.
-    return { ...offer, ms: app.clock.now() - startedAt };
+    return { ...toolCheck, ms: app.clock.now() - startedAt };
   });
   if ('error' in look) {
     const { error } = look;

@@ -3,9 +3,9 @@ import { isObject, type JsonObject, toNonEmptyString } from '../../core/json.ts'
 import { formatDuration } from '../../core/text/format.ts';
 import { sanitize } from '../../core/text/terminal.ts';
 import { createDeadline, type Deadline, startTimer } from '../../platform/runtime/clock.ts';
-import type { NamedServer } from './definition.ts';
+import { MAX_TIMER_MS, type NamedServer } from './definition.ts';
 import { mcpError, redactServerText, toServerError } from './errors.ts';
-import { MAX_ITEMS, MAX_PAGES, MAX_TIMER_MS, toListTimeout } from './limits.ts';
+import { MAX_ITEMS, MAX_PAGES, toListTimeout } from './limits.ts';
 import {
   parseCallResult,
   parseContents,
@@ -36,7 +36,6 @@ interface InitializedClient {
   readonly transport: ServerTransport;
   readonly sdk: Sdk;
   readonly changes: ListChanges;
-  /** Of the requests in flight. */
   readonly deadlines: Set<Deadline>;
 }
 
@@ -360,7 +359,6 @@ async function fetchAllPages<Item>({ send, ...list }: PagedList<Item>): Promise<
   }
 }
 
-/** Skips an invalid item and names it in `omitted`. */
 function parseItems<Item>(found: readonly unknown[], { key, parse }: ListKey<Item>, cut?: string): Listing<Item> {
   const items: Item[] = [];
   const unreadable: string[] = [];

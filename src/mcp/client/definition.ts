@@ -2,8 +2,8 @@ import { isObject, type JsonObject, type JsonValue } from '../../core/json.ts';
 import { textBefore } from '../../core/text/trim.ts';
 
 const TIMEOUT_MS = 600_000;
-/** A longer timer would fire at once. */
-const MAX_TIMEOUT_MS = 2 ** 31 - 1;
+/** A timer with a longer delay would fire at once. */
+export const MAX_TIMER_MS = 2 ** 31 - 1;
 
 interface CommonDefinition {
   /** For connecting and for every request; progress restarts it. */
@@ -160,7 +160,7 @@ function parseCommon(entry: JsonObject): CommonDefinition {
   const includeTools = parseStrings(entry, 'includeTools');
   const description = parseString(entry, 'description');
   return {
-    timeoutMs: Math.min(timeout, MAX_TIMEOUT_MS),
+    timeoutMs: Math.min(timeout, MAX_TIMER_MS),
     isTrusted: parseBoolean(entry, 'trust') ?? false,
     // The official CLI allows more text after the name: `name(…)`.
     ...(includeTools === undefined ? {} : { includeTools: includeTools.map((name) => textBefore(name, '(')) }),

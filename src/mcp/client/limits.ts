@@ -57,9 +57,6 @@ function toProgramName(command = ''): string {
   return (command.split(/[\\/]/).at(-1) ?? '').replace(/\.(?:cmd|exe|bat|ps1)$/i, '');
 }
 
-/** A timer with a longer delay would fire at once. */
-export const MAX_TIMER_MS = 2 ** 31 - 1;
-
 export const MAX_PAGES = 64;
 
 export const MAX_ITEMS = 2000;
