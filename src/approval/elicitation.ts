@@ -124,7 +124,6 @@ interface Field {
   readonly label: string;
   readonly isRequired: boolean;
   readonly fallback?: FieldValue;
-  /** Undefined if the answer is invalid. */
   parse(answer: string): FieldValue | undefined;
 }
 

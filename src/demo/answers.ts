@@ -13,7 +13,6 @@ import {
 } from './request.ts';
 import { createMinimalInstance } from './schema.ts';
 
-/** Never random. */
 export function createAnswer(request: DemoRequest, sign: (call: JsonObject) => string): Answer {
   const answer =
     (mustCall(request) ? undefined : findBuiltinAnswer(request, sign)) ??
@@ -255,7 +254,6 @@ export interface Answer {
   readonly chunks: Iterable<Chunk>;
   /** Fixed for the sample runs; absent: estimated. */
   readonly usage?: readonly [prompt: number, candidates: number];
-  /** Token counts come with the last chunk only. */
   readonly isCountedLate?: true;
   /** For answers whose length is the point: `maxOutputTokens` is not applied. */
   readonly isUnlimited?: true;

@@ -40,12 +40,10 @@ export function isEmbedding(model: string): boolean {
   return model.includes('embedding');
 }
 
-/** Any other id is returned as it is. */
 export function modelVersion(model: string): string {
   return LATEST[model] ?? model;
 }
 
-/** For quota buckets. */
 export const GENERATING_MODELS: readonly string[] = LISTED.filter((id) => !isEmbedding(id) && LATEST[id] === undefined);
 
 export function toModelResource(id: string): JsonObject {

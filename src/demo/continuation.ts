@@ -5,7 +5,6 @@ import type { Parsed } from './request.ts';
 import { firstCandidate, markLast } from './send.ts';
 
 export interface Continuation {
-  /** Events that were sent on earlier connections. */
   readonly from: number;
   /** Resumes with the events from `index` on. */
   readonly tokenFor: (index: number) => string;

@@ -57,7 +57,6 @@ interface Call {
 
 interface State extends ModelCallOptions {
   readonly book: SignatureBook;
-  /** Undefined without a script. */
   readonly next: ((method: ScriptMethod) => readonly JsonObject[] | undefined) | undefined;
   readonly nextId: () => string;
 }

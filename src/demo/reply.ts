@@ -121,7 +121,6 @@ function addCounts(counts: Counts, more: Omit<Counts, 'prompt'>): Counts {
   };
 }
 
-/** Calls are not cut. */
 function shortenChunk(chunk: Chunk, tokens: number): Chunk {
   const parts = chunk.parts.map((part) => {
     if (typeof part.text !== 'string') return part;

@@ -7,7 +7,6 @@ export type ScriptMethod = (typeof METHODS)[number];
 
 export interface ScriptLine {
   readonly method: ScriptMethod;
-  /** One response; the chunks in order for `generateContentStream`. */
   readonly responses: readonly JsonObject[];
 }
 

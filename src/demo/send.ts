@@ -91,7 +91,6 @@ const STREAM_FAULTS: readonly FaultName[] = [
   'hang-after',
 ];
 
-/** Uses up one occurrence of each. */
 export function takeStreamFaults(book: FaultBook): readonly DemoFault[] {
   return STREAM_FAULTS.flatMap((name) => book.take([name]) ?? []);
 }

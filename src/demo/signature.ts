@@ -7,7 +7,6 @@ import { isThirdFamily } from './rules.ts';
 const SKIP = 'skip_thought_signature_validator';
 
 export interface SignatureBook {
-  /** The same in every process. */
   sign(call: JsonObject): string;
   record(response: JsonObject): void;
   /** What is wrong with the signatures of the active loop; undefined if they are right. */

@@ -7,7 +7,6 @@ const SCOPE =
   'https://www.googleapis.com/auth/cloud-platform https://www.googleapis.com/auth/userinfo.email https://www.googleapis.com/auth/userinfo.profile openid';
 const HTML = '<!doctype html><title>Sign in to this network</title><p>Please accept the terms to continue.\n';
 
-/** Only the refresh grant. */
 export function createTokenEndpoint(faults: FaultBook): (body: string, reply: ServedReply) => void {
   let issued = 0;
   const revoked = new Set<string>();

@@ -9,7 +9,6 @@ import { errorReason } from '../platform/runtime/system.ts';
 
 type Exporter = (saved: SavedSession) => Iterable<string>;
 
-/** Each format is loaded only when used. */
 const formats = {
   md: async () => (await import('./markdown.ts')).exportMarkdown,
   json: async () => (await import('./json.ts')).exportJson,

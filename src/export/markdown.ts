@@ -92,7 +92,6 @@ function quoteLines(text: string): string {
   return lines.map((line) => (line.trim() === '' ? '>\n' : `> ${line}\n`)).join('');
 }
 
-/** Untrusted text, with Markdown escaped. */
 function escapeInline(text: string): string {
   return sanitize(text).replace(/[\\`*_[\]<>&#|~]/g, '\\$&');
 }

@@ -3,12 +3,9 @@ import type { JsonObject } from '../core/json.ts';
 import type { SavedRecord, SavedSession } from '../core/session.ts';
 import { addUsage, NO_USAGE, type Usage } from '../core/usage.ts';
 
-/** One turn per prompt. */
 export interface Turn {
-  /** From 1. */
   readonly number: number;
   readonly at: number;
-  /** Empty if the session begins without a prompt. */
   readonly prompt: readonly Item[];
   readonly steps: readonly Item[];
   readonly model: string | undefined;

@@ -9,14 +9,12 @@ import { systemStdin } from '../../platform/terminal/stdin.ts';
 
 const MAX_BYTES = 16_000_000;
 
-/** Throws AppError `usage`. */
 export function rejectArguments(args: readonly string[], command: string): void {
   if (args.length > 0) {
     throw new AppError('usage', `"gmn ${command}" takes no arguments`, { hint: `Run: gmn ${command} --help` });
   }
 }
 
-/** Throws AppError `usage`. */
 export function requireArguments(args: readonly string[], most: number, command: string): readonly string[] {
   if (args.length <= most) return args;
   throw new AppError('usage', `"gmn ${command}" takes ${most === 1 ? 'one argument' : `${most} arguments`}`, {

@@ -11,7 +11,6 @@ interface Media {
   readonly data: string;
 }
 
-/** Undefined if the block has no text. */
 export function formatBlock(block: ContentBlock): string | undefined {
   switch (block.type) {
     case 'text':

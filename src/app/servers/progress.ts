@@ -12,7 +12,6 @@ export interface CallProgress {
   end(): Promise<void>;
 }
 
-/** Writes to stderr; nothing if `quiet`. */
 export function openProgress(what: string, { quiet }: { readonly quiet: boolean }, app: App): CallProgress {
   const spinner = createProgress(app.io.err, {
     quiet,

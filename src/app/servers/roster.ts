@@ -24,7 +24,6 @@ export type ServerState =
   | { readonly kind: 'ready'; readonly server: ConfiguredServer }
   | { readonly kind: 'disabled'; readonly why: string; readonly hint: string }
   | { readonly kind: 'faulty'; readonly why: string }
-  /** Not approved in its current form. */
   | { readonly kind: 'unapproved' };
 
 /** All fields are untrusted text. */
@@ -105,7 +104,6 @@ function unknownServerError(name: string, known: readonly string[]): AppError {
   });
 }
 
-/** A hint for a name that was not found among `known`. */
 export function suggestNames(name: string, known: readonly string[], otherwise: string): string {
   const near = findNearestNames(name, known).map(sanitize);
   return near.length > 0 ? `Did you mean ${near.join(' or ')}?` : otherwise;
@@ -141,7 +139,6 @@ async function readSettingsDocument(file: string): Promise<JsonObject> {
   }
 }
 
-/** Reads each file once. */
 function createServersReader(): (file: string) => Promise<JsonObject> {
   const known = new Map<string, JsonObject>();
   return async (file) => {

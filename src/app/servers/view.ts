@@ -32,7 +32,6 @@ export function formatServerScope({ scope }: Pick<ServerEntry, 'scope'>): string
   return scope === 'workspace' ? 'project' : scope;
 }
 
-/** Empty if the server can be used. */
 export function formatState(state: ServerState): string {
   if (state.kind === 'faulty') return `faulty: ${sanitize(state.why)}`;
   if (state.kind === 'unapproved') return 'not approved, run: gmn trust';

@@ -16,7 +16,6 @@ export interface InspectOptions extends PrintOptions, SessionOptions {
 
 interface ListSpec<Found> {
   readonly command: string;
-  /** Printed if a server has none. */
   readonly none: string;
   load(connection: Connection, server: ConfiguredServer): Promise<Found>;
   /** For people, without line ends. */
@@ -39,7 +38,6 @@ export async function printLists<Found>(options: InspectOptions, app: App, spec:
   const sections = found.map(({ name: server, value }) => formatServerList(server, value, spec, name === undefined));
   const text = inspections.length === 0 ? 'No usable MCP server. To see why, run: gmn mcp list\n' : sections.join('\n');
   const report = { text, json: { servers: inspections.map((inspection) => toInspectionJson(inspection, spec)) } };
-  // JSON has them beside their servers.
   const errors = options.json ? [] : failed.map(({ error }) => formatInline(error));
   await printReport({ ...report, notices: [...notices, ...listNotices, ...errors] }, options, app);
   return failed.length > 0 ? EXIT_CODES.mcp : 0;

@@ -10,7 +10,6 @@ interface McpLogoutOptions extends PrintOptions, RosterOptions {
   readonly args: readonly string[];
 }
 
-/** The server is not notified. Throws AppError `mcp`, `usage` or `config`. */
 export async function run(options: McpLogoutOptions, app: App): Promise<number> {
   const [name = ''] = requireArguments(options.args, 1, 'mcp logout');
   const { server, notices } = await requireServer(name, { options, app });

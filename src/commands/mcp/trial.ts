@@ -60,7 +60,6 @@ export async function tryEverything(
   return trials;
 }
 
-/** Throws AppError `usage`. */
 export async function readCalls(text: string | undefined, cwd: string): Promise<readonly TrialCall[] | undefined> {
   if (text === undefined) return undefined;
   const value = parseJson(await readTextOrFile(text, '--calls', cwd));
@@ -86,7 +85,6 @@ function createSampleCall({ name, inputSchema }: RemoteTool): TrialCall {
 /** A schema may be recursive; deeper samples are left empty. */
 const MAX_DEPTH = 5;
 
-/** Prefers the schema's default, example or first choice. */
 export function createSampleArguments(schema: JsonObject): JsonObject {
   const sample = createSample({ ...schema, type: 'object' }, 0);
   return isObject(sample) ? sample : {};

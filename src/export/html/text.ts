@@ -68,7 +68,6 @@ const CLASSES: ReadonlyMap<string, string> = new Map([
   ['variable', 'a'],
 ]);
 
-/** Highlighted if the language is known. */
 export function* codeBlockHtml(code: string, language: string): Generator<string, void> {
   const label = language === '' ? '' : `<span class="language">${escapeHtml(language)}</span>`;
   yield `<div class="code">${label}<pre tabindex="0"><code>`;

@@ -79,7 +79,6 @@ function* stepHtml(item: Item): Generator<string, void> {
 
 interface ToolUse {
   readonly name: string;
-  /** Absent if only the result was recorded. */
   readonly args?: JsonObject;
   readonly answer: RecordedResult | undefined;
 }

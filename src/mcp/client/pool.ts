@@ -16,7 +16,6 @@ export interface ServerPool {
    * its work: if it exits after its answer, calls already written to it are lost, and must not be repeated.
    */
   work<Value>(server: ConfiguredServer, run: () => Promise<Value>, signal: AbortSignal): Promise<Value>;
-  /** Closes all connections, also those being opened. Never throws. */
   close(): Promise<void>;
 }
 

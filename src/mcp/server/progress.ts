@@ -5,7 +5,6 @@ import { callEvery } from '../../platform/runtime/clock.ts';
 export interface Progress {
   onEvent(event: TurnEvent): void;
   report(what: string): void;
-  /** Nothing is sent after this. */
   stop(): void;
 }
 
@@ -21,7 +20,6 @@ const TEXT_PAUSE_MS = 1000;
 
 const ANSWER_EVENTS: readonly TurnEvent['type'][] = ['text', 'thought', 'call'];
 
-/** For a client that sent no progress token. */
 export const NO_PROGRESS: Progress = { onEvent: () => {}, report: () => {}, stop: () => {} };
 
 export function createProgressReporter({ now, send }: ProgressOptions): Progress {

@@ -20,7 +20,6 @@ export interface CallResult {
 export interface Call {
   readonly host: Host;
   readonly progress: Progress;
-  /** The reason is an AppError. */
   readonly signal: AbortSignal;
 }
 
@@ -55,7 +54,6 @@ export interface Service {
 
 interface ServerToolSpec<Schema extends InputSchema> extends ToolDescription {
   readonly input: Schema;
-  /** Also for invalid arguments. */
   readonly fail: (error: AppError) => CallResult;
   readonly run: (args: ArgumentsOf<Schema>, call: Call) => Promise<CallResult>;
 }

@@ -16,7 +16,6 @@ interface SignInRecord {
   /** These credentials may be sent to no other issuer; only the access token also goes to the MCP server. */
   readonly issuer?: string;
   readonly client?: JsonObject;
-  /** The redirect URL it was registered with. */
   readonly redirectUrl?: string;
   readonly tokens?: JsonObject;
   readonly expiresAt?: number;

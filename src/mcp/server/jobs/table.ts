@@ -102,7 +102,6 @@ async function readSavedView(job: LiveJob): Promise<JobView> {
   return job.view();
 }
 
-/** For a job of another process. */
 async function pollJob(
   find: () => Promise<JobView | undefined>,
   clock: Clock,

@@ -49,7 +49,6 @@ export function createHandshake({ host, tools }: Service): Handshake {
 
 function recordInitialized(handled: SdkMessage[], message: SdkMessage): 'handled' | undefined {
   if (handled.length === 0) return undefined;
-  // A repeated notification is kept once.
   if (handled.length === 1) handled.push(message);
   return 'handled';
 }

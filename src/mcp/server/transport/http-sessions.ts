@@ -19,7 +19,6 @@ interface Client {
 }
 
 export function createHttpSessions(sdk: Sdk & SdkHttp, service: Service): HttpSessions {
-  /** The most recently used last. */
   const open = new Map<string, Client>();
 
   function makeRoom(newest: string): void {

@@ -61,7 +61,6 @@ export async function openHttpService(
   };
 }
 
-/** The body is passed on parsed. */
 function toWebRequest({ method, path, query, headers }: ServedRequest, signal: AbortSignal): Request {
   const list = Object.entries(headers).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, value] as const],
