@@ -3,7 +3,7 @@ import type { JsonObject } from '../core/json.ts';
 import { DAY_MS } from '../core/text/format.ts';
 import { GENERATING_MODELS } from './catalog.ts';
 import type { FaultBook } from './fault.ts';
-import { errorResponse, faultResponse, notFoundError, type Outcome, VALIDATION_URL } from './google-error.ts';
+import { errorResponse, faultResponse, notFoundResponse, type Outcome, VALIDATION_URL } from './google-error.ts';
 
 const PROJECT = 'demo-project';
 const OPERATION = 'operations/demo-onboarding';
@@ -49,10 +49,10 @@ export function createCodeAssist(faults: FaultBook, clock: Clock): CodeAssist {
     call: (method, body) =>
       methods[method]?.(body) ?? {
         ok: false,
-        error: notFoundError(`Method not found: ${method.replace(/^\w+ /, '')}.`),
+        error: notFoundResponse(`Method not found: ${method.replace(/^\w+ /, '')}.`),
       },
     operation(name) {
-      if (name !== OPERATION) return { ok: false, error: notFoundError(`Operation not found: ${name}.`) };
+      if (name !== OPERATION) return { ok: false, error: notFoundResponse(`Operation not found: ${name}.`) };
       isOnboarded = true;
       return okOutcome({ name, done: true, response: { cloudaicompanionProject: { id: PROJECT, name: PROJECT } } });
     },

@@ -34,11 +34,11 @@ export function errorResponse(spec: ErrorSpec): ErrorResponse {
   return { status: code, headers: spec.headers ?? {}, body: { error } };
 }
 
-export function invalidArgumentError(message: string): ErrorResponse {
+export function invalidArgumentResponse(message: string): ErrorResponse {
   return errorResponse({ code: 400, status: 'INVALID_ARGUMENT', message });
 }
 
-export function notFoundError(message: string): ErrorResponse {
+export function notFoundResponse(message: string): ErrorResponse {
   return errorResponse({ code: 404, status: 'NOT_FOUND', message });
 }
 
@@ -47,7 +47,7 @@ function errorInfo(reason: string, backend: Backend, metadata: JsonObject = {}):
 }
 
 /** Code Assist and Vertex want a token, the Gemini API a key. */
-export function missingCredentialError(backend: Backend): ErrorResponse {
+export function missingCredentialResponse(backend: Backend): ErrorResponse {
   if (backend === 'gemini') {
     return errorResponse({
       code: 403,
@@ -89,7 +89,7 @@ export function faultResponse(context: FaultContext): ErrorResponse | undefined 
         details: [errorInfo('IAM_PERMISSION_DENIED', backend)],
       });
     case '404-retired':
-      return notFoundError(`models/${model} is no longer available. Use a newer model.`);
+      return notFoundResponse(`models/${model} is no longer available. Use a newer model.`);
     case '429':
     case '429-daily':
       return quotaResponse(context);

@@ -11,8 +11,8 @@ import {
   type ErrorResponse,
   errorResponse,
   faultResponse,
-  invalidArgumentError,
-  notFoundError,
+  invalidArgumentResponse,
+  notFoundResponse,
   type Outcome,
 } from './google-error.ts';
 import { countPromptTokens, streamResponses } from './reply.ts';
@@ -77,7 +77,7 @@ export function createModelHandler(
   return async (route, request, reply) => {
     const format = toStreamFormat(route.verb, request.query);
     const call = unwrapEnvelope(route, parseBody(request.body), { format, reply });
-    if (!call.ok) return sendError(reply, invalidArgumentError(call.message), format);
+    if (!call.ok) return sendError(reply, invalidArgumentResponse(call.message), format);
     const denied = findError(call.value, state.faults);
     if (denied !== undefined) return sendError(reply, denied, format);
     if (state.faults.take(['hang']) !== undefined) return waitForAbort(reply.signal);
@@ -129,7 +129,7 @@ function findError({ backend, model, verb }: Call, faults: FaultBook): ErrorResp
   }
   const embeds = verb === 'embedContent' || verb === 'batchEmbedContents' || verb === 'predict';
   if (isServed(model) && (verb === 'countTokens' || embeds === isEmbedding(model))) return undefined;
-  return notFoundError(`models/${model} is not found, or is not supported for ${verb}.`);
+  return notFoundResponse(`models/${model} is not found, or is not supported for ${verb}.`);
 }
 
 function scriptEndError(method: ScriptMethod): ErrorResponse {
@@ -142,7 +142,7 @@ function answerCountTokens({ body, model, backend }: Call, state: State): Outcom
   if (scripted !== undefined) return { ok: true, body: scripted[0] ?? {} };
   if (state.next !== undefined) return { ok: false, error: scriptEndError('countTokens') };
   const request = parseRequest(body, model);
-  if (!request.ok) return { ok: false, error: invalidArgumentError(request.message) };
+  if (!request.ok) return { ok: false, error: invalidArgumentResponse(request.message) };
   const totalTokens = createAnswer(request.value, () => '').usage?.[0] ?? countPromptTokens(request.value);
   const billed = backend === 'vertex' ? { totalBillableCharacters: totalTokens * 4 } : {};
   return { ok: true, body: { totalTokens, ...billed } };
@@ -153,18 +153,18 @@ function answerEmbed({ body }: Call, verb: 'embedContent' | 'batchEmbedContents'
   if (scripted !== undefined) return { ok: true, body: toEmbedResponse(verb, scripted[0] ?? {}) };
   if (state.next !== undefined) return { ok: false, error: scriptEndError('embedContent') };
   if (hasSomethingToEmbed(body)) return { ok: true, body: embedResponse(verb, body) };
-  return { ok: false, error: invalidArgumentError('There is nothing to embed.') };
+  return { ok: false, error: invalidArgumentResponse('There is nothing to embed.') };
 }
 
 async function generate(call: Call, state: State): Promise<void> {
   const { reply, format } = call;
   const request = parseRequest(call.body, call.model);
-  if (!request.ok) return sendError(reply, invalidArgumentError(request.message), format);
+  if (!request.ok) return sendError(reply, invalidArgumentResponse(request.message), format);
   const problem = checkRequest(request.value) ?? state.book.check(request.value.contents, call.model);
-  if (problem !== undefined) return sendError(reply, invalidArgumentError(problem), format);
+  if (problem !== undefined) return sendError(reply, invalidArgumentResponse(problem), format);
   const continuation = parseContinuation(toCamelKeys(call.body));
   if (!continuation.ok && state.next === undefined) {
-    return sendError(reply, invalidArgumentError(continuation.message), format);
+    return sendError(reply, invalidArgumentResponse(continuation.message), format);
   }
   const responseId = state.nextId();
   const events = createEvents({ call, request: request.value, responseId }, state);

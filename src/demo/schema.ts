@@ -1,4 +1,5 @@
-import { isObject, type JsonObject, type JsonValue, toJsonObject } from '../core/json.ts';
+import { type JsonObject, type JsonValue, toJsonObject } from '../core/json.ts';
+import { resolvePointer } from '../core/schema.ts';
 
 const MAX_DEPTH = 24;
 
@@ -74,7 +75,7 @@ function resolveRefs({ root, schema, depth }: Pick<Work, 'root' | 'schema' | 'de
   let current = schema;
   for (let hops = 0; typeof current.$ref === 'string' && hops + depth < MAX_DEPTH; hops += 1) {
     const { $ref, ...rest } = current;
-    current = { ...findReference(root, $ref), ...rest };
+    current = { ...resolvePointer(root, $ref), ...rest };
   }
   if (!Array.isArray(current.allOf)) return current;
   const { allOf, ...own } = current;
@@ -89,14 +90,6 @@ function resolveRefs({ root, schema, depth }: Pick<Work, 'root' | 'schema' | 'de
 function collectRefs({ $ref, allOf }: JsonObject): readonly string[] {
   const own = typeof $ref === 'string' ? [$ref] : [];
   return Array.isArray(allOf) ? [...own, ...allOf.flatMap((item) => collectRefs(toJsonObject(item)))] : own;
-}
-
-function findReference(root: JsonObject, pointer: string): JsonObject {
-  let at: unknown = root;
-  for (const step of pointer.replace(/^#\/?/, '').split('/')) {
-    if (step !== '') at = isObject(at) ? at[step.replaceAll('~1', '/').replaceAll('~0', '~')] : undefined;
-  }
-  return toJsonObject(at);
 }
 
 function makeObject(work: Work): JsonObject {

@@ -3,7 +3,7 @@ import type { ServedReply, ServedRequest } from '../platform/http/server.ts';
 import { isServed, listModelResources, listPublisherModels, toModelResource } from './catalog.ts';
 import { createCodeAssist } from './code-assist.ts';
 import { createFaultBook, type DemoFault } from './fault.ts';
-import { missingCredentialError, notFoundError, type Outcome } from './google-error.ts';
+import { missingCredentialResponse, notFoundResponse, type Outcome } from './google-error.ts';
 import { createModelHandler } from './model-call.ts';
 import { parseBody } from './request.ts';
 import { type Backend, findRoute, type Route } from './route.ts';
@@ -69,11 +69,11 @@ function createDemoHandler(options: DemoOptions): (request: ServedRequest, reply
     if (location !== undefined) return reply.send(307, { location }, '');
     const route = findRoute(request.method, request.path);
     if (route.kind === 'unknown') {
-      return sendError(reply, notFoundError(`The demo has nothing at ${request.method} ${request.path}.`));
+      return sendError(reply, notFoundResponse(`The demo has nothing at ${request.method} ${request.path}.`));
     }
     if (route.kind === 'token') return sendToken(request.body, reply);
     const backend = findBackend(route);
-    if (!hasCredential(request, backend)) return sendError(reply, missingCredentialError(backend));
+    if (!hasCredential(request, backend)) return sendError(reply, missingCredentialResponse(backend));
     switch (route.kind) {
       case 'model':
         return callModel(route, request, reply);
@@ -102,5 +102,5 @@ function answerModels({ backend, id }: Extract<Route, { kind: 'models' }>, query
   if (id === undefined)
     return { ok: true, body: backend === 'vertex' ? listPublisherModels() : listModelResources(query) };
   if (isServed(id)) return { ok: true, body: toModelResource(id) };
-  return { ok: false, error: notFoundError(`Model is not found: models/${id}.`) };
+  return { ok: false, error: notFoundResponse(`Model is not found: models/${id}.`) };
 }

@@ -24,10 +24,10 @@ export function* exportMarkdown(saved: SavedSession): Generator<string, void> {
   const facts = listFacts(saved).map(([name, value]) => `- ${name}: ${escapeInline(value)}\n`);
   yield `# ${escapeInline(saved.summary.title) || 'Session'}\n\n${facts.join('')}`;
   for (const notice of saved.notices) yield `\n> **Note:** ${escapeInline(notice)}\n`;
-  for (const turn of splitTurns(saved.records)) yield* formatTurn(turn);
+  for (const turn of splitTurns(saved.records)) yield* formatTurnSection(turn);
 }
 
-function* formatTurn({ number, at, prompt, steps, model, usage }: Turn): Generator<string, void> {
+function* formatTurnSection({ number, at, prompt, steps, model, usage }: Turn): Generator<string, void> {
   yield `\n---\n\n## ${number}. Prompt\n\n*${formatTime(at)}*\n`;
   for (const item of prompt) yield `\n${formatItem(item)}`;
   if (steps.length === 0) return;

@@ -1,7 +1,7 @@
 import type { App } from '../../core/app.ts';
 import { waitForAbort } from '../../core/async.ts';
 import { AppError } from '../../core/error.ts';
-import { closeService } from '../../mcp/server/service.ts';
+import { closeMcpService } from '../../mcp/server/service.ts';
 import type { Service } from '../../mcp/server/tool.ts';
 import { openHttpService } from '../../mcp/server/transport/http.ts';
 import { readFileState } from '../../platform/files/read.ts';
@@ -36,7 +36,7 @@ export async function serveHttp(service: Service, options: HttpFlags, app: App):
     return AppError.from(app.signal.reason).exitCode;
   } finally {
     await server.close();
-    await closeService(service);
+    await closeMcpService(service);
   }
 }
 

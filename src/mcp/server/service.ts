@@ -31,7 +31,7 @@ const PLAIN_CALL_LIMITS = { maxRunning: 64, maxQueued: 1000 } as const;
 const MAX_OWN_SESSIONS = 1000;
 
 /** Touches neither disk nor network before the first call. */
-export function openService(options: ServiceOptions): Service {
+export function openMcpService(options: ServiceOptions): Service {
   const tools = selectServedTools(options.groups).map((tool) =>
     options.roots.length === 0 ? withoutFiles(tool) : tool,
   );
@@ -88,7 +88,7 @@ function overloadError(running: number, waiting: number): AppError {
 const CLOSE_MS = 2000;
 
 /** Also ends requests and child processes; running jobs are saved as INTERRUPTED. Never throws. */
-export async function closeService({ host }: Service): Promise<void> {
+export async function closeMcpService({ host }: Service): Promise<void> {
   const timer = new AbortController();
   const ended = Promise.allSettled([host.jobs.close(), ...host.calls]).then(host.waitForSaves);
   await Promise.race([ended.catch(() => {}), host.clock.sleep(CLOSE_MS, timer.signal).catch(() => {})]);

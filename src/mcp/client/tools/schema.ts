@@ -1,4 +1,5 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../core/json.ts';
+import { resolvePointer } from '../../../core/schema.ts';
 
 /** In characters of JSON. */
 const MAX_CHARS = 100_000;
@@ -190,15 +191,4 @@ function listSubschemas(schema: JsonObject): readonly JsonObject[] {
 
 function isSchema(value: JsonValue | undefined): value is JsonObject {
   return isObject(value);
-}
-
-function resolvePointer(root: JsonObject, pointer: string): JsonObject | undefined {
-  if (!pointer.startsWith('#')) return undefined;
-  let at: JsonValue | undefined = root;
-  for (const step of pointer.slice(1).split('/').slice(1)) {
-    const key = step.replaceAll('~1', '/').replaceAll('~0', '~');
-    if (isObject(at)) at = Object.hasOwn(at, key) ? at[key] : undefined;
-    else at = Array.isArray(at) ? at[Number(key)] : undefined;
-  }
-  return isObject(at) ? at : undefined;
 }
