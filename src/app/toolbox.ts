@@ -59,7 +59,7 @@ export interface ToolboxContext {
   /** The user's "always" answers. */
   readonly remembered?: Set<string>;
   /** The tools of MCP servers; the caller closes them. */
-  readonly remote?: Pick<McpTools, 'tools' | 'isTrusted' | 'instructions' | 'owners'>;
+  readonly remote?: Pick<McpTools, 'tools' | 'isTrusted' | 'instructions' | 'findOwners'>;
 }
 
 /** Opens the tools of `--tools`, inside the workspace and with approval. Throws AppError `usage`. */
@@ -225,19 +225,19 @@ function isOffered(name: string, remote: ToolboxContext['remote']): boolean {
 
 /** The servers that may own a tool that is not available: a server that is down must not fail the run. */
 function findMissingOwners(name: string, remote: ToolboxContext['remote']): readonly string[] {
-  return isBuiltinName(name) || isOffered(name, remote) ? [] : (remote?.owners(name) ?? []);
+  return isBuiltinName(name) || isOffered(name, remote) ? [] : (remote?.findOwners(name) ?? []);
 }
 
 function missingNotices({ allowedTools = [] }: ToolOptions, remote: ToolboxContext['remote']): readonly string[] {
   return splitList(allowedTools)
     .filter((name) => !name.includes('__'))
     .flatMap((name) => {
-      const owners = findMissingOwners(name, remote).map(sanitize);
-      if (owners.length === 0) return [];
+      const findOwners = findMissingOwners(name, remote).map(sanitize);
+      if (findOwners.length === 0) return [];
       const which =
-        owners.length === 1
-          ? `the MCP server ${owners[0]} may have it, but does not offer it`
-          : `one of the MCP servers ${owners.join(', ')} may have it, but none of them offers it`;
+        findOwners.length === 1
+          ? `the MCP server ${findOwners[0]} may have it, but does not offer it`
+          : `one of the MCP servers ${findOwners.join(', ')} may have it, but none of them offers it`;
       return [`--allowed-tools ${sanitize(name)}: there is no such tool now; ${which}`];
     });
 }

@@ -64,3 +64,8 @@ export function loadOnce<Loaded>(load: () => Promise<Loaded>): () => Promise<Loa
   let loaded: Promise<Loaded> | undefined;
   return () => (loaded ??= load());
 }
+
+export function waitForAbort(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+}

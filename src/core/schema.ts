@@ -113,3 +113,15 @@ function formatRange(minimum: number, maximum: number): string {
   if (maximum === Number.POSITIVE_INFINITY) return `${minimum} or more`;
   return `${minimum} to ${maximum}`;
 }
+
+/** The object that a `$ref` such as `#/$defs/node` points to. */
+export function resolvePointer(root: JsonObject, pointer: string): JsonObject | undefined {
+  if (!pointer.startsWith('#')) return undefined;
+  let at: JsonValue | undefined = root;
+  for (const step of pointer.slice(1).split('/').slice(1)) {
+    const key = step.replaceAll('~1', '/').replaceAll('~0', '~');
+    if (isObject(at)) at = Object.hasOwn(at, key) ? at[key] : undefined;
+    else at = Array.isArray(at) ? at[Number(key)] : undefined;
+  }
+  return isObject(at) ? at : undefined;
+}

@@ -23,7 +23,6 @@ interface Step {
   readonly title: string;
   readonly before?: string;
   readonly args: readonly string[];
-  /** The name of the file that is piped in. */
   readonly input?: string;
   /** Run without `--demo`, against a server with this fault. */
   readonly fault?: string;
@@ -41,7 +40,7 @@ const STEPS: readonly Step[] = [
   },
   { title: 'stdout is the answer and nothing else, so it fits into any pipe.', args: ['--demo', 'count to 5'] },
   { title: 'What the demo model does not know, it repeats, in any language.', args: ['--demo', 'こんにちは 👋 元気?'] },
-  { title: 'Mistakes say what to do next, and the exit code tells the truth.', args: ['--demo', '-f', 'x.md', 'hi'] },
+  { title: 'Mistakes say what to do next, and set the exit code.', args: ['--demo', '-f', 'x.md', 'hi'] },
   {
     title: 'Every fault of the real service can be tried offline. Here the daily quota is used up.',
     args: ['hi'],
@@ -62,13 +61,12 @@ interface Tour {
   readonly directory: string;
   readonly env: Env;
   readonly print: (text: string) => Promise<void>;
-  /** Resolves when the person wants to continue. */
   readonly ask: () => Promise<void>;
   readonly runGmn: (run: SelfRun) => Promise<SelfResult>;
   readonly serve: (fault: string) => Promise<{ readonly url: string; close(): Promise<void> }>;
 }
 
-/** Shows each command and its actual output. Rejects if a command cannot be run at all. */
+/** Rejects if a command cannot be run at all. */
 export async function runTour(tour: Tour): Promise<void> {
   await tour.print(`gmn in ${STEPS.length} steps, all of them real, none of them online.\n`);
   for (const [index, step] of STEPS.entries()) {

@@ -13,6 +13,6 @@ test('what is heard before its prompt is written stands after it in the file', a
   await kept.history.append(prompt('hello'));
   await kept.history.overhear?.('a'.repeat(70_000));
   kept.close();
-  await sessions.settled();
+  await sessions.waitForSaves();
   expect(linesOf(onlyFile(place.gmn)).map(({ type, title }) => title ?? type)).toEqual(['hello', 'prompt', 'partial']);
 });

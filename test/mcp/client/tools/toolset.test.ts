@@ -97,14 +97,14 @@ test('a tool that says something else about itself is not offered until a person
   const echo = first.table.find(({ remote }) => remote.name === 'echo')?.remote;
   if (echo === undefined) throw new Error('no echo');
   // As if an earlier version had been seen.
-  await recordTools(SEEN, [{ ...echo, description: 'Says something.' }], { place: context, which: 'all' });
+  await recordTools(SEEN, [{ ...echo, description: 'Says something.' }], { context, which: 'all' });
   const second = await open();
   expect(second.servers.map(({ withheld }) => withheld)).toEqual([['echo']]);
   expect(second.tools.map(({ name }) => name)).not.toContain('echo');
   expect(second.notices).toEqual([
     'MCP server a: echo not offered: its definition has changed. To review and allow it, run in a terminal: gmn mcp tools a',
   ]);
-  await recordTools(SEEN, [echo], { place: context, which: 'all' });
+  await recordTools(SEEN, [echo], { context, which: 'all' });
   expect((await open()).tools.map(({ name }) => name)).toContain('echo');
 });
 
@@ -120,7 +120,7 @@ test('a tool that changed behind a kept list is not run', async (t) => {
     const text = readFileSync(path, 'utf8').replace('Says the same.', 'Is harmless.').replaceAll('"add"', '"gone"');
     writeFileSync(path, text);
   }
-  await recordTools(SEEN, [{ ...echo, description: 'Is harmless.' }], { place: context, which: 'all' });
+  await recordTools(SEEN, [{ ...echo, description: 'Is harmless.' }], { context, which: 'all' });
   const { tool } = await open();
   expect(await tool('echo').invoke({ message: 'x' }, signal)).toEqual({
     ok: false,
@@ -149,7 +149,7 @@ test('one bad server is reported and hurts only itself', async (t) => {
   expect(await tool('echo').invoke({ message: 'x' }, signal)).toMatchObject({ ok: true });
 });
 
-test('a server that is not ready in time is left out', async (t) => {
+test('a server that is not ready in time is skipped', async (t) => {
   const { tools, notices } = await toolset(t, { silent: hostile('silent') }, { maxWaitMs: 300 }).open();
   expect({ tools, notices }).toEqual({
     tools: [],
@@ -170,7 +170,7 @@ test('includeTools chooses, excludeTools wins, two servers share no name', async
   ]);
 });
 
-test('more tools than the API takes are left out, and that is said', async (t) => {
+test('more tools than the API takes are skipped, and that is reported', async (t) => {
   const { tools, notices } = await toolset(t, { many: hostile('many') }).open();
   expect(tools).toHaveLength(499);
   expect(notices).toEqual([
@@ -333,7 +333,7 @@ test('an abort ends a call with its reason and reaches the server', async (t) =>
   await vi.waitFor(() => expect(messages().at(-1)).toMatchObject({ method: 'notifications/cancelled' }));
 });
 
-test('a session that the server has forgotten is begun anew', async (t) => {
+test('a session that the server has dropped is started again', async (t) => {
   const serve = streamable('json');
   let isForgotten = false;
   const { url, received } = await httpPeer(t, (request, response) => {
