@@ -27,9 +27,7 @@ export interface Settings {
   readonly env: Env;
   /** `GEMINI_MODEL`, else `model.name` */
   readonly model?: string;
-  /** `security.auth.selectedType` */
   readonly authType?: string;
-  /** `security.auth.enforcedType` */
   readonly enforcedAuthType?: string;
   /** `oauth.clientId` and `oauth.clientSecret` of gmn's own config. */
   readonly oauthClient?: { readonly id: string; readonly secret: string };
@@ -37,7 +35,6 @@ export interface Settings {
   readonly keepsOneShots?: boolean;
   /** `sessions.retention`: how long unnamed sessions are kept, e.g. `30d`, or `never` to keep them all. */
   readonly retention?: string;
-  /** `output.format`: what `-o` and `GMN_OUTPUT_FORMAT` override. */
   readonly outputFormat?: 'text' | 'json' | 'stream-json';
   /** `modelConfigs`: the aliases and overrides of the official CLI; config/model-configs.ts reads them. */
   readonly modelConfigs?: JsonObject;
@@ -47,7 +44,6 @@ export interface Settings {
   readonly servers?: readonly ServerSetting[];
   /** `mcp.serverCommand`: the server named `mcp`, whose definition is a command line. Absent: there is none. */
   readonly serverCommand?: ServerSetting | undefined;
-  /** Messages for the user, e.g. that an untrusted workspace file was not read. */
   readonly notices: readonly string[];
 }
 
@@ -64,15 +60,15 @@ export interface App {
   readonly random: () => number;
   /** Aborts on SIGINT, SIGTERM or SIGHUP, with an AppError as its reason. */
   readonly signal: AbortSignal;
-  /** Calls `action` if the process exits before the returned function is called. */
+  /** Runs `action` if the process exits before the returned function is called. */
   readonly onExit: (action: () => void) => () => void;
   readonly trace: Trace;
   /** Called when the run is over: a write that is still blocked after a short grace period fails with `reason`. */
   readonly hurry: (reason: AppError) => void;
   readonly send: SendHttp;
   /**
-   * Opens a connection that the next request of `send` to this origin will use, unless there is one. For when gmn waits for
-   * something else. Never fails.
+   * Opens a connection for the next request of `send` to this origin, unless there is one. Call it while gmn waits for something else.
+   * Never fails.
    */
   readonly preconnect: (url: URL) => void;
   /** For HTTP clients other than `send`. */

@@ -55,7 +55,6 @@ export interface ErrorOptions {
   readonly retry?: RetryAdvice;
   readonly status?: number;
   readonly isTimeout?: boolean;
-  /** What the server objected to, where a changed request may succeed. */
   readonly objection?: Objection;
   /** The model's answer, if it was withheld because of this error. */
   readonly answer?: string;
@@ -73,7 +72,7 @@ export class AppError extends Error {
   readonly objection: Objection | undefined;
   readonly answer: string | undefined;
   readonly isTimeout: boolean;
-  /** Whether it was shown to the user. If so, the process can end without printing it again. */
+  /** Already shown to the user, so it must not be printed again. */
   isReported = false;
 
   constructor(fault: Fault, message: string, options: ErrorOptions = {}) {

@@ -3,7 +3,6 @@ import type { Usage } from './usage.ts';
 
 export type TurnRecord =
   | { readonly kind: 'prompt'; readonly content: StoredContent }
-  /** A reply of the model that contains calls. */
   | (ModelRecord & { readonly kind: 'call' })
   /** The result of one call: one `functionResponse`, plus any media. */
   | { readonly kind: 'answer'; readonly content: StoredContent }

@@ -15,7 +15,6 @@ export function isList(value: JsonValue | undefined): value is readonly JsonValu
   return Array.isArray(value);
 }
 
-/** The objects among the items of an array; empty if `value` is not an array. */
 export function filterObjects(value: unknown): readonly Readonly<Record<string, unknown>>[] {
   return Array.isArray(value) ? value.filter(isObject) : [];
 }
@@ -24,7 +23,7 @@ export function toNonEmptyString(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-/** `value`, which comes from `JSON.parse`, or an empty object if it is none. */
+/** `value` must come from `JSON.parse`; anything but an object gives an empty one. */
 export function toJsonObject(value: unknown): JsonObject {
   return isObject(value) ? (value as JsonObject) : {};
 }

@@ -21,7 +21,7 @@ export interface ModelRequest {
    * or 0: no reply is held in memory as a whole.
    */
   readonly keepLimit?: number;
-  /** From an earlier answer to the same request: the service goes on where that answer gave it. */
+  /** From an earlier answer to the same request: the service continues where that answer ended. */
   readonly continuationToken?: string;
 }
 
@@ -35,11 +35,8 @@ export interface Reply {
   readonly promptTokens?: number;
   /** The model that answered, as the server names it; the requested one if the server did not say. */
   readonly model: string;
-  /**
-   * The model's parts as they came, adjacent plain texts joined. Absent if longer than the request's `keepLimit`.
-   */
+  /** The model's parts as they came, with adjacent plain texts joined. Absent if longer than the request's `keepLimit`. */
   readonly content?: Content;
-  /** In the order of their parts. Absent: none. */
   readonly calls?: readonly ReplyCall[];
   /** `groundingMetadata`, if the model searched the web. */
   readonly grounding?: JsonObject;
@@ -63,7 +60,6 @@ export interface GroundedAnswer {
   readonly text: string;
   /** `[1]` is the first. */
   readonly sources: readonly Source[];
-  /** What the search itself cost. */
   readonly usage: Usage;
 }
 

@@ -7,7 +7,6 @@ import type { History, TurnRecord } from './history.ts';
  */
 export type SessionSource = 'chat' | 'prompt' | 'mcp';
 
-/** The names shown to users. */
 export const SOURCE_WORDS = { chat: 'chat', prompt: 'one-shot', mcp: 'served' } as const satisfies Record<
   SessionSource,
   string
@@ -41,7 +40,6 @@ export interface SessionSetup {
   readonly system?: string;
 }
 
-/** An open session: everything appended is written to its file. */
 export interface Session extends History {
   readonly id: string;
   readonly name: string | undefined;

@@ -10,13 +10,13 @@ import { ALIASES, type Backend, DEFAULT_MODEL, findModelFacts, MODELS } from './
 interface ModelChoice {
   readonly id: string;
   readonly notices: readonly string[];
-  /** Nobody chose it: if it is gone, the fallback model may replace it. */
+  /** Nobody chose it, so the fallback model may replace it. */
   readonly isDefault: boolean;
 }
 
 interface ChoiceContext {
   readonly backend: Backend;
-  /** Where the name was given, for the user: `-m`, `settings`, … */
+  /** For the user: `-m`, `settings`, … */
   readonly source?: string;
 }
 

@@ -126,7 +126,6 @@ function parseOption(option: string): readonly [string, JsonValue] {
   return [key, parseOptionValue(text)];
 }
 
-/** JSON, else the text itself. */
 function parseOptionValue(text: string): JsonValue {
   try {
     return JSON.parse(text);

@@ -1,4 +1,3 @@
-/** The service that a request goes to. */
 export type Backend = 'gemini-api' | 'vertex' | 'code-assist';
 
 export type ThinkingLevel = 'minimal' | 'low' | 'medium' | 'high';
@@ -22,7 +21,7 @@ export interface ModelFacts {
   readonly levels?: readonly ThinkingLevel[];
   /** Absent if it has levels instead. */
   readonly budget?: BudgetRange;
-  /** Absent if it reads temperature, topP and topK no longer: newer models ignore them, and may refuse them one day. */
+  /** Absent if it no longer reads temperature, topP and topK: newer models ignore them, and may reject them one day. */
   readonly samples?: true;
   /** Absent if it answers in text. */
   readonly makes?: 'images' | 'speech';
@@ -132,7 +131,6 @@ export const MODELS: readonly ModelFacts[] = [
   { ...SPEECH, id: 'gemini-3.1-flash-tts-preview', status: 'preview' },
 ];
 
-/** Fallback models for the default, where it is gone. */
 export const FALLBACK_MODELS: Readonly<Record<Backend, string>> = {
   'gemini-api': 'gemini-flash-latest',
   vertex: 'gemini-3.5-flash',
@@ -157,7 +155,6 @@ export const ALIASES: Readonly<Record<string, Readonly<Record<Backend, string>>>
   'flash-lite': { ...onEveryBackend('gemini-3.1-flash-lite'), 'gemini-api': 'gemini-flash-lite-latest' },
 };
 
-/** A default model and its fallback models. */
 export interface BuiltInModel {
   readonly id: string;
   readonly successors: Readonly<Record<Backend, string>>;

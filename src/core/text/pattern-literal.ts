@@ -23,7 +23,7 @@ export function requiredLiteral(source: string, isCaseless: boolean): string {
   return longest.length < 3 ? '' : longest;
 }
 
-/** Whether a step stands for itself alone. The Kelvin sign is a K in another case, and a dotted capital I becomes two signs. */
+/** Whether a step stands only for itself. Ignoring case, the Kelvin sign is a `k`, and a dotted capital I becomes two characters. */
 function isPlainStep(step: string, escaped: string | undefined, isCaseless: boolean): boolean {
   const character = escaped ?? step;
   if (character.length !== 1 || /[\p{Cs}\p{Cc}]/u.test(character)) return false;

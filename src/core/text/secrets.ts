@@ -33,17 +33,14 @@ export function foldName(name: string): string {
   return trimTrailing(textBefore(shown, ':'), '. ');
 }
 
-/** The normalized segments of a path. */
 export function splitSteps(path: string): readonly string[] {
   return path.split(/[\\/]/).map(foldName);
 }
 
-/** Whether one of these paths occurs among the segments. */
 export function hasSteps(steps: readonly string[], paths: readonly string[]): boolean {
   return paths.some((path) => `/${steps.join('/')}/`.includes(`/${path}/`));
 }
 
-/** Whether a file of this name is likely to hold keys or passwords. */
 export function isSecretName(name: string): boolean {
   return [name.toLowerCase(), foldName(name)].some((folded) => isListed(folded) || isListed(folded.replace(COPY, '')));
 }
@@ -109,7 +106,6 @@ export function isState(path: string, directories: readonly string[]): boolean {
 
 /** Shorter secrets would match ordinary words. */
 const MIN_LENGTH = 8;
-/** Replaces a secret. */
 export const MARK = '‹redacted›';
 
 /**
