@@ -169,7 +169,7 @@ interface TokenAttempt {
 
 const RETRY_HINT = 'Check the network and try again in a moment.';
 
-/** Says why, without any of the file's secrets. */
+/** Repeats none of the file's secrets. */
 function noTokenError(file: KeyDocument, { response, failure }: TokenAttempt): AppError {
   const fail = (why: string, hint: string): AppError =>
     serverError('auth', `${file.source} gave no token: ${why}`, { hint });

@@ -17,11 +17,11 @@ interface StoredKey {
   readonly place: KeyPlace;
 }
 
-/** The API key stored by `gmn auth set-key`: in the system keyring, else in a private file. */
+/** Keeps the key of `gmn auth set-key` in the system keyring, or else in a private file. */
 interface KeyStore {
   /** Undefined if none was stored. Throws AppError `auth` if the stored key cannot be read. */
   read(): Promise<StoredKey | undefined>;
-  /** Where the key is, without reading it; undefined if none was stored. Never throws. */
+  /** Does not read the key. Never throws. */
   place(): Promise<KeyPlace | undefined>;
   /** Throws AppError `config` if the key can be stored nowhere. */
   write(key: string): Promise<KeyPlace>;

@@ -23,7 +23,6 @@ export function libraryTransport(options: LibraryFetchOptions) {
   return { fetchImplementation: libraryFetch(options), noProxy: [/^/] };
 }
 
-/** Adds gmn's user agent to requests that have none. */
 export function withUserAgent(send: SendHttp, userAgent: string): SendHttp {
   return (request, signal) => send({ ...request, headers: { 'user-agent': userAgent, ...request.headers } }, signal);
 }
@@ -55,7 +54,6 @@ function libraryFetch({ send, signal, onAnswer, onFailure }: LibraryFetchOptions
   };
 }
 
-/** Reads at most the first megabyte. */
 export async function readBodyText(body: AsyncIterable<Uint8Array>): Promise<string> {
   const chunks: Uint8Array[] = [];
   let size = 0;

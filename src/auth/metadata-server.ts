@@ -58,7 +58,7 @@ const CLOUD_VARIABLES = [
   'FUNCTION_NAME',
   'CLOUD_SHELL',
 ];
-/** On Linux, the vendor of the machine; Google's machines say "Google". */
+/** Linux only. Google's machines say "Google". */
 const VENDOR_FILE = '/sys/class/dmi/id/bios_vendor';
 
 /** Guesses from the environment and the vendor file; sends no request. */

@@ -108,12 +108,10 @@ export function encryptedFile({ path, name }: KnownFile, { machine, clock }: Sec
   };
 }
 
-/** The official CLI keeps its sign-in in the encrypted file, or in the Keychain. */
 export function usesEncryptedFile(env: Env): boolean {
   return env.GEMINI_FORCE_ENCRYPTED_FILE_STORAGE === 'true';
 }
 
-/** The official CLI does not use the system keyring. */
 export function avoidsKeyring(env: Env): boolean {
   return env.GEMINI_FORCE_FILE_STORAGE === 'true';
 }
@@ -133,7 +131,6 @@ function otherMachineError(name: string): AppError {
   });
 }
 
-/** The official sign-in as a password in the Keychain or in the encrypted file. */
 export function passwordStore(place: SecretStore, clock: Clock): TokenStore {
   return {
     source: place.name,

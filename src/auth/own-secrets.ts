@@ -6,7 +6,7 @@ import { mayHoldCredential } from '../core/text/names.ts';
 import { listDirectory, readFileState } from '../platform/files/read.ts';
 import { findGcloudPath } from './key-document.ts';
 
-/** In gmn's directory: the stored key, tokens, the OAuth client, sign-ins of MCP servers. */
+/** In gmn's directory. */
 const OWN_FILES = [/^key\.json/, /^oauth-client\.json/];
 const OWN_DIRECTORIES = ['tokens', 'mcp'];
 /** In the official CLI's directory. */
@@ -53,7 +53,6 @@ async function listSecretFiles({ homes }: Pick<App, 'homes'>): Promise<readonly 
   return found.flat();
 }
 
-/** Google's application default credentials. */
 function listKeyFiles(env: Env): readonly string[] {
   return [env.GOOGLE_APPLICATION_CREDENTIALS, findGcloudPath(env)].flatMap((path) => path || []);
 }
@@ -65,7 +64,7 @@ async function listFiles(directory: string, names: readonly RegExp[]): Promise<r
     .map(({ name }) => join(directory, name));
 }
 
-/** The whole text, if it is encrypted or damaged. */
+/** If the text is encrypted or damaged, all of it counts as secret. */
 function extractSecrets(text: string): readonly string[] {
   const document = parseJson(text) as JsonValue | undefined;
   return document === undefined || typeof document !== 'object' ? [text.trim()] : collectSecretValues(document, '');

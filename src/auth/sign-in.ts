@@ -54,7 +54,7 @@ export async function chooseSignIn(input: ChoiceInput): Promise<CredentialChoice
   return createAdcChoice({ ...toAdcOptions(input), scopes: SIGN_IN_SCOPES });
 }
 
-/** The stores to try, in the order of the official CLI. */
+/** In the order of the official CLI. */
 function listStores(input: ChoiceInput): readonly TokenStore[] {
   const { clock, settings, say = () => {} } = input;
   const options = { machine: input.machine ?? detectMachine(), clock, say };

@@ -117,7 +117,7 @@ const GUIDE = [
   '  gmn --demo "hello"            try gmn offline, no account needed',
 ].join('\n');
 
-/** For users with nothing set up. Mentions a project's `.env` that has a key, since gmn does not read it. */
+/** Mentions a project's `.env` that has a key, since gmn does not read it. */
 async function noCredentialsError(cwd: string, homes: Homes): Promise<NoCredentialError> {
   const message = 'authentication failed: no Gemini credentials found';
   const found = await findProjectKey(cwd, homes);
@@ -145,7 +145,7 @@ function formatUnread({ path, name }: ProjectKey, cwd: string): string {
   return `${shown.startsWith('..') ? path : shown} sets ${name}, but gmn does not read a project's .env`;
 }
 
-/** The first `.env` with a key, from the working directory upwards. */
+/** Looks from the working directory upwards. */
 async function findProjectKey(cwd: string, homes: Homes): Promise<ProjectKey | undefined> {
   const own = [join(homes.gemini, '.env'), join(homes.gmn, '.env')];
   for (let directory = cwd; ; directory = dirname(directory)) {

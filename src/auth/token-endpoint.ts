@@ -126,7 +126,6 @@ function parseGranted(body: Readonly<Record<string, unknown>>, accessToken: stri
   };
 }
 
-/** Whether the same request may succeed later. */
 export function isTransient(status: number): boolean {
   return status >= 500 || status === 429 || status === 408;
 }

@@ -9,7 +9,6 @@ import type { Grant } from './token-endpoint.ts';
 
 /** Longer than the lock can be held: three attempts of ten seconds and the pauses between them. */
 const LOCK_WAIT_MS = 35_000;
-/** Between the attempts of one refresh. */
 const PAUSES_MS = [250, 1000];
 /** If the token server is unreachable, a token is still used until this close to its expiry. */
 const LAST_RESORT_MS = 15_000;
@@ -23,11 +22,10 @@ export interface KeeperOptions {
   readonly account: string;
   /** gmn's directory, for the lock. */
   readonly home: string;
-  /** One attempt; see `requestGrant`. */
+  /** One attempt, with `requestGrant`. */
   readonly grant: (refreshToken: string, signal: AbortSignal) => Promise<Grant>;
   readonly clock: Clock;
   readonly trace: Trace;
-  /** For notices to the user, e.g. that a new token could not be saved. */
   readonly say: (message: string) => void;
 }
 
@@ -47,7 +45,6 @@ interface TokenKeeper {
  */
 export function tokenKeeper(options: KeeperOptions): TokenKeeper {
   let current: UsableToken | undefined;
-  /** Tokens that the API rejected, and how often it did. */
   const rejected = new Set<string>();
   let rejections = 0;
   let first: StoredToken | undefined = options.first;
@@ -62,7 +59,6 @@ export function tokenKeeper(options: KeeperOptions): TokenKeeper {
     for (;;) {
       const before = rejections;
       const found = await search(before, signal);
-      // Rejected while we were searching.
       if (before !== rejections && rejected.has(found.accessToken)) continue;
       current = found;
       // If the token server grants the same token again, it is used again.
@@ -149,7 +145,7 @@ async function refresh(search: Search): Promise<UsableToken> {
     await clock.sleep(pauseMs, signal);
   }
 }
-/** The fresh token that expires last, from the official store or our cache. */
+/** From the official store or our cache. */
 async function findFreshest({ cache, clock, rejected }: Search, stored: StoredToken): Promise<UsableToken | undefined> {
   const cached = stored.refreshToken === undefined ? undefined : await cache.read(stored.refreshToken);
   let best: UsableToken | undefined;
@@ -199,7 +195,7 @@ function requireUnexpired({ rejected }: Search, stored: StoredToken): UsableToke
   return { ...stored, accessToken };
 }
 
-/** The stored token, if it lasts long enough for a request while the token server is unreachable. */
+/** While the token server is unreachable, the stored token may last long enough for a request. */
 function findLastResort({ clock, rejected }: Search, stored: StoredToken): UsableToken | undefined {
   const { accessToken, expiresAt } = stored;
   if (accessToken === undefined || expiresAt === undefined || rejected.has(accessToken)) return undefined;

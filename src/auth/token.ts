@@ -12,13 +12,11 @@ const MAX_LIFETIME_MS = 2 * DAY_MS;
 /** Smaller numbers would be before 1973 in milliseconds: they are seconds. */
 const SECONDS_BELOW = 100_000_000_000;
 
-/** A sign-in as the official CLI or our cache stores it. */
 export interface StoredToken {
   readonly accessToken?: string;
   readonly refreshToken?: string;
   /** Milliseconds since the epoch; absent if unknown or implausible. */
   readonly expiresAt?: number;
-  /** Stable id of the user, if known. */
   readonly subject?: string;
 }
 
@@ -35,7 +33,7 @@ export function isFresh(token: StoredToken, now: number): token is StoredToken &
   return token.accessToken !== undefined && token.expiresAt !== undefined && token.expiresAt > now + EXPIRY_MARGIN_MS;
 }
 
-/** Parses the content of `oauth_creds.json`; undefined if it is not an object. Invalid fields count as absent. */
+/** Undefined if it is not an object. Invalid fields count as absent. */
 export function parseOauthFile(value: unknown, now: number): StoredToken | undefined {
   if (!isObject(value)) return undefined;
   return toStoredToken({

@@ -155,7 +155,6 @@ function createContextReader(): ContextReader {
 
   async function load(file: string, root: string | undefined): Promise<string | undefined> {
     const real = realPath(file);
-    // The notice about too much context is given once.
     if (real === undefined || left < 0) return undefined;
     if (root !== undefined && !contains(root, real)) return skipFile(file, `it leads out of ${root}`);
     if (isSecretFile(real, root)) return skipFile(file, 'a file of that name may hold keys');
@@ -189,7 +188,7 @@ function createContextReader(): ContextReader {
   async function readImport(path: string, { file, root, chain }: Import): Promise<string | undefined> {
     const target = isAbsolute(path) ? path : join(dirname(file), path);
     const real = realPath(target);
-    // Not an import, just a word that begins with @.
+    // Just a word that begins with @.
     if (real === undefined || isDirectory(real)) return undefined;
     if (chain.includes(real)) return `<!-- ${path} is above -->`;
     if (chain.length > MAX_DEPTH) return skipFile(target, `imports go ${MAX_DEPTH} deep at most`);

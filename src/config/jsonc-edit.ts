@@ -62,7 +62,7 @@ function removeValue(text: string, path: Edit['path']): string {
   return container.type === 'array' ? shorter : removeValue(shorter, path);
 }
 
-/** True if the container holds nothing but the child, not even a comment. */
+/** Not even a comment beside the child. */
 function isOnlyContent(text: string, { offset, length }: Node, child: Node): boolean {
   const before = text.slice(offset + 1, child.offset);
   return `${before}${text.slice(child.offset + child.length, offset + length - 1)}`.trim() === '';
@@ -118,7 +118,6 @@ function insertChild(text: string, container: Node, item: (style: Style) => stri
   return end === undefined || comma !== undefined ? result : splice(result, end, 0, ',');
 }
 
-/** A container that is empty or spans lines gets one child per line. */
 function detectStyle(text: string, container: Node): Style {
   const newline = detectLineEnd(text);
   const unit = /(?:^|[\r\n])([ \t]+)\S/.exec(text)?.[1] ?? '  ';
@@ -142,7 +141,7 @@ function formatJsonValue(value: JsonValue, { indent, unit, newline, gap }: Style
   return JSON.stringify(value, null, unit).replaceAll('\n', () => newline + indent);
 }
 
-/** Offset of the comma after a child, comments skipped. */
+/** Comments are skipped. */
 function findComma(text: string, offset: number): number | undefined {
   const scanner = createScanner(text, true);
   scanner.setPosition(offset);

@@ -48,7 +48,6 @@ export type SettingValue<Key extends SettingKey> = Kinds[(typeof KEYS)[Key]];
 
 interface TypeMismatch {
   readonly path: readonly string[];
-  /** The expected type, for the user. */
   readonly expected: string;
 }
 
@@ -130,7 +129,7 @@ export function parseKeyPath(text: string): readonly string[] | undefined {
   return parts;
 }
 
-/** Quotes parts with a dot in them; the inverse of `parseKeyPath`. */
+/** The inverse of `parseKeyPath`. */
 export function formatKeyPath(parts: readonly string[]): string {
   return parts.map((part) => (PLAIN.test(part) ? part : `"${part.replace(/["\\]/g, '\\$&')}"`)).join('.');
 }

@@ -10,7 +10,6 @@ export interface Layer {
   readonly why?: string;
   /** Empty unless the layer is used. */
   readonly document: JsonObject;
-  /** What is not used of it, for the user. */
   readonly notices?: readonly string[];
 }
 
@@ -22,7 +21,6 @@ export function absentLayer(name: LayerName, source: string): Layer {
   return { name, source, state: 'absent', document: {} };
 }
 
-/** Merges a value of a lower layer with one of a higher layer. */
 type Rule = (low: JsonValue, high: JsonValue) => JsonValue;
 
 /** Exceptions. Everywhere else objects are merged deeply and other values replaced. */

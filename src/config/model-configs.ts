@@ -2,7 +2,6 @@ import { AppError } from '../core/error.ts';
 import { isList, isObject, type JsonObject, type JsonValue, toJsonObject } from '../core/json.ts';
 import { DEFAULT_MODEL } from '../models/table.ts';
 
-/** The requested model after `modelConfigs` of the official CLI's settings. */
 export interface ConfiguredModel {
   /** Undefined if the requested name stays. */
   readonly model?: string;
@@ -33,7 +32,6 @@ const BUILT_IN_ALIASES: JsonObject = {
   },
 };
 
-/** Fields of an official config that generationConfig has, too. */
 const SUPPORTED_FIELDS: readonly string[] = (
   'temperature topP topK candidateCount maxOutputTokens stopSequences responseLogprobs logprobs presencePenalty ' +
   'frequencyPenalty seed responseMimeType responseModalities mediaResolution speechConfig audioTimestamp thinkingConfig'
@@ -70,7 +68,7 @@ interface AliasLink {
   readonly alias: JsonObject;
 }
 
-/** The alias and those it extends, the root first. */
+/** The root first. */
 function resolveChain(name: string, aliases: JsonObject): readonly AliasLink[] {
   const chain: AliasLink[] = [];
   let next: JsonValue | undefined = name;

@@ -137,14 +137,11 @@ function fileVariables(file: string, cwd: string): Env {
     : {};
 }
 
-/** For the user who decides whether to trust it. */
 export interface ServerDescription {
   readonly name: string;
   /** The whole command line, or the address. */
   readonly commandLine: string;
-  /** `commandLine`, word by word. */
   readonly words: readonly string[];
-  /** The other fields of the definition, one line each. */
   readonly details: readonly string[];
 }
 

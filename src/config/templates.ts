@@ -7,7 +7,6 @@ import { readSmallFile } from '../platform/files/small-file.ts';
 import { readSetting } from './keys.ts';
 import { decideTrust, readTrustRecords } from './trust.ts';
 
-/** A prompt with placeholders. */
 export interface Template {
   readonly name: string;
   readonly file: string;
@@ -15,7 +14,6 @@ export interface Template {
   readonly kind: 'markdown' | 'command';
   readonly description?: string;
   readonly body: string;
-  /** Values of parameters that are not given. */
   readonly defaults: ReadonlyMap<string, string>;
 }
 
@@ -23,11 +21,9 @@ interface TemplateDirectory {
   readonly directory: string;
   readonly kind: Template['kind'];
   readonly scope: 'user' | 'workspace';
-  /** Why it is not used; absent if it is. */
   readonly ignored?: string;
 }
 
-/** Not read yet. */
 export type FoundTemplate = Pick<Template, 'name' | 'file' | 'kind'> & { readonly place: TemplateDirectory };
 
 const EXTENSIONS = { markdown: '.md', command: '.toml' } as const;
@@ -128,7 +124,6 @@ function parseMarkdown(text: string): Parsed {
   return { body: text.slice(head?.length ?? 0).replace(/\r?\n$/, ''), description, defaults };
 }
 
-/** For a template that is named by its path. */
 export function toTemplate(file: string): Pick<Template, 'name' | 'file' | 'kind'> {
   return { name: basename(file), file, kind: file.endsWith(EXTENSIONS.command) ? 'command' : 'markdown' };
 }

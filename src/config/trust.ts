@@ -27,7 +27,7 @@ export function trustedFoldersPath(env: Env, homes: Homes): string {
   return env.GEMINI_CLI_TRUSTED_FOLDERS_PATH || `${homes.gemini}/trustedFolders.json`;
 }
 
-/** gmn's own list. Throws AppError `config` if it is broken. */
+/** Throws AppError `config` if the list is broken. */
 export function readTrustRecords(homes: Homes): TrustRecords {
   return readTrustFile(trustFilePath(homes.gmn));
 }
@@ -53,7 +53,6 @@ export function decideTrust({ env, cwd, homes, isEnabled, records }: TrustContex
   return { isTrusted: rule.isTrusted, why: `${rule.file} ${rule.isTrusted ? 'trusts' : 'refuses'} ${rule.path}` };
 }
 
-/** Applies to a folder and everything in it. */
 interface TrustRule {
   /** Absolute; without symbolic links as far as it exists. */
   readonly path: string;

@@ -3,7 +3,6 @@ import { isSecretKey } from './secrets.ts';
 
 interface EnvFile {
   readonly variables: ReadonlyMap<string, string>;
-  /** Numbers of lines that are neither assignments, comments nor blank. */
   readonly faultyLines: readonly number[];
 }
 
