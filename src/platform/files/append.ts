@@ -32,7 +32,7 @@ export interface AppendFile {
   append(text: string): Promise<'written' | 'overtaken'>;
   /** Resolves when everything added is on disk (fsync). Throws system errors. */
   sync(): Promise<void>;
-  /** The size in bytes, as far as this process knows. */
+  /** In bytes, as far as this process knows. */
   readonly length: number;
   close(): Promise<void>;
 }
@@ -185,7 +185,6 @@ function quarantineFragment(descriptor: number, { path, from, to, now }: Fragmen
   }
 }
 
-/** Reads exactly `length` bytes. */
 function readAt(descriptor: number, start: number, length: number): Buffer {
   const bytes = Buffer.alloc(length);
   for (let filled = 0; filled < length; ) {

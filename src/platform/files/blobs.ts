@@ -19,11 +19,9 @@ export interface BlobStore {
   isEmpty(): Promise<boolean>;
   /** The size of each, by fingerprint, temporary files included. Never throws. */
   sizes(): Promise<ReadonlyMap<string, number>>;
-  /** Never throws. */
   remove(print: string): Promise<void>;
 }
 
-/** The directory is created with the first blob. */
 export function createBlobStore(directory: string): BlobStore {
   const names = async (): Promise<readonly string[]> =>
     (await readdir(directory).catch((): string[] => [])).filter((name) => NAME.test(name) || isTemporary(name));
@@ -36,7 +34,7 @@ export function createBlobStore(directory: string): BlobStore {
     async keep(bytes) {
       const print = fingerprint(bytes);
       const path = join(directory, print);
-      // Renews the time stamp, so that a concurrent `prune` leaves it alone.
+      // The new time stamp keeps a concurrent `prune` from removing it.
       if ((await fetch(print)) !== undefined && (await touch(path))) return print;
       await makePrivateDirectory(directory);
       await writeDurably(path, bytes);
@@ -71,7 +69,6 @@ function touch(path: string): Promise<boolean> {
   );
 }
 
-/** Whether it was old, and is removed now. */
 async function removeIfOld(path: string, before: number): Promise<boolean> {
   try {
     if ((await stat(path)).mtimeMs >= before) return false;

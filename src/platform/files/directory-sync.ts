@@ -20,7 +20,7 @@ export interface Entry {
   readonly kind: 'file' | 'directory' | 'link' | 'other';
 }
 
-/** A directory of a walk, opened and verified to be the one meant. */
+/** Verified to be the directory that was meant. */
 export interface OpenDirectory {
   /** The path prefix for its files. With descriptors it cannot be redirected by renames or links. */
   readonly address: string;
@@ -49,7 +49,7 @@ function isSameDirectory(descriptor: number, path: string): boolean {
   return realpathSync(path) === path && opened.dev === now.dev && opened.ino === now.ino;
 }
 
-/** The entries of a directory sorted by name, read in small steps. Throws the signal's reason. */
+/** Sorted by name and read in small steps. Throws the signal's reason. */
 export async function readEntries(address: string, pace: Pace): Promise<readonly Entry[]> {
   const entries: Entry[] = [];
   const directory = opendirSync(address, { bufferSize: 256 });
@@ -72,7 +72,7 @@ function toKind(entry: Dirent): Entry['kind'] {
   return entry.isSymbolicLink() ? 'link' : 'other';
 }
 
-/** Size in bytes, links not followed; undefined if there is no such file. */
+/** In bytes, links not followed. */
 export function readSize(address: string): number | undefined {
   return lstatSync(address, { throwIfNoEntry: false })?.size;
 }

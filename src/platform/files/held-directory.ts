@@ -28,7 +28,6 @@ export function movedError(): Error {
 
 let detectedMode: HandleMode | undefined;
 
-/** The safest mode this system supports. */
 export function detectHandleMode(): HandleMode {
   // Constant for the process; a server asks with every call.
   detectedMode ??= process.platform === 'linux' && canReadDescriptors() ? 'descriptor' : 'path';
@@ -69,7 +68,7 @@ export async function openChildDirectory(
   return createHandle(await openDirectory(parent.at(name)), join(parent.path, name), mode);
 }
 
-/** Opens a directory without following a link: throws `moved` for one, and the system's own errors. */
+/** Throws `movedError` for a link, and system errors. */
 async function openDirectory(path: string): Promise<FileHandle> {
   try {
     return await open(path, O_RDONLY | (O_DIRECTORY ?? 0) | (O_NOFOLLOW ?? 0));

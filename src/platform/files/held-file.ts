@@ -14,7 +14,7 @@ export interface OpenedFile {
   readonly version: string;
   /** Device and inode: the same for the same file, whatever its contents. */
   readonly identity: string;
-  /** When it was last written, in milliseconds since the epoch. */
+  /** In milliseconds since the epoch. */
   readonly modifiedMs: number;
   /** The bytes from `position`; fewer than `length` only at the end. */
   read(position: number, length: number): Promise<Uint8Array>;
@@ -80,14 +80,14 @@ function toVersion({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
 interface Replacement {
   readonly bytes: Uint8Array;
   readonly old?: { readonly version: string };
-  /** The permission bits afterwards; those of a new file if absent. */
+  /** The permission bits; those of a new file if absent. */
   readonly mode?: number;
 }
 
 /**
- * Puts bytes in the place of a file of a held directory, so that every reader sees the old ones or the new ones. Owner, group
- * and, where the system can copy them, extended attributes stay; a file that would change hands is written in place instead.
- * `changed`: the file is another than the one to be replaced, or one is there now; it was left alone.
+ * Replaces a file of an open directory, so that every reader sees the old bytes or the new ones. Owner, group and, where the system can
+ * copy them, extended attributes stay; a file whose owner would change is written in place instead. `changed`: the file is not the one to
+ * be replaced, or one has appeared; it was left alone.
  */
 export async function writeAtomicIn(
   directory: DirectoryHandle,
@@ -106,7 +106,7 @@ export async function writeAtomicIn(
   }
 }
 
-/** The file that is to be replaced, open: what it carries besides its content goes over to the new one. */
+/** Kept open, so that owner and attributes can be copied to the new file. */
 async function openFormer(directory: DirectoryHandle, name: string, version: string): Promise<FileHandle | 'changed'> {
   await directory.verify();
   let handle: FileHandle | undefined;
@@ -159,10 +159,9 @@ async function linkNew(temporary: string, target: string): Promise<'written' | '
   }
 }
 
-/** A new file would belong to us, and the old one does not. */
 const FOREIGN_OWNER = new Error('the owner cannot be kept');
 
-/** Gives a file what another has besides content and mode. Throws `FOREIGN_OWNER` if it cannot have the same owner and group. */
+/** Copies owner, group and attributes. Throws `FOREIGN_OWNER` if the new file cannot have the same owner and group. */
 async function inherit(handle: FileHandle, former: FileHandle): Promise<void> {
   if (process.platform === 'win32') return;
   const [before, now] = await Promise.all([former.stat(), handle.stat()]);
@@ -177,8 +176,8 @@ async function inherit(handle: FileHandle, former: FileHandle): Promise<void> {
 const COPY_MS = 5000;
 
 /**
- * Copies access control lists and extended attributes, for which Node has no call. Without the `cp` of GNU they stay behind.
- * The files are handed over as descriptors, so that no name can lead elsewhere.
+ * Copies access control lists and extended attributes, for which Node has no call; they are lost without GNU `cp`. The files are passed as
+ * descriptors, so that no name can lead elsewhere.
  */
 async function copyAttributes(from: number, to: number): Promise<void> {
   const { spawn } = process.getBuiltinModule('node:child_process');
@@ -190,7 +189,7 @@ async function copyAttributes(from: number, to: number): Promise<void> {
   });
 }
 
-/** Writes a file where it is: whoever owns it still does, but a reader may see a part of it, and so may a loss of power. */
+/** Writes in place, so the owner stays; a reader, or a power failure, may see half of it. */
 async function overwrite(
   directory: DirectoryHandle,
   name: string,
@@ -211,7 +210,7 @@ async function overwrite(
   }
 }
 
-/** Removes a file of a held directory if it is still that version of it. */
+/** Removes the file if it is still of that version. */
 export async function removeFileIn(
   directory: DirectoryHandle,
   name: string,

@@ -30,7 +30,7 @@ export async function* readLineBatches(
     let at = 0;
     while (at < end) {
       const length = Math.min(CHUNK, end - at);
-      // Most files are short, and a thread for their few bytes costs more. Between the parts of a long one, others may run.
+      // Most files are short, and a thread for their few bytes costs more. Between the parts of a long file the event loop runs.
       const bytesRead =
         at === 0 ? readSync(descriptor, buffer, 0, length, at) : await readPart(descriptor, buffer, length, at);
       if (bytesRead === 0) break;
@@ -127,7 +127,7 @@ function findLastLine<Last>(descriptor: number, size: number, { accept, whole }:
   }
 }
 
-/** Names of the regular files in a directory. Throws system errors. */
+/** Throws system errors. */
 export function listFileNames(directory: string): readonly string[] {
   return readdirSync(directory, { withFileTypes: true })
     .filter((entry) => entry.isFile())

@@ -29,7 +29,6 @@ export interface Lock {
 export interface LockOptions {
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** How long to wait for a live owner. */
   readonly patienceMs: number;
   /** Checked while waiting; true ends the wait, as the work the lock was for has been done. */
   readonly isDone: () => Promise<boolean>;
@@ -91,7 +90,6 @@ function createLock(path: string, nonce: string): Lock {
   };
 }
 
-/** True if the lock was removed because its owner is gone. */
 async function breakStaleLock(path: string, isStillStale: () => Promise<boolean>): Promise<boolean> {
   if (!(await isStillStale())) return false;
   // Many processes may see the same dead owner; only one at a time may act on it, after checking again.
@@ -107,7 +105,7 @@ async function breakStaleLock(path: string, isStillStale: () => Promise<boolean>
   }
 }
 
-/** True if the lock no longer exists; false if it cannot be removed. */
+/** False if it cannot be removed; true if it no longer exists, too. */
 async function removeLock(path: string): Promise<boolean> {
   return unlink(path).then(
     () => true,

@@ -20,7 +20,6 @@ import { errorCode, errorReason } from '../runtime/system.ts';
 type FileKind = 'file' | 'directory' | 'link' | 'other';
 
 export interface FoundPath {
-  /** Free of links. */
   readonly path: string;
   readonly kind: FileKind;
 }
@@ -34,7 +33,6 @@ interface ReadOptions {
   /** The name used in errors; the path if absent. */
   readonly name?: string;
   readonly maxBytes: number;
-  /** The error to throw if the file is larger than `maxBytes`. */
   readonly tooLarge: (bytes: number) => AppError;
   /** `never` rejects a path whose last segment is a link. */
   readonly links?: 'follow' | 'never';
@@ -154,7 +152,6 @@ const READ_ERRORS: Readonly<Record<string, readonly [what: string, hint: string]
   ENFILE: ['too many open files', 'Close some programs and try again.'],
 };
 
-/** Says why a file or directory cannot be read. */
 export function readError(thrown: unknown, name: string): AppError {
   const code = errorCode(thrown);
   // What open() reports for a socket.
@@ -197,7 +194,7 @@ export function readPathStatus(path: string): PathStatus | undefined {
   }
 }
 
-/** The paths of a directory's entries, sorted by name; empty if it cannot be read. Never throws. */
+/** Sorted by name; empty if the directory cannot be read. Never throws. */
 export function listPaths(directory: string): readonly string[] {
   try {
     return readdirSync(directory)

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { randomId } from '../runtime/random-id.ts';
 import { makePrivateDirectory, tryCreateExclusive } from './write.ts';
 
-/** Stores texts that are too long for an answer. Private to the user. */
+/** For texts that are too long for an answer. Private to the user. */
 interface OutputStore {
   /** Saves a text until the process ends and returns its path, free of links; undefined on failure. */
   keep(text: string): Promise<string | undefined>;
@@ -13,7 +13,7 @@ interface OutputStore {
 
 const DAY_MS = 86_400_000;
 
-/** An output store in a new directory under `parent`. Removes what killed runs left there, after a day. */
+/** Uses a new directory under `parent`. Removes what killed runs left there, after a day. */
 export function createOutputStore(parent: string, now: () => number): OutputStore {
   const paths = new Set<string>();
   let opened: Promise<string> | undefined;

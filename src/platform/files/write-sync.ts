@@ -37,7 +37,7 @@ export function tryCreateExclusiveSync(path: string, text: string): 'created' | 
     return errorCode(thrown) === 'EEXIST' ? 'exists' : 'failed';
   }
   try {
-    // The mode given to open is cut by the umask.
+    // The umask takes bits from the mode given to open.
     fchmodSync(descriptor, 0o600);
     writeFileSync(descriptor, text);
     return 'created';

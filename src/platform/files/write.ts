@@ -27,7 +27,7 @@ interface CreateOptions {
   readonly mode?: number | undefined;
   /** Whether the bytes are on disk (fsync) when this resolves. True if absent. */
   readonly isSynced?: boolean;
-  /** Changes what else there is about the file, besides its content, before it is synced. */
+  /** Called before the sync, to set owner and attributes. */
   readonly prepare?: ((handle: FileHandle) => Promise<void>) | undefined;
 }
 
@@ -49,7 +49,7 @@ export async function createExclusive(
     // writeFile on a handle continues at the current position.
     for (const piece of pieces) await handle.writeFile(piece);
     await prepare?.(handle);
-    // The mode given to open is cut by the umask, and a change of owner may take bits of it.
+    // The umask takes bits from the mode given to open, and so may a change of owner.
     if (mode !== undefined) await handle.chmod(mode);
     if (isSynced) await handle.sync();
     return 'created';
@@ -61,7 +61,7 @@ export async function createExclusive(
   }
 }
 
-/** Like `createExclusive` for a private file, and its directory is created. `failed`: it cannot be. Never throws. */
+/** Like `createExclusive` for a private file; also creates its directory. Never throws. */
 export async function tryCreateExclusive(path: string, text: string): Promise<'created' | 'exists' | 'failed'> {
   try {
     await makePrivateDirectory(dirname(path));
@@ -101,7 +101,7 @@ interface ReplaceOptions {
   readonly mode?: number;
   /** Whose file may be replaced; by default this process's user. */
   readonly uid?: number | undefined;
-  /** The version of the file that may be replaced; any if absent. */
+  /** Only this version may be replaced; any if absent. */
   readonly expected?: string;
 }
 
@@ -224,7 +224,7 @@ export async function syncDirectory(path: string): Promise<void> {
   }
 }
 
-/** Removes an empty directory; false if it is not empty or no directory. Never throws. */
+/** False if it is not empty or not a directory. Never throws. */
 export async function removeEmptyDirectory(path: string): Promise<boolean> {
   return rmdir(path).then(
     () => true,
@@ -244,14 +244,14 @@ export async function touchFile(path: string, now: number): Promise<void> {
 }
 
 export interface OutputFile {
-  /** Puts the text or the bytes there, whole or not at all; says how many bytes it has. Throws AppError `usage`. */
+  /** Writes all or nothing; returns the number of bytes. Throws AppError `usage`. */
   write(content: string | Uint8Array): Promise<number>;
 }
 
 /**
- * Finds out whether a file can be written there, and changes nothing. One that exists will be replaced in one step and keeps
- * its permissions; a device or a pipe is written to, links are followed as `writingTarget` does. Throws AppError `usage` if
- * it cannot; `name` is what the person calls it.
+ * Checks whether the file can be written, and changes nothing. A file that exists is later replaced in one step and keeps its permissions;
+ * a device or pipe is written to; links are followed as by `resolveWritingTarget`. Throws AppError `usage`; `name` is how the user named
+ * it.
  */
 export async function openOutputFile(name: string, cwd: string): Promise<OutputFile> {
   try {
@@ -285,7 +285,7 @@ interface OutputWrite {
   readonly target: string;
   readonly name: string;
   readonly content: string | Uint8Array;
-  /** The permissions of the file that takes its place; undefined: the one that is there is written to. */
+  /** Permissions of the file that takes its place; undefined: the existing file is written to. */
   readonly mode: number | undefined;
 }
 
@@ -302,10 +302,7 @@ async function writeOutput({ target, name, content, mode }: OutputWrite): Promis
   }
 }
 
-/**
- * Writes bytes to a file that must not be there yet, whole or not at all. `exists`: something has that name, and is left as it
- * is. Throws AppError `usage`.
- */
+/** Writes all or nothing. `exists`: something has that name, and is left alone. Throws AppError `usage`. */
 export async function createOutputFile(path: string, name: string, bytes: Uint8Array): Promise<'created' | 'exists'> {
   try {
     return await createExclusive(path, bytes, { isSynced: false });

@@ -20,7 +20,7 @@ interface ProgramStart {
 }
 
 export interface ProgramEnd {
-  /** Why it could not be started, from the system. */
+  /** From the system: why it could not be started. */
   readonly failure?: string;
   /** Null, with `signal` null as well, if it still runs and has only closed its output. */
   readonly exitCode: number | null;
@@ -41,7 +41,7 @@ export interface Program {
 }
 
 const ERROR_CHARS = 64 * 1024;
-/** How much of the beginning is kept, which often says what the rest is about. */
+/** The beginning often says what the rest is about. */
 const HEAD_CHARS = 8 * 1024;
 /** How long a program may take to exit after its input is closed; some never do. */
 const GRACE_MS = 300;
@@ -194,7 +194,7 @@ export function programEnvironment(env: Env, own: Readonly<Record<string, string
   return { ...passed, ...own };
 }
 
-/** How many programs may be started at once: each keeps a core busy while it loads, and waits for much in between. */
+/** Each program keeps a core busy while it loads, and waits for much in between. */
 export function programsAtOnce(): number {
   return 2 * availableParallelism();
 }

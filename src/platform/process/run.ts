@@ -110,12 +110,11 @@ interface OutputRun {
   readonly args: readonly string[];
   readonly cwd: string;
   readonly maxMs: number;
-  /** Consumes the output so far and returns the incomplete rest; undefined to stop the program. */
+  /** Takes the output so far and returns the incomplete rest; undefined stops the program. */
   readonly take: (printed: Buffer) => Buffer | undefined;
 }
 
 interface OutputEnd {
-  /** Why it was stopped early; undefined if it was not. */
   readonly stopped: 'enough' | 'time' | undefined;
   /** The exit code; undefined if it could not be started, or a signal ended it. */
   readonly code: number | undefined;

@@ -1,7 +1,7 @@
 import { win32 } from 'node:path';
 import type { Env } from '../../core/io.ts';
 
-/** Where Windows has its own programs, below %SystemRoot%. */
+/** Below %SystemRoot%. */
 const PROGRAMS = {
   clip: 'System32\\clip.exe',
   cmd: 'System32\\cmd.exe',

@@ -5,7 +5,7 @@ export interface ConnectionEvents {
   /** Ready for writing; with TLS, after the certificate was verified. */
   open(): void;
   data(chunk: Buffer): void;
-  /** There is room again after a write that did not take everything. */
+  /** There is room again after a write that took only a part. */
   room(): void;
   /** `error` is undefined if the other side closed normally. */
   closed(error: unknown): void;
@@ -69,14 +69,14 @@ declare const Bun: {
   }): Promise<unknown>;
 };
 
-/** The state of a connection; `events` are replaced by `upgradeTls`. */
+/** `secure` replaces the `events`. */
 interface SocketState {
   socket: NativeSocket | undefined;
   events: ConnectionEvents;
   isOver: boolean;
 }
 
-/** Opens a connection; several addresses are tried one after the other. Failures go to `events.closed`. */
+/** Tries several addresses one after the other. Failures go to `events.closed`. */
 export function connect({ host, port, isTls, addresses }: Target, events: ConnectionEvents): Connection {
   const line: SocketState = { socket: undefined, events, isOver: false };
   const tls = isTls ? { tls: toTlsOptions(host) } : {};
@@ -123,7 +123,7 @@ function closeWithError(line: SocketState, error: unknown): void {
   line.events.closed(error);
 }
 
-/** The callbacks for Bun, ignored once `events` are no longer the connection's. */
+/** Events are ignored once `events` are no longer the connection's. */
 function createHandler(line: SocketState, events: ConnectionEvents, isTls: boolean): SocketHandler {
   const isCurrent = (): boolean => !line.isOver && line.events === events;
   const end = (error: unknown): void => {

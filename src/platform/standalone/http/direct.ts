@@ -33,10 +33,9 @@ export function toTarget({ protocol, hostname, port }: URL): Target {
   return { host, port: Number(port || (isTls ? 443 : 80)), isTls };
 }
 
-/** A request whose connection is yet to be opened. */
 export interface OutgoingRequest {
   readonly answer: Promise<HttpResponse>;
-  /** For the connection; the request is sent as soon as that is open. */
+  /** For the connection; the request is sent as soon as it is open. */
   readonly events: ConnectionEvents;
   fail(error: unknown): void;
 }

@@ -28,7 +28,7 @@ export function encodeRequest(
   ]);
 }
 
-/** The CONNECT request to a proxy for a tunnel to the host of this URL. Throws like `encodeRequest`. */
+/** CONNECT asks a proxy for a tunnel to the host of this URL. Throws like `encodeRequest`. */
 export function encodeConnect({ hostname, port }: URL, headers: Readonly<Record<string, string>>): Buffer {
   const host = `${hostname}:${port || 443}`;
   return encodeHead(`CONNECT ${host}`, { Host: host, ...headers, Connection: 'close' });

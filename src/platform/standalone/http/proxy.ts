@@ -58,7 +58,6 @@ function sendThroughTunnel(dispatch: RequestContext, proxy: URL): Promise<HttpRe
   return call.answer;
 }
 
-/** Reads the proxy's response to CONNECT. */
 function tunnelReader(call: OutgoingRequest, answered: (status: number) => void): ReturnType<typeof responseReader> {
   let isAnswered = false;
   return responseReader(
