@@ -19,15 +19,13 @@ export interface Findings {
   readonly unreadable: number;
   /** Files of which only the beginning was searched, without a match. */
   readonly cut: number;
-  /** Whether the limit was reached before the end. */
   readonly isFull: boolean;
-  /** Why the search stopped early; absent if it did not. */
   readonly stopped?: string;
 }
 
 export interface SearchRequest extends Omit<SearchSpec, 'progress'> {
   readonly total: number;
-  /** The time limit; what was found until then is returned. */
+  /** What was found until then is returned. */
   readonly maxMs: number;
 }
 
@@ -158,7 +156,7 @@ function splitBatches(
 interface Notifier {
   ring(): void;
   fail(reason: unknown): void;
-  /** Waits until the condition holds. Throws what was passed to `fail`, or the signal's reason. */
+  /** Throws what was passed to `fail`, or the signal's reason. */
   until(isSo: () => boolean): Promise<void>;
   remove(): void;
 }
@@ -274,7 +272,6 @@ function createCollector(total: number): ResultCollector {
   };
 }
 
-/** The files up to `total` matching lines. */
 function limitMatches(files: readonly Finding[], total: number): readonly Finding[] {
   const kept: Finding[] = [];
   let left = total;

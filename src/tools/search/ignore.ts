@@ -13,9 +13,8 @@ const OWN_FILE = '.geminiignore';
 const IGNORE_FILES = [OWN_FILE, SHARED_FILE].map((name) => ({ name }));
 const MAX_BYTES = 1_000_000;
 
-/** The ignore files in force in a directory. */
 export interface IgnoreRules {
-  /** Whether a path is ignored; given below the start of the walk, with slashes. */
+  /** `below` is relative to the start of the walk, with slashes. */
   ignores(below: string, kind: 'file' | 'directory'): boolean;
   readonly levels: readonly Level[];
   /** Whether `.gitignore` counts; `.geminiignore` always does. */
@@ -34,7 +33,7 @@ interface RulesAbove extends IgnoreRules {
   readonly unreadable: string | undefined;
 }
 
-/** No rules except that `.git` is ignored. */
+/** `.git` is still ignored. */
 const NO_RULES: IgnoreRules = createRules([], true);
 
 interface Level extends DirectoryFiles {
@@ -43,7 +42,6 @@ interface Level extends DirectoryFiles {
 }
 
 interface DirectoryFiles {
-  /** Both files of the directory combined. */
   readonly both: IgnoreFile;
   /** `.geminiignore` alone. */
   readonly own: IgnoreFile;
@@ -157,7 +155,6 @@ export function unreadableRulesError(directory: string): AppError {
   });
 }
 
-/** Whether any `.gitignore` is among them. */
 export function hasSharedLevels({ levels }: IgnoreRules): boolean {
   return levels.some(({ both }) => both !== EMPTY);
 }
@@ -195,7 +192,7 @@ function readRuleFile(path: string): string | undefined {
   }
 }
 
-/** A predicate for single paths: whether they, or a directory above them, are ignored. */
+/** Checks the directories above each path, too. */
 export function createIgnoreCheck(start: string, above: IgnoreRules): (below: string) => boolean {
   const known = new Map<string, IgnoreRules | undefined>();
   const rulesIn = (directory: string): IgnoreRules | undefined => {
@@ -214,12 +211,12 @@ function parentPath(below: string): string {
 }
 
 interface IgnoreFile {
-  /** The decision about a path below that directory, with slashes; undefined if no rule matches. */
+  /** `path` is below that directory, with slashes; undefined if no rule matches. */
   verdict(path: string, kind: 'file' | 'directory'): 'ignored' | 'kept' | undefined;
 }
 
 interface Rule {
-  /** Line number: the last matching rule wins. */
+  /** The line number: the last matching rule wins. */
   readonly order: number;
   readonly isNegated: boolean;
   readonly isForDirectories: boolean;

@@ -10,9 +10,9 @@ export interface MatchPosition {
   /** Below the start, with slashes. */
   readonly path: string;
   readonly line: number;
-  /** Byte offset of the line in the file. */
+  /** In bytes, of the line in the file. */
   readonly offset: number;
-  /** Byte column of the match, counted from 1; absent for a context line. */
+  /** In bytes, counted from 1; absent for a context line. */
   readonly column?: number;
 }
 

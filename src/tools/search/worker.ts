@@ -3,7 +3,6 @@ import { sniffEncoding } from '../../core/text/decode.ts';
 import { type RegularFile, withRegularFile } from '../../platform/files/read-sync.ts';
 import { enableLinearPatterns, serveTasks } from '../../platform/process/serve-thread.ts';
 
-/** Of one file, at most this is searched. */
 const MAX_FILE_BYTES = 67_108_864;
 /** Also the longest line of a UTF-8 file that is searched to its end. Even, for UTF-16. */
 const BUFFER_BYTES = 1_048_576;
@@ -13,12 +12,12 @@ const MAX_SHOWN = 500;
 export interface SearchSpec {
   readonly source: string;
   readonly flags: string;
-  /** Whether the pattern is in lower case and texts must be lower-cased too. */
+  /** The pattern is in lower case, so texts must be lower-cased, too. */
   readonly isFolded: boolean;
   readonly before: number;
   readonly after: number;
   readonly perFile: number;
-  /** Whether a text without a match as a whole has none in any line either. */
+  /** A text without a match as a whole has none in any line either. */
   readonly canSkip: boolean;
   /** A text contained in every match, as UTF-8 with bit 0x20 set in each byte; absent if there is none. */
   readonly literal?: Uint8Array;
@@ -36,7 +35,7 @@ interface FoundLine {
 export interface FoundFile {
   readonly name: string;
   readonly lines: readonly FoundLine[];
-  /** Whether the rest of the file was not searched: too large, or enough matches. */
+  /** The rest of the file was not searched: it is too large, or there are enough matches. */
   readonly isCut: boolean;
 }
 
@@ -59,7 +58,7 @@ interface LineCollector {
   readonly lines: FoundLine[];
   /** False once there are enough matches. `isCut`: the line goes on beyond the buffer. */
   take(line: string, isCut?: boolean): boolean;
-  /** Counts the lines of a text without a match; false if one of them is needed as context after a match. */
+  /** Counts the lines of a text without a match; false if one of them is needed as context. */
   pass(text: string): boolean;
   /** The same for UTF-8 bytes. */
   passBytes(bytes: Buffer): boolean;
@@ -150,7 +149,7 @@ interface Reading {
   readonly progress: Int32Array;
   /** Reused for every read. */
   readonly buffer: Buffer;
-  /** How many bytes of the file's start are in it already. */
+  /** Bytes of the file's start that are in `buffer` already. */
   readonly length: number;
 }
 
@@ -300,7 +299,7 @@ function searchOpened(file: RegularFile, { hunt, pattern, buffer, scratch }: Sea
   }
 }
 
-/** Undefined if it cannot be read, or is no regular file. */
+/** Undefined if it cannot be read or is not a regular file. */
 export function searchFile(path: string, search: Search): SearchedFile | undefined {
   try {
     return withRegularFile(path, (file) => searchOpened(file, search));
@@ -309,7 +308,7 @@ export function searchFile(path: string, search: Search): SearchedFile | undefin
   }
 }
 
-/** Inside the thread: does one task after the other. */
+/** Runs inside the thread. */
 export function serveSearch(): void {
   // What the linear engine cannot run, the main thread terminates.
   enableLinearPatterns();

@@ -13,7 +13,7 @@ export interface Place {
   readonly name: string;
   /** How many trailing steps of `path` do not exist yet. */
   readonly missing: number;
-  /** Whether a person must permit reading it. */
+  /** A person must permit reading it. */
   readonly isSensitive: boolean;
 }
 
@@ -24,17 +24,13 @@ export interface FenceOptions {
   readonly denied?: readonly string[];
   /** More file names that are never written: the context files that instruct models. */
   readonly protectedNames?: readonly string[];
-  /** Whether names follow the rules of Windows. */
   readonly isWindows?: boolean;
 }
 
 export interface Fence {
   /** Real paths. */
   readonly roots: readonly string[];
-  /**
-   * Where a path leads. Throws AppError `usage` if tools may not use it, with the same message whether it exists or
-   * not.
-   */
+  /** Throws AppError `usage` if tools may not use the path, with the same message whether it exists or not. */
   place(path: string, use: 'read' | 'write'): Promise<Place>;
   /** Whether a walk may show a real path: neither protected nor sensitive. */
   isListed(path: string): boolean;
@@ -151,7 +147,6 @@ function protectedError(name: string): AppError {
   });
 }
 
-/** Turns file errors of some work into AppErrors `usage` that name the file. */
 export async function withFileName<T>(name: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();

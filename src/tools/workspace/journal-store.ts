@@ -8,33 +8,33 @@ import { readPathStatus, readText } from '../../platform/files/read.ts';
 import { writeAtomic } from '../../platform/files/write.ts';
 import { errorReason } from '../../platform/runtime/system.ts';
 
-/** An append-only list of lines, and bytes stored under their fingerprint. Readable by the user only. */
+/** Lines are only added; bytes are stored under their fingerprint. Readable by the user only. */
 export interface JournalFiles {
   /**
    * Runs work under the journal lock. `isAlone` is false if the lock could not be had in time; another process may be
    * writing then.
    */
   alone<T>(work: (isAlone: boolean) => Promise<T>): Promise<T>;
-  /** Appends a line durably. Throws AppError `config`. */
+  /** Throws AppError `config`. */
   append(line: string): Promise<void>;
   readonly path: string;
   /** All lines, oldest first; none if there is no file. Throws AppError `config`. */
   lines(): Promise<readonly string[]>;
-  /** Stores bytes and returns their fingerprint. Throws AppError `config`. */
+  /** Returns the fingerprint. Throws AppError `config`. */
   keep(bytes: Uint8Array): Promise<string>;
-  /** The stored bytes. Throws AppError `config` if they are gone or damaged. */
+  /** Throws AppError `config` if they are gone or damaged. */
   load(print: string): Promise<Uint8Array>;
-  /** The fingerprints of all stored bytes, with their sizes. Throws AppError `config`. */
+  /** By fingerprint. Throws AppError `config`. */
   sizes(): Promise<ReadonlyMap<string, number>>;
-  /** Replaces all lines atomically. Throws AppError `config`. */
+  /** Atomic. Throws AppError `config`. */
   replaceLines(lines: readonly string[]): Promise<void>;
-  /** Deletes stored bytes. Never throws. */
+  /** Never throws. */
   drop(print: string): Promise<void>;
 }
 
 const LOCK_WAIT_MS = 5000;
 
-/** The files of a journal; the directory is created at the first write. */
+/** The directory is created at the first write. */
 export function journalFiles(directory: string, clock: Clock): JournalFiles {
   const index = join(directory, 'changes.jsonl');
   const blobPath = join(directory, 'blobs');

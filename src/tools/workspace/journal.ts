@@ -8,7 +8,7 @@ import { removeEmptyDirectory } from '../../platform/files/write.ts';
 import { type JournalFiles, journalFiles } from './journal-store.ts';
 import { type Journal, MAX_FILE_BYTES, type Workspace } from './workspace.ts';
 
-/** One change a tool made to a file, or was about to make. */
+/** A change that a tool made to a file, or was about to make. */
 export interface Change {
   readonly id: string;
   readonly run: string;
@@ -25,14 +25,12 @@ export interface Change {
   readonly before: string | undefined;
   /** The fingerprint of the new content. */
   readonly after: string;
-  /** Whether an undo was tried and failed. */
   readonly isPassed: boolean;
 }
 
 /** `unchanged`: the file already had its old content. */
 type UndoOutcome = 'restored' | 'removed' | 'unchanged';
 
-/** The changes of all runs, and the old contents. */
 export interface UndoStore {
   /** The journal of one run, with a unique id and the directories it may write to. */
   journal(run: string, roots?: readonly string[]): Journal;
@@ -142,7 +140,6 @@ async function prune(
   for (const print of sizes.keys()) if (!prints.has(print)) await files.drop(print);
 }
 
-/** The id of the change a line records or refers to. */
 function findId(record: unknown): unknown {
   return isObject(record) ? (record.id ?? record.passed) : undefined;
 }
@@ -194,7 +191,6 @@ function parseNote(record: unknown, key: 'undone' | 'passed'): unknown {
   return isObject(record) ? record[key] : undefined;
 }
 
-/** Undefined for a damaged line, or one of another version. */
 function parseChange(record: unknown): Change | undefined {
   if (!isObject(record) || record.v !== 1) return undefined;
   const { id, run, time, path, mode, before, after } = record;
@@ -215,7 +211,6 @@ function parseChange(record: unknown): Change | undefined {
   };
 }
 
-/** The part of a change that decides how long it is stored. */
 interface KeptChange {
   readonly run: string;
   readonly time: number;

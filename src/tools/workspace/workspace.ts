@@ -28,29 +28,24 @@ export interface Journal {
   before(path: string, bytes: Uint8Array | undefined, mode: number, after: Uint8Array, missing: number): Promise<void>;
 }
 
-/** The output store: keeps texts that are too long for an answer, outside the workspace. */
+/** Keeps texts that are too long for an answer, outside the workspace. */
 interface Outputs {
   keep(text: string): Promise<string | undefined>;
-  /** Whether this exact path is a text stored by this run. */
   holds(path: string): boolean;
 }
 
 export interface WorkspaceOptions extends FenceOptions {
   readonly journal: Journal;
-  /** Absent: nothing is stored. */
   readonly outputs?: Outputs;
-  /** How directory handles work; default: the safest way of this system. */
   readonly hold?: HandleMode;
 }
 
 interface FileContent {
   readonly bytes: Uint8Array;
   readonly mode: number;
-  /** The number of hard links. */
   readonly names: number;
 }
 
-/** Lines shown in full; counted from 1. */
 export interface ShownLines {
   readonly first: number;
   /** Inclusive; less than `first` if none was shown in full. */
@@ -64,12 +59,11 @@ export const ALL_SHOWN: ShownLines = { first: 1, last: 0, total: 0 };
 /** How much must have been read before a change: all of it to replace a file. */
 type Extent = 'whole' | 'part';
 
-/** What an undo needs. */
 interface Restoration {
-  /** The old content; undefined if there was no file. */
+  /** Undefined if there was no file. */
   readonly bytes: Uint8Array | undefined;
   readonly mode: number;
-  /** The fingerprint the file must have now; undefined: it must not exist. */
+  /** As a fingerprint; undefined: the file must not exist. */
   readonly expected: string | undefined;
 }
 
@@ -92,9 +86,9 @@ export interface Workspace extends Fence {
    * stored.
    */
   keep(text: string): Promise<string | undefined>;
-  /** Opens a file, or a stored text, for reading; the caller closes it. */
+  /** Opens a file or a stored text; the caller closes it. */
   open(path: string): Promise<{ readonly place: Place; readonly file: OpenedFile }>;
-  /** Opens a directory that is not sensitive; the caller closes it. */
+  /** The directory must not be sensitive; the caller closes it. */
   openDirectory(path: string): Promise<{ readonly place: Place; readonly directory: DirectoryHandle }>;
   /** Records what the model was shown of a file with these bytes. Adjacent parts add up. */
   remember(place: Place, bytes: Uint8Array, shown: ShownLines): void;
@@ -115,12 +109,11 @@ export interface Workspace extends Fence {
 /** Larger files are neither edited nor replaced. */
 export const MAX_FILE_BYTES = 20_000_000;
 
-/** Opens the directories tools may use. Throws AppError `usage` if one does not exist. */
+/** Throws AppError `usage` if a directory does not exist. */
 export async function openWorkspace(options: WorkspaceOptions): Promise<Workspace> {
   const { hold = detectHandleMode(), journal, outputs = NO_OUTPUTS } = options;
   const fence = await createFence(options);
   const disk: WorkspaceState = { fence, hold, seen: new Map(), journal };
-  /** File identities by path. */
   const permitted = new Map<string, string>();
   return {
     ...fence,
@@ -219,7 +212,6 @@ async function findSecret(disk: WorkspaceState, path: string): Promise<Secret | 
   }
 }
 
-/** Opens the file only if it still has that identity. */
 async function openIdentical(disk: WorkspaceState, place: Place, identity: string): Promise<OpenedFile> {
   const file = await openPlace(disk, place);
   if (file.identity === identity) return file;
@@ -286,7 +278,7 @@ async function restoreFile(disk: WorkspaceState, path: string, { bytes, mode, ex
   disk.seen.delete(place.path);
 }
 
-/** Runs a change in the parent directory, created if missing; every step is verified. */
+/** The parent directory is created if missing; every step is verified. */
 async function changeInParent(
   { hold }: WorkspaceState,
   place: Place,
