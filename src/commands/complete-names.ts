@@ -8,7 +8,7 @@ export interface Candidate {
   readonly about: string;
 }
 
-/** The usable templates. Throws AppError `config` if the settings are invalid. */
+/** Throws AppError `config` if the settings are invalid. */
 export async function templateCandidates(app: App): Promise<readonly Candidate[]> {
   const found = await findTemplates(await listTemplateDirectories(app));
   const usable = found.filter(({ place }) => place.ignored === undefined);
@@ -23,7 +23,7 @@ function readDescription(template: FoundTemplate): string {
   }
 }
 
-/** A server's tools from the cached tool list; starts nothing. Throws AppError `config` if the settings are invalid. */
+/** Reads the cached tool list; starts nothing. Throws AppError `config` if the settings are invalid. */
 export async function listTools(app: App, server: string): Promise<readonly Candidate[]> {
   const { entries } = await readRoster({}, app);
   const state = entries.find(({ name }) => name === server)?.state;

@@ -16,7 +16,6 @@ interface CompleteOptions {
   readonly args: readonly string[];
 }
 
-/** A longer list is of no use. */
 const MAX_CANDIDATES = 500;
 const MAX_ABOUT = 60;
 

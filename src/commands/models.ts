@@ -47,9 +47,7 @@ export async function run(options: ModelsOptions, app: App): Promise<number> {
 
 interface Shown {
   readonly listing: ModelListing | undefined;
-  /** Undefined without a credential. */
   readonly account: Account | undefined;
-  /** As requested. */
   readonly backend: Backend | undefined;
   readonly isAll: boolean;
 }

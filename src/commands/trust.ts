@@ -95,7 +95,7 @@ function formatTrusted(folder: string, servers: readonly ShownServer[]): string 
 
 async function forgetFolder(wanted: string, options: TrustOptions, app: App): Promise<number> {
   const file = trustFilePath(app.homes().gmn);
-  // Also accept a folder that was removed or is now a link.
+  // The folder may have been removed, or be a link now.
   const folder = [realPath(wanted), wanted].find((path) => path !== undefined && readTrustFile(file).has(path));
   if (folder === undefined) {
     throw new AppError('usage', `${wanted} was not trusted by gmn`, { hint: 'To see what is: gmn trust --list' });

@@ -9,9 +9,7 @@ export interface ProbeRow {
   readonly hints?: readonly string[];
 }
 
-/**
- * Asks the credential's backend whether it accepts it, and for the remaining quota. Throws only the signal's reason.
- */
+/** Asks the backend whether it accepts the credential, and for the remaining quota. Throws only the signal's reason. */
 export async function probeCredential(
   bearer: ChosenCredential,
   app: App,

@@ -12,7 +12,7 @@ export interface AuthStatusOptions extends PrintOptions {
   readonly online?: boolean;
 }
 
-/** What `--online` adds: asks the servers about a credential. Throws only the signal's reason. */
+/** Asks the servers about a credential, for `--online`. Throws only the signal's reason. */
 export type Probe = (choice: CredentialChoice, signal: AbortSignal) => Promise<readonly ProbeRow[]>;
 
 /**

@@ -14,7 +14,7 @@ export async function readAllLayers(app: App): Promise<Layers> {
   return { ...read, layers: [BUILT_IN, ...read.layers] };
 }
 
-/** The one key a command takes. Throws AppError `usage` if there is not exactly one. */
+/** Throws AppError `usage` unless there is exactly one. */
 export function requireKey({ args }: ConfigOptions, verb: string): string {
   const [key, ...more] = args;
   if (key !== undefined && more.length === 0) return key;

@@ -35,7 +35,6 @@ export async function run(options: ConfigOptions, app: App): Promise<number> {
 
 type Row = readonly [setting: string, source: string];
 
-/** Puts the source below its setting if both do not fit on one line. */
 function formatNarrowRow([setting, source]: Row, columns: number): string {
   const line = `${setting}  ${source}\n`;
   return measureWidth(line) <= columns ? line : `${setting}\n    ${source}\n`;

@@ -62,7 +62,7 @@ interface CredentialFindings {
   readonly findings: readonly Finding[];
   /** Absent if a run would fail before it sends a request. */
   readonly choice?: Survey['choice'];
-  /** Where its requests go; undefined if that is not known. */
+  /** Undefined if it is not known. */
   readonly backend: OpenedBackend['name'] | undefined;
 }
 

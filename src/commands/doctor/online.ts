@@ -12,9 +12,6 @@ import { type Finding, toFailedFinding } from './finding.ts';
 /** Tokens and certificates depend on the clock. */
 const SKEW_MS = 120_000;
 
-/**
- * Asks the server: whether it can be reached, accepts the credential and has the model, and whether the clocks agree.
- */
 export async function checkOnline(choice: CredentialChoice, app: App, settings: Settings): Promise<readonly Finding[]> {
   let lastResponse: { readonly host: string; readonly response: HttpResponse } | undefined;
   const send: App['send'] = async (request, signal) => {

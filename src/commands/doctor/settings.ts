@@ -14,7 +14,6 @@ import { readSmallFile } from '../../platform/files/small-file.ts';
 import { findProgram } from '../../platform/process/run.ts';
 import { type Finding, type Remedy, toFailedFinding } from './finding.ts';
 
-/** The settings files: which are used, which are invalid and where, which keys look misspelt. */
 export async function checkSettings(app: App): Promise<readonly Finding[]> {
   const broken = (await Promise.all(settingsFiles(app).map(checkFile))).flat();
   if (broken.length > 0) return broken;
@@ -101,7 +100,7 @@ function toModelFinding({ model, modelConfigs = {} }: Settings, backend: Backend
   };
 }
 
-/** The configured MCP servers: invalid entries and missing programs. Starts none. */
+/** Starts none of them. */
 export function checkDefinitions(app: App, settings: Settings): readonly Finding[] {
   const { servers, faulty, disabled } = listConfiguredServers({
     ...settings,

@@ -68,7 +68,6 @@ function chooseFileFormat(file: string, format: ExportFormat | undefined): Expor
   });
 }
 
-/** Sanitized on a terminal. */
 async function printPieces(pieces: Iterable<string>, { io: { out }, signal }: App): Promise<void> {
   const filter = terminalFilter();
   for (const piece of pieces) {

@@ -64,7 +64,7 @@ interface EarlierCopy {
   open(): Promise<LocalSession>;
 }
 
-/** An earlier copy that is a prefix of the original; undefined if there is none. */
+/** Finds an earlier copy that holds a prefix of the original. */
 async function findEarlierCopy(session: OfficialSession, store: LocalStore): Promise<EarlierCopy | undefined> {
   const summary = (await store.list()).find(({ id }) => id.toLowerCase() === session.id.toLowerCase());
   if (summary === undefined) return undefined;
@@ -180,7 +180,7 @@ async function readSource(path: string): Promise<string | undefined> {
   return decoded?.isText ? decoded.text : undefined;
 }
 
-/** The official CLI's files. `read` gives undefined for a file that cannot be read. */
+/** `read` gives undefined for a file that cannot be read. */
 export interface OfficialFiles {
   readonly home: string;
   readonly folders: readonly string[];
@@ -188,7 +188,6 @@ export interface OfficialFiles {
   readonly read: (path: string) => Promise<string | undefined>;
 }
 
-/** Finds the directory of a project folder and a session in it; undefined if unknown. */
 export type FindDirectory = (folder: string, projectHash: string | undefined) => string | undefined;
 
 /**
