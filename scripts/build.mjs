@@ -41,7 +41,6 @@ const chunks = await build({
 });
 const texts = new Map(chunks.outputFiles.map(({ path, text }) => [basename(path), text]));
 const hot = hotChunks(chunks.metafile);
-/** Which pack a chunk is in. */
 const packs = {};
 for (const names of groupChunks(chunks.metafile, hot)) {
   const pack = await writePack(names);
@@ -75,7 +74,7 @@ writeFileSync(join(dist, 'THIRD_PARTY_NOTICES.txt'), thirdPartyNotices(chunks.me
 rmSync(final, { recursive: true, force: true });
 renameSync(dist, final);
 
-/** The program is read as Latin-1. esbuild escapes what is beyond ASCII in strings, but leaves it in regular expressions. */
+/** The program is read as Latin-1, but esbuild escapes characters beyond ASCII only in strings, not in regular expressions. */
 function ascii(code) {
   return code.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
@@ -110,14 +109,14 @@ async function writePack(names, more = '') {
     logLevel: 'warning',
     plugins: [virtual],
   });
-  // As the function that boot will call: it need not copy the text to put anything around it.
+  // In the form that boot calls, so that boot need not copy the text to wrap it.
   const text = ascii(`(function(exports,require,module,__dirname){${outputFiles[0].text}\n})`);
   const file = `pack-${hashOf(text)}.js`;
   writeFileSync(join(dist, file), text);
   return file;
 }
 
-/** Loads Node's heavy modules at the first call of a function, or the first `new` of a class, of theirs. */
+/** Loads Node's heavy modules when a function of theirs is first called, or a class is first used with `new`. */
 function withLazyBuiltins(text) {
   return text.replace(LAZY_BUILTINS, (_, names, module) =>
     names

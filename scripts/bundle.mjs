@@ -43,10 +43,10 @@ export const bundling = {
   plugins: [withoutChildProcess, withoutSchemaCompiler],
 };
 
-// The entry points of an ordinary one-shot run. The full parser and the JSON formats are not needed for a plain prompt.
+// The entry points of an ordinary one-shot. The full parser and the JSON formats are not needed for a plain prompt.
 const HOT = ['src/main.ts', 'src/commands/prompt/prompt.ts', 'src/platform/http/send.ts', 'src/render/text.ts'];
 
-/** The entry points of common flags: what a run with one of them loads beside the chunks of an ordinary one. */
+/** The entry points of common flags: what a run with one of them loads besides the chunks of an ordinary one. */
 const FEATURES = [
   ['src/commands/prompt/idle-flags.ts'],
   ['src/render/json.ts'],
@@ -58,7 +58,7 @@ const FEATURES = [
   ['src/app/sessions.ts', 'src/app/toolbox.ts', 'src/api/reply-calls.ts'],
 ];
 
-/** The chunks an ordinary one-shot run loads: in one file they cost one read and one lookup in the code cache. */
+/** In one file these chunks cost one read and one lookup in the code cache. */
 export function hotChunks({ outputs }) {
   return chunksOf(outputs, HOT);
 }
@@ -78,7 +78,7 @@ export function groupChunks({ outputs }, hot) {
   return [...groups.values()];
 }
 
-/** The chunks that hold these sources, with all that they import. */
+/** With all that they import. */
 function chunksOf(outputs, sources) {
   const found = new Set();
   const add = (path) => {
@@ -132,8 +132,8 @@ export function hashOf(text) {
 }
 
 /**
- * Bundles what a thread runs, src/<name>.ts, into the directory and returns the file's name. It is one file, since a thread
- * cannot load chunks out of the pack; as .cjs it is none of the chunks.
+ * Bundles src/<name>.ts for a thread and returns the file's name. It is one file, since a thread cannot load chunks out of the pack, and
+ * `.cjs`, so that nobody takes it for a chunk.
  */
 export async function writeWorker(directory, name) {
   const { outputFiles } = await build({

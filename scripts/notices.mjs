@@ -30,8 +30,7 @@ LIABLE FOR ANY CLAIM, DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF CONTRA
 IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.`;
 
 /**
- * Its licence file, else the licence section of its README, else the standard text of the licence in its manifest.
- * Throws if there is none.
+ * The licence file, else the licence section of the README, else the standard text of the licence in the manifest. Throws if there is none.
  */
 function licenceOf(directory, { name, license, author }) {
   const names = readdirSync(directory);

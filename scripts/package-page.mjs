@@ -1,11 +1,11 @@
-// `node scripts/package-page.mjs <repository> <ref>`: prints README.md as the page of the package shows it. The package has no
-// docs/, so links and pictures that are relative become addresses in the repository, at the tag of the release.
+// `node scripts/package-page.mjs <repository> <ref>`: prints README.md for the page of the package. The package has no docs/, so relative
+// links and pictures become addresses in the repository, at the tag of the release.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from './project.mjs';
 
 const PICTURE = /\.(?:svg|png|gif|jpe?g|webp)$/i;
-/** Where a link begins, and its target: neither a place in this page nor an address of its own. */
+/** The beginning of a link and its target, if that is neither an anchor nor absolute. */
 const RELATIVE = /(\]\(|^\[[^\]]+\]: +|\b(?:src|href)=")(?![#/]|[a-z][a-z\d+.-]*:)(?:\.\/)?([^)\s"]+)/gim;
 
 const [repository = '', ref = ''] = process.argv.slice(2);
@@ -15,7 +15,7 @@ if (!/^https:\/\/[^/]+\/[^/]+\/[^/]+$/.test(repository) || !/^[\w.-]+$/.test(ref
 }
 process.stdout.write(absolute(readFileSync(join(root, 'README.md'), 'utf8')));
 
-/** The text with absolute links; what is code, in a block or in a line, stays as it is. */
+/** Code, in a block or in a line, stays as it is. */
 function absolute(text) {
   let isCode = false;
   return text

@@ -10,7 +10,7 @@ const BRIGHT = ['#7a8490', '#ff8b92', '#c3e88d', '#ffe585', '#a6c1ff', '#e1acff'
 const COLOURS = { back: '#171b21', text: '#d6deeb', faint: '#8a95a3', bar: '#222831' };
 const PLAIN = {};
 
-/** The rows on the screen after all of `output` was written, each a list of cells. */
+/** Each row is a list of cells. */
 export function screenOf(output, columns) {
   const rows = [[]];
   let row = 0;

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import type { TestContext } from 'vitest';
 import { type GmnOptions, gmnCommand, place } from './gmn.ts';
 
-/** The command line of a program of test/fixtures, as the settings have it. */
+/** The command line of a program in test/fixtures, as the settings have it. */
 export function fixtureServer(name: string, ...args: readonly string[]) {
   const path = fileURLToPath(new URL(`../fixtures/${name}`, import.meta.url));
   return { command: process.execPath, args: [path, ...args] };
@@ -17,7 +17,7 @@ export interface Ran {
   readonly exitCode: number | null;
 }
 
-/** One place in which the program is run again and again, with these MCP servers in the user's settings. */
+/** A place for several runs, with these MCP servers in the user's settings. */
 export function mcpPlace(t: TestContext, mcpServers: object = {}, options: GmnOptions = {}) {
   const here = place(t, options);
   const file = join(here.home, '.gemini', 'settings.json');
@@ -59,7 +59,6 @@ function run(t: TestContext, { cwd, env, args, stdin }: Run): Promise<Ran> {
   return new Promise((resolve) => child.on('close', (exitCode) => resolve({ stdout, stderr, exitCode })));
 }
 
-/** Whether a process is there. */
 export function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0);
