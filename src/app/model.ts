@@ -242,10 +242,10 @@ interface FallbackChoice {
 
 function createFallback(
   from: string,
-  { name, builtIn: { successors, choose }, configOf }: FallbackChoice,
+  { name, builtIn: { fallbacks, choose }, configOf }: FallbackChoice,
   cache: (to: string) => Promise<void>,
 ): Fallback {
-  const to = successors[name];
+  const to = fallbacks[name];
   return {
     from,
     choose,

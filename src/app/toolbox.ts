@@ -6,7 +6,7 @@ import type { App, Settings } from '../core/app.ts';
 import { loadOnce } from '../core/async.ts';
 import { AppError } from '../core/error.ts';
 import { splitList } from '../core/text/names.ts';
-import { stateDirectories } from '../core/text/secrets.ts';
+import { listStateDirectories } from '../core/text/secrets.ts';
 import { sanitize } from '../core/text/terminal.ts';
 import type { Approve, Tool } from '../core/tool.ts';
 import type { McpTools } from '../mcp/client/tools/toolset.ts';
@@ -123,7 +123,7 @@ export async function openOwnWorkspace(
   const roots = [app.cwd, ...splitList(options.includeDirectories ?? [])];
   return openWorkspace({
     roots,
-    denied: stateDirectories(app.homes(), findUserHomes(app.env)),
+    denied: listStateDirectories(app.homes(), findUserHomes(app.env)),
     protectedNames: listContextNames(await app.settings()),
     outputs: createOutputStore(`${app.homes().gmn}/output`, app.clock.now),
     journal: journalOf(roots.map((root) => realPath(root) ?? root)),

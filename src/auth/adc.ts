@@ -50,10 +50,10 @@ export async function createAdcChoice(options: AdcOptions): Promise<CredentialCh
   };
   const choice = { credential, carrier: 'bearer', notices: [] } as const;
   if (file !== undefined) return choice;
-  const look = async (): Promise<void> => {
+  const checkMachine = async (): Promise<void> => {
     if (!(await mayHaveMetadata(options.realEnv))) throw nothingFoundError();
   };
-  return { ...choice, check: look };
+  return { ...choice, check: checkMachine };
 }
 
 type HeaderSource = (signal: AbortSignal) => Promise<Readonly<Record<string, string>>>;

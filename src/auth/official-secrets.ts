@@ -6,7 +6,7 @@ import { writeAtomic } from '../platform/files/write.ts';
 import type { Machine } from '../platform/host.ts';
 import { type KeyringEntry, openKeyring, readKeychain, sealedBox } from '../platform/process/keyring.ts';
 import type { KnownFile } from './official-files.ts';
-import { type GrantedToken, parsePassword, type TokenStore, unreadableError, waitUntilComplete } from './token.ts';
+import { type GrantedToken, parsePassword, type TokenStore, unreadableSignInError, waitUntilComplete } from './token.ts';
 
 const SIGN_IN: KeyringEntry = { service: 'gemini-cli-oauth', account: 'main-account' };
 export const API_KEY: KeyringEntry = { service: 'gemini-cli-api-key', account: 'default-api-key' };
@@ -81,7 +81,7 @@ export function encryptedFile({ path, name }: KnownFile, { machine, clock }: Sec
   const load = async () => {
     const file = await readFileState(path, machine.uid);
     if (file.kind === 'absent') return undefined;
-    if (file.kind === 'unreadable') throw unreadableError(name, file.why);
+    if (file.kind === 'unreadable') throw unreadableSignInError(name, file.why);
     const opened = box.open(file.text);
     if (opened.kind === 'foreign') throw otherMachineError(name);
     const value = opened.kind === 'opened' ? parseJson(opened.text) : undefined;

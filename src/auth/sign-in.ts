@@ -25,7 +25,7 @@ import {
   parseOauthFile,
   type StoredToken,
   type TokenStore,
-  unreadableError,
+  unreadableSignInError,
   waitUntilComplete,
 } from './token.ts';
 import { tokenCache } from './token-cache.ts';
@@ -77,7 +77,7 @@ async function createSignIn(
   const homes = input.homes();
   const cache = tokenCache(homes.gmn, { clock, uid: (input.machine ?? detectMachine()).uid });
   const cached = first.refreshToken === undefined ? undefined : await cache.read(first.refreshToken);
-  const account = cached?.account ?? (await findAccount(input, first));
+  const account = cached?.account ?? (await identifyAccount(input, first));
   const keeper = tokenKeeper({
     store,
     account,
@@ -97,7 +97,7 @@ async function createSignIn(
     source: store.source,
     account,
     headers: async (signal) => ({ authorization: `Bearer ${await keeper.bearer(signal)}` }),
-    renew: (signal, refused) => keeper.renew(signal, refused?.authorization?.replace(/^Bearer /, '')),
+    refresh: (signal, refused) => keeper.refresh(signal, refused?.authorization?.replace(/^Bearer /, '')),
   };
   const isRenewable = first.refreshToken !== undefined;
   const expiresAt = Math.max(first.expiresAt ?? 0, cached?.expiresAt ?? 0);
@@ -105,7 +105,7 @@ async function createSignIn(
 }
 
 /** Hash of the user's name if known, else of the secret; the cache keeps it when the secret is replaced. */
-async function findAccount(input: ChoiceInput, { subject, refreshToken, accessToken }: StoredToken): Promise<string> {
+async function identifyAccount(input: ChoiceInput, { subject, refreshToken, accessToken }: StoredToken): Promise<string> {
   const name = subject ?? (await readActiveAccount(input)) ?? refreshToken ?? accessToken ?? '';
   return sha256(name).slice(0, 16);
 }
@@ -198,7 +198,7 @@ function readOauthDocument(
     async () => {
       const file = await readFileState(path);
       if (file.kind === 'absent') return undefined;
-      if (file.kind === 'unreadable') throw unreadableError(name, file.why);
+      if (file.kind === 'unreadable') throw unreadableSignInError(name, file.why);
       const value = parseJson(file.text);
       return isObject(value) ? value : 'broken';
     },

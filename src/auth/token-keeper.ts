@@ -36,7 +36,7 @@ interface TokenKeeper {
    * Call after the API rejected the token `refused` (default: the last one given); the next `bearer` gives another.
    * Throws AppError `auth` if there is none.
    */
-  renew(signal: AbortSignal, refused?: string): Promise<void>;
+  refresh(signal: AbortSignal, refused?: string): Promise<void>;
 }
 
 /**
@@ -72,7 +72,7 @@ export function tokenKeeper(options: KeeperOptions): TokenKeeper {
       : fetchToken(signal);
   return {
     bearer,
-    renew: async (signal, refused = current?.accessToken) => {
+    refresh: async (signal, refused = current?.accessToken) => {
       if (refused !== undefined && !rejected.has(refused)) {
         rejected.add(refused);
         rejections += 1;
@@ -97,7 +97,7 @@ async function obtainToken(search: Search, stored: StoredToken): Promise<UsableT
   const lock = await acquireLock(join(home, 'locks', 'refresh'), {
     clock,
     signal,
-    patienceMs: LOCK_WAIT_MS,
+    maxWaitMs: LOCK_WAIT_MS,
     async isDone() {
       found = await findFreshest(search, (await store.peek()) ?? stored);
       return found !== undefined;

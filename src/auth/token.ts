@@ -147,7 +147,7 @@ function damagedFileError(path: string): AppError {
   });
 }
 
-export function unreadableError(name: string, why: string): AppError {
+export function unreadableSignInError(name: string, why: string): AppError {
   return new AppError('auth', `authentication failed: cannot read ${name}: ${why}`, {
     hint: 'Fix its permissions, or sign in again using: gemini',
   });

@@ -9,7 +9,7 @@ export interface Candidate {
 }
 
 /** Throws AppError `config` if the settings are invalid. */
-export async function templateCandidates(app: App): Promise<readonly Candidate[]> {
+export async function listTemplates(app: App): Promise<readonly Candidate[]> {
   const found = await findTemplates(await listTemplateDirectories(app));
   const usable = found.filter(({ place }) => place.ignored === undefined);
   return usable.map((template) => ({ value: template.name, about: readDescription(template) }));

@@ -53,7 +53,7 @@ async function trustFolder(wanted: string, options: TrustOptions, app: App): Pro
   await changeTrustFile(file, app, (records) => new Map([...records, [folder, { time, servers: hashes }]]));
   const shown = readable.map(({ server, description }) => ({ ...description, status: compareServer(server, before) }));
   const notices = described.flatMap(({ description }) =>
-    isShortEnough(description) ? [] : [tooLongNotice(description)],
+    isShortEnough(description) ? [] : [formatTooLong(description)],
   );
   const json = { folder, servers: shown.map(({ words: _, ...server }) => server), file };
   await printReport({ text: formatTrusted(folder, shown), json, notices }, options, app);
@@ -64,7 +64,7 @@ function isShortEnough({ commandLine, details }: ServerDescription): boolean {
   return commandLine.length + details.join('').length <= MAX_SHOWN;
 }
 
-function tooLongNotice({ name }: ServerDescription): string {
+function formatTooLong({ name }: ServerDescription): string {
   return `MCP server ${name.slice(0, 200)} is not approved: its definition is too long to be looked at (more than ${MAX_SHOWN} characters)`;
 }
 

@@ -3,7 +3,7 @@ import { openUndoStore } from '../app/undo-store.ts';
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import { contains } from '../core/text/path.ts';
-import { stateDirectories } from '../core/text/secrets.ts';
+import { listStateDirectories } from '../core/text/secrets.ts';
 import { isDirectory, realPath } from '../platform/files/path.ts';
 import { findUserHomes } from '../platform/host.ts';
 import { type Change, undoAll } from '../tools/workspace/journal.ts';
@@ -20,8 +20,8 @@ export async function run(options: PrintOptions, app: App): Promise<number> {
   const changes = selectLastRun((await store.changes()).filter((change) => belongsHere(here, change)));
   if (changes.length === 0) throw (await store.damage()) ?? nothingToUndoError();
   const workspace = await openWorkspace({
-    roots: [here, ...changes.filter(({ roots }) => roots[0] === here).flatMap(existingOtherRoots)],
-    denied: stateDirectories(app.homes(), findUserHomes(app.env)),
+    roots: [here, ...changes.filter(({ roots }) => roots[0] === here).flatMap(listOtherRoots)],
+    denied: listStateDirectories(app.homes(), findUserHomes(app.env)),
     journal: { before: async () => {} },
   });
   const results = await undoAll(changes, store, workspace);
@@ -43,7 +43,7 @@ function belongsHere(here: string, { path, roots }: Change): boolean {
   return roots[0] === here || contains(here, path);
 }
 
-function existingOtherRoots({ roots }: Change): readonly string[] {
+function listOtherRoots({ roots }: Change): readonly string[] {
   return roots.slice(1).filter(isDirectory);
 }
 

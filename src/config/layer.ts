@@ -25,19 +25,19 @@ type Rule = (low: JsonValue, high: JsonValue) => JsonValue;
 
 /** Exceptions. Everywhere else objects are merged deeply and other values replaced. */
 const RULES: Readonly<Record<string, Rule>> = {
-  policyPaths: union,
-  adminPolicyPaths: union,
-  'tools.exclude': union,
-  'advanced.excludedEnvVars': union,
-  'extensions.disabled': union,
-  'skills.disabled': union,
-  'hooksConfig.disabled': union,
-  'context.fileFiltering.customIgnoreFilePaths': union,
-  'context.includeDirectories': concatenation,
+  policyPaths: unite,
+  adminPolicyPaths: unite,
+  'tools.exclude': unite,
+  'advanced.excludedEnvVars': unite,
+  'extensions.disabled': unite,
+  'skills.disabled': unite,
+  'hooksConfig.disabled': unite,
+  'context.fileFiltering.customIgnoreFilePaths': unite,
+  'context.includeDirectories': concatenate,
   // What one layer forbids, no other may allow.
-  'tools.core': intersection,
-  'mcp.allowed': intersection,
-  'mcp.excluded': union,
+  'tools.core': intersect,
+  'mcp.allowed': intersect,
+  'mcp.excluded': unite,
   // A server is replaced as a whole: a mix of two definitions would be one that nobody wrote.
   mcpServers: mergeShallow,
 };
@@ -57,20 +57,20 @@ function mergeObjects(low: JsonObject, high: JsonObject, prefix: string): JsonOb
 }
 
 function mergeValues(low: JsonValue, high: JsonValue, path: string): JsonValue {
-  const rule = Object.hasOwn(RULES, path) ? RULES[path] : path.startsWith('hooks.') ? concatenation : undefined;
+  const rule = Object.hasOwn(RULES, path) ? RULES[path] : path.startsWith('hooks.') ? concatenate : undefined;
   if (rule !== undefined) return rule(low, high);
   return isObject(low) && isObject(high) ? mergeObjects(low, high, `${path}.`) : high;
 }
 
-function union(low: JsonValue, high: JsonValue): JsonValue {
+function unite(low: JsonValue, high: JsonValue): JsonValue {
   return isList(low) && isList(high) ? [...low, ...high.filter((item) => !low.includes(item))] : high;
 }
 
-function concatenation(low: JsonValue, high: JsonValue): JsonValue {
+function concatenate(low: JsonValue, high: JsonValue): JsonValue {
   return isList(low) && isList(high) ? [...low, ...high] : high;
 }
 
-function intersection(low: JsonValue, high: JsonValue): JsonValue {
+function intersect(low: JsonValue, high: JsonValue): JsonValue {
   return isList(low) && isList(high) ? high.filter((item) => low.includes(item)) : high;
 }
 

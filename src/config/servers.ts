@@ -85,7 +85,7 @@ export async function readServersFile(
       hint: 'gmn reads "mcpServers", "servers" as VS Code writes it, and "context_servers" as Zed does.',
     });
   }
-  const document = await expandDocument({ mcpServers: servers }, text, { ...env, ...fileVariables(file, cwd) });
+  const document = await expandDocument({ mcpServers: servers }, text, { ...env, ...listFileVariables(file, cwd) });
   const { mcpServers = {} } = document;
   return Object.entries(isObject(mcpServers) ? mcpServers : {}).flatMap(([name, definition]) =>
     definition === undefined ? [] : [{ name, definition: definition as JsonValue, scope: 'flag' as const, file }],
@@ -126,7 +126,7 @@ function renameVariables(value: JsonValue): JsonValue {
   );
 }
 
-function fileVariables(file: string, cwd: string): Env {
+function listFileVariables(file: string, cwd: string): Env {
   const directory = dirname(file);
   if (basename(file) === EXTENSION) {
     return { extensionPath: directory, workspacePath: cwd, '/': sep, pathSeparator: sep };

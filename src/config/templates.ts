@@ -47,16 +47,16 @@ export async function listTemplateDirectories(app: App): Promise<readonly Templa
   // In the home directory, the folder's and the user's are the same.
   const isOwn = ({ directory }: TemplateDirectory): boolean =>
     own.some((place) => place.directory === directory || realPath(place.directory) === realPath(directory));
-  const foreign = folders.filter((place) => isDirectory(place.directory) && !isOwn(place));
-  const ignored = foreign.length === 0 ? undefined : await findProjectDistrust(app);
-  return [...foreign.map((place) => (ignored === undefined ? place : { ...place, ignored })), ...own];
+  const shared = folders.filter((place) => isDirectory(place.directory) && !isOwn(place));
+  const ignored = shared.length === 0 ? undefined : await findProjectDistrust(app);
+  return [...shared.map((place) => (ignored === undefined ? place : { ...place, ignored })), ...own];
 }
 
 async function findProjectDistrust(app: App): Promise<string | undefined> {
   const homes = app.homes();
   const isEnabled = readSetting((await app.settings()).document ?? {}, 'security.folderTrust.enabled') ?? true;
-  const verdict = decideTrust({ ...app, homes, isEnabled, records: readTrustRecords(homes) });
-  return verdict.isTrusted ? undefined : verdict.why;
+  const decision = decideTrust({ ...app, homes, isEnabled, records: readTrustRecords(homes) });
+  return decision.isTrusted ? undefined : decision.why;
 }
 
 /** Sorted by name. If several have one name, the first that is not ignored wins. */

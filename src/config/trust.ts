@@ -127,7 +127,7 @@ export async function changeTrustFile(
   change: (records: TrustRecords) => TrustRecords,
 ): Promise<void> {
   await makePrivateDirectory(dirname(file));
-  const lock = await acquireLock(`${file}.lock`, { clock, signal, patienceMs: 5000, isDone: async () => false });
+  const lock = await acquireLock(`${file}.lock`, { clock, signal, maxWaitMs: 5000, isDone: async () => false });
   try {
     const records = change(readTrustFile(file));
     const text = `${JSON.stringify({ version: 1, folders: Object.fromEntries(records) }, null, 2)}\n`;

@@ -16,5 +16,5 @@ export interface Credential {
    * Called after a 401. Resolves once `headers` returns something other than `rejected` (absent: the last headers
    * returned); throws AppError `auth` if it cannot. Absent: a 401 is final.
    */
-  renew?(signal: AbortSignal, rejected?: Readonly<Record<string, string>>): Promise<void>;
+  refresh?(signal: AbortSignal, rejected?: Readonly<Record<string, string>>): Promise<void>;
 }

@@ -27,10 +27,10 @@ export interface History {
   readonly replyLimit: number;
   /** Resolves when the record is as durable as it will get. Never throws. */
   append(record: TurnRecord): Promise<void>;
-  letGo?(): void;
+  dropReply?(): void;
   /**
    * Receives each piece of text as it arrives, so that an unfinished reply survives a crash. The record of the reply
    * replaces all of these. Never throws.
    */
-  overhear?(delta: string): Promise<void>;
+  appendDelta?(delta: string): Promise<void>;
 }

@@ -7,7 +7,7 @@ import type { History, TurnRecord } from './history.ts';
  */
 export type SessionSource = 'chat' | 'prompt' | 'mcp';
 
-export const SOURCE_WORDS = { chat: 'chat', prompt: 'one-shot', mcp: 'served' } as const satisfies Record<
+export const SOURCE_LABELS = { chat: 'chat', prompt: 'one-shot', mcp: 'served' } as const satisfies Record<
   SessionSource,
   string
 >;

@@ -7,7 +7,7 @@ import { plural } from '../core/text/format.ts';
 import { compileGlob } from '../core/text/glob.ts';
 import { editDistance } from '../core/text/names.ts';
 import { contains, toSlashes } from '../core/text/path.ts';
-import { isSensitiveEntry, isSensitivePath, isState, rootedPath, stateDirectories } from '../core/text/secrets.ts';
+import { isSensitiveEntry, isSensitivePath, isState, splitAtRoot, listStateDirectories } from '../core/text/secrets.ts';
 import { type FoundPath, inspectPath, listDirectory, readBytes, readError } from '../platform/files/read.ts';
 import { findUserHomes } from '../platform/host.ts';
 import { startPace } from '../platform/runtime/pace.ts';
@@ -49,12 +49,12 @@ export async function createWalkContext<Context extends Pick<FileContext, 'cwd' 
   context: Context,
 ): Promise<Context & Pick<WalkContext, 'workspace' | 'isWithheld'>> {
   const workspace = await resolveWorkspace(context.cwd);
-  const state = stateDirectories(findHomes(context), findUserHomes(context.env));
+  const state = listStateDirectories(findHomes(context), findUserHomes(context.env));
   return {
     ...context,
     workspace,
     isWithheld: (path) => {
-      const { tail, above } = rootedPath(contains(workspace, path) ? workspace : path, path);
+      const { tail, above } = splitAtRoot(contains(workspace, path) ? workspace : path, path);
       return isState(path, state) || isSensitivePath(tail, above);
     },
   };

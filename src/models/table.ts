@@ -157,21 +157,21 @@ export const ALIASES: Readonly<Record<string, Readonly<Record<Backend, string>>>
 
 export interface BuiltInModel {
   readonly id: string;
-  readonly successors: Readonly<Record<Backend, string>>;
+  readonly fallbacks: Readonly<Record<Backend, string>>;
   /** How to choose another model, for notices (`once`) and hints (`now`). */
   readonly choose: { readonly once: string; readonly now: string };
 }
 
 export const BUILT_IN: BuiltInModel = {
   id: DEFAULT_MODEL,
-  successors: FALLBACK_MODELS,
+  fallbacks: FALLBACK_MODELS,
   choose: { once: 'set GMN_MODEL to choose', now: 'choose one with -m or GMN_MODEL' },
 };
 
 /** Settings do not change it: the schemas of these tools name it. */
 export const PLAIN_BUILT_IN: BuiltInModel = {
   id: PLAIN_MODEL,
-  successors: PRO,
+  fallbacks: PRO,
   choose: { once: 'give `model` to choose', now: 'give one as `model`' },
 };
 

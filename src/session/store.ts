@@ -56,7 +56,7 @@ export function sessionStore(options: StoreOptions): LocalStore {
     by: options.by ?? 'prompt',
     directory,
     blobs: lazyBlobStore(join(options.home, 'blobs')),
-    lock: (id, patienceMs = 0) => acquireSessionLock(join(directory, `${id}.lock`), options.clock, patienceMs),
+    lock: (id, maxWaitMs = 0) => acquireSessionLock(join(directory, `${id}.lock`), options.clock, maxWaitMs),
   };
   return {
     list: async () => listSessions(directory),
@@ -177,8 +177,8 @@ function open(
 /**
  * A session may be open for hours and keeps its lock while the process is stopped (Ctrl-Z): only dead owners lose it.
  */
-async function acquireSessionLock(path: string, clock: Clock, patienceMs: number): Promise<Lock> {
+async function acquireSessionLock(path: string, clock: Clock, maxWaitMs: number): Promise<Lock> {
   const { signal } = new AbortController();
-  const lock = await acquireLock(path, { clock, signal, patienceMs, isDone: async () => false, takesFrom: 'gone' });
+  const lock = await acquireLock(path, { clock, signal, maxWaitMs, isDone: async () => false, takesFrom: 'gone' });
   return lock ?? { isHeld: false, isTaken: false, release: async () => {} };
 }

@@ -73,7 +73,7 @@ test('a key travels in one header, and as a bearer too only where that is asked 
   expect(await plain.credential.headers(signal)).toEqual({ 'x-goog-api-key': KEY });
   expect(plain).toMatchObject({ carrier: 'key', notices: [] });
   expect(plain.credential.account).toMatch(/^[0-9a-f]{16}$/);
-  expect(plain.credential.renew).toBeUndefined();
+  expect(plain.credential.refresh).toBeUndefined();
   const both = await chooseCredential(
     choiceInput(place, { GEMINI_API_KEY: KEY, GEMINI_API_KEY_AUTH_MECHANISM: 'bearer' }),
   );
@@ -97,7 +97,7 @@ test('an access token in the environment is used as it is', async (t) => {
   const env = { GOOGLE_GENAI_USE_GCA: 'true', GOOGLE_CLOUD_ACCESS_TOKEN: 'ya29.given' };
   const { credential, notices } = await chooseCredential(choiceInput(emptyHome(t), env));
   expect(await credential.headers(signal)).toEqual({ authorization: 'Bearer ya29.given' });
-  expect([credential.source, credential.renew, notices]).toEqual(['GOOGLE_CLOUD_ACCESS_TOKEN', undefined, []]);
+  expect([credential.source, credential.refresh, notices]).toEqual(['GOOGLE_CLOUD_ACCESS_TOKEN', undefined, []]);
 });
 
 test('a gateway needs its address from the real environment, and may go without a key', async (t) => {

@@ -66,7 +66,7 @@ test('a grant that nobody waits for any more is given up', async (t) => {
 test('a rejected token is never given again, whoever asked for it at the time', async (t) => {
   const { keeper, grants } = kept(t, { accessToken: 'bad', refreshToken: 'r', expiresAt: Date.now() + HOUR_MS });
   expect(await keeper.bearer(signal)).toBe('bad');
-  const renewed = keeper.renew(signal);
+  const renewed = keeper.refresh(signal);
   // Asked for while the renewal is under way: the token at hand looks fresh, and is not good.
   const asked = keeper.bearer(signal);
   await expect.poll(() => grants.length).toBe(1);
@@ -87,7 +87,7 @@ test('a renewal does not join a search that may find the rejected token', async 
   expect(await keeper.bearer(signal)).toBe('bad');
   now += HOUR_MS;
   const asked = keeper.bearer(signal);
-  const renewed = keeper.renew(signal);
+  const renewed = keeper.refresh(signal);
   // Somebody wrote the same token with a later end: the search that began first finds it.
   await expect.poll(() => reads.length).toBe(2);
   for (const answer of reads.splice(0)) answer(stored(now + HOUR_MS));
@@ -102,7 +102,7 @@ test('a renewal does not join a search that may find the rejected token', async 
 test('a server that grants the rejected token once more is believed, not asked forever', async (t) => {
   const { keeper, grants } = kept(t, { accessToken: 'bad', refreshToken: 'r', expiresAt: Date.now() + HOUR_MS });
   await keeper.bearer(signal);
-  const renewed = keeper.renew(signal);
+  const renewed = keeper.refresh(signal);
   await expect.poll(() => grants.length).toBe(1);
   grants[0]?.answer('bad');
   await renewed;
@@ -112,11 +112,11 @@ test('a server that grants the rejected token once more is believed, not asked f
 test('two requests that carried the same refused token make one renewal between them', async (t) => {
   const { keeper, grants } = kept(t, { accessToken: 'bad', refreshToken: 'r', expiresAt: Date.now() + HOUR_MS });
   await keeper.bearer(signal);
-  const renewed = keeper.renew(signal, 'bad');
+  const renewed = keeper.refresh(signal, 'bad');
   await expect.poll(() => grants.length).toBe(1);
   grants[0]?.answer('good');
   await renewed;
-  await keeper.renew(signal, 'bad');
+  await keeper.refresh(signal, 'bad');
   expect([await keeper.bearer(signal), grants.length]).toEqual(['good', 1]);
 });
 
@@ -127,7 +127,7 @@ test('the token of the store is not given again when its successor was turned do
     ['bad', 'worse'],
     ['worse', 'good'],
   ] as const) {
-    const renewed = keeper.renew(signal, refused);
+    const renewed = keeper.refresh(signal, refused);
     const count = grants.length + 1;
     await expect.poll(() => grants.length).toBe(count);
     grants.at(-1)?.answer(granted);

@@ -24,7 +24,7 @@ test('aliases mean a model on each backend', () => {
     flash: ['gemini-flash-latest', 'gemini-3.5-flash', 'gemini-3-flash'],
     'flash-lite': ['gemini-flash-lite-latest', 'gemini-3.1-flash-lite', 'gemini-3.1-flash-lite'],
   });
-  expect(BACKENDS.map((backend) => BUILT_IN.successors[backend])).toEqual(ids('flash'));
+  expect(BACKENDS.map((backend) => BUILT_IN.fallbacks[backend])).toEqual(ids('flash'));
 });
 
 test('every alias means a model that gmn knows and that backend carries', () => {

@@ -52,7 +52,7 @@ export async function openNamedServers(
   const servers = isAll ? listReadyServers(flagged) : requireNamedServers(roster, options);
   const notices = formatFaultyServers(isAll ? flagged : filterNamed(roster, options));
   const workspace = await openOwnWorkspace(options, app, (roots) => openUndoStore(app).journal(randomId(), roots));
-  const remote = await openTools(servers, options, { ...context, patienceMs: 0, workspace, roster, notices });
+  const remote = await openTools(servers, options, { ...context, maxWaitMs: 0, workspace, roster, notices });
   return { workspace, remote, readResource: resourceReader(remote) };
 }
 
@@ -76,7 +76,7 @@ export async function prepareConfiguredServers(
       { tools: 'edit', ...options },
       {
         ...context,
-        patienceMs: isInteractive() && !context.ignoresCache ? PROMPT_WAIT_MS : CHAT_WAIT_MS,
+        maxWaitMs: isInteractive() && !context.ignoresCache ? PROMPT_WAIT_MS : CHAT_WAIT_MS,
         roster,
         notices: formatFaultyServers(roster),
       },
@@ -118,7 +118,7 @@ function openTools(
   options: ToolOptions,
   around: RemoteContext & {
     readonly workspace: Workspace;
-    readonly patienceMs: number;
+    readonly maxWaitMs: number;
     readonly roster: Roster;
     readonly notices: readonly string[];
   },
@@ -128,7 +128,7 @@ function openTools(
     runPaused,
     workspace,
     signal,
-    patienceMs,
+    maxWaitMs,
     roster,
     notices,
     isPreview = false,
@@ -147,7 +147,7 @@ function openTools(
       allowedTools: splitList(options.allowedTools ?? []),
       ...(isReadable ? { keepOutput: workspace.keep } : {}),
       onProgress: (step) => noteProgress(app.io.err, formatStep(step)),
-      maxWaitMs: patienceMs,
+      maxWaitMs: maxWaitMs,
       notices,
       isPreview,
       ignoresCache,

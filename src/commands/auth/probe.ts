@@ -16,8 +16,8 @@ export async function probeCredential(
   settings: Settings,
 ): Promise<readonly ProbeRow[]> {
   try {
-    const inquiries = await openQueries(await openBackend(bearer, { app, settings }), app);
-    const { lines } = await inquiries.standing(app.signal);
+    const queries = await openQueries(await openBackend(bearer, { app, settings }), app);
+    const { lines } = await queries.standing(app.signal);
     return lines.map((text) => ({ ok: true, text }));
   } catch (thrown) {
     if (app.signal.aborted) throw app.signal.reason;

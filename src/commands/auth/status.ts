@@ -52,10 +52,10 @@ const MARKS: Readonly<Record<SourceRow['state'], string>> = { used: '✓', unusa
 
 function formatSurvey({ rows }: Survey, probed: readonly ProbeRow[]): string {
   const width = Math.max(...rows.map(({ name }) => name.length));
-  const isTurnedDown = probed.some(({ ok }) => !ok);
+  const isRejected = probed.some(({ ok }) => !ok);
   return rows
     .map((row, index) => {
-      const mark = index === 0 && isTurnedDown ? MARKS.unusable : MARKS[row.state];
+      const mark = index === 0 && isRejected ? MARKS.unusable : MARKS[row.state];
       const lines = index === 0 ? [...row.lines, ...probed.flatMap(formatProbe)] : row.lines;
       const head = `${mark} ${row.name.padEnd(width)}  ${row.details.join('  ')}\n`;
       return [head, ...lines.map((line) => `    ${line}\n`)].join('');

@@ -23,13 +23,13 @@ export async function checkOnline(choice: CredentialChoice, app: App, settings: 
   const found: Finding[] = [];
   try {
     const opened = await openBackend(choice, { app: listening, settings });
-    const inquiries = await openQueries(opened, listening);
-    const { lines } = await inquiries.standing(app.signal);
+    const queries = await openQueries(opened, listening);
+    const { lines } = await queries.standing(app.signal);
     found.push({ check: 'online', state: 'ok', text: lines.join(' ') });
     const resolveId = (name: string | undefined): string => resolveModel(name, { backend: opened.name }).id;
     const configured = resolveConfiguredModel(settings.modelConfigs ?? {}, settings.model, resolveId);
     const id = resolveId(configured.model ?? settings.model);
-    const models = await inquiries.listModels(app.signal);
+    const models = await queries.listModels(app.signal);
     found.push(
       checkOfferedModel(
         id,

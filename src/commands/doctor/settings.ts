@@ -15,7 +15,7 @@ import { findProgram } from '../../platform/process/run.ts';
 import { type Finding, type Remedy, toFailedFinding } from './finding.ts';
 
 export async function checkSettings(app: App): Promise<readonly Finding[]> {
-  const broken = (await Promise.all(settingsFiles(app).map(checkFile))).flat();
+  const broken = (await Promise.all(listSettingsFiles(app).map(checkFile))).flat();
   if (broken.length > 0) return broken;
   const { layers, notices } = await readLayers(app);
   const files = layers.filter(({ name, state }) => state === 'used' && name !== 'environment');
@@ -29,7 +29,7 @@ export async function checkSettings(app: App): Promise<readonly Finding[]> {
 }
 
 /** Checked one by one, since reading all settings stops at the first invalid file. */
-function settingsFiles(app: App): readonly string[] {
+function listSettingsFiles(app: App): readonly string[] {
   const { gemini, gmn } = app.homes();
   return [`${gemini}/settings.json`, `${gmn}/config.json`];
 }

@@ -110,7 +110,7 @@ export async function listOfficial(options: PrintOptions, app: App): Promise<num
 }
 
 async function findOfficial(reference: string, app: App, notices: string[]): Promise<FoundSession> {
-  const file = await readSource(resolve(app.cwd, reference));
+  const file = await readSessionFile(resolve(app.cwd, reference));
   if (file !== undefined) {
     const session = parseOfficial(file);
     if (session !== undefined) return { session, cwd: await findDirectory(resolve(app.cwd, reference), session, app) };
@@ -134,7 +134,7 @@ async function findOfficial(reference: string, app: App, notices: string[]): Pro
 async function findDirectory(file: string, session: OfficialSession, app: App): Promise<string | undefined> {
   const { gemini: home } = app.homes();
   const root = join(home, 'tmp');
-  const read = (path: string): Promise<string | undefined> => readSource(path).catch(() => undefined);
+  const read = (path: string): Promise<string | undefined> => readSessionFile(path).catch(() => undefined);
   const directoryOf = await readOfficialProjects({ home, folders: await listEntries(root), cwd: app.cwd, read });
   const folder = dirname(dirname(file));
   return directoryOf(dirname(folder) === root ? basename(folder) : '', session.projectHash);
@@ -149,7 +149,7 @@ async function readOfficialSessions(app: App, notices: string[]): Promise<readon
   const root = join(app.homes().gemini, 'tmp');
   const found: FoundSession[] = [];
   const readable = async (path: string): Promise<string | undefined> =>
-    readSource(path).catch(
+    readSessionFile(path).catch(
       (thrown: unknown) => void notices.push(`left out: ${sanitize(AppError.from(thrown).message)}`),
     );
   const folders = await listEntries(root);
@@ -173,7 +173,7 @@ async function listEntries(directory: string): Promise<readonly string[]> {
 }
 
 /** Undefined if the file does not exist or is not text. Throws AppError `usage` if it cannot be read. */
-async function readSource(path: string): Promise<string | undefined> {
+async function readSessionFile(path: string): Promise<string | undefined> {
   const tooLarge = (): AppError => new AppError('usage', `${path} is too large`, LIST_HINT);
   const bytes = await readBytesIfAny(path, { maxBytes: MAX_BYTES, tooLarge });
   const decoded = bytes === undefined ? undefined : decodeText(bytes);

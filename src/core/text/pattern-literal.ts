@@ -5,7 +5,7 @@ const STEP = /\\(?:[a-zA-Z0-9]|([\s\S]))|\[(?:[^\]\\]|\\[\s\S])*\]|\{\d*,?\d*\}|
  * The longest text that every match contains, so that most files can be skipped without decoding them; empty if there
  * is none. Letters with special case mappings are not part of it.
  */
-export function requiredLiteral(source: string, isCaseless: boolean): string {
+export function findRequiredLiteral(source: string, isCaseless: boolean): string {
   // These escapes take more characters than STEP matches.
   if (/\\[xucpk\d]/i.test(source)) return '';
   const runs = [''];

@@ -76,7 +76,7 @@ export interface RootedPath {
 }
 
 /** `path` must be inside `root`. */
-export function rootedPath(root: string, path: string): RootedPath {
+export function splitAtRoot(root: string, path: string): RootedPath {
   const above = dirname(root.replace(WORK_TREES, '$1worktrees'));
   return { tail: join(basename(root), relative(root, path)), above };
 }
@@ -93,7 +93,7 @@ export function isStatePath(path: string): boolean {
  * The directories of credentials and sessions, at their current and their default places. `users` are the person's home
  * directories; `homes` is undefined if there is none.
  */
-export function stateDirectories(homes: Homes | undefined, users: readonly string[]): readonly string[] {
+export function listStateDirectories(homes: Homes | undefined, users: readonly string[]): readonly string[] {
   return [
     ...(homes === undefined ? [] : [homes.gmn, homes.gemini]),
     ...users.flatMap((home) => [`${home}/.gmn`, `${home}/.gemini`]),

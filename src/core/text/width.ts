@@ -11,7 +11,7 @@ const WIDE = /[\u3001-\uff60]/g;
 export function measureWidth(text: string): number {
   if (ASCII.test(text)) return text.length;
   let width = 0;
-  for (const piece of pieces(text)) {
+  for (const piece of splitPieces(text)) {
     width += SIMPLE.test(piece) ? piece.length + (piece.match(WIDE)?.length ?? 0) : stringWidth(piece);
   }
   return width;
@@ -19,7 +19,7 @@ export function measureWidth(text: string): number {
 
 export function splitGraphemes(text: string): readonly string[] {
   const found: string[] = [];
-  for (const piece of pieces(text)) {
+  for (const piece of splitPieces(text)) {
     if (SIMPLE.test(piece)) for (const char of piece) found.push(char);
     else for (const { segment } of segments.segment(piece)) found.push(segment);
   }
@@ -34,7 +34,7 @@ const PIECE_LENGTH = 512;
 const LONGEST_GRAPHEME = 64;
 
 /** Splits a text at grapheme boundaries; a grapheme longer than the limit is cut. */
-function* pieces(text: string): Generator<string> {
+function* splitPieces(text: string): Generator<string> {
   let start = 0;
   while (text.length - start > PIECE_LENGTH) {
     const ahead = text.slice(start, start + PIECE_LENGTH + LONGEST_GRAPHEME);

@@ -158,7 +158,7 @@ function syncData(descriptor: number): Promise<void> {
 function findLastLineEnd(descriptor: number, size: number): number {
   for (let end = size; end > 0; end -= BLOCK) {
     const start = Math.max(0, end - BLOCK);
-    const last = readAt(descriptor, start, end - start).lastIndexOf(LINE_FEED);
+    const last = readExactly(descriptor, start, end - start).lastIndexOf(LINE_FEED);
     if (last !== -1) return start + last + 1;
   }
   return 0;
@@ -177,7 +177,7 @@ function quarantineFragment(descriptor: number, { path, from, to, now }: Fragmen
   const copy = openSync(`${path}.torn-${stamp}`, 'w', 0o600);
   try {
     for (let start = from; start < to; start += BLOCK) {
-      writeFileSync(copy, readAt(descriptor, start, Math.min(BLOCK, to - start)));
+      writeFileSync(copy, readExactly(descriptor, start, Math.min(BLOCK, to - start)));
     }
     fsyncSync(copy);
   } finally {
@@ -185,7 +185,7 @@ function quarantineFragment(descriptor: number, { path, from, to, now }: Fragmen
   }
 }
 
-function readAt(descriptor: number, start: number, length: number): Buffer {
+function readExactly(descriptor: number, start: number, length: number): Buffer {
   const bytes = Buffer.alloc(length);
   for (let filled = 0; filled < length; ) {
     const count = readSync(descriptor, bytes, filled, length - filled, start + filled);
@@ -205,7 +205,7 @@ export async function readLines(path: string): Promise<readonly string[]> {
     handle = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
     const status = await handle.stat();
     if (!status.isFile() || status.size > MAX_BYTES) return [];
-    return splitLines(await handle.readFile('utf8'));
+    return splitNonEmptyLines(await handle.readFile('utf8'));
   } catch {
     return [];
   } finally {
@@ -239,13 +239,13 @@ export async function trimLines(
   { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
 ): Promise<void> {
   let old: FileHandle | undefined;
-  const lock = await acquireLock(`${path}.lock`, { clock, signal, patienceMs: 0, isDone: async () => false }).catch(
+  const lock = await acquireLock(`${path}.lock`, { clock, signal, maxWaitMs: 0, isDone: async () => false }).catch(
     () => undefined,
   );
   try {
     if (!lock?.isHeld) return;
     old = await open(path, constants.O_RDONLY);
-    const lines = splitLines(await old.readFile('utf8'));
+    const lines = splitNonEmptyLines(await old.readFile('utf8'));
     await writeAtomic(
       path,
       lines
@@ -255,7 +255,7 @@ export async function trimLines(
       { mode: 0o600 },
     );
     // Lines appended since went to the old file.
-    for (const line of splitLines(await old.readFile('utf8'))) await appendLine(path, line);
+    for (const line of splitNonEmptyLines(await old.readFile('utf8'))) await appendLine(path, line);
   } catch {
     // Best effort: the file stays longer than necessary.
   } finally {
@@ -292,6 +292,6 @@ async function endsWithLine(handle: FileHandle, size: number): Promise<boolean> 
   return buffer[0] === LF;
 }
 
-function splitLines(text: string): readonly string[] {
+function splitNonEmptyLines(text: string): readonly string[] {
   return text.split('\n').filter((line) => line !== '');
 }

@@ -51,7 +51,7 @@ function pathExists(path: string): boolean {
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
 
 /** Opens a directory by its real path. Throws `movedError` if something else was opened, and system errors. */
-export async function holdDirectory(path: string, mode: HandleMode): Promise<DirectoryHandle> {
+export async function openDirectoryHandle(path: string, mode: HandleMode): Promise<DirectoryHandle> {
   return createHandle(await openDirectory(path), path, mode);
 }
 

@@ -35,19 +35,19 @@ export async function openRegularFile(directory: DirectoryHandle, name: string):
     const status = await handle.stat({ bigint: true });
     await directory.verify();
     if (status.isDirectory()) throw new AppError('usage', 'it is a directory', { hint: 'Name a file in it.' });
-    if (!status.isFile()) throw irregularFileError();
+    if (!status.isFile()) throw specialFileError();
     return toOpenedFile(handle, status);
   } catch (thrown) {
     await handle?.close();
     if (errorCode(thrown) === 'ENOENT') return undefined;
     if (errorCode(thrown) === 'ELOOP') throw movedError();
     // What open() reports for sockets and some devices.
-    if (errorCode(thrown) === 'ENXIO' || errorCode(thrown) === 'ENODEV') throw irregularFileError();
+    if (errorCode(thrown) === 'ENXIO' || errorCode(thrown) === 'ENODEV') throw specialFileError();
     throw thrown;
   }
 }
 
-function irregularFileError(): AppError {
+function specialFileError(): AppError {
   return new AppError('usage', 'it is not a regular file', { hint: 'Pipes, sockets and devices cannot be used.' });
 }
 

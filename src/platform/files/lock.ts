@@ -29,7 +29,7 @@ export interface Lock {
 export interface LockOptions {
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  readonly patienceMs: number;
+  readonly maxWaitMs: number;
   /** Checked while waiting; true ends the wait, as the work the lock was for has been done. */
   readonly isDone: () => Promise<boolean>;
   /** Whose lock may be broken: that of an idle owner (default), or only that of one whose process is gone. */
@@ -42,8 +42,8 @@ export interface LockOptions {
  * `isDone` throws.
  */
 export async function acquireLock(path: string, options: LockOptions): Promise<Lock | undefined> {
-  const { clock, signal, patienceMs, isDone, takesFrom = 'idle' } = options;
-  const giveUpAt = clock.now() + patienceMs;
+  const { clock, signal, maxWaitMs, isDone, takesFrom = 'idle' } = options;
+  const giveUpAt = clock.now() + maxWaitMs;
   let pauseMs = FIRST_PAUSE_MS;
   for (;;) {
     signal.throwIfAborted();

@@ -35,14 +35,14 @@ export function createOutputStore(parent: string, now: () => number): OutputStor
 
 async function openRunDirectory(parent: string, nowMs: number): Promise<string> {
   await makePrivateDirectory(parent);
-  await prune(parent, nowMs - DAY_MS);
+  await removeOldRuns(parent, nowMs - DAY_MS);
   const directory = join(await realpath(parent), randomId());
   await makePrivateDirectory(directory);
   process.once('exit', () => rmSync(directory, { recursive: true, force: true }));
   return directory;
 }
 
-async function prune(parent: string, beforeMs: number): Promise<void> {
+async function removeOldRuns(parent: string, beforeMs: number): Promise<void> {
   for (const name of await readdir(parent)) {
     const path = join(parent, name);
     const status = await stat(path).catch(() => undefined);

@@ -48,7 +48,7 @@ function unreadableError(path: string, why: string, cause?: unknown): AppError {
  * Reads a cache file of ours; undefined if it is missing, belongs to another user, or `parse` rejects it. Synchronous,
  * as the request waits for it. Never throws.
  */
-export function readCache<Memo>(path: string, parse: (value: unknown) => Memo | undefined): Memo | undefined {
+export function readCache<Value>(path: string, parse: (value: unknown) => Value | undefined): Value | undefined {
   try {
     const status = statSync(path, { throwIfNoEntry: false });
     if (status === undefined || !isOurs(status.uid)) return undefined;

@@ -18,7 +18,7 @@ import { errorCode, errorReason } from '../runtime/system.ts';
 import { isTemporary, makeDirectories, temporaryPath } from './path.ts';
 import { isOurs, toVersion } from './read.ts';
 import { readModifiedTime } from './write-sync.ts';
-import { writingTarget } from './writing-target.ts';
+import { resolveWritingTarget } from './writing-target.ts';
 
 type Data = string | Uint8Array | Iterable<string | Uint8Array>;
 
@@ -255,7 +255,7 @@ export interface OutputFile {
  */
 export async function openOutputFile(name: string, cwd: string): Promise<OutputFile> {
   try {
-    const target = writingTarget(name, cwd);
+    const target = resolveWritingTarget(name, cwd);
     const before = await stat(target).catch(ignoreAbsent);
     if (before?.isDirectory()) throw new Error('it is a directory');
     if (before !== undefined) await access(target, constants.W_OK);

@@ -12,7 +12,7 @@ const SYSTEM_LINKS = /^\/(?:dev|proc)\//;
  * directory below the working directory that is a link out of it. Directories elsewhere, and those that lead to the working directory, may
  * be links.
  */
-export function writingTarget(name: string, cwd: string): string {
+export function resolveWritingTarget(name: string, cwd: string): string {
   const path = resolve(cwd, name);
   const target = realPath(path);
   if (SYSTEM_LINKS.test(path)) return target ?? path;

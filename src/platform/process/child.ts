@@ -76,7 +76,7 @@ export function startProgram(start: ProgramStart): Program {
   let stopping: Promise<void> | undefined;
   return {
     write: (text) => write(child, text),
-    output: readOutput(child),
+    output: streamOutput(child),
     errors,
     ended,
     stop: () => (stopping ??= stop(child, family, ended).finally(cancelKill)),
@@ -137,7 +137,7 @@ function write({ stdin }: ChildProcessWithoutNullStreams, text: string): Promise
   });
 }
 
-async function* readOutput({ stdout }: ChildProcessWithoutNullStreams): AsyncGenerator<Uint8Array, void> {
+async function* streamOutput({ stdout }: ChildProcessWithoutNullStreams): AsyncGenerator<Uint8Array, void> {
   try {
     for await (const chunk of stdout) yield chunk;
   } catch {
@@ -195,6 +195,6 @@ export function programEnvironment(env: Env, own: Readonly<Record<string, string
 }
 
 /** Each program keeps a core busy while it loads, and waits for much in between. */
-export function programsAtOnce(): number {
+export function maxProgramsAtOnce(): number {
   return 2 * availableParallelism();
 }

@@ -61,7 +61,7 @@ export function feedCommand(
  */
 export function openBrowser(url: string, env: Env, platform: string = process.platform): Promise<boolean> {
   if (env.NO_BROWSER) return Promise.resolve(false);
-  const [command, ...args] = env.BROWSER ? [env.BROWSER] : systemBrowser(platform, env);
+  const [command, ...args] = env.BROWSER ? [env.BROWSER] : findSystemBrowser(platform, env);
   return new Promise((resolve) => {
     try {
       const child = spawn(command ?? '', [...args, url], { stdio: 'ignore', detached: true, env });
@@ -76,7 +76,7 @@ export function openBrowser(url: string, env: Env, platform: string = process.pl
   });
 }
 
-function systemBrowser(platform: string, env: Env): readonly string[] {
+function findSystemBrowser(platform: string, env: Env): readonly string[] {
   if (platform === 'darwin') return ['open'];
   return platform === 'win32' ? [windowsProgram('rundll32', env), 'url.dll,FileProtocolHandler'] : ['xdg-open'];
 }

@@ -157,7 +157,7 @@ interface Reading {
  * The lines of a UTF-8 file, as many at a time as the buffer holds, which also limits one line; at most 64 MB. Without
  * the byte order mark. Returns whether there is more.
  */
-function* readLines({ file, progress, buffer, length }: Reading): Generator<Lines, boolean> {
+function* readUtf8Lines({ file, progress, buffer, length }: Reading): Generator<Lines, boolean> {
   let [kept, position, isLong, isCut] = [0, 0, false, false];
   const lines = (from: number, to: number, isCutLine: boolean): Lines => {
     const bytes = buffer.subarray(from, to);
@@ -197,7 +197,7 @@ function* readLines({ file, progress, buffer, length }: Reading): Generator<Line
 }
 
 /** The same for a UTF-16 file, with at most a million characters of one line. */
-function* readWideLines({ file, progress, buffer, length }: Reading, isBigEndian: boolean): Generator<Lines, boolean> {
+function* readUtf16Lines({ file, progress, buffer, length }: Reading, isBigEndian: boolean): Generator<Lines, boolean> {
   const decoder = new StringDecoder('utf16le');
   let rest = '';
   let isLong = false;
@@ -290,7 +290,7 @@ function searchOpened(file: RegularFile, { hunt, pattern, buffer, scratch }: Sea
   const kind = encoding === undefined ? 'binary' : 'text';
   const reading = { file, progress: hunt.progress, buffer, length };
   const isWide = encoding === 'utf16le' || encoding === 'utf16be';
-  const lines = isWide ? readWideLines(reading, encoding === 'utf16be') : readLines(reading);
+  const lines = isWide ? readUtf16Lines(reading, encoding === 'utf16be') : readUtf8Lines(reading);
   for (let next = lines.next(); ; next = lines.next()) {
     if (next.done === true) return { kind, lines: collector.lines, isCut: next.value };
     const { bytes, text, isCut } = next.value;

@@ -1,7 +1,7 @@
 import { join, relative, resolve, sep } from 'node:path';
 import { AppError } from '../../core/error.ts';
 import { contains } from '../../core/text/path.ts';
-import { isSensitivePath, isState, type RootedPath, rootedPath } from '../../core/text/secrets.ts';
+import { isSensitivePath, isState, type RootedPath, splitAtRoot } from '../../core/text/secrets.ts';
 import { locate } from '../../platform/files/held-directory.ts';
 import { toFileError } from '../../platform/files/held-file.ts';
 import { isProtected, isProtectedIfNew, isSystemPath, isWindowsSpecial } from './protection.ts';
@@ -123,7 +123,7 @@ function isInside(roots: readonly string[], path: string): boolean {
 }
 
 function toRootedPath(roots: readonly string[], path: string): RootedPath {
-  return rootedPath(roots.findLast((candidate) => contains(candidate, path)) ?? path, path);
+  return splitAtRoot(roots.findLast((candidate) => contains(candidate, path)) ?? path, path);
 }
 
 function isSensitive({ tail, above }: RootedPath): boolean {

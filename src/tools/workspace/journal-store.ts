@@ -43,7 +43,7 @@ export function journalFiles(directory: string, clock: Clock): JournalFiles {
     path: index,
     alone: async (work) => {
       const { signal } = new AbortController();
-      const options = { clock, signal, patienceMs: LOCK_WAIT_MS, isDone: async () => false };
+      const options = { clock, signal, maxWaitMs: LOCK_WAIT_MS, isDone: async () => false };
       const lock = await acquireLock(join(directory, 'lock'), options);
       try {
         return await work(lock?.isHeld === true);

@@ -73,7 +73,7 @@ export function undoStore(directory: string, clock: Clock, maxBytes = MAX_KEPT_B
             const made = { run, roots, time: clock.now(), path, mode, missing, before, after: fingerprint(after) };
             await files.append(JSON.stringify({ v: 1, id: `${run}.${count}`, ...made }));
             // A failed prune must not prevent this change; the next run prunes again.
-            if (isAlone && count === 1) await prune(files, { nowMs: clock.now(), maxBytes }).catch(() => {});
+            if (isAlone && count === 1) await pruneRuns(files, { nowMs: clock.now(), maxBytes }).catch(() => {});
           }),
       };
     },
@@ -121,7 +121,7 @@ function damageError(path: string, count: number): AppError {
 }
 
 /** Lines are removed before bytes: a crash in between wastes space, but loses no change that can be undone. */
-async function prune(
+async function pruneRuns(
   files: JournalFiles,
   { nowMs, maxBytes }: { readonly nowMs: number; readonly maxBytes: number },
 ): Promise<void> {

@@ -5,7 +5,7 @@ import {
   type DirectoryHandle,
   detectHandleMode,
   type HandleMode,
-  holdDirectory,
+  openDirectoryHandle,
   openChildDirectory,
 } from '../../platform/files/held-directory.ts';
 import {
@@ -134,7 +134,7 @@ export async function openWorkspace(options: WorkspaceOptions): Promise<Workspac
       if (place.isSensitive) throw sensitiveError(place);
       return {
         place,
-        directory: await withFileName(place.name, () => holdDirectory(place.path, hold).catch(rethrowNotDirectory)),
+        directory: await withFileName(place.name, () => openDirectoryHandle(place.path, hold).catch(rethrowNotDirectory)),
       };
     },
     remember: (place, bytes, shown) => {
@@ -188,7 +188,7 @@ function rethrowNotDirectory(thrown: unknown): never {
 
 async function openPlace({ hold }: WorkspaceState, place: Place): Promise<OpenedFile> {
   return withFileName(place.name, async () => {
-    const directory = await holdDirectory(dirname(place.path), hold);
+    const directory = await openDirectoryHandle(dirname(place.path), hold);
     try {
       const file = await openRegularFile(directory, basename(place.path));
       if (file === undefined) throw absentError();
@@ -241,7 +241,7 @@ async function readCurrent(disk: WorkspaceState, path: string, extent: Extent): 
 async function readContent(disk: WorkspaceState, place: Place): Promise<FileContent & { readonly version: string }> {
   const file = await openPlace(disk, place);
   try {
-    if (file.size > MAX_FILE_BYTES) throw tooLargeError(place);
+    if (file.size > MAX_FILE_BYTES) throw tooLargeToChangeError(place);
     // One byte more, to notice that it is growing.
     const bytes = await withFileName(place.name, () => file.read(0, file.size + 1));
     return { bytes, mode: file.mode, names: file.names, version: file.version };
@@ -287,7 +287,7 @@ async function changeInParent(
   const outcome = await withFileName(place.name, async () => {
     const steps = place.path.split(sep).slice(-Math.max(place.missing, 1));
     const start = steps.reduce((path) => dirname(path), place.path);
-    let directory = await holdDirectory(start, hold);
+    let directory = await openDirectoryHandle(start, hold);
     try {
       for (const step of steps.slice(0, -1)) {
         const parent = directory;
@@ -324,7 +324,7 @@ function partlyReadError({ name }: Place): AppError {
   });
 }
 
-function tooLargeError({ name }: Place): AppError {
+function tooLargeToChangeError({ name }: Place): AppError {
   return new AppError('usage', `${name} is larger than 20 MB and is not changed by tools`, {
     hint: 'Tell the user what to change there.',
   });

@@ -28,7 +28,7 @@ try {
     say: (message) => said.push(message),
   });
   const headers = await credential.headers(signal);
-  if (process.argv[2] === 'renew') await credential.renew?.(signal);
+  if (process.argv[2] === 'renew') await credential.refresh?.(signal);
   const renewed = process.argv[2] === 'renew' ? await credential.headers(signal) : headers;
   print({ type: credential.type, source: credential.source, bearer: digest(renewed.authorization), notices });
 } catch (thrown) {

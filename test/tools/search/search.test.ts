@@ -2,7 +2,7 @@ import { symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { requiredLiteral } from '../../../src/core/text/pattern-literal.ts';
+import { findRequiredLiteral } from '../../../src/core/text/pattern-literal.ts';
 import { findRipgrep } from '../../../src/tools/search/ripgrep.ts';
 import { fold, lineCollector, searchFile } from '../../../src/tools/search/worker.ts';
 import { fuzz } from '../../support/fuzz.ts';
@@ -360,7 +360,7 @@ test('what is said to be in every match is', () => {
       } catch {
         return;
       }
-      const literal = requiredLiteral(source, isCaseless);
+      const literal = findRequiredLiteral(source, isCaseless);
       const lowered = new RegExp(isCaseless ? source.toLowerCase() : source);
       if (expression.test(line) || lowered.test(isCaseless ? line.toLowerCase() : line)) {
         const bytes = Buffer.from(line);
@@ -372,7 +372,7 @@ test('what is said to be in every match is', () => {
   );
   expect(
     ['needle_\\d+', 'a(b|c)def', 'foo|bar', 'x{3}yz', 'wörk', 'a.b', '関数\\('].map((each) =>
-      requiredLiteral(each, true),
+      findRequiredLiteral(each, true),
     ),
   ).toEqual(['needle_', 'def', '', '', '', '', '関数(']);
 });

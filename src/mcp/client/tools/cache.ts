@@ -84,7 +84,7 @@ export async function recordTools(
   const lock = await acquireLock(`${file}.lock`, {
     clock: place.clock,
     signal,
-    patienceMs: LOCK_MS,
+    maxWaitMs: LOCK_MS,
     isDone: async () => mergeNames() === undefined,
   });
   try {
