@@ -3,8 +3,16 @@
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { build, transform } from 'esbuild';
-import { bundling, commandTable, groupChunks, hashOf, hotChunks, writeTexts, writeWorker } from './bundle.mjs';
-import { thirdPartyNotices } from './notices.mjs';
+import {
+  bundling,
+  findHotChunks,
+  groupChunks,
+  hashText,
+  importCommandTable,
+  writeTexts,
+  writeWorker,
+} from './bundle.mjs';
+import { formatNotices } from './notices.mjs';
 import { root } from './project.mjs';
 
 const final = join(root, 'dist');
@@ -17,7 +25,7 @@ const LAZY_BUILTINS =
 // Built next to the last build and then renamed: a compile error leaves the old one in place.
 rmSync(dist, { recursive: true, force: true });
 mkdirSync(dist);
-const table = await commandTable(dist);
+const table = await importCommandTable(dist);
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 
 const textWorker = await writeWorker(dist, 'text-worker');
@@ -40,7 +48,7 @@ const chunks = await build({
   write: false,
 });
 const texts = new Map(chunks.outputFiles.map(({ path, text }) => [basename(path), text]));
-const hot = hotChunks(chunks.metafile);
+const hot = findHotChunks(chunks.metafile);
 const packs = {};
 for (const names of groupChunks(chunks.metafile, hot)) {
   const pack = await writePack(names);
@@ -52,7 +60,7 @@ for (const [name, text] of texts) {
   if (Object.hasOwn(packs, name)) continue;
   // esbuild splits only ES modules; a second pass turns each chunk into CommonJS, and `import()` into a lazy `require`.
   const { code } = await transform(withRequire(text), { ...commonJs, minify: true });
-  writeFileSync(join(dist, name), ascii(code));
+  writeFileSync(join(dist, name), escapeNonAscii(code));
 }
 writeSources();
 
@@ -70,12 +78,12 @@ await build({
 
 writeTexts(dist, table);
 writeFileSync(join(dist, 'gmn.1'), table.manPage(table.ROOT, version));
-writeFileSync(join(dist, 'THIRD_PARTY_NOTICES.txt'), thirdPartyNotices(chunks.metafile));
+writeFileSync(join(dist, 'THIRD_PARTY_NOTICES.txt'), formatNotices(chunks.metafile));
 rmSync(final, { recursive: true, force: true });
 renameSync(dist, final);
 
 /** The program is read as Latin-1, but esbuild escapes characters beyond ASCII only in strings, not in regular expressions. */
-function ascii(code) {
+function escapeNonAscii(code) {
   return code.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
@@ -94,7 +102,7 @@ async function writePack(names, more = '') {
       onLoad({ filter: /.*/, namespace: 'hot' }, ({ path }) => ({ contents: withRequire(texts.get(path), names) }));
     },
   };
-  const parts = [...names].map((name, index) => partOf(name, `chunk${index}`));
+  const parts = [...names].map((name, index) => toPart(name, `chunk${index}`));
   const { outputFiles } = await build({
     ...commonJs,
     stdin: {
@@ -110,8 +118,8 @@ async function writePack(names, more = '') {
     plugins: [virtual],
   });
   // In the form that boot calls, so that boot need not copy the text to wrap it.
-  const text = ascii(`(function(exports,require,module,__dirname){${outputFiles[0].text}\n})`);
-  const file = `pack-${hashOf(text)}.js`;
+  const text = escapeNonAscii(`(function(exports,require,module,__dirname){${outputFiles[0].text}\n})`);
+  const file = `pack-${hashText(text)}.js`;
   writeFileSync(join(dist, file), text);
   return file;
 }
@@ -142,7 +150,7 @@ function withRequire(text, packed = new Set()) {
   );
 }
 
-function partOf(name, prefix) {
+function toPart(name, prefix) {
   const { exports } = chunks.metafile.outputs[`dist/${name}`];
   const named = exports.map((key) => ({ key, local: `${prefix}_${key}` }));
   return {

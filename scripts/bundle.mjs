@@ -59,8 +59,8 @@ const FEATURES = [
 ];
 
 /** In one file these chunks cost one read and one lookup in the code cache. */
-export function hotChunks({ outputs }) {
-  return chunksOf(outputs, HOT);
+export function findHotChunks({ outputs }) {
+  return findChunks(outputs, HOT);
 }
 
 /**
@@ -68,7 +68,7 @@ export function hotChunks({ outputs }) {
  * sets need each other, since what a chunk imports is loaded by every feature that loads the chunk.
  */
 export function groupChunks({ outputs }, hot) {
-  const features = FEATURES.map((sources) => chunksOf(outputs, sources));
+  const features = FEATURES.map((sources) => findChunks(outputs, sources));
   const groups = new Map();
   for (const name of new Set(features.flatMap((names) => [...names]))) {
     if (hot.has(name)) continue;
@@ -79,7 +79,7 @@ export function groupChunks({ outputs }, hot) {
 }
 
 /** With all that they import. */
-function chunksOf(outputs, sources) {
+function findChunks(outputs, sources) {
   const found = new Set();
   const add = (path) => {
     if (found.has(basename(path))) return;
@@ -92,7 +92,7 @@ function chunksOf(outputs, sources) {
 }
 
 /** The command table and the generators used at build time, bundled to a temporary file in `directory` and imported. */
-export async function commandTable(directory) {
+export async function importCommandTable(directory) {
   const file = join(directory, 'table.mjs');
   await build({
     ...bundling,
@@ -127,7 +127,7 @@ export function writeTexts(directory, { ROOT, SHELLS, completionScript, helpText
   for (const shell of SHELLS) writeFileSync(join(directory, 'completion', shell), completionScript(shell, ROOT));
 }
 
-export function hashOf(text) {
+export function hashText(text) {
   return createHash('sha256').update(text).digest('hex').slice(0, 8);
 }
 
@@ -143,7 +143,7 @@ export async function writeWorker(directory, name) {
     write: false,
   });
   const [{ text }] = outputFiles;
-  const file = `${name}-${hashOf(text)}.cjs`;
+  const file = `${name}-${hashText(text)}.cjs`;
   writeFileSync(join(directory, file), text);
   return file;
 }

@@ -13,32 +13,32 @@ if (!/^https:\/\/[^/]+\/[^/]+\/[^/]+$/.test(repository) || !/^[\w.-]+$/.test(ref
   console.error('Usage: node scripts/package-page.mjs https://<host>/<owner>/<name> <tag>');
   process.exit(1);
 }
-process.stdout.write(absolute(readFileSync(join(root, 'README.md'), 'utf8')));
+process.stdout.write(makeLinksAbsolute(readFileSync(join(root, 'README.md'), 'utf8')));
 
 /** Code, in a block or in a line, stays as it is. */
-function absolute(text) {
+function makeLinksAbsolute(text) {
   let isCode = false;
   return text
     .split('\n')
     .map((line) => {
       const isFence = /^ {0,3}(?:```|~~~)/.test(line);
       if (isFence) isCode = !isCode;
-      return isCode || isFence ? line : proseOf(line);
+      return isCode || isFence ? line : makeLineAbsolute(line);
     })
     .join('\n');
 }
 
-function proseOf(line) {
+function makeLineAbsolute(line) {
   // Every second piece is in backquotes.
   return line
     .split(/(`+[^`]*`+)/)
     .map((piece, index) =>
-      index % 2 === 1 ? piece : piece.replace(RELATIVE, (_, begin, target) => begin + addressOf(target)),
+      index % 2 === 1 ? piece : piece.replace(RELATIVE, (_, begin, target) => begin + toAddress(target)),
     )
     .join('');
 }
 
-function addressOf(target) {
+function toAddress(target) {
   const [path = ''] = target.split('#');
   return `${repository}/${PICTURE.test(path) ? 'raw' : 'blob'}/${ref}/${target}`;
 }

@@ -13,7 +13,7 @@ import type { JsonObject } from '../core/json.ts';
 import type { Model, ModelRequest } from '../core/model.ts';
 import { formatDuration } from '../core/text/format.ts';
 import { cacheDefault, defaultChoice, readCachedDefault, resolveModel } from '../models/choice.ts';
-import { generationConfig, type Sampling } from '../models/generation.ts';
+import { createGenerationConfig, type Sampling } from '../models/generation.ts';
 import { type Backend as BackendName, BUILT_IN, type BuiltInModel } from '../models/table.ts';
 import { type OpenedBackend, openBackend } from './backend.ts';
 
@@ -88,7 +88,7 @@ export async function openModel(options: ModelOptions, app: App, limits: ModelLi
           ...app,
           ...(options.auth === undefined ? {} : { flag: options.auth }),
           settings,
-          say: notices.say,
+          notify: notices.say,
           isRehearsal: options.dryRun ?? false,
         });
     const address = demo && { baseUrl: new URL(demo.url) };
@@ -181,7 +181,7 @@ function createModel(options: ModelOptions, parts: ModelParts): Omit<OpenedModel
   const choice =
     standard && configured.model === undefined ? defaultChoice(standard.id) : resolved(configured.model ?? asked);
   const configOf = (id: string): JsonObject =>
-    generationConfig(id, options, id === choice.id ? configured.config : configure(id, idOf).config);
+    createGenerationConfig(id, options, id === choice.id ? configured.config : configure(id, idOf).config);
   // A getter, since finding the account may take time.
   const owner = {
     backend: name,

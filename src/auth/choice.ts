@@ -10,7 +10,7 @@ export interface ChoiceInput
   readonly flag?: string;
   readonly settings: Settings;
   /** For messages that cannot wait for the result, e.g. that macOS is asking the user something. */
-  readonly say?: (message: string) => void;
+  readonly notify?: (message: string) => void;
   /** Write nothing that a first use would write. */
   readonly isRehearsal?: boolean;
   /** For tests. */

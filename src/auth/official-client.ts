@@ -165,7 +165,10 @@ async function* readScripts(directory: string, folders: readonly string[]): Asyn
 
 /** Throws AppError `usage`. */
 async function readScript(path: string, encoding: BufferEncoding): Promise<string> {
-  const bytes = await readBytes(path, { maxBytes: MAX_FILE_BYTES, tooLarge: (size) => scriptTooLargeError(path, size) });
+  const bytes = await readBytes(path, {
+    maxBytes: MAX_FILE_BYTES,
+    tooLarge: (size) => scriptTooLargeError(path, size),
+  });
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString(encoding);
 }
 

@@ -6,7 +6,13 @@ import { writeAtomic } from '../platform/files/write.ts';
 import type { Machine } from '../platform/host.ts';
 import { type KeyringEntry, openKeyring, readKeychain, sealedBox } from '../platform/process/keyring.ts';
 import type { KnownFile } from './official-files.ts';
-import { type GrantedToken, parsePassword, type TokenStore, unreadableSignInError, waitUntilComplete } from './token.ts';
+import {
+  type GrantedToken,
+  parsePassword,
+  type TokenStore,
+  unreadableSignInError,
+  waitUntilComplete,
+} from './token.ts';
 
 const SIGN_IN: KeyringEntry = { service: 'gemini-cli-oauth', account: 'main-account' };
 export const API_KEY: KeyringEntry = { service: 'gemini-cli-api-key', account: 'default-api-key' };
@@ -27,14 +33,14 @@ export interface SecretStoreOptions {
   readonly machine: Machine;
   readonly clock: Clock;
   /** For messages that cannot wait: the system may be asking the user something. */
-  readonly say: (message: string) => void;
+  readonly notify: (message: string) => void;
 }
 
 /**
  * The macOS Keychain. If it does not answer, it counts as having no such entry, so that the file is tried. Written only
  * through the keyring library: the `security` program would need the secret as an argument.
  */
-export function keychain({ machine, clock, say }: SecretStoreOptions): SecretStore {
+export function keychain({ machine, clock, notify }: SecretStoreOptions): SecretStore {
   const limitMs = machine.isAttended ? INTERACTIVE_TIMEOUT_MS : BACKGROUND_TIMEOUT_MS;
   const module = machine.keyringModule();
   return {
@@ -42,7 +48,7 @@ export function keychain({ machine, clock, say }: SecretStoreOptions): SecretSto
     async read(entry, signal) {
       const done = new AbortController();
       const asking = machine.isAttended
-        ? announcePrompt(clock, AbortSignal.any([signal, done.signal]), say)
+        ? announcePrompt(clock, AbortSignal.any([signal, done.signal]), notify)
         : undefined;
       const viaLibrary = module === undefined ? undefined : await openKeyring(module).get(entry, limitMs);
       const answer =
@@ -64,10 +70,10 @@ export function keychain({ machine, clock, say }: SecretStoreOptions): SecretSto
   };
 }
 
-async function announcePrompt(clock: Clock, signal: AbortSignal, say: (message: string) => void): Promise<void> {
+async function announcePrompt(clock: Clock, signal: AbortSignal, notify: (message: string) => void): Promise<void> {
   try {
     await clock.sleep(ANNOUNCE_AFTER_MS, signal);
-    say('macOS is asking whether gmn may read the Gemini sign-in from the Keychain (waiting up to 60 s).');
+    notify('macOS is asking whether gmn may read the Gemini sign-in from the Keychain (waiting up to 60 s).');
   } catch {
     // The Keychain answered quickly: no message needed.
   }

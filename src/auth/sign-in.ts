@@ -56,8 +56,8 @@ export async function chooseSignIn(input: ChoiceInput): Promise<CredentialChoice
 
 /** In the order of the official CLI. */
 function listStores(input: ChoiceInput): readonly TokenStore[] {
-  const { clock, settings, say = () => {} } = input;
-  const options = { machine: input.machine ?? detectMachine(), clock, say };
+  const { clock, settings, notify = () => {} } = input;
+  const options = { machine: input.machine ?? detectMachine(), clock, notify };
   const { path, name } = geminiFile(input, FILE);
   const plain = oauthFile(path, name, { clock, uid: options.machine.uid });
   const isMac = options.machine.platform === 'darwin' && !avoidsKeyring(settings.env);
@@ -73,7 +73,7 @@ async function createSignIn(
   store: TokenStore,
   first: StoredToken,
 ): Promise<Omit<CredentialChoice, 'notices'>> {
-  const { settings, clock, trace, env, send, say = () => {} } = input;
+  const { settings, clock, trace, env, send, notify = () => {} } = input;
   const homes = input.homes();
   const cache = tokenCache(homes.gmn, { clock, uid: (input.machine ?? detectMachine()).uid });
   const cached = first.refreshToken === undefined ? undefined : await cache.read(first.refreshToken);
@@ -86,7 +86,7 @@ async function createSignIn(
     home: homes.gmn,
     clock,
     trace,
-    say,
+    notify,
     grant: async (refreshToken, signal) => {
       const pair = await findClientPair(settings, homes, clock);
       return requestGrant({ refreshToken, pair, env, send, clock, trace, signal });
@@ -105,7 +105,10 @@ async function createSignIn(
 }
 
 /** Hash of the user's name if known, else of the secret; the cache keeps it when the secret is replaced. */
-async function identifyAccount(input: ChoiceInput, { subject, refreshToken, accessToken }: StoredToken): Promise<string> {
+async function identifyAccount(
+  input: ChoiceInput,
+  { subject, refreshToken, accessToken }: StoredToken,
+): Promise<string> {
   const name = subject ?? (await readActiveAccount(input)) ?? refreshToken ?? accessToken ?? '';
   return sha256(name).slice(0, 16);
 }

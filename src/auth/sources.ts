@@ -76,8 +76,8 @@ async function readStoredKey(input: ChoiceInput): Promise<CredentialChoice | und
 }
 
 async function readOfficialKey(input: ChoiceInput): Promise<CredentialChoice | undefined> {
-  const { clock, settings, signal, say = () => {} } = input;
-  const options: SecretStoreOptions = { machine: input.machine ?? detectMachine(), clock, say };
+  const { clock, settings, signal, notify = () => {} } = input;
+  const options: SecretStoreOptions = { machine: input.machine ?? detectMachine(), clock, notify };
   const isMac = options.machine.platform === 'darwin' && !avoidsKeyring(settings.env);
   for (const place of [
     ...(isMac ? [keychain(options)] : []),

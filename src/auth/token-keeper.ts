@@ -26,7 +26,7 @@ export interface KeeperOptions {
   readonly grant: (refreshToken: string, signal: AbortSignal) => Promise<Grant>;
   readonly clock: Clock;
   readonly trace: Trace;
-  readonly say: (message: string) => void;
+  readonly notify: (message: string) => void;
 }
 
 interface TokenKeeper {
@@ -158,18 +158,18 @@ async function findFreshest({ cache, clock, rejected }: Search, stored: StoredTo
 
 /** Writes the cache first, so that a later failure does not lose the new refresh token. */
 async function saveGrant(
-  { store, cache, account, say, trace }: Search,
+  { store, cache, account, notify, trace }: Search,
   { stored, next }: { readonly stored: string; readonly next: string },
   token: GrantedToken,
 ): Promise<void> {
   const granted = { ...token, refreshToken: next };
-  const isCached = await tryToSave(say, async () => {
+  const isCached = await tryToSave(notify, async () => {
     await cache.write(stored, granted, account);
     if (next !== stored) await cache.write(next, granted, account);
   });
   if (next === stored) return;
   // Also if the cache failed: the official store is then the only place left.
-  await tryToSave(say, async () => {
+  await tryToSave(notify, async () => {
     const isReplaced = await store.rotate(stored, granted);
     if (isReplaced) return;
     const where = isCached ? "the new refresh token is in gmn's own store" : 'the new refresh token is kept nowhere';
@@ -177,13 +177,13 @@ async function saveGrant(
   });
 }
 
-async function tryToSave(say: KeeperOptions['say'], save: () => Promise<void>): Promise<boolean> {
+async function tryToSave(notify: KeeperOptions['notify'], save: () => Promise<void>): Promise<boolean> {
   try {
     await save();
     return true;
   } catch (thrown) {
     if (!(thrown instanceof AppError)) throw thrown;
-    say(`The refreshed token could not be saved (${thrown.message}); this run continues with it.`);
+    notify(`The refreshed token could not be saved (${thrown.message}); this run continues with it.`);
     return false;
   }
 }

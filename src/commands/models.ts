@@ -90,7 +90,7 @@ function formatWhen({ time }: ModelListing, { clock }: App): string {
 /** Undefined without a credential. Throws AppError for one that cannot be used, as a prompt would. */
 async function findAccount(options: ModelsOptions, app: App): Promise<Account | undefined> {
   try {
-    const { opened, credential } = await openAccount(options, app, { isRehearsal: true, say: () => {} });
+    const { opened, credential } = await openAccount(options, app, { isRehearsal: true, notify: () => {} });
     const { source, account } = credential;
     return { backend: opened.name, source, account, tier: parseTier(opened.tier?.()) };
   } catch (thrown) {
@@ -103,7 +103,7 @@ async function findAccount(options: ModelsOptions, app: App): Promise<Account | 
 async function openAccount(
   options: ModelsOptions,
   app: App,
-  how: { readonly isRehearsal?: boolean; readonly say: (message: string) => void },
+  how: { readonly isRehearsal?: boolean; readonly notify: (message: string) => void },
 ) {
   const { chooseCredential } = await import('../auth/credential.ts');
   const { openBackend } = await import('../app/backend.ts');
@@ -120,7 +120,7 @@ async function refreshModels(
 ): Promise<{ readonly listing: ModelListing; readonly notices: readonly string[] }> {
   const { openQueries } = await import('../app/queries.ts');
   const said: string[] = [];
-  const { opened, credential, notices } = await openAccount(options, app, { say: (message) => said.push(message) });
+  const { opened, credential, notices } = await openAccount(options, app, { notify: (message) => said.push(message) });
   const models = await (await openQueries(opened, app)).listModels(app.signal);
   const { source, account } = credential;
   const listing = { backend: opened.name, source, account, time: app.clock.now(), models };

@@ -53,13 +53,17 @@ export function resolveConfiguredModel(
   const base = chain.reduce<ModelConfig>((sum, { alias }) => mergeConfig(sum, alias.modelConfig), { config: {} });
   if (isAlias && base.model === undefined) throw aliasError(requested, 'names no model');
   const names = isAlias ? chain.map(({ name }) => name) : [requested ?? DEFAULT_MODEL];
-  const levels = new Map([[resolveId(base.model ?? requested), 0], ...names.map((name, index) => [name, index + 1] as const)]);
+  const levels = new Map([
+    [resolveId(base.model ?? requested), 0],
+    ...names.map((name, index) => [name, index + 1] as const),
+  ]);
   const { model, config } = selectOverrides(modelConfigs, levels).reduce(mergeConfig, base);
   const unsupported = Object.keys(config).filter((key) => !SUPPORTED_FIELDS.includes(key));
   return {
     ...(model === undefined ? {} : { model }),
     config: Object.fromEntries(Object.entries(config).filter(([key]) => SUPPORTED_FIELDS.includes(key))),
-    notices: unsupported.length === 0 ? [] : [`modelConfigs in your settings: gmn does not use ${unsupported.join(', ')}`],
+    notices:
+      unsupported.length === 0 ? [] : [`modelConfigs in your settings: gmn does not use ${unsupported.join(', ')}`],
   };
 }
 

@@ -7,7 +7,7 @@ import { plural } from '../core/text/format.ts';
 import { compileGlob } from '../core/text/glob.ts';
 import { editDistance } from '../core/text/names.ts';
 import { contains, toSlashes } from '../core/text/path.ts';
-import { isSensitiveEntry, isSensitivePath, isState, splitAtRoot, listStateDirectories } from '../core/text/secrets.ts';
+import { isSensitiveEntry, isSensitivePath, isState, listStateDirectories, splitAtRoot } from '../core/text/secrets.ts';
 import { type FoundPath, inspectPath, listDirectory, readBytes, readError } from '../platform/files/read.ts';
 import { findUserHomes } from '../platform/host.ts';
 import { startPace } from '../platform/runtime/pace.ts';

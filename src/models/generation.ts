@@ -29,7 +29,7 @@ const MAX_INT32 = 2 ** 31 - 1;
  * An explicit 0 is kept. Throws AppError `usage` for a value out of range, for a thinking level or budget that the
  * model does not have, and for both together.
  */
-export function generationConfig(model: string, sampling: Sampling, preset: JsonObject = {}): JsonObject {
+export function createGenerationConfig(model: string, sampling: Sampling, preset: JsonObject = {}): JsonObject {
   checkSampling(sampling);
   const { temperature, topP, topK, maxOutputTokens, seed, stop } = sampling;
   const { thinkingConfig: usual, ...rest } = preset;

@@ -79,9 +79,9 @@ export function sessionStore(options: StoreOptions): LocalStore {
 function lazyBlobStore(directory: string): BlobStore {
   const blobs = loadOnce(async () => (await import('../platform/files/blobs.ts')).createBlobStore(directory));
   return {
-    keep: async (bytes) => (await blobs()).keep(bytes),
-    fetch: async (print) => (await blobs()).fetch(print),
-    sweep: async (isUnwanted, before) => (await blobs()).sweep(isUnwanted, before),
+    put: async (bytes) => (await blobs()).put(bytes),
+    get: async (print) => (await blobs()).get(print),
+    prune: async (isUnwanted, before) => (await blobs()).prune(isUnwanted, before),
     isEmpty: async () => (await blobs()).isEmpty(),
     sizes: async () => (await blobs()).sizes(),
     remove: async (print) => (await blobs()).remove(print),

@@ -102,7 +102,7 @@ posixTest('when a person could be asked by macOS, that is said', async (t) => {
   const place = home(t);
   const said: string[] = [];
   const script = `sleep 1.5; echo '${password('ya29.chain')}'`;
-  const changes = { ...mac(place, script, { isAttended: true }), say: (message: string) => said.push(message) };
+  const changes = { ...mac(place, script, { isAttended: true }), notify: (message: string) => said.push(message) };
   expect(await authorization(place, {}, changes)).toEqual(['macOS Keychain', 'Bearer ya29.chain']);
   expect(said).toEqual([
     'macOS is asking whether gmn may read the Gemini sign-in from the Keychain (waiting up to 60 s).',

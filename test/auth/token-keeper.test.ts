@@ -33,7 +33,7 @@ function kept(t: Parameters<typeof home>[0], stored: StoredToken, changes: Parti
       }),
     clock: systemClock,
     trace: () => {},
-    say: () => {},
+    notify: () => {},
     ...changes,
   };
   return { keeper: tokenKeeper(options), grants };

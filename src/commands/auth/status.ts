@@ -25,7 +25,7 @@ export async function run(options: AuthStatusOptions, app: App, probe?: Probe): 
   const input: ChoiceInput = {
     ...app,
     settings,
-    say: (message) => said.push(message),
+    notify: (message) => said.push(message),
     ...(options.auth === undefined ? {} : { flag: options.auth }),
   };
   const survey = await surveyCredentials(input, async (choice) => {

@@ -7,8 +7,8 @@ import { makePrivateDirectory, tryCreateExclusive } from './write.ts';
 /** For texts that are too long for an answer. Private to the user. */
 interface OutputStore {
   /** Saves a text until the process ends and returns its path, free of links; undefined on failure. */
-  keep(text: string): Promise<string | undefined>;
-  holds(path: string): boolean;
+  save(text: string): Promise<string | undefined>;
+  has(path: string): boolean;
 }
 
 const DAY_MS = 86_400_000;
@@ -18,7 +18,7 @@ export function createOutputStore(parent: string, now: () => number): OutputStor
   const paths = new Set<string>();
   let opened: Promise<string> | undefined;
   return {
-    keep: async (text) => {
+    save: async (text) => {
       try {
         opened ??= openRunDirectory(parent, now());
         const path = join(await opened, `${paths.size + 1}.txt`);
@@ -29,7 +29,7 @@ export function createOutputStore(parent: string, now: () => number): OutputStor
         return undefined;
       }
     },
-    holds: (path) => paths.has(path),
+    has: (path) => paths.has(path),
   };
 }
 

@@ -60,7 +60,9 @@ export function windowsCommand(command: string, args: readonly string[], context
 function findProgramFile(command: string, { env, cwd, isFile }: Surroundings): string | undefined {
   const endings = (findVariable(env, 'PATHEXT') ?? ENDINGS).split(';').filter((ending) => ending !== '');
   const isPath = /[\\/:]/.test(command);
-  const directories = isPath ? [cwd] : (findVariable(env, 'PATH') ?? '').split(';').filter((directory) => directory !== '');
+  const directories = isPath
+    ? [cwd]
+    : (findVariable(env, 'PATH') ?? '').split(';').filter((directory) => directory !== '');
   const hasEnding = endings.some((ending) => command.toLowerCase().endsWith(ending.toLowerCase()));
   return directories
     .map((directory) => win32.resolve(cwd, directory, command))

@@ -51,8 +51,8 @@ interface DirectoryFiles {
 function createRules(levels: readonly Level[], isShared: boolean): IgnoreRules {
   const isOut = (which: keyof DirectoryFiles, below: string, kind: 'file' | 'directory'): boolean => {
     for (const level of levels) {
-      const verdict = level[which].verdict(level.seen(below), kind);
-      if (verdict !== undefined) return verdict === 'ignored';
+      const decision = level[which].decide(level.seen(below), kind);
+      if (decision !== undefined) return decision === 'ignored';
     }
     return false;
   };
@@ -166,7 +166,7 @@ function findRepository(directory: string): string | undefined {
   }
 }
 
-const EMPTY: IgnoreFile = { verdict: () => undefined };
+const EMPTY: IgnoreFile = { decide: () => undefined };
 const NO_FILES: DirectoryFiles = { both: EMPTY, own: EMPTY };
 
 /** Undefined if they cannot be read or are too large. */
@@ -212,7 +212,7 @@ function parentPath(below: string): string {
 
 interface IgnoreFile {
   /** `path` is below that directory, with slashes; undefined if no rule matches. */
-  verdict(path: string, kind: 'file' | 'directory'): 'ignored' | 'kept' | undefined;
+  decide(path: string, kind: 'file' | 'directory'): 'ignored' | 'kept' | undefined;
 }
 
 interface Rule {
@@ -250,7 +250,7 @@ export function parseIgnoreFile(text: string): IgnoreFile | undefined {
   }
   patterns.reverse();
   return {
-    verdict: (path, kind) => {
+    decide: (path, kind) => {
       const name = path.slice(path.lastIndexOf('/') + 1);
       const fits = (rule: Rule): boolean => kind === 'directory' || !rule.isForDirectories;
       const named = byName.get(name)?.findLast(fits);

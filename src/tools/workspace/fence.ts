@@ -49,7 +49,7 @@ export async function createFence({
   const closed = [...new Set(denied)].flatMap((path) => [resolve(path), toRealPath(path)]);
   const [first] = roots;
   if (first === undefined) throw new AppError('usage', 'there is no directory to work in', { hint: 'Name one.' });
-  const grounds: FenceState = {
+  const state: FenceState = {
     first,
     roots,
     spelled: [...spelled.map((root) => resolve(root)), ...roots],
@@ -59,8 +59,8 @@ export async function createFence({
   };
   return {
     roots,
-    place: (path, use) => requirePlace(grounds, path, use),
-    isListed: (path) => !isDenied(grounds, path) && !isSensitive(toRootedPath(roots, path)),
+    place: (path, use) => requirePlace(state, path, use),
+    isListed: (path) => !isDenied(state, path) && !isSensitive(toRootedPath(roots, path)),
   };
 }
 
@@ -92,19 +92,19 @@ function isDenied({ denied }: FenceState, path: string): boolean {
 }
 
 /** Checks the spelling first, without touching the disk: a path outside must not even be looked up. */
-async function requirePlace(grounds: FenceState, path: string, use: 'read' | 'write'): Promise<Place> {
+async function requirePlace(state: FenceState, path: string, use: 'read' | 'write'): Promise<Place> {
   const name = path.length > 200 ? `${path.slice(0, 200)}…` : path;
   if (path === '' || path.includes('\0') || Buffer.byteLength(path) > MAX_PATH) {
     throw new AppError('usage', 'this is not a path', { hint: 'Give a path relative to the working directory.' });
   }
-  if (grounds.isWindows && isWindowsSpecial(path)) throw outsideError(name, grounds);
-  const { first, roots, spelled, protectedNames } = grounds;
+  if (state.isWindows && isWindowsSpecial(path)) throw outsideError(name, state);
+  const { first, roots, spelled, protectedNames } = state;
   const wanted = resolve(first, path);
-  if (!isInside(spelled, wanted)) throw outsideError(name, grounds);
+  if (!isInside(spelled, wanted)) throw outsideError(name, state);
   const located = locate(wanted);
-  if (located === undefined || !isInside(roots, located.real)) throw outsideError(name, grounds);
+  if (located === undefined || !isInside(roots, located.real)) throw outsideError(name, state);
   const real = join(located.real, ...located.rest);
-  if (isDenied(grounds, real)) throw outsideError(name, grounds);
+  if (isDenied(state, real)) throw outsideError(name, state);
   if (located.fault !== undefined) throw toFileError(located.fault, name);
   const tails = [toRootedPath(roots, real), toRootedPath(spelled, wanted)];
   const isClosed = ({ tail, above }: RootedPath): boolean => isProtected(tail, above, protectedNames);
@@ -112,7 +112,7 @@ async function requirePlace(grounds: FenceState, path: string, use: 'read' | 'wr
   if (use === 'write' && located.rest.length > 0 && isProtectedIfNew(real)) throw protectedError(name);
   return {
     path: real,
-    name: displayPath(grounds, real),
+    name: displayPath(state, real),
     missing: located.rest.length,
     isSensitive: tails.some(isSensitive),
   };

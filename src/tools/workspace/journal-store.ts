@@ -21,7 +21,7 @@ export interface JournalFiles {
   /** All lines, oldest first; none if there is no file. Throws AppError `config`. */
   lines(): Promise<readonly string[]>;
   /** Returns the fingerprint. Throws AppError `config`. */
-  keep(bytes: Uint8Array): Promise<string>;
+  put(bytes: Uint8Array): Promise<string>;
   /** Throws AppError `config` if they are gone or damaged. */
   load(print: string): Promise<Uint8Array>;
   /** By fingerprint. Throws AppError `config`. */
@@ -58,9 +58,9 @@ export function journalFiles(directory: string, clock: Clock): JournalFiles {
         if (kind !== 'file') throw irregularError(index);
         return ((await readText(index)) ?? '').split('\n').filter((line) => line !== '');
       }),
-    keep: (bytes) => withJournalError(blobPath, () => blobs.keep(bytes)),
+    put: (bytes) => withJournalError(blobPath, () => blobs.put(bytes)),
     load: async (print) => {
-      const bytes = await blobs.fetch(print);
+      const bytes = await blobs.get(print);
       if (bytes !== undefined) return bytes;
       throw new AppError('config', 'the earlier content is no longer kept', {
         hint: 'It was removed from the undo directory, or damaged there.',

@@ -68,7 +68,7 @@ export function undoStore(directory: string, clock: Clock, maxBytes = MAX_KEPT_B
       return {
         before: (path, bytes, mode, after, missing) =>
           files.alone(async (isAlone) => {
-            const before = bytes === undefined ? null : await files.keep(bytes);
+            const before = bytes === undefined ? null : await files.put(bytes);
             count += 1;
             const made = { run, roots, time: clock.now(), path, mode, missing, before, after: fingerprint(after) };
             await files.append(JSON.stringify({ v: 1, id: `${run}.${count}`, ...made }));

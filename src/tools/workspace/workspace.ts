@@ -5,8 +5,8 @@ import {
   type DirectoryHandle,
   detectHandleMode,
   type HandleMode,
-  openDirectoryHandle,
   openChildDirectory,
+  openDirectoryHandle,
 } from '../../platform/files/held-directory.ts';
 import {
   fingerprint,
@@ -30,8 +30,8 @@ export interface Journal {
 
 /** Keeps texts that are too long for an answer, outside the workspace. */
 interface Outputs {
-  keep(text: string): Promise<string | undefined>;
-  holds(path: string): boolean;
+  save(text: string): Promise<string | undefined>;
+  has(path: string): boolean;
 }
 
 export interface WorkspaceOptions extends FenceOptions {
@@ -113,45 +113,47 @@ export const MAX_FILE_BYTES = 20_000_000;
 export async function openWorkspace(options: WorkspaceOptions): Promise<Workspace> {
   const { hold = detectHandleMode(), journal, outputs = NO_OUTPUTS } = options;
   const fence = await createFence(options);
-  const disk: WorkspaceState = { fence, hold, seen: new Map(), journal };
+  const state: WorkspaceState = { fence, hold, seen: new Map(), journal };
   const permitted = new Map<string, string>();
   return {
     ...fence,
     hold,
-    secretAt: (path) => findSecret(disk, path),
+    secretAt: (path) => findSecret(state, path),
     permit: ({ path, identity }) => void permitted.set(path, identity),
-    keep: (text) => outputs.keep(breakLongLines(text)),
+    keep: (text) => outputs.save(breakLongLines(text)),
     open: async (path) => {
-      const place = outputs.holds(path) ? storedPlace(path) : await fence.place(path, 'read');
-      if (!place.isSensitive) return { place, file: await openPlace(disk, place) };
+      const place = outputs.has(path) ? storedPlace(path) : await fence.place(path, 'read');
+      if (!place.isSensitive) return { place, file: await openPlace(state, place) };
       const identity = permitted.get(place.path);
       permitted.delete(place.path);
       if (identity === undefined) throw sensitiveError(place);
-      return { place, file: await openIdentical(disk, place, identity) };
+      return { place, file: await openIdentical(state, place, identity) };
     },
     openDirectory: async (path) => {
       const place = await fence.place(path, 'read');
       if (place.isSensitive) throw sensitiveError(place);
       return {
         place,
-        directory: await withFileName(place.name, () => openDirectoryHandle(place.path, hold).catch(rethrowNotDirectory)),
+        directory: await withFileName(place.name, () =>
+          openDirectoryHandle(place.path, hold).catch(rethrowNotDirectory),
+        ),
       };
     },
     remember: (place, bytes, shown) => {
       const print = fingerprint(bytes);
-      disk.seen.set(place.path, addShown(disk.seen.get(place.path), print, shown));
+      state.seen.set(place.path, addShown(state.seen.get(place.path), print, shown));
     },
     current: async (path, extent, draft) => {
-      const { place, old } = await readCurrent(disk, path, extent);
+      const { place, old } = await readCurrent(state, path, extent);
       const bytes = draft?.get(place.path) ?? old?.bytes;
       return { place, ...(bytes === undefined ? {} : { old: bytes }) };
     },
-    write: (path, bytes) => writeChange(disk, path, bytes),
-    restore: (path, change) => restoreFile(disk, path, change),
+    write: (path, bytes) => writeChange(state, path, bytes),
+    restore: (path, change) => restoreFile(state, path, change),
   };
 }
 
-const NO_OUTPUTS: Outputs = { keep: async () => undefined, holds: () => false };
+const NO_OUTPUTS: Outputs = { save: async () => undefined, has: () => false };
 
 /** The path is one we made ourselves, so there is nothing to check. */
 function storedPlace(path: string): Place {
@@ -199,11 +201,11 @@ async function openPlace({ hold }: WorkspaceState, place: Place): Promise<Opened
   });
 }
 
-async function findSecret(disk: WorkspaceState, path: string): Promise<Secret | undefined> {
+async function findSecret(state: WorkspaceState, path: string): Promise<Secret | undefined> {
   try {
-    const place = await disk.fence.place(path, 'read');
+    const place = await state.fence.place(path, 'read');
     if (!place.isSensitive) return undefined;
-    const file = await openPlace(disk, place);
+    const file = await openPlace(state, place);
     await file.close();
     return { path: place.path, identity: file.identity };
   } catch {
@@ -212,8 +214,8 @@ async function findSecret(disk: WorkspaceState, path: string): Promise<Secret | 
   }
 }
 
-async function openIdentical(disk: WorkspaceState, place: Place, identity: string): Promise<OpenedFile> {
-  const file = await openPlace(disk, place);
+async function openIdentical(state: WorkspaceState, place: Place, identity: string): Promise<OpenedFile> {
+  const file = await openPlace(state, place);
   if (file.identity === identity) return file;
   await file.close();
   throw sensitiveError(place);
@@ -224,11 +226,11 @@ interface Current {
   readonly old?: FileContent & { readonly version: string };
 }
 
-async function readCurrent(disk: WorkspaceState, path: string, extent: Extent): Promise<Current> {
-  const place = await disk.fence.place(path, 'write');
+async function readCurrent(state: WorkspaceState, path: string, extent: Extent): Promise<Current> {
+  const place = await state.fence.place(path, 'write');
   if (place.missing > 0) return { place };
-  const old = await readContent(disk, place);
-  const seen = disk.seen.get(place.path);
+  const old = await readContent(state, place);
+  const seen = state.seen.get(place.path);
   if (seen === undefined) throw unreadError(place, 'it exists and was not read in this run');
   if (seen.print !== fingerprint(old.bytes)) throw unreadError(place, 'it was changed since it was read');
   if (extent === 'whole' && !seen.isWhole) throw partlyReadError(place);
@@ -238,8 +240,8 @@ async function readCurrent(disk: WorkspaceState, path: string, extent: Extent): 
   return { place, old };
 }
 
-async function readContent(disk: WorkspaceState, place: Place): Promise<FileContent & { readonly version: string }> {
-  const file = await openPlace(disk, place);
+async function readContent(state: WorkspaceState, place: Place): Promise<FileContent & { readonly version: string }> {
+  const file = await openPlace(state, place);
   try {
     if (file.size > MAX_FILE_BYTES) throw tooLargeToChangeError(place);
     // One byte more, to notice that it is growing.
@@ -251,31 +253,31 @@ async function readContent(disk: WorkspaceState, place: Place): Promise<FileCont
 }
 
 async function writeChange(
-  disk: WorkspaceState,
+  state: WorkspaceState,
   path: string,
   bytes: Uint8Array,
 ): Promise<{ readonly cutLinks: number }> {
-  const { place, old } = await readCurrent(disk, path, 'part');
+  const { place, old } = await readCurrent(state, path, 'part');
   if (bytes.length > MAX_FILE_BYTES) throw tooLargeToWriteError(place);
-  await changeInParent(disk, place, async (directory, name) => {
-    await disk.journal.before(place.path, old?.bytes, old?.mode ?? 0, bytes, place.missing);
+  await changeInParent(state, place, async (directory, name) => {
+    await state.journal.before(place.path, old?.bytes, old?.mode ?? 0, bytes, place.missing);
     return writeAtomicIn(directory, name, { bytes, ...(old === undefined ? {} : { old, mode: old.mode }) });
   });
   // An edit reveals nothing new of the file, and moves its lines.
-  const isWhole = old === undefined || disk.seen.get(place.path)?.isWhole === true;
-  disk.seen.set(place.path, { print: fingerprint(bytes), lines: 0, isWhole });
+  const isWhole = old === undefined || state.seen.get(place.path)?.isWhole === true;
+  state.seen.set(place.path, { print: fingerprint(bytes), lines: 0, isWhole });
   return { cutLinks: (old?.names ?? 1) - 1 };
 }
 
-async function restoreFile(disk: WorkspaceState, path: string, { bytes, mode, expected }: Restoration): Promise<void> {
-  const place = await disk.fence.place(path, 'write');
-  const now = place.missing > 0 ? undefined : await readContent(disk, place);
+async function restoreFile(state: WorkspaceState, path: string, { bytes, mode, expected }: Restoration): Promise<void> {
+  const place = await state.fence.place(path, 'write');
+  const now = place.missing > 0 ? undefined : await readContent(state, place);
   if ((now && fingerprint(now.bytes)) !== expected) throw changedSinceError(place);
-  await changeInParent(disk, place, (directory, name) => {
+  await changeInParent(state, place, (directory, name) => {
     if (bytes !== undefined) return writeAtomicIn(directory, name, { bytes, ...(now && { old: now }), mode });
     return removeFileIn(directory, name, now?.version);
   });
-  disk.seen.delete(place.path);
+  state.seen.delete(place.path);
 }
 
 /** The parent directory is created if missing; every step is verified. */

@@ -4,7 +4,11 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { expect, test } from 'vitest';
-import { detectHandleMode, openDirectoryHandle, openChildDirectory } from '../../../src/platform/files/held-directory.ts';
+import {
+  detectHandleMode,
+  openChildDirectory,
+  openDirectoryHandle,
+} from '../../../src/platform/files/held-directory.ts';
 import { posixTest } from '../../support/posix.ts';
 import { temporary } from '../../tools/place.ts';
 

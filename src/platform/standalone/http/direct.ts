@@ -13,13 +13,13 @@ export const openDirectClient: typeof openDirectClientNode = () => ({
   close: () => {},
 });
 
-async function sendDirect(dispatch: RequestContext, addresses?: readonly Address[]): Promise<HttpResponse> {
-  const { url } = dispatch.request;
+async function sendDirect(context: RequestContext, addresses?: readonly Address[]): Promise<HttpResponse> {
+  const { url } = context.request;
   const peer = toPeer(url);
   let connection: Connection | undefined;
   const call = openRequest({
-    dispatch,
-    bytes: encodeRequest(dispatch.request),
+    context,
+    bytes: encodeRequest(context.request),
     peer: () => peer,
     connection: () => connection,
   });
@@ -41,7 +41,7 @@ export interface OutgoingRequest {
 }
 
 interface OutgoingOptions {
-  readonly dispatch: RequestContext;
+  readonly context: RequestContext;
   readonly bytes: Buffer;
   /** The current peer, which changes while a tunnel is opened. */
   readonly peer: () => Peer;
@@ -51,8 +51,8 @@ interface OutgoingOptions {
 }
 
 /** Sends the bytes and reads the response, with the timeouts, abort handling and errors of every exchange. */
-export function openRequest({ dispatch, bytes, peer, connection, refused }: OutgoingOptions): OutgoingRequest {
-  const exchange = openExchange(dispatch, {
+export function openRequest({ context, bytes, peer, connection, refused }: OutgoingOptions): OutgoingRequest {
+  const exchange = openExchange(context, {
     peer,
     pause: () => connection()?.pause(),
     resume: () => connection()?.resume(),
