@@ -1,7 +1,6 @@
 import {
   closeSync,
   constants,
-  type Dirent,
   fstatSync,
   lstatSync,
   opendirSync,
@@ -12,12 +11,13 @@ import {
 } from 'node:fs';
 import type { Pace } from '../runtime/pace.ts';
 import { type HandleMode, movedError } from './held-directory.ts';
+import { type FileKind, toFileKind } from './path.ts';
 
 // Synchronous, and with pauses where it is long: for walks through thousands of directories.
 
 export interface Entry {
   readonly name: string;
-  readonly kind: 'file' | 'directory' | 'link' | 'other';
+  readonly kind: FileKind;
 }
 
 /** Verified to be the directory that was meant. */
@@ -55,7 +55,7 @@ export async function readEntries(address: string, pace: Pace): Promise<readonly
   const directory = opendirSync(address, { bufferSize: 256 });
   try {
     for (let entry = directory.readSync(); entry !== null; entry = directory.readSync()) {
-      entries.push({ name: entry.name, kind: toKind(entry) });
+      entries.push({ name: entry.name, kind: toFileKind(entry) });
       pace.count();
       if (pace.isDue()) await pace.yieldToLoop();
       if (pace.exhausted() !== undefined) break;
@@ -64,12 +64,6 @@ export async function readEntries(address: string, pace: Pace): Promise<readonly
     directory.closeSync();
   }
   return entries.sort((left, right) => (left.name < right.name ? -1 : 1));
-}
-
-function toKind(entry: Dirent): Entry['kind'] {
-  if (entry.isFile()) return 'file';
-  if (entry.isDirectory()) return 'directory';
-  return entry.isSymbolicLink() ? 'link' : 'other';
 }
 
 /** In bytes, links not followed. */

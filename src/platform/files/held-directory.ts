@@ -2,6 +2,7 @@ import { constants, lstatSync, readlinkSync, realpathSync } from 'node:fs';
 import { type FileHandle, mkdir, open, readlink, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { errorCode } from '../runtime/system.ts';
+import { pathExists } from './path.ts';
 
 /**
  * How a directory is pinned: by descriptor where the system exposes descriptors as paths, else by checking the path
@@ -42,10 +43,6 @@ function canReadDescriptors(): boolean {
     // Descriptor 0 may be closed; what matters is that the directory exists.
     return errorCode(thrown) === 'ENOENT' && pathExists('/proc/self/fd');
   }
-}
-
-function pathExists(path: string): boolean {
-  return process.getBuiltinModule('node:fs').existsSync(path);
 }
 
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;

@@ -3,6 +3,7 @@ import { type FileHandle, link, lstat, open, rename, unlink } from 'node:fs/prom
 import { AppError } from '../../core/error.ts';
 import { errorCode, errorReason } from '../runtime/system.ts';
 import { type DirectoryHandle, movedError } from './held-directory.ts';
+import { toVersion } from './read.ts';
 import { writeBeside } from './write.ts';
 
 export interface OpenedFile {
@@ -71,10 +72,6 @@ function toOpenedFile(handle: FileHandle, status: BigIntStats): OpenedFile {
     },
     close: () => handle.close(),
   };
-}
-
-function toVersion({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
-  return [dev, ino, size, mtimeNs, ctimeNs].join('.');
 }
 
 interface Replacement {

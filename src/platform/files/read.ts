@@ -1,8 +1,8 @@
 import {
   accessSync,
+  type BigIntStats,
   closeSync,
   constants,
-  type Dirent,
   fstatSync,
   openSync,
   read,
@@ -16,8 +16,7 @@ import { type FileHandle, open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AppError } from '../../core/error.ts';
 import { errorCode, errorReason } from '../runtime/system.ts';
-
-type FileKind = 'file' | 'directory' | 'link' | 'other';
+import { type FileKind, isOurs, toFileKind } from './path.ts';
 
 export interface FoundPath {
   readonly path: string;
@@ -108,12 +107,6 @@ export async function listDirectory(path: string, name = path): Promise<readonly
   }
 }
 
-function toFileKind(status: Stats | Dirent): FileKind {
-  if (status.isFile()) return 'file';
-  if (status.isDirectory()) return 'directory';
-  return status.isSymbolicLink() ? 'link' : 'other';
-}
-
 /** `size` is a hint only: files may grow while they are read, and those under /proc claim to be empty. */
 async function readToEnd(descriptor: number, size: number, options: ReadOptions): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
@@ -185,7 +178,7 @@ export function readPathStatus(path: string): PathStatus | undefined {
     return {
       kind: toPathKind(status),
       mode: process.platform === 'win32' ? 0 : status.mode & 0o777,
-      isOurs: process.getuid === undefined || status.uid === process.getuid(),
+      isOurs: isOurs(status.uid),
       isWritable: isWritable(path),
       bytes: status.size,
     };
@@ -210,7 +203,7 @@ function toPathKind(status: Stats): PathStatus['kind'] {
   return status.isDirectory() ? 'directory' : 'other';
 }
 
-function isWritable(path: string): boolean {
+export function isWritable(path: string): boolean {
   try {
     accessSync(path, constants.W_OK);
     return true;
@@ -250,7 +243,7 @@ export async function readFileState(path: string, uid = process.getuid?.()): Pro
     if (status.size > MAX_STATE_BYTES) return { kind: 'unreadable', why: 'it is larger than 1 MB' };
     const text = await handle.readFile('utf8');
     const mode = process.platform === 'win32' ? 0 : Number(status.mode) & 0o777;
-    return { kind: 'text', text, mode, isOurs: isOurs(status, uid), version: toVersion(status) };
+    return { kind: 'text', text, mode, isOurs: isOurs(status.uid, uid), version: toVersion(status) };
   } catch (thrown) {
     const code = errorCode(thrown);
     if (code === 'ENOENT' || code === 'ENOTDIR') return { kind: 'absent' };
@@ -260,10 +253,7 @@ export async function readFileState(path: string, uid = process.getuid?.()): Pro
   }
 }
 
-export function isOurs(status: { readonly uid: bigint }, uid: number | undefined): boolean {
-  return uid === undefined || Number(status.uid) === uid;
-}
-
-export function toVersion(status: { ino: bigint; mtimeNs: bigint; size: bigint }): string {
-  return `${status.ino}:${status.mtimeNs}:${status.size}`;
+/** Differs whenever a file was written or replaced. */
+export function toVersion({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
+  return [dev, ino, size, mtimeNs, ctimeNs].join('.');
 }

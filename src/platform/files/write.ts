@@ -15,8 +15,8 @@ import {
 import { dirname, join } from 'node:path';
 import { AppError } from '../../core/error.ts';
 import { errorCode, errorReason } from '../runtime/system.ts';
-import { isTemporary, makeDirectories, temporaryPath } from './path.ts';
-import { isOurs, toVersion } from './read.ts';
+import { isOurs, isTemporary, makeDirectories, temporaryPath } from './path.ts';
+import { isWritable, toVersion } from './read.ts';
 import { readModifiedTime } from './write-sync.ts';
 import { resolveWritingTarget } from './writing-target.ts';
 
@@ -118,7 +118,7 @@ export async function writeAtomic(
   try {
     const target = await realpath(path).catch(() => path);
     const before = await stat(target, { bigint: true }).catch(() => undefined);
-    if (before !== undefined && !isOurs(before, uid)) throw ownerError(path);
+    if (before !== undefined && !isOurs(before.uid, uid)) throw ownerError(path);
     const options = { mode: mode ?? (before === undefined ? 0o600 : Number(before.mode) & 0o777) };
     return await writeBeside(target, data, options, async (temporary) => {
       if (expected !== undefined) {
@@ -178,7 +178,7 @@ export async function removeFiles(
     const path = join(directory, entry.name);
     const status = await lstat(path, { bigint: true }).catch(() => undefined);
     if (status === undefined) continue;
-    if (!isOurs(status, uid)) {
+    if (!isOurs(status.uid, uid)) {
       left = path;
       continue;
     }
@@ -259,7 +259,7 @@ export async function openOutputFile(name: string, cwd: string): Promise<OutputF
     const before = await stat(target).catch(ignoreAbsent);
     if (before?.isDirectory()) throw new Error('it is a directory');
     if (before !== undefined) await access(target, constants.W_OK);
-    const canReplace = await isWritable(dirname(target));
+    const canReplace = isWritable(dirname(target));
     if (before === undefined && !canReplace) await access(dirname(target), constants.W_OK);
     const isReplaced = (before === undefined || before.isFile()) && canReplace;
     const mode = isReplaced ? (before?.mode ?? 0o666) : undefined;
@@ -272,13 +272,6 @@ export async function openOutputFile(name: string, cwd: string): Promise<OutputF
 function ignoreAbsent(thrown: unknown): undefined {
   if (errorCode(thrown) === 'ENOENT') return undefined;
   throw thrown;
-}
-
-function isWritable(directory: string): Promise<boolean> {
-  return access(directory, constants.W_OK).then(
-    () => true,
-    () => false,
-  );
 }
 
 interface OutputWrite {
