@@ -1,5 +1,6 @@
 // Bundles src/ into dist/: lazy chunks as CommonJS, the boot file, help texts, completion scripts, the manual page and third-party notices.
 // Why CommonJS and why chunks: docs/dev/decisions/0002-build-and-code-cache.md
+// With --sourcemap nothing is minified, and every file has a source map beside it, for a debugger.
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { build, transform } from 'esbuild';
@@ -17,7 +18,15 @@ import { root } from './project.mjs';
 
 const final = join(root, 'dist');
 const dist = `${final}.new`;
-const commonJs = { format: 'cjs', platform: 'node', target: 'node20.18', supported: { 'dynamic-import': false } };
+const hasMaps = process.argv.includes('--sourcemap');
+const commonJs = {
+  format: 'cjs',
+  platform: 'node',
+  target: 'node20.18',
+  supported: { 'dynamic-import': false },
+  minify: !hasMaps,
+  sourcemap: hasMaps && 'external',
+};
 /** Modules of Node that cost 0.4 to 3 ms to load, and that most runs which load our code around them never call. */
 const LAZY_BUILTINS =
   /(?<=^|[;\n])import\{([^}]*)\}from"(node:(?:child_process|crypto|fs\/promises|tty|worker_threads))";/g;
@@ -33,6 +42,8 @@ const searchWorker = await writeWorker(dist, 'search-worker');
 
 const chunks = await build({
   ...bundling,
+  // The second pass reads these maps. Lines must be short: replacing a text moves what follows it in its line.
+  ...(hasMaps && { minify: false, sourcemap: 'inline' }),
   entryPoints: ['src/main.ts'],
   define: {
     OUTLINE: JSON.stringify(table.toOutline(table.ROOT)),
@@ -59,8 +70,8 @@ for (const name of hot) packs[name] = hotPack;
 for (const [name, text] of texts) {
   if (Object.hasOwn(packs, name)) continue;
   // esbuild splits only ES modules; a second pass turns each chunk into CommonJS, and `import()` into a lazy `require`.
-  const { code } = await transform(withRequire(text), { ...commonJs, minify: true });
-  writeFileSync(join(dist, name), escapeNonAscii(code));
+  const { code, map } = await transform(withRequire(text), { ...commonJs, sourcefile: name });
+  writeChunk(name, escapeNonAscii(code), map);
 }
 writeSources();
 
@@ -69,6 +80,7 @@ await build({
   stdin: { contents: `import { boot } from './src/boot.ts'; boot(process.argv.slice(2));`, resolveDir: root },
   format: 'cjs',
   outfile: join(dist, 'boot.js'),
+  ...(hasMaps && { minify: false, sourcemap: true }),
   define: {
     VERSION: JSON.stringify(version),
     MAIN_CHUNK: JSON.stringify([...hot].find((name) => name.startsWith('main-'))),
@@ -105,6 +117,7 @@ async function writePack(names, more = '') {
   const parts = [...names].map((name, index) => toPart(name, `chunk${index}`));
   const { outputFiles } = await build({
     ...commonJs,
+    outfile: join(dist, 'pack.js'),
     stdin: {
       contents: `${parts.map(({ imports }) => imports).join('\n')}
         export const chunks = { ${parts.map(({ entry }) => entry).join(', ')} };
@@ -112,16 +125,21 @@ async function writePack(names, more = '') {
       resolveDir: root,
     },
     bundle: true,
-    minify: true,
     write: false,
     logLevel: 'warning',
     plugins: [virtual],
   });
   // In the form that boot calls, so that boot need not copy the text to wrap it.
-  const text = escapeNonAscii(`(function(exports,require,module,__dirname){${outputFiles[0].text}\n})`);
+  const { text: code } = outputFiles.find(({ path }) => path.endsWith('.js'));
+  const text = escapeNonAscii(`(function(exports,require,module,__dirname){${code}\n})`);
   const file = `pack-${hashText(text)}.js`;
-  writeFileSync(join(dist, file), text);
+  writeChunk(file, text, outputFiles.find(({ path }) => path.endsWith('.map'))?.text);
   return file;
+}
+
+function writeChunk(name, code, map) {
+  writeFileSync(join(dist, name), map ? `${code}\n//# sourceMappingURL=${name}.map\n` : code);
+  if (map) writeFileSync(join(dist, `${name}.map`), map);
 }
 
 /** Loads Node's heavy modules when a function of theirs is first called, or a class is first used with `new`. */
