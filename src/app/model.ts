@@ -5,7 +5,7 @@ import type { Queries } from '../api/queries.ts';
 import type { CredentialChoice } from '../auth/choice.ts';
 import { chooseCredential } from '../auth/credential.ts';
 import type { ConfiguredModel } from '../config/model-configs.ts';
-import type { App, Settings } from '../core/app.ts';
+import type { App, OutputFormat, Settings } from '../core/app.ts';
 import type { Credential } from '../core/credential.ts';
 import { AppError } from '../core/error.ts';
 import type { HttpRequest } from '../core/io.ts';
@@ -30,7 +30,7 @@ export interface ModelOptions extends Sampling {
   readonly fallback?: string;
   readonly dryRun?: boolean;
   readonly quiet?: boolean;
-  readonly outputFormat?: 'text' | 'json' | 'stream-json';
+  readonly outputFormat?: OutputFormat;
 }
 
 export interface OpenedModel {

@@ -2,7 +2,7 @@ import type { RunPaused } from '../approval/approve.ts';
 import { type ApprovalMode, approvalPolicy, offeredTools } from '../approval/policy.ts';
 import { listContextNames } from '../config/context-place.ts';
 import { readSetting } from '../config/keys.ts';
-import type { App, Settings } from '../core/app.ts';
+import type { App, OutputFormat, Settings } from '../core/app.ts';
 import { loadOnce } from '../core/async.ts';
 import { AppError } from '../core/error.ts';
 import { splitList } from '../core/text/names.ts';
@@ -35,7 +35,7 @@ export interface ToolOptions extends ModeOptions {
   readonly includeDirectories?: readonly string[];
   /** The shell of `run_shell_command`; by default the user's own, or the system's. */
   readonly shell?: string;
-  readonly outputFormat?: 'text' | 'json' | 'stream-json';
+  readonly outputFormat?: OutputFormat;
 }
 
 export interface Toolbox {

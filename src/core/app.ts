@@ -2,6 +2,11 @@ import type { AppError } from './error.ts';
 import type { Clock, Env, HttpTimers, Io, SendHttp, Trace } from './io.ts';
 import type { JsonObject, JsonValue } from './json.ts';
 
+/** The choices of `-o`; each has an entry in `renderers` of render/renderers.ts. */
+export const OUTPUT_FORMATS = ['text', 'json', 'stream-json'] as const;
+
+export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
+
 export interface Homes {
   /** The official CLI's directory, `~/.gemini`; `GEMINI_CLI_HOME` moves it. */
   readonly gemini: string;
@@ -35,7 +40,7 @@ export interface Settings {
   readonly keepsOneShots?: boolean;
   /** `sessions.retention`: how long unnamed sessions are kept, e.g. `30d`, or `never` to keep them all. */
   readonly retention?: string;
-  readonly outputFormat?: 'text' | 'json' | 'stream-json';
+  readonly outputFormat?: OutputFormat;
   /** `modelConfigs`: the aliases and overrides of the official CLI; config/model-configs.ts reads them. */
   readonly modelConfigs?: JsonObject;
   /** All settings as one document, unknown keys too; `readSetting` in config reads it by key. Absent: nothing is set. */
