@@ -128,7 +128,7 @@ async function readKeyFile(env: Env): Promise<KeyDocument | undefined> {
       'auth',
       `authentication failed: GOOGLE_APPLICATION_CREDENTIALS names ${named}, ${formatProblem(file.kind)}`,
       {
-        hint: 'Name a key file in JSON, or run: gcloud auth application-default login',
+        hint: 'Set it to a key file in JSON, or run: gcloud auth application-default login',
       },
     );
   }
@@ -188,7 +188,7 @@ function noTokenError(file: KeyDocument, { response, failure }: TokenAttempt): A
 function newKeyHint({ value }: KeyDocument): string {
   return value.type === 'authorized_user'
     ? 'Run: gcloud auth application-default login'
-    : 'Check that the account and its key still exist and may be used, or name another file in GOOGLE_APPLICATION_CREDENTIALS.';
+    : 'Check that the account and its key still exist and are enabled, or set GOOGLE_APPLICATION_CREDENTIALS to another file.';
 }
 
 /** The error code of OAuth, or the status of a Google API error. */

@@ -52,7 +52,7 @@ export function keyStore(home: string, machine: Pick<Machine, 'keyringModule' | 
       const record = parseKeyRecord(parseJson(file.text));
       if (record === undefined) {
         await quarantine(path, clock.now());
-        throw keyUnavailableError(`${path} was damaged and has been moved aside`);
+        throw keyUnavailableError(`${path} was damaged, and was renamed to key.json.corrupt-…`);
       }
       if (record.place === 'file') return record;
       const answer = await keyring()?.get(ENTRY, TIMEOUT_MS);
@@ -111,7 +111,7 @@ function keyUnavailableError(why: string): AppError {
 
 function wrongOwnerError(fault: 'auth' | 'config', path: string): AppError {
   const message = `${path} belongs to another user`;
-  const hint = 'gmn leaves it alone. Remove it, or make it yours (chown), then: gmn auth set-key';
+  const hint = 'gmn does not touch it. Remove it, or run chown on it, then: gmn auth set-key';
   return fault === 'auth' ? serverError('auth', message, { hint }) : new AppError('config', message, { hint });
 }
 

@@ -96,7 +96,9 @@ function tokenUrl({ env, scopes }: MetadataOptions): URL {
   const host = (env.GCE_METADATA_IP || env.GCE_METADATA_HOST || HOST).trim();
   const base = /^https?:\/\//.test(host) ? host : `http://${host}`;
   if (!URL.canParse(base)) {
-    throw new AppError('config', 'GCE_METADATA_HOST does not name a host', { hint: 'Fix it, or unset it.' });
+    throw new AppError('config', 'GCE_METADATA_HOST does not name a host', {
+      hint: 'Set it to a host name, or unset it.',
+    });
   }
   const url = new URL(PATH, base);
   url.searchParams.set('scopes', scopes.join(','));

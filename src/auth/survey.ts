@@ -102,7 +102,7 @@ function usedRow(input: ChoiceInput, { credential, token }: CredentialChoice, em
       lines: ['→ sign in again: gemini'],
     };
   }
-  const renewal = isEnded ? ['renewed at the next use'] : [];
+  const renewal = isEnded ? ['refreshed at the next use'] : [];
   return { name: credential.type, state: 'used', details: [...details, ...until, ...renewal], lines: [] };
 }
 

@@ -65,7 +65,7 @@ function isShortEnough({ commandLine, details }: ServerDescription): boolean {
 }
 
 function formatTooLong({ name }: ServerDescription): string {
-  return `MCP server ${name.slice(0, 200)} is not approved: its definition is too long to be looked at (more than ${MAX_SHOWN} characters)`;
+  return `MCP server ${name.slice(0, 200)} is not approved: its definition is too long to review (more than ${MAX_SHOWN} characters)`;
 }
 
 async function readServers(folder: string): Promise<readonly WorkspaceServer[]> {
@@ -90,7 +90,7 @@ function formatTrusted(folder: string, servers: readonly ShownServer[]): string 
   ]);
   const list =
     lines.length === 0 ? 'It defines no MCP servers.' : `Its MCP servers may now start:\n${lines.join('\n')}`;
-  return `Trusted: ${folder}\n${list}\nTo take it back: gmn trust --remove\n`;
+  return `Trusted: ${folder}\n${list}\nTo undo this: gmn trust --remove\n`;
 }
 
 async function forgetFolder(wanted: string, options: TrustOptions, app: App): Promise<number> {

@@ -55,6 +55,6 @@ function selectLastRun(changes: readonly Change[]): readonly Change[] {
 
 function nothingToUndoError(): AppError {
   return new AppError('usage', 'there is nothing to undo here', {
-    hint: 'Changes are kept when tools write: gmn --tools edit "…"; undo works where that was run.',
+    hint: 'gmn can undo what tools wrote (gmn --tools edit "…"). Run it in the same directory.',
   });
 }

@@ -62,8 +62,7 @@ export function resolveConfiguredModel(
   return {
     ...(model === undefined ? {} : { model }),
     config: Object.fromEntries(Object.entries(config).filter(([key]) => SUPPORTED_FIELDS.includes(key))),
-    notices:
-      unsupported.length === 0 ? [] : [`modelConfigs in your settings: gmn does not use ${unsupported.join(', ')}`],
+    notices: unsupported.length === 0 ? [] : [`modelConfigs in your settings: gmn ignores ${unsupported.join(', ')}`],
   };
 }
 

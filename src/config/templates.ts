@@ -168,7 +168,7 @@ export function parseTomlStrings(text: string, file: string): ReadonlyMap<string
     }
     if (blank === '' || /^[ \t]*\[/.test(rest)) break;
     const [head, bare, quoted] = /^[ \t]*(?:([\w.-]+)|"([^"\\\n]*)")[ \t]*=[ \t]*/.exec(rest) ?? [];
-    if (head === undefined) throw tomlError('this is not a key and its value');
+    if (head === undefined) throw tomlError('this is not key = value');
     const value = rest.slice(head.length);
     const kind = STRING_KINDS.find(({ start }) => value.startsWith(start));
     const string = kind?.whole.exec(value);
@@ -176,7 +176,7 @@ export function parseTomlStrings(text: string, file: string): ReadonlyMap<string
     if (kind !== undefined && string) found.set(bare ?? quoted ?? '', unescapeString(string[1] ?? '', kind.isBasic));
     at += head.length + (string?.[0].length ?? /^[^\n]*/.exec(value)?.[0].length ?? 0);
     at += /^[ \t]*(?:#[^\n]*)?/.exec(source.slice(at))?.[0].length ?? 0;
-    if (at < source.length && source[at] !== '\n') throw tomlError('there is something after this value');
+    if (at < source.length && source[at] !== '\n') throw tomlError('there is more text after this value');
   }
   return found;
 }

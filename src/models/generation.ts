@@ -162,7 +162,7 @@ function checkLevel(model: string, facts: ModelFacts | undefined, level: Thinkin
   const instead = facts?.budget && `Give it a budget instead: --thinking-budget ${formatBudgetRange(facts.budget)}`;
   const has = facts?.levels ? `has no thinking level "${level}"` : 'has no thinking levels';
   throw new AppError('usage', `${model} ${has}`, {
-    hint: facts?.levels ? `Its levels: ${facts.levels.join(', ')}` : (instead ?? 'Leave --thinking-level out.'),
+    hint: facts?.levels ? `Its levels: ${facts.levels.join(', ')}` : (instead ?? 'Omit --thinking-level.'),
   });
 }
 
@@ -173,7 +173,7 @@ function isNonThinking(model: string): boolean {
 
 function checkBudget(model: string, facts: ModelFacts | undefined, budget: number): void {
   if (isNonThinking(model)) {
-    throw new AppError('usage', `${model} does not think`, { hint: 'Leave --thinking-budget out.' });
+    throw new AppError('usage', `${model} does not think`, { hint: 'Omit --thinking-budget.' });
   }
   const allowed = facts?.budget ?? { min: 0, max: facts?.outputLimit ?? THINKING_OUTPUT_LIMIT };
   const isAllowed = budget >= allowed.min && budget <= allowed.max;

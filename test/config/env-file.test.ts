@@ -126,7 +126,7 @@ test('an endpoint in a file is left out with a notice, unless the environment se
   expect(env).toMatchObject({ GEMINI_API_KEY: 'k' });
   expect(JSON.stringify(env)).not.toContain('evil');
   expect(notices).toEqual([
-    `${path('home/.gemini/.env')}: GOOGLE_GEMINI_BASE_URL, https_proxy not taken from a file; set it in the environment itself`,
+    `${path('home/.gemini/.env')}: GOOGLE_GEMINI_BASE_URL, https_proxy ignored in a file; set it in the environment instead`,
   ]);
   const real = { GOOGLE_GEMINI_BASE_URL: 'https://mine.test', https_proxy: '' };
   expect(await settings(real)).toMatchObject({ notices: [], env: real });

@@ -22,8 +22,8 @@ test.each([
 test.each([
   ['a = 1\nprompt = "open', 'a.toml:2: this string does not end'],
   ['prompt = """open', 'a.toml:1: this string does not end'],
-  ['prompt', 'a.toml:1: this is not a key and its value'],
-  ['prompt = "a" "b"', 'a.toml:1: there is something after this value'],
+  ['prompt', 'a.toml:1: this is not key = value'],
+  ['prompt = "a" "b"', 'a.toml:1: there is more text after this value'],
 ])('%j is refused, with its line', (text, message) => {
   expect(() => read(text)).toThrow(expect.objectContaining({ fault: 'config', message }));
 });

@@ -222,7 +222,7 @@ describe('modelConfigs of the official CLI', () => {
     expect(resolveConfiguredModel({ customAliases }, 'a', idOf)).toEqual({
       model: 'gemini-2.5-pro',
       config: { seed: 1 },
-      notices: ['modelConfigs in your settings: gmn does not use systemInstruction, tools'],
+      notices: ['modelConfigs in your settings: gmn ignores systemInstruction, tools'],
     });
   });
 

@@ -48,7 +48,7 @@ function checkLayer({ source, document }: Layer): Finding {
   const strays = findStrayKeys(document);
   const unread = findUnreadKeys(document);
   if (strays.length === 0) {
-    const text = unread.length === 0 ? source : `${source}; what gmn does not read there: ${unread.join(', ')}`;
+    const text = unread.length === 0 ? source : `${source}; not read by gmn: ${unread.join(', ')}`;
     return { check: 'settings', state: 'ok', text };
   }
   const list = strays.map(({ key, meant }) => `${key} (did you mean ${meant}?)`).join(', ');
@@ -56,7 +56,7 @@ function checkLayer({ source, document }: Layer): Finding {
     check: 'settings',
     state: 'warning',
     text: `${source}: gmn does not read ${list}`,
-    remedies: strays.map(({ meant }) => ({ words: 'To see what counts now', command: `gmn config explain ${meant}` })),
+    remedies: strays.map(({ meant }) => ({ words: 'To see the value in use', command: `gmn config explain ${meant}` })),
   };
 }
 
@@ -65,7 +65,7 @@ function checkTrust(layers: readonly Layer[]): readonly Finding[] {
   const workspace = layers.find(({ name }) => name === 'workspace');
   if (workspace?.state === 'ignored') return [];
   return workspace?.state === 'used'
-    ? [{ check: 'trust', state: 'ok', text: 'the settings of this folder count' }]
+    ? [{ check: 'trust', state: 'ok', text: 'the settings of this folder are used' }]
     : [{ check: 'trust', state: 'absent', text: 'this folder has no settings of its own' }];
 }
 

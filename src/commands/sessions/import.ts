@@ -150,7 +150,7 @@ async function readOfficialSessions(app: App, notices: string[]): Promise<readon
   const found: FoundSession[] = [];
   const readable = async (path: string): Promise<string | undefined> =>
     readSessionFile(path).catch(
-      (thrown: unknown) => void notices.push(`left out: ${sanitize(AppError.from(thrown).message)}`),
+      (thrown: unknown) => void notices.push(`skipped: ${sanitize(AppError.from(thrown).message)}`),
     );
   const folders = await listEntries(root);
   const directoryOf = await readOfficialProjects({ home: app.homes().gemini, folders, cwd: app.cwd, read: readable });

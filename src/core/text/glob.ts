@@ -55,7 +55,7 @@ export function compileGlob(pattern: string, options: GlobOptions): GlobPattern 
 }
 
 function complexityError(why: string): AppError {
-  return new AppError('usage', `the pattern is too complex: ${why}`, { hint: 'Use a simpler one, or several calls.' });
+  return new AppError('usage', `the pattern is too complex: ${why}`, { hint: 'Use a simpler pattern, or several.' });
 }
 
 function findBase(ways: readonly (readonly Step[])[]): readonly string[] {

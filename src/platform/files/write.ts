@@ -140,7 +140,7 @@ export async function writeAtomic(
 
 function ownerError(path: string): AppError {
   return new AppError('config', `cannot write ${path}: it belongs to another user`, {
-    hint: 'Remove it, or make it yours (chown), and try again.',
+    hint: 'Remove it, or run chown on it, and try again.',
   });
 }
 
@@ -192,7 +192,7 @@ export async function removeFiles(
   }
   if (left === undefined) return count;
   throw new AppError('config', `cannot remove ${left}: it belongs to another user`, {
-    hint: 'gmn leaves it alone. Remove it yourself, or make it yours (chown).',
+    hint: 'gmn does not remove it. Remove it yourself, or run chown on it.',
   });
 }
 

@@ -48,7 +48,8 @@ export async function createFence({
   const roots = spelled.map(requireRoot);
   const closed = [...new Set(denied)].flatMap((path) => [resolve(path), toRealPath(path)]);
   const [first] = roots;
-  if (first === undefined) throw new AppError('usage', 'there is no directory to work in', { hint: 'Name one.' });
+  if (first === undefined)
+    throw new AppError('usage', 'there is no directory to work in', { hint: 'Run gmn in a directory.' });
   const state: FenceState = {
     first,
     roots,

@@ -62,8 +62,8 @@ export function journalFiles(directory: string, clock: Clock): JournalFiles {
     load: async (print) => {
       const bytes = await blobs.get(print);
       if (bytes !== undefined) return bytes;
-      throw new AppError('config', 'the earlier content is no longer kept', {
-        hint: 'It was removed from the undo directory, or damaged there.',
+      throw new AppError('config', 'the earlier content is no longer stored', {
+        hint: 'It was pruned from the undo directory, or damaged there.',
       });
     },
     sizes: () => withJournalError(blobPath, () => blobs.sizes()),

@@ -301,7 +301,7 @@ async function changeInParent(
       await directory.close();
     }
   });
-  if (outcome === 'changed') throw unreadError(place, 'somebody else wrote it at this moment');
+  if (outcome === 'changed') throw unreadError(place, 'another program changed it at the same moment');
 }
 
 function sensitiveError({ name }: Place): AppError {

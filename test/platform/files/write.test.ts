@@ -110,7 +110,7 @@ test('a file of another user is read, and never replaced', async (t) => {
   const refusal = {
     fault: 'config',
     message: `cannot write ${path}: it belongs to another user`,
-    hint: 'Remove it, or make it yours (chown), and try again.',
+    hint: 'Remove it, or run chown on it, and try again.',
   };
   await expect(writeAtomic(path, 'mine', { uid })).rejects.toMatchObject(refusal);
   const expected = file.kind === 'text' ? file.version : '';

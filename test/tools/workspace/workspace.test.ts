@@ -195,7 +195,7 @@ test('what somebody writes at the last moment is not lost', async () => {
   await here.output('read_file', { path: 'a.txt' });
   for (const path of ['a.txt', 'b.txt']) {
     expect(await here.error('write_file', { path, content: 'ours\n' })).toContain(
-      'somebody else wrote it at this moment',
+      'another program changed it at the same moment',
     );
     expect(readFileSync(join(root, path), 'utf8')).toBe('theirs\n');
   }
