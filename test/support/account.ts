@@ -1,9 +1,8 @@
-import { spawn } from 'node:child_process';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'vitest';
 import type { FakeGemini, Scripted } from './fake-gemini.ts';
-import { type GmnOptions, type GmnResult, gmnCommand, place } from './gmn.ts';
+import { type GmnOptions, type GmnResult, place, runGmnIn } from './gmn.ts';
 
 /** Secrets that may appear in no output, and in no file but the official CLI's own and gmn's token cache. */
 export const CANARY = {
@@ -48,7 +47,7 @@ export function account(t: TestContext, gemini: Pick<FakeGemini, 'url'>, options
   };
   return {
     home,
-    run: (args, more = {}) => runIn(t, args, { cwd, env: { ...env, ...services, ...options.env, ...more } }),
+    run: (args, more = {}) => runGmnIn(t, { cwd, env: { ...env, ...services, ...options.env, ...more } }, args),
     files: () => filesIn(home),
     mode: (path) => statSync(join(home, path)).mode & 0o777,
   };
@@ -58,24 +57,6 @@ export function account(t: TestContext, gemini: Pick<FakeGemini, 'url'>, options
 export function signedIn(t: TestContext, gemini: Pick<FakeGemini, 'url'>, options: GmnOptions = {}): Account {
   const home = { '.gemini/oauth_creds.json': signInFile(), '.gmn/sign-in-note-shown': '', ...options.home };
   return account(t, gemini, { ...options, home });
-}
-
-async function runIn(
-  t: TestContext,
-  args: readonly string[],
-  where: { readonly cwd: string; readonly env: Readonly<Record<string, string>> },
-): Promise<GmnResult> {
-  const child = spawn(...gmnCommand(args), { ...where, stdio: ['ignore', 'pipe', 'pipe'] });
-  t.onTestFinished(() => void child.kill('SIGKILL'));
-  const out: Buffer[] = [];
-  const err: Buffer[] = [];
-  child.stdout.on('data', (data: Buffer) => out.push(data));
-  child.stderr.on('data', (data: Buffer) => err.push(data));
-  const [exitCode, signal] = await new Promise<[number | null, NodeJS.Signals | null]>((resolve) =>
-    child.on('close', (...ending) => resolve(ending)),
-  );
-  const bytes = Buffer.concat(out);
-  return { stdout: String(bytes), stderr: String(Buffer.concat(err)), exitCode, signal, bytes };
 }
 
 function filesIn(directory: string): Readonly<Record<string, string>> {

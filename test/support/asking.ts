@@ -108,8 +108,3 @@ export function asking(t: TestContext, program: string, script: Script, options:
 export function verdictsIn(output: string): readonly unknown[] {
   return [...output.matchAll(/^VERDICT (.*?)\r?$/gm)].map(([, text = '']) => JSON.parse(text));
 }
-
-/** The state of the terminal before and after. */
-export function statesIn(output: string): readonly string[] {
-  return [...output.matchAll(/^STATE (.*?)\r?$/gm)].map(([, state = '']) => state);
-}

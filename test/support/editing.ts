@@ -128,7 +128,3 @@ function columnOf(row: string): number {
     0,
   );
 }
-
-export function statesIn(output: string): readonly string[] {
-  return [...output.matchAll(/^STATE (.*?)\r?$/gm)].map(([, state = '']) => state);
-}

@@ -59,3 +59,8 @@ export function runInTerminal(
     },
   };
 }
+
+/** The states of the terminal that a script printed with `echo "STATE $(stty -g)"`. */
+export function statesIn(output: string): readonly string[] {
+  return [...output.matchAll(/^STATE (.*?)\r?$/gm)].map(([, state = '']) => state);
+}
