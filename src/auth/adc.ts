@@ -191,7 +191,6 @@ function newKeyHint({ value }: KeyDocument): string {
     : 'Check that the account and its key still exist and are enabled, or set GOOGLE_APPLICATION_CREDENTIALS to another file.';
 }
 
-/** The error code of OAuth, or the status of a Google API error. */
 function findOauthError(body: unknown): string | undefined {
   const error = isObject(body) ? body.error : undefined;
   const code = isObject(error) ? error.status : error;

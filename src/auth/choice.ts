@@ -13,7 +13,6 @@ export interface ChoiceInput
   readonly notify?: (message: string) => void;
   /** Write nothing that a first use would write. */
   readonly isRehearsal?: boolean;
-  /** For tests. */
   readonly machine?: Machine;
 }
 

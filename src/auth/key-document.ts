@@ -56,7 +56,6 @@ export function findTargetAccount(value: KeyDocument['value']): string | undefin
   return typeof url === 'string' ? /\/([^/]{1,200}):generateAccessToken$/.exec(url)?.[1] : undefined;
 }
 
-/** Checks every string that is named like an address or looks like one, at any depth. */
 function checkAddresses(source: string, value: unknown, path: string): void {
   if (typeof value === 'string') {
     if (/(?:url|uri)$/i.test(path) || /^\s*[a-z][a-z0-9+.-]*:\/\//i.test(value)) checkAddress(value, source, path);

@@ -23,7 +23,6 @@ interface KeyStore {
   read(): Promise<StoredKey | undefined>;
   /** Does not read the key. Never throws. */
   place(): Promise<KeyPlace | undefined>;
-  /** Throws AppError `config` if the key can be stored nowhere. */
   write(key: string): Promise<KeyPlace>;
   /** False if there was none. Throws AppError `config` if it cannot be removed or belongs to another user. */
   remove(): Promise<boolean>;

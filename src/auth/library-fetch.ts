@@ -1,7 +1,6 @@
 import type { HttpRequest, SendHttp } from '../core/io.ts';
 
 const MAX_BYTES = 1_000_000;
-/** Headers in which the library names itself; gmn sends its own. */
 const LIBRARY_HEADERS: readonly string[] = ['user-agent', 'x-goog-api-client'];
 
 /** A response, kept apart from the library's errors, which may contain the request and its secrets. */

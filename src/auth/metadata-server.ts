@@ -91,7 +91,6 @@ async function requestToken(options: MetadataOptions, signal: AbortSignal): Prom
   }
 }
 
-/** Throws AppError `config` if the variable is not a host. */
 function tokenUrl({ env, scopes }: MetadataOptions): URL {
   const host = (env.GCE_METADATA_IP || env.GCE_METADATA_HOST || HOST).trim();
   const base = /^https?:\/\//.test(host) ? host : `http://${host}`;

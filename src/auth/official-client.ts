@@ -163,7 +163,6 @@ async function* readScripts(directory: string, folders: readonly string[]): Asyn
   }
 }
 
-/** Throws AppError `usage`. */
 async function readScript(path: string, encoding: BufferEncoding): Promise<string> {
   const bytes = await readBytes(path, {
     maxBytes: MAX_FILE_BYTES,

@@ -6,10 +6,8 @@ import { mayHoldCredential } from '../core/text/names.ts';
 import { listDirectory, readFileState } from '../platform/files/read.ts';
 import { findGcloudPath } from './key-document.ts';
 
-/** In gmn's directory. */
 const OWN_FILES = [/^key\.json/, /^oauth-client\.json/];
 const OWN_DIRECTORIES = ['tokens', 'mcp'];
-/** In the official CLI's directory. */
 const OFFICIAL_FILES = [/^oauth_creds\.json/, /^gemini-credentials\.json/, /^mcp-oauth-tokens/];
 
 const VARIABLES = [

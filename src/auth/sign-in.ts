@@ -54,7 +54,6 @@ export async function chooseSignIn(input: ChoiceInput): Promise<CredentialChoice
   return createAdcChoice({ ...toAdcOptions(input), scopes: SIGN_IN_SCOPES });
 }
 
-/** In the order of the official CLI. */
 function listStores(input: ChoiceInput): readonly TokenStore[] {
   const { clock, settings, notify = () => {} } = input;
   const options = { machine: input.machine ?? detectMachine(), clock, notify };
@@ -209,7 +208,6 @@ function readOauthDocument(
   );
 }
 
-/** Undefined if the file no longer has the refresh token that was used. */
 function replaceTokens(file: FileText, used: string, granted: GrantedToken): string | undefined {
   const value = parseJson(file.text);
   if (!isObject(value) || readRefreshToken(value) !== used) return undefined;

@@ -145,7 +145,6 @@ function formatUnread({ path, name }: ProjectKey, cwd: string): string {
   return `${shown.startsWith('..') ? path : shown} sets ${name}, but gmn does not read a project's .env`;
 }
 
-/** Looks from the working directory upwards. */
 async function findProjectKey(cwd: string, homes: Homes): Promise<ProjectKey | undefined> {
   const own = [join(homes.gemini, '.env'), join(homes.gmn, '.env')];
   for (let directory = cwd; ; directory = dirname(directory)) {

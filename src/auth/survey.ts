@@ -23,7 +23,6 @@ export interface SourceRow {
 export interface Survey {
   readonly choice?: CredentialChoice;
   readonly error?: AppError;
-  /** The account signed in to the official CLI, if that sign-in is used. */
   readonly email?: string;
   readonly rows: readonly SourceRow[];
 }

@@ -22,7 +22,6 @@ export interface KeeperOptions {
   readonly account: string;
   /** gmn's directory, for the lock. */
   readonly home: string;
-  /** One attempt, with `requestGrant`. */
   readonly grant: (refreshToken: string, signal: AbortSignal) => Promise<Grant>;
   readonly clock: Clock;
   readonly trace: Trace;
@@ -145,7 +144,6 @@ async function refresh(search: Search): Promise<UsableToken> {
     await clock.sleep(pauseMs, signal);
   }
 }
-/** From the official store or our cache. */
 async function findFreshest({ cache, clock, rejected }: Search, stored: StoredToken): Promise<UsableToken | undefined> {
   const cached = stored.refreshToken === undefined ? undefined : await cache.read(stored.refreshToken);
   let best: UsableToken | undefined;
@@ -195,7 +193,6 @@ function requireUnexpired({ rejected }: Search, stored: StoredToken): UsableToke
   return { ...stored, accessToken };
 }
 
-/** While the token server is unreachable, the stored token may last long enough for a request. */
 function findLastResort({ clock, rejected }: Search, stored: StoredToken): UsableToken | undefined {
   const { accessToken, expiresAt } = stored;
   if (accessToken === undefined || expiresAt === undefined || rejected.has(accessToken)) return undefined;

@@ -25,7 +25,6 @@ export interface GrantedToken {
   readonly expiresAt: number;
   /** The old one or a new one; absent if the server sent none. */
   readonly refreshToken?: string;
-  /** Other fields of the official file: `scope`, `token_type`, `id_token`. */
   readonly rest: Readonly<Record<string, string>>;
 }
 
@@ -100,9 +99,8 @@ function toStoredToken(fields: { readonly [Key in keyof StoredToken]: StoredToke
   };
 }
 
-/** Where the official CLI keeps a sign-in. gmn writes to it only when the refresh token was replaced. */
+/** gmn writes to it only when the refresh token was replaced. */
 export interface TokenStore {
-  /** For the user, e.g. `~/.gemini/oauth_creds.json`. */
   readonly source: string;
   /**
    * Undefined if there is no sign-in. Waits up to a second for a file that is being rewritten. Throws AppError `auth`

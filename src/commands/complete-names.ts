@@ -8,7 +8,6 @@ export interface Candidate {
   readonly about: string;
 }
 
-/** Throws AppError `config` if the settings are invalid. */
 export async function listTemplates(app: App): Promise<readonly Candidate[]> {
   const found = await findTemplates(await listTemplateDirectories(app));
   const usable = found.filter(({ place }) => place.ignored === undefined);
@@ -23,7 +22,7 @@ function readDescription(template: FoundTemplate): string {
   }
 }
 
-/** Reads the cached tool list; starts nothing. Throws AppError `config` if the settings are invalid. */
+/** Reads the cached tool list; starts nothing. */
 export async function listTools(app: App, server: string): Promise<readonly Candidate[]> {
   const { entries } = await readRoster({}, app);
   const state = entries.find(({ name }) => name === server)?.state;

@@ -24,9 +24,7 @@ interface ModelsOptions extends PrintOptions {
   readonly backend?: Backend;
 }
 
-/** The service that a prompt would go to, and whose models it would use. */
 interface Account extends ListingOwner {
-  /** `Credential.source` */
   readonly source: string;
 }
 

@@ -21,7 +21,6 @@ interface TrustOptions extends PrintOptions {
 
 /** A longer definition cannot be reviewed, and would push the others off the screen. */
 const MAX_SHOWN = 10_000;
-/** A longer command line is shown one word per line. */
 const MAX_LINE = 100;
 
 /**

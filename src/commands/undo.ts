@@ -47,7 +47,7 @@ function listOtherRoots({ roots }: Change): readonly string[] {
   return roots.slice(1).filter(isDirectory);
 }
 
-/** The changes of the newest run; a run whose undo already failed comes after all others. */
+/** A run whose undo already failed comes after all others. */
 function selectLastRun(changes: readonly Change[]): readonly Change[] {
   const last = changes.findLast(({ isPassed }) => !isPassed) ?? changes.at(-1);
   return changes.filter(({ run: id }) => id === last?.run);

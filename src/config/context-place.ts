@@ -22,7 +22,6 @@ export interface ContextFile {
 export interface Context {
   /** Text of the `GEMINI_SYSTEM_MD` file; replaces the system prompt unless `--system` is given. */
   readonly system?: string;
-  /** The context files, each between two lines with its name. */
   readonly memory?: string;
   readonly notices: readonly string[];
 }

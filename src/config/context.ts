@@ -141,7 +141,6 @@ interface Import {
   readonly file: string;
   /** Without symbolic links, as are the files of `chain`. */
   readonly root: string;
-  /** The files that led here, this one last. */
   readonly chain: readonly string[];
 }
 
@@ -213,7 +212,6 @@ function isSecretFile(real: string, root: string | undefined): boolean {
   return isStatePath(real) || isSensitivePath(below);
 }
 
-/** Finds `@path` at the start of a word, outside code, without trailing punctuation. */
 function findImports(text: string): readonly { readonly index: number; readonly path: string }[] {
   const pattern = /```[\s\S]*?(?:```|$)|`[^`\n]*`|(?<!\S)@([./A-Za-z][^\s`]*)/g;
   return [...text.matchAll(pattern)].flatMap(({ index, 1: word }) => {

@@ -100,7 +100,7 @@ async function typeMismatchError(
   });
 }
 
-/** Flat keys of the official CLI's first format, and their current place. */
+/** Flat keys of the official CLI's first format. */
 const MOVED_KEYS: Readonly<Record<string, string>> = {
   model: 'model.name',
   selectedAuthType: 'security.auth.selectedType',

@@ -18,7 +18,7 @@ interface Explanation {
   readonly key: string;
   /** The effective value, secrets hidden; absent if no layer sets the key. */
   readonly value?: JsonValue;
-  /** Every layer that sets the key, the highest first. */
+  /** The highest first. */
   readonly layers: readonly LayerValue[];
   readonly isCombined: boolean;
   /** False for keys that only the official CLI reads. */
@@ -40,7 +40,6 @@ export const BUILT_IN: Layer = {
   },
 };
 
-/** Throws AppError `usage`. */
 export function parseKey(text: string): readonly string[] {
   const path = parseKeyPath(SHORT_KEYS.get(text) ?? text);
   if (path !== undefined) return path;
@@ -70,7 +69,6 @@ export function explainKey(path: readonly string[], layers: readonly Layer[]): E
   };
 }
 
-/** Paths of everything in a document that is not a non-empty object. */
 export function listLeafPaths(document: JsonObject, prefix: readonly string[] = []): readonly (readonly string[])[] {
   return Object.entries(document).flatMap(([key, value]) => {
     const path = [...prefix, key];

@@ -4,7 +4,6 @@ export type LayerName = 'built-in' | 'system-defaults' | 'user' | 'gmn' | 'works
 
 export interface Layer {
   readonly name: LayerName;
-  /** The file, or the names of the variables. */
   readonly source: string;
   readonly state: 'used' | 'absent' | 'ignored';
   readonly why?: string;

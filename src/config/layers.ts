@@ -14,7 +14,6 @@ import { absentLayer, ignoredLayer, type Layer, type LayerName, mergeDocuments }
 /** Lowest first; flags are not among them. */
 export interface Layers {
   readonly layers: readonly Layer[];
-  /** Includes the user's `.env` files. */
   readonly env: Env;
   readonly notices: readonly string[];
 }

@@ -3,7 +3,6 @@ import { isList, isObject, type JsonObject, type JsonValue, toJsonObject } from 
 import { DEFAULT_MODEL } from '../models/table.ts';
 
 export interface ConfiguredModel {
-  /** Undefined if the requested name stays. */
   readonly model?: string;
   /** Fields of generationConfig; flags override them. */
   readonly config: JsonObject;
@@ -71,7 +70,6 @@ interface AliasLink {
   readonly alias: JsonObject;
 }
 
-/** The root first. */
 function resolveChain(name: string, aliases: JsonObject): readonly AliasLink[] {
   const chain: AliasLink[] = [];
   let next: JsonValue | undefined = name;

@@ -22,7 +22,6 @@ function hideSecretValues(object: JsonObject, path: readonly string[]): JsonObje
   );
 }
 
-/** `["--token", "abc"]` */
 function hideAfterFlag(before: JsonValue | undefined): string | undefined {
   const isFlag = typeof before === 'string' && /^--?[\w-]*(?:key|secret|token|password|passphrase|-pin)$/i.test(before);
   return isFlag ? HIDDEN : undefined;

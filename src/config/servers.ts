@@ -11,12 +11,11 @@ import { expandDocument, parseSettingsText } from './document.ts';
 import { findValue, readSetting } from './keys.ts';
 import { hideSecrets } from './secrets.ts';
 
-/** An MCP server as a folder's settings define it, variables not expanded. */
+/** Variables are not expanded. */
 export interface WorkspaceServer {
   /** `mcp.serverCommand` for the server of that key. */
   readonly name: string;
   readonly definition: JsonValue;
-  /** Changes with anything in the definition. */
   readonly hash: string;
 }
 
@@ -31,7 +30,6 @@ export function listWorkspaceServers(document: JsonObject): readonly WorkspaceSe
   return entries.map(([name, definition]) => ({ name, definition, hash: sha256(canonicalJson(definition)) }));
 }
 
-/** Drops servers that are not `approved`, and the `trust` field of the others. */
 export function restrictServers(document: JsonObject, approved: readonly string[]): JsonObject {
   const { mcpServers, mcp, ...rest } = document;
   return {
@@ -92,7 +90,6 @@ export async function readServersFile(
   );
 }
 
-/** The servers of a `--mcp-config` file in gmn's own format; undefined if it has none of the known keys. */
 export function findServers(document: JsonObject): JsonObject | undefined {
   const place = SERVER_KEYS.find((path) => isObject(findValue(document, path)));
   if (place === undefined) return undefined;
@@ -139,7 +136,6 @@ function listFileVariables(file: string, cwd: string): Env {
 
 export interface ServerDescription {
   readonly name: string;
-  /** The whole command line, or the address. */
   readonly commandLine: string;
   readonly words: readonly string[];
   readonly details: readonly string[];

@@ -111,7 +111,6 @@ function parseCommand(text: string, file: string): Parsed {
   return { body: strings.get('prompt') ?? '', description: strings.get('description'), defaults: new Map() };
 }
 
-/** The front matter between two `---` lines has the description and the defaults of parameters. */
 function parseMarkdown(text: string): Parsed {
   const [head, front = ''] = /^\uFEFF?---[ \t]*\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n|$)/.exec(text) ?? [];
   const lines = front.split(/\r?\n/).flatMap((line) => {
@@ -139,7 +138,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
   '\\': '\\',
 };
 
-/** TOML's kinds of strings. In a basic string, backslashes are escapes. */
+/** In a basic string, backslashes are escapes. */
 const STRING_KINDS = [
   { start: '"""', whole: /^"""\n?((?:[^\\"]|\\[\s\S]|"(?!""))*(?:"{1,2}(?="""))?)"""/, isBasic: true },
   { start: "'''", whole: /^'''\n?((?:[^']|'(?!''))*(?:'{1,2}(?='''))?)'''/, isBasic: false },

@@ -22,12 +22,10 @@ interface TrustContext extends Pick<App, 'env' | 'cwd'> {
   readonly records: TrustRecords;
 }
 
-/** The official CLI's list of trusted folders. */
 export function trustedFoldersPath(env: Env, homes: Homes): string {
   return env.GEMINI_CLI_TRUSTED_FOLDERS_PATH || `${homes.gemini}/trustedFolders.json`;
 }
 
-/** Throws AppError `config` if the list is broken. */
 export function readTrustRecords(homes: Homes): TrustRecords {
   return readTrustFile(trustFilePath(homes.gmn));
 }
@@ -98,13 +96,10 @@ function trustedFoldersError(file: string, why: string): AppError {
 }
 
 interface TrustRecord {
-  /** ISO date of `gmn trust`. */
   readonly time: string;
-  /** Hash of each MCP server's definition at that time. */
   readonly servers: Readonly<Record<string, string>>;
 }
 
-/** By folder, without symbolic links. */
 export type TrustRecords = ReadonlyMap<string, TrustRecord>;
 
 export function trustFilePath(gmnHome: string): string {

@@ -110,7 +110,6 @@ export function expandInCommandLine(text: string, env: Env): string {
   return substitute(text, env, isSecretKey);
 }
 
-/** Variables in the text that `expandInCommandLine` does not expand. */
 export function findWithheldVariables(text: string): readonly string[] {
   return [...text.matchAll(VARIABLE)].map(([, bare, braced]) => bare ?? braced ?? '').filter(isSecretKey);
 }

@@ -14,7 +14,6 @@ interface WorkspaceInput extends SettingsText, Pick<App, 'cwd'> {
   readonly realEnv: Env;
   readonly env: Env;
   readonly homes: Homes;
-  /** `security.folderTrust.enabled` of the user and the machine. */
   readonly isTrustEnabled: () => boolean;
 }
 

@@ -10,7 +10,6 @@ export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
 export interface Homes {
   /** The official CLI's directory, `~/.gemini`; `GEMINI_CLI_HOME` moves it. */
   readonly gemini: string;
-  /** gmn's own directory, `~/.gmn` unless `GMN_HOME` is set. */
   readonly gmn: string;
   /** There is no home directory; both paths then lead nowhere, and nothing can be stored. */
   readonly isMissing?: true;
@@ -34,7 +33,6 @@ export interface Settings {
   readonly model?: string;
   readonly authType?: string;
   readonly enforcedAuthType?: string;
-  /** `oauth.clientId` and `oauth.clientSecret` of gmn's own config. */
   readonly oauthClient?: { readonly id: string; readonly secret: string };
   /** `sessions.oneShot`: whether one-shot runs are saved; true unless set to false. */
   readonly keepsOneShots?: boolean;
@@ -45,9 +43,9 @@ export interface Settings {
   readonly modelConfigs?: JsonObject;
   /** All settings as one document, unknown keys too; `readSetting` in config reads it by key. Absent: nothing is set. */
   readonly document?: JsonObject;
-  /** The MCP servers allowed here, in file order. Absent: none. */
+  /** In file order. */
   readonly servers?: readonly ServerSetting[];
-  /** `mcp.serverCommand`: the server named `mcp`, whose definition is a command line. Absent: there is none. */
+  /** `mcp.serverCommand`: the server named `mcp`, whose definition is a command line. */
   readonly serverCommand?: ServerSetting | undefined;
   readonly notices: readonly string[];
 }
@@ -76,7 +74,6 @@ export interface App {
    * Never fails.
    */
   readonly preconnect: (url: URL) => void;
-  /** For HTTP clients other than `send`. */
   readonly httpTimers: HttpTimers;
   /** Throws AppError `config` if there is no home directory. */
   readonly homes: () => Homes;

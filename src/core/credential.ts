@@ -1,4 +1,3 @@
-/** Credential types, named as in `security.auth.selectedType`. */
 export type AuthType = 'oauth-personal' | 'gemini-api-key' | 'vertex-ai' | 'compute-default-credentials';
 
 export type AuthScheme = 'key' | 'bearer';
@@ -6,7 +5,6 @@ export type AuthScheme = 'key' | 'bearer';
 /** Proves who is asking. Only `source` and `account` may be shown or stored. */
 export interface Credential {
   readonly type: AuthType;
-  /** For people: `GEMINI_API_KEY`, `~/.gemini/oauth_creds.json`, … */
   readonly source: string;
   /** A stable key for caches, derived from the secret or the account; never the secret itself. */
   readonly account: string;

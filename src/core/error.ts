@@ -1,4 +1,4 @@
-/** All exit codes. A test compares them with `docs/output.md`. */
+/** A test compares them with `docs/output.md`. */
 export const EXIT_CODES = {
   /** The reader of our output went away (`| head`): silent, and not a failure. */
   pipe: 0,
@@ -96,7 +96,6 @@ export class AppError extends Error {
     return TYPE_NAMES[this.fault];
   }
 
-  /** A copy of the same class; fields that are not in `changes` keep their values. */
   with(changes: Partial<Omit<AppError, 'name' | 'exitCode' | 'type' | 'with'>>): this {
     const copy = new AppError(this.fault, this.message, { cause: this.cause });
     const { stack } = this;

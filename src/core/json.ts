@@ -37,7 +37,7 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** JSON with sorted keys: equal values give equal texts. */
+/** Equal values give equal texts. */
 export function canonicalJson(value: JsonValue): string {
   if (isList(value)) return `[${value.map(canonicalJson).join(',')}]`;
   if (!isObject(value)) return JSON.stringify(value);
@@ -45,7 +45,7 @@ export function canonicalJson(value: JsonValue): string {
   return `{${entries.map(([key, item]) => `${JSON.stringify(key)}:${canonicalJson(item ?? null)}`).join(',')}}`;
 }
 
-/** Maximum nesting of a settings file; far more than any setting needs, and safe for the stack. */
+/** Far more than any setting needs, and safe for the stack. */
 export const MAX_DEPTH = 100;
 
 export function nestingError(file: string): AppError {

@@ -38,7 +38,6 @@ export interface Reply {
   /** The model's parts as they came, with adjacent plain texts joined. Absent if longer than the request's `keepLimit`. */
   readonly content?: Content;
   readonly calls?: readonly ReplyCall[];
-  /** `groundingMetadata`, if the model searched the web. */
   readonly grounding?: JsonObject;
 }
 
@@ -58,10 +57,8 @@ export interface Model {
 export interface GroundedAnswer {
   /** The model's summary, with `[1]` and the like where a source supports it. */
   readonly text: string;
-  /** `[1]` is the first. */
   readonly sources: readonly Source[];
   readonly usage: Usage;
 }
 
-/** Searches the web through the model. Throws what the model throws. */
 export type Ground = (query: string, signal: AbortSignal) => Promise<GroundedAnswer>;

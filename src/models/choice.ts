@@ -16,7 +16,6 @@ interface ModelChoice {
 
 interface ChoiceContext {
   readonly backend: Backend;
-  /** For the user: `-m`, `settings`, … */
   readonly source?: string;
 }
 
@@ -93,7 +92,6 @@ export async function cacheDefault(
 
 interface CachedDefault {
   readonly model: string;
-  /** Milliseconds since the epoch. */
   readonly time: number;
 }
 

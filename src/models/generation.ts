@@ -10,7 +10,6 @@ export interface Sampling {
   readonly maxOutputTokens?: number;
   readonly seed?: number;
   readonly stop?: readonly string[];
-  /** `key=value`: any other field. */
   readonly option?: readonly string[];
   readonly thinkingLevel?: ThinkingLevel;
   readonly thinkingBudget?: number;
@@ -96,7 +95,6 @@ function checkStop(stop: readonly string[]): void {
   if (stop.includes('')) throw new AppError('usage', '--stop: the text is empty', { hint: 'Example: --stop END' });
 }
 
-/** Fields with a flag of their own, which checks them. */
 const FLAGS: ReadonlyMap<string, string> = new Map([
   ['temperature', '--temperature'],
   ['topP', '--top-p'],

@@ -19,7 +19,6 @@ const BACKENDS: readonly Backend[] = ['gemini-api', 'vertex', 'code-assist'];
 
 export interface ModelListing {
   readonly backend: Backend;
-  /** `Credential.source`, for people. */
   readonly source: string;
   /** `Credential.account`: another key may be in the same place later. */
   readonly account: string;
@@ -31,7 +30,6 @@ export interface ModelListing {
 export interface ListingOwner {
   readonly backend: Backend;
   readonly account: string;
-  /** Its Code Assist tier, if it is one of the table's. */
   readonly tier?: Tier | undefined;
 }
 
@@ -195,7 +193,6 @@ export function formatAliasRows(): readonly (readonly string[])[] {
   return [['ALIAS', 'GEMINI API', 'VERTEX', 'CODE ASSIST'], ...rows, auto];
 }
 
-/** For narrow terminals: one alias and backend per row. */
 export function formatNarrowAliasRows(): readonly (readonly string[])[] {
   const rows = Object.entries(ALIASES).flatMap(([name, by]) => {
     const [[, first] = [], ...others] = Object.entries(by);

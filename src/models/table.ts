@@ -17,20 +17,16 @@ export interface ModelFacts {
   readonly status: 'stable' | 'preview' | 'retiring' | 'moving';
   readonly backends: readonly Backend[];
   readonly thinks: boolean;
-  /** Absent if it has none or they are not known; see `budget`. */
   readonly levels?: readonly ThinkingLevel[];
   /** Absent if it has levels instead. */
   readonly budget?: BudgetRange;
   /** Absent if it no longer reads temperature, topP and topK: newer models ignore them, and may reject them one day. */
   readonly samples?: true;
-  /** Absent if it answers in text. */
   readonly makes?: 'images' | 'speech';
   /** Tokens; absent if not known. */
   readonly inputLimit?: number;
   readonly outputLimit?: number;
-  /** True if it takes images. */
   readonly sees: boolean;
-  /** Code Assist tiers that have it; absent if not known. */
   readonly tiers?: readonly Tier[];
   readonly note?: string;
 }

@@ -12,7 +12,6 @@ export interface AuthStatusOptions extends PrintOptions {
   readonly online?: boolean;
 }
 
-/** Asks the servers about a credential, for `--online`. Throws only the signal's reason. */
 export type Probe = (choice: CredentialChoice, signal: AbortSignal) => Promise<readonly ProbeRow[]>;
 
 /**

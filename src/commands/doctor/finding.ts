@@ -15,7 +15,6 @@ export interface Finding {
   readonly state: 'ok' | 'warning' | 'failure' | 'absent';
   readonly text: string;
   readonly remedies?: readonly Remedy[];
-  /** The fault that a run would end with. */
   readonly fault?: Fault;
 }
 

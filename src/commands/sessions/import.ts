@@ -59,12 +59,10 @@ export async function run(options: ReferenceOptions, app: App): Promise<number> 
 }
 
 interface EarlierCopy {
-  /** How many records of the original it holds. */
   readonly length: number;
   open(): Promise<LocalSession>;
 }
 
-/** Finds an earlier copy that holds a prefix of the original. */
 async function findEarlierCopy(session: OfficialSession, store: LocalStore): Promise<EarlierCopy | undefined> {
   const summary = (await store.list()).find(({ id }) => id.toLowerCase() === session.id.toLowerCase());
   if (summary === undefined) return undefined;
@@ -172,7 +170,6 @@ async function listEntries(directory: string): Promise<readonly string[]> {
   );
 }
 
-/** Undefined if the file does not exist or is not text. Throws AppError `usage` if it cannot be read. */
 async function readSessionFile(path: string): Promise<string | undefined> {
   const tooLarge = (): AppError => new AppError('usage', `${path} is too large`, LIST_HINT);
   const bytes = await readBytesIfAny(path, { maxBytes: MAX_BYTES, tooLarge });
@@ -180,7 +177,6 @@ async function readSessionFile(path: string): Promise<string | undefined> {
   return decoded?.isText ? decoded.text : undefined;
 }
 
-/** `read` gives undefined for a file that cannot be read. */
 export interface OfficialFiles {
   readonly home: string;
   readonly folders: readonly string[];

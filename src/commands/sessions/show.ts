@@ -9,7 +9,6 @@ export interface ReferenceOptions extends PrintOptions {
   readonly args: readonly string[];
 }
 
-/** Throws AppError `usage` unless there is exactly one. */
 export function requireReference({ args }: ReferenceOptions, verb: string): string {
   const [reference, ...others] = args;
   if (reference !== undefined && others.length === 0) return reference;

@@ -58,7 +58,6 @@ function utf8LengthAt(buffer: Buffer, offset: number): number {
   return length;
 }
 
-/** The encoding by the first bytes of a file; undefined if it looks binary. */
 export function sniffEncoding(head: Uint8Array): 'utf8' | 'utf16le' | 'utf16be' | undefined {
   if (head[0] === 0xff && head[1] === 0xfe) return 'utf16le';
   if (head[0] === 0xfe && head[1] === 0xff) return 'utf16be';

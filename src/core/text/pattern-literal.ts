@@ -1,4 +1,3 @@
-/** One element of a pattern: an escape, a class, a quantifier, or a character. */
 const STEP = /\\(?:[a-zA-Z0-9]|([\s\S]))|\[(?:[^\]\\]|\\[\s\S])*\]|\{\d*,?\d*\}|[\s\S]/g;
 
 /**

@@ -8,7 +8,6 @@ const NAMES: ReadonlySet<string> = new Set(SECRET_NAMES);
 
 const COPY = /(?:~|\.(?:bak|backup|old|orig|save|swp))$/;
 
-/** Maximum number of path segments in `SENSITIVE_PAIRS`. */
 const PAIR_STEPS = 3;
 
 /** Directories with credentials and sessions of gmn and of the official CLI, in any home. */
@@ -67,11 +66,9 @@ export function isSensitiveEntry(path: string): boolean {
   return isSensitivePath(path.split(/[\\/]/).slice(-PAIR_STEPS).join('/'));
 }
 
-/** A path split at the working directory. */
 export interface RootedPath {
-  /** Begins with the name of that directory. */
+  /** Begins with the name of the working directory. */
   readonly tail: string;
-  /** The parent of that directory. */
   readonly above: string;
 }
 

@@ -9,7 +9,6 @@ function escapeInvisible(text: string): string {
   return text.replace(invisiblePattern(), (char) => NAMED[char] ?? formatEscape(char.codePointAt(0) ?? 0));
 }
 
-/** How many characters `sanitize` would escape. */
 export function countInvisible(text: string): number {
   return /^[ -~]*$/.test(text) ? 0 : (text.match(invisiblePattern())?.length ?? 0);
 }
@@ -28,7 +27,6 @@ function formatEscape(code: number): string {
   return code <= 0xffff ? `\\u${hex.padStart(4, '0')}` : `\\u{${hex}}`;
 }
 
-/** Removes from untrusted text everything a terminal would obey instead of show. */
 interface TerminalFilter {
   /** What may be shown of the next chunk. The result does not depend on how the text is split into chunks. */
   filter(chunk: string): string;

@@ -32,7 +32,6 @@ export interface AppendFile {
   append(text: string): Promise<'written' | 'overtaken'>;
   /** Resolves when everything added is on disk (fsync). Throws system errors. */
   sync(): Promise<void>;
-  /** In bytes, as far as this process knows. */
   readonly length: number;
   close(): Promise<void>;
 }

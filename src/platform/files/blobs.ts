@@ -10,7 +10,6 @@ const FLAGS = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NO
 
 /** Bytes stored under their fingerprint (SHA-256, hex), each only once. Private to the user. */
 export interface BlobStore {
-  /** Returns the fingerprint. Throws system errors. */
   put(bytes: Uint8Array): Promise<string>;
   /** Undefined if missing or damaged. Never throws. */
   get(print: string): Promise<Buffer | undefined>;

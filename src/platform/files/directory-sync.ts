@@ -20,7 +20,6 @@ export interface Entry {
   readonly kind: FileKind;
 }
 
-/** Verified to be the directory that was meant. */
 export interface OpenDirectory {
   /** The path prefix for its files. With descriptors it cannot be redirected by renames or links. */
   readonly address: string;
@@ -66,7 +65,6 @@ export async function readEntries(address: string, pace: Pace): Promise<readonly
   return entries.sort((left, right) => (left.name < right.name ? -1 : 1));
 }
 
-/** In bytes, links not followed. */
 export function readSize(address: string): number | undefined {
   return lstatSync(address, { throwIfNoEntry: false })?.size;
 }

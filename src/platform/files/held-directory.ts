@@ -11,7 +11,6 @@ import { pathExists } from './path.ts';
 export type HandleMode = 'descriptor' | 'path';
 
 export interface DirectoryHandle {
-  /** Free of links. */
   readonly path: string;
   /** The path for a file in it. With mode `descriptor`, no rename or link can redirect it. */
   at(name: string): string;
@@ -99,7 +98,6 @@ async function verifyPath(handle: FileHandle, path: string): Promise<void> {
   if (real !== path || now.dev !== opened.dev || now.ino !== opened.ino) throw movedError();
 }
 
-/** The real path of the part of a path that exists, and the names that do not exist yet. */
 interface LocatedPath {
   readonly real: string;
   readonly rest: readonly string[];

@@ -9,13 +9,10 @@ import { writeBeside } from './write.ts';
 export interface OpenedFile {
   readonly size: number;
   readonly mode: number;
-  /** How many names it has: more than one if there are hard links. */
   readonly names: number;
-  /** Differs whenever the file was written or replaced. */
   readonly version: string;
   /** Device and inode: the same for the same file, whatever its contents. */
   readonly identity: string;
-  /** In milliseconds since the epoch. */
   readonly modifiedMs: number;
   /** The bytes from `position`; fewer than `length` only at the end. */
   read(position: number, length: number): Promise<Uint8Array>;
@@ -77,7 +74,6 @@ function toOpenedFile(handle: FileHandle, status: BigIntStats): OpenedFile {
 interface Replacement {
   readonly bytes: Uint8Array;
   readonly old?: { readonly version: string };
-  /** The permission bits; those of a new file if absent. */
   readonly mode?: number;
 }
 
@@ -207,7 +203,6 @@ async function overwrite(
   }
 }
 
-/** Removes the file if it is still of that version. */
 export async function removeFileIn(
   directory: DirectoryHandle,
   name: string,

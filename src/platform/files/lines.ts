@@ -10,7 +10,6 @@ const TAIL = 65_536;
 interface LineBatch {
   readonly lines: readonly string[];
   readonly isTorn: boolean;
-  /** The offset in the file after these lines. */
   readonly end: number;
 }
 
@@ -117,7 +116,6 @@ function findLastLine<Last>(descriptor: number, size: number, { accept, whole }:
     let end = tail.lastIndexOf(LINE_FEED);
     while (end > 0) {
       const before = tail.lastIndexOf(LINE_FEED, end - 1);
-      // The line begins before this block.
       if (before === -1 && start > 0) break;
       const found = accept(tail.toString('utf8', before + 1, end));
       if (found !== undefined) return found;
@@ -127,7 +125,6 @@ function findLastLine<Last>(descriptor: number, size: number, { accept, whole }:
   }
 }
 
-/** Throws system errors. */
 export function listFileNames(directory: string): readonly string[] {
   return readdirSync(directory, { withFileTypes: true })
     .filter((entry) => entry.isFile())

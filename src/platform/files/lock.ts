@@ -11,7 +11,7 @@ const TOUCH_MS = 1000;
 const STALE_MS = 10_000;
 /** Where process ids cannot be verified, a lock this old is considered stale. */
 const UNKNOWN_OWNER_MS = 86_400_000;
-/** A shorter limit for an owner that is stopped (Ctrl-Z). */
+/** An owner stopped with Ctrl-Z. */
 const STOPPED_MS = 3000;
 /** In place of the lock there may be a FIFO, on which a plain open would block. */
 const READ_FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
@@ -105,7 +105,6 @@ async function breakStaleLock(path: string, isStillStale: () => Promise<boolean>
   }
 }
 
-/** False if it cannot be removed; true if it no longer exists, too. */
 async function removeLock(path: string): Promise<boolean> {
   return unlink(path).then(
     () => true,

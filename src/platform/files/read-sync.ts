@@ -36,7 +36,7 @@ export function readRegularText(path: string, maxBytes: number): string | undefi
   return (withRegularFile(path, readText) ?? { text: '' }).text;
 }
 
-/** At most `length` bytes; undefined if it cannot be read. Never throws. */
+/** Never throws. */
 export function readHead(path: string, length: number): Uint8Array | undefined {
   try {
     return withRegularFile(path, ({ read }) => {

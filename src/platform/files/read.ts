@@ -29,7 +29,6 @@ interface DirectoryEntry {
 }
 
 interface ReadOptions {
-  /** The name used in errors; the path if absent. */
   readonly name?: string;
   readonly maxBytes: number;
   readonly tooLarge: (bytes: number) => AppError;
@@ -72,7 +71,6 @@ export async function readBytes(path: string, options: ReadOptions): Promise<Uin
   }
 }
 
-/** Like `readBytes`; undefined if there is no such file. */
 export async function readBytesIfAny(path: string, options: ReadOptions): Promise<Uint8Array | undefined> {
   return (await inspectPath(path))?.kind === 'file' ? readBytes(path, options) : undefined;
 }
@@ -164,7 +162,6 @@ function irregularFileError(name: string): AppError {
 
 export interface PathStatus {
   readonly kind: 'file' | 'directory' | 'other';
-  /** The permission bits; 0 on Windows. */
   readonly mode: number;
   readonly isOurs: boolean;
   readonly isWritable: boolean;
@@ -214,11 +211,7 @@ export function isWritable(path: string): boolean {
 
 const MAX_STATE_BYTES = 1_000_000;
 
-type FileState =
-  | { readonly kind: 'absent' }
-  /** Something is there, but not a regular file, too large, or not readable. */
-  | { readonly kind: 'unreadable'; readonly why: string }
-  | FileText;
+type FileState = { readonly kind: 'absent' } | { readonly kind: 'unreadable'; readonly why: string } | FileText;
 
 export interface FileText {
   readonly kind: 'text';
@@ -226,7 +219,6 @@ export interface FileText {
   /** The permission bits; 0 on Windows. */
   readonly mode: number;
   readonly isOurs: boolean;
-  /** Changes whenever the file is written or replaced. */
   readonly version: string;
 }
 

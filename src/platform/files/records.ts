@@ -16,7 +16,6 @@ export interface RecordDirectory {
   append(name: string, text: string): Promise<void>;
   /** For a file that is added to more than once. Rejects if it cannot be opened or created. */
   open(name: string): Promise<RecordFile>;
-  /** Never rejects. */
   remove(name: string): Promise<void>;
 }
 
@@ -24,7 +23,6 @@ export interface RecordDirectory {
 export interface RecordFile {
   /** Throws if it cannot be written; a part of `text` may be in the file then. */
   append(text: string): void;
-  /** Never rejects. */
   close(): Promise<void>;
 }
 

@@ -68,7 +68,7 @@ function openExclusive(path: string): number {
   }
 }
 
-/** In milliseconds since the epoch; undefined if there is no file. Never throws. */
+/** In milliseconds since the epoch. Never throws. */
 export function readModifiedTime(path: string): number | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false })?.mtimeMs;

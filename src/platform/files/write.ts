@@ -97,9 +97,7 @@ export async function writeDurably(path: string, data: Data): Promise<void> {
 }
 
 interface ReplaceOptions {
-  /** The permission bits afterwards; those of the replaced file if absent, else 0600. */
   readonly mode?: number;
-  /** Whose file may be replaced; by default this process's user. */
   readonly uid?: number | undefined;
   /** Only this version may be replaced; any if absent. */
   readonly expected?: string;
@@ -244,7 +242,7 @@ export async function touchFile(path: string, now: number): Promise<void> {
 }
 
 export interface OutputFile {
-  /** Writes all or nothing; returns the number of bytes. Throws AppError `usage`. */
+  /** Writes all or nothing. Throws AppError `usage`. */
   write(content: string | Uint8Array): Promise<number>;
 }
 
@@ -278,7 +276,6 @@ interface OutputWrite {
   readonly target: string;
   readonly name: string;
   readonly content: string | Uint8Array;
-  /** Permissions of the file that takes its place; undefined: the existing file is written to. */
   readonly mode: number | undefined;
 }
 

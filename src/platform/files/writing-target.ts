@@ -41,7 +41,6 @@ function refuseDirectoryOut(path: string, cwd: string): void {
   }
 }
 
-/** From the top. */
 function listParents(path: string): readonly string[] {
   const parent = dirname(path);
   return parent === path ? [] : [...listParents(parent), parent];

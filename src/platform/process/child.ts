@@ -13,14 +13,12 @@ interface ProgramStart {
   readonly command: string;
   readonly args: readonly string[];
   readonly cwd: string;
-  /** The complete environment; see `programEnvironment`. */
   readonly env: Readonly<Record<string, string>>;
   /** `App.onExit`: kills the program if this process exits without stopping it. */
   readonly onExit: (action: () => void) => () => void;
 }
 
 export interface ProgramEnd {
-  /** From the system: why it could not be started. */
   readonly failure?: string;
   /** Null, with `signal` null as well, if it still runs and has only closed its output. */
   readonly exitCode: number | null;
@@ -41,11 +39,9 @@ export interface Program {
 }
 
 const ERROR_CHARS = 64 * 1024;
-/** The beginning often says what the rest is about. */
 const HEAD_CHARS = 8 * 1024;
 /** How long a program may take to exit after its input is closed; some never do. */
 const GRACE_MS = 300;
-/** How long to wait for remaining output after the exit. */
 const LINGER_MS = 200;
 
 /**

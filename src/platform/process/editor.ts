@@ -44,14 +44,12 @@ const LESS_PROMPT = '-Ps?e(END):\\:.$';
 
 /** Shows a text in a pager until the user quits it; false if that failed. Throws the signal's reason. */
 export async function showInPager({ text, pager, env, terminal }: PagerOptions, signal: AbortSignal): Promise<boolean> {
-  // Lets the pager show colours, as git does.
   const colored = { ...env, LESS: env.LESS ?? `-R ${LESS_PROMPT}`, LV: env.LV ?? '-c' };
   return withFile({ text, name: 'all.txt' }, signal, async (file) => {
     return (await runProgram({ program: pager, file, env: colored, terminal }, signal)) === 0;
   });
 }
 
-/** The file is private, and removed afterwards. */
 async function withFile<T>(
   { text, name }: Pick<EditOptions, 'text' | 'name'>,
   signal: AbortSignal,

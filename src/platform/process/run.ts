@@ -116,7 +116,6 @@ interface OutputRun {
 
 interface OutputEnd {
   readonly stopped: 'enough' | 'time' | undefined;
-  /** The exit code; undefined if it could not be started, or a signal ended it. */
   readonly code: number | undefined;
   readonly hasPrinted: boolean;
 }

@@ -53,7 +53,6 @@ interface Scratch {
   remove(): Promise<void>;
 }
 
-/** Must be removed. */
 export async function createScratchDirectory(files: Readonly<Record<string, string>>): Promise<Scratch> {
   const path = await mkdtemp(join(tmpdir(), 'gmn-tour-'));
   for (const [name, text] of Object.entries(files)) await writeFile(join(path, name), text);

@@ -1,7 +1,6 @@
 import { win32 } from 'node:path';
 import type { Env } from '../../core/io.ts';
 
-/** Below %SystemRoot%. */
 const PROGRAMS = {
   clip: 'System32\\clip.exe',
   cmd: 'System32\\cmd.exe',
@@ -26,7 +25,6 @@ export const FROM_PATH_ONLY = { NoDefaultCurrentDirectoryInExePath: '1' };
 export interface WindowsCommand {
   readonly command: string;
   readonly args: readonly string[];
-  /** The arguments are already a command line and must not be quoted again. */
   readonly isVerbatim: boolean;
 }
 

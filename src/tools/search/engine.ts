@@ -13,7 +13,6 @@ export interface Finding extends Omit<FoundFile, 'name'> {
 }
 
 export interface Findings {
-  /** In walk order. */
   readonly files: readonly Finding[];
   readonly binary: number;
   readonly unreadable: number;
@@ -136,7 +135,7 @@ function createPool(request: SearchRequest, signal: AbortSignal): SearchPool {
   };
 }
 
-/** The files of a directory in batches; releasing the last batch closes the directory. */
+/** Releasing the last batch closes the directory. */
 function splitBatches(
   { files, close }: WalkedDirectory,
   open: Set<() => void>,
@@ -156,7 +155,6 @@ function splitBatches(
 interface Notifier {
   ring(): void;
   fail(reason: unknown): void;
-  /** Throws what was passed to `fail`, or the signal's reason. */
   until(condition: () => boolean): Promise<void>;
   remove(): void;
 }

@@ -9,7 +9,6 @@ import { errorCode } from '../../platform/runtime/system.ts';
 /** `.gitignore` speaks to every program, `.geminiignore` only to models. */
 const SHARED_FILE = '.gitignore';
 const OWN_FILE = '.geminiignore';
-/** Both, sorted by name: the default where the directory was not listed. */
 const IGNORE_FILES = [OWN_FILE, SHARED_FILE].map((name) => ({ name }));
 const MAX_BYTES = 1_000_000;
 
@@ -22,14 +21,12 @@ export interface IgnoreRules {
 }
 
 interface RulesAbove extends IgnoreRules {
-  /** Whether a `.geminiignore` excludes the start itself. */
   readonly isStartOut: boolean;
   /**
    * Whether any ignore file excludes the start. Rules that exclude the workspace itself do not count: the user chose to
    * work there.
    */
   readonly isStartIgnored: boolean;
-  /** A directory above whose ignore files cannot be read; undefined: all can. */
   readonly unreadable: string | undefined;
 }
 
@@ -37,13 +34,11 @@ interface RulesAbove extends IgnoreRules {
 const NO_RULES: IgnoreRules = createRules([], true);
 
 interface Level extends DirectoryFiles {
-  /** The path relative to the directory of that file. */
   readonly seen: (below: string) => string;
 }
 
 interface DirectoryFiles {
   readonly both: IgnoreFile;
-  /** `.geminiignore` alone. */
   readonly own: IgnoreFile;
 }
 
@@ -87,7 +82,6 @@ export function rulesWithin(
   return createRules([{ ...files, seen: (path) => path.slice(cut) }, ...above.levels], above.isShared);
 }
 
-/** Expects sorted entries. */
 function hasEntry(entries: readonly { readonly name: string }[], wanted: string): boolean {
   for (const { name } of entries) {
     if (name === wanted) return true;
@@ -169,7 +163,6 @@ function findRepository(directory: string): string | undefined {
 const EMPTY: IgnoreFile = { decide: () => undefined };
 const NO_FILES: DirectoryFiles = { both: EMPTY, own: EMPTY };
 
-/** Undefined if they cannot be read or are too large. */
 function readIgnoreFiles(
   address: string,
   { hasShared, hasOwn }: { readonly hasShared: boolean; readonly hasOwn: boolean },
@@ -183,7 +176,6 @@ function readIgnoreFiles(
   return both === undefined || alone === undefined ? undefined : { both, own: alone };
 }
 
-/** Empty if there is no regular file; undefined if it is unreadable or too large. */
 function readRuleFile(path: string): string | undefined {
   try {
     return readRegularText(path, MAX_BYTES);

@@ -7,20 +7,16 @@ import { type IgnoreRules, rulesWithin } from './ignore.ts';
 export interface WalkedDirectory extends OpenDirectory {
   /** Below the start, with slashes; empty for the start itself. */
   readonly below: string;
-  /** The names of the files shown and of the directories entered, each sorted. */
   readonly files: readonly string[];
   readonly directories: readonly string[];
 }
 
 interface WalkRequest {
-  /** A real path. */
   readonly start: string;
   readonly hold: HandleMode;
   /** Those above the start; its own are read by the walk. */
   readonly rules: IgnoreRules;
-  /** `path` is a real path. */
   readonly enters: (path: string, name: string) => boolean;
-  /** `below` is relative to the start. */
   readonly shows: (below: string) => boolean;
   /** In steps below the start; unlimited if absent. */
   readonly maxDepth?: number;

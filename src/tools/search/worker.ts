@@ -26,7 +26,6 @@ export interface SearchSpec {
 }
 
 interface FoundLine {
-  /** Counted from 1. */
   readonly line: number;
   readonly text: string;
   readonly isMatch: boolean;
@@ -60,7 +59,6 @@ interface LineCollector {
   take(line: string, isCut?: boolean): boolean;
   /** Counts the lines of a text without a match; false if one of them is needed as context. */
   pass(text: string): boolean;
-  /** The same for UTF-8 bytes. */
   passBytes(bytes: Buffer): boolean;
 }
 
@@ -140,14 +138,12 @@ interface Lines {
   /** Valid only until the next lines are read. Absent if the file is not UTF-8. */
   readonly bytes?: Buffer;
   readonly text: () => string;
-  /** Whether it is a single line that goes on beyond the buffer. */
   readonly isCut: boolean;
 }
 
 interface Reading {
   readonly file: RegularFile;
   readonly progress: Int32Array;
-  /** Reused for every read. */
   readonly buffer: Buffer;
   /** Bytes of the file's start that are in `buffer` already. */
   readonly length: number;
@@ -255,7 +251,6 @@ interface Search {
   readonly spec: SearchSpec;
   readonly pattern: RegExp;
   readonly buffer: Buffer;
-  /** Four bytes larger than `buffer`. */
   readonly scratch: Buffer;
 }
 
@@ -299,7 +294,6 @@ function searchOpened(file: RegularFile, { spec, pattern, buffer, scratch }: Sea
   }
 }
 
-/** Undefined if it cannot be read or is not a regular file. */
 export function searchFile(path: string, search: Search): SearchedFile | undefined {
   try {
     return withRegularFile(path, (file) => searchOpened(file, search));
@@ -308,7 +302,6 @@ export function searchFile(path: string, search: Search): SearchedFile | undefin
   }
 }
 
-/** Runs inside the thread. */
 export function serveSearch(): void {
   // What the linear engine cannot run, the main thread terminates.
   enableLinearPatterns();

@@ -7,7 +7,6 @@ import { toFileError } from '../../platform/files/held-file.ts';
 import { isProtected, isProtectedIfNew, isSystemPath, isWindowsSpecial } from './protection.ts';
 
 export interface Place {
-  /** A real path. */
   readonly path: string;
   /** As the model knows it: relative to the first root, with slashes; absolute in another root. */
   readonly name: string;
@@ -28,7 +27,6 @@ export interface FenceOptions {
 }
 
 export interface Fence {
-  /** Real paths. */
   readonly roots: readonly string[];
   /** Throws AppError `usage` if tools may not use the path, with the same message whether it exists or not. */
   place(path: string, use: 'read' | 'write'): Promise<Place>;
@@ -66,11 +64,8 @@ export async function createFence({
 }
 
 interface FenceState {
-  /** Relative paths begin here. */
   readonly first: string;
-  /** Real paths. */
   readonly roots: readonly string[];
-  /** The roots as they were named, and their real paths. */
   readonly spelled: readonly string[];
   readonly denied: readonly string[];
   readonly protectedNames: readonly string[];

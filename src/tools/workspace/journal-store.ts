@@ -15,20 +15,15 @@ export interface JournalFiles {
    * writing then.
    */
   alone<T>(work: (isAlone: boolean) => Promise<T>): Promise<T>;
-  /** Throws AppError `config`. */
   append(line: string): Promise<void>;
   readonly path: string;
   /** All lines, oldest first; none if there is no file. Throws AppError `config`. */
   lines(): Promise<readonly string[]>;
-  /** Returns the fingerprint. Throws AppError `config`. */
   put(bytes: Uint8Array): Promise<string>;
   /** Throws AppError `config` if they are gone or damaged. */
   load(print: string): Promise<Uint8Array>;
-  /** By fingerprint. Throws AppError `config`. */
   sizes(): Promise<ReadonlyMap<string, number>>;
-  /** Atomic. Throws AppError `config`. */
   replaceLines(lines: readonly string[]): Promise<void>;
-  /** Never throws. */
   drop(print: string): Promise<void>;
 }
 

@@ -8,7 +8,6 @@ import { removeEmptyDirectory } from '../../platform/files/write.ts';
 import { type JournalFiles, journalFiles } from './journal-store.ts';
 import { type Journal, MAX_FILE_BYTES, type Workspace } from './workspace.ts';
 
-/** A change that a tool made to a file, or was about to make. */
 export interface Change {
   readonly id: string;
   readonly run: string;
@@ -16,14 +15,12 @@ export interface Change {
   readonly roots: readonly string[];
   /** Milliseconds since the epoch. */
   readonly time: number;
-  /** A real path. */
   readonly path: string;
   readonly mode: number;
   /** How many steps of the path the change created, including the file. */
   readonly missing: number;
-  /** The fingerprint of the old content; undefined if there was no file. */
+  /** A fingerprint; undefined if there was no file. */
   readonly before: string | undefined;
-  /** The fingerprint of the new content. */
   readonly after: string;
   readonly isPassed: boolean;
 }
@@ -32,7 +29,6 @@ export interface Change {
 type UndoOutcome = 'restored' | 'removed' | 'unchanged';
 
 export interface UndoStore {
-  /** The journal of one run, with a unique id and the directories it may write to. */
   journal(run: string, roots?: readonly string[]): Journal;
   /** Changes that were not undone, oldest first. Throws AppError `config`. */
   changes(): Promise<readonly Change[]>;

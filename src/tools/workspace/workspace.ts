@@ -60,7 +60,6 @@ export const ALL_SHOWN: ShownLines = { first: 1, last: 0, total: 0 };
 type Extent = 'whole' | 'part';
 
 interface Restoration {
-  /** Undefined if there was no file. */
   readonly bytes: Uint8Array | undefined;
   readonly mode: number;
   /** As a fingerprint; undefined: the file must not exist. */
@@ -69,7 +68,6 @@ interface Restoration {
 
 /** A file that may hold secrets, by identity: another file that takes its name is not the same. */
 export interface Secret {
-  /** A real path. */
   readonly path: string;
   readonly identity: string;
 }
@@ -106,10 +104,8 @@ export interface Workspace extends Fence {
   restore(path: string, change: Restoration): Promise<void>;
 }
 
-/** Larger files are neither edited nor replaced. */
 export const MAX_FILE_BYTES = 20_000_000;
 
-/** Throws AppError `usage` if a directory does not exist. */
 export async function openWorkspace(options: WorkspaceOptions): Promise<Workspace> {
   const { hold = detectHandleMode(), journal, outputs = NO_OUTPUTS } = options;
   const fence = await createFence(options);
@@ -163,7 +159,6 @@ function storedPlace(path: string): Place {
 interface WorkspaceState {
   readonly fence: Fence;
   readonly hold: HandleMode;
-  /** By real path. */
   readonly seen: Map<string, SeenFile>;
   readonly journal: Journal;
 }

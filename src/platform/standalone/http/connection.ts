@@ -7,7 +7,6 @@ export interface ConnectionEvents {
   data(chunk: Buffer): void;
   /** There is room again after a write that took only a part. */
   room(): void;
-  /** `error` is undefined if the other side closed normally. */
   closed(error: unknown): void;
 }
 
@@ -22,11 +21,9 @@ export interface Target {
 
 /** A connection on Bun's own sockets, which load much faster than its `node:net`. */
 export interface Connection {
-  /** Returns how many of these bytes were taken. */
   write(bytes: Uint8Array): number;
   pause(): void;
   resume(): void;
-  /** Closes it at once; may be called at any time, and more than once. */
   close(): void;
   /**
    * Starts TLS; the certificate must be for this name or address. Everything from now on goes to these events, `open`
@@ -69,7 +66,6 @@ declare const Bun: {
   }): Promise<unknown>;
 };
 
-/** `secure` replaces the `events`. */
 interface SocketState {
   socket: NativeSocket | undefined;
   events: ConnectionEvents;

@@ -46,7 +46,6 @@ interface OutgoingOptions {
   /** The current peer, which changes while a tunnel is opened. */
   readonly peer: () => Peer;
   readonly connection: () => Connection | undefined;
-  /** Returns an error if a response with this status does not count. */
   readonly refused?: (status: number) => Error | undefined;
 }
 

@@ -92,7 +92,6 @@ function parseBodyLength(headers: Readonly<Record<string, string>>): ResponseHea
   return Number(length);
 }
 
-/** An Error with the code Node's parser uses. */
 function httpParseError(code: string): Error {
   return Object.assign(new Error('this is not HTTP'), { code });
 }
@@ -106,7 +105,6 @@ interface ResponseEvents {
 }
 
 interface ResponseReader {
-  /** Returns the bytes after the end of the response. */
   push(chunk: Buffer): Buffer;
   /** The connection was closed; `error` is undefined if that was regular. */
   closed(error: unknown): void;

@@ -6,7 +6,6 @@ import { type Connection, connect } from './connection.ts';
 import { type OutgoingRequest, openRequest, toTarget } from './direct.ts';
 import { encodeConnect, encodeRequest, responseReader } from './http1.ts';
 
-/** Same contract as on Node, on Bun's sockets. */
 export const sendThroughProxy: typeof sendThroughProxyNode = async (context, proxy) =>
   context.request.url.protocol === 'https:' ? sendThroughTunnel(context, proxy) : sendToProxy(context, proxy);
 
