@@ -27,7 +27,7 @@ export interface CredentialChoice {
    */
   readonly check?: () => Promise<void>;
   /** Known for a sign-in only. */
-  readonly token?: { readonly expiresAt?: number; readonly isRenewable: boolean };
+  readonly token?: { readonly expiresAt?: number; readonly canRefresh: boolean };
 }
 
 export interface RequestedType {

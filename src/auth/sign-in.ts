@@ -98,9 +98,9 @@ async function createSignIn(
     headers: async (signal) => ({ authorization: `Bearer ${await keeper.bearer(signal)}` }),
     refresh: (signal, refused) => keeper.refresh(signal, refused?.authorization?.replace(/^Bearer /, '')),
   };
-  const isRenewable = first.refreshToken !== undefined;
+  const canRefresh = first.refreshToken !== undefined;
   const expiresAt = Math.max(first.expiresAt ?? 0, cached?.expiresAt ?? 0);
-  return { credential, carrier: 'bearer', token: { isRenewable, ...(expiresAt === 0 ? {} : { expiresAt }) } };
+  return { credential, carrier: 'bearer', token: { canRefresh, ...(expiresAt === 0 ? {} : { expiresAt }) } };
 }
 
 /** Hash of the user's name if known, else of the secret; the cache keeps it when the secret is replaced. */
@@ -125,7 +125,7 @@ function createTokenChoice(token: string): CredentialChoice {
     account: sha256(token).slice(0, 16),
     headers: async () => ({ authorization: `Bearer ${token}` }),
   };
-  return { credential, carrier: 'bearer', notices: [], token: { isRenewable: false } };
+  return { credential, carrier: 'bearer', notices: [], token: { canRefresh: false } };
 }
 
 /** A service account key or the like in place of the sign-in file. The official CLI accepts it, too. */

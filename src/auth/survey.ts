@@ -93,7 +93,7 @@ function usedRow(input: ChoiceInput, { credential, token }: CredentialChoice, em
   const leftMs = token.expiresAt === undefined ? undefined : token.expiresAt - input.clock.now();
   const isEnded = leftMs !== undefined && leftMs <= 0;
   const until = leftMs === undefined ? [] : [isEnded ? 'token expired' : `token valid ${formatDuration(leftMs)}`];
-  if (isEnded && !token.isRenewable) {
+  if (isEnded && !token.canRefresh) {
     return {
       name: credential.type,
       state: 'unusable',

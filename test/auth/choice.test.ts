@@ -221,7 +221,7 @@ test.for<[string, string]>([
 test('a credential file with a byte order mark, unknown types or a __proto__ in it is read for what it holds', async (t) => {
   const text = `\uFEFF{"__proto__":{"access_token":"no"},"access_token":7,"refresh_token":"${CANARIES.refresh}"}`;
   const { credential, token } = await chooseCredential(choiceInput(home(t, { '.gemini/oauth_creds.json': text })));
-  expect([credential.type, token]).toEqual(['oauth-personal', { isRenewable: true }]);
+  expect([credential.type, token]).toEqual(['oauth-personal', { canRefresh: true }]);
 });
 
 test('a credential file without a token, or that is a directory, is named in the error', async (t) => {

@@ -84,6 +84,6 @@ function toSurveyJson(
 function toCredentialJson({ credential, token }: NonNullable<Survey['choice']>, email: string | undefined): JsonObject {
   const { type, source, account } = credential;
   const expiresAt = token?.expiresAt === undefined ? {} : { expiresAt: new Date(token.expiresAt).toISOString() };
-  const renewable = token === undefined ? {} : { renewable: token.isRenewable };
+  const renewable = token === undefined ? {} : { renewable: token.canRefresh };
   return { type, source, account, ...(email === undefined ? {} : { email }), ...expiresAt, ...renewable };
 }

@@ -7,6 +7,7 @@ import type { Env } from '../../core/io.ts';
 import { startTimer } from '../runtime/clock.ts';
 import { errorReason } from '../runtime/system.ts';
 import { killProcessTree, type ProcessTree, stopProcessTree } from './group.ts';
+import { pickVariables } from './shell-choice.ts';
 import { type WindowsCommand, windowsCommand } from './windows-command.ts';
 
 interface ProgramStart {
@@ -168,26 +169,12 @@ function failedProgram(thrown: unknown): Program {
 /** `GMN_MCP_DEPTH` counts nested MCP servers. */
 const PASSED = ['PATH', 'HOME', 'USER', 'LOGNAME', 'SHELL', 'TERM', 'LANG', 'TZ', 'TMPDIR', 'GMN_MCP_DEPTH'];
 
-/** Without these, programs on Windows do not even start. */
-const PASSED_ON_WINDOWS = [
-  ...['SystemRoot', 'SystemDrive', 'windir', 'ComSpec', 'PATHEXT', 'Path', 'TEMP', 'TMP', 'USERNAME', 'USERPROFILE'],
-  ...['HOMEDRIVE', 'HOMEPATH', 'APPDATA', 'LOCALAPPDATA', 'ProgramData', 'ProgramFiles', 'ProgramFiles(x86)'],
-];
-
 /**
  * A few harmless variables of ours plus `own`, which the user wrote for this program. None of our keys or tokens is
  * passed on.
  */
 export function programEnvironment(env: Env, own: Readonly<Record<string, string>>): Record<string, string> {
-  const locale = Object.keys(env).filter((name) => /^LC_[A-Z]+$/.test(name));
-  const names = [...PASSED, ...locale, ...(process.platform === 'win32' ? PASSED_ON_WINDOWS : [])];
-  const passed: Record<string, string> = {};
-  for (const name of names) {
-    const value = env[name];
-    // Shellshock: old versions of bash run such a value as a function.
-    if (value !== undefined && !value.startsWith('()')) passed[name] = value;
-  }
-  return { ...passed, ...own };
+  return { ...pickVariables(env, PASSED, process.platform), ...own };
 }
 
 /** Each program keeps a core busy while it loads, and waits for much in between. */
