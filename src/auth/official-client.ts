@@ -4,7 +4,7 @@ import { AppError } from '../core/error.ts';
 import type { Clock, Env } from '../core/io.ts';
 import { isObject, parseJson } from '../core/json.ts';
 import { realPath } from '../platform/files/path.ts';
-import { listDirectory, readBytes, readFileState } from '../platform/files/read.ts';
+import { readBytes, readDirectory, readFileState } from '../platform/files/read.ts';
 import { makePrivateDirectory, quarantine, writeAtomic } from '../platform/files/write.ts';
 import { runtimePath, systemPlatform } from '../platform/runtime/system.ts';
 
@@ -144,7 +144,7 @@ async function findInstalledPackage(name: string, command: string, env: Env): Pr
 
 async function readPackage(directory: string, name: string): Promise<InstalledPackage | undefined> {
   try {
-    const manifest: unknown = JSON.parse(await readScript(join(directory, 'package.json'), 'utf8'));
+    const manifest: unknown = JSON.parse(await readScriptText(join(directory, 'package.json'), 'utf8'));
     if (!isObject(manifest) || manifest.name !== name || typeof manifest.version !== 'string') return undefined;
     return { directory, version: manifest.version };
   } catch {
@@ -158,12 +158,12 @@ async function* readScripts(directory: string, folders: readonly string[]): Asyn
   for (const folder of folders) {
     for await (const path of listScripts(join(directory, folder), MAX_DEPTH)) {
       if (left-- <= 0) return;
-      yield await readScript(path, 'latin1').catch(() => '');
+      yield await readScriptText(path, 'latin1').catch(() => '');
     }
   }
 }
 
-async function readScript(path: string, encoding: BufferEncoding): Promise<string> {
+async function readScriptText(path: string, encoding: BufferEncoding): Promise<string> {
   const bytes = await readBytes(path, {
     maxBytes: MAX_FILE_BYTES,
     tooLarge: (size) => scriptTooLargeError(path, size),
@@ -176,7 +176,7 @@ function scriptTooLargeError(path: string, bytes: number): AppError {
 }
 
 async function* listScripts(directory: string, depth: number): AsyncGenerator<string, void> {
-  for (const { name, kind } of await listDirectory(directory).catch(() => [])) {
+  for (const { name, kind } of await readDirectory(directory).catch(() => [])) {
     const path = join(directory, name);
     if (kind === 'file' && /\.[cm]?js$/.test(name)) yield path;
     else if (kind === 'directory' && depth > 0) yield* listScripts(path, depth - 1);

@@ -3,7 +3,7 @@ import type { App } from '../core/app.ts';
 import type { Env } from '../core/io.ts';
 import { isList, isObject, type JsonValue, parseJson } from '../core/json.ts';
 import { mayHoldCredential } from '../core/text/names.ts';
-import { listDirectory, readFileState } from '../platform/files/read.ts';
+import { readDirectory, readFileState } from '../platform/files/read.ts';
 import { findGcloudPath } from './key-document.ts';
 
 const OWN_FILES = [/^key\.json/, /^oauth-client\.json/];
@@ -56,7 +56,7 @@ function listKeyFiles(env: Env): readonly string[] {
 }
 
 async function listFiles(directory: string, names: readonly RegExp[]): Promise<readonly string[]> {
-  const entries = await listDirectory(directory).catch(() => []);
+  const entries = await readDirectory(directory).catch(() => []);
   return entries
     .filter(({ name }) => names.some((pattern) => pattern.test(name)))
     .map(({ name }) => join(directory, name));

@@ -2,7 +2,7 @@ import { basename, join } from 'node:path';
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import { isDirectory, realPath } from '../platform/files/path.ts';
-import { inspectPath, listDirectory } from '../platform/files/read.ts';
+import { inspectPath, readDirectory } from '../platform/files/read.ts';
 import { readSmallFile } from '../platform/files/small-file.ts';
 import { readSetting } from './keys.ts';
 import { decideTrust, readTrustRecords } from './trust.ts';
@@ -78,7 +78,7 @@ async function walkTemplates(
 ): Promise<readonly FoundTemplate[]> {
   if (path.length > MAX_DEPTH || !isDirectory(directory)) return [];
   const found: FoundTemplate[] = [];
-  for (const { name, kind } of await listDirectory(directory)) {
+  for (const { name, kind } of await readDirectory(directory)) {
     const file = join(directory, name);
     // Users may keep their templates behind links; a folder's must not lead elsewhere.
     const real = kind === 'link' && place.scope === 'user' ? (await inspectPath(file))?.kind : kind;

@@ -8,7 +8,7 @@ import { compileGlob } from '../core/text/glob.ts';
 import { editDistance } from '../core/text/names.ts';
 import { contains, toSlashes } from '../core/text/path.ts';
 import { isSensitiveEntry, isSensitivePath, isState, listStateDirectories, splitAtRoot } from '../core/text/secrets.ts';
-import { type FoundPath, inspectPath, listDirectory, readBytes, readError } from '../platform/files/read.ts';
+import { type FoundPath, inspectPath, readBytes, readDirectory, readError } from '../platform/files/read.ts';
 import { findUserHomes } from '../platform/host.ts';
 import { startPace } from '../platform/runtime/pace.ts';
 import { rulesAboveNamed, unreadableRulesError } from '../tools/search/ignore.ts';
@@ -294,7 +294,7 @@ async function findMissingHint(value: string, cwd: string): Promise<string> {
   const directory = dirname(value);
   const found = await inspectPath(resolve(cwd, directory), directory);
   if (found?.kind !== 'directory') return `There is no directory ${directory} either. Paths start at ${cwd}.`;
-  const names = (await listDirectory(found.path, directory)).map((entry) => entry.name);
+  const names = (await readDirectory(found.path, directory)).map((entry) => entry.name);
   if (names.includes(basename(value))) return 'It is a symbolic link to a file that does not exist.';
   const close = findNearMiss(basename(value), names);
   return close === undefined ? `Paths start at ${cwd}.` : `Did you mean ${toSlashes(join(directory, close))}?`;

@@ -11,7 +11,7 @@ import { shortId } from '../../core/text/names.ts';
 import { shortenPath } from '../../core/text/path.ts';
 import { sanitize } from '../../core/text/terminal.ts';
 import { measureWidth } from '../../core/text/width.ts';
-import { listDirectory, readBytesIfAny } from '../../platform/files/read.ts';
+import { readBytesIfAny, readDirectory } from '../../platform/files/read.ts';
 import { sha256 } from '../../platform/runtime/native.ts';
 import { findIdProblem } from '../../session/find.ts';
 import { type OfficialSession, parseOfficial } from '../../session/official.ts';
@@ -164,7 +164,7 @@ async function readOfficialSessions(app: App, notices: string[]): Promise<readon
 }
 
 async function listEntries(directory: string): Promise<readonly string[]> {
-  return listDirectory(directory).then(
+  return readDirectory(directory).then(
     (entries) => entries.map(({ name }) => name),
     () => [],
   );

@@ -36,13 +36,13 @@ export async function* readLineBatches(
       at += bytesRead;
       const last = buffer.subarray(0, bytesRead).lastIndexOf(LINE_FEED);
       if (last !== -1) {
-        yield { lines: decodeLines(rest, buffer.subarray(0, last)), isTorn: false, end: at - bytesRead + last + 1 };
+        yield { lines: splitBatch(rest, buffer.subarray(0, last)), isTorn: false, end: at - bytesRead + last + 1 };
         rest = [];
       }
       // A copy, as the buffer is reused.
       if (last + 1 < bytesRead) rest.push(Buffer.from(buffer.subarray(last + 1, bytesRead)));
     }
-    if (rest.length > 0) yield { lines: decodeLines(rest, Buffer.alloc(0)), isTorn: true, end: at };
+    if (rest.length > 0) yield { lines: splitBatch(rest, Buffer.alloc(0)), isTorn: true, end: at };
   } finally {
     closeSync(descriptor);
   }
@@ -54,7 +54,7 @@ function readPart(descriptor: number, buffer: Buffer, length: number, at: number
   });
 }
 
-function decodeLines(rest: readonly Buffer[], chunk: Buffer): readonly string[] {
+function splitBatch(rest: readonly Buffer[], chunk: Buffer): readonly string[] {
   const bytes = rest.length === 0 ? chunk : Buffer.concat([...rest, chunk]);
   return bytes.toString('utf8').split('\n');
 }

@@ -79,7 +79,7 @@ export async function readBytesIfAny(path: string, options: ReadOptions): Promis
  * The text of a regular file of any size; undefined if missing. Never blocks on a FIFO. Throws system errors, and an Error
  * if it is no regular file.
  */
-export async function readText(path: string): Promise<string | undefined> {
+export async function readTextFile(path: string): Promise<string | undefined> {
   let handle: FileHandle | undefined;
   try {
     handle = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
@@ -94,7 +94,7 @@ export async function readText(path: string): Promise<string | undefined> {
 }
 
 /** Sorted by name, links not followed. Throws AppError `usage`. */
-export async function listDirectory(path: string, name = path): Promise<readonly DirectoryEntry[]> {
+export async function readDirectory(path: string, name = path): Promise<readonly DirectoryEntry[]> {
   try {
     const entries = await readdir(path, { withFileTypes: true });
     return entries

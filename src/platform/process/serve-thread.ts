@@ -6,11 +6,11 @@ import type { TextResult, TextTask } from './text-thread.ts';
 /** Inside the thread: runs one job after the other. A job that throws has no result. */
 export function serveTextJobs(jobs: Readonly<Record<TextJob, (input: never) => unknown>>): void {
   parentPort?.on('message', async ({ id, job, input }: TextTask) => {
-    parentPort?.postMessage({ id, output: await runJob(jobs[job], input) } satisfies TextResult);
+    parentPort?.postMessage({ id, output: await runTextJob(jobs[job], input) } satisfies TextResult);
   });
 }
 
-async function runJob(work: (input: never) => unknown, input: unknown): Promise<unknown> {
+async function runTextJob(work: (input: never) => unknown, input: unknown): Promise<unknown> {
   try {
     // The input is of the job's own type: both sides use the same names.
     return await work(input as never);

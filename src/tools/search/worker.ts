@@ -233,7 +233,7 @@ function* readUtf16Lines({ file, progress, buffer, length }: Reading, isBigEndia
  * Copies the bytes to `scratch` (four bytes larger) with bit 0x20 set in all of them: a text present in any case is
  * found there, with a few false positives.
  */
-export function foldCase(bytes: Buffer, scratch: Buffer): Buffer {
+export function foldBytes(bytes: Buffer, scratch: Buffer): Buffer {
   const words = (bytes.length + 3) >> 2;
   bytes.copy(scratch);
   const wide = new Uint32Array(scratch.buffer, scratch.byteOffset, words);
@@ -266,7 +266,7 @@ function searchOpened(file: RegularFile, { spec, pattern, buffer, scratch }: Sea
   const literal = spec.canSkip && spec.literal ? Buffer.from(spec.literal) : undefined;
   /** The same for bytes: only the neighbourhood of the literal is decoded. */
   const searchBytes = (bytes: Buffer, wanted: Buffer): boolean => {
-    const plain = foldCase(bytes, scratch);
+    const plain = foldBytes(bytes, scratch);
     for (let from = 0; from <= bytes.length; ) {
       const hit = plain.indexOf(wanted, from);
       const start = hit === -1 ? bytes.length + 1 : bytes.lastIndexOf(10, hit) + 1;

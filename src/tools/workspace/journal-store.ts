@@ -4,7 +4,7 @@ import type { Clock } from '../../core/io.ts';
 import { appendDurably } from '../../platform/files/append.ts';
 import { createBlobStore } from '../../platform/files/blobs.ts';
 import { acquireLock } from '../../platform/files/lock.ts';
-import { readPathStatus, readText } from '../../platform/files/read.ts';
+import { readPathStatus, readTextFile } from '../../platform/files/read.ts';
 import { writeAtomic } from '../../platform/files/write.ts';
 import { errorReason } from '../../platform/runtime/system.ts';
 
@@ -51,7 +51,7 @@ export function journalFiles(directory: string, clock: Clock): JournalFiles {
       withJournalError(index, async () => {
         const kind = readPathStatus(index)?.kind ?? 'file';
         if (kind !== 'file') throw irregularError(index);
-        return ((await readText(index)) ?? '').split('\n').filter((line) => line !== '');
+        return ((await readTextFile(index)) ?? '').split('\n').filter((line) => line !== '');
       }),
     put: (bytes) => withJournalError(blobPath, () => blobs.put(bytes)),
     load: async (print) => {

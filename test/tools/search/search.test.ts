@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { findRequiredLiteral } from '../../../src/core/text/pattern-literal.ts';
 import { findRipgrep } from '../../../src/tools/search/ripgrep.ts';
-import { createLineCollector, foldCase, searchFile } from '../../../src/tools/search/worker.ts';
+import { createLineCollector, foldBytes, searchFile } from '../../../src/tools/search/worker.ts';
 import { fuzz } from '../../support/fuzz.ts';
 import { marker, place, put, temporary } from '../place.ts';
 
@@ -365,7 +365,7 @@ test('what is said to be in every match is', () => {
       if (expression.test(line) || lowered.test(isCaseless ? line.toLowerCase() : line)) {
         const bytes = Buffer.from(line);
         const wanted = Buffer.from(Buffer.from(literal).map((byte) => byte | 0x20));
-        expect(foldCase(bytes, Buffer.alloc(bytes.length + 4)).includes(wanted)).toBe(true);
+        expect(foldBytes(bytes, Buffer.alloc(bytes.length + 4)).includes(wanted)).toBe(true);
       }
     }),
     fuzz(1000),
