@@ -85,7 +85,7 @@ test('a credential does not print its secret', async (t) => {
   expect(JSON.stringify(credential)).not.toContain(KEY);
 });
 
-test('a key that could not stand in a header is named, not shown', async (t) => {
+test('a key that no header can carry is named in the error, not shown', async (t) => {
   const choice = chooseCredential(choiceInput(home(t), { GEMINI_API_KEY: 'two\nlines-of-secret' }));
   await expect(choice).rejects.toMatchObject({
     fault: 'auth',

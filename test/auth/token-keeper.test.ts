@@ -53,7 +53,7 @@ test('two callers make one grant, and the first one leaving does not take it fro
   expect([await staying, grants.length]).toEqual(['granted', 1]);
 });
 
-test('a grant that nobody waits for any more is given up', async (t) => {
+test('a grant is aborted with its last caller', async (t) => {
   const { keeper, grants } = kept(t, STALE);
   const only = new AbortController();
   const leaving = keeper.bearer(only.signal);
@@ -75,7 +75,7 @@ test('a rejected token is never given again, whoever asked for it at the time', 
   expect([await asked, await keeper.bearer(signal), grants.length]).toEqual(['good', 'good', 1]);
 });
 
-test('a renewal does not join a search that may find the rejected token', async (t) => {
+test('a refresh does not join a search that may find the rejected token', async (t) => {
   let now = Date.now();
   const stored = (expiresAt: number): StoredToken => ({ accessToken: 'bad', refreshToken: 'r', expiresAt });
   const reads: ((token: StoredToken) => void)[] = [];
@@ -109,7 +109,7 @@ test('a server that grants the rejected token once more is believed, not asked f
   expect(grants).toHaveLength(1);
 });
 
-test('two requests that carried the same refused token make one renewal between them', async (t) => {
+test('two requests with the same rejected token share one refresh', async (t) => {
   const { keeper, grants } = kept(t, { accessToken: 'bad', refreshToken: 'r', expiresAt: Date.now() + HOUR_MS });
   await keeper.bearer(signal);
   const renewed = keeper.refresh(signal, 'bad');
@@ -120,7 +120,7 @@ test('two requests that carried the same refused token make one renewal between 
   expect([await keeper.bearer(signal), grants.length]).toEqual(['good', 1]);
 });
 
-test('the token of the store is not given again when its successor was turned down too', async (t) => {
+test('the stored token is not used again when the refreshed one was rejected, too', async (t) => {
   const { keeper, grants } = kept(t, { accessToken: 'bad', refreshToken: 'r', expiresAt: Date.now() + HOUR_MS });
   await keeper.bearer(signal);
   for (const [refused, granted] of [

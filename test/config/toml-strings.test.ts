@@ -28,7 +28,7 @@ test.each([
   expect(() => read(text)).toThrow(expect.objectContaining({ fault: 'config', message }));
 });
 
-test('a string that is written comes back, and no text does harm', () => {
+test('a written string is read back, and no text breaks the parser', () => {
   fc.assert(
     fc.property(fc.string(), (value) => {
       expect(read(`prompt = ${JSON.stringify(value.toWellFormed())}`)).toEqual({ prompt: value.toWellFormed() });

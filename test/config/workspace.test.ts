@@ -21,7 +21,7 @@ const SERVER = {
   includeTools: ['a'],
 };
 
-test('a server is used only as it was when gmn trust saw it; any change is noticed, undoing it heals', async (t) => {
+test('a server is used only as gmn trust approved it; any change disables it, undoing the change enables it', async (t) => {
   const { app, write, settings, path } = place(t, { [WORKSPACE]: json({ mcpServers: { files: SERVER } }) });
   const notice = `${path(WORKSPACE)}: MCP server "files" new or changed, not used. To review and approve, run: gmn trust`;
   await run({ args: [] }, app);
@@ -124,7 +124,7 @@ test('a folder cannot decide about credentials, approval or policies', async (t)
   });
 });
 
-test('broken settings of a trusted folder are passed over with the place of the fault', async (t) => {
+test('broken settings of a trusted folder are skipped, with the position of the error', async (t) => {
   const { settings, path, write } = place(t);
   const file = path(WORKSPACE);
   const cases: readonly (readonly [string, string])[] = [
@@ -275,7 +275,7 @@ test('gmn trust refuses what is no folder, broken settings, and to forget what i
   await expect(run({ args: [] }, app)).rejects.toMatchObject({ fault: 'config' });
 });
 
-test('several at once lose nothing', async (t) => {
+test('concurrent changes are not lost', async (t) => {
   const { app, write, output } = place(t);
   const folders = Array.from({ length: 6 }, (_, index) => `folder-${index}`);
   for (const folder of folders) write({ [`work/${folder}/x`]: '' });

@@ -135,7 +135,7 @@ test.each([
   expect(refusal('gemini-2.5-flash', sampling)).toEqual({ fault: 'usage', message, hint });
 });
 
-test('a level and a budget together are refused', () => {
+test('a level and a budget together are rejected', () => {
   expect(refusal('gemini-3-flash-preview', { thinkingLevel: 'low', thinkingBudget: 1 })).toEqual({
     fault: 'usage',
     message: '--thinking-level and --thinking-budget cannot be used together',

@@ -12,7 +12,7 @@ function directory(t: TestContext): string {
 
 const BYTES = Buffer.from('pixels');
 
-test('bytes that are damaged are mended when they are kept again, of the same size or not', async (t) => {
+test('damaged bytes are repaired when they are stored again, of the same size or not', async (t) => {
   const path = directory(t);
   const blobs = createBlobStore(path);
   const print = await blobs.put(BYTES);
@@ -33,7 +33,7 @@ test('bytes that cannot get their name leave nothing behind', async (t) => {
   expect(readdirSync(path)).toEqual([print]);
 });
 
-test('a sweep takes what is unwanted and old, and what was kept again is not old', async (t) => {
+test('prune removes what is unwanted and old, and what was stored again is not old', async (t) => {
   const path = directory(t);
   const blobs = createBlobStore(path);
   const kept: string[] = [];

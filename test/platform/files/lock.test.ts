@@ -55,7 +55,7 @@ test('a wait ends when what the lock was wanted for is done', async (t) => {
   await holder?.release();
 });
 
-test('a wait ends without the lock when patience does, and the owner keeps it', async (t) => {
+test('a wait ends without the lock after its time limit, and the owner keeps it', async (t) => {
   const path = lockPath(t);
   const holder = await acquireLock(path, OPTIONS);
   const lock = await acquireLock(path, { ...OPTIONS, maxWaitMs: 0 });

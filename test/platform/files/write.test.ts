@@ -127,7 +127,7 @@ test('a file is created once', async (t) => {
   expect(await tryCreateExclusive(join(path, 'z'), '')).toBe('failed');
 });
 
-test('a broken file is set aside under the time, and files are removed by name', async (t) => {
+test('a broken file is quarantined with a time stamp, and files are removed by name', async (t) => {
   const root = directory(t);
   writeFileSync(join(root, 'a.json'), '{');
   await quarantine(join(root, 'a.json'), Date.UTC(2026, 0, 2, 3, 4, 5));
