@@ -10,13 +10,13 @@ const BRIGHT = ['#7a8490', '#ff8b92', '#c3e88d', '#ffe585', '#a6c1ff', '#e1acff'
 const COLOURS = { back: '#171b21', text: '#d6deeb', faint: '#8a95a3', bar: '#222831' };
 const PLAIN = {};
 
-/** The rows on the screen after all of `output` was written, each a list of cells. */
-export function screenOf(output, columns) {
+/** Each row is a list of cells. */
+export function layOutScreen(output, columns) {
   const rows = [[]];
   let row = 0;
   let column = 0;
   let style = PLAIN;
-  const cellsOf = (index) => {
+  const ensureRow = (index) => {
     while (rows.length <= index) rows.push([]);
     return rows[index];
   };
@@ -27,7 +27,7 @@ export function screenOf(output, columns) {
         row += 1;
         column = 0;
       }
-      const cells = cellsOf(row);
+      const cells = ensureRow(row);
       while (cells.length < column) cells.push({ text: ' ', style: PLAIN });
       cells[column] = { text: segment, style };
       if (width === 2) cells[column + 1] = { text: '', style };
@@ -36,15 +36,15 @@ export function screenOf(output, columns) {
   };
   const move = (parameters, final) => {
     const count = Number(parameters) || 1;
-    if (final === 'm') style = styled(style, parameters);
+    if (final === 'm') style = applyCodes(style, parameters);
     else if (final === 'A') row = Math.max(0, row - count);
     else if (final === 'B') row += count;
     else if (final === 'C') column = Math.min(columns - 1, column + count);
     else if (final === 'D') column = Math.max(0, column - count);
     else if (final === 'G') column = count - 1;
-    else if (final === 'K') cellsOf(row).length = Math.min(cellsOf(row).length, column);
+    else if (final === 'K') ensureRow(row).length = Math.min(ensureRow(row).length, column);
     else if (final === 'J') {
-      cellsOf(row).length = Math.min(cellsOf(row).length, column);
+      ensureRow(row).length = Math.min(ensureRow(row).length, column);
       rows.length = row + 1;
     }
   };
@@ -55,7 +55,7 @@ export function screenOf(output, columns) {
     else if (token === '\b') column = Math.max(0, column - 1);
     else if (token === '\n') {
       row += 1;
-      cellsOf(row);
+      ensureRow(row);
     } else if (!/^[\u001b\u0007]/.test(token)) print(token);
   }
   const last = rows.findLastIndex((cells) => cells.some(({ text }) => text.trim() !== ''));
@@ -63,16 +63,16 @@ export function screenOf(output, columns) {
 }
 
 /** An SVG that reads well on light and dark pages. `title` is for the title bar and for screen readers. */
-export function pictureOf(rows, { columns, title }) {
+export function drawPicture(rows, { columns, title }) {
   const width = Math.ceil(columns * CELL.width + 2 * MARGIN);
   const height = Math.ceil(rows.length * CELL.height + TITLE + 2 * MARGIN);
-  const lines = rows.map((cells, index) => lineOf(cells, TITLE + 1.5 * MARGIN + index * CELL.height)).filter(Boolean);
-  return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="img" aria-label="${escaped(title)}">
-<title>${escaped(title)}</title>
+  const lines = rows.map((cells, index) => drawLine(cells, TITLE + 1.5 * MARGIN + index * CELL.height)).filter(Boolean);
+  return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="img" aria-label="${escapeXml(title)}">
+<title>${escapeXml(title)}</title>
 <rect width="${width}" height="${height}" rx="9" fill="${COLOURS.back}" stroke="${BRIGHT[0]}"/>
 <path d="M0 ${TITLE}V9a9 9 0 0 1 9-9h${width - 18}a9 9 0 0 1 9 9v${TITLE - 9}z" fill="${COLOURS.bar}"/>
 <g fill="${BRIGHT[0]}"><circle cx="20" cy="17" r="6"/><circle cx="40" cy="17" r="6"/><circle cx="60" cy="17" r="6"/></g>
-<text x="${width / 2}" y="22" text-anchor="middle" font-family="system-ui,sans-serif" font-size="13" fill="${COLOURS.faint}">${escaped(title)}</text>
+<text x="${width / 2}" y="22" text-anchor="middle" font-family="system-ui,sans-serif" font-size="13" fill="${COLOURS.faint}">${escapeXml(title)}</text>
 <g font-family="ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace" font-size="14" fill="${COLOURS.text}">
 ${lines.join('\n')}
 </g>
@@ -80,7 +80,7 @@ ${lines.join('\n')}
 `;
 }
 
-function lineOf(cells, y) {
+function drawLine(cells, y) {
   const runs = [];
   for (const [column, { text, style }] of cells.entries()) {
     const open = runs.at(-1);
@@ -96,12 +96,12 @@ function lineOf(cells, y) {
       const shown = text.trim();
       const length = /^[\x20-\x7e]+$/.test(shown) ? ` textLength="${(shown.length * CELL.width).toFixed(1)}"` : '';
       // Consecutive spaces would be drawn as one.
-      return `<text x="${x}" y="${y}"${length}${attributesOf(style)}>${escaped(shown.replaceAll(' ', '\u00a0'))}</text>`;
+      return `<text x="${x}" y="${y}"${length}${formatAttributes(style)}>${escapeXml(shown.replaceAll(' ', '\u00a0'))}</text>`;
     })
     .join('');
 }
 
-function attributesOf({ colour, isFaint, isBold, isItalic, isUnderlined }) {
+function formatAttributes({ colour, isFaint, isBold, isItalic, isUnderlined }) {
   const fill = colour ?? (isFaint ? COLOURS.faint : undefined);
   return [
     fill && ` fill="${fill}"`,
@@ -113,7 +113,7 @@ function attributesOf({ colour, isFaint, isBold, isItalic, isUnderlined }) {
     .join('');
 }
 
-function styled(style, parameters) {
+function applyCodes(style, parameters) {
   const codes = parameters.split(';').map(Number);
   let next = { ...style };
   for (let index = 0; index < codes.length; index += 1) {
@@ -143,6 +143,6 @@ function isWide(text) {
   );
 }
 
-function escaped(text) {
+function escapeXml(text) {
   return text.replace(/[&<>"]/g, (mark) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' })[mark]);
 }

@@ -118,6 +118,7 @@ test('a one-shot loads only what it needs', async (t) => {
       "src/config/layer.ts",
       "src/config/layers.ts",
       "src/config/settings.ts",
+      "src/core/app.ts",
       "src/core/error.ts",
       "src/core/event.ts",
       "src/core/json.ts",

@@ -107,7 +107,7 @@ function askModel(
         if (event.type === 'begin') hasBegun = true;
         if (event.type === 'text') keepText(heard, event.delta, limit);
         yield event;
-        if (event.type === 'text') await history.overhear?.(event.delta);
+        if (event.type === 'text') await history.appendDelta?.(event.delta);
       }
     } catch (thrown) {
       if (isRetry || !isSignatureError(thrown)) throw thrown;
@@ -124,7 +124,7 @@ function askModel(
       };
       return yield* ask(true);
     }
-    if (reply.content === undefined && limit > 0) history.letGo?.();
+    if (reply.content === undefined && limit > 0) history.dropReply?.();
     if (reply.content !== undefined) await history.append(toHistoryRecord(reply, reply.content, agent.origin));
     if (reply.calls && heard.last !== '' && heard.last !== '\n') yield { type: 'text', delta: '\n' };
     return reply;
@@ -140,7 +140,7 @@ function keepText(heard: PartialReply, delta: string, limit: number): void {
 }
 
 async function recordPartial({ text, length, model }: PartialReply, history: History): Promise<void> {
-  if (text === undefined) history.letGo?.();
+  if (text === undefined) history.dropReply?.();
   else if (length > 0) {
     const content: StoredContent = { role: 'model', parts: [{ text: text.join('') }] };
     await history.append({ kind: 'reply', content, usage: NO_USAGE, model });

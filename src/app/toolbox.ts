@@ -2,11 +2,11 @@ import type { RunPaused } from '../approval/approve.ts';
 import { type ApprovalMode, approvalPolicy, offeredTools } from '../approval/policy.ts';
 import { listContextNames } from '../config/context-place.ts';
 import { readSetting } from '../config/keys.ts';
-import type { App, Settings } from '../core/app.ts';
+import type { App, OutputFormat, Settings } from '../core/app.ts';
 import { loadOnce } from '../core/async.ts';
 import { AppError } from '../core/error.ts';
 import { splitList } from '../core/text/names.ts';
-import { stateDirectories } from '../core/text/secrets.ts';
+import { listStateDirectories } from '../core/text/secrets.ts';
 import { sanitize } from '../core/text/terminal.ts';
 import type { Approve, Tool } from '../core/tool.ts';
 import type { McpTools } from '../mcp/client/tools/toolset.ts';
@@ -35,7 +35,7 @@ export interface ToolOptions extends ModeOptions {
   readonly includeDirectories?: readonly string[];
   /** The shell of `run_shell_command`; by default the user's own, or the system's. */
   readonly shell?: string;
-  readonly outputFormat?: 'text' | 'json' | 'stream-json';
+  readonly outputFormat?: OutputFormat;
 }
 
 export interface Toolbox {
@@ -123,7 +123,7 @@ export async function openOwnWorkspace(
   const roots = [app.cwd, ...splitList(options.includeDirectories ?? [])];
   return openWorkspace({
     roots,
-    denied: stateDirectories(app.homes(), findUserHomes(app.env)),
+    denied: listStateDirectories(app.homes(), findUserHomes(app.env)),
     protectedNames: listContextNames(await app.settings()),
     outputs: createOutputStore(`${app.homes().gmn}/output`, app.clock.now),
     journal: journalOf(roots.map((root) => realPath(root) ?? root)),

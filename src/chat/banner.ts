@@ -1,5 +1,5 @@
 import type { ApprovalMode } from '../approval/policy.ts';
-import { type SessionSummary, SOURCE_WORDS } from '../core/session.ts';
+import { type SessionSummary, SOURCE_LABELS } from '../core/session.ts';
 import { formatAge, plural } from '../core/text/format.ts';
 import { shortId } from '../core/text/names.ts';
 import { shortenPath } from '../core/text/path.ts';
@@ -76,7 +76,7 @@ export function formatSessionRow(summary: SessionSummary, number: string, now: n
   const words = title.length > MAX_TITLE ? `${title.slice(0, MAX_TITLE - 1).toWellFormed()}…` : title;
   const about = [
     ...(name === undefined ? [] : [sanitize(name)]),
-    SOURCE_WORDS[source],
+    SOURCE_LABELS[source],
     turns === 0 && isUnanswered ? 'no answer yet' : plural(turns, 'turn'),
     formatAge(updatedAt, now),
     sanitize(words),

@@ -1,3 +1,4 @@
+import { OUTPUT_FORMATS } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import type { Env } from '../core/io.ts';
 import { findNearestNames } from '../core/text/names.ts';
@@ -85,7 +86,7 @@ export function scanOutputFlags(root: Command, argv: readonly string[], env: Env
   }
   const format = given.get('output-format') ?? (given.has('json') ? 'json' : env.GMN_OUTPUT_FORMAT);
   return {
-    format: format === 'json' || format === 'stream-json' ? format : 'text',
+    format: OUTPUT_FORMATS.find((name) => name === format) ?? 'text',
     dialect: given.get('output-dialect') ?? env.GMN_OUTPUT_DIALECT ?? 'gmn',
   };
 }

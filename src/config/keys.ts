@@ -11,7 +11,7 @@ interface Kinds {
   readonly age: string;
 }
 
-/** The keys that gmn reads. Only these are type-checked; add a key here to read it. */
+/** Only these keys are read and type-checked. */
 const KEYS = {
   'model.name': 'string',
   'security.auth.selectedType': 'string',
@@ -48,7 +48,6 @@ export type SettingValue<Key extends SettingKey> = Kinds[(typeof KEYS)[Key]];
 
 interface TypeMismatch {
   readonly path: readonly string[];
-  /** The expected type, for the user. */
   readonly expected: string;
 }
 
@@ -77,7 +76,6 @@ export function readSetting<Key extends SettingKey>(document: JsonObject, key: K
   return asChecked<Key>(findValue(document, key.split('.')));
 }
 
-/** Own properties only; undefined if there is nothing at the path. */
 export function findValue(document: JsonObject, path: readonly string[]): JsonValue | undefined {
   let value: JsonValue | undefined = document;
   for (const key of path) {
@@ -87,7 +85,6 @@ export function findValue(document: JsonObject, path: readonly string[]): JsonVa
   return value;
 }
 
-/** The first key of `KEYS`, or the first object on the way to one, that has the wrong type. */
 export function findTypeMismatch(document: JsonObject): TypeMismatch | undefined {
   for (const [path, kind] of PATHS) {
     let value: JsonValue | undefined = document;
@@ -130,7 +127,7 @@ export function parseKeyPath(text: string): readonly string[] | undefined {
   return parts;
 }
 
-/** Quotes parts with a dot in them; the inverse of `parseKeyPath`. */
+/** The inverse of `parseKeyPath`. */
 export function formatKeyPath(parts: readonly string[]): string {
   return parts.map((part) => (PLAIN.test(part) ? part : `"${part.replace(/["\\]/g, '\\$&')}"`)).join('.');
 }

@@ -10,7 +10,6 @@ export interface Property extends JsonObject {
   readonly default?: JsonValue;
   readonly minimum?: number;
   readonly maximum?: number;
-  /** Of an array: strings, or objects of this schema. */
   readonly items?: JsonObject;
 }
 

@@ -4,7 +4,7 @@ import type { SavedSession } from '../core/session.ts';
 import { sanitize } from '../core/text/terminal.ts';
 import { inspectPath } from '../platform/files/read.ts';
 import { createExclusive, writeAtomic } from '../platform/files/write.ts';
-import { writingTarget } from '../platform/files/writing-target.ts';
+import { resolveWritingTarget } from '../platform/files/writing-target.ts';
 import { errorReason } from '../platform/runtime/system.ts';
 
 type Exporter = (saved: SavedSession) => Iterable<string>;
@@ -69,7 +69,7 @@ export async function writeExport(place: ExportTarget, pieces: Iterable<string>)
   }
   try {
     if (found !== undefined && !force) throw new AppError('usage', `${name} exists`, { hint });
-    const target = writingTarget(place.name, place.cwd);
+    const target = resolveWritingTarget(place.name, place.cwd);
     if (force) await writeAtomic(target, pieces, { mode: 0o600 });
     else if ((await createExclusive(target, pieces, { mode: 0o600 })) === 'exists') {
       throw new AppError('usage', `${name} exists`, { hint });

@@ -2,7 +2,7 @@ import { AppError } from '../core/error.ts';
 import type { JsonObject } from '../core/json.ts';
 import { plural } from '../core/text/format.ts';
 import { compileGlob, type GlobPattern } from '../core/text/glob.ts';
-import { requiredLiteral } from '../core/text/pattern-literal.ts';
+import { findRequiredLiteral } from '../core/text/pattern-literal.ts';
 import type { ToolResult } from '../core/tool.ts';
 import type { SEARCH_FILE_CONTENT } from './declarations.ts';
 import { succeed, type ToolHandlers } from './define.ts';
@@ -112,7 +112,7 @@ function foldCase({ source, flags }: RegExp): Pick<SearchRequest, 'source' | 'fl
 }
 
 function findLiteral(source: string, isCaseless: boolean): Pick<SearchRequest, 'literal'> {
-  const text = requiredLiteral(source, isCaseless);
+  const text = findRequiredLiteral(source, isCaseless);
   return text === '' ? {} : { literal: Buffer.from(text).map((byte) => byte | 0x20) };
 }
 

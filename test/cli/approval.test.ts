@@ -1,8 +1,9 @@
 import { expect, type TestContext } from 'vitest';
 import type { Script } from '../support/approval-program.ts';
 import { approvalScene, command, NO, PROMPT, WAITED, write } from '../support/approval-scene.ts';
-import { type AskingOptions, statesIn, verdictsIn } from '../support/asking.ts';
+import { type AskingOptions, verdictsIn } from '../support/asking.ts';
 import { posixTest } from '../support/posix.ts';
+import { statesIn } from '../support/pty.ts';
 
 const start = approvalScene();
 

@@ -5,9 +5,10 @@ import { COMMANDS } from '../../src/chat/commands/table.ts';
 import { measureWidth } from '../../src/core/text/width.ts';
 import { sharedHome } from '../support/chat.ts';
 import { chatInTerminal, screenOf } from '../support/chat-terminal.ts';
-import { type Editing, editing, statesIn } from '../support/editing.ts';
+import { type Editing, editing } from '../support/editing.ts';
 import { GMN } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
+import { statesIn } from '../support/pty.ts';
 import type { TestScreen } from '../support/screen.ts';
 
 /** What is entered for a command, with what must have been said before so that it has something to do. */

@@ -190,7 +190,7 @@ test('keys that look misspelt are named with what was meant, others are left alo
         '<root>/home/.gmn/config.json: gmn does not read modle (did you mean model?), ' +
         'model.nmae (did you mean model.name?), mcpServer (did you mean mcpServers?)',
       remedies: ['model', 'model.name', 'mcpServers'].map((key) => ({
-        words: 'To see what counts now',
+        words: 'To see the value in use',
         command: `gmn config explain ${key}`,
       })),
     },

@@ -4,13 +4,11 @@ import { runInTerminal, type Terminal } from './pty.ts';
 import { testScreen } from './screen.ts';
 
 export interface ChatTerminal extends Terminal {
-  /** Types a line and Enter. */
   enter(line: string): void;
   /** Resolves when the chat waits for its `count`-th entry. */
   ready(count: number): Promise<string>;
 }
 
-/** A chat on a real pseudo-terminal. */
 export function chatInTerminal(
   t: TestContext,
   args: readonly string[],
@@ -24,7 +22,7 @@ export function chatInTerminal(
   };
 }
 
-/** What such output leaves on a screen, row by row, without its colours. */
+/** Without colours. */
 export function screenOf(output: string, columns = 80): string {
   const screen = testScreen({ columns, rows: 200 });
   screen.write(output.replace(/\u001b\[[\d;]*m/g, ''));

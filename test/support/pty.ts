@@ -3,19 +3,16 @@ import type { TestContext } from 'vitest';
 import { type GmnOptions, gmnCommand, place } from './gmn.ts';
 
 export interface Terminal {
-  /** Types these bytes. */
   type(keys: string): void;
-  /** Resolves once the output so far matches; rejects with that output if the program ends without it. */
+  /** Rejects with the output so far if the program ends before it matches. */
   until(pattern: RegExp): Promise<string>;
-  /** Resolves with the exit code and everything that was written. */
   readonly ended: Promise<{ readonly exitCode: number; readonly output: string }>;
   resize(columns: number, rows: number): void;
   kill(signal: string): void;
-  /** Closes the window: there is no terminal any more. */
+  /** Closes the terminal. */
   hangUp(): void;
 }
 
-/** Runs the real program on a real pseudo-terminal. */
 export function runInTerminal(
   t: TestContext,
   args: readonly string[],
@@ -61,4 +58,9 @@ export function runInTerminal(
       return output;
     },
   };
+}
+
+/** The states of the terminal that a script printed with `echo "STATE $(stty -g)"`. */
+export function statesIn(output: string): readonly string[] {
+  return [...output.matchAll(/^STATE (.*?)\r?$/gm)].map(([, state = '']) => state);
 }

@@ -106,10 +106,10 @@ function sendBeforeWrite(session: Session, onWritten: () => void): Pick<OpenHist
       last = (isPrompted ? yieldToIo() : last).then(() => appendRecord(record));
       if (!isPrompted) await last;
     },
-    async overhear(delta) {
+    async appendDelta(delta) {
       // A delta may be written at once, and must follow its prompt.
       if (unwritten.length > 0) await last;
-      await session.overhear?.(delta);
+      await session.appendDelta?.(delta);
     },
   };
   return { history, waitForWrites: () => last };

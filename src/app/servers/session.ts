@@ -5,7 +5,7 @@ import { connectServer } from '../../mcp/client/connect.ts';
 import { MAX_TIMER_MS, type NamedServer } from '../../mcp/client/definition.ts';
 import type { ConfiguredServer } from '../../mcp/client/servers.ts';
 import type { ClientContext, Connection } from '../../mcp/client/types.ts';
-import { programsAtOnce } from '../../platform/process/child.ts';
+import { maxProgramsAtOnce } from '../../platform/process/child.ts';
 import { type Roster, type RosterOptions, readRoster, requireEntry } from './roster.ts';
 
 /** A server that drops two sessions will drop the next as well. */
@@ -93,7 +93,7 @@ export type TakeTurn = <Value>(server: NamedServer, work: () => Promise<Value>) 
  * Limits how many programs start at once: each keeps a core busy while it loads, and all of them would be late. Remote
  * servers do not wait.
  */
-export function createProgramTurns(atOnce = programsAtOnce()): TakeTurn {
+export function createProgramTurns(atOnce = maxProgramsAtOnce()): TakeTurn {
   let free = atOnce;
   const waiting: (() => void)[] = [];
   return async (server, work) => {

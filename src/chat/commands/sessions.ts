@@ -1,5 +1,5 @@
 import { AppError } from '../../core/error.ts';
-import { type SessionSource, SOURCE_WORDS } from '../../core/session.ts';
+import { type SessionSource, SOURCE_LABELS } from '../../core/session.ts';
 import { plural } from '../../core/text/format.ts';
 import { shortId } from '../../core/text/names.ts';
 import { sanitize } from '../../core/text/terminal.ts';
@@ -11,7 +11,7 @@ import type { SlashCommand } from './command.ts';
 
 const MAX_LISTED = 20;
 
-const SOURCES = Object.values(SOURCE_WORDS);
+const SOURCES = Object.values(SOURCE_LABELS);
 
 export const SESSIONS: SlashCommand = {
   name: 'sessions',
@@ -34,7 +34,7 @@ export const SESSIONS: SlashCommand = {
 };
 
 function requireSource(word: string): SessionSource {
-  const found = (['chat', 'prompt', 'mcp'] as const).find((source) => SOURCE_WORDS[source] === word);
+  const found = (['chat', 'prompt', 'mcp'] as const).find((source) => SOURCE_LABELS[source] === word);
   if (found !== undefined) return found;
   throw new AppError('usage', `/sessions cannot be narrowed to "${sanitize(word)}"`, {
     hint: `Choose one of: ${SOURCES.join(', ')}`,

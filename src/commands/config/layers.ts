@@ -8,13 +8,11 @@ export interface ConfigOptions extends PrintOptions {
   readonly args: readonly string[];
 }
 
-/** Every layer, from built-in defaults to the environment. Throws AppError `config` if a file is invalid. */
 export async function readAllLayers(app: App): Promise<Layers> {
   const read = await readLayers(app);
   return { ...read, layers: [BUILT_IN, ...read.layers] };
 }
 
-/** The one key a command takes. Throws AppError `usage` if there is not exactly one. */
 export function requireKey({ args }: ConfigOptions, verb: string): string {
   const [key, ...more] = args;
   if (key !== undefined && more.length === 0) return key;

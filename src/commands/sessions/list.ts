@@ -2,7 +2,7 @@ import { pruneIfDue } from '../../app/history.ts';
 import { formatTable, type PrintOptions, printReport } from '../../app/report.ts';
 import { formatName, openStore, sessionsDirectory, toSessionJson } from '../../app/sessions.ts';
 import type { App } from '../../core/app.ts';
-import { type SessionSummary, SOURCE_WORDS } from '../../core/session.ts';
+import { type SessionSummary, SOURCE_LABELS } from '../../core/session.ts';
 import { formatAge } from '../../core/text/format.ts';
 import { shortId } from '../../core/text/names.ts';
 import { shortenPath } from '../../core/text/path.ts';
@@ -14,7 +14,7 @@ import { checkReadable } from '../../session/find.ts';
 export interface ListOptions extends PrintOptions {
   readonly all?: boolean;
   readonly gemini?: boolean;
-  readonly from?: (typeof SOURCE_WORDS)[keyof typeof SOURCE_WORDS];
+  readonly from?: (typeof SOURCE_LABELS)[keyof typeof SOURCE_LABELS];
   /** `whole-ids`: the table with full ids; `official`: the format of `gemini --list-sessions`. Short ids by default. */
   readonly layout?: 'whole-ids' | 'official';
 }
@@ -35,7 +35,7 @@ export async function run(options: ListOptions, app: App): Promise<number> {
   const all = (await openStore(app, () => {}).list()).map((session, index) => ({ number: index + 1, session }));
   if (all.length === 0) checkReadable(sessionsDirectory(app));
   const wanted = all.filter(
-    ({ session }) => options.from === undefined || SOURCE_WORDS[session.source] === options.from,
+    ({ session }) => options.from === undefined || SOURCE_LABELS[session.source] === options.from,
   );
   const shown = options.all ? wanted : wanted.filter(({ session }) => session.cwd === here);
   const others = wanted.length - shown.length;
@@ -114,7 +114,7 @@ function toRow(
 ): Row {
   const shownId = isWhole ? id : shortId(id);
   return {
-    fixed: [String(number), shownId, SOURCE_WORDS[source], String(turns), formatAge(updatedAt, app.clock.now())],
+    fixed: [String(number), shownId, SOURCE_LABELS[source], String(turns), formatAge(updatedAt, app.clock.now())],
     name: formatName(name ?? title),
     isTitle: name === undefined,
     directory: sanitize(shortenPath(cwd, app.env.HOME)),

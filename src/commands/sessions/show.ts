@@ -5,12 +5,10 @@ import type { Part, StoredContent } from '../../core/content.ts';
 import { AppError } from '../../core/error.ts';
 import type { SavedRecord } from '../../core/session.ts';
 
-/** The flags of the `sessions` commands that take one session. */
 export interface ReferenceOptions extends PrintOptions {
   readonly args: readonly string[];
 }
 
-/** The one session a command takes. Throws AppError `usage` if there is not exactly one. */
 export function requireReference({ args }: ReferenceOptions, verb: string): string {
   const [reference, ...others] = args;
   if (reference !== undefined && others.length === 0) return reference;
@@ -48,7 +46,6 @@ export async function run({ md, ...options }: ShowOptions, app: App): Promise<nu
 function formatTurn(record: SavedRecord): string {
   const { kind, content } = record;
   const text = formatContent(content);
-  // Without a finish reason the reply broke off.
   if (kind === 'reply' && record.finishReason === undefined) return `${text === '' ? '' : `${text}\n`}${CUT_OFF}\n\n`;
   if (text === '') return '';
   return kind === 'prompt' ? `> ${text.replaceAll('\n', '\n> ')}\n\n` : `${text}\n\n`;

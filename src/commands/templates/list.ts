@@ -22,7 +22,7 @@ export async function run(options: PrintOptions, app: App): Promise<number> {
   return 0;
 }
 
-/** Lists an invalid template too, with its error as description. */
+/** An invalid template is listed, too, with its error as description. */
 function describeTemplate(found: FoundTemplate) {
   const { name, file, kind } = found;
   try {

@@ -6,7 +6,6 @@ interface Signature {
   /** As Latin-1, so that one character is one byte. */
   readonly bytes: string;
   readonly at?: number;
-  /** The media type, or how to determine it once the bytes match. */
   readonly type: string | ((head: string, extension: string) => string | undefined);
 }
 

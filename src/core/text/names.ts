@@ -6,7 +6,6 @@ export function splitList(values: readonly string[]): readonly string[] {
     .filter((name) => name !== '');
 }
 
-/** The number of insertions, deletions, replacements and swaps of neighbours that turn one word into the other. */
 export function editDistance(left: string, right: string): number {
   let older: readonly number[] = [];
   let above: readonly number[] = Array.from({ length: right.length + 1 }, (_, index) => index);
@@ -53,7 +52,6 @@ export function mayHoldCredential(text: string): boolean {
   return false;
 }
 
-/** The first 8 digits of a UUID; any other id in full. */
 export function shortId(id: string): string {
   return isUuid(id.toLowerCase()) ? id.slice(0, 8) : id;
 }

@@ -1,6 +1,6 @@
 import { isAbsolute, resolve } from 'node:path';
 import { contains } from '../../core/text/path.ts';
-import { isSensitivePath, isStatePath, rootedPath } from '../../core/text/secrets.ts';
+import { isSensitivePath, isStatePath, splitAtRoot } from '../../core/text/secrets.ts';
 import { sanitize } from '../../core/text/terminal.ts';
 import { isDirectory, realPath } from '../../platform/files/path.ts';
 import { CodedError } from './errors.ts';
@@ -38,7 +38,7 @@ export function createRoots(list: readonly string[]): Roots {
     has,
     file(name) {
       const path = requireRealPath(name);
-      const { tail, above } = rootedPath(list.find((root) => contains(root, path)) ?? path, path);
+      const { tail, above } = splitAtRoot(list.find((root) => contains(root, path)) ?? path, path);
       if (!isStatePath(path) && !isSensitivePath(tail, above)) return path;
       throw invalidDirectoryError(
         `${sanitize(name)} may hold secrets`,

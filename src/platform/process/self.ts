@@ -18,7 +18,7 @@ export interface SelfResult {
   readonly exitCode: number;
 }
 
-/** Runs this program with other arguments, to its end. Rejects with the signal's reason if that comes first. */
+/** Rejects with the signal's reason if that comes first. */
 export function runSelf(run: SelfRun, signal: AbortSignal): Promise<SelfResult> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason);
@@ -53,7 +53,6 @@ interface Scratch {
   remove(): Promise<void>;
 }
 
-/** A new temporary directory with these files in it. Must be removed. */
 export async function createScratchDirectory(files: Readonly<Record<string, string>>): Promise<Scratch> {
   const path = await mkdtemp(join(tmpdir(), 'gmn-tour-'));
   for (const [name, text] of Object.entries(files)) await writeFile(join(path, name), text);

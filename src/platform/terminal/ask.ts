@@ -51,9 +51,7 @@ function terminalError(cause: unknown): AppError {
   });
 }
 
-/**
- * Resolves when a line was typed on stdin; rejects with the signal's reason if that comes first. For terminals only.
- */
+/** Rejects with the signal's reason if that comes first. For terminals only. */
 export function waitForEnter(signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason);

@@ -63,7 +63,7 @@ export function openSignInStore(url: string, { homes, clock }: Pick<ClientContex
     await write(parseSignIns({ version: 2, url, signIns: sorted }, url).slice(0, MAX_ISSUERS));
   };
   const withLock: SignInStore['withLock'] = async (signal, work) => {
-    const lock = await acquireLock(`${file}.lock`, { clock, signal, patienceMs: 20_000, isDone: async () => false });
+    const lock = await acquireLock(`${file}.lock`, { clock, signal, maxWaitMs: 20_000, isDone: async () => false });
     try {
       return await work(change);
     } finally {

@@ -86,7 +86,7 @@ export async function recordTools(
   const lock = await acquireLock(`${file}.lock`, {
     clock: context.clock,
     signal,
-    patienceMs: LOCK_MS,
+    maxWaitMs: LOCK_MS,
     isDone: async () => mergeKnownTools() === undefined,
   });
   try {
