@@ -169,13 +169,12 @@ function batchWrites(write: (pieces: readonly string[]) => void): WriteBatcher {
     release,
     add(chunk) {
       if (chunk === '') return;
+      if (length + chunk.length > MAX_BATCH_LENGTH) release();
       pieces.push(chunk);
       length += chunk.length;
-      if (length >= MAX_BATCH_LENGTH) release();
-      else if (!isGathering) {
-        isGathering = true;
-        process.nextTick(endTurn);
-      }
+      if (isGathering) return;
+      isGathering = true;
+      process.nextTick(endTurn);
     },
   };
 }
