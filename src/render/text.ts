@@ -25,7 +25,7 @@ export function textRenderer(io: Io, options: RenderOptions): Renderer {
       case 'begin':
         return page.wait(event.model);
       case 'text':
-        return page.text(event.delta);
+        return page.text(event.delta, event.pieces);
       case 'thought':
         return options.showThoughts ? page.writeMessage((err) => err.thought(event.delta)) : undefined;
       case 'call':
@@ -68,7 +68,8 @@ type WriteMessage = (err: Stderr) => Promise<void>;
 
 interface TextPage {
   wait(what: string): void;
-  text(delta: string): Promise<void>;
+  /** `pieces` are those of `delta`, if there are several. */
+  text(delta: string, pieces?: readonly string[]): Promise<void>;
   /** Writes to stderr on a line of its own, but does not end the line of an open thought. */
   writeMessage(words: WriteMessage): Promise<void>;
   writeLines(words: WriteMessage): Promise<void>;
@@ -93,12 +94,12 @@ function textPage({ out, err: errOut }: Io, options: RenderOptions): TextPage {
     mayDraw: () => !err.isMidLine && !(isMidLine && out.isTerminal),
   });
 
-  const show = async (text: string): Promise<void> => {
+  const show = async (text: string, pieces: readonly string[] = [text]): Promise<void> => {
     if (text === '') return;
     await waiting.clear();
     await err.endThought();
-    isMidLine = !text.endsWith('\n');
-    await out.write(text);
+    isMidLine = !pieces.at(-1)?.endsWith('\n');
+    for (const piece of pieces) await out.write(piece);
     if (!isMidLine) for (const message of held.splice(0)) await err.notice(message);
   };
   const say = async (words: WriteMessage): Promise<void> => {
@@ -121,11 +122,11 @@ function textPage({ out, err: errOut }: Io, options: RenderOptions): TextPage {
   };
   return {
     wait: waiting.wait,
-    async text(delta) {
+    async text(delta, pieces) {
       shape ??= choosePresentation(out, options);
       const pushed = shape.push(delta);
       const shown = typeof pushed === 'string' ? pushed : await pushed;
-      await show(shown);
+      await show(shown, shown === delta ? pieces : undefined);
       // A paragraph is laid out when it is complete; until then the spinner shows its last words.
       unshown = shown === '' ? (unshown + delta).slice(-MAX_UNSHOWN) : '';
       if (unshown !== '') waiting.wait(takeLastWords(unshown, errOut.columns));
