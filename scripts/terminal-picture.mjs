@@ -9,6 +9,13 @@ const PALETTE = ['#2b3036', '#f07178', '#a5d67c', '#ffcb6b', '#82aaff', '#c792ea
 const BRIGHT = ['#7a8490', '#ff8b92', '#c3e88d', '#ffe585', '#a6c1ff', '#e1acff', '#a3f7e8', '#ffffff'];
 const COLOURS = { back: '#171b21', text: '#d6deeb', faint: '#8a95a3', bar: '#222831' };
 const PLAIN = {};
+/** Characters that many fonts lack, as paths in a cell whose lower left corner is the start of the base line. */
+const SHAPES = {
+  '⏹': 'M0.5 -9h8v8h-8z',
+  '❯': 'M1.5 -10.5h2l3.4 5.3l-3.4 5.2h-2l3.4 -5.2z',
+  '✓': 'M0.6 -4.6l1.2 -1.2l1.9 2.1l4 -6.3l1.2 0.9l-5 7.9z',
+  '✗': 'M0.8 -8.6l1.2 -1.2l2.4 3l2.6 -3.1l1.1 1l-2.7 3.4l2.7 3.4l-1.2 1.1l-2.6 -3.2l-2.5 3.2l-1.2 -1l2.8 -3.5z',
+};
 
 /** Each row is a list of cells. */
 export function layOutScreen(output, columns) {
@@ -83,22 +90,31 @@ ${lines.join('\n')}
 function drawLine(cells, y) {
   const runs = [];
   for (const [column, { text, style }] of cells.entries()) {
+    // The second half of a wide character.
+    if (text === '') continue;
     const open = runs.at(-1);
     // A wide character is a run of its own: fonts disagree about its width.
-    if (open && open.key === JSON.stringify(style) && !open.isWide && !isWide(text)) open.text += text;
-    else runs.push({ key: JSON.stringify(style), style, text, column, isWide: isWide(text) });
+    const isAlone = isWide(text) || text in SHAPES;
+    if (open && open.key === JSON.stringify(style) && !open.isAlone && !isAlone) open.text += text;
+    else runs.push({ key: JSON.stringify(style), style, text, column, isAlone });
   }
   return runs
     .filter(({ text }) => text.trim() !== '')
-    .map(({ text, style, column }) => {
-      const lead = text.length - text.trimStart().length;
-      const x = (MARGIN + (column + lead) * CELL.width).toFixed(1);
-      const shown = text.trim();
-      const length = /^[\x20-\x7e]+$/.test(shown) ? ` textLength="${(shown.length * CELL.width).toFixed(1)}"` : '';
-      // Consecutive spaces would be drawn as one.
-      return `<text x="${x}" y="${y}"${length}${formatAttributes(style)}>${escapeXml(shown.replaceAll(' ', '\u00a0'))}</text>`;
-    })
+    .map((run) => drawRun(run, y))
     .join('');
+}
+
+function drawRun({ text, style, column }, y) {
+  const lead = text.length - text.trimStart().length;
+  const x = (MARGIN + (column + lead) * CELL.width).toFixed(1);
+  const shown = text.trim();
+  if (shown in SHAPES) {
+    const fill = formatAttributes(style) || ` fill="${COLOURS.text}"`;
+    return `<path transform="translate(${x} ${y})" d="${SHAPES[shown]}"${fill}/>`;
+  }
+  const length = /^[\x20-\x7e]+$/.test(shown) ? ` textLength="${(shown.length * CELL.width).toFixed(1)}"` : '';
+  // Consecutive spaces would be drawn as one.
+  return `<text x="${x}" y="${y}"${length}${formatAttributes(style)}>${escapeXml(shown.replaceAll(' ', '\u00a0'))}</text>`;
 }
 
 function formatAttributes({ colour, isFaint, isBold, isItalic, isUnderlined }) {

@@ -95,6 +95,15 @@ interface SilenceableIo {
   silence(): Promise<void>;
 }
 
+function drawable(stream: Out): Pick<Out, 'rows' | 'onResize'> {
+  return {
+    get rows() {
+      return stream.rows ?? 0;
+    },
+    onResize: (listener) => stream.onResize?.(listener) ?? (() => {}),
+  };
+}
+
 function makeSilenceable({ out, err }: Io): SilenceableIo {
   let isHushed = false;
   let last = '\n';
@@ -113,6 +122,10 @@ function makeSilenceable({ out, err }: Io): SilenceableIo {
     get isStyled() {
       return stream.isStyled;
     },
+    get hasLinks() {
+      return stream.hasLinks === true;
+    },
+    ...(stream.rows === undefined ? {} : drawable(stream)),
     ...(stream.spinners === undefined ? {} : { spinners: stream.spinners }),
   });
   return {

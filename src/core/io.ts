@@ -7,8 +7,14 @@ export interface Out {
   readonly isTerminal: boolean;
   /** Width in columns; 80 when it is not a terminal. */
   readonly columns: number;
+  /** Height in rows. Absent: nothing can be drawn here, as what is written does not go to the window as it comes. */
+  readonly rows?: number;
   readonly isStyled: boolean;
-  /** The spinners drawn here now. Absent: none is ever drawn, or nobody needs to hide them. */
+  /** Whether it is a terminal that is known to show hyperlinks (OSC 8). */
+  readonly hasLinks?: boolean;
+  /** Calls `listener` after the window was resized, until the returned function is called. */
+  onResize?(listener: () => void): () => void;
+  /** The spinners and live rows drawn here now. Absent: none is ever drawn, or nobody needs to hide them. */
   readonly spinners?: Set<Spinner>;
 }
 

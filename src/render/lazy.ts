@@ -1,6 +1,13 @@
-import type { MarkdownPage, markdownStream } from './markdown/stream.ts';
+import type { Io } from '../core/io.ts';
+import type { LiveArea } from './live.ts';
+import type { MarkdownPage, MarkdownStream } from './markdown/stream.ts';
 
 /** Loads the Markdown code (marked, chalk, string-width) only when needed. */
-export async function openMarkdown(page: MarkdownPage): Promise<ReturnType<typeof markdownStream>> {
+export async function openMarkdown(page: MarkdownPage): Promise<MarkdownStream> {
   return (await import('./markdown/stream.ts')).markdownStream(page);
+}
+
+/** Loads the code that draws on a terminal only when there is one. */
+export async function loadLive(io: Io): Promise<LiveArea> {
+  return (await import('./live.ts')).openLive(io);
 }

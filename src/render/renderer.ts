@@ -1,6 +1,7 @@
 import type { TurnEvent } from '../core/event.ts';
 import type { Clock, Io } from '../core/io.ts';
 import type { TextWork } from '../core/text-work.ts';
+import type { LiveArea } from './live.ts';
 
 /** Shows one run. Receives its events in order, one at a time, including the last one (`end` or `failure`). */
 export type Renderer = (event: TurnEvent) => Promise<void>;
@@ -28,6 +29,8 @@ export interface RenderOptions {
   readonly prompt: string;
   /** In a chat every tool result has its line, and notices have no `gmn: ` prefix. */
   readonly isChat?: boolean;
+  /** Where text flows on a terminal, if it is not the renderer's own: the creator sets its footer, and closes it. */
+  readonly live?: LiveArea;
   /** Keeps long text from blocking the event loop. If absent, text that is slow to lay out is shown as written. */
   readonly openTextWork?: () => Promise<TextWork>;
   readonly clock: Pick<Clock, 'now'>;

@@ -5,7 +5,9 @@ import type { JsonObject } from '../core/json.ts';
 import { terminalFilter } from '../core/text/terminal.ts';
 import type { TextWork } from '../core/text-work.ts';
 import type { Usage } from '../core/usage.ts';
-import { openMarkdown } from './lazy.ts';
+import { loadLive, openMarkdown } from './lazy.ts';
+import type { LiveArea } from './live.ts';
+import type { MarkdownStream, Preview } from './markdown/stream.ts';
 import type { Renderer, RenderOptions } from './renderer.ts';
 import { createProgress } from './spinner.ts';
 import { createStderr, type Stderr } from './stderr.ts';
@@ -60,7 +62,7 @@ export function textRenderer(io: Io, options: RenderOptions): Renderer {
 
 async function showFailure(page: TextPage, error: AppError): Promise<void> {
   if (error.fault === 'pipe') return page.abandon();
-  await page.close();
+  await page.close(error.fault === 'interrupted');
   return page.writeLines((err) => err.error(error));
 }
 
@@ -77,17 +79,18 @@ interface TextPage {
   writeNotice(message: string): Promise<void>;
   /** Shows everything so far, and draws nothing more until the next `wait` or text. */
   flush(): Promise<void>;
-  /** Shows everything so far and ends the last line. */
-  close(): Promise<void>;
+  /** Shows everything so far and ends the last line. `isInterrupted`: the terminal may have echoed Ctrl+C. */
+  close(isInterrupted?: boolean): Promise<void>;
   abandon(): Promise<void>;
 }
 
-function textPage({ out, err: errOut }: Io, options: RenderOptions): TextPage {
+function textPage(io: Io, options: RenderOptions): TextPage {
+  const { out, err: errOut } = io;
   const err = createStderr(errOut, { rawThoughts: options.rawOutput, ...(options.isChat ? { opening: '' } : {}) });
   // Created when first needed: asking a stream whether it is a terminal opens it.
   let shape: Presentation | undefined;
+  let live: LiveArea | undefined;
   let isMidLine = false;
-  let unshown = '';
   const held: string[] = [];
   const waiting = createProgress(errOut, {
     ...options,
@@ -102,13 +105,32 @@ function textPage({ out, err: errOut }: Io, options: RenderOptions): TextPage {
     for (const piece of pieces) await out.write(piece);
     if (!isMidLine) for (const message of held.splice(0)) await err.notice(message);
   };
+  const showLive = async (area: LiveArea, complete: string, rest: readonly string[]): Promise<void> => {
+    await waiting.clear();
+    await err.endThought();
+    await area.show(complete === '' ? [] : complete.slice(0, -1).split('\n'), rest);
+  };
+  const flow = async (delta: string, { push, preview, skipOpen }: FlowingPresentation): Promise<void> => {
+    live ??= options.live ?? (await loadLive(io));
+    if (live.leaveScrolled()) await skipOpen();
+    const complete = await push(delta);
+    const next = await preview(live.room);
+    await showLive(live, complete + next.complete, next.live);
+  };
+  const showRest = async (): Promise<void> => {
+    if (live?.leaveScrolled() && shape !== undefined && isFlowing(shape)) await shape.skipOpen();
+    const text = (await shape?.end()) ?? '';
+    if (live === undefined) await show(text);
+    else await showLive(live, text, []);
+  };
   const say = async (words: WriteMessage): Promise<void> => {
     await waiting.clear();
+    await live?.suspend();
     if (isMidLine && out.isTerminal && errOut.isTerminal) {
       await errOut.write('\n');
       isMidLine = false;
     }
-    await words(err);
+    await words(err).finally(() => live?.resume());
   };
   const tell = (words: WriteMessage): Promise<void> =>
     say(async () => {
@@ -117,21 +139,28 @@ function textPage({ out, err: errOut }: Io, options: RenderOptions): TextPage {
     });
   const rest = async (): Promise<void> => {
     await waiting.pause();
-    await show((await shape?.end()) ?? '');
+    await showRest();
     await err.endThought();
+  };
+  const leave = async (isInterrupted = false): Promise<void> => {
+    if (isInterrupted) await live?.clearBelow();
+    if (live !== options.live) await live?.close();
+    live = undefined;
   };
   return {
     wait: waiting.wait,
     async text(delta, pieces) {
       shape ??= choosePresentation(out, options);
+      if (isFlowing(shape)) return flow(delta, shape);
       const pushed = shape.push(delta);
       const shown = typeof pushed === 'string' ? pushed : await pushed;
       await show(shown, shown === delta ? pieces : undefined);
-      // A paragraph is laid out when it is complete; until then the spinner shows its last words.
-      unshown = shown === '' ? (unshown + delta).slice(-MAX_UNSHOWN) : '';
-      if (unshown !== '') waiting.wait(takeLastWords(unshown, errOut.columns));
     },
-    writeMessage: say,
+    async writeMessage(words) {
+      // It may stay in the middle of a line, and nothing can be live below that.
+      if (live !== undefined) await showRest();
+      await say(words);
+    },
     writeLines: tell,
     async writeNotice(message) {
       // stdout and stderr may be the same pipe, and a notice must not split a line of the answer.
@@ -139,27 +168,16 @@ function textPage({ out, err: errOut }: Io, options: RenderOptions): TextPage {
       else await tell(() => err.notice(message));
     },
     flush: rest,
-    async close() {
+    async close(isInterrupted) {
       await rest();
+      await leave(isInterrupted);
       if (isMidLine) await show('\n');
     },
-    abandon: async () => void (await waiting.pause()),
+    async abandon() {
+      await waiting.pause();
+      await leave();
+    },
   };
-}
-
-const MAX_UNSHOWN = 400;
-
-/** As much of the end of a text as fits beside a spinner. */
-function takeLastWords(text: string, columns: number): string {
-  let room = columns - 16;
-  const characters = [...text.replace(/\s+/g, ' ').trim()];
-  let start = characters.length;
-  while (start > 0 && room > 0) {
-    start -= 1;
-    // Characters beyond Latin-1 may be two columns wide.
-    room -= (characters[start] ?? '') > '\u00ff' ? 2 : 1;
-  }
-  return `…${characters.slice(start).join('')}`;
 }
 
 interface Presentation {
@@ -169,14 +187,27 @@ interface Presentation {
   end(): string | Promise<string>;
 }
 
+/** One for a terminal on which text can be drawn anew. */
+interface FlowingPresentation extends Presentation {
+  /** What cannot be written yet, in at most `room` rows. */
+  preview(room: number): Promise<Preview>;
+  /** Takes what `preview` gave as written. */
+  skipOpen(): Promise<void>;
+}
+
+function isFlowing(shape: Presentation): shape is FlowingPresentation {
+  return 'preview' in shape;
+}
+
 type PresentationOptions = Pick<RenderOptions, 'render' | 'rawOutput' | 'isDumb' | 'openTextWork'>;
 
 /** Exact for a pipe and for `rawOutput`; laid out, or at least sanitized, for a terminal. */
 function choosePresentation(out: Out, options: PresentationOptions): Presentation {
   const { render, rawOutput, isDumb } = options;
-  if (render === 'always') return markdownPresentation(out, options);
-  if (rawOutput || !out.isTerminal) return exactPresentation;
-  return render === 'auto' && !isDumb ? markdownPresentation(out, options) : sanitizedPresentation(options);
+  const isLaidOut = render === 'always' || (render === 'auto' && !rawOutput && !isDumb && out.isTerminal);
+  if (!isLaidOut) return rawOutput || !out.isTerminal ? exactPresentation : sanitizedPresentation(options);
+  const { push, end, ...flowing } = markdownPresentation(out, options);
+  return out.isTerminal && out.rows !== undefined && !isDumb ? { push, end, ...flowing } : { push, end };
 }
 
 const exactPresentation: Presentation = { push: (delta) => delta, end: () => '' };
@@ -197,9 +228,9 @@ function sanitizedPresentation({ openTextWork }: PresentationOptions): Presentat
   };
 }
 
-function markdownPresentation(out: Out, { openTextWork }: PresentationOptions): Presentation {
+function markdownPresentation(out: Out, { openTextWork }: PresentationOptions): FlowingPresentation {
   const { filter, flush } = terminalFilter();
-  let page: Promise<Presentation> | undefined;
+  let page: Promise<MarkdownStream> | undefined;
   let work: Promise<TextWork> | undefined;
   return {
     async push(delta) {
@@ -212,11 +243,13 @@ function markdownPresentation(out: Out, { openTextWork }: PresentationOptions): 
       flush();
       return page === undefined ? '' : (await page).end();
     },
+    preview: async (room) => (await page)?.preview(room) ?? { complete: '', live: [] },
+    skipOpen: async () => (await page)?.skipOpen(),
   };
 }
 
-function openPage(out: Out, work?: TextWork): Promise<Presentation> {
-  return openMarkdown({ columns: () => out.columns, isStyled: out.isStyled, work });
+function openPage(out: Out, work?: TextWork): Promise<MarkdownStream> {
+  return openMarkdown({ columns: () => out.columns, isStyled: out.isStyled, hasLinks: out.hasLinks === true, work });
 }
 
 /** Applies `step` to a long text in slices, yielding in between. */

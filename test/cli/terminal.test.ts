@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { emulator } from '../support/emulator.ts';
 import { chunk, events, fakeGemini, finish, reply, type Scripted, sse } from '../support/fake-gemini.ts';
 import { runInTerminal } from '../support/pty.ts';
 
@@ -14,10 +15,10 @@ test('Markdown is laid out and code is coloured', async (t) => {
   expect(plain(output)).toContain('const a = 1;');
 });
 
-test('with NO_COLOR there is not one escape', async (t) => {
+test('with NO_COLOR there is no style', async (t) => {
   const gemini = await fakeGemini(t, [reply('# Title\n\nSome **bold** text.\n')]);
   const { output } = await runInTerminal(t, ['-q', 'hi'], { gemini, env: { NO_COLOR: '1' } }).ended;
-  expect(output).not.toContain(ESCAPE);
+  expect(output).not.toMatch(/\u001b\[[\d;]*m|\u001b\]/);
   expect(output).toContain('Some bold text.');
 });
 
@@ -32,7 +33,8 @@ test("the model's control sequences do not reach the terminal, however they are 
   for (const render of ['auto', 'never']) {
     const gemini = await fakeGemini(t, [events([...evil.map((text) => chunk([{ text }])), finish()])]);
     const { output } = await runInTerminal(t, ['-q', '--no-color', '--render', render, 'hi'], { gemini }).ended;
-    expect(output.replaceAll('\r', '')).toBe('abcde\n');
+    expect(await seen(output)).toEqual(['abcde']);
+    expect(output).not.toMatch(/owned|\u001b\[2J|\u009b|[\b\u007f]/);
   }
 });
 
@@ -51,7 +53,7 @@ test('a spinner says what is awaited, and is gone before the answer', async (t) 
   release();
   const { output } = await terminal.ended;
   expect(output.slice(output.lastIndexOf('gemini-2.5-flash'))).toMatch(
-    /^gemini-2\.5-flash[^\n]*\r +\r\n?there you are/,
+    /^gemini-2\.5-flash[^\n]*\r +\r(?:\r\u001b\[K|\n)?there you are/,
   );
 });
 
@@ -81,10 +83,16 @@ test('gmn alone shows what it can do', async (t) => {
 test('wide characters wrap by the columns they take', async (t) => {
   const gemini = await fakeGemini(t, [reply(`${'日本語の文章です。'.repeat(12)}\n`)]);
   const { output } = await runInTerminal(t, ['-q', '--no-color', 'hi'], { gemini, columns: 40 }).ended;
-  const lines = output.replaceAll('\r', '').trimEnd().split('\n');
+  const lines = await seen(output, 40);
   expect(lines.every((line) => [...line].length <= 20)).toBe(true);
   expect(lines.join('')).toBe('日本語の文章です。'.repeat(12));
 });
+
+async function seen(output: string, columns = 80): Promise<readonly string[]> {
+  const screen = emulator({ columns, rows: 24 });
+  await screen.write(output);
+  return (await screen.shown()).lines;
+}
 
 function plain(output: string): string {
   return output.replace(/\u001b\[[0-9;?]*[A-Za-z]|\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\)/g, '');

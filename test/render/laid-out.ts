@@ -1,8 +1,11 @@
 import { markdownStream } from '../../src/render/markdown/stream.ts';
 
 /** A whole text laid out; `cuts` are the lengths of the deltas it comes in, over and over. */
-export async function laidOut(text: string, { columns = 80, isStyled = false, cuts = [1e9] } = {}): Promise<string> {
-  const stream = markdownStream({ columns: () => columns, isStyled });
+export async function laidOut(
+  text: string,
+  { columns = 80, isStyled = false, hasLinks = false, cuts = [1e9] } = {},
+): Promise<string> {
+  const stream = markdownStream({ columns: () => columns, isStyled, hasLinks });
   let rest = text;
   let shown = '';
   for (let index = 0; rest !== ''; index += 1) {

@@ -18,6 +18,9 @@ const SEQUENCES = sequences(COUNT);
 /** All that a terminal could obey: nothing is styled here, so that not one escape is ours. */
 const OBEYED = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/;
 
+/** What moves the cursor for text that flows. */
+const DRAWN = /\u001b\[(?:\d+[ABC]|[JK]|\?7[lh])|\r/g;
+
 async function screen(events: readonly TurnEvent[], options: Partial<RenderOptions> = {}): Promise<string> {
   const io: { readonly screen: FakeOut } & Parameters<typeof renderOn>[0] = sharedScreen({ columns: 500 });
   await renderOn(io, 'text', events, options);
@@ -38,7 +41,12 @@ const SINKS: Readonly<Record<string, Sink>> = {
   'the answer': (head, tail) =>
     screen([begin, { type: 'text', delta: head }, { type: 'text', delta: tail }, end], { render: 'never' }),
   'the answer, laid out': (head, tail) =>
-    screen([begin, { type: 'text', delta: head }, { type: 'text', delta: tail }, end], { render: 'always' }),
+    screen([begin, { type: 'text', delta: head }, { type: 'text', delta: tail }, end], {
+      render: 'always',
+      isDumb: true,
+    }),
+  'the answer, as it flows': async (head, tail) =>
+    (await screen([begin, { type: 'text', delta: head }, { type: 'text', delta: tail }, end])).replace(DRAWN, ''),
   thoughts: (head, tail) =>
     screen([begin, { type: 'thought', delta: head }, { type: 'thought', delta: tail }, end], { showThoughts: true }),
   'calls and what tools give': (head, tail) =>

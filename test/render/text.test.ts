@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { AppError } from '../../src/core/error.ts';
 import type { TurnEvent } from '../../src/core/event.ts';
 import { openRenderer } from '../../src/render/renderers.ts';
+import { emulator } from '../support/emulator.ts';
 import { fakeOut, fakeTime, renderAll, renderOn, renderOptions, sharedScreen } from './fakes.ts';
 import { begin, cutOff, end, failure, hello, interrupted, texts, unauthenticated, withTools } from './runs.ts';
 
@@ -88,29 +89,29 @@ describe('text on a terminal', () => {
   const terminal = { isTerminal: true, isStyled: true };
 
   test('Markdown is laid out and the model cannot send escapes', async () => {
-    const out = fakeOut(terminal);
+    const out = emulator({ columns: 80, rows: 24, isStyled: true });
     await renderOn({ out, err: fakeOut() }, 'text', [begin, ...texts('**bo', 'ld** \u001b]0;x', '\u0007y\n'), end]);
-    expect(out.text).toBe('\u001b[1mbold\u001b[22m y\n');
+    expect((await out.shown()).lines).toEqual(['bold y']);
+    expect(out.output).not.toContain('\u001b]0');
   });
 
-  test('blocks appear as they close', async () => {
-    const out = fakeOut({ isTerminal: true });
+  test('words appear as they come, and marks go when they are closed', async () => {
+    const out = emulator({ columns: 80, rows: 24 });
     const render = await openRenderer('text', { out, err: fakeOut() }, renderOptions());
-    for (const event of [begin, ...texts('one\n\ntw', 'o')]) await render(event);
-    expect(out.text).toBe('one\n');
-    await render(end);
-    expect(out.text).toBe('one\n\ntwo\n');
+    for (const event of [begin, ...texts('one\n\n_tw')]) await render(event);
+    expect((await out.shown()).lines).toEqual(['one', '', '_tw']);
+    for (const event of [...texts('o_'), end]) await render(event);
+    expect((await out.shown()).lines).toEqual(['one', '', 'two']);
   });
 
-  test('what came before a tool call is shown before the call is made', async () => {
-    const out = fakeOut({ isTerminal: true });
+  test('what came before a tool call is complete before the call is made', async () => {
+    const out = emulator({ columns: 80, rows: 24 });
     const render = await openRenderer('text', { out, err: fakeOut() }, renderOptions());
     for (const event of [begin, ...texts('Let me look')]) await render(event);
-    expect(out.text).toBe('');
     await render({ type: 'call', id: '1', name: 'x', args: {} });
-    expect(out.text).toBe('Let me look\n');
+    await out.write('(a question)\n');
     for (const event of [...texts('\nFound it'), end]) await render(event);
-    expect(out.text).toBe('Let me look\n\nFound it\n');
+    expect((await out.shown()).lines).toEqual(['Let me look', '(a question)', '', 'Found it']);
   });
 
   test.each([

@@ -1,5 +1,5 @@
+import type { Frame } from '../../core/text/frame.ts';
 import type { Key } from '../terminal/keys.ts';
-import type { Frame } from '../terminal/screen.ts';
 import { createBuffer } from './buffer.ts';
 import { isRowKey, KEY_COMMANDS, KEY_EDITS, type KeyRequest } from './commands.ts';
 import { createPastedBlocks, isOpenBlock, normalizeText } from './folds.ts';

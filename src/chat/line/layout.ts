@@ -1,6 +1,6 @@
+import type { Cell, Piece, Row } from '../../core/text/frame.ts';
 import { sanitize } from '../../core/text/terminal.ts';
 import { measureWidth, splitGraphemes } from '../../core/text/width.ts';
-import type { Cell, Piece, Row } from '../terminal/screen.ts';
 
 export interface Layout {
   readonly rows: readonly Row[];

@@ -1,6 +1,6 @@
+import type { Cell, Frame, Row } from '../../core/text/frame.ts';
 import { sanitize } from '../../core/text/terminal.ts';
 import { measureWidth } from '../../core/text/width.ts';
-import type { Cell, Frame, Row } from '../terminal/screen.ts';
 import { clipRow, type Layout, layOut } from './layout.ts';
 import type { Menu, Search } from './state.ts';
 

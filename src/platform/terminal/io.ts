@@ -94,6 +94,16 @@ function lazyOut(open: () => OutputStream, color: ColorChoice, env: Env): Proces
     get columns() {
       return get().columns || 80;
     },
+    get rows() {
+      return get().rows || 24;
+    },
+    onResize(listener) {
+      process.on('SIGWINCH', listener);
+      return () => void process.off('SIGWINCH', listener);
+    },
+    get hasLinks() {
+      return get().isTTY === true && showsLinks(env);
+    },
     get isStyled() {
       return canStyle(color, env, get().isTTY === true);
     },
@@ -229,4 +239,18 @@ function canStyle(choice: ColorChoice, env: Env, isTerminal: boolean): boolean {
   const forced = env.FORCE_COLOR ?? env.CLICOLOR_FORCE;
   if (forced !== undefined && forced !== '') return forced !== '0' && forced !== 'false';
   return isTerminal && env.TERM !== 'dumb';
+}
+
+/**
+ * Whether the terminal is known to make hyperlinks of OSC 8. Those that are not known may print the sequence, so they
+ * get none. FORCE_HYPERLINK, which other programs know too, decides for itself.
+ */
+function showsLinks(env: Env): boolean {
+  if (env.FORCE_HYPERLINK) return env.FORCE_HYPERLINK !== '0';
+  if (env.TERM === 'dumb' || env.TERM?.startsWith('screen')) return false;
+  if (env.KITTY_WINDOW_ID || env.WT_SESSION || env.KONSOLE_VERSION || env.GHOSTTY_RESOURCES_DIR) return true;
+  // VTE, the terminal of GNOME and others, has them since 0.50.
+  if (Number(env.VTE_VERSION) >= 5000) return true;
+  if (/^(?:alacritty|foot|contour|ghostty|xterm-(?:kitty|ghostty))/.test(env.TERM ?? '')) return true;
+  return /^(?:iTerm\.app|WezTerm|vscode|ghostty|Hyper|rio|tabby|WarpTerminal)$/i.test(env.TERM_PROGRAM ?? '');
 }

@@ -1,6 +1,8 @@
 import { blockLines, createNumbering, type Numbering } from './blocks.ts';
+import { asMarkedTokens } from './inline.ts';
 import type { OpenHighlighter } from './lazy.ts';
 import { type Links, lexBlocks } from './lexer.ts';
+import { chooseShape, type TableShape } from './table.ts';
 import { createTheme } from './theme.ts';
 
 /**
@@ -10,8 +12,11 @@ export interface BlockJob {
   readonly text: string;
   readonly width: number;
   readonly isStyled: boolean;
+  readonly hasLinks: boolean;
   readonly links: Links;
   readonly numbering: Numbering;
+  /** For the rows of a table that began earlier: how it looks there. */
+  readonly continued?: { readonly shape: TableShape } | undefined;
 }
 
 export interface LaidOutBlocks {
@@ -25,15 +30,27 @@ export interface LaidOutBlocks {
  * takes: check `isCostly` first.
  */
 export function layOutBlocks(job: BlockJob, openHighlighter: OpenHighlighter | undefined): LaidOutBlocks | undefined {
-  const { text, width, isStyled, links } = job;
+  const { text, width, isStyled, hasLinks, links, continued } = job;
   try {
     const tokens = lexBlocks(text, links);
     if (tokens === undefined) return undefined;
     const numbering = tokens[0]?.type === 'list' ? { ...job.numbering } : createNumbering();
-    const lines = blockLines(tokens, { width, theme: createTheme(isStyled), openHighlighter, numbering });
+    const lines = blockLines(tokens, {
+      width,
+      theme: createTheme(isStyled, hasLinks),
+      openHighlighter,
+      numbering,
+      continued,
+    });
     return { lines, links: tokens.links, numbering };
   } catch {
     // Thousands of nested quotes overflow the stack, here or in the lexer.
     return undefined;
   }
+}
+
+/** How a table in this text is laid out, for the rows that follow it; undefined if it is not shown in columns. */
+export function findTableShape({ text, width, isStyled, hasLinks, links }: BlockJob): TableShape {
+  const table = asMarkedTokens(lexBlocks(text, links) ?? []).find((token) => token.type === 'table');
+  return table === undefined ? undefined : chooseShape(table, createTheme(isStyled, hasLinks), width);
 }

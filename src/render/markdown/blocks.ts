@@ -3,7 +3,7 @@ import { stripControls } from '../../core/text/terminal.ts';
 import { asMarkedTokens, toSpans } from './inline.ts';
 import type { OpenHighlighter } from './lazy.ts';
 import { findFence } from './lexer.ts';
-import { tableLines } from './table.ts';
+import { continuedLines, type TableShape, tableLines } from './table.ts';
 import { plainPaint, type Theme } from './theme.ts';
 import { wrapSpans } from './wrap.ts';
 
@@ -13,6 +13,8 @@ interface Layout {
   readonly openHighlighter: OpenHighlighter | undefined;
   /** The current number of an ordered list that spans several blocks. */
   readonly numbering: Numbering;
+  /** For a table that began earlier: how it looks there. */
+  readonly continued?: { readonly shape: TableShape } | undefined;
 }
 
 export interface Numbering {
@@ -66,6 +68,7 @@ function tokenLines(token: MarkedToken, layout: Layout): readonly string[] {
     case 'code':
       return codeLines(token, layout);
     case 'table':
+      if (layout.continued !== undefined) return continuedLines(token, layout.continued.shape, theme, width);
       return tableLines(token, theme, width);
     case 'hr':
       return [theme.faint('─'.repeat(Math.min(width, 60)))];

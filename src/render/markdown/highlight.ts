@@ -20,6 +20,7 @@ import swift from 'highlight.js/lib/languages/swift';
 import typescript from 'highlight.js/lib/languages/typescript';
 import xml from 'highlight.js/lib/languages/xml';
 import yaml from 'highlight.js/lib/languages/yaml';
+import { paintDiff } from './diff-lines.ts';
 import { decodeEntities } from './inline.ts';
 import { type Paint, plainPaint, type Theme } from './theme.ts';
 
@@ -35,10 +36,12 @@ const MAX_CONTEXT = 1000;
 export function createHighlighter(language: string, theme: Theme): Highlighter {
   const read = theme.isStyled ? codeReader(language) : undefined;
   if (read === undefined) return (lines) => lines;
-  return (lines) => {
+  const paint: Highlighter = (lines) => {
     const runs = read(lines);
     return lines.map((line, index) => paintRuns(runs[index] ?? [{ text: line, scopes: [] }], theme));
   };
+  const isDiff = language === 'diff' || language === 'patch';
+  return isDiff ? (lines) => paintDiff(lines, theme, (line) => paint([line])[0] ?? line) : paint;
 }
 
 /** The runs of each line; undefined for a line that cannot be highlighted. */

@@ -65,7 +65,7 @@ function linkSpans(
   { theme, paint }: { readonly theme: Theme; readonly paint: Paint },
 ): Span[] {
   const address = decodeEntities(href);
-  const link = theme.isStyled ? hyperlink(address) : plainPaint;
+  const link = theme.hasLinks ? hyperlink(address) : plainPaint;
   const text = label.map((span) => span.text).join('');
   const isItself = [text, `mailto:${text}`, `http://${text}`].includes(address);
   const note = title ? `${address} "${decodeEntities(title)}"` : address;

@@ -15,6 +15,18 @@ interface Segmenter {
   push(text: string): readonly Segment[];
   /** The rest, as if the text ended here; also ends an open fence. */
   end(): readonly Segment[];
+  /** What is not complete yet; undefined if that is nothing. */
+  open(): OpenText | undefined;
+  /** Completes the first `length` characters of the open text. */
+  cut(length: number): readonly Segment[];
+  /** Forgets the open text. */
+  skip(): void;
+}
+
+export interface OpenText {
+  readonly kind: 'code' | 'table' | 'list' | 'text';
+  readonly text: string;
+  readonly block: BlockSegment;
 }
 
 /** Cuts streaming Markdown into segments by looking at its lines only; the lexer parses the blocks. */
@@ -22,6 +34,10 @@ export function segmenter(): Segmenter {
   const lines = lineSplitter();
   let cut: SegmenterState = createState();
   const take = (): readonly Segment[] => cut.ready.splice(0);
+  const openText = (): string => {
+    const partial = stripIndent(lines.peek(), cut.fence?.indent ?? cut.margin);
+    return cut.open.length === 0 ? partial : `${cut.open.join('\n')}\n${partial}`;
+  };
   return {
     push(text) {
       for (const line of lines.push(text)) addLine(cut, line);
@@ -35,11 +51,69 @@ export function segmenter(): Segmenter {
       cut = createState();
       return last;
     },
+    open() {
+      const text = openText();
+      if (text.trim() === '') return undefined;
+      const { fence, kind } = cut;
+      const block = toBlock(cut, text);
+      if (fence !== undefined) return { kind: 'code', text, block };
+      return { kind: kind === 'table' || kind === 'list' ? kind : 'text', text, block };
+    },
+    cut(length) {
+      const text = openText();
+      lines.rest();
+      const rest = splitOpen(cut, text, length);
+      const partial = rest.pop() ?? '';
+      for (const line of rest) addLine(cut, line);
+      lines.push(partial);
+      return take();
+    },
+    skip() {
+      lines.rest();
+      dropOpen(cut);
+    },
   };
+}
+
+/** Completes the first part of the open text; returns the lines of the rest, which go on in the same margin. */
+function splitOpen(cut: SegmenterState, text: string, length: number): string[] {
+  const first = text.slice(0, length);
+  const rest = text.slice(length);
+  cut.ready.push(toBlock(cut, `${first.trimEnd()}\n`));
+  if (/\n[ \t]*\n/.test(first.slice(first.trimEnd().length))) cut.ready.push({ type: 'blank' });
+  const { kind, open } = cut;
+  const head = open.slice(0, 2);
+  const isWholeLine = first.endsWith('\n');
+  const isList = kind === 'list' || kind === 'none';
+  const marker = isList ? (findListMarker(open[0] ?? first)?.text.length ?? 0) : 0;
+  const inner = isWholeLine ? Math.min(marker, measureIndent(rest)) : marker;
+  const margin = cut.margin + inner;
+  dropOpen(cut);
+  cut.margin = margin;
+  const indent = ' '.repeat(margin);
+  const outer = ' '.repeat(margin - inner);
+  const lines = rest.split('\n').map((line, index) => (index === 0 && !isWholeLine ? indent : outer) + line);
+  if (kind === 'table') Object.assign(cut, { kind, open: head, isContinued: true });
+  return lines;
+}
+
+function dropOpen(cut: SegmenterState): void {
+  cut.open = [];
+  cut.size = 0;
+  cut.kind = 'none';
+  cut.innerFence = undefined;
+  cut.isBlankBefore = false;
+  cut.isContinued = false;
+}
+
+function toBlock({ margin, isContinued }: SegmenterState, text: string): BlockSegment {
+  return { type: 'blocks', text, ...(margin > 0 ? { margin } : {}), ...(isContinued ? { isContinued } : {}) };
 }
 
 interface LineSplitter {
   push(text: string): readonly string[];
+  /** The line that has not ended yet. */
+  peek(): string;
   rest(): string;
 }
 
@@ -82,19 +156,33 @@ function lineSplitter(): LineSplitter {
       }
       return complete;
     },
+    peek() {
+      const line = pieces.join('');
+      pieces = [line];
+      return line;
+    },
     rest,
   };
 }
 
 /** A part of the answer that can be shown, because no later text can change its meaning. */
 export type Segment =
-  /** Whole blocks of Markdown. */
-  | { readonly type: 'blocks'; readonly text: string }
+  | BlockSegment
   | { readonly type: 'blank' }
   /** The lines of a fence come one by one, so that long code appears while it streams. */
   | { readonly type: 'fence'; readonly line: string; readonly language: string }
   | { readonly type: 'code'; readonly line: string }
   | { readonly type: 'fenceEnd'; readonly line: string };
+
+/** Whole blocks of Markdown, or parts of one that was cut. */
+export interface BlockSegment {
+  readonly type: 'blocks';
+  readonly text: string;
+  /** In columns: the indentation that was removed. */
+  readonly margin?: number;
+  /** The rows of a table whose first rows were cut off; its header is there, but has been shown. */
+  readonly isContinued?: boolean;
+}
 
 interface SegmenterState {
   readonly ready: Segment[];
@@ -109,6 +197,9 @@ interface SegmenterState {
   listIndent: number;
   isBlankBefore: boolean;
   balance: Balance;
+  /** In columns: the indentation of what is left of a list that was cut. */
+  margin: number;
+  isContinued: boolean;
 }
 
 /** How many lines a paragraph with an unclosed bracket or star waits for the closing one. */
@@ -127,12 +218,15 @@ function createState(): SegmenterState {
     listIndent: 0,
     isBlankBefore: false,
     balance: createBalance(),
+    margin: 0,
+    isContinued: false,
   };
 }
 
 /** Takes the next line, without its line break, and moves completed segments to `ready`. */
-function addLine(cut: SegmenterState, line: string): void {
+function addLine(cut: SegmenterState, written: string): void {
   if (cut.size > MAX_OPEN_LENGTH) closeBlock(cut);
+  const line = cut.margin === 0 ? written : leaveMargin(cut, written);
   cut.size += line.length + 1;
   if (cut.fence !== undefined) addToFence(cut, cut.fence, line);
   else if (line.trim() === '') addBlank(cut);
@@ -142,17 +236,20 @@ function addLine(cut: SegmenterState, line: string): void {
   else cut.open.push(line);
 }
 
+function leaveMargin(cut: SegmenterState, line: string): string {
+  if (line.trim() === '' || measureIndent(line) >= cut.margin) return stripIndent(line, cut.margin);
+  closeBlock(cut);
+  cut.margin = 0;
+  return line;
+}
+
 /** Ends the open block, as at the end of the text. */
 function closeBlock(cut: SegmenterState): void {
   let end = cut.open.length;
   while (end > 0 && cut.open[end - 1] === '') end -= 1;
-  if (end > 0) cut.ready.push({ type: 'blocks', text: `${cut.open.slice(0, end).join('\n')}\n` });
+  if (end > 0) cut.ready.push(toBlock(cut, `${cut.open.slice(0, end).join('\n')}\n`));
   if (end < cut.open.length) cut.ready.push({ type: 'blank' });
-  cut.open = [];
-  cut.size = 0;
-  cut.kind = 'none';
-  cut.innerFence = undefined;
-  cut.isBlankBefore = false;
+  dropOpen(cut);
 }
 
 function addToFence(cut: SegmenterState, fence: Fence, line: string): void {

@@ -6,6 +6,8 @@ export type Paint = (text: string) => string;
 /** How each kind of text looks. With styling off, every paint returns its text unchanged. */
 export interface Theme {
   readonly isStyled: boolean;
+  /** Whether links can be opened in the terminal (OSC 8). */
+  readonly hasLinks: boolean;
   readonly heading: Paint;
   readonly strong: Paint;
   readonly emphasis: Paint;
@@ -13,12 +15,16 @@ export interface Theme {
   readonly code: Paint;
   readonly faint: Paint;
   readonly linkText: Paint;
+  readonly removed: Paint;
+  readonly added: Paint;
+  /** The words of a removed or added line in which it differs from the other. */
+  readonly changed: Paint;
   /** By the first word of a highlighter's scope name. */
   readonly scopes: ReadonlyMap<string, Paint>;
 }
 
 /** Uses the sixteen colours of the terminal's own palette, so that light and dark backgrounds both work. */
-export function createTheme(isStyled: boolean): Theme {
+export function createTheme(isStyled: boolean, hasLinks: boolean): Theme {
   const chalk = new Chalk({ level: isStyled ? 1 : 0 });
   const scopes: readonly (readonly [string, Paint])[] = [
     ['comment', chalk.dim],
@@ -49,6 +55,7 @@ export function createTheme(isStyled: boolean): Theme {
   ];
   return {
     isStyled,
+    hasLinks,
     heading: chalk.bold,
     strong: chalk.bold,
     emphasis: chalk.italic,
@@ -56,8 +63,16 @@ export function createTheme(isStyled: boolean): Theme {
     code: chalk.cyan,
     faint: chalk.dim,
     linkText: chalk.underline,
+    removed: chalk.red,
+    added: chalk.green,
+    changed: chalk.inverse,
     scopes: new Map(scopes),
   };
 }
 
 export const plainPaint: Paint = (text) => text;
+
+/** The text without the sequences that paints add. */
+export function stripPaint(text: string): string {
+  return text.replace(/\u001b\[[\d;]*m|\u001b\]8;;[^\u001b]*\u001b\\/g, '');
+}

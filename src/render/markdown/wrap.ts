@@ -26,9 +26,10 @@ const OPENING = /[（［｛〔〈《「『【〘〖([{«“‘]$/u;
 
 /**
  * Lays out spans in lines no wider than `width`, breaking at spaces and between the characters of scripts without
- * spaces. A word too long for a line gets a line of its own and is not broken, so that addresses can be copied.
+ * spaces. A word too long for a line gets a line of its own and is not broken, so that addresses can be copied, unless
+ * `breaksLongWords`.
  */
-export function wrapSpans(spans: readonly Span[], width: number): string[] {
+export function wrapSpans(spans: readonly Span[], width: number, { breaksLongWords = false } = {}): string[] {
   const lines: string[] = [];
   let line: Span[] = [];
   let used = 0;
@@ -37,7 +38,7 @@ export function wrapSpans(spans: readonly Span[], width: number): string[] {
     line = [];
     used = 0;
   };
-  for (const unit of splitUnits(spans, width)) {
+  for (const unit of splitUnits(spans, width, breaksLongWords)) {
     if (unit.isLineBreak) {
       endLine();
       continue;
@@ -69,17 +70,19 @@ function paintLine(spans: readonly Span[]): string {
   return painted;
 }
 
-function splitUnits(spans: readonly Span[], width: number): readonly Unit[] {
+function splitUnits(spans: readonly Span[], width: number, breaksLongWords: boolean): readonly Unit[] {
   const list: Unit[] = [];
   let gap: Span | undefined;
   let canBreak = true;
   const addPart = (part: Span): void => {
     const last = list.at(-1);
-    if (canBreak || gap !== undefined || last === undefined) {
-      list.push({ gap, parts: [part], width: measureWidth(part.text) });
+    const columns = measureWidth(part.text);
+    const mustBreak = breaksLongWords && last !== undefined && last.width + columns > width;
+    if (canBreak || mustBreak || gap !== undefined || last === undefined) {
+      list.push({ gap, parts: [part], width: columns });
     } else {
       last.parts.push(part);
-      last.width += measureWidth(part.text);
+      last.width += columns;
     }
     gap = undefined;
     canBreak = false;
@@ -93,7 +96,7 @@ function splitUnits(spans: readonly Span[], width: number): readonly Unit[] {
       } else if (token.trimStart() === '') {
         gap = { text: isCode ? token : ' ', paint };
       } else {
-        for (const piece of splitWord(token, width)) {
+        for (const piece of splitWord(token, width, breaksLongWords)) {
           const last = list.at(-1)?.parts.at(-1)?.text ?? '';
           canBreak ||= piece.mayBreakBefore && !CLOSING.test(piece.text) && !OPENING.test(last);
           addPart({ text: piece.text, paint });
@@ -110,9 +113,10 @@ interface Piece {
 }
 
 /** Cuts a word wherever a line may end inside it. */
-function splitWord(word: string, width: number): readonly Piece[] {
-  if (/^[\x21-\x7e]+$/.test(word)) return [{ text: word, mayBreakBefore: false }];
+function splitWord(word: string, width: number, breaksLongWords: boolean): readonly Piece[] {
+  const isPlain = /^[\x21-\x7e]+$/.test(word);
   const isTooLong = measureWidth(word) > width;
+  if (isPlain && !(isTooLong && breaksLongWords)) return [{ text: word, mayBreakBefore: false }];
   const pieces: Piece[] = [];
   let run = '';
   let mayBreak = false;

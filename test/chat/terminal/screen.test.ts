@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { lineEditor } from '../../../src/chat/line/editor.ts';
 import { type Layout, layOut } from '../../../src/chat/line/layout.ts';
-import { diffFrames, eraseFrame, moveBelow, rewrapFrame } from '../../../src/chat/terminal/screen.ts';
+import { diffFrames, eraseFrame, moveBelow, rewrapFrame } from '../../../src/core/text/frame.ts';
 import { measureWidth } from '../../../src/core/text/width.ts';
 import { fuzz } from '../../support/fuzz.ts';
 import { testScreen } from '../../support/screen.ts';

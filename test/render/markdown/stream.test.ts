@@ -59,10 +59,29 @@ describe('layout without styling', () => {
     );
   });
 
-  test('a table too wide for the window becomes a list of names and values', async () => {
+  test('a table too wide for the window wraps its cells, at words if it can', async () => {
     const source = '| Name | What it is for |\n|---|---|\n| alpha | to begin with, always |\n| omega | the end |';
     expect(await laidOut(source, { columns: 24 })).toBe(
-      'Name: alpha\nWhat it is for: to\n  begin with, always\n\nName: omega\nWhat it is for: the\n  end\n',
+      [
+        'Name  │ What it is for',
+        '──────┼─────────────────',
+        'alpha │ to begin with,',
+        '      │ always',
+        '      │',
+        'omega │ the end',
+        '',
+      ].join('\n'),
+    );
+    expect(await laidOut('|a|b|\n|-|-|\n|supercalifragilistic|日本語の長い文|', { columns: 22 })).toBe(
+      ['a          │ b', '───────────┼──────────', 'supercalif │ 日本語の', 'ragilistic │ 長い文', ''].join('\n'),
+    );
+  });
+
+  test('a table whose columns would be less than eight wide becomes a list of names and values', async () => {
+    const source =
+      '| Name of it | What it is for |\n|---|---|\n| alphabet | to begin with, always |\n| omega | the end |';
+    expect(await laidOut(source, { columns: 18 })).toBe(
+      'Name of it:\n  alphabet\nWhat it is for:\n  to begin with,\n  always\n\nName of it:\n  omega\nWhat it is for:\n  the end\n',
     );
   });
 
@@ -106,15 +125,36 @@ describe('styling', () => {
     );
   });
 
+  test('in a diff the changed words are marked, in a list too', async () => {
+    const red = (text: string): string => `\u001b[31m${text}\u001b[39m`;
+    const green = (text: string): string => `\u001b[32m${text}\u001b[39m`;
+    const mark = (text: string): string => `\u001b[7m${text}\u001b[27m`;
+    const source = '```diff\n@@ -1 +1,2 @@\n-let port = 80;\n+let port = 8080;\n+start();\n same\n-gone\n```';
+    const body = [
+      '\u001b[2m@@ -1 +1,2 @@\u001b[22m',
+      red('-') + red('let port = ') + red(mark('80')) + red(';'),
+      green('+') + green('let port = ') + green(mark('8080')) + green(';'),
+      green('+start();'),
+      ' same',
+      red('-gone'),
+    ];
+    const fence = (text: string): string => `\u001b[2m${text}\u001b[22m`;
+    const shown = [fence('```diff'), ...body, fence('```'), ''].join('\n');
+    for (const cuts of [[1], [7, 3], [1e9]]) expect(await laidOut(source, { isStyled: true, cuts })).toBe(shown);
+    const item = `- a\n${source.replace(/^/gm, '  ')}`;
+    expect(await laidOut(item, { isStyled: true })).toContain(`  ${body[1]}\n  ${body[2]}\n`);
+    expect(await laidOut('```diff\n-a b c\n+a x c', { isStyled: true })).toContain(green(mark('x')));
+  });
+
   test('a link can be opened, and shows where it leads', async () => {
-    expect(await laidOut('[a](https://x.y/ü)', { isStyled: true })).toBe(
+    expect(await laidOut('[a](https://x.y/ü)', { isStyled: true, hasLinks: true })).toBe(
       '\u001b]8;;https://x.y/%C3%BC\u001b\\\u001b[4ma\u001b[24m\u001b]8;;\u001b\\ ' +
         '\u001b]8;;https://x.y/%C3%BC\u001b\\\u001b[2m(https://x.y/ü)\u001b[22m\u001b]8;;\u001b\\\n',
     );
   });
 
   test('an address of another kind is no link', async () => {
-    expect(await laidOut('[a](javascript:alert)', { isStyled: true })).not.toContain('\u001b]8');
+    expect(await laidOut('[a](javascript:alert)', { isStyled: true, hasLinks: true })).not.toContain('\u001b]8');
   });
 
   test('an entity cannot smuggle a control character in', async () => {

@@ -1,0 +1,273 @@
+import type { Io, Out, Spinner } from '../core/io.ts';
+import { diffFrames, eraseFrame, type Frame, type Row, rewrapFrame } from '../core/text/frame.ts';
+import { measureWidth, splitGraphemes } from '../core/text/width.ts';
+
+/**
+ * The bottom rows of a terminal: text that may still change, and a footer below it. The cursor is at the start of the
+ * free row under them, so that a spinner, or whatever else is written there, is below the text.
+ */
+export interface LiveArea {
+  /** How many rows of text may be live: the window less two rows and the footer. */
+  readonly room: number;
+  /** Prints `lines` for good, and below them shows `live` in place of the text that was live so far. */
+  show(lines: readonly string[], live: readonly string[]): Promise<void>;
+  /** Shows these rows below the text, each cut to the width of the window; none removes the footer. */
+  setFooter(rows: readonly string[]): void;
+  /**
+   * A smaller window may have pushed live text out of reach. Then all of it is left on the screen for good, and the
+   * result is true: it must not be shown again.
+   */
+  leaveScrolled(): boolean;
+  /** Removes everything from the screen, and draws nothing until `resume`. Calls nest. */
+  suspend(): Promise<void>;
+  resume(): void;
+  /** Removes what others have left in the row of the cursor, such as the echo of a key. */
+  clearBelow(): Promise<void>;
+  /** Leaves the text on the screen and removes the footer. */
+  close(): Promise<void>;
+}
+
+/** Draws on `out`. While it is open it is among the spinners of `err`, so that a question suspends it. */
+export function openLive({ out, err }: Io): LiveArea {
+  const painter = createPainter(out);
+  let live: readonly string[] = [];
+  let footer: readonly string[] = [];
+  let unprinted: readonly string[] = [];
+  let holds = 0;
+  const draw = (): Promise<void> => {
+    if (holds > 0) return Promise.resolve();
+    const lines = unprinted;
+    unprinted = [];
+    return painter.paint(lines, live, footer);
+  };
+  // What has scrolled away stays as it is until `leaveScrolled` was asked about it.
+  const redraw = (): void => void (painter.hasScrolled() || draw().catch(() => {}));
+  const area: LiveArea = {
+    get room() {
+      return countRoom(out, footer);
+    },
+    show(lines, next) {
+      unprinted = unprinted.length === 0 ? lines : [...unprinted, ...lines];
+      live = next;
+      return draw();
+    },
+    setFooter(rows) {
+      footer = rows;
+      redraw();
+    },
+    leaveScrolled() {
+      if (!painter.hasScrolled() || live.length === 0) return false;
+      live = [];
+      painter.leaveText();
+      return true;
+    },
+    suspend() {
+      holds += 1;
+      return holds === 1 ? painter.erase() : Promise.resolve();
+    },
+    resume() {
+      holds = Math.max(0, holds - 1);
+      redraw();
+    },
+    clearBelow: () => out.write(ERASE_ROW),
+    close() {
+      stopListening?.();
+      err.spinners?.delete(spinner);
+      footer = [];
+      holds = 0;
+      const drawn = draw();
+      painter.leaveText();
+      live = [];
+      return drawn;
+    },
+  };
+  const spinner: Spinner = { hide: area.suspend, show: area.resume, setNote() {} };
+  err.spinners?.add(spinner);
+  const stopListening = out.onResize?.(redraw);
+  return area;
+}
+
+function countRoom(out: Out, footer: readonly string[]): number {
+  return Math.max(1, (out.rows ?? DEFAULT_ROWS) - 2 - footer.length);
+}
+
+const DEFAULT_ROWS = 24;
+/** A row that is wider for the terminal than for us must not be wrapped: it could not be found again. */
+const WRAP_OFF = '\u001b[?7l';
+const WRAP_ON = '\u001b[?7h';
+const ERASE_ROW = '\r\u001b[K';
+
+interface Painter {
+  paint(lines: readonly string[], live: readonly string[], footer: readonly string[]): Promise<void>;
+  erase(): Promise<void>;
+  /** Whether rows of text that is all there may have left the window, because it became smaller. */
+  hasScrolled(): boolean;
+  /** Removes the footer, and starts anew below the text. */
+  leaveText(): void;
+}
+
+interface Drawn {
+  readonly frame: Frame;
+  /** The live lines as given, each on one row; empty if one of them is not. */
+  readonly lines: readonly string[];
+  /** Whether all of the text is there. */
+  readonly isWhole: boolean;
+  readonly footerRows: number;
+  readonly columns: number;
+  readonly windowRows: number;
+}
+
+function createPainter(out: Out): Painter {
+  let drawn: Drawn | undefined;
+  // Free rows below the cursor, at most: frames that were taller have left them.
+  let free = 0;
+  // Rows above what is drawn, at least.
+  let above = 0;
+  const moveEnd = (rows: number): void => {
+    free = Math.max(0, free - rows);
+  };
+  /** Removes what is drawn from its row `keep` on. */
+  const eraseFrom = (keep: number): string => {
+    if (drawn === undefined) return '';
+    const { frame, columns } = drawn;
+    const rest = { rows: frame.rows.slice(keep), caret: { ...frame.caret, row: frame.caret.row - keep } };
+    return eraseFrame(columns === out.columns ? rest : rewrapFrame(splitRows(rest), out.columns));
+  };
+  const write = (text: string): Promise<void> => (text === '' ? Promise.resolve() : out.write(text));
+  return {
+    paint(lines, live, footer) {
+      const hasResized = drawn !== undefined && drawn.columns !== out.columns;
+      const keep = drawn === undefined || hasResized ? 0 : countKept(drawn.lines, lines);
+      const isKept = keep === lines.length && !hasResized;
+      const before = isKept && drawn !== undefined ? dropRows(drawn.frame, keep) : undefined;
+      const printed = isKept ? '' : eraseFrom(keep) + lines.slice(keep).map(endLine).join('');
+      const next = toDrawn(out, live, footer);
+      moveEnd(lines.length + countDrawn(next) - countDrawn(drawn));
+      above += lines.length;
+      drawn = next;
+      return write(printed + replaceFrame(before, next));
+    },
+    erase() {
+      const output = eraseFrom(0);
+      moveEnd(-countDrawn(drawn));
+      drawn = undefined;
+      return write(output);
+    },
+    hasScrolled() {
+      if (!drawn?.isWhole) return false;
+      const { frame, columns, windowRows } = drawn;
+      const rows = out.rows ?? DEFAULT_ROWS;
+      if (columns === out.columns) return frame.rows.length > rows;
+      // A terminal that wraps rows anew may leave the cursor where it is in the window, and push rows out at the top.
+      const reach = Math.min(rows - 1, windowRows - 1 - free, above + frame.caret.row);
+      return rewrapFrame(splitRows(frame), out.columns).caret.row > reach;
+    },
+    leaveText() {
+      if (drawn !== undefined && drawn.footerRows > 0) {
+        write(eraseFrom(drawn.frame.rows.length - 1 - drawn.footerRows)).catch(() => {});
+      }
+      drawn = undefined;
+    },
+  };
+}
+
+/** The rows above that of the cursor. */
+function countDrawn(drawn: Drawn | undefined): number {
+  return drawn?.frame.caret.row ?? 0;
+}
+
+/** The output that makes of one frame the next; either may be missing. */
+function replaceFrame(before: Frame | undefined, next: Drawn | undefined): string {
+  if (next === undefined) return before === undefined || before.rows.length === 1 ? '' : eraseFrame(before);
+  const changes = diffFrames(before, next.frame);
+  if (changes === '') return '';
+  const isSafe = next.frame.rows.every((row) => row.every(({ text }) => isSimple(text)));
+  return `${before === undefined ? '' : ERASE_ROW}${isSafe ? changes : `\r${WRAP_OFF}${changes}${WRAP_ON}`}`;
+}
+
+function endLine(line: string): string {
+  return `${line}\n`;
+}
+
+function dropRows({ rows, caret }: Frame, count: number): Frame {
+  return { rows: rows.slice(count), caret: { ...caret, row: caret.row - count } };
+}
+
+/** How many of the lines are on the screen already, as they are to stay. */
+function countKept(drawn: readonly string[], lines: readonly string[]): number {
+  let kept = 0;
+  // Terminals disagree about the width of other characters; to be sure that all is shown, those are written again.
+  while (kept < lines.length && lines[kept] === drawn[kept] && isSimple(lines[kept] ?? '')) kept += 1;
+  return kept;
+}
+
+/** Undefined if there is nothing to draw. */
+function toDrawn(out: Out, live: readonly string[], footer: readonly string[]): Drawn | undefined {
+  const { columns } = out;
+  const rows = live.flatMap((line) => toRows(line, columns));
+  const isWhole = rows.length <= countRoom(out, footer);
+  const shown = rows.slice(-countRoom(out, footer));
+  const below = footer.map((line) => toRows(line, columns)[0] ?? []);
+  if (shown.length + below.length === 0) return undefined;
+  return {
+    frame: { rows: [...shown, ...below, []], caret: { row: shown.length + below.length, column: 0 } },
+    lines: isWhole && rows.length === live.length ? live : [],
+    isWhole,
+    footerRows: below.length,
+    columns,
+    windowRows: out.rows ?? DEFAULT_ROWS,
+  };
+}
+
+const SEQUENCE = /\u001b\[[\d;]*m|\u001b\]8;;[^\u001b]*\u001b\\/g;
+const PIECE = /\u001b\[[\d;]*m|\u001b\]8;;[^\u001b]*\u001b\\|[^\u001b]+/g;
+
+function isSimple(line: string): boolean {
+  return /^(?:[\x20-\x7e]|\u001b\[[\d;]*m)*$/.test(line);
+}
+
+/** The rows that a line takes in the window. One that takes several loses its styles. */
+function toRows(line: string, columns: number): readonly Row[] {
+  const text = line.replace(SEQUENCE, '');
+  const width = text.includes('\t') ? Number.POSITIVE_INFINITY : measureWidth(text);
+  if (width > columns) return breakText(text, columns);
+  if (!isSimple(line)) return [[{ text: line, width }]];
+  return [
+    (line.match(PIECE) ?? []).flatMap((piece) =>
+      piece.startsWith('\u001b')
+        ? [{ text: piece, width: 0 }]
+        : (piece.match(/ *[^ ]+| +/g) ?? []).map((word) => ({ text: word, width: word.length })),
+    ),
+  ];
+}
+
+/** In columns. */
+const TAB = 8;
+
+function breakText(text: string, columns: number): readonly Row[] {
+  const rows: Row[] = [];
+  let row = '';
+  let used = 0;
+  for (const grapheme of splitGraphemes(text)) {
+    const shown = grapheme === '\t' ? ' '.repeat(Math.min(columns - used, TAB - (used % TAB))) : grapheme;
+    const width = measureWidth(shown);
+    if (used > 0 && used + width > columns) {
+      rows.push([{ text: row, width: used }]);
+      row = '';
+      used = 0;
+    }
+    row += shown;
+    used += width;
+  }
+  rows.push([{ text: row, width: used }]);
+  return rows;
+}
+
+/** The same frame with every character a piece of its own, as `rewrapFrame` needs it. */
+function splitRows({ rows, caret }: Frame): Frame {
+  const split = (row: Row): Row =>
+    row.flatMap(({ text }) =>
+      splitGraphemes(text.replace(SEQUENCE, '')).map((grapheme) => ({ text: grapheme, width: measureWidth(grapheme) })),
+    );
+  return { rows: rows.map(split), caret };
+}

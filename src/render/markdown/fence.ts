@@ -1,0 +1,72 @@
+import { findChange } from './diff-lines.ts';
+import type { Highlighter } from './highlight.ts';
+import type { OpenHighlighter } from './lazy.ts';
+import type { Segment } from './segments.ts';
+import type { Theme } from './theme.ts';
+
+/** Lays out the lines of top-level fences, in the order they come. */
+export interface FenceLayout {
+  /** The lines that are complete now: those of a change in a diff wait for its end. */
+  add(segment: Extract<Segment, { type: 'fence' | 'code' | 'fenceEnd' }>): readonly string[];
+  /** The lines that wait, as they look so far. */
+  readonly held: readonly string[];
+  /** Completes the lines that wait. */
+  release(): readonly string[];
+  /** The cost since it was last asked for, relative to that of lexing. */
+  takeCost(): number;
+}
+
+/** The cost of highlighting relative to lexing. */
+const HIGHLIGHTING = 100;
+/** In characters: a line of code is read together with the comment or string around it. */
+const MAX_CONTEXT = 2048;
+/** In lines. A longer change is shown in parts. */
+const MAX_HELD = 100;
+
+export function fenceLayout(theme: Theme, openHighlighter: () => OpenHighlighter | undefined): FenceLayout {
+  let highlight: Highlighter | undefined;
+  let isDiff = false;
+  let held: readonly string[] = [];
+  let length = 0;
+  let cost = 0;
+  const paint = (lines: readonly string[]): readonly string[] => highlight?.(lines) ?? lines;
+  const release = (): readonly string[] => {
+    const lines = held;
+    held = [];
+    return lines.length === 0 ? [] : paint(lines);
+  };
+  const addCode = (line: string): readonly string[] => {
+    length += line.length;
+    cost += HIGHLIGHTING * Math.min(MAX_CONTEXT, length);
+    const change = isDiff ? findChange(line) : undefined;
+    const goesOn = held.length < MAX_HELD && (change === '+' || findChange(held.at(-1) ?? '-') === '-');
+    const before = goesOn && change !== undefined ? [] : release();
+    if (change === undefined || (change === '+' && held.length === 0)) return [...before, ...paint([line])];
+    held = [...held, line];
+    return before;
+  };
+  return {
+    add(segment) {
+      switch (segment.type) {
+        case 'fence':
+          highlight = openHighlighter()?.(segment.language, theme);
+          isDiff = highlight !== undefined && /^(?:diff|patch)$/.test(segment.language);
+          length = 0;
+          return [theme.faint(segment.line.trim())];
+        case 'code':
+          return addCode(segment.line);
+        case 'fenceEnd':
+          return [...release(), theme.faint(segment.line.trim())];
+      }
+    },
+    get held() {
+      return held.length === 0 ? [] : paint(held);
+    },
+    release,
+    takeCost() {
+      const taken = cost;
+      cost = 0;
+      return taken;
+    },
+  };
+}

@@ -1,0 +1,107 @@
+import { measureWidth } from '../../core/text/width.ts';
+import { estimateCost, isCostly, measureIndent } from './lexer.ts';
+import type { OpenText } from './segments.ts';
+import { stripPaint } from './theme.ts';
+
+/** The rows that lines take in a window, if the terminal wraps those that are too wide. */
+export function countRows(lines: readonly string[], columns: number): number {
+  return lines.reduce((sum, line) => sum + Math.max(1, Math.ceil(measureWidth(stripPaint(line)) / columns)), 0);
+}
+
+/** About 5 ms: it is laid out for every piece of text that comes. */
+const MAX_PREVIEW_COST = 150_000;
+
+export function canPreview(text: string): boolean {
+  return !isCostly(text) && estimateCost(text) <= MAX_PREVIEW_COST;
+}
+
+/** The text with its last mark closed, so that the words after it have their style while they come. */
+export function closeMarks({ text, kind }: OpenText): string {
+  const start = kind === 'table' ? text.lastIndexOf('|') + 1 : findParagraphStart(text);
+  const last = text.slice(start);
+  if (last.includes('```') || last.includes('~~~')) return text;
+  const end = text.trimEnd();
+  if (countMatches(last, /`/g) % 2 === 1) return end.endsWith('`') ? end.slice(0, -1) : `${end}\``;
+  if (countMatches(last.replace(/`[^`]*`/g, ''), /\*\*/g) % 2 === 0) return text;
+  if (end.endsWith('**')) return end.slice(0, -2);
+  return end.endsWith('*') ? `${end}*` : `${end}**`;
+}
+
+function findParagraphStart(text: string): number {
+  let start = 0;
+  for (const { index } of text.matchAll(/\n[ \t]*(?=\n)|\n[ \t]*(?=(?:[-*+]|\d{1,9}[.)])[ \t])/g)) start = index;
+  return start;
+}
+
+function countMatches(text: string, pattern: RegExp): number {
+  return text.match(pattern)?.length ?? 0;
+}
+
+/** How many rows up from the best place a cut that falls between two rows is looked for. */
+const MAX_TRIES = 8;
+
+/**
+ * Where to cut text that has become too tall for the window: the part before is complete then. Between two of the
+ * lines it was laid out in, if there is such a place, so that nothing moves. 0 if it cannot be cut.
+ */
+export function findCut(open: OpenText, lines: readonly string[], layOut: (text: string) => readonly string[]): number {
+  const { text, kind } = open;
+  const lastLine = text.lastIndexOf('\n') + 1;
+  if (kind === 'table') return countMatches(text.slice(0, lastLine), /\n/g) > 2 ? lastLine : 0;
+  if (kind === 'list' && lastLine > 0) return findItem(text);
+  const shown = lines.map(stripPaint);
+  const best = Math.max(1, Math.floor(shown.length / 2));
+  const ends = findLineEnds(text, shown.slice(0, best));
+  for (let count = best; count > Math.max(0, best - MAX_TRIES); count -= 1) {
+    const end = ends[count - 1];
+    if (end === undefined || !isBetweenBlocks(text, end)) continue;
+    const above = layOut(text.slice(0, end)).map(stripPaint);
+    if (above.length === count && above.every((line, index) => line === shown[index])) return end;
+  }
+  return lastLine || findSpace(text, ends[best - 1] ?? Math.floor(text.length / 2));
+}
+
+/** The start of the last line that is indented no more than any other after the first: there nothing goes on. */
+function findItem(text: string): number {
+  let least = Number.POSITIVE_INFINITY;
+  let found = 0;
+  for (const { index, 0: blanks } of text.matchAll(/\n[ \t]*(?=[^ \t\n])/g)) {
+    const indent = measureIndent(blanks.slice(1));
+    if (indent > least) continue;
+    least = indent;
+    found = index + 1;
+  }
+  return found;
+}
+
+/** Whether what follows is not taken for a mark at the start of a block, and no inline mark is open here. */
+function isBetweenBlocks(text: string, end: number): boolean {
+  if (!/^[\p{L}\p{Ps}\p{Pi}"']/u.test(text.slice(end, end + 2))) return false;
+  const before = text.slice(0, end);
+  const isEven = [/`/g, /\*\*/g, /~~/g].every((mark) => countMatches(before, mark) % 2 === 0);
+  return isEven && countMatches(before, /\[/g) <= countMatches(before, /\]/g);
+}
+
+/** How far ahead in the source the next character of a line is looked for: past the marks between. */
+const MAX_MARKS = 300;
+
+/** Where in the source each of its lines ends: after the blanks and marks that follow it. */
+function findLineEnds(source: string, lines: readonly string[]): readonly number[] {
+  let at = 0;
+  return lines.map((line) => {
+    for (const char of line) {
+      if (char === ' ') continue;
+      const found = source.slice(at, at + MAX_MARKS).indexOf(char);
+      // A bullet or a decoded entity is not in the source.
+      if (found >= 0) at += found + char.length;
+    }
+    at += /^[*_~`)]*\s*/.exec(source.slice(at, at + MAX_MARKS))?.[0].length ?? 0;
+    return at;
+  });
+}
+
+/** The end of the last word before `end`; `end` itself if there is only one. */
+function findSpace(text: string, end: number): number {
+  const space = text.lastIndexOf(' ', end);
+  return space > 0 ? space + 1 : end;
+}

@@ -1,0 +1,210 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { openRenderer } from '../../src/render/renderers.ts';
+import { type Emulator, emulator } from '../support/emulator.ts';
+import { fuzz } from '../support/fuzz.ts';
+import { renderOptions } from './fakes.ts';
+import { begin, end } from './runs.ts';
+
+async function open(screen: Emulator) {
+  const render = await openRenderer('text', { out: screen, err: screen }, renderOptions());
+  await render(begin);
+  return { push: (delta: string) => render({ type: 'text', delta }), end: () => render(end) };
+}
+
+async function showAtOnce(
+  text: string,
+  columns: number,
+  rows: number,
+  hasOldWidths = false,
+): Promise<readonly string[]> {
+  const screen = emulator({ columns, rows, hasOldWidths });
+  const answer = await open(screen);
+  await answer.push(text);
+  await answer.end();
+  return (await screen.shown()).lines;
+}
+
+const ANSWER = `# Harbours
+
+A harbour is **a sheltered place** where ships may lie in safety, and \`boats\` too; the word is older than the towns around it.
+
+港は船が安全に停泊できる場所です。世界には数えきれないほどの港があり、それぞれに長い歴史があります。
+
+| Name | Country | Known for |
+|---|---|---|
+| Rotterdam | Netherlands | the largest port in Europe, with forty kilometres of quays |
+| 横浜 | 日本 | 1859年の開港 |
+
+- one **thing**
+  - and another
+- 👨‍👩‍👧 families e\u0301 welcome
+
+\`\`\`js
+const port = open('harbour');
+\`\`\`
+
+> That is all.
+`;
+
+describe.each([
+  [80, 24],
+  [120, 40],
+])('an answer that streams at %i columns and %i rows', (columns, rows) => {
+  test('is seen as it comes, and is at its end what it would be at once', async () => {
+    const screen = emulator({ columns, rows });
+    const answer = await open(screen);
+    const moments: string[] = [];
+    const step = Math.ceil(ANSWER.length / 10);
+    for (let at = 0; at < ANSWER.length; at += 3) {
+      await answer.push(ANSWER.slice(at, at + 3));
+      if (Math.floor((at + 3) / step) > moments.length) moments.push((await screen.shown()).window.join('\n'));
+    }
+    await answer.end();
+    const { window, lines } = await screen.shown();
+    expect([...moments.slice(0, 9), window.join('\n')].join('\n~~~\n')).toMatchSnapshot();
+    expect(lines).toEqual(await showAtOnce(ANSWER, columns, rows));
+  });
+});
+
+describe('what is taller than the window', () => {
+  test('scrolls away as exact text, in rows as they were', async () => {
+    const words = Array.from({ length: 700 }, (_, index) => `word${index}`).join(' ');
+    const screen = emulator({ columns: 60, rows: 12 });
+    const answer = await open(screen);
+    for (let at = 0; at < words.length; at += 11) await answer.push(words.slice(at, at + 11));
+    await answer.end();
+    const { lines } = await screen.shown();
+    expect(lines.join(' ')).toBe(words);
+    expect(lines).toEqual(await showAtOnce(words, 60, 12));
+  });
+
+  test('is cut between two rows also in Japanese, and where words are marked', async () => {
+    const text = `${'港は**船が安全に**停泊できる'.repeat(60)}。`;
+    const screen = emulator({ columns: 41, rows: 10 });
+    const answer = await open(screen);
+    for (let at = 0; at < text.length; at += 7) await answer.push(text.slice(at, at + 7));
+    await answer.end();
+    const { lines } = await screen.shown();
+    expect(lines.join('')).toBe(text.replaceAll('**', ''));
+    for (const line of lines.slice(0, -1)) expect(line.length).toBeGreaterThanOrEqual(18);
+  });
+
+  test('a table keeps its columns', async () => {
+    const rows = Array.from({ length: 40 }, (_, index) => `| row${index} | what it is |\n`).join('');
+    const screen = emulator({ columns: 60, rows: 12 });
+    const answer = await open(screen);
+    const text = `| Name | Text |\n|---|---|\n${rows}\nend`;
+    for (let at = 0; at < text.length; at += 9) await answer.push(text.slice(at, at + 9));
+    await answer.end();
+    const { lines } = await screen.shown();
+    expect(lines.filter((line) => /^row\d+ +│ what it is$/.test(line))).toHaveLength(40);
+    expect(lines.filter((line) => line.includes('Name'))).toHaveLength(1);
+    expect(lines.slice(-2)).toEqual(['', 'end']);
+  });
+
+  test('a list keeps its indentation', async () => {
+    const items = Array.from({ length: 30 }, (_, index) => `   - item ${index}\n     - deep\n`).join('');
+    const screen = emulator({ columns: 60, rows: 12 });
+    const answer = await open(screen);
+    const text = `1. first\n${items}2. second\n`;
+    for (let at = 0; at < text.length; at += 9) await answer.push(text.slice(at, at + 9));
+    await answer.end();
+    const { lines } = await screen.shown();
+    const nested = Array.from({ length: 30 }, (_, index) => [`   • item ${index}`, '     • deep']).flat();
+    expect(lines).toEqual(['1. first', ...nested, '2. second']);
+  });
+});
+
+const word = fc.oneof(
+  { weight: 5, arbitrary: fc.stringMatching(/^[a-z]{1,9}$/) },
+  fc.constantFrom(
+    '日本語の',
+    '港。',
+    '👨‍👩‍👧',
+    'e\u0301a',
+    '🎉',
+    '한국어',
+    '**b c**',
+    '`x y`',
+    '_i_',
+    '[l](http://x.y/z)',
+    'ｶﾅ',
+    '…',
+  ),
+);
+const words = fc.array(word, { minLength: 1, maxLength: 14 }).map((list) => list.join(' '));
+const cell = fc.array(word, { minLength: 1, maxLength: 4 }).map((list) => list.join(' '));
+const block = fc.oneof(
+  { weight: 3, arbitrary: words },
+  words.map((text) => `# ${text}`),
+  fc.array(words, { minLength: 1, maxLength: 3 }).map((list) => list.map((text) => `- ${text}`).join('\n')),
+  fc
+    .array(words, { minLength: 1, maxLength: 2 })
+    .map((list) => list.map((text, index) => `${index + 1}. a\n   - ${text}`).join('\n')),
+  words.map((text) => `> ${text}`),
+  fc.array(words, { maxLength: 3 }).map((list) => `\`\`\`js\n${list.join('\n\t')}\n\`\`\``),
+  fc
+    .array(fc.tuple(cell, cell), { minLength: 1, maxLength: 2 })
+    .map((rows) => `| + | = |\n|---|---|\n${rows.map((row) => `| ${row.join(' | ')} |`).join('\n')}`),
+);
+const texts = fc.array(block, { minLength: 1, maxLength: 5 }).map((blocks) => `${blocks.join('\n\n')}\n`);
+const cuts = fc.array(fc.integer({ min: 1, max: 12 }), { minLength: 1, maxLength: 8 });
+
+/** What can be read, without the blanks and marks that a layout adds, drops or moves. */
+function letters(text: string): string {
+  return text.replace(/[^\p{L}\p{M}\p{Extended_Pictographic}]|\p{N}/gu, '');
+}
+
+describe('for any text', () => {
+  test('the screen is in the end as if the text had come at once', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        texts,
+        cuts,
+        fc.constantFrom(20, 37, 80),
+        fc.boolean(),
+        async (text, lengths, columns, isOld) => {
+          const screen = emulator({ columns, rows: 60, hasOldWidths: isOld });
+          const answer = await open(screen);
+          for (const piece of cutUp(text, lengths)) await answer.push(piece);
+          await answer.end();
+          expect((await screen.shown()).lines).toEqual(await showAtOnce(text, columns, 60, isOld));
+        },
+      ),
+      fuzz(25, 5_000),
+    );
+  });
+
+  test('nothing is lost or shown twice, however the window is resized', async () => {
+    const size = fc.tuple(fc.constantFrom(25, 40, 80), fc.constantFrom(12, 24));
+    await fc.assert(
+      fc.asyncProperty(texts, cuts, fc.array(size, { minLength: 1, maxLength: 5 }), async (text, lengths, sizes) => {
+        const [columns, rows] = sizes[0] ?? [80, 24];
+        const screen = emulator({ columns, rows });
+        const answer = await open(screen);
+        for (const [index, piece] of cutUp(text, lengths).entries()) {
+          await answer.push(piece);
+          const next = index % 4 === 3 ? sizes[((index / 4) % sizes.length) | 0] : undefined;
+          if (next !== undefined) await screen.resize(...next);
+        }
+        await answer.end();
+        const whole = await showAtOnce(text, 2_000, 60);
+        const found = letters((await screen.shown()).lines.join('\n'));
+        // The lines of wrapped cells stand side by side.
+        const isOrdered = !text.includes('|---|');
+        const order = (read: string): string => (isOrdered ? read : [...read].sort().join(''));
+        expect(order(found)).toBe(order(letters(whole.join('\n'))));
+      }),
+      fuzz(25, 5_000),
+    );
+  });
+});
+
+function cutUp(text: string, lengths: readonly number[]): readonly string[] {
+  const pieces: string[] = [];
+  for (let at = 0; at < text.length; at += pieces.at(-1)?.length ?? 1) {
+    pieces.push(text.slice(at, at + (lengths[pieces.length % lengths.length] ?? 1)));
+  }
+  return pieces;
+}

@@ -1,0 +1,106 @@
+import { expect, test } from 'vitest';
+import { openLive } from '../../src/render/live.ts';
+import { withoutSpinner } from '../../src/render/spinner.ts';
+import { emulator } from '../support/emulator.ts';
+
+function stage(columns = 20, rows = 8) {
+  const screen = emulator({ columns, rows });
+  return { screen, live: openLive({ out: screen, err: screen }) };
+}
+
+const window = async ({ shown }: { shown(): Promise<{ window: readonly string[] }> }) => (await shown()).window;
+
+test('live rows are replaced, printed ones stay above them, the footer is below', async () => {
+  const { screen, live } = stage();
+  live.setFooter(['status']);
+  await live.show([], ['one', 'two']);
+  expect(await window(screen)).toEqual(['one', 'two', 'status']);
+  await live.show(['ONE'], ['two and', 'three']);
+  expect(await window(screen)).toEqual(['ONE', 'two and', 'three', 'status']);
+  live.setFooter(['queued', 'status']);
+  await live.show(['TWO', 'THREE'], []);
+  expect(await window(screen)).toEqual(['ONE', 'TWO', 'THREE', 'queued', 'status']);
+  await live.close();
+  expect(await window(screen)).toEqual(['ONE', 'TWO', 'THREE']);
+});
+
+test('only what changed is written, in one write', async () => {
+  const { screen, live } = stage();
+  await live.show([], ['one two', 'three']);
+  const before = screen.output.length;
+  await live.show(['one two'], ['three four']);
+  expect(screen.output.slice(before)).toBe('\r\u001b[K\r\u001b[1A\u001b[5C four\r\u001b[1B');
+  await live.show([], ['three four']);
+  expect(screen.output.slice(before)).toMatch(/\u001b\[1B$/);
+  expect(await window(screen)).toEqual(['one two', 'three four']);
+});
+
+test('the window less two rows are live, and the end of what is taller is shown', async () => {
+  const { screen, live } = stage(20, 6);
+  expect(live.room).toBe(4);
+  live.setFooter(['status']);
+  expect(live.room).toBe(3);
+  await live.show([], ['a', 'b', 'c', 'd', 'e']);
+  expect(await window(screen)).toEqual(['c', 'd', 'e', 'status']);
+  await live.show(['a', 'b', 'c', 'd', 'e'], ['f']);
+  expect((await screen.shown()).lines).toEqual(['a', 'b', 'c', 'd', 'e', 'f', 'status']);
+});
+
+test('a line wider than the window is whole when it is copied', async () => {
+  const { screen, live } = stage(10);
+  const line = 'https://example.com/日本語/long';
+  await live.show([], [line.slice(0, 25)]);
+  await live.show([], [line, 'next']);
+  expect((await window(screen)).join('')).toBe(`${line}next`);
+  await live.show([line], ['next\tend']);
+  expect((await screen.shown()).lines).toEqual([line, 'next    en', 'd']);
+  await live.show(['next\tend'], []);
+  expect((await screen.shown()).lines.join('|')).toBe(`${line}|next    end`);
+});
+
+test('what is typed, or drawn below it, does not stay', async () => {
+  const { screen, live } = stage();
+  await live.show([], ['text']);
+  await screen.write('^C');
+  await live.show([], ['text more']);
+  expect(await window(screen)).toEqual(['text more']);
+});
+
+test('a question suspends it', async () => {
+  const { screen, live } = stage();
+  live.setFooter(['status']);
+  await live.show([], ['text']);
+  await withoutSpinner(screen, async () => {
+    expect(await window(screen)).toEqual([]);
+    await screen.write('May I? y\n');
+    live.setFooter(['other']);
+    await live.show(['TEXT'], ['more']);
+    expect(await window(screen)).toEqual(['May I? y']);
+  });
+  expect(await window(screen)).toEqual(['May I? y', 'TEXT', 'more', 'other']);
+});
+
+test('a narrower and a wider window leave no remains', async () => {
+  const { screen, live } = stage(20, 12);
+  const printed = Array.from({ length: 12 }, (_, index) => `printed ${index}`);
+  await live.show(printed, ['live text of one row', '日本語のテキストです', 'end']);
+  live.setFooter(['a status line of 20.']);
+  await screen.resize(9, 12);
+  const wrapped = ['live text', ' of one r', 'ow', '日本語の', 'テキスト', 'です', 'end'];
+  expect((await screen.shown()).lines.slice(11)).toEqual(['printed 11', ...wrapped, 'a status']);
+  await screen.resize(30, 12);
+  await live.show([], ['done']);
+  expect((await screen.shown()).lines).toEqual([...printed, 'done', 'a status line of 20.']);
+});
+
+test('what a smaller window pushed away is left, once', async () => {
+  const { screen, live } = stage(20, 8);
+  live.setFooter(['status']);
+  await live.show(['printed'], ['1', '2', '3', '4', '5']);
+  expect(live.leaveScrolled()).toBe(false);
+  await screen.resize(20, 4);
+  expect(live.leaveScrolled()).toBe(true);
+  expect(live.leaveScrolled()).toBe(false);
+  await live.show(['6'], ['7']);
+  expect((await screen.shown()).lines).toEqual(['printed', '1', '2', '3', '4', '5', '6', '7', 'status']);
+});
