@@ -48,8 +48,8 @@ test('--version loads nothing of ours but the boot file', async (t) => {
   expect(builtins.filter((name) => ['net', 'tty', 'stream', 'http'].includes(name))).toEqual([]);
 });
 
-test('--help loads nothing of ours but the boot file', async (t) => {
-  expect((await loadedBy(t, ['--help'])).sources).toEqual([]);
+test.for(['--help', '-h'])('%s loads nothing of ours but the boot file', async (flag, t) => {
+  expect((await loadedBy(t, [flag])).sources).toEqual([]);
 });
 
 test('a completion script is printed without loading anything of ours but the boot file', async (t) => {
@@ -107,6 +107,7 @@ test('a one-shot loads only what it needs', async (t) => {
       "src/auth/choice.ts",
       "src/auth/credential.ts",
       "src/cli/invocation.ts",
+      "src/cli/near-miss.ts",
       "src/cli/prompt-line.ts",
       "src/cli/values.ts",
       "src/commands/prompt/prompt.ts",
