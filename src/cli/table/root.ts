@@ -63,7 +63,7 @@ const AUTH = command({
 
 const CONFIG = command({
   name: 'config',
-  summary: 'See the settings and where each one comes from',
+  summary: 'See and change the settings, and where each one comes from',
   flags: APP_FLAGS,
   subcommands: [
     command({
@@ -85,6 +85,25 @@ const CONFIG = command({
       args: '<key>',
       flags: REPORT_FLAGS,
       load: () => import('../../commands/config/explain.ts'),
+    }),
+    command({
+      name: 'set',
+      summary: "Set a key in gmn's own file, ~/.gmn/config.json; comments stay",
+      args: '<key> <value...>',
+      flags: REPORT_FLAGS,
+      examples: [
+        ['gmn config set model pro', 'the model to ask; model is short for model.name'],
+        ['gmn config set sessions.retention never', 'keep every session'],
+        ['gmn config set tools.exclude run_shell_command web_fetch', 'a list'],
+      ],
+      load: () => import('../../commands/config/set.ts'),
+    }),
+    command({
+      name: 'unset',
+      summary: "Remove a key from gmn's own file",
+      args: '<key>',
+      flags: REPORT_FLAGS,
+      load: () => import('../../commands/config/unset.ts'),
     }),
     command({
       name: 'path',
