@@ -8,10 +8,14 @@ const TEMPLATES: Command = command({
   name: 'templates',
   summary: 'Stored prompts, for --template',
   flags: APP_FLAGS,
+  examples: [
+    ['git diff | gmn --template review', 'gmn comes with review, commit, explain, fix, summarise'],
+    ['gmn templates new review', 'one of your own, which then wins'],
+  ],
   subcommands: [
     command({
       name: 'list',
-      summary: 'Your templates and those of this folder, with what they are for',
+      summary: "Your templates, this folder's and those that gmn comes with, with what they are for",
       flags: REPORT_FLAGS,
       load: () => import('../../commands/templates/list.ts'),
     }),
@@ -21,6 +25,13 @@ const TEMPLATES: Command = command({
       args: '<template>',
       flags: REPORT_FLAGS,
       load: () => import('../../commands/templates/show.ts'),
+    }),
+    command({
+      name: 'new',
+      summary: 'Write a template in your editor; one that gmn comes with is where you begin, if it has that name',
+      args: '<name>',
+      flags: REPORT_FLAGS,
+      load: () => import('../../commands/templates/new.ts'),
     }),
     command({
       name: 'path',
