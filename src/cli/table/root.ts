@@ -127,7 +127,7 @@ const CONFIG = command({
 
 const DEMO = command({
   name: 'demo',
-  summary: 'A short guided tour with the offline model',
+  summary: 'A tour of two minutes with the offline model; each step can be skipped',
   flags: APP_FLAGS,
   load: () => import('../../commands/demo/demo.ts'),
   subcommands: [
