@@ -158,19 +158,19 @@ async function* recover(call: Call, failure: AppError, options: ModelOptions): A
   const { model } = request;
   const { fallback, alternatives = [], trace, takeNotices = () => [], clock, random, deadline } = options;
   yield* toNotices(takeNotices());
-  const { toFinalFailure, nextRetry, formatRetry } = await import('./retry.ts');
+  const { toFinalFailure, nextRetry, formatRetry, joinClauses } = await import('./retry.ts');
   const limits = { baseMs: options.retryBaseMs, random, atMost: options.retries, now: clock.now, deadline };
   const canRestart = !signal.aborted && !call.hasShown;
   const other = canRestart ? await nextAlternative(call, failure, alternatives) : undefined;
   if (other !== undefined) {
-    yield { type: 'notice', message: `${model}: ${failure.message}; asking ${other.to}` };
+    yield { type: 'notice', message: joinClauses(`${model}: ${failure.message}`, `asking ${other.to}`) };
     return newCall(call.asked, signal, other);
   }
   const resumed = signal.aborted ? undefined : nextResumption(call, failure, { ...limits, nextRetry });
   if (resumed?.retry !== undefined) {
     const words = formatRetry(resumed.retry);
     trace(`${model}: ${failure.message}; resumed from its last token, ${words}`);
-    if (resumed.retry.delayMs > 0) yield { type: 'notice', message: `${failure.message}; ${words}` };
+    if (resumed.retry.delayMs > 0) yield { type: 'notice', message: joinClauses(failure.message, words) };
     return resumed;
   }
   // A token that is refused says nothing about the prompt.
@@ -180,7 +180,7 @@ async function* recover(call: Call, failure: AppError, options: ModelOptions): A
   if (retry !== undefined) {
     const words = formatRetry(retry);
     trace(`${model}: ${failure.message}; ${words}`);
-    yield { type: 'notice', message: `${failure.message}; ${words}` };
+    yield { type: 'notice', message: joinClauses(failure.message, words) };
     yield { type: 'wait', what: `${model}: ${words}` };
     const { checkpoint: _, ...fromStart } = call;
     return { ...fromStart, retry };
