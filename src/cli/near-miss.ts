@@ -81,8 +81,8 @@ export function guardNearMiss(
   if (word === undefined) return;
   const elsewhere = words.length === 1 && Object.hasOwn(OTHER_COMMANDS, word) ? OTHER_COMMANDS[word] : undefined;
   if (elsewhere !== undefined && isAttended()) {
-    throw new AppError('usage', `there is no command "${word}". ${elsewhere}`, {
-      hint: `To send it as a prompt: gmn -p "${word}"`,
+    throw new AppError('usage', `there is no command "${word}"`, {
+      hint: `${elsewhere}\nTo send it as a prompt: gmn -p "${word}"`,
     });
   }
   const official = Object.hasOwn(OFFICIAL, word) ? OFFICIAL[word] : undefined;

@@ -4,6 +4,7 @@ import { type JsonValue, parseJson } from '../core/json.ts';
 import { findNearestNames } from '../core/text/names.ts';
 import { hasSecret } from '../core/text/secrets.ts';
 import { sanitize } from '../core/text/terminal.ts';
+import { SHORT_KEYS } from './explanation.ts';
 import { EXPECTED, findKind, formatKeyPath, isOfKind, listSettingKeys, type SettingKind } from './keys.ts';
 import { isSecretSetting } from './secrets.ts';
 
@@ -57,14 +58,25 @@ export function requireKind(path: readonly string[]): SettingKind | undefined {
   if (kind !== undefined) return kind;
   const isInside = path.some((_, index) => index > 0 && findKind(formatKeyPath(path.slice(0, index))) === 'object');
   if (isInside) return undefined;
-  const below = listSettingKeys().filter((known) => known.startsWith(`${key}.`));
-  const near = below.length > 0 ? below : findNearestNames(key, listSettingKeys());
+  const near = suggestKeys(key);
   throw new AppError('usage', `gmn reads no key "${sanitize(key)}"`, {
     hint:
       near.length > 0
-        ? `Did you mean ${near.slice(0, 3).join(' or ')}?`
+        ? `Did you mean ${near.join(' or ')}?`
         : 'The keys it reads: docs/configuration.md; those that are set: gmn config list',
   });
+}
+
+/** The keys below this one, else similar ones, else those of which a part is similar; at most three. */
+function suggestKeys(key: string): readonly string[] {
+  const keys = listSettingKeys();
+  const below = keys.filter((known) => known.startsWith(`${key}.`));
+  const near = below.length > 0 ? below : findNearestNames(key, [...SHORT_KEYS.keys(), ...keys]);
+  const [part] = findNearestNames(
+    key,
+    keys.flatMap((known) => known.split('.')),
+  );
+  return (near.length > 0 ? near : keys.filter((known) => known.split('.').includes(part ?? ''))).slice(0, 3);
 }
 
 function toValue(kind: SettingKind, words: readonly string[]): JsonValue | undefined {

@@ -24,8 +24,7 @@ interface SampleCall {
 
 const SHOWCASE = `# What gmn does
 
-**Ask** from the shell, **pipe** things in, **talk** in a chat, or let the model **work** on files. This is
-the offline model; a real one answers in the same way.
+**Ask** from the shell, **pipe** things in, **talk** in a chat, or let the model **work** on files. This is the offline model; a real one answers in the same way.
 
 | you type | you get |
 |---|---|
@@ -128,6 +127,8 @@ export const SAMPLE_TASKS: readonly SampleTask[] = [
         'it now ends at zero. `gmn undo` puts the file back.',
       ],
     },
-    failed: { texts: ['Nothing was changed. ', 'The loop in `sum.js` still never ends when `n` is negative.'] },
+    failed: {
+      texts: ['Nothing was changed: the edit was declined, ', 'or there is no `sum.js` here. `gmn demo` has one.'],
+    },
   },
 ];

@@ -90,6 +90,8 @@ test.each([
   ['output.format', 'jsn', 'output.format cannot be "jsn": it is text, json, stream-json', /output.format json$/],
   ['general.defaultApprovalMode', 'yolo', /cannot be "yolo": it is default, auto_edit, plan$/, /Try/],
   ['model.nmae', 'x', 'gmn reads no key "model.nmae"', /^Did you mean model.name\?$/],
+  ['modle', 'x', 'gmn reads no key "modle"', /^Did you mean model\?$/],
+  ['retention', 'x', 'gmn reads no key "retention"', /^Did you mean sessions.retention\?$/],
   ['security', 'x', 'gmn reads no key "security"', /security.auth.selectedType or/],
   ['zzzzzzzz', 'x', 'gmn reads no key "zzzzzzzz"', /gmn config list$/],
   ['oauth.clientSecret', 'x', /takes no secrets/, /GMN_OAUTH_CLIENT_SECRET/],

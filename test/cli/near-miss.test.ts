@@ -38,7 +38,12 @@ test.each([
   ['update', 'gmn does not update itself: use what you installed it with, such as npm i -g gmn'],
   ['history', 'Run: gmn sessions list'],
 ])('%s is answered where a person sits, and is a prompt elsewhere', (word, advice) => {
-  expect(() => guardNearMiss(OUTLINE, [word], () => true)).toThrow(`there is no command "${word}". ${advice}`);
+  expect(() => guardNearMiss(OUTLINE, [word], () => true)).toThrow(
+    expect.objectContaining({
+      message: `there is no command "${word}"`,
+      hint: `${advice}\nTo send it as a prompt: gmn -p "${word}"`,
+    }),
+  );
   expect(() => guardNearMiss(OUTLINE, [word], () => false)).not.toThrow();
   expect(() => guardNearMiss(OUTLINE, [word, 'x'], () => true)).not.toThrow();
 });
@@ -57,7 +62,7 @@ test('a word typed on a terminal gets the hint, and no model is asked', async (t
   expect(await ended).toEqual({
     exitCode: 1,
     output:
-      'Error: there is no command "login". To sign in: gmn auth set-key, or: gmn help auth\r\n' +
+      'Error: there is no command "login"\r\nTo sign in: gmn auth set-key, or: gmn help auth\r\n' +
       'To send it as a prompt: gmn -p "login"\r\n',
   });
 });
