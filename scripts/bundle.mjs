@@ -100,7 +100,7 @@ export async function importCommandTable(directory) {
       contents: `export { ROOT } from './src/cli/table/root.ts';
         export { SHELLS } from './src/cli/completion/plan.ts';
         export { completionScript } from './src/cli/completion/script.ts';
-        export { helpText } from './src/cli/help.ts';
+        export { helpText, shortHelpText } from './src/cli/help.ts';
         export { manPage } from './src/cli/man.ts';
         export { toOutline } from './src/cli/invocation.ts';`,
       resolveDir: root,
@@ -115,10 +115,14 @@ export async function importCommandTable(directory) {
 }
 
 /** Writes the help of every command and the completion scripts, which boot prints without running anything else. */
-export function writeTexts(directory, { ROOT, SHELLS, completionScript, helpText }) {
+export function writeTexts(directory, { ROOT, SHELLS, completionScript, helpText, shortHelpText }) {
   const help = join(directory, 'help');
   mkdirSync(help, { recursive: true });
+  const short = join(directory, 'short-help');
+  mkdirSync(short);
   const writeHelp = (command, path) => {
+    const brief = shortHelpText(command, path.join(' '));
+    if (brief !== undefined) writeFileSync(join(short, `${path.join('-')}.txt`), brief);
     writeFileSync(join(help, `${path.join('-')}.txt`), helpText(command, path.join(' ')));
     for (const child of command.subcommands ?? []) writeHelp(child, [...path, child.name]);
   };

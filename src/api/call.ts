@@ -191,19 +191,19 @@ async function recover(call: Call, failure: AppError, options: ModelOptions): Pr
   const { model } = request;
   const { fallback, alternatives = [], trace, takeNotices = () => [], clock, random, deadline } = options;
   const events: ReplyEvent[] = [...toNotices(takeNotices())];
-  const { toFinalFailure, nextRetry, formatRetry } = await import('./retry.ts');
+  const { toFinalFailure, nextRetry, formatRetry, joinClauses } = await import('./retry.ts');
   const limits = { baseMs: options.retryBaseMs, random, atMost: options.retries, now: clock.now, deadline };
   const canRestart = !signal.aborted && !call.hasShown;
   const other = canRestart ? await nextAlternative(call, failure, alternatives) : undefined;
   if (other !== undefined) {
-    events.push({ type: 'notice', message: `${model}: ${failure.message}; asking ${other.to}` });
+    events.push({ type: 'notice', message: joinClauses(`${model}: ${failure.message}`, `asking ${other.to}`) });
     return { events, next: () => newCall(call.asked, signal, other) };
   }
   const resumed = signal.aborted ? undefined : nextResumption(call, failure, { ...limits, nextRetry });
   if (resumed?.retry !== undefined) {
     const words = formatRetry(resumed.retry);
     trace(`${model}: ${failure.message}; resumed from its last token, ${words}`);
-    if (resumed.retry.delayMs > 0) events.push({ type: 'notice', message: `${failure.message}; ${words}` });
+    if (resumed.retry.delayMs > 0) events.push({ type: 'notice', message: joinClauses(failure.message, words) });
     return { events, next: () => resumed };
   }
   // A token that is refused says nothing about the prompt.
@@ -213,7 +213,7 @@ async function recover(call: Call, failure: AppError, options: ModelOptions): Pr
   if (retry !== undefined) {
     const words = formatRetry(retry);
     trace(`${model}: ${failure.message}; ${words}`);
-    events.push({ type: 'notice', message: `${failure.message}; ${words}` });
+    events.push({ type: 'notice', message: joinClauses(failure.message, words) });
     events.push({ type: 'wait', what: `${model}: ${words}` });
     const { checkpoint: _, ...fromStart } = call;
     return { events, next: () => ({ ...fromStart, retry }) };

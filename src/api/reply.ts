@@ -228,7 +228,7 @@ function formatMegabytes(bytes: number): string {
 
 function limitError(message: string): AppError {
   return new AppError('limit', message, {
-    hint: 'What had arrived is kept. Ask for less at once, or choose another model with -m.',
+    hint: 'Ask for less at once, or choose another model with -m.',
   });
 }
 

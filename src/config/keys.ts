@@ -38,6 +38,7 @@ const KEYS = {
 } as const satisfies Readonly<Record<string, keyof Kinds>>;
 
 type SettingKey = keyof typeof KEYS;
+export type SettingKind = keyof Kinds;
 
 /** A key whose value a higher layer replaces, never merges. */
 export type PlainKey = {
@@ -51,7 +52,7 @@ interface TypeMismatch {
   readonly expected: string;
 }
 
-const EXPECTED: Readonly<Record<keyof Kinds, string>> = {
+export const EXPECTED: Readonly<Record<SettingKind, string>> = {
   string: 'a string',
   boolean: 'true or false',
   object: 'an object',
@@ -69,6 +70,11 @@ const PATHS: readonly (readonly [path: readonly string[], kind: keyof Kinds])[] 
 
 export function listSettingKeys(): readonly string[] {
   return Object.keys(KEYS);
+}
+
+/** The kind of a key that gmn reads. */
+export function findKind(key: string): SettingKind | undefined {
+  return Object.entries(KEYS).find(([known]) => known === key)?.[1];
 }
 
 /** The document must have passed `findTypeMismatch`. */
@@ -98,7 +104,7 @@ export function findTypeMismatch(document: JsonObject): TypeMismatch | undefined
   return undefined;
 }
 
-function isOfKind(value: JsonValue, kind: keyof Kinds): boolean {
+export function isOfKind(value: JsonValue, kind: SettingKind): boolean {
   if (kind === 'object') return isObject(value);
   if (kind === 'list') return isList(value);
   if (kind === 'strings') return isList(value) && value.every((item) => typeof item === 'string');

@@ -4,11 +4,13 @@ import { AppError } from '../core/error.ts';
 import { isDirectory, realPath } from '../platform/files/path.ts';
 import { inspectPath, readDirectory } from '../platform/files/read.ts';
 import { readSmallFile } from '../platform/files/small-file.ts';
+import { BUILT_IN_TEMPLATES } from './builtin-templates.ts';
 import { readSetting } from './keys.ts';
 import { decideTrust, readTrustRecords } from './trust.ts';
 
 export interface Template {
   readonly name: string;
+  /** `built-in` if gmn comes with it. */
   readonly file: string;
   /** `markdown` is gmn's own format, `command` a custom command of the official CLI. */
   readonly kind: 'markdown' | 'command';
@@ -20,11 +22,20 @@ export interface Template {
 interface TemplateDirectory {
   readonly directory: string;
   readonly kind: Template['kind'];
-  readonly scope: 'user' | 'workspace';
+  readonly scope: 'user' | 'workspace' | 'built-in';
+  /** Why it is not used; absent if it is. */
   readonly ignored?: string;
 }
 
-export type FoundTemplate = Pick<Template, 'name' | 'file' | 'kind'> & { readonly place: TemplateDirectory };
+/** Not read yet. */
+export type FoundTemplate = TemplateSource & { readonly place: TemplateDirectory };
+
+interface TemplateSource extends Pick<Template, 'name' | 'file' | 'kind'> {
+  /** Absent: it is in the file. */
+  readonly text?: string;
+}
+
+const BUILT_IN_PLACE: TemplateDirectory = { directory: 'built-in', kind: 'markdown', scope: 'built-in' };
 
 const EXTENSIONS = { markdown: '.md', command: '.toml' } as const;
 
@@ -59,14 +70,18 @@ async function findProjectDistrust(app: App): Promise<string | undefined> {
   return decision.isTrusted ? undefined : decision.why;
 }
 
-/** Sorted by name. If several have one name, the first that is not ignored wins. */
+/** Sorted by name, built-in ones included. If several have one name, the first that is not ignored wins. */
 export async function findTemplates(places: readonly TemplateDirectory[]): Promise<readonly FoundTemplate[]> {
   const found = new Map<string, FoundTemplate>();
+  const add = (template: FoundTemplate): void => {
+    const before = found.get(template.name);
+    if (before === undefined || before.place.ignored !== undefined) found.set(template.name, template);
+  };
   for (const place of places) {
-    for (const template of await walkTemplates(place, place.directory, [])) {
-      const before = found.get(template.name);
-      if (before === undefined || before.place.ignored !== undefined) found.set(template.name, template);
-    }
+    for (const template of await walkTemplates(place, place.directory, [])) add(template);
+  }
+  for (const [name, text] of Object.entries(BUILT_IN_TEMPLATES)) {
+    add({ name, text, file: BUILT_IN_PLACE.directory, kind: 'markdown', place: BUILT_IN_PLACE });
   }
   return [...found.values()].sort((left, right) => (left.name < right.name ? -1 : 1));
 }
@@ -92,8 +107,8 @@ async function walkTemplates(
 }
 
 /** Throws AppError `config` if the file is missing or the template empty. */
-export function readTemplate({ name, file, kind }: Pick<Template, 'name' | 'file' | 'kind'>): Template {
-  const text = readSmallFile(file);
+export function readTemplate({ name, file, kind, text: given }: TemplateSource): Template {
+  const text = given ?? readSmallFile(file);
   if (text === undefined) throw new AppError('config', `there is no file ${file}`, { hint: 'Try: gmn templates list' });
   const { body, description, defaults } = kind === 'command' ? parseCommand(text, file) : parseMarkdown(text);
   if (body.trim() === '') {
@@ -123,7 +138,8 @@ function parseMarkdown(text: string): Parsed {
   return { body: text.slice(head?.length ?? 0).replace(/\r?\n$/, ''), description, defaults };
 }
 
-export function toTemplate(file: string): Pick<Template, 'name' | 'file' | 'kind'> {
+/** For a template that is named by its path. */
+export function toTemplate(file: string): TemplateSource {
   return { name: basename(file), file, kind: file.endsWith(EXTENSIONS.command) ? 'command' : 'markdown' };
 }
 

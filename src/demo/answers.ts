@@ -11,6 +11,7 @@ import {
   listCallableTools,
   parseBody,
 } from './request.ts';
+import { SAMPLE_TASKS, SAMPLES, type Sample, type SampleTask } from './samples.ts';
 import { createMinimalInstance } from './schema.ts';
 
 export function createAnswer(request: DemoRequest, sign: (call: JsonObject) => string): Answer {
@@ -53,61 +54,19 @@ function firstLine(parts: readonly DemoPart[]): string {
   return typeof text === 'string' ? (text.trim().split(/\r?\n/)[0] ?? '').trim() : '';
 }
 
-type Usage = NonNullable<Answer['usage']>;
-
-/** By question, in lower case. The documented sample runs depend on every byte. */
-const FIXED: ReadonlyMap<string, readonly [texts: readonly string[], usage: Usage]> = new Map([
-  [
-    'hello',
-    [
-      ['Hello', '! How can', ' I help you today?'],
-      [5, 12],
-    ],
-  ],
-  [
-    'hi',
-    [
-      ['Hi! What are', ' we building today?'],
-      [4, 9],
-    ],
-  ],
-  [
-    'review this change',
-    [
-      [
-        '- src/sum.ts:3 adds a loop that never ends when `n` is negative. Guard it.\n',
-        '- STYLE.md asks for `const`; line 5 uses `let`.',
-      ],
-      [48, 31],
-    ],
-  ],
-  [
-    'bash script that prints the date',
-    [
-      ['```bash\n', "date '+%F'\n", '```'],
-      [9, 14],
-    ],
-  ],
-  ['best month for kyoto?', [['November.'], [8, 3]]],
-]);
-
-const EDIT = {
-  ask: '挨拶を日本語にして',
-  args: { file_path: 'hello.js', old_string: 'console.log("Hello");', new_string: 'console.log("こんにちは");' },
-};
-
 function findBuiltinAnswer(request: DemoRequest, sign: (call: JsonObject) => string): Answer | undefined {
   const last = request.contents.at(-1);
   const prompt = request.contents.findLast(({ role, parts }) => role !== 'model' && !parts.some(isFunctionResponse));
   if (last === undefined || prompt === undefined) return undefined;
-  if (joinPartTexts(prompt.parts).includes(EDIT.ask)) return editAnswer(request, sign);
+  const task = SAMPLE_TASKS.find(({ ask }) => joinPartTexts(prompt.parts).includes(ask));
+  if (task !== undefined) return findTaskAnswer(task, request, sign);
   if (last !== prompt) return undefined;
   const question = lastLine(joinPartTexts(last.parts.slice(-1)));
-  const fixed = FIXED.get(question);
+  const sample = SAMPLES.get(question);
   const schema = request.generationConfig.responseJsonSchema ?? request.generationConfig.responseSchema;
   if (question === '3 colors') return answerColors(toJsonObject(schema));
   if (schema !== undefined) return undefined;
-  if (fixed !== undefined) return textAnswer(...fixed);
+  if (sample !== undefined) return createSampleAnswer(sample);
   if (question === 'and the second best?' && hasMention(request, 'Kyoto')) return textAnswer(['April.'], [21, 2]);
   if (question === 'write a very long story') return { chunks: storyChunks(), isCountedLate: true };
   const count = /^count to (\d{1,7})$/.exec(question)?.[1];
@@ -128,18 +87,27 @@ function answerColors(schema: JsonObject): Answer | undefined {
   return textAnswer(['["red",', '"green",', '"blue"]'], [6, 9]);
 }
 
-function editAnswer(request: DemoRequest, sign: (call: JsonObject) => string): Answer | undefined {
-  const answered = request.contents.at(-1)?.parts.find(isFunctionResponse);
-  if (answered !== undefined) {
-    const { response } = toJsonObject(answered.functionResponse);
-    const isDone = toJsonObject(response).error === undefined;
-    return textAnswer([isDone ? '日本語の挨拶に変えました。' : '変更できませんでした。'], [56, 12]);
-  }
-  const name = ['edit_file', 'replace'].find((tool) => listCallableTools(request).includes(tool));
-  if (name === undefined) return undefined;
-  const call = { name, args: name === 'replace' ? { ...EDIT.args, instruction: EDIT.ask } : EDIT.args };
-  const part = { functionCall: { id: 'demo-edit', ...call }, thoughtSignature: sign(call) };
-  return { chunks: [{ parts: [part] }], usage: [40, 29] };
+/** The next call of the task, or what is said in the end. Undefined if a tool that it needs is not declared. */
+function findTaskAnswer(task: SampleTask, request: DemoRequest, sign: Sign): Answer | undefined {
+  const loop = findActiveLoop(request.contents);
+  const answered = loop.at(-1)?.parts.find(isFunctionResponse);
+  const { response } = toJsonObject(answered?.functionResponse);
+  if (toJsonObject(response).error !== undefined) return createSampleAnswer(task.failed);
+  const made = loop.filter(({ role, parts }) => role === 'model' && parts.some(isFunctionCall)).length;
+  const next = task.calls[made];
+  if (next === undefined) return createSampleAnswer(task.done);
+  const callable = listCallableTools(request);
+  // The official CLI has an editing tool of another name, which wants a reason.
+  const isOfficial = next.name === 'edit_file' && !callable.includes(next.name) && callable.includes('replace');
+  const { id, args } = next;
+  const call = isOfficial ? { name: 'replace', args: { ...args, instruction: task.ask } } : { name: next.name, args };
+  if (!callable.includes(call.name)) return undefined;
+  const parts = [{ functionCall: { id, ...call }, thoughtSignature: sign(call) }];
+  return { chunks: [{ parts }], ...(task.usage === undefined ? {} : { usage: task.usage }) };
+}
+
+function createSampleAnswer({ texts, usage }: Sample): Answer {
+  return textAnswer(texts, usage);
 }
 
 const STORY_PAUSE_MS = 400;

@@ -114,10 +114,9 @@ function takePending({ id }: { readonly id: string | undefined }, pending: Pendi
   return found === -1 ? undefined : pending.splice(found, 1)[0]?.index;
 }
 
+/** The parts of a prompt are gmn's own, each a piece of its own: a note, a file, the words. */
 function toItems(parts: readonly Part[]): readonly Item[] {
-  const items: Item[] = [];
-  for (const part of parts) addItem(items, toItem(part), 0);
-  return items;
+  return parts.flatMap((part) => toItem(part) ?? []);
 }
 
 /** Joins adjacent texts of one kind, because the API splits them arbitrarily. Never joins to items before `begin`. */

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect } from 'vitest';
 import { KEY_TABLE } from '../../src/chat/commands/general.ts';
 import { COMMANDS } from '../../src/chat/commands/table.ts';
@@ -101,6 +103,20 @@ posixTest('Tab completes models, tools, sessions and paths', async (t) => {
   await chat.until(/\+ src\/deep\/nested\.txt \(1 B\)[\s\S]*❯ /);
   chat.type(CTRL_D);
   expect((await chat.ended).exitCode).toBe(0);
+});
+
+posixTest('what answers the question of /load is no entry, and does not come back with Up', async (t) => {
+  const { path, env } = sharedHome(t);
+  await pipedChat(t, ['hello'], { env, args: ['--demo', '--session-name', 'holiday'] });
+  const chat = chatInTerminal(t, ['--demo'], { env });
+  await chat.until(/❯ /);
+  chat.type('/load\r');
+  await chat.until(/number, id or name.*› /);
+  chat.type('1\r');
+  await chat.until(/Continuing holiday[\s\S]*❯ /);
+  chat.type(CTRL_D);
+  expect((await chat.ended).exitCode).toBe(0);
+  expect(readFileSync(join(path, 'history'), 'utf8')).toBe('"/load"\n');
 });
 
 posixTest('a thousand resizes leave one prompt, and the chat works on', async (t) => {

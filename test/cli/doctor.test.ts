@@ -227,6 +227,15 @@ posixTest("what others may read of gmn's files, and a home that cannot be used",
   expect(found(result, 'home')[0]).toMatchObject({ state: 'failure', text: '<root>/home/.gmn is not a directory' });
 });
 
+posixTest('directories that a person made with a plain mkdir are no fault, unless others may write there', (t) => {
+  const { examine, home } = scene(t, { home: { '.gmn/templates/a.md': 'x' } });
+  const own = [join(home, '.gmn'), join(home, '.gmn/templates')];
+  for (const path of own) chmodSync(path, 0o755);
+  expect(found(examine('--json'), 'home')).toMatchObject([{ state: 'ok', text: '<root>/home/.gmn' }]);
+  for (const path of own) chmodSync(path, 0o775);
+  expect(found(examine('--json'), 'home')).toMatchObject([{ state: 'warning', remedies: [{}, {}] }]);
+});
+
 test('sessions are counted', (t) => {
   const { examine } = scene(t, { home: { '.gmn/sessions/a.jsonl': 'x'.repeat(1500), '.gmn/sessions/b.jsonl': '' } });
   expect(found(examine('--json'), 'sessions')).toMatchObject([

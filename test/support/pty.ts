@@ -16,9 +16,14 @@ export interface Terminal {
 export function runInTerminal(
   t: TestContext,
   args: readonly string[],
-  options: GmnOptions & { readonly columns?: number; readonly rows?: number } = {},
+  options: GmnOptions & {
+    readonly columns?: number;
+    readonly rows?: number;
+    /** A place that is there, instead of a new one. */
+    readonly at?: Pick<ReturnType<typeof place>, 'cwd' | 'env'>;
+  } = {},
 ): Terminal {
-  const { cwd, env } = place(t, options);
+  const { cwd, env } = options.at ?? place(t, options);
   const pty: IPty = spawn(...gmnCommand(args), {
     cwd,
     env: { TERM: 'xterm-256color', ...env },

@@ -119,7 +119,7 @@ async function restoreSessionSetup(chat: Chat): Promise<void> {
 async function chooseSession(chat: Chat): Promise<string | undefined> {
   await SESSIONS.run('', chat, chat.signal);
   if (!chat.lines.isTerminal || (await chat.store.list()).length === 0) return undefined;
-  const entry = await chat.lines.read({ prompt: 'number, id or name (Ctrl+D: none) › ' });
+  const entry = await chat.lines.read({ prompt: 'number, id or name (Ctrl+D: none) › ', isAnswer: true });
   return entry.kind === 'text' ? entry.text.trim() : undefined;
 }
 

@@ -27,10 +27,10 @@ export type Complete = (before: string, signal: AbortSignal) => Promise<Completi
 export interface LineSource {
   readonly isTerminal: boolean;
   /**
-   * The next entry. Keys typed since the last `read` count as typed now, after `draft`. An empty line is an entry of a
+   * The next entry, which is added to the entry history unless it answers a question. Keys typed since the last `read` count as typed now, after `draft`. An empty line is an entry of a
    * pipe, but not of a terminal. Rejects with the reason of the signal the source was made with.
    */
-  read(options: { readonly prompt: string; readonly draft?: string }): Promise<Entry>;
+  read(options: { readonly prompt: string; readonly draft?: string; readonly isAnswer?: boolean }): Promise<Entry>;
   /**
    * During a turn: calls `onCancel` at each Esc and Ctrl+C, and keeps other keys for the next `read`. Text typed before
    * such a key is put into the line, and nothing of it is sent. After Ctrl+C twice in a row, the next `read` gives

@@ -55,7 +55,7 @@ export function terminalLines(options: TerminalLinesOptions): LineSource {
   const watcher = createWatcher(options, context);
   return {
     isTerminal: true,
-    async read({ prompt, draft = '' }) {
+    async read({ prompt, draft = '', isAnswer = false }) {
       signal.throwIfAborted();
       if (isEnded) return { kind: 'end' };
       if (watcher.hasLeft()) return { kind: 'leave' };
@@ -65,7 +65,7 @@ export function terminalLines(options: TerminalLinesOptions): LineSource {
       const entry = await awaitEntry(current, signal).finally(() => {
         current = undefined;
       });
-      if (entry.kind === 'text') await history.add(entry.text);
+      if (entry.kind === 'text' && !isAnswer) await history.add(entry.text);
       return entry;
     },
     watch(onCancel) {

@@ -18,3 +18,12 @@ export function requireKey({ args }: ConfigOptions, verb: string): string {
   if (key !== undefined && more.length === 0) return key;
   throw new AppError('usage', `config ${verb} takes one key`, { hint: `Example: gmn config ${verb} model.name` });
 }
+
+/** The settings file that is gmn's alone; `config set` and `unset` change no other. */
+export function ownSettingsFile(app: App): string {
+  return `${app.homes().gmn}/config.json`;
+}
+
+export function toEditPath([first = '', ...rest]: readonly string[]): readonly [string, ...string[]] {
+  return [first, ...rest];
+}

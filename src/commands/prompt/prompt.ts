@@ -68,8 +68,10 @@ async function runPrompt(options: PromptOptions, app: App): Promise<number> {
   };
   let exitCode = 0;
   let isSaved = false;
+  let hasArrived = false;
   for await (const event of settle(start())) {
-    await render(addInterruptHint(event, app.signal));
+    hasArrived ||= event.type === 'text' || event.type === 'call';
+    await render(addInterruptHint(event, app.signal, hasArrived));
     if (event.type === 'failure') exitCode = event.error.exitCode;
     if (event.type === 'end' && event.sessionId !== undefined) isSaved = true;
   }
@@ -195,9 +197,11 @@ async function checkFlagsIfAny(options: PromptOptions, { env }: App): Promise<re
 }
 
 /** Adds a hint about the partial answer to the error of a signal. */
-function addInterruptHint(event: TurnEvent, { reason }: AbortSignal): TurnEvent {
+function addInterruptHint(event: TurnEvent, { reason }: AbortSignal, hasArrived: boolean): TurnEvent {
   if (event.type !== 'failure' || event.error !== reason || event.error.hint !== undefined) return event;
-  const hint = 'What had arrived is kept. Run it again for the whole answer.';
+  const hint = hasArrived
+    ? 'What had arrived is kept. Run it again for the whole answer.'
+    : 'Nothing had arrived yet. Run it again for the answer.';
   return { ...event, error: event.error.with({ hint }) };
 }
 

@@ -45,7 +45,7 @@ export async function run({ md, ...options }: ShowOptions, app: App): Promise<nu
 
 function formatTurn(record: SavedRecord): string {
   const { kind, content } = record;
-  const text = formatContent(content);
+  const text = formatContent(content, kind === 'prompt' ? '\n\n' : '');
   if (kind === 'reply' && record.finishReason === undefined) return `${text === '' ? '' : `${text}\n`}${CUT_OFF}\n\n`;
   if (text === '') return '';
   return kind === 'prompt' ? `> ${text.replaceAll('\n', '\n> ')}\n\n` : `${text}\n\n`;
@@ -53,12 +53,14 @@ function formatTurn(record: SavedRecord): string {
 
 const CUT_OFF = '[the answer was cut off here]';
 
-function formatContent({ parts }: StoredContent): string {
+/** `gap` is between two texts: those of a prompt are pieces of their own, those of a reply are cut anywhere. */
+function formatContent({ parts }: StoredContent, gap: string): string {
   let text = '';
   for (const part of parts) {
     const next = formatPart(part);
-    const isApart = !('text' in part) && next !== '' && text !== '' && !text.endsWith('\n');
-    text += isApart ? `\n${next}` : next;
+    const isFirst = text === '' || next === '';
+    if ('text' in part) text += isFirst ? next : `${text.endsWith('\n') ? gap.slice(1) : gap}${next}`;
+    else text += isFirst || text.endsWith('\n') ? next : `\n${next}`;
   }
   return text.trimEnd();
 }

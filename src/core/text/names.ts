@@ -28,7 +28,7 @@ export function editDistance(left: string, right: string): number {
 export function findNearestNames(name: string, candidates: readonly string[]): readonly string[] {
   const wanted = name.toLowerCase();
   const limit = Math.max(2, Math.ceil(wanted.length / 3));
-  return candidates
+  return [...new Set(candidates)]
     .map((candidate) => ({ candidate, distance: editDistance(wanted, candidate.toLowerCase()) }))
     .filter(({ distance }) => distance <= limit)
     .sort((left, right) => left.distance - right.distance)

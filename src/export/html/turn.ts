@@ -18,7 +18,8 @@ import { codeBlockHtml, escapeAttribute, escapeHtml, highlightHtml } from './tex
 const MAX_TITLE = 80;
 
 export function turnLink({ number, prompt }: Turn): string {
-  const text = prompt.find((item) => item.type === 'text')?.text ?? '';
+  // The words come after notes about commands and undone changes.
+  const text = prompt.findLast((item) => item.type === 'text')?.text ?? '';
   const line = /\S.*/.exec(text.slice(0, 10_000))?.[0].trim() ?? '';
   const title =
     Array.from(line.slice(0, 2 * MAX_TITLE))

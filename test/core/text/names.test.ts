@@ -15,5 +15,6 @@ test('the nearest names come first, and unlike names are omitted', () => {
     'gemini-2.5-flash',
     'gemini-2.5-flash-lite',
   ]);
+  expect(findNearestNames('ab', ['abc', 'abd', 'abc'])).toEqual(['abc', 'abd']);
   expect(findNearestNames('ABC', ['abc', 'abd', 'abe', 'abf', 'xyz'])).toEqual(['abc', 'abd', 'abe']);
 });
