@@ -57,7 +57,10 @@ export async function decide(
     case 'run-edited':
       return runEdited(tool, verdict.args, signal);
     case 'deny':
-      return refusedDecision(verdict.reason);
+      return {
+        kind: 'refused',
+        outcome: { ...errorResult(verdict.reason), ...(verdict.isReported && { isReported: true }) },
+      };
     case 'stop':
       throw new AppError('interrupted', `stopped before ${tool.name} was run`, {
         hint: 'The conversation so far is kept; say what to do instead.',

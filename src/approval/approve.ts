@@ -111,13 +111,13 @@ async function decideCall(
 
 function denyCall({ onDenied }: ApprovalOptions, { name, args }: ToolCall, { reason, advice }: Denial): CallDecision {
   onDenied?.(`${formatCall(name, args)} was not run: ${advice}`);
-  return { kind: 'deny', reason };
+  return { kind: 'deny', reason, ...(onDenied === undefined ? {} : { isReported: true }) };
 }
 
 /** Denies a call that its tool refuses to preview; nobody was asked about it, so it is reported. */
 function refuseCall({ onDenied }: ApprovalOptions, { name, args }: ToolCall, refusal: ToolResult): CallDecision {
   onDenied?.(formatToolFailure(name, args, refusal));
-  return { kind: 'deny', reason: formatRefusal(refusal) };
+  return { kind: 'deny', reason: formatRefusal(refusal), ...(onDenied === undefined ? {} : { isReported: true }) };
 }
 
 async function resolveCall(options: ApprovalOptions, tool: Tool, args: JsonObject): Promise<ResolvedCall> {

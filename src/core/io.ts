@@ -7,6 +7,8 @@ export interface Out {
   readonly isTerminal: boolean;
   /** Width in columns; 80 when it is not a terminal. */
   readonly columns: number;
+  /** Height in rows. Absent: unknown. */
+  readonly rows?: number;
   readonly isStyled: boolean;
   /** The spinners drawn here now. Absent: none is ever drawn, or nobody needs to hide them. */
   readonly spinners?: Set<Spinner>;
@@ -18,6 +20,8 @@ export interface Spinner {
   show(): void;
   /** Shows `text` beside what is awaited. Untrusted text. */
   setNote(text: string): void;
+  /** Shows the end of what a running command prints below what is awaited. Untrusted text. */
+  addOutput?(text: string): void;
 }
 
 export interface Io {

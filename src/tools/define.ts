@@ -63,8 +63,9 @@ export function defineTool<const S extends InputSchema>(spec: ToolSpec<S>): Tool
   };
 }
 
-export function succeed(output: JsonValue): ToolResult {
-  return { ok: true, response: { output } };
+/** `summary` says in a few words what came of it, for the user. */
+export function succeed(output: JsonValue, summary?: string): ToolResult {
+  return { ok: true, response: { output }, ...(summary === undefined ? {} : { summary }) };
 }
 
 /** `error` should tell the model what to do about it. */

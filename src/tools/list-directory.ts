@@ -39,11 +39,11 @@ export function listDirectory(workspace: Workspace): ToolHandlers<typeof LIST_DI
           ...(isLong ? [`the first ${MAX_ENTRIES} of ${shown.length}; ${formatRest(all)}`] : []),
           ...formatHidden(entries.length - shown.length),
         ];
-        return succeed({
-          path: place.name,
-          entries: listed,
-          ...(notes.length === 0 ? {} : { note: notes.join('; ') }),
-        });
+        const note = notes.length === 0 ? {} : { note: notes.join('; ') };
+        return succeed(
+          { path: place.name, entries: listed, ...note },
+          shown.length === 1 ? '1 entry' : `${shown.length} entries`,
+        );
       } finally {
         await directory.close();
       }

@@ -158,8 +158,11 @@ async function toSearchResult(
     ...(told === found ? [] : [await storeRemainingMatches(told, found, telling)]),
   ];
   const note: JsonObject = notes.length === 0 ? {} : { note: notes.join('; ') };
-  if (telling.isNamesOnly) return succeed({ files: found.map(({ file }) => file), ...note });
-  return succeed({ matches: told.map(({ file, lines }) => ({ file, lines })), ...note });
+  const files = plural(found.length, 'file');
+  if (telling.isNamesOnly) return succeed({ files: found.map(({ file }) => file), ...note }, files);
+  const count = findings.files.reduce((sum, { lines }) => sum + lines.filter(({ isMatch }) => isMatch).length, 0);
+  const summary = count === 0 ? 'no match' : `${count} ${count === 1 ? 'match' : 'matches'} in ${files}`;
+  return succeed({ matches: told.map(({ file, lines }) => ({ file, lines })), ...note }, summary);
 }
 
 interface Match {

@@ -50,7 +50,7 @@ function swap(root: string): void {
 
 posixTest('the question names the file that would be read, and why it is asked', async () => {
   const { read, root, screen } = await seated(['y']);
-  expect(await read({ file_path: 'notes.txt' })).toEqual({ ok: true, response: { output: 'A=1' } });
+  expect(await read({ file_path: 'notes.txt' })).toMatchObject({ ok: true, response: { output: 'A=1' } });
   expect(screen()).toBe(
     [
       '╭ read_file',
@@ -94,7 +94,7 @@ posixTest('"always" is for the file, whatever it is called, and for no other', a
 
 posixTest.for(['file_path', 'path', 'absolute_path'])('a secret named by %s is asked about', async (name) => {
   const { read } = await seated(['y']);
-  expect(await read({ [name]: '.env' })).toEqual({ ok: true, response: { output: 'A=1' } });
+  expect(await read({ [name]: '.env' })).toMatchObject({ ok: true, response: { output: 'A=1' } });
 });
 
 posixTest('only a reading of a file that may hold secrets has one', async () => {

@@ -91,6 +91,9 @@ function lazyOut(open: () => OutputStream, color: ColorChoice, env: Env): Proces
     get columns() {
       return get().columns || 80;
     },
+    get rows() {
+      return get().rows || 24;
+    },
     get isStyled() {
       return canStyle(color, env, get().isTTY === true);
     },

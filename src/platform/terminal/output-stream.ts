@@ -8,6 +8,7 @@ export interface OutputStream {
   readonly writableNeedDrain: boolean;
   readonly isTTY: boolean;
   readonly columns: number;
+  readonly rows: number;
 }
 
 export function outputStream(descriptor: 1 | 2): OutputStream {

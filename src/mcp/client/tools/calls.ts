@@ -2,7 +2,7 @@ import { raceWithAbort } from '../../../core/async.ts';
 import type { MediaPart } from '../../../core/content.ts';
 import { AppError } from '../../../core/error.ts';
 import type { JsonObject } from '../../../core/json.ts';
-import { formatSize } from '../../../core/text/format.ts';
+import { formatSize, plural } from '../../../core/text/format.ts';
 import { sniffMedia } from '../../../core/text/media.ts';
 import { sanitize } from '../../../core/text/terminal.ts';
 import type { ToolResult } from '../../../core/tool.ts';
@@ -132,7 +132,19 @@ export async function toToolResult(result: CallResult, keepOutput: StoreOutput):
   const words = text === '' && isTold ? '(no output)' : text;
   const beside = media.length === 0 ? {} : { media };
   if (isError) return { ok: false, response: { error: words || 'the tool failed', ...rest }, ...beside };
-  return { ok: true, response: { output: words, ...rest }, ...beside };
+  const summary = summarizeResult(texts, words);
+  return { ok: true, response: { output: words, ...rest }, ...beside, ...(summary === '' ? {} : { summary }) };
+}
+
+const MAX_SUMMARY = 60;
+
+/** A short single line as it is; else how much came. */
+function summarizeResult(texts: readonly string[], words: string): string {
+  if (texts.length > 1) return plural(texts.length, 'part');
+  const text = words.trim();
+  if (text.length <= MAX_SUMMARY && !text.includes('\n')) return text;
+  const lines = text.split('\n').length;
+  return lines > 1 ? plural(lines, 'line') : `${text.slice(0, MAX_SUMMARY - 1).toWellFormed()}…`;
 }
 
 function toModelText(block: ContentBlock, attach: (part: MediaPart) => boolean): string {

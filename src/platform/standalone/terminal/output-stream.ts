@@ -66,6 +66,9 @@ export const outputStream: typeof outputStreamNode = (descriptor) => {
     get columns() {
       return terminal()?.columns ?? 0;
     },
+    get rows() {
+      return terminal()?.rows ?? 0;
+    },
   } satisfies OutputStream;
 };
 

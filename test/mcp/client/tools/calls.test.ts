@@ -8,7 +8,11 @@ const text = (words: string): ContentBlock => ({ type: 'text', text: words });
 
 test('a structure that the text already tells is not told twice', async () => {
   const result = { content: [text('{ "a": 1 }')], structuredContent: { a: 1 }, isError: false };
-  expect(await toToolResult(result, lost)).toEqual({ ok: true, response: { output: '{ "a": 1 }' } });
+  expect(await toToolResult(result, lost)).toEqual({
+    ok: true,
+    response: { output: '{ "a": 1 }' },
+    summary: '{ "a": 1 }',
+  });
 });
 
 test('a structure alone is told', async () => {
@@ -22,6 +26,7 @@ test('a tool that says nothing is told so, also when it failed', async () => {
   expect(await toToolResult({ content: [], isError: false }, lost)).toEqual({
     ok: true,
     response: { output: '(no output)' },
+    summary: '(no output)',
   });
   expect(await toToolResult({ content: [], isError: true }, lost)).toEqual({
     ok: false,
