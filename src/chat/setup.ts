@@ -4,6 +4,7 @@ import { sanitize } from '../core/text/terminal.ts';
 import type { Setup } from './assistant.ts';
 import { describeMode } from './banner.ts';
 import type { Chat } from './chat.ts';
+import { formatRecap } from './recap.ts';
 
 export function toSessionSetup({ model, system }: Pick<Setup, 'model' | 'system'>): SessionSetup {
   return { ...(model === undefined ? {} : { model }), ...(system === undefined ? {} : { system }) };
@@ -19,6 +20,12 @@ export function restoredNotice({ model, system }: SessionSetup): string | undefi
 
 export function unansweredNotice({ unanswered }: Pick<Session, 'unanswered'>): string | undefined {
   return unanswered === undefined ? undefined : 'Its last prompt had no answer: /retry asks it again.';
+}
+
+/** Shows where the conversation was left, if it is not a new one. */
+export async function showRecap({ session, columns, isPlain, isQuiet, io: { err } }: Chat): Promise<void> {
+  const recap = formatRecap(session, { columns, isPlain, isStyled: err.isStyled });
+  if (recap !== undefined && !isQuiet) await err.write(`${recap}\n\n`);
 }
 
 export async function switchToNextMode(chat: Chat): Promise<undefined> {

@@ -173,6 +173,9 @@ function toPlainOut(out: Out): Out {
     get columns() {
       return out.columns;
     },
+    get rows() {
+      return out.rows ?? 0;
+    },
     isStyled: false,
   };
 }
