@@ -92,7 +92,7 @@ function formatProcesses(processes: ShellResult['strays']): string {
 }
 
 function summarizeOutput({ head, tail, omitted }: ShellResult): string {
-  if (omitted > 0) return `${((head.length + omitted + tail.length) / 1_000_000).toFixed(1)} million characters`;
+  if (omitted > 0) return `${Math.round((head.length + omitted + tail.length) / 1_000_000)} million characters`;
   const lines = head.split('\n').length - (head.endsWith('\n') ? 1 : 0);
   return head === '' ? 'no output' : plural(lines, 'line');
 }
