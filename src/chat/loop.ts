@@ -156,8 +156,8 @@ async function runEntry(chat: Chat, text: string, signal: AbortSignal): Promise<
   if (words === '') return undefined;
   if (words.startsWith('!')) return void (await runShellLine(chat, words.slice(1).trim(), signal));
   if (words.startsWith('/') && !words.startsWith('//')) {
-    const asked = await buildServerPrompt(words, chat, signal);
-    if (asked !== undefined) return asked;
+    const serverPrompt = await buildServerPrompt(words, chat, signal);
+    if (serverPrompt !== undefined) return serverPrompt;
     const { command, argument } = requireCommand(words);
     return command.run(argument, chat, signal);
   }

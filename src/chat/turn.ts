@@ -65,16 +65,16 @@ interface ShowOptions {
 async function showTurn(
   chat: Chat,
   events: AsyncIterable<TurnEvent>,
-  showing: ShowOptions,
+  options: ShowOptions,
 ): Promise<AppError | undefined> {
-  const render = createTurnRenderer(chat, showing.signal);
+  const render = createTurnRenderer(chat, options.signal);
   let failure: AppError | undefined;
   for await (const event of settle(events)) {
-    showing.event(event);
+    options.event(event);
     if (event.type !== 'failure') await render(event);
     else {
       failure = event.error;
-      await render({ type: 'failure', error: toChatError(chat, event.error, showing) });
+      await render({ type: 'failure', error: toChatError(chat, event.error, options) });
     }
   }
   return failure;
