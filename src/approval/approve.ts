@@ -35,7 +35,6 @@ export interface ApprovalOptions {
   /** The real path of the directory a command would run in. Absent: the path is taken as the model spelled it. */
   readonly findDirectory?: (tool: Tool, args: JsonObject) => Promise<string | undefined>;
   readonly runPaused: RunPaused;
-  /** Called with a user-facing notice for each call that is denied without a question. */
   readonly onDenied?: (notice: string) => void;
   /** Opens the person's terminal; undefined if there is none. Default: the terminal of this process. */
   readonly openTty?: () => Tty | undefined;
@@ -233,7 +232,6 @@ interface Candidate extends Proposal {
   readonly call: ToolCall;
 }
 
-/** The calls right after this one that would also be asked about, each previewed on top of those before it. */
 async function findGroup(
   options: AskOptions,
   { following = [], signal }: ApproveContext,

@@ -124,13 +124,11 @@ interface Field {
   readonly label: string;
   readonly isRequired: boolean;
   readonly fallback?: FieldValue;
-  /** The value an answer stands for; undefined if it is invalid. */
   parse(answer: string): FieldValue | undefined;
 }
 
 const MAX_FIELDS = 50;
 
-/** The fields of a form in order; none if the schema has no properties. Never throws. */
 export function toFields({ properties, required }: JsonObject): readonly Field[] {
   if (!isObject(properties)) return [];
   const names = isList(required) ? required : [];

@@ -61,12 +61,11 @@ const DECISIONS: Readonly<Record<ApprovalMode, Readonly<Record<Effect, Decision>
 };
 
 /**
- * Never asked about: the query goes to the model's own provider, who has the conversation anyway. No remote tool can
+ * Never asked about: the query goes to Google, which gets the whole conversation anyway. No remote tool can
  * have this name.
  */
 const NEVER_ASKED = 'google_web_search';
 
-/** The tools declared to the model: all of them, but in `plan` only those that read. */
 export function offeredTools(tools: readonly Tool[], mode: ApprovalMode): readonly Tool[] {
   return tools.filter(({ effect }) => DECISIONS[mode][effect] !== 'deny');
 }

@@ -116,7 +116,6 @@ const SLICE = 8192;
 /** The slices of a preview; undefined gives the caller a chance to pause. */
 function* slicePreview(preview: Preview): Generator<Slice | undefined> {
   const isDiff = preview.kind === 'diff';
-  // The title names the file.
   const start = isDiff && !preview.diff.startsWith('@@') ? preview.diff.indexOf('\n@@') + 1 : 0;
   const text = isDiff ? preview.diff.slice(start).replace(/\n$/, '') : previewText(preview);
   for (const line of collapseGaps(iterateLines(text), isDiff ? '+- ' : '')) {
@@ -230,7 +229,6 @@ function previewText(preview: Preview): string {
   }
 }
 
-/** Wraps a text into rows, between graphemes; if it is not measured, between code points. */
 function wrapRow(text: string, width: number, isMeasured: boolean): readonly string[] {
   if (text.length * 2 <= width) return [text];
   const rows: string[] = [];

@@ -50,7 +50,6 @@ function wrapItems(words: readonly string[], columns: number): readonly string[]
   return rows;
 }
 
-/** The stats, and the command that resumes this session if it can be resumed. */
 export async function formatFarewell(chat: Chat): Promise<readonly string[]> {
   const { isSaved, turns, unanswered } = chat.session;
   const canGoOn = isSaved && (turns > 0 || unanswered !== undefined);
@@ -74,7 +73,6 @@ async function findReference({ session, store }: Chat): Promise<string | undefin
 
 const MAX_TITLE = 50;
 
-/** A session as a row: number and short id; name, source, turns, age, title. Sanitized for the terminal. */
 export function formatSessionRow(summary: SessionSummary, number: string, now: number): ListRow {
   const { id, name, title, turns, isUnanswered, source, updatedAt } = summary;
   const words = title.length > MAX_TITLE ? `${title.slice(0, MAX_TITLE - 1).toWellFormed()}…` : title;

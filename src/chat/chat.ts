@@ -19,7 +19,6 @@ interface ChatParts {
   readonly version: string;
   readonly io: Io;
   readonly env: Env;
-  /** Where gmn and the official CLI keep their state. */
   readonly homes: () => Homes;
   readonly cwd: string;
   readonly clock: Clock;
@@ -65,7 +64,6 @@ export interface Chat extends ChatParts {
   list(rows: readonly ListRow[]): Promise<void>;
   /** Writes a notice, wrapped at words; nothing with `--quiet`. */
   note(text: string): Promise<void>;
-  /** Shows an error in the same form as the other commands do. */
   fail(error: AppError): Promise<void>;
 }
 
@@ -97,7 +95,6 @@ export function openChat(parts: ChatParts): Chat {
   return chat;
 }
 
-/** Output streams that can be silenced, for work that may be abandoned. */
 interface SilenceableIo {
   readonly io: Io;
   /** Drops everything written from now on; ends an unfinished line, or erases it if it is a spinner. */

@@ -100,7 +100,6 @@ interface AnswerOptions {
   readonly isLiteral: boolean;
   readonly signal: AbortSignal;
   readonly hasLeft: () => boolean;
-  /** Abandoned work that must end first. */
   readonly rest: Promise<void> | undefined;
   readonly failures: AppError[];
 }
@@ -128,7 +127,7 @@ async function answerEntry(
     return undefined;
   } catch (thrown) {
     const error = AppError.from(thrown);
-    // The reader of stdout has gone.
+    // Whoever read stdout has closed it.
     if (error.fault === 'pipe') return 'leave';
     if (hasLeft()) return undefined;
     if (error.fault === 'interrupted') chat.lines.keepTypedKeys();
@@ -150,7 +149,6 @@ async function waitForRest(chat: Chat, rest: Promise<void>, signal: AbortSignal)
   signal.throwIfAborted();
 }
 
-/** Runs a slash command or a shell line; anything else, or an entry that begins with `//`, becomes a prompt. */
 async function runEntry(chat: Chat, text: string, signal: AbortSignal): Promise<NextStep> {
   const words = text.trim();
   if (words === '') return undefined;

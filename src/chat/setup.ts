@@ -22,7 +22,6 @@ export function unansweredNotice({ unanswered }: Pick<Session, 'unanswered'>): s
   return unanswered === undefined ? undefined : 'Its last prompt had no answer: /retry asks it again.';
 }
 
-/** Shows where the conversation was left, if it is not a new one. */
 export async function showRecap({ session, columns, isPlain, isQuiet, io: { err } }: Chat): Promise<void> {
   const recap = formatRecap(session, { columns, isPlain, isStyled: err.isStyled });
   if (recap !== undefined && !isQuiet) await err.write(`${recap}\n\n`);
@@ -33,7 +32,6 @@ export async function switchToNextMode(chat: Chat): Promise<undefined> {
   await setMode(chat, modes[(modes.indexOf(assistant.setup.mode) + 1) % modes.length] ?? 'default');
 }
 
-/** Changes the approval mode and reports it. Throws AppError `usage` if the mode is not available. */
 export async function setMode(chat: Chat, wanted: string): Promise<void> {
   const mode = chat.modes.find((candidate) => candidate === wanted);
   if (mode === undefined) {

@@ -58,7 +58,6 @@ function formatValue(value: JsonValue): string {
   return fields.join('\n');
 }
 
-/** Fields of a small object in one line, as in a listing. */
 function formatItem(value: JsonValue): string {
   if (!isObject(value)) return formatValue(value);
   const fields = Object.values(value);

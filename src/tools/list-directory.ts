@@ -51,7 +51,6 @@ export function listDirectory(workspace: Workspace): ToolHandlers<typeof LIST_DI
   };
 }
 
-/** A predicate for names that match one of the globs. Throws AppError `usage` if there are too many globs. */
 function compileIgnored(globs: readonly string[]): (name: string) => boolean {
   if (globs.length > MAX_IGNORED) {
     throw new AppError('usage', `ignore has more than ${MAX_IGNORED} globs`, { hint: 'Use fewer.' });

@@ -18,7 +18,6 @@ const HEAD_BYTES = 8192;
 /** Larger files are read one at a time, however many calls run at once, to bound memory. */
 const MAX_SHARED_BYTES = 1_000_000;
 
-/** Reads a file for the model: text by lines; pictures, PDF, audio and video as attachments. */
 export function readFile(workspace: Workspace): ToolHandlers<typeof READ_FILE> {
   const oneByOne = createSerializer();
   return {
@@ -47,7 +46,6 @@ export function readFile(workspace: Workspace): ToolHandlers<typeof READ_FILE> {
   };
 }
 
-/** Runs one task at a time, in order of arrival. */
 function createSerializer(): <Result>(work: () => Promise<Result>) => Promise<Result> {
   let last: Promise<unknown> = Promise.resolve();
   return (work) => {

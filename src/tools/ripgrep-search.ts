@@ -139,7 +139,6 @@ const LINE_BYTES = 4096;
 const MARK_BYTES = 3;
 /** Enough to detect an encoding. */
 const HEAD_BYTES = 8192;
-/** UTF-16 files are read whole. */
 const MAX_WIDE_BYTES = 64_000_000;
 
 /**

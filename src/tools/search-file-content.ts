@@ -125,7 +125,6 @@ function createFilter(include: string | undefined, exclude: string | undefined):
   return (path) => included?.matches(path) !== false && excluded?.matches(path) !== true;
 }
 
-/** A glob without a slash matches names in every directory. */
 function toAnywhereGlob(glob: string): string {
   return glob.includes('/') ? glob : `**/${glob}`;
 }

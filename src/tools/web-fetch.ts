@@ -22,7 +22,6 @@ const MAX_PAGES = 10;
 /** For all pages of a call together. */
 const MAX_TEXT_CHARS = 100_000;
 
-/** The fetch tool: the text of the pages a prompt names, each under its final address. */
 export function webFetch({ send, timeoutMs = TIMEOUT_MS, keep }: WebFetchOptions): Tool {
   return defineTool({
     name: 'web_fetch',

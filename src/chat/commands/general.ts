@@ -42,7 +42,6 @@ export const OUTPUT: SlashCommand = {
   },
 };
 
-/** False if there is no pager, or it failed. */
 function page(text: string, { lines, env }: Chat, signal: AbortSignal): Promise<boolean> {
   return lines.withTerminal(async () => {
     const tty = openTty();

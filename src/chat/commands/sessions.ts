@@ -107,7 +107,6 @@ export const LOAD: SlashCommand = {
   },
 };
 
-/** Applies the model and system instruction of the loaded session. */
 async function restoreSessionSetup(chat: Chat): Promise<void> {
   const { setup } = chat.session;
   const words = restoredNotice(setup);
