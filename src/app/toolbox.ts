@@ -95,8 +95,9 @@ function reportFailedWrites(tool: Tool, report: (notice: string) => void): Tool 
     ...tool,
     async invoke(args, signal) {
       const result = await tool.invoke(args, signal);
-      if (!result.ok) report((await import('../render/tool-line.ts')).formatToolFailure(tool.name, args, result));
-      return result;
+      if (result.ok) return result;
+      report((await import('../render/tool-line.ts')).formatToolFailure(tool.name, args, result));
+      return { ...result, isReported: true };
     },
   };
 }
@@ -150,6 +151,7 @@ async function loadOtherTools(
     { createPinnedClient, isPublicAddress },
     { googleWebSearch },
     { createGround },
+    { addOutput },
   ] = await Promise.all([
     import('../tools/run-shell-command.ts'),
     import('../platform/process/shell-choice.ts'),
@@ -157,6 +159,7 @@ async function loadOtherTools(
     import('../platform/http/pinned.ts'),
     import('../tools/google-web-search.ts'),
     import('../agent/grounding.ts'),
+    import('../render/spinner.ts'),
   ]);
   const directory = async (path: string): Promise<string> => {
     const { place, directory: held } = await workspace.openDirectory(path);
@@ -164,7 +167,10 @@ async function loadOtherTools(
     return place.path;
   };
   return [
-    runShellCommand({ shell: chooseShell(shell, app.env), env: app.env, directory, keepOutput: workspace.keep }),
+    runShellCommand({
+      ...{ shell: chooseShell(shell, app.env), env: app.env, directory, keepOutput: workspace.keep },
+      onOutput: (text) => addOutput(app.io.err, text),
+    }),
     webFetch({
       send: createPinnedClient({ isAllowedAddress: isPublicAddress, timers: app.httpTimers }),
       keep: workspace.keep,

@@ -16,7 +16,7 @@ import { windowNotice } from './window.ts';
  * Returns the failure, if any, already shown.
  */
 export async function askPrompt(chat: Chat, prompt: Content, signal: AbortSignal): Promise<AppError | undefined> {
-  const { assistant, session, stats, changes } = chat;
+  const { assistant, session, stats, toolLog, changes } = chat;
   const agent = { ...assistant.agent, onReply: stats.reply };
   chat.lastPrompt = prompt;
   stats.turn();
@@ -25,7 +25,10 @@ export async function askPrompt(chat: Chat, prompt: Content, signal: AbortSignal
   session.choose((await agent.redaction?.redact(setup)) ?? setup);
   const before = session.contents.length;
   const failure = await showTurn(chat, runTurn(agent, { history: session, prompt, signal }), {
-    event: stats.event,
+    event: (event) => {
+      stats.event(event);
+      toolLog.add(event);
+    },
     isKept: () => session.contents.length > before + 1,
     signal,
   });
@@ -62,16 +65,16 @@ interface ShowOptions {
 async function showTurn(
   chat: Chat,
   events: AsyncIterable<TurnEvent>,
-  showing: ShowOptions,
+  options: ShowOptions,
 ): Promise<AppError | undefined> {
-  const render = createTurnRenderer(chat, showing.signal);
+  const render = createTurnRenderer(chat, options.signal);
   let failure: AppError | undefined;
   for await (const event of settle(events)) {
-    showing.event(event);
+    options.event(event);
     if (event.type !== 'failure') await render(event);
     else {
       failure = event.error;
-      await render({ type: 'failure', error: toChatError(chat, event.error, showing) });
+      await render({ type: 'failure', error: toChatError(chat, event.error, options) });
     }
   }
   return failure;

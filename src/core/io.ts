@@ -24,6 +24,8 @@ export interface Spinner {
   show(): void;
   /** Shows `text` beside what is awaited. Untrusted text. */
   setNote(text: string): void;
+  /** Shows the end of what a running command prints below what is awaited. Untrusted text. */
+  addOutput?(text: string): void;
 }
 
 export interface Io {

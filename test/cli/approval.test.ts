@@ -29,7 +29,7 @@ posixTest('y runs the command that was shown, and the person is not kept on the 
   } = await answered(t, { calls: [command('echo 1 > made; cat made')] }, ['y']);
   expect(screens[0]?.replace(/^STATE .*\n/, '')).toBe(
     [
-      `╭ run_shell_command in ${cwd}  23 bytes`,
+      `╭ run_shell_command in ${cwd}`,
       '│ echo 1 > made; cat made',
       '╰ [y]es [n]o [a]lways this command [e]dit [r]eply [q]uit turn › ',
     ].join('\n'),

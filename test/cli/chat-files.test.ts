@@ -121,7 +121,7 @@ test('!command shows what it prints and lets it go with the next prompt, mention
   const lines = ['!echo @a.txt; echo err >&2; exit 3', 'x', 'y'];
   const { stderr, stdout } = await pipedChat(t, lines, { gemini, files: { 'a.txt': 'secret' } });
   expect(stdout).toBe('a\nb\n');
-  expect(stderr).toMatch(/^@a\.txt\nerr\nexit code 3\nThis goes with your next prompt; \/file - drops it\.\n/);
+  expect(stderr).toMatch(/^@a\.txt\nerr\n✗ exit code 3\nThis goes with your next prompt; \/file - drops it\.\n/);
   expect(gemini.requests[0]?.body.contents[0].parts).toEqual([
     { text: 'I ran this command:\n\necho @a.txt; echo err >&2; exit 3\n\nIt printed (exit code 3):\n\n@a.txt\nerr' },
     { text: 'x' },

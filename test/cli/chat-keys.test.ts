@@ -31,7 +31,7 @@ posixTest('what is typed during an answer stands in the line after it', async (t
   chat.type(`two${KITTY_ANSWER}`);
   await chat.until(KITTY_PUSHED);
   typed.open();
-  await chat.until(/first[\s\S]*❯ two/);
+  await chat.until(/first[\s\S]*❯ (?:\u001b\[0m)?two/);
   chat.type('\r');
   await chat.until(/second[\s\S]*❯ /);
   chat.type(CTRL_D);
@@ -45,9 +45,9 @@ posixTest('Ctrl+Z where nobody could bring the chat back changes nothing, at a q
   const chat = chatInTerminal(t, [], { gemini });
   await chat.until(/❯ /);
   chat.type('wri');
-  await chat.until(/❯ wri/);
+  await chat.until(/❯ (?:\u001b\[0m)?wri/);
   chat.type('\u001a');
-  await chat.until(/❯ wri[\s\S]*❯ wri/);
+  await chat.until(/(?:❯ (?:\u001b\[0m)?wri[\s\S]*){2}/);
   chat.type('te\r');
   await chat.until(/› $/);
   chat.type('\u001a');
@@ -67,7 +67,7 @@ posixTest('a paste that a question cuts off is kept as far as it had come, and t
   chat.type(`write\r${ESC}[200~half a`);
   await chat.until(/› $/);
   chat.type('n');
-  await chat.until(/as you like[\s\S]*❯ half a/);
+  await chat.until(/as you like[\s\S]*❯ (?:\u001b\[0m)?half a/);
   chat.type(' paste\r');
   await chat.until(/I see[\s\S]*❯ /);
   chat.type(CTRL_D);
@@ -167,6 +167,7 @@ posixTest('what Esc twice has left draws nothing over the prompt, and is over be
     '❯ hello',
     'Waiting for the cancelled work to end. Esc: do not wait for it.',
     'now',
+    '',
     '❯',
   ]);
 });

@@ -36,13 +36,14 @@ const ENTRIES: Readonly<Record<string, readonly string[]>> = {
   edit: ['/edit'],
   copy: ['/copy'],
   pipe: ['/pipe cat'],
+  output: ['call list_directory {"dir_path":"."}', '/output'],
   diff: ['挨拶を日本語にして @hello.js', '/diff'],
   undo: ['/undo'],
   exit: ['/exit'],
 };
 
 /** Those that print lists of ours, in which a word stands on one row. */
-const LISTS: ReadonlySet<string> = new Set(['/help', '/keys', '/tools', '/model', '/sessions']);
+const LISTS: ReadonlySet<string> = new Set(['/help', '/keys', '/tools', '/model', '/sessions', '/stats']);
 
 const PROMPTS = [
   '日本語で自己紹介をしてください。改行の位置も確かめたいので、少し長い文にします。',

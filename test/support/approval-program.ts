@@ -60,7 +60,7 @@ const approve = createApprover({
   err: io.err,
   isTextFormat: script.isTextFormat ?? true,
   env: process.env,
-  secretOf: async (_, args) => (args.file_path === '.env' ? '/w/.env' : undefined),
+  findSecret: async (_, args) => (args.file_path === '.env' ? '/w/.env' : undefined),
   permit: async () => void told.push('permit'),
   runPaused: async (work) => {
     told.push('hold');

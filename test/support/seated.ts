@@ -77,7 +77,7 @@ export function seated(
     err,
     isTextFormat: true,
     env: {},
-    secretOf: async (_, args) => (args.file_path === '.env' ? '/w/.env' : undefined),
+    findSecret: async (_, args) => (args.file_path === '.env' ? '/w/.env' : undefined),
     permit: async (path) => void told.push(`permit ${path}`),
     runPaused: async (work) => {
       told.push('hold');

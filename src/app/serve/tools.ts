@@ -36,14 +36,14 @@ export function denyQuestions(
   agent: Agent,
   { permissions, workspace, refused }: { permissions: Permissions; workspace: Workspace; refused: string[] },
 ): Agent {
-  const { secretOf } = secretFiles(workspace);
+  const { findSecret } = secretFiles(workspace);
   const policy = approvalPolicy({
     mode: permissions.write ? 'auto_edit' : 'default',
     allowedTools: permissions.shell ? [SHELL] : [],
     isTrusted: () => false,
   });
   const approve: Approve = async (tool, call) => {
-    const secret = await secretOf(tool, call.args);
+    const secret = await findSecret(tool, call.args);
     if (policy.rule({ tool, args: call.args, secret }).kind === 'run') return { kind: 'run' };
     const why = secret === undefined ? 'it is not allowed here' : `${sanitize(secret)} may hold keys or passwords`;
     refused.push(`${tool.name}: ${why}`);

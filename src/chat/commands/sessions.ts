@@ -6,7 +6,7 @@ import { sanitize } from '../../core/text/terminal.ts';
 import { formatSessionRow } from '../banner.ts';
 import type { Chat } from '../chat.ts';
 import type { Candidate } from '../line/source.ts';
-import { restoredNotice, unansweredNotice } from '../setup.ts';
+import { restoredNotice, showRecap, unansweredNotice } from '../setup.ts';
 import type { SlashCommand } from './command.ts';
 
 const MAX_LISTED = 20;
@@ -100,13 +100,13 @@ export const LOAD: SlashCommand = {
     const { turns } = session;
     await chat.say(`Continuing ${sanitize(session.name ?? shortId(session.id))}: ${plural(turns, 'turn')}.`);
     await restoreSessionSetup(chat);
+    if (chat.lines.isTerminal) await showRecap(chat);
     const words = unansweredNotice(session);
     if (words !== undefined) await chat.note(words);
     return undefined;
   },
 };
 
-/** Applies the model and system instruction of the loaded session. */
 async function restoreSessionSetup(chat: Chat): Promise<void> {
   const { setup } = chat.session;
   const words = restoredNotice(setup);

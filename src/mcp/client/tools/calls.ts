@@ -2,7 +2,7 @@ import { raceWithAbort } from '../../../core/async.ts';
 import type { MediaPart } from '../../../core/content.ts';
 import { AppError } from '../../../core/error.ts';
 import type { JsonObject } from '../../../core/json.ts';
-import { formatSize } from '../../../core/text/format.ts';
+import { formatSize, plural } from '../../../core/text/format.ts';
 import { sniffMedia } from '../../../core/text/media.ts';
 import { sanitize } from '../../../core/text/terminal.ts';
 import type { ToolResult } from '../../../core/tool.ts';
@@ -128,7 +128,19 @@ export async function toToolResult(result: CallResult, keepOutput: StoreOutput):
   const output = text === '' && isRepeated ? '(no output)' : text;
   const attachments = media.length === 0 ? {} : { media };
   if (isError) return { ok: false, response: { error: output || 'the tool failed', ...rest }, ...attachments };
-  return { ok: true, response: { output, ...rest }, ...attachments };
+  const summary = summarizeResult(texts, output);
+  return { ok: true, response: { output, ...rest }, ...attachments, ...(summary === '' ? {} : { summary }) };
+}
+
+const MAX_SUMMARY = 60;
+
+/** A short single line as it is; else how much came. */
+function summarizeResult(texts: readonly string[], output: string): string {
+  if (texts.length > 1) return plural(texts.length, 'part');
+  const text = output.trim();
+  if (text.length <= MAX_SUMMARY && !text.includes('\n')) return text;
+  const lines = text.split('\n').length;
+  return lines > 1 ? plural(lines, 'line') : `${text.slice(0, MAX_SUMMARY - 1).toWellFormed()}…`;
 }
 
 function toModelText(block: ContentBlock, attach: (part: MediaPart) => boolean): string {

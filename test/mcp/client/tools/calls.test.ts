@@ -8,7 +8,11 @@ const text = (words: string): ContentBlock => ({ type: 'text', text: words });
 
 test('structured content that the text repeats is sent once', async () => {
   const result = { content: [text('{ "a": 1 }')], structuredContent: { a: 1 }, isError: false };
-  expect(await toToolResult(result, lost)).toEqual({ ok: true, response: { output: '{ "a": 1 }' } });
+  expect(await toToolResult(result, lost)).toEqual({
+    ok: true,
+    response: { output: '{ "a": 1 }' },
+    summary: '{ "a": 1 }',
+  });
 });
 
 test('structured content alone is sent', async () => {
@@ -22,6 +26,7 @@ test('a tool without output says so, also when it failed', async () => {
   expect(await toToolResult({ content: [], isError: false }, lost)).toEqual({
     ok: true,
     response: { output: '(no output)' },
+    summary: '(no output)',
   });
   expect(await toToolResult({ content: [], isError: true }, lost)).toEqual({
     ok: false,
