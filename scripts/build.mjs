@@ -1,15 +1,32 @@
 // Bundles src/ into dist/: lazy chunks as CommonJS, the boot file, help texts, completion scripts, the manual page and third-party notices.
 // Why CommonJS and why chunks: docs/dev/decisions/0002-build-and-code-cache.md
+// With --sourcemap nothing is minified, and every file has a source map beside it, for a debugger.
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { build, transform } from 'esbuild';
-import { bundling, commandTable, groupChunks, hashOf, hotChunks, writeTexts, writeWorker } from './bundle.mjs';
-import { thirdPartyNotices } from './notices.mjs';
+import {
+  bundling,
+  findHotChunks,
+  groupChunks,
+  hashText,
+  importCommandTable,
+  writeTexts,
+  writeWorker,
+} from './bundle.mjs';
+import { formatNotices } from './notices.mjs';
 import { root } from './project.mjs';
 
 const final = join(root, 'dist');
 const dist = `${final}.new`;
-const commonJs = { format: 'cjs', platform: 'node', target: 'node20.18', supported: { 'dynamic-import': false } };
+const hasMaps = process.argv.includes('--sourcemap');
+const commonJs = {
+  format: 'cjs',
+  platform: 'node',
+  target: 'node20.18',
+  supported: { 'dynamic-import': false },
+  minify: !hasMaps,
+  sourcemap: hasMaps && 'external',
+};
 /** Modules of Node that cost 0.4 to 3 ms to load, and that most runs which load our code around them never call. */
 const LAZY_BUILTINS =
   /(?<=^|[;\n])import\{([^}]*)\}from"(node:(?:child_process|crypto|fs\/promises|tty|worker_threads))";/g;
@@ -17,7 +34,7 @@ const LAZY_BUILTINS =
 // Built next to the last build and then renamed: a compile error leaves the old one in place.
 rmSync(dist, { recursive: true, force: true });
 mkdirSync(dist);
-const table = await commandTable(dist);
+const table = await importCommandTable(dist);
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 
 const textWorker = await writeWorker(dist, 'text-worker');
@@ -25,6 +42,8 @@ const searchWorker = await writeWorker(dist, 'search-worker');
 
 const chunks = await build({
   ...bundling,
+  // The second pass reads these maps. Lines must be short: replacing a text moves what follows it in its line.
+  ...(hasMaps && { minify: false, sourcemap: 'inline' }),
   entryPoints: ['src/main.ts'],
   define: {
     OUTLINE: JSON.stringify(table.toOutline(table.ROOT)),
@@ -40,8 +59,7 @@ const chunks = await build({
   write: false,
 });
 const texts = new Map(chunks.outputFiles.map(({ path, text }) => [basename(path), text]));
-const hot = hotChunks(chunks.metafile);
-/** Which pack a chunk is in. */
+const hot = findHotChunks(chunks.metafile);
 const packs = {};
 for (const names of groupChunks(chunks.metafile, hot)) {
   const pack = await writePack(names);
@@ -52,8 +70,8 @@ for (const name of hot) packs[name] = hotPack;
 for (const [name, text] of texts) {
   if (Object.hasOwn(packs, name)) continue;
   // esbuild splits only ES modules; a second pass turns each chunk into CommonJS, and `import()` into a lazy `require`.
-  const { code } = await transform(withRequire(text), { ...commonJs, minify: true });
-  writeFileSync(join(dist, name), ascii(code));
+  const { code, map } = await transform(withRequire(text), { ...commonJs, sourcefile: name });
+  writeChunk(name, escapeNonAscii(code), map);
 }
 writeSources();
 
@@ -62,6 +80,7 @@ await build({
   stdin: { contents: `import { boot } from './src/boot.ts'; boot(process.argv.slice(2));`, resolveDir: root },
   format: 'cjs',
   outfile: join(dist, 'boot.js'),
+  ...(hasMaps && { minify: false, sourcemap: true }),
   define: {
     VERSION: JSON.stringify(version),
     MAIN_CHUNK: JSON.stringify([...hot].find((name) => name.startsWith('main-'))),
@@ -71,12 +90,12 @@ await build({
 
 writeTexts(dist, table);
 writeFileSync(join(dist, 'gmn.1'), table.manPage(table.ROOT, version));
-writeFileSync(join(dist, 'THIRD_PARTY_NOTICES.txt'), thirdPartyNotices(chunks.metafile));
+writeFileSync(join(dist, 'THIRD_PARTY_NOTICES.txt'), formatNotices(chunks.metafile));
 rmSync(final, { recursive: true, force: true });
 renameSync(dist, final);
 
-/** The program is read as Latin-1. esbuild escapes what is beyond ASCII in strings, but leaves it in regular expressions. */
-function ascii(code) {
+/** The program is read as Latin-1, but esbuild escapes characters beyond ASCII only in strings, not in regular expressions. */
+function escapeNonAscii(code) {
   return code.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
@@ -95,9 +114,10 @@ async function writePack(names, more = '') {
       onLoad({ filter: /.*/, namespace: 'hot' }, ({ path }) => ({ contents: withRequire(texts.get(path), names) }));
     },
   };
-  const parts = [...names].map((name, index) => partOf(name, `chunk${index}`));
+  const parts = [...names].map((name, index) => toPart(name, `chunk${index}`));
   const { outputFiles } = await build({
     ...commonJs,
+    outfile: join(dist, 'pack.js'),
     stdin: {
       contents: `${parts.map(({ imports }) => imports).join('\n')}
         export const chunks = { ${parts.map(({ entry }) => entry).join(', ')} };
@@ -105,19 +125,24 @@ async function writePack(names, more = '') {
       resolveDir: root,
     },
     bundle: true,
-    minify: true,
     write: false,
     logLevel: 'warning',
     plugins: [virtual],
   });
-  // As the function that boot will call: it need not copy the text to put anything around it.
-  const text = ascii(`(function(exports,require,module,__dirname){${outputFiles[0].text}\n})`);
-  const file = `pack-${hashOf(text)}.js`;
-  writeFileSync(join(dist, file), text);
+  // In the form that boot calls, so that boot need not copy the text to wrap it.
+  const { text: code } = outputFiles.find(({ path }) => path.endsWith('.js'));
+  const text = escapeNonAscii(`(function(exports,require,module,__dirname){${code}\n})`);
+  const file = `pack-${hashText(text)}.js`;
+  writeChunk(file, text, outputFiles.find(({ path }) => path.endsWith('.map'))?.text);
   return file;
 }
 
-/** Loads Node's heavy modules at the first call of a function, or the first `new` of a class, of theirs. */
+function writeChunk(name, code, map) {
+  writeFileSync(join(dist, name), map ? `${code}\n//# sourceMappingURL=${name}.map\n` : code);
+  if (map) writeFileSync(join(dist, `${name}.map`), map);
+}
+
+/** Loads Node's heavy modules when a function of theirs is first called, or a class is first used with `new`. */
 function withLazyBuiltins(text) {
   return text.replace(LAZY_BUILTINS, (_, names, module) =>
     names
@@ -143,7 +168,7 @@ function withRequire(text, packed = new Set()) {
   );
 }
 
-function partOf(name, prefix) {
+function toPart(name, prefix) {
   const { exports } = chunks.metafile.outputs[`dist/${name}`];
   const named = exports.map((key) => ({ key, local: `${prefix}_${key}` }));
   return {

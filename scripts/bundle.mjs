@@ -43,10 +43,10 @@ export const bundling = {
   plugins: [withoutChildProcess, withoutSchemaCompiler],
 };
 
-// The entry points of an ordinary one-shot run. The full parser and the JSON formats are not needed for a plain prompt.
+// The entry points of an ordinary one-shot. The full parser and the JSON formats are not needed for a plain prompt.
 const HOT = ['src/main.ts', 'src/commands/prompt/prompt.ts', 'src/platform/http/send.ts', 'src/render/text.ts'];
 
-/** The entry points of common flags: what a run with one of them loads beside the chunks of an ordinary one. */
+/** The entry points of common flags: what a run with one of them loads besides the chunks of an ordinary one. */
 const FEATURES = [
   ['src/commands/prompt/idle-flags.ts'],
   ['src/render/json.ts'],
@@ -58,9 +58,9 @@ const FEATURES = [
   ['src/app/sessions.ts', 'src/app/toolbox.ts', 'src/api/reply-calls.ts'],
 ];
 
-/** The chunks an ordinary one-shot run loads: in one file they cost one read and one lookup in the code cache. */
-export function hotChunks({ outputs }) {
-  return chunksOf(outputs, HOT);
+/** In one file these chunks cost one read and one lookup in the code cache. */
+export function findHotChunks({ outputs }) {
+  return findChunks(outputs, HOT);
 }
 
 /**
@@ -68,7 +68,7 @@ export function hotChunks({ outputs }) {
  * sets need each other, since what a chunk imports is loaded by every feature that loads the chunk.
  */
 export function groupChunks({ outputs }, hot) {
-  const features = FEATURES.map((sources) => chunksOf(outputs, sources));
+  const features = FEATURES.map((sources) => findChunks(outputs, sources));
   const groups = new Map();
   for (const name of new Set(features.flatMap((names) => [...names]))) {
     if (hot.has(name)) continue;
@@ -78,8 +78,8 @@ export function groupChunks({ outputs }, hot) {
   return [...groups.values()];
 }
 
-/** The chunks that hold these sources, with all that they import. */
-function chunksOf(outputs, sources) {
+/** With all that they import. */
+function findChunks(outputs, sources) {
   const found = new Set();
   const add = (path) => {
     if (found.has(basename(path))) return;
@@ -92,7 +92,7 @@ function chunksOf(outputs, sources) {
 }
 
 /** The command table and the generators used at build time, bundled to a temporary file in `directory` and imported. */
-export async function commandTable(directory) {
+export async function importCommandTable(directory) {
   const file = join(directory, 'table.mjs');
   await build({
     ...bundling,
@@ -100,7 +100,7 @@ export async function commandTable(directory) {
       contents: `export { ROOT } from './src/cli/table/root.ts';
         export { SHELLS } from './src/cli/completion/plan.ts';
         export { completionScript } from './src/cli/completion/script.ts';
-        export { helpText } from './src/cli/help.ts';
+        export { helpText, shortHelpText } from './src/cli/help.ts';
         export { manPage } from './src/cli/man.ts';
         export { toOutline } from './src/cli/invocation.ts';`,
       resolveDir: root,
@@ -115,10 +115,14 @@ export async function commandTable(directory) {
 }
 
 /** Writes the help of every command and the completion scripts, which boot prints without running anything else. */
-export function writeTexts(directory, { ROOT, SHELLS, completionScript, helpText }) {
+export function writeTexts(directory, { ROOT, SHELLS, completionScript, helpText, shortHelpText }) {
   const help = join(directory, 'help');
   mkdirSync(help, { recursive: true });
+  const short = join(directory, 'short-help');
+  mkdirSync(short);
   const writeHelp = (command, path) => {
+    const brief = shortHelpText(command, path.join(' '));
+    if (brief !== undefined) writeFileSync(join(short, `${path.join('-')}.txt`), brief);
     writeFileSync(join(help, `${path.join('-')}.txt`), helpText(command, path.join(' ')));
     for (const child of command.subcommands ?? []) writeHelp(child, [...path, child.name]);
   };
@@ -127,13 +131,13 @@ export function writeTexts(directory, { ROOT, SHELLS, completionScript, helpText
   for (const shell of SHELLS) writeFileSync(join(directory, 'completion', shell), completionScript(shell, ROOT));
 }
 
-export function hashOf(text) {
+export function hashText(text) {
   return createHash('sha256').update(text).digest('hex').slice(0, 8);
 }
 
 /**
- * Bundles what a thread runs, src/<name>.ts, into the directory and returns the file's name. It is one file, since a thread
- * cannot load chunks out of the pack; as .cjs it is none of the chunks.
+ * Bundles src/<name>.ts for a thread and returns the file's name. It is one file, since a thread cannot load chunks out of the pack, and
+ * `.cjs`, so that nobody takes it for a chunk.
  */
 export async function writeWorker(directory, name) {
   const { outputFiles } = await build({
@@ -143,7 +147,7 @@ export async function writeWorker(directory, name) {
     write: false,
   });
   const [{ text }] = outputFiles;
-  const file = `${name}-${hashOf(text)}.cjs`;
+  const file = `${name}-${hashText(text)}.cjs`;
   writeFileSync(join(directory, file), text);
   return file;
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { root } from './project.mjs';
 
 /** The licences of every package in the bundle, from esbuild's metafile. */
-export function thirdPartyNotices(metafile) {
+export function formatNotices(metafile) {
   const packages = new Set();
   for (const input of Object.keys(metafile.inputs)) {
     const match = /node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(input);
@@ -12,7 +12,7 @@ export function thirdPartyNotices(metafile) {
   const sections = [...packages].sort().map((name) => {
     const directory = join(root, 'node_modules', name);
     const manifest = JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8'));
-    return `${name} ${manifest.version} (${manifest.license})\n\n${licenceOf(directory, manifest)}\n`;
+    return `${name} ${manifest.version} (${manifest.license})\n\n${readLicence(directory, manifest)}\n`;
   });
   return `gmn contains code of these packages.\n\n${sections.join(`\n${'-'.repeat(80)}\n\n`)}`;
 }
@@ -30,10 +30,9 @@ LIABLE FOR ANY CLAIM, DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF CONTRA
 IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.`;
 
 /**
- * Its licence file, else the licence section of its README, else the standard text of the licence in its manifest.
- * Throws if there is none.
+ * The licence file, else the licence section of the README, else the standard text of the licence in the manifest. Throws if there is none.
  */
-function licenceOf(directory, { name, license, author }) {
+function readLicence(directory, { name, license, author }) {
   const names = readdirSync(directory);
   const read = (pattern) =>
     names.filter((entry) => pattern.test(entry)).map((entry) => readFileSync(join(directory, entry), 'utf8'));

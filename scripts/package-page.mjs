@@ -1,11 +1,11 @@
-// `node scripts/package-page.mjs <repository> <ref>`: prints README.md as the page of the package shows it. The package has no
-// docs/, so links and pictures that are relative become addresses in the repository, at the tag of the release.
+// `node scripts/package-page.mjs <repository> <ref>`: prints README.md for the page of the package. The package has no docs/, so relative
+// links and pictures become addresses in the repository, at the tag of the release.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from './project.mjs';
 
 const PICTURE = /\.(?:svg|png|gif|jpe?g|webp)$/i;
-/** Where a link begins, and its target: neither a place in this page nor an address of its own. */
+/** The beginning of a link and its target, if that is neither an anchor nor absolute. */
 const RELATIVE = /(\]\(|^\[[^\]]+\]: +|\b(?:src|href)=")(?![#/]|[a-z][a-z\d+.-]*:)(?:\.\/)?([^)\s"]+)/gim;
 
 const [repository = '', ref = ''] = process.argv.slice(2);
@@ -13,32 +13,32 @@ if (!/^https:\/\/[^/]+\/[^/]+\/[^/]+$/.test(repository) || !/^[\w.-]+$/.test(ref
   console.error('Usage: node scripts/package-page.mjs https://<host>/<owner>/<name> <tag>');
   process.exit(1);
 }
-process.stdout.write(absolute(readFileSync(join(root, 'README.md'), 'utf8')));
+process.stdout.write(makeLinksAbsolute(readFileSync(join(root, 'README.md'), 'utf8')));
 
-/** The text with absolute links; what is code, in a block or in a line, stays as it is. */
-function absolute(text) {
+/** Code, in a block or in a line, stays as it is. */
+function makeLinksAbsolute(text) {
   let isCode = false;
   return text
     .split('\n')
     .map((line) => {
       const isFence = /^ {0,3}(?:```|~~~)/.test(line);
       if (isFence) isCode = !isCode;
-      return isCode || isFence ? line : proseOf(line);
+      return isCode || isFence ? line : makeLineAbsolute(line);
     })
     .join('\n');
 }
 
-function proseOf(line) {
+function makeLineAbsolute(line) {
   // Every second piece is in backquotes.
   return line
     .split(/(`+[^`]*`+)/)
     .map((piece, index) =>
-      index % 2 === 1 ? piece : piece.replace(RELATIVE, (_, begin, target) => begin + addressOf(target)),
+      index % 2 === 1 ? piece : piece.replace(RELATIVE, (_, begin, target) => begin + toAddress(target)),
     )
     .join('');
 }
 
-function addressOf(target) {
+function toAddress(target) {
   const [path = ''] = target.split('#');
   return `${repository}/${PICTURE.test(path) ? 'raw' : 'blob'}/${ref}/${target}`;
 }

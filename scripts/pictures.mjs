@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ensureInstalled, root } from './project.mjs';
-import { pictureOf, screenOf } from './terminal-picture.mjs';
+import { drawPicture, layOutScreen } from './terminal-picture.mjs';
 
 const COLUMNS = 98;
 const PROMPT = '\u001b[32m$\u001b[39m ';
@@ -65,7 +65,8 @@ async function chat() {
   await until('変えました');
   await until('❯ ');
   type('write a very long story\r');
-  await until('harbour town');
+  // The rest of the row is not written again.
+  await until('town');
   type('\u0003');
   await until('cancelled');
   type('/q\r');
@@ -116,9 +117,9 @@ function open(program, args) {
 }
 
 async function draw(name, title, run) {
-  const rows = screenOf(await run(), COLUMNS);
+  const rows = layOutScreen(await run(), COLUMNS);
   const file = join(root, 'docs', 'pictures', `${name}.svg`);
   mkdirSync(join(root, 'docs', 'pictures'), { recursive: true });
-  writeFileSync(file, pictureOf(rows, { columns: COLUMNS, title }));
+  writeFileSync(file, drawPicture(rows, { columns: COLUMNS, title }));
   process.stdout.write(`docs/pictures/${name}.svg\n`);
 }

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 
 export const root = fileURLToPath(new URL('..', import.meta.url));
 
-/** Runs a command in the project with its output shown; exits with its exit code if it fails. */
+/** Shows the command's output; exits with its exit code if it fails. */
 export function run(command, args, options = {}) {
   const { status, error } = spawnSync(command, args, {
     cwd: root,
@@ -16,7 +16,7 @@ export function run(command, args, options = {}) {
   if (status !== 0) process.exit(status ?? 1);
 }
 
-/** npm is a script on Windows, so it is run through its own JavaScript if known. */
+/** npm is a script on Windows, so its own JavaScript is run if it is known. */
 export function npm(args) {
   const script = process.env.npm_execpath;
   if (script) run(process.execPath, [script, ...args]);

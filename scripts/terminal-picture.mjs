@@ -9,14 +9,21 @@ const PALETTE = ['#2b3036', '#f07178', '#a5d67c', '#ffcb6b', '#82aaff', '#c792ea
 const BRIGHT = ['#7a8490', '#ff8b92', '#c3e88d', '#ffe585', '#a6c1ff', '#e1acff', '#a3f7e8', '#ffffff'];
 const COLOURS = { back: '#171b21', text: '#d6deeb', faint: '#8a95a3', bar: '#222831' };
 const PLAIN = {};
+/** Characters that many fonts lack, as paths in a cell whose lower left corner is the start of the base line. */
+const SHAPES = {
+  '⏹': 'M0.5 -9h8v8h-8z',
+  '❯': 'M1.5 -10.5h2l3.4 5.3l-3.4 5.2h-2l3.4 -5.2z',
+  '✓': 'M0.6 -4.6l1.2 -1.2l1.9 2.1l4 -6.3l1.2 0.9l-5 7.9z',
+  '✗': 'M0.8 -8.6l1.2 -1.2l2.4 3l2.6 -3.1l1.1 1l-2.7 3.4l2.7 3.4l-1.2 1.1l-2.6 -3.2l-2.5 3.2l-1.2 -1l2.8 -3.5z',
+};
 
-/** The rows on the screen after all of `output` was written, each a list of cells. */
-export function screenOf(output, columns) {
+/** Each row is a list of cells. */
+export function layOutScreen(output, columns) {
   const rows = [[]];
   let row = 0;
   let column = 0;
   let style = PLAIN;
-  const cellsOf = (index) => {
+  const ensureRow = (index) => {
     while (rows.length <= index) rows.push([]);
     return rows[index];
   };
@@ -27,7 +34,7 @@ export function screenOf(output, columns) {
         row += 1;
         column = 0;
       }
-      const cells = cellsOf(row);
+      const cells = ensureRow(row);
       while (cells.length < column) cells.push({ text: ' ', style: PLAIN });
       cells[column] = { text: segment, style };
       if (width === 2) cells[column + 1] = { text: '', style };
@@ -36,15 +43,15 @@ export function screenOf(output, columns) {
   };
   const move = (parameters, final) => {
     const count = Number(parameters) || 1;
-    if (final === 'm') style = styled(style, parameters);
+    if (final === 'm') style = applyCodes(style, parameters);
     else if (final === 'A') row = Math.max(0, row - count);
     else if (final === 'B') row += count;
     else if (final === 'C') column = Math.min(columns - 1, column + count);
     else if (final === 'D') column = Math.max(0, column - count);
     else if (final === 'G') column = count - 1;
-    else if (final === 'K') cellsOf(row).length = Math.min(cellsOf(row).length, column);
+    else if (final === 'K') ensureRow(row).length = Math.min(ensureRow(row).length, column);
     else if (final === 'J') {
-      cellsOf(row).length = Math.min(cellsOf(row).length, column);
+      ensureRow(row).length = Math.min(ensureRow(row).length, column);
       rows.length = row + 1;
     }
   };
@@ -55,7 +62,7 @@ export function screenOf(output, columns) {
     else if (token === '\b') column = Math.max(0, column - 1);
     else if (token === '\n') {
       row += 1;
-      cellsOf(row);
+      ensureRow(row);
     } else if (!/^[\u001b\u0007]/.test(token)) print(token);
   }
   const last = rows.findLastIndex((cells) => cells.some(({ text }) => text.trim() !== ''));
@@ -63,16 +70,16 @@ export function screenOf(output, columns) {
 }
 
 /** An SVG that reads well on light and dark pages. `title` is for the title bar and for screen readers. */
-export function pictureOf(rows, { columns, title }) {
+export function drawPicture(rows, { columns, title }) {
   const width = Math.ceil(columns * CELL.width + 2 * MARGIN);
   const height = Math.ceil(rows.length * CELL.height + TITLE + 2 * MARGIN);
-  const lines = rows.map((cells, index) => lineOf(cells, TITLE + 1.5 * MARGIN + index * CELL.height)).filter(Boolean);
-  return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="img" aria-label="${escaped(title)}">
-<title>${escaped(title)}</title>
+  const lines = rows.map((cells, index) => drawLine(cells, TITLE + 1.5 * MARGIN + index * CELL.height)).filter(Boolean);
+  return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="img" aria-label="${escapeXml(title)}">
+<title>${escapeXml(title)}</title>
 <rect width="${width}" height="${height}" rx="9" fill="${COLOURS.back}" stroke="${BRIGHT[0]}"/>
 <path d="M0 ${TITLE}V9a9 9 0 0 1 9-9h${width - 18}a9 9 0 0 1 9 9v${TITLE - 9}z" fill="${COLOURS.bar}"/>
 <g fill="${BRIGHT[0]}"><circle cx="20" cy="17" r="6"/><circle cx="40" cy="17" r="6"/><circle cx="60" cy="17" r="6"/></g>
-<text x="${width / 2}" y="22" text-anchor="middle" font-family="system-ui,sans-serif" font-size="13" fill="${COLOURS.faint}">${escaped(title)}</text>
+<text x="${width / 2}" y="22" text-anchor="middle" font-family="system-ui,sans-serif" font-size="13" fill="${COLOURS.faint}">${escapeXml(title)}</text>
 <g font-family="ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace" font-size="14" fill="${COLOURS.text}">
 ${lines.join('\n')}
 </g>
@@ -80,28 +87,37 @@ ${lines.join('\n')}
 `;
 }
 
-function lineOf(cells, y) {
+function drawLine(cells, y) {
   const runs = [];
   for (const [column, { text, style }] of cells.entries()) {
+    // The second half of a wide character.
+    if (text === '') continue;
     const open = runs.at(-1);
     // A wide character is a run of its own: fonts disagree about its width.
-    if (open && open.key === JSON.stringify(style) && !open.isWide && !isWide(text)) open.text += text;
-    else runs.push({ key: JSON.stringify(style), style, text, column, isWide: isWide(text) });
+    const isAlone = isWide(text) || text in SHAPES;
+    if (open && open.key === JSON.stringify(style) && !open.isAlone && !isAlone) open.text += text;
+    else runs.push({ key: JSON.stringify(style), style, text, column, isAlone });
   }
   return runs
     .filter(({ text }) => text.trim() !== '')
-    .map(({ text, style, column }) => {
-      const lead = text.length - text.trimStart().length;
-      const x = (MARGIN + (column + lead) * CELL.width).toFixed(1);
-      const shown = text.trim();
-      const length = /^[\x20-\x7e]+$/.test(shown) ? ` textLength="${(shown.length * CELL.width).toFixed(1)}"` : '';
-      // Consecutive spaces would be drawn as one.
-      return `<text x="${x}" y="${y}"${length}${attributesOf(style)}>${escaped(shown.replaceAll(' ', '\u00a0'))}</text>`;
-    })
+    .map((run) => drawRun(run, y))
     .join('');
 }
 
-function attributesOf({ colour, isFaint, isBold, isItalic, isUnderlined }) {
+function drawRun({ text, style, column }, y) {
+  const lead = text.length - text.trimStart().length;
+  const x = (MARGIN + (column + lead) * CELL.width).toFixed(1);
+  const shown = text.trim();
+  if (shown in SHAPES) {
+    const fill = formatAttributes(style) || ` fill="${COLOURS.text}"`;
+    return `<path transform="translate(${x} ${y})" d="${SHAPES[shown]}"${fill}/>`;
+  }
+  const length = /^[\x20-\x7e]+$/.test(shown) ? ` textLength="${(shown.length * CELL.width).toFixed(1)}"` : '';
+  // Consecutive spaces would be drawn as one.
+  return `<text x="${x}" y="${y}"${length}${formatAttributes(style)}>${escapeXml(shown.replaceAll(' ', '\u00a0'))}</text>`;
+}
+
+function formatAttributes({ colour, isFaint, isBold, isItalic, isUnderlined }) {
   const fill = colour ?? (isFaint ? COLOURS.faint : undefined);
   return [
     fill && ` fill="${fill}"`,
@@ -113,7 +129,7 @@ function attributesOf({ colour, isFaint, isBold, isItalic, isUnderlined }) {
     .join('');
 }
 
-function styled(style, parameters) {
+function applyCodes(style, parameters) {
   const codes = parameters.split(';').map(Number);
   let next = { ...style };
   for (let index = 0; index < codes.length; index += 1) {
@@ -143,6 +159,6 @@ function isWide(text) {
   );
 }
 
-function escaped(text) {
+function escapeXml(text) {
   return text.replace(/[&<>"]/g, (mark) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' })[mark]);
 }

@@ -18,11 +18,9 @@ const report = [];
 for (const stream of [check.child.stdout, check.child.stderr]) stream.on('data', (data) => report.push(data));
 const checked = await check.ended;
 process.stdout.write(Buffer.concat(report));
-// There is no need to wait for the tests then.
 if (checked !== 0) tests.child.kill();
 process.exitCode = checked || (await tests.ended);
 
-/** Starts a script of the project; `ended` is its exit code. */
 function start(args, output) {
   const child = spawn(process.execPath, args, { cwd: root, stdio: ['inherit', output, output] });
   return { child, ended: once(child, 'close').then(([code]) => code ?? 1) };

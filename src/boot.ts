@@ -77,7 +77,9 @@ function print(text: string): void {
 function findHelp(argv: readonly string[]): string | undefined {
   const words = argv.filter((word) => word !== '--help' && word !== '-h');
   if (words.length === argv.length || !words.every((word) => /^[a-z][a-z-]*$/.test(word))) return undefined;
-  return readText('help', `${['gmn', ...words].join('-')}.txt`);
+  const name = `${['gmn', ...words].join('-')}.txt`;
+  const brief = argv.includes('--help') ? undefined : readText('short-help', name);
+  return brief ?? readText('help', name);
 }
 
 /** Shells request it whenever they start, so it must be fast. */

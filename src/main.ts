@@ -1,4 +1,5 @@
-import { guardNearMiss, type Invocation, matchCompletionCall, type Options, type Outline } from './cli/invocation.ts';
+import { type Invocation, matchCompletionCall, type Options, type Outline } from './cli/invocation.ts';
+import { guardNearMiss } from './cli/near-miss.ts';
 import { matchPromptLine } from './cli/prompt-line.ts';
 import { resolveHomes, resolveHomesIfAny } from './config/home.ts';
 import { loadSettings } from './config/settings.ts';
@@ -18,7 +19,7 @@ export async function main(argv: readonly string[], env: Env, version: string): 
       matchPromptLine(OUTLINE, argv, env) ??
       (await (await import('./cli/command-line.ts')).readCommandLine(argv, env));
     if (invocation.kind === 'version') await io.out.write(`${version}\n`);
-    else if (invocation.kind === 'help') await io.out.write(await loadHelp(invocation.path));
+    else if (invocation.kind === 'help') await io.out.write(await loadHelp(invocation.path, isShortHelp(argv)));
     else if (invocation.kind === 'completion') await io.out.write(await loadCompletion(invocation.shell));
     else {
       const flags = asAppOptions(invocation.options);
@@ -61,9 +62,14 @@ async function run(invocation: Extract<Invocation, { kind: 'run' }>, setting: Ru
   return invocation.run(options, app);
 }
 
-async function loadHelp(path: readonly string[]): Promise<string> {
+async function loadHelp(path: readonly string[], isShort: boolean): Promise<string> {
   const { formatHelpFor } = await import('./cli/command-line.ts');
-  return formatHelpFor(path);
+  return formatHelpFor(path, isShort);
+}
+
+/** `-h` is a screen, `--help` everything; boot answers both where nothing but a command stands beside them. */
+function isShortHelp(argv: readonly string[]): boolean {
+  return argv.includes('-h') && !argv.includes('--help');
 }
 
 async function loadCompletion(shell: string): Promise<string> {

@@ -19,6 +19,10 @@ test('nothing runs when the package is installed, and nothing comes along but wh
   expect(versions.filter((version) => !/^\d+\.\d+\.\d+$/.test(version))).toEqual([]);
 });
 
+test('what is there for developers only stays out of the package', () => {
+  expect(json('package.json').files).toEqual(expect.arrayContaining(['!dist/chunks.json', '!dist/*.map']));
+});
+
 type Packages = Record<string, { readonly resolved?: string; readonly optionalDependencies?: Record<string, string> }>;
 
 test('every lock file has the packages of all systems, and no address', () => {

@@ -49,7 +49,7 @@ test('--version loads nothing of ours but the boot file', async (t) => {
 });
 
 test('--help loads nothing of ours but the boot file', async (t) => {
-  expect((await loadedBy(t, ['--help'])).sources).toEqual([]);
+  for (const flag of ['--help', '-h']) expect((await loadedBy(t, [flag])).sources).toEqual([]);
 });
 
 test('a completion script is printed without loading anything of ours but the boot file', async (t) => {
@@ -107,6 +107,7 @@ test('a one-shot loads only what it needs', async (t) => {
       "src/auth/choice.ts",
       "src/auth/credential.ts",
       "src/cli/invocation.ts",
+      "src/cli/near-miss.ts",
       "src/cli/prompt-line.ts",
       "src/cli/values.ts",
       "src/commands/prompt/prompt.ts",
@@ -118,6 +119,7 @@ test('a one-shot loads only what it needs', async (t) => {
       "src/config/layer.ts",
       "src/config/layers.ts",
       "src/config/settings.ts",
+      "src/core/app.ts",
       "src/core/error.ts",
       "src/core/event.ts",
       "src/core/json.ts",

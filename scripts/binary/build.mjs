@@ -3,8 +3,8 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join, relative } from 'node:path';
 import { build } from 'esbuild';
-import { bundling, commandTable, writeTexts, writeWorker } from '../bundle.mjs';
-import { thirdPartyNotices } from '../notices.mjs';
+import { bundling, importCommandTable, writeTexts, writeWorker } from '../bundle.mjs';
+import { formatNotices } from '../notices.mjs';
 import { ensureInstalled, root, run } from '../project.mjs';
 import { compiler } from './compiler.mjs';
 
@@ -33,7 +33,7 @@ ensureInstalled();
 const bun = compiler();
 rmSync(work, { recursive: true, force: true });
 mkdirSync(join(work, 'dist'), { recursive: true });
-const table = await commandTable(work);
+const table = await importCommandTable(work);
 writeTexts(join(work, 'dist'), table);
 const searchWorker = await writeWorker(join(work, 'dist'), 'search-worker');
 const { metafile, outputFiles } = await build({
@@ -63,7 +63,7 @@ const { metafile, outputFiles } = await build({
 const bin = join(work, 'bin');
 mkdirSync(bin);
 for (const { path, text } of outputFiles) writeFileSync(join(bin, basename(path)), text);
-writeFileSync(join(work, 'THIRD_PARTY_NOTICES.txt'), `${RUNTIME_NOTICE}\n${thirdPartyNotices(metafile)}`);
+writeFileSync(join(work, 'THIRD_PARTY_NOTICES.txt'), `${RUNTIME_NOTICE}\n${formatNotices(metafile)}`);
 compile();
 
 function compile() {

@@ -17,6 +17,8 @@ export interface Agent {
   readonly maxTurns: number;
   /** Called with what each reply has cost. */
   readonly onReply?: (reply: Pick<Reply, 'usage' | 'promptTokens'>) => void;
+  /** The time in milliseconds. Absent: calls are not timed. */
+  readonly now?: () => number;
   /** Keeps gmn's own credentials out of what is sent and saved. Absent: nothing to redact. */
   readonly redaction?: Redaction;
 }

@@ -46,18 +46,21 @@ export async function decide(
   if (tool === undefined) return { kind: 'refused', outcome: unknownToolResult(call.name, agent.tools) };
   if (repeats.isTooOften(call, tool)) return refusedDecision(repeats.message);
   if (tool.effect === 'write' && agent.redaction?.writesMark(call.args)) return refusedDecision(MARK_MESSAGE);
-  const verdict = await agent.approve(tool, call, {
+  const decision = await agent.approve(tool, call, {
     signal,
     ...(tool.effect === 'write' ? { following: findFollowingWrites(following) } : {}),
   });
   signal.throwIfAborted();
-  switch (verdict.kind) {
+  switch (decision.kind) {
     case 'run':
       return { kind: 'run', run: () => tool.invoke(call.args, signal) };
     case 'run-edited':
-      return runEdited(tool, verdict.args, signal);
+      return runEdited(tool, decision.args, signal);
     case 'deny':
-      return refusedDecision(verdict.reason);
+      return {
+        kind: 'refused',
+        outcome: { ...errorResult(decision.reason), ...(decision.isReported && { isReported: true }) },
+      };
     case 'stop':
       throw new AppError('interrupted', `stopped before ${tool.name} was run`, {
         hint: 'The conversation so far is kept; say what to do instead.',

@@ -17,6 +17,7 @@ interface Slot extends PendingDecision {
   isAnswered: boolean;
   decision?: Decision;
   outcome?: ToolResult;
+  elapsedMs?: number;
 }
 
 const MAX_AT_ONCE = 8;
@@ -41,8 +42,12 @@ export function runToolCalls(agent: Agent, { history, signal }: Turn): (calls: r
   /** Sets the outcome, unless the signal interrupted the run. */
   async function finish(slot: Slot): Promise<void> {
     if (slot.decision?.kind !== 'run') return;
+    const startedMs = agent.now?.();
+    const stopTimer = (): void => {
+      if (agent.now !== undefined && startedMs !== undefined) slot.elapsedMs = agent.now() - startedMs;
+    };
     try {
-      const outcome = await slot.decision.run();
+      const outcome = await slot.decision.run().finally(stopTimer);
       slot.outcome = (await agent.redaction?.redact(outcome)) ?? outcome;
       const { tool } = slot;
       if (slot.outcome.ok && (tool?.effect === 'write' || tool?.effect === 'execute')) repeats.changed(slot.call, tool);
@@ -59,8 +64,9 @@ export function runToolCalls(agent: Agent, { history, signal }: Turn): (calls: r
       slot.decision = await decide(slot, { agent, repeats, signal, following: slots.slice(slot.index + 1) });
       if (slot.decision.kind === 'refused') slot.outcome = slot.decision.outcome;
     }
-    const names = new Set(batch.filter(({ decision }) => decision?.kind === 'run').map(({ call }) => call.name));
-    if (names.size > 0) yield { type: 'wait', what: [...names].join(', ') };
+    const started = batch.filter(({ decision }) => decision?.kind === 'run').map(({ call }) => call);
+    const names = [...new Set(started.map(({ name }) => name))];
+    if (names.length > 0) yield { type: 'wait', what: names.join(', '), calls: started.map(({ id }) => id) };
     await runLimited(batch, finish, signal);
     signal.throwIfAborted();
     for (const slot of batch) yield toAnswerEvent(slot, await record(slot));
@@ -124,7 +130,8 @@ function toResponseContent({ id, givenId, name }: ReplyCall, { response, media =
   return { role: 'user', parts: [{ functionResponse: { id: givenId ?? id, name, response } }, ...media] };
 }
 
-function toAnswerEvent({ call: { id, name }, decision }: Slot, outcome: ToolResult): TurnEvent {
+function toAnswerEvent({ call: { id, name }, decision, elapsedMs }: Slot, outcome: ToolResult): TurnEvent {
   const args = decision?.kind === 'run' ? decision.args : undefined;
-  return { type: 'answer', id, name, ...(args === undefined ? {} : { args }), outcome };
+  const optional = { ...(args === undefined ? {} : { args }), ...(elapsedMs === undefined ? {} : { elapsedMs }) };
+  return { type: 'answer', id, name, ...optional, outcome };
 }

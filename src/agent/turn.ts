@@ -3,7 +3,7 @@ import { AppError } from '../core/error.ts';
 import type { TurnEvent } from '../core/event.ts';
 import type { History } from '../core/history.ts';
 import type { JsonObject } from '../core/json.ts';
-import type { Reply } from '../core/model.ts';
+import type { Reply, ReplyEvent } from '../core/model.ts';
 import type { Tool } from '../core/tool.ts';
 import { addUsage, NO_USAGE } from '../core/usage.ts';
 import type { Agent, Turn } from './agent.ts';
@@ -67,6 +67,8 @@ interface PartialReply {
   model: string;
 }
 
+type TextEvent = Extract<ReplyEvent, { type: 'text' }>;
+
 /** What a stream that is closed early returns; never used. */
 const NO_REPLY: Reply = { finishReason: '', usage: NO_USAGE, model: '' };
 
@@ -87,52 +89,63 @@ function askModel(
   /** How many contents are sent without their signatures. */
   let unsignedCount = 0;
 
-  return async function* ask(isRetry = false): AsyncGenerator<TurnEvent, Reply> {
+  async function openStream(): Promise<AsyncGenerator<ReplyEvent, Reply>> {
     const all = [...earlier, ...history.contents.slice(earlier.length)];
     const contents = await prepareContents(all, { origin: agent.origin, distrusted: unsignedCount });
-    const request = { ...config, model, contents, ...(keepLimit > 0 ? { keepLimit } : {}) };
-    const heard: PartialReply = { text: [], length: 0, last: '', model };
-    let reply: Reply | undefined;
-    const stream = agent.model.stream(request, signal);
-    try {
-      for (;;) {
-        const step = await stream.next();
-        if (step.done) {
-          reply = step.value;
-          break;
-        }
-        const event = step.value;
-        if (event.type === 'begin') heard.model = event.model;
-        if (event.type === 'begin' && hasBegun) continue;
-        if (event.type === 'begin') hasBegun = true;
-        if (event.type === 'text') keepText(heard, event.delta, limit);
-        yield event;
-        if (event.type === 'text') await history.overhear?.(event.delta);
-      }
-    } catch (thrown) {
-      if (isRetry || !isSignatureError(thrown)) throw thrown;
-    } finally {
-      // The consumer may have stopped, and an open stream would keep its connection.
-      await stream.return(NO_REPLY);
-      if (reply === undefined) await recordPartial(heard, history);
-    }
-    if (reply === undefined) {
-      unsignedCount = history.contents.length;
-      yield {
-        type: 'notice',
-        message: 'the server refused the signatures of earlier replies; asked again without them',
-      };
-      return yield* ask(true);
-    }
-    if (reply.content === undefined && limit > 0) history.letGo?.();
+    return agent.model.stream({ ...config, model, contents, ...(keepLimit > 0 ? { keepLimit } : {}) }, signal);
+  }
+
+  /** Notes what the event says of the reply; false for a `begin` that the turn already had. */
+  function hear(event: ReplyEvent, heard: PartialReply): boolean {
+    if (event.type === 'text') keepText(heard, event, limit);
+    if (event.type !== 'begin') return true;
+    heard.model = event.model;
+    const isFirst = !hasBegun;
+    hasBegun = true;
+    return isFirst;
+  }
+
+  /** The events after a complete reply. */
+  async function record(reply: Reply, { last }: PartialReply): Promise<readonly TurnEvent[]> {
+    if (reply.content === undefined && limit > 0) history.dropReply?.();
     if (reply.content !== undefined) await history.append(toHistoryRecord(reply, reply.content, agent.origin));
-    if (reply.calls && heard.last !== '' && heard.last !== '\n') yield { type: 'text', delta: '\n' };
-    return reply;
+    return reply.calls && last !== '' && last !== '\n' ? [{ type: 'text', delta: '\n' }] : [];
+  }
+
+  return async function* ask(): AsyncGenerator<TurnEvent, Reply> {
+    for (let isRetry = false; ; isRetry = true) {
+      const heard: PartialReply = { text: [], length: 0, last: '', model };
+      const stream = await openStream();
+      let reply: Reply | undefined;
+      try {
+        let step = await stream.next();
+        for (; !step.done; step = await stream.next()) {
+          if (!hear(step.value, heard)) continue;
+          yield step.value;
+          if (history.appendDelta && step.value.type === 'text') await history.appendDelta(step.value.delta);
+        }
+        reply = step.value;
+      } catch (thrown) {
+        if (isRetry || !isSignatureError(thrown)) throw thrown;
+      } finally {
+        // The consumer may have stopped, and an open stream would keep its connection.
+        await stream.return(NO_REPLY);
+        if (reply === undefined) await recordPartial(heard, history);
+      }
+      for (const event of reply === undefined ? [UNSIGNED_NOTICE] : await record(reply, heard)) yield event;
+      if (reply !== undefined) return reply;
+      unsignedCount = history.contents.length;
+    }
   };
 }
 
-function keepText(heard: PartialReply, delta: string, limit: number): void {
-  heard.last = delta.at(-1) ?? heard.last;
+const UNSIGNED_NOTICE: TurnEvent = {
+  type: 'notice',
+  message: 'the server refused the signatures of earlier replies; asked again without them',
+};
+
+function keepText(heard: PartialReply, { delta, pieces }: TextEvent, limit: number): void {
+  heard.last = (pieces?.at(-1) ?? delta).at(-1) ?? heard.last;
   if (limit === 0) return;
   heard.length += delta.length;
   if (heard.length > limit) heard.text = undefined;
@@ -140,7 +153,7 @@ function keepText(heard: PartialReply, delta: string, limit: number): void {
 }
 
 async function recordPartial({ text, length, model }: PartialReply, history: History): Promise<void> {
-  if (text === undefined) history.letGo?.();
+  if (text === undefined) history.dropReply?.();
   else if (length > 0) {
     const content: StoredContent = { role: 'model', parts: [{ text: text.join('') }] };
     await history.append({ kind: 'reply', content, usage: NO_USAGE, model });

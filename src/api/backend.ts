@@ -150,10 +150,10 @@ export function createIdentity(credential: Credential, carrier: AuthScheme, quot
   const charged = carrier === 'bearer' && quotaProject ? { 'x-goog-user-project': quotaProject } : {};
   return {
     kind: carrier === 'key' ? 'key' : 'account',
-    canRenew: credential.renew !== undefined,
+    canRenew: credential.refresh !== undefined,
     authHint: authHint(credential, carrier),
     async headers({ signal, renew, refused }) {
-      if (renew) await credential.renew?.(signal, refused);
+      if (renew) await credential.refresh?.(signal, refused);
       const headers = { ...charged, ...(await credential.headers(signal)) };
       for (const [name, value] of Object.entries(headers)) {
         checkHeader(value, credential);

@@ -7,8 +7,16 @@ import { createDeadline } from '../platform/runtime/clock.ts';
 import type { Backend } from './backend.ts';
 import type { FailedCall } from './failure.ts';
 import type { Fallback, Substitute } from './fallback.ts';
-import { closeBody, parsePayload, readPayloads, readPrefix } from './payload.ts';
-import { collectContent, parseChunk, type ReplyOptions, type ReplyReader, replyMeter, replyReader } from './reply.ts';
+import { closeBody, type Payload, parsePayload, readPayloads, readPrefix } from './payload.ts';
+import {
+  type Chunk,
+  collectContent,
+  parseChunk,
+  type ReplyOptions,
+  type ReplyReader,
+  replyMeter,
+  replyReader,
+} from './reply.ts';
 import type { CallIds } from './reply-calls.ts';
 import type { nextRetry as NextRetry, Retry } from './retry.ts';
 
@@ -46,8 +54,8 @@ interface Call {
   /** `asked`, or that of the substitute. */
   readonly request: ModelRequest;
   readonly signal: AbortSignal;
-  /** Absent for the first attempt. */
-  readonly retry?: Retry;
+  /** Undefined for the first attempt. */
+  readonly retry?: Retry | undefined;
   isSent: boolean;
   hasBegun: boolean;
   hasShown: boolean;
@@ -88,41 +96,46 @@ export function geminiModel(options: ModelOptions): Model {
     return substitute?.remember || clock.now() - since < SUBSTITUTE_MS ? substitute : undefined;
   };
 
+  const rememberSubstitute = async ({ asked, substitute }: Call): Promise<void> => {
+    if (substitute && substitute !== findSubstitute(asked.model)) {
+      substitutes.set(asked.model, { substitute, since: clock.now() });
+    }
+    await substitute?.remember?.();
+  };
+
+  // Every piece of a reply passes `stream` and `receiveReply`. V8 compiles each of them whole for that, so what happens once
+  // per call is in functions of its own.
   async function* stream(asked: ModelRequest, runSignal: AbortSignal): AsyncGenerator<ReplyEvent, Reply> {
     const deadline = requestTimeout && createDeadline(runSignal, requestTimeout.ms, requestTimeout.error);
     const signal = deadline?.signal ?? runSignal;
     const recovery = { ...options, deadline: deadline?.endsAt ?? options.deadline };
+    let call = newCall(asked, signal, findSubstitute(asked.model));
+    let response: HttpResponse | undefined;
     try {
-      let call = newCall(asked, signal, findSubstitute(asked.model));
       for (;;) {
-        const { request, retry } = call;
-        const { model } = request;
-        let response: HttpResponse | undefined;
         try {
-          if (retry) await clock.sleep(retry.delayMs, signal);
-          // In the middle of an answer nothing is shown but the answer.
-          if (!call.checkpoint) yield { type: 'wait', what: retry ? `${model} (attempt ${retry.number + 1})` : model };
+          for (const event of await waitEvents(call, clock)) yield event;
           response = await sendAttempt(call, options);
-          yield* toNotices(takeNotices());
-          if (!call.hasBegun) yield { type: 'begin', model };
-          call.hasBegun = true;
-          const reader = call.checkpoint?.reader ?? replyReader(model, await readers(request));
+          for (const event of beginEvents(call, takeNotices())) yield event;
+          const reader = call.checkpoint?.reader ?? replyReader(call.request.model, await readers(call.request));
           const reply = yield* receiveReply(call, response, { ...options, reader });
-          if (reply === undefined) {
-            const { retry: _, ...next } = call;
-            call = next;
-            continue;
+          if (reply !== undefined) {
+            await rememberSubstitute(call);
+            return reply;
           }
-          if (call.substitute && call.substitute !== findSubstitute(asked.model)) {
-            substitutes.set(asked.model, { substitute: call.substitute, since: clock.now() });
-          }
-          await call.substitute?.remember?.();
-          return reply;
+          call = { ...call, retry: undefined };
         } catch (thrown) {
-          call = yield* recover(call, AppError.from(signal.aborted ? signal.reason : thrown), recovery);
+          const { events, next } = await recover(
+            call,
+            AppError.from(signal.aborted ? signal.reason : thrown),
+            recovery,
+          );
+          for (const event of events) yield event;
+          call = next();
         } finally {
           // The consumer may stop before reading the body, and an open connection would keep the process alive.
           if (response) await closeBody(response.body);
+          response = undefined;
         }
       }
     } finally {
@@ -130,6 +143,19 @@ export function geminiModel(options: ModelOptions): Model {
     }
   }
   return { stream };
+}
+
+/** Waits for the time of a retry, and says what is waited for. In the middle of an answer nothing is shown but the answer. */
+async function waitEvents({ request, retry, checkpoint, signal }: Call, clock: Clock): Promise<readonly ReplyEvent[]> {
+  if (retry) await clock.sleep(retry.delayMs, signal);
+  const what = retry ? `${request.model} (attempt ${retry.number + 1})` : request.model;
+  return checkpoint ? [] : [{ type: 'wait', what }];
+}
+
+function beginEvents(call: Call, notices: readonly string[]): readonly ReplyEvent[] {
+  const isFirst = !call.hasBegun;
+  call.hasBegun = true;
+  return [...toNotices(notices), ...(isFirst ? [{ type: 'begin', model: call.request.model } as const] : [])];
 }
 
 function newCall(asked: ModelRequest, signal: AbortSignal, substitute?: Substitute): Call {
@@ -149,29 +175,36 @@ function newCall(asked: ModelRequest, signal: AbortSignal, substitute?: Substitu
   return { ...fresh, request, substitute };
 }
 
+interface Recovery {
+  /** To be shown first. */
+  readonly events: readonly ReplyEvent[];
+  /** The call to make. Throws AppError if there is none. */
+  next(): Call;
+}
+
 /**
- * The call to make after a failure: of another model, from the last token, or once more from the start. What was shown is
- * never asked for again. Throws AppError if there is none.
+ * What to do after a failure: call another model, go on from the last token, or start once more. What was shown is never
+ * asked for again.
  */
-async function* recover(call: Call, failure: AppError, options: ModelOptions): AsyncGenerator<ReplyEvent, Call> {
+async function recover(call: Call, failure: AppError, options: ModelOptions): Promise<Recovery> {
   const { request, signal } = call;
   const { model } = request;
   const { fallback, alternatives = [], trace, takeNotices = () => [], clock, random, deadline } = options;
-  yield* toNotices(takeNotices());
-  const { toFinalFailure, nextRetry, formatRetry } = await import('./retry.ts');
+  const events: ReplyEvent[] = [...toNotices(takeNotices())];
+  const { toFinalFailure, nextRetry, formatRetry, joinClauses } = await import('./retry.ts');
   const limits = { baseMs: options.retryBaseMs, random, atMost: options.retries, now: clock.now, deadline };
   const canRestart = !signal.aborted && !call.hasShown;
   const other = canRestart ? await nextAlternative(call, failure, alternatives) : undefined;
   if (other !== undefined) {
-    yield { type: 'notice', message: `${model}: ${failure.message}; asking ${other.to}` };
-    return newCall(call.asked, signal, other);
+    events.push({ type: 'notice', message: joinClauses(`${model}: ${failure.message}`, `asking ${other.to}`) });
+    return { events, next: () => newCall(call.asked, signal, other) };
   }
   const resumed = signal.aborted ? undefined : nextResumption(call, failure, { ...limits, nextRetry });
   if (resumed?.retry !== undefined) {
     const words = formatRetry(resumed.retry);
     trace(`${model}: ${failure.message}; resumed from its last token, ${words}`);
-    if (resumed.retry.delayMs > 0) yield { type: 'notice', message: `${failure.message}; ${words}` };
-    return resumed;
+    if (resumed.retry.delayMs > 0) events.push({ type: 'notice', message: joinClauses(failure.message, words) });
+    return { events, next: () => resumed };
   }
   // A token that is refused says nothing about the prompt.
   const isTokenRefused = call.checkpoint !== undefined && failure.status !== undefined && failure.retry === undefined;
@@ -180,20 +213,27 @@ async function* recover(call: Call, failure: AppError, options: ModelOptions): A
   if (retry !== undefined) {
     const words = formatRetry(retry);
     trace(`${model}: ${failure.message}; ${words}`);
-    yield { type: 'notice', message: `${failure.message}; ${words}` };
-    yield { type: 'wait', what: `${model}: ${words}` };
+    events.push({ type: 'notice', message: joinClauses(failure.message, words) });
+    events.push({ type: 'wait', what: `${model}: ${words}` });
     const { checkpoint: _, ...fromStart } = call;
-    return { ...fromStart, retry };
+    return { events, next: () => ({ ...fromStart, retry }) };
   }
   const gone = failure.objection === 'model' && canRestart ? fallback : undefined;
   if (gone?.from === model) {
-    yield (await import('./fallback.ts')).fallbackNotice(gone);
-    return newCall(call.asked, signal, gone);
+    events.push((await import('./fallback.ts')).fallbackNotice(gone));
+    return { events, next: () => newCall(call.asked, signal, gone) };
   }
-  if (call.isSent && !call.hasBegun) yield { type: 'begin', model };
-  if (gone) throw (await import('./fallback.ts')).noModelError(failure, gone);
+  if (call.isSent && !call.hasBegun) events.push({ type: 'begin', model });
   const isCutShort = call.checkpoint !== undefined && call.hasShown && failure.status !== undefined;
-  throw toFinalFailure(isCutShort ? (await import('./reply-failure.ts')).cutShortError(failure) : failure, limits);
+  const last = gone
+    ? (await import('./fallback.ts')).noModelError(failure, gone)
+    : toFinalFailure(isCutShort ? (await import('./reply-failure.ts')).cutShortError(failure) : failure, limits);
+  return {
+    events,
+    next: () => {
+      throw last;
+    },
+  };
 }
 
 /** How often a reply is resumed without getting any further. It is no retry: nothing is asked for twice. */
@@ -248,56 +288,89 @@ async function sendAttempt(call: Call, options: ModelOptions): Promise<HttpRespo
 async function* receiveReply(
   call: Call,
   response: HttpResponse,
-  { backend, clock, trace, showsThoughts, reader }: ModelOptions & { readonly reader: ReplyReader },
+  options: ModelOptions & { readonly reader: ReplyReader },
 ): AsyncGenerator<ReplyEvent, Reply | undefined> {
+  const { clock, trace, reader } = options;
+  const received = createReceiver(call, options);
+  for await (const batch of readPayloads(response, { now: clock.now, isFinished: reader.isFinished, trace })) {
+    const { events, failure } = received.take(batch);
+    for (const event of events) yield event;
+    if (failure !== undefined) throw await failure();
+  }
+  const { events, reply } = await received.finish();
+  for (const event of events) yield event;
+  return reply;
+}
+
+interface Receiver {
+  /** The events of a batch; of one that is broken, those before the failure. */
+  take(batch: readonly Payload[]): {
+    readonly events: readonly ReplyEvent[];
+    readonly failure?: () => unknown;
+  };
+  /** The rest. There is no reply if more must be asked for. Throws AppError. */
+  finish(): Promise<{ readonly events: readonly ReplyEvent[]; readonly reply?: Reply }>;
+}
+
+function createReceiver(
+  call: Call,
+  { backend, trace, showsThoughts, reader }: ModelOptions & { readonly reader: ReplyReader },
+): Receiver {
   const { model } = call.request;
   const askedWith = call.checkpoint?.token;
   let hasContent = false;
-  for await (const batch of readPayloads(response, { now: clock.now, isFinished: reader.isFinished, trace })) {
-    const batchEvents = joinTexts();
-    try {
-      for (const payload of batch) {
-        const chunk = parseChunk(backend.unwrap(parsePayload(payload)));
-        if (chunk.error !== undefined) throw await streamError(call, backend, chunk.error);
-        if (chunk.blockReason)
-          throw (await import('./reply-failure.ts')).blockedPromptError(chunk.blockReason, backend.secrets);
-        if (chunk.otherCandidates > 0) trace(`${model}: ${chunk.otherCandidates} more candidates left out`);
-        for (const event of reader.take(chunk)) batchEvents.add(event);
-        reader.throwIfOver();
-        const isContent = chunk.parts.some(hasSubstance);
-        hasContent ||= isContent;
-        const token = chunk.continuationToken;
-        if (token !== undefined && token !== call.checkpoint?.token) {
-          call.checkpoint = { token, reader, isPassed: false, isProgress: hasContent && token !== askedWith };
-        } else if (call.checkpoint !== undefined && isContent) {
-          call.checkpoint = { ...call.checkpoint, isPassed: true };
-        }
-      }
-    } finally {
-      // Yield the events that arrived before an error first.
-      for (const event of batchEvents.events()) {
-        if (event.type === 'text' || showsThoughts) call.hasShown = true;
-        yield event;
-      }
+
+  function takeChunk(chunk: Chunk, events: ReplyEvent[]): (() => unknown) | undefined {
+    const { error, blockReason, otherCandidates, continuationToken: token } = chunk;
+    if (error !== undefined) return () => streamError(call, backend, error);
+    if (blockReason)
+      return async () => (await import('./reply-failure.ts')).blockedPromptError(blockReason, backend.secrets);
+    if (otherCandidates > 0) trace(`${model}: ${otherCandidates} more candidates left out`);
+    reader.take(chunk, events);
+    reader.throwIfOver();
+    const isContent = chunk.parts.some(hasSubstance);
+    hasContent ||= isContent;
+    if (token !== undefined && token !== call.checkpoint?.token) {
+      call.checkpoint = { token, reader, isPassed: false, isProgress: hasContent && token !== askedWith };
+    } else if (call.checkpoint !== undefined && isContent) {
+      call.checkpoint = { ...call.checkpoint, isPassed: true };
     }
-  }
-  if (reader.isToBeContinued() && call.checkpoint?.isPassed === false) {
-    const { stalledError } = await import('./reply-failure.ts');
-    if (!hasContent) throw stalledError({ retry: {} });
-    call.hops += 1;
-    if (call.hops > MAX_HOPS) throw stalledError();
-    reader.resume();
     return undefined;
   }
-  const { events, reply } = await reader.finish();
-  yield* events;
-  return reply;
+
+  return {
+    take(batch) {
+      const taken: ReplyEvent[] = [];
+      let failure: (() => unknown) | undefined;
+      try {
+        for (const payload of batch) {
+          failure = takeChunk(parseChunk(backend.unwrap(parsePayload(payload))), taken);
+          if (failure !== undefined) break;
+        }
+      } catch (thrown) {
+        failure = () => thrown;
+      }
+      const events = joinTexts(taken);
+      call.hasShown ||= events.some(({ type }) => type === 'text' || showsThoughts);
+      return failure === undefined ? { events } : { events, failure };
+    },
+    async finish() {
+      if (!reader.isToBeContinued() || call.checkpoint?.isPassed !== false) return reader.finish();
+      const { stalledError } = await import('./reply-failure.ts');
+      if (!hasContent) throw stalledError({ retry: {} });
+      call.hops += 1;
+      if (call.hops > MAX_HOPS) throw stalledError();
+      reader.resume();
+      return { events: [] };
+    },
+  };
 }
 
 /** Some servers keep a connection busy with parts that say nothing. */
 function hasSubstance(part: Part): boolean {
   if ('text' in part && part.text === '') return part.thoughtSignature !== undefined;
-  return Object.keys(part).length > 0;
+  for (const _key in part) return true;
+  return false;
 }
 
 /** Most requests need no tool-call ids, so the module for them is loaded only on demand. */
@@ -350,32 +423,26 @@ async function streamError(call: Call, backend: Backend, error: unknown): Promis
   return classifyStreamError({ ...describeCall(call, backend), body: JSON.stringify(error) });
 }
 
-interface BatchEvents {
-  add(event: ReplyEvent): void;
-  events(): readonly ReplyEvent[];
-}
-
 /** Joins neighbouring texts of one batch into one event: passing on many small events costs more than their text. */
-export function joinTexts(): BatchEvents {
-  const events: ReplyEvent[] = [];
+export function joinTexts(events: readonly ReplyEvent[]): readonly ReplyEvent[] {
+  const joined: ReplyEvent[] = [];
   let pieces: string[] = [];
+  // V8 copies the characters of a sum when they are first read: never, for a reader of the pieces.
+  let delta = '';
   const closeText = (): void => {
-    const [first] = pieces;
-    if (first === undefined) return;
-    events.push(
-      pieces.length === 1 ? { type: 'text', delta: first } : { type: 'text', delta: pieces.join(''), pieces },
-    );
+    if (pieces.length > 0) joined.push({ type: 'text', delta, ...(pieces.length > 1 ? { pieces } : {}) });
     pieces = [];
+    delta = '';
   };
-  return {
-    add(event) {
-      if (event.type === 'text') return void pieces.push(event.delta);
+  for (const event of events) {
+    if (event.type === 'text') {
+      pieces.push(event.delta);
+      delta += event.delta;
+    } else {
       closeText();
-      events.push(event);
-    },
-    events() {
-      closeText();
-      return events;
-    },
-  };
+      joined.push(event);
+    }
+  }
+  closeText();
+  return joined;
 }

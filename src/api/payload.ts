@@ -5,7 +5,7 @@ import { readSseEvents, type SseOptions } from './sse.ts';
 const MAX_JSON_BYTES = 64 * 1024 * 1024;
 
 /** The `data` of a server-sent event, or a value of a JSON document. */
-type Payload = string | { readonly value: unknown };
+export type Payload = string | { readonly value: unknown };
 
 /**
  * What a streamed response holds, in batches as it arrives: server-sent events, or one JSON document whose list is

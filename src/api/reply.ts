@@ -7,8 +7,8 @@ import type { CallIds } from './reply-calls.ts';
 import type { SeenReply } from './reply-failure.ts';
 
 export interface ReplyReader {
-  /** The events of this chunk; stops at the part that exceeds a limit. */
-  take(chunk: Chunk): readonly ReplyEvent[];
+  /** The events of this chunk, added to `events`; stops at the part that exceeds a limit. */
+  take(chunk: Chunk, events?: ReplyEvent[]): readonly ReplyEvent[];
   /** Throws AppError `limit` if the answer exceeds a size limit. */
   throwIfOver(): void;
   isFinished(): boolean;
@@ -47,7 +47,7 @@ export function replyReader(asked: string, { ids, keeper, secrets, limits }: Rep
   /** Of earlier connections, and of this one. */
   let before: Usage = NO_USAGE;
   let promptTokens: number | undefined;
-  let usage: Usage = NO_USAGE;
+  let usage: MutableUsage = {};
   let model = asked;
 
   function takePart(part: Part, events: ReplyEvent[]): void {
@@ -66,9 +66,8 @@ export function replyReader(asked: string, { ids, keeper, secrets, limits }: Rep
   }
 
   return {
-    take(chunk) {
-      const events: ReplyEvent[] = [];
-      if (chunk.usage) usage = { ...usage, ...chunk.usage };
+    take(chunk, events = []) {
+      if (chunk.usageMetadata) updateUsage(usage, chunk.usageMetadata);
       if (chunk.modelVersion) model = chunk.modelVersion;
       if (chunk.finishReason) seen.finishReason = chunk.finishReason;
       if (chunk.finishMessage) seen.finishMessage = chunk.finishMessage;
@@ -91,7 +90,7 @@ export function replyReader(asked: string, { ids, keeper, secrets, limits }: Rep
     resume() {
       promptTokens ??= usage.promptTokenCount;
       before = addUsage(before, usage);
-      usage = NO_USAGE;
+      usage = {};
       delete seen.finishReason;
       delete seen.finishMessage;
     },
@@ -191,9 +190,9 @@ export function replyMeter(limits: ReplyLimits = LIMITS): ReplyMeter {
       if (!('text' in part) || typeof part.text !== 'string') return value(part);
       text += Buffer.byteLength(part.text);
       if (text > limits.text) return limitError(`the answer is longer than ${formatMegabytes(limits.text)}`);
+      if (!hasMoreThanText(part)) return undefined;
       const { text: _, thought: __, ...rest } = part;
-      for (const _key in rest) return value(rest);
-      return undefined;
+      return value(rest);
     },
     value,
   };
@@ -229,7 +228,7 @@ function formatMegabytes(bytes: number): string {
 
 function limitError(message: string): AppError {
   return new AppError('limit', message, {
-    hint: 'What had arrived is kept. Ask for less at once, or choose another model with -m.',
+    hint: 'Ask for less at once, or choose another model with -m.',
   });
 }
 
@@ -292,11 +291,12 @@ function measurePart(part: Part): number {
 }
 
 function isPlainText(part: Part): part is PlainPart {
-  return (
-    'text' in part &&
-    typeof part.text === 'string' &&
-    Object.keys(part).every((key) => key === 'text' || key === 'thought')
-  );
+  return 'text' in part && typeof part.text === 'string' && !hasMoreThanText(part);
+}
+
+function hasMoreThanText(part: Part): boolean {
+  for (const key in part) if (key !== 'text' && key !== 'thought') return true;
+  return false;
 }
 
 /** One streamed GenerateContentResponse, first candidate only. */
@@ -305,7 +305,8 @@ export interface Chunk {
   readonly parts: readonly Part[];
   readonly finishReason?: string | undefined;
   readonly finishMessage?: string | undefined;
-  readonly usage?: Usage | undefined;
+  /** As it came: its counts are not checked. */
+  readonly usageMetadata?: Readonly<Record<string, unknown>> | undefined;
   readonly modelVersion?: string | undefined;
   readonly blockReason?: string | undefined;
   /** An error reported inside the stream, in the form of an error body. */
@@ -336,7 +337,7 @@ export function parseChunk(value: unknown): Chunk {
     finishMessage: toNonEmptyString(candidate?.finishMessage),
     modelVersion: toNonEmptyString(value.modelVersion),
     blockReason: toNonEmptyString(feedback),
-    usage: isObject(value.usageMetadata) ? parseUsage(value.usageMetadata) : undefined,
+    usageMetadata: isObject(value.usageMetadata) ? value.usageMetadata : undefined,
     continuationToken: parseToken(candidate?.continuationToken),
     grounding: parseGrounding(candidate?.groundingMetadata),
   };
@@ -348,9 +349,12 @@ function parseCandidates(value: unknown): {
 } {
   if (value === undefined || value === null) return { candidate: undefined, others: 0 };
   if (!Array.isArray(value)) throw malformedError('candidates is not a list');
-  if (!value.every(isObject)) throw malformedError('a candidate is not an object');
-  // A chunk may hold only another candidate, whose text must not be mixed with the first one's.
-  const candidate = value.find((entry) => (entry.index ?? 0) === 0);
+  let candidate: Readonly<Record<string, unknown>> | undefined;
+  for (const entry of value) {
+    if (!isObject(entry)) throw malformedError('a candidate is not an object');
+    // A chunk may hold only another candidate, whose text must not be mixed with the first one's.
+    if ((entry.index ?? 0) === 0) candidate ??= entry;
+  }
   return { candidate, others: value.length - (candidate === undefined ? 0 : 1) };
 }
 
@@ -386,13 +390,14 @@ function parseGrounding(value: unknown): JsonObject | undefined {
   return isObject(value) ? (value as JsonObject) : undefined;
 }
 
-function parseUsage(value: Readonly<Record<string, unknown>>): Usage {
-  const usage: { -readonly [Key in keyof Usage]: Usage[Key] } = {};
+type MutableUsage = { -readonly [Key in keyof Usage]: Usage[Key] };
+
+/** Sets the counts that `metadata` has; skips what is no count. */
+function updateUsage(usage: MutableUsage, metadata: Readonly<Record<string, unknown>>): void {
   for (const key of USAGE_KEYS) {
-    const count = value[key];
-    if (typeof count === 'number' && Number.isSafeInteger(count) && count >= 0) usage[key] = count;
+    const count = metadata[key];
+    if (typeof count === 'number' && count >= 0 && Number.isSafeInteger(count)) usage[key] = count;
   }
-  return usage;
 }
 
 function malformedError(what: string): AppError {

@@ -1,6 +1,6 @@
-import { isAscii } from 'node:buffer';
+import { isAscii, isUtf8, transcode } from 'node:buffer';
 import { AppError } from '../core/error.ts';
-import type { HttpResponse, Trace } from '../core/io.ts';
+import type { HttpBody, HttpResponse, Trace } from '../core/io.ts';
 
 const LF = 10;
 const CR = 13;
@@ -34,10 +34,7 @@ const GRACE_MS = 1000;
  * inside an event, if an event exceeds 64 MB, or if only comments arrive for 300 s; and for a lost connection, unless
  * the answer is complete.
  */
-export async function* readSseEvents(
-  body: AsyncIterable<Uint8Array>,
-  options: SseOptions,
-): AsyncGenerator<readonly string[], void> {
+export async function* readSseEvents(body: HttpBody, options: SseOptions): AsyncGenerator<readonly string[], void> {
   const { now, contentIdleMs = 300_000, maxEventBytes = 64 * 1024 * 1024, isFinished = () => false } = options;
   const parser = createSseParser(maxEventBytes);
   const chunks = body[Symbol.asyncIterator]();
@@ -53,7 +50,10 @@ export async function* readSseEvents(
         break;
       }
       if (step.done) break;
-      const events = parser.push(step.value);
+      const events: string[] = [];
+      for (let chunk: Uint8Array | undefined = step.value; chunk !== undefined; chunk = body.takeArrived?.()) {
+        parser.push(chunk, events);
+      }
       if (events.length > 0) yield events;
       const time = now();
       if (parser.isInData() || events.length > 0) contentAt = time;
@@ -75,7 +75,8 @@ function onlyCommentsError(): AppError {
 }
 
 interface SseParser {
-  push(chunk: Uint8Array): readonly string[];
+  /** Adds the data of each completed event to `events`. */
+  push(chunk: Uint8Array, events: string[]): void;
   /** Whether the current bytes belong to an event with data. */
   isInData(): boolean;
   end(): string | undefined;
@@ -90,9 +91,8 @@ function createSseParser(maxEventBytes: number): SseParser {
   const fields = createFieldReader(maxEventBytes);
   const decode = createLineDecoder();
 
-  function push(chunk: Uint8Array): readonly string[] {
+  function push(chunk: Uint8Array, events: string[]): void {
     const bytes = Buffer.isBuffer(chunk) ? chunk : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
-    const events: string[] = [];
     const end = Math.max(bytes.lastIndexOf(LF), bytes.lastIndexOf(CR)) + 1;
     let start = 0;
     if (end > 0 && !rest.isEmpty()) {
@@ -102,7 +102,6 @@ function createSseParser(maxEventBytes: number): SseParser {
     }
     if (start < end) fields.read(decode(bytes.subarray(start, end)), events);
     rest.add(bytes.subarray(end));
-    return events;
   }
 
   function end(): string | undefined {
@@ -118,11 +117,12 @@ function createSseParser(maxEventBytes: number): SseParser {
   return { push, end, isInData: () => fields.hasData() || rest.first() === LOWER_D };
 }
 
-/** Decodes complete lines. In Node 20 each decoder is twice as fast as the other on its own kind of text. */
+/** Decodes complete lines. A way for each kind of text: in Node 20 `TextDecoder` takes ten times as long as these. */
 function createLineDecoder(): (bytes: Buffer) => string {
   let decoder: TextDecoder | undefined;
   return (bytes) => {
     if (isAscii(bytes)) return bytes.toString('latin1');
+    if (isUtf8(bytes)) return transcode(bytes, 'utf8', 'utf16le').toString('utf16le');
     decoder ??= new TextDecoder('utf-8', { ignoreBOM: true });
     return decoder.decode(bytes);
   };

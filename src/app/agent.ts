@@ -59,6 +59,7 @@ export async function* openAgent(
     takeDenials,
     maxTurns: options.maxTurns ?? MAX_TURNS,
     redaction: withholding,
+    now: app.clock.now,
   };
 }
 

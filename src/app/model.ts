@@ -5,7 +5,7 @@ import type { Queries } from '../api/queries.ts';
 import type { CredentialChoice } from '../auth/choice.ts';
 import { chooseCredential } from '../auth/credential.ts';
 import type { ConfiguredModel } from '../config/model-configs.ts';
-import type { App, Settings } from '../core/app.ts';
+import type { App, OutputFormat, Settings } from '../core/app.ts';
 import type { Credential } from '../core/credential.ts';
 import { AppError } from '../core/error.ts';
 import type { HttpRequest } from '../core/io.ts';
@@ -13,7 +13,7 @@ import type { JsonObject } from '../core/json.ts';
 import type { Model, ModelRequest } from '../core/model.ts';
 import { formatDuration } from '../core/text/format.ts';
 import { cacheDefault, defaultChoice, readCachedDefault, resolveModel } from '../models/choice.ts';
-import { generationConfig, type Sampling } from '../models/generation.ts';
+import { createGenerationConfig, type Sampling } from '../models/generation.ts';
 import { type Backend as BackendName, BUILT_IN, type BuiltInModel } from '../models/table.ts';
 import { type OpenedBackend, openBackend } from './backend.ts';
 
@@ -30,7 +30,7 @@ export interface ModelOptions extends Sampling {
   readonly fallback?: string;
   readonly dryRun?: boolean;
   readonly quiet?: boolean;
-  readonly outputFormat?: 'text' | 'json' | 'stream-json';
+  readonly outputFormat?: OutputFormat;
 }
 
 export interface OpenedModel {
@@ -88,7 +88,7 @@ export async function openModel(options: ModelOptions, app: App, limits: ModelLi
           ...app,
           ...(options.auth === undefined ? {} : { flag: options.auth }),
           settings,
-          say: notices.say,
+          notify: notices.say,
           isRehearsal: options.dryRun ?? false,
         });
     const address = demo && { baseUrl: new URL(demo.url) };
@@ -181,7 +181,7 @@ function createModel(options: ModelOptions, parts: ModelParts): Omit<OpenedModel
   const choice =
     standard && configured.model === undefined ? defaultChoice(standard.id) : resolved(configured.model ?? asked);
   const configOf = (id: string): JsonObject =>
-    generationConfig(id, options, id === choice.id ? configured.config : configure(id, idOf).config);
+    createGenerationConfig(id, options, id === choice.id ? configured.config : configure(id, idOf).config);
   // A getter, since finding the account may take time.
   const owner = {
     backend: name,
@@ -242,10 +242,10 @@ interface FallbackChoice {
 
 function createFallback(
   from: string,
-  { name, builtIn: { successors, choose }, configOf }: FallbackChoice,
+  { name, builtIn: { fallbacks, choose }, configOf }: FallbackChoice,
   cache: (to: string) => Promise<void>,
 ): Fallback {
-  const to = successors[name];
+  const to = fallbacks[name];
   return {
     from,
     choose,

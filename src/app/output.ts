@@ -1,4 +1,4 @@
-import type { App } from '../core/app.ts';
+import type { App, OutputFormat } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import { type TurnEvent, toFailure } from '../core/event.ts';
 import type { Env, Io, Out } from '../core/io.ts';
@@ -136,7 +136,7 @@ export interface OutputOptions {
 }
 
 interface OutputContext extends OutputOptions {
-  readonly outputFormat?: 'text' | 'json' | 'stream-json';
+  readonly outputFormat?: OutputFormat;
   readonly dryRun?: boolean;
   readonly countTokens?: boolean;
   readonly quiet?: boolean;

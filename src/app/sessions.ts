@@ -5,7 +5,7 @@ import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import type { History } from '../core/history.ts';
 import type { JsonObject } from '../core/json.ts';
-import { type SessionSummary, SOURCE_WORDS } from '../core/session.ts';
+import { type SessionSummary, SOURCE_LABELS } from '../core/session.ts';
 import { shortId, splitEmoji } from '../core/text/names.ts';
 import { sanitize } from '../core/text/terminal.ts';
 import { touchFile } from '../platform/files/write.ts';
@@ -228,7 +228,7 @@ export function toSessionJson(summary: SessionSummary): JsonObject {
   const { createdAt, updatedAt, source, isUnanswered, ...rest } = summary;
   return {
     ...rest,
-    from: SOURCE_WORDS[source],
+    from: SOURCE_LABELS[source],
     ...(isUnanswered ? { unanswered: true } : {}),
     createdAt: new Date(createdAt).toISOString(),
     updatedAt: new Date(updatedAt).toISOString(),

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import type { RunPaused } from '../approval/approve.ts';
-import type { App } from '../core/app.ts';
+import type { App, OutputFormat } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import { decodeText } from '../core/text/decode.ts';
 import { quoteForShell } from '../core/text/quote.ts';
@@ -19,7 +19,7 @@ const MAX_CHARS = 200_000;
 const COMMAND_MS = 60_000;
 
 export interface AccessOptions extends Pick<ToolOptions, 'allowedTools' | 'approvalMode' | 'yolo'> {
-  readonly outputFormat?: 'text' | 'json' | 'stream-json';
+  readonly outputFormat?: OutputFormat;
 }
 
 export interface AccessContext {

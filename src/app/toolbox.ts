@@ -2,11 +2,11 @@ import type { RunPaused } from '../approval/approve.ts';
 import { type ApprovalMode, approvalPolicy, offeredTools } from '../approval/policy.ts';
 import { listContextNames } from '../config/context-place.ts';
 import { readSetting } from '../config/keys.ts';
-import type { App, Settings } from '../core/app.ts';
+import type { App, OutputFormat, Settings } from '../core/app.ts';
 import { loadOnce } from '../core/async.ts';
 import { AppError } from '../core/error.ts';
 import { splitList } from '../core/text/names.ts';
-import { stateDirectories } from '../core/text/secrets.ts';
+import { listStateDirectories } from '../core/text/secrets.ts';
 import { sanitize } from '../core/text/terminal.ts';
 import type { Approve, Tool } from '../core/tool.ts';
 import type { McpTools } from '../mcp/client/tools/toolset.ts';
@@ -35,7 +35,7 @@ export interface ToolOptions extends ModeOptions {
   readonly includeDirectories?: readonly string[];
   /** The shell of `run_shell_command`; by default the user's own, or the system's. */
   readonly shell?: string;
-  readonly outputFormat?: 'text' | 'json' | 'stream-json';
+  readonly outputFormat?: OutputFormat;
 }
 
 export interface Toolbox {
@@ -59,7 +59,7 @@ export interface ToolboxContext {
   /** The user's "always" answers. */
   readonly remembered?: Set<string>;
   /** The tools of MCP servers; the caller closes them. */
-  readonly remote?: Pick<McpTools, 'tools' | 'isTrusted' | 'instructions' | 'owners'>;
+  readonly remote?: Pick<McpTools, 'tools' | 'isTrusted' | 'instructions' | 'findOwners'>;
 }
 
 /** Opens the tools of `--tools`, inside the workspace and with approval. Throws AppError `usage`. */
@@ -95,8 +95,9 @@ function reportFailedWrites(tool: Tool, report: (notice: string) => void): Tool 
     ...tool,
     async invoke(args, signal) {
       const result = await tool.invoke(args, signal);
-      if (!result.ok) report((await import('../render/tool-line.ts')).formatToolFailure(tool.name, args, result));
-      return result;
+      if (result.ok) return result;
+      report((await import('../render/tool-line.ts')).formatToolFailure(tool.name, args, result));
+      return { ...result, isReported: true };
     },
   };
 }
@@ -123,7 +124,7 @@ export async function openOwnWorkspace(
   const roots = [app.cwd, ...splitList(options.includeDirectories ?? [])];
   return openWorkspace({
     roots,
-    denied: stateDirectories(app.homes(), findUserHomes(app.env)),
+    denied: listStateDirectories(app.homes(), findUserHomes(app.env)),
     protectedNames: listContextNames(await app.settings()),
     outputs: createOutputStore(`${app.homes().gmn}/output`, app.clock.now),
     journal: journalOf(roots.map((root) => realPath(root) ?? root)),
@@ -150,6 +151,7 @@ async function loadOtherTools(
     { createPinnedClient, isPublicAddress },
     { googleWebSearch },
     { createGround },
+    { addOutput },
   ] = await Promise.all([
     import('../tools/run-shell-command.ts'),
     import('../platform/process/shell-choice.ts'),
@@ -157,6 +159,7 @@ async function loadOtherTools(
     import('../platform/http/pinned.ts'),
     import('../tools/google-web-search.ts'),
     import('../agent/grounding.ts'),
+    import('../render/spinner.ts'),
   ]);
   const directory = async (path: string): Promise<string> => {
     const { place, directory: held } = await workspace.openDirectory(path);
@@ -164,7 +167,10 @@ async function loadOtherTools(
     return place.path;
   };
   return [
-    runShellCommand({ shell: chooseShell(shell, app.env), env: app.env, directory, keepOutput: workspace.keep }),
+    runShellCommand({
+      ...{ shell: chooseShell(shell, app.env), env: app.env, directory, keepOutput: workspace.keep },
+      onOutput: (text) => addOutput(app.io.err, text),
+    }),
     webFetch({
       send: createPinnedClient({ isAllowedAddress: isPublicAddress, timers: app.httpTimers }),
       keep: workspace.keep,
@@ -225,19 +231,19 @@ function isOffered(name: string, remote: ToolboxContext['remote']): boolean {
 
 /** The servers that may own a tool that is not available: a server that is down must not fail the run. */
 function findMissingOwners(name: string, remote: ToolboxContext['remote']): readonly string[] {
-  return isBuiltinName(name) || isOffered(name, remote) ? [] : (remote?.owners(name) ?? []);
+  return isBuiltinName(name) || isOffered(name, remote) ? [] : (remote?.findOwners(name) ?? []);
 }
 
 function missingNotices({ allowedTools = [] }: ToolOptions, remote: ToolboxContext['remote']): readonly string[] {
   return splitList(allowedTools)
     .filter((name) => !name.includes('__'))
     .flatMap((name) => {
-      const owners = findMissingOwners(name, remote).map(sanitize);
-      if (owners.length === 0) return [];
+      const findOwners = findMissingOwners(name, remote).map(sanitize);
+      if (findOwners.length === 0) return [];
       const which =
-        owners.length === 1
-          ? `the MCP server ${owners[0]} may have it, but does not offer it`
-          : `one of the MCP servers ${owners.join(', ')} may have it, but none of them offers it`;
+        findOwners.length === 1
+          ? `the MCP server ${findOwners[0]} may have it, but does not offer it`
+          : `one of the MCP servers ${findOwners.join(', ')} may have it, but none of them offers it`;
       return [`--allowed-tools ${sanitize(name)}: there is no such tool now; ${which}`];
     });
 }

@@ -27,15 +27,14 @@ export interface ApprovalOptions {
   readonly isTextFormat: boolean;
   readonly env: Env;
   /** The real path of the file a call would read, if that file likely holds keys or passwords. */
-  readonly secretOf: (tool: Tool, args: JsonObject) => Promise<string | undefined>;
+  readonly findSecret: (tool: Tool, args: JsonObject) => Promise<string | undefined>;
   /** Allows one read of that file; called after the person approved this exact path. */
   readonly permit: (path: string) => Promise<void>;
   /** The real path of the file a call would write. Absent: "always this file" is not offered. */
-  readonly targetOf?: (tool: Tool, args: JsonObject) => Promise<string | undefined>;
+  readonly findTarget?: (tool: Tool, args: JsonObject) => Promise<string | undefined>;
   /** The real path of the directory a command would run in. Absent: the path is taken as the model spelled it. */
-  readonly directoryOf?: (tool: Tool, args: JsonObject) => Promise<string | undefined>;
+  readonly findDirectory?: (tool: Tool, args: JsonObject) => Promise<string | undefined>;
   readonly runPaused: RunPaused;
-  /** Called with a user-facing notice for each call that is denied without a question. */
   readonly onDenied?: (notice: string) => void;
   /** Opens the person's terminal; undefined if there is none. Default: the terminal of this process. */
   readonly openTty?: () => Tty | undefined;
@@ -58,11 +57,11 @@ const CHANGED_SINCE = '│ Something has changed since then. This is what would 
  */
 export function createApprover(options: ApprovalOptions): Approve {
   let last: Promise<unknown> = Promise.resolve();
-  const deciding: DecideOptions = { ...options, shared: new WeakMap() };
+  const decideOptions: DecideOptions = { ...options, shared: new WeakMap() };
   return (tool, call, context) => {
-    const verdict = last.then(() => decideCall(deciding, { tool, call }, context));
-    last = verdict;
-    return verdict;
+    const decision = last.then(() => decideCall(decideOptions, { tool, call }, context));
+    last = decision;
+    return decision;
   };
 }
 
@@ -86,18 +85,18 @@ async function decideCall(
   const { openTty = openOwnTty } = options;
   const { signal } = context;
   try {
-    const asked = await resolveCall(options, tool, call.args);
-    const ruling = options.policy.rule(asked);
-    if (ruling.kind === 'deny') return denyCall(options, call, ruling);
-    if (ruling.kind === 'run') return await allowCall(options, asked, call);
-    const known = await findGroupDecision(options, asked, call, signal);
+    const resolved = await resolveCall(options, tool, call.args);
+    const decision = options.policy.rule(resolved);
+    if (decision.kind === 'deny') return denyCall(options, call, decision);
+    if (decision.kind === 'run') return await allowCall(options, resolved, call);
+    const known = await findGroupDecision(options, resolved, call, signal);
     if (known !== undefined) return known;
     const tty = options.isTextFormat && options.err.isTerminal ? openTty() : undefined;
     if (tty === undefined)
-      return denyCall(options, call, nonInteractiveDenial(tool, ruling.scope, options.isTextFormat));
+      return denyCall(options, call, nonInteractiveDenial(tool, decision.scope, options.isTextFormat));
     return await options.runPaused(async () => {
       try {
-        return await askAboutCall({ ...options, tty, scope: ruling.scope }, asked, call, context);
+        return await askAboutCall({ ...options, tty, scope: decision.scope }, resolved, call, context);
       } finally {
         tty.close();
       }
@@ -111,39 +110,39 @@ async function decideCall(
 
 function denyCall({ onDenied }: ApprovalOptions, { name, args }: ToolCall, { reason, advice }: Denial): CallDecision {
   onDenied?.(`${formatCall(name, args)} was not run: ${advice}`);
-  return { kind: 'deny', reason };
+  return { kind: 'deny', reason, ...(onDenied === undefined ? {} : { isReported: true }) };
 }
 
 /** Denies a call that its tool refuses to preview; nobody was asked about it, so it is reported. */
 function refuseCall({ onDenied }: ApprovalOptions, { name, args }: ToolCall, refusal: ToolResult): CallDecision {
   onDenied?.(formatToolFailure(name, args, refusal));
-  return { kind: 'deny', reason: formatRefusal(refusal) };
+  return { kind: 'deny', reason: formatRefusal(refusal), ...(onDenied === undefined ? {} : { isReported: true }) };
 }
 
 async function resolveCall(options: ApprovalOptions, tool: Tool, args: JsonObject): Promise<ResolvedCall> {
-  const { secretOf, targetOf, directoryOf } = options;
+  const { findSecret, findTarget, findDirectory } = options;
   return {
     tool,
     args,
-    secret: await secretOf(tool, args),
-    target: await targetOf?.(tool, args),
-    directory: await directoryOf?.(tool, args),
+    secret: await findSecret(tool, args),
+    target: await findTarget?.(tool, args),
+    directory: await findDirectory?.(tool, args),
   };
 }
 
 /** The decision that a group answer means for this call; undefined if the call must be asked about. */
 async function findGroupDecision(
   options: DecideOptions,
-  asked: ResolvedCall,
+  resolved: ResolvedCall,
   call: ToolCall,
   signal: AbortSignal,
 ): Promise<CallDecision | undefined> {
   const answer = options.shared.get(call.args);
   if (answer === undefined || answer.kind === 'single') return undefined;
   if (answer.kind !== 'shown') return answer;
-  const now = await prepareProposal(asked, signal);
+  const now = await prepareProposal(resolved, signal);
   if ('ok' in now) return refuseCall(options, call, now);
-  return isSameChange(now.preview, answer.preview) ? allowCall(options, asked, call) : undefined;
+  return isSameChange(now.preview, answer.preview) ? allowCall(options, resolved, call) : undefined;
 }
 
 async function allowCall(
@@ -174,8 +173,8 @@ async function askAboutCall(
   if (answer?.kind === 'shown') await options.err.write(CHANGED_SINCE);
   const others = answer === undefined ? await findGroup(options, context, draft) : [];
   if (others.length > 0) {
-    const verdict = await askForGroup(options, [{ ...start, call }, ...others], signal);
-    if (verdict !== undefined) return verdict;
+    const decision = await askForGroup(options, [{ ...start, call }, ...others], signal);
+    if (decision !== undefined) return decision;
   }
   return askForOne(options, start, call, signal);
 }
@@ -189,18 +188,18 @@ async function askForOne(
   const { policy, err, scope } = options;
   let proposal = start;
   for (;;) {
-    const { asked, preview } = proposal;
-    const hasFile = asked.target !== undefined;
-    const answer = await askPerson({ items: [{ name: asked.tool.name, preview }], scope, hasFile }, options, signal);
+    const { resolved, preview } = proposal;
+    const hasFile = resolved.target !== undefined;
+    const answer = await askPerson({ items: [{ name: resolved.tool.name, preview }], scope, hasFile }, options, signal);
     switch (answer.kind) {
       case 'yes':
       case 'always':
       case 'file': {
-        const now = await prepareProposal(asked, signal);
+        const now = await prepareProposal(resolved, signal);
         if ('ok' in now) return refuseCall(options, call, now);
         if (isSameChange(now.preview, preview)) {
-          if (answer.kind !== 'yes') policy.remember(asked, answer.kind === 'file' ? 'file' : 'scope');
-          return allowCall(options, asked, call);
+          if (answer.kind !== 'yes') policy.remember(resolved, answer.kind === 'file' ? 'file' : 'scope');
+          return allowCall(options, resolved, call);
         }
         await err.write(CHANGED_SINCE);
         proposal = now;
@@ -233,7 +232,6 @@ interface Candidate extends Proposal {
   readonly call: ToolCall;
 }
 
-/** The calls right after this one that would also be asked about, each previewed on top of those before it. */
 async function findGroup(
   options: AskOptions,
   { following = [], signal }: ApproveContext,
@@ -241,10 +239,10 @@ async function findGroup(
 ): Promise<readonly Candidate[]> {
   const found: Candidate[] = [];
   for (const { tool, call } of following) {
-    const asked = await resolveCall(options, tool, call.args);
-    const { kind } = options.policy.rule(asked);
+    const resolved = await resolveCall(options, tool, call.args);
+    const { kind } = options.policy.rule(resolved);
     // A call that runs without a question is previewed too: later previews build on its changes.
-    const proposal = await prepareProposal(asked, signal, draft);
+    const proposal = await prepareProposal(resolved, signal, draft);
     // A call refused now may be possible after the earlier ones have run; it is decided in its turn.
     if (kind === 'ask' && !('ok' in proposal)) found.push({ ...proposal, call });
   }
@@ -258,15 +256,15 @@ async function askForGroup(
   signal: AbortSignal,
 ): Promise<CallDecision | undefined> {
   const { policy, shared, scope } = options;
-  const items = candidates.map(({ asked, preview }) => ({ name: asked.tool.name, preview }));
+  const items = candidates.map(({ resolved, preview }) => ({ name: resolved.tool.name, preview }));
   const answer = await askPerson({ items, scope, hasFile: false }, options, signal);
   const [first] = candidates;
   for (const { call, preview } of candidates) {
     if (answer.kind === 'yes' || answer.kind === 'always') shared.set(call.args, { kind: 'shown', preview });
     else shared.set(call.args, answer.kind === 'single' ? { kind: 'single' } : toDenial(answer));
   }
-  if (answer.kind === 'always') for (const { asked } of candidates) policy.remember(asked, 'scope');
-  return answer.kind === 'single' ? undefined : findGroupDecision(options, first.asked, first.call, signal);
+  if (answer.kind === 'always') for (const { resolved } of candidates) policy.remember(resolved, 'scope');
+  return answer.kind === 'single' ? undefined : findGroupDecision(options, first.resolved, first.call, signal);
 }
 
 async function editProposal(
@@ -277,7 +275,7 @@ async function editProposal(
   const args = await editArguments(proposal, options, signal);
   return args === undefined
     ? EDITOR_FAILED
-    : prepareProposal(await resolveCall(options, proposal.asked.tool, args), signal);
+    : prepareProposal(await resolveCall(options, proposal.resolved.tool, args), signal);
 }
 
 const EDITOR_FAILED: ToolResult = {

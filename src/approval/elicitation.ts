@@ -12,15 +12,15 @@ const CANCEL: ElicitationAnswer = { action: 'cancel' };
 const DECLINE: ElicitationAnswer = { action: 'decline' };
 const KEYS: ReadonlySet<string> = new Set(['y', 'n', '\r', '\n', '\u001b', '\u0004']);
 
-/** Accepts forms with their own defaults, and declines to open any URL. */
+/** Never opens a URL. */
 export const acceptDefaults: Elicit = async (question) =>
   question.kind === 'form' ? { action: 'accept', content: collectDefaults(question.schema) } : DECLINE;
 
 /**
- * Asks the person on the terminal what a server wants to know, one question at a time. The `elicit` key is absent if
- * stderr is no terminal, so that the elicitation capability is not announced to servers.
+ * Asks one question at a time. Without a terminal on stderr there is no `elicit`, so the capability is not announced to
+ * servers.
  */
-export function terminalElicit({ io }: Pick<App, 'io'>, runPaused: RunPaused): { readonly elicit?: Elicit } {
+export function createTerminalElicit({ io }: Pick<App, 'io'>, runPaused: RunPaused): { readonly elicit?: Elicit } {
   if (!io.err.isTerminal) return {};
   let last: Promise<unknown> = Promise.resolve();
   const elicit: Elicit = (question, signal) => {
@@ -79,7 +79,7 @@ async function fillForm(
   return { action: 'accept', content };
 }
 
-/** Asks until the answer is valid. An empty answer means the default, or undefined for an optional field. */
+/** Asks until the answer is valid. An empty answer means the default, or nothing for an optional field. */
 async function askField(
   field: Field,
   server: string,
@@ -100,7 +100,7 @@ const MAX_ROWS = 20;
 const MAX_CHARS = 8000;
 const MAX_NAME = 30;
 
-/** Formats a server's text with a frame before every row: an unframed row could pass for a question of gmn itself. */
+/** Frames every row: an unframed row could pass for a question of gmn itself. */
 async function formatFramed(
   title: string,
   words: string,
@@ -120,17 +120,16 @@ type FieldValue = Extract<ElicitationAnswer, { action: 'accept' }>['content'][st
 
 interface Field {
   readonly name: string;
-  /** The question with everything a person must know to answer it, sanitized for the terminal. */
+  /** Everything a person must know to answer, sanitized for the terminal. */
   readonly label: string;
   readonly isRequired: boolean;
   readonly fallback?: FieldValue;
-  /** The value an answer stands for; undefined if it is invalid. */
   parse(answer: string): FieldValue | undefined;
 }
 
 const MAX_FIELDS = 50;
 
-/** The fields of a form in order; none if the schema has no properties. Never throws. */
+/** Never throws. */
 export function toFields({ properties, required }: JsonObject): readonly Field[] {
   if (!isObject(properties)) return [];
   const names = isList(required) ? required : [];

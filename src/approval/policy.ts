@@ -46,9 +46,9 @@ export type Reach = 'scope' | 'file';
 
 export interface Policy {
   /** Depends only on the options and on what was remembered. */
-  rule(asked: ResolvedCall): PolicyDecision;
+  rule(call: ResolvedCall): PolicyDecision;
   /** Records an "always": for the rest of this run, what it covers runs without a question. */
-  remember(asked: ResolvedCall, reach: Reach): void;
+  remember(call: ResolvedCall, reach: Reach): void;
 }
 
 type Decision = 'run' | 'ask' | 'deny';
@@ -61,12 +61,11 @@ const DECISIONS: Readonly<Record<ApprovalMode, Readonly<Record<Effect, Decision>
 };
 
 /**
- * Never asked about: the query goes to the model's own provider, who has the conversation anyway. No remote tool can
+ * Never asked about: the query goes to Google, which gets the whole conversation anyway. No remote tool can
  * have this name.
  */
 const NEVER_ASKED = 'google_web_search';
 
-/** The tools declared to the model: all of them, but in `plan` only those that read. */
 export function offeredTools(tools: readonly Tool[], mode: ApprovalMode): readonly Tool[] {
   return tools.filter(({ effect }) => DECISIONS[mode][effect] !== 'deny');
 }
@@ -79,15 +78,15 @@ export function approvalPolicy({ mode, allowedTools, isTrusted, remembered = new
   const isAllowed = (tool: Tool): boolean =>
     tool.name === NEVER_ASKED || allowedTools.some((pattern) => matchesPattern(pattern, tool.name)) || isTrusted(tool);
   return {
-    rule(asked) {
-      const decision = DECISIONS[mode][asked.tool.effect];
-      if (decision === 'deny') return { kind: 'deny', ...planDenial(asked.tool) };
-      if (REACHES.some((reach) => remembered.has(approvalKey(asked, reach)))) return { kind: 'run' };
-      const scope = toScope(asked);
+    rule(call) {
+      const decision = DECISIONS[mode][call.tool.effect];
+      if (decision === 'deny') return { kind: 'deny', ...planDenial(call.tool) };
+      if (REACHES.some((reach) => remembered.has(approvalKey(call, reach)))) return { kind: 'run' };
+      const scope = toScope(call);
       if (scope === 'call') return { kind: 'ask', scope };
-      return decision === 'run' || isAllowed(asked.tool) ? { kind: 'run' } : { kind: 'ask', scope };
+      return decision === 'run' || isAllowed(call.tool) ? { kind: 'run' } : { kind: 'ask', scope };
     },
-    remember: (asked, reach) => void remembered.add(approvalKey(asked, reach)),
+    remember: (call, reach) => void remembered.add(approvalKey(call, reach)),
   };
 }
 
@@ -126,11 +125,11 @@ function toScope({ tool, args, secret }: ResolvedCall): Scope {
 
 const REACHES: readonly Reach[] = ['scope', 'file'];
 
-function approvalKey(asked: ResolvedCall, reach: Reach): string {
-  const { tool, args, secret, target, directory } = asked;
+function approvalKey(call: ResolvedCall, reach: Reach): string {
+  const { tool, args, secret, target, directory } = call;
   // For a call that writes no file this key is never remembered, so it never matches.
   if (reach === 'file') return canonicalJson([reach, target ?? null]);
-  const scope = toScope(asked);
+  const scope = toScope(call);
   if (scope === 'tool') return canonicalJson([scope, tool.name]);
   // By real path: the spelled name may lead elsewhere by the next call.
   if (secret !== undefined) return canonicalJson([scope, tool.name, secret]);

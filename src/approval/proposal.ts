@@ -5,7 +5,7 @@ import type { Tty } from '../platform/terminal/tty.ts';
 import type { ResolvedCall } from './policy.ts';
 
 export interface Proposal {
-  readonly asked: ResolvedCall;
+  readonly resolved: ResolvedCall;
   readonly preview: Preview;
 }
 
@@ -14,14 +14,14 @@ export interface Proposal {
  * if the tool refuses the call. Throws what the tool's preview throws.
  */
 export async function prepareProposal(
-  asked: ResolvedCall,
+  resolved: ResolvedCall,
   signal: AbortSignal,
   draft?: Draft,
 ): Promise<Proposal | ToolResult> {
-  const { tool, args, secret } = asked;
-  if (secret !== undefined) return { asked, preview: secretPreview(secret, args) };
+  const { tool, args, secret } = resolved;
+  if (secret !== undefined) return { resolved, preview: secretPreview(secret, args) };
   const preview = (await tool.preview?.(args, signal, draft)) ?? { kind: 'text', text: JSON.stringify(args, null, 2) };
-  return 'ok' in preview ? preview : { asked, preview };
+  return 'ok' in preview ? preview : { resolved, preview };
 }
 
 /** Shows the real path of the file, whatever the model calls it. */
@@ -45,7 +45,7 @@ const EDITABLE = ['command', 'content', 'new_string'] as const;
 
 /** The arguments as the person edited them; undefined if the editor failed or its JSON is no object. */
 export async function editArguments(
-  { asked: { tool, args }, preview }: Proposal,
+  { resolved: { tool, args }, preview }: Proposal,
   { tty, env }: { readonly tty: Tty; readonly env: Env },
   signal: AbortSignal,
 ): Promise<JsonObject | undefined> {

@@ -7,7 +7,6 @@ import { groupView, type QuestionView, questionView, type ViewOptions } from './
 
 export type Answer =
   | { readonly kind: 'yes' | 'no' | 'always' | 'file' | 'edit' | 'single' | 'stop' }
-  /** A message to the model instead of a bare no. */
   | { readonly kind: 'reply'; readonly text: string };
 
 interface Question {
@@ -140,7 +139,6 @@ function formatKeys({ items, scope, hasFile }: Question, isCut: boolean): string
   return `[y]es [n]o ${ALWAYS[scope]} ${file}[e]dit [r]eply ${isDiff ? `${all} ` : ''}[q]uit turn`;
 }
 
-/** Columns taken by the frame, the cursor mark and the typed key. */
 const FRAME_WIDTH = '╰  › y'.length;
 
 /**

@@ -5,11 +5,11 @@ import type { Secret, Workspace } from '../tools/workspace/workspace.ts';
 import type { ApprovalOptions } from './approve.ts';
 
 /** Finds calls that read a file that may hold secrets, and permits one: by file identity, not by name. */
-export function secretFiles(workspace: Workspace): Pick<ApprovalOptions, 'secretOf' | 'permit'> {
+export function secretFiles(workspace: Workspace): Pick<ApprovalOptions, 'findSecret' | 'permit'> {
   /** By path, as they were when the person was asked. */
   const shown = new Map<string, Secret>();
   return {
-    secretOf: async (tool, args) => {
+    findSecret: async (tool, args) => {
       const path =
         tool.name === 'read_file' ? toNonEmptyString(readArgument(args, 'file_path', FILE_ALIASES)) : undefined;
       if (path === undefined) return undefined;
@@ -35,16 +35,16 @@ const WRITERS: readonly string[] = ['write_file', 'edit_file'];
  * Finds the real path of the file a call would write, and of the directory a command would run in; undefined if the
  * fence refuses it, as it will again when the tool runs.
  */
-export function targetFiles(workspace: Workspace): Required<Pick<ApprovalOptions, 'targetOf' | 'directoryOf'>> {
+export function targetFiles(workspace: Workspace): Required<Pick<ApprovalOptions, 'findTarget' | 'findDirectory'>> {
   const real = (path: string, use: 'read' | 'write'): Promise<string | undefined> =>
     workspace.place(path, use).then(
       (place) => place.path,
       () => undefined,
     );
   return {
-    directoryOf: async (tool, args) =>
+    findDirectory: async (tool, args) =>
       tool.name === 'run_shell_command' ? real(toNonEmptyString(args.dir_path) ?? '.', 'read') : undefined,
-    targetOf: async (tool, args) => {
+    findTarget: async (tool, args) => {
       const path = WRITERS.includes(tool.name)
         ? toNonEmptyString(readArgument(args, 'file_path', FILE_ALIASES))
         : undefined;

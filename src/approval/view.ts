@@ -66,7 +66,9 @@ export async function questionView(name: string, preview: Preview, options: View
   const warning =
     hidden === 0 ? [] : rows(`${plural(hidden, 'character')} that cannot be seen: shown as escapes`, YELLOW);
   const [first = '', ...others] = rows(`${sanitize(name)} ${formatPreviewTitle(preview)}`, BOLD);
-  return { title: [first.replace('│', '╭'), ...others, ...warning], body };
+  const claim = formatClaim(preview);
+  const about = claim === undefined ? [] : rows(claim, DIM);
+  return { title: [first.replace('│', '╭'), ...others, ...about, ...warning], body };
 }
 
 export function groupView(views: readonly QuestionView[], previews: readonly Preview[]): QuestionView {
@@ -86,10 +88,20 @@ function formatPreviewTitle(preview: Preview): string {
     case 'diff':
       return `${sanitize(preview.path)}  +${preview.added} −${preview.removed}`;
     case 'command':
-      return `in ${sanitize(preview.directory)}  ${plural(Buffer.byteLength(preview.command), 'byte')}`;
+      return `in ${sanitize(preview.directory)}`;
     case 'text':
       return '';
   }
+}
+
+const MAX_CLAIM = 200;
+
+/** What the model says a command does. Short, so that it cannot push the command out of sight. */
+function formatClaim(preview: Preview): string | undefined {
+  if (preview.kind !== 'command' || !preview.description?.trim()) return undefined;
+  const words = sanitize(preview.description.slice(0, MAX_CLAIM).trim());
+  const isShort = preview.description.length <= MAX_CLAIM && words.length <= MAX_CLAIM;
+  return `The model says: ${isShort ? words : `${words.slice(0, MAX_CLAIM - 1).toWellFormed()}…`}`;
 }
 
 interface Slice {
@@ -104,7 +116,6 @@ const SLICE = 8192;
 /** The slices of a preview; undefined gives the caller a chance to pause. */
 function* slicePreview(preview: Preview): Generator<Slice | undefined> {
   const isDiff = preview.kind === 'diff';
-  // The title names the file.
   const start = isDiff && !preview.diff.startsWith('@@') ? preview.diff.indexOf('\n@@') + 1 : 0;
   const text = isDiff ? preview.diff.slice(start).replace(/\n$/, '') : previewText(preview);
   for (const line of collapseGaps(iterateLines(text), isDiff ? '+- ' : '')) {
@@ -218,7 +229,6 @@ function previewText(preview: Preview): string {
   }
 }
 
-/** Wraps a text into rows, between graphemes; if it is not measured, between code points. */
 function wrapRow(text: string, width: number, isMeasured: boolean): readonly string[] {
   if (text.length * 2 <= width) return [text];
   const rows: string[] = [];

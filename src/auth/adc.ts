@@ -50,10 +50,10 @@ export async function createAdcChoice(options: AdcOptions): Promise<CredentialCh
   };
   const choice = { credential, carrier: 'bearer', notices: [] } as const;
   if (file !== undefined) return choice;
-  const look = async (): Promise<void> => {
+  const checkMachine = async (): Promise<void> => {
     if (!(await mayHaveMetadata(options.realEnv))) throw nothingFoundError();
   };
-  return { ...choice, check: look };
+  return { ...choice, check: checkMachine };
 }
 
 type HeaderSource = (signal: AbortSignal) => Promise<Readonly<Record<string, string>>>;
@@ -128,7 +128,7 @@ async function readKeyFile(env: Env): Promise<KeyDocument | undefined> {
       'auth',
       `authentication failed: GOOGLE_APPLICATION_CREDENTIALS names ${named}, ${formatProblem(file.kind)}`,
       {
-        hint: 'Name a key file in JSON, or run: gcloud auth application-default login',
+        hint: 'Set it to a key file in JSON, or run: gcloud auth application-default login',
       },
     );
   }
@@ -169,7 +169,7 @@ interface TokenAttempt {
 
 const RETRY_HINT = 'Check the network and try again in a moment.';
 
-/** Says why, without any of the file's secrets. */
+/** Repeats none of the file's secrets. */
 function noTokenError(file: KeyDocument, { response, failure }: TokenAttempt): AppError {
   const fail = (why: string, hint: string): AppError =>
     serverError('auth', `${file.source} gave no token: ${why}`, { hint });
@@ -188,10 +188,9 @@ function noTokenError(file: KeyDocument, { response, failure }: TokenAttempt): A
 function newKeyHint({ value }: KeyDocument): string {
   return value.type === 'authorized_user'
     ? 'Run: gcloud auth application-default login'
-    : 'Check that the account and its key still exist and may be used, or name another file in GOOGLE_APPLICATION_CREDENTIALS.';
+    : 'Check that the account and its key still exist and are enabled, or set GOOGLE_APPLICATION_CREDENTIALS to another file.';
 }
 
-/** The error code of OAuth, or the status of a Google API error. */
 function findOauthError(body: unknown): string | undefined {
   const error = isObject(body) ? body.error : undefined;
   const code = isObject(error) ? error.status : error;

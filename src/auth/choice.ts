@@ -10,10 +10,9 @@ export interface ChoiceInput
   readonly flag?: string;
   readonly settings: Settings;
   /** For messages that cannot wait for the result, e.g. that macOS is asking the user something. */
-  readonly say?: (message: string) => void;
-  /** Only inspect: write nothing that a first use would write. */
+  readonly notify?: (message: string) => void;
+  /** Write nothing that a first use would write. */
   readonly isRehearsal?: boolean;
-  /** Another machine than this one, for tests. */
   readonly machine?: Machine;
 }
 
@@ -21,7 +20,6 @@ export interface CredentialChoice {
   readonly credential: Credential;
   /** An API key or an account's token. A Vertex key means express mode. */
   readonly carrier: 'key' | 'bearer';
-  /** To be shown to the user once. */
   readonly notices: readonly string[];
   /**
    * Throws AppError `auth` if it is certain, without a request, that the credential will not work. Absent if that
@@ -29,7 +27,7 @@ export interface CredentialChoice {
    */
   readonly check?: () => Promise<void>;
   /** Known for a sign-in only. */
-  readonly token?: { readonly expiresAt?: number; readonly isRenewable: boolean };
+  readonly token?: { readonly expiresAt?: number; readonly canRefresh: boolean };
 }
 
 export interface RequestedType {

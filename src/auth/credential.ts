@@ -4,7 +4,6 @@ import { AppError } from '../core/error.ts';
 import type { Env } from '../core/io.ts';
 import { type ChoiceInput, type CredentialChoice, createKeyChoice, type RequestedType } from './choice.ts';
 
-/** Values of `security.auth.selectedType`, and the types they mean here. */
 const TYPES: Readonly<Record<string, AuthType>> = {
   'oauth-personal': 'oauth-personal',
   'gemini-api-key': 'gemini-api-key',

@@ -22,7 +22,6 @@ export function findGcloudPath(env: Env): string | undefined {
     : undefined;
 }
 
-/** Required fields of each file type. */
 const REQUIRED_FIELDS: Readonly<Record<string, readonly string[]>> = {
   service_account: ['client_email', 'private_key'],
   authorized_user: ['client_id', 'client_secret', 'refresh_token'],
@@ -52,13 +51,11 @@ export function checkKeyDocument({ source, value }: KeyDocument): void {
   checkKeyDocument({ source: `${source}: source_credentials`, value: value.source_credentials });
 }
 
-/** Undefined if the URL names no account. */
 export function findTargetAccount(value: KeyDocument['value']): string | undefined {
   const { service_account_impersonation_url: url } = value;
   return typeof url === 'string' ? /\/([^/]{1,200}):generateAccessToken$/.exec(url)?.[1] : undefined;
 }
 
-/** Checks every string that is named like an address or looks like one, at any depth. */
 function checkAddresses(source: string, value: unknown, path: string): void {
   if (typeof value === 'string') {
     if (/(?:url|uri)$/i.test(path) || /^\s*[a-z][a-z0-9+.-]*:\/\//i.test(value)) checkAddress(value, source, path);

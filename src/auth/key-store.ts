@@ -17,13 +17,12 @@ interface StoredKey {
   readonly place: KeyPlace;
 }
 
-/** The API key stored by `gmn auth set-key`: in the system keyring, else in a private file. */
+/** Keeps the key of `gmn auth set-key` in the system keyring, or else in a private file. */
 interface KeyStore {
   /** Undefined if none was stored. Throws AppError `auth` if the stored key cannot be read. */
   read(): Promise<StoredKey | undefined>;
-  /** Where the key is, without reading it; undefined if none was stored. Never throws. */
+  /** Does not read the key. Never throws. */
   place(): Promise<KeyPlace | undefined>;
-  /** Throws AppError `config` if the key can be stored nowhere. */
   write(key: string): Promise<KeyPlace>;
   /** False if there was none. Throws AppError `config` if it cannot be removed or belongs to another user. */
   remove(): Promise<boolean>;
@@ -52,7 +51,7 @@ export function keyStore(home: string, machine: Pick<Machine, 'keyringModule' | 
       const record = parseKeyRecord(parseJson(file.text));
       if (record === undefined) {
         await quarantine(path, clock.now());
-        throw keyUnavailableError(`${path} was damaged and has been moved aside`);
+        throw keyUnavailableError(`${path} was damaged, and was renamed to key.json.corrupt-…`);
       }
       if (record.place === 'file') return record;
       const answer = await keyring()?.get(ENTRY, TIMEOUT_MS);
@@ -111,7 +110,7 @@ function keyUnavailableError(why: string): AppError {
 
 function wrongOwnerError(fault: 'auth' | 'config', path: string): AppError {
   const message = `${path} belongs to another user`;
-  const hint = 'gmn leaves it alone. Remove it, or make it yours (chown), then: gmn auth set-key';
+  const hint = 'gmn does not touch it. Remove it, or run chown on it, then: gmn auth set-key';
   return fault === 'auth' ? serverError('auth', message, { hint }) : new AppError('config', message, { hint });
 }
 

@@ -1,7 +1,6 @@
 import type { HttpRequest, SendHttp } from '../core/io.ts';
 
 const MAX_BYTES = 1_000_000;
-/** Headers in which the library names itself; gmn sends its own. */
 const LIBRARY_HEADERS: readonly string[] = ['user-agent', 'x-goog-api-client'];
 
 /** A response, kept apart from the library's errors, which may contain the request and its secrets. */
@@ -23,7 +22,6 @@ export function libraryTransport(options: LibraryFetchOptions) {
   return { fetchImplementation: libraryFetch(options), noProxy: [/^/] };
 }
 
-/** Adds gmn's user agent to requests that have none. */
 export function withUserAgent(send: SendHttp, userAgent: string): SendHttp {
   return (request, signal) => send({ ...request, headers: { 'user-agent': userAgent, ...request.headers } }, signal);
 }
@@ -55,7 +53,6 @@ function libraryFetch({ send, signal, onAnswer, onFailure }: LibraryFetchOptions
   };
 }
 
-/** Reads at most the first megabyte. */
 export async function readBodyText(body: AsyncIterable<Uint8Array>): Promise<string> {
   const chunks: Uint8Array[] = [];
   let size = 0;

@@ -58,7 +58,7 @@ const CLOUD_VARIABLES = [
   'FUNCTION_NAME',
   'CLOUD_SHELL',
 ];
-/** On Linux, the vendor of the machine; Google's machines say "Google". */
+/** Linux only. Google's machines say "Google". */
 const VENDOR_FILE = '/sys/class/dmi/id/bios_vendor';
 
 /** Guesses from the environment and the vendor file; sends no request. */
@@ -82,7 +82,7 @@ async function requestToken(options: MetadataOptions, signal: AbortSignal): Prom
     const pauseMs = PAUSES_MS[attempt];
     try {
       const answer = await send({ method: 'GET', url, headers: { [FLAVOR]: 'Google' } }, signal);
-      const token = parseToken(answer, await readBodyText(answer.body), clock.now());
+      const token = parseMetadataToken(answer, await readBodyText(answer.body), clock.now());
       if (token !== undefined || !isTransient(answer.status) || pauseMs === undefined) return token;
     } catch (thrown) {
       if (!(thrown instanceof AppError) || thrown.retry === undefined || pauseMs === undefined) throw thrown;
@@ -91,12 +91,13 @@ async function requestToken(options: MetadataOptions, signal: AbortSignal): Prom
   }
 }
 
-/** Throws AppError `config` if the variable is not a host. */
 function tokenUrl({ env, scopes }: MetadataOptions): URL {
   const host = (env.GCE_METADATA_IP || env.GCE_METADATA_HOST || HOST).trim();
   const base = /^https?:\/\//.test(host) ? host : `http://${host}`;
   if (!URL.canParse(base)) {
-    throw new AppError('config', 'GCE_METADATA_HOST does not name a host', { hint: 'Fix it, or unset it.' });
+    throw new AppError('config', 'GCE_METADATA_HOST does not name a host', {
+      hint: 'Set it to a host name, or unset it.',
+    });
   }
   const url = new URL(PATH, base);
   url.searchParams.set('scopes', scopes.join(','));
@@ -104,7 +105,7 @@ function tokenUrl({ env, scopes }: MetadataOptions): URL {
 }
 
 /** Checks the flavor header, since something else, e.g. a captive portal, may answer under that name. */
-function parseToken({ status, headers }: HttpResponse, text: string, now: number): MetadataToken | undefined {
+function parseMetadataToken({ status, headers }: HttpResponse, text: string, now: number): MetadataToken | undefined {
   const body = status === 200 && headers[FLAVOR] === 'Google' ? parseJson(text) : undefined;
   if (!isObject(body) || !isToken(body.access_token)) return undefined;
   const seconds = Number(body.expires_in);

@@ -4,7 +4,7 @@ import { AppError } from '../core/error.ts';
 import type { Clock, Env } from '../core/io.ts';
 import { isObject, parseJson } from '../core/json.ts';
 import { realPath } from '../platform/files/path.ts';
-import { listDirectory, readBytes, readFileState } from '../platform/files/read.ts';
+import { readBytes, readDirectory, readFileState } from '../platform/files/read.ts';
 import { makePrivateDirectory, quarantine, writeAtomic } from '../platform/files/write.ts';
 import { runtimePath, systemPlatform } from '../platform/runtime/system.ts';
 
@@ -37,8 +37,8 @@ export async function findClientPair(
   if (id || secret) throw halfPairError(id ? 'GMN_OAUTH_CLIENT_SECRET' : 'GMN_OAUTH_CLIENT_ID');
   if (settings.oauthClient !== undefined) return settings.oauthClient;
   const file = clientPairFile(homes.gmn);
-  const remembered = await readCachedPair(file, clock);
-  if (remembered !== undefined) return remembered;
+  const cached = await readCachedPair(file, clock);
+  if (cached !== undefined) return cached;
   const installed = await findInstalledPackage(OFFICIAL, 'gemini', settings.env);
   const pair = installed === undefined ? undefined : await searchPackage(installed.directory);
   if (installed === undefined || pair === undefined) throw noClientError(installed !== undefined);
@@ -83,7 +83,7 @@ function parseCachedPair(value: unknown): CachedPair | undefined {
 }
 
 async function searchPackage(directory: string): Promise<ClientPair | undefined> {
-  for await (const source of readSources(directory, FOLDERS)) {
+  for await (const source of readScripts(directory, FOLDERS)) {
     const id = findConstant(source, 'OAUTH_CLIENT_ID');
     const secret = findConstant(source, 'OAUTH_CLIENT_SECRET');
     if (id !== undefined && secret !== undefined) return { id, secret };
@@ -144,7 +144,7 @@ async function findInstalledPackage(name: string, command: string, env: Env): Pr
 
 async function readPackage(directory: string, name: string): Promise<InstalledPackage | undefined> {
   try {
-    const manifest: unknown = JSON.parse(await readSource(join(directory, 'package.json'), 'utf8'));
+    const manifest: unknown = JSON.parse(await readScriptText(join(directory, 'package.json'), 'utf8'));
     if (!isObject(manifest) || manifest.name !== name || typeof manifest.version !== 'string') return undefined;
     return { directory, version: manifest.version };
   } catch {
@@ -153,28 +153,30 @@ async function readPackage(directory: string, name: string): Promise<InstalledPa
 }
 
 /** Texts of a package's JavaScript files, in the order of `folders`, at most `MAX_FILES`. Never throws. */
-async function* readSources(directory: string, folders: readonly string[]): AsyncGenerator<string, void> {
+async function* readScripts(directory: string, folders: readonly string[]): AsyncGenerator<string, void> {
   let left = MAX_FILES;
   for (const folder of folders) {
     for await (const path of listScripts(join(directory, folder), MAX_DEPTH)) {
       if (left-- <= 0) return;
-      yield await readSource(path, 'latin1').catch(() => '');
+      yield await readScriptText(path, 'latin1').catch(() => '');
     }
   }
 }
 
-/** Throws AppError `usage`. */
-async function readSource(path: string, encoding: BufferEncoding): Promise<string> {
-  const bytes = await readBytes(path, { maxBytes: MAX_FILE_BYTES, tooLarge: (size) => tooLargeError(path, size) });
+async function readScriptText(path: string, encoding: BufferEncoding): Promise<string> {
+  const bytes = await readBytes(path, {
+    maxBytes: MAX_FILE_BYTES,
+    tooLarge: (size) => scriptTooLargeError(path, size),
+  });
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString(encoding);
 }
 
-function tooLargeError(path: string, bytes: number): AppError {
+function scriptTooLargeError(path: string, bytes: number): AppError {
   return new AppError('usage', `${path} is too large: ${bytes} bytes`, { hint: 'It is not read.' });
 }
 
 async function* listScripts(directory: string, depth: number): AsyncGenerator<string, void> {
-  for (const { name, kind } of await listDirectory(directory).catch(() => [])) {
+  for (const { name, kind } of await readDirectory(directory).catch(() => [])) {
     const path = join(directory, name);
     if (kind === 'file' && /\.[cm]?js$/.test(name)) yield path;
     else if (kind === 'directory' && depth > 0) yield* listScripts(path, depth - 1);

@@ -3,7 +3,6 @@ import { isObject, parseJson } from '../core/json.ts';
 import { readFileState } from '../platform/files/read.ts';
 import type { ChoiceInput } from './choice.ts';
 
-/** A file of the official CLI or of gmn, with its name for the user. */
 export interface KnownFile {
   readonly path: string;
   /** `~/…`, or the full path if the directory was moved by a variable. */

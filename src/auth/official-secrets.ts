@@ -6,7 +6,13 @@ import { writeAtomic } from '../platform/files/write.ts';
 import type { Machine } from '../platform/host.ts';
 import { type KeyringEntry, openKeyring, readKeychain, sealedBox } from '../platform/process/keyring.ts';
 import type { KnownFile } from './official-files.ts';
-import { type GrantedToken, parsePassword, type TokenStore, unreadableError, waitUntilComplete } from './token.ts';
+import {
+  type GrantedToken,
+  parsePassword,
+  type TokenStore,
+  unreadableSignInError,
+  waitUntilComplete,
+} from './token.ts';
 
 const SIGN_IN: KeyringEntry = { service: 'gemini-cli-oauth', account: 'main-account' };
 export const API_KEY: KeyringEntry = { service: 'gemini-cli-api-key', account: 'default-api-key' };
@@ -27,14 +33,14 @@ export interface SecretStoreOptions {
   readonly machine: Machine;
   readonly clock: Clock;
   /** For messages that cannot wait: the system may be asking the user something. */
-  readonly say: (message: string) => void;
+  readonly notify: (message: string) => void;
 }
 
 /**
  * The macOS Keychain. If it does not answer, it counts as having no such entry, so that the file is tried. Written only
  * through the keyring library: the `security` program would need the secret as an argument.
  */
-export function keychain({ machine, clock, say }: SecretStoreOptions): SecretStore {
+export function keychain({ machine, clock, notify }: SecretStoreOptions): SecretStore {
   const limitMs = machine.isAttended ? INTERACTIVE_TIMEOUT_MS : BACKGROUND_TIMEOUT_MS;
   const module = machine.keyringModule();
   return {
@@ -42,7 +48,7 @@ export function keychain({ machine, clock, say }: SecretStoreOptions): SecretSto
     async read(entry, signal) {
       const done = new AbortController();
       const asking = machine.isAttended
-        ? announcePrompt(clock, AbortSignal.any([signal, done.signal]), say)
+        ? announcePrompt(clock, AbortSignal.any([signal, done.signal]), notify)
         : undefined;
       const viaLibrary = module === undefined ? undefined : await openKeyring(module).get(entry, limitMs);
       const answer =
@@ -64,10 +70,10 @@ export function keychain({ machine, clock, say }: SecretStoreOptions): SecretSto
   };
 }
 
-async function announcePrompt(clock: Clock, signal: AbortSignal, say: (message: string) => void): Promise<void> {
+async function announcePrompt(clock: Clock, signal: AbortSignal, notify: (message: string) => void): Promise<void> {
   try {
     await clock.sleep(ANNOUNCE_AFTER_MS, signal);
-    say('macOS is asking whether gmn may read the Gemini sign-in from the Keychain (waiting up to 60 s).');
+    notify('macOS is asking whether gmn may read the Gemini sign-in from the Keychain (waiting up to 60 s).');
   } catch {
     // The Keychain answered quickly: no message needed.
   }
@@ -81,7 +87,7 @@ export function encryptedFile({ path, name }: KnownFile, { machine, clock }: Sec
   const load = async () => {
     const file = await readFileState(path, machine.uid);
     if (file.kind === 'absent') return undefined;
-    if (file.kind === 'unreadable') throw unreadableError(name, file.why);
+    if (file.kind === 'unreadable') throw unreadableSignInError(name, file.why);
     const opened = box.open(file.text);
     if (opened.kind === 'foreign') throw otherMachineError(name);
     const value = opened.kind === 'opened' ? parseJson(opened.text) : undefined;
@@ -108,12 +114,10 @@ export function encryptedFile({ path, name }: KnownFile, { machine, clock }: Sec
   };
 }
 
-/** The official CLI keeps its sign-in in the encrypted file, or in the Keychain. */
 export function usesEncryptedFile(env: Env): boolean {
   return env.GEMINI_FORCE_ENCRYPTED_FILE_STORAGE === 'true';
 }
 
-/** The official CLI does not use the system keyring. */
 export function avoidsKeyring(env: Env): boolean {
   return env.GEMINI_FORCE_FILE_STORAGE === 'true';
 }
@@ -133,7 +137,6 @@ function otherMachineError(name: string): AppError {
   });
 }
 
-/** The official sign-in as a password in the Keychain or in the encrypted file. */
 export function passwordStore(place: SecretStore, clock: Clock): TokenStore {
   return {
     source: place.name,

@@ -3,13 +3,11 @@ import type { App } from '../core/app.ts';
 import type { Env } from '../core/io.ts';
 import { isList, isObject, type JsonValue, parseJson } from '../core/json.ts';
 import { mayHoldCredential } from '../core/text/names.ts';
-import { listDirectory, readFileState } from '../platform/files/read.ts';
+import { readDirectory, readFileState } from '../platform/files/read.ts';
 import { findGcloudPath } from './key-document.ts';
 
-/** In gmn's directory: the stored key, tokens, the OAuth client, sign-ins of MCP servers. */
 const OWN_FILES = [/^key\.json/, /^oauth-client\.json/];
 const OWN_DIRECTORIES = ['tokens', 'mcp'];
-/** In the official CLI's directory. */
 const OFFICIAL_FILES = [/^oauth_creds\.json/, /^gemini-credentials\.json/, /^mcp-oauth-tokens/];
 
 const VARIABLES = [
@@ -53,19 +51,18 @@ async function listSecretFiles({ homes }: Pick<App, 'homes'>): Promise<readonly 
   return found.flat();
 }
 
-/** Google's application default credentials. */
 function listKeyFiles(env: Env): readonly string[] {
   return [env.GOOGLE_APPLICATION_CREDENTIALS, findGcloudPath(env)].flatMap((path) => path || []);
 }
 
 async function listFiles(directory: string, names: readonly RegExp[]): Promise<readonly string[]> {
-  const entries = await listDirectory(directory).catch(() => []);
+  const entries = await readDirectory(directory).catch(() => []);
   return entries
     .filter(({ name }) => names.some((pattern) => pattern.test(name)))
     .map(({ name }) => join(directory, name));
 }
 
-/** The whole text, if it is encrypted or damaged. */
+/** If the text is encrypted or damaged, all of it counts as secret. */
 function extractSecrets(text: string): readonly string[] {
   const document = parseJson(text) as JsonValue | undefined;
   return document === undefined || typeof document !== 'object' ? [text.trim()] : collectSecretValues(document, '');

@@ -25,7 +25,7 @@ import {
   parseOauthFile,
   type StoredToken,
   type TokenStore,
-  unreadableError,
+  unreadableSignInError,
   waitUntilComplete,
 } from './token.ts';
 import { tokenCache } from './token-cache.ts';
@@ -54,10 +54,9 @@ export async function chooseSignIn(input: ChoiceInput): Promise<CredentialChoice
   return createAdcChoice({ ...toAdcOptions(input), scopes: SIGN_IN_SCOPES });
 }
 
-/** The stores to try, in the order of the official CLI. */
 function listStores(input: ChoiceInput): readonly TokenStore[] {
-  const { clock, settings, say = () => {} } = input;
-  const options = { machine: input.machine ?? detectMachine(), clock, say };
+  const { clock, settings, notify = () => {} } = input;
+  const options = { machine: input.machine ?? detectMachine(), clock, notify };
   const { path, name } = geminiFile(input, FILE);
   const plain = oauthFile(path, name, { clock, uid: options.machine.uid });
   const isMac = options.machine.platform === 'darwin' && !avoidsKeyring(settings.env);
@@ -73,11 +72,11 @@ async function createSignIn(
   store: TokenStore,
   first: StoredToken,
 ): Promise<Omit<CredentialChoice, 'notices'>> {
-  const { settings, clock, trace, env, send, say = () => {} } = input;
+  const { settings, clock, trace, env, send, notify = () => {} } = input;
   const homes = input.homes();
   const cache = tokenCache(homes.gmn, { clock, uid: (input.machine ?? detectMachine()).uid });
   const cached = first.refreshToken === undefined ? undefined : await cache.read(first.refreshToken);
-  const account = cached?.account ?? (await findAccount(input, first));
+  const account = cached?.account ?? (await identifyAccount(input, first));
   const keeper = tokenKeeper({
     store,
     account,
@@ -86,7 +85,7 @@ async function createSignIn(
     home: homes.gmn,
     clock,
     trace,
-    say,
+    notify,
     grant: async (refreshToken, signal) => {
       const pair = await findClientPair(settings, homes, clock);
       return requestGrant({ refreshToken, pair, env, send, clock, trace, signal });
@@ -97,15 +96,18 @@ async function createSignIn(
     source: store.source,
     account,
     headers: async (signal) => ({ authorization: `Bearer ${await keeper.bearer(signal)}` }),
-    renew: (signal, refused) => keeper.renew(signal, refused?.authorization?.replace(/^Bearer /, '')),
+    refresh: (signal, refused) => keeper.refresh(signal, refused?.authorization?.replace(/^Bearer /, '')),
   };
-  const isRenewable = first.refreshToken !== undefined;
+  const canRefresh = first.refreshToken !== undefined;
   const expiresAt = Math.max(first.expiresAt ?? 0, cached?.expiresAt ?? 0);
-  return { credential, carrier: 'bearer', token: { isRenewable, ...(expiresAt === 0 ? {} : { expiresAt }) } };
+  return { credential, carrier: 'bearer', token: { canRefresh, ...(expiresAt === 0 ? {} : { expiresAt }) } };
 }
 
 /** Hash of the user's name if known, else of the secret; the cache keeps it when the secret is replaced. */
-async function findAccount(input: ChoiceInput, { subject, refreshToken, accessToken }: StoredToken): Promise<string> {
+async function identifyAccount(
+  input: ChoiceInput,
+  { subject, refreshToken, accessToken }: StoredToken,
+): Promise<string> {
   const name = subject ?? (await readActiveAccount(input)) ?? refreshToken ?? accessToken ?? '';
   return sha256(name).slice(0, 16);
 }
@@ -123,7 +125,7 @@ function createTokenChoice(token: string): CredentialChoice {
     account: sha256(token).slice(0, 16),
     headers: async () => ({ authorization: `Bearer ${token}` }),
   };
-  return { credential, carrier: 'bearer', notices: [], token: { isRenewable: false } };
+  return { credential, carrier: 'bearer', notices: [], token: { canRefresh: false } };
 }
 
 /** A service account key or the like in place of the sign-in file. The official CLI accepts it, too. */
@@ -198,7 +200,7 @@ function readOauthDocument(
     async () => {
       const file = await readFileState(path);
       if (file.kind === 'absent') return undefined;
-      if (file.kind === 'unreadable') throw unreadableError(name, file.why);
+      if (file.kind === 'unreadable') throw unreadableSignInError(name, file.why);
       const value = parseJson(file.text);
       return isObject(value) ? value : 'broken';
     },
@@ -206,7 +208,6 @@ function readOauthDocument(
   );
 }
 
-/** Undefined if the file no longer has the refresh token that was used. */
 function replaceTokens(file: FileText, used: string, granted: GrantedToken): string | undefined {
   const value = parseJson(file.text);
   if (!isObject(value) || readRefreshToken(value) !== used) return undefined;

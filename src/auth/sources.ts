@@ -76,8 +76,8 @@ async function readStoredKey(input: ChoiceInput): Promise<CredentialChoice | und
 }
 
 async function readOfficialKey(input: ChoiceInput): Promise<CredentialChoice | undefined> {
-  const { clock, settings, signal, say = () => {} } = input;
-  const options: SecretStoreOptions = { machine: input.machine ?? detectMachine(), clock, say };
+  const { clock, settings, signal, notify = () => {} } = input;
+  const options: SecretStoreOptions = { machine: input.machine ?? detectMachine(), clock, notify };
   const isMac = options.machine.platform === 'darwin' && !avoidsKeyring(settings.env);
   for (const place of [
     ...(isMac ? [keychain(options)] : []),
@@ -117,7 +117,7 @@ const GUIDE = [
   '  gmn --demo "hello"            try gmn offline, no account needed',
 ].join('\n');
 
-/** For users with nothing set up. Mentions a project's `.env` that has a key, since gmn does not read it. */
+/** Mentions a project's `.env` that has a key, since gmn does not read it. */
 async function noCredentialsError(cwd: string, homes: Homes): Promise<NoCredentialError> {
   const message = 'authentication failed: no Gemini credentials found';
   const found = await findProjectKey(cwd, homes);
@@ -145,7 +145,6 @@ function formatUnread({ path, name }: ProjectKey, cwd: string): string {
   return `${shown.startsWith('..') ? path : shown} sets ${name}, but gmn does not read a project's .env`;
 }
 
-/** The first `.env` with a key, from the working directory upwards. */
 async function findProjectKey(cwd: string, homes: Homes): Promise<ProjectKey | undefined> {
   const own = [join(homes.gemini, '.env'), join(homes.gmn, '.env')];
   for (let directory = cwd; ; directory = dirname(directory)) {

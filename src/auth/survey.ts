@@ -14,18 +14,16 @@ import { parseOauthFile } from './token.ts';
 export interface SourceRow {
   readonly name: string;
   readonly state: 'used' | 'unusable' | 'found' | 'absent';
-  /** Short facts on one line: where, who, until when. */
+  /** Where, who, until when: all on one line. */
   readonly details: readonly string[];
-  /** Sentences below: what is wrong and what to do. */
+  /** What is wrong and what to do, on lines of their own. */
   readonly lines: readonly string[];
 }
 
 export interface Survey {
   readonly choice?: CredentialChoice;
   readonly error?: AppError;
-  /** The account signed in to the official CLI, if that sign-in is used. */
   readonly email?: string;
-  /** The one in use comes first. */
   readonly rows: readonly SourceRow[];
 }
 
@@ -77,7 +75,6 @@ function formatErrorLines({ message, hint }: AppError): readonly string[] {
   return [message, ...(hint === undefined ? [] : [`→ ${hint}`])];
 }
 
-/** Row names to drop when a credential of that type is in use. */
 const ROW_NAMES = {
   'gemini-api-key': '',
   'oauth-personal': 'oauth-personal',
@@ -96,7 +93,7 @@ function usedRow(input: ChoiceInput, { credential, token }: CredentialChoice, em
   const leftMs = token.expiresAt === undefined ? undefined : token.expiresAt - input.clock.now();
   const isEnded = leftMs !== undefined && leftMs <= 0;
   const until = leftMs === undefined ? [] : [isEnded ? 'token expired' : `token valid ${formatDuration(leftMs)}`];
-  if (isEnded && !token.isRenewable) {
+  if (isEnded && !token.canRefresh) {
     return {
       name: credential.type,
       state: 'unusable',
@@ -104,7 +101,7 @@ function usedRow(input: ChoiceInput, { credential, token }: CredentialChoice, em
       lines: ['→ sign in again: gemini'],
     };
   }
-  const renewal = isEnded ? ['renewed at the next use'] : [];
+  const renewal = isEnded ? ['refreshed at the next use'] : [];
   return { name: credential.type, state: 'used', details: [...details, ...until, ...renewal], lines: [] };
 }
 
@@ -160,11 +157,9 @@ function createRow(name: string, isFound: boolean, details: readonly string[]): 
 
 interface ExposedFile {
   readonly text: string;
-  /** What makes it private. */
   readonly command: string;
 }
 
-/** Files with credentials that other users may read. */
 export async function findExposedFiles(input: ChoiceInput): Promise<readonly ExposedFile[]> {
   const { gemini, gmn } = input.homes();
   const exposed: ExposedFile[] = [];

@@ -6,7 +6,7 @@ import { makePrivateDirectory, quarantine, writeAtomic } from '../platform/files
 import { sha256 } from '../platform/runtime/native.ts';
 import { type GrantedToken, isToken, type StoredToken, toExpiry } from './token.ts';
 
-/** Caches refreshed tokens: one private file per refresh token of the sign-in. */
+/** One private file per refresh token of the sign-in. */
 export interface TokenCache {
   /** Undefined if there is none, or it is damaged or not ours. Never throws. */
   read(refreshToken: string): Promise<CachedToken | undefined>;
@@ -28,7 +28,7 @@ export function tokenCacheDirectory(home: string): string {
   return join(home, 'tokens');
 }
 
-/** `home` is gmn's directory. Files of other users than `uid` are ignored; undefined: none are. */
+/** `home` is gmn's directory. Files of other users than `uid` are ignored; if it is undefined, none are. */
 export function tokenCache(home: string, { clock, uid }: TokenCacheOptions): TokenCache {
   const directory = tokenCacheDirectory(home);
   const cachePathFor = (refreshToken: string): string => join(directory, `${sha256(refreshToken).slice(0, 16)}.json`);

@@ -15,7 +15,6 @@ const MAX_LIFETIME_S = 86_400;
 
 export type Grant =
   | { readonly kind: 'granted'; readonly token: GrantedToken }
-  /** `code` is the OAuth error code. */
   | { readonly kind: 'refused'; readonly code: string }
   /** No usable response; says nothing about the sign-in. */
   | { readonly kind: 'unclear'; readonly why: string; readonly isWorthRetrying: boolean };
@@ -126,7 +125,6 @@ function parseGranted(body: Readonly<Record<string, unknown>>, accessToken: stri
   };
 }
 
-/** Whether the same request may succeed later. */
 export function isTransient(status: number): boolean {
   return status >= 500 || status === 429 || status === 408;
 }

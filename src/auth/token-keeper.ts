@@ -9,7 +9,6 @@ import type { Grant } from './token-endpoint.ts';
 
 /** Longer than the lock can be held: three attempts of ten seconds and the pauses between them. */
 const LOCK_WAIT_MS = 35_000;
-/** Between the attempts of one refresh. */
 const PAUSES_MS = [250, 1000];
 /** If the token server is unreachable, a token is still used until this close to its expiry. */
 const LAST_RESORT_MS = 15_000;
@@ -23,12 +22,10 @@ export interface KeeperOptions {
   readonly account: string;
   /** gmn's directory, for the lock. */
   readonly home: string;
-  /** One attempt; see `requestGrant`. */
   readonly grant: (refreshToken: string, signal: AbortSignal) => Promise<Grant>;
   readonly clock: Clock;
   readonly trace: Trace;
-  /** For notices to the user, e.g. that a new token could not be saved. */
-  readonly say: (message: string) => void;
+  readonly notify: (message: string) => void;
 }
 
 interface TokenKeeper {
@@ -38,7 +35,7 @@ interface TokenKeeper {
    * Call after the API rejected the token `refused` (default: the last one given); the next `bearer` gives another.
    * Throws AppError `auth` if there is none.
    */
-  renew(signal: AbortSignal, refused?: string): Promise<void>;
+  refresh(signal: AbortSignal, refused?: string): Promise<void>;
 }
 
 /**
@@ -47,7 +44,6 @@ interface TokenKeeper {
  */
 export function tokenKeeper(options: KeeperOptions): TokenKeeper {
   let current: UsableToken | undefined;
-  /** Tokens that the API rejected, and how often it did. */
   const rejected = new Set<string>();
   let rejections = 0;
   let first: StoredToken | undefined = options.first;
@@ -62,7 +58,6 @@ export function tokenKeeper(options: KeeperOptions): TokenKeeper {
     for (;;) {
       const before = rejections;
       const found = await search(before, signal);
-      // Rejected while we were searching.
       if (before !== rejections && rejected.has(found.accessToken)) continue;
       current = found;
       // If the token server grants the same token again, it is used again.
@@ -76,7 +71,7 @@ export function tokenKeeper(options: KeeperOptions): TokenKeeper {
       : fetchToken(signal);
   return {
     bearer,
-    renew: async (signal, refused = current?.accessToken) => {
+    refresh: async (signal, refused = current?.accessToken) => {
       if (refused !== undefined && !rejected.has(refused)) {
         rejected.add(refused);
         rejections += 1;
@@ -101,7 +96,7 @@ async function obtainToken(search: Search, stored: StoredToken): Promise<UsableT
   const lock = await acquireLock(join(home, 'locks', 'refresh'), {
     clock,
     signal,
-    patienceMs: LOCK_WAIT_MS,
+    maxWaitMs: LOCK_WAIT_MS,
     async isDone() {
       found = await findFreshest(search, (await store.peek()) ?? stored);
       return found !== undefined;
@@ -149,7 +144,6 @@ async function refresh(search: Search): Promise<UsableToken> {
     await clock.sleep(pauseMs, signal);
   }
 }
-/** The fresh token that expires last, from the official store or our cache. */
 async function findFreshest({ cache, clock, rejected }: Search, stored: StoredToken): Promise<UsableToken | undefined> {
   const cached = stored.refreshToken === undefined ? undefined : await cache.read(stored.refreshToken);
   let best: UsableToken | undefined;
@@ -162,18 +156,18 @@ async function findFreshest({ cache, clock, rejected }: Search, stored: StoredTo
 
 /** Writes the cache first, so that a later failure does not lose the new refresh token. */
 async function saveGrant(
-  { store, cache, account, say, trace }: Search,
+  { store, cache, account, notify, trace }: Search,
   { stored, next }: { readonly stored: string; readonly next: string },
   token: GrantedToken,
 ): Promise<void> {
   const granted = { ...token, refreshToken: next };
-  const isCached = await tryToSave(say, async () => {
+  const isCached = await tryToSave(notify, async () => {
     await cache.write(stored, granted, account);
     if (next !== stored) await cache.write(next, granted, account);
   });
   if (next === stored) return;
   // Also if the cache failed: the official store is then the only place left.
-  await tryToSave(say, async () => {
+  await tryToSave(notify, async () => {
     const isReplaced = await store.rotate(stored, granted);
     if (isReplaced) return;
     const where = isCached ? "the new refresh token is in gmn's own store" : 'the new refresh token is kept nowhere';
@@ -181,13 +175,13 @@ async function saveGrant(
   });
 }
 
-async function tryToSave(say: KeeperOptions['say'], save: () => Promise<void>): Promise<boolean> {
+async function tryToSave(notify: KeeperOptions['notify'], save: () => Promise<void>): Promise<boolean> {
   try {
     await save();
     return true;
   } catch (thrown) {
     if (!(thrown instanceof AppError)) throw thrown;
-    say(`The refreshed token could not be saved (${thrown.message}); this run continues with it.`);
+    notify(`The refreshed token could not be saved (${thrown.message}); this run continues with it.`);
     return false;
   }
 }
@@ -199,7 +193,6 @@ function requireUnexpired({ rejected }: Search, stored: StoredToken): UsableToke
   return { ...stored, accessToken };
 }
 
-/** The stored token, if it lasts long enough for a request while the token server is unreachable. */
 function findLastResort({ clock, rejected }: Search, stored: StoredToken): UsableToken | undefined {
   const { accessToken, expiresAt } = stored;
   if (accessToken === undefined || expiresAt === undefined || rejected.has(accessToken)) return undefined;

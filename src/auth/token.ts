@@ -12,13 +12,11 @@ const MAX_LIFETIME_MS = 2 * DAY_MS;
 /** Smaller numbers would be before 1973 in milliseconds: they are seconds. */
 const SECONDS_BELOW = 100_000_000_000;
 
-/** A sign-in as the official CLI or our cache stores it. */
 export interface StoredToken {
   readonly accessToken?: string;
   readonly refreshToken?: string;
   /** Milliseconds since the epoch; absent if unknown or implausible. */
   readonly expiresAt?: number;
-  /** Stable id of the user, if known. */
   readonly subject?: string;
 }
 
@@ -27,7 +25,6 @@ export interface GrantedToken {
   readonly expiresAt: number;
   /** The old one or a new one; absent if the server sent none. */
   readonly refreshToken?: string;
-  /** Other fields of the official file: `scope`, `token_type`, `id_token`. */
   readonly rest: Readonly<Record<string, string>>;
 }
 
@@ -35,7 +32,7 @@ export function isFresh(token: StoredToken, now: number): token is StoredToken &
   return token.accessToken !== undefined && token.expiresAt !== undefined && token.expiresAt > now + EXPIRY_MARGIN_MS;
 }
 
-/** Parses the content of `oauth_creds.json`; undefined if it is not an object. Invalid fields count as absent. */
+/** Undefined if it is not an object. Invalid fields count as absent. */
 export function parseOauthFile(value: unknown, now: number): StoredToken | undefined {
   if (!isObject(value)) return undefined;
   return toStoredToken({
@@ -102,9 +99,8 @@ function toStoredToken(fields: { readonly [Key in keyof StoredToken]: StoredToke
   };
 }
 
-/** Where the official CLI keeps a sign-in. gmn writes to it only when the refresh token was replaced. */
+/** gmn writes to it only when the refresh token was replaced. */
 export interface TokenStore {
-  /** For the user, e.g. `~/.gemini/oauth_creds.json`. */
   readonly source: string;
   /**
    * Undefined if there is no sign-in. Waits up to a second for a file that is being rewritten. Throws AppError `auth`
@@ -149,7 +145,7 @@ function damagedFileError(path: string): AppError {
   });
 }
 
-export function unreadableError(name: string, why: string): AppError {
+export function unreadableSignInError(name: string, why: string): AppError {
   return new AppError('auth', `authentication failed: cannot read ${name}: ${why}`, {
     hint: 'Fix its permissions, or sign in again using: gemini',
   });

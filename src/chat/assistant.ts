@@ -3,7 +3,6 @@ import type { ApprovalMode } from '../approval/policy.ts';
 import type { Part } from '../core/content.ts';
 import type { ReadResource } from '../input/prompt-input.ts';
 
-/** The chat's settings. All of them can change while it runs. */
 export interface Setup {
   /** As the user named it; undefined means the default. */
   readonly model: string | undefined;
@@ -41,7 +40,6 @@ export interface ChatServer {
   readonly name: string;
   /** Short: `ready`, or why the server cannot be used. */
   readonly state: string;
-  /** The names under which the model knows them. */
   readonly tools: readonly string[];
   /** Tools kept from the model because their descriptions changed since they were allowed. */
   readonly withheld: readonly string[];
@@ -69,7 +67,6 @@ export interface Servers {
     wanted: { readonly server: string; readonly name: string; readonly args: PromptArguments },
     signal: AbortSignal,
   ): Promise<readonly Part[]>;
-  /** The server's completions for one argument of a prompt; often empty. */
   suggestions(
     wanted: {
       readonly server: string;

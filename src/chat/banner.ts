@@ -1,5 +1,5 @@
 import type { ApprovalMode } from '../approval/policy.ts';
-import { type SessionSummary, SOURCE_WORDS } from '../core/session.ts';
+import { type SessionSummary, SOURCE_LABELS } from '../core/session.ts';
 import { formatAge, plural } from '../core/text/format.ts';
 import { shortId } from '../core/text/names.ts';
 import { shortenPath } from '../core/text/path.ts';
@@ -18,21 +18,25 @@ export function describeMode(mode: ApprovalMode): string {
   return MODE_LABELS[mode];
 }
 
-/** `gmn 0.1.0 · demo · gemini-2.5-flash · ~/work · edits ask first · /help`, broken into rows that fit the window. */
+/**
+ * `gmn 0.1.0 · demo · gemini-2.5-flash · ~/work · edits ask first · /help` in one row if that is possible with only the
+ * end of the path; else in rows that fit the window.
+ */
 export function formatBanner(chat: Chat): string {
-  const { version, assistant, cwd, env, session } = chat;
+  const { version, assistant, cwd, env, columns } = chat;
   const { service, agent, setup } = assistant;
-  const { err } = chat.io;
-  const words = [
-    `gmn ${version}`,
-    service,
-    sanitize(agent.request.model),
-    sanitize(shortenPath(cwd, env.HOME)),
-    ...(session.turns === 0 ? [] : [plural(session.turns, 'earlier turn')]),
-    assistant.tools.length === 0 ? 'no tools' : describeMode(setup.mode),
-    '/help',
-  ];
-  return wrapItems(words, err.isTerminal ? err.columns - 1 : Number.POSITIVE_INFINITY).join('\n');
+  const before = [`gmn ${version}`, service, sanitize(agent.request.model)];
+  const after = [assistant.tools.length === 0 ? 'no tools' : describeMode(setup.mode), '/help'];
+  const path = sanitize(shortenPath(cwd, env.HOME));
+  const room = columns - measureWidth([...before, '', ...after].join(' · '));
+  return wrapItems([...before, cutPath(path, room), ...after], columns).join('\n');
+}
+
+/** `…/app/src` of `/home/ada/work/app/src`: as many of the last names as fit; all of it if not even one does. */
+function cutPath(path: string, columns: number): string {
+  const names = path.split('/');
+  const ends = names.map((_, index) => (index === 0 ? path : `…/${names.slice(index).join('/')}`));
+  return ends.find((end) => measureWidth(end) <= columns) ?? path;
 }
 
 function wrapItems(words: readonly string[], columns: number): readonly string[] {
@@ -46,7 +50,6 @@ function wrapItems(words: readonly string[], columns: number): readonly string[]
   return rows;
 }
 
-/** The stats, and the command that resumes this session if it can be resumed. */
 export async function formatFarewell(chat: Chat): Promise<readonly string[]> {
   const { isSaved, turns, unanswered } = chat.session;
   const canGoOn = isSaved && (turns > 0 || unanswered !== undefined);
@@ -70,13 +73,12 @@ async function findReference({ session, store }: Chat): Promise<string | undefin
 
 const MAX_TITLE = 50;
 
-/** A session as a row: number and short id; name, source, turns, age, title. Sanitized for the terminal. */
 export function formatSessionRow(summary: SessionSummary, number: string, now: number): ListRow {
   const { id, name, title, turns, isUnanswered, source, updatedAt } = summary;
   const words = title.length > MAX_TITLE ? `${title.slice(0, MAX_TITLE - 1).toWellFormed()}…` : title;
   const about = [
     ...(name === undefined ? [] : [sanitize(name)]),
-    SOURCE_WORDS[source],
+    SOURCE_LABELS[source],
     turns === 0 && isUnanswered ? 'no answer yet' : plural(turns, 'turn'),
     formatAge(updatedAt, now),
     sanitize(words),

@@ -9,7 +9,6 @@ import { unifiedDiff } from '../tools/diff.ts';
 import { type Change, type UndoResult, type UndoStore, undoAll } from '../tools/workspace/journal.ts';
 import { ALL_SHOWN, type Journal, MAX_FILE_BYTES, type Workspace } from '../tools/workspace/workspace.ts';
 
-/** What the tools changed during a session, grouped by turn. */
 export interface Changes {
   /**
    * Records that the model has seen the whole file, so that tools may change it, unless someone else changes it first.
@@ -24,14 +23,12 @@ export interface Changes {
    * that an earlier turn is undone only when the user asks again.
    */
   undo(session: Session): Promise<readonly UndoResult[]>;
-  /** Everything that differs from before the session, as unified diffs; empty if nothing does. */
   diff(session: Session): Promise<string>;
 }
 
 /** A journal that groups changes by turn, so that `gmn undo` can undo them turn by turn too. */
 interface TurnJournal {
   open(roots: readonly string[]): Journal;
-  /** Starts a new turn and returns its run id. */
   begin(sessionId: string): string;
 }
 

@@ -5,7 +5,7 @@ import type { AppError } from '../core/error.ts';
 import type { Clock, Env, Io, Out } from '../core/io.ts';
 import type { Session, SessionStore } from '../core/session.ts';
 import { stripControls } from '../core/text/terminal.ts';
-import { measureWidth } from '../core/text/width.ts';
+import { measureWidth, wrapText } from '../core/text/width.ts';
 import type { Shell } from '../platform/process/shell-choice.ts';
 import { createStderr } from '../render/stderr.ts';
 import type { Assistant } from './assistant.ts';
@@ -13,13 +13,13 @@ import type { Changes } from './changes.ts';
 import type { LineSource } from './line/source.ts';
 import type { Notifier } from './notifier.ts';
 import { type ChatStats, createStats } from './stats.ts';
+import { createToolLog, type ToolLog } from './tool-log.ts';
 
 /** The parts of a chat; `commands/chat/` puts them together. */
 interface ChatParts {
   readonly version: string;
   readonly io: Io;
   readonly env: Env;
-  /** Where gmn and the official CLI keep their state. */
   readonly homes: () => Homes;
   readonly cwd: string;
   readonly clock: Clock;
@@ -65,13 +65,16 @@ export interface Chat extends ChatParts {
   pictures: readonly Picture[];
   lastPrompt: Content | undefined;
   readonly stats: ChatStats;
+  readonly toolLog: ToolLog;
+  /** The width of lines for the user; infinite if stderr is not a terminal. */
+  readonly columns: number;
   /** Silences all work that has already started; work that starts later is shown again. */
   silence(): Promise<void>;
   /** Writes lines for the user, without control sequences if stderr is a terminal. */
   say(text: string): Promise<void>;
   list(rows: readonly ListRow[]): Promise<void>;
+  /** Writes a notice, wrapped at words; nothing with `--quiet`. */
   note(text: string): Promise<void>;
-  /** Shows an error in the same form as the other commands do. */
   fail(error: AppError): Promise<void>;
 }
 
@@ -92,15 +95,18 @@ export function openChat(parts: ChatParts): Chat {
     pictures: [],
     lastPrompt: parts.session.unanswered,
     stats: createStats(parts.clock),
+    toolLog: createToolLog(),
+    get columns() {
+      return err.isTerminal ? err.columns - 1 : Number.POSITIVE_INFINITY;
+    },
     say,
-    list: (rows) => say(formatListRows(rows, err.isTerminal ? err.columns - 1 : Number.POSITIVE_INFINITY).join('\n')),
-    note: async (text) => (parts.isQuiet ? undefined : say(text)),
+    list: (rows) => say(formatListRows(rows, chat.columns).join('\n')),
+    note: async (text) => (parts.isQuiet ? undefined : say(wrapText(text, chat.columns))),
     fail: words.error,
   };
   return chat;
 }
 
-/** Output streams that can be silenced, for work that may be abandoned. */
 interface SilenceableIo {
   readonly io: Io;
   /** Drops everything written from now on; ends an unfinished line, or erases it if it is a spinner. */
@@ -131,6 +137,7 @@ function makeSilenceable({ out, err }: Io): SilenceableIo {
     get columns() {
       return stream.columns;
     },
+    ...(stream.rows === undefined ? {} : { rows: stream.rows }),
     get isStyled() {
       return stream.isStyled;
     },
@@ -143,6 +150,7 @@ function makeSilenceable({ out, err }: Io): SilenceableIo {
   return {
     io: { out: wrapStream(out), err: wrapStream(err) },
     async silence() {
+      for (const spinner of err.spinners ?? []) await spinner.hide();
       isHushed = true;
       if (!err.isTerminal || last.endsWith('\n')) return;
       // Only text that redraws itself, such as a spinner, starts with a carriage return; erase it.
@@ -172,7 +180,8 @@ export function formatListRows(rows: readonly ListRow[], columns: number): reado
   });
 }
 
-function wrapWords(text: string, width: number): readonly string[] {
+/** Rows of at most so many columns, broken between words; a single word that is too wide is not broken. */
+export function wrapWords(text: string, width: number): readonly string[] {
   const lines: string[] = [];
   let line = '';
   for (const word of text.split(' ')) {

@@ -125,7 +125,6 @@ function parseGivenArguments(text: string): PromptArguments {
   );
 }
 
-/** Quotes a value so that `splitWords` reads it as one word. */
 function quoteCompletion(value: string): string {
   return /^[^\s"'\\]+$/.test(value) ? value : `"${value.replace(/["\\]/g, '\\$&')}"`;
 }

@@ -7,7 +7,8 @@ import { buildServerPrompt } from './commands/servers.ts';
 import { requireCommand } from './commands/table.ts';
 import type { Entry } from './line/source.ts';
 import { buildPrompt } from './prompt.ts';
-import { switchToNextMode, unansweredNotice } from './setup.ts';
+import { promptMark } from './recap.ts';
+import { showRecap, switchToNextMode, unansweredNotice } from './setup.ts';
 import { runShellLine } from './shell.ts';
 import { askPrompt } from './turn.ts';
 
@@ -30,6 +31,7 @@ export async function runChat(chat: Chat, first: string | undefined): Promise<nu
   try {
     if (lines.isTerminal) await chat.note(formatBanner(chat));
     await reportNotices(chat);
+    if (lines.isTerminal) await showRecap(chat);
     const words = unansweredNotice(chat.session);
     if (words !== undefined && lines.isTerminal) await chat.note(words);
     const { exitCode } = await answerEntries(chat, first, failures);
@@ -85,9 +87,9 @@ async function reportNotices(chat: Chat): Promise<void> {
 }
 
 /** Returns `leave` if a signal of the system arrives while it waits. */
-async function readEntry({ lines, signal, isPlain }: Chat): Promise<Entry> {
+async function readEntry({ lines, signal, isPlain, io }: Chat): Promise<Entry> {
   try {
-    return await lines.read({ prompt: isPlain ? '> ' : '❯ ' });
+    return await lines.read({ prompt: promptMark({ isPlain, isStyled: io.err.isStyled }) });
   } catch (thrown) {
     if (signal.aborted) return { kind: 'leave' };
     throw thrown;
@@ -98,7 +100,6 @@ interface AnswerOptions {
   readonly isLiteral: boolean;
   readonly signal: AbortSignal;
   readonly hasLeft: () => boolean;
-  /** Abandoned work that must end first. */
   readonly rest: Promise<void> | undefined;
   readonly failures: AppError[];
 }
@@ -117,6 +118,8 @@ async function answerEntry(
       : await runEntry(chat, entry.text, signal);
     if (next === undefined || next === 'leave') return next;
     const failure = await askPrompt(chat, next.ask, signal);
+    // Sets the next prompt apart from the answer.
+    if (chat.lines.isTerminal && !hasLeft()) await chat.say('');
     if (failure === undefined) return undefined;
     // Keys typed at an approval question bypass `watch`, so put the rest into the line here.
     if (failure.fault === 'interrupted' && !hasLeft()) chat.lines.keepTypedKeys();
@@ -124,7 +127,7 @@ async function answerEntry(
     return undefined;
   } catch (thrown) {
     const error = AppError.from(thrown);
-    // The reader of stdout has gone.
+    // Whoever read stdout has closed it.
     if (error.fault === 'pipe') return 'leave';
     if (hasLeft()) return undefined;
     if (error.fault === 'interrupted') chat.lines.keepTypedKeys();
@@ -146,14 +149,13 @@ async function waitForRest(chat: Chat, rest: Promise<void>, signal: AbortSignal)
   signal.throwIfAborted();
 }
 
-/** Runs a slash command or a shell line; anything else, or an entry that begins with `//`, becomes a prompt. */
 async function runEntry(chat: Chat, text: string, signal: AbortSignal): Promise<NextStep> {
   const words = text.trim();
   if (words === '') return undefined;
   if (words.startsWith('!')) return void (await runShellLine(chat, words.slice(1).trim(), signal));
   if (words.startsWith('/') && !words.startsWith('//')) {
-    const asked = await buildServerPrompt(words, chat, signal);
-    if (asked !== undefined) return asked;
+    const serverPrompt = await buildServerPrompt(words, chat, signal);
+    if (serverPrompt !== undefined) return serverPrompt;
     const { command, argument } = requireCommand(words);
     return command.run(argument, chat, signal);
   }

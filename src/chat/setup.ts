@@ -4,6 +4,7 @@ import { sanitize } from '../core/text/terminal.ts';
 import type { Setup } from './assistant.ts';
 import { describeMode } from './banner.ts';
 import type { Chat } from './chat.ts';
+import { formatRecap } from './recap.ts';
 
 export function toSessionSetup({ model, system }: Pick<Setup, 'model' | 'system'>): SessionSetup {
   return { ...(model === undefined ? {} : { model }), ...(system === undefined ? {} : { system }) };
@@ -21,12 +22,16 @@ export function unansweredNotice({ unanswered }: Pick<Session, 'unanswered'>): s
   return unanswered === undefined ? undefined : 'Its last prompt had no answer: /retry asks it again.';
 }
 
+export async function showRecap({ session, columns, isPlain, isQuiet, io: { err } }: Chat): Promise<void> {
+  const recap = formatRecap(session, { columns, isPlain, isStyled: err.isStyled });
+  if (recap !== undefined && !isQuiet) await err.write(`${recap}\n\n`);
+}
+
 export async function switchToNextMode(chat: Chat): Promise<undefined> {
   const { modes, assistant } = chat;
   await setMode(chat, modes[(modes.indexOf(assistant.setup.mode) + 1) % modes.length] ?? 'default');
 }
 
-/** Changes the approval mode and reports it. Throws AppError `usage` if the mode is not available. */
 export async function setMode(chat: Chat, wanted: string): Promise<void> {
   const mode = chat.modes.find((candidate) => candidate === wanted);
   if (mode === undefined) {

@@ -1,4 +1,5 @@
 import { AppError } from '../core/error.ts';
+import { terminalFilter } from '../core/text/terminal.ts';
 import { runShell, type ShellResult } from '../platform/process/shell.ts';
 import { callEvery } from '../platform/runtime/clock.ts';
 import { createProgress } from '../render/spinner.ts';
@@ -8,29 +9,44 @@ const TIMEOUT_MS = 600_000;
 const MAX_CHARS = 100_000;
 const NOTE_CHARS = 20_000;
 
-/** `!command`: runs it without input, shows its output and adds that to the next prompt. Throws AppError. */
+/**
+ * `!command`: runs it without input, shows its output as it comes and adds that to the next prompt. Throws AppError.
+ */
 export async function runShellLine(chat: Chat, command: string, signal: AbortSignal): Promise<void> {
   if (command === '') throw new AppError('usage', '! needs a command', { hint: 'Example: !git status' });
-  const result = await runWithSpinner(chat, command, signal);
+  const result = await runStreaming(chat, command, signal);
   const gap = result.omitted === 0 ? '' : `\n[… ${result.omitted} characters are left out …]\n`;
   const output = `${result.head}${gap}${result.tail}`.replace(/\n$/, '');
   const ending = result.signal === null ? `exit code ${result.exitCode}` : `ended by ${result.signal}`;
-  if (output !== '') await chat.say(output);
-  if (result.exitCode !== 0) await chat.say(ending);
+  if (result.exitCode !== 0) await chat.say(`✗ ${ending}`);
   const note = `I ran this command:\n\n${command}\n\nIt printed (${ending}):\n\n${keepEnd(output)}`;
   chat.notes = [...chat.notes, note];
   await chat.note('This goes with your next prompt; /file - drops it.');
 }
 
-async function runWithSpinner(chat: Chat, command: string, signal: AbortSignal): Promise<ShellResult> {
+/** Shows the output line by line as it comes, with a spinner below it while there is none. */
+async function runStreaming(chat: Chat, command: string, signal: AbortSignal): Promise<ShellResult> {
   const { shell, cwd, env, io, isQuiet, isPlain, clock } = chat;
-  const options = { quiet: isQuiet, isDumb: isPlain, clock, ticker: { every: callEvery }, mayDraw: () => true };
-  const waiting = createProgress(io.err, options);
+  let isMidLine = false;
+  const waiting = createProgress(io.err, {
+    ...{ quiet: isQuiet, isDumb: isPlain, clock, ticker: { every: callEvery } },
+    mayDraw: () => !isMidLine,
+  });
+  const filter = terminalFilter();
+  const show = async (text: string): Promise<void> => {
+    const shown = io.err.isTerminal ? filter.filter(text) : text;
+    if (shown === '' || signal.aborted) return;
+    await waiting.clear();
+    isMidLine = !shown.endsWith('\n');
+    await io.err.write(shown);
+  };
   waiting.wait(command);
   try {
-    return await runShell({ shell, command, cwd, env, timeoutMs: TIMEOUT_MS, maxChars: MAX_CHARS }, signal);
+    const run = { shell, command, cwd, env, timeoutMs: TIMEOUT_MS, maxChars: MAX_CHARS, onOutput: show };
+    return await runShell(run, signal);
   } finally {
     await waiting.pause();
+    if (isMidLine) await io.err.write('\n');
   }
 }
 

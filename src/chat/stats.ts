@@ -12,7 +12,6 @@ export interface ChatStats {
   readonly windowTokens: number | undefined;
   turn(): void;
   event(event: TurnEvent): void;
-  /** Counts the tokens of a reply. */
   reply(reply: Pick<Reply, 'usage' | 'promptTokens'>): void;
   /** Call when the conversation is replaced: `windowTokens` no longer applies. */
   forgetWindow(): void;

@@ -18,7 +18,7 @@ import { windowNotice } from './window.ts';
  * Returns the failure, if any, already shown.
  */
 export async function askPrompt(chat: Chat, prompt: Content, signal: AbortSignal): Promise<AppError | undefined> {
-  const { assistant, session, stats, changes, notifier } = chat;
+  const { assistant, session, stats, toolLog, changes, notifier } = chat;
   const agent = { ...assistant.agent, onReply: stats.reply };
   chat.lastPrompt = prompt;
   stats.turn();
@@ -28,7 +28,10 @@ export async function askPrompt(chat: Chat, prompt: Content, signal: AbortSignal
   const before = session.contents.length;
   notifier.start();
   const failure = await showTurn(chat, runTurn(agent, { history: session, prompt, signal }), {
-    event: stats.event,
+    event: (event) => {
+      stats.event(event);
+      toolLog.add(event);
+    },
     isKept: () => session.contents.length > before + 1,
     signal,
   });
@@ -67,16 +70,16 @@ interface ShowOptions {
 async function showTurn(
   chat: Chat,
   events: AsyncIterable<TurnEvent>,
-  showing: ShowOptions,
+  options: ShowOptions,
 ): Promise<AppError | undefined> {
   let failure: AppError | undefined;
-  await withRenderer(chat, showing.signal, async (render) => {
+  await withRenderer(chat, options.signal, async (render) => {
     for await (const event of settle(events)) {
-      showing.event(event);
+      options.event(event);
       if (event.type !== 'failure') await render(event);
       else {
         failure = event.error;
-        await render({ type: 'failure', error: toChatError(chat, event.error, showing) });
+        await render({ type: 'failure', error: toChatError(chat, event.error, options) });
       }
     }
   });

@@ -41,7 +41,6 @@ export function windowNotice({ stats: { windowTokens }, assistant }: Chat): stri
   return `${formatPercent(windowTokens, limit)} of the model's window is full. /compress replaces the conversation with a summary.`;
 }
 
-/** The input limit of a model in tokens; undefined if gmn does not know the model. */
 export function findWindowLimit(model: string): number | undefined {
   return findModelFacts(model)?.inputLimit;
 }

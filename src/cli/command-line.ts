@@ -1,3 +1,4 @@
+import { OUTPUT_FORMATS } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import type { Env } from '../core/io.ts';
 import { findNearestNames } from '../core/text/names.ts';
@@ -30,19 +31,23 @@ export async function formatCompletionScript(shell: string): Promise<string> {
   });
 }
 
-/** The page of a topic, or the help of the command at `path`. Throws AppError `usage` if there is neither. */
-export async function formatHelpFor(path: readonly string[]): Promise<string> {
+/**
+ * The page of a topic, or the help of the command at `path`, in short where it has a short one and that is wanted.
+ * Throws AppError `usage` if there is neither.
+ */
+export async function formatHelpFor(path: readonly string[], isShort: boolean): Promise<string> {
   const { isTopic, TOPICS } = await import('./help.ts');
   const [first = ''] = path;
-  if (path.length === 1 && isTopic(first)) return (await import('./topics.ts')).topicPage(first, ROOT);
-  const { helpText } = await import('./help.ts');
+  if (path.length === 1 && isTopic(first) && !isShort) return (await import('./topics.ts')).topicPage(first, ROOT);
+  const { helpText, shortHelpText } = await import('./help.ts');
   let command = ROOT;
   for (const name of path) {
     const child = command.subcommands?.find((candidate) => candidate.name === name);
     if (child === undefined) throw unknownHelpError(path, command === ROOT ? Object.keys(TOPICS) : [], command);
     command = child;
   }
-  return helpText(command, ['gmn', ...path].join(' '));
+  const typed = ['gmn', ...path].join(' ');
+  return (isShort ? shortHelpText(command, typed) : undefined) ?? helpText(command, typed);
 }
 
 function unknownHelpError(path: readonly string[], topics: readonly string[], { subcommands = [] }: Command): AppError {
@@ -85,7 +90,7 @@ export function scanOutputFlags(root: Command, argv: readonly string[], env: Env
   }
   const format = given.get('output-format') ?? (given.has('json') ? 'json' : env.GMN_OUTPUT_FORMAT);
   return {
-    format: format === 'json' || format === 'stream-json' ? format : 'text',
+    format: OUTPUT_FORMATS.find((name) => name === format) ?? 'text',
     dialect: given.get('output-dialect') ?? env.GMN_OUTPUT_DIALECT ?? 'gmn',
   };
 }

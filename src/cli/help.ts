@@ -1,5 +1,6 @@
 import type { Command, Flag } from './table/command.ts';
 import { COMMON_FLAGS } from './table/flags.ts';
+import { HEADINGS } from './table/headings.ts';
 
 const WIDTH = 80;
 
@@ -19,11 +20,57 @@ export function helpText(command: Command, path: string): string {
     sections.push(`Commands:\n${formatColumns(subcommands.map(({ name, summary }) => [name, summary]))}`);
   }
   if (path === 'gmn') sections.push(`Topics (gmn help <topic>):\n${formatColumns(Object.entries(TOPICS))}`);
-  const flags = [...command.flags, ...BUILT_IN_FLAGS];
-  sections.push(`Flags:\n${formatColumns(flags.map((flag) => [formatFlag(flag), describeFlag(flag)]))}`);
+  sections.push(...formatFlagSections(command));
   const idle = findIdleFlags(command).map(({ long }) => `--${long}`);
   if (idle.length > 0) sections.push(`Accepted everywhere, without effect here:\n${indentLines(idle.join(', '))}`);
   return sections.join('\n');
+}
+
+/** What `-h` prints for a command with many flags: the ones used most, in a screen of 80 by 24. */
+export function shortHelpText(command: Command, path: string): string | undefined {
+  const { summary, essentials, subcommands = [], flags, examples = [] } = command;
+  if (essentials === undefined) return undefined;
+  const rows = Object.entries(essentials).flatMap(([long, text]) =>
+    flags.filter((flag) => flag.long === long).map((flag) => [formatFlag(flag), text] as const),
+  );
+  const [own = path, ...others] = usageLines(command, path);
+  const example = (subcommands.length > 0 ? examples[1] : examples[0])?.[0];
+  const usage = [example === undefined ? own : `${own}   e.g. ${example}`, ...others];
+  const names = subcommands.map(({ name }) => name).join(', ');
+  return [
+    `${summary}\n`,
+    `Usage: ${usage.join('\n       ')}\n`,
+    `The flags used most:\n${formatColumns(rows)}`,
+    ...(names === '' ? [] : [`Commands (gmn <command> -h):\n${indentLines(names)}`]),
+    names === ''
+      ? `Every flag: ${path} --help\n`
+      : `Every flag and topic: ${path} --help. A tour of two minutes: gmn demo\n`,
+  ].join('\n');
+}
+
+/** The flags under one heading; those of a prompt and a chat, which would fill screens, under several. */
+export function formatFlagSections(command: Command): readonly string[] {
+  const groups = groupFlags([...command.flags, ...BUILT_IN_FLAGS]);
+  return groups.map(
+    ([title, flags]) =>
+      `${title}:\n${formatColumns(flags.map((flag) => [formatFlag(flag), describeFlag(flag)] as const))}`,
+  );
+}
+
+/** Fewer flags than this are found without headings. */
+const MANY_FLAGS = 30;
+
+/** Each list of flags with its heading. */
+export function groupFlags(flags: readonly Flag[]): readonly (readonly [title: string, flags: readonly Flag[]])[] {
+  if (flags.length < MANY_FLAGS) return [['Flags', flags]];
+  const last = HEADINGS.length - 1;
+  const place = ({ long }: Flag): number => {
+    const index = HEADINGS.findIndex(([, longs]) => longs.includes(long));
+    return index < 0 ? last : index;
+  };
+  return HEADINGS.map(([title], index) => [title, flags.filter((flag) => place(flag) === index)] as const).filter(
+    ([, below]) => below.length > 0,
+  );
 }
 
 /** Handled before any command runs. */
@@ -101,6 +148,7 @@ export const TOPICS = {
   compat: 'Coming from the official Gemini CLI',
   env: 'Environment variables',
   'exit-codes': 'What the exit codes mean',
+  flags: 'Every flag of a prompt, by what it is for',
   keys: 'Keys of the chat',
   mcp: 'MCP servers: settings, trust, names',
   sessions: 'Saved conversations',

@@ -1,4 +1,4 @@
-import { BUILT_IN_FLAGS, describeFlag, formatFlag, TOPICS, usageLines } from './help.ts';
+import { BUILT_IN_FLAGS, describeFlag, formatFlag, groupFlags, TOPICS, usageLines } from './help.ts';
 import type { Command, Flag } from './table/command.ts';
 import { APP_FLAGS, COMMON_FLAGS } from './table/flags.ts';
 import { listEnvironment, listExitCodes } from './topics.ts';
@@ -30,7 +30,12 @@ export function manPage(root: Command, version: string): string {
     formatSection('NAME', `gmn \\- ${escapeRoff(summary)}`),
     formatSection('SYNOPSIS', formatSynopsis(root)),
     formatSection('DESCRIPTION', escapeRoff(DESCRIPTION)),
-    formatSection('OPTIONS', formatFlags([...root.flags, ...BUILT_IN_FLAGS])),
+    formatSection(
+      'OPTIONS',
+      ...groupFlags([...root.flags, ...BUILT_IN_FLAGS]).map(
+        ([title, flags]) => `.SS ${escapeRoff(title)}\n${formatFlags(flags)}`,
+      ),
+    ),
     formatSection('COMMANDS', formatCommands(root)),
     formatSection('EXIT STATUS', formatTerms([['0', 'the model answered'], ...listExitCodes()])),
     formatSection(

@@ -1,7 +1,7 @@
 import type { Topic } from './help.ts';
 
 /** The topics written by hand; the others are generated from tables. */
-export const TEXTS: Readonly<Record<Exclude<Topic, 'env' | 'exit-codes'>, string>> = {
+export const TEXTS: Readonly<Record<Exclude<Topic, 'env' | 'exit-codes' | 'flags'>, string>> = {
   auth: `Three ways in:
   export GEMINI_API_KEY=...     a key from https://aistudio.google.com/apikey
   gmn auth set-key              the same key, kept for you

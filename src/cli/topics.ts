@@ -1,5 +1,5 @@
 import { AppError, EXIT_CODES, type Fault } from '../core/error.ts';
-import { formatColumns, TOPICS, type Topic } from './help.ts';
+import { formatColumns, formatFlagSections, TOPICS, type Topic } from './help.ts';
 import type { Command, Flag } from './table/command.ts';
 import { TEXTS } from './topic-texts.ts';
 
@@ -15,6 +15,9 @@ export function topicPage(topic: Topic, root: Command): string {
 
 function formatBody(topic: Topic, root: Command): string {
   if (topic === 'env') return formatEnvironment(root);
+  if (topic === 'flags') {
+    return [...formatFlagSections(root), 'Commands have flags of their own: gmn <command> --help\n'].join('\n');
+  }
   return topic === 'exit-codes' ? formatExitCodes() : TEXTS[topic];
 }
 

@@ -8,8 +8,7 @@ export interface Candidate {
   readonly about: string;
 }
 
-/** The usable templates. Throws AppError `config` if the settings are invalid. */
-export async function templateCandidates(app: App): Promise<readonly Candidate[]> {
+export async function listTemplates(app: App): Promise<readonly Candidate[]> {
   const found = await findTemplates(await listTemplateDirectories(app));
   const usable = found.filter(({ place }) => place.ignored === undefined);
   return usable.map((template) => ({ value: template.name, about: readDescription(template) }));
@@ -23,7 +22,7 @@ function readDescription(template: FoundTemplate): string {
   }
 }
 
-/** A server's tools from the cached tool list; starts nothing. Throws AppError `config` if the settings are invalid. */
+/** Reads the cached tool list; starts nothing. */
 export async function listTools(app: App, server: string): Promise<readonly Candidate[]> {
   const { entries } = await readRoster({}, app);
   const state = entries.find(({ name }) => name === server)?.state;

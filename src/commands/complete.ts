@@ -16,7 +16,6 @@ interface CompleteOptions {
   readonly args: readonly string[];
 }
 
-/** A longer list is of no use. */
 const MAX_CANDIDATES = 500;
 const MAX_ABOUT = 60;
 
@@ -65,6 +64,6 @@ const FINDERS: Readonly<Record<string, Find>> = {
     const keys = [...listSettingKeys(), ...listLeafPaths(document).map(formatKeyPath)];
     return [...new Set(keys)].sort().map((value) => ({ value, about: '' }));
   },
-  templates: async (app) => (await import('./complete-names.ts')).templateCandidates(app),
+  templates: async (app) => (await import('./complete-names.ts')).listTemplates(app),
   tools: async (app, server) => (await import('./complete-names.ts')).listTools(app, server),
 };

@@ -24,9 +24,7 @@ interface ModelsOptions extends PrintOptions {
   readonly backend?: Backend;
 }
 
-/** The service that a prompt would go to, and whose models it would use. */
 interface Account extends ListingOwner {
-  /** `Credential.source` */
   readonly source: string;
 }
 
@@ -47,9 +45,7 @@ export async function run(options: ModelsOptions, app: App): Promise<number> {
 
 interface Shown {
   readonly listing: ModelListing | undefined;
-  /** Undefined without a credential. */
   readonly account: Account | undefined;
-  /** As requested. */
   readonly backend: Backend | undefined;
   readonly isAll: boolean;
 }
@@ -60,7 +56,7 @@ function createReport({ listing, account, backend = account?.backend, isAll }: S
   const usable = backend === undefined || isAll ? lines : filterUsable(lines, { backend, tier: account?.tier });
   const report = createModelsReport(usable, account && readCachedDefault(app, account));
   const footer = [
-    ...(isAll ? [] : [`${formatScope(backend, account)}\n`]),
+    ...(isAll ? [] : [`${formatShownModels(backend, account)}\n`]),
     ...(own === undefined ? [] : [`Listed by ${own.backend} for ${own.source}, ${formatWhen(own, app)}\n`]),
   ].join('');
   return {
@@ -77,7 +73,7 @@ function createReport({ listing, account, backend = account?.backend, isAll }: S
   };
 }
 
-function formatScope(backend: Backend | undefined, account: Account | undefined): string {
+function formatShownModels(backend: Backend | undefined, account: Account | undefined): string {
   if (backend === undefined) return 'All models, since there is no credential; see: gmn auth status';
   if (account === undefined) return `Models of ${backend}; there is no credential, see: gmn auth status`;
   const tier = account.tier === undefined ? '' : `, ${account.tier} tier`;
@@ -92,7 +88,7 @@ function formatWhen({ time }: ModelListing, { clock }: App): string {
 /** Undefined without a credential. Throws AppError for one that cannot be used, as a prompt would. */
 async function findAccount(options: ModelsOptions, app: App): Promise<Account | undefined> {
   try {
-    const { opened, credential } = await openService(options, app, { isRehearsal: true, say: () => {} });
+    const { opened, credential } = await openAccount(options, app, { isRehearsal: true, notify: () => {} });
     const { source, account } = credential;
     return { backend: opened.name, source, account, tier: parseTier(opened.tier?.()) };
   } catch (thrown) {
@@ -102,10 +98,10 @@ async function findAccount(options: ModelsOptions, app: App): Promise<Account | 
   }
 }
 
-async function openService(
+async function openAccount(
   options: ModelsOptions,
   app: App,
-  how: { readonly isRehearsal?: boolean; readonly say: (message: string) => void },
+  how: { readonly isRehearsal?: boolean; readonly notify: (message: string) => void },
 ) {
   const { chooseCredential } = await import('../auth/credential.ts');
   const { openBackend } = await import('../app/backend.ts');
@@ -122,7 +118,7 @@ async function refreshModels(
 ): Promise<{ readonly listing: ModelListing; readonly notices: readonly string[] }> {
   const { openQueries } = await import('../app/queries.ts');
   const said: string[] = [];
-  const { opened, credential, notices } = await openService(options, app, { say: (message) => said.push(message) });
+  const { opened, credential, notices } = await openAccount(options, app, { notify: (message) => said.push(message) });
   const models = await (await openQueries(opened, app)).listModels(app.signal);
   const { source, account } = credential;
   const listing = { backend: opened.name, source, account, time: app.clock.now(), models };

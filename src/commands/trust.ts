@@ -21,7 +21,6 @@ interface TrustOptions extends PrintOptions {
 
 /** A longer definition cannot be reviewed, and would push the others off the screen. */
 const MAX_SHOWN = 10_000;
-/** A longer command line is shown one word per line. */
 const MAX_LINE = 100;
 
 /**
@@ -53,7 +52,7 @@ async function trustFolder(wanted: string, options: TrustOptions, app: App): Pro
   await changeTrustFile(file, app, (records) => new Map([...records, [folder, { time, servers: hashes }]]));
   const shown = readable.map(({ server, description }) => ({ ...description, status: compareServer(server, before) }));
   const notices = described.flatMap(({ description }) =>
-    isShortEnough(description) ? [] : [tooLongNotice(description)],
+    isShortEnough(description) ? [] : [formatTooLong(description)],
   );
   const json = { folder, servers: shown.map(({ words: _, ...server }) => server), file };
   await printReport({ text: formatTrusted(folder, shown), json, notices }, options, app);
@@ -64,8 +63,8 @@ function isShortEnough({ commandLine, details }: ServerDescription): boolean {
   return commandLine.length + details.join('').length <= MAX_SHOWN;
 }
 
-function tooLongNotice({ name }: ServerDescription): string {
-  return `MCP server ${name.slice(0, 200)} is not approved: its definition is too long to be looked at (more than ${MAX_SHOWN} characters)`;
+function formatTooLong({ name }: ServerDescription): string {
+  return `MCP server ${name.slice(0, 200)} is not approved: its definition is too long to review (more than ${MAX_SHOWN} characters)`;
 }
 
 async function readServers(folder: string): Promise<readonly WorkspaceServer[]> {
@@ -90,12 +89,12 @@ function formatTrusted(folder: string, servers: readonly ShownServer[]): string 
   ]);
   const list =
     lines.length === 0 ? 'It defines no MCP servers.' : `Its MCP servers may now start:\n${lines.join('\n')}`;
-  return `Trusted: ${folder}\n${list}\nTo take it back: gmn trust --remove\n`;
+  return `Trusted: ${folder}\n${list}\nTo undo this: gmn trust --remove\n`;
 }
 
 async function forgetFolder(wanted: string, options: TrustOptions, app: App): Promise<number> {
   const file = trustFilePath(app.homes().gmn);
-  // Also accept a folder that was removed or is now a link.
+  // The folder may have been removed, or be a link now.
   const folder = [realPath(wanted), wanted].find((path) => path !== undefined && readTrustFile(file).has(path));
   if (folder === undefined) {
     throw new AppError('usage', `${wanted} was not trusted by gmn`, { hint: 'To see what is: gmn trust --list' });

@@ -3,7 +3,7 @@ import { openUndoStore } from '../app/undo-store.ts';
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import { contains } from '../core/text/path.ts';
-import { stateDirectories } from '../core/text/secrets.ts';
+import { listStateDirectories } from '../core/text/secrets.ts';
 import { isDirectory, realPath } from '../platform/files/path.ts';
 import { findUserHomes } from '../platform/host.ts';
 import { type Change, undoAll } from '../tools/workspace/journal.ts';
@@ -20,8 +20,8 @@ export async function run(options: PrintOptions, app: App): Promise<number> {
   const changes = selectLastRun((await store.changes()).filter((change) => belongsHere(here, change)));
   if (changes.length === 0) throw (await store.damage()) ?? nothingToUndoError();
   const workspace = await openWorkspace({
-    roots: [here, ...changes.filter(({ roots }) => roots[0] === here).flatMap(existingOtherRoots)],
-    denied: stateDirectories(app.homes(), findUserHomes(app.env)),
+    roots: [here, ...changes.filter(({ roots }) => roots[0] === here).flatMap(listOtherRoots)],
+    denied: listStateDirectories(app.homes(), findUserHomes(app.env)),
     journal: { before: async () => {} },
   });
   const results = await undoAll(changes, store, workspace);
@@ -43,11 +43,11 @@ function belongsHere(here: string, { path, roots }: Change): boolean {
   return roots[0] === here || contains(here, path);
 }
 
-function existingOtherRoots({ roots }: Change): readonly string[] {
+function listOtherRoots({ roots }: Change): readonly string[] {
   return roots.slice(1).filter(isDirectory);
 }
 
-/** The changes of the newest run; a run whose undo already failed comes after all others. */
+/** A run whose undo already failed comes after all others. */
 function selectLastRun(changes: readonly Change[]): readonly Change[] {
   const last = changes.findLast(({ isPassed }) => !isPassed) ?? changes.at(-1);
   return changes.filter(({ run: id }) => id === last?.run);
@@ -55,6 +55,6 @@ function selectLastRun(changes: readonly Change[]): readonly Change[] {
 
 function nothingToUndoError(): AppError {
   return new AppError('usage', 'there is nothing to undo here', {
-    hint: 'Changes are kept when tools write: gmn --tools edit "…"; undo works where that was run.',
+    hint: 'gmn can undo what tools wrote (gmn --tools edit "…"). Run it in the same directory.',
   });
 }

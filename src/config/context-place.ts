@@ -11,7 +11,7 @@ export interface ContextOptions extends Pick<App, 'env' | 'cwd'> {
 }
 
 export interface ContextFile {
-  /** Not resolved: as the user would write it. */
+  /** As the user would write it, links not resolved. */
   readonly file: string;
   readonly directory: string;
   /** Imports must stay inside it. Without symbolic links. */
@@ -22,7 +22,6 @@ export interface ContextFile {
 export interface Context {
   /** Text of the `GEMINI_SYSTEM_MD` file; replaces the system prompt unless `--system` is given. */
   readonly system?: string;
-  /** The context files, each between two lines with its name. */
   readonly memory?: string;
   readonly notices: readonly string[];
 }
@@ -46,7 +45,6 @@ export function findContextFiles({ cwd, homes, settings }: ContextOptions): read
   return [...own, ...shared.filter(({ file }) => !own.some((other) => realPath(other.file) === realPath(file)))];
 }
 
-/** Costs a few file system checks. Throws AppError `config` as `findContextFiles` does. */
 export function hasContext(question: ContextOptions): boolean {
   return findSystemMdValue(question) !== undefined || findContextFiles(question).length > 0;
 }
@@ -63,7 +61,6 @@ export function joinSystemInstruction(
   return texts.length === 0 ? undefined : texts.join('\n\n');
 }
 
-/** `GEMINI_SYSTEM_MD`, unless it is empty, `0` or `false`. */
 export function findSystemMdValue({ settings }: Pick<ContextOptions, 'settings'>): string | undefined {
   const value = settings.env.GEMINI_SYSTEM_MD?.trim();
   return value === undefined || value === '' || /^(?:0|false)$/i.test(value) ? undefined : value;
@@ -79,7 +76,7 @@ export function listProjectFolders(cwd: string): readonly string[] {
   }
 }
 
-/** Names of context files. Throws AppError `config` if `context.fileName` is not a file name. */
+/** Throws AppError `config` if `context.fileName` is not a file name. */
 export function listContextNames({ document = {} }: ContextOptions['settings']): readonly string[] {
   const value = readSetting(document, 'context.fileName');
   if (value === undefined) return [DEFAULT_NAME];

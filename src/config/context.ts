@@ -25,19 +25,19 @@ import { decideTrust, readTrustRecords, type TrustDecision } from './trust.ts';
  */
 export async function readContext(question: ContextOptions, tools: readonly string[]): Promise<Context> {
   const reader = createContextReader();
-  const judge = createFolderJudge(question);
+  const decide = createTrustCheck(question);
   const ignored = new Map<string, string>();
   const texts: string[] = [];
   for (const place of findContextFiles(question)) {
-    const verdict = place.scope === 'user' ? TRUSTED : judge(place.directory);
-    if (!verdict.isTrusted) {
-      ignored.set(place.directory, formatUntrusted(place.file, verdict));
+    const decision = place.scope === 'user' ? TRUSTED : decide(place.directory);
+    if (!decision.isTrusted) {
+      ignored.set(place.directory, formatUntrusted(place.file, decision));
       continue;
     }
     const text = (await reader.read(place))?.trim();
     if (text) texts.push(frameText(place, question.cwd, text));
   }
-  const { system, notice } = readSystemMd(question, tools, judge);
+  const { system, notice } = readSystemMd(question, tools, decide);
   return {
     ...(system === undefined ? {} : { system }),
     ...(texts.length === 0 ? {} : { memory: texts.join('\n\n') }),
@@ -47,7 +47,7 @@ export async function readContext(question: ContextOptions, tools: readonly stri
 
 const TRUSTED: TrustDecision = { isTrusted: true, why: 'the user wrote it' };
 
-function createFolderJudge({ env, homes, settings }: ContextOptions): (folder: string) => TrustDecision {
+function createTrustCheck({ env, homes, settings }: ContextOptions): (folder: string) => TrustDecision {
   const isEnabled = readSetting(settings.document ?? {}, 'security.folderTrust.enabled') ?? true;
   return (cwd) => decideTrust({ env, cwd, homes, isEnabled, records: readTrustRecords(homes) });
 }
@@ -64,7 +64,7 @@ function frameText({ file, scope }: ContextFile, cwd: string, text: string): str
 function readSystemMd(
   question: ContextOptions,
   tools: readonly string[],
-  judge: (folder: string) => TrustDecision,
+  decide: (folder: string) => TrustDecision,
 ): { readonly system?: string; readonly notice?: string } {
   const value = findSystemMdValue(question);
   if (value === undefined) return {};
@@ -76,8 +76,8 @@ function readSystemMd(
       hint: 'Write that file, name another, or set GEMINI_SYSTEM_MD=0.',
     });
   }
-  const verdict = judgeSystemMd({ file, real }, value, question, judge);
-  return verdict.isTrusted ? { system: fillPlaceholders(text, tools) } : { notice: formatUntrusted(file, verdict) };
+  const decision = decideSystemMd({ file, real }, value, question, decide);
+  return decision.isTrusted ? { system: fillPlaceholders(text, tools) } : { notice: formatUntrusted(file, decision) };
 }
 
 /**
@@ -85,21 +85,21 @@ function readSystemMd(
  * or if the user's own environment names that very file. Even then, a link in an untrusted folder must not lead out of
  * the project.
  */
-function judgeSystemMd(
+function decideSystemMd(
   { file, real }: { readonly file: string; readonly real: string },
   value: string,
   { cwd, env }: ContextOptions,
-  judge: (folder: string) => TrustDecision,
+  decide: (folder: string) => TrustDecision,
 ): TrustDecision {
   const top = listProjectFolders(cwd)[0] ?? cwd;
   const root = realPath(top) ?? top;
   const place = join(realPath(dirname(file)) ?? dirname(file), basename(file));
   const isOfProject = contains(top, file) || contains(root, place);
   if (!isOfProject && !contains(root, real)) return TRUSTED;
-  const verdict = judge(isOfProject ? dirname(file) : dirname(real));
+  const decision = decide(isOfProject ? dirname(file) : dirname(real));
   const isNamed =
     !isSwitchedOn(value) && (isAbsolute(value) || value.startsWith('~') || env.GEMINI_SYSTEM_MD !== undefined);
-  return isNamed && contains(root, real) ? TRUSTED : verdict;
+  return isNamed && contains(root, real) ? TRUSTED : decision;
 }
 
 /** Only switched on: the file is then in the current folder, and the user has not named it. */
@@ -141,7 +141,6 @@ interface Import {
   readonly file: string;
   /** Without symbolic links, as are the files of `chain`. */
   readonly root: string;
-  /** The files that led here, this one last. */
   readonly chain: readonly string[];
 }
 
@@ -155,7 +154,6 @@ function createContextReader(): ContextReader {
 
   async function load(file: string, root: string | undefined): Promise<string | undefined> {
     const real = realPath(file);
-    // The notice about too much context is given once.
     if (real === undefined || left < 0) return undefined;
     if (root !== undefined && !contains(root, real)) return skipFile(file, `it leads out of ${root}`);
     if (isSecretFile(real, root)) return skipFile(file, 'a file of that name may hold keys');
@@ -189,7 +187,7 @@ function createContextReader(): ContextReader {
   async function readImport(path: string, { file, root, chain }: Import): Promise<string | undefined> {
     const target = isAbsolute(path) ? path : join(dirname(file), path);
     const real = realPath(target);
-    // Not an import, just a word that begins with @.
+    // Just a word that begins with @.
     if (real === undefined || isDirectory(real)) return undefined;
     if (chain.includes(real)) return `<!-- ${path} is above -->`;
     if (chain.length > MAX_DEPTH) return skipFile(target, `imports go ${MAX_DEPTH} deep at most`);
@@ -214,7 +212,6 @@ function isSecretFile(real: string, root: string | undefined): boolean {
   return isStatePath(real) || isSensitivePath(below);
 }
 
-/** Finds `@path` at the start of a word, outside code, without trailing punctuation. */
 function findImports(text: string): readonly { readonly index: number; readonly path: string }[] {
   const pattern = /```[\s\S]*?(?:```|$)|`[^`\n]*`|(?<!\S)@([./A-Za-z][^\s`]*)/g;
   return [...text.matchAll(pattern)].flatMap(({ index, 1: word }) => {

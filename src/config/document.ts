@@ -100,7 +100,7 @@ async function typeMismatchError(
   });
 }
 
-/** Flat keys of the official CLI's first format, and their current place. */
+/** Flat keys of the official CLI's first format. */
 const MOVED_KEYS: Readonly<Record<string, string>> = {
   model: 'model.name',
   selectedAuthType: 'security.auth.selectedType',
@@ -121,7 +121,7 @@ export function listMovedKeys(): readonly string[] {
   return Object.values(MOVED_KEYS);
 }
 
-/** Moves old keys to their current place. If both are set, the current one wins. */
+/** If both are set, the current key wins. */
 function moveOldKeys(document: JsonObject): JsonObject {
   let result = document;
   for (const [old, today] of Object.entries(MOVED_KEYS)) {
@@ -135,7 +135,7 @@ function moveOldKeys(document: JsonObject): JsonObject {
 }
 
 /** The old key for a current path or for its parent. */
-function findOldKey(path: readonly string[]): string | undefined {
+export function findOldKey(path: readonly string[]): string | undefined {
   const key = path.join('.');
   return Object.entries(MOVED_KEYS).find(([, today]) => key === today || key.startsWith(`${today}.`))?.[0];
 }

@@ -30,9 +30,9 @@ export async function readEnvironment(real: Env, homes: Homes): Promise<Environm
     const isNew = (name: string): boolean => real[name] === undefined;
     const refused = [...variables.keys()].filter((name) => isNew(name) && !mayComeFromFile(name));
     if (refused.length > 0) {
-      notices.push(`${file}: ${refused.join(', ')} not taken from a file; set it in the environment itself`);
+      notices.push(`${file}: ${refused.join(', ')} ignored in a file; set it in the environment instead`);
     }
-    if (faultyLines.length > 0) notices.push(`${file}: ignored, not understood: ${formatLineNumbers(faultyLines)}`);
+    if (faultyLines.length > 0) notices.push(`${file}: not NAME=value, ignored: ${formatLineNumbers(faultyLines)}`);
     added = { ...added, ...Object.fromEntries([...variables].filter(([name]) => mayComeFromFile(name))) };
   }
   return { env: Object.keys(added).length === 0 ? real : { ...added, ...real }, notices };

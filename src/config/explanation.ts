@@ -8,7 +8,6 @@ import { type Layer, mergeDocuments } from './layer.ts';
 import { KEY_VARIABLES } from './layers.ts';
 import { hideSecrets } from './secrets.ts';
 
-/** Secrets are hidden. */
 interface LayerValue {
   readonly layer: Layer['name'];
   readonly source: string;
@@ -19,20 +18,19 @@ interface Explanation {
   readonly key: string;
   /** The effective value, secrets hidden; absent if no layer sets the key. */
   readonly value?: JsonValue;
-  /** Every layer that sets the key, the highest first. */
+  /** The highest first. */
   readonly layers: readonly LayerValue[];
-  /** True if the value is merged from several layers. */
   readonly isCombined: boolean;
   /** False for keys that only the official CLI reads. */
   readonly isRead: boolean;
 }
 
-const SHORT_KEYS: ReadonlyMap<string, string> = new Map([
+/** Other names of keys that people set often. */
+export const SHORT_KEYS: ReadonlyMap<string, string> = new Map([
   ['model', 'model.name'],
   ['auth', 'security.auth.selectedType'],
 ]);
 
-/** The defaults of gmn. */
 export const BUILT_IN: Layer = {
   name: 'built-in',
   source: 'gmn',
@@ -43,7 +41,6 @@ export const BUILT_IN: Layer = {
   },
 };
 
-/** Parses a key as typed by the user. Throws AppError `usage`. */
 export function parseKey(text: string): readonly string[] {
   const path = parseKeyPath(SHORT_KEYS.get(text) ?? text);
   if (path !== undefined) return path;
@@ -73,7 +70,6 @@ export function explainKey(path: readonly string[], layers: readonly Layer[]): E
   };
 }
 
-/** Paths of everything in a document that is not a non-empty object. */
 export function listLeafPaths(document: JsonObject, prefix: readonly string[] = []): readonly (readonly string[])[] {
   return Object.entries(document).flatMap(([key, value]) => {
     const path = [...prefix, key];
@@ -95,7 +91,6 @@ function unknownKeyError(key: string, layers: readonly Layer[]): AppError {
   });
 }
 
-/** An unknown key that resembles one that gmn reads. */
 interface StrayKey {
   readonly key: string;
   readonly meant: string;
@@ -144,7 +139,6 @@ function findStraysBelow(value: JsonObject, parent: readonly string[]): readonly
   });
 }
 
-/** Names of the keys that gmn reads directly below `parent`. */
 function listNamesBelow(parent: readonly string[]): readonly string[] {
   const prefix = parent.map((part) => `${part}.`).join('');
   const keys = [...listSettingKeys(), ...listMovedKeys()].filter((key) => key.startsWith(prefix));

@@ -9,7 +9,6 @@ export function resolveHomes(env: Env, userHome: () => string): Homes {
   return { gemini, gmn: env.GMN_HOME || join(requireHome(env, userHome), '.gmn') };
 }
 
-/** Shown once in a run that continues without a home directory. */
 export const NO_HOME_NOTICE =
   'there is no home directory: no settings are read and nothing is saved; set HOME, or GMN_HOME and GEMINI_CLI_HOME';
 
@@ -35,7 +34,7 @@ function requireHome(env: Env, userHome: () => string): string {
   throw noHomeError();
 }
 
-/** The error for something that is of no use without a home directory; `so` is what follows from that. */
+/** `so` says what cannot be done without it. */
 export function noHomeError(so?: string): AppError {
   return new AppError('config', `there is no home directory${so === undefined ? '' : `, so ${so}`}`, {
     hint: 'Set HOME, or GMN_HOME and GEMINI_CLI_HOME.',

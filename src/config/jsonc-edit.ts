@@ -62,13 +62,12 @@ function removeValue(text: string, path: Edit['path']): string {
   return container.type === 'array' ? shorter : removeValue(shorter, path);
 }
 
-/** True if the container holds nothing but the child, not even a comment. */
 function isOnlyContent(text: string, { offset, length }: Node, child: Node): boolean {
   const before = text.slice(offset + 1, child.offset);
   return `${before}${text.slice(child.offset + child.length, offset + length - 1)}`.trim() === '';
 }
 
-/** Removes a child, its comma, and its line if that becomes empty. Comments stay. */
+/** Comments stay. */
 function removeChild(text: string, children: readonly Node[], index: number): string {
   const child = children[index];
   const before = children[index - 1];
@@ -96,11 +95,9 @@ interface Style {
   readonly indent: string | undefined;
   readonly unit: string;
   readonly newline: string;
-  /** Between a name and its value. */
   readonly gap: string;
 }
 
-/** Adds a child after all others and after the comments that follow them. */
 function insertChild(text: string, container: Node, item: (style: Style) => string): string {
   const style = detectStyle(text, container);
   const close = container.offset + container.length - 1;
@@ -118,7 +115,6 @@ function insertChild(text: string, container: Node, item: (style: Style) => stri
   return end === undefined || comma !== undefined ? result : splice(result, end, 0, ',');
 }
 
-/** A container that is empty or spans lines gets one child per line. */
 function detectStyle(text: string, container: Node): Style {
   const newline = detectLineEnd(text);
   const unit = /(?:^|[\r\n])([ \t]+)\S/.exec(text)?.[1] ?? '  ';
@@ -142,7 +138,6 @@ function formatJsonValue(value: JsonValue, { indent, unit, newline, gap }: Style
   return JSON.stringify(value, null, unit).replaceAll('\n', () => newline + indent);
 }
 
-/** Offset of the comma after a child, comments skipped. */
 function findComma(text: string, offset: number): number | undefined {
   const scanner = createScanner(text, true);
   scanner.setPosition(offset);

@@ -54,7 +54,6 @@ function checkNesting(text: string, file: string): void {
   }
 }
 
-/** `CommaExpected` → `comma expected`. */
 function formatErrorCode(code: string): string {
   return code.replace(/([a-z])([A-Z])/g, '$1 $2').toLowerCase();
 }

@@ -11,7 +11,7 @@ interface Kinds {
   readonly age: string;
 }
 
-/** The keys that gmn reads. Only these are type-checked; add a key here to read it. */
+/** Only these keys are read and type-checked. */
 const KEYS = {
   'model.name': 'string',
   'security.auth.selectedType': 'string',
@@ -39,6 +39,7 @@ const KEYS = {
 } as const satisfies Readonly<Record<string, keyof Kinds>>;
 
 type SettingKey = keyof typeof KEYS;
+export type SettingKind = keyof Kinds;
 
 /** A key whose value a higher layer replaces, never merges. */
 export type PlainKey = {
@@ -49,11 +50,10 @@ export type SettingValue<Key extends SettingKey> = Kinds[(typeof KEYS)[Key]];
 
 interface TypeMismatch {
   readonly path: readonly string[];
-  /** The expected type, for the user. */
   readonly expected: string;
 }
 
-const EXPECTED: Readonly<Record<keyof Kinds, string>> = {
+export const EXPECTED: Readonly<Record<SettingKind, string>> = {
   string: 'a string',
   boolean: 'true or false',
   object: 'an object',
@@ -73,12 +73,16 @@ export function listSettingKeys(): readonly string[] {
   return Object.keys(KEYS);
 }
 
+/** The kind of a key that gmn reads. */
+export function findKind(key: string): SettingKind | undefined {
+  return Object.entries(KEYS).find(([known]) => known === key)?.[1];
+}
+
 /** The document must have passed `findTypeMismatch`. */
 export function readSetting<Key extends SettingKey>(document: JsonObject, key: Key): SettingValue<Key> | undefined {
   return asChecked<Key>(findValue(document, key.split('.')));
 }
 
-/** Own properties only; undefined if there is nothing at the path. */
 export function findValue(document: JsonObject, path: readonly string[]): JsonValue | undefined {
   let value: JsonValue | undefined = document;
   for (const key of path) {
@@ -88,7 +92,6 @@ export function findValue(document: JsonObject, path: readonly string[]): JsonVa
   return value;
 }
 
-/** The first key of `KEYS`, or the first object on the way to one, that has the wrong type. */
 export function findTypeMismatch(document: JsonObject): TypeMismatch | undefined {
   for (const [path, kind] of PATHS) {
     let value: JsonValue | undefined = document;
@@ -102,7 +105,7 @@ export function findTypeMismatch(document: JsonObject): TypeMismatch | undefined
   return undefined;
 }
 
-function isOfKind(value: JsonValue, kind: keyof Kinds): boolean {
+export function isOfKind(value: JsonValue, kind: SettingKind): boolean {
   if (kind === 'object') return isObject(value);
   if (kind === 'list') return isList(value);
   if (kind === 'strings') return isList(value) && value.every((item) => typeof item === 'string');
@@ -131,7 +134,7 @@ export function parseKeyPath(text: string): readonly string[] | undefined {
   return parts;
 }
 
-/** Quotes parts with a dot in them; the inverse of `parseKeyPath`. */
+/** The inverse of `parseKeyPath`. */
 export function formatKeyPath(parts: readonly string[]): string {
   return parts.map((part) => (PLAIN.test(part) ? part : `"${part.replace(/["\\]/g, '\\$&')}"`)).join('.');
 }

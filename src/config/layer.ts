@@ -4,13 +4,11 @@ export type LayerName = 'built-in' | 'system-defaults' | 'user' | 'gmn' | 'works
 
 export interface Layer {
   readonly name: LayerName;
-  /** The file, or the names of the variables. */
   readonly source: string;
   readonly state: 'used' | 'absent' | 'ignored';
   readonly why?: string;
   /** Empty unless the layer is used. */
   readonly document: JsonObject;
-  /** What is not used of it, for the user. */
   readonly notices?: readonly string[];
 }
 
@@ -22,24 +20,23 @@ export function absentLayer(name: LayerName, source: string): Layer {
   return { name, source, state: 'absent', document: {} };
 }
 
-/** Merges a value of a lower layer with one of a higher layer. */
 type Rule = (low: JsonValue, high: JsonValue) => JsonValue;
 
 /** Exceptions. Everywhere else objects are merged deeply and other values replaced. */
 const RULES: Readonly<Record<string, Rule>> = {
-  policyPaths: union,
-  adminPolicyPaths: union,
-  'tools.exclude': union,
-  'advanced.excludedEnvVars': union,
-  'extensions.disabled': union,
-  'skills.disabled': union,
-  'hooksConfig.disabled': union,
-  'context.fileFiltering.customIgnoreFilePaths': union,
-  'context.includeDirectories': concatenation,
+  policyPaths: unite,
+  adminPolicyPaths: unite,
+  'tools.exclude': unite,
+  'advanced.excludedEnvVars': unite,
+  'extensions.disabled': unite,
+  'skills.disabled': unite,
+  'hooksConfig.disabled': unite,
+  'context.fileFiltering.customIgnoreFilePaths': unite,
+  'context.includeDirectories': concatenate,
   // What one layer forbids, no other may allow.
-  'tools.core': intersection,
-  'mcp.allowed': intersection,
-  'mcp.excluded': union,
+  'tools.core': intersect,
+  'mcp.allowed': intersect,
+  'mcp.excluded': unite,
   // A server is replaced as a whole: a mix of two definitions would be one that nobody wrote.
   mcpServers: mergeShallow,
 };
@@ -59,20 +56,20 @@ function mergeObjects(low: JsonObject, high: JsonObject, prefix: string): JsonOb
 }
 
 function mergeValues(low: JsonValue, high: JsonValue, path: string): JsonValue {
-  const rule = Object.hasOwn(RULES, path) ? RULES[path] : path.startsWith('hooks.') ? concatenation : undefined;
+  const rule = Object.hasOwn(RULES, path) ? RULES[path] : path.startsWith('hooks.') ? concatenate : undefined;
   if (rule !== undefined) return rule(low, high);
   return isObject(low) && isObject(high) ? mergeObjects(low, high, `${path}.`) : high;
 }
 
-function union(low: JsonValue, high: JsonValue): JsonValue {
+function unite(low: JsonValue, high: JsonValue): JsonValue {
   return isList(low) && isList(high) ? [...low, ...high.filter((item) => !low.includes(item))] : high;
 }
 
-function concatenation(low: JsonValue, high: JsonValue): JsonValue {
+function concatenate(low: JsonValue, high: JsonValue): JsonValue {
   return isList(low) && isList(high) ? [...low, ...high] : high;
 }
 
-function intersection(low: JsonValue, high: JsonValue): JsonValue {
+function intersect(low: JsonValue, high: JsonValue): JsonValue {
   return isList(low) && isList(high) ? high.filter((item) => low.includes(item)) : high;
 }
 

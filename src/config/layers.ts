@@ -11,10 +11,9 @@ import { NO_HOME_NOTICE } from './home.ts';
 import { type PlainKey, readSetting, type SettingValue } from './keys.ts';
 import { absentLayer, ignoredLayer, type Layer, type LayerName, mergeDocuments } from './layer.ts';
 
-/** All sources of settings except flags, lowest first. */
+/** Lowest first; flags are not among them. */
 export interface Layers {
   readonly layers: readonly Layer[];
-  /** Includes the user's `.env` files. */
   readonly env: Env;
   readonly notices: readonly string[];
 }
@@ -132,7 +131,6 @@ function nestValue([key = '', ...rest]: readonly string[], value: JsonValue): Js
   return { [key]: rest.length === 0 ? value : nestValue(rest, value) };
 }
 
-/** Where the administrator keeps settings for the official CLI. */
 function systemSettingsDirectory(): string {
   const platform = systemPlatform();
   if (platform === 'win32') return 'C:\\ProgramData\\gemini-cli';

@@ -2,9 +2,7 @@ import { AppError } from '../core/error.ts';
 import { isList, isObject, type JsonObject, type JsonValue, toJsonObject } from '../core/json.ts';
 import { DEFAULT_MODEL } from '../models/table.ts';
 
-/** The requested model after `modelConfigs` of the official CLI's settings. */
 export interface ConfiguredModel {
-  /** Undefined if the requested name stays. */
   readonly model?: string;
   /** Fields of generationConfig; flags override them. */
   readonly config: JsonObject;
@@ -33,7 +31,6 @@ const BUILT_IN_ALIASES: JsonObject = {
   },
 };
 
-/** Fields of an official config that generationConfig has, too. */
 const SUPPORTED_FIELDS: readonly string[] = (
   'temperature topP topK candidateCount maxOutputTokens stopSequences responseLogprobs logprobs presencePenalty ' +
   'frequencyPenalty seed responseMimeType responseModalities mediaResolution speechConfig audioTimestamp thinkingConfig'
@@ -41,27 +38,30 @@ const SUPPORTED_FIELDS: readonly string[] = (
 
 /**
  * Applies aliases and overrides in the order of the official CLI: aliases from the root of their chain, then overrides
- * of the model, then those of an alias, more specific ones later. `idOf` gives the model for a name without them.
+ * of the model, then those of an alias, more specific ones later. `resolveId` gives the model for a name without them.
  * Throws AppError `config` if an alias cannot be resolved.
  */
 export function resolveConfiguredModel(
   modelConfigs: JsonObject,
-  asked: string | undefined,
-  idOf: (name: string | undefined) => string,
+  requested: string | undefined,
+  resolveId: (name: string | undefined) => string,
 ): ConfiguredModel {
   const own = { ...toJsonObject(modelConfigs.aliases), ...toJsonObject(modelConfigs.customAliases) };
-  const isAlias = asked !== undefined && Object.hasOwn(own, asked);
-  const chain = isAlias ? resolveChain(asked, { ...BUILT_IN_ALIASES, ...own }) : [];
+  const isAlias = requested !== undefined && Object.hasOwn(own, requested);
+  const chain = isAlias ? resolveChain(requested, { ...BUILT_IN_ALIASES, ...own }) : [];
   const base = chain.reduce<ModelConfig>((sum, { alias }) => mergeConfig(sum, alias.modelConfig), { config: {} });
-  if (isAlias && base.model === undefined) throw aliasError(asked, 'names no model');
-  const names = isAlias ? chain.map(({ name }) => name) : [asked ?? DEFAULT_MODEL];
-  const levels = new Map([[idOf(base.model ?? asked), 0], ...names.map((name, index) => [name, index + 1] as const)]);
+  if (isAlias && base.model === undefined) throw aliasError(requested, 'names no model');
+  const names = isAlias ? chain.map(({ name }) => name) : [requested ?? DEFAULT_MODEL];
+  const levels = new Map([
+    [resolveId(base.model ?? requested), 0],
+    ...names.map((name, index) => [name, index + 1] as const),
+  ]);
   const { model, config } = selectOverrides(modelConfigs, levels).reduce(mergeConfig, base);
-  const strange = Object.keys(config).filter((key) => !SUPPORTED_FIELDS.includes(key));
+  const unsupported = Object.keys(config).filter((key) => !SUPPORTED_FIELDS.includes(key));
   return {
     ...(model === undefined ? {} : { model }),
     config: Object.fromEntries(Object.entries(config).filter(([key]) => SUPPORTED_FIELDS.includes(key))),
-    notices: strange.length === 0 ? [] : [`modelConfigs in your settings: gmn does not use ${strange.join(', ')}`],
+    notices: unsupported.length === 0 ? [] : [`modelConfigs in your settings: gmn ignores ${unsupported.join(', ')}`],
   };
 }
 
@@ -70,7 +70,6 @@ interface AliasLink {
   readonly alias: JsonObject;
 }
 
-/** The alias and those it extends, the root first. */
 function resolveChain(name: string, aliases: JsonObject): readonly AliasLink[] {
   const chain: AliasLink[] = [];
   let next: JsonValue | undefined = name;

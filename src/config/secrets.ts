@@ -9,7 +9,6 @@ const SECRET_KEY = /key|secret|token|password|passwd|pwd|passphrase|passcode|aut
 const PIN = /(?:^|[^a-z])pin(?:code)?$/i;
 const CAMEL_PIN = /[a-z\d]P(?:in|IN)(?:[cC]ode)?$/;
 
-/** Hides every value that may be a secret, for display. */
 export function hideSecrets(value: JsonValue, path: readonly string[] = []): JsonValue {
   if (typeof value === 'string') return value !== '' && isSecretSetting(path) ? HIDDEN : redact(value, HIDDEN);
   if (isList(value)) return value.map((item, index) => hideAfterFlag(value[index - 1]) ?? hideSecrets(item, path));
@@ -23,20 +22,19 @@ function hideSecretValues(object: JsonObject, path: readonly string[]): JsonObje
   );
 }
 
-/** `["--token", "abc"]` */
 function hideAfterFlag(before: JsonValue | undefined): string | undefined {
   const isFlag = typeof before === 'string' && /^--?[\w-]*(?:key|secret|token|password|passphrase|-pin)$/i.test(before);
   return isFlag ? HIDDEN : undefined;
 }
 
-function isSecretSetting(path: readonly string[]): boolean {
+/** True if the value at this path of the settings may be a secret. */
+export function isSecretSetting(path: readonly string[]): boolean {
   if (path[0] !== 'mcpServers') return path.some(isSecretKey);
   // The server's name is not secret. Its variables and headers are, whatever their names.
   const [, , field = '', ...rest] = path;
   return field === 'env' || field === 'headers' || [field, ...rest].some(isSecretKey);
 }
 
-/** True if a value of this name may be a secret: `apiKey`, `GITHUB_TOKEN`, `DB_PASSWORD`. */
 export function isSecretKey(key: string): boolean {
   return SECRET_KEY.test(key) || PIN.test(key) || CAMEL_PIN.test(key);
 }

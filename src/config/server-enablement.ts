@@ -27,7 +27,6 @@ export function readServerEnablement(geminiHome: string): ServerEnablement {
   }
 }
 
-/** The form of a server's name in that file. */
 export function toEnablementKey(server: string): string {
   return server.toLowerCase().trim();
 }

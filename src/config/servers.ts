@@ -11,12 +11,11 @@ import { expandDocument, parseSettingsText } from './document.ts';
 import { findValue, readSetting } from './keys.ts';
 import { hideSecrets } from './secrets.ts';
 
-/** An MCP server as a folder's settings define it, variables not expanded. */
+/** Variables are not expanded. */
 export interface WorkspaceServer {
   /** `mcp.serverCommand` for the server of that key. */
   readonly name: string;
   readonly definition: JsonValue;
-  /** Changes with anything in the definition. */
   readonly hash: string;
 }
 
@@ -31,7 +30,6 @@ export function listWorkspaceServers(document: JsonObject): readonly WorkspaceSe
   return entries.map(([name, definition]) => ({ name, definition, hash: sha256(canonicalJson(definition)) }));
 }
 
-/** Drops servers that are not `approved`, and the `trust` field of the others. */
 export function restrictServers(document: JsonObject, approved: readonly string[]): JsonObject {
   const { mcpServers, mcp, ...rest } = document;
   return {
@@ -85,14 +83,13 @@ export async function readServersFile(
       hint: 'gmn reads "mcpServers", "servers" as VS Code writes it, and "context_servers" as Zed does.',
     });
   }
-  const document = await expandDocument({ mcpServers: servers }, text, { ...env, ...fileVariables(file, cwd) });
+  const document = await expandDocument({ mcpServers: servers }, text, { ...env, ...listFileVariables(file, cwd) });
   const { mcpServers = {} } = document;
   return Object.entries(isObject(mcpServers) ? mcpServers : {}).flatMap(([name, definition]) =>
     definition === undefined ? [] : [{ name, definition: definition as JsonValue, scope: 'flag' as const, file }],
   );
 }
 
-/** The servers of a `--mcp-config` file in gmn's own format; undefined if it has none of the known keys. */
 export function findServers(document: JsonObject): JsonObject | undefined {
   const place = SERVER_KEYS.find((path) => isObject(findValue(document, path)));
   if (place === undefined) return undefined;
@@ -126,7 +123,7 @@ function renameVariables(value: JsonValue): JsonValue {
   );
 }
 
-function fileVariables(file: string, cwd: string): Env {
+function listFileVariables(file: string, cwd: string): Env {
   const directory = dirname(file);
   if (basename(file) === EXTENSION) {
     return { extensionPath: directory, workspacePath: cwd, '/': sep, pathSeparator: sep };
@@ -137,14 +134,10 @@ function fileVariables(file: string, cwd: string): Env {
     : {};
 }
 
-/** For the user who decides whether to trust it. */
 export interface ServerDescription {
   readonly name: string;
-  /** The whole command line, or the address. */
   readonly commandLine: string;
-  /** `commandLine`, word by word. */
   readonly words: readonly string[];
-  /** The other fields of the definition, one line each. */
   readonly details: readonly string[];
 }
 

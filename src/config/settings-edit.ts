@@ -27,7 +27,7 @@ export async function editSettings(
 ): Promise<'written' | 'unchanged'> {
   // Not beside the file: that folder may be under version control.
   const path = `${homes().gmn}/locks/${sha256(realPath(file) ?? file).slice(0, 32)}.lock`;
-  const lock = await acquireLock(path, { clock, signal, patienceMs: LOCK_WAIT_MS, isDone: async () => false });
+  const lock = await acquireLock(path, { clock, signal, maxWaitMs: LOCK_WAIT_MS, isDone: async () => false });
   try {
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
       const outcome = await tryEdit(file, decide);

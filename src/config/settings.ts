@@ -1,4 +1,4 @@
-import type { App, ServerSetting, Settings } from '../core/app.ts';
+import { type App, OUTPUT_FORMATS, type ServerSetting, type Settings } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import { isObject, type JsonObject } from '../core/json.ts';
 import { sanitize } from '../core/text/terminal.ts';
@@ -47,17 +47,15 @@ export async function loadSettings(app: Pick<App, 'env' | 'cwd' | 'homes'>): Pro
   });
 }
 
-const FORMATS = ['text', 'json', 'stream-json'] as const;
-
 function readOutputFormat(layers: readonly Layer[]): {
   readonly chosen: Pick<Settings, 'outputFormat'>;
   readonly notices: readonly string[];
 } {
   const said = readTopmost(layers, 'output.format');
   if (said === undefined) return { chosen: {}, notices: [] };
-  const outputFormat = FORMATS.find((format) => format === said);
+  const outputFormat = OUTPUT_FORMATS.find((format) => format === said);
   if (outputFormat !== undefined) return { chosen: { outputFormat }, notices: [] };
-  return { chosen: {}, notices: [`output.format cannot be "${sanitize(said)}": it is ${FORMATS.join(', ')}`] };
+  return { chosen: {}, notices: [`output.format cannot be "${sanitize(said)}": it is ${OUTPUT_FORMATS.join(', ')}`] };
 }
 
 function readModelConfigs({ modelConfigs }: JsonObject): JsonObject {

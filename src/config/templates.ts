@@ -2,33 +2,40 @@ import { basename, join } from 'node:path';
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import { isDirectory, realPath } from '../platform/files/path.ts';
-import { inspectPath, listDirectory } from '../platform/files/read.ts';
+import { inspectPath, readDirectory } from '../platform/files/read.ts';
 import { readSmallFile } from '../platform/files/small-file.ts';
+import { BUILT_IN_TEMPLATES } from './builtin-templates.ts';
 import { readSetting } from './keys.ts';
 import { decideTrust, readTrustRecords } from './trust.ts';
 
-/** A prompt with placeholders. */
 export interface Template {
   readonly name: string;
+  /** `built-in` if gmn comes with it. */
   readonly file: string;
   /** `markdown` is gmn's own format, `command` a custom command of the official CLI. */
   readonly kind: 'markdown' | 'command';
   readonly description?: string;
   readonly body: string;
-  /** Values of parameters that are not given. */
   readonly defaults: ReadonlyMap<string, string>;
 }
 
 interface TemplateDirectory {
   readonly directory: string;
   readonly kind: Template['kind'];
-  readonly scope: 'user' | 'workspace';
+  readonly scope: 'user' | 'workspace' | 'built-in';
   /** Why it is not used; absent if it is. */
   readonly ignored?: string;
 }
 
 /** Not read yet. */
-export type FoundTemplate = Pick<Template, 'name' | 'file' | 'kind'> & { readonly place: TemplateDirectory };
+export type FoundTemplate = TemplateSource & { readonly place: TemplateDirectory };
+
+interface TemplateSource extends Pick<Template, 'name' | 'file' | 'kind'> {
+  /** Absent: it is in the file. */
+  readonly text?: string;
+}
+
+const BUILT_IN_PLACE: TemplateDirectory = { directory: 'built-in', kind: 'markdown', scope: 'built-in' };
 
 const EXTENSIONS = { markdown: '.md', command: '.toml' } as const;
 
@@ -51,26 +58,30 @@ export async function listTemplateDirectories(app: App): Promise<readonly Templa
   // In the home directory, the folder's and the user's are the same.
   const isOwn = ({ directory }: TemplateDirectory): boolean =>
     own.some((place) => place.directory === directory || realPath(place.directory) === realPath(directory));
-  const foreign = folders.filter((place) => isDirectory(place.directory) && !isOwn(place));
-  const ignored = foreign.length === 0 ? undefined : await findProjectDistrust(app);
-  return [...foreign.map((place) => (ignored === undefined ? place : { ...place, ignored })), ...own];
+  const shared = folders.filter((place) => isDirectory(place.directory) && !isOwn(place));
+  const ignored = shared.length === 0 ? undefined : await findProjectDistrust(app);
+  return [...shared.map((place) => (ignored === undefined ? place : { ...place, ignored })), ...own];
 }
 
 async function findProjectDistrust(app: App): Promise<string | undefined> {
   const homes = app.homes();
   const isEnabled = readSetting((await app.settings()).document ?? {}, 'security.folderTrust.enabled') ?? true;
-  const verdict = decideTrust({ ...app, homes, isEnabled, records: readTrustRecords(homes) });
-  return verdict.isTrusted ? undefined : verdict.why;
+  const decision = decideTrust({ ...app, homes, isEnabled, records: readTrustRecords(homes) });
+  return decision.isTrusted ? undefined : decision.why;
 }
 
-/** Sorted by name. If several have one name, the first that is not ignored wins. */
+/** Sorted by name, built-in ones included. If several have one name, the first that is not ignored wins. */
 export async function findTemplates(places: readonly TemplateDirectory[]): Promise<readonly FoundTemplate[]> {
   const found = new Map<string, FoundTemplate>();
+  const add = (template: FoundTemplate): void => {
+    const before = found.get(template.name);
+    if (before === undefined || before.place.ignored !== undefined) found.set(template.name, template);
+  };
   for (const place of places) {
-    for (const template of await walkTemplates(place, place.directory, [])) {
-      const before = found.get(template.name);
-      if (before === undefined || before.place.ignored !== undefined) found.set(template.name, template);
-    }
+    for (const template of await walkTemplates(place, place.directory, [])) add(template);
+  }
+  for (const [name, text] of Object.entries(BUILT_IN_TEMPLATES)) {
+    add({ name, text, file: BUILT_IN_PLACE.directory, kind: 'markdown', place: BUILT_IN_PLACE });
   }
   return [...found.values()].sort((left, right) => (left.name < right.name ? -1 : 1));
 }
@@ -82,7 +93,7 @@ async function walkTemplates(
 ): Promise<readonly FoundTemplate[]> {
   if (path.length > MAX_DEPTH || !isDirectory(directory)) return [];
   const found: FoundTemplate[] = [];
-  for (const { name, kind } of await listDirectory(directory)) {
+  for (const { name, kind } of await readDirectory(directory)) {
     const file = join(directory, name);
     // Users may keep their templates behind links; a folder's must not lead elsewhere.
     const real = kind === 'link' && place.scope === 'user' ? (await inspectPath(file))?.kind : kind;
@@ -96,8 +107,8 @@ async function walkTemplates(
 }
 
 /** Throws AppError `config` if the file is missing or the template empty. */
-export function readTemplate({ name, file, kind }: Pick<Template, 'name' | 'file' | 'kind'>): Template {
-  const text = readSmallFile(file);
+export function readTemplate({ name, file, kind, text: given }: TemplateSource): Template {
+  const text = given ?? readSmallFile(file);
   if (text === undefined) throw new AppError('config', `there is no file ${file}`, { hint: 'Try: gmn templates list' });
   const { body, description, defaults } = kind === 'command' ? parseCommand(text, file) : parseMarkdown(text);
   if (body.trim() === '') {
@@ -115,7 +126,6 @@ function parseCommand(text: string, file: string): Parsed {
   return { body: strings.get('prompt') ?? '', description: strings.get('description'), defaults: new Map() };
 }
 
-/** The front matter between two `---` lines has the description and the defaults of parameters. */
 function parseMarkdown(text: string): Parsed {
   const [head, front = ''] = /^\uFEFF?---[ \t]*\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n|$)/.exec(text) ?? [];
   const lines = front.split(/\r?\n/).flatMap((line) => {
@@ -129,7 +139,7 @@ function parseMarkdown(text: string): Parsed {
 }
 
 /** For a template that is named by its path. */
-export function toTemplate(file: string): Pick<Template, 'name' | 'file' | 'kind'> {
+export function toTemplate(file: string): TemplateSource {
   return { name: basename(file), file, kind: file.endsWith(EXTENSIONS.command) ? 'command' : 'markdown' };
 }
 
@@ -144,7 +154,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
   '\\': '\\',
 };
 
-/** TOML's kinds of strings. In a basic string, backslashes are escapes. */
+/** In a basic string, backslashes are escapes. */
 const STRING_KINDS = [
   { start: '"""', whole: /^"""\n?((?:[^\\"]|\\[\s\S]|"(?!""))*(?:"{1,2}(?="""))?)"""/, isBasic: true },
   { start: "'''", whole: /^'''\n?((?:[^']|'(?!''))*(?:'{1,2}(?='''))?)'''/, isBasic: false },
@@ -173,7 +183,7 @@ export function parseTomlStrings(text: string, file: string): ReadonlyMap<string
     }
     if (blank === '' || /^[ \t]*\[/.test(rest)) break;
     const [head, bare, quoted] = /^[ \t]*(?:([\w.-]+)|"([^"\\\n]*)")[ \t]*=[ \t]*/.exec(rest) ?? [];
-    if (head === undefined) throw tomlError('this is not a key and its value');
+    if (head === undefined) throw tomlError('this is not key = value');
     const value = rest.slice(head.length);
     const kind = STRING_KINDS.find(({ start }) => value.startsWith(start));
     const string = kind?.whole.exec(value);
@@ -181,7 +191,7 @@ export function parseTomlStrings(text: string, file: string): ReadonlyMap<string
     if (kind !== undefined && string) found.set(bare ?? quoted ?? '', unescapeString(string[1] ?? '', kind.isBasic));
     at += head.length + (string?.[0].length ?? /^[^\n]*/.exec(value)?.[0].length ?? 0);
     at += /^[ \t]*(?:#[^\n]*)?/.exec(source.slice(at))?.[0].length ?? 0;
-    if (at < source.length && source[at] !== '\n') throw tomlError('there is something after this value');
+    if (at < source.length && source[at] !== '\n') throw tomlError('there is more text after this value');
   }
   return found;
 }

@@ -22,12 +22,10 @@ interface TrustContext extends Pick<App, 'env' | 'cwd'> {
   readonly records: TrustRecords;
 }
 
-/** The official CLI's list of trusted folders. */
 export function trustedFoldersPath(env: Env, homes: Homes): string {
   return env.GEMINI_CLI_TRUSTED_FOLDERS_PATH || `${homes.gemini}/trustedFolders.json`;
 }
 
-/** gmn's own list. Throws AppError `config` if it is broken. */
 export function readTrustRecords(homes: Homes): TrustRecords {
   return readTrustFile(trustFilePath(homes.gmn));
 }
@@ -53,7 +51,6 @@ export function decideTrust({ env, cwd, homes, isEnabled, records }: TrustContex
   return { isTrusted: rule.isTrusted, why: `${rule.file} ${rule.isTrusted ? 'trusts' : 'refuses'} ${rule.path}` };
 }
 
-/** Applies to a folder and everything in it. */
 interface TrustRule {
   /** Absolute; without symbolic links as far as it exists. */
   readonly path: string;
@@ -99,13 +96,10 @@ function trustedFoldersError(file: string, why: string): AppError {
 }
 
 interface TrustRecord {
-  /** ISO date of `gmn trust`. */
   readonly time: string;
-  /** Hash of each MCP server's definition at that time. */
   readonly servers: Readonly<Record<string, string>>;
 }
 
-/** By folder, without symbolic links. */
 export type TrustRecords = ReadonlyMap<string, TrustRecord>;
 
 export function trustFilePath(gmnHome: string): string {
@@ -128,7 +122,7 @@ export async function changeTrustFile(
   change: (records: TrustRecords) => TrustRecords,
 ): Promise<void> {
   await makePrivateDirectory(dirname(file));
-  const lock = await acquireLock(`${file}.lock`, { clock, signal, patienceMs: 5000, isDone: async () => false });
+  const lock = await acquireLock(`${file}.lock`, { clock, signal, maxWaitMs: 5000, isDone: async () => false });
   try {
     const records = change(readTrustFile(file));
     const text = `${JSON.stringify({ version: 1, folders: Object.fromEntries(records) }, null, 2)}\n`;

@@ -3,7 +3,6 @@ import { isSecretKey } from './secrets.ts';
 
 interface EnvFile {
   readonly variables: ReadonlyMap<string, string>;
-  /** Numbers of lines that are neither assignments, comments nor blank. */
   readonly faultyLines: readonly number[];
 }
 
@@ -111,7 +110,6 @@ export function expandInCommandLine(text: string, env: Env): string {
   return substitute(text, env, isSecretKey);
 }
 
-/** Variables in the text that `expandInCommandLine` does not expand. */
 export function findWithheldVariables(text: string): readonly string[] {
   return [...text.matchAll(VARIABLE)].map(([, bare, braced]) => bare ?? braced ?? '').filter(isSecretKey);
 }

@@ -14,7 +14,6 @@ interface WorkspaceInput extends SettingsText, Pick<App, 'cwd'> {
   readonly realEnv: Env;
   readonly env: Env;
   readonly homes: Homes;
-  /** `security.folderTrust.enabled` of the user and the machine. */
   readonly isTrustEnabled: () => boolean;
 }
 
@@ -45,8 +44,8 @@ export async function readWorkspace(input: WorkspaceInput): Promise<WorkspaceLay
   if (realPath(dirname(file)) === realPath(homes.gemini)) return { layer: absentLayer('workspace', file), notices: [] };
   try {
     const records = readTrustRecords(homes);
-    const verdict = decideTrust({ env: input.realEnv, cwd, homes, isEnabled: input.isTrustEnabled(), records });
-    return verdict.isTrusted ? await readTrustedLayer(input, records) : untrustedLayer(file, verdict);
+    const decision = decideTrust({ env: input.realEnv, cwd, homes, isEnabled: input.isTrustEnabled(), records });
+    return decision.isTrusted ? await readTrustedLayer(input, records) : untrustedLayer(file, decision);
   } catch (thrown) {
     const { message } = AppError.from(thrown);
     return { layer: ignoredLayer('workspace', file, message), notices: [`${file} is not used: ${message}`] };

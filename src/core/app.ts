@@ -2,10 +2,14 @@ import type { AppError } from './error.ts';
 import type { Clock, Env, HttpTimers, Io, SendHttp, Trace } from './io.ts';
 import type { JsonObject, JsonValue } from './json.ts';
 
+/** The choices of `-o`; each has an entry in `renderers` of render/renderers.ts. */
+export const OUTPUT_FORMATS = ['text', 'json', 'stream-json'] as const;
+
+export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
+
 export interface Homes {
   /** The official CLI's directory, `~/.gemini`; `GEMINI_CLI_HOME` moves it. */
   readonly gemini: string;
-  /** gmn's own directory, `~/.gmn` unless `GMN_HOME` is set. */
   readonly gmn: string;
   /** There is no home directory; both paths then lead nowhere, and nothing can be stored. */
   readonly isMissing?: true;
@@ -27,27 +31,22 @@ export interface Settings {
   readonly env: Env;
   /** `GEMINI_MODEL`, else `model.name` */
   readonly model?: string;
-  /** `security.auth.selectedType` */
   readonly authType?: string;
-  /** `security.auth.enforcedType` */
   readonly enforcedAuthType?: string;
-  /** `oauth.clientId` and `oauth.clientSecret` of gmn's own config. */
   readonly oauthClient?: { readonly id: string; readonly secret: string };
   /** `sessions.oneShot`: whether one-shot runs are saved; true unless set to false. */
   readonly keepsOneShots?: boolean;
   /** `sessions.retention`: how long unnamed sessions are kept, e.g. `30d`, or `never` to keep them all. */
   readonly retention?: string;
-  /** `output.format`: what `-o` and `GMN_OUTPUT_FORMAT` override. */
-  readonly outputFormat?: 'text' | 'json' | 'stream-json';
+  readonly outputFormat?: OutputFormat;
   /** `modelConfigs`: the aliases and overrides of the official CLI; config/model-configs.ts reads them. */
   readonly modelConfigs?: JsonObject;
   /** All settings as one document, unknown keys too; `readSetting` in config reads it by key. Absent: nothing is set. */
   readonly document?: JsonObject;
-  /** The MCP servers allowed here, in file order. Absent: none. */
+  /** In file order. */
   readonly servers?: readonly ServerSetting[];
-  /** `mcp.serverCommand`: the server named `mcp`, whose definition is a command line. Absent: there is none. */
+  /** `mcp.serverCommand`: the server named `mcp`, whose definition is a command line. */
   readonly serverCommand?: ServerSetting | undefined;
-  /** Messages for the user, e.g. that an untrusted workspace file was not read. */
   readonly notices: readonly string[];
 }
 
@@ -64,18 +63,17 @@ export interface App {
   readonly random: () => number;
   /** Aborts on SIGINT, SIGTERM or SIGHUP, with an AppError as its reason. */
   readonly signal: AbortSignal;
-  /** Calls `action` if the process exits before the returned function is called. */
+  /** Runs `action` if the process exits before the returned function is called. */
   readonly onExit: (action: () => void) => () => void;
   readonly trace: Trace;
   /** Called when the run is over: a write that is still blocked after a short grace period fails with `reason`. */
   readonly hurry: (reason: AppError) => void;
   readonly send: SendHttp;
   /**
-   * Opens a connection that the next request of `send` to this origin will use, unless there is one. For when gmn waits for
-   * something else. Never fails.
+   * Opens a connection for the next request of `send` to this origin, unless there is one. Call it while gmn waits for something else.
+   * Never fails.
    */
   readonly preconnect: (url: URL) => void;
-  /** For HTTP clients other than `send`. */
   readonly httpTimers: HttpTimers;
   /** Throws AppError `config` if there is no home directory. */
   readonly homes: () => Homes;

@@ -1,4 +1,3 @@
-/** Runs the work for `key`, or joins it if it is already running. Rejects as soon as the caller's own signal aborts. */
 type Share<Key, Value> = (key: Key, signal: AbortSignal) => Promise<Value>;
 
 interface Running<Value> {
@@ -8,7 +7,7 @@ interface Running<Value> {
 }
 
 /**
- * Lets several callers share one run of `work` per key. A caller that aborts leaves the others alone; the work is
+ * Lets several callers share one run of `work` per key. A caller whose signal aborts stops waiting and leaves the others alone; the work is
  * aborted with its last caller.
  */
 export function shareWork<Key, Value>(work: (key: Key, signal: AbortSignal) => Promise<Value>): Share<Key, Value> {
@@ -59,8 +58,12 @@ export function raceWithAbort<Value>(work: Promise<Value>, signal: AbortSignal):
   });
 }
 
-/** Calls `load` at the first call, and gives the same to all. */
 export function loadOnce<Loaded>(load: () => Promise<Loaded>): () => Promise<Loaded> {
   let loaded: Promise<Loaded> | undefined;
   return () => (loaded ??= load());
+}
+
+export function waitForAbort(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 }

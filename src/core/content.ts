@@ -29,7 +29,6 @@ export interface ResponsePart {
   };
 }
 
-/** An attachment, base64. */
 export interface MediaPart extends ModelPart {
   readonly inlineData: { readonly mimeType: string; readonly data: string };
 }
@@ -39,7 +38,6 @@ export interface Content {
   readonly parts: readonly Part[];
 }
 
-/** A content of the history: the model's parts are kept exactly as they came. */
 export interface StoredContent extends Content {
   /** Backend and account that produced the thought signatures; no other backend or account accepts them. */
   readonly origin?: string;
@@ -48,7 +46,7 @@ export interface StoredContent extends Content {
 /** Placeholder for a call without a name: the API requires one in the response. */
 export const UNNAMED_TOOL = 'generic_tool';
 
-/** Whether a person said it; tool results have the role `user`, too. */
+/** Whether a person wrote it: tool results have the role `user`, too. */
 export function isPrompt({ role, parts }: StoredContent): boolean {
   return role === 'user' && !parts.some((part) => 'functionResponse' in part);
 }

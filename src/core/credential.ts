@@ -1,4 +1,3 @@
-/** Credential types, named as in `security.auth.selectedType`. */
 export type AuthType = 'oauth-personal' | 'gemini-api-key' | 'vertex-ai' | 'compute-default-credentials';
 
 export type AuthScheme = 'key' | 'bearer';
@@ -6,7 +5,6 @@ export type AuthScheme = 'key' | 'bearer';
 /** Proves who is asking. Only `source` and `account` may be shown or stored. */
 export interface Credential {
   readonly type: AuthType;
-  /** For people: `GEMINI_API_KEY`, `~/.gemini/oauth_creds.json`, … */
   readonly source: string;
   /** A stable key for caches, derived from the secret or the account; never the secret itself. */
   readonly account: string;
@@ -16,5 +14,5 @@ export interface Credential {
    * Called after a 401. Resolves once `headers` returns something other than `rejected` (absent: the last headers
    * returned); throws AppError `auth` if it cannot. Absent: a 401 is final.
    */
-  renew?(signal: AbortSignal, rejected?: Readonly<Record<string, string>>): Promise<void>;
+  refresh?(signal: AbortSignal, rejected?: Readonly<Record<string, string>>): Promise<void>;
 }

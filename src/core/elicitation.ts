@@ -12,5 +12,5 @@ export type ElicitationAnswer =
     }
   | { readonly action: 'decline' | 'cancel' };
 
-/** Asks the person on a server's behalf; only where there is a terminal. Never throws but the signal's reason. */
+/** Asks the person on a server's behalf; only where there is a terminal. Throws nothing but the signal's reason. */
 export type Elicit = (question: Elicitation, signal: AbortSignal) => Promise<ElicitationAnswer>;

@@ -1,4 +1,4 @@
-/** All exit codes. A test compares them with `docs/output.md`. */
+/** A test compares them with `docs/output.md`. */
 export const EXIT_CODES = {
   /** The reader of our output went away (`| head`): silent, and not a failure. */
   pipe: 0,
@@ -55,7 +55,6 @@ export interface ErrorOptions {
   readonly retry?: RetryAdvice;
   readonly status?: number;
   readonly isTimeout?: boolean;
-  /** What the server objected to, where a changed request may succeed. */
   readonly objection?: Objection;
   /** The model's answer, if it was withheld because of this error. */
   readonly answer?: string;
@@ -73,7 +72,7 @@ export class AppError extends Error {
   readonly objection: Objection | undefined;
   readonly answer: string | undefined;
   readonly isTimeout: boolean;
-  /** Whether it was shown to the user. If so, the process can end without printing it again. */
+  /** Already shown to the user, so it must not be printed again. */
   isReported = false;
 
   constructor(fault: Fault, message: string, options: ErrorOptions = {}) {
@@ -97,7 +96,6 @@ export class AppError extends Error {
     return TYPE_NAMES[this.fault];
   }
 
-  /** A copy of the same class; fields that are not in `changes` keep their values. */
   with(changes: Partial<Omit<AppError, 'name' | 'exitCode' | 'type' | 'with'>>): this {
     const copy = new AppError(this.fault, this.message, { cause: this.cause });
     const { stack } = this;

@@ -8,8 +8,11 @@ import type { Usage } from './usage.ts';
  * text.
  */
 export type TurnEvent =
-  /** What the run is waiting for, in a few words; holds until the next event. */
-  | { readonly type: 'wait'; readonly what: string }
+  /**
+   * What the run is waiting for, in a few words; holds until the next event. `calls` are the ids of the tool calls that
+   * have started to run, if it is waiting for these.
+   */
+  | { readonly type: 'wait'; readonly what: string; readonly calls?: readonly string[] }
   /**
    * The server accepted the request for `model`. `sessionId` is present if the run will be saved; with `isResumable`
    * the session can be resumed from now on, even if this process is killed.
@@ -34,6 +37,8 @@ export type TurnEvent =
       /** The arguments it ran with, if the user edited them. */
       readonly args?: JsonObject;
       readonly outcome: ToolResult;
+      /** How long it ran; absent if it did not. */
+      readonly elapsedMs?: number;
     }
   /**
    * A message to the user: on stderr in text, in `warnings` in the JSON formats. `isDenial`: a tool call was not run

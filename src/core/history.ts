@@ -3,7 +3,6 @@ import type { Usage } from './usage.ts';
 
 export type TurnRecord =
   | { readonly kind: 'prompt'; readonly content: StoredContent }
-  /** A reply of the model that contains calls. */
   | (ModelRecord & { readonly kind: 'call' })
   /** The result of one call: one `functionResponse`, plus any media. */
   | { readonly kind: 'answer'; readonly content: StoredContent }
@@ -28,10 +27,10 @@ export interface History {
   readonly replyLimit: number;
   /** Resolves when the record is as durable as it will get. Never throws. */
   append(record: TurnRecord): Promise<void>;
-  letGo?(): void;
+  dropReply?(): void;
   /**
    * Receives each piece of text as it arrives, so that an unfinished reply survives a crash. The record of the reply
    * replaces all of these. Never throws.
    */
-  overhear?(delta: string): Promise<void>;
+  appendDelta?(delta: string): Promise<void>;
 }

@@ -24,6 +24,8 @@ export interface Spinner {
   show(): void;
   /** Shows `text` beside what is awaited. Untrusted text. */
   setNote(text: string): void;
+  /** Shows the end of what a running command prints below what is awaited. Untrusted text. */
+  addOutput?(text: string): void;
 }
 
 export interface Io {
@@ -62,8 +64,13 @@ export interface HttpResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | undefined>>;
   /** The bytes as they arrive, decompressed (gzip, br, deflate). Throws AppError `api` if the connection is lost. */
-  readonly body: AsyncIterable<Uint8Array>;
+  readonly body: HttpBody;
   readonly setIdleTimeout?: (idleMs: number) => void;
+}
+
+export interface HttpBody extends AsyncIterable<Uint8Array> {
+  /** The next bytes, if they are here already. */
+  readonly takeArrived?: () => Uint8Array | undefined;
 }
 
 export interface HttpTimers {

@@ -15,7 +15,6 @@ export function isList(value: JsonValue | undefined): value is readonly JsonValu
   return Array.isArray(value);
 }
 
-/** The objects among the items of an array; empty if `value` is not an array. */
 export function filterObjects(value: unknown): readonly Readonly<Record<string, unknown>>[] {
   return Array.isArray(value) ? value.filter(isObject) : [];
 }
@@ -24,7 +23,7 @@ export function toNonEmptyString(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-/** `value`, which comes from `JSON.parse`, or an empty object if it is none. */
+/** `value` must come from `JSON.parse`; anything but an object gives an empty one. */
 export function toJsonObject(value: unknown): JsonObject {
   return isObject(value) ? (value as JsonObject) : {};
 }
@@ -38,7 +37,7 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** JSON with sorted keys: equal values give equal texts. */
+/** Equal values give equal texts. */
 export function canonicalJson(value: JsonValue): string {
   if (isList(value)) return `[${value.map(canonicalJson).join(',')}]`;
   if (!isObject(value)) return JSON.stringify(value);
@@ -46,7 +45,7 @@ export function canonicalJson(value: JsonValue): string {
   return `{${entries.map(([key, item]) => `${JSON.stringify(key)}:${canonicalJson(item ?? null)}`).join(',')}}`;
 }
 
-/** Maximum nesting of a settings file; far more than any setting needs, and safe for the stack. */
+/** Far more than any setting needs, and safe for the stack. */
 export const MAX_DEPTH = 100;
 
 export function nestingError(file: string): AppError {

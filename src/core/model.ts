@@ -21,7 +21,7 @@ export interface ModelRequest {
    * or 0: no reply is held in memory as a whole.
    */
   readonly keepLimit?: number;
-  /** From an earlier answer to the same request: the service goes on where that answer gave it. */
+  /** From an earlier answer to the same request: the service continues where that answer ended. */
   readonly continuationToken?: string;
 }
 
@@ -35,13 +35,9 @@ export interface Reply {
   readonly promptTokens?: number;
   /** The model that answered, as the server names it; the requested one if the server did not say. */
   readonly model: string;
-  /**
-   * The model's parts as they came, adjacent plain texts joined. Absent if longer than the request's `keepLimit`.
-   */
+  /** The model's parts as they came, with adjacent plain texts joined. Absent if longer than the request's `keepLimit`. */
   readonly content?: Content;
-  /** In the order of their parts. Absent: none. */
   readonly calls?: readonly ReplyCall[];
-  /** `groundingMetadata`, if the model searched the web. */
   readonly grounding?: JsonObject;
 }
 
@@ -61,11 +57,8 @@ export interface Model {
 export interface GroundedAnswer {
   /** The model's summary, with `[1]` and the like where a source supports it. */
   readonly text: string;
-  /** `[1]` is the first. */
   readonly sources: readonly Source[];
-  /** What the search itself cost. */
   readonly usage: Usage;
 }
 
-/** Searches the web through the model. Throws what the model throws. */
 export type Ground = (query: string, signal: AbortSignal) => Promise<GroundedAnswer>;

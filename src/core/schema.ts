@@ -10,7 +10,6 @@ export interface Property extends JsonObject {
   readonly default?: JsonValue;
   readonly minimum?: number;
   readonly maximum?: number;
-  /** Of an array: strings, or objects of this schema. */
   readonly items?: JsonObject;
 }
 
@@ -112,4 +111,16 @@ export function findProblem(property: Property, value: JsonValue | undefined): s
 function formatRange(minimum: number, maximum: number): string {
   if (maximum === Number.POSITIVE_INFINITY) return `${minimum} or more`;
   return `${minimum} to ${maximum}`;
+}
+
+/** The object that a `$ref` such as `#/$defs/node` points to. */
+export function resolvePointer(root: JsonObject, pointer: string): JsonObject | undefined {
+  if (!pointer.startsWith('#')) return undefined;
+  let at: JsonValue | undefined = root;
+  for (const step of pointer.slice(1).split('/').slice(1)) {
+    const key = step.replaceAll('~1', '/').replaceAll('~0', '~');
+    if (isObject(at)) at = Object.hasOwn(at, key) ? at[key] : undefined;
+    else at = Array.isArray(at) ? at[Number(key)] : undefined;
+  }
+  return isObject(at) ? at : undefined;
 }

@@ -7,8 +7,7 @@ import type { History, TurnRecord } from './history.ts';
  */
 export type SessionSource = 'chat' | 'prompt' | 'mcp';
 
-/** The names shown to users. */
-export const SOURCE_WORDS = { chat: 'chat', prompt: 'one-shot', mcp: 'served' } as const satisfies Record<
+export const SOURCE_LABELS = { chat: 'chat', prompt: 'one-shot', mcp: 'served' } as const satisfies Record<
   SessionSource,
   string
 >;
@@ -18,9 +17,9 @@ export interface SessionSummary {
   /** A UUID, or what `--session-id` gave. */
   readonly id: string;
   readonly name?: string;
-  /** The first prompt, shortened to one line; untrusted text. */
+  /** Untrusted text. */
   readonly title: string;
-  /** The real path of the directory it was started in; empty if unknown. */
+  /** A real path; empty if unknown. */
   readonly cwd: string;
   readonly model?: string;
   /** In milliseconds since the epoch, like all times here. */
@@ -41,7 +40,6 @@ export interface SessionSetup {
   readonly system?: string;
 }
 
-/** An open session: everything appended is written to its file. */
 export interface Session extends History {
   readonly id: string;
   readonly name: string | undefined;
@@ -54,11 +52,11 @@ export interface Session extends History {
   choose(setup: SessionSetup): void;
   /** Throws AppError `usage` if another session has that name. */
   rename(name: string): Promise<void>;
-  /** Removes the last `turns` turns from `contents`; the file keeps them. */
+  /** The file keeps them. */
   rewind(turns: number): Promise<void>;
   /** Removes the last prompt, which got no answer, from `contents`; it is `unanswered` until the next one. */
   retractPrompt(): Promise<void>;
-  /** Replaces all earlier contents with these; the file keeps the old ones. */
+  /** The file keeps the old contents. */
   replace(contents: readonly StoredContent[]): Promise<void>;
   close(): Promise<void>;
 }
@@ -67,7 +65,7 @@ export type SavedRecord = TurnRecord & { readonly at: number };
 
 export interface SavedSession {
   readonly summary: SessionSummary;
-  /** In order, without those that were rewound. */
+  /** Without those that were rewound. */
   readonly records: readonly SavedRecord[];
   readonly notices: readonly string[];
 }
@@ -106,6 +104,5 @@ export interface NewSession {
   readonly name?: string;
   /** Must be unused and safe as a file name; a new UUID if absent. */
   readonly id?: string;
-  /** The creation time; that of the first record if absent. */
   readonly at?: number;
 }

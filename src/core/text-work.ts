@@ -1,4 +1,3 @@
-/** Keeps heavy work on untrusted text from blocking the event loop. */
 export interface TextWork {
   /** Yields to the event loop. Never rejects. */
   pause(): Promise<void>;

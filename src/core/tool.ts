@@ -35,18 +35,38 @@ export type Preview =
       readonly added: number;
       readonly removed: number;
     }
-  | { readonly kind: 'command'; readonly command: string; readonly directory: string }
+  | {
+      readonly kind: 'command';
+      readonly command: string;
+      readonly directory: string;
+      /** What the model says the command does. */
+      readonly description?: string;
+    }
   | { readonly kind: 'text'; readonly text: string };
 
-/** `response` is sent to the model unchanged, `media` next to it. */
+/** `response` is sent to the model unchanged, `media` next to it; the other fields are for the user. */
 export interface ToolResult {
   readonly ok: boolean;
   readonly response: JsonObject;
   readonly media?: readonly MediaPart[];
+  /** What came of it in a few words: `214 lines`. Untrusted text. */
+  readonly summary?: string;
+  /** How a command ended. A command that fails is a result for the model (`ok`), and a failure for the user. */
+  readonly exit?: CommandExit;
+  /** All of the output, if `response` has only a part of it. */
+  readonly wholeOutput?: string;
+  /** Whether the user gets a notice about this failure anyway. */
+  readonly isReported?: true;
   /** Tokens used by the tool's own requests. */
   readonly usage?: Usage;
-  /** Lines added and removed, if it wrote a file. Shown to the user, not sent to the model. */
+  /** Lines added and removed, if it wrote a file. */
   readonly change?: FileChange;
+}
+
+export interface CommandExit {
+  /** Null if a signal ended it. */
+  readonly code: number | null;
+  readonly signal: string | null;
 }
 
 interface FileChange extends LineCounts {
@@ -69,7 +89,7 @@ export interface ToolCall {
 export type CallDecision =
   | { readonly kind: 'run' }
   | { readonly kind: 'run-edited'; readonly args: JsonObject }
-  | { readonly kind: 'deny'; readonly reason: string }
+  | { readonly kind: 'deny'; readonly reason: string; readonly isReported?: true }
   | { readonly kind: 'stop' };
 
 export interface PendingCall {

@@ -14,7 +14,6 @@ type UsageKey = (typeof USAGE_KEYS)[number];
 
 export const NO_USAGE: Usage = {};
 
-/** The sum, key by key; a key known to only one side keeps that side's value. */
 export function addUsage(left: Usage, right: Usage): Usage {
   const sum: { [Key in UsageKey]?: number } = {};
   for (const key of USAGE_KEYS) {

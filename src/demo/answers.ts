@@ -11,15 +11,15 @@ import {
   listCallableTools,
   parseBody,
 } from './request.ts';
-import { minimalInstance } from './schema.ts';
+import { SAMPLE_TASKS, SAMPLES, type Sample, type SampleTask } from './samples.ts';
+import { createMinimalInstance } from './schema.ts';
 
-/** The demo model's answer: a sample run, calls on request, an instance of the schema, or an echo. Never random. */
 export function createAnswer(request: DemoRequest, sign: (call: JsonObject) => string): Answer {
   const answer =
-    (mustCall(request) ? undefined : builtinAnswer(request, sign)) ??
-    calledAnswer(request, sign) ??
-    forcedAnswer(request, sign) ??
-    structuredAnswer(request) ??
+    (mustCall(request) ? undefined : findBuiltinAnswer(request, sign)) ??
+    findCalledAnswer(request, sign) ??
+    findForcedAnswer(request, sign) ??
+    findStructuredAnswer(request) ??
     chunkedAnswer(echo(request));
   const { includeThoughts } = toJsonObject(request.generationConfig.thinkingConfig);
   if (includeThoughts !== true) return answer;
@@ -32,11 +32,11 @@ function* prepend<T>(first: T, rest: Iterable<T>): Generator<T> {
   yield* rest;
 }
 
-function structuredAnswer(request: DemoRequest): Answer | undefined {
+function findStructuredAnswer(request: DemoRequest): Answer | undefined {
   const { responseSchema, responseJsonSchema, responseMimeType } = request.generationConfig;
   const schema = responseJsonSchema ?? responseSchema;
   if (schema !== undefined && schema !== null) {
-    const instance = minimalInstance(schema);
+    const instance = createMinimalInstance(schema);
     return chunkedAnswer(responseMimeType === 'text/x.enum' ? String(instance) : JSON.stringify(instance));
   }
   return responseMimeType === 'application/json' ? chunkedAnswer(JSON.stringify({ answer: echo(request) })) : undefined;
@@ -54,65 +54,20 @@ function firstLine(parts: readonly DemoPart[]): string {
   return typeof text === 'string' ? (text.trim().split(/\r?\n/)[0] ?? '').trim() : '';
 }
 
-type Usage = NonNullable<Answer['usage']>;
-
-/** Fixed answers, by question in lower case. The documented sample runs depend on every byte. */
-const FIXED: ReadonlyMap<string, readonly [texts: readonly string[], usage: Usage]> = new Map([
-  [
-    'hello',
-    [
-      ['Hello', '! How can', ' I help you today?'],
-      [5, 12],
-    ],
-  ],
-  [
-    'hi',
-    [
-      ['Hi! What are', ' we building today?'],
-      [4, 9],
-    ],
-  ],
-  [
-    'review this change',
-    [
-      [
-        '- src/sum.ts:3 adds a loop that never ends when `n` is negative. Guard it.\n',
-        '- STYLE.md asks for `const`; line 5 uses `let`.',
-      ],
-      [48, 31],
-    ],
-  ],
-  [
-    'bash script that prints the date',
-    [
-      ['```bash\n', "date '+%F'\n", '```'],
-      [9, 14],
-    ],
-  ],
-  ['best month for kyoto?', [['November.'], [8, 3]]],
-]);
-
-const EDIT = {
-  ask: '挨拶を日本語にして',
-  args: { file_path: 'hello.js', old_string: 'console.log("Hello");', new_string: 'console.log("こんにちは");' },
-};
-
-/**
- * The answers of the tour and the sample runs; undefined for every other question. `sign` signs the calls made here.
- */
-function builtinAnswer(request: DemoRequest, sign: (call: JsonObject) => string): Answer | undefined {
+function findBuiltinAnswer(request: DemoRequest, sign: (call: JsonObject) => string): Answer | undefined {
   const last = request.contents.at(-1);
-  const asked = request.contents.findLast(({ role, parts }) => role !== 'model' && !parts.some(isFunctionResponse));
-  if (last === undefined || asked === undefined) return undefined;
-  if (joinPartTexts(asked.parts).includes(EDIT.ask)) return editAnswer(request, sign);
-  if (last !== asked) return undefined;
+  const prompt = request.contents.findLast(({ role, parts }) => role !== 'model' && !parts.some(isFunctionResponse));
+  if (last === undefined || prompt === undefined) return undefined;
+  const task = SAMPLE_TASKS.find(({ ask }) => joinPartTexts(prompt.parts).includes(ask));
+  if (task !== undefined) return findTaskAnswer(task, request, sign);
+  if (last !== prompt) return undefined;
   const question = lastLine(joinPartTexts(last.parts.slice(-1)));
-  const fixed = FIXED.get(question);
+  const sample = SAMPLES.get(question);
   const schema = request.generationConfig.responseJsonSchema ?? request.generationConfig.responseSchema;
-  if (question === '3 colors') return colors(toJsonObject(schema));
+  if (question === '3 colors') return answerColors(toJsonObject(schema));
   if (schema !== undefined) return undefined;
-  if (fixed !== undefined) return textAnswer(...fixed);
-  if (question === 'and the second best?' && mentions(request, 'Kyoto')) return textAnswer(['April.'], [21, 2]);
+  if (sample !== undefined) return createSampleAnswer(sample);
+  if (question === 'and the second best?' && hasMention(request, 'Kyoto')) return textAnswer(['April.'], [21, 2]);
   if (question === 'write a very long story') return { chunks: storyChunks(), isCountedLate: true };
   const count = /^count to (\d{1,7})$/.exec(question)?.[1];
   return count === undefined ? undefined : { chunks: numberChunks(Number(count)), isUnlimited: true };
@@ -122,28 +77,37 @@ function lastLine(text: string): string {
   return text.trim().split('\n').at(-1)?.trim().toLowerCase() ?? '';
 }
 
-function mentions(request: DemoRequest, word: string): boolean {
+function hasMention(request: DemoRequest, word: string): boolean {
   return request.contents.some(({ parts }) => joinPartTexts(parts).includes(word));
 }
 
-function colors(schema: JsonObject): Answer | undefined {
+function answerColors(schema: JsonObject): Answer | undefined {
   if (Object.keys(schema).length === 0) return textAnswer(['red, green', ', blue'], [6, 5]);
   if (String(schema.type).toLowerCase() !== 'array') return undefined;
   return textAnswer(['["red",', '"green",', '"blue"]'], [6, 9]);
 }
 
-function editAnswer(request: DemoRequest, sign: (call: JsonObject) => string): Answer | undefined {
-  const answered = request.contents.at(-1)?.parts.find(isFunctionResponse);
-  if (answered !== undefined) {
-    const { response } = toJsonObject(answered.functionResponse);
-    const isDone = toJsonObject(response).error === undefined;
-    return textAnswer([isDone ? '日本語の挨拶に変えました。' : '変更できませんでした。'], [56, 12]);
-  }
-  const name = ['edit_file', 'replace'].find((tool) => listCallableTools(request).includes(tool));
-  if (name === undefined) return undefined;
-  const call = { name, args: name === 'replace' ? { ...EDIT.args, instruction: EDIT.ask } : EDIT.args };
-  const part = { functionCall: { id: 'demo-edit', ...call }, thoughtSignature: sign(call) };
-  return { chunks: [{ parts: [part] }], usage: [40, 29] };
+/** The next call of the task, or what is said in the end. Undefined if a tool that it needs is not declared. */
+function findTaskAnswer(task: SampleTask, request: DemoRequest, sign: Sign): Answer | undefined {
+  const loop = findActiveLoop(request.contents);
+  const answered = loop.at(-1)?.parts.find(isFunctionResponse);
+  const { response } = toJsonObject(answered?.functionResponse);
+  if (toJsonObject(response).error !== undefined) return createSampleAnswer(task.failed);
+  const made = loop.filter(({ role, parts }) => role === 'model' && parts.some(isFunctionCall)).length;
+  const next = task.calls[made];
+  if (next === undefined) return createSampleAnswer(task.done);
+  const callable = listCallableTools(request);
+  // The official CLI has an editing tool of another name, which wants a reason.
+  const isOfficial = next.name === 'edit_file' && !callable.includes(next.name) && callable.includes('replace');
+  const { id, args } = next;
+  const call = isOfficial ? { name: 'replace', args: { ...args, instruction: task.ask } } : { name: next.name, args };
+  if (!callable.includes(call.name)) return undefined;
+  const parts = [{ functionCall: { id, ...call }, thoughtSignature: sign(call) }];
+  return { chunks: [{ parts }], ...(task.usage === undefined ? {} : { usage: task.usage }) };
+}
+
+function createSampleAnswer({ texts, usage }: Sample): Answer {
+  return textAnswer(texts, usage);
 }
 
 const STORY_PAUSE_MS = 400;
@@ -179,35 +143,32 @@ const CALL = /^(?:then\s+)?call\s+([\w.:-]+)(?:\s+(\{.*\}))?(?:\s+x(\d{1,4}))?$/
  * `then` before a line makes it wait for the results, `x<n>` at its end repeats it n times, one reply each. Undefined
  * if the prompt does not begin so, or names a tool that is not declared or must not be called.
  */
-function calledAnswer(request: DemoRequest, sign: Sign): Answer | undefined {
+function findCalledAnswer(request: DemoRequest, sign: Sign): Answer | undefined {
   const loop = findActiveLoop(request.contents);
   const plan = parsePlan(joinPartTexts(loop[0]?.parts.slice(-1) ?? []));
   const callable = listCallableTools(request);
   if (plan.length === 0 || plan.flat().some(({ name }) => !callable.includes(name))) return undefined;
   const done = loop.filter(({ role, parts }) => role === 'model' && parts.some(isFunctionCall)).length;
   const next = plan[done];
-  if (next !== undefined) return callAnswer(request, next, sign);
+  if (next !== undefined) return createCallAnswer(request, next, sign);
   return mustCall(request) ? undefined : chunkedAnswer(summarizeResults(loop.at(-1)?.parts ?? []));
 }
 
-/**
- * The call that mode ANY requires: the first allowed function, with the smallest arguments its schema accepts.
- * Undefined in every other mode.
- */
-function forcedAnswer(request: DemoRequest, sign: Sign): Answer | undefined {
+/** Mode ANY requires a call: the first allowed function, with the smallest arguments its schema accepts. */
+function findForcedAnswer(request: DemoRequest, sign: Sign): Answer | undefined {
   const [name] = listCallableTools(request);
   if (!mustCall(request) || name === undefined) return undefined;
   const schema = request.tools.get(name);
   // A function without parameters may be declared without a schema.
-  const args = schema === undefined || schema === null ? {} : toJsonObject(minimalInstance(schema));
-  return callAnswer(request, [{ name, args }], sign);
+  const args = schema === undefined || schema === null ? {} : toJsonObject(createMinimalInstance(schema));
+  return createCallAnswer(request, [{ name, args }], sign);
 }
 
 function mustCall({ calling }: DemoRequest): boolean {
   return calling.mode === 'ANY';
 }
 
-function callAnswer(request: DemoRequest, calls: readonly PlannedCall[], sign: Sign): Answer {
+function createCallAnswer(request: DemoRequest, calls: readonly PlannedCall[], sign: Sign): Answer {
   const parts = calls.map((call, index) => {
     const functionCall = { id: `demo-${request.contents.length}-${index}`, ...call };
     // Only the first of several calls carries a signature.
@@ -244,8 +205,8 @@ function summarizeResults(parts: readonly JsonObject[]): string {
   const lines = parts.filter(isFunctionResponse).map((part) => {
     const { name, response } = toJsonObject(part.functionResponse);
     const { output, error } = toJsonObject(response);
-    const told = error ?? output ?? response;
-    const text = typeof told === 'string' ? told : JSON.stringify(told ?? null);
+    const result = error ?? output ?? response;
+    const text = typeof result === 'string' ? result : JSON.stringify(result ?? null);
     return `demo: ${String(name)} ${error === undefined ? 'answered' : 'failed'}: ${text.trim().split('\n')[0] ?? ''}`;
   });
   return lines.join('\n');
@@ -253,16 +214,14 @@ function summarizeResults(parts: readonly JsonObject[]): string {
 
 export interface Chunk {
   readonly parts: readonly JsonObject[];
-  /** Wait before this chunk. */
   readonly pauseMs?: number;
 }
 
 export interface Answer {
   /** Generated while it is sent, so that a long answer needs no memory. */
   readonly chunks: Iterable<Chunk>;
-  /** Token counts that the sample runs fix; absent: both are estimated. */
+  /** Fixed for the sample runs; absent: estimated. */
   readonly usage?: readonly [prompt: number, candidates: number];
-  /** Whether counts come with the last chunk only. */
   readonly isCountedLate?: true;
   /** For answers whose length is the point: `maxOutputTokens` is not applied. */
   readonly isUnlimited?: true;
@@ -273,7 +232,6 @@ function textAnswer(texts: readonly string[], usage?: Answer['usage']): Answer {
   return usage === undefined ? { chunks } : { chunks, usage };
 }
 
-/** An answer of one text, cut between characters into growing chunks. */
 function chunkedAnswer(text: string): Answer {
   return textAnswer([...cutIntoDeltas(text.toWellFormed())]);
 }

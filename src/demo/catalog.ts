@@ -3,7 +3,7 @@ import type { JsonObject } from '../core/json.ts';
 const GENERATE = ['generateContent', 'countTokens', 'createCachedContent', 'batchGenerateContent'];
 const EMBED = ['embedContent', 'countTextTokens', 'countTokens', 'asyncBatchEmbedContent'];
 
-/** The models the demo lists. It also serves any other id that looks like one of Google's. */
+/** The demo also serves any other id that looks like one of Google's. */
 const LISTED = [
   'gemini-2.5-flash',
   'gemini-2.5-flash-lite',
@@ -40,12 +40,10 @@ export function isEmbedding(model: string): boolean {
   return model.includes('embedding');
 }
 
-/** The model behind a `-latest` alias; any other id is returned as it is. */
 export function modelVersion(model: string): string {
   return LATEST[model] ?? model;
 }
 
-/** Ids for quota buckets: all listed models that generate and are no alias. */
 export const GENERATING_MODELS: readonly string[] = LISTED.filter((id) => !isEmbedding(id) && LATEST[id] === undefined);
 
 export function toModelResource(id: string): JsonObject {
@@ -75,7 +73,6 @@ export function toModelResource(id: string): JsonObject {
   };
 }
 
-/** One page of the list, with `nextPageToken` if there is more. */
 export function listModelResources(query: URLSearchParams): JsonObject {
   const size = Math.min(Math.max(Number(query.get('pageSize')) || 50, 1), 1000);
   const start = Number(query.get('pageToken')) || 0;
@@ -83,7 +80,6 @@ export function listModelResources(query: URLSearchParams): JsonObject {
   return start + size < LISTED.length ? { models, nextPageToken: String(start + size) } : { models };
 }
 
-/** The same list in the format of Vertex. */
 export function listPublisherModels(): JsonObject {
   return { publisherModels: LISTED.map((id) => ({ name: `publishers/google/models/${id}`, versionId: 'default' })) };
 }

@@ -3,7 +3,7 @@ import type { JsonObject } from '../core/json.ts';
 import { DAY_MS } from '../core/text/format.ts';
 import { GENERATING_MODELS } from './catalog.ts';
 import type { FaultBook } from './fault.ts';
-import { errorResponse, faultResponse, notFound, type Outcome, VALIDATION_URL } from './google-error.ts';
+import { errorResponse, faultResponse, notFoundResponse, type Outcome, VALIDATION_URL } from './google-error.ts';
 
 const PROJECT = 'demo-project';
 const OPERATION = 'operations/demo-onboarding';
@@ -28,7 +28,7 @@ interface CodeAssist {
   operation(name: string): Outcome;
 }
 
-export function demoCodeAssist(faults: FaultBook, clock: Clock): CodeAssist {
+export function createCodeAssist(faults: FaultBook, clock: Clock): CodeAssist {
   const isNew = faults.take(['new-user']) !== undefined;
   let isOnboarded = !isNew;
   let settings: JsonObject = { cloudaicompanionProject: PROJECT, freeTierDataCollectionOptin: false };
@@ -47,9 +47,12 @@ export function demoCodeAssist(faults: FaultBook, clock: Clock): CodeAssist {
   };
   return {
     call: (method, body) =>
-      methods[method]?.(body) ?? { ok: false, refusal: notFound(`Method not found: ${method.replace(/^\w+ /, '')}.`) },
+      methods[method]?.(body) ?? {
+        ok: false,
+        error: notFoundResponse(`Method not found: ${method.replace(/^\w+ /, '')}.`),
+      },
     operation(name) {
-      if (name !== OPERATION) return { ok: false, refusal: notFound(`Operation not found: ${name}.`) };
+      if (name !== OPERATION) return { ok: false, error: notFoundResponse(`Operation not found: ${name}.`) };
       isOnboarded = true;
       return okOutcome({ name, done: true, response: { cloudaicompanionProject: { id: PROJECT, name: PROJECT } } });
     },
@@ -68,7 +71,7 @@ function answerLoad(given: {
   const fault = given.faults.take(['UNSUPPORTED_CLIENT', 'VALIDATION_REQUIRED', 'TOS_VIOLATION'])?.name;
   if (fault === 'TOS_VIOLATION') {
     const denied = faultResponse({ fault, backend: 'code-assist', model: '' });
-    if (denied !== undefined) return { ok: false, refusal: denied };
+    if (denied !== undefined) return { ok: false, error: denied };
   }
   const allowedTiers = [FREE_TIER, STANDARD_TIER];
   const ineligible = { tierId: FREE_TIER.id, tierName: FREE_TIER.name };
@@ -93,11 +96,11 @@ function answerLoad(given: {
 function answerOnboard(body: JsonObject): Outcome {
   if (typeof body.tierId !== 'string') {
     const message = 'tierId is required.';
-    return { ok: false, refusal: errorResponse({ code: 400, status: 'INVALID_ARGUMENT', message }) };
+    return { ok: false, error: errorResponse({ code: 400, status: 'INVALID_ARGUMENT', message }) };
   }
   if (body.tierId === FREE_TIER.id && body.cloudaicompanionProject !== undefined) {
     const message = 'The free tier does not take a project.';
-    return { ok: false, refusal: errorResponse({ code: 400, status: 'FAILED_PRECONDITION', message }) };
+    return { ok: false, error: errorResponse({ code: 400, status: 'FAILED_PRECONDITION', message }) };
   }
   return okOutcome({ name: OPERATION, done: false });
 }

@@ -4,15 +4,13 @@ import type { DemoFault, FaultName } from './fault.ts';
 import type { Parsed } from './request.ts';
 import { firstCandidate, markLast } from './send.ts';
 
-/** Where a stream begins, and the tokens with which it can be resumed. */
 export interface Continuation {
-  /** How many events of the answer were sent on earlier connections. */
   readonly from: number;
-  /** The token for the events from `index` on. */
+  /** Resumes with the events from `index` on. */
   readonly tokenFor: (index: number) => string;
 }
 
-/** Reads `continuationToken` of a request. A token is valid only with the request that it was issued for. */
+/** A token is valid only with the request that it was issued for. */
 export function parseContinuation(body: JsonObject): Parsed<Continuation> {
   const { continuationToken: token, ...request } = body;
   const digest = hashHex(canonicalJson(request));
@@ -24,8 +22,8 @@ export function parseContinuation(body: JsonObject): Parsed<Continuation> {
 }
 
 /**
- * The events of an answer from a continuation's start on: with a token in every n-th for the fault `checkpoint`, up to
- * the n-th and to be continued for `continuation`. Counts of tokens are those of this connection.
+ * The fault `checkpoint` puts a token in every n-th event; `continuation` stops at the n-th, to be continued. Counts of
+ * tokens are those of this connection.
  */
 export async function* continueEvents(
   events: AsyncIterable<JsonObject>,

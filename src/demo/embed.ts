@@ -4,7 +4,6 @@ import { joinPartTexts } from './request.ts';
 
 const DIMENSIONS = 3072;
 
-/** The response of the three embedding methods: the same text always gives the same unit vector. */
 export function embedResponse(verb: 'embedContent' | 'batchEmbedContents' | 'predict', body: JsonObject): JsonObject {
   if (verb === 'embedContent') return { embedding: createEmbedding(body) };
   if (verb === 'batchEmbedContents') return { embeddings: toObjects(body.requests).map(createEmbedding) };
@@ -18,7 +17,6 @@ export function embedResponse(verb: 'embedContent' | 'batchEmbedContents' | 'pre
   };
 }
 
-/** Converts a recorded response from the SDK's format to that of the API. */
 export function toEmbedResponse(verb: string, recorded: JsonObject): JsonObject {
   const { embeddings } = recorded;
   if (verb !== 'embedContent' || !Array.isArray(embeddings)) return recorded;

@@ -14,11 +14,11 @@ const FAULTS = {
   UNSUPPORTED_CLIENT: { value: 'none', about: 'the account may no longer use this sign-in' },
   TOS_VIOLATION: { value: 'none', about: 'the account is suspended' },
   VALIDATION_REQUIRED: { value: 'none', about: 'the account must be verified' },
-  redirect: { value: 'url', about: '=<url>: every request is sent elsewhere (307)' },
-  hang: { value: 'none', about: 'the request is taken, no answer ever comes' },
+  redirect: { value: 'url', about: '=<url>: every request is redirected (307)' },
+  hang: { value: 'none', about: 'the request is accepted, but no answer ever comes' },
   'hang-after': { value: 'count', about: '=<n>: silence after n chunks' },
   slow: { value: 'duration', about: '=<duration>: a wait before every chunk' },
-  'cut-after': { value: 'count', about: '=<n>: the line drops inside the event after n chunks' },
+  'cut-after': { value: 'count', about: '=<n>: the connection drops inside the event after n chunks' },
   checkpoint: { value: 'count', about: '=<n>: every n-th chunk has a token to resume the answer with' },
   continuation: { value: 'count', about: '=<n>: after n chunks the rest must be asked for with a token' },
   garbage: { value: 'none', about: 'one event is not JSON' },
@@ -44,7 +44,6 @@ export interface DemoFault {
   readonly times: number;
   /** Chunks for `cut-after`, `hang-after`, `checkpoint` and `continuation`, milliseconds for `slow`. */
   readonly amount?: number;
-  /** The address for `redirect`, the model prefix for `404-retired`. */
   readonly text?: string;
   readonly retryAfterSeconds?: number;
 }
@@ -56,8 +55,8 @@ export function formatFaults(): string {
 }
 
 /**
- * Parses `--fault` values: names separated by commas, each optionally limited to its first n requests (`503x1`,
- * `slow=5sx2`). Throws AppError `usage` for anything else.
+ * Names separated by commas, each optionally limited to its first n requests (`503x1`, `slow=5sx2`). Throws AppError
+ * `usage` for anything else.
  */
 export function parseFaults(specs: readonly string[]): readonly DemoFault[] {
   const faults: DemoFault[] = [];
@@ -137,7 +136,7 @@ export interface FaultBook {
   take(names: readonly FaultName[], fits?: (fault: DemoFault) => boolean): DemoFault | undefined;
 }
 
-export function faultBook(faults: readonly DemoFault[]): FaultBook {
+export function createFaultBook(faults: readonly DemoFault[]): FaultBook {
   const left = faults.map((fault) => fault.times);
   return {
     take(names, fits = () => true) {

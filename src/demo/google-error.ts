@@ -2,7 +2,6 @@ import type { JsonObject } from '../core/json.ts';
 import type { FaultName } from './fault.ts';
 import type { Backend } from './route.ts';
 
-/** An error response in the format of Google's APIs. */
 export interface ErrorResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -11,11 +10,10 @@ export interface ErrorResponse {
 
 export type Outcome =
   | { readonly ok: true; readonly body: JsonObject }
-  | { readonly ok: false; readonly refusal: ErrorResponse };
+  | { readonly ok: false; readonly error: ErrorResponse };
 
 interface ErrorSpec {
   readonly code: number;
-  /** The canonical name, such as INVALID_ARGUMENT. */
   readonly status: string;
   readonly message: string;
   readonly details?: readonly JsonObject[];
@@ -30,18 +28,17 @@ const DOMAINS: Readonly<Record<Backend, string>> = {
   'code-assist': 'cloudcode-pa.googleapis.com',
 };
 
-/** `{"error":{code,message,status,details}}`, details only if there are any. */
 export function errorResponse(spec: ErrorSpec): ErrorResponse {
   const { code, message, status, details } = spec;
   const error = { code, message, status, ...(details === undefined ? {} : { details }) };
   return { status: code, headers: spec.headers ?? {}, body: { error } };
 }
 
-export function invalidArgument(message: string): ErrorResponse {
+export function invalidArgumentResponse(message: string): ErrorResponse {
   return errorResponse({ code: 400, status: 'INVALID_ARGUMENT', message });
 }
 
-export function notFound(message: string): ErrorResponse {
+export function notFoundResponse(message: string): ErrorResponse {
   return errorResponse({ code: 404, status: 'NOT_FOUND', message });
 }
 
@@ -49,8 +46,8 @@ function errorInfo(reason: string, backend: Backend, metadata: JsonObject = {}):
   return { '@type': `${TYPE}ErrorInfo`, reason, domain: DOMAINS[backend], metadata };
 }
 
-/** The response to a request without credential: Code Assist and Vertex want a token, the Gemini API a key. */
-export function missingCredential(backend: Backend): ErrorResponse {
+/** Code Assist and Vertex want a token, the Gemini API a key. */
+export function missingCredentialResponse(backend: Backend): ErrorResponse {
   if (backend === 'gemini') {
     return errorResponse({
       code: 403,
@@ -73,10 +70,10 @@ interface FaultContext {
   readonly retryAfterSeconds?: number | undefined;
 }
 
-/** The error response of a fault; undefined for faults of another kind. */
-export function faultResponse(strike: FaultContext): ErrorResponse | undefined {
-  const { backend, model } = strike;
-  switch (strike.fault) {
+/** Undefined for faults of another kind. */
+export function faultResponse(context: FaultContext): ErrorResponse | undefined {
+  const { backend, model } = context;
+  switch (context.fault) {
     case '401':
       return errorResponse({
         code: 401,
@@ -92,10 +89,10 @@ export function faultResponse(strike: FaultContext): ErrorResponse | undefined {
         details: [errorInfo('IAM_PERMISSION_DENIED', backend)],
       });
     case '404-retired':
-      return notFound(`models/${model} is no longer available. Use a newer model.`);
+      return notFoundResponse(`models/${model} is no longer available. Use a newer model.`);
     case '429':
     case '429-daily':
-      return quotaResponse(strike);
+      return quotaResponse(context);
     case '500':
       return errorResponse({ code: 500, status: 'INTERNAL', message: 'An internal error has occurred.' });
     case '503':
@@ -103,10 +100,10 @@ export function faultResponse(strike: FaultContext): ErrorResponse | undefined {
         code: 503,
         status: 'UNAVAILABLE',
         message: 'The model is overloaded. Try again later.',
-        ...retryDetails(strike.retryAfterSeconds, []),
+        ...retryDetails(context.retryAfterSeconds, []),
       });
     default:
-      return accountResponse(strike);
+      return accountResponse(context);
   }
 }
 
@@ -162,5 +159,5 @@ function accountResponse({ fault, backend }: FaultContext): ErrorResponse | unde
 
 const APPEAL_URL = 'https://example.com/demo/appeal';
 
-/** The verification link of the demo; example.com, so it leads nowhere. */
+/** example.com leads nowhere. */
 export const VALIDATION_URL = 'https://example.com/demo/verify';

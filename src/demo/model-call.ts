@@ -1,3 +1,4 @@
+import { waitForAbort } from '../core/async.ts';
 import type { Clock } from '../core/io.ts';
 import { isObject, type JsonObject, toJsonObject } from '../core/json.ts';
 import type { ServedReply, ServedRequest } from '../platform/http/server.ts';
@@ -10,25 +11,17 @@ import {
   type ErrorResponse,
   errorResponse,
   faultResponse,
-  invalidArgument,
-  notFound,
+  invalidArgumentResponse,
+  notFoundResponse,
   type Outcome,
 } from './google-error.ts';
 import { countPromptTokens, streamResponses } from './reply.ts';
 import { type DemoRequest, type Parsed, parseBody, parseRequest, toCamelKeys } from './request.ts';
 import type { Backend, Route, Verb } from './route.ts';
 import { checkRequest } from './rules.ts';
-import { type ScriptLine, type ScriptMethod, scriptReader } from './script.ts';
-import {
-  applyFaults,
-  type StreamFormat,
-  sendError,
-  sendOutcome,
-  sendReply,
-  takeStreamFaults,
-  waitForDisconnect,
-} from './send.ts';
-import { type SignatureBook, signatureBook } from './signature.ts';
+import { createScriptReader, type ScriptLine, type ScriptMethod } from './script.ts';
+import { applyFaults, type StreamFormat, sendError, sendOutcome, sendReply, takeStreamFaults } from './send.ts';
+import { createSignatureBook, type SignatureBook } from './signature.ts';
 
 const ERROR_FAULTS: readonly FaultName[] = [
   '401',
@@ -53,44 +46,41 @@ interface ModelCallOptions {
   readonly script: readonly ScriptLine[] | undefined;
 }
 
-/** One call, without the envelope of Code Assist. */
 interface Call {
   readonly backend: Backend;
   readonly verb: Verb;
   readonly model: string;
   readonly body: JsonObject;
-  readonly carrier: StreamFormat;
+  readonly format: StreamFormat;
   readonly reply: ServedReply;
 }
 
 interface State extends ModelCallOptions {
   readonly book: SignatureBook;
-  /** Undefined without a script. */
   readonly next: ((method: ScriptMethod) => readonly JsonObject[] | undefined) | undefined;
   readonly nextId: () => string;
 }
 
-/** Handles the calls that reach a model, on any of the three services. */
 export function createModelHandler(
   options: ModelCallOptions,
 ): (route: ModelRoute, request: ServedRequest, reply: ServedReply) => Promise<void> {
   let count = 0;
   const state: State = {
     ...options,
-    book: signatureBook(),
-    next: options.script === undefined ? undefined : scriptReader(options.script),
+    book: createSignatureBook(),
+    next: options.script === undefined ? undefined : createScriptReader(options.script),
     nextId() {
       count += 1;
       return `demo-${String(count).padStart(6, '0')}`;
     },
   };
   return async (route, request, reply) => {
-    const carrier = toStreamFormat(route.verb, request.query);
-    const call = unwrapEnvelope(route, parseBody(request.body), { carrier, reply });
-    if (!call.ok) return sendError(reply, invalidArgument(call.message), carrier);
+    const format = toStreamFormat(route.verb, request.query);
+    const call = unwrapEnvelope(route, parseBody(request.body), { format, reply });
+    if (!call.ok) return sendError(reply, invalidArgumentResponse(call.message), format);
     const denied = findError(call.value, state.faults);
-    if (denied !== undefined) return sendError(reply, denied, carrier);
-    if (state.faults.take(['hang']) !== undefined) return waitForDisconnect(reply.signal);
+    if (denied !== undefined) return sendError(reply, denied, format);
+    if (state.faults.take(['hang']) !== undefined) return waitForAbort(reply.signal);
     switch (route.verb) {
       case 'countTokens':
         return sendOutcome(reply, answerCountTokens(call.value, state));
@@ -98,7 +88,7 @@ export function createModelHandler(
       case 'streamGenerateContent':
         return generate(call.value, state);
       default:
-        return sendOutcome(reply, embed(call.value, route.verb, state));
+        return sendOutcome(reply, answerEmbed(call.value, route.verb, state));
     }
   };
 }
@@ -111,7 +101,7 @@ function toStreamFormat(verb: Verb, query: URLSearchParams): StreamFormat {
 function unwrapEnvelope(
   { backend, verb, model: routeModel }: ModelRoute,
   parsed: Parsed<JsonObject>,
-  line: Pick<Call, 'carrier' | 'reply'>,
+  line: Pick<Call, 'format' | 'reply'>,
 ): Parsed<Call> {
   if (!parsed.ok) return parsed;
   const outer = parsed.value;
@@ -139,7 +129,7 @@ function findError({ backend, model, verb }: Call, faults: FaultBook): ErrorResp
   }
   const embeds = verb === 'embedContent' || verb === 'batchEmbedContents' || verb === 'predict';
   if (isServed(model) && (verb === 'countTokens' || embeds === isEmbedding(model))) return undefined;
-  return notFound(`models/${model} is not found, or is not supported for ${verb}.`);
+  return notFoundResponse(`models/${model} is not found, or is not supported for ${verb}.`);
 }
 
 function scriptEndError(method: ScriptMethod): ErrorResponse {
@@ -150,35 +140,35 @@ function scriptEndError(method: ScriptMethod): ErrorResponse {
 function answerCountTokens({ body, model, backend }: Call, state: State): Outcome {
   const scripted = state.next?.('countTokens');
   if (scripted !== undefined) return { ok: true, body: scripted[0] ?? {} };
-  if (state.next !== undefined) return { ok: false, refusal: scriptEndError('countTokens') };
+  if (state.next !== undefined) return { ok: false, error: scriptEndError('countTokens') };
   const request = parseRequest(body, model);
-  if (!request.ok) return { ok: false, refusal: invalidArgument(request.message) };
+  if (!request.ok) return { ok: false, error: invalidArgumentResponse(request.message) };
   const totalTokens = createAnswer(request.value, () => '').usage?.[0] ?? countPromptTokens(request.value);
   const billed = backend === 'vertex' ? { totalBillableCharacters: totalTokens * 4 } : {};
   return { ok: true, body: { totalTokens, ...billed } };
 }
 
-function embed({ body }: Call, verb: 'embedContent' | 'batchEmbedContents' | 'predict', state: State): Outcome {
+function answerEmbed({ body }: Call, verb: 'embedContent' | 'batchEmbedContents' | 'predict', state: State): Outcome {
   const scripted = state.next?.('embedContent');
   if (scripted !== undefined) return { ok: true, body: toEmbedResponse(verb, scripted[0] ?? {}) };
-  if (state.next !== undefined) return { ok: false, refusal: scriptEndError('embedContent') };
+  if (state.next !== undefined) return { ok: false, error: scriptEndError('embedContent') };
   if (hasSomethingToEmbed(body)) return { ok: true, body: embedResponse(verb, body) };
-  return { ok: false, refusal: invalidArgument('There is nothing to embed.') };
+  return { ok: false, error: invalidArgumentResponse('There is nothing to embed.') };
 }
 
 async function generate(call: Call, state: State): Promise<void> {
-  const { reply, carrier } = call;
+  const { reply, format } = call;
   const request = parseRequest(call.body, call.model);
-  if (!request.ok) return sendError(reply, invalidArgument(request.message), carrier);
-  const wrong = checkRequest(request.value) ?? state.book.check(request.value.contents, call.model);
-  if (wrong !== undefined) return sendError(reply, invalidArgument(wrong), carrier);
+  if (!request.ok) return sendError(reply, invalidArgumentResponse(request.message), format);
+  const problem = checkRequest(request.value) ?? state.book.check(request.value.contents, call.model);
+  if (problem !== undefined) return sendError(reply, invalidArgumentResponse(problem), format);
   const continuation = parseContinuation(toCamelKeys(call.body));
   if (!continuation.ok && state.next === undefined) {
-    return sendError(reply, invalidArgument(continuation.message), carrier);
+    return sendError(reply, invalidArgumentResponse(continuation.message), format);
   }
   const responseId = state.nextId();
   const events = createEvents({ call, request: request.value, responseId }, state);
-  if ('body' in events) return sendError(reply, events, carrier);
+  if ('body' in events) return sendError(reply, events, format);
   const faults = takeStreamFaults(state.faults);
   // A script says itself what comes after a token.
   const sent =
@@ -186,7 +176,7 @@ async function generate(call: Call, state: State): Promise<void> {
   const frames = applyFaults(sent, faults, { clock: state.clock, signal: reply.signal });
   const isWrapped = call.backend === 'code-assist';
   const wrap = (response: JsonObject) => (isWrapped ? { response, traceId: responseId } : response);
-  await sendReply(reply, { frames, carrier, wrap });
+  await sendReply(reply, { frames, format, wrap });
 }
 
 function createEvents(
@@ -194,7 +184,7 @@ function createEvents(
   state: State,
 ): AsyncGenerator<JsonObject> | ErrorResponse {
   const { call, request, responseId } = given;
-  const method = call.carrier === 'object' ? 'generateContent' : 'generateContentStream';
+  const method = call.format === 'object' ? 'generateContent' : 'generateContentStream';
   if (state.next !== undefined) {
     const recorded = state.next(method);
     return recorded === undefined ? scriptEndError(method) : replay(recorded, state.book);

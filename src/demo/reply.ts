@@ -30,8 +30,8 @@ export function countPromptTokens(request: DemoRequest): number {
 }
 
 /**
- * An answer as the GenerateContentResponse objects of a stream. Counts grow from one to the next; the last has the
- * finish reason. Rejects with the signal's reason when the client disconnects during a pause.
+ * Counts grow from one response to the next; the last has the finish reason. Rejects with the signal's reason when the
+ * client disconnects during a pause.
  */
 export async function* streamResponses(answer: Answer, context: ReplyContext): AsyncGenerator<JsonObject, void> {
   const { generationConfig, model } = context.request;
@@ -47,7 +47,7 @@ export async function* streamResponses(answer: Answer, context: ReplyContext): A
     await waitBefore(chunk, context);
     const cost = countChunk(chunk);
     isOver = isLimited && counts.candidates + cost.candidates > limit;
-    held = isOver ? shorten(chunk, limit - counts.candidates) : chunk;
+    held = isOver ? shortenChunk(chunk, limit - counts.candidates) : chunk;
     counts = addCounts(counts, isOver ? { candidates: limit - counts.candidates, thoughts: 0 } : cost);
     if (isOver) break;
   }
@@ -64,7 +64,6 @@ export async function* streamResponses(answer: Answer, context: ReplyContext): A
   yield createResponse({ chunk: { parts }, context, counts, finishReason: isOver ? 'MAX_TOKENS' : 'STOP' });
 }
 
-/** The search result of the demo model, whatever the query. */
 const SEARCH_RESULT = {
   groundingMetadata: {
     webSearchQueries: ['demo'],
@@ -122,8 +121,7 @@ function addCounts(counts: Counts, more: Omit<Counts, 'prompt'>): Counts {
   };
 }
 
-/** Cuts a chunk's text to so many tokens; calls are not cut. */
-function shorten(chunk: Chunk, tokens: number): Chunk {
+function shortenChunk(chunk: Chunk, tokens: number): Chunk {
   const parts = chunk.parts.map((part) => {
     if (typeof part.text !== 'string') return part;
     let text = '';

@@ -1,8 +1,8 @@
 import { isList, isObject, type JsonObject, type JsonValue, toJsonObject } from '../core/json.ts';
 import { formatSize } from '../core/text/format.ts';
-import { trimTrailing } from '../core/text/trim.ts';
+import { countBase64Bytes } from '../core/text/media.ts';
 
-/** A part with its outer keys in camel case, otherwise unchanged. */
+/** Outer keys in camel case, otherwise unchanged. */
 export type DemoPart = JsonObject;
 
 export interface DemoContent {
@@ -10,13 +10,11 @@ export interface DemoContent {
   readonly parts: readonly DemoPart[];
 }
 
-/** A generate or count request, whichever service received it. */
 export interface DemoRequest {
   readonly model: string;
   readonly contents: readonly DemoContent[];
   readonly systemText: string;
   readonly generationConfig: JsonObject;
-  /** The declared functions by name, each with the schema of its arguments. */
   readonly tools: ReadonlyMap<string, JsonValue | undefined>;
   readonly calling: Calling;
   readonly isSearch: boolean;
@@ -67,16 +65,16 @@ export function parseBody(text: string): Parsed<JsonObject> {
   }
 }
 
-/** Parses the inner request of a model call. Accepts snake case and camel case keys; rejects unknown keys. */
+/** Accepts snake case and camel case keys; rejects unknown keys. */
 export function parseRequest(body: JsonObject, model: string): Parsed<DemoRequest> {
   const outer = toCamelKeys(body);
   const stray = Object.keys(outer).find((key) => !TOP_KEYS.has(key));
-  if (stray !== undefined) return unknownName(stray, 'the request');
+  if (stray !== undefined) return unknownNameError(stray, 'the request');
   const nested = outer.generateContentRequest;
   if (isObject(nested)) return parseRequest(toJsonObject(nested), model);
   const generationConfig = toCamelKeys(toJsonObject(outer.generationConfig));
   const strayConfig = Object.keys(generationConfig).find((key) => !CONFIG_KEYS.has(key));
-  if (strayConfig !== undefined) return unknownName(strayConfig, 'generation_config');
+  if (strayConfig !== undefined) return unknownNameError(strayConfig, 'generation_config');
   const contents = parseDemoContents(outer.contents);
   if (!contents.ok) return contents;
   const systemParts = toJsonObject(outer.systemInstruction).parts;
@@ -95,7 +93,7 @@ export function parseRequest(body: JsonObject, model: string): Parsed<DemoReques
   };
 }
 
-function unknownName(key: string, where: string): { readonly ok: false; readonly message: string } {
+function unknownNameError(key: string, where: string): { readonly ok: false; readonly message: string } {
   return { ok: false, message: `Invalid JSON payload received. Unknown name "${key}" in ${where}.` };
 }
 
@@ -180,7 +178,6 @@ const KINDS: readonly (readonly [RegExp, string, string])[] = [
   [/^/, 'file', 'files'],
 ];
 
-/** An attachment, inline or by URI. */
 export function isMedia(part: DemoPart): boolean {
   return isObject(part.inlineData) || isObject(part.fileData);
 }
@@ -190,7 +187,8 @@ export function describeMedia(parts: readonly DemoPart[]): string {
   const items = parts.filter(isMedia).map((part) => {
     const inline = toJsonObject(part.inlineData ?? part.fileData);
     const mimeType = String(inline.mimeType ?? 'unknown type');
-    const size = typeof inline.data === 'string' ? formatSize(base64Bytes(inline.data)) : String(inline.fileUri ?? '');
+    const size =
+      typeof inline.data === 'string' ? formatSize(countBase64Bytes(inline.data)) : String(inline.fileUri ?? '');
     return { mimeType, about: `${mimeType}, ${size}` };
   });
   const groups = KINDS.map(([, one, many], rank) => {
@@ -199,8 +197,4 @@ export function describeMedia(parts: readonly DemoPart[]): string {
     return found.length === 0 ? '' : `${found.length} ${noun} (${found.map(({ about }) => about).join('; ')})`;
   }).filter((group) => group !== '');
   return groups.length < 2 ? groups.join('') : `${groups.slice(0, -1).join(', ')} and ${groups.at(-1)}`;
-}
-
-function base64Bytes(data: string): number {
-  return Math.floor((trimTrailing(data, '=').length * 3) / 4);
 }

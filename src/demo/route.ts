@@ -24,7 +24,6 @@ const GEMINI = /^\/(?:v1|v1alpha|v1beta|v1beta1)\/models(?:\/([^/:]+)(?::(\w+))?
 const VERTEX =
   /^\/(?:v1|v1beta1)\/(?:projects\/[^/]+\/locations\/[^/]+\/)?publishers\/google\/models(?:\/([^/:]+)(?::(\w+))?)?$/;
 
-/** The route of a request; `unknown` if no service has that path with that method. */
 export function findRoute(method: string, path: string): Route {
   const clean = path.replace(/\/{2,}/g, '/');
   if (method === 'POST' && (clean === '/token' || clean === '/oauth2/token')) return { kind: 'token' };

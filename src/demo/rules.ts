@@ -11,7 +11,7 @@ const DATA_KEYS = [
   'codeExecutionResult',
 ];
 
-/** The message a real server would reject a well-formed request with; undefined if it is fine. */
+/** What a real server would reject a well-formed request with; undefined if it is fine. */
 export function checkRequest(request: DemoRequest): string | undefined {
   return checkRoles(request.contents) ?? checkCalls(request.contents) ?? checkCalling(request) ?? checkConfig(request);
 }
@@ -26,10 +26,10 @@ function checkCalling({ calling: { mode, allowed }, tools }: DemoRequest): strin
   if (allowed.length > 0 && mode !== 'ANY' && mode !== 'VALIDATED') {
     return `allowed_function_names can be set with mode ANY or VALIDATED only, not ${mode}.`;
   }
-  const strange = allowed.find((name) => !tools.has(name));
-  return strange === undefined
+  const unknown = allowed.find((name) => !tools.has(name));
+  return unknown === undefined
     ? undefined
-    : `allowed_function_names: "${strange}" is not among the function_declarations.`;
+    : `allowed_function_names: "${unknown}" is not among the function_declarations.`;
 }
 
 function checkRoles(contents: readonly DemoContent[]): string | undefined {
@@ -51,19 +51,19 @@ function checkRoles(contents: readonly DemoContent[]): string | undefined {
 function checkCalls(contents: readonly DemoContent[]): string | undefined {
   for (const [index, { role, parts }] of contents.entries()) {
     const calls = role === 'model' ? parts.filter(isFunctionCall) : [];
-    const asked = contents[index - 1];
-    const askedCalls = asked?.role === 'model' ? asked.parts.filter(isFunctionCall) : [];
+    const previous = contents[index - 1];
+    const previousCalls = previous?.role === 'model' ? previous.parts.filter(isFunctionCall) : [];
     const answers = role === 'model' ? [] : parts.filter(isFunctionResponse);
     if (role === 'model' ? parts.some(isFunctionResponse) : parts.some(isFunctionCall)) {
       return `contents[${index}]: calls belong to the role model, their answers to the role user.`;
     }
-    if (calls.length > 0 && asked?.role === 'model') {
+    if (calls.length > 0 && previous?.role === 'model') {
       return `contents[${index}]: a function call must come right after a user turn or an answer to a call.`;
     }
-    if (answers.length > 0 && askedCalls.length === 0) {
+    if (answers.length > 0 && previousCalls.length === 0) {
       return `contents[${index}]: a function response must come right after the function call it answers.`;
     }
-    const mismatch = checkPairs(askedCalls, answers);
+    const mismatch = checkPairs(previousCalls, answers);
     if (mismatch !== undefined) return `contents[${index}]: ${mismatch}`;
   }
   return undefined;
@@ -73,15 +73,15 @@ function checkPairs(calls: readonly DemoPart[], answers: readonly DemoPart[]): s
   if (calls.length !== answers.length) {
     return `the number of function responses (${answers.length}) must equal the number of function calls (${calls.length}).`;
   }
-  const asked = calls.map((part) => toJsonObject(part.functionCall));
-  const given = answers.map((part) => toJsonObject(part.functionResponse));
+  const called = calls.map((part) => toJsonObject(part.functionCall));
+  const answered = answers.map((part) => toJsonObject(part.functionResponse));
   const names = (items: readonly JsonObject[]) => items.map(({ name }) => String(name)).sort();
-  if (names(asked).join() !== names(given).join()) {
-    return `function responses for ${names(given).join(', ')} do not answer calls of ${names(asked).join(', ')}.`;
+  if (names(called).join() !== names(answered).join()) {
+    return `function responses for ${names(answered).join(', ')} do not answer calls of ${names(called).join(', ')}.`;
   }
-  const ids = new Set(asked.map(({ id }) => id));
-  const strange = ids.has(undefined) ? undefined : given.find(({ id }) => id !== undefined && !ids.has(id));
-  return strange === undefined ? undefined : `no function call has the id "${String(strange.id)}".`;
+  const ids = new Set(called.map(({ id }) => id));
+  const unknown = ids.has(undefined) ? undefined : answered.find(({ id }) => id !== undefined && !ids.has(id));
+  return unknown === undefined ? undefined : `no function call has the id "${String(unknown.id)}".`;
 }
 
 function checkConfig({ generationConfig: config, model, tools, isSearch }: DemoRequest): string | undefined {
@@ -111,7 +111,7 @@ function checkConfig({ generationConfig: config, model, tools, isSearch }: DemoR
   return range('temperature', 0, 2) ?? range('topP', 0, 1) ?? range('maxOutputTokens', 1, Number.POSITIVE_INFINITY);
 }
 
-/** The models that require thought signatures and support thinking levels. */
+/** They require thought signatures and support thinking levels. */
 export function isThirdFamily(model: string): boolean {
   return /^gemini-3|^gemini-(flash|flash-lite|pro)-latest$|^gemma-4/.test(model);
 }

@@ -1,4 +1,5 @@
-import { isObject, type JsonObject, type JsonValue, toJsonObject } from '../core/json.ts';
+import { type JsonObject, type JsonValue, toJsonObject } from '../core/json.ts';
+import { resolvePointer } from '../core/schema.ts';
 
 const MAX_DEPTH = 24;
 
@@ -16,11 +17,11 @@ const FORMATS: Readonly<Record<string, string>> = {
 };
 
 /**
- * A small value that the schema accepts: only required properties, each as short as allowed. An array without
- * `minItems` gets one element: some SDKs lose `minItems` on the way, and then reject an empty list. Understands JSON
- * Schema and Google's upper-case dialect, but not `pattern` and `not`.
+ * Has only required properties, each as short as allowed. An array without `minItems` gets one element: some SDKs lose
+ * `minItems` on the way, and then reject an empty list. Understands JSON Schema and Google's upper-case dialect, but
+ * not `pattern` and `not`.
  */
-export function minimalInstance(schema: JsonValue | undefined): JsonValue {
+export function createMinimalInstance(schema: JsonValue | undefined): JsonValue {
   const root = toJsonObject(schema);
   return makeValue({ root, schema: root, depth: 0, salt: 0, refs: ['#'] });
 }
@@ -31,7 +32,6 @@ interface Work {
   readonly depth: number;
   /** Makes neighbours in an array differ. */
   readonly salt: number;
-  /** The references that led here. */
   readonly refs: readonly string[];
 }
 
@@ -75,7 +75,7 @@ function resolveRefs({ root, schema, depth }: Pick<Work, 'root' | 'schema' | 'de
   let current = schema;
   for (let hops = 0; typeof current.$ref === 'string' && hops + depth < MAX_DEPTH; hops += 1) {
     const { $ref, ...rest } = current;
-    current = { ...lookUp(root, $ref), ...rest };
+    current = { ...resolvePointer(root, $ref), ...rest };
   }
   if (!Array.isArray(current.allOf)) return current;
   const { allOf, ...own } = current;
@@ -92,14 +92,6 @@ function collectRefs({ $ref, allOf }: JsonObject): readonly string[] {
   return Array.isArray(allOf) ? [...own, ...allOf.flatMap((item) => collectRefs(toJsonObject(item)))] : own;
 }
 
-function lookUp(root: JsonObject, pointer: string): JsonObject {
-  let at: unknown = root;
-  for (const step of pointer.replace(/^#\/?/, '').split('/')) {
-    if (step !== '') at = isObject(at) ? at[step.replaceAll('~1', '/').replaceAll('~0', '~')] : undefined;
-  }
-  return toJsonObject(at);
-}
-
 function makeObject(work: Work): JsonObject {
   const properties = toJsonObject(work.schema.properties);
   const entries = filterStrings(work.schema.required).map((name) => [
@@ -111,7 +103,7 @@ function makeObject(work: Work): JsonObject {
 
 function makeArray(work: Work): JsonValue {
   const prefix = Array.isArray(work.schema.prefixItems) ? work.schema.prefixItems : [];
-  const least = toNumber(work.schema.minItems) ?? Math.min(defaultLength(work), toNumber(work.schema.maxItems) ?? 1);
+  const least = toNumber(work.schema.minItems) ?? Math.min(chooseLength(work), toNumber(work.schema.maxItems) ?? 1);
   const length = Math.max(least, prefix.length);
   return Array.from({ length }, (_item, index) =>
     makeValue({ ...work, salt: index, schema: toJsonObject(prefix[index] ?? work.schema.items) }),
@@ -119,7 +111,7 @@ function makeArray(work: Work): JsonValue {
 }
 
 /** Zero if the elements refer back to a schema that contains them: a tree of trees would never end. */
-function defaultLength({ schema, refs }: Work): number {
+function chooseLength({ schema, refs }: Work): number {
   const items = toJsonObject(schema.items);
   const branches = Array.isArray(items.anyOf) ? items.anyOf : items.oneOf;
   const first = Array.isArray(branches) ? toJsonObject(branches[0]) : {};

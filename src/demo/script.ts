@@ -7,13 +7,12 @@ export type ScriptMethod = (typeof METHODS)[number];
 
 export interface ScriptLine {
   readonly method: ScriptMethod;
-  /** One response; the chunks in order for `generateContentStream`. */
   readonly responses: readonly JsonObject[];
 }
 
 /**
- * Parses a recording: one `{"method","response"}` object per line, blank lines allowed, as the official CLI's
- * `--record-responses` writes them. Throws AppError `usage` naming `name` and the line.
+ * One `{"method","response"}` object per line, as the official CLI's `--record-responses` writes them. Throws AppError
+ * `usage` naming `name` and the line.
  */
 export function parseScript(text: string, name: string): readonly ScriptLine[] {
   const lines: ScriptLine[] = [];
@@ -49,8 +48,8 @@ function parseScriptLine(line: string, where: string): ScriptLine {
   return { method, responses: response.map(toJsonObject) };
 }
 
-/** Replays a recording in order, separately for each method; undefined once a method has no more. */
-export function scriptReader(
+/** In order, separately for each method; undefined once a method has no more. */
+export function createScriptReader(
   lines: readonly ScriptLine[],
 ): (method: ScriptMethod) => readonly JsonObject[] | undefined {
   const rest = [...lines];

@@ -1,3 +1,4 @@
+import { waitForAbort } from '../core/async.ts';
 import type { Clock } from '../core/io.ts';
 import { isObject, type JsonObject, toJsonObject } from '../core/json.ts';
 import type { ServedReply } from '../platform/http/server.ts';
@@ -7,47 +8,40 @@ import type { ErrorResponse, Outcome } from './google-error.ts';
 const JSON_HEADERS = { 'content-type': 'application/json; charset=UTF-8' };
 const GARBAGE = '{"candidates": [{"content": {"parts": [{"text": ';
 
-/** How an answer is sent: server-sent events, a growing JSON array, or one object. */
 export type StreamFormat = 'sse' | 'array' | 'object';
 
-/** Indented, as Google's servers do. */
+/** Indented, as Google's servers do it. */
 export function sendJson(reply: ServedReply, body: JsonObject): void {
   reply.send(200, JSON_HEADERS, `${JSON.stringify(body, undefined, 2)}\n`);
 }
 
-/** Sends an error response; a stream in array form wraps it in an array. */
-export function sendError(reply: ServedReply, refusal: ErrorResponse, carrier: StreamFormat = 'object'): void {
-  const body = carrier === 'array' ? [refusal.body] : refusal.body;
-  reply.send(refusal.status, { ...JSON_HEADERS, ...refusal.headers }, `${JSON.stringify(body, undefined, 2)}\n`);
+/** A stream in array form wraps the error in an array. */
+export function sendError(reply: ServedReply, error: ErrorResponse, format: StreamFormat = 'object'): void {
+  const body = format === 'array' ? [error.body] : error.body;
+  reply.send(error.status, { ...JSON_HEADERS, ...error.headers }, `${JSON.stringify(body, undefined, 2)}\n`);
 }
 
 export function sendOutcome(reply: ServedReply, outcome: Outcome): void {
   if (outcome.ok) sendJson(reply, outcome.body);
-  else sendError(reply, outcome.refusal);
-}
-
-export function waitForDisconnect(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+  else sendError(reply, outcome.error);
 }
 
 interface OutgoingReply {
   readonly frames: AsyncIterable<Frame>;
-  readonly carrier: StreamFormat;
-  /** Puts a response in the envelope of its service. */
+  readonly format: StreamFormat;
   readonly wrap: (response: JsonObject) => JsonObject;
 }
 
-export async function sendReply(reply: ServedReply, shipment: OutgoingReply): Promise<void> {
-  if (shipment.carrier === 'object') return sendObject(reply, shipment);
-  const isSse = shipment.carrier === 'sse';
+export async function sendReply(reply: ServedReply, outgoing: OutgoingReply): Promise<void> {
+  if (outgoing.format === 'object') return sendObject(reply, outgoing);
+  const isSse = outgoing.format === 'sse';
   reply.begin(200, isSse ? { 'content-type': 'text/event-stream' } : JSON_HEADERS);
   const before = (index: number) => (isSse ? 'data: ' : index === 0 ? '[' : ',\r\n');
   const after = isSse ? '\r\n\r\n' : '';
   let index = 0;
-  for await (const frame of shipment.frames) {
-    if (frame.kind === 'hang') return waitForDisconnect(reply.signal);
-    const text = frame.kind === 'garbage' ? GARBAGE : JSON.stringify(shipment.wrap(frame.value));
+  for await (const frame of outgoing.frames) {
+    if (frame.kind === 'hang') return waitForAbort(reply.signal);
+    const text = frame.kind === 'garbage' ? GARBAGE : JSON.stringify(outgoing.wrap(frame.value));
     if (frame.kind === 'cut') {
       await reply.write(before(index) + text.slice(0, text.length / 2));
       return reply.cut();
@@ -63,7 +57,7 @@ async function sendObject(reply: ServedReply, { frames, wrap }: OutgoingReply): 
   const events: JsonObject[] = [];
   let fault: Frame['kind'] | undefined;
   for await (const frame of frames) {
-    if (frame.kind === 'hang') return waitForDisconnect(reply.signal);
+    if (frame.kind === 'hang') return waitForAbort(reply.signal);
     if (frame.kind !== 'event') fault = frame.kind;
     if (frame.kind === 'event' || frame.kind === 'cut') events.push(frame.value);
   }
@@ -75,7 +69,7 @@ async function sendObject(reply: ServedReply, { frames, wrap }: OutgoingReply): 
   reply.cut();
 }
 
-/** What is sent: a whole event, invalid bytes, half an event and a disconnect, or endless silence. */
+/** `cut` is half an event and a disconnect; `hang` is endless silence. */
 type Frame =
   | { readonly kind: 'event'; readonly value: JsonObject }
   | { readonly kind: 'garbage' }
@@ -97,7 +91,6 @@ const STREAM_FAULTS: readonly FaultName[] = [
   'hang-after',
 ];
 
-/** Takes the faults that change this answer's stream, one use of each. */
 export function takeStreamFaults(book: FaultBook): readonly DemoFault[] {
   return STREAM_FAULTS.flatMap((name) => book.take([name]) ?? []);
 }
@@ -113,7 +106,7 @@ export async function* applyFaults(
   timing: Timing,
 ): AsyncGenerator<Frame, void> {
   if (faults.length === 0) {
-    // Without faults no event is held back to see whether it is the last.
+    // Nothing is held back to see whether it is the last.
     for await (const value of events) yield { kind: 'event', value };
     return;
   }
@@ -208,7 +201,6 @@ function setFinishReason(event: JsonObject, finishReason: string | undefined): J
   return { ...event, candidates: [finishReason === undefined ? rest : { ...rest, finishReason }] };
 }
 
-/** Joins the events of a stream into the response of a call that does not stream. */
 function joinEvents(events: readonly JsonObject[]): JsonObject {
   const last = events.at(-1) ?? {};
   const parts: JsonObject[] = [];

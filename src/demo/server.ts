@@ -1,25 +1,23 @@
 import type { Clock } from '../core/io.ts';
 import type { ServedReply, ServedRequest } from '../platform/http/server.ts';
 import { isServed, listModelResources, listPublisherModels, toModelResource } from './catalog.ts';
-import { demoCodeAssist } from './code-assist.ts';
-import { type DemoFault, faultBook } from './fault.ts';
-import { missingCredential, notFound, type Outcome } from './google-error.ts';
+import { createCodeAssist } from './code-assist.ts';
+import { createFaultBook, type DemoFault } from './fault.ts';
+import { missingCredentialResponse, notFoundResponse, type Outcome } from './google-error.ts';
 import { createModelHandler } from './model-call.ts';
 import { parseBody } from './request.ts';
 import { type Backend, findRoute, type Route } from './route.ts';
 import type { ScriptLine } from './script.ts';
 import { sendError, sendOutcome } from './send.ts';
-import { tokenEndpoint } from './token.ts';
+import { createTokenEndpoint } from './token.ts';
 
 export interface DemoOptions {
-  /** Default 0: any free port. */
   readonly port?: number;
   /** Recorded responses; absent: the built-in answers. */
   readonly script?: readonly ScriptLine[];
   readonly faults?: readonly DemoFault[];
-  /** Called for every request before it is answered. */
   readonly onRequest?: (request: ServedRequest) => void;
-  /** Gets one line per answered request, without secrets. */
+  /** One line per answered request, without secrets. */
   readonly log?: (line: string) => void;
   readonly clock: Clock;
 }
@@ -33,10 +31,10 @@ interface DemoServer {
   close(): Promise<void>;
 }
 
-/** Starts the offline model on 127.0.0.1. Throws AppError `usage` if the port is not available. */
+/** On 127.0.0.1. Throws AppError `usage` if the port is not available. */
 export async function startDemo(options: DemoOptions): Promise<DemoServer> {
   const { listen } = await import('../platform/http/server.ts');
-  const answer = demoHandler(options);
+  const answer = createDemoHandler(options);
   return listen({
     port: options.port ?? 0,
     async handler(request, reply) {
@@ -47,40 +45,40 @@ export async function startDemo(options: DemoOptions): Promise<DemoServer> {
 }
 
 function logReplies(request: ServedRequest, reply: ServedReply, log: (line: string) => void): ServedReply {
-  const note = (status: number): void => log(`${request.method} ${request.path} ${status}`);
+  const logStatus = (status: number): void => log(`${request.method} ${request.path} ${status}`);
   return {
     ...reply,
     send(status, headers, body) {
-      note(status);
+      logStatus(status);
       reply.send(status, headers, body);
     },
     begin(status, headers) {
-      note(status);
+      logStatus(status);
       reply.begin(status, headers);
     },
   };
 }
 
-function demoHandler(options: DemoOptions): (request: ServedRequest, reply: ServedReply) => Promise<void> {
-  const faults = faultBook(options.faults ?? []);
-  const assist = demoCodeAssist(faults, options.clock);
-  const giveToken = tokenEndpoint(faults);
+function createDemoHandler(options: DemoOptions): (request: ServedRequest, reply: ServedReply) => Promise<void> {
+  const faults = createFaultBook(options.faults ?? []);
+  const assist = createCodeAssist(faults, options.clock);
+  const sendToken = createTokenEndpoint(faults);
   const callModel = createModelHandler({ faults, clock: options.clock, script: options.script });
   return async (request, reply) => {
-    const elsewhere = faults.take(['redirect'])?.text;
-    if (elsewhere !== undefined) return reply.send(307, { location: elsewhere }, '');
+    const location = faults.take(['redirect'])?.text;
+    if (location !== undefined) return reply.send(307, { location }, '');
     const route = findRoute(request.method, request.path);
     if (route.kind === 'unknown') {
-      return sendError(reply, notFound(`The demo has nothing at ${request.method} ${request.path}.`));
+      return sendError(reply, notFoundResponse(`The demo has nothing at ${request.method} ${request.path}.`));
     }
-    if (route.kind === 'token') return giveToken(request.body, reply);
+    if (route.kind === 'token') return sendToken(request.body, reply);
     const backend = findBackend(route);
-    if (!hasCredential(request, backend)) return sendError(reply, missingCredential(backend));
+    if (!hasCredential(request, backend)) return sendError(reply, missingCredentialResponse(backend));
     switch (route.kind) {
       case 'model':
         return callModel(route, request, reply);
       case 'models':
-        return sendOutcome(reply, modelList(route, request.query));
+        return sendOutcome(reply, answerModels(route, request.query));
       case 'operation':
         return sendOutcome(reply, assist.operation(route.name));
       case 'code-assist': {
@@ -100,9 +98,9 @@ function hasCredential({ headers, query }: ServedRequest, backend: Backend): boo
   return backend !== 'code-assist' && Boolean(headers['x-goog-api-key'] || query.get('key'));
 }
 
-function modelList({ backend, id }: Extract<Route, { kind: 'models' }>, query: URLSearchParams): Outcome {
+function answerModels({ backend, id }: Extract<Route, { kind: 'models' }>, query: URLSearchParams): Outcome {
   if (id === undefined)
     return { ok: true, body: backend === 'vertex' ? listPublisherModels() : listModelResources(query) };
   if (isServed(id)) return { ok: true, body: toModelResource(id) };
-  return { ok: false, refusal: notFound(`Model is not found: models/${id}.`) };
+  return { ok: false, error: notFoundResponse(`Model is not found: models/${id}.`) };
 }

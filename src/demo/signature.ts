@@ -7,18 +7,16 @@ import { isThirdFamily } from './rules.ts';
 const SKIP = 'skip_thought_signature_validator';
 
 export interface SignatureBook {
-  /** Derives the signature of a call, the same in every process, and records it as issued. */
   sign(call: JsonObject): string;
-  /** Records the signatures of a replayed response. */
   record(response: JsonObject): void;
-  /** What is wrong with the signatures of the active loop, as a message; undefined if they are right. */
+  /** What is wrong with the signatures of the active loop; undefined if they are right. */
   check(contents: readonly DemoContent[], model: string): string | undefined;
 }
 
-/** Issues signatures for calls and requires them back on the same call. */
-export function signatureBook(): SignatureBook {
+/** A call must come back with the signature it was issued. */
+export function createSignatureBook(): SignatureBook {
   const issued = new Map<string, Set<string>>();
-  const remember = (call: JsonObject, signature: string): void => {
+  const recordSignature = (call: JsonObject, signature: string): void => {
     const key = callKey(call);
     issued.set(key, (issued.get(key) ?? new Set()).add(signature));
   };
@@ -29,13 +27,13 @@ export function signatureBook(): SignatureBook {
   return {
     sign(call) {
       const signature = deriveSignature(call);
-      remember(call, signature);
+      recordSignature(call, signature);
       return signature;
     },
     record(response) {
       for (const part of candidateParts(response)) {
         if (isFunctionCall(part) && typeof part.thoughtSignature === 'string') {
-          remember(toJsonObject(part.functionCall), part.thoughtSignature);
+          recordSignature(toJsonObject(part.functionCall), part.thoughtSignature);
         }
       }
     },

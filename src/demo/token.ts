@@ -7,8 +7,7 @@ const SCOPE =
   'https://www.googleapis.com/auth/cloud-platform https://www.googleapis.com/auth/userinfo.email https://www.googleapis.com/auth/userinfo.profile openid';
 const HTML = '<!doctype html><title>Sign in to this network</title><p>Please accept the terms to continue.\n';
 
-/** The OAuth token endpoint for the refresh grant, as Google's behaves. */
-export function tokenEndpoint(faults: FaultBook): (body: string, reply: ServedReply) => void {
+export function createTokenEndpoint(faults: FaultBook): (body: string, reply: ServedReply) => void {
   let issued = 0;
   const revoked = new Set<string>();
   return (body, reply) => {

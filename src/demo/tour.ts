@@ -17,37 +17,91 @@ export const TOUR_FILES: Readonly<Record<string, string>> = {
     ' }',
     '',
   ].join('\n'),
+  'sum.js': `export function sum(n) {
+  let total = 0;
+  while (n !== 0) {
+    total += n--;
+  }
+  return total;
+}
+`,
 };
+
+interface TourCommand {
+  readonly args: readonly string[];
+  /** What stands before the command. */
+  readonly before?: string;
+  /** What is piped in. */
+  readonly input?: string;
+}
 
 interface Step {
   readonly title: string;
-  readonly before?: string;
-  readonly args: readonly string[];
-  /** The name of the file that is piped in. */
-  readonly input?: string;
-  /** Run without `--demo`, against a server with this fault. */
-  readonly fault?: string;
+  readonly commands: readonly TourCommand[];
+  /** What somebody at a terminal does instead, and a word about it. */
+  readonly attended?: { readonly command: TourCommand; readonly advice: string };
 }
 
+const SCHEMA = '{"type":"array","items":{"type":"string"}}';
+const FIX = 'fix the loop in sum.js';
+const TALK = ['best month for Kyoto?', 'and the second best?'];
+
 const STEPS: readonly Step[] = [
-  { title: 'Ask, and the answer streams to stdout.', args: ['--demo', 'Hello'] },
-  { title: 'The same for a script: one JSON object.', args: ['--demo', 'Hello', '-o', 'json'] },
-  { title: 'Or events as they come, one a line.', args: ['--demo', 'Hello', '-o', 'stream-json'] },
   {
-    title: 'Review a diff from a pipe, with a style guide; -u shows what it cost.',
-    before: 'cat change.diff | ',
-    args: ['--demo', '-f', 'STYLE.md', '-u', 'review this change'],
-    input: 'change.diff',
+    title: 'Ask. A terminal gets laid-out Markdown, a pipe the exact text.',
+    commands: [{ args: ['--demo', 'what can gmn do?'] }],
   },
-  { title: 'stdout is the answer and nothing else, so it fits into any pipe.', args: ['--demo', 'count to 5'] },
-  { title: 'What the demo model does not know, it repeats, in any language.', args: ['--demo', 'こんにちは 👋 元気?'] },
-  { title: 'Mistakes say what to do next, and the exit code tells the truth.', args: ['--demo', '-f', 'x.md', 'hi'] },
   {
-    title: 'Every fault of the real service can be tried offline. Here the daily quota is used up.',
-    args: ['hi'],
-    fault: '429-daily',
+    title: 'Pipe a diff into a template that gmn comes with; -u shows the tokens.',
+    commands: [
+      {
+        before: 'cat change.diff | ',
+        args: ['--demo', '--template', 'review', '-f', 'STYLE.md', '-u'],
+        input: TOUR_FILES['change.diff'] ?? '',
+      },
+    ],
   },
-  { title: 'Without an account, this is what you see; scripts get it as JSON.', args: ['hello', '-o', 'json'] },
+  {
+    title: 'For scripts: one JSON object, or data of your own shape, nothing else.',
+    commands: [
+      { args: ['--demo', '-o', 'json', 'Hello'] },
+      { args: ['--demo', '--output-schema', SCHEMA, '3 colors'] },
+    ],
+  },
+  {
+    title: 'Conversations are saved; -c continues the last one of this directory.',
+    commands: [
+      { args: ['--demo', '--session-name', 'trip', TALK[0] ?? ''] },
+      { args: ['--demo', '-c', TALK[1] ?? ''] },
+    ],
+  },
+  {
+    title: 'With tools the model edits files. It shows the diff, and asks first.',
+    commands: [{ args: ['--demo', '--tools', 'edit', '--approval-mode', 'auto_edit', FIX] }],
+    attended: {
+      command: { args: ['--demo', '--tools', 'edit', FIX] },
+      advice: 'It will ask you: y accepts the edit, n declines it.',
+    },
+  },
+  { title: 'Whatever a run with tools changed can be put back.', commands: [{ args: ['undo'] }] },
+  {
+    title: 'A chat: the same with turns. In a pipe every line is one.',
+    commands: [
+      {
+        before: `printf '${TALK.join('\\n')}\\n' | `,
+        args: ['chat', '--demo'],
+        input: `${TALK.join('\n')}\n`,
+      },
+    ],
+    attended: {
+      command: { args: ['chat', '--demo'] },
+      advice: `Try: ${TALK.join('  Then: ')}\n/help lists the commands, /q comes back here.`,
+    },
+  },
+  {
+    title: 'A mistake says what to do next, and the exit code tells the truth.',
+    commands: [{ args: ['--demo', '-f', 'x.md', 'hi'] }],
+  },
 ];
 
 const NEXT = `Next steps
@@ -55,50 +109,50 @@ const NEXT = `Next steps
   export GEMINI_API_KEY=<key>    get one at https://aistudio.google.com/apikey
   gmn "why is the sky blue?"     ask the real model
   gmn demo serve                 the offline model for your own tests
-  gmn --help                     everything else
+  gmn -h                         the flags used most, and the commands
 `;
+
+export type TourChoice = 'run' | 'skip' | 'quit';
 
 interface Tour {
   readonly directory: string;
   readonly env: Env;
   readonly print: (text: string) => Promise<void>;
-  /** Resolves when the person wants to continue. */
-  readonly ask: () => Promise<void>;
+  /** What the person at the terminal wants to do with a step. Absent: nobody is there, and every step is run. */
+  readonly ask?: () => Promise<TourChoice>;
+  /** Runs gmn; if somebody is there, on their terminal. */
   readonly runGmn: (run: SelfRun) => Promise<SelfResult>;
-  readonly serve: (fault: string) => Promise<{ readonly url: string; close(): Promise<void> }>;
 }
 
-/** Shows each command and its actual output. Rejects if a command cannot be run at all. */
+/** Rejects if a command cannot be run at all. */
 export async function runTour(tour: Tour): Promise<void> {
   await tour.print(`gmn in ${STEPS.length} steps, all of them real, none of them online.\n`);
-  for (const [index, step] of STEPS.entries()) {
-    await tour.print(`\n${index + 1}/${STEPS.length}  ${step.title}\n`);
-    await showStep(step, tour);
-    await tour.ask();
+  for (const [index, { title, commands, attended }] of STEPS.entries()) {
+    const isAttended = tour.ask !== undefined && attended !== undefined;
+    const shown = isAttended ? [attended.command] : commands;
+    const advice = isAttended ? `${attended.advice}\n` : '';
+    await tour.print(`\n${index + 1}/${STEPS.length}  ${title}\n${advice}`);
+    if (tour.ask !== undefined) await tour.print(shown.map(formatCommand).join(''));
+    const choice = (await tour.ask?.()) ?? 'run';
+    if (choice === 'quit') break;
+    if (choice === 'run') for (const command of shown) await runCommand(command, tour);
   }
   await tour.print(`\n${NEXT}`);
 }
 
-async function showStep(step: Step, tour: Tour): Promise<void> {
-  const server = step.fault === undefined ? undefined : await tour.serve(step.fault);
-  try {
-    const extra: Env = server === undefined ? {} : { GEMINI_API_KEY: 'demo', GOOGLE_GEMINI_BASE_URL: server.url };
-    if (server !== undefined) await tour.print(`$ gmn demo serve --fault ${step.fault} &\n${server.url}\n`);
-    const settings = Object.entries(extra).map(([name, value]) => `${name}=${value} `);
-    await tour.print(`$ ${settings.join('')}${step.before ?? ''}gmn ${step.args.map(quoteForDisplay).join(' ')}\n`);
-    const input = step.input === undefined ? undefined : TOUR_FILES[step.input];
-    const result = await tour.runGmn({
-      args: step.args,
-      cwd: tour.directory,
-      env: { ...tour.env, ...extra },
-      ...(input === undefined ? {} : { input }),
-    });
-    await tour.print(result.stdout + result.stderr + (result.exitCode === 0 ? '' : `=> exit ${result.exitCode}\n`));
-  } finally {
-    await server?.close();
-  }
+async function runCommand(command: TourCommand, tour: Tour): Promise<void> {
+  if (tour.ask === undefined) await tour.print(formatCommand(command));
+  const { args, input } = command;
+  const run = { args, cwd: tour.directory, env: tour.env, ...(input === undefined ? {} : { input }) };
+  const { stdout, stderr, exitCode } = await tour.runGmn(run);
+  await tour.print(stdout + stderr + (exitCode === 0 ? '' : `=> exit ${exitCode}\n`));
+}
+
+function formatCommand({ before = '', args }: TourCommand): string {
+  return `$ ${before}gmn ${args.map(quoteForDisplay).join(' ')}\n`;
 }
 
 function quoteForDisplay(word: string): string {
-  return /^[\w./-]+$/.test(word) ? word : `"${word}"`;
+  if (/^[\w./-]+$/.test(word)) return word;
+  return word.includes('"') ? `'${word}'` : `"${word}"`;
 }

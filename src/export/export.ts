@@ -4,21 +4,20 @@ import type { SavedSession } from '../core/session.ts';
 import { sanitize } from '../core/text/terminal.ts';
 import { inspectPath } from '../platform/files/read.ts';
 import { createExclusive, writeAtomic } from '../platform/files/write.ts';
-import { writingTarget } from '../platform/files/writing-target.ts';
+import { resolveWritingTarget } from '../platform/files/writing-target.ts';
 import { errorReason } from '../platform/runtime/system.ts';
 
 type Exporter = (saved: SavedSession) => Iterable<string>;
 
-/** The export formats by file extension; each is loaded only when used. */
 const formats = {
-  md: async () => (await import('./markdown.ts')).markdownExport,
-  json: async () => (await import('./json.ts')).jsonExport,
-  html: async () => (await import('./html/page.ts')).htmlExport,
+  md: async () => (await import('./markdown.ts')).exportMarkdown,
+  json: async () => (await import('./json.ts')).exportJson,
+  html: async () => (await import('./html/page.ts')).exportHtml,
 } as const satisfies Record<string, () => Promise<Exporter>>;
 
 export type ExportFormat = keyof typeof formats;
 
-/** The session in that format, in pieces to write in order. Deterministic: the same session gives the same bytes. */
+/** Pieces to write in order. The same session gives the same bytes. */
 export async function exportSession(saved: SavedSession, format: ExportFormat): Promise<Iterable<string>> {
   return joinBatches((await formats[format]())(saved));
 }
@@ -50,17 +49,15 @@ export function findFormat(file: string): ExportFormat | undefined {
 }
 
 interface ExportTarget {
-  /** As the user wrote it. */
   readonly name: string;
   readonly cwd: string;
-  /** Whether to replace an existing file. */
   readonly force: boolean;
   readonly hint: string;
 }
 
 /**
- * Writes an export, readable by its owner only. Throws AppError `usage` if the file exists and `force` is not set, if
- * the path is not a regular file, and if it cannot be written; an existing file is then untouched.
+ * The file is readable by its owner only. Throws AppError `usage` if it exists and `force` is not set, if the path is
+ * not a regular file, and if it cannot be written; an existing file is then untouched.
  */
 export async function writeExport(place: ExportTarget, pieces: Iterable<string>): Promise<void> {
   const { force, hint } = place;
@@ -72,7 +69,7 @@ export async function writeExport(place: ExportTarget, pieces: Iterable<string>)
   }
   try {
     if (found !== undefined && !force) throw new AppError('usage', `${name} exists`, { hint });
-    const target = writingTarget(place.name, place.cwd);
+    const target = resolveWritingTarget(place.name, place.cwd);
     if (force) await writeAtomic(target, pieces, { mode: 0o600 });
     else if ((await createExclusive(target, pieces, { mode: 0o600 })) === 'exists') {
       throw new AppError('usage', `${name} exists`, { hint });

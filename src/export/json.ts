@@ -3,10 +3,10 @@ import { encodeJson } from '../render/json-text.ts';
 import { sumUsage, toIsoTime } from './transcript.ts';
 
 /**
- * A session as one JSON document, in pieces; docs/schemas/session-export.schema.json describes it. `contents` holds the
- * parts unchanged; the n-th of `records` says when and by whom the n-th content was made.
+ * docs/schemas/session-export.schema.json describes it. `contents` holds the parts unchanged; the n-th of `records`
+ * says when and by whom the n-th content was made.
  */
-export function* jsonExport({ summary, records, notices }: SavedSession): Generator<string, void> {
+export function* exportJson({ summary, records, notices }: SavedSession): Generator<string, void> {
   const { id, name, title, cwd, model, createdAt, updatedAt, turns } = summary;
   const head = {
     version: 1,
@@ -23,10 +23,7 @@ export function* jsonExport({ summary, records, notices }: SavedSession): Genera
   yield '\n}\n';
 }
 
-/**
- * Everything about a record but its content. The origin of signatures is here because the API rejects that key in a
- * content.
- */
+/** The origin of signatures is here because the API rejects that key in a content. */
 function toRecordInfo({ content: { origin }, at, ...rest }: SavedRecord): object {
   return { ...rest, at: toIsoTime(at), ...(origin === undefined ? {} : { origin }) };
 }

@@ -2,6 +2,7 @@ import { Lexer } from 'marked';
 import type { JsonObject } from '../core/json.ts';
 import type { SavedSession } from '../core/session.ts';
 import { formatSize } from '../core/text/format.ts';
+import { countBase64Bytes } from '../core/text/media.ts';
 import { sanitize } from '../core/text/terminal.ts';
 import { findFence } from '../render/markdown/lexer.ts';
 import {
@@ -11,24 +12,22 @@ import {
   type Item,
   listFacts,
   type Media,
-  mediaSize,
   type RecordedResult,
   splitTurns,
   type Turn,
 } from './transcript.ts';
 
 /**
- * A session as a Markdown transcript, in pieces. Texts are unchanged and cannot run into the next section; only their
- * link definitions apply to the whole document.
+ * Texts are unchanged and cannot run into the next section; only their link definitions apply to the whole document.
  */
-export function* markdownExport(saved: SavedSession): Generator<string, void> {
+export function* exportMarkdown(saved: SavedSession): Generator<string, void> {
   const facts = listFacts(saved).map(([name, value]) => `- ${name}: ${escapeInline(value)}\n`);
   yield `# ${escapeInline(saved.summary.title) || 'Session'}\n\n${facts.join('')}`;
   for (const notice of saved.notices) yield `\n> **Note:** ${escapeInline(notice)}\n`;
-  for (const turn of splitTurns(saved.records)) yield* turnPieces(turn);
+  for (const turn of splitTurns(saved.records)) yield* formatTurnSection(turn);
 }
 
-function* turnPieces({ number, at, prompt, steps, model, usage }: Turn): Generator<string, void> {
+function* formatTurnSection({ number, at, prompt, steps, model, usage }: Turn): Generator<string, void> {
   yield `\n---\n\n## ${number}. Prompt\n\n*${formatTime(at)}*\n`;
   for (const item of prompt) yield `\n${formatItem(item)}`;
   if (steps.length === 0) return;
@@ -48,7 +47,7 @@ function formatItem(item: Item): string {
     case 'media':
       return formatMedia(item);
     case 'call':
-      return `#### Tool: ${formatCodeSpan(item.name)}\n\n${fenceCode(formatJson(item.args), 'json')}${formatRecordedResult(item.answer)}`;
+      return `#### Tool: ${formatCodeSpan(item.name)}\n\n${fenceCode(indentJson(item.args), 'json')}${formatRecordedResult(item.answer)}`;
     case 'answer':
       return `#### Tool result: ${formatCodeSpan(item.name)}\n${formatRecordedResult(item.answer)}`;
     case 'note':
@@ -61,29 +60,28 @@ function formatItem(item: Item): string {
 function formatRecordedResult(answer: RecordedResult | undefined): string {
   if (answer === undefined) return '\n*No answer was recorded.*\n';
   const plain = findPlainResult(answer.response);
-  const body = plain === undefined ? fenceCode(formatJson(answer.response), 'json') : fenceCode(plain.text);
+  const body = plain === undefined ? fenceCode(indentJson(answer.response), 'json') : fenceCode(plain.text);
   const media = answer.media.map((each) => `\n${formatMedia(each)}`).join('');
   return `\n${plain?.isError ? 'Error' : 'Result'}:\n\n${body}${media}`;
 }
 
 function formatMedia(media: Media): string {
-  return `*[${escapeInline(media.mimeType)}, ${formatSize(mediaSize(media))}]*\n`;
+  return `*[${escapeInline(media.mimeType)}, ${formatSize(countBase64Bytes(media.data))}]*\n`;
 }
 
-/** The fence is longer than any run of backticks in the text. */
+/** Longer than any run of backticks in the text. */
 function fenceCode(text: string, language = ''): string {
-  const mark = '`'.repeat(Math.max(3, longestBacktickRun(text) + 1));
+  const mark = '`'.repeat(Math.max(3, countBackticks(text) + 1));
   return `${mark}${language}\n${text}${text === '' || text.endsWith('\n') ? '' : '\n'}${mark}\n`;
 }
 
-/** A name as code, on one line. */
 function formatCodeSpan(text: string): string {
-  const shown = sanitize(text);
-  const mark = '`'.repeat(longestBacktickRun(shown) + 1);
-  return mark.length > 1 ? `${mark} ${shown} ${mark}` : `${mark}${shown}${mark}`;
+  const name = sanitize(text);
+  const mark = '`'.repeat(countBackticks(name) + 1);
+  return mark.length > 1 ? `${mark} ${name} ${mark}` : `${mark}${name}${mark}`;
 }
 
-function longestBacktickRun(text: string): number {
+function countBackticks(text: string): number {
   let longest = 0;
   for (const [run] of text.matchAll(/`+/g)) longest = Math.max(longest, run.length);
   return longest;
@@ -94,12 +92,11 @@ function quoteLines(text: string): string {
   return lines.map((line) => (line.trim() === '' ? '>\n' : `> ${line}\n`)).join('');
 }
 
-/** Untrusted text on one line, with Markdown escaped. */
 function escapeInline(text: string): string {
   return sanitize(text).replace(/[\\`*_[\]<>&#|~]/g, '\\$&');
 }
 
-function formatJson(value: JsonObject): string {
+function indentJson(value: JsonObject): string {
   return JSON.stringify(value, undefined, 2);
 }
 
@@ -107,8 +104,8 @@ function formatJson(value: JsonObject): string {
 const HTML_ENDS = ['-->', '?>', ']]>', '>', '</pre>', '</script>', '</style>', '</textarea>'];
 
 /**
- * Markdown as written, ending in a newline, followed by the end of any block it left open, so that the next section is
- * not read as part of it. Undefined if no such end is found, or the text is too long to check.
+ * Adds the end of any block the text left open, so that the next section is not read as part of it. Undefined if no
+ * such end is found, or the text is too long to check.
  */
 function closeBlocks(text: string): string | undefined {
   if (isTooLong(text)) return undefined;
@@ -121,14 +118,14 @@ function closeBlocks(text: string): string | undefined {
 
 /** In characters; longer texts are data rather than prose. */
 const MAX_LENGTH = 262_144;
-/** A hundred nested blocks on one line: parsing takes quadratic time. */
+/** A hundred nested blocks on one line take quadratic time to parse. */
 const DEEP = /^(?:[ \t]*(?:[>*+-]|\d{1,9}[.)])){100}/m;
 
 function isTooLong(text: string): boolean {
   return text.length > MAX_LENGTH || DEEP.test(text);
 }
 
-/** Whether a heading right after the text is parsed as a heading. */
+/** Whether a heading right after the text is read as a heading. */
 function isClosed(text: string): boolean {
   try {
     const last = new Lexer().blockTokens(`${text}\n## end\n`).at(-1);

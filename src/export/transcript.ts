@@ -1,20 +1,14 @@
 import { type MediaPart, type Part, UNNAMED_TOOL } from '../core/content.ts';
 import type { JsonObject } from '../core/json.ts';
 import type { SavedRecord, SavedSession } from '../core/session.ts';
-import { trimTrailing } from '../core/text/trim.ts';
 import { addUsage, NO_USAGE, type Usage } from '../core/usage.ts';
 
-/** A session for reading: one turn per prompt. */
 export interface Turn {
-  /** From 1. */
   readonly number: number;
   readonly at: number;
-  /** Empty if the session begins without a prompt. */
   readonly prompt: readonly Item[];
-  /** Everything after the prompt, in order. */
   readonly steps: readonly Item[];
   readonly model: string | undefined;
-  /** The sum over the turn. */
   readonly usage: Usage;
 }
 
@@ -23,18 +17,13 @@ export type Item =
   | { readonly type: 'thought'; readonly text: string }
   | (Media & { readonly type: 'media' })
   | (NamedCall & { readonly type: 'call'; readonly args: JsonObject; readonly answer: RecordedResult | undefined })
-  /** A result without a recorded call. */
+  /** Its call was not recorded. */
   | (NamedCall & { readonly type: 'answer'; readonly answer: RecordedResult })
-  /** A note by gmn about the item before. */
+  /** By gmn, about the item before. */
   | { readonly type: 'note'; readonly text: string }
   | { readonly type: 'other'; readonly part: Part };
 
 export type Media = MediaPart['inlineData'];
-
-/** The decoded size of the base64 data. */
-export function mediaSize({ data }: Media): number {
-  return Math.floor((trimTrailing(data, '=').length * 3) / 4);
-}
 
 interface NamedCall {
   readonly id: string | undefined;
@@ -46,7 +35,7 @@ export interface RecordedResult {
   readonly media: readonly Media[];
 }
 
-/** The turns of a session one by one, each tool call with its result. Takes linear time. */
+/** Each tool call has its result. Takes linear time. */
 export function* splitTurns(records: readonly SavedRecord[]): Generator<Turn, void> {
   let number = 0;
   let open: SavedRecord[] = [];
@@ -100,9 +89,7 @@ interface PendingCall {
   readonly index: number;
 }
 
-/**
- * Adds each result to its call: by id, else to the first call without an id; media belong to the result before them.
- */
+/** By id, else to the first call without an id; media belong to the result before them. */
 function addResults(parts: readonly Part[], steps: Item[], pending: PendingCall[]): void {
   let place: number | undefined;
   for (const part of parts) {
@@ -127,15 +114,12 @@ function takePending({ id }: { readonly id: string | undefined }, pending: Pendi
   return found === -1 ? undefined : pending.splice(found, 1)[0]?.index;
 }
 
+/** The parts of a prompt are gmn's own, each a piece of its own: a note, a file, the words. */
 function toItems(parts: readonly Part[]): readonly Item[] {
-  const items: Item[] = [];
-  for (const part of parts) addItem(items, toItem(part), 0);
-  return items;
+  return parts.flatMap((part) => toItem(part) ?? []);
 }
 
-/**
- * Joins adjacent texts of one kind, because the API splits them arbitrarily. Items before `begin` are never joined to.
- */
+/** Joins adjacent texts of one kind, because the API splits them arbitrarily. Never joins to items before `begin`. */
 function addItem(items: Item[], item: Item | undefined, begin: number): void {
   if (item === undefined) return;
   const last = items.length > begin ? items.at(-1) : undefined;
@@ -163,7 +147,7 @@ function formatEnding(finishReason: string | undefined): string | undefined {
   return finishReason === undefined ? 'The answer was cut off here.' : `The answer ended with ${finishReason}.`;
 }
 
-/** The facts at the head of an export, as names and values; untrusted text. */
+/** Untrusted text. */
 export function listFacts({ summary, records }: SavedSession): readonly (readonly [name: string, value: string])[] {
   const { id, name, model, cwd, createdAt, updatedAt, turns } = summary;
   const tokens = formatTokens(sumUsage(records));
@@ -217,7 +201,7 @@ interface PlainResult {
   readonly isError: boolean;
 }
 
-/** The text of a response that has only `{ output }` or `{ error }`; undefined if there is more to it. */
+/** Undefined if the response has more than `{ output }` or `{ error }`. */
 export function findPlainResult(response: JsonObject): PlainResult | undefined {
   const [entry, ...rest] = Object.entries(response).filter(([, value]) => value !== undefined);
   if (entry === undefined || rest.length > 0) return undefined;

@@ -7,8 +7,8 @@ import { plural } from '../core/text/format.ts';
 import { compileGlob } from '../core/text/glob.ts';
 import { editDistance } from '../core/text/names.ts';
 import { contains, toSlashes } from '../core/text/path.ts';
-import { isSensitiveEntry, isSensitivePath, isState, rootedPath, stateDirectories } from '../core/text/secrets.ts';
-import { type FoundPath, inspectPath, listDirectory, readBytes, readError } from '../platform/files/read.ts';
+import { isSensitiveEntry, isSensitivePath, isState, listStateDirectories, splitAtRoot } from '../core/text/secrets.ts';
+import { type FoundPath, inspectPath, readBytes, readDirectory, readError } from '../platform/files/read.ts';
 import { findUserHomes } from '../platform/host.ts';
 import { startPace } from '../platform/runtime/pace.ts';
 import { rulesAboveNamed, unreadableRulesError } from '../tools/search/ignore.ts';
@@ -49,12 +49,12 @@ export async function createWalkContext<Context extends Pick<FileContext, 'cwd' 
   context: Context,
 ): Promise<Context & Pick<WalkContext, 'workspace' | 'isWithheld'>> {
   const workspace = await resolveWorkspace(context.cwd);
-  const state = stateDirectories(findHomes(context), findUserHomes(context.env));
+  const state = listStateDirectories(findHomes(context), findUserHomes(context.env));
   return {
     ...context,
     workspace,
     isWithheld: (path) => {
-      const { tail, above } = rootedPath(contains(workspace, path) ? workspace : path, path);
+      const { tail, above } = splitAtRoot(contains(workspace, path) ? workspace : path, path);
       return isState(path, state) || isSensitivePath(tail, above);
     },
   };
@@ -294,7 +294,7 @@ async function findMissingHint(value: string, cwd: string): Promise<string> {
   const directory = dirname(value);
   const found = await inspectPath(resolve(cwd, directory), directory);
   if (found?.kind !== 'directory') return `There is no directory ${directory} either. Paths start at ${cwd}.`;
-  const names = (await listDirectory(found.path, directory)).map((entry) => entry.name);
+  const names = (await readDirectory(found.path, directory)).map((entry) => entry.name);
   if (names.includes(basename(value))) return 'It is a symbolic link to a file that does not exist.';
   const close = findNearMiss(basename(value), names);
   return close === undefined ? `Paths start at ${cwd}.` : `Did you mean ${toSlashes(join(directory, close))}?`;

@@ -8,12 +8,13 @@ import { type FoundPath, inspectPath } from '../platform/files/read.ts';
 import { rulesAboveNamed, rulesWithin, unreadableRulesError } from '../tools/search/ignore.ts';
 import { type Attachments, isAttachment, toAttachment, toPlainName } from './attachment.ts';
 import { addDirectory, createWalkContext, type FileContext, readInputFile, type WalkContext } from './files.ts';
+import { describeMissingPath } from './missing-path.ts';
 import type { ReadResource, Resource } from './prompt-input.ts';
 
 /**
  * Attaches the files that a prompt mentions with `@`, each with a notice. Returns the prompt to send: as typed, except
  * that `\@` loses its backslash. A mention that is not a file may be a resource of an MCP server. Ignored files,
- * possible secrets and unknown resources are not attached, and a notice says so. Any other mention is plain text.
+ * possible secrets, unknown resources and what looks like a path of no file are not attached, and a notice says so. Any other mention is plain text.
  */
 export async function* addMentions(prompt: string, context: MentionContext): AsyncGenerator<TurnEvent, string> {
   const walked = await createWalkContext(context);
@@ -42,7 +43,7 @@ async function* attachResource(mentions: readonly string[], context: MentionCont
   const { readResource, signal, basket } = context;
   try {
     const resource = await readResource?.(mentions, signal);
-    if (resource === undefined) yield* reportUnresolved(mentions, readResource !== undefined);
+    if (resource === undefined) yield* reportUnresolved(mentions, context);
     else if (basket.isNew(`@${resource.uri}`)) yield* addResource(resource, basket);
   } catch (thrown) {
     signal.throwIfAborted();
@@ -56,14 +57,22 @@ async function* attachResource(mentions: readonly string[], context: MentionCont
 const RESOURCE = /^(?!(?:https?|ftp|file|ssh|git|mailto|data):)([^\s:/@]+):(?:\/\/|[a-z][a-z\d+.-]*:)./i;
 
 /** Without a notice, the model would have to guess what the mention means. */
-function* reportUnresolved(mentions: readonly string[], hasServers: boolean): Generator<TurnEvent, void> {
+async function* reportUnresolved(
+  mentions: readonly string[],
+  { readResource, cwd }: MentionContext,
+): AsyncGenerator<TurnEvent, void> {
   // The shortest candidate, i.e. without trailing punctuation.
   const mention = mentions.findLast((candidate) => RESOURCE.test(candidate));
-  if (mention === undefined) return;
+  if (mention === undefined) {
+    const missing = await describeMissingPath(mentions, cwd);
+    if (missing !== undefined) yield { type: 'notice', message: `not attached: ${toPlainName(missing)}` };
+    return;
+  }
   const [, server = ''] = RESOURCE.exec(mention) ?? [];
-  const why = hasServers
-    ? 'is not a resource of an MCP server in use here'
-    : `names an MCP server, and none is in use (--allowed-mcp-server-names ${toPlainName(server)} uses it)`;
+  const why =
+    readResource !== undefined
+      ? 'is not a resource of an MCP server in use here'
+      : `names an MCP server, and none is in use (--allowed-mcp-server-names ${toPlainName(server)} uses it)`;
   yield { type: 'notice', message: `not attached: @${toPlainName(mention)} ${why}` };
 }
 

@@ -10,13 +10,12 @@ import { ALIASES, type Backend, DEFAULT_MODEL, findModelFacts, MODELS } from './
 interface ModelChoice {
   readonly id: string;
   readonly notices: readonly string[];
-  /** Nobody chose it: if it is gone, the fallback model may replace it. */
+  /** Nobody chose it, so the fallback model may replace it. */
   readonly isDefault: boolean;
 }
 
 interface ChoiceContext {
   readonly backend: Backend;
-  /** Where the name was given, for the user: `-m`, `settings`, … */
   readonly source?: string;
 }
 
@@ -93,7 +92,6 @@ export async function cacheDefault(
 
 interface CachedDefault {
   readonly model: string;
-  /** Milliseconds since the epoch. */
   readonly time: number;
 }
 

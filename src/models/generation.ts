@@ -10,7 +10,6 @@ export interface Sampling {
   readonly maxOutputTokens?: number;
   readonly seed?: number;
   readonly stop?: readonly string[];
-  /** `key=value`: any other field. */
   readonly option?: readonly string[];
   readonly thinkingLevel?: ThinkingLevel;
   readonly thinkingBudget?: number;
@@ -29,7 +28,7 @@ const MAX_INT32 = 2 ** 31 - 1;
  * An explicit 0 is kept. Throws AppError `usage` for a value out of range, for a thinking level or budget that the
  * model does not have, and for both together.
  */
-export function generationConfig(model: string, sampling: Sampling, preset: JsonObject = {}): JsonObject {
+export function createGenerationConfig(model: string, sampling: Sampling, preset: JsonObject = {}): JsonObject {
   checkSampling(sampling);
   const { temperature, topP, topK, maxOutputTokens, seed, stop } = sampling;
   const { thinkingConfig: usual, ...rest } = preset;
@@ -96,7 +95,6 @@ function checkStop(stop: readonly string[]): void {
   if (stop.includes('')) throw new AppError('usage', '--stop: the text is empty', { hint: 'Example: --stop END' });
 }
 
-/** Fields with a flag of their own, which checks them. */
 const FLAGS: ReadonlyMap<string, string> = new Map([
   ['temperature', '--temperature'],
   ['topP', '--top-p'],
@@ -126,7 +124,6 @@ function parseOption(option: string): readonly [string, JsonValue] {
   return [key, parseOptionValue(text)];
 }
 
-/** JSON, else the text itself. */
 function parseOptionValue(text: string): JsonValue {
   try {
     return JSON.parse(text);
@@ -163,7 +160,7 @@ function checkLevel(model: string, facts: ModelFacts | undefined, level: Thinkin
   const instead = facts?.budget && `Give it a budget instead: --thinking-budget ${formatBudgetRange(facts.budget)}`;
   const has = facts?.levels ? `has no thinking level "${level}"` : 'has no thinking levels';
   throw new AppError('usage', `${model} ${has}`, {
-    hint: facts?.levels ? `Its levels: ${facts.levels.join(', ')}` : (instead ?? 'Leave --thinking-level out.'),
+    hint: facts?.levels ? `Its levels: ${facts.levels.join(', ')}` : (instead ?? 'Omit --thinking-level.'),
   });
 }
 
@@ -174,7 +171,7 @@ function isNonThinking(model: string): boolean {
 
 function checkBudget(model: string, facts: ModelFacts | undefined, budget: number): void {
   if (isNonThinking(model)) {
-    throw new AppError('usage', `${model} does not think`, { hint: 'Leave --thinking-budget out.' });
+    throw new AppError('usage', `${model} does not think`, { hint: 'Omit --thinking-budget.' });
   }
   const allowed = facts?.budget ?? { min: 0, max: facts?.outputLimit ?? THINKING_OUTPUT_LIMIT };
   const isAllowed = budget >= allowed.min && budget <= allowed.max;

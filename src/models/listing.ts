@@ -19,21 +19,17 @@ const BACKENDS: readonly Backend[] = ['gemini-api', 'vertex', 'code-assist'];
 
 export interface ModelListing {
   readonly backend: Backend;
-  /** `Credential.source`, for people. */
   readonly source: string;
   /** `Credential.account`: another key may be in the same place later. */
   readonly account: string;
-  /** Milliseconds since the epoch; when it was listed. */
+  /** Milliseconds since the epoch. */
   readonly time: number;
   readonly models: readonly ListedModel[];
 }
 
-/** Whose models are asked for. */
 export interface ListingOwner {
   readonly backend: Backend;
-  /** `Credential.account` */
   readonly account: string;
-  /** Its Code Assist tier, if it is one of the table's. */
   readonly tier?: Tier | undefined;
 }
 
@@ -172,7 +168,6 @@ function describeModel({ note, status, tiers }: ModelLine): string {
   return `${words}; ${tiers.length === 1 ? 'tier' : 'tiers'}: ${tiers.join(', ')}`;
 }
 
-/** Includes the heading. */
 export function formatModelRows(lines: readonly ModelLine[]): readonly (readonly string[])[] {
   const heading = ['MODEL', 'STATUS', 'THINKING', 'INPUT', 'OUTPUT', 'TIERS', 'BACKENDS', 'NOTE'];
   const rows = lines.map((line) => [
@@ -192,14 +187,12 @@ export function formatNote({ note, makes }: ModelLine): string {
   return note ?? (makes ? `makes ${makes}` : '');
 }
 
-/** Includes the heading. */
 export function formatAliasRows(): readonly (readonly string[])[] {
   const rows = Object.entries(ALIASES).map(([name, by]) => [name, by['gemini-api'], by.vertex, by['code-assist']]);
   const auto = ['auto, auto-…', 'the default', 'the default', 'the default'];
   return [['ALIAS', 'GEMINI API', 'VERTEX', 'CODE ASSIST'], ...rows, auto];
 }
 
-/** For narrow terminals: one alias and backend per row. */
 export function formatNarrowAliasRows(): readonly (readonly string[])[] {
   const rows = Object.entries(ALIASES).flatMap(([name, by]) => {
     const [[, first] = [], ...others] = Object.entries(by);
@@ -209,7 +202,6 @@ export function formatNarrowAliasRows(): readonly (readonly string[])[] {
   return [['ALIAS', 'BACKEND', 'MODEL'], ...rows, ['auto, auto-…', 'all', 'the default']];
 }
 
-/** The JSON output of `gmn models`. */
 export function toModelsDocument(lines: readonly ModelLine[], standard: string): JsonObject {
   return {
     default: standard,

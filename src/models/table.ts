@@ -1,4 +1,3 @@
-/** The service that a request goes to. */
 export type Backend = 'gemini-api' | 'vertex' | 'code-assist';
 
 export type ThinkingLevel = 'minimal' | 'low' | 'medium' | 'high';
@@ -18,20 +17,16 @@ export interface ModelFacts {
   readonly status: 'stable' | 'preview' | 'retiring' | 'moving';
   readonly backends: readonly Backend[];
   readonly thinks: boolean;
-  /** Absent if it has none or they are not known; see `budget`. */
   readonly levels?: readonly ThinkingLevel[];
   /** Absent if it has levels instead. */
   readonly budget?: BudgetRange;
-  /** Absent if it reads temperature, topP and topK no longer: newer models ignore them, and may refuse them one day. */
+  /** Absent if it no longer reads temperature, topP and topK: newer models ignore them, and may reject them one day. */
   readonly samples?: true;
-  /** Absent if it answers in text. */
   readonly makes?: 'images' | 'speech';
   /** Tokens; absent if not known. */
   readonly inputLimit?: number;
   readonly outputLimit?: number;
-  /** True if it takes images. */
   readonly sees: boolean;
-  /** Code Assist tiers that have it; absent if not known. */
   readonly tiers?: readonly Tier[];
   readonly note?: string;
 }
@@ -132,7 +127,6 @@ export const MODELS: readonly ModelFacts[] = [
   { ...SPEECH, id: 'gemini-3.1-flash-tts-preview', status: 'preview' },
 ];
 
-/** Fallback models for the default, where it is gone. */
 export const FALLBACK_MODELS: Readonly<Record<Backend, string>> = {
   'gemini-api': 'gemini-flash-latest',
   vertex: 'gemini-3.5-flash',
@@ -157,24 +151,23 @@ export const ALIASES: Readonly<Record<string, Readonly<Record<Backend, string>>>
   'flash-lite': { ...onEveryBackend('gemini-3.1-flash-lite'), 'gemini-api': 'gemini-flash-lite-latest' },
 };
 
-/** A default model and its fallback models. */
 export interface BuiltInModel {
   readonly id: string;
-  readonly successors: Readonly<Record<Backend, string>>;
+  readonly fallbacks: Readonly<Record<Backend, string>>;
   /** How to choose another model, for notices (`once`) and hints (`now`). */
   readonly choose: { readonly once: string; readonly now: string };
 }
 
 export const BUILT_IN: BuiltInModel = {
   id: DEFAULT_MODEL,
-  successors: FALLBACK_MODELS,
+  fallbacks: FALLBACK_MODELS,
   choose: { once: 'set GMN_MODEL to choose', now: 'choose one with -m or GMN_MODEL' },
 };
 
 /** Settings do not change it: the schemas of these tools name it. */
 export const PLAIN_BUILT_IN: BuiltInModel = {
   id: PLAIN_MODEL,
-  successors: PRO,
+  fallbacks: PRO,
   choose: { once: 'give `model` to choose', now: 'give one as `model`' },
 };
 

@@ -15,7 +15,8 @@ export function jsonRenderer({ out }: Io): Renderer {
       case 'thought':
         return;
       case 'text':
-        return response.add(event.delta);
+        for (const text of event.pieces ?? [event.delta]) response.add(text);
+        return;
       case 'call':
         return tools.call(event);
       case 'answer':

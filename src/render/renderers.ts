@@ -1,10 +1,11 @@
+import { OUTPUT_FORMATS, type OutputFormat } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import type { Io } from '../core/io.ts';
 import type { MakeRenderer, Renderer, RenderOptions } from './renderer.ts';
 
 type Load = (dialect: RenderOptions['dialect']) => Promise<MakeRenderer>;
 
-/** Every output format, loaded only when used. The keys are the choices of `-o`. */
+/** Every output format, loaded only when used. */
 export const renderers = {
   text: async () => (await import('./text.ts')).textRenderer,
   json: async (dialect) =>
@@ -15,9 +16,7 @@ export const renderers = {
     dialect === 'gemini'
       ? (await import('./gemini-dialect.ts')).geminiStreamJsonRenderer
       : (await import('./stream-json.ts')).streamJsonRenderer,
-} as const satisfies Record<string, Load>;
-
-type OutputFormat = keyof typeof renderers;
+} as const satisfies Record<OutputFormat, Load>;
 
 /** Enough to report a failure before a run: the clock stands still, and nothing ticks. */
 const OUTSIDE_A_RUN: RenderOptions = {
@@ -36,7 +35,7 @@ const OUTSIDE_A_RUN: RenderOptions = {
 export async function openRenderer(format: string, io: Io, options: RenderOptions = OUTSIDE_A_RUN): Promise<Renderer> {
   if (!isFormat(format)) {
     throw new AppError('usage', `there is no output format "${format}"`, {
-      hint: `Choose one of: ${Object.keys(renderers).join(', ')}`,
+      hint: `Choose one of: ${OUTPUT_FORMATS.join(', ')}`,
     });
   }
   const load: Load = renderers[format];

@@ -1,11 +1,14 @@
 import type { Out, Spinner } from '../core/io.ts';
-import { sanitize } from '../core/text/terminal.ts';
+import { sanitize, stripControls } from '../core/text/terminal.ts';
 import type { RenderOptions } from './renderer.ts';
 
 /** Shows the user what the program is waiting for, and for how long. */
 interface Progress {
-  /** Starts to wait for something; a repeated call with the same text does not restart its time. */
-  wait(what: string): void;
+  /**
+   * Starts to wait for something; a repeated call with the same text does not restart its time. A tool call is shown
+   * sooner than other things, and also on a terminal that cannot be redrawn.
+   */
+  wait(what: string, kind?: 'call'): void;
   /**
    * Removes the spinner from the screen and restarts the silence. Call it before writing anything else, and await the
    * promise if there is one.
@@ -29,7 +32,20 @@ export function noteProgress(err: Out, text: string): void {
   for (const spinner of err.spinners ?? []) spinner.setNote(text.slice(0, MAX_NOTE).toWellFormed());
 }
 
+/**
+ * Shows the end of what a running command prints. Cheap, however much that is: only the end of the text is kept, and
+ * it is laid out once per frame. Untrusted text.
+ */
+export function addOutput(err: Out, text: string): void {
+  for (const spinner of err.spinners ?? []) spinner.addOutput?.(text);
+}
+
 const MAX_NOTE = 500;
+const MAX_TAIL_ROWS = 4;
+/** Characters of output from which the tail is laid out. */
+const MAX_TAIL = 4000;
+/** Rows of the window that stay free of the tail. */
+const FREE_ROWS = 4;
 const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'] as const;
 const TICK_MS = 100;
 const SPINNER_AFTER_MS = 400;
@@ -52,24 +68,30 @@ interface ProgressRows {
  */
 export function createProgress(err: Out, { quiet, isDumb, clock, ticker, mayDraw, area }: ProgressOptions): Progress {
   const drawing = createDrawing(err, area);
-  let awaited: { readonly what: string; readonly sinceMs: number } | undefined;
+  let awaited: { readonly what: string; readonly sinceMs: number; readonly isCall: boolean } | undefined;
   let silentSinceMs = 0;
   let lines = 0;
+  let isAnnounced = false;
   let stopTicking: (() => void) | undefined;
   let isHeld = false;
   let note = '';
+  let tail = '';
 
   const tick = (): void => {
     if (awaited === undefined || isHeld) return;
+    const { what, sinceMs, isCall } = awaited;
     const silentMs = clock.now() - silentSinceMs;
-    if (silentMs < SPINNER_AFTER_MS) return;
-    const seconds = Math.floor((clock.now() - awaited.sinceMs) / 1000);
+    const seconds = Math.floor((clock.now() - sinceMs) / 1000);
     if (err.isTerminal && !isDumb) {
-      if (mayDraw())
-        drawing.draw(sanitize(`${awaited.what} ${note}`.trimEnd()), seconds === 0 ? '' : ` · ${seconds} s`);
+      if (!mayDraw() || (silentMs < SPINNER_AFTER_MS && !isCall)) return;
+      const below = isCall ? layOutTail(tail, err) : [];
+      drawing.draw(sanitize(`${what} ${note}`.trimEnd()), seconds === 0 ? '' : ` · ${seconds} s`, below);
+    } else if (err.isTerminal && isCall && !isAnnounced && silentMs >= SPINNER_AFTER_MS) {
+      isAnnounced = true;
+      drawing.line(`Running ${sanitize(what)}\n`);
     } else if (silentMs >= (lines + 1) * LINE_EVERY_MS) {
       lines += 1;
-      drawing.line(`gmn: waiting for ${sanitize(awaited.what)} · ${seconds} s\n`);
+      drawing.line(`gmn: waiting for ${sanitize(what)} · ${seconds} s\n`);
     }
   };
   const clear = (): Promise<void> | undefined => {
@@ -89,14 +111,21 @@ export function createProgress(err: Out, { quiet, isDumb, clock, ticker, mayDraw
     setNote(text) {
       note = text;
     },
+    addOutput(text) {
+      tail = (tail + text.slice(-MAX_TAIL)).slice(-MAX_TAIL);
+    },
   };
   return {
-    wait(what) {
+    wait(what, kind) {
       if (quiet) return;
       err.spinners?.add(spinner);
-      if (awaited?.what !== what) note = '';
       if (awaited === undefined) silentSinceMs = clock.now();
-      if (awaited?.what !== what) awaited = { what, sinceMs: clock.now() };
+      if (awaited?.what !== what) {
+        awaited = { what, sinceMs: clock.now(), isCall: kind === 'call' };
+        note = '';
+        tail = '';
+        isAnnounced = false;
+      }
       stopTicking ??= ticker.every(TICK_MS, tick);
     },
     clear,
@@ -110,23 +139,48 @@ export function createProgress(err: Out, { quiet, isDumb, clock, ticker, mayDraw
   };
 }
 
+/** The last lines of an output, one row each. Its first line may be the end of a longer one. */
+function layOutTail(output: string, err: Out): readonly string[] {
+  const most = Math.min(MAX_TAIL_ROWS, (err.rows ?? Number.POSITIVE_INFINITY) - FREE_ROWS);
+  if (output === '' || most < 1) return [];
+  const lines = stripControls(output)
+    .split('\n')
+    .filter((line) => line.trim() !== '');
+  return lines.slice(-most).map((line) => formatOutputRow(line, err.columns - ECHO));
+}
+
+/** A line of output in one row, indented and cut to fit. Untrusted text. */
+export function formatOutputRow(line: string, columns: number): string {
+  // No terminal is wider, and a line may have any length.
+  const start = stripControls(line.slice(0, MAX_TAIL).toWellFormed()).replaceAll('\t', '    ').trimEnd();
+  return clipText(`  ${start}`, columns - 1);
+}
+
 /** The terminal echoes Ctrl+C as `^C` at the cursor. */
 const ECHO = '^C'.length;
 
 interface Drawing {
-  /** Shows `note` in full and cuts `what` to fit. */
-  draw(what: string, note: string): void;
+  /** Shows `note` in full and cuts `what` to fit; `below` are rows that fit. */
+  draw(what: string, note: string, below: readonly string[]): void;
   line(text: string): void;
   erase(): Promise<void> | undefined;
 }
 
-/** Overwrites with spaces, which works on every terminal as long as its size stays the same. */
+/** A row on the screen; the real width is between the two. */
+interface DrawnRow {
+  readonly min: number;
+  readonly max: number;
+}
+
+const DIM = ['\u001b[2m', '\u001b[22m'] as const;
+const ERASE_BELOW = '\u001b[J';
+const ERASE_RIGHT = '\u001b[K';
+
+/** Overwrites a single row with spaces, which works on every terminal as long as its size stays the same. */
 function createDrawing(err: Out, area?: () => ProgressRows | undefined): Drawing {
   let rows: ProgressRows | undefined;
   let frame = 0;
-  let drawnWidth = 0;
-  /** A lower bound for the cursor's column. */
-  let cursor = 0;
+  let drawn: readonly DrawnRow[] = [];
   let pending: Promise<void> | undefined;
   const write = (text: string): void => {
     const done = (): void => {
@@ -135,45 +189,58 @@ function createDrawing(err: Out, area?: () => ProgressRows | undefined): Drawing
     const mine = (pending ?? Promise.resolve()).then(() => err.write(text)).then(done, done);
     pending = mine;
   };
+  const drawRow = (text: string): void => {
+    const [old] = drawn;
+    const width = maxWidth(text);
+    const above = countRowsAbove(drawn, err.columns);
+    // The real width may be smaller; then more of the last frame remains behind the text.
+    const covered = Math.min((old?.max ?? 0) - [...text].length, err.columns - 1 - width);
+    const rest = above > 0 ? 0 : Math.max(0, covered);
+    write(`${moveUp(above)}${above > 0 ? ERASE_BELOW : ''}${text}${' '.repeat(rest)}`);
+    drawn = [{ min: minWidth(text) + rest, max: width }];
+  };
+  const dim = (row: string): string => (err.isStyled ? `${DIM[0]}${row}${DIM[1]}` : row);
+  const drawRows = (rows: readonly string[]): void => {
+    const [first = '', ...below] = rows;
+    const shown = [first, ...below.map(dim)].map((row) => `${row}${ERASE_RIGHT}`);
+    write(`${moveUp(countRowsAbove(drawn, err.columns))}${shown.join('\n')}${ERASE_BELOW}`);
+    drawn = rows.map((row) => ({ min: minWidth(row), max: maxWidth(row) }));
+  };
   return {
-    draw(what, note) {
+    draw(what, note, below) {
       // A slow terminal skips frames instead of queueing them.
       if (pending !== undefined) return;
       const room = err.columns - 1 - maxWidth(note);
       const text = clipText(`${FRAMES[frame % FRAMES.length]} ${what}`, room) + note;
-      const width = maxWidth(text);
       frame += 1;
       rows = area?.();
-      if (rows !== undefined) return rows.setProgress([text]);
-      const { back, isClear } = returnToStart(cursor, err.columns);
-      // The real width may be smaller; then more of the last frame remains behind the text.
-      const rest = isClear ? 0 : Math.max(0, Math.min(drawnWidth - [...text].length, err.columns - 1 - width));
-      write(`${back}${text}${' '.repeat(rest)}`);
-      drawnWidth = width;
-      cursor = minWidth(text) + rest;
+      if (rows !== undefined) rows.setProgress([text, ...below.map(dim)]);
+      else if (below.length === 0 && drawn.length < 2) drawRow(text);
+      else drawRows([text, ...below]);
     },
     line: write,
     erase() {
       rows?.setProgress([]);
       rows = undefined;
-      if (drawnWidth === 0) return pending;
-      const { back, isClear } = returnToStart(cursor, err.columns);
-      const covered = Math.min(drawnWidth + ECHO, Math.max(drawnWidth, err.columns - 1));
-      write(isClear ? back : `${back}${' '.repeat(covered)}\r`);
-      drawnWidth = 0;
-      cursor = 0;
+      const [row] = drawn;
+      if (row === undefined) return pending;
+      const above = countRowsAbove(drawn, err.columns);
+      const covered = Math.min(row.max + ECHO, Math.max(row.max, err.columns - 1));
+      write(`${moveUp(above)}${above > 0 ? ERASE_BELOW : `${' '.repeat(covered)}\r`}`);
+      drawn = [];
       return pending;
     },
   };
 }
 
-/**
- * Moves the cursor back to the start of what was drawn. If a narrower window has wrapped it into rows, those are
- * erased.
- */
-function returnToStart(cursor: number, columns: number): { readonly back: string; readonly isClear: boolean } {
-  const rows = Math.floor(Math.max(0, cursor - 1) / columns);
-  return rows === 0 ? { back: '\r', isClear: false } : { back: `\r\u001b[${rows}A\u001b[J`, isClear: true };
+/** The rows above the cursor's; more than were drawn if a narrower window has wrapped some. */
+function countRowsAbove(drawn: readonly DrawnRow[], columns: number): number {
+  const wrapped = drawn.reduce((sum, { min }) => sum + Math.floor(Math.max(0, min - 1) / columns), 0);
+  return Math.max(0, drawn.length - 1) + wrapped;
+}
+
+function moveUp(rows: number): string {
+  return rows === 0 ? '\r' : `\r\u001b[${rows}A`;
 }
 
 /** Never less than the real width; a little more does no harm here. */
@@ -196,7 +263,8 @@ function isWide(char: string): boolean {
   return code >= 0x1100 && !(code >= 0x2800 && code <= 0x28ff);
 }
 
-function clipText(text: string, columns: number): string {
+/** Cuts a text to so many columns, or a few less. */
+export function clipText(text: string, columns: number): string {
   if (maxWidth(text) <= columns) return text;
   let kept = '';
   let width = 0;

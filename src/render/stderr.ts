@@ -2,14 +2,15 @@ import type { AppError } from '../core/error.ts';
 import type { Source } from '../core/event.ts';
 import type { Out } from '../core/io.ts';
 import { stripControls, terminalFilter } from '../core/text/terminal.ts';
-import type { ToolLine } from './tool-line.ts';
+import type { FoldedOutput, ToolLine } from './tool-line.ts';
 
 /** The messages of the text format. Whole lines, except for thoughts, which stream. */
 export interface Stderr {
   /** Whether a thought has left the cursor in the middle of a line. */
   readonly isMidLine: boolean;
   notice(message: string): Promise<void>;
-  tool(line: ToolLine): Promise<void>;
+  /** Below the line, what a command printed last; `all` says how to see the rest. */
+  tool(line: ToolLine, output?: FoldedOutput & { readonly all: string }): Promise<void>;
   sources(sources: readonly Source[]): Promise<void>;
   usage(line: string): Promise<void>;
   error(error: AppError): Promise<void>;
@@ -32,21 +33,34 @@ export function createStderr(err: Out, { rawThoughts = false, opening = 'gmn: ' 
   const clean = (text: string): string => (err.isTerminal ? stripControls(text) : text);
   const paint = (text: string, [on, off]: readonly [string, string]): string =>
     err.isStyled && text !== '' ? `${on}${text}${off}` : text;
+  // Loaded for a line that may be too long: measuring needs tables that most runs do not.
+  const wrap = async (text: string, start = 0): Promise<string> => {
+    const columns = err.columns - start;
+    if (!err.isTerminal || text.length * 2 <= columns) return text;
+    return (await import('../core/text/width.ts')).wrapText(text, columns);
+  };
   const thoughts = terminalFilter();
   let isThoughtOpen = false;
   return {
     get isMidLine() {
       return isThoughtOpen;
     },
-    notice: (message) => err.write(`${opening}${clean(message)}\n`),
-    tool: ({ isGood, text }) => err.write(`${isGood ? paint('✓', GREEN) : paint('✗', RED)} ${text}\n`),
+    notice: async (message) => err.write(`${await wrap(`${opening}${clean(message)}`)}\n`),
+    async tool({ isGood, text }, output) {
+      const [mark, color] = isGood ? ['✓', GREEN] : ['✗', RED];
+      const rows = output === undefined ? [] : await formatFolded(output, err.columns);
+      const line = `${paint(mark, color)} ${await wrap(text, mark.length + 1)}`;
+      await err.write(`${[line, ...rows.map((row) => paint(row, DIM))].join('\n')}\n`);
+    },
     async sources(sources) {
       const lines = sources.map(({ title, uri }, index) => `[${index + 1}] ${title} ${uri}\n`);
       if (lines.length > 0) await err.write(clean(`\nSources:\n${lines.join('')}`));
     },
-    usage: (line) => err.write(`${paint(clean(line), DIM)}\n`),
-    error: (error) =>
-      err.write(paint(clean(formatHeadline(error)), RED) + clean(formatHint(error) + formatPartialAnswer(error))),
+    usage: async (line) => err.write(`${paint(await wrap(clean(line)), DIM)}\n`),
+    async error(error) {
+      const [headline, hint] = [clean(formatHeadline(error)), clean(formatHint(error))];
+      await err.write(paint(await wrap(headline), RED) + (await wrap(hint)) + clean(formatPartialAnswer(error)));
+    },
     thought(delta) {
       const shown = err.isTerminal && !rawThoughts ? thoughts.filter(delta) : delta;
       if (shown !== '') isThoughtOpen = !shown.endsWith('\n');
@@ -59,6 +73,15 @@ export function createStderr(err: Out, { rawThoughts = false, opening = 'gmn: ' 
       await err.write('\n');
     },
   };
+}
+
+async function formatFolded(
+  { lines, hidden, all }: FoldedOutput & { readonly all: string },
+  columns: number,
+): Promise<readonly string[]> {
+  const { formatOutputRow } = await import('./spinner.ts');
+  const more = hidden === 0 ? [] : [`  … ${hidden} more lines above: ${all}`];
+  return [...more, ...lines.map((line) => formatOutputRow(line, columns))];
 }
 
 /** No "Error:" after Ctrl+C: the user knows what happened. */

@@ -1,7 +1,6 @@
 import type { AppError } from '../core/error.ts';
 import { assertNever, type TurnEvent } from '../core/event.ts';
 import type { Io, Out } from '../core/io.ts';
-import type { JsonObject } from '../core/json.ts';
 import { terminalFilter } from '../core/text/terminal.ts';
 import type { TextWork } from '../core/text-work.ts';
 import type { Usage } from '../core/usage.ts';
@@ -19,29 +18,34 @@ import { createStderr, type Stderr } from './stderr.ts';
 export function textRenderer(io: Io, options: RenderOptions): Renderer {
   const startedMs = options.clock.now();
   const page = textPage(io, options);
-  const calls = new Map<string, JsonObject>();
+  const calls = new Map<string, Extract<TurnEvent, { type: 'call' }>>();
   return async (event: TurnEvent) => {
     switch (event.type) {
-      case 'wait':
-        return page.wait(event.what);
+      case 'wait': {
+        if (event.calls === undefined || options.quiet) return page.wait(event.what);
+        const { formatRunningCalls } = await import('./tool-line.ts');
+        return page.wait(formatRunningCalls(event.calls.flatMap((id) => calls.get(id) ?? [])), 'call');
+      }
       case 'begin':
         return page.wait(event.model);
       case 'text':
-        return page.text(event.delta);
+        return page.text(event.delta, event.pieces);
       case 'thought':
         return options.showThoughts ? page.writeMessage((err) => err.thought(event.delta)) : undefined;
       case 'call':
-        calls.set(event.id, event.args);
+        calls.set(event.id, event);
         // Show everything so far before the user is asked whether the call may run.
         return page.flush();
       case 'answer': {
-        // A one-shot reports only changed files; a chat reports every tool result.
-        if (!options.isChat && (options.quiet || event.outcome.change === undefined)) return;
-        const { formatToolLine } = await import('./tool-line.ts');
-        return page.writeLines((err) => err.tool(formatToolLine(event, event.args ?? calls.get(event.id) ?? {})));
+        // In a chat no notice repeats what the line says.
+        if (options.quiet || (event.outcome.isReported && !options.isChat)) return;
+        const { foldOutput, formatToolLine } = await import('./tool-line.ts');
+        const line = formatToolLine(event, event.args ?? calls.get(event.id)?.args ?? {});
+        const output = options.isChat && io.err.isTerminal ? foldOutput(event.outcome) : undefined;
+        return page.writeLine((err) => err.tool(line, output && { ...output, all: '/output' }));
       }
       case 'notice':
-        return options.quiet && !event.isDenial ? undefined : page.writeNotice(event.message);
+        return options.quiet && !event.isDenial ? undefined : page.writeLine((err) => err.notice(event.message));
       case 'end': {
         await page.close();
         if (options.quiet) return;
@@ -69,13 +73,14 @@ async function showFailure(page: TextPage, error: AppError): Promise<void> {
 type WriteMessage = (err: Stderr) => Promise<void>;
 
 interface TextPage {
-  wait(what: string): void;
-  text(delta: string): Promise<void>;
+  wait(what: string, kind?: 'call'): void;
+  /** `pieces` are those of `delta`, if there are several. */
+  text(delta: string, pieces?: readonly string[]): Promise<void>;
   /** Writes to stderr on a line of its own, but does not end the line of an open thought. */
   writeMessage(words: WriteMessage): Promise<void>;
   writeLines(words: WriteMessage): Promise<void>;
-  /** Writes a notice; if the answer is in the middle of a line on a pipe, after that line. */
-  writeNotice(message: string): Promise<void>;
+  /** The same; if the answer is in the middle of a line on a pipe, after that line. */
+  writeLine(words: WriteMessage): Promise<void>;
   /** Shows everything so far, and draws nothing more until the next `wait` or text. */
   flush(): Promise<void>;
   /** Shows everything so far and ends the last line. `isInterrupted`: the terminal may have echoed Ctrl+C. */
@@ -91,20 +96,20 @@ function textPage(io: Io, options: RenderOptions): TextPage {
   let live = options.live;
   let isMidLine = false;
   const thought = createThoughtHold(err, () => live);
-  const held: string[] = [];
+  const held: WriteMessage[] = [];
   const waiting = createProgress(errOut, {
     ...options,
     mayDraw: () => !err.isMidLine && !(isMidLine && out.isTerminal),
     area: () => (options.live?.hasCaret ? options.live : undefined),
   });
 
-  const show = async (text: string): Promise<void> => {
+  const show = async (text: string, pieces: readonly string[] = [text]): Promise<void> => {
     if (text === '') return;
     await waiting.clear();
     await thought.end();
-    isMidLine = !text.endsWith('\n');
-    await out.write(text);
-    if (!isMidLine) for (const message of held.splice(0)) await err.notice(message);
+    isMidLine = !pieces.at(-1)?.endsWith('\n');
+    for (const piece of pieces) await out.write(piece);
+    if (!isMidLine) for (const words of held.splice(0)) await words(err);
   };
   const showLive = async (area: LiveArea, complete: string, rest: readonly string[]): Promise<void> => {
     await waiting.clear();
@@ -151,11 +156,12 @@ function textPage(io: Io, options: RenderOptions): TextPage {
   };
   return {
     wait: waiting.wait,
-    async text(delta) {
+    async text(delta, pieces) {
       shape ??= choosePresentation(out, options);
       if (isFlowing(shape)) return flow(delta, shape);
       const pushed = shape.push(delta);
-      await show(typeof pushed === 'string' ? pushed : await pushed);
+      const shown = typeof pushed === 'string' ? pushed : await pushed;
+      await show(shown, shown === delta ? pieces : undefined);
     },
     async writeMessage(words) {
       // It may stay in the middle of a line, and nothing can be live below that.
@@ -163,10 +169,10 @@ function textPage(io: Io, options: RenderOptions): TextPage {
       await say(words);
     },
     writeLines: tell,
-    async writeNotice(message) {
-      // stdout and stderr may be the same pipe, and a notice must not split a line of the answer.
-      if (isMidLine && !out.isTerminal) held.push(message);
-      else await tell(() => err.notice(message));
+    async writeLine(words) {
+      // stdout and stderr may be the same pipe, and a message must not split a line of the answer.
+      if (isMidLine && !out.isTerminal) held.push(words);
+      else await tell(words);
     },
     flush: rest,
     async close(isInterrupted) {

@@ -1,9 +1,10 @@
 import type { TurnEvent } from '../core/event.ts';
 import { type JsonObject, toNonEmptyString } from '../core/json.ts';
-import { plural } from '../core/text/format.ts';
+import { formatDuration, plural } from '../core/text/format.ts';
 import { sanitize } from '../core/text/terminal.ts';
 import { textBefore } from '../core/text/trim.ts';
-import type { ToolResult } from '../core/tool.ts';
+import type { CommandExit, ToolCall, ToolResult } from '../core/tool.ts';
+import { clipText } from './spinner.ts';
 
 export interface ToolLine {
   readonly isGood: boolean;
@@ -18,12 +19,72 @@ const MAX_REASON = 100;
 /** A notice stands alone, so it has room for the reason and what to do about it. */
 const MAX_NOTICE_REASON = 300;
 
-/** `edit_file hello.js +1 −1`; for a failure also the first line of its reason. Sanitized for the terminal. */
-export function formatToolLine({ name, outcome }: Extract<TurnEvent, { type: 'answer' }>, args: JsonObject): ToolLine {
+/**
+ * `edit_file hello.js +1 −1`, `read_file a.txt · 214 lines`, `run_shell_command make · exit 2 · 14 lines · 3.1s`; for a
+ * failure the first line of its reason. Sanitized for the terminal.
+ */
+export function formatToolLine(
+  { name, outcome, elapsedMs }: Extract<TurnEvent, { type: 'answer' }>,
+  args: JsonObject,
+): ToolLine {
+  const { ok, response, summary = '', exit, change } = outcome;
+  const hasFailed = exit !== undefined && exit.code !== 0;
+  const time = formatTime(elapsedMs, exit !== undefined);
   const opening = formatCall(name, args);
-  if (outcome.ok) return { isGood: true, text: `${opening}${formatCounts(outcome.change)}` };
-  const reason = toNonEmptyString(outcome.response.error) ?? 'it failed';
-  return { isGood: false, text: `${opening}: ${sanitize(clipLine(reason, MAX_REASON))}` };
+  if (!ok) {
+    const reason = toNonEmptyString(response.error) ?? (summary || 'it failed');
+    return { isGood: false, text: joinParts([`${opening}: ${sanitize(clipLine(reason, MAX_REASON))}`, time]) };
+  }
+  const parts = [`${opening}${formatCounts(change)}`, hasFailed ? formatExit(exit) : '', sanitize(summary), time];
+  return { isGood: !hasFailed, text: joinParts(parts) };
+}
+
+function joinParts(parts: readonly string[]): string {
+  return parts.filter((part) => part !== '').join(' · ');
+}
+
+/** `exit 1`, `ended by SIGKILL` */
+function formatExit({ code, signal }: CommandExit): string {
+  return signal === null ? `exit ${code}` : `ended by ${signal}`;
+}
+
+/** Calls that took less are not worth a time, unless it is a command. */
+const MIN_TIMED_MS = 1000;
+
+/** `0.4s`, `12.0s`, `2 min 5 s`; empty if it would say nothing. */
+function formatTime(elapsedMs: number | undefined, isCommand: boolean): string {
+  if (elapsedMs === undefined || (elapsedMs < MIN_TIMED_MS && !isCommand)) return '';
+  return elapsedMs < 60_000 ? `${(elapsedMs / 1000).toFixed(1)}s` : formatDuration(elapsedMs);
+}
+
+/** What is running: `read_file a.txt`, or `read_file a.txt, glob *.ts and 3 more`. Sanitized for the terminal. */
+export function formatRunningCalls(calls: readonly Pick<ToolCall, 'name' | 'args'>[]): string {
+  const shown = calls.slice(0, MAX_RUNNING).map(({ name, args }) => formatCall(name, args));
+  const more = calls.length - shown.length;
+  return `${shown.join(', ')}${more === 0 ? '' : ` and ${more} more`}`;
+}
+
+const MAX_RUNNING = 2;
+
+const FOLDED_LINES = 4;
+
+/**
+ * The last lines of a command's output, and how many are above them. Undefined for other tools: their results are not
+ * for reading along.
+ */
+export function foldOutput({ response, exit, wholeOutput }: ToolResult): FoldedOutput | undefined {
+  const output = wholeOutput ?? toNonEmptyString(response.output) ?? '';
+  if (exit === undefined || output.trim() === '') return undefined;
+  const lines = output.trimEnd().split('\n');
+  // One line that says `1 more line` would take as much room as that line.
+  const isLong = lines.length > FOLDED_LINES + 1;
+  return isLong ? { lines: lines.slice(-FOLDED_LINES), hidden: lines.length - FOLDED_LINES } : { lines, hidden: 0 };
+}
+
+export interface FoldedOutput {
+  /** Untrusted text. */
+  readonly lines: readonly string[];
+  readonly hidden: number;
 }
 
 /** `edit_file hello.js failed: there is no file hello.js`: the first line of the reason. Sanitized for the terminal. */
@@ -34,7 +95,7 @@ export function formatToolFailure(name: string, args: JsonObject, { response }: 
 
 export function formatCall(name: string, args: JsonObject): string {
   const subject = SUBJECT_ARGUMENTS.map((key) => toNonEmptyString(args[key])).find((value) => value !== undefined);
-  const words = [name, subject === undefined ? '' : clipLine(subject, MAX_SUBJECT)];
+  const words = [name, subject === undefined ? '' : clipText(clipLine(subject, MAX_SUBJECT), MAX_SUBJECT)];
   return sanitize(words.filter((word) => word !== '').join(' '));
 }
 

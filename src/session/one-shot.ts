@@ -42,7 +42,7 @@ interface OneShotOptions {
 }
 
 /** Records of a run, kept in memory. `contents` grows with them. */
-interface RunRecords extends Required<Omit<History, 'overhear'>> {
+interface RunRecords extends Required<Omit<History, 'appendDelta'>> {
   readonly records: readonly (TurnRecord & { readonly at: number })[];
   readonly loss: string | undefined;
   readonly isAnswered: boolean;
@@ -67,7 +67,7 @@ export function createRunRecords({ now }: Clock, earlier: readonly StoredContent
       contents.push(record.content);
       records.push({ ...record, at: now() });
     },
-    letGo() {
+    dropReply() {
       loss = 'this run was not saved: the answer is longer than 2 million characters';
     },
   };
@@ -81,7 +81,7 @@ export function createOneShotHistory(place: OneShotOptions): OneShotHistory {
     contents: run.contents,
     replyLimit: run.replyLimit,
     append: run.append,
-    letGo: run.letGo,
+    dropReply: run.dropReply,
     async save() {
       if (run.loss !== undefined) return { notices: [run.loss] };
       if (!run.isAnswered) return NOT_SAVED;

@@ -69,7 +69,7 @@ export function createSession({ clock, file, earlier, writer, reservation, ...op
       put(toLines({ ...record, at: clock.now() }), record.kind === 'answer' ? 'written' : options.durability),
     appendAll: (records) => put(records.flatMap(toLines)),
     touch: () => put([toLine({ kind: 'name' })]),
-    async overhear(delta) {
+    async appendDelta(delta) {
       const text = pace.due(delta);
       if (text === undefined) return;
       const line = toLine({ kind: 'partial', text });

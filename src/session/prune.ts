@@ -123,7 +123,7 @@ interface BlobScope {
 async function pruneBlobs({ directory, blobs, signal }: BlobScope, now: number): Promise<void> {
   if (await blobs.isEmpty()) return;
   const wanted = await readFingerprints(listSessionFiles(directory), signal);
-  await blobs.sweep((print) => !wanted.has(print), now - GRACE_MS);
+  await blobs.prune((print) => !wanted.has(print), now - GRACE_MS);
 }
 
 /**
@@ -141,7 +141,7 @@ async function removeWithMedia(
   if (own.size === 0) return;
   try {
     const wanted = await readFingerprints(listSessionFiles(directory), signal);
-    await blobs.sweep((print) => own.has(print) && !wanted.has(print), before);
+    await blobs.prune((print) => own.has(print) && !wanted.has(print), before);
   } catch {
     // The session itself is removed; the next prune gets its blobs.
   }

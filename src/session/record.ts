@@ -119,7 +119,7 @@ async function extractMedia(
     const parts: Part[] = [];
     for (const [at, part] of content.parts.entries()) {
       const bytes = findLargeBytes(part);
-      if (bytes !== undefined) apart.push([index, at, await blobs.keep(bytes)]);
+      if (bytes !== undefined) apart.push([index, at, await blobs.put(bytes)]);
       parts.push(
         bytes !== undefined && isMediaPart(part) ? { ...part, inlineData: { ...part.inlineData, data: '' } } : part,
       );
@@ -141,7 +141,7 @@ export async function restoreMedia(
     const parts = contents[index]?.parts;
     const part = parts?.[at];
     if (parts === undefined || part === undefined || !isMediaPart(part)) continue;
-    const bytes = await blobs.fetch(print);
+    const bytes = await blobs.get(print);
     if (bytes === undefined) missed();
     parts[at] =
       bytes === undefined

@@ -27,7 +27,7 @@ export interface StoreContext {
   readonly version: string;
   readonly blobs: BlobStore;
   readonly newId: () => string;
-  readonly lock: (id: string, patienceMs?: number) => Promise<Lock>;
+  readonly lock: (id: string, maxWaitMs?: number) => Promise<Lock>;
   readonly report: (message: string) => void;
 }
 

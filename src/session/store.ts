@@ -56,7 +56,7 @@ export function sessionStore(options: StoreOptions): LocalStore {
     by: options.by ?? 'prompt',
     directory,
     blobs: lazyBlobStore(join(options.home, 'blobs')),
-    lock: (id, patienceMs = 0) => acquireSessionLock(join(directory, `${id}.lock`), options.clock, patienceMs),
+    lock: (id, maxWaitMs = 0) => acquireSessionLock(join(directory, `${id}.lock`), options.clock, maxWaitMs),
   };
   return {
     list: async () => listSessions(directory),
@@ -79,9 +79,9 @@ export function sessionStore(options: StoreOptions): LocalStore {
 function lazyBlobStore(directory: string): BlobStore {
   const blobs = loadOnce(async () => (await import('../platform/files/blobs.ts')).createBlobStore(directory));
   return {
-    keep: async (bytes) => (await blobs()).keep(bytes),
-    fetch: async (print) => (await blobs()).fetch(print),
-    sweep: async (isUnwanted, before) => (await blobs()).sweep(isUnwanted, before),
+    put: async (bytes) => (await blobs()).put(bytes),
+    get: async (print) => (await blobs()).get(print),
+    prune: async (isUnwanted, before) => (await blobs()).prune(isUnwanted, before),
     isEmpty: async () => (await blobs()).isEmpty(),
     sizes: async () => (await blobs()).sizes(),
     remove: async (print) => (await blobs()).remove(print),
@@ -177,8 +177,8 @@ function open(
 /**
  * A session may be open for hours and keeps its lock while the process is stopped (Ctrl-Z): only dead owners lose it.
  */
-async function acquireSessionLock(path: string, clock: Clock, patienceMs: number): Promise<Lock> {
+async function acquireSessionLock(path: string, clock: Clock, maxWaitMs: number): Promise<Lock> {
   const { signal } = new AbortController();
-  const lock = await acquireLock(path, { clock, signal, patienceMs, isDone: async () => false, takesFrom: 'gone' });
+  const lock = await acquireLock(path, { clock, signal, maxWaitMs, isDone: async () => false, takesFrom: 'gone' });
   return lock ?? { isHeld: false, isTaken: false, release: async () => {} };
 }

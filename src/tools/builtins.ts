@@ -22,7 +22,6 @@ export function builtins({ workspace, env, others = [] }: BuiltinOptions): reado
   const root = workspace.roots[0];
   const ripgrep = loadOnce(async () => {
     const { findRipgrep } = await import('./search/ripgrep.ts');
-    // Searched once, when first needed.
     let found: { readonly program: string | undefined } | undefined;
     return (): string | undefined => {
       found ??= { program: findRipgrep(env, workspace.roots) };
@@ -58,7 +57,6 @@ export function builtins({ workspace, env, others = [] }: BuiltinOptions): reado
   ];
 }
 
-/** The values of `--tools` besides tool names. */
 type ToolSet = 'none' | 'read' | 'edit' | 'all';
 
 const READERS: readonly string[] = ['list_directory', 'read_file', 'glob', 'search_file_content'];
@@ -85,7 +83,6 @@ const CLASS_NAMES: Readonly<Record<string, string>> = {
   WebSearchTool: 'google_web_search',
 };
 
-/** The settings `tools.core` and `tools.exclude`. */
 export interface ToolLimits {
   /** The only built-in tools to offer; absent: all. */
   readonly core?: readonly string[] | undefined;
@@ -134,7 +131,6 @@ export function translateNames(wanted: readonly string[]): readonly string[] {
   return wanted.map((name) => (name.includes('__') ? name : requireToolName(BUILTIN_NAMES, name)));
 }
 
-/** Whether it is the name of a built-in tool, gmn's own or the official one. */
 export function isBuiltinName(name: string): boolean {
   return BUILTIN_NAMES.includes((Object.hasOwn(OFFICIAL_NAMES, name) ? OFFICIAL_NAMES[name] : undefined) ?? name);
 }

@@ -4,7 +4,6 @@ import type { JsonObject, JsonValue } from '../core/json.ts';
 import { type ArgumentsOf, findProblem, type InputSchema, type Property } from '../core/schema.ts';
 import type { Draft, Effect, Preview, Tool, ToolResult } from '../core/tool.ts';
 
-/** What the model is told about a tool. */
 export interface ToolDeclaration<S extends InputSchema = InputSchema> {
   readonly name: string;
   readonly description: string;
@@ -27,7 +26,6 @@ interface ToolSpec<S extends InputSchema> extends ToolDeclaration<S>, ToolHandle
   readonly root?: string | undefined;
 }
 
-/** Names that models also use for `file_path`. */
 export const FILE_ALIASES = { path: 'file_path', absolute_path: 'file_path' } as const;
 
 /** The argument `defineTool` would find, by its own name or an alias; undefined if there is none. */
@@ -63,8 +61,9 @@ export function defineTool<const S extends InputSchema>(spec: ToolSpec<S>): Tool
   };
 }
 
-export function succeed(output: JsonValue): ToolResult {
-  return { ok: true, response: { output } };
+/** `summary` says in a few words what came of it, for the user. */
+export function succeed(output: JsonValue, summary?: string): ToolResult {
+  return { ok: true, response: { output }, ...(summary === undefined ? {} : { summary }) };
 }
 
 /** `error` should tell the model what to do about it. */

@@ -5,7 +5,6 @@ import { findLineEnding } from './text-file.ts';
 export interface Edit {
   readonly oldText: string;
   readonly newText: string;
-  /** Whether every match is replaced instead of exactly one. */
   readonly isMultiple: boolean;
 }
 
@@ -93,7 +92,6 @@ function toPlainText(text: string): PlainText {
   return { text: toLineFeeds(text), pairs };
 }
 
-/** Maps an offset of the plain text to the original. */
 function toOriginalOffset({ pairs }: PlainText, place: number): number {
   let low = 0;
   let high = pairs.length;
@@ -236,7 +234,6 @@ function findLineRuns(lines: readonly string[], wanted: readonly string[]): read
   return runs;
 }
 
-/** Matches that differ only in the amount of white space between words. */
 function findByWords(text: string, wanted: string, next: string): readonly Match[] {
   const words = wanted.trim();
   const needle = words.replace(/\s+/g, ' ');

@@ -1,3 +1,4 @@
+import { plural } from '../core/text/format.ts';
 import { compileGlob } from '../core/text/glob.ts';
 import type { GLOB } from './declarations.ts';
 import { succeed, type ToolHandlers } from './define.ts';
@@ -31,7 +32,10 @@ export function glob(workspace: Workspace, ripgrep: () => string | undefined): T
         ...(named.total > MAX_FILES ? [await storeRemainingFiles(files, named.total, workspace)] : []),
         ...formatNotes({ ...tree.report, stopped: named.stopped ?? tree.report.stopped }),
       ];
-      return succeed({ files: files.slice(0, MAX_FILES), ...(notes.length === 0 ? {} : { note: notes.join('; ') }) });
+      return succeed(
+        { files: files.slice(0, MAX_FILES), ...(notes.length === 0 ? {} : { note: notes.join('; ') }) },
+        plural(named.total, 'file'),
+      );
     },
   };
 }

@@ -1,4 +1,5 @@
 import type { Ground } from '../core/model.ts';
+import { plural } from '../core/text/format.ts';
 import type { Tool } from '../core/tool.ts';
 import { defineTool, fail, succeed } from './define.ts';
 
@@ -15,9 +16,10 @@ export function googleWebSearch(ground: Ground): Tool {
       if (query.trim() === '') return fail('google_web_search: "query" is empty. Say what to search for.');
       const { text, sources, usage } = await ground(query, signal);
       if (text.trim() === '') return { ...fail('The search found nothing. Try other words.'), usage };
-      if (sources.length === 0) return { ...succeed(text), usage };
+      if (sources.length === 0) return { ...succeed(text, 'no sources'), usage };
       const list = sources.map(({ title, uri }, index) => `[${index + 1}] ${title} (${uri})`);
-      return { ...succeed(`${text}\n\nSources:\n${list.join('\n')}`), usage };
+      const summary = plural(sources.length, 'source');
+      return { ...succeed(`${text}\n\nSources:\n${list.join('\n')}`, summary), usage };
     },
   });
 }

@@ -39,11 +39,11 @@ export function listDirectory(workspace: Workspace): ToolHandlers<typeof LIST_DI
           ...(isLong ? [`the first ${MAX_ENTRIES} of ${shown.length}; ${formatRest(all)}`] : []),
           ...formatHidden(entries.length - shown.length),
         ];
-        return succeed({
-          path: place.name,
-          entries: listed,
-          ...(notes.length === 0 ? {} : { note: notes.join('; ') }),
-        });
+        const note = notes.length === 0 ? {} : { note: notes.join('; ') };
+        return succeed(
+          { path: place.name, entries: listed, ...note },
+          shown.length === 1 ? '1 entry' : `${shown.length} entries`,
+        );
       } finally {
         await directory.close();
       }
@@ -51,7 +51,6 @@ export function listDirectory(workspace: Workspace): ToolHandlers<typeof LIST_DI
   };
 }
 
-/** A predicate for names that match one of the globs. Throws AppError `usage` if there are too many globs. */
 function compileIgnored(globs: readonly string[]): (name: string) => boolean {
   if (globs.length > MAX_IGNORED) {
     throw new AppError('usage', `ignore has more than ${MAX_IGNORED} globs`, { hint: 'Use fewer.' });

@@ -1,7 +1,7 @@
 import type { MediaPart } from '../core/content.ts';
 import { AppError } from '../core/error.ts';
 import { decodeText } from '../core/text/decode.ts';
-import { formatSize } from '../core/text/format.ts';
+import { formatSize, plural } from '../core/text/format.ts';
 import { sniffMedia } from '../core/text/media.ts';
 import type { ToolResult } from '../core/tool.ts';
 import type { OpenedFile } from '../platform/files/held-file.ts';
@@ -18,7 +18,6 @@ const HEAD_BYTES = 8192;
 /** Larger files are read one at a time, however many calls run at once, to bound memory. */
 const MAX_SHARED_BYTES = 1_000_000;
 
-/** Reads a file for the model: text by lines; pictures, PDF, audio and video as attachments. */
 export function readFile(workspace: Workspace): ToolHandlers<typeof READ_FILE> {
   const oneByOne = createSerializer();
   return {
@@ -47,7 +46,6 @@ export function readFile(workspace: Workspace): ToolHandlers<typeof READ_FILE> {
   };
 }
 
-/** Runs one task at a time, in order of arrival. */
 function createSerializer(): <Result>(work: () => Promise<Result>) => Promise<Result> {
   let last: Promise<unknown> = Promise.resolve();
   return (work) => {
@@ -64,8 +62,9 @@ async function readLarge(
   signal: AbortSignal,
 ): Promise<ToolResult> {
   const head = Buffer.from(await file.read(0, HEAD_BYTES));
-  if (head.includes(0)) return succeed(formatBinary(place, file.size));
-  return succeed(formatWindow(place, await readWindow(file, wanted, signal), { wanted, label: '' }));
+  if (head.includes(0)) return toBinaryResult(place, file.size);
+  const window = await readWindow(file, wanted, signal);
+  return succeed(formatWindow(place, window, { wanted, label: '' }), plural(window.lines.length, 'line'));
 }
 
 interface Reading {
@@ -78,7 +77,7 @@ function toReading(place: Place, bytes: Uint8Array, wanted: WantedLines): Readin
   if (mimeType !== undefined) return { outcome: toMediaResult(place, bytes, mimeType), shown: ALL_SHOWN };
   const decoded = decodeText(bytes);
   if (decoded.isText) return toTextReading(place, decoded.text, wanted, '');
-  if (decoded.reason === 'nul') return { outcome: succeed(formatBinary(place, bytes.length)), shown: ALL_SHOWN };
+  if (decoded.reason === 'nul') return { outcome: toBinaryResult(place, bytes.length), shown: ALL_SHOWN };
   const latin = new TextDecoder('windows-1252').decode(bytes);
   return toTextReading(place, latin, wanted, 'not valid Unicode, shown as Windows-1252; it cannot be edited');
 }
@@ -86,21 +85,22 @@ function toReading(place: Place, bytes: Uint8Array, wanted: WantedLines): Readin
 function toTextReading(place: Place, text: string, wanted: WantedLines, label: string): Reading {
   const window = selectLines(text, wanted);
   const { first, lines, isCut, total } = window;
-  const outcome = succeed(formatWindow(place, window, { wanted, label }));
+  const outcome = succeed(formatWindow(place, window, { wanted, label }), plural(lines.length, 'line'));
   const isPartial = isCut || wanted.column > 1;
   return { outcome, shown: { first, last: isPartial ? first - 1 : first + lines.length - 1, total } };
 }
 
 function toMediaResult({ name }: Place, bytes: Uint8Array, mimeType: string): ToolResult {
   const what = `${name} (${mimeType}, ${formatSize(bytes.length)})`;
-  if (bytes.length > MAX_MEDIA_BYTES) return succeed(`${what} is too large to be attached.`);
+  if (bytes.length > MAX_MEDIA_BYTES) return succeed(`${what} is too large to be attached.`, 'too large');
   const data = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('base64');
   const media: readonly MediaPart[] = [{ inlineData: { mimeType, data } }];
-  return { ...succeed(`${what} is attached.`), media };
+  return { ...succeed(`${what} is attached.`, `${mimeType}, ${formatSize(bytes.length)}`), media };
 }
 
-function formatBinary({ name }: Place, bytes: number): string {
-  return `${name} is a binary file of ${formatSize(bytes)} and cannot be shown.`;
+function toBinaryResult({ name }: Place, bytes: number): ToolResult {
+  const size = formatSize(bytes);
+  return succeed(`${name} is a binary file of ${size} and cannot be shown.`, `binary, ${size}`);
 }
 
 interface WindowContext {

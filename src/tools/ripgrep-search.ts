@@ -77,8 +77,8 @@ function isOpenPath(path: string): boolean {
 }
 
 /** Sorts into walk order: the files of a directory first, then its subdirectories. */
-function sortByWalk<T>(items: readonly T[], pathOf: (item: T) => string): readonly T[] {
-  const keyed = items.map((item) => ({ item, key: walkKey(pathOf(item)) }));
+function sortByWalk<T>(items: readonly T[], toPath: (item: T) => string): readonly T[] {
+  const keyed = items.map((item) => ({ item, key: walkKey(toPath(item)) }));
   return keyed.sort((left, right) => (left.key < right.key ? -1 : 1)).map(({ item }) => item);
 }
 
@@ -139,7 +139,6 @@ const LINE_BYTES = 4096;
 const MARK_BYTES = 3;
 /** Enough to detect an encoding. */
 const HEAD_BYTES = 8192;
-/** UTF-16 files are read whole. */
 const MAX_WIDE_BYTES = 64_000_000;
 
 /**

@@ -1,6 +1,6 @@
 import type { Env } from '../core/io.ts';
 import type { JsonObject } from '../core/json.ts';
-import { formatDuration } from '../core/text/format.ts';
+import { formatDuration, plural } from '../core/text/format.ts';
 import type { Tool, ToolResult } from '../core/tool.ts';
 import { runShell, type ShellResult } from '../platform/process/shell.ts';
 import type { Shell } from '../platform/process/shell-choice.ts';
@@ -17,6 +17,8 @@ export interface ShellToolOptions {
    * Writes a long output to the output store and returns the path for `read_file`; undefined if it cannot be stored.
    */
   readonly keepOutput: (text: string) => Promise<string | undefined>;
+  /** Called with each piece of output as it comes. Must be quick: a command may print without end. */
+  readonly onOutput?: (text: string) => void;
 }
 
 const TIMEOUT_MS = 120_000;
@@ -33,7 +35,7 @@ const SILENT_SHARE = 0.5;
  * model, not an error.
  */
 export function runShellCommand(options: ShellToolOptions): Tool {
-  const { shell, env, directory, timeoutMs = TIMEOUT_MS } = options;
+  const { shell, env, directory, timeoutMs = TIMEOUT_MS, onOutput = () => {} } = options;
   return defineTool({
     name: 'run_shell_command',
     description: `Run a command with ${shell.path} and get its output and exit code. It has no input and no terminal, ends after ${formatDuration(timeoutMs)}, and whatever it leaves running in the background is stopped.`,
@@ -46,15 +48,24 @@ export function runShellCommand(options: ShellToolOptions): Tool {
       },
       required: ['command'],
     },
-    preview: async ({ command, dir_path = '.' }) => ({
+    preview: async ({ command, description, dir_path = '.' }) => ({
       kind: 'command',
       command,
       directory: await directory(dir_path),
+      ...(description === undefined ? {} : { description }),
     }),
     async run({ command, dir_path = '.' }, signal) {
       const cwd = await directory(dir_path);
-      const result = await runShell({ shell, command, cwd, env, timeoutMs, maxChars: CAPTURED_CHARS }, signal);
-      return toShellResult(result, await formatOutput(result, options), timeoutMs);
+      const run = { shell, command, cwd, env, timeoutMs, maxChars: CAPTURED_CHARS, onOutput };
+      const result = await runShell(run, signal);
+      const captured = joinCaptured(result);
+      const output = await shortenOutput(captured, result, options);
+      return {
+        ...toShellResult(result, output, timeoutMs),
+        exit: { code: result.exitCode, signal: result.signal },
+        summary: summarizeOutput(result),
+        ...(output === captured ? {} : { wholeOutput: captured }),
+      };
     },
   });
 }
@@ -80,8 +91,21 @@ function formatProcesses(processes: ShellResult['strays']): string {
   return processes.map(({ pid, command }) => `${pid} (${command.slice(0, 100)})`).join(', ');
 }
 
-async function formatOutput({ head, tail, omitted }: ShellResult, { keepOutput }: ShellToolOptions): Promise<string> {
-  const captured = omitted === 0 ? head : `${head}\n[… ${omitted} characters were not kept …]\n${tail}`;
+function summarizeOutput({ head, tail, omitted }: ShellResult): string {
+  if (omitted > 0) return `${Math.round((head.length + omitted + tail.length) / 1_000_000)} million characters`;
+  const lines = head.split('\n').length - (head.endsWith('\n') ? 1 : 0);
+  return head === '' ? 'no output' : plural(lines, 'line');
+}
+
+function joinCaptured({ head, tail, omitted }: ShellResult): string {
+  return omitted === 0 ? head : `${head}\n[… ${omitted} characters were not kept …]\n${tail}`;
+}
+
+async function shortenOutput(
+  captured: string,
+  { omitted }: ShellResult,
+  { keepOutput }: ShellToolOptions,
+): Promise<string> {
   if (captured.length <= MAX_OUTPUT_CHARS) return captured;
   const start = captured.slice(0, MAX_OUTPUT_CHARS * HEAD_SHARE).toWellFormed();
   const end = captured.slice(-MAX_OUTPUT_CHARS * (1 - HEAD_SHARE)).toWellFormed();

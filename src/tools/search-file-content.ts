@@ -2,7 +2,7 @@ import { AppError } from '../core/error.ts';
 import type { JsonObject } from '../core/json.ts';
 import { plural } from '../core/text/format.ts';
 import { compileGlob, type GlobPattern } from '../core/text/glob.ts';
-import { requiredLiteral } from '../core/text/pattern-literal.ts';
+import { findRequiredLiteral } from '../core/text/pattern-literal.ts';
 import type { ToolResult } from '../core/tool.ts';
 import type { SEARCH_FILE_CONTENT } from './declarations.ts';
 import { succeed, type ToolHandlers } from './define.ts';
@@ -112,7 +112,7 @@ function foldCase({ source, flags }: RegExp): Pick<SearchRequest, 'source' | 'fl
 }
 
 function findLiteral(source: string, isCaseless: boolean): Pick<SearchRequest, 'literal'> {
-  const text = requiredLiteral(source, isCaseless);
+  const text = findRequiredLiteral(source, isCaseless);
   return text === '' ? {} : { literal: Buffer.from(text).map((byte) => byte | 0x20) };
 }
 
@@ -125,7 +125,6 @@ function createFilter(include: string | undefined, exclude: string | undefined):
   return (path) => included?.matches(path) !== false && excluded?.matches(path) !== true;
 }
 
-/** A glob without a slash matches names in every directory. */
 function toAnywhereGlob(glob: string): string {
   return glob.includes('/') ? glob : `**/${glob}`;
 }
@@ -142,10 +141,10 @@ interface ResultOptions {
 async function toSearchResult(
   { place, report }: Tree,
   findings: Findings,
-  telling: ResultOptions,
+  options: ResultOptions,
 ): Promise<ToolResult> {
   const found = findings.files.map((file) => ({ file: toModelPath(place, file.path), lines: formatLines(file) }));
-  const told = telling.isNamesOnly ? found : cutToLimit(found);
+  const shown = options.isNamesOnly ? found : cutToLimit(found);
   const notes = [
     ...(findings.stopped === undefined ? [] : [`incomplete: stopped ${findings.stopped}; name a smaller directory`]),
     ...(findings.isFull ? ['there may be more; use a narrower pattern or directory'] : []),
@@ -155,11 +154,14 @@ async function toSearchResult(
       ? []
       : [`${plural(findings.binary, 'binary file')} with a match not shown`]),
     ...(findings.cut === 0 ? [] : [`of ${findings.cut} very large files only the beginning was searched`]),
-    ...(told === found ? [] : [await storeRemainingMatches(told, found, telling)]),
+    ...(shown === found ? [] : [await storeRemainingMatches(shown, found, options)]),
   ];
   const note: JsonObject = notes.length === 0 ? {} : { note: notes.join('; ') };
-  if (telling.isNamesOnly) return succeed({ files: found.map(({ file }) => file), ...note });
-  return succeed({ matches: told.map(({ file, lines }) => ({ file, lines })), ...note });
+  const files = plural(found.length, 'file');
+  if (options.isNamesOnly) return succeed({ files: found.map(({ file }) => file), ...note }, files);
+  const count = findings.files.reduce((sum, { lines }) => sum + lines.filter(({ isMatch }) => isMatch).length, 0);
+  const summary = count === 0 ? 'no match' : `${count} ${count === 1 ? 'match' : 'matches'} in ${files}`;
+  return succeed({ matches: shown.map(({ file, lines }) => ({ file, lines })), ...note }, summary);
 }
 
 interface Match {
@@ -170,24 +172,24 @@ interface Match {
 /** As many lines as a model should have to read. Returns the same array if nothing was cut. */
 function cutToLimit(matches: readonly Match[]): readonly Match[] {
   let room = MAX_RESULT_CHARS;
-  const told = matches.map(({ file, lines }) => ({
+  const shown = matches.map(({ file, lines }) => ({
     file,
     lines: lines.filter((line) => {
       room -= line.length + 1;
       return room >= 0;
     }),
   }));
-  return room >= 0 ? matches : told.filter(({ lines }) => lines.length > 0);
+  return room >= 0 ? matches : shown.filter(({ lines }) => lines.length > 0);
 }
 
 async function storeRemainingMatches(
-  told: readonly Match[],
+  shown: readonly Match[],
   found: readonly Match[],
   { keep }: ResultOptions,
 ): Promise<string> {
   const kept = await keep(found.map(({ file, lines }) => `${file}\n${lines.join('\n')}\n`).join('\n'));
   const way = kept === undefined ? 'ask for fewer, or in a smaller directory' : `read_file ${kept} shows all`;
-  return `the first ${countMatchedLines(told)} of ${countMatchedLines(found)} lines; ${way}`;
+  return `the first ${countMatchedLines(shown)} of ${countMatchedLines(found)} lines; ${way}`;
 }
 
 function countMatchedLines(matches: readonly Match[]): number {

@@ -13,7 +13,6 @@ export interface TextFile {
 
 const NEW_TEXT_FILE: TextFile = { text: '', encode: (text) => Buffer.from(requireWellFormed(text), 'utf8') };
 
-/** The bytes to write, in the encoding the file has. Throws AppError `usage` if they are too many. */
 export function encodeText(place: Place, before: TextFile | undefined, text: string): Uint8Array {
   const bytes = (before ?? NEW_TEXT_FILE).encode(text);
   if (bytes.length > MAX_FILE_BYTES) throw tooLargeToWriteError(place);
@@ -45,7 +44,6 @@ function requireWellFormed(text: string): string {
   throw new AppError('usage', 'the text has half a character in it', { hint: 'Send whole Unicode characters.' });
 }
 
-/** The most common line ending of a text; a line feed if it has none. */
 export function findLineEnding(text: string): string {
   const pairs = countMatches(text, /\r\n/g);
   const returns = countMatches(text, /\r(?!\n)/g);

@@ -69,7 +69,6 @@ export function createTreePace(signal: AbortSignal): Pace {
   return startPace(LIMITS, signal);
 }
 
-/** Walks a directory of the workspace. Throws AppError `usage` if the fence refuses it. */
 export async function openTree(
   workspace: Workspace,
   path: string,
@@ -106,7 +105,6 @@ export function formatNotes({ unreadable, stopped }: WalkReport): readonly strin
   ];
 }
 
-/** A path below a place, as the model knows it. */
 export function toModelPath(place: Place, below: string): string {
   return place.name === '.' ? below : `${place.name}/${below}`;
 }

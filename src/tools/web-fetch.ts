@@ -1,6 +1,7 @@
 import { AppError } from '../core/error.ts';
 import type { SendHttp } from '../core/io.ts';
 import type { JsonObject } from '../core/json.ts';
+import { plural } from '../core/text/format.ts';
 import { trimTrailing } from '../core/text/trim.ts';
 import type { Tool } from '../core/tool.ts';
 import { createDeadline } from '../platform/runtime/clock.ts';
@@ -21,7 +22,6 @@ const MAX_PAGES = 10;
 /** For all pages of a call together. */
 const MAX_TEXT_CHARS = 100_000;
 
-/** The fetch tool: the text of the pages a prompt names, each under its final address. */
 export function webFetch({ send, timeoutMs = TIMEOUT_MS, keep }: WebFetchOptions): Tool {
   return defineTool({
     name: 'web_fetch',
@@ -46,7 +46,10 @@ export function webFetch({ send, timeoutMs = TIMEOUT_MS, keep }: WebFetchOptions
       const limit = { send, timeoutMs, share, keep };
       const pages = await Promise.all(urls.map((url) => fetchForModel(url, limit, signal)));
       signal.throwIfAborted();
-      return { ok: pages.some((page) => page.error === undefined), response: { pages } };
+      const failed = pages.filter((page) => page.error !== undefined).length;
+      if (failed === pages.length) return { ok: false, response: { pages }, summary: String(pages[0]?.error) };
+      const summary = `${plural(pages.length, 'page')}${failed === 0 ? '' : `, ${failed} failed`}`;
+      return { ok: true, response: { pages }, summary };
     },
   });
 }

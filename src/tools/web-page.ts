@@ -4,7 +4,6 @@ import { formatSize } from '../core/text/format.ts';
 import { readableHtml } from './readable-html.ts';
 
 interface WebPage {
-  /** The final address, after redirects. */
   readonly url: string;
   readonly contentType: string;
   readonly title: string;
@@ -103,7 +102,6 @@ function pageError(message: string): AppError {
 const MAX_HOPS = 5;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
-/** The first response that is no redirect, and its URL; follows up to five. Throws AppError `api`. */
 async function followRedirects(
   start: URL,
   ask: (url: URL) => Promise<HttpResponse>,

@@ -9,7 +9,6 @@ import { decodeTextFile, encodeText, findLineEnding, formatCutLinks, type TextFi
 import type { Place } from './workspace/fence.ts';
 import type { Workspace } from './workspace/workspace.ts';
 
-/** The write tool; an existing file must have been read. */
 export function writeFile(workspace: Workspace): Required<ToolHandlers<typeof WRITE_FILE>> {
   return {
     async preview({ file_path, content }, signal, draft) {

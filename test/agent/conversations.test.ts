@@ -142,7 +142,7 @@ async function converse(turns: readonly MadeTurn[]): Promise<void> {
       events.push(event);
       if (event.type === 'call' && behaviourOf(event.args) === 'leave') break;
       // The last thing a held reply says.
-      if (event.type === 'text' && event.delta === 'end.' && made.ending === 'held') {
+      if (event.type === 'text' && event.delta.endsWith('end.') && made.ending === 'held') {
         controller.abort(new AppError('interrupted', 'Interrupted.'));
       }
     }

@@ -135,7 +135,7 @@ test('a reply that is longer than the history can hold is let go of, however it 
     const long = ['x'.repeat(60), 'y'.repeat(60)];
     const model = scripted([isCut ? { text: long, throws: new AppError('api', 'cut') } : { text: long }]);
     const lost: number[] = [];
-    const history = { ...recorded(true), replyLimit: 100, letGo: () => void lost.push(1) };
+    const history = { ...recorded(true), replyLimit: 100, dropReply: () => void lost.push(1) };
     const { events } = await play(agentOf(model, []), history);
     expect([textOf(events).length, lost.length, history.records.map(({ kind }) => kind)]).toEqual([120, 1, ['prompt']]);
   }

@@ -35,7 +35,7 @@ test('calls are answered and the model is asked again: one begin, one ending, us
     { type: 'text', delta: 'Let me look.' },
     { type: 'text', delta: '\n' },
     { type: 'call', id: 'c1.0', name: 'look', args: { at: 1 } },
-    { type: 'wait', what: 'look' },
+    { type: 'wait', what: 'look', calls: ['c1.0'] },
     { type: 'answer', id: 'c1.0', name: 'look', outcome },
     { type: 'wait', what: 'gemini-test' },
     { type: 'text', delta: 'Done.' },

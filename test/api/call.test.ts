@@ -77,6 +77,15 @@ test('a call that fails once is sent again, said in words, with one begin', asyn
   expect(got?.finishReason).toBe('STOP');
 });
 
+test('the words of the service keep their full stop only where they end the line', async (t) => {
+  const body = { status: 'UNAVAILABLE', message: 'Out of quota.' };
+  const { events } = await converse(t, [failing(503, body), whole('fine')]);
+  expect(events[1]).toEqual({
+    type: 'notice',
+    message: 'API error: the server failed (503 UNAVAILABLE): Out of quota; retry 1 of 3 in 1 s',
+  });
+});
+
 const RETRIED: readonly (readonly [what: string, fault: string, Answer, readonly number[]])[] = [
   ['reset before headers', 'N5', (socket) => socket.resetAndDestroy(), [1000, 2000, 4000]],
   ['bare 429', 'N20', answer(429), [1000, 2000, 4000]],

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { parseChunk } from '../../src/api/reply.ts';
+import { parseChunk, replyReader } from '../../src/api/reply.ts';
 import { AppError } from '../../src/core/error.ts';
+import type { Usage } from '../../src/core/usage.ts';
 
 test('the parts are the very objects that came, unknown fields included', () => {
   const part = { text: 'x', thoughtSignature: 'c2ln', futureField: { a: 1 } };
@@ -22,19 +23,28 @@ test('everything gmn reads is read', () => {
     finishReason: 'STOP',
     finishMessage: 'done',
     modelVersion: 'gemini-x',
-    usage: { promptTokenCount: 1, candidatesTokenCount: 0, thoughtsTokenCount: 7 },
+    usageMetadata: { promptTokenCount: 1, candidatesTokenCount: 0, thoughtsTokenCount: 7, trafficType: 'ON_DEMAND' },
   });
 });
 
-test('a count that is no count is absent (S31)', () => {
+/** What a reply with this `usageMetadata` cost. */
+async function readUsage(usageMetadata: unknown): Promise<Usage> {
+  const reader = replyReader('asked');
+  const candidates = [{ content: { parts: [{ text: 'x' }] }, finishReason: 'STOP' }];
+  reader.take(parseChunk({ candidates, usageMetadata }));
+  return (await reader.finish()).reply.usage;
+}
+
+test('a count that is no count is absent (S31)', async () => {
   const usageMetadata = {
     promptTokenCount: -1,
     candidatesTokenCount: 1.5,
     totalTokenCount: 1e300,
     thoughtsTokenCount: '3',
   };
-  expect(parseChunk({ usageMetadata }).usage).toEqual({});
-  expect(parseChunk({ usageMetadata: 'many' }).usage).toBeUndefined();
+  expect(await readUsage(usageMetadata)).toEqual({});
+  expect(await readUsage('many')).toEqual({});
+  expect(await readUsage({ totalTokenCount: 0, trafficType: 'ON_DEMAND' })).toEqual({ totalTokenCount: 0 });
 });
 
 const HARMLESS: readonly unknown[] = [

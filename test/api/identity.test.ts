@@ -14,7 +14,7 @@ test('every secret that was ever sent is known for one, also after a renewal', a
   const who = createIdentity(
     credential({
       headers: async () => ({ authorization: `Bearer a-token-${count}` }),
-      renew: async () => {
+      refresh: async () => {
         count += 1;
       },
     }),

@@ -83,7 +83,7 @@ test("gcloud's own credentials are refreshed with gcloud's own client", async (t
 });
 
 const KEY_HINT =
-  'Check that the account and its key still exist and may be used, or name another file in GOOGLE_APPLICATION_CREDENTIALS.';
+  'Check that the account and its key still exist and are enabled, or set GOOGLE_APPLICATION_CREDENTIALS to another file.';
 const AGAIN = 'Check the network and try again in a moment.';
 
 test.for<[number, string, string, string]>([

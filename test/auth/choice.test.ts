@@ -73,7 +73,7 @@ test('a key travels in one header, and as a bearer too only where that is asked 
   expect(await plain.credential.headers(signal)).toEqual({ 'x-goog-api-key': KEY });
   expect(plain).toMatchObject({ carrier: 'key', notices: [] });
   expect(plain.credential.account).toMatch(/^[0-9a-f]{16}$/);
-  expect(plain.credential.renew).toBeUndefined();
+  expect(plain.credential.refresh).toBeUndefined();
   const both = await chooseCredential(
     choiceInput(place, { GEMINI_API_KEY: KEY, GEMINI_API_KEY_AUTH_MECHANISM: 'bearer' }),
   );
@@ -85,7 +85,7 @@ test('a credential does not print its secret', async (t) => {
   expect(JSON.stringify(credential)).not.toContain(KEY);
 });
 
-test('a key that could not stand in a header is named, not shown', async (t) => {
+test('a key that no header can carry is named in the error, not shown', async (t) => {
   const choice = chooseCredential(choiceInput(home(t), { GEMINI_API_KEY: 'two\nlines-of-secret' }));
   await expect(choice).rejects.toMatchObject({
     fault: 'auth',
@@ -97,7 +97,7 @@ test('an access token in the environment is used as it is', async (t) => {
   const env = { GOOGLE_GENAI_USE_GCA: 'true', GOOGLE_CLOUD_ACCESS_TOKEN: 'ya29.given' };
   const { credential, notices } = await chooseCredential(choiceInput(emptyHome(t), env));
   expect(await credential.headers(signal)).toEqual({ authorization: 'Bearer ya29.given' });
-  expect([credential.source, credential.renew, notices]).toEqual(['GOOGLE_CLOUD_ACCESS_TOKEN', undefined, []]);
+  expect([credential.source, credential.refresh, notices]).toEqual(['GOOGLE_CLOUD_ACCESS_TOKEN', undefined, []]);
 });
 
 test('a gateway needs its address from the real environment, and may go without a key', async (t) => {
@@ -221,7 +221,7 @@ test.for<[string, string]>([
 test('a credential file with a byte order mark, unknown types or a __proto__ in it is read for what it holds', async (t) => {
   const text = `\uFEFF{"__proto__":{"access_token":"no"},"access_token":7,"refresh_token":"${CANARIES.refresh}"}`;
   const { credential, token } = await chooseCredential(choiceInput(home(t, { '.gemini/oauth_creds.json': text })));
-  expect([credential.type, token]).toEqual(['oauth-personal', { isRenewable: true }]);
+  expect([credential.type, token]).toEqual(['oauth-personal', { canRefresh: true }]);
 });
 
 test('a credential file without a token, or that is a directory, is named in the error', async (t) => {

@@ -27,7 +27,7 @@ test('a granted token that no header can carry is a fault of the server: not kep
   expect([after, Object.keys(filesIn(place.gmn))]).toEqual([before, ['sign-in-note-shown']]);
 });
 
-test('a new refresh token with control characters takes the place of none', async (t) => {
+test('a new refresh token with control characters replaces nothing', async (t) => {
   const grant = { access_token: 'ya29.granted-1', expires_in: 3599, refresh_token: '1//new\u001b[2J' };
   const { ended, before, after, place } = await runOnce(t, (response) => json(response, 200, grant));
   expect([ended.exitCode, ended.result.bearer, after]).toEqual([0, bearerDigest('ya29.granted-1'), before]);

@@ -54,7 +54,7 @@ test.for([
 posixTest("another user's key file is neither used nor deleted, and the hint says what to do", async (t) => {
   const place = home(t, { '.gmn/key.json': KEY_FILE });
   const store = keyStore(place.gmn, { ...PLAIN_MACHINE, uid: 4_000_000 }, systemClock);
-  const hint = 'gmn leaves it alone. Remove it, or make it yours (chown), then: gmn auth set-key';
+  const hint = 'gmn does not touch it. Remove it, or run chown on it, then: gmn auth set-key';
   await expect(store.read()).rejects.toMatchObject({ exitCode: 2, hint });
   await expect(store.remove()).rejects.toMatchObject({ exitCode: 4, hint });
   expect(readFileSync(join(place.gmn, 'key.json'), 'utf8')).toBe(KEY_FILE);

@@ -143,7 +143,7 @@ test.for<[string, Answer, object, number]>([
   expect(Object.keys(filesIn(place.gmn))).toEqual(['sign-in-note-shown']);
 });
 
-test('a passing fault of the token server is ridden out', async (t) => {
+test('a temporary error of the token server is retried', async (t) => {
   const grant = granting();
   const { ended } = await runOnce(t, (response, form, count) =>
     count === 1 ? text(503, '')(response, form, count) : grant(response, form, count),
@@ -181,7 +181,7 @@ test.for(['http://example.com/token', 'ftp://127.0.0.1/', 'https://me:secret@exa
   },
 );
 
-test('a token that still has a moment is used when the token server is away', async (t) => {
+test('a token that is still valid is used while the token server is unreachable', async (t) => {
   const place = home(t, { '.gemini/oauth_creds.json': oauthDocument({ expiry_date: Date.now() + 120_000 }) });
   const { ended } = await runOnce(t, text(500, ''), place);
   expect(ended).toMatchObject({ exitCode: 0, result: { bearer: bearerDigest(CANARIES.access) } });
@@ -223,14 +223,14 @@ test('without a refresh token, a token is used while its end is unknown, and not
   expect((await runOnce(t, granting(), ended)).ended).toMatchObject({ exitCode: 2, result: REFUSED });
 });
 
-test('after a 401 the token is renewed once', async (t) => {
+test('after a 401 the token is refreshed once', async (t) => {
   const fresh = home(t, { '.gemini/oauth_creds.json': oauthDocument({ expiry_date: Date.now() + 3_000_000 }) });
   const { ended, server } = await runOnce(t, granting(), fresh, ['renew']);
   expect(ended.result.bearer).toBe(bearerDigest('ya29.granted-1'));
   expect(server.forms).toHaveLength(1);
 });
 
-test('a sign-in that was renewed by someone else while we were refused is taken', async (t) => {
+test('a sign-in that another program refreshed meanwhile is used', async (t) => {
   const place = home(t);
   const { ended } = await runOnce(
     t,

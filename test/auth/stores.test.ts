@@ -98,11 +98,11 @@ posixTest.for([
   ]);
 });
 
-posixTest('when a person could be asked by macOS, that is said', async (t) => {
+posixTest('a notice says that macOS may be asking the user', async (t) => {
   const place = home(t);
   const said: string[] = [];
   const script = `sleep 1.5; echo '${password('ya29.chain')}'`;
-  const changes = { ...mac(place, script, { isAttended: true }), say: (message: string) => said.push(message) };
+  const changes = { ...mac(place, script, { isAttended: true }), notify: (message: string) => said.push(message) };
   expect(await authorization(place, {}, changes)).toEqual(['macOS Keychain', 'Bearer ya29.chain']);
   expect(said).toEqual([
     'macOS is asking whether gmn may read the Gemini sign-in from the Keychain (waiting up to 60 s).',
@@ -167,7 +167,7 @@ test('a stored key comes before a sign-in, and after everything the environment 
   expect((await chooseCredential(choiceInput(place, env))).credential.source).toBe('GEMINI_API_KEY');
 });
 
-test('a damaged key file is set aside and said to be lost', async (t) => {
+test('a damaged key file is quarantined and reported', async (t) => {
   const place = home(t, { '.gmn/key.json': '{"version":1,"place":"fi' });
   await expect(opened(place, undefined).read()).rejects.toMatchObject({
     fault: 'auth',
@@ -198,7 +198,7 @@ test.for([
   expect(() => checkKey(pasted)).toThrow(expect.objectContaining({ fault: 'usage', message }));
 });
 
-test('a key is taken without the space around it', () => {
+test('a key is trimmed', () => {
   expect(checkKey('  AIza-test-key-0123456789\r\n')).toBe('AIza-test-key-0123456789');
 });
 
@@ -239,7 +239,7 @@ test('the environment, then the settings, name the OAuth client before anything 
   expect(await findClientPair({ env: {}, oauthClient }, homes, systemClock)).toEqual(oauthClient);
 });
 
-test('a damaged note of the OAuth client is set aside and made anew', async (t) => {
+test('a damaged cache of the OAuth client is quarantined and written again', async (t) => {
   const place = home(t, { ...official('1.0.0', 'first-client-id.example'), '.gmn/oauth-client.json': '{' });
   const env = { PATH: join(place.root, 'bin') };
   const pair = await findClientPair({ env }, { gemini: place.gemini, gmn: place.gmn }, systemClock);

@@ -61,7 +61,7 @@ rootTest('a replaced refresh token is kept by gmn when the official file belongs
   expect(second.server.forms.map((form) => form.refresh_token)).toEqual([`${CANARIES.refresh}+`]);
 });
 
-posixTest('a cache that someone else planted is not believed', async (t) => {
+posixTest('a cache file of another user is not used', async (t) => {
   const planted = { version: 1, access_token: 'planted', refresh_token: 'x', expiry_date: Date.now() + 3_000_000 };
   const name = cacheName(CANARIES.refresh);
   const place = home(t, { [`.gmn/tokens/${name}`]: JSON.stringify(planted) });

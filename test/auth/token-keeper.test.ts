@@ -33,7 +33,7 @@ function kept(t: Parameters<typeof home>[0], stored: StoredToken, changes: Parti
       }),
     clock: systemClock,
     trace: () => {},
-    say: () => {},
+    notify: () => {},
     ...changes,
   };
   return { keeper: tokenKeeper(options), grants };
@@ -53,7 +53,7 @@ test('two callers make one grant, and the first one leaving does not take it fro
   expect([await staying, grants.length]).toEqual(['granted', 1]);
 });
 
-test('a grant that nobody waits for any more is given up', async (t) => {
+test('a grant is aborted with its last caller', async (t) => {
   const { keeper, grants } = kept(t, STALE);
   const only = new AbortController();
   const leaving = keeper.bearer(only.signal);
@@ -66,7 +66,7 @@ test('a grant that nobody waits for any more is given up', async (t) => {
 test('a rejected token is never given again, whoever asked for it at the time', async (t) => {
   const { keeper, grants } = kept(t, { accessToken: 'bad', refreshToken: 'r', expiresAt: Date.now() + HOUR_MS });
   expect(await keeper.bearer(signal)).toBe('bad');
-  const renewed = keeper.renew(signal);
+  const renewed = keeper.refresh(signal);
   // Asked for while the renewal is under way: the token at hand looks fresh, and is not good.
   const asked = keeper.bearer(signal);
   await expect.poll(() => grants.length).toBe(1);
@@ -75,7 +75,7 @@ test('a rejected token is never given again, whoever asked for it at the time', 
   expect([await asked, await keeper.bearer(signal), grants.length]).toEqual(['good', 'good', 1]);
 });
 
-test('a renewal does not join a search that may find the rejected token', async (t) => {
+test('a refresh does not join a search that may find the rejected token', async (t) => {
   let now = Date.now();
   const stored = (expiresAt: number): StoredToken => ({ accessToken: 'bad', refreshToken: 'r', expiresAt });
   const reads: ((token: StoredToken) => void)[] = [];
@@ -87,7 +87,7 @@ test('a renewal does not join a search that may find the rejected token', async 
   expect(await keeper.bearer(signal)).toBe('bad');
   now += HOUR_MS;
   const asked = keeper.bearer(signal);
-  const renewed = keeper.renew(signal);
+  const renewed = keeper.refresh(signal);
   // Somebody wrote the same token with a later end: the search that began first finds it.
   await expect.poll(() => reads.length).toBe(2);
   for (const answer of reads.splice(0)) answer(stored(now + HOUR_MS));
@@ -102,32 +102,32 @@ test('a renewal does not join a search that may find the rejected token', async 
 test('a server that grants the rejected token once more is believed, not asked forever', async (t) => {
   const { keeper, grants } = kept(t, { accessToken: 'bad', refreshToken: 'r', expiresAt: Date.now() + HOUR_MS });
   await keeper.bearer(signal);
-  const renewed = keeper.renew(signal);
+  const renewed = keeper.refresh(signal);
   await expect.poll(() => grants.length).toBe(1);
   grants[0]?.answer('bad');
   await renewed;
   expect(grants).toHaveLength(1);
 });
 
-test('two requests that carried the same refused token make one renewal between them', async (t) => {
+test('two requests with the same rejected token share one refresh', async (t) => {
   const { keeper, grants } = kept(t, { accessToken: 'bad', refreshToken: 'r', expiresAt: Date.now() + HOUR_MS });
   await keeper.bearer(signal);
-  const renewed = keeper.renew(signal, 'bad');
+  const renewed = keeper.refresh(signal, 'bad');
   await expect.poll(() => grants.length).toBe(1);
   grants[0]?.answer('good');
   await renewed;
-  await keeper.renew(signal, 'bad');
+  await keeper.refresh(signal, 'bad');
   expect([await keeper.bearer(signal), grants.length]).toEqual(['good', 1]);
 });
 
-test('the token of the store is not given again when its successor was turned down too', async (t) => {
+test('the stored token is not used again when the refreshed one was rejected, too', async (t) => {
   const { keeper, grants } = kept(t, { accessToken: 'bad', refreshToken: 'r', expiresAt: Date.now() + HOUR_MS });
   await keeper.bearer(signal);
   for (const [refused, granted] of [
     ['bad', 'worse'],
     ['worse', 'good'],
   ] as const) {
-    const renewed = keeper.renew(signal, refused);
+    const renewed = keeper.refresh(signal, refused);
     const count = grants.length + 1;
     await expect.poll(() => grants.length).toBe(count);
     grants.at(-1)?.answer(granted);

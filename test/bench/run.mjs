@@ -1,5 +1,5 @@
 // `npm run bench`: the budgets, each part in one interleaved run. Read the ratios.
-// --only=start,line,stream,session,search,mcp,serve,growth   some parts      --rounds=31  --seed=1
+// --only=start,line,stream,terminal,session,search,mcp,serve,growth   some parts      --rounds=31  --seed=1
 // --quick       fewer rounds, smaller sizes; nothing is kept            --node=22,24  other versions of Node for the start
 // --no-peer     downloads nothing: no official CLI, ripgrep or Node     --million     searches a million files, too
 // --gate        fails if a ratio got worse than in the newest result that is kept; --tolerance=0.25
@@ -13,7 +13,7 @@ import { regressions } from './gate.mjs';
 import { keepResult, newestResults } from './results.mjs';
 import { plainVerdicts, wordsOf } from './verdicts.mjs';
 
-const PARTS = { start, line, stream, session, search, mcp, serve, growth };
+const PARTS = { start, line, stream, terminal, session, search, mcp, serve, growth };
 const { values: flags } = parseArgs({
   options: {
     only: { type: 'string' },
@@ -97,6 +97,11 @@ async function line() {
 async function stream() {
   const { benchStream } = await import('./stream.mjs');
   return benchStream({ rounds: isQuick ? 2 : Math.min(rounds, 5), seed, isQuick, skip });
+}
+
+async function terminal() {
+  if (process.platform === 'win32') return skip('an answer on a terminal (Windows has no ptys of this kind)');
+  return (await import('./terminal.mjs')).benchTerminal({ rounds: isQuick ? 1 : Math.min(rounds, 3), isQuick });
 }
 
 async function session() {

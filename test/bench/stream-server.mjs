@@ -1,4 +1,4 @@
-// Streams long answers: a model named `ascii-100` or `kana-100` answers with that many megabytes of events of 4 KB each.
+// Streams long answers: a model named `ascii-100`, `kana-100` or `line-100` answers with that many megabytes of events of 4 KB each.
 import { createServer } from 'node:http';
 
 const EVENT_BYTES = 4096;
@@ -6,6 +6,7 @@ const BLOCK_EVENTS = 16;
 /** With what JSON must escape, as every answer has it. */
 const LINES = {
   ascii: 'The quick brown fox said "hello" to `run()`, and the lazy dog replied with 42 words.\n',
+  line: 'One line that never ends, with `code` and "words" in it, and so on. ',
   kana: '素早い茶色の狐が「こんにちは」と言い、犬は `run()` で答えた。\n',
 };
 
@@ -19,7 +20,7 @@ function eventOfSize(line) {
 
 const server = createServer((request, response) => {
   request.resume().on('end', async () => {
-    const [, kind = 'ascii', megabytes = '0'] = /(ascii|kana)-(\d+)/.exec(request.url) ?? [];
+    const [, kind = 'ascii', megabytes = '0'] = /(ascii|kana|line)-(\d+)/.exec(request.url) ?? [];
     const event = Buffer.from(eventOfSize(LINES[kind]));
     const block = Buffer.concat(Array.from({ length: BLOCK_EVENTS }, () => event));
     response.writeHead(200, { 'content-type': 'text/event-stream' });

@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { bundledProgram } from '../support/asking.ts';
-import { editing, statesIn } from '../support/editing.ts';
+import { editing } from '../support/editing.ts';
 import { isWindows, posixTest } from '../support/posix.ts';
+import { statesIn } from '../support/pty.ts';
 
 const ESC = '\u001b';
 const place = mkdtempSync(join(tmpdir(), 'gmn-editor-'));

@@ -134,17 +134,10 @@ test('what does not fit is cut in the middle, and approved only after it was sho
   const command = Array.from({ length: 30 }, (_, index) => `line ${index}`).join('\n');
   const { decide, screen } = seated({ keys: ['y', 'a', CONTINUED, 'd', 'y'], rows: 10 });
   expect(await decide(SHELL, { command })).toEqual({ kind: 'run' });
-  const cut = [
-    '╭ run_shell_command in /w  229 bytes',
-    '│ line 0',
-    '│ line 1',
-    '┆ 26 more lines',
-    '│ line 28',
-    '│ line 29',
-  ];
+  const cut = ['╭ run_shell_command in /w', '│ line 0', '│ line 1', '┆ 26 more lines', '│ line 28', '│ line 29'];
   const few = '╰ [d] all of it [n]o [e]dit [r]eply [q]uit turn › ';
   const hint = '│ This is not all of it. See the rest first: d';
-  const all = ['╭ run_shell_command in /w  229 bytes', ...command.split('\n').map((line) => `│ ${line}`)];
+  const all = ['╭ run_shell_command in /w', ...command.split('\n').map((line) => `│ ${line}`)];
   const many = '╰ [y]es [n]o [a]lways this command [e]dit [r]eply [q]uit turn › ';
   expect(screen().split('\n')).toEqual([
     ...cut,
@@ -166,7 +159,7 @@ test('after the window has changed the question is drawn for it, and nothing is 
   const command = 'a'.repeat(50);
   expect(await decide(SHELL, { command })).toEqual({ kind: 'run' });
   const keys = '╰ [y]es [n]o [a]lways this command [e]dit [r]eply [q]uit turn › y';
-  const title = '╭ run_shell_command in /w  50 bytes';
+  const title = '╭ run_shell_command in /w';
   expect(screen().split('\n')).toEqual([
     ...[title, `│ ${command}`, keys],
     ...['│ The window has changed since.', title, `│ ${'a'.repeat(37)}`, `┊ ${'a'.repeat(13)}`],

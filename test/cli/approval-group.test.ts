@@ -15,10 +15,10 @@ function policyWith(allowedTools: readonly string[]) {
   return approvalPolicy({ mode: 'default', allowedTools, isTrusted: () => false });
 }
 
-const targetOf = async (_: Tool, args: JsonObject) => `/w/${args.file_path}`;
+const findTarget = async (_: Tool, args: JsonObject) => `/w/${args.file_path}`;
 
 test('f allows every change of that file, and of no other', async () => {
-  const { decide, screen } = seated({ keys: ['f', 'n'] }, { targetOf });
+  const { decide, screen } = seated({ keys: ['f', 'n'] }, { findTarget });
   expect(await decide(WRITE, { file_path: 'a', content: '1' })).toEqual({ kind: 'run' });
   expect(await decide(WRITE, { file_path: 'a', content: '2' })).toEqual({ kind: 'run' });
   expect(await decide(WRITE, { file_path: 'b', content: '3' })).toEqual({ kind: 'deny', reason: NO });
@@ -26,7 +26,7 @@ test('f allows every change of that file, and of no other', async () => {
 });
 
 test('in a narrow window the keys stand in rows, none of them broken', async () => {
-  const { decide, screen } = seated({ keys: ['f'], columns: 40 }, { targetOf });
+  const { decide, screen } = seated({ keys: ['f'], columns: 40 }, { findTarget });
   await decide(WRITE, { file_path: 'a', content: '1' });
   expect(screen().split('\n').slice(-5)).toEqual([
     '│ +1',
@@ -35,7 +35,7 @@ test('in a narrow window the keys stand in rows, none of them broken', async () 
     '  [r]eply [d]iff [q]uit turn › f',
     '',
   ]);
-  const tiny = seated({ keys: ['n'], columns: 9 }, { targetOf });
+  const tiny = seated({ keys: ['n'], columns: 9 }, { findTarget });
   await tiny.decide(WRITE, { file_path: 'a', content: '1' });
   expect(tiny.screen()).toContain('╰ [y]es\n  [n]o\n  [a]lways\n  [f] always this file\n');
 });

@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import stringWidth from 'string-width';
 import { expect } from 'vitest';
 import { approvalScene, command, NO, PROMPT, WAITED, write } from '../support/approval-scene.ts';
-import { statesIn, verdictsIn } from '../support/asking.ts';
+import { verdictsIn } from '../support/asking.ts';
 import { linuxTest, posixTest } from '../support/posix.ts';
+import { statesIn } from '../support/pty.ts';
 
 const start = approvalScene();
 const unasked = (why: string): string =>

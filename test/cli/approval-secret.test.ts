@@ -50,7 +50,7 @@ function swap(root: string): void {
 
 posixTest('the question names the file that would be read, and why it is asked', async () => {
   const { read, root, screen } = await seated(['y']);
-  expect(await read({ file_path: 'notes.txt' })).toEqual({ ok: true, response: { output: 'A=1' } });
+  expect(await read({ file_path: 'notes.txt' })).toMatchObject({ ok: true, response: { output: 'A=1' } });
   expect(screen()).toBe(
     [
       '╭ read_file',
@@ -94,26 +94,26 @@ posixTest('"always" is for the file, whatever it is called, and for no other', a
 
 posixTest.for(['file_path', 'path', 'absolute_path'])('a secret named by %s is asked about', async (name) => {
   const { read } = await seated(['y']);
-  expect(await read({ [name]: '.env' })).toEqual({ ok: true, response: { output: 'A=1' } });
+  expect(await read({ [name]: '.env' })).toMatchObject({ ok: true, response: { output: 'A=1' } });
 });
 
 posixTest('only a reading of a file that may hold secrets has one', async () => {
   const here = await place({ '.env': 'A=1', 'a.txt': 'a' });
-  const { secretOf } = secretFiles(here.workspace);
+  const { findSecret } = secretFiles(here.workspace);
   const read = here.tools.get('read_file')!;
-  expect(await secretOf(read, { file_path: '.env' })).toBe(join(here.root, '.env'));
-  expect(await secretOf(read, { file_path: 'a.txt' })).toBeUndefined();
-  expect(await secretOf(read, {})).toBeUndefined();
-  expect(await secretOf(read, { file_path: '../outside' })).toBeUndefined();
-  expect(await secretOf(here.tools.get('glob')!, { file_path: '.env' })).toBeUndefined();
+  expect(await findSecret(read, { file_path: '.env' })).toBe(join(here.root, '.env'));
+  expect(await findSecret(read, { file_path: 'a.txt' })).toBeUndefined();
+  expect(await findSecret(read, {})).toBeUndefined();
+  expect(await findSecret(read, { file_path: '../outside' })).toBeUndefined();
+  expect(await findSecret(here.tools.get('glob')!, { file_path: '.env' })).toBeUndefined();
 });
 
 posixTest('a file that is another by the time of the yes is not let through', async () => {
   const here = await place({ '.env': 'A=1', '.env.prod': 'B=2' });
-  const { permit, secretOf } = secretFiles(here.workspace);
+  const { permit, findSecret } = secretFiles(here.workspace);
   const path = join(here.root, '.env');
   await expect(permit(path)).rejects.toThrow('is a different file now');
-  await secretOf(here.tools.get('read_file')!, { path });
+  await findSecret(here.tools.get('read_file')!, { path });
   await permit(path);
   renameSync(join(here.root, '.env.prod'), path);
   await expect(permit(path)).rejects.toThrow('is a different file now');

@@ -8,8 +8,8 @@ import { place } from '../tools/place.ts';
 test('the file a call would write is told by where it really is, under every name, and of writers only', async () => {
   const { root, tools, workspace } = await place({ 'a.txt': 'a\n' });
   symlinkSync('a.txt', join(root, 'link'));
-  const { targetOf } = targetFiles(workspace);
-  const target = (name: string, args: JsonObject) => targetOf?.(tools.get(name)!, args);
+  const { findTarget } = targetFiles(workspace);
+  const target = (name: string, args: JsonObject) => findTarget?.(tools.get(name)!, args);
   for (const name of ['a.txt', './a.txt', 'link', join(root, 'x/../a.txt')])
     expect(await target('edit_file', { path: name })).toBe(join(root, 'a.txt'));
   expect(await target('write_file', { file_path: 'new/b.txt' })).toBe(join(root, 'new/b.txt'));
@@ -21,11 +21,11 @@ test('the file a call would write is told by where it really is, under every nam
 test('where a command would run is told by where it really is', async () => {
   const { root, tools, workspace } = await place({ 'sub/a.txt': 'a\n' });
   symlinkSync('sub', join(root, 'link'));
-  const { directoryOf } = targetFiles(workspace);
+  const { findDirectory } = targetFiles(workspace);
   const shell = { ...tools.get('read_file')!, name: 'run_shell_command' };
   for (const dir_path of ['sub', './sub/', 'link', join(root, 'sub')])
-    expect(await directoryOf(shell, { dir_path })).toBe(join(root, 'sub'));
-  expect(await directoryOf(shell, {})).toBe(root);
-  expect(await directoryOf(shell, { dir_path: '..' })).toBe(undefined);
-  expect(await directoryOf(tools.get('read_file')!, {})).toBe(undefined);
+    expect(await findDirectory(shell, { dir_path })).toBe(join(root, 'sub'));
+  expect(await findDirectory(shell, {})).toBe(root);
+  expect(await findDirectory(shell, { dir_path: '..' })).toBe(undefined);
+  expect(await findDirectory(tools.get('read_file')!, {})).toBe(undefined);
 });

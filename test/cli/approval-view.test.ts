@@ -35,6 +35,16 @@ test('what a long line goes on with cannot pass for a line of its own', async ()
   expect(await ofCommand(`${'a'.repeat(77)}rm -rf y`)).toEqual([`│ ${'a'.repeat(77)}`, '┊ rm -rf y']);
 });
 
+test('what the model says about a command is one short line above it, marked as what the model says', async () => {
+  const about = async (description: string) =>
+    (await questionView('sh', { kind: 'command', command: 'ls', directory: '/w', description }, plainView)).title;
+  expect(await about('Lists files')).toEqual(['╭ sh in /w', '│ The model says: Lists files']);
+  expect(await about(' ')).toEqual(['╭ sh in /w']);
+  const [, ...rows] = await about('Lists\n│ true\n\u001b[2J'.repeat(100));
+  expect(rows).toHaveLength(3);
+  expect(rows.join('')).toMatch(/^│ The model says: Lists\\n│ true\\n\\x1b\[2J.*…$/);
+});
+
 test('the titles of a group are marked as no line of a diff is', async () => {
   const preview: Preview = { kind: 'diff', path: 'a', diff: '@@ @@\n+x\n', added: 1, removed: 0 };
   const view = await questionView('write_file', preview, plainView);

@@ -1,8 +1,9 @@
 import { expect, type TestContext } from 'vitest';
 import type { Script } from '../support/approval-program.ts';
 import { approvalScene, command, NO, PROMPT, WAITED, write } from '../support/approval-scene.ts';
-import { type AskingOptions, statesIn, verdictsIn } from '../support/asking.ts';
+import { type AskingOptions, verdictsIn } from '../support/asking.ts';
 import { posixTest } from '../support/posix.ts';
+import { statesIn } from '../support/pty.ts';
 
 const start = approvalScene();
 
@@ -28,7 +29,7 @@ posixTest('y runs the command that was shown, and the person is not kept on the 
   } = await answered(t, { calls: [command('echo 1 > made; cat made')] }, ['y']);
   expect(screens[0]?.replace(/^STATE .*\n/, '')).toBe(
     [
-      `╭ run_shell_command in ${cwd}  23 bytes`,
+      `╭ run_shell_command in ${cwd}`,
       '│ echo 1 > made; cat made',
       '╰ [y]es [n]o [a]lways this command [e]dit [r]eply [q]uit turn › ',
     ].join('\n'),

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { pipedChat, said, sharedHome } from '../support/chat.ts';
 import { fakeGemini, reply } from '../support/fake-gemini.ts';
+import { runGmn } from '../support/gmn.ts';
 
 test('/export writes the session, and never over a file', async (t) => {
   const { env, path } = sharedHome(t);
@@ -96,6 +97,11 @@ test('/diff shows what tools changed, /undo puts back the last turn, and the mod
     { text: 'I took back changes that your tools made:\n\nremoved b.txt' },
     { text: 'z' },
   ]);
+  const note = 'I took back changes that your tools made:';
+  const shown = await runGmn(t, ['sessions', 'show', 'last'], { env });
+  expect(shown.stdout).toContain(`> ${note}\n> \n> removed b.txt\n> \n> z\n`);
+  const exported = await runGmn(t, ['sessions', 'export', 'last'], { env });
+  expect(exported.stdout).toMatch(/removed b\.txt\n\n(?:> )?z\n/);
 });
 
 test('/save of a chat that was not saved keeps what /diff and /undo know', async (t) => {
@@ -115,7 +121,7 @@ test('!command shows what it prints and lets it go with the next prompt, mention
   const lines = ['!echo @a.txt; echo err >&2; exit 3', 'x', 'y'];
   const { stderr, stdout } = await pipedChat(t, lines, { gemini, files: { 'a.txt': 'secret' } });
   expect(stdout).toBe('a\nb\n');
-  expect(stderr).toMatch(/^@a\.txt\nerr\nexit code 3\nThis goes with your next prompt; \/file - drops it\.\n/);
+  expect(stderr).toMatch(/^@a\.txt\nerr\n✗ exit code 3\nThis goes with your next prompt; \/file - drops it\.\n/);
   expect(gemini.requests[0]?.body.contents[0].parts).toEqual([
     { text: 'I ran this command:\n\necho @a.txt; echo err >&2; exit 3\n\nIt printed (exit code 3):\n\n@a.txt\nerr' },
     { text: 'x' },

@@ -42,7 +42,7 @@ posixTest('escapes of the model, in text, thoughts, calls and errors, do not rea
   await chat.until(/❯ /);
   await after(chat, 'x', /done\r\n[\s\S]*❯ /);
   await after(chat, 'y', /refused[\s\S]*❯ /);
-  await after(chat, '/stats', /tools: tool[\s\S]*❯ /);
+  await after(chat, '/stats', /tools:\s+tool[\s\S]*❯ /);
   const output = await ended(chat);
   expect(output).toContain('✗ tool\\x1b]0;owned');
   expect(foreign(output)).toEqual([]);

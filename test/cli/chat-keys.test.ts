@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect } from 'vitest';
 import { KEY_TABLE } from '../../src/chat/commands/general.ts';
 import { COMMANDS } from '../../src/chat/commands/table.ts';
@@ -108,6 +110,20 @@ posixTest('Tab completes models, tools, sessions and paths', async (t) => {
   expect((await chat.ended).exitCode).toBe(0);
 });
 
+posixTest('what answers the question of /load is no entry, and does not come back with Up', async (t) => {
+  const { path, env } = sharedHome(t);
+  await pipedChat(t, ['hello'], { env, args: ['--demo', '--session-name', 'holiday'] });
+  const chat = chatInTerminal(t, ['--demo'], { env });
+  await chat.until(/❯ /);
+  chat.type('/load\r');
+  await chat.until(/number, id or name.*› /);
+  chat.type('1\r');
+  await chat.until(/Continuing holiday[\s\S]*❯ /);
+  chat.type(CTRL_D);
+  expect((await chat.ended).exitCode).toBe(0);
+  expect(readFileSync(join(path, 'history'), 'utf8')).toBe('"/load"\n');
+});
+
 posixTest('a thousand resizes leave one prompt, and the chat works on', async (t) => {
   const chat = chatInTerminal(t, ['--demo']);
   await chat.until(/❯ /);
@@ -156,6 +172,7 @@ posixTest('what Esc twice has left draws nothing over the prompt, and is over be
     '❯ hello',
     'Waiting for the cancelled work to end. Esc: do not wait for it.',
     'now',
+    '',
     '❯',
   ]);
 });

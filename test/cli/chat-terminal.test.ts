@@ -156,7 +156,7 @@ posixTest.for([
   chat.type('write\rnext prompt\r');
   await chat.until(/› $/);
   chat.type(key);
-  await chat.until(/stopped before write_file was run[\s\S]*❯ next prompt/);
+  await chat.until(/stopped before write_file was run[\s\S]*❯ (?:\u001b\[0m)?next prompt/);
   expect(gemini.requests).toHaveLength(1);
   chat.enter(', changed');
   await chat.until(/as you like[\s\S]*❯ /);

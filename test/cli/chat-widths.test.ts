@@ -5,9 +5,10 @@ import { COMMANDS } from '../../src/chat/commands/table.ts';
 import { measureWidth } from '../../src/core/text/width.ts';
 import { sharedHome } from '../support/chat.ts';
 import { chatInTerminal, screenOf } from '../support/chat-terminal.ts';
-import { type Editing, editing, statesIn } from '../support/editing.ts';
+import { type Editing, editing } from '../support/editing.ts';
 import { GMN } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
+import { statesIn } from '../support/pty.ts';
 import type { TestScreen } from '../support/screen.ts';
 
 /** What is entered for a command, with what must have been said before so that it has something to do. */
@@ -35,13 +36,14 @@ const ENTRIES: Readonly<Record<string, readonly string[]>> = {
   edit: ['/edit'],
   copy: ['/copy'],
   pipe: ['/pipe cat'],
+  output: ['call list_directory {"dir_path":"."}', '/output'],
   diff: ['挨拶を日本語にして @hello.js', '/diff'],
   undo: ['/undo'],
   exit: ['/exit'],
 };
 
 /** Those that print lists of ours, in which a word stands on one row. */
-const LISTS: ReadonlySet<string> = new Set(['/help', '/keys', '/tools read_file off', '/sessions chat']);
+const LISTS: ReadonlySet<string> = new Set(['/help', '/keys', '/tools read_file off', '/sessions chat', '/stats']);
 
 /** Those that show a list to choose from, which Esc closes. */
 const PICKERS: ReadonlySet<string> = new Set(['/model', '/tools', '/sessions']);

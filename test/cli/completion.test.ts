@@ -112,7 +112,14 @@ describe('gmn __complete', () => {
 
   test('templates have what they are for', async (t) => {
     const { lines } = await asked(t, 'templates', SETTINGS);
-    expect(lines).toEqual(['empty\t', 'review\tLooks at a change']);
+    expect(lines).toEqual([
+      'commit\tWrite a commit message for a diff',
+      'empty\t',
+      'explain\tExplain code, an error, a log or a word',
+      'fix\tFind what is wrong, and the smallest change that repairs it',
+      'review\tLooks at a change',
+      'summarise\tSummarise a text, a log or a thread',
+    ]);
   });
 
   test('tools are those the server had when it was asked, and none before', async (t) => {

@@ -190,7 +190,7 @@ test('keys that look misspelt are named with what was meant, others are left alo
         '<root>/home/.gmn/config.json: gmn does not read modle (did you mean model?), ' +
         'model.nmae (did you mean model.name?), mcpServer (did you mean mcpServers?)',
       remedies: ['model', 'model.name', 'mcpServers'].map((key) => ({
-        words: 'To see what counts now',
+        words: 'To see the value in use',
         command: `gmn config explain ${key}`,
       })),
     },
@@ -225,6 +225,15 @@ posixTest("what others may read of gmn's files, and a home that cannot be used",
   const result = other.examine('--json');
   expect(result.status).toBe(4);
   expect(found(result, 'home')[0]).toMatchObject({ state: 'failure', text: '<root>/home/.gmn is not a directory' });
+});
+
+posixTest('directories that a person made with a plain mkdir are no fault, unless others may write there', (t) => {
+  const { examine, home } = scene(t, { home: { '.gmn/templates/a.md': 'x' } });
+  const own = [join(home, '.gmn'), join(home, '.gmn/templates')];
+  for (const path of own) chmodSync(path, 0o755);
+  expect(found(examine('--json'), 'home')).toMatchObject([{ state: 'ok', text: '<root>/home/.gmn' }]);
+  for (const path of own) chmodSync(path, 0o775);
+  expect(found(examine('--json'), 'home')).toMatchObject([{ state: 'warning', remedies: [{}, {}] }]);
 });
 
 test('sessions are counted', (t) => {

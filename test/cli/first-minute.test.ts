@@ -14,8 +14,8 @@ ${standing}
 
   gmn auth status    which credential is used
   gmn doctor         what is wrong, and how to fix it
-  gmn demo           a short tour
-  gmn --help         every flag and command
+  gmn demo           a tour of two minutes
+  gmn -h             the flags used most, and the commands
 `;
 
 test.for([

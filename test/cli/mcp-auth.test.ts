@@ -58,10 +58,10 @@ test('auth signs in through the browser and keeps it', async (t) => {
   expect(here.opened()).toBe('');
   const { output, exitCode } = await runInTerminal(t, ['mcp', 'auth', 'wiki'], { env: here.env, columns: 1000 }).ended;
   expect([exitCode, output]).toEqual([0, expect.stringContaining('Signed in to wiki\r\n')]);
-  expect(output).toContain('Your browser is asked to open it. Waiting for you to finish there…');
+  expect(output).toContain('Your browser should open it now. Waiting for you to finish there…');
   expect(output).toContain(`To sign in, open this address:\r\n${here.opened().trim()}\r\n`);
   expect(await here.run(CALL)).toEqual({ stdout: 'remote hi\n', stderr: '', exitCode: 0 });
-  expect((await here.run(['mcp', 'get', 'wiki'])).stdout).toContain('  sign-in  signed in, renewed automatically\n');
+  expect((await here.run(['mcp', 'get', 'wiki'])).stdout).toContain('  sign-in  signed in, refreshed automatically\n');
   const kept = join(here.home, '.gmn/mcp');
   expect(readdirSync(kept).map((name) => statSync(join(kept, name)).mode & 0o777)).toEqual([0o600]);
 });
@@ -79,8 +79,8 @@ test('without a terminal auth opens no browser, and waits for who opens its addr
   });
   expect(here.opened()).toBe('');
   const ok = (words: string) => ({ stdout: `${words}\n`, stderr: '', exitCode: 0 });
-  expect(await here.run(['mcp', 'logout', 'wiki'])).toEqual(ok('Forgot the sign-in at wiki'));
-  expect(await here.run(['mcp', 'logout', 'wiki'])).toEqual(ok('There was no sign-in at wiki'));
+  expect(await here.run(['mcp', 'logout', 'wiki'])).toEqual(ok('Signed out of wiki'));
+  expect(await here.run(['mcp', 'logout', 'wiki'])).toEqual(ok('There was no sign-in for wiki'));
   expect(await here.run(CALL)).toEqual(REFUSED);
 });
 
@@ -91,7 +91,7 @@ test('a program has nothing to sign in to', async (t) => {
       stdout: '',
       stderr:
         'Error: MCP server files is a program on this machine: there is nothing to sign in to\n' +
-        'What it needs goes into its "env" in the settings.\n',
+        'Put its credentials into "env" of its entry in the settings.\n',
       exitCode: 1,
     });
   }

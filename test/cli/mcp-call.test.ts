@@ -372,7 +372,7 @@ test('what a failed tool says is told without secrets, and not for ever', async 
   );
 });
 
-test('a session that the server has forgotten is begun anew, once', async (t) => {
+test('a session that the server has dropped is started again, once', async (t) => {
   const forgetful = async (times: number) => {
     const serve = streamable('json');
     let left = times;

@@ -136,7 +136,7 @@ test('add writes where -s says, replaces what is there, and says what keeps it f
   expect(await here.run(['mcp', 'add', '-s', 'project', '--trust', 'a', 'node'])).toEqual({
     stdout: `Added a in ${project}\n`,
     stderr:
-      'gmn: a server of a folder is used once you have approved it: gmn trust\n' +
+      'gmn: a server in the settings of a folder is used once you have approved it: gmn trust\n' +
       "gmn: --trust does not count in a folder's settings: its tools ask first\n",
     exitCode: 0,
   });
@@ -208,7 +208,7 @@ test('what the machine excludes, the user cannot enable', async (t) => {
   Object.assign(here.env, { GEMINI_CLI_SYSTEM_SETTINGS_PATH: system });
   expect(await here.run(['mcp', 'enable', 'a'])).toEqual({
     stdout: '',
-    stderr: `Error: a stays disabled: ${system} excludes it\nTake it out of mcp.excluded there.\n`,
+    stderr: `Error: a stays disabled: ${system} excludes it\nRemove it from mcp.excluded there.\n`,
     exitCode: 4,
   });
 });

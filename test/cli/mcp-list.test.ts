@@ -438,7 +438,7 @@ test('a server that goes on listing for ever is given up on, and holds back no o
   });
   expect(await here.run(['mcp', 'tools'])).toEqual({
     stdout: 'files\n  speak  speak\n',
-    stderr: 'gmn: MCP server slow: no whole answer to tools/list within 4 s\n',
+    stderr: 'gmn: MCP server slow: no complete answer to tools/list within 4 s\n',
     exitCode: 5,
   });
 });

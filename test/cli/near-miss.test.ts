@@ -1,5 +1,8 @@
 import { expect, test } from 'vitest';
-import { guardNearMiss } from '../../src/cli/invocation.ts';
+import { toOutline } from '../../src/cli/invocation.ts';
+import { guardNearMiss } from '../../src/cli/near-miss.ts';
+import { ROOT } from '../../src/cli/table/root.ts';
+import { runInTerminal } from '../support/pty.ts';
 
 const OUTLINE = { commands: { mcp: ['list'], sessions: [], doctor: [] }, groups: ['sessions'] };
 
@@ -30,12 +33,38 @@ test.each([
 });
 
 test.each([
-  ['version', 'gmn --version'],
-  ['login', 'gmn help auth'],
-])('%s is answered where a person sits, and is a prompt elsewhere', (word, command) => {
-  expect(() => guardNearMiss(OUTLINE, [word], () => true)).toThrow(`there is no command "${word}". Run: ${command}`);
+  ['version', 'Run: gmn --version'],
+  ['login', 'To sign in: gmn auth set-key, or: gmn help auth'],
+  ['update', 'gmn does not update itself: use what you installed it with, such as npm i -g gmn'],
+  ['history', 'Run: gmn sessions list'],
+])('%s is answered where a person sits, and is a prompt elsewhere', (word, advice) => {
+  expect(() => guardNearMiss(OUTLINE, [word], () => true)).toThrow(
+    expect.objectContaining({
+      message: `there is no command "${word}"`,
+      hint: `${advice}\nTo send it as a prompt: gmn -p "${word}"`,
+    }),
+  );
   expect(() => guardNearMiss(OUTLINE, [word], () => false)).not.toThrow();
   expect(() => guardNearMiss(OUTLINE, [word, 'x'], () => true)).not.toThrow();
+});
+
+test.each([['chta'], ['session'], ['model'], ['template'], ['configs'], ['doc']])(
+  '%s resembles a command of the real table',
+  (word) => {
+    const guard = (): void => guardNearMiss(toOutline(ROOT), [word], () => true);
+    if (word === 'doc') expect(guard).not.toThrow();
+    else expect(guard).toThrow(/looks like the command/);
+  },
+);
+
+test('a word typed on a terminal gets the hint, and no model is asked', async (t) => {
+  const { ended } = runInTerminal(t, ['login'], { env: { GMN_DEMO: '1', NO_COLOR: '1' } });
+  expect(await ended).toEqual({
+    exitCode: 1,
+    output:
+      'Error: there is no command "login"\r\nTo sign in: gmn auth set-key, or: gmn help auth\r\n' +
+      'To send it as a prompt: gmn -p "login"\r\n',
+  });
 });
 
 test('the refusal names the command that was meant, and the way to send it all the same', () => {

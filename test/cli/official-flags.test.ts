@@ -262,7 +262,7 @@ describe('settings of the official CLI', () => {
   test('what gmn does not read is said by doctor and by config explain', async (t) => {
     const home = settings({ security: { disableAlwaysAllow: true }, ui: { theme: 'x' } });
     const doctor = await runGmn(t, ['doctor'], { home, env: { GEMINI_API_KEY: 'test-key-0123456789' } });
-    expect(doctor.stdout).toMatch(/settings\.json; what gmn does not read there: security\.disableAlwaysAllow\n/);
+    expect(doctor.stdout).toMatch(/settings\.json; not read by gmn: security\.disableAlwaysAllow\n/);
     const explained = await runGmn(t, ['config', 'explain', 'security.disableAlwaysAllow'], { home });
     expect(explained.stdout).toMatch(
       /^security\.disableAlwaysAllow = true\ngmn does not read this key; the official CLI may\.\n/,

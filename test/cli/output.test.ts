@@ -117,7 +117,7 @@ Hello! How can I help you today?
     const call = { functionCall: { name: 'read_file', args: { file_path: 'a.txt' } } };
     const gemini = await fakeGemini(t, [reply('```sh\nold\n```', call), reply('```sh\nnew\n```')]);
     const gmn = await runGmn(t, ['-x', '--tools', 'read', 'x'], { gemini, files: { 'a.txt': 'a' } });
-    expect(gmn).toMatchObject({ stdout: 'new\n', stderr: '', exitCode: 0 });
+    expect(gmn).toMatchObject({ stdout: 'new\n', stderr: '✓ read_file a.txt · 1 line\n', exitCode: 0 });
   });
 
   test('shows code as it is on a terminal, made harmless', async (t) => {

@@ -52,6 +52,18 @@ describe.skipIf(isWindows).each([
     expect({ exitCode, stdout }).toEqual({ exitCode: code, stdout: 'Once upon a time\n' });
   });
 
+  test('before anything came, nothing is said to be kept', async (t) => {
+    let stop = (): void => {};
+    const child = start(t, ['story'], { gemini: await fakeGemini(t, [() => stop()]) });
+    stop = () => void child.kill(signal);
+    let stderr = '';
+    child.stderr.on('data', (data) => {
+      stderr += data;
+    });
+    expect(await once(child, 'close')).toEqual([code, null]);
+    expect(stderr).toBe(`Interrupted (${signal}).\nNothing had arrived yet. Run it again for the answer.\n`);
+  });
+
   test('in stream-json the last line is an error that keeps what came', async (t) => {
     const { scripted } = stalled('Once upon a time');
     const child = start(t, ['-o', 'stream-json', 'story'], { gemini: await fakeGemini(t, [scripted]) });

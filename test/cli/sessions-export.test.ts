@@ -142,7 +142,7 @@ test.for<readonly [args: readonly string[], what: string, hint: string]>([
   [
     ['last', 'talk.md', '--format', 'html'],
     'talk.md is a name for md, and --format says html',
-    'Leave --format out, or give the file another ending.',
+    'Omit --format, or give the file another ending.',
   ],
   [['my', 'long', 'name'], 'too many words: name', 'Put quotes around a name with spaces.'],
   [['nobody'], 'there is no session "nobody"', 'Run: gmn sessions list --all'],

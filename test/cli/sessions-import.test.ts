@@ -123,7 +123,7 @@ test('official files that are damaged or too large are left out, and a short id 
   truncateSync(join(chats, 'session-4.json'), 300_000_000);
   const listed = await gmn('sessions', 'list', '--gemini');
   expect(listed).toMatchObject({
-    stderr: `gmn: left out: ${join(chats, 'session-4.json')} is too large\n`,
+    stderr: `gmn: skipped: ${join(chats, 'session-4.json')} is too large\n`,
     exitCode: 0,
   });
   expect(listed.stdout.match(/"\w+"/g)?.sort()).toEqual(['"fine"', '"other"']);

@@ -184,7 +184,7 @@ test('what was deleted before one that could not be is told', async (t) => {
   const clock = { now: Date.now, sleep: async () => {} };
   const { signal } = new AbortController();
   const lock = join(directory, `${id}.lock`);
-  const held = await acquireLock(lock, { clock, signal, patienceMs: 0, isDone: async () => false });
+  const held = await acquireLock(lock, { clock, signal, maxWaitMs: 0, isDone: async () => false });
   expect(await gmn('sessions', 'delete', 'bbbbbbbb', 'aaaaaaaa')).toMatchObject({
     stdout: 'deleted bbbbbbbb\n',
     stderr: 'Error: the session aaaaaaaa is open elsewhere\nClose it there first.\n',

@@ -3,11 +3,13 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { completionPlan } from '../../src/cli/completion/plan.ts';
-import { helpText } from '../../src/cli/help.ts';
+import { helpText, shortHelpText } from '../../src/cli/help.ts';
 import { manPage } from '../../src/cli/man.ts';
 import { APP_FLAGS } from '../../src/cli/table/flags.ts';
+import { HEADINGS } from '../../src/cli/table/headings.ts';
 import { ROOT } from '../../src/cli/table/root.ts';
 import { COMMANDS, type Found, flagsOf } from '../support/completing.ts';
+import { runGmn } from '../support/gmn.ts';
 
 const PROJECT = new URL('../../', import.meta.url);
 const page = (name: string): string => readFileSync(new URL(name, PROJECT), 'utf8');
@@ -51,6 +53,37 @@ describe.each(COMMANDS.map((found) => [found.path, found] as const))('%s', (path
 function shortAndLong(flag: { readonly long: string; readonly short?: string }): string {
   return flag.short === undefined ? `--${flag.long}` : `-${flag.short} --${flag.long}`;
 }
+
+const SHORT = COMMANDS.filter(({ command }) => command.essentials !== undefined);
+
+test.for(SHORT.map(({ path }) => path))(
+  '%s -h fits a terminal of 80 by 24, and names flags that exist',
+  async (path, t) => {
+    const found = SHORT.find((each) => each.path === path);
+    const { stdout, stderr, exitCode } = await runGmn(t, [...path.split(' ').slice(1), '-h']);
+    expect([stdout, stderr, exitCode]).toEqual([found && shortHelpText(found.command, path), '', 0]);
+    const lines = stdout.split('\n');
+    expect(lines.length).toBeLessThanOrEqual(24);
+    expect(lines.filter((line) => line.length > 80)).toEqual([]);
+    const names = found?.command.flags.map(({ long }) => long);
+    const essentials = Object.keys(found?.command.essentials ?? {});
+    expect(essentials).toHaveLength(10);
+    for (const long of essentials) expect(names).toContain(long);
+    for (const { name } of found?.command.subcommands ?? []) expect(stdout).toMatch(new RegExp(`[ ]${name}(?:,|\\n)`));
+  },
+);
+
+test('-h is short and --help is not, whatever else is on the line', async (t) => {
+  const [short, long] = await Promise.all([runGmn(t, ['-q', '-h']), runGmn(t, ['-q', '--help', '-h'])]);
+  expect(short.stdout).toBe(shortHelpText(ROOT, 'gmn'));
+  expect(long.stdout).toBe(helpText(ROOT, 'gmn'));
+});
+
+test('every flag of a prompt and a chat is under one heading, and no heading has another', () => {
+  const listed = HEADINGS.flatMap(([, longs]) => longs);
+  const flags = SHORT.flatMap(({ command }) => command.flags.map(({ long }) => long));
+  expect(listed.toSorted()).toEqual([...new Set([...flags, 'help', 'version'])].sort());
+});
 
 test('every command is in the list of the one above it', () => {
   for (const { path, command } of COMMANDS) {

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { fakeGemini, reply } from '../support/fake-gemini.ts';
@@ -14,6 +15,7 @@ Review this with an eye on {{focus}}, in {{ language }}:
 {{stdin}}
 `;
 const HOME = { '.gmn/templates/review.md': REVIEW };
+const NAMES = ['commit', 'explain', 'fix', 'review', 'summarise'];
 
 /** What reached the model as the prompt. */
 async function promptOf(
@@ -224,28 +226,47 @@ describe('gmn templates', () => {
     const at = place(t, { home });
     const gmn = await runGmnIn(t, at, ['templates', 'list']);
     expect(gmn).toMatchObject({
-      stdout: `fix     Fix it           ${join(at.home, '.gemini/commands/fix.toml')}
-review  Review a change  ${join(at.home, '.gmn/templates/review.md')}
+      stdout: `commit     Write a commit message for a diff        built-in
+explain    Explain code, an error, a log or a word  built-in
+fix        Fix it                                   ${join(at.home, '.gemini/commands/fix.toml')}
+review     Review a change                          ${join(at.home, '.gmn/templates/review.md')}
+summarise  Summarise a text, a log or a thread      built-in
 `,
       stderr: '',
       exitCode: 0,
     });
     const json = await runGmnIn(t, at, ['templates', 'list', '--json']);
-    expect(JSON.parse(json.stdout).templates).toEqual([
-      { name: 'fix', description: 'Fix it', kind: 'command', file: join(at.home, '.gemini/commands/fix.toml') },
+    const { templates } = JSON.parse(json.stdout);
+    expect(templates.map(({ name }: { name: string }) => name)).toEqual(NAMES);
+    expect(templates.slice(1, 4)).toEqual([
+      {
+        name: 'explain',
+        description: 'Explain code, an error, a log or a word',
+        kind: 'markdown',
+        file: 'built-in',
+        source: 'built-in',
+      },
+      {
+        name: 'fix',
+        description: 'Fix it',
+        kind: 'command',
+        file: join(at.home, '.gemini/commands/fix.toml'),
+        source: 'user',
+      },
       {
         name: 'review',
         description: 'Review a change',
         kind: 'markdown',
         file: join(at.home, '.gmn/templates/review.md'),
+        source: 'user',
       },
     ]);
   });
 
-  test('list says which folder is not trusted, and that there are none', async (t) => {
+  test('list says which folder is not trusted, and has none of its templates', async (t) => {
     const at = place(t, { files: { '.gmn/templates/a.md': 'a' } });
     expect(await runGmnIn(t, at, ['templates', 'list'])).toMatchObject({
-      stdout: 'There are none. Where to put them: gmn templates path\n',
+      stdout: expect.not.stringContaining(at.cwd),
       stderr: `gmn: ${join(at.cwd, '.gmn/templates')} is not used: this folder is not trusted. To trust the folder, run: gmn trust\n`,
       exitCode: 0,
     });
@@ -272,9 +293,70 @@ ${join(at.home, '.gemini/commands')}
   });
 });
 
-describe('--editor', () => {
-  const editor = (script: string) => ({ VISUAL: `sh -c '${script}' edit`, NO_COLOR: '1' });
+describe('a template that gmn comes with', () => {
+  test.for(NAMES)('%s takes a pipe, and words in their place', async (name, t) => {
+    const prompt = String(await promptOf(t, ['--template', name, 'the', 'words'], { stdin: 'piped text' }));
+    expect(prompt.startsWith('piped text\n\n')).toBe(true);
+    expect(prompt).toContain('the words');
+    expect(prompt).not.toMatch(/\{\{|\n\n\n/);
+  });
 
+  test('answers with the offline model, and gives way to one of yours', async (t) => {
+    for (const name of NAMES) {
+      const { stdout, stderr, exitCode } = await runGmn(t, ['--demo', '--template', name], { stdin: 'a diff' });
+      expect([stderr, exitCode]).toEqual(['', 0]);
+      expect(stdout).not.toMatch(/^demo: /);
+    }
+    const home = { '.gmn/templates/review.md': 'My own way.' };
+    expect((await runGmn(t, ['--demo', '--template', 'review'], { home })).stdout).toBe('demo: My own way.\n');
+  });
+
+  test('has values that can be changed', async (t) => {
+    const args = ['--template', 'review', '--param', 'language=Japanese', '--param', 'focus=speed'];
+    expect(await promptOf(t, args, { stdin: 'x' })).toMatch(/most: speed\.[\s\S]*Write in Japanese\./);
+  });
+});
+
+const editor = (script: string) => ({ VISUAL: `sh -c '${script}' edit`, NO_COLOR: '1' });
+
+describe('gmn templates new', () => {
+  posixTest('opens the editor on a skeleton, and saves what becomes of it', async (t) => {
+    const options = { env: editor('sed -i "s/^Write.*/Say {{prompt}} twice./" "$1"') };
+    const at = place(t, options);
+    const { output, exitCode } = await runInTerminal(t, ['templates', 'new', 'say:it'], { ...options, at }).ended;
+    const file = join(at.home, '.gmn/templates/say/it.md');
+    expect([output.replaceAll('\r', ''), exitCode]).toEqual([`Saved ${file}\nTo use it: gmn --template say:it\n`, 0]);
+    expect(readFileSync(file, 'utf8')).toMatch(/^---\n# A template[\s\S]*\n---\nSay \{\{prompt\}\} twice\.\n$/);
+    const used = await runGmnIn(t, at, ['--demo', '--template', 'say:it', 'hi']);
+    expect(used.stdout).toBe('demo: Say hi twice.\n');
+    const again = await runGmnIn(t, at, ['templates', 'new', 'say/it']);
+    expect(again.stderr).toBe(
+      `Error: you have a template "say:it" already: ${file}\nEdit that file, or choose another name.\n`,
+    );
+  });
+
+  posixTest('begins with the built-in one of that name, and saves nothing that is left as it was', async (t) => {
+    const options = { env: editor('cp "$1" seen') };
+    const at = place(t, options);
+    const { output, exitCode } = await runInTerminal(t, ['templates', 'new', 'review'], { ...options, at }).ended;
+    expect([output.replaceAll('\r', ''), exitCode]).toEqual([
+      'The template was left as it was: nothing is saved.\n',
+      130,
+    ]);
+    expect(readFileSync(join(at.cwd, 'seen'), 'utf8')).toMatch(/^---\ndescription: Review a change\n/);
+  });
+
+  test('without a terminal saves the skeleton; a name that leads elsewhere is refused', async (t) => {
+    const at = place(t);
+    const { stdout } = await runGmnIn(t, at, ['templates', 'new', 'notes', '--json']);
+    expect(JSON.parse(stdout)).toEqual({ name: 'notes', file: join(at.home, '.gmn/templates/notes.md') });
+    for (const name of ['../x', '/etc/x', 'a//b', '.x', 'a:b:c:d:e']) {
+      expect((await runGmnIn(t, at, ['templates', 'new', name])).stderr).toMatch(/templates new takes one name/);
+    }
+  });
+});
+
+describe('--editor', () => {
   posixTest('sends what the person makes of the words', async (t) => {
     const gemini = await fakeGemini(t, [reply('ok')]);
     const env = editor('echo "and more" >> "$1"');

@@ -216,11 +216,12 @@ describe('a write', () => {
     const args = ['--tools', 'edit', '--approval-mode', 'auto_edit', 'change'];
     const loud = await runGmn(t, args, { gemini: await fakeGemini(t, script()), files });
     expect(loud).toMatchObject({ stdout: 'Done.\n', exitCode: 0 });
+    const read = '✓ read_file a.txt · 3 lines\n✓ read_file many.txt · 3 lines\n✓ read_file gone.txt · 10 lines\n';
     const made = '✓ edit_file a.txt +2 −1\n✓ edit_file many.txt +2 −2\n✓ write_file gone.txt +0 −10\n';
     const failed =
       'gmn: write_file .git/config failed: .git/config is protected. Files that other programs run or believe are ' +
       'never written by tools. Tell the user what to change there.\n';
-    expect(loud.stderr).toBe(`${made}${failed}`);
+    expect(loud.stderr).toBe(`${read}${made}${failed}`);
     const quiet = await runGmn(t, ['-q', ...args], { gemini: await fakeGemini(t, script()), files });
     expect(quiet).toMatchObject({ stdout: 'Done.\n', stderr: failed, exitCode: 0 });
   });

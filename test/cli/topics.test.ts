@@ -51,11 +51,14 @@ test('every command and flag that a page names exists', () => {
     command,
     ...(command.subcommands ?? []).flatMap(everyCommand),
   ];
-  const flags = new Set(everyCommand(ROOT).flatMap((command) => command.flags.map(({ long }) => long)));
+  const flags = new Set(
+    everyCommand(ROOT).flatMap((command) => command.flags.flatMap(({ long, aliases = [] }) => [long, ...aliases])),
+  );
   for (const topic of NAMES) {
     // Below that are the summaries of the table.
     const [page = ''] = topicPage(topic, ROOT).split('\nCommands (');
-    for (const [, flag = ''] of page.matchAll(/(?<!\S)--([a-z-]+)/g)) expect([...flags, 'help'], topic).toContain(flag);
+    for (const [, flag = ''] of page.matchAll(/(?<!\S)--([a-z-]+)/g))
+      expect([...flags, 'help', 'version'], topic).toContain(flag);
     for (const [line, first, second = ''] of page.matchAll(/(?<![.\w~])gmn ([a-z]+)(?: ([a-z-]+))?/g)) {
       if (PROSE.includes(first ?? '')) continue;
       const command = ROOT.subcommands?.find(({ name }) => name === first);

@@ -19,7 +19,7 @@ async function contextOf(here: Place, options: Parameters<typeof question>[1] = 
   return readContext(await question(here, options), tools);
 }
 
-test('nothing is read where there is nothing', async (t) => {
+test('without context files nothing is read', async (t) => {
   const here = place(t);
   expect(await contextOf(here)).toEqual({ notices: [] });
   expect(hasContext(await question(here))).toBe(false);
@@ -52,7 +52,7 @@ test('without a repository only the working directory is looked at', async (t) =
   expect((await contextOf(here)).memory).toBe('=== GEMINI.md ===\nhere\n=== end of GEMINI.md ===');
 });
 
-test('a folder that is not trusted is not heard, and that is said', async (t) => {
+test('the context files of an untrusted folder are not used, and a notice says so', async (t) => {
   const here = place(t, { 'home/.gemini/GEMINI.md': 'mine', 'work/GEMINI.md': 'theirs' });
   const { memory, notices } = await contextOf(here, { env: {} });
   expect(memory).toContain('mine');
@@ -87,7 +87,7 @@ test('context.fileName names more files; what is no name is a broken setting', a
   await expect(contextOf(here)).rejects.toMatchObject({ fault: 'config' });
 });
 
-test('imports are put in, relative to the file they stand in; code and plain words are left alone', async (t) => {
+test('imports are expanded, relative to the file they are in; code and plain words are left alone', async (t) => {
   const here = place(t, {
     'work/GEMINI.md':
       'Rules: @docs/rules.md.\n`@docs/rules.md`\n```\n@docs/rules.md\n```\nme@docs/rules.md @nobody @https://a.b/c.md',
@@ -214,7 +214,7 @@ test('GEMINI_SYSTEM_MD that is off, missing or of an untrusted folder', async (t
   expect(notices).toEqual([expect.stringContaining('is not used: this folder is not trusted')]);
 });
 
-test('GEMINI_SYSTEM_MD that names a file of a folder that is not trusted is heard: the user named it', async (t) => {
+test('GEMINI_SYSTEM_MD may name a file of an untrusted folder: the user named it', async (t) => {
   const here = place(t, { 'work/prompts/system.md': 'mine', 'work/.git/HEAD': '' });
   for (const value of [here.path('work/prompts/system.md'), 'prompts/system.md', './prompts/system.md']) {
     expect(await contextOf(here, { env: { GEMINI_SYSTEM_MD: value } })).toEqual({ system: 'mine', notices: [] });

@@ -45,7 +45,7 @@ test('plain, quoted, exported and commented lines', () => {
   });
 });
 
-test('lines that are no assignment are counted, the others are read', () => {
+test('lines that are not assignments are reported, the others are read', () => {
   expect(parseEnvFile('\uFEFFA=1\r\n{\r\nB="x\r\ny"\r\nno\r\n1X=2\r\nC=a\0b\r\nD=4')).toEqual({
     variables: new Map([
       ['A', '1'],
@@ -56,7 +56,7 @@ test('lines that are no assignment are counted, the others are read', () => {
   });
 });
 
-test('any text at all is read without a fault, line by line', () => {
+test('any text is parsed without an error, line by line', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary', maxLength: 200 }), (text) => {
       const { variables, faultyLines } = parseEnvFile(text);
@@ -68,7 +68,7 @@ test('any text at all is read without a fault, line by line', () => {
 
 const name = fc.stringMatching(/^[A-Za-z_]\w{0,10}$/);
 
-test('what is written in single quotes comes back as it is', () => {
+test('text in single quotes is read literally', () => {
   fc.assert(
     fc.property(name, fc.string(), (key, value) => {
       fc.pre(!value.includes("'") && !value.includes('\0'));
@@ -82,7 +82,7 @@ test('what is written in single quotes comes back as it is', () => {
   );
 });
 
-test('what is escaped in double quotes comes back as it was', () => {
+test('escaped text in double quotes is unescaped', () => {
   fc.assert(
     fc.property(name, fc.string(), (key, value) => {
       fc.pre(!value.includes('\0'));
@@ -118,7 +118,7 @@ test('the real environment wins over ~/.gmn/.env, which wins over ~/.gemini/.env
   });
 });
 
-test('an endpoint in a file is left out with a notice, unless the environment sets it anyway', async (t) => {
+test('an endpoint in a file is ignored with a notice, unless the environment sets it anyway', async (t) => {
   const { settings, path } = place(t, {
     'home/.gemini/.env': 'GEMINI_API_KEY=k\nGOOGLE_GEMINI_BASE_URL=https://evil.test\nhttps_proxy=http://evil.test\n',
   });
@@ -126,7 +126,7 @@ test('an endpoint in a file is left out with a notice, unless the environment se
   expect(env).toMatchObject({ GEMINI_API_KEY: 'k' });
   expect(JSON.stringify(env)).not.toContain('evil');
   expect(notices).toEqual([
-    `${path('home/.gemini/.env')}: GOOGLE_GEMINI_BASE_URL, https_proxy not taken from a file; set it in the environment itself`,
+    `${path('home/.gemini/.env')}: GOOGLE_GEMINI_BASE_URL, https_proxy ignored in a file; set it in the environment instead`,
   ]);
   const real = { GOOGLE_GEMINI_BASE_URL: 'https://mine.test', https_proxy: '' };
   expect(await settings(real)).toMatchObject({ notices: [], env: real });

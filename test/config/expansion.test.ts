@@ -25,7 +25,7 @@ test.each([
   expect(expandVariables(dollars(written), { A: 'x', EMPTY: '', DOLLAR: '$A' })).toBe(dollars(expected));
 });
 
-test('what every object has is no variable', () => {
+test('properties that every object has are not variables', () => {
   expect(expandVariables(`$constructor $__proto__ ${'$'}{toString:-no}`, {})).toBe('$constructor $__proto__ no');
 });
 
@@ -38,7 +38,7 @@ test('text without a dollar sign is itself, and so is every text if no variable 
   );
 });
 
-test('a value is put in as it is, whatever it holds', () => {
+test('a value is inserted literally, whatever it contains', () => {
   fc.assert(
     fc.property(fc.string(), fc.string(), fc.string(), (value, before, after) => {
       fc.pre(!before.includes('$') && !after.includes('$') && !before.includes('{'));

@@ -36,7 +36,7 @@ test('a new server comes last, and every comment stays where it was', () => {
 `);
 });
 
-test('a server that is taken out leaves the comments and the others alone', () => {
+test('removing a server leaves the comments and the other servers alone', () => {
   expect(editJsonc(COMMENTED, { path: ['mcpServers', 'files'] })).toBe(`{
   // the model
   "model": { "name": "m" }, // mine
@@ -76,7 +76,7 @@ test.for([
   expect(editJsonc(text, { path: ['a', 'b'], value: 1 })).toBe(expected);
 });
 
-test('a list takes one more, and gives one up', () => {
+test('an item is added to a list, and removed from it', () => {
   const text = '{\n  "mcp": {\n    "excluded": [\n      "a", // why\n      "b"\n    ]\n  }\n}\n';
   const longer = editJsonc(text, { path: ['mcp', 'excluded', 0], value: 'c' });
   expect(longer).toBe('{\n  "mcp": {\n    "excluded": [\n      "a", // why\n      "b",\n      "c"\n    ]\n  }\n}\n');
@@ -86,12 +86,12 @@ test('a list takes one more, and gives one up', () => {
   );
 });
 
-test('what becomes empty leaves no lines behind', () => {
+test('an emptied object leaves no blank lines', () => {
   const text = '{\n  "mcp": {\n    "excluded": [\n      "c"\n    ]\n  }\n}\n';
   expect(editJsonc(text, { path: ['mcp', 'excluded', 0] })).toBe('{\n  "mcp": {\n    "excluded": []\n  }\n}\n');
 });
 
-test('a key that is there twice is gone when it is taken out', () => {
+test('removing a duplicate key removes both', () => {
   expect(editJsonc('{"a":1,"b":2,"a":3}', { path: ['a'] })).toBe('{"b":2}');
 });
 
@@ -99,7 +99,7 @@ const name = fc.string({ maxLength: 4 }).filter((key) => key !== '__proto__');
 const document = fc.dictionary(name, fc.dictionary(name, fc.jsonValue({ maxDepth: 1 })), { maxKeys: 4 });
 const layout = fc.constantFrom<string | number | undefined>(undefined, 2, '\t');
 
-test('what was put in is read back, what was taken out is gone, and the rest is as it was', () => {
+test('added values are read back, removed ones are gone, and the rest is unchanged', () => {
   fc.assert(
     fc.property(document, layout, name, name, fc.jsonValue({ maxDepth: 2 }), (before, space, first, second, value) => {
       const text = JSON.stringify(before, null, space);

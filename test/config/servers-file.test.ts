@@ -17,7 +17,7 @@ test('a file of servers is read with comments and variables, in its order, and t
   ]);
 });
 
-test('a file that is not there or broken says so', async (t) => {
+test('a missing or broken file gives an error', async (t) => {
   const { root } = place(t);
   const file = join(root, 'servers.json');
   await expect(readServersFile(file, { env: {}, cwd: root })).rejects.toMatchObject({

@@ -50,7 +50,7 @@ test('comments, trailing commas, a BOM and CRLF are read', async (t) => {
   expect((await place(t, { 'home/.gemini/settings.json': text }).settings()).model).toBe('m');
 });
 
-test('variables are put in, unknown ones stay', async (t) => {
+test('variables are expanded, unknown ones stay', async (t) => {
   const { settings } = place(t, {
     'home/.gemini/settings.json': json({ a: ['$A', `${'$'}{A}b`], b: `${'$'}{NOT:-else} $NOT`, c: '\\u0024A' }),
     'home/.gmn/config.json': '{"escaped": "\\u0024A"}',
@@ -72,7 +72,7 @@ test("variables of the user's .env files are put in too", async (t) => {
   expect((await settings({ NAME: 'real' })).model).toBe('real');
 });
 
-test('flat keys of the first format are read, but not over the new ones', async (t) => {
+test('flat keys of the first format are read, but the new ones win', async (t) => {
   const { write, settings } = place(t, {
     'home/.gemini/settings.json': json({
       model: 'old-model',
@@ -148,7 +148,7 @@ test('servers are listed in the order of the files, each with the file it comes 
   ]);
 });
 
-test('a system file that others can write is left out, with a notice', async (t) => {
+test('a system file that others can write is not used, with a notice', async (t) => {
   const { settings, path } = place(t, { 'etc/settings.json': json({ model: { name: 'evil' } }) });
   chmodSync(path('etc/settings.json'), 0o666);
   const file = path('etc/settings.json');

@@ -22,13 +22,13 @@ test.each([
 test.each([
   ['a = 1\nprompt = "open', 'a.toml:2: this string does not end'],
   ['prompt = """open', 'a.toml:1: this string does not end'],
-  ['prompt', 'a.toml:1: this is not a key and its value'],
-  ['prompt = "a" "b"', 'a.toml:1: there is something after this value'],
+  ['prompt', 'a.toml:1: this is not key = value'],
+  ['prompt = "a" "b"', 'a.toml:1: there is more text after this value'],
 ])('%j is refused, with its line', (text, message) => {
   expect(() => read(text)).toThrow(expect.objectContaining({ fault: 'config', message }));
 });
 
-test('a string that is written comes back, and no text does harm', () => {
+test('a written string is read back, and no text breaks the parser', () => {
   fc.assert(
     fc.property(fc.string(), (value) => {
       expect(read(`prompt = ${JSON.stringify(value.toWellFormed())}`)).toEqual({ prompt: value.toWellFormed() });

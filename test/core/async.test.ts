@@ -26,7 +26,7 @@ test('callers with the same key share one piece of work, others have their own',
   expect([await again, runs.length]).toEqual(['new', 3]);
 });
 
-test('a caller that leaves, the first one too, takes nothing from the others', async () => {
+test('a caller that aborts, even the first one, does not disturb the others', async () => {
   const { share, runs } = held();
   const first = new AbortController();
   const leaving = share('a', first.signal);
@@ -38,7 +38,7 @@ test('a caller that leaves, the first one too, takes nothing from the others', a
   expect(await staying).toBe('done');
 });
 
-test('work that nobody waits for any more is stopped, and a later caller starts anew', async () => {
+test('work is aborted with its last caller, and a later caller starts it again', async () => {
   const { share, runs } = held();
   const only = new AbortController();
   const leaving = share('a', only.signal);
@@ -49,7 +49,7 @@ test('work that nobody waits for any more is stopped, and a later caller starts 
   expect([await later, runs[0]?.signal.reason]).toEqual(['done', new Error('enough')]);
 });
 
-test('work that was stopped is let come to its end before the same work starts again', async () => {
+test('aborted work ends before the same work starts again', async () => {
   const order: string[] = [];
   let cleanUp = (): void => {};
   const share = shareWork(async (_: 'x', stop) => {
@@ -74,7 +74,7 @@ test('work that was stopped is let come to its end before the same work starts a
   expect([await later, order]).toEqual(['second', ['start', 'stopped', 'cleaned up', 'start']]);
 });
 
-test('a failure reaches everyone and is not remembered', async () => {
+test('a failure reaches every caller and is not cached', async () => {
   let count = 0;
   const share = shareWork(async (_: 'x') => {
     count += 1;
@@ -86,7 +86,7 @@ test('a failure reaches everyone and is not remembered', async () => {
   expect(await share('x', signal)).toBe(2);
 });
 
-test('a caller that has left already starts nothing', async () => {
+test('a caller that is already aborted starts nothing', async () => {
   const { share, runs } = held();
   await expect(share('a', AbortSignal.abort(new Error('gone')))).rejects.toThrow('gone');
   expect(runs).toEqual([]);

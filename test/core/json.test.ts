@@ -25,12 +25,12 @@ test('the order of keys makes no difference, that of a list does', () => {
   expect(canonicalJson([1, 2])).not.toBe(canonicalJson([2, 1]));
 });
 
-test('what is no JSON is undefined, and a byte order mark is no fault', () => {
+test('invalid JSON gives undefined, and a byte order mark is accepted', () => {
   expect(['{', '', 'x'].map(parseJson)).toEqual([undefined, undefined, undefined]);
   expect(parseJson('\uFEFF{"a":1}')).toEqual({ a: 1 });
 });
 
-test('things are taken for what they are and nothing else', () => {
+test('objects, lists and strings are told apart', () => {
   expect([[], {}, null, 'x'].map(isList)).toEqual([true, false, false, false]);
   expect(filterObjects([{ a: 1 }, [], null, 'x'])).toEqual([{ a: 1 }]);
   expect(filterObjects({ 0: {} })).toEqual([]);

@@ -63,10 +63,10 @@ test('a tool that was not declared, or arguments that are not JSON, are only rep
 
 test('the signature of a call must come back on that call', async () => {
   const demo = await testDemo();
-  const asked = user('call glob {"pattern":"*"}');
-  const reply = await turn(demo, [asked]);
+  const prompt = user('call glob {"pattern":"*"}');
+  const reply = await turn(demo, [prompt]);
   const functionCall = reply[0]?.functionCall;
-  const back = (part: object): Promise<WirePart[]> => turn(demo, [asked, model([part]), answers(reply)]);
+  const back = (part: object): Promise<WirePart[]> => turn(demo, [prompt, model([part]), answers(reply)]);
   await expect(back({ functionCall })).rejects.toThrow(
     'Function call is missing a thought_signature in functionCall parts: call of `glob`.',
   );
@@ -78,9 +78,9 @@ test('the signature of a call must come back on that call', async () => {
 });
 
 test('a signature outlives the process that issued it', async () => {
-  const asked = user('call glob {"pattern":"*"}');
-  const reply = await turn(await testDemo(), [asked]);
-  await expect(turn(await testDemo(), [asked, model(reply), answers(reply)])).resolves.toBeTruthy();
+  const prompt = user('call glob {"pattern":"*"}');
+  const reply = await turn(await testDemo(), [prompt]);
+  await expect(turn(await testDemo(), [prompt, model(reply), answers(reply)])).resolves.toBeTruthy();
 });
 
 test('the third family wants a signature on the first call of the active loop, and on no other', async () => {
@@ -98,8 +98,8 @@ test('the third family wants a signature on the first call of the active loop, a
 
 test('the greeting is put into Japanese by an edit', async () => {
   const demo = await testDemo();
-  const asked = user('hello.js:\nconsole.log("Hello");\n\n挨拶を日本語にして @hello.js');
-  const body = { contents: [asked], tools };
+  const prompt = user('hello.js:\nconsole.log("Hello");\n\n挨拶を日本語にして @hello.js');
+  const body = { contents: [prompt], tools };
   const first = await events(await demo.post('/v1beta/models/gemini-2.5-flash:streamGenerateContent?alt=sse', body));
   expect(parts(first[0])[0]?.functionCall).toEqual({
     id: 'demo-edit',
@@ -107,7 +107,7 @@ test('the greeting is put into Japanese by an edit', async () => {
     args: { file_path: 'hello.js', old_string: 'console.log("Hello");', new_string: 'console.log("こんにちは");' },
   });
   const reply = first.flatMap(parts);
-  const done = { contents: [asked, model(reply), answers(reply)], tools };
+  const done = { contents: [prompt, model(reply), answers(reply)], tools };
   const second = await events(await demo.post('/v1beta/models/gemini-2.5-flash:streamGenerateContent?alt=sse', done));
   expect(texts(second)).toEqual(['日本語の挨拶に変えました。']);
   const total = (key: string): number => (first[0]?.usageMetadata?.[key] ?? 0) + (second[0]?.usageMetadata?.[key] ?? 0);

@@ -122,7 +122,7 @@ test.each(['UNSUPPORTED_CLIENT', 'VALIDATION_REQUIRED'])('%s makes the account i
   });
 });
 
-test('a suspended account is told at the door, with the way to appeal', async () => {
+test('a suspended account gets an error at once, with the link to appeal', async () => {
   const demo = await testDemo({ faults: ['TOS_VIOLATION'] });
   const error = await errorOf(await demo.post(`${BASE}:loadCodeAssist`, {}));
   expect(error).toMatchObject({

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { AppError } from '../../src/core/error.ts';
-import { faultBook, formatFaults, parseFaults } from '../../src/demo/fault.ts';
+import { createFaultBook, formatFaults, parseFaults } from '../../src/demo/fault.ts';
 
 test.each([
   ['429', [{ name: '429', times: Infinity }]],
@@ -62,14 +62,14 @@ test('any text is either read or refused with a usage error', () => {
   );
 });
 
-test('a limited fault strikes that often, then the next one has its turn', () => {
-  const book = faultBook(parseFaults(['503x2,429']));
+test('a limited fault applies that often, then the next one', () => {
+  const book = createFaultBook(parseFaults(['503x2,429']));
   const names = Array.from({ length: 4 }, () => book.take(['503', '429'])?.name);
   expect(names).toEqual(['503', '503', '429', '429']);
 });
 
 test('a fault that does not fit is not used up', () => {
-  const book = faultBook(parseFaults(['404-retiredx1']));
+  const book = createFaultBook(parseFaults(['404-retiredx1']));
   expect(book.take(['404-retired'], () => false)).toBeUndefined();
   expect(book.take(['404-retired'])?.name).toBe('404-retired');
   expect(book.take(['404-retired'])).toBeUndefined();

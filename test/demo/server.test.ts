@@ -64,7 +64,7 @@ test.each([
   expect(error.message).toMatch(message);
 });
 
-test('whole exchanges of calls and answers are accepted', async () => {
+test('complete turns of calls and results are accepted', async () => {
   const demo = await testDemo();
   const response = await demo.post(STREAM, { contents: [user, call, answer, call, answer] });
   expect(response.status).toBe(200);

@@ -5,7 +5,7 @@ import { type DemoOptions, startDemo } from '../../src/demo/server.ts';
 
 export interface TestDemo {
   readonly url: string;
-  /** Waits the demo asked for; none of them takes any time. */
+  /** The demo's clock never really waits. */
   readonly sleeps: readonly number[];
   post(path: string, body: unknown, headers?: Record<string, string>): Promise<Response>;
   get(path: string, headers?: Record<string, string>): Promise<Response>;
@@ -14,7 +14,7 @@ export interface TestDemo {
 
 const KEY = { 'x-goog-api-key': 'k', authorization: 'Bearer t' };
 
-/** A demo that is closed after the test, with a key and a token on every request unless other headers are given. */
+/** Closed after the test. Every request has a key and a token unless other headers are given. */
 export async function testDemo(
   options: Omit<DemoOptions, 'clock' | 'faults'> & { readonly faults?: readonly string[] } = {},
 ): Promise<TestDemo> {
@@ -64,7 +64,7 @@ export interface WireEvent {
   responseId?: string;
 }
 
-/** The events of a complete stream. Throws if one is not JSON. */
+/** Throws if an event is not JSON. */
 export async function events(response: Response): Promise<WireEvent[]> {
   const text = await response.text();
   if (text === '') return [];

@@ -1,11 +1,10 @@
 import { expect, test } from 'vitest';
-import { runTour, TOUR_FILES } from '../../src/demo/tour.ts';
+import { runTour, TOUR_FILES, type TourChoice } from '../../src/demo/tour.ts';
 import type { SelfRun } from '../../src/platform/process/self.ts';
 
-test('the tour shows each command and what it really printed', async () => {
+async function tour(choices?: readonly TourChoice[]) {
   let printed = '';
   let asked = 0;
-  let closed = 0;
   const runs: SelfRun[] = [];
   await runTour({
     directory: 'dir',
@@ -13,34 +12,39 @@ test('the tour shows each command and what it really printed', async () => {
     print: async (text) => {
       printed += text;
     },
-    ask: async () => {
-      asked += 1;
-    },
+    ...(choices === undefined ? {} : { ask: async () => choices[asked++] ?? 'quit' }),
     runGmn: async (run) => {
       runs.push(run);
-      const isFault = run.env.GOOGLE_GEMINI_BASE_URL !== undefined;
-      return {
-        stdout: isFault ? '' : `out ${runs.length}\n`,
-        stderr: isFault ? 'err\n' : '',
-        exitCode: isFault ? 3 : 0,
-      };
+      return { stdout: `out ${runs.length}\n`, stderr: '', exitCode: run.args.includes('x.md') ? 1 : 0 };
     },
-    serve: async (fault) => ({
-      url: `http://127.0.0.1:1/${fault}`,
-      close: async () => {
-        closed += 1;
-      },
-    }),
   });
-  expect(runs).toHaveLength(9);
-  expect([asked, closed]).toEqual([9, 1]);
-  expect(runs[0]).toEqual({ args: ['--demo', 'Hello'], cwd: 'dir', env: { GMN_HOME: 'home' } });
-  expect(runs.find((run) => run.input !== undefined)?.input).toBe(TOUR_FILES['change.diff']);
-  expect(printed).toContain('\n1/9  Ask, and the answer streams to stdout.\n$ gmn --demo Hello\nout 1\n');
-  expect(printed).toContain('$ cat change.diff | gmn --demo -f STYLE.md -u "review this change"\nout 4\n');
-  expect(printed).toContain(
-    '$ gmn demo serve --fault 429-daily &\nhttp://127.0.0.1:1/429-daily\n' +
-      '$ GEMINI_API_KEY=demo GOOGLE_GEMINI_BASE_URL=http://127.0.0.1:1/429-daily gmn hi\nerr\n=> exit 3\n',
-  );
-  expect(printed).toMatch(/\nNext steps\n(.+\n)+$/);
+  return { printed, runs, asked };
+}
+
+test('without anybody there the tour runs every command, and shows what it really printed', async () => {
+  const { printed, runs } = await tour();
+  expect(runs).toHaveLength(10);
+  expect(runs[0]).toEqual({ args: ['--demo', 'what can gmn do?'], cwd: 'dir', env: { GMN_HOME: 'home' } });
+  expect(runs[1]?.input).toBe(TOUR_FILES['change.diff']);
+  expect(printed).toContain('\n$ gmn --demo "what can gmn do?"\nout 1\n');
+  expect(printed).toContain('\n$ cat change.diff | gmn --demo --template review -f STYLE.md -u\nout 2\n');
+  expect(printed).toContain(`--output-schema '{"type":"array","items":{"type":"string"}}' "3 colors"\nout 4\n`);
+  expect(printed).toContain('--approval-mode auto_edit');
+  expect(printed).toMatch(/out 10\n=> exit 1\n\nNext steps\n(.+\n)+$/);
+});
+
+test('somebody there chooses with each step, which is shown first; edits and the chat are theirs', async () => {
+  const { printed, runs, asked } = await tour(['run', 'skip', 'skip', 'skip', 'run', 'run', 'run', 'quit']);
+  expect(asked).toBe(8);
+  expect(runs.map(({ args }) => args)).toEqual([
+    ['--demo', 'what can gmn do?'],
+    ['--demo', '--tools', 'edit', 'fix the loop in sum.js'],
+    ['undo'],
+    ['chat', '--demo'],
+  ]);
+  expect(runs.every(({ input }) => input === undefined)).toBe(true);
+  expect(printed).toContain('\n5/8  With tools');
+  expect(printed).toContain('y accepts the edit');
+  expect(printed).not.toContain('auto_edit');
+  expect(printed).toContain('\nNext steps\n');
 });

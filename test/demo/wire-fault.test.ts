@@ -44,7 +44,7 @@ test('429 names the quota, and the wait if there is one', async () => {
   ]);
 });
 
-test('a retired model is gone, its successor answers', async () => {
+test('a retired model is not found, its fallback answers', async () => {
   const demo = await testDemo({ faults: ['404-retired'] });
   expect((await demo.post(`${FLASH}:generateContent`, ask('hi'))).status).toBe(404);
   const next = await demo.post('/v1beta/models/gemini-flash-latest:generateContent', ask('hi'));

@@ -15,7 +15,7 @@ const CLASSES = new Set(
   part fields note tokens unseen task left right center c k t f s d n a`.split(/\s+/),
 );
 
-/** What is in a page and not of our making. */
+/** Tags and attributes that gmn never writes. */
 function foreign(tags: readonly Tag[]): readonly string[] {
   return tags.flatMap(({ name, attributes }) => [
     ...(TAGS.has(name) ? [] : [name]),
@@ -39,7 +39,7 @@ async function htmlOf(text: string): Promise<string> {
   return [...(await exportSession(everywhere(text), 'html'))].join('');
 }
 
-/** Controls but newline and tab, marks that reorder, halves of a pair. */
+/** Control characters but newline and tab, marks that reorder text, lone surrogates. */
 const UNSEEN = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]|\p{Cs}/u;
 
 async function expectInert(text: string): Promise<void> {

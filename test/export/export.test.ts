@@ -71,13 +71,13 @@ describe('json', () => {
 });
 
 describe('markdown', () => {
-  /** The headings of prompts that a reader of Markdown sees outside of all other things. */
+  /** Headings that a Markdown reader sees at the top level, not inside a block. */
   const promptsIn = (text: string): number =>
     new Lexer()
       .lex(text)
       .filter((token) => token.type === 'heading' && token.depth === 2 && / Prompt$/.test(token.raw.trim())).length;
 
-  test('what was said is there as it was said', async () => {
+  test('texts are unchanged', async () => {
     const said = '# Mine\n\n* a\n  * b\n\n```\ncode\n```\n\n| a |\n|---|\n';
     expect(await exported(sessionOf([prompt('x'), reply(said)]), 'md')).toContain(`\n${said}\n`);
   });
@@ -95,7 +95,7 @@ describe('markdown', () => {
     expect(promptsIn(markdown)).toBe(2);
   });
 
-  test('nothing that is said swallows what comes after it', async () => {
+  test('no text swallows what comes after it', async () => {
     const piece = fc.constantFrom(
       ...[
         '```',

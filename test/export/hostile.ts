@@ -2,10 +2,10 @@ import type { TurnRecord } from '../../src/core/history.ts';
 import type { SavedSession } from '../../src/core/session.ts';
 import { answer, call, PNG, prompt, reply, sessionOf } from './samples.ts';
 
-/** What leaves a mark, if it ever runs. */
+/** Changes the title if it ever runs. */
 const MARK = 'document.title="RAN"';
 
-/** Strings that have made other programs' pages run, load or hide things. */
+/** Strings that have made other programs' pages run, load or hide something. */
 export const HOSTILE: readonly string[] = [
   `<script>${MARK}</script>`,
   `</script><script>${MARK}</script>`,
@@ -69,7 +69,7 @@ export const HOSTILE: readonly string[] = [
   `${'['.repeat(3000)}x`,
 ];
 
-/** A session that holds this string in every place where a session holds one. */
+/** The string is in every field of a session that can hold one. */
 export function everywhere(text: string): SavedSession {
   const records: readonly TurnRecord[] = [
     prompt(text, { inlineData: { mimeType: text, data: text } }, { inlineData: { mimeType: 'image/png', data: text } }),
@@ -90,7 +90,6 @@ export function everywhere(text: string): SavedSession {
   return sessionOf(records, { title: text, name: text, cwd: text, model: text, id: text, notices: [text] });
 }
 
-/** All of them in one session. */
 export function hostileSession(): SavedSession {
   const sessions = HOSTILE.map(everywhere);
   const records = sessions.flatMap((session) => session.records);

@@ -1,7 +1,6 @@
 import type { SavedSession } from '../../src/core/session.ts';
 import { answer, call, prompt, reply, sessionOf } from './samples.ts';
 
-/** A session of so many turns, each of the same length. */
 export function longSession(turns: number): SavedSession {
   const records = Array.from({ length: turns }, (_, index) => {
     const number = String(index).padStart(6, '0');

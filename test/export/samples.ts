@@ -11,7 +11,7 @@ const MODEL = 'gemini-2.5-flash';
 export const PNG =
   'iVBORw0KGgoAAAANSUhEUgAAAAUAAAAFCAYAAACNbyblAAAAHElEQVQI12P4//8/w38GIAXDIBKE0DHxgljNBAAO9TXL0Y4OHwAAAABJRU5ErkJggg==';
 
-/** A session that holds these records, a minute apart. */
+/** The records are a minute apart. */
 export function sessionOf(
   records: readonly TurnRecord[],
   { notices = [], ...summary }: Partial<SavedSession['summary']> & { readonly notices?: readonly string[] } = {},
@@ -36,12 +36,10 @@ export function sessionOf(
   };
 }
 
-/** What the person says. */
 export function prompt(...parts: readonly (Part | string)[]): TurnRecord {
   return { kind: 'prompt', content: { role: 'user', parts: partsOf(parts) } };
 }
 
-/** What the model says, with calls in it. */
 export function call(...parts: readonly (Part | string)[]): TurnRecord {
   const usage = { promptTokenCount: 1000, candidatesTokenCount: 20, totalTokenCount: 1020 };
   return {
@@ -52,7 +50,6 @@ export function call(...parts: readonly (Part | string)[]): TurnRecord {
   };
 }
 
-/** What a tool gave. */
 export function answer(name: string, response: Readonly<Record<string, string>>, ...rest: readonly Part[]): TurnRecord {
   const id = `${name}-1`;
   return {
@@ -61,12 +58,10 @@ export function answer(name: string, response: Readonly<Record<string, string>>,
   };
 }
 
-/** What the model says at last. */
 export function reply(...parts: readonly (Part | string)[]): Reply {
   return { ...cutReply(...parts), finishReason: 'STOP' };
 }
 
-/** The same, cut off. */
 export function cutReply(...parts: readonly (Part | string)[]): Reply {
   const usage = { promptTokenCount: 1100, candidatesTokenCount: 35, thoughtsTokenCount: 5, totalTokenCount: 1140 };
   const content = { role: 'model', parts: partsOf(parts), origin: 'gemini-api:1' } as const;
@@ -77,7 +72,7 @@ function partsOf(parts: readonly (Part | string)[]): readonly Part[] {
   return parts.map((part) => (typeof part === 'string' ? { text: part } : part));
 }
 
-/** A short conversation with everything a session can hold. */
+/** Everything a session can hold. */
 export const small = sessionOf(
   [
     prompt('What is in a.txt, and in the picture?\n', { inlineData: { mimeType: 'image/png', data: PNG } }),

@@ -56,7 +56,7 @@ A line of code that is much too long for the page: \`\`\`x\`\`\`
 curl --silent --show-error --fail --location --header 'Accept: application/json' --output result.json https://api.example.com/v1/resources/with/a/long/path?and=parameters
 \`\`\``;
 
-/** A conversation to look at: long and short, prose and code, pictures, tools, thoughts, several scripts. */
+/** For looking at: long and short, prose and code, pictures, tools, thoughts, several scripts. */
 export const showcase = sessionOf(
   [
     prompt('Why does the cache in src/cache.ts miss every time?\nHere is the graph of last week.', {
@@ -99,7 +99,7 @@ export const showcase = sessionOf(
   },
 );
 
-/** A PNG of this size, base64: bars on white. */
+/** Bars on white, in base64. */
 function picture(width: number, height: number): string {
   const rows = Array.from({ length: height }, (_, y) =>
     Array.from({ length: width }, (_, x) => {

@@ -1,4 +1,3 @@
-/** A tag as it stands in the page. */
 export interface Tag {
   readonly name: string;
   readonly attributes: Readonly<Record<string, string>>;
@@ -9,8 +8,8 @@ const TAG = /^<(\/?)([a-z][a-z0-9]*)((?: [a-z-]+(?:="[^"<>`]*")?)*)>/;
 const TEXT = /^(?:[^<>&"'`]|&(?:amp|lt|gt|quot|#39|#96);)+/;
 
 /**
- * Reads a page in the narrowest reading of HTML there is and gives its tags: one doctype, tags that are nested and closed,
- * attributes in double quotes, text in which every special character is an entity. Throws at the first thing that is not.
+ * Accepts only the strictest HTML: one doctype, tags that are nested and closed, attributes in double quotes, text in
+ * which every special character is an entity. Throws at the first deviation.
  */
 export function parseStrictly(html: string): readonly Tag[] {
   const tags: Tag[] = [];

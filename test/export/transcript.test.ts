@@ -26,7 +26,7 @@ test('a turn is a prompt and all that comes before the next one', () => {
   ]);
 });
 
-test('a turn tells its time, the model that answered last and the tokens of all its calls', () => {
+test('a turn has its time, the model that answered last and the tokens of all its calls', () => {
   const [, second] = turns(prompt('one'), prompt('two'), call(calling('x')), { ...reply('a'), model: 'gemini-3-pro' });
   expect(second).toMatchObject({
     at: Date.UTC(2026, 0, 31, 9, 6, 12, 345),
@@ -98,7 +98,7 @@ test('pieces of one text are joined within a record and not beyond it', () => {
   ]);
 });
 
-test('how an answer ended is told unless it ended well', () => {
+test('how an answer ended is noted unless it ended well', () => {
   const last = (record: TurnRecord) => stepsAfter(record).at(-1);
   expect(last(reply('a'))).toEqual({ type: 'text', text: 'a' });
   expect(last(cutReply('a'))).toEqual({ type: 'note', text: 'The answer was cut off here.' });

@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { findIgnoredSampling, generationConfig, type Sampling } from '../../src/models/generation.ts';
+import { createGenerationConfig, findIgnoredSampling, type Sampling } from '../../src/models/generation.ts';
 import { MODELS, type ThinkingLevel } from '../../src/models/table.ts';
 
 const LEVELS: readonly ThinkingLevel[] = ['minimal', 'low', 'medium', 'high'];
 
 const refusal = (model: string, sampling: Sampling): unknown => {
   try {
-    return generationConfig(model, sampling);
+    return createGenerationConfig(model, sampling);
   } catch (thrown) {
     const { fault, message, hint } = thrown as { fault: string; message: string; hint: string };
     return { fault, message, hint };
@@ -16,22 +16,25 @@ const refusal = (model: string, sampling: Sampling): unknown => {
 
 test('the defaults, with sampling fields only for models that read them', () => {
   const sampling = { temperature: 1, topP: 0.95, topK: 40 };
-  expect(generationConfig('gemma-4-31b-it', {})).toEqual({ ...sampling, maxOutputTokens: 32_768 });
+  expect(createGenerationConfig('gemma-4-31b-it', {})).toEqual({ ...sampling, maxOutputTokens: 32_768 });
   for (const model of ['gemini-2.5-flash', 'gemini-2.5-pro', 'gemini-3-pro-preview', 'gemini-3-flash-preview']) {
-    expect(generationConfig(model, {})).toEqual({ ...sampling, maxOutputTokens: 65_536 });
+    expect(createGenerationConfig(model, {})).toEqual({ ...sampling, maxOutputTokens: 65_536 });
   }
-  expect(generationConfig('gemini-3.5-flash', {})).toEqual({ ...sampling, maxOutputTokens: 65_536 });
+  expect(createGenerationConfig('gemini-3.5-flash', {})).toEqual({ ...sampling, maxOutputTokens: 65_536 });
   for (const model of ['gemini-3.5-flash-lite', 'gemini-3.6-flash', 'gemini-3.8-flash', 'gemini-flash-latest']) {
-    expect(generationConfig(model, {})).toEqual({ maxOutputTokens: 65_536 });
+    expect(createGenerationConfig(model, {})).toEqual({ maxOutputTokens: 65_536 });
   }
-  expect(generationConfig('gemini-9-new', {})).toEqual({ maxOutputTokens: 65_536 });
-  expect(generationConfig('gemini-2.0-flash', {})).toEqual({ maxOutputTokens: 8192 });
-  expect(generationConfig('gemini-3.1-flash-image', {})).toEqual({});
+  expect(createGenerationConfig('gemini-9-new', {})).toEqual({ maxOutputTokens: 65_536 });
+  expect(createGenerationConfig('gemini-2.0-flash', {})).toEqual({ maxOutputTokens: 8192 });
+  expect(createGenerationConfig('gemini-3.1-flash-image', {})).toEqual({});
 });
 
 test('a newer model gets the sampling fields that a flag or the settings ask for', () => {
-  expect(generationConfig('gemini-3.8-flash', { temperature: 0 })).toEqual({ temperature: 0, maxOutputTokens: 65_536 });
-  expect(generationConfig('gemini-3.8-flash', {}, { topK: 5 })).toEqual({ topK: 5, maxOutputTokens: 65_536 });
+  expect(createGenerationConfig('gemini-3.8-flash', { temperature: 0 })).toEqual({
+    temperature: 0,
+    maxOutputTokens: 65_536,
+  });
+  expect(createGenerationConfig('gemini-3.8-flash', {}, { topK: 5 })).toEqual({ topK: 5, maxOutputTokens: 65_536 });
 });
 
 test('sampling flags are ignored by models that answer in text and read none', () => {
@@ -53,14 +56,14 @@ test('what the settings have for a model stands between the defaults and the fla
     thinkingConfig: { thinkingBudget: 64, includeThoughts: true },
   };
   const common = { topP: 0.95, topK: 40, maxOutputTokens: 65_536, presencePenalty: 1 };
-  expect(generationConfig('gemini-2.5-flash', {}, preset)).toEqual({
+  expect(createGenerationConfig('gemini-2.5-flash', {}, preset)).toEqual({
     ...common,
     temperature: 0.2,
     seed: 5,
     thinkingConfig: { thinkingBudget: 64 },
   });
   const flags = { temperature: 0, seed: 0, thinkingBudget: 0, showThoughts: true, option: ['presencePenalty=0.5'] };
-  expect(generationConfig('gemini-2.5-flash', flags, preset)).toEqual({
+  expect(createGenerationConfig('gemini-2.5-flash', flags, preset)).toEqual({
     ...common,
     temperature: 0,
     seed: 0,
@@ -71,7 +74,7 @@ test('what the settings have for a model stands between the defaults and the fla
 
 test('an explicit 0 is kept', () => {
   expect(
-    generationConfig('gemini-2.5-flash', { temperature: 0, topP: 0, topK: 0, seed: 0, thinkingBudget: 0 }),
+    createGenerationConfig('gemini-2.5-flash', { temperature: 0, topP: 0, topK: 0, seed: 0, thinkingBudget: 0 }),
   ).toEqual({
     temperature: 0,
     topP: 0,
@@ -101,7 +104,7 @@ test.each([
 
 test('texts to stop at, and any other field', () => {
   expect(
-    generationConfig('gemini-2.0-flash', {
+    createGenerationConfig('gemini-2.0-flash', {
       stop: ['END', '\n\n'],
       option: [
         'presencePenalty=0.5',
@@ -132,7 +135,7 @@ test.each([
   expect(refusal('gemini-2.5-flash', sampling)).toEqual({ fault: 'usage', message, hint });
 });
 
-test('a level and a budget together are refused', () => {
+test('a level and a budget together are rejected', () => {
   expect(refusal('gemini-3-flash-preview', { thinkingLevel: 'low', thinkingBudget: 1 })).toEqual({
     fault: 'usage',
     message: '--thinking-level and --thinking-budget cannot be used together',
@@ -190,18 +193,18 @@ test('a budget is taken exactly inside its range, -1 always, 0 where thinking ca
 });
 
 test('thoughts are asked for only of models that have some', () => {
-  expect(generationConfig('gemini-2.5-pro', { showThoughts: true, thinkingBudget: 200 })).toMatchObject({
+  expect(createGenerationConfig('gemini-2.5-pro', { showThoughts: true, thinkingBudget: 200 })).toMatchObject({
     thinkingConfig: { includeThoughts: true, thinkingBudget: 200 },
   });
-  expect(generationConfig('gemini-2.0-flash', { showThoughts: true })).not.toHaveProperty('thinkingConfig');
+  expect(createGenerationConfig('gemini-2.0-flash', { showThoughts: true })).not.toHaveProperty('thinkingConfig');
 });
 
 test('of a model gmn does not know, any level and budget pass', () => {
   for (const model of ['gemini-9-new', 'tunedModels/mine']) {
-    expect(generationConfig(model, { thinkingLevel: 'minimal' })).toMatchObject({
+    expect(createGenerationConfig(model, { thinkingLevel: 'minimal' })).toMatchObject({
       thinkingConfig: { thinkingLevel: 'MINIMAL' },
     });
-    expect(generationConfig(model, { thinkingBudget: 60_000 })).toMatchObject({
+    expect(createGenerationConfig(model, { thinkingBudget: 60_000 })).toMatchObject({
       thinkingConfig: { thinkingBudget: 60_000 },
     });
   }

@@ -10,7 +10,7 @@ import { place } from '../config/place.ts';
 const BACKENDS: readonly Backend[] = ['gemini-api', 'vertex', 'code-assist'];
 const ids = (name: string): readonly string[] => BACKENDS.map((backend) => resolveModel(name, { backend }).id);
 
-test('no name is the default, and nobody chose it', () => {
+test('without a name the default is used, and nobody chose it', () => {
   for (const backend of BACKENDS) {
     expect(resolveModel(undefined, { backend })).toEqual({ id: 'gemini-2.5-flash', notices: [], isDefault: true });
   }
@@ -24,7 +24,7 @@ test('aliases mean a model on each backend', () => {
     flash: ['gemini-flash-latest', 'gemini-3.5-flash', 'gemini-3-flash'],
     'flash-lite': ['gemini-flash-lite-latest', 'gemini-3.1-flash-lite', 'gemini-3.1-flash-lite'],
   });
-  expect(BACKENDS.map((backend) => BUILT_IN.successors[backend])).toEqual(ids('flash'));
+  expect(BACKENDS.map((backend) => BUILT_IN.fallbacks[backend])).toEqual(ids('flash'));
 });
 
 test('every alias means a model that gmn knows and that backend carries', () => {
@@ -61,7 +61,7 @@ test('an unknown model passes, with its nearest names', () => {
   ]);
 });
 
-test('models/ in front is left off, other paths pass', () => {
+test('the prefix models/ is removed, other paths stay', () => {
   expect(resolveModel('models/gemini-2.5-pro', { backend: 'gemini-api' })).toMatchObject({
     id: 'gemini-2.5-pro',
     notices: [],
@@ -94,7 +94,7 @@ test('the table has each model once, with either levels or a budget or neither',
 
 const DAY = 86_400_000;
 
-test('a default that was found out is remembered for 30 days, per backend and account', async (t) => {
+test('a fallback default is cached for 30 days, per backend and account', async (t) => {
   const { app } = place(t);
   const owner = { backend: 'vertex', account: 'a' } as const;
   const at = (ms: number) => ({ ...app, clock: { ...app.clock, now: () => app.clock.now() + ms } });
@@ -112,7 +112,7 @@ test('a default that was found out is remembered for 30 days, per backend and ac
   expect(readCachedDefault(app, owner)).toBe('gemini-3.5-flash');
 });
 
-test('a spoilt memory is no memory, and is written anew', async (t) => {
+test('a broken cache is ignored, and written again', async (t) => {
   const { app, write } = place(t);
   const owner = { backend: 'vertex', account: 'a' } as const;
   for (const content of [
@@ -132,7 +132,7 @@ test('a spoilt memory is no memory, and is written anew', async (t) => {
   }
 });
 
-test('a memory that cannot be written does no harm', async (t) => {
+test('a cache that cannot be written is skipped', async (t) => {
   const { app } = place(t, { 'home/.gmn/default-models.json/file': '' });
   await cacheDefault(app, { backend: 'vertex', account: 'a' }, 'm');
   expect(readCachedDefault(app, { backend: 'vertex', account: 'a' })).toBeUndefined();
@@ -217,12 +217,12 @@ describe('modelConfigs of the official CLI', () => {
     expect(resolveConfiguredModel({ customOverrides: pro }, 'pro', idOf).config).toEqual({ seed: 8 });
   });
 
-  test('what is no field of generationConfig is named and left out', () => {
+  test('what is not a field of generationConfig is omitted, and a notice names it', () => {
     const customAliases = { a: preset({ seed: 1, systemInstruction: 'x', tools: [] }, 'gemini-2.5-pro') };
     expect(resolveConfiguredModel({ customAliases }, 'a', idOf)).toEqual({
       model: 'gemini-2.5-pro',
       config: { seed: 1 },
-      notices: ['modelConfigs in your settings: gmn does not use systemInstruction, tools'],
+      notices: ['modelConfigs in your settings: gmn ignores systemInstruction, tools'],
     });
   });
 
@@ -237,7 +237,7 @@ describe('modelConfigs of the official CLI', () => {
     );
   });
 
-  test('never throws anything but that, whatever stands there', () => {
+  test('nothing else is ever thrown, whatever the settings contain', () => {
     const json = fc.jsonValue({ maxDepth: 4 }) as fc.Arbitrary<JsonValue>;
     fc.assert(
       fc.property(

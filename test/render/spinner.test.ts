@@ -1,9 +1,10 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { AppError } from '../../src/core/error.ts';
 import type { TurnEvent } from '../../src/core/event.ts';
 import type { Renderer, RenderOptions } from '../../src/render/renderer.ts';
 import { openRenderer } from '../../src/render/renderers.ts';
-import { withoutSpinner } from '../../src/render/spinner.ts';
+import { addOutput, withoutSpinner } from '../../src/render/spinner.ts';
 import { testScreen } from '../support/screen.ts';
 import { type FakeOut, type FakeTime, fakeOut, fakeTime, renderOptions } from './fakes.ts';
 import { begin, end, failure, texts } from './runs.ts';
@@ -159,6 +160,82 @@ describe('on a terminal', () => {
     await render({ type: 'wait', what: 'run_shell_command' });
     await time.pass(1_500);
     expect(err.writes.at(-1)).toContain('run_shell_command · 1 s');
+  });
+
+  describe('with a running command', () => {
+    const call: TurnEvent = { type: 'call', id: '1', name: 'make', args: {} };
+    const running: TurnEvent = { type: 'wait', what: 'make', calls: ['1'] };
+    const ended: TurnEvent = { type: 'answer', id: '1', name: 'make', outcome: { ok: true, response: {} } };
+
+    test('it is seen at once, with the last lines of what it prints; when it ends, nothing of that is left', async () => {
+      const { err, time, render } = await stage(terminal());
+      const screen = testScreen({ columns: 40, rows: 24 });
+      for (const event of [call, running]) await render(event);
+      await time.pass(100);
+      expect(err.text).toBe('\r⠋ make');
+      addOutput(err, '1\n2\n3\n4\n\u001b[31m五\tred\u001b[0m\n');
+      addOutput(err, `10%\r20%${'x'.repeat(100)}`);
+      await time.pass(1000);
+      screen.write(`before\n${err.text}`);
+      expect(screen.rows).toEqual(['before', '⠋ make · 1 s', '  4', '  五    red', '  10%', `  20%${'x'.repeat(31)}…`]);
+      const drawn = err.writes.length;
+      await render(ended);
+      screen.write(err.writes.slice(drawn).join(''));
+      expect(screen.rows).toEqual(['before', '✓ make']);
+    });
+
+    test('a low window keeps room for more than the output', async () => {
+      const err = Object.assign(terminal(), { rows: 6 });
+      const { time, render } = await stage(err);
+      for (const event of [call, running]) await render(event);
+      addOutput(err, '1\n2\n3\n4\n');
+      await time.pass(100);
+      expect(err.text).toBe('\r⠋ make\u001b[K\n  3\u001b[K\n  4\u001b[K\u001b[J');
+    });
+
+    test('whatever it prints and however wide the window becomes, only the end of it is left', async () => {
+      const line = fc.string({ unit: fc.constantFrom(...'ab é日本語한글\t\r'), maxLength: 99 });
+      const step = fc.oneof(
+        fc.record({ text: fc.array(line, { maxLength: 6 }).map((lines) => lines.join('\n')) }),
+        fc.record({ columns: fc.integer({ min: 10, max: 90 }) }),
+      );
+      const property = fc.asyncProperty(fc.array(step, { maxLength: 12 }), async (steps) => {
+        const traits = { columns: 40 };
+        const err = Object.defineProperty(fakeOut({ isTerminal: true }), 'columns', { get: () => traits.columns });
+        const { time, render } = await stage(err);
+        const screen = testScreen({ columns: 40, rows: 24 });
+        let seen = 0;
+        const look = (): void => {
+          screen.write(err.writes.slice(seen).join(''));
+          seen = err.writes.length;
+        };
+        for (const event of [call, running]) await render(event);
+        for (const next of steps) {
+          if ('text' in next) addOutput(err, next.text);
+          else {
+            look();
+            screen.resize(next.columns);
+            traits.columns = next.columns;
+          }
+          await time.pass(100);
+        }
+        await render(ended);
+        look();
+        expect(screen.rows).toEqual(['✓ make']);
+      });
+      await fc.assert(property);
+    });
+
+    test('on a terminal that cannot be redrawn a slow one is announced once', async () => {
+      const { err, time, render } = await stage(terminal(), { isDumb: true });
+      for (const event of [call, running]) await render(event);
+      addOutput(err, '1\n2\n');
+      await time.pass(300);
+      expect(err.text).toBe('');
+      await time.pass(5000);
+      await render(ended);
+      expect(err.text).toBe('Running make\n✓ make\n');
+    });
   });
 
   test('a stderr that is gone harms nobody', async () => {

@@ -25,9 +25,24 @@ describe('text into a pipe', () => {
     expect((await renderAll('text', [begin, ...texts('\u001b[31m\r# x\r\n'), end])).out).toBe('\u001b[31m\r# x\r\n');
   });
 
-  test('tools leave no trace, notices go to stderr', async () => {
+  test('tool results and notices are lines on stderr', async () => {
     const { out, err } = await renderAll('text', withTools);
-    expect({ out, err }).toEqual({ out: 'It says hello.\n', err: 'gmn: settings.json: unknown key "modle"\n' });
+    expect(out).toBe('It says hello.\n');
+    expect(err.split('\n')).toEqual([
+      'gmn: settings.json: unknown key "modle"',
+      '✓ read_file a.txt',
+      '✗ read_file b.txt: b.txt does not exist',
+      '',
+    ]);
+  });
+
+  test('a tool result does not split a line of the answer, since both outputs may be the same pipe', async () => {
+    const shared = fakeOut();
+    const [, , call, , answer] = withTools;
+    if (call === undefined || answer === undefined) throw new Error('withTools has changed');
+    const events = [begin, ...texts('Let me look.'), call, answer, ...texts('\n', 'It says hello.'), end];
+    await renderOn({ out: shared, err: shared }, 'text', events);
+    expect(shared.text).toBe('Let me look.\n✓ read_file a.txt\nIt says hello.\n');
   });
 
   test('quiet drops notices and the usage line, not errors', async () => {

@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { JsonObject } from '../../src/core/json.ts';
+import { measureWidth } from '../../src/core/text/width.ts';
 import type { LineCounts } from '../../src/core/tool.ts';
-import { formatToolLine } from '../../src/render/tool-line.ts';
+import { formatRunningCalls, formatToolLine } from '../../src/render/tool-line.ts';
 
 function line(name: string, args: JsonObject, error?: string, change?: LineCounts) {
   const good = { ok: true, response: {}, ...(change && { change }) };
@@ -31,6 +32,35 @@ test('a failure has the first line of its reason', () => {
     isGood: false,
     text: 'read_file a: no such file…',
   });
+});
+
+test.for([
+  [{ ok: true, summary: '214 lines' }, 20, true, 'make · 214 lines'],
+  [{ ok: true, summary: '3 pages' }, 1234, true, 'make · 3 pages · 1.2s'],
+  [{ ok: true, summary: 'no output', exit: { code: 0, signal: null } }, 20, true, 'make · no output · 0.0s'],
+  [
+    { ok: true, summary: '1 line', exit: { code: 2, signal: null } },
+    61_000,
+    false,
+    'make · exit 2 · 1 line · 1 min 1 s',
+  ],
+  [{ ok: true, exit: { code: null, signal: 'SIGKILL' } }, undefined, false, 'make · ended by SIGKILL'],
+  [{ ok: false, summary: 'the host is unknown' }, 20, false, 'make: the host is unknown'],
+] as const)('%j after %s ms', ([result, elapsedMs, isGood, text]) => {
+  const time = elapsedMs === undefined ? {} : { elapsedMs };
+  const event = { type: 'answer', id: '1', name: 'make', outcome: { ...result, response: {} }, ...time } as const;
+  expect(formatToolLine(event, {})).toEqual({ isGood, text });
+});
+
+test('a subject in wide characters takes no more columns than another', () => {
+  const { text } = line('read_file', { file_path: '日本語'.repeat(40) });
+  expect(measureWidth(text)).toBeLessThanOrEqual('read_file '.length + 60);
+});
+
+test('of parallel calls the first are named', () => {
+  const calls = ['a', 'b', 'c', 'd'].map((file_path) => ({ name: 'read_file', args: { file_path } }));
+  expect(formatRunningCalls(calls.slice(0, 2))).toBe('read_file a, read_file b');
+  expect(formatRunningCalls(calls)).toBe('read_file a, read_file b and 2 more');
 });
 
 test('it is one line without anything that a terminal would obey, whatever the model says', () => {

@@ -137,7 +137,7 @@ test('what comes after a session was closed is written nowhere', async () => {
   await session.close();
   const before = readFileSync(onlyFile(home));
   await talk(session, ['late']);
-  await session.overhear?.('x'.repeat(65_536));
+  await session.appendDelta?.('x'.repeat(65_536));
   await session.close();
   expect([readFileSync(onlyFile(home)), files(home).length, said]).toEqual([before, 1, []]);
 });
@@ -180,10 +180,10 @@ test('a piece of a reply that cannot be written now is written with the next', a
   // Somebody else wrote to it, and it cannot be copied.
   intrude(`${file}.away`);
   time.now += 2000;
-  await session.overhear?.('Once ');
+  await session.appendDelta?.('Once ');
   renameSync(`${file}.away`, file);
   time.now += 2000;
-  await session.overhear?.('upon a time');
+  await session.appendDelta?.('upon a time');
   expect((await contentsOf(home, session.id))[1]?.parts).toEqual([{ text: 'Once upon a time' }]);
   await session.close();
 });

@@ -98,7 +98,7 @@ test('who resumes a session while somebody tidies up waits a moment rather than 
   const home = temporary();
   const id = await saved(place(home).store, ['one']);
   const clock = { now: () => START, sleep: async () => {} };
-  const options = { clock, signal, patienceMs: 0, isDone: async () => false };
+  const options = { clock, signal, maxWaitMs: 0, isDone: async () => false };
   const lock = await acquireLock(join(home, 'sessions', `${id}.lock`), options);
   const { store, said } = place(home, { clock: { ...clock, sleep: async () => lock?.release() } });
   const session = await store.resume(await store.find(id), '/work');

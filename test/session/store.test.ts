@@ -148,12 +148,12 @@ test('a reply under way is written down every 2 seconds, and its own record take
   const { home, store, time } = place();
   const session = await store.create({ cwd: '/work', by: 'chat' });
   await session.append(prompt('tell me'));
-  await session.overhear?.('Once ');
+  await session.appendDelta?.('Once ');
   time.now += 2000;
-  await session.overhear?.('upon ');
-  await session.overhear?.('a time');
+  await session.appendDelta?.('upon ');
+  await session.appendDelta?.('a time');
   expect((await contentsOf(home)).map(({ parts }) => parts)).toEqual([[{ text: 'tell me' }], [{ text: 'Once upon ' }]]);
-  await session.overhear?.('.'.repeat(65_536));
+  await session.appendDelta?.('.'.repeat(65_536));
   expect((await contentsOf(home))[1]?.parts).toEqual([{ text: `Once upon a time${'.'.repeat(65_536)}` }]);
   await session.append(reply('Once.'));
   await session.close();
@@ -166,7 +166,7 @@ test('a reply that a crash cut off is there as far as it was written, and the ne
   const session = await store.create({ cwd: '/work', by: 'chat' });
   await session.append(prompt('tell me'));
   time.now += 2000;
-  await session.overhear?.('Once upon');
+  await session.appendDelta?.('Once upon');
   rmSync(join(home, 'sessions', `${session.id}.lock`));
   const after = place(home);
   const next = await after.store.resume(await after.store.find('last'), '/work');

@@ -1,11 +1,10 @@
-import { spawn } from 'node:child_process';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'vitest';
 import type { FakeGemini, Scripted } from './fake-gemini.ts';
-import { type GmnOptions, type GmnResult, gmnCommand, place } from './gmn.ts';
+import { type GmnOptions, type GmnResult, place, runGmnIn } from './gmn.ts';
 
-/** Secrets that may turn up in no output, and in no file but the official CLI's own and gmn's token cache. */
+/** Secrets that may appear in no output, and in no file but the official CLI's own and gmn's token cache. */
 export const CANARY = {
   access: 'ya29.canary-access-token',
   refresh: '1//canary-refresh-token',
@@ -14,7 +13,7 @@ export const CANARY = {
   clientSecret: 'GOCSPX-canary-client-secret',
 } as const;
 
-/** The official CLI's sign-in file; the token is good for an hour. */
+/** Its token is valid for an hour. */
 export function signInFile(changes: Readonly<Record<string, unknown>> = {}): string {
   const document = {
     access_token: CANARY.access,
@@ -30,12 +29,12 @@ export function signInFile(changes: Readonly<Record<string, unknown>> = {}): str
 export interface Account {
   readonly home: string;
   run(args: readonly string[], env?: Readonly<Record<string, string>>): Promise<GmnResult>;
-  /** The files below the home directory, by their paths; gmn's code cache left out. */
+  /** By path, without gmn's code cache. */
   files(): Readonly<Record<string, string>>;
   mode(path: string): number;
 }
 
-/** A home that stays between runs; all of Google's services are at `gemini`. */
+/** The home stays between runs; `gemini` plays all of Google's services. */
 export function account(t: TestContext, gemini: Pick<FakeGemini, 'url'>, options: GmnOptions = {}): Account {
   const { cwd, env, home } = place(t, options);
   const services = {
@@ -48,34 +47,16 @@ export function account(t: TestContext, gemini: Pick<FakeGemini, 'url'>, options
   };
   return {
     home,
-    run: (args, more = {}) => runIn(t, args, { cwd, env: { ...env, ...services, ...options.env, ...more } }),
+    run: (args, more = {}) => runGmnIn(t, { cwd, env: { ...env, ...services, ...options.env, ...more } }, args),
     files: () => filesIn(home),
     mode: (path) => statSync(join(home, path)).mode & 0o777,
   };
 }
 
-/** A home with a Google sign-in, whose note about Google's terms was shown before. */
+/** The note about Google's terms was already shown in this home. */
 export function signedIn(t: TestContext, gemini: Pick<FakeGemini, 'url'>, options: GmnOptions = {}): Account {
   const home = { '.gemini/oauth_creds.json': signInFile(), '.gmn/sign-in-note-shown': '', ...options.home };
   return account(t, gemini, { ...options, home });
-}
-
-async function runIn(
-  t: TestContext,
-  args: readonly string[],
-  where: { readonly cwd: string; readonly env: Readonly<Record<string, string>> },
-): Promise<GmnResult> {
-  const child = spawn(...gmnCommand(args), { ...where, stdio: ['ignore', 'pipe', 'pipe'] });
-  t.onTestFinished(() => void child.kill('SIGKILL'));
-  const out: Buffer[] = [];
-  const err: Buffer[] = [];
-  child.stdout.on('data', (data: Buffer) => out.push(data));
-  child.stderr.on('data', (data: Buffer) => err.push(data));
-  const [exitCode, signal] = await new Promise<[number | null, NodeJS.Signals | null]>((resolve) =>
-    child.on('close', (...ending) => resolve(ending)),
-  );
-  const bytes = Buffer.concat(out);
-  return { stdout: String(bytes), stderr: String(Buffer.concat(err)), exitCode, signal, bytes };
 }
 
 function filesIn(directory: string): Readonly<Record<string, string>> {
@@ -87,7 +68,6 @@ function filesIn(directory: string): Readonly<Record<string, string>> {
   return files;
 }
 
-/** Answers with one JSON document. */
 export function json(body: object, status = 200): Scripted {
   return (response) => {
     response.writeHead(status, { 'content-type': 'application/json' });
@@ -95,12 +75,10 @@ export function json(body: object, status = 200): Scripted {
   };
 }
 
-/** What Code Assist says of an account it serves. */
 export function served(project: string): Scripted {
   return json({ currentTier: { id: 'standard-tier' }, cloudaicompanionProject: project });
 }
 
-/** A whole answer in Code Assist's envelope. */
 export function enveloped(text: string): Scripted {
   return (response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -109,7 +87,7 @@ export function enveloped(text: string): Scripted {
   };
 }
 
-/** A refusal in Google's shape with one reason. */
+/** An error of Google's format with one reason. */
 export function denied(status: number, reason: string, more: Readonly<Record<string, unknown>> = {}): Scripted {
   const { message = 'No.', metadata = {}, links } = more;
   const info = { '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason, metadata };

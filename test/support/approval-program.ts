@@ -7,17 +7,16 @@ import { interruptSignal } from '../../src/platform/runtime/signals.ts';
 import { processIo } from '../../src/platform/terminal/io.ts';
 import { runShellCommand } from '../../src/tools/run-shell-command.ts';
 
-/** What the program is told to do: these calls, one after the other. */
 export interface Script {
   readonly calls: readonly { readonly name: string; readonly args: JsonObject }[];
   readonly mode?: ApprovalMode;
   readonly isTextFormat?: boolean;
-  /** Whether the calls are of one reply. */
+  /** The calls are of one reply. */
   readonly isTogether?: boolean;
   readonly color?: 'always' | 'never';
 }
 
-/** A program that does nothing but ask for approval, and say what came of it. */
+/** A program that only asks for approval and prints what was decided. */
 writeFileSync('pid', String(process.pid));
 const script: Script = JSON.parse(process.env.SCRIPT ?? '');
 const io = processIo(script.color ?? 'never', process.env);
@@ -61,7 +60,7 @@ const approve = createApprover({
   err: io.err,
   isTextFormat: script.isTextFormat ?? true,
   env: process.env,
-  secretOf: async (_, args) => (args.file_path === '.env' ? '/w/.env' : undefined),
+  findSecret: async (_, args) => (args.file_path === '.env' ? '/w/.env' : undefined),
   permit: async () => void told.push('permit'),
   runPaused: async (work) => {
     told.push('hold');

@@ -5,12 +5,11 @@ import { afterAll, beforeAll, type TestContext } from 'vitest';
 import type { Script } from './approval-program.ts';
 import { type Asking, type AskingOptions, asking, bundledProgram } from './asking.ts';
 
-/** What stands before the cursor at a question. */
 export const PROMPT = ' › ';
-/** What the model is told after a no. */
+/** The error that the model gets after a no. */
 export const NO =
   'The user said no to this call.\nDo not repeat it; ask what they would like instead, or continue without it.';
-/** The clock of the run while a person is asked. */
+/** What happens to the run's clock while a person is asked. */
 export const WAITED = ['hold', 'resume'];
 
 export const command = (text: string) => ({ name: 'run_shell_command', args: { command: text } });
@@ -19,7 +18,7 @@ export const write = (content: string, file_path = 'hello.js') => ({
   args: { file_path, content },
 });
 
-/** Makes the program that asks, once for all tests of a file; returns what runs it. */
+/** Bundles the program once for all tests of a file. */
 export function approvalScene(): (t: TestContext, script: Script, options?: AskingOptions) => Asking {
   let directory = '';
   let program = '';

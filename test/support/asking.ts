@@ -9,15 +9,14 @@ import type { Script } from './approval-program.ts';
 
 export interface Asking {
   type(keys: string): void;
-  /** Resolves, once the output since the last such call has it, with that output; rejects if the program ends before. */
+  /** Waits for the text in the output since the last call, and resolves with that output; rejects if the program ends first. */
   until(text: string): Promise<string>;
   readonly ended: Promise<{ readonly exitCode: number; readonly output: string }>;
-  /** Sends a signal to the program. */
   signal(name: NodeJS.Signals): void;
   readonly directory: string;
 }
 
-/** The program that asks, or another one of this folder, as one file. */
+/** Bundles a program of this folder into one file. */
 export async function bundledProgram(directory: string, name = 'approval-program'): Promise<string> {
   const outfile = join(directory, `${name}.mjs`);
   await build({
@@ -38,15 +37,14 @@ export interface AskingOptions {
   readonly editor?: string;
   /** Runs before the program, in the same shell. */
   readonly before?: string;
-  /** Behind the program's name, e.g. a redirection. */
+  /** After the program's name, e.g. a redirection. */
   readonly after?: string;
-  /** A program that starts it. */
   readonly wrapper?: string;
-  /** Under a shell with job control, which brings it back as soon as it stops. */
+  /** Under a shell with job control, which resumes the program as soon as it stops. */
   readonly hasJobs?: boolean;
 }
 
-/** Runs it on a real pseudo-terminal, between two looks at the state that terminal is in. */
+/** Runs the program on a pseudo-terminal, and prints the state of that terminal before and after. */
 export function asking(t: TestContext, program: string, script: Script, options: AskingOptions = {}): Asking {
   const directory = realpathSync(mkdtempSync(join(tmpdir(), 'gmn-asking-')));
   t.onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
@@ -107,12 +105,6 @@ export function asking(t: TestContext, program: string, script: Script, options:
   };
 }
 
-/** What the program said about each call. */
 export function verdictsIn(output: string): readonly unknown[] {
   return [...output.matchAll(/^VERDICT (.*?)\r?$/gm)].map(([, text = '']) => JSON.parse(text));
-}
-
-/** The state of the terminal before and after. */
-export function statesIn(output: string): readonly string[] {
-  return [...output.matchAll(/^STATE (.*?)\r?$/gm)].map(([, state = '']) => state);
 }

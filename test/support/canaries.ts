@@ -8,7 +8,7 @@ const PRIVATE_KEY = String(
   generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({ type: 'pkcs8', format: 'pem' }),
 );
 
-/** One of each kind of secret gmn may meet, shaped like the real ones. */
+/** One of each kind of secret that gmn may handle, in its real format. */
 export const CANARIES = {
   geminiKey: 'AIzaSyCanary-gemini-api-key_0123456789',
   googleKey: 'AIzaSyCanary-google-api-key_0123456789',
@@ -21,7 +21,7 @@ export const CANARIES = {
   rotated: '1//0canary-rotated-token_0123456789abcdef',
   givenAccess: 'ya29.canary-given_access.0123456789abcdef',
   sealedAccess: 'ya29.canary-sealed_access.0123456789abcdef',
-  /** A line from the middle: nobody prints half a line of it by chance. */
+  /** A line from the middle: nobody prints it by chance. */
   privateKey: PRIVATE_KEY.split('\n')[10] ?? '',
   proxyPassword: 'canary-proxy~password/0123456789',
   clientId: '012345678901-canaryclient.apps.googleusercontent.com',
@@ -30,7 +30,7 @@ export const CANARIES = {
 
 export type CanaryName = keyof typeof CANARIES;
 
-/** Where each secret is documented to be kept (docs/auth-and-models.md), below the home directory; all others are kept nowhere. */
+/** Where each secret may be stored (docs/auth-and-models.md), below the home directory; the others nowhere. */
 const KEPT: Readonly<Partial<Record<CanaryName, RegExp>>> = {
   storedKey: /^\.gmn\/key\.json$/,
   typedKey: /^\.gmn\/key\.json$/,
@@ -44,14 +44,14 @@ const KEPT: Readonly<Partial<Record<CanaryName, RegExp>>> = {
   clientSecret: /^\.gmn\/(?:oauth-client|config)\.json$|^lib\/node_modules\//,
 };
 
-/** The forms a secret may hide in: as it is, in a URL, in JSON, in hex, and in base64 at any distance from its start. */
+/** Plain, in a URL, in JSON, in hex, and in base64 at any alignment. */
 function formsOf(secret: string): readonly string[] {
   const bytes = Buffer.from(secret);
   const base64 = [0, 1, 2].map((lead) => {
     const text = Buffer.concat([Buffer.alloc(lead), bytes])
       .toString('base64')
       .replace(/=+$/, '');
-    // What stands at the edges also depends on the neighbours.
+    // The edges also depend on the neighbouring bytes.
     return text.slice(lead === 0 ? 0 : lead + 1, -2);
   });
   return [
@@ -68,17 +68,16 @@ function formsOf(secret: string): readonly string[] {
 
 const FORMS = Object.entries(CANARIES).map(([name, secret]) => ({ name, forms: [...new Set(formsOf(secret))] }));
 
-/** The secrets in a text, by name. */
 export function canariesIn(text: string): readonly string[] {
   return FORMS.filter(({ forms }) => forms.some((form) => text.includes(form))).map(({ name }) => name);
 }
 
-/** Every secret in a file below `root` that is not documented to be there: `name in path`. `home` is below `root`. */
+/** `name in path` for every secret in a file below `root` that is not documented to be there. `home` is below `root`. */
 export function strayCanaries(root: string): readonly string[] {
   const stray: string[] = [];
   for (const entry of readdirSync(root, { recursive: true, withFileTypes: true })) {
     const path = join(entry.parentPath, entry.name).slice(root.length + 1);
-    // A name can give a secret away too.
+    // A file name can reveal a secret, too.
     const content = entry.isFile() ? readFileSync(join(root, path), 'latin1') : '';
     for (const name of canariesIn(`${path}\n${content}`)) {
       if (!isKept(name, path.replace(/^home\//, ''))) stray.push(`${name} in ${path}`);
@@ -93,7 +92,7 @@ function isKept(name: string, path: string): boolean {
 
 const HOUR_MS = 3_600_000;
 
-/** The official CLI's sign-in; `isStale` asks for a refresh. */
+/** `isStale`: the token must be refreshed. */
 export function signIn(isStale = false): string {
   return JSON.stringify({
     access_token: CANARIES.access,
@@ -104,7 +103,7 @@ export function signIn(isStale = false): string {
   });
 }
 
-/** The official CLI's encrypted sign-in. Made once, since its key takes long to derive, as it should. */
+/** Created once: deriving its key is slow on purpose. */
 let sealedSignIn: string | undefined;
 
 function sealSignIn(): string {
@@ -114,7 +113,6 @@ function sealSignIn(): string {
   return box.seal(JSON.stringify({ 'gemini-cli-oauth': { 'main-account': password } }));
 }
 
-/** Every place a credential may come from, filled. */
 export function plantedHome(): Readonly<Record<string, string>> {
   sealedSignIn ??= sealSignIn();
   return {

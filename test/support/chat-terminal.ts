@@ -6,13 +6,11 @@ import { testScreen } from './screen.ts';
 export interface ChatTerminal extends Terminal {
   /** Resolves once what is seen, in rows of this terminal's width, matches. */
   shows(pattern: RegExp): Promise<string>;
-  /** Types a line and Enter. */
   enter(line: string): void;
   /** Resolves when the chat waits for its `count`-th entry. */
   ready(count: number): Promise<string>;
 }
 
-/** A chat on a real pseudo-terminal. */
 export function chatInTerminal(
   t: TestContext,
   args: readonly string[],
@@ -40,7 +38,7 @@ export function chatInTerminal(
   };
 }
 
-/** What such output leaves on a screen, row by row, without its colours. */
+/** Without colours. */
 export function screenOf(output: string, columns = 80): string {
   const screen = testScreen({ columns, rows: 200 });
   screen.write(output.replace(/\u001b\[[\d;]*m/g, ''));

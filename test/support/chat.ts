@@ -8,7 +8,6 @@ export interface PipedOptions extends GmnOptions {
   readonly args?: readonly string[];
 }
 
-/** A chat whose input is these lines, to its end. */
 export function pipedChat(
   t: TestContext,
   lines: readonly string[],
@@ -17,14 +16,13 @@ export function pipedChat(
   return runGmn(t, ['chat', ...args], { ...options, stdin: lines.map((line) => `${line}\n`).join('') });
 }
 
-/** A directory for gmn's own files that several runs share. */
 export function sharedHome(t: TestContext): { readonly path: string; readonly env: Readonly<Record<string, string>> } {
   const path = mkdtempSync(join(tmpdir(), 'gmn-home-'));
   t.onTestFinished(() => rmSync(path, { recursive: true, force: true }));
   return { path, env: { GMN_HOME: path } };
 }
 
-/** The answers, then all else that these lines make a chat with the offline model say, without the statistics at the end. */
+/** The answers, then stderr without the statistics at the end. */
 export async function said(t: TestContext, lines: readonly string[], options: PipedOptions = {}): Promise<string> {
   const { stderr, stdout } = await pipedChat(t, lines, { args: ['--demo'], ...options });
   return stdout + stderr.replace(/(?:^|(?<=\n))\d+ turns? · [\s\S]*$/, '');

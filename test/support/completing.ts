@@ -6,7 +6,6 @@ import { prompt } from '../export/samples.ts';
 import type { GmnOptions } from './gmn.ts';
 import { fixtureServer } from './mcp-place.ts';
 
-/** A command of the table and how it is called. */
 export interface Found {
   readonly path: string;
   readonly command: Command;
@@ -17,10 +16,9 @@ function everyCommand(command: Command, path = 'gmn'): readonly Found[] {
   return [{ path, command }, ...children.flatMap((child) => everyCommand(child, `${path} ${child.name}`))];
 }
 
-/** Every command of the table. */
 export const COMMANDS = everyCommand(ROOT);
 
-/** Every flag of a command as it is typed. */
+/** As they are typed. */
 export function flagsOf({ command }: Found): readonly string[] {
   const own = command.flags.flatMap(({ short, long, aliases = [] }) => [
     ...(short ? [`-${short}`] : []),
@@ -29,7 +27,6 @@ export function flagsOf({ command }: Found): readonly string[] {
   return [...own, '-h', '--help', '-v', '--version'];
 }
 
-/** Files and servers whose names are hard to type. */
 export const SETTINGS: GmnOptions = {
   files: { 'notes.md': '', 'my file.txt': '', 'sub/deep.md': '' },
   home: {
@@ -46,7 +43,7 @@ export const SETTINGS: GmnOptions = {
   },
 };
 
-/** Puts two sessions into a home, one of them named. */
+/** One of them has a name. */
 export async function saveSessions(home: string, cwd: string): Promise<void> {
   const clock = { now: () => Date.UTC(2026, 0, 31), sleep: async () => {} };
   const ids = ['0a1b2c3d-0000-4000-8000-000000000001', '0a1b2c3e-0000-4000-8000-000000000002'];

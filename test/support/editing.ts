@@ -7,18 +7,16 @@ import { GMN, gmnCommand } from './gmn.ts';
 import { type TestScreen, testScreen } from './screen.ts';
 
 export interface EditingOptions {
-  /** What stands behind the program on its command line. */
   readonly args?: readonly string[];
   readonly columns?: number;
   readonly rows?: number;
-  /** What the history file holds at the start. */
   readonly history?: readonly string[];
   /** A shell script that edits the file `$1`. */
   readonly editor?: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** Under a shell with job control, which looks at the terminal and brings the program back as soon as it stops. */
+  /** Under a shell with job control, which prints the state of the terminal and resumes the program as soon as it stops. */
   readonly hasJobs?: boolean;
-  /** No shell around it: the program itself is the first of its session. */
+  /** Without a shell: the program itself leads its session. */
   readonly isAlone?: boolean;
 }
 
@@ -27,21 +25,19 @@ export interface Editing {
   readonly output: string;
   readonly screen: TestScreen;
   type(keys: string): void;
-  /** Resolves once that is so; rejects with the screen if the program ends before. */
+  /** Rejects with the screen if the program ends first. */
   until(isSo: () => boolean): Promise<void>;
-  /** Resolves once the last rows of the screen are these, and the cursor, which is `|` in one of them, is there. */
+  /** Resolves once the last rows of the screen are these, with the cursor where one of them has `|`. */
   shows(...rows: readonly string[]): Promise<void>;
-  /** Resolves with the next thing the program says. */
   said(): Promise<unknown>;
   resize(columns: number, rows: number): void;
-  /** Sends a signal to the program. */
   signal(name: NodeJS.Signals): void;
-  /** Takes the terminal away. */
+  /** Closes the terminal. */
   hangUp(): void;
   readonly ended: Promise<number>;
 }
 
-/** Runs the editor on a real pseudo-terminal, between two looks at the state that terminal is in. */
+/** Runs the editor on a pseudo-terminal, and prints the state of that terminal before and after. */
 export function editing(t: TestContext, program: string, options: EditingOptions = {}): Editing {
   const { columns = 80, rows = 24, history = [] } = options;
   const directory = realpathSync(mkdtempSync(join(tmpdir(), 'gmn-editing-')));
@@ -125,15 +121,10 @@ function isShown({ rows, cursor }: TestScreen, expected: readonly string[]): boo
   return isSame && cursor.column === columnOf(expected[marked] ?? '');
 }
 
-/** The editor puts the cursor by the width of characters; so far as these tests go, all beyond U+2E80 are wide. */
+/** In these tests, all characters beyond U+2E80 are wide. */
 function columnOf(row: string): number {
   return [...row.slice(0, row.indexOf('|'))].reduce(
     (sum, char) => sum + ((char.codePointAt(0) ?? 0) >= 0x2e80 ? 2 : 1),
     0,
   );
-}
-
-/** The states of the terminal that were looked at. */
-export function statesIn(output: string): readonly string[] {
-  return [...output.matchAll(/^STATE (.*?)\r?$/gm)].map(([, state = '']) => state);
 }

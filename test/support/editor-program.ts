@@ -9,8 +9,8 @@ import { processIo } from '../../src/platform/terminal/io.ts';
 import { openTty } from '../../src/platform/terminal/tty.ts';
 
 /**
- * A program that does nothing but read entries, and say what they were. `turn` runs until it is cancelled, `ask` asks for a
- * key on the terminal itself, `boom` fails in a way nobody foresaw.
+ * A program that only reads entries and prints them. `turn` runs until it is cancelled, `ask` asks for a key on the terminal itself, `boom`
+ * fails with an unhandled rejection.
  */
 writeFileSync('pid', String(process.pid));
 const { err } = processIo('never', process.env);

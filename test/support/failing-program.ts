@@ -1,6 +1,6 @@
 import { processIo } from '../../src/platform/terminal/io.ts';
 
-// Asks whether all has left in the same turn of the event loop in which it was written: the failure is told by no event yet.
+// Flushes in the same turn of the event loop as the write: no event has reported the failure yet.
 const { out, flush } = processIo('never', process.env);
 out.write('lost').catch(() => {});
 process.exitCode = await flush().then(

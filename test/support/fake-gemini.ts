@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'vitest';
 import { isObject } from '../../src/core/json.ts';
 
-/** A request as it reached the server. `body` is parsed JSON, or the raw text if it is none. */
+/** `body` is parsed JSON, or the raw text if it is not JSON. */
 export interface SeenRequest {
   readonly method: string;
   readonly path: string;
@@ -12,7 +12,7 @@ export interface SeenRequest {
   readonly body: any;
 }
 
-/** One scripted answer. It owns the response: it may write, wait on a gate, cut the line. */
+/** One scripted answer. It owns the response: it may write, wait on a gate, or close the connection. */
 export type Scripted = (response: ServerResponse, request: SeenRequest) => Promise<void> | void;
 
 export interface FakeGemini {
@@ -21,8 +21,8 @@ export interface FakeGemini {
 }
 
 /**
- * A real HTTP server on 127.0.0.1 that plays the script, one entry a request. When the test ends it fails the test
- * if a request came that was not expected or a scripted answer was not used.
+ * A real HTTP server on 127.0.0.1 that gives one scripted answer per request. At its end, the test fails if a request was not expected or a
+ * scripted answer was not used.
  */
 export async function fakeGemini(t: TestContext, script: readonly Scripted[]): Promise<FakeGemini> {
   const requests: SeenRequest[] = [];
@@ -65,12 +65,10 @@ async function readRequest(incoming: IncomingMessage): Promise<SeenRequest> {
 
 const USAGE = { promptTokenCount: 5, candidatesTokenCount: 12, totalTokenCount: 17 };
 
-/** One event of a streamed answer. */
 export function chunk(parts: readonly object[], extra: object = {}): object {
   return { candidates: [{ content: { role: 'model', parts } }], modelVersion: 'gemini-2.5-flash', ...extra };
 }
 
-/** The last event: a finish reason and the usage. */
 export function finish(reason = 'STOP', parts: readonly object[] = []): object {
   return {
     candidates: [{ content: { role: 'model', parts }, finishReason: reason }],
@@ -79,12 +77,11 @@ export function finish(reason = 'STOP', parts: readonly object[] = []): object {
   };
 }
 
-/** A whole answer: the texts (or parts), one event each, then STOP. */
+/** One event for each text or part, then STOP. */
 export function reply(...parts: readonly (string | object)[]): Scripted {
   return events([...parts.map((part) => chunk([isObject(part) ? part : { text: part }])), finish()]);
 }
 
-/** Exactly these events, as SSE, then a clean end. */
 export function events(list: readonly object[]): Scripted {
   return (response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -93,12 +90,10 @@ export function events(list: readonly object[]): Scripted {
   };
 }
 
-/** One event in SSE framing. */
 export function sse(event: object): string {
   return `data: ${JSON.stringify(event)}\r\n\r\n`;
 }
 
-/** An error in Google's shape. */
 export function failure(code: number, status: string, message = 'no', details: readonly object[] = []): Scripted {
   return (response) => {
     response.writeHead(code, { 'content-type': 'application/json' });

@@ -2,22 +2,20 @@ import { readFileSync } from 'node:fs';
 
 const { GMN_FUZZ_RUNS: RUNS, GMN_FUZZ_SEED: SEED } = process.env;
 
-/** Whether this is a long run. */
 export const isLong = RUNS !== undefined;
 
-/** How long a property may take. */
 export const FUZZ_TIMEOUT = isLong ? 6 * 3_600_000 : 120_000;
 
 /**
- * How often a property is tried: as `usual` in every test run, `GMN_FUZZ_RUNS` times in a long one (`npm run test:faults`),
- * but never more than `most`. A failure prints its seed; `GMN_FUZZ_SEED` tries that one again.
+ * How often a property is tried: `usual` times in an ordinary test run, `GMN_FUZZ_RUNS` times in a long one (`npm run test:faults`), but
+ * never more than `most`. A failure prints its seed, which `GMN_FUZZ_SEED` tries again.
  */
 export function fuzz(usual: number, most = Number.POSITIVE_INFINITY): { readonly numRuns: number; seed?: number } {
   const numRuns = isLong ? Math.min(Number(RUNS), most) : usual;
   return SEED === undefined ? { numRuns } : { numRuns, seed: Number(SEED) };
 }
 
-/** Cases that are worth keeping, whatever chance picks: `test/fixtures/fuzz/<name>.json`. */
+/** Cases to try in every run: `test/fixtures/fuzz/<name>.json`. */
 export function corpus<Case>(name: string): Case[] {
   return JSON.parse(readFileSync(new URL(`../fixtures/fuzz/${name}.json`, import.meta.url), 'utf8'));
 }

@@ -3,7 +3,7 @@ export interface Gate {
   open(): void;
 }
 
-/** Something to wait for, in the place of time. */
+/** For tests that wait for an event, not for a time. */
 export function gate(): Gate {
   let open = (): void => {};
   const opened = new Promise<void>((resolve) => {

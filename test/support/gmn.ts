@@ -5,36 +5,33 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { TestContext } from 'vitest';
 
-/** The file of the program under test: Node's script, or the executable that GMN_BIN names. */
+/** The program under test: Node's script, or the executable that GMN_BIN names. */
 export const GMN = process.env.GMN_BIN ?? fileURLToPath(new URL('../../bin/gmn.js', import.meta.url));
 
 const { version: VERSION } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
 
-/** Whether that is the standalone executable. */
 export const isStandalone = process.env.GMN_BIN !== undefined;
 
-/** What starts the program under test with these words: a file and its arguments. */
 export function gmnCommand(words: readonly string[]): [file: string, args: string[]] {
   return isStandalone ? [GMN, [...words]] : [process.execPath, [GMN, ...words]];
 }
 
-/** The same for a shell, without words. */
+/** For a shell, without arguments. */
 export const GMN_LINE = gmnCommand([])
   .flat()
   .map((word) => `"${word}"`)
   .join(' ');
 
 export interface GmnOptions {
-  /** The server it talks to; with one, a key is in the environment. */
+  /** The server it talks to; if given, there is also a key in the environment. */
   readonly gemini?: { readonly url: string };
-  /** Files in the working directory. */
   readonly files?: Readonly<Record<string, string | Uint8Array>>;
-  /** Files in the home directory, e.g. `.gemini/settings.json`. */
+  /** For example `.gemini/settings.json`. */
   readonly home?: Readonly<Record<string, string>>;
   readonly env?: Readonly<Record<string, string>>;
   /** Bytes for stdin, through a pipe; without them stdin is /dev/null. */
   readonly stdin?: string | Uint8Array;
-  /** Whether the home is one in which gmn was never run, so that its code has to be compiled. */
+  /** gmn was never run in this home, so its code has to be compiled. */
   readonly isFirstRun?: boolean;
 }
 
@@ -43,11 +40,10 @@ export interface GmnResult {
   readonly stderr: string;
   readonly exitCode: number | null;
   readonly signal: NodeJS.Signals | null;
-  /** stdout as the bytes it was. */
   readonly bytes: Buffer;
 }
 
-/** A clean place to run in: temporary home and working directory, and an environment with nothing of the caller's. */
+/** A temporary home and working directory, and an environment with nothing of the caller's. */
 export function place(t: TestContext, { gemini, files = {}, home = {}, env = {}, isFirstRun }: GmnOptions = {}) {
   const root = mkdtempSync(join(tmpdir(), 'gmn-test-'));
   t.onTestFinished(() => rmSync(root, { recursive: true, force: true }));
@@ -76,22 +72,21 @@ export function place(t: TestContext, { gemini, files = {}, home = {}, env = {},
   };
 }
 
-/** See code-cache.ts. The executable, and a run of tests without that, have none to lend. */
+/** See code-cache.ts. There is nothing to lend to the executable, or without that setup. */
 function lendCodeCache(home: string): void {
   const lent = process.env.GMN_TEST_CODE_CACHE;
   if (lent === undefined || isStandalone || process.platform === 'win32') return;
-  // Beside it is what gmn knows of servers and accounts, and that is for each home to find out.
+  // Only this directory: what gmn caches of servers and accounts beside it belongs to each home.
   const cache = join(home, '.gmn', 'cache');
   mkdirSync(cache, { recursive: true, mode: 0o700 });
   symlinkSync(lent, join(cache, `${VERSION}-${process.version}-${process.arch}`));
 }
 
-/** Runs the real program to its end. */
 export async function runGmn(t: TestContext, args: readonly string[], options: GmnOptions = {}): Promise<GmnResult> {
   return runGmnIn(t, place(t, options), args, options.stdin);
 }
 
-/** The same in a place that is there, so that one run finds what another left. */
+/** In an existing place, so that one run finds what another left. */
 export async function runGmnIn(
   t: TestContext,
   { cwd, env }: { readonly cwd: string; readonly env: Readonly<Record<string, string>> },

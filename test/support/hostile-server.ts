@@ -4,23 +4,21 @@ import type { TestContext } from 'vitest';
 import { CANARIES } from './canaries.ts';
 
 export interface HostileAnswers {
-  /** What the model's server says; `answer` is a proper answer. Defaults to that. */
+  /** `answer`, the default, is a proper answer. */
   readonly model?: 'answer' | 'silence' | number;
-  /** What the token server says. Defaults to a grant. */
+  /** A grant by default. */
   readonly token?: 'grant' | 'rotate' | 'echo-200' | 'echo-error' | 'redirect' | number;
 }
 
 export interface HostileServer {
   readonly url: string;
-  /** All that was received, headers and bodies, in one text. */
   received(): string;
-  /** The first lines of all requests, tunnels too: what proxies and logs on the way see. */
+  /** The first lines of all requests, tunnels included: what proxies and logs on the way see. */
   lines(): string;
-  /** Resolves when the model was asked. */
   readonly asked: Promise<void>;
 }
 
-/** All of Google's services in one server that repeats whatever it was sent, secrets too, wherever it can. */
+/** Plays all of Google's services, and repeats whatever it was sent, secrets included, wherever it can. */
 export async function hostileServer(t: TestContext, answers: HostileAnswers = {}): Promise<HostileServer> {
   let text = '';
   let lines = '';
@@ -43,7 +41,6 @@ export async function hostileServer(t: TestContext, answers: HostileAnswers = {}
     if (isToken || how !== 'silence') response.end();
     if (!isToken) onAsked();
   });
-  // A proxy is asked for a tunnel in this way.
   server.on('connect', (request: IncomingMessage, socket) => {
     text += request.rawHeaders.join(' ');
     lines += `${request.method} ${request.url}\n`;

@@ -4,13 +4,12 @@ import type { AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
 import type { TestContext } from 'vitest';
 
-/** Programs that a lookup by name may take from a folder that is on PATH. */
+/** Programs that a lookup by name may take from a folder on PATH. */
 export const PLANTED = ['rg', 'git', 'sh', 'bash', 'node', 'touch', 'less', 'xdg-open', 'security'];
 
-/** Where a trap lies: in the folder itself, in one above it, or behind a link. */
 export const LAYOUTS = ['the folder', 'its parent', 'a link'] as const;
 
-/** Fills a folder with all that could have something run, or a credential sent to `elsewhere`, by merely working there. */
+/** Fills a folder with everything that could run something, or send a credential to `elsewhere`, when somebody merely works there. */
 export function plantTraps(folder: string, mark: string, elsewhere: string): void {
   const line = `touch ${mark}`;
   const settings = {
@@ -56,7 +55,6 @@ export function plantTraps(folder: string, mark: string, elsewhere: string): voi
   }
 }
 
-/** Lays the traps so that a run in `cwd` meets them. */
 export function layTraps(layout: (typeof LAYOUTS)[number], cwd: string, options: { mark: string; elsewhere: string }) {
   plantTraps(layout === 'its parent' ? dirname(cwd) : cwd, options.mark, options.elsewhere);
   if (layout !== 'a link') return;
@@ -64,7 +62,7 @@ export function layTraps(layout: (typeof LAYOUTS)[number], cwd: string, options:
   symlinkSync('hidden', join(cwd, '.gemini'));
 }
 
-/** A proxy that refuses every tunnel, and knows where they should have led; no request reaches anything but itself. */
+/** Rejects every tunnel and records where it should have led; no request gets any further. */
 export async function recordingProxy(t: TestContext): Promise<{ readonly url: string; readonly asked: string[] }> {
   const asked: string[] = [];
   const server = createServer((request, response) => {

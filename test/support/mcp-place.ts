@@ -1,23 +1,18 @@
-import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { TestContext } from 'vitest';
-import { type GmnOptions, gmnCommand, place } from './gmn.ts';
+import { type GmnOptions, type GmnResult, place, runGmnIn } from './gmn.ts';
 
-/** The command line of a program of test/fixtures, as the settings have it. */
+/** The command line of a program in test/fixtures, as the settings have it. */
 export function fixtureServer(name: string, ...args: readonly string[]) {
   const path = fileURLToPath(new URL(`../fixtures/${name}`, import.meta.url));
   return { command: process.execPath, args: [path, ...args] };
 }
 
-export interface Ran {
-  readonly stdout: string;
-  readonly stderr: string;
-  readonly exitCode: number | null;
-}
+type Ran = Pick<GmnResult, 'stdout' | 'stderr' | 'exitCode'>;
 
-/** One place in which the program is run again and again, with these MCP servers in the user's settings. */
+/** A place for several runs, with these MCP servers in the user's settings. */
 export function mcpPlace(t: TestContext, mcpServers: object = {}, options: GmnOptions = {}) {
   const here = place(t, options);
   const file = join(here.home, '.gemini', 'settings.json');
@@ -32,34 +27,13 @@ export function mcpPlace(t: TestContext, mcpServers: object = {}, options: GmnOp
     file,
     write,
     read: (path = file): string => readFileSync(path, 'utf8'),
-    run: (args: readonly string[], stdin?: string): Promise<Ran> => run(t, { ...here, args, stdin }),
+    run: async (args: readonly string[], stdin?: string): Promise<Ran> => {
+      const { stdout, stderr, exitCode } = await runGmnIn(t, here, args, stdin);
+      return { stdout, stderr, exitCode };
+    },
   };
 }
 
-interface Run {
-  readonly cwd: string;
-  readonly env: NodeJS.ProcessEnv;
-  readonly args: readonly string[];
-  readonly stdin: string | undefined;
-}
-
-function run(t: TestContext, { cwd, env, args, stdin }: Run): Promise<Ran> {
-  const child = spawn(...gmnCommand(args), {
-    cwd,
-    env,
-    stdio: [stdin === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
-  });
-  t.onTestFinished(() => void child.kill('SIGKILL'));
-  let stdout = '';
-  let stderr = '';
-  child.stdout?.setEncoding('utf8').on('data', (text: string) => (stdout += text));
-  child.stderr?.setEncoding('utf8').on('data', (text: string) => (stderr += text));
-  child.stdin?.on('error', () => {});
-  child.stdin?.end(stdin);
-  return new Promise((resolve) => child.on('close', (exitCode) => resolve({ stdout, stderr, exitCode })));
-}
-
-/** Whether a process is there. */
 export function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0);

@@ -3,10 +3,9 @@ import { BUILT_IN_FLAGS } from '../../src/cli/help.ts';
 import type { Command } from '../../src/cli/table/command.ts';
 import { ROOT } from '../../src/cli/table/root.ts';
 
-/** Stands for what is only known at run time. */
 const HOLE = '‹hole›';
 
-/** The texts in a file of TypeScript: its strings and templates, without comments, with a hole where something is put in. */
+/** The strings and templates of a TypeScript file, without comments, with a hole for each substitution. */
 export function textsIn(source: string): readonly string[] {
   let bare = source.replace(/^\s*(?:\/\*\*?[\s\S]*?\*\/|\/\/.*)$/gm, '');
   for (let before = ''; before !== bare; ) {
@@ -19,8 +18,7 @@ export function textsIn(source: string): readonly string[] {
 }
 
 /**
- * The command lines of gmn that a text tells people to type, as words; prose behind them is left out. Words behind a colon are one
- * even if there is no such command.
+ * The command lines of gmn in a text, as words, without the prose after them. Words after a colon count even if there is no such command.
  */
 export function mentionedCommands(text: string): readonly (readonly string[])[] {
   const found = [...text.matchAll(/(?<=^|[^\w/.~-])gmn +(?=[^\s.,;:)])([^\n|&`()\\⇥]*)(?!\S*⇥)/gm)];
@@ -36,14 +34,14 @@ export function mentionedCommands(text: string): readonly (readonly string[])[] 
   });
 }
 
-/** As a shell takes them apart, as far as such texts need it. */
+/** Splits like a shell, as far as such texts need it. */
 function wordsOf(text: string): readonly string[] {
   return [...text.matchAll(/"[^"]*"|'[^']*'|<[^>]*>|\S+/g)].map(([word]) => word);
 }
 
 /**
- * The words up to the first that is no part of a command line, with something for every argument that must be there. None, if
- * which command it is is only known at run time, or it is a group of them.
+ * The words up to the first that is not part of a command line, with a value for every required argument. Empty if the command is only
+ * known at run time, or is a group.
  */
 function commandLine(words: readonly string[]): readonly (readonly string[])[] {
   const argv: string[] = [];
@@ -68,7 +66,7 @@ function commandLine(words: readonly string[]): readonly (readonly string[])[] {
       isValue = flag?.value !== undefined && !flag.isOptional && !word.includes('=');
     } else if (/^["'<‹…$@]|=|^[\d-]/.test(word) || command.name === 'help' || command.name === 'completion') given += 1;
     else {
-      // Behind a group stands one of its commands, or nothing.
+      // After a group comes one of its commands, or nothing.
       if (command.run === undefined && /^[a-z-]+$/.test(word)) return [[...argv, word]];
       break;
     }

@@ -3,13 +3,12 @@ import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
-/** A row of a page's tables: its id and the cells after it. */
 export interface ProofRow {
   readonly id: string;
   readonly cells: readonly string[];
 }
 
-/** The rows of a page whose first cell is such an id. */
+/** The rows whose first cell matches `id`. */
 export function proofRows(page: string, id: RegExp): readonly ProofRow[] {
   return [...read(page).matchAll(new RegExp(`^\\| (${id.source}) \\|(.*)\\|$`, 'gm'))].map(
     ([, name = '', rest = '']) => ({
@@ -26,7 +25,7 @@ export function proofsIn(cell: string): readonly (readonly [file: string, name: 
   );
 }
 
-/** The tests that the last cells name and that are not there. */
+/** The tests that the last cells name and that do not exist. */
 export function missingProofs(rows: readonly ProofRow[]): readonly { id: string; file: string; name: string }[] {
   return rows
     .flatMap(({ id, cells }) => proofsIn(cells.at(-1) ?? '').map(([file, name]) => ({ id, file, name })))

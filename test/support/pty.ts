@@ -3,25 +3,27 @@ import type { TestContext } from 'vitest';
 import { type GmnOptions, gmnCommand, place } from './gmn.ts';
 
 export interface Terminal {
-  /** Types these bytes. */
   type(keys: string): void;
-  /** Resolves once the output so far is like this; rejects with that output if the program ends before. */
+  /** Rejects with the output so far if the program ends before it is like this. */
   until(wanted: RegExp | ((output: string) => boolean)): Promise<string>;
-  /** Resolves with the exit code and everything that was written. */
   readonly ended: Promise<{ readonly exitCode: number; readonly output: string }>;
   resize(columns: number, rows: number): void;
   kill(signal: string): void;
-  /** Closes the window: there is no terminal any more. */
+  /** Closes the terminal. */
   hangUp(): void;
 }
 
-/** Runs the real program on a real pseudo-terminal. */
 export function runInTerminal(
   t: TestContext,
   args: readonly string[],
-  options: GmnOptions & { readonly columns?: number; readonly rows?: number } = {},
+  options: GmnOptions & {
+    readonly columns?: number;
+    readonly rows?: number;
+    /** A place that is there, instead of a new one. */
+    readonly at?: Pick<ReturnType<typeof place>, 'cwd' | 'env'>;
+  } = {},
 ): Terminal {
-  const { cwd, env } = place(t, options);
+  const { cwd, env } = options.at ?? place(t, options);
   const pty: IPty = spawn(...gmnCommand(args), {
     cwd,
     env: { TERM: 'xterm-256color', ...env },
@@ -61,4 +63,9 @@ export function runInTerminal(
       return output;
     },
   };
+}
+
+/** The states of the terminal that a script printed with `echo "STATE $(stty -g)"`. */
+export function statesIn(output: string): readonly string[] {
+  return [...output.matchAll(/^STATE (.*?)\r?$/gm)].map(([, state = '']) => state);
 }

@@ -1,7 +1,7 @@
 import { getHeapSpaceStatistics } from 'node:v8';
 import { createHttpClient } from '../../src/platform/http/send.ts';
 
-// Receives an answer, then makes and keeps so much that V8 would like to have more room for what is young; prints how much it took.
+// Receives an answer, then creates and keeps so many objects that V8 would enlarge its young generation; prints that generation's size.
 const timers = { connectMs: 10_000, headersMs: 10_000, idleMs: 10_000 };
 const { send } = createHttpClient({ timers, env: {}, clock: { now: () => 0 } });
 const url = new URL(process.argv[2] ?? '');

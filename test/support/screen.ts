@@ -4,23 +4,22 @@ import { measureWidth, splitGraphemes } from '../../src/core/text/width.ts';
 export interface TestScreen {
   write(output: string): void;
   resize(columns: number): void;
-  /** What is on it, from the first row ever written, without spaces at the ends of rows and empty rows at the end. */
+  /** From the first row ever written, without spaces at the ends of rows and without empty rows at the end. */
   readonly rows: readonly string[];
   readonly cursor: { readonly row: number; readonly column: number };
-  /** The rows, by their number, that the terminal itself broke: their text goes on in the next one. */
+  /** Numbers of the rows that the terminal itself wrapped. */
   readonly wrapped: ReadonlySet<number>;
 }
 
 interface Line {
   /** A wide character is followed by an empty cell. */
   cells: string[];
-  /** Whether the text goes on in the next row. */
   isWrapped: boolean;
 }
 
 const TOKEN = /\u001b\[([?<>]?)([\d;]*)([A-Za-z])|\u001b\][^\u0007]*\u0007|[\r\n\b\u0007]|[^\u001b\r\n\b\u0007]+/g;
 
-/** An empty screen with the cursor in its first cell. Throws at any sequence it does not know. */
+/** Throws at any sequence that it does not know. */
 export function testScreen(size: { readonly columns: number; readonly rows: number }): TestScreen {
   let columns = size.columns;
   let lines: Line[] = [{ cells: [], isWrapped: false }];
@@ -72,7 +71,7 @@ export function testScreen(size: { readonly columns: number; readonly rows: numb
         else if (token === '\r') column = 0;
         else if (token === '\b') column = Math.max(0, Math.min(column, columns - 1) - 1);
         else if (token === '\n') {
-          // As the driver of a terminal does it: the end of a line is CR and LF.
+          // Like the driver of a terminal, which turns LF into CR and LF.
           row += 1;
           column = 0;
           lineAt(row);
@@ -112,7 +111,7 @@ function rewrapped(lines: readonly Line[], cursor: { row: number; column: number
       result.push({ cells: whole.slice(from, end), isWrapped: end !== undefined });
     }
     if (cursorAt !== undefined) {
-      // Behind the last character of a full row it waits there, until something is printed.
+      // After the last character of a full row the cursor waits there until something is printed.
       const row = starts.findLastIndex((from) => from <= (cursorAt ?? 0));
       const column = cursorAt - (starts[row] ?? 0);
       const isWaiting = cursorAt === whole.length && column >= columns;
@@ -127,7 +126,7 @@ function rewrapped(lines: readonly Line[], cursor: { row: number; column: number
   return { lines: result, ...moved };
 }
 
-/** Where the rows of a line begin: a wide character is not broken, but goes to the next row as a whole. */
+/** A wide character is not split, but moves to the next row. */
 function rowStarts(cells: readonly string[], columns: number): readonly number[] {
   const starts = [0];
   for (;;) {

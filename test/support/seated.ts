@@ -6,7 +6,7 @@ import type { CallDecision, Preview, Tool, ToolResult } from '../../src/core/too
 import { INTERRUPT, type Tty } from '../../src/platform/terminal/tty.ts';
 import { runShellCommand } from '../../src/tools/run-shell-command.ts';
 
-/** What the model is told of a bare no. */
+/** The error that the model gets after a plain no. */
 export const NO =
   'The user said no to this call.\nDo not repeat it; ask what they would like instead, or continue without it.';
 
@@ -16,13 +16,13 @@ interface Person {
   readonly edits?: readonly (string | undefined)[];
   readonly rows?: number;
   readonly columns?: number;
-  /** How wide the window is after the first key. */
+  /** The width of the window after the first key. */
   readonly nextColumns?: number;
   readonly isStyled?: boolean;
   readonly hasPager?: boolean;
 }
 
-/** A person who answers from a list, and all they got to see. */
+/** A person who answers from a list; records everything they are shown. */
 export function seated(
   {
     keys = [],
@@ -77,7 +77,7 @@ export function seated(
     err,
     isTextFormat: true,
     env: {},
-    secretOf: async (_, args) => (args.file_path === '.env' ? '/w/.env' : undefined),
+    findSecret: async (_, args) => (args.file_path === '.env' ? '/w/.env' : undefined),
     permit: async (path) => void told.push(`permit ${path}`),
     runPaused: async (work) => {
       told.push('hold');
@@ -88,7 +88,7 @@ export function seated(
   });
   const decide = (tool: Tool, args: JsonObject, signal = new AbortController().signal) =>
     approve(tool, { id: '1', name: tool.name, args }, { signal });
-  /** The calls of one reply, one after the other. */
+  /** The calls of one reply. */
   const decideAll = async (calls: readonly (readonly [Tool, JsonObject])[]) => {
     const pending = calls.map(([one, args]) => ({ tool: one, call: { id: '1', name: one.name, args } }));
     const verdicts: CallDecision[] = [];

@@ -5,7 +5,6 @@ import { spawn } from '@lydell/node-pty';
 import type { TestContext } from 'vitest';
 import { GMN_LINE, type GmnOptions, place } from './gmn.ts';
 
-/** Where a shell is; undefined if it is not installed. */
 export function shellAt(name: string): string | undefined {
   try {
     return execFileSync('/bin/sh', ['-c', `command -v ${name}`], { encoding: 'utf8' }).trim() || undefined;
@@ -14,7 +13,7 @@ export function shellAt(name: string): string | undefined {
   }
 }
 
-/** A place with `gmn` on its PATH, and the completion script of a shell in a file. */
+/** `gmn` is on PATH, and the completion script of the shell in a file. */
 export function shellPlace(t: TestContext, shell: string, options: GmnOptions = {}) {
   const found = place(t, options);
   const bin = join(found.root, 'bin');
@@ -42,10 +41,7 @@ const SETUP: Readonly<Record<string, (script: string) => string>> = {
   `,
 };
 
-/**
- * What becomes of each of these lines on a real terminal of a shell when they are typed: `\t` is the Tab key. Ends with the
- * shell.
- */
+/** Types these lines into a shell on a pseudo-terminal and returns what each becomes; `\t` is the Tab key. */
 export async function typeInShell(
   t: TestContext,
   shell: 'bash' | 'zsh',

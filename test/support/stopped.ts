@@ -2,10 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { vi } from 'vitest';
 
-/**
- * Sends a program to sleep as Ctrl+Z does, does the `work`, waits until a timer of `limitMs` that was running is overdue,
- * and wakes the program up.
- */
+/** Stops a program as Ctrl+Z does, does the `work`, waits until a running timer of `limitMs` is overdue, and resumes the program. */
 export async function whileStopped(
   { pid = 0 }: Pick<ChildProcess, 'pid'>,
   limitMs: number,
@@ -25,7 +22,7 @@ function stateOf(pid: number): string | undefined {
   return stat.slice(stat.lastIndexOf(')') + 2)[0];
 }
 
-/** The same for this process, whose timers are then run before anything is read: for so long it does nothing. */
+/** Blocks this process, so that its timers run before anything is read. */
 export async function standStill(ms: number): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve));
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);

@@ -9,27 +9,27 @@ interface WireContent {
   readonly parts?: readonly WirePart[];
 }
 
-/** One reply to play: chunks of parts. A reply that is `held` stops before its end until the client leaves. */
+/** Chunks of parts. A reply that is held stops before its end until the client leaves. */
 export interface PlayedReply {
   readonly chunks: readonly (readonly WirePart[])[];
   readonly isHeld?: boolean;
   readonly finishReason?: string;
 }
 
-/** A server on 127.0.0.1 that refuses every history the API would refuse. */
+/** A server on 127.0.0.1 that rejects every history that the API would reject. */
 export interface StrictGemini {
   readonly url: URL;
-  /** Why requests were refused, since the last `begin`. */
+  /** Since the last `begin`. */
   readonly refusals: readonly string[];
-  /** The contents of all requests since the last `begin`. */
+  /** Of all requests since the last `begin`. */
   readonly requests: readonly (readonly WireContent[])[];
-  /** Signatures on parts that are to come back, of whole replies, in order. */
+  /** Signatures on parts of complete replies that must come back, in order. */
   readonly issued: readonly string[];
   /** Forgets the conversation. */
   begin(): void;
-  /** From now on it is another account's: no signature issued so far is known here. */
+  /** Acts as another account: no signature issued so far is valid here. */
   move(): void;
-  /** The next replies, in place of any that were not fetched. */
+  /** Replaces replies that were not fetched yet. */
   play(replies: readonly PlayedReply[]): void;
   close(): Promise<void>;
 }
@@ -40,7 +40,6 @@ const DATA = ['text', 'inlineData', 'fileData', 'functionCall', 'functionRespons
 export async function strictGemini(): Promise<StrictGemini> {
   let script: PlayedReply[] = [];
   const state = { refusals: [] as string[], requests: [] as (readonly WireContent[])[], issued: [] as string[] };
-  /** Every part that was sent. */
   let sent: WirePart[] = [];
 
   const server = createServer(async (incoming, response) => {
@@ -115,7 +114,6 @@ function answer(response: ServerResponse, { chunks, isHeld, finishReason = 'STOP
   if (!isHeld) response.end();
 }
 
-/** What the API would say to this history; undefined if it is fine. */
 export function objection(contents: readonly WireContent[], sent: readonly WirePart[]): string | undefined {
   if (contents.length === 0) return 'contents is empty';
   for (const [index, content] of contents.entries()) {
@@ -185,7 +183,7 @@ function pairObjection(asked: readonly WirePart[], given: readonly WirePart[]): 
   return isDeepStrictEqual(calls, answers) ? undefined : `calls ${calls} but responses ${answers}`;
 }
 
-/** In the loop under way the first call of every content carries what was issued with it, or nothing was. */
+/** In the current turn, the first call of every content must have the signature that was issued with it. */
 function signatureObjection(contents: readonly WireContent[], sent: readonly WirePart[]): string | undefined {
   const start = contents.findLastIndex(
     ({ role, parts = [] }) => role === 'user' && !parts.some(({ functionResponse }) => functionResponse !== undefined),

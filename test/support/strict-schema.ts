@@ -10,7 +10,6 @@ const LISTS = ['anyOf', 'oneOf', 'allOf', 'prefixItems'];
 const MAPS = ['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'];
 const UNKNOWN = ['$schema', 'additionalProperties', 'additionalItems', 'unevaluatedProperties', 'unevaluatedItems'];
 
-/** What a strict service says of a function declaration; undefined if it takes it. */
 export function declarationObjection(declaration: unknown): string | undefined {
   if (!isObject(declaration) || !/^[A-Za-z_][\w.-]{0,63}$/.test(String(declaration.name))) return 'name is none';
   const { parametersJsonSchema: schema } = declaration;
@@ -19,7 +18,7 @@ export function declarationObjection(declaration: unknown): string | undefined {
   return why === undefined ? undefined : `${declaration.name}: ${why}`;
 }
 
-/** The first thing in a schema that is no JSON Schema, or that Vertex refuses, with its place; undefined if there is none. */
+/** The first thing in a schema that is not JSON Schema, or that Vertex rejects, with its place. */
 export function schemaObjection(schema: unknown, at: string): string | undefined {
   if (!isObject(schema)) return `${at}: is no schema`;
   const { type, properties, required, items, anyOf, enum: choices } = schema;

@@ -3,11 +3,11 @@ import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'vitest';
 import { objection, type WirePart } from './strict-gemini.ts';
 
-/** A server that holds the same conversation with everybody, and refuses every history the API would refuse. */
+/** Has the same conversation with every client, and rejects every history that the API would reject. */
 export interface TalkativeGemini {
   readonly url: string;
   readonly refusals: readonly string[];
-  /** All that was said in the last request, texts only, in order. */
+  /** The texts of the last request, in order. */
   readonly heard: readonly string[];
 }
 
@@ -17,12 +17,12 @@ interface Body {
 
 const MANY = 40;
 
-/** Every part the server may have sent: what comes back must be among them. */
+/** Every part the server may have sent: what comes back must be one of them. */
 const SENT: readonly WirePart[] = Array.from({ length: MANY }, (_, n) => [callOf(n), ...wordsOf(n)]).flat();
 
 /**
- * To a prompt that ends in a number it calls `list_directory`, signed; to the result it answers `answer <number>.` in two
- * pieces. `onEvent` is told of every request and of every piece that was sent.
+ * Answers a prompt that ends in a number with a signed call of `list_directory`, and its result with `answer <number>.` in two pieces.
+ * Calls `onEvent` at every request and every piece.
  */
 export async function talkativeGemini(t: TestContext, onEvent: () => void = () => {}): Promise<TalkativeGemini> {
   const refusals: string[] = [];
@@ -74,7 +74,7 @@ function wordsOf(number: number): readonly WirePart[] {
   return [{ text: `answer ${number}` }, { text: '.' }];
 }
 
-/** A chunk of the stream; the second of two ends it. */
+/** The second of two chunks ends the stream. */
 function said(part: WirePart, index: number): string {
   const ending = index === 1 ? { finishReason: 'STOP' } : {};
   const usageMetadata = { promptTokenCount: 1, candidatesTokenCount: 2, totalTokenCount: 3 };

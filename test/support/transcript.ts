@@ -11,8 +11,8 @@ export interface ShellPlace {
 }
 
 /**
- * Runs command lines one after the other in bash, where `gmn` is the program under test, and writes down what they did:
- * `$ line`, then `out│ …`, `err│ …` and `=> code`. A pipe fails if one of its programs does.
+ * Runs command lines one after the other in bash, where `gmn` is the program under test, and records them: `$ line`, then `out│ …`, `err│
+ * …` and `=> code`. A pipe fails if one of its programs does.
  */
 export async function transcriptOf(t: TestContext, lines: readonly string[], place: ShellPlace): Promise<string> {
   const bin = join(place.root, 'bin');

@@ -1,6 +1,6 @@
 import { processIo } from '../../src/platform/terminal/io.ts';
 
-// Writes to both streams in one turn of the event loop, more than is gathered, and again in the next.
+// Writes to both streams in one turn of the event loop, more than is buffered, and again in the next.
 const { out, err, flush } = processIo('never', process.env);
 await out.write('1');
 await out.write('2');

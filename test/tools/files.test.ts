@@ -25,6 +25,7 @@ test('the call of the specification, list_directory with "path", works', async (
         note: '2 not listed: left out by ignore files, or likely to hold secrets',
       },
     },
+    summary: '4 entries',
   });
   expect(await here.output('list_directory', { dir_path: 'a', ignore: ['x'] })).toMatchObject({
     path: 'a',
@@ -137,6 +138,7 @@ test('UTF-16 is read as text, pictures are attached, other bytes are not shown',
     ok: true,
     response: { output: `dot.png (image/png, ${PNG.length} B) is attached.` },
     media: [{ inlineData: { mimeType: 'image/png', data: PNG.toString('base64') } }],
+    summary: `image/png, ${PNG.length} B`,
   });
   expect(await here.output('read_file', { path: 'data.bin' })).toBe(
     'data.bin is a binary file of 4 B and cannot be shown.',

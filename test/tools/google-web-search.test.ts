@@ -20,6 +20,7 @@ test('a search gives the answer with its sources, numbered', async () => {
     ok: true,
     response: { output: 'Rain.\n\nSources:\n[1] Weather (https://a.example/)\n[2] More (https://b.example/)' },
     usage: { totalTokenCount: 7 },
+    summary: '2 sources',
   });
   expect(asked).toEqual(['weather in Kyoto']);
   expect([search.effect, search.input.required]).toEqual(['network', ['query']]);
@@ -40,6 +41,7 @@ test('a search without words, an answer or sources still gives the model somethi
   expect(await search.invoke({ query: 'x' }, signal)).toEqual({
     ok: true,
     response: { output: 'Yes.' },
+    summary: 'no sources',
     usage: { totalTokenCount: 7 },
   });
   expect(await search.invoke({ query: 'broken' }, signal)).toEqual({ ok: false, response: { error: 'quota. Wait.' } });

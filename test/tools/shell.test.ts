@@ -53,6 +53,8 @@ posixTest('a command gives both its outputs and its exit code', async (t) => {
   expect(await run({ command: 'echo out; echo err >&2; exit 3' })).toEqual({
     ok: true,
     response: { output: expect.toSatisfy((text) => [...text.split('\n')].sort().join() === ',err,out'), exit_code: 3 },
+    exit: { code: 3, signal: null },
+    summary: '2 lines',
   });
 });
 
@@ -61,6 +63,8 @@ posixTest('a command ended by a signal says which', async (t) => {
   expect(await run({ command: 'kill -9 $$' })).toEqual({
     ok: true,
     response: { output: '', exit_code: null, signal: 'SIGKILL' },
+    exit: { code: null, signal: 'SIGKILL' },
+    summary: 'no output',
   });
 });
 
@@ -88,7 +92,7 @@ posixTest('a directory outside of the workspace is refused when it runs, too', a
 
 posixTest('a command runs in its directory', async (t) => {
   const { run, root } = shellTool(t);
-  expect(await run({ command: 'pwd' })).toEqual({
+  expect(await run({ command: 'pwd' })).toMatchObject({
     ok: true,
     response: { output: `${root}/\n`.replace('/\n', '\n'), exit_code: 0 },
   });
@@ -139,7 +143,10 @@ posixTest('a command sees nothing of the environment but the few names it needs'
 posixTest('a command has no input and no terminal', async (t) => {
   const { run } = shellTool(t);
   const command = 'cat; read line; echo "read: $?"; (: < /dev/tty) 2>/dev/null || echo no terminal';
-  expect(await run({ command })).toEqual({ ok: true, response: { output: 'read: 1\nno terminal\n', exit_code: 0 } });
+  expect(await run({ command })).toMatchObject({
+    ok: true,
+    response: { output: 'read: 1\nno terminal\n', exit_code: 0 },
+  });
 });
 
 posixTest('a command that cannot be started is an error for the model', async (t) => {
@@ -158,7 +165,7 @@ linuxTest('a command that ignores TERM is killed when its time is up', async (t)
   const { run } = shellTool(t, { timeoutMs: 300 });
   const mark = `mark-${Math.random()}`;
   const outcome = await run({ command: `trap '' TERM; while :; do echo ${mark}; sleep 0.05; done` });
-  expect(outcome).toEqual({
+  expect(outcome).toMatchObject({
     ok: false,
     response: {
       error: 'It was stopped after 300 ms, the limit for a command.',
@@ -294,7 +301,7 @@ posixTest('a command that ended while gmn was stopped has not run out of time', 
   await vi.waitUntil(() => existsSync(join(root, 'up')));
   writeFileSync(join(root, 'go'), 'now\n');
   await standStill(600);
-  expect(await running).toEqual({ ok: true, response: { output: 'done\n', exit_code: 0 } });
+  expect(await running).toMatchObject({ ok: true, response: { output: 'done\n', exit_code: 0 } });
 });
 
 posixTest('an abort while the shell is being started is not missed', async (t) => {

@@ -57,6 +57,7 @@ test('a page comes as text, under its address, with its title', async (t) => {
   );
   expect(await fetchIt({ prompt: `Sum up ${base}/page, please.` })).toEqual({
     ok: true,
+    summary: '1 page',
     response: {
       pages: [
         {
@@ -123,6 +124,7 @@ test.each([
   const outcome = await webFetch({ send, keep: async () => undefined }).invoke({ url }, new AbortController().signal);
   expect(outcome).toEqual({
     ok: false,
+    summary: `${name} is not an address of the open internet`,
     response: { pages: [{ url: new URL(url).href, error: `${name} is not an address of the open internet` }] },
   });
   expect(requests).toEqual([]);
@@ -219,6 +221,7 @@ test('what is no text, or no answer, is said so; the other pages come all the sa
   const url = `http://127.0.0.1:${port}`;
   expect(await fetchIt({ prompt: `(${url}/gone), ${url}/image and 「${url}/json」。${url}/json` })).toEqual({
     ok: true,
+    summary: '3 pages, 2 failed',
     response: {
       pages: [
         { url: `${url}/gone`, error: `${url}/gone answered with status 404` },

@@ -19,32 +19,31 @@ import { countTokens, openQueries } from '../queries.ts';
 import { openOwnWorkspace } from '../toolbox.ts';
 import { openUndoStore } from '../undo-store.ts';
 import { type OpenHistory, openServeSessions } from './sessions.ts';
-import { denyQuestions, type Permissions, reportRefusals, reportUnoffered, toolOptions } from './tools.ts';
+import { denyQuestions, type Permissions, reportRefusals, reportUnoffered, toToolOptions } from './tools.ts';
 
 const EMBED_MODEL = 'gemini-embedding-001';
 
 const DEFAULT_TURN_MS = 600_000;
 
-/** The maximum depth of nested servers: gmn → MCP → gmn. */
+/** gmn may start gmn over MCP, but not without end. */
 const MAX_DEPTH = 2;
 const DEPTH_VARIABLE = 'GMN_MCP_DEPTH';
 
 interface EngineOptions {
   readonly app: App;
   readonly locks: Locks;
-  /** The model for calls that name none. */
   readonly model: Pick<ModelOptions, 'model' | 'auth' | 'backend' | 'demo'>;
   readonly permissions: Permissions;
 }
 
-/** Turns, sessions and queries for the tools of the MCP server. Opens nothing until it is needed. */
+/** Opens nothing until it is needed. */
 export function createEngine(options: EngineOptions): Engine {
   const { app, locks } = options;
   const sessions = openServeSessions(app, locks);
   const sendPinned = createPinnedClient({ isAllowedAddress: isPublicAddress, timers: app.httpTimers });
   return {
     sessions: sessions.store,
-    settled: sessions.settled,
+    waitForSaves: sessions.waitForSaves,
     async startTurn(request) {
       checkDepth(app);
       const kept = await sessions.open(request.storage, request.onSession);
@@ -71,14 +70,14 @@ export function createEngine(options: EngineOptions): Engine {
   };
 }
 
-/** Adds the notices of the session, and its id to the last event if everything is saved. */
+/** Adds the session's notices, and its id to the last event if everything is saved. */
 async function* addSessionEvents(
   events: AsyncIterable<TurnEvent>,
-  { written, savedId, notices }: OpenHistory,
+  { waitForWrites, savedId, notices }: OpenHistory,
 ): AsyncGenerator<TurnEvent, void> {
   for await (const event of events) {
-    // After a failure the caller may want to continue the session, so it must be in the file.
-    if (event.type === 'failure') await written();
+    // The caller may want to continue the session after a failure, so it must be in the file.
+    if (event.type === 'failure') await waitForWrites();
     yield* toNotices(notices());
     const sessionId = event.type === 'end' ? savedId() : undefined;
     yield event.type !== 'end' || sessionId === undefined ? event : { ...event, sessionId };
@@ -95,27 +94,27 @@ async function* runEngineTurn(
   { history, refused, close }: Turn,
 ): AsyncGenerator<TurnEvent, void> {
   const { timeoutMs = DEFAULT_TURN_MS } = request;
-  const limit = createDeadline(request.signal, timeoutMs, () => timeoutError(timeoutMs));
+  const deadline = createDeadline(request.signal, timeoutMs, () => timeoutError(timeoutMs));
   let opened: OpenedModel | undefined;
   try {
     checkDirectory(request);
     const app = createTurnApp(options.app, request.directory);
-    opened = await openModel(modelOptions(options, request), app, limit);
+    opened = await openModel(toModelOptions(options, request), app, deadline);
     yield* toNotices(opened.notices);
     const agent = yield* openTurnAgent(options, request, { app, opened, refused });
     // Check again: reading settings and context files took time.
     checkDirectory(request);
-    for await (const event of runTurn(agent, { history, prompt: request.prompt, signal: limit.signal })) {
+    for await (const event of runTurn(agent, { history, prompt: request.prompt, signal: deadline.signal })) {
       reportUnoffered(event, agent, refused);
       yield event;
     }
   } finally {
-    await closeTurn(limit, opened, close);
+    await closeTurn(deadline, opened, close);
   }
 }
 
-async function closeTurn(limit: Deadline, opened: OpenedModel | undefined, close: () => void): Promise<void> {
-  limit.clear();
+async function closeTurn(deadline: Deadline, opened: OpenedModel | undefined, close: () => void): Promise<void> {
+  deadline.clear();
   await opened?.close();
   close();
 }
@@ -133,17 +132,17 @@ async function* openTurnAgent(
       ? undefined
       : reportRefusals(
           await openOwnWorkspace({}, app, (roots) => openUndoStore(app).journal(randomId(), roots)),
-          (words) => {
-            if (!refused.includes(words)) refused.push(words);
+          (message) => {
+            if (!refused.includes(message)) refused.push(message);
           },
         );
   if (workspace !== undefined && workspace.roots[0] !== directory) throw outsideRootsError(directory ?? '');
-  const tools = workspace === undefined ? {} : toolOptions(permissions);
+  const tools = workspace === undefined ? {} : toToolOptions(permissions);
   const agent = yield* openAgent(
     { ...system, ...tools },
     { app, opened, runPaused, ...(workspace === undefined ? {} : { workspace }) },
   );
-  const asked = {
+  const configured = {
     ...agent,
     request: {
       ...agent.request,
@@ -152,18 +151,15 @@ async function* openTurnAgent(
       ...(isGrounded ? { tools: [{ googleSearch: {} }] } : {}),
     },
   };
-  return workspace === undefined ? asked : denyQuestions(asked, { permissions, workspace, refused });
+  return workspace === undefined ? configured : denyQuestions(configured, { permissions, workspace, refused });
 }
 
-/**
- * Checks again that the path has no symbolic links: a call may have waited long since the first check. Throws
- * CodedError.
- */
+/** Checks for symbolic links again: a call may have waited long since the first check. Throws CodedError. */
 function checkDirectory({ directory }: TurnRequest): void {
   if (directory !== undefined && realPath(directory) !== directory) throw outsideRootsError(directory);
 }
 
-/** The App in another directory, with the nesting depth in the environment of its children. */
+/** The nesting depth goes into the environment of child processes. */
 function createTurnApp(app: App, directory: string | undefined): App {
   const env = { ...app.env, [DEPTH_VARIABLE]: String(readDepth(app) + 1) };
   return { ...app, env, ...(directory === undefined ? {} : { cwd: directory }) };
@@ -177,12 +173,12 @@ function readDepth({ env }: App): number {
 function checkDepth(app: App): void {
   if (readDepth(app) < MAX_DEPTH) return;
   throw new AppError('limit', `gmn was started by gmn, which was started by gmn: it cannot be nested deeper`, {
-    hint: `${DEPTH_VARIABLE} counts it.`,
+    hint: `${DEPTH_VARIABLE} counts the levels.`,
   });
 }
 
-function modelOptions({ model }: EngineOptions, { model: wanted, builtIn, sampling }: TurnRequest): ModelOptions {
-  // JSON format, so that messages of the credential become notices instead of going to a terminal.
+function toModelOptions({ model }: EngineOptions, { model: wanted, builtIn, sampling }: TurnRequest): ModelOptions {
+  // In JSON format, messages of the credential become notices instead of going to a terminal.
   const options = { ...model, ...sampling, outputFormat: 'json' } as const;
   return wanted === undefined ? withBuiltIn(options, builtIn) : { ...options, model: wanted };
 }

@@ -12,71 +12,70 @@ import { type LocalStore, sessionStore } from '../../session/store.ts';
 interface ServeSessions {
   readonly store: SessionStore;
   /**
-   * Opens the history of a turn and locks its session until it is closed. `onSession` gets the id whenever it changes;
-   * undefined if something could not be saved. Throws AppError.
+   * Locks the session until the history is closed. `onSession` gets the id whenever it changes; undefined if something
+   * could not be saved. Throws AppError.
    */
-  open(kept: TurnStorage, onSession?: OnSession): Promise<OpenHistory>;
-  /** Resolves when all closed sessions are written. */
-  settled(): Promise<void>;
+  open(storage: TurnStorage, onSession?: OnSession): Promise<OpenHistory>;
+  waitForSaves(): Promise<void>;
 }
 
 type OnSession = (sessionId: string | undefined) => void;
 
 export interface OpenHistory {
   readonly history: History;
-  /** Releases the session in the background, so that the answer need not wait. */
+  /** Runs in the background, so that the answer need not wait. */
   readonly close: () => void;
   /** Resolves when all records are written, or writing has failed. */
-  readonly written: () => Promise<void>;
+  readonly waitForWrites: () => Promise<void>;
   readonly savedId: () => string | undefined;
-  /** Notices about the session that were not reported yet. */
+  /** Those not reported yet. */
   readonly notices: () => readonly string[];
 }
 
-type KeptSession = Extract<TurnStorage, { kind: 'session' }>;
+type SessionStorage = Extract<TurnStorage, { kind: 'session' }>;
 
-export function openServeSessions(app: App, holds: Locks): ServeSessions {
+export function openServeSessions(app: App, locks: Locks): ServeSessions {
   const closings = new Set<Promise<void>>();
   const openServeStore = (report: (message: string) => void): LocalStore =>
     // The caller still has its prompt, so waiting for fsync would only delay the answer.
     sessionStore({ ...app, home: app.homes().gmn, report, by: 'mcp', durability: 'written' });
-  const openSession = ({ earlier, cwd }: KeptSession, report: (message: string) => void): Promise<LocalSession> => {
+  const openSession = ({ earlier, cwd }: SessionStorage, report: (message: string) => void): Promise<LocalSession> => {
     const store = openServeStore(report);
     return earlier === undefined ? store.create({ cwd, by: 'mcp' }) : store.resume(earlier, cwd);
   };
   return {
     store: openServeStore((message) => app.trace(`session: ${message}`)),
-    settled: async () => void (await Promise.all(closings)),
-    async open(kept, onSession = () => {}) {
-      if (kept.kind === 'history') return { ...NO_SESSION, history: kept.history };
+    waitForSaves: async () => void (await Promise.all(closings)),
+    async open(storage, onSession = () => {}) {
+      if (storage.kind === 'history') return { ...NO_SESSION, history: storage.history };
       const notices: string[] = [];
-      const session = await openSession(kept, (message) => void notices.push(message));
+      const session = await openSession(storage, (message) => void notices.push(message));
       const { id } = session;
-      notices.push(...unansweredNotices(session.contents));
-      const free = holds.lock(id);
+      notices.push(...formatUnanswered(session.contents));
+      const unlock = locks.lock(id);
       const close = (): void => {
         const closing: Promise<void> = yieldToIo()
           .then(session.close)
           .finally(() => {
             closings.delete(closing);
-            free();
+            unlock();
           });
         closings.add(closing);
       };
-      let savedId = kept.earlier?.id;
-      const written = sendBeforeWrite(session, () => {
+      let savedId = storage.earlier?.id;
+      const early = sendBeforeWrite(session, () => {
         const now = session.isSaved ? session.id : undefined;
         if (now !== savedId) onSession(now);
         savedId = now;
       });
-      return { ...written, close, savedId: () => savedId, notices: () => notices.splice(0) };
+      return { ...early, close, savedId: () => savedId, notices: () => notices.splice(0) };
     },
   };
 }
 
 const NO_SESSION = {
   close: () => {},
-  written: async () => {},
+  waitForWrites: async () => {},
   savedId: () => undefined,
   notices: () => [],
 } as const;
@@ -85,13 +84,12 @@ const NO_SESSION = {
  * Sends the request before its prompt is written; the reply waits for the write. Earlier prompts without a reply are
  * not sent again, since the API might reject them every time.
  */
-function sendBeforeWrite(session: Session, onWritten: () => void): Pick<OpenHistory, 'history' | 'written'> {
+function sendBeforeWrite(session: Session, onWritten: () => void): Pick<OpenHistory, 'history' | 'waitForWrites'> {
   const begin = session.contents.length;
   const earlier = session.contents.filter(
     (content, index, all) => !isPrompt(content) || !isPromptOrEnd(all[index + 1]),
   );
   let last: Promise<void> = Promise.resolve();
-  /** Contents not handed to the session yet. */
   let unwritten: readonly StoredContent[] = [];
   const appendRecord = (record: TurnRecord): Promise<void> => {
     unwritten = [];
@@ -108,26 +106,26 @@ function sendBeforeWrite(session: Session, onWritten: () => void): Pick<OpenHist
       last = (isPrompted ? yieldToIo() : last).then(() => appendRecord(record));
       if (!isPrompted) await last;
     },
-    async overhear(delta) {
+    async appendDelta(delta) {
       // A delta may be written at once, and must follow its prompt.
       if (unwritten.length > 0) await last;
-      await session.overhear?.(delta);
+      await session.appendDelta?.(delta);
     },
   };
-  return { history, written: () => last };
+  return { history, waitForWrites: () => last };
 }
 
-/** Notices about unanswered prompts at the end: the caller may assume that the model knows them. */
-function unansweredNotices(contents: readonly StoredContent[]): readonly string[] {
+/** The caller may assume that the model has seen its unanswered prompts. */
+function formatUnanswered(contents: readonly StoredContent[]): readonly string[] {
   const since = contents.findLastIndex((content) => !isPrompt(content)) + 1;
   return contents.slice(since).map(({ parts }) => {
     const text = parts.flatMap((part) => ('text' in part ? [part.text] : [])).join(' ');
-    const shown = text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
-    return `an earlier prompt of this session had no answer, and the model did not see it now: "${sanitize(shown)}"`;
+    const prompt = text.length > MAX_PROMPT_CHARS ? `${text.slice(0, MAX_PROMPT_CHARS)}…` : text;
+    return `an earlier prompt of this session had no answer, and the model did not see it now: "${sanitize(prompt)}"`;
   });
 }
 
-const MAX_SHOWN = 100;
+const MAX_PROMPT_CHARS = 100;
 
 function isPromptOrEnd(content: StoredContent | undefined): boolean {
   return content === undefined || isPrompt(content);

@@ -22,8 +22,8 @@ const FLAGS: Readonly<Record<string, string>> = {
 
 const READ_TOOLS = 'list_directory,read_file,glob,search_file_content';
 
-/** The tools to offer. Tools that are not allowed are not declared. */
-export function toolOptions({ write, shell }: Permissions): ToolOptions {
+/** A tool that is not allowed is not even declared. */
+export function toToolOptions({ write, shell }: Permissions): ToolOptions {
   // The server's flags decide what is allowed, not the approval mode in the user's settings.
   const fixed = { outputFormat: 'json', approvalMode: 'default' } as const;
   if (shell) return { ...fixed, tools: `${READ_TOOLS}${write ? ',write_file,edit_file' : ''},${SHELL}` };
@@ -31,19 +31,19 @@ export function toolOptions({ write, shell }: Permissions): ToolOptions {
   return { ...fixed, tools: write ? 'edit' : 'read' };
 }
 
-/** Denies at once what is not allowed, since there is no one to ask, and adds it to `refused`. */
+/** Nobody can be asked, so what is not allowed is denied at once, and added to `refused`. */
 export function denyQuestions(
   agent: Agent,
   { permissions, workspace, refused }: { permissions: Permissions; workspace: Workspace; refused: string[] },
 ): Agent {
-  const { secretOf } = secretFiles(workspace);
+  const { findSecret } = secretFiles(workspace);
   const policy = approvalPolicy({
     mode: permissions.write ? 'auto_edit' : 'default',
     allowedTools: permissions.shell ? [SHELL] : [],
     isTrusted: () => false,
   });
   const approve: Approve = async (tool, call) => {
-    const secret = await secretOf(tool, call.args);
+    const secret = await findSecret(tool, call.args);
     if (policy.rule({ tool, args: call.args, secret }).kind === 'run') return { kind: 'run' };
     const why = secret === undefined ? 'it is not allowed here' : `${sanitize(secret)} may hold keys or passwords`;
     refused.push(`${tool.name}: ${why}`);
@@ -62,10 +62,10 @@ export function reportUnoffered(event: TurnEvent, { tools }: Agent, refused: str
   refused.push(`${sanitize(event.name.slice(0, 80))}: not offered by this server${hint}`);
 }
 
-/** Wraps a workspace to report everything it refuses, since no user sees it. */
-export function reportRefusals(workspace: Workspace, note: (words: string) => void): Workspace {
+/** No user sees a refusal here, so each one is reported. */
+export function reportRefusals(workspace: Workspace, report: (message: string) => void): Workspace {
   const refuse = (thrown: unknown): never => {
-    if (thrown instanceof AppError) note(sanitize(thrown.message));
+    if (thrown instanceof AppError) report(sanitize(thrown.message));
     throw thrown;
   };
   /** A missing file is not a refusal; only a path that may not be named is reported. */

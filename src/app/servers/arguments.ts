@@ -9,14 +9,12 @@ import { systemStdin } from '../../platform/terminal/stdin.ts';
 
 const MAX_BYTES = 16_000_000;
 
-/** For a command without arguments. Throws AppError `usage`. */
 export function rejectArguments(args: readonly string[], command: string): void {
   if (args.length > 0) {
     throw new AppError('usage', `"gmn ${command}" takes no arguments`, { hint: `Run: gmn ${command} --help` });
   }
 }
 
-/** For a command with at most `most` arguments. Throws AppError `usage`. */
 export function requireArguments(args: readonly string[], most: number, command: string): readonly string[] {
   if (args.length <= most) return args;
   throw new AppError('usage', `"gmn ${command}" takes ${most === 1 ? 'one argument' : `${most} arguments`}`, {
@@ -24,10 +22,7 @@ export function requireArguments(args: readonly string[], most: number, command:
   });
 }
 
-/**
- * Splits `k=v` arguments at the first `=`; a value `@file` or `-` (stdin) is read, `@@x` means `@x`. Throws AppError
- * `usage`.
- */
+/** Splits at the first `=`. A value `@file` or `-` (stdin) is read; `@@x` means `@x`. Throws AppError `usage`. */
 export async function readPairs(words: readonly string[], app: App): Promise<readonly (readonly [string, string])[]> {
   const pairs: (readonly [string, string])[] = [];
   const stdin = createStdinReader(app);
@@ -44,14 +39,14 @@ export async function readPairs(words: readonly string[], app: App): Promise<rea
 }
 
 /**
- * The arguments of a tool: a value that is JSON is parsed, any other is text. Where the schema asks for a string, only
- * a quoted one is parsed; a number that would lose precision stays text.
+ * Parses a value that is JSON; any other is text. Where the schema asks for a string, only a quoted one is parsed. A
+ * number that would lose precision stays text.
  */
 export function parseToolArguments(pairs: readonly (readonly [string, string])[], schema: JsonObject): JsonObject {
   return Object.fromEntries(pairs.map(([name, text]) => [name, parseArgument(text, schema, name)]));
 }
 
-/** The value of `--json`: an object, or `@file` or `-` to read one from. Throws AppError `usage`. */
+/** Takes an object, or `@file` or `-` to read one from. Throws AppError `usage`. */
 export async function readJsonArguments(text: string, app: App): Promise<JsonObject> {
   const value = parseJson(await readValue(text, { app, stdin: createStdinReader(app) }));
   if (isObject(value)) return value as JsonObject;
@@ -67,7 +62,6 @@ function parseArgument(text: string, { properties }: JsonObject, name: string): 
   return wantsText && typeof value !== 'string' ? text : (value as JsonValue);
 }
 
-/** Whether the parsed number differs from the written one. */
 function losesPrecision(value: number, text: string): boolean {
   return !Number.isFinite(value) || (/^\s*-?\d+\s*$/.test(text) && !Number.isSafeInteger(value));
 }
@@ -115,7 +109,7 @@ function createStdinReader(app: App): () => Promise<string> {
 }
 
 function argumentTooLargeError(name: string): AppError {
-  return new AppError('usage', `${name} is larger than 16 MB`, { hint: 'Send less.' });
+  return new AppError('usage', `${name} is larger than 16 MB`, { hint: 'Use a smaller file.' });
 }
 
 function requireText(bytes: Uint8Array, name: string): string {

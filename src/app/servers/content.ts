@@ -11,7 +11,6 @@ interface Media {
   readonly data: string;
 }
 
-/** Text for a person; undefined if the block has none. */
 export function formatBlock(block: ContentBlock): string | undefined {
   switch (block.type) {
     case 'text':
@@ -37,17 +36,15 @@ export function collectMedia(blocks: readonly ContentBlock[]): readonly Media[] 
   });
 }
 
-/** Empty for a text resource. */
 export function toMedia({ mimeType = 'application/octet-stream', blob }: ResourceContent): readonly Media[] {
   return blob === undefined ? [] : [{ mimeType, data: blob }];
 }
 
-/** A line that stands for media: its type and its size. */
 export function formatMediaLine({ mimeType, data }: Media): string {
   return `[${sanitize(mimeType)}, ${formatSize(Buffer.byteLength(data, 'base64'))}; to keep it: --output-file <path>]`;
 }
 
-/** The blocks as text for a person, each on lines of its own; media as one line unless they are saved. */
+/** Media become one line each unless they are saved. */
 export function formatBlocks(blocks: readonly ContentBlock[], isSaved: boolean): string {
   const pieces = blocks.flatMap((block) => {
     const text = formatBlock(block);
@@ -57,38 +54,38 @@ export function formatBlocks(blocks: readonly ContentBlock[], isSaved: boolean):
   return pieces.map((piece) => (piece.endsWith('\n') ? piece : `${piece}\n`)).join('');
 }
 
-/** Saves the media and returns notices of what was written where. Throws AppError `usage` if it cannot be written. */
+/** Returns notices of what was written where. Throws AppError `usage` if it cannot be written. */
 export type SaveMedia = (media: readonly Media[]) => Promise<readonly string[]>;
 
 /**
  * Checks the target of `--output-file` before any request. The named file is replaced; further media go beside it as
  * `name-2.png` and so on, never over an existing file, since the server decides how many there are. Throws AppError
- * `usage` if it cannot be written.
+ * `usage`.
  */
 export async function openMediaTarget(path: string | undefined, { cwd }: Pick<App, 'cwd'>): Promise<SaveMedia> {
   if (path === undefined) return async () => [];
   const named = await openOutputFile(path, cwd);
   return async (media) => {
     if (media.length === 0) return [`there is nothing to save: ${sanitize(path)} was not written`];
-    const said: string[] = [];
+    const notices: string[] = [];
     let number = 1;
     for (const { mimeType, data } of media) {
       const bytes = Buffer.from(data, 'base64');
       let name = path;
-      if (said.length === 0) await named.write(bytes);
+      if (notices.length === 0) await named.write(bytes);
       else {
         do {
           number += 1;
           name = numberPath(path, number);
         } while ((await createOutputFile(resolve(cwd, name), name, bytes)) === 'exists');
       }
-      said.push(`wrote ${sanitize(name)} (${sanitize(mimeType)}, ${formatSize(bytes.length)})`);
+      notices.push(`wrote ${sanitize(name)} (${sanitize(mimeType)}, ${formatSize(bytes.length)})`);
     }
-    return said;
+    return notices;
   };
 }
 
 function numberPath(path: string, number: number): string {
-  const ending = extname(path);
-  return `${path.slice(0, path.length - ending.length)}-${number}${ending}`;
+  const extension = extname(path);
+  return `${path.slice(0, path.length - extension.length)}-${number}${extension}`;
 }

@@ -17,7 +17,7 @@ interface NewDefinition {
   readonly definition: ServerDefinition;
 }
 
-/** The value of `--oauth` under its key in the settings; empty if absent. Throws AppError `usage`. */
+/** Returns the value under its key in the settings. Throws AppError `usage`. */
 export async function readOAuthFlag({ oauth }: TransportOptions, cwd: string): Promise<JsonObject> {
   if (oauth === undefined) return {};
   const value = parseJson(await readTextOrFile(oauth, '--oauth', cwd));
@@ -26,9 +26,8 @@ export async function readOAuthFlag({ oauth }: TransportOptions, cwd: string): P
 }
 
 /**
- * Makes an entry of `mcpServers` from command line arguments: an address gets a type only if `--transport` names one,
- * so that otherwise both are tried; anything else is a program and its arguments. `more` are further keys of the entry.
- * Throws AppError `usage`.
+ * An address gets a type only if `--transport` names one, so that otherwise both are tried; anything else is a program
+ * and its arguments. `more` are further keys of the entry. Throws AppError `usage`.
  */
 export function makeDefinition(
   [commandOrUrl = '', ...args]: readonly string[],
@@ -68,7 +67,7 @@ function checkEntry(entry: JsonObject): NewDefinition {
   return { entry, definition };
 }
 
-/** Values may hold `=`. They are never repeated in an error, since they are often secrets. */
+/** A value may hold `=`. No error repeats it, since it is often a secret. */
 function parseEnvFlag(text: string): readonly [string, string] {
   const at = text.indexOf('=');
   if (at < 1) throw usageError('--env: that is not of the form NAME=value', "Example: --env TOKEN='$MY_TOKEN'");

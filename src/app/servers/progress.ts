@@ -6,13 +6,12 @@ import { createProgress } from '../../render/spinner.ts';
 
 export interface CallProgress {
   readonly onProgress: (step: Progress) => void;
-  /** Hides the progress while `work` asks the person something. */
+  /** Clears the progress while `work` asks the person something. */
   pause<Result>(work: () => Promise<Result>): Promise<Result>;
-  /** Clears the progress; must be awaited before anything else is written. */
+  /** Must be awaited before anything else is written. */
   end(): Promise<void>;
 }
 
-/** Shows on stderr what is awaited and the server's progress; nothing if `quiet`. */
 export function openProgress(what: string, { quiet }: { readonly quiet: boolean }, app: App): CallProgress {
   const spinner = createProgress(app.io.err, {
     quiet,
@@ -22,20 +21,20 @@ export function openProgress(what: string, { quiet }: { readonly quiet: boolean 
     mayDraw: () => true,
   });
   let awaited = what;
-  let isLent = false;
+  let isPaused = false;
   spinner.wait(awaited);
   return {
     onProgress(step) {
       awaited = `${what} ${formatStep(step)}`.trimEnd();
-      if (!isLent) spinner.wait(awaited);
+      if (!isPaused) spinner.wait(awaited);
     },
     async pause(work) {
-      isLent = true;
+      isPaused = true;
       await spinner.pause();
       try {
         return await work();
       } finally {
-        isLent = false;
+        isPaused = false;
         spinner.wait(awaited);
       }
     },
@@ -45,7 +44,6 @@ export function openProgress(what: string, { quiet }: { readonly quiet: boolean 
   };
 }
 
-/** A short, sanitized text. */
 export function formatStep({ progress: done, total, message }: Progress): string {
   const share = total !== undefined && total > 0 ? `${Math.min(100, Math.floor((done / total) * 100))} %` : '';
   return [share, message === undefined ? '' : sanitize(message).slice(0, 200)].filter((word) => word !== '').join(' ');

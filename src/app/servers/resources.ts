@@ -4,10 +4,10 @@ import type { McpTools } from '../../mcp/client/tools/toolset.ts';
 import type { Connection } from '../../mcp/client/types.ts';
 
 /**
- * Reads the resources that `@server:uri` and `@server://rest` mention. Listed URIs are tried first: many servers accept
- * any URI, even one with a trailing comma.
+ * For `@server:uri` and `@server://rest`. Listed URIs are tried first: many servers accept any URI, even one with a
+ * trailing comma.
  */
-export function resourceReader({
+export function createResourceReader({
   servers,
   pool,
 }: Pick<McpTools, 'servers'> & { readonly pool: Pick<McpTools['pool'], 'connection'> }): ReadResource {
@@ -52,9 +52,9 @@ async function readPieces(connection: Connection, uri: string, signal: AbortSign
 }
 
 /** An error from a live server means there is no such resource; one from a closed connection is a failure. */
-async function ignoreRejection<Value>(connection: Connection, asking: Promise<Value>): Promise<Value | undefined> {
+async function ignoreRejection<Value>(connection: Connection, request: Promise<Value>): Promise<Value | undefined> {
   try {
-    return await asking;
+    return await request;
   } catch (thrown) {
     if (thrown instanceof AppError && thrown.fault === 'mcp' && connection.isOpen) return undefined;
     throw thrown;

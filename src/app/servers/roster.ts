@@ -12,7 +12,7 @@ import { type ConfiguredServer, listConfiguredServers, listServerEntries } from 
 import { realPath } from '../../platform/files/path.ts';
 import { readSmallFile } from '../../platform/files/small-file.ts';
 
-/** The name under which a folder's `mcp.serverCommand` is listed. */
+/** Stands for a folder's `mcp.serverCommand` in a list. */
 const COMMAND_KEY = 'mcp.serverCommand';
 
 export interface RosterOptions {
@@ -22,13 +22,11 @@ export interface RosterOptions {
 
 export type ServerState =
   | { readonly kind: 'ready'; readonly server: ConfiguredServer }
-  /** Disabled by settings or a flag; `hint` says how to enable it. */
   | { readonly kind: 'disabled'; readonly why: string; readonly hint: string }
   | { readonly kind: 'faulty'; readonly why: string }
-  /** Defined by a folder's settings, and not approved in its current form. */
   | { readonly kind: 'unapproved' };
 
-/** An MCP server named by the settings or a flag. All fields are untrusted text. */
+/** All fields are untrusted text. */
 export interface ServerEntry extends Pick<ServerSetting, 'name' | 'scope' | 'file'> {
   /** As written in the file, without variable expansion; secrets must be redacted before it is shown. */
   readonly written: JsonValue;
@@ -42,9 +40,8 @@ export interface Roster {
 }
 
 /**
- * Every configured MCP server and whether it may be used. Starts none. Throws AppError `config` if a settings file or
- * the file of `--mcp-config` is broken, `usage` if that file is missing, `mcp` if `--allowed-mcp-server-names` names an
- * unknown server.
+ * Starts no server. Throws AppError `config` if a settings file or the file of `--mcp-config` is broken, `usage` if
+ * that file is missing, `mcp` if `--allowed-mcp-server-names` names an unknown server.
  */
 export async function readRoster(options: RosterOptions, app: App): Promise<Roster> {
   const settings = await app.settings();
@@ -76,7 +73,7 @@ export async function readRoster(options: RosterOptions, app: App): Promise<Rost
   }
   const all = [...entries, ...(await findUnapproved(entries, app))];
   const known = all.map(({ name }) => name);
-  for (const name of allowed ?? []) if (!known.includes(name)) throw unknownServerError(sanitize(name), known);
+  for (const name of allowed ?? []) if (!known.includes(name)) throw unknownServerError(name, known);
   return { entries: all, notices: [...settings.notices, ...enablement.notices] };
 }
 
@@ -90,15 +87,29 @@ function parseAllowedNames({ allowedMcpServerNames }: RosterOptions): readonly s
   return allowedMcpServerNames && splitList(allowedMcpServerNames);
 }
 
-/** Suggests the most similar names. */
-export function unknownServerError(shown: string, known: readonly string[]): AppError {
-  const near = findNearestNames(shown, known).map(sanitize);
-  return new AppError('mcp', `there is no MCP server ${shown}`, {
-    hint: near.length > 0 ? `Did you mean ${near.join(' or ')}?` : 'To see which there are, run: gmn mcp list',
+/** A usable entry if there is one. Throws AppError `mcp` if there is no entry of this name. */
+export function requireEntry({ entries }: Roster, name: string): ServerEntry {
+  const named = entries.filter((entry) => entry.name === name);
+  const entry = named.find(({ state }) => state.kind === 'ready') ?? named[0];
+  if (entry !== undefined) return entry;
+  throw unknownServerError(
+    name,
+    entries.map((known) => known.name),
+  );
+}
+
+function unknownServerError(name: string, known: readonly string[]): AppError {
+  return new AppError('mcp', `there is no MCP server ${sanitize(name)}`, {
+    hint: suggestNames(name, known, 'To see which there are, run: gmn mcp list'),
   });
 }
 
-/** The servers of the folder's settings that are not approved. A broken file is reported by the settings. */
+export function suggestNames(name: string, known: readonly string[], otherwise: string): string {
+  const near = findNearestNames(name, known).map(sanitize);
+  return near.length > 0 ? `Did you mean ${near.join(' or ')}?` : otherwise;
+}
+
+/** A broken file is not reported here: the settings do that. */
 async function findUnapproved(counted: readonly ServerEntry[], { cwd, homes }: App): Promise<readonly ServerEntry[]> {
   const file = join(cwd, '.gemini', 'settings.json');
   if (realPath(dirname(file)) === realPath(homes().gemini)) return [];
@@ -118,7 +129,7 @@ async function readWorkspaceServers(file: string) {
   return listWorkspaceServers(await readSettingsDocument(file));
 }
 
-/** Empty if the file is missing or broken; that is reported elsewhere. */
+/** Empty also if the file is broken, which is reported elsewhere. */
 async function readSettingsDocument(file: string): Promise<JsonObject> {
   try {
     const text = readSmallFile(file);
@@ -128,7 +139,6 @@ async function readSettingsDocument(file: string): Promise<JsonObject> {
   }
 }
 
-/** The servers of a file as written; each file is read once. */
 function createServersReader(): (file: string) => Promise<JsonObject> {
   const known = new Map<string, JsonObject>();
   return async (file) => {
@@ -145,9 +155,7 @@ export interface SettingsFile {
   readonly file: string;
 }
 
-/**
- * The settings files that gmn edits on request; in the home directory there is no project. Throws AppError `config`.
- */
+/** The home directory is no project. Throws AppError `config`. */
 export function listWritableFiles({ cwd, homes }: Pick<App, 'cwd' | 'homes'>): readonly SettingsFile[] {
   const { gemini, gmn } = homes();
   const project = join(cwd, '.gemini');
@@ -163,7 +171,7 @@ export function listWritableFiles({ cwd, homes }: Pick<App, 'cwd' | 'homes'>): r
 export function requireWritableFile(scope: WritableScope, app: Pick<App, 'cwd' | 'homes'>): SettingsFile {
   const place = listWritableFiles(app).find((candidate) => candidate.scope === scope);
   if (place !== undefined) return place;
-  throw new AppError('usage', 'there is no project here: this is where your own settings are', {
+  throw new AppError('usage', 'this is no project: your own settings are in this directory', {
     hint: 'Use -s user, or go to the directory of the project.',
   });
 }

@@ -2,14 +2,13 @@ import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import { sanitize } from '../../core/text/terminal.ts';
 import { connectServer } from '../../mcp/client/connect.ts';
-import type { NamedServer } from '../../mcp/client/definition.ts';
-import { MAX_TIMER_MS } from '../../mcp/client/limits.ts';
+import { MAX_TIMER_MS, type NamedServer } from '../../mcp/client/definition.ts';
 import type { ConfiguredServer } from '../../mcp/client/servers.ts';
 import type { ClientContext, Connection } from '../../mcp/client/types.ts';
-import { programsAtOnce } from '../../platform/process/child.ts';
-import { type Roster, type RosterOptions, readRoster, unknownServerError } from './roster.ts';
+import { maxProgramsAtOnce } from '../../platform/process/child.ts';
+import { type Roster, type RosterOptions, readRoster, requireEntry } from './roster.ts';
 
-/** One retry: a server that drops two sessions will drop the next as well. */
+/** A server that drops two sessions will drop the next as well. */
 const MAX_SESSIONS = 2;
 
 export interface SessionOptions extends RosterOptions {
@@ -18,31 +17,24 @@ export interface SessionOptions extends RosterOptions {
 }
 
 /**
- * The server of this name, if it may be used. Throws AppError `mcp` if there is none, `config` if it is disabled, not
- * approved or invalid; the hint says what to do.
+ * Throws AppError `mcp` if there is no such server, `config` if it is disabled, not approved or invalid; the hint says
+ * what to do.
  */
-export function requireReadyServer({ entries }: Roster, name: string): ConfiguredServer {
-  const named = entries.filter((entry) => entry.name === name);
-  const entry = named.find(({ state }) => state.kind === 'ready') ?? named[0];
-  const shown = sanitize(name);
-  if (entry === undefined)
-    throw unknownServerError(
-      shown,
-      entries.map((known) => known.name),
-    );
-  const { state } = entry;
+export function requireReadyServer(roster: Roster, name: string): ConfiguredServer {
+  const { state, file } = requireEntry(roster, name);
+  const safeName = sanitize(name);
   switch (state.kind) {
     case 'ready':
       return state.server;
     case 'disabled':
-      throw new AppError('config', `MCP server ${shown} is not used: ${state.why}`, { hint: state.hint });
+      throw new AppError('config', `MCP server ${safeName} is not used: ${state.why}`, { hint: state.hint });
     case 'unapproved':
-      throw new AppError('config', `MCP server ${shown} is new or changed in ${entry.file}, and not approved`, {
+      throw new AppError('config', `MCP server ${safeName} is new or changed in ${file}, and not approved`, {
         hint: 'To review and approve it, run: gmn trust',
       });
     case 'faulty':
-      throw new AppError('config', `${entry.file}: mcpServers.${shown}: ${state.why}`, {
-        hint: `To see it, run: gmn mcp get ${shown}`,
+      throw new AppError('config', `${file}: mcpServers.${safeName}: ${state.why}`, {
+        hint: `To see it, run: gmn mcp get ${safeName}`,
       });
   }
 }
@@ -59,13 +51,12 @@ export async function requireServer(
 interface SessionContext extends Pick<ClientContext, 'elicit'> {
   readonly options: SessionOptions;
   readonly app: App;
-  /** Called before connecting; may throw. */
   readonly check?: (server: NamedServer) => void;
 }
 
 /**
- * Connects to one configured server while `use` runs; nothing is left running afterwards. If the server drops its
- * session, `use` runs once more in a new one. Throws as `requireReadyServer`, `check`, `connect` and `use` do.
+ * Nothing is left running after `use`. If the server drops its session, `use` runs once more in a new one. Throws as
+ * `requireReadyServer`, `check`, `connectServer` and `use` do.
  */
 export async function withServer<Value>(
   name: string,
@@ -74,22 +65,22 @@ export async function withServer<Value>(
 ): Promise<Value> {
   const { server, notices } = await requireServer(name, { options, app });
   check?.(server);
-  const inSession = async (number: number): Promise<Value> => {
+  const runInSession = async (number: number): Promise<Value> => {
     const connection = await connectServer(withTimeout(server, options.timeout), { ...app, ...more }, app.signal);
     try {
       return await use(connection, notices);
     } catch (thrown) {
-      const isForgotten = thrown instanceof AppError && thrown.status === 404;
-      if (!isForgotten || number === MAX_SESSIONS) throw thrown;
+      const isSessionLost = thrown instanceof AppError && thrown.status === 404;
+      if (!isSessionLost || number === MAX_SESSIONS) throw thrown;
     } finally {
       await connection.close();
     }
-    return inSession(number + 1);
+    return runInSession(number + 1);
   };
-  return inSession(1);
+  return runInSession(1);
 }
 
-/** Applies `--timeout` to the start, to lists and to every request. */
+/** The timeout applies to the start, to lists and to every request. */
 export function withTimeout<Server extends NamedServer>(server: Server, timeout: number | undefined): Server {
   if (timeout === undefined) return server;
   const limitMs = timeout === 0 ? MAX_TIMER_MS : timeout;
@@ -102,7 +93,7 @@ export type TakeTurn = <Value>(server: NamedServer, work: () => Promise<Value>) 
  * Limits how many programs start at once: each keeps a core busy while it loads, and all of them would be late. Remote
  * servers do not wait.
  */
-export function createProgramTurns(atOnce = programsAtOnce()): TakeTurn {
+export function createProgramTurns(atOnce = maxProgramsAtOnce()): TakeTurn {
   let free = atOnce;
   const waiting: (() => void)[] = [];
   return async (server, work) => {
@@ -122,18 +113,18 @@ export function createProgramTurns(atOnce = programsAtOnce()): TakeTurn {
 export type Inspection<Value> = { readonly name: string } & ({ readonly value: Value } | { readonly error: AppError });
 
 /**
- * Connects to the named server, or to all that may be used, several at once; a failing one does not affect the others.
- * A named server must be usable. Throws as `requireReadyServer` does, and the signal's reason.
+ * Without a name, connects to all usable servers, several at once; a failing one does not affect the others. Throws as
+ * `requireReadyServer` does, and the signal's reason.
  */
 export async function inspectServers<Value>(
   name: string | undefined,
   { options, app }: { readonly options: SessionOptions; readonly app: App },
   use: (connection: Connection, server: ConfiguredServer) => Promise<Value>,
-): Promise<{ readonly looks: readonly Inspection<Value>[]; readonly notices: readonly string[] }> {
+): Promise<{ readonly inspections: readonly Inspection<Value>[]; readonly notices: readonly string[] }> {
   const roster = await readRoster(options, app);
   const servers = name === undefined ? listReadyServers(roster) : [requireReadyServer(roster, name)];
   const takeTurn = createProgramTurns();
-  const looks = await Promise.all(
+  const inspections = await Promise.all(
     servers.map((server) =>
       takeTurn(server, () =>
         inspectServer(withTimeout(server, options.timeout), { context: app, signal: app.signal }, (connection) =>
@@ -143,14 +134,14 @@ export async function inspectServers<Value>(
     ),
   );
   app.signal.throwIfAborted();
-  return { looks, notices: roster.notices };
+  return { inspections, notices: roster.notices };
 }
 
 export function listReadyServers({ entries }: Roster): readonly ConfiguredServer[] {
   return entries.flatMap(({ state }) => (state.kind === 'ready' ? [state.server] : []));
 }
 
-/** Connects, runs `use`, closes; an error is returned as data. Never throws. */
+/** Returns an error as data. Never throws. */
 export async function inspectServer<Value>(
   server: NamedServer,
   { context, signal }: { readonly context: ClientContext; readonly signal: AbortSignal },

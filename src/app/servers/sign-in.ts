@@ -13,9 +13,8 @@ interface SignInOptions {
 }
 
 /**
- * Shows on stderr where to sign in, and opens it in the browser if wanted. The URL is printed in any case, since the
- * browser may be on another machine. If none was opened and a person is there, they may paste the address at which
- * their browser ended: it redirects to the machine the browser runs on.
+ * Prints the URL on stderr in any case, since the browser may be on another machine. If none was opened, a person may
+ * paste the address at which their browser ended: it redirects to the machine the browser runs on.
  */
 export function createSignInPrompt(
   { isOpened, pause }: SignInOptions,
@@ -25,16 +24,20 @@ export function createSignInPrompt(
   const show = async (url: string): Promise<void> => {
     await io.err.write(`To sign in, open this address:\n${sanitize(url)}\n`);
     hasBrowser = isOpened && !isRemoteShell(env) && (await openBrowser(url, env));
-    await io.err.write(hasBrowser ? 'Your browser is asked to open it. ' : '');
+    await io.err.write(hasBrowser ? 'Your browser should open it now. ' : '');
     await io.err.write('Waiting for you to finish there…\n');
     if (!hasBrowser && io.err.isTerminal) await io.err.write(PASTE_HINT);
   };
-  const paste: SignInPrompt['paste'] = async ({ isRefused }, over) => {
+  const paste: SignInPrompt['paste'] = async ({ isRefused }, waitSignal) => {
     if (hasBrowser || !io.err.isTerminal) return undefined;
     if (isRefused) await io.err.write('That is not the address of this sign-in.\n');
-    return askForAddress(over);
+    return askForAddress(waitSignal);
   };
-  return { signal, show: (url) => pause(() => show(url)), paste: (last, over) => pause(async () => paste(last, over)) };
+  return {
+    signal,
+    show: (url) => pause(() => show(url)),
+    paste: (last, waitSignal) => pause(async () => paste(last, waitSignal)),
+  };
 }
 
 const PASTE_HINT =
@@ -50,7 +53,7 @@ async function askForAddress(signal: AbortSignal): Promise<string | undefined> {
   if (tty === undefined) return undefined;
   try {
     const line = await tty.line('Address: ', signal);
-    // An empty line: wait for the browser only.
+    // Enter alone: wait for the browser only.
     if (signal.aborted || line.trim() === '') return undefined;
     if (line === INTERRUPT) throw new AppError('interrupted', 'Interrupted.');
     return line;

@@ -1,5 +1,5 @@
 import type { RunPaused } from '../../approval/approve.ts';
-import { terminalElicit } from '../../approval/elicitation.ts';
+import { createTerminalElicit } from '../../approval/elicitation.ts';
 import type { App } from '../../core/app.ts';
 import { splitList } from '../../core/text/names.ts';
 import { sanitize } from '../../core/text/terminal.ts';
@@ -14,32 +14,26 @@ import type { Workspace } from '../../tools/workspace/workspace.ts';
 import { openOwnWorkspace, type ToolOptions } from '../toolbox.ts';
 import { openUndoStore } from '../undo-store.ts';
 import { formatStep } from './progress.ts';
-import { resourceReader } from './resources.ts';
+import { createResourceReader } from './resources.ts';
 import { type Roster, type RosterOptions, readRoster } from './roster.ts';
 import { listReadyServers, requireReadyServer } from './session.ts';
 
 export interface RemoteContext {
   readonly app: App;
   readonly runPaused: RunPaused;
-  /** Ends the wait for servers. */
   readonly signal: AbortSignal;
-  /** Starts no server. */
   readonly isPreview?: boolean;
   readonly ignoresCache?: boolean;
 }
 
-/**
- * How long to wait for servers without a cached tool list. A one-shot has named its servers, so it waits for their own
- * deadlines.
- */
+/** For servers without a cached tool list. A one-shot has named its servers, so it waits for their own deadlines. */
 const CHAT_WAIT_MS = 5000;
-/** Shorter where a person waits for the prompt; slower servers join later. */
+/** A person waits for the prompt; slower servers join later. */
 const PROMPT_WAIT_MS = 1500;
 
 /**
- * The tools of the servers a one-shot names: those of `--allowed-mcp-server-names`, else all in the file of
- * `--mcp-config`; with the workspace they share with the other tools, and a reader for mentioned resources. Must be
- * closed. Throws AppError `mcp` for an unknown server, `config` for one that may not be used.
+ * Uses the servers of `--allowed-mcp-server-names`, else all in the file of `--mcp-config`. Must be closed. Throws
+ * AppError `mcp` for an unknown server, `config` for one that may not be used.
  */
 export async function openNamedServers(
   options: RosterOptions & ToolOptions,
@@ -52,14 +46,14 @@ export async function openNamedServers(
   const servers = isAll ? listReadyServers(flagged) : requireNamedServers(roster, options);
   const notices = formatFaultyServers(isAll ? flagged : filterNamed(roster, options));
   const workspace = await openOwnWorkspace(options, app, (roots) => openUndoStore(app).journal(randomId(), roots));
-  const remote = await openTools(servers, options, { ...context, patienceMs: 0, workspace, roster, notices });
-  return { workspace, remote, readResource: resourceReader(remote) };
+  const remote = await openTools(servers, options, { ...context, maxWaitMs: 0, workspace, roster, notices });
+  return { workspace, remote, readResource: createResourceReader(remote) };
 }
 
 /**
- * All usable servers for a chat; undefined if none is configured. The returned function starts them, so that errors in
- * the settings show before the servers in use are closed. A slow or failing server is skipped with a notice. Must be
- * closed. Throws as `openNamedServers` does.
+ * Undefined if no server is configured. The returned function starts them, so that errors in the settings show before
+ * the servers in use are closed. A slow or failing server is skipped with a notice. Must be closed. Throws as
+ * `openNamedServers` does.
  */
 export async function prepareConfiguredServers(
   options: RosterOptions & ToolOptions,
@@ -72,11 +66,10 @@ export async function prepareConfiguredServers(
   return async () => {
     const tools = await openTools(
       servers,
-      // The default of a chat.
       { tools: 'edit', ...options },
       {
         ...context,
-        patienceMs: isInteractive() && !context.ignoresCache ? PROMPT_WAIT_MS : CHAT_WAIT_MS,
+        maxWaitMs: isInteractive() && !context.ignoresCache ? PROMPT_WAIT_MS : CHAT_WAIT_MS,
         roster,
         notices: formatFaultyServers(roster),
       },
@@ -116,9 +109,9 @@ function formatFaultyServers({ entries }: Roster): readonly string[] {
 function openTools(
   servers: readonly ConfiguredServer[],
   options: ToolOptions,
-  around: RemoteContext & {
+  context: RemoteContext & {
     readonly workspace: Workspace;
-    readonly patienceMs: number;
+    readonly maxWaitMs: number;
     readonly roster: Roster;
     readonly notices: readonly string[];
   },
@@ -128,13 +121,13 @@ function openTools(
     runPaused,
     workspace,
     signal,
-    patienceMs,
+    maxWaitMs,
     roster,
     notices,
     isPreview = false,
     ignoresCache = false,
-  } = around;
-  const ask: RunPaused = (work) => runPaused(() => withoutSpinner(app.io.err, work));
+  } = context;
+  const askPaused: RunPaused = (work) => runPaused(() => withoutSpinner(app.io.err, work));
   const isText = (options.outputFormat ?? 'text') === 'text';
   // Without read_file the model could not read a stored output.
   const isReadable = isSelected('read_file', splitList([options.tools ?? 'none']));
@@ -142,12 +135,12 @@ function openTools(
     {
       servers,
       unused: roster.entries.filter(({ state }) => state.kind !== 'ready' || !servers.includes(state.server)),
-      context: { ...app, roots: workspace.roots, ...(isText ? terminalElicit(app, ask) : {}) },
+      context: { ...app, roots: workspace.roots, ...(isText ? createTerminalElicit(app, askPaused) : {}) },
       reserved: BUILTIN_NAMES,
       allowedTools: splitList(options.allowedTools ?? []),
       ...(isReadable ? { keepOutput: workspace.keep } : {}),
       onProgress: (step) => noteProgress(app.io.err, formatStep(step)),
-      maxWaitMs: patienceMs,
+      maxWaitMs,
       notices,
       isPreview,
       ignoresCache,

@@ -7,22 +7,18 @@ import type { ServerEntry, ServerState } from './roster.ts';
 
 const MAX_ROW_CHARS = 200;
 
-/** The definition as written, with every possible secret redacted. */
 function redactDefinition({ name, written }: Pick<ServerEntry, 'name' | 'written'>): JsonValue {
   return hideSecrets(written, ['mcpServers', name]);
 }
 
-/** A server for a person: name, command or address, and details; sanitized. */
 export function describeEntry(entry: Pick<ServerEntry, 'name' | 'written'>): ServerDescription {
   return describeServer({ name: entry.name, definition: redactDefinition(entry), hash: '' });
 }
 
-/** The command line or address, shortened for a row of a table. */
 export function formatRowLine({ commandLine }: ServerDescription): string {
   return commandLine.length > MAX_ROW_CHARS ? `${commandLine.slice(0, MAX_ROW_CHARS)}…` : commandLine;
 }
 
-/** The transport in one word; `–` if the definition does not say. */
 export function formatTransport({ written }: Pick<ServerEntry, 'written'>): string {
   if (!isObject(written)) return typeof written === 'string' ? 'stdio' : '–';
   if (written.command !== undefined) return 'stdio';
@@ -31,12 +27,11 @@ export function formatTransport({ written }: Pick<ServerEntry, 'written'>): stri
   return typeof written.type === 'string' ? sanitize(written.type) : 'url';
 }
 
-/** The scope, in the words of `mcp add --scope`. */
-export function formatScope({ scope }: Pick<ServerEntry, 'scope'>): string {
+/** In the words of `mcp add --scope`. */
+export function formatServerScope({ scope }: Pick<ServerEntry, 'scope'>): string {
   return scope === 'workspace' ? 'project' : scope;
 }
 
-/** Why a server cannot be used, in a few words; empty if it can. */
 export function formatState(state: ServerState): string {
   if (state.kind === 'faulty') return `faulty: ${sanitize(state.why)}`;
   if (state.kind === 'unapproved') return 'not approved, run: gmn trust';
@@ -49,7 +44,7 @@ export function toEntryJson(entry: ServerEntry): JsonObject {
   const why = state.kind === 'faulty' || state.kind === 'disabled' ? { why: state.why } : {};
   return {
     name,
-    scope: formatScope(entry),
+    scope: formatServerScope(entry),
     file,
     kind: formatTransport(entry),
     state: state.kind,
@@ -62,13 +57,11 @@ export function toErrorJson({ words, hint }: AppError): JsonObject {
   return { message: words, ...(hint === undefined ? {} : { suggestion: hint }) };
 }
 
-/** The first line of an untrusted text, sanitized and shortened. */
 export function formatFirstLine(text: string, limit = 100): string {
   const line = sanitize(text.trim().split(/[\r\n]/, 1)[0] ?? '');
   return line.length > limit ? `${line.slice(0, limit - 1)}…` : line;
 }
 
-/** Sanitizes an untrusted text, keeping its line breaks and tabs. */
 export function sanitizeLines(text: string): string {
   return text
     .replaceAll('\r\n', '\n')

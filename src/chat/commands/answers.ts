@@ -99,7 +99,6 @@ function toFileName(name: string): string {
   return name.replace(/[\u0000-\u001f/\\:*?"<>|]/g, '-');
 }
 
-/** The text that `/copy` and `/pipe` use. Throws AppError `usage` if there is none. */
 function requireAnswerText({ session }: Chat, which: string): string {
   const answers = session.contents.filter(isAnswer).map(joinAnswer);
   const back = which === '' || which === 'code' ? 1 : Number(which);

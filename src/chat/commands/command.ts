@@ -7,7 +7,6 @@ export type NextStep = undefined | 'leave' | { readonly ask: Content };
 
 /** Help, completion and the check of docs/chat.md are derived from this. */
 export interface SlashCommand {
-  /** Without the slash. */
   readonly name: string;
   readonly aliases?: readonly string[];
   /** As help shows it: `[name]`. Absent if the command takes no argument. */

@@ -1,3 +1,8 @@
+import { AppError } from '../../core/error.ts';
+import { sanitize, stripControls } from '../../core/text/terminal.ts';
+import { wrapText } from '../../core/text/width.ts';
+import { openTty } from '../../platform/terminal/tty.ts';
+import type { Chat } from '../chat.ts';
 import type { SlashCommand } from './command.ts';
 
 export const EXIT: SlashCommand = {
@@ -11,10 +16,42 @@ export const STATS: SlashCommand = {
   name: 'stats',
   help: 'Show turns, tokens, time and tool calls',
   async run(_, chat) {
-    await chat.say(chat.stats.lines().join('\n'));
+    await chat.say(wrapText(chat.stats.lines().join('\n'), chat.columns));
     return undefined;
   },
 };
+
+export const OUTPUT: SlashCommand = {
+  name: 'output',
+  argument: '[n]',
+  help: 'Show all that the last tool call gave, or the n-th last',
+  async run(argument, chat, signal) {
+    const { toolLog, lines, io } = chat;
+    const back = argument === '' ? 1 : Number(argument);
+    const call = Number.isInteger(back) && back > 0 ? toolLog.find(back) : undefined;
+    if (call === undefined) {
+      const what = argument === '' ? 'no tool was called yet' : `there is no tool call "${sanitize(argument)}"`;
+      const hint = toolLog.count === 0 ? 'Type a prompt.' : `1 is the last call, ${toolLog.count} the first.`;
+      throw new AppError('usage', what, { hint });
+    }
+    const text = `${call.title}\n${call.output.replace(/\n$/, '')}`;
+    const isLong = lines.isTerminal && text.split('\n').length >= (io.err.rows ?? Number.POSITIVE_INFINITY);
+    const isPaged = isLong && (await page(`${stripControls(text)}\n`, chat, signal));
+    if (!isPaged) await chat.say(text);
+    return undefined;
+  },
+};
+
+function page(text: string, { lines, env }: Chat, signal: AbortSignal): Promise<boolean> {
+  return lines.withTerminal(async () => {
+    const tty = openTty();
+    try {
+      return (await tty?.page(text, env, signal)) ?? false;
+    } finally {
+      tty?.close();
+    }
+  });
+}
 
 export const KEYS: SlashCommand = {
   name: 'keys',

@@ -32,7 +32,6 @@ function formatServerLine({ name, state, tools, withheld }: ChatServer): string 
   ].join(' · ');
 }
 
-/** Splits an entry `/server:rest` if it names a usable server; undefined otherwise. */
 export function findServer(
   servers: Servers | undefined,
   entry: string,
@@ -42,7 +41,7 @@ export function findServer(
 }
 
 /**
- * Runs an entry `/server:prompt name=value …`; undefined if the entry is no such thing. Throws AppError `usage` or
+ * Runs an entry `/server:prompt name=value …`; undefined if the entry is something else. Throws AppError `usage` or
  * `mcp`.
  */
 export async function buildServerPrompt(entry: string, chat: Chat, signal: AbortSignal): Promise<NextStep> {

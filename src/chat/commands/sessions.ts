@@ -1,17 +1,17 @@
 import { AppError } from '../../core/error.ts';
-import { type SessionSource, SOURCE_WORDS } from '../../core/session.ts';
+import { type SessionSource, SOURCE_LABELS } from '../../core/session.ts';
 import { plural } from '../../core/text/format.ts';
 import { shortId } from '../../core/text/names.ts';
 import { sanitize } from '../../core/text/terminal.ts';
 import { formatSessionRow } from '../banner.ts';
 import type { Chat } from '../chat.ts';
 import type { Candidate } from '../line/source.ts';
-import { restoredNotice, unansweredNotice } from '../setup.ts';
+import { restoredNotice, showRecap, unansweredNotice } from '../setup.ts';
 import type { SlashCommand } from './command.ts';
 
 const MAX_LISTED = 20;
 
-const SOURCES = Object.values(SOURCE_WORDS);
+const SOURCES = Object.values(SOURCE_LABELS);
 
 export const SESSIONS: SlashCommand = {
   name: 'sessions',
@@ -38,7 +38,7 @@ async function listSessions(chat: Chat, source?: SessionSource): Promise<void> {
 }
 
 function requireSource(word: string): SessionSource {
-  const found = (['chat', 'prompt', 'mcp'] as const).find((source) => SOURCE_WORDS[source] === word);
+  const found = (['chat', 'prompt', 'mcp'] as const).find((source) => SOURCE_LABELS[source] === word);
   if (found !== undefined) return found;
   throw new AppError('usage', `/sessions cannot be narrowed to "${sanitize(word)}"`, {
     hint: `Choose one of: ${SOURCES.join(', ')}`,
@@ -104,13 +104,13 @@ export const LOAD: SlashCommand = {
     const { turns } = session;
     await chat.say(`Continuing ${sanitize(session.name ?? shortId(session.id))}: ${plural(turns, 'turn')}.`);
     await restoreSessionSetup(chat);
+    if (chat.lines.isTerminal) await showRecap(chat);
     const words = unansweredNotice(session);
     if (words !== undefined) await chat.note(words);
     return undefined;
   },
 };
 
-/** Applies the model and system instruction of the loaded session. */
 async function restoreSessionSetup(chat: Chat): Promise<void> {
   const { setup } = chat.session;
   const words = restoredNotice(setup);
@@ -134,7 +134,7 @@ async function chooseSession(chat: Chat): Promise<string | undefined> {
   }
   await listSessions(chat);
   if (!lines.isTerminal || all.length === 0) return undefined;
-  const entry = await lines.read({ prompt: 'number, id or name (Ctrl+D: none) › ', isRemembered: false });
+  const entry = await lines.read({ prompt: 'number, id or name (Ctrl+D: none) › ', isAnswer: true });
   return entry.kind === 'text' ? entry.text.trim() : undefined;
 }
 

@@ -6,7 +6,7 @@ import { COPY, EXPORT, PIPE } from './answers.ts';
 import type { SlashCommand } from './command.ts';
 import { CLEAR, COMPRESS, CONTEXT, NEW, RETRY, REWIND } from './conversation.ts';
 import { DIFF, EDIT, FILE, UNDO } from './files.ts';
-import { EXIT, KEYS, STATS } from './general.ts';
+import { EXIT, KEYS, OUTPUT, STATS } from './general.ts';
 import { MCP } from './servers.ts';
 import { LOAD, SAVE, SESSIONS } from './sessions.ts';
 import { APPROVE, MODEL, SYSTEM, THOUGHTS, TOOLS } from './settings.ts';
@@ -38,7 +38,7 @@ export const COMMANDS: readonly SlashCommand[] = [
   ...[MODEL, SYSTEM, THOUGHTS, TOOLS, APPROVE, MCP],
   ...[NEW, CLEAR, RETRY, REWIND, COMPRESS],
   ...[SESSIONS, SAVE, LOAD, EXPORT],
-  ...[FILE, EDIT, COPY, PIPE, DIFF, UNDO],
+  ...[FILE, EDIT, COPY, PIPE, OUTPUT, DIFF, UNDO],
 ];
 
 /** `/model [name]`, `/help, /h` */

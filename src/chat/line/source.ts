@@ -32,8 +32,8 @@ export type Complete = (before: string, signal: AbortSignal) => Promise<Completi
 export interface ReadOptions {
   readonly prompt: string;
   readonly draft?: string;
-  /** False for the answer to a question of ours, which is not offered again as an earlier entry. */
-  readonly isRemembered?: boolean;
+  /** The answer to a question of ours is not offered again as an earlier entry. */
+  readonly isAnswer?: boolean;
 }
 
 /** What became of a paste: text for the line, or a notice to show below it. */
@@ -56,8 +56,9 @@ export interface Footer {
 export interface LineSource {
   readonly isTerminal: boolean;
   /**
-   * The next entry. Keys typed since the last `read` count as typed now, after `draft`. An empty line is an entry of a
-   * pipe, but not of a terminal. Rejects with the reason of the signal the source was made with.
+   * The next entry, which is added to the entry history unless it answers a question. Keys typed since the last `read`
+   * count as typed now, after `draft`. An empty line is an entry of a pipe, but not of a terminal. Rejects with the
+   * reason of the signal the source was made with.
    */
   read(options: ReadOptions): Promise<Entry>;
   /**

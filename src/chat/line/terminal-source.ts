@@ -77,19 +77,19 @@ export function terminalLines(options: TerminalLinesOptions): LineSource {
   };
   return {
     isTerminal: true,
-    async read({ prompt, draft = '', isRemembered = true }) {
+    async read({ prompt, draft = '', isAnswer = false }) {
       signal.throwIfAborted();
       if (isEnded) return { kind: 'end' };
       if (ahead.hasLeft()) return { kind: 'leave' };
       keyboard.take();
       const queued = ahead.next(prompt);
       if (queued !== undefined) {
-        if (queued.kind === 'text' && isRemembered) await history.add(queued.text);
+        if (queued.kind === 'text' && !isAnswer) await history.add(queued.text);
         return queued;
       }
       context.editor.begin(prompt, draft, context.refreshStatus());
       const entry = await receive(startReading(context));
-      if (entry.kind === 'text' && isRemembered) await history.add(entry.text);
+      if (entry.kind === 'text' && !isAnswer) await history.add(entry.text);
       return entry;
     },
     ...(isPlain ? {} : { pick }),

@@ -135,6 +135,7 @@ export const PLACEHOLDERS: Readonly<Record<string, Values>> = {
   groups: FREE,
   json: FREE,
   object: FREE,
+  value: FREE,
   version: FREE,
   ms: FREE,
   'K=V': FREE,

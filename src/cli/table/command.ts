@@ -57,6 +57,8 @@ export interface Command {
   /** Positional arguments as shown in help, e.g. `[prompt...]`; absent: none are accepted. */
   readonly args?: string;
   readonly flags: readonly Flag[];
+  /** The flags used most, each in a few words: `-h` shows these alone, `--help` all. */
+  readonly essentials?: Readonly<Record<string, string>>;
   /** True once the words after these belong to another program; no flags are parsed from there on. */
   readonly endsFlags?: (words: readonly string[]) => boolean;
   readonly examples?: readonly (readonly [command: string, meaning: string])[];

@@ -1,3 +1,4 @@
+import { OUTPUT_FORMATS } from '../../core/app.ts';
 import {
   APPROVAL_FLAGS,
   FILE_FLAG,
@@ -20,7 +21,7 @@ export const PROMPT_FLAGS = [
     long: 'output-format',
     short: 'o',
     value: 'format',
-    choices: ['text', 'json', 'stream-json'],
+    choices: OUTPUT_FORMATS,
     env: 'GMN_OUTPUT_FORMAT',
     fallback: 'text',
     help: 'Shape of stdout',

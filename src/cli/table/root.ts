@@ -8,10 +8,14 @@ const TEMPLATES: Command = command({
   name: 'templates',
   summary: 'Stored prompts, for --template',
   flags: APP_FLAGS,
+  examples: [
+    ['git diff | gmn --template review', 'gmn comes with review, commit, explain, fix, summarise'],
+    ['gmn templates new review', 'one of your own, which then wins'],
+  ],
   subcommands: [
     command({
       name: 'list',
-      summary: 'Your templates and those of this folder, with what they are for',
+      summary: "Your templates, this folder's and those that gmn comes with, with what they are for",
       flags: REPORT_FLAGS,
       load: () => import('../../commands/templates/list.ts'),
     }),
@@ -21,6 +25,13 @@ const TEMPLATES: Command = command({
       args: '<template>',
       flags: REPORT_FLAGS,
       load: () => import('../../commands/templates/show.ts'),
+    }),
+    command({
+      name: 'new',
+      summary: 'Write a template in your editor; one that gmn comes with is where you begin, if it has that name',
+      args: '<name>',
+      flags: REPORT_FLAGS,
+      load: () => import('../../commands/templates/new.ts'),
     }),
     command({
       name: 'path',
@@ -63,7 +74,7 @@ const AUTH = command({
 
 const CONFIG = command({
   name: 'config',
-  summary: 'See the settings and where each one comes from',
+  summary: 'See and change the settings, and where each one comes from',
   flags: APP_FLAGS,
   subcommands: [
     command({
@@ -87,6 +98,25 @@ const CONFIG = command({
       load: () => import('../../commands/config/explain.ts'),
     }),
     command({
+      name: 'set',
+      summary: "Set a key in gmn's own file, ~/.gmn/config.json; comments stay",
+      args: '<key> <value...>',
+      flags: REPORT_FLAGS,
+      examples: [
+        ['gmn config set model pro', 'the model to ask; model is short for model.name'],
+        ['gmn config set sessions.retention never', 'keep every session'],
+        ['gmn config set tools.exclude run_shell_command web_fetch', 'a list'],
+      ],
+      load: () => import('../../commands/config/set.ts'),
+    }),
+    command({
+      name: 'unset',
+      summary: "Remove a key from gmn's own file",
+      args: '<key>',
+      flags: REPORT_FLAGS,
+      load: () => import('../../commands/config/unset.ts'),
+    }),
+    command({
       name: 'path',
       summary: 'The files that are looked for, and which are used',
       flags: REPORT_FLAGS,
@@ -97,7 +127,7 @@ const CONFIG = command({
 
 const DEMO = command({
   name: 'demo',
-  summary: 'A short guided tour with the offline model',
+  summary: 'A tour of two minutes with the offline model; each step can be skipped',
   flags: APP_FLAGS,
   load: () => import('../../commands/demo/demo.ts'),
   subcommands: [
@@ -128,6 +158,18 @@ export const ROOT: Command = command({
   summary: 'Gemini in your shell: one prompt, one answer.',
   args: '[prompt...]',
   flags: [...MODEL_FLAGS, ...PROMPT_FLAGS, QUIET_FLAG, ...APP_FLAGS],
+  essentials: {
+    model: 'Which model: pro, flash, or an id (gmn models)',
+    file: 'Add a file, picture, PDF, directory or glob',
+    continue: "Continue this directory's newest conversation",
+    tools: 'Let it read or edit files: read, edit, all',
+    template: 'Use a stored prompt (gmn templates list)',
+    system: 'Instruction for the model, or @file',
+    'output-format': 'text, json or stream-json',
+    extract: 'Print only the first code block',
+    usage: 'Show tokens and time at the end',
+    demo: 'Use the offline model: no account, no network',
+  },
   examples: [
     ['gmn "why is the sky blue?"', 'one prompt, one answer'],
     ['git diff | gmn "review this change"', 'stdin goes before the prompt'],
@@ -142,6 +184,18 @@ export const ROOT: Command = command({
       summary: 'Talk with the model, which may use tools',
       args: '[prompt...]',
       flags: [...MODEL_FLAGS, ...CHAT_FLAGS, QUIET_FLAG, ...APP_FLAGS],
+      essentials: {
+        model: 'Which model: pro, flash, or an id (gmn models)',
+        file: 'Add a file, picture, PDF, directory or glob',
+        continue: "Continue this directory's newest conversation",
+        resume: 'Continue another: last, its id, name or number',
+        tools: 'What the model may use: none, read, edit, all',
+        'approval-mode': 'What runs unasked: default, auto_edit, plan, yolo',
+        shell: 'Let it run commands, in this shell',
+        system: 'Instruction for the model, or @file',
+        'no-session': 'Do not save the conversation',
+        demo: 'Use the offline model: no account, no network',
+      },
       examples: [
         ['gmn chat', 'begin; /help lists the commands'],
         ['gmn chat -r last', 'continue where you stopped'],

@@ -9,17 +9,15 @@ export interface ProbeRow {
   readonly hints?: readonly string[];
 }
 
-/**
- * Asks the credential's backend whether it accepts it, and for the remaining quota. Throws only the signal's reason.
- */
+/** Asks the backend whether it accepts the credential, and for the remaining quota. Throws only the signal's reason. */
 export async function probeCredential(
   bearer: ChosenCredential,
   app: App,
   settings: Settings,
 ): Promise<readonly ProbeRow[]> {
   try {
-    const inquiries = await openQueries(await openBackend(bearer, { app, settings }), app);
-    const { lines } = await inquiries.standing(app.signal);
+    const queries = await openQueries(await openBackend(bearer, { app, settings }), app);
+    const { lines } = await queries.standing(app.signal);
     return lines.map((text) => ({ ok: true, text }));
   } catch (thrown) {
     if (app.signal.aborted) throw app.signal.reason;

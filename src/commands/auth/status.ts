@@ -12,7 +12,6 @@ export interface AuthStatusOptions extends PrintOptions {
   readonly online?: boolean;
 }
 
-/** What `--online` adds: asks the servers about a credential. Throws only the signal's reason. */
 export type Probe = (choice: CredentialChoice, signal: AbortSignal) => Promise<readonly ProbeRow[]>;
 
 /**
@@ -25,7 +24,7 @@ export async function run(options: AuthStatusOptions, app: App, probe?: Probe): 
   const input: ChoiceInput = {
     ...app,
     settings,
-    say: (message) => said.push(message),
+    notify: (message) => said.push(message),
     ...(options.auth === undefined ? {} : { flag: options.auth }),
   };
   const survey = await surveyCredentials(input, async (choice) => {
@@ -52,10 +51,10 @@ const MARKS: Readonly<Record<SourceRow['state'], string>> = { used: '✓', unusa
 
 function formatSurvey({ rows }: Survey, probed: readonly ProbeRow[]): string {
   const width = Math.max(...rows.map(({ name }) => name.length));
-  const isTurnedDown = probed.some(({ ok }) => !ok);
+  const isRejected = probed.some(({ ok }) => !ok);
   return rows
     .map((row, index) => {
-      const mark = index === 0 && isTurnedDown ? MARKS.unusable : MARKS[row.state];
+      const mark = index === 0 && isRejected ? MARKS.unusable : MARKS[row.state];
       const lines = index === 0 ? [...row.lines, ...probed.flatMap(formatProbe)] : row.lines;
       const head = `${mark} ${row.name.padEnd(width)}  ${row.details.join('  ')}\n`;
       return [head, ...lines.map((line) => `    ${line}\n`)].join('');
@@ -85,6 +84,6 @@ function toSurveyJson(
 function toCredentialJson({ credential, token }: NonNullable<Survey['choice']>, email: string | undefined): JsonObject {
   const { type, source, account } = credential;
   const expiresAt = token?.expiresAt === undefined ? {} : { expiresAt: new Date(token.expiresAt).toISOString() };
-  const renewable = token === undefined ? {} : { renewable: token.isRenewable };
+  const renewable = token === undefined ? {} : { renewable: token.canRefresh };
   return { type, source, account, ...(email === undefined ? {} : { email }), ...expiresAt, ...renewable };
 }

@@ -28,7 +28,6 @@ interface AssistantContext {
   readonly app: App;
   readonly runPaused: RunPaused;
   readonly workspace: Workspace;
-  /** Called with notices about background work. */
   readonly onNotice: (notice: string) => void;
 }
 

@@ -41,7 +41,6 @@ export interface ChatOptions extends AssistantOptions, SessionOptions {
 
 const MODES: readonly ApprovalMode[] = ['default', 'auto_edit', 'plan'];
 
-/** Runs a chat until the user leaves; returns its exit code. Throws AppError if it cannot start. */
 export async function run(options: ChatOptions, app: App): Promise<number> {
   checkChatUsage(options);
   const isPlain = (options.plain ?? false) || app.env.TERM === 'dumb';
@@ -170,7 +169,6 @@ async function continueUnsaved(saved: Session): Promise<ChatSession> {
   return { session, isSaved: false };
 }
 
-/** The line editor if interactive, else the lines of stdin. */
 function openLines({ app, io, isPlain }: ChatTerminal, hooks: LineHooks): LineSource {
   const { clock, env, signal, homes } = app;
   if (!isInteractive()) return pipedLines(systemStdin().read(signal));
@@ -203,6 +201,9 @@ function toPlainOut(out: Out): Out {
     },
     get columns() {
       return out.columns;
+    },
+    get rows() {
+      return out.rows ?? 0;
     },
     isStyled: false,
   };

@@ -1,5 +1,5 @@
 import { collectMedia, formatBlock } from '../../app/servers/content.ts';
-import { resourceReader } from '../../app/servers/resources.ts';
+import { createResourceReader } from '../../app/servers/resources.ts';
 import type { Roster, ServerEntry } from '../../app/servers/roster.ts';
 import type { ChatServer, Servers } from '../../chat/assistant.ts';
 import type { Part } from '../../core/content.ts';
@@ -31,7 +31,7 @@ export function createChatServers({ entries }: Roster, tools: McpTools): Servers
     suggestions: async ({ server, ...asked }, signal) =>
       (await connection(server, signal)).completePrompt(asked, { signal }),
     resources: async (server, signal) => (await (await connection(server, signal)).listResources({ signal })).items,
-    readResource: resourceReader(tools),
+    readResource: createResourceReader(tools),
   };
 }
 

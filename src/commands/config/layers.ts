@@ -8,15 +8,22 @@ export interface ConfigOptions extends PrintOptions {
   readonly args: readonly string[];
 }
 
-/** Every layer, from built-in defaults to the environment. Throws AppError `config` if a file is invalid. */
 export async function readAllLayers(app: App): Promise<Layers> {
   const read = await readLayers(app);
   return { ...read, layers: [BUILT_IN, ...read.layers] };
 }
 
-/** The one key a command takes. Throws AppError `usage` if there is not exactly one. */
 export function requireKey({ args }: ConfigOptions, verb: string): string {
   const [key, ...more] = args;
   if (key !== undefined && more.length === 0) return key;
   throw new AppError('usage', `config ${verb} takes one key`, { hint: `Example: gmn config ${verb} model.name` });
+}
+
+/** The settings file that is gmn's alone; `config set` and `unset` change no other. */
+export function ownSettingsFile(app: App): string {
+  return `${app.homes().gmn}/config.json`;
+}
+
+export function toEditPath([first = '', ...rest]: readonly string[]): readonly [string, ...string[]] {
+  return [first, ...rest];
 }

@@ -8,7 +8,7 @@ import { isObject } from '../../core/json.ts';
 import { measureWidth } from '../../core/text/width.ts';
 import { type ConfigOptions, readAllLayers } from './layers.ts';
 
-/** Prints every key that is set, with its value and source; secrets redacted. Throws AppError `config`. */
+/** Secrets are redacted. Throws AppError `config`. */
 export async function run(options: ConfigOptions, app: App): Promise<number> {
   if (options.args.length > 0) {
     throw new AppError('usage', 'config list takes no key', { hint: `Run: gmn config get ${options.args[0]}` });
@@ -35,7 +35,6 @@ export async function run(options: ConfigOptions, app: App): Promise<number> {
 
 type Row = readonly [setting: string, source: string];
 
-/** Puts the source below its setting if both do not fit on one line. */
 function formatNarrowRow([setting, source]: Row, columns: number): string {
   const line = `${setting}  ${source}\n`;
   return measureWidth(line) <= columns ? line : `${setting}\n    ${source}\n`;

@@ -1,15 +1,16 @@
 import { join } from 'node:path';
 import type { App } from '../../core/app.ts';
+import { AppError } from '../../core/error.ts';
 import type { Env } from '../../core/io.ts';
-import { parseFaults } from '../../demo/fault.ts';
 import { startDemo } from '../../demo/server.ts';
-import { runTour, TOUR_FILES } from '../../demo/tour.ts';
+import { runTour, TOUR_FILES, type TourChoice } from '../../demo/tour.ts';
 import { createScratchDirectory, runSelf } from '../../platform/process/self.ts';
-import { waitForEnter } from '../../platform/terminal/ask.ts';
 import { isInteractive } from '../../platform/terminal/io.ts';
+import { CONTINUED, INTERRUPT, openTty } from '../../platform/terminal/tty.ts';
 
 /**
- * The guided tour: real commands with the demo model, in a temporary directory that is removed afterwards. Returns 0.
+ * The guided tour: real commands with the demo model, in a temporary directory that is removed afterwards. On a
+ * terminal every step can be run, skipped or be the last, and the commands have the terminal. Returns 0.
  */
 export async function run(_options: object, app: App): Promise<number> {
   const scratch = await createScratchDirectory(TOUR_FILES);
@@ -20,18 +21,37 @@ export async function run(_options: object, app: App): Promise<number> {
       directory: scratch.path,
       env: createTourEnv(app.env, scratch.path, guard.url),
       print: (text) => app.io.out.write(text),
-      ask: async () => {
-        if (!isWatched) return;
-        await app.io.err.write('      press Enter to continue ');
-        await waitForEnter(app.signal);
-      },
-      runGmn: (command) => runSelf(command, app.signal),
-      serve: (fault) => startDemo({ faults: parseFaults([fault]), clock: app.clock }),
+      runGmn: (command) => runSelf({ ...command, isAttached: isWatched }, app.signal),
+      ...(isWatched ? { ask: () => askForChoice(app) } : {}),
     });
     return 0;
   } finally {
     await guard.close();
     await scratch.remove();
+  }
+}
+
+const CHOICES: ReadonlyMap<string, TourChoice> = new Map([
+  ['\r', 'run'],
+  ['\n', 'run'],
+  [' ', 'run'],
+  ['s', 'skip'],
+  ['q', 'quit'],
+]);
+
+/** Throws AppError `interrupted` at Ctrl+C. */
+async function askForChoice({ io, signal }: App): Promise<TourChoice> {
+  const tty = openTty();
+  if (tty === undefined) return 'run';
+  try {
+    for (;;) {
+      const key = await tty.key(CHOICES, () => io.err.write('[Enter] run it  [s]kip  [q]uit › '), signal);
+      await io.err.write('\n');
+      if (key === INTERRUPT) throw signal.reason ?? new AppError('interrupted', 'Interrupted.');
+      if (key !== CONTINUED) return CHOICES.get(key) ?? 'run';
+    }
+  } finally {
+    tty.close();
   }
 }
 

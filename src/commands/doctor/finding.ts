@@ -8,14 +8,13 @@ export interface Remedy {
   readonly command?: string;
 }
 
-/** The result of one check. `absent`: not there, which is not a fault. */
+/** `absent`: not there, which is not a fault. */
 export interface Finding {
-  /** The name of the check; stable, for programs. */
+  /** Stable, for programs. */
   readonly check: string;
   readonly state: 'ok' | 'warning' | 'failure' | 'absent';
   readonly text: string;
   readonly remedies?: readonly Remedy[];
-  /** Set for a failure: the fault a run would end with. */
   readonly fault?: Fault;
 }
 
@@ -23,7 +22,7 @@ export function toFailedFinding(check: string, { fault, message, hint }: AppErro
   return { check, state: 'failure', text: message, fault, ...(hint ? { remedies: [{ words: hint }] } : {}) };
 }
 
-/** Runs a check; an AppError becomes its finding. Throws anything else. */
+/** An AppError becomes a finding. Throws anything else. */
 export async function runCheck(
   check: string,
   find: () => Promise<readonly Finding[]> | readonly Finding[],
@@ -50,7 +49,7 @@ type Marks = Readonly<Record<Finding['state'] | 'arrow', string>>;
 const SIGNS: Marks = { ok: '✓', warning: '⚠', failure: '✗', absent: '–', arrow: '→' };
 const WORDS: Marks = { ok: 'ok  ', warning: 'warn', failure: 'FAIL', absent: '-   ', arrow: '->' };
 
-/** Whether the locale is UTF-8; always true on systems without these variables. */
+/** Always true on systems without these variables. */
 export function isUtf8({ LC_ALL, LC_CTYPE, LANG }: Env, platform: string): boolean {
   if (platform === 'win32' || platform === 'darwin') return true;
   return /utf-?8/i.test(LC_ALL || LC_CTYPE || LANG || '');

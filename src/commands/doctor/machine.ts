@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import type { App, Homes } from '../../core/app.ts';
 import { formatSize } from '../../core/text/format.ts';
 import { quoteIfNeeded } from '../../core/text/quote.ts';
@@ -86,7 +87,7 @@ export function checkHome({ gmn, gemini }: Homes): readonly Finding[] {
   }
   const fault = findHomeFailure(gmn, status);
   if (fault !== undefined) return [fault, checkOfficialHome(gemini)];
-  const open = [gmn, ...listPaths(gmn)].flatMap((path) => findExposure(path) ?? []);
+  const open = [gmn, ...listPaths(gmn)].flatMap((path) => findExposure(path, isUsersOwn(path, gmn)) ?? []);
   const home: Finding =
     open.length === 0
       ? { check: 'home', state: 'ok', text: gmn }
@@ -126,9 +127,16 @@ function findHomeFailure(path: string, { kind, isOurs, isWritable }: PathStatus)
   return { ...failure, text: `${path} cannot be written to`, remedies: [chmodRemedy('Fix it', 700, path)] };
 }
 
-function findExposure(path: string): Remedy | undefined {
+/** What people make with a plain mkdir: nothing in it is secret that is not private by itself. */
+function isUsersOwn(path: string, gmn: string): boolean {
+  return path === gmn || path === join(gmn, 'templates');
+}
+
+function findExposure(path: string, isUsers: boolean): Remedy | undefined {
   const status = readPathStatus(path);
-  if (status === undefined || status.kind === 'other' || (status.mode & 0o077) === 0) return undefined;
+  // Nobody else may write there all the same.
+  const forbidden = isUsers && status?.kind === 'directory' ? 0o022 : 0o077;
+  if (status === undefined || status.kind === 'other' || (status.mode & forbidden) === 0) return undefined;
   return chmodRemedy('Make it private', status.kind === 'directory' ? 700 : 600, path);
 }
 

@@ -8,7 +8,6 @@ import { readPathStatus } from '../../platform/files/read.ts';
 import { findProxy } from '../../platform/http/send.ts';
 import { type Finding, runCheck } from './finding.ts';
 
-/** Variables that change where credentials are sent. */
 const ENDPOINTS = ['GOOGLE_GEMINI_BASE_URL', 'GOOGLE_VERTEX_BASE_URL', 'CODE_ASSIST_ENDPOINT', 'GMN_OAUTH_TOKEN_URL'];
 
 export async function checkNetwork({ env }: App): Promise<readonly Finding[]> {
@@ -62,7 +61,6 @@ interface CredentialFindings {
   readonly findings: readonly Finding[];
   /** Absent if a run would fail before it sends a request. */
   readonly choice?: Survey['choice'];
-  /** Where its requests go; undefined if that is not known. */
   readonly backend: OpenedBackend['name'] | undefined;
 }
 

@@ -12,9 +12,6 @@ import { type Finding, toFailedFinding } from './finding.ts';
 /** Tokens and certificates depend on the clock. */
 const SKEW_MS = 120_000;
 
-/**
- * Asks the server: whether it can be reached, accepts the credential and has the model, and whether the clocks agree.
- */
 export async function checkOnline(choice: CredentialChoice, app: App, settings: Settings): Promise<readonly Finding[]> {
   let lastResponse: { readonly host: string; readonly response: HttpResponse } | undefined;
   const send: App['send'] = async (request, signal) => {
@@ -26,13 +23,13 @@ export async function checkOnline(choice: CredentialChoice, app: App, settings: 
   const found: Finding[] = [];
   try {
     const opened = await openBackend(choice, { app: listening, settings });
-    const inquiries = await openQueries(opened, listening);
-    const { lines } = await inquiries.standing(app.signal);
+    const queries = await openQueries(opened, listening);
+    const { lines } = await queries.standing(app.signal);
     found.push({ check: 'online', state: 'ok', text: lines.join(' ') });
     const resolveId = (name: string | undefined): string => resolveModel(name, { backend: opened.name }).id;
     const configured = resolveConfiguredModel(settings.modelConfigs ?? {}, settings.model, resolveId);
     const id = resolveId(configured.model ?? settings.model);
-    const models = await inquiries.listModels(app.signal);
+    const models = await queries.listModels(app.signal);
     found.push(
       checkOfferedModel(
         id,

@@ -14,9 +14,8 @@ import { readSmallFile } from '../../platform/files/small-file.ts';
 import { findProgram } from '../../platform/process/run.ts';
 import { type Finding, type Remedy, toFailedFinding } from './finding.ts';
 
-/** The settings files: which are used, which are invalid and where, which keys look misspelt. */
 export async function checkSettings(app: App): Promise<readonly Finding[]> {
-  const broken = (await Promise.all(settingsFiles(app).map(checkFile))).flat();
+  const broken = (await Promise.all(listSettingsFiles(app).map(checkFile))).flat();
   if (broken.length > 0) return broken;
   const { layers, notices } = await readLayers(app);
   const files = layers.filter(({ name, state }) => state === 'used' && name !== 'environment');
@@ -30,7 +29,7 @@ export async function checkSettings(app: App): Promise<readonly Finding[]> {
 }
 
 /** Checked one by one, since reading all settings stops at the first invalid file. */
-function settingsFiles(app: App): readonly string[] {
+function listSettingsFiles(app: App): readonly string[] {
   const { gemini, gmn } = app.homes();
   return [`${gemini}/settings.json`, `${gmn}/config.json`];
 }
@@ -49,7 +48,7 @@ function checkLayer({ source, document }: Layer): Finding {
   const strays = findStrayKeys(document);
   const unread = findUnreadKeys(document);
   if (strays.length === 0) {
-    const text = unread.length === 0 ? source : `${source}; what gmn does not read there: ${unread.join(', ')}`;
+    const text = unread.length === 0 ? source : `${source}; not read by gmn: ${unread.join(', ')}`;
     return { check: 'settings', state: 'ok', text };
   }
   const list = strays.map(({ key, meant }) => `${key} (did you mean ${meant}?)`).join(', ');
@@ -57,7 +56,7 @@ function checkLayer({ source, document }: Layer): Finding {
     check: 'settings',
     state: 'warning',
     text: `${source}: gmn does not read ${list}`,
-    remedies: strays.map(({ meant }) => ({ words: 'To see what counts now', command: `gmn config explain ${meant}` })),
+    remedies: strays.map(({ meant }) => ({ words: 'To see the value in use', command: `gmn config explain ${meant}` })),
   };
 }
 
@@ -66,7 +65,7 @@ function checkTrust(layers: readonly Layer[]): readonly Finding[] {
   const workspace = layers.find(({ name }) => name === 'workspace');
   if (workspace?.state === 'ignored') return [];
   return workspace?.state === 'used'
-    ? [{ check: 'trust', state: 'ok', text: 'the settings of this folder count' }]
+    ? [{ check: 'trust', state: 'ok', text: 'the settings of this folder are used' }]
     : [{ check: 'trust', state: 'absent', text: 'this folder has no settings of its own' }];
 }
 
@@ -101,7 +100,7 @@ function toModelFinding({ model, modelConfigs = {} }: Settings, backend: Backend
   };
 }
 
-/** The configured MCP servers: invalid entries and missing programs. Starts none. */
+/** Starts none of them. */
 export function checkDefinitions(app: App, settings: Settings): readonly Finding[] {
   const { servers, faulty, disabled } = listConfiguredServers({
     ...settings,

@@ -28,8 +28,8 @@ interface McpAddOptions extends PrintOptions, TransportOptions {
 }
 
 /**
- * Writes a server into a settings file, the user's own by default, replacing one of the same name. Starts nothing.
- * Throws AppError `usage` for an invalid name or definition, `config` if the file cannot be changed.
+ * Replaces a server of the same name. Starts nothing. Throws AppError `usage` for an invalid name or definition,
+ * `config` if the file cannot be changed.
  */
 export async function run(options: McpAddOptions, app: App): Promise<number> {
   const [name = '', ...words] = options.args;
@@ -50,7 +50,7 @@ export async function run(options: McpAddOptions, app: App): Promise<number> {
     return [{ path: ['mcpServers', name], value: entry }];
   });
   const text = `${isReplaced ? 'Replaced' : 'Added'} ${name} in ${file}\n`;
-  const notices = [...withheldNotices(words), ...(await collectRemarks(name, { scope, options, app }))];
+  const notices = [...formatWithheld(words), ...(await collectRemarks(name, { scope, options, app }))];
   await printReport({ text, json: { name, scope, file, replaced: isReplaced }, notices }, options, app);
   return 0;
 }
@@ -73,7 +73,7 @@ function toCommonKeys(options: McpAddOptions): JsonObject {
   };
 }
 
-function withheldNotices([commandOrUrl = '', ...args]: readonly string[]): readonly string[] {
+function formatWithheld([commandOrUrl = '', ...args]: readonly string[]): readonly string[] {
   if (/^https?:/i.test(commandOrUrl)) return [];
   const names = new Set([commandOrUrl, ...args].flatMap(findWithheldVariables));
   return [...names].map(
@@ -88,24 +88,24 @@ interface AddContext {
   readonly app: App;
 }
 
-/** Notices about what keeps the new entry from taking effect. */
+/** What keeps the new entry from taking effect. */
 async function collectRemarks(name: string, { scope, options, app }: AddContext): Promise<readonly string[]> {
-  const said: string[] = [];
+  const remarks: string[] = [];
   if (scope === 'project') {
-    said.push('a server of a folder is used once you have approved it: gmn trust');
-    if (options.trust) said.push("--trust does not count in a folder's settings: its tools ask first");
+    remarks.push('a server in the settings of a folder is used once you have approved it: gmn trust');
+    if (options.trust) remarks.push("--trust does not count in a folder's settings: its tools ask first");
   }
-  for (const place of listWritableFiles(app)) {
-    const isAbove = scope === 'user' && place.scope === 'gmn';
-    if (isAbove && definesServer(await readSettingsFile(place.file), name))
-      said.push(`${place.file} defines ${name} too, and wins`);
+  for (const settingsFile of listWritableFiles(app)) {
+    const isAbove = scope === 'user' && settingsFile.scope === 'gmn';
+    if (isAbove && definesServer(await readSettingsFile(settingsFile.file), name))
+      remarks.push(`${settingsFile.file} defines ${name} too, and wins`);
   }
-  for (const { scope: whose, file } of listWritableFiles(app)) {
+  for (const { scope: fileScope, file } of listWritableFiles(app)) {
     const isExcluded = readSetting(await readSettingsFile(file), 'mcp.excluded')?.includes(name);
-    if (whose !== 'project' && isExcluded)
-      said.push(`${name} is disabled in ${file}. To use it: gmn mcp enable ${name}`);
+    if (fileScope !== 'project' && isExcluded)
+      remarks.push(`${name} is disabled in ${file}. To use it: gmn mcp enable ${name}`);
   }
   const { file, isDisabled } = readServerEnablement(app.homes().gemini);
-  if (isDisabled(name)) said.push(`${name} is disabled in ${file}. To use it: gmn mcp enable ${name}`);
-  return said;
+  if (isDisabled(name)) remarks.push(`${name} is disabled in ${file}. To use it: gmn mcp enable ${name}`);
+  return remarks;
 }

@@ -14,17 +14,17 @@ interface McpAuthOptions extends PrintOptions, RosterOptions {
 }
 
 /**
- * Has the person sign in at a server in their browser, unless an earlier sign-in is still valid, and stores it. Throws
- * AppError `usage` for a stdio server, `mcp` for one that is unknown or denies access.
+ * Skips the browser if an earlier sign-in is still valid. Throws AppError `usage` for a stdio server, `mcp` for one
+ * that is unknown or denies access.
  */
 export async function run(options: McpAuthOptions, app: App): Promise<number> {
   const [name = ''] = requireArguments(options.args, 1, 'mcp auth');
   const { server, notices } = await requireServer(name, { options, app });
-  const shown = openProgress(name, { quiet: options.quiet === true || options.json === true }, app);
-  // Without a terminal no browser is opened: the URL is printed and can be opened by hand.
+  const progress = openProgress(name, { quiet: options.quiet === true || options.json === true }, app);
+  // Without a terminal the URL is only printed, to be opened by hand.
   const isOpened = !options.noBrowser && app.io.err.isTerminal;
-  const prompt = createSignInPrompt({ isOpened, pause: shown.pause }, app);
-  const isSignedIn = await signIn(server, { ...app, signIn: prompt }, app.signal).finally(shown.end);
+  const prompt = createSignInPrompt({ isOpened, pause: progress.pause }, app);
+  const isSignedIn = await signIn(server, { ...app, signIn: prompt }, app.signal).finally(progress.end);
   const text = isSignedIn ? `Signed in to ${sanitize(name)}\n` : `${sanitize(name)} needs no sign-in\n`;
   await printReport({ text, json: { name, signedIn: isSignedIn }, notices }, options, app);
   return 0;

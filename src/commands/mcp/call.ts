@@ -1,12 +1,12 @@
 import { parseToolArguments, readJsonArguments, readPairs } from '../../app/servers/arguments.ts';
 import { collectMedia, formatBlock, formatBlocks, openMediaTarget, type SaveMedia } from '../../app/servers/content.ts';
 import { openProgress } from '../../app/servers/progress.ts';
+import { suggestNames } from '../../app/servers/roster.ts';
 import { type SessionOptions, withServer } from '../../app/servers/session.ts';
 import { sanitizeLines } from '../../app/servers/view.ts';
-import { terminalElicit } from '../../approval/elicitation.ts';
+import { createTerminalElicit } from '../../approval/elicitation.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
-import { findNearestNames } from '../../core/text/names.ts';
 import { sanitize, stripControls } from '../../core/text/terminal.ts';
 import { isWantedTool, type NamedServer } from '../../mcp/client/definition.ts';
 import { simplifyMessage } from '../../mcp/client/errors.ts';
@@ -14,7 +14,7 @@ import type { CallResult, Connection, RemoteTool } from '../../mcp/client/types.
 import { encodeDocument } from '../../render/json-text.ts';
 import { createStderr } from '../../render/stderr.ts';
 
-/** Of an error message; the beginning usually says what is wrong, and more would bury it. */
+/** The beginning of an error usually says what is wrong; more would bury it. */
 const MAX_FAILURE_CHARS = 10_000;
 
 interface McpCallOptions extends SessionOptions {
@@ -26,9 +26,8 @@ interface McpCallOptions extends SessionOptions {
 }
 
 /**
- * Runs one tool and prints its result: text as it is, structured content without text as JSON. Throws AppError `mcp` if
- * the server or the tool fails, with their message, or the tool does not exist; `usage` for invalid arguments, `config`
- * for a tool that the settings exclude.
+ * Prints text as it is, and structured content without text as JSON. Throws AppError `mcp` with the message of the
+ * server or tool if it fails, `usage` for invalid arguments, `config` for a tool that the settings exclude.
  */
 export async function run(options: McpCallOptions, app: App): Promise<number> {
   const [server = '', tool = '', ...words] = options.args;
@@ -39,22 +38,22 @@ export async function run(options: McpCallOptions, app: App): Promise<number> {
   const pairs = await readPairs(words, app);
   const save = await openMediaTarget(options.outputFile, app);
   const isText = options.outputFormat !== 'json';
-  const shown = openProgress(`${server} ${tool}`, { quiet: options.quiet === true || !isText }, app);
-  const elicit = isText ? terminalElicit(app, shown.pause) : {};
+  const progress = openProgress(`${server} ${tool}`, { quiet: options.quiet === true || !isText }, app);
+  const elicit = isText ? createTerminalElicit(app, progress.pause) : {};
   return withServer(server, { options, app, check: createToolCheck(tool), ...elicit }, async (connection, notices) => {
     const { inputSchema } = await requireTool(connection, tool, app.signal);
     const args = given ?? parseToolArguments(pairs, inputSchema);
     const result = await connection
-      .callTool(tool, args, { signal: app.signal, onProgress: shown.onProgress })
+      .callTool(tool, args, { signal: app.signal, onProgress: progress.onProgress })
       .catch((thrown: unknown) => {
         const hint = 'The server was asked to stop; what the tool had done by then is not undone.';
         throw thrown === app.signal.reason ? AppError.from(thrown).with({ hint }) : thrown;
       });
-    await shown.end();
+    await progress.end();
     if (result.isError) throw toolError(connection, tool, result);
     await printResult(result, { notices, options, save }, app);
     return 0;
-  }).finally(shown.end);
+  }).finally(progress.end);
 }
 
 /** A tool that the settings keep from the model is not run by hand either. */
@@ -78,22 +77,19 @@ async function requireTool(
   const found = items.find((tool) => tool.name === name);
   if (found !== undefined) return found;
   if (omitted !== undefined) return { inputSchema: {} };
-  const near = findNearestNames(
-    name,
-    items.map((tool) => tool.name),
-  ).map(sanitize);
-  const shown = sanitize(connection.name);
-  throw new AppError('mcp', `MCP server ${shown} has no tool ${sanitize(name)}`, {
-    hint: near.length > 0 ? `Did you mean ${near.join(' or ')}?` : `To see its tools, run: gmn mcp tools ${shown}`,
+  const server = sanitize(connection.name);
+  const known = items.map((tool) => tool.name);
+  throw new AppError('mcp', `MCP server ${server} has no tool ${sanitize(name)}`, {
+    hint: suggestNames(name, known, `To see its tools, run: gmn mcp tools ${server}`),
   });
 }
 
 function toolError(connection: Connection, tool: string, { content, structuredContent }: CallResult): AppError {
-  const said = content
+  const notes = content
     .flatMap((block) => formatBlock(block) ?? [])
     .join('\n')
     .trim();
-  const words = said !== '' || structuredContent === undefined ? said : JSON.stringify(structuredContent);
+  const words = notes !== '' || structuredContent === undefined ? notes : JSON.stringify(structuredContent);
   const server = sanitize(connection.name);
   const shown =
     words === '' ? 'it gave no reason' : shortenFailure(sanitizeLines(connection.redact(simplifyMessage(words))));
@@ -121,12 +117,12 @@ async function printResult(
   const unknown = [...new Set(omitted)].map(
     (kind) => `a part of the type ${sanitize(kind)} was skipped: gmn does not support it`,
   );
-  const said = [...notices, ...unknown, ...(await save(collectMedia(content)))];
+  const notes = [...notices, ...unknown, ...(await save(collectMedia(content)))];
   if (options.outputFormat === 'json') {
-    const warnings = said.length > 0 ? { warnings: said } : {};
+    const warnings = notes.length > 0 ? { warnings: notes } : {};
     return out.write(encodeDocument({ ...result, ...warnings }));
   }
-  if (!options.quiet) for (const notice of said) await createStderr(err).notice(notice);
+  if (!options.quiet) for (const notice of notes) await createStderr(err).notice(notice);
   const hasContent = content.length > 0 || structuredContent === undefined;
   const text = hasContent ? formatBlocks(content, options.outputFile !== undefined) : encodeDocument(structuredContent);
   await out.write(out.isTerminal ? stripControls(text) : text);

@@ -20,13 +20,11 @@ import { fetchToolList, findChangedTools } from '../../mcp/client/tools/cache.ts
 import { describeSchemaFaults, selectUsableTools } from '../../mcp/client/tools/registration.ts';
 import type { ClientContext, Connection, RemoteTool } from '../../mcp/client/types.ts';
 
-/** How many tool names a row shows. */
 const MAX_NAMES = 5;
 
 interface CheckResult {
   readonly rows: readonly (readonly string[])[];
   readonly servers: readonly JsonObject[];
-  /** One line each for failures and changed tools. */
   readonly remedies: readonly string[];
   readonly hasFailed: boolean;
 }
@@ -48,10 +46,7 @@ interface CheckOptions {
   readonly onWait?: (names: readonly string[]) => void;
 }
 
-/**
- * Connects to all usable servers, several at once; each deadline counts from that server's own start. Throws only the
- * signal's reason.
- */
+/** Several at once; each deadline counts from that server's own start. Throws only the signal's reason. */
 export async function checkServers(
   entries: readonly ServerEntry[],
   app: CheckContext,
@@ -105,9 +100,9 @@ async function checkServer(entry: ServerEntry, server: ConfiguredServer, app: Ch
   const { signal } = app;
   const startedAt = app.clock.now();
   const look = await inspectServer(server, { context: app, signal }, async (connection) => {
-    const offer = await fetchOfferedTools(connection, server, app);
+    const toolCheck = await fetchOfferedTools(connection, server, app);
     // Measured before closing, which can take longer than everything else.
-    return { ...offer, ms: app.clock.now() - startedAt };
+    return { ...toolCheck, ms: app.clock.now() - startedAt };
   });
   if ('error' in look) {
     const { error } = look;
@@ -133,7 +128,7 @@ async function checkServer(entry: ServerEntry, server: ConfiguredServer, app: Ch
   return { row, json, remedies: notes.map((note) => `${shown.name}: ${note}`), isFailure: false };
 }
 
-/** The names of the tools that the model is offered, and of those that it is not; also caches the tool list. */
+/** Also caches the tool list. */
 async function fetchOfferedTools(
   connection: Connection,
   server: ConfiguredServer,
@@ -145,7 +140,7 @@ async function fetchOfferedTools(
   readonly changed: readonly string[];
   readonly notes: readonly string[];
 }> {
-  const { tools, omitted } = await fetchToolList(server, connection, { place: app, signal: app.signal });
+  const { tools, omitted } = await fetchToolList(server, connection, { context: app, signal: app.signal });
   const changed = findChangedTools(server, tools, app);
   const offered = selectUsableTools(server, tools).filter((tool) => !changed.includes(tool));
   // By name: of two tools with one name the first is offered.

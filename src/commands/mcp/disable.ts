@@ -1,6 +1,6 @@
 import { type PrintOptions, printReport } from '../../app/report.ts';
 import { requireArguments } from '../../app/servers/arguments.ts';
-import { readRoster, requireWritableFile, unknownServerError } from '../../app/servers/roster.ts';
+import { readRoster, requireEntry, requireWritableFile } from '../../app/servers/roster.ts';
 import { readSetting } from '../../config/keys.ts';
 import { editSettings } from '../../config/settings-edit.ts';
 import type { App } from '../../core/app.ts';
@@ -11,14 +11,12 @@ export interface McpNameOptions extends PrintOptions {
 }
 
 /**
- * Adds a server to `mcp.excluded` in the user's own file, so that neither gmn nor the official CLI uses it. Throws
- * AppError `mcp` if there is no such server, `config` if the file cannot be changed.
+ * Writes `mcp.excluded` of the user's own file, which the official CLI reads too. Throws AppError `mcp` if there is no
+ * such server, `config` if the file cannot be changed.
  */
 export async function run(options: McpNameOptions, app: App): Promise<number> {
   const [name = ''] = requireArguments(options.args, 1, 'mcp disable');
-  const { entries } = await readRoster({}, app);
-  const known = entries.map((entry) => entry.name);
-  if (!known.includes(name)) throw unknownServerError(sanitize(name), known);
+  requireEntry(await readRoster({}, app), name);
   const { file } = requireWritableFile('user', app);
   const outcome = await editSettings(file, app, (document) => {
     const excluded = readSetting(document, 'mcp.excluded') ?? [];

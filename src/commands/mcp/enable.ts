@@ -1,6 +1,6 @@
 import { printReport } from '../../app/report.ts';
 import { requireArguments } from '../../app/servers/arguments.ts';
-import { listWritableFiles, readRoster, readSettingsFile, unknownServerError } from '../../app/servers/roster.ts';
+import { listWritableFiles, readRoster, readSettingsFile, requireEntry } from '../../app/servers/roster.ts';
 import type { Edit } from '../../config/jsonc-edit.ts';
 import { readSetting } from '../../config/keys.ts';
 import { readLayers } from '../../config/layers.ts';
@@ -30,24 +30,25 @@ export async function run(options: McpNameOptions, app: App): Promise<number> {
     files.push(enablement.file);
   }
   await checkEnabled(name, app);
-  if (files.length === 0) await checkKnown(name, app);
-  const shown = sanitize(name);
-  const text = files.length === 0 ? `${shown} was not disabled\n` : `Enabled ${shown} in ${files.join(' and ')}\n`;
+  if (files.length === 0) requireEntry(await readRoster({}, app), name);
+  const safeName = sanitize(name);
+  const text =
+    files.length === 0 ? `${safeName} was not disabled\n` : `Enabled ${safeName} in ${files.join(' and ')}\n`;
   await printReport({ text, json: { name, files, changed: files.length > 0 }, notices: [] }, options, app);
   return 0;
 }
 
 async function enableIn(file: string, name: string, app: App): Promise<boolean> {
   const edits = (document: JsonObject): readonly Edit[] => {
-    const places = (readSetting(document, 'mcp.excluded') ?? []).flatMap((item, index) =>
+    const indexes = (readSetting(document, 'mcp.excluded') ?? []).flatMap((item, index) =>
       item === name ? [index] : [],
     );
     const entry = readSetting(document, 'mcpServers')?.[name];
-    const words = isDisabledEntry(entry) ? ['disabled', 'enabled'] : [];
+    const keys = isDisabledEntry(entry) ? ['disabled', 'enabled'] : [];
     return [
       // Last first, so that the other indexes stay valid.
-      ...places.reverse().map((index) => ({ path: ['mcp', 'excluded', index] as const })),
-      ...words
+      ...indexes.reverse().map((index) => ({ path: ['mcp', 'excluded', index] as const })),
+      ...keys
         .filter((key) => isObject(entry) && Object.hasOwn(entry, key))
         .map((key) => ({ path: ['mcpServers', name, key] as const })),
     ];
@@ -58,27 +59,22 @@ async function enableIn(file: string, name: string, app: App): Promise<boolean> 
 
 async function checkEnabled(name: string, app: App): Promise<void> {
   const { layers } = await readLayers(app);
-  const still = layers.find(({ document }) => readSetting(document, 'mcp.excluded')?.includes(name));
+  const excluding = layers.find(({ document }) => readSetting(document, 'mcp.excluded')?.includes(name));
   const lists = layers.filter(({ document }) => readSetting(document, 'mcp.allowed') !== undefined);
-  const isLeftOut = lists.every(({ document }) => !readSetting(document, 'mcp.allowed')?.includes(name));
-  if (still === undefined && lists.length > 0 && isLeftOut) {
+  const isOmitted = lists.every(({ document }) => !readSetting(document, 'mcp.allowed')?.includes(name));
+  if (excluding === undefined && lists.length > 0 && isOmitted) {
     throw new AppError('config', `${sanitize(name)} stays disabled: ${lists.at(-1)?.source} does not allow it`, {
       hint: 'Add it to mcp.allowed there.',
     });
   }
   const entry = (await readRoster({}, app)).entries.find((known) => known.name === name);
-  if (still === undefined && isDisabledEntry(entry?.written)) {
+  if (excluding === undefined && isDisabledEntry(entry?.written)) {
     throw new AppError('config', `${sanitize(name)} stays disabled: its entry in ${entry?.file} says so`, {
-      hint: 'Take "disabled" out of that entry.',
+      hint: 'Remove "disabled" from that entry.',
     });
   }
-  if (still === undefined) return;
-  throw new AppError('config', `${sanitize(name)} stays disabled: ${still.source} excludes it`, {
-    hint: 'Take it out of mcp.excluded there.',
+  if (excluding === undefined) return;
+  throw new AppError('config', `${sanitize(name)} stays disabled: ${excluding.source} excludes it`, {
+    hint: 'Remove it from mcp.excluded there.',
   });
-}
-
-async function checkKnown(name: string, app: App): Promise<void> {
-  const known = (await readRoster({}, app)).entries.map((entry) => entry.name);
-  if (!known.includes(name)) throw unknownServerError(sanitize(name), known);
 }

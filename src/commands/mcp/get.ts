@@ -1,29 +1,22 @@
 import { formatTable, type PrintOptions, printReport } from '../../app/report.ts';
 import { requireArguments } from '../../app/servers/arguments.ts';
-import { type RosterOptions, readRoster, type ServerEntry, unknownServerError } from '../../app/servers/roster.ts';
-import { describeEntry, formatScope, formatState, toEntryJson } from '../../app/servers/view.ts';
+import { type RosterOptions, readRoster, requireEntry, type ServerEntry } from '../../app/servers/roster.ts';
+import { describeEntry, formatServerScope, formatState, toEntryJson } from '../../app/servers/view.ts';
 import type { App } from '../../core/app.ts';
-import { sanitize } from '../../core/text/terminal.ts';
 import { readSignInStatus, type SignInStatus } from '../../mcp/client/sign-in.ts';
 
 interface McpGetOptions extends PrintOptions, RosterOptions {
   readonly args: readonly string[];
 }
 
-/** Prints a server as its file defines it, secrets redacted. Starts nothing. Throws AppError `mcp` if there is none. */
+/** Redacts secrets. Starts nothing. Throws AppError `mcp` if there is no such server. */
 export async function run(options: McpGetOptions, app: App): Promise<number> {
   const [name = ''] = requireArguments(options.args, 1, 'mcp get');
-  const { entries, notices } = await readRoster(options, app);
-  const named = entries.filter((known) => known.name === name);
-  const entry = named.find(({ state }) => state.kind === 'ready') ?? named[0];
-  if (entry === undefined)
-    throw unknownServerError(
-      sanitize(name),
-      entries.map((known) => known.name),
-    );
+  const roster = await readRoster(options, app);
+  const entry = requireEntry(roster, name);
   const signIn = findSignIn(entry, app);
   const json = { ...toEntryJson(entry), ...(signIn === undefined ? {} : { signIn: { ...signIn } }) };
-  await printReport({ text: formatDefinition(entry, signIn), json, notices }, options, app);
+  await printReport({ text: formatDefinition(entry, signIn), json, notices: roster.notices }, options, app);
   return 0;
 }
 
@@ -34,17 +27,17 @@ function findSignIn({ state }: ServerEntry, app: App): SignInStatus | undefined 
 }
 
 function formatSignIn({ isRefreshable, expiresAt }: SignInStatus): string {
-  if (isRefreshable) return 'signed in, renewed automatically';
+  if (isRefreshable) return 'signed in, refreshed automatically';
   return expiresAt === undefined ? 'signed in' : `signed in until ${new Date(expiresAt).toISOString()}`;
 }
 
 function formatDefinition(entry: ServerEntry, signIn: SignInStatus | undefined): string {
   const { name, commandLine, details } = describeEntry(entry);
-  const words = formatState(entry.state);
+  const state = formatState(entry.state);
   return formatTable([
     [name, commandLine],
-    ['  from', `${entry.file} (${formatScope(entry)})`],
-    ...(words === '' ? [] : [['  state', words]]),
+    ['  from', `${entry.file} (${formatServerScope(entry)})`],
+    ...(state === '' ? [] : [['  state', state]]),
     ...(signIn === undefined ? [] : [['  sign-in', formatSignIn(signIn)]]),
     ...details.map((detail) => {
       const at = detail.indexOf(': ');

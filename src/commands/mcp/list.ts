@@ -5,7 +5,7 @@ import { type RosterOptions, readRoster, type ServerEntry } from '../../app/serv
 import {
   describeEntry,
   formatRowLine,
-  formatScope,
+  formatServerScope,
   formatState,
   formatTransport,
   toEntryJson,
@@ -21,19 +21,19 @@ interface McpListOptions extends PrintOptions, RosterOptions {
 }
 
 /**
- * Lists every configured server, its file, and whether it may be used; starts nothing. With `--check` it connects to
- * each, and the exit code is 5 if one fails. Throws AppError `config` if the settings are broken.
+ * Starts nothing without `--check`; with it, the exit code is 5 if a server fails. Throws AppError `config` if the
+ * settings are broken.
  */
 export async function run(options: McpListOptions, app: App): Promise<number> {
   rejectArguments(options.args, 'mcp list');
   const { entries, notices } = await readRoster(options, app);
   if (options.check) {
     const { checkServers } = await import('./check.ts');
-    const shown = openProgress('the servers', { quiet: options.quiet === true || options.json === true }, app);
+    const progress = openProgress('the servers', { quiet: options.quiet === true || options.json === true }, app);
     const onWait = (names: readonly string[]): void =>
-      shown.onProgress({ progress: 0, message: `still starting: ${names.join(', ')}` });
+      progress.onProgress({ progress: 0, message: `still starting: ${names.join(', ')}` });
     const timeout = options.timeout === undefined ? {} : { timeout: options.timeout };
-    const checking = checkServers(entries, app, { ...timeout, onWait }).finally(shown.end);
+    const checking = checkServers(entries, app, { ...timeout, onWait }).finally(progress.end);
     const { rows, servers, remedies, hasFailed } = await checking;
     const text = rows.length === 0 ? NO_SERVERS : formatTable(rows);
     await printReport(
@@ -65,7 +65,7 @@ function formatEntryRow(entry: ServerEntry): readonly string[] {
     `${MARKS[state.kind]} ${shown.name}`,
     formatTransport(entry),
     formatRowLine(shown),
-    formatScope(entry),
+    formatServerScope(entry),
     formatState(state),
   ];
 }

@@ -14,54 +14,47 @@ export interface InspectOptions extends PrintOptions, SessionOptions {
   readonly args: readonly string[];
 }
 
-/** What to list of each server, and how to print it. */
 interface ListSpec<Found> {
   readonly command: string;
-  /** Printed for a server that has none. */
   readonly none: string;
-  ask(connection: Connection, server: ConfiguredServer): Promise<Found>;
+  load(connection: Connection, server: ConfiguredServer): Promise<Found>;
   /** For people, without line ends. */
   lines(found: Found): readonly string[];
   json(found: Found): JsonObject;
-  /** Notices, for example about an incomplete list. */
-  notes(found: Found, server: string): readonly string[];
+  notices(found: Found, server: string): readonly string[];
 }
 
-/**
- * Prints a list of the named server, or of all that may be used. A failing server is reported on stderr and makes the
- * exit code 5. Throws AppError, `mcp` too, if the named server fails.
- */
-export async function printLists<Found>(options: InspectOptions, app: App, interest: ListSpec<Found>): Promise<number> {
-  const [name] = requireArguments(options.args, 1, interest.command);
-  const shown = openProgress(name ?? 'the servers', { quiet: options.quiet === true || options.json === true }, app);
-  const { looks, notices } = await inspectServers(name, { options, app }, interest.ask).finally(shown.end);
-  const failed = looks.flatMap((look) => ('error' in look ? [look] : []));
+/** A failing server is reported on stderr, and the exit code is 5. Throws AppError if the named server fails. */
+export async function printLists<Found>(options: InspectOptions, app: App, spec: ListSpec<Found>): Promise<number> {
+  const [name] = requireArguments(options.args, 1, spec.command);
+  const progress = openProgress(name ?? 'the servers', { quiet: options.quiet === true || options.json === true }, app);
+  const { inspections, notices } = await inspectServers(name, { options, app }, spec.load).finally(progress.end);
+  const failed = inspections.flatMap((inspection) => ('error' in inspection ? [inspection] : []));
   if (name !== undefined && failed[0] !== undefined) throw failed[0].error;
-  const found = looks.flatMap((look) => ('value' in look ? [look] : []));
-  const notes = found.flatMap(({ name: server, value }) =>
-    interest.notes(value, server).map((note) => `${sanitize(server)}: ${note}`),
+  const found = inspections.flatMap((inspection) => ('value' in inspection ? [inspection] : []));
+  const listNotices = found.flatMap(({ name: server, value }) =>
+    spec.notices(value, server).map((notice) => `${sanitize(server)}: ${notice}`),
   );
-  const sections = found.map(({ name: server, value }) =>
-    formatServerList(server, value, interest, name === undefined),
-  );
-  const text = looks.length === 0 ? 'No usable MCP server. To see why, run: gmn mcp list\n' : sections.join('\n');
-  const report = { text, json: { servers: looks.map((look) => toInspectionJson(look, interest)) } };
-  // JSON has them beside their server already.
-  const troubles = options.json ? [] : failed.map(({ error }) => formatInline(error));
-  await printReport({ ...report, notices: [...notices, ...notes, ...troubles] }, options, app);
+  const sections = found.map(({ name: server, value }) => formatServerList(server, value, spec, name === undefined));
+  const text = inspections.length === 0 ? 'No usable MCP server. To see why, run: gmn mcp list\n' : sections.join('\n');
+  const report = { text, json: { servers: inspections.map((inspection) => toInspectionJson(inspection, spec)) } };
+  const errors = options.json ? [] : failed.map(({ error }) => formatInline(error));
+  await printReport({ ...report, notices: [...notices, ...listNotices, ...errors] }, options, app);
   return failed.length > 0 ? EXIT_CODES.mcp : 0;
 }
 
-function formatServerList<Found>(server: string, found: Found, interest: ListSpec<Found>, isTitled: boolean): string {
-  const lines = interest.lines(found);
-  const shown = lines.length === 0 ? [`(${interest.none})`] : lines;
+function formatServerList<Found>(server: string, found: Found, spec: ListSpec<Found>, isTitled: boolean): string {
+  const lines = spec.lines(found);
+  const shown = lines.length === 0 ? [`(${spec.none})`] : lines;
   const text = shown.map((line) => `${isTitled ? '  ' : ''}${line}\n`).join('');
   return isTitled ? `${sanitize(server)}\n${text}` : text;
 }
 
-function toInspectionJson<Found>(look: Inspection<Found>, interest: ListSpec<Found>): JsonObject {
-  const { name } = look;
-  return 'error' in look ? { name, error: toErrorJson(look.error) } : { name, ...interest.json(look.value) };
+function toInspectionJson<Found>(inspection: Inspection<Found>, spec: ListSpec<Found>): JsonObject {
+  const { name } = inspection;
+  return 'error' in inspection
+    ? { name, error: toErrorJson(inspection.error) }
+    : { name, ...spec.json(inspection.value) };
 }
 
 function formatInline({ message, hint }: AppError): string {

@@ -10,13 +10,12 @@ interface McpLogoutOptions extends PrintOptions, RosterOptions {
   readonly args: readonly string[];
 }
 
-/** Removes the stored sign-in; the server is not notified. Throws AppError `mcp`, `usage` or `config`. */
 export async function run(options: McpLogoutOptions, app: App): Promise<number> {
   const [name = ''] = requireArguments(options.args, 1, 'mcp logout');
   const { server, notices } = await requireServer(name, { options, app });
   const wasSignedIn = await signOut(server, app);
   const shown = sanitize(name);
-  const text = wasSignedIn ? `Forgot the sign-in at ${shown}\n` : `There was no sign-in at ${shown}\n`;
+  const text = wasSignedIn ? `Signed out of ${shown}\n` : `There was no sign-in for ${shown}\n`;
   await printReport({ text, json: { name, changed: wasSignedIn }, notices }, options, app);
   return 0;
 }

@@ -3,7 +3,7 @@ import { makeDefinition, readOAuthFlag, type TransportOptions } from '../../app/
 import { openProgress } from '../../app/servers/progress.ts';
 import { createSignInPrompt } from '../../app/servers/sign-in.ts';
 import { formatFirstLine, sanitizeLines } from '../../app/servers/view.ts';
-import { acceptDefaults, terminalElicit } from '../../approval/elicitation.ts';
+import { acceptDefaults, createTerminalElicit } from '../../approval/elicitation.ts';
 import type { App } from '../../core/app.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { sanitize } from '../../core/text/terminal.ts';
@@ -15,25 +15,23 @@ interface McpProbeOptions extends PrintOptions, TransportOptions {
   readonly args: readonly string[];
   readonly acceptDefaults?: boolean;
   readonly callTools?: boolean;
-  /** Calls to make instead of samples, as JSON or `@file`. */
   readonly calls?: string;
 }
 
 /**
- * Connects to an address or program that need not be configured, and prints what it is and offers. `--call-tools` also
- * tries everything; failures are then part of the report, since sample arguments are guesses. Throws AppError `usage`
- * or `mcp`.
+ * The server need not be configured. `--call-tools` tries everything; failures are then part of the report, since
+ * sample arguments are guesses. Throws AppError `usage` or `mcp`.
  */
 export async function run(options: McpProbeOptions, app: App): Promise<number> {
   const [first = ''] = options.args;
   const { definition } = makeDefinition(options.args, options, await readOAuthFlag(options, app.cwd));
   const calls = await readCalls(options.calls, app.cwd);
-  const shown = openProgress(first, { quiet: options.quiet === true || options.json === true }, app);
-  const asking = options.json ? {} : terminalElicit(app, shown.pause);
+  const progress = openProgress(first, { quiet: options.quiet === true || options.json === true }, app);
+  const elicit = options.json ? {} : createTerminalElicit(app, progress.pause);
   const person = {
-    ...(options.acceptDefaults ? { elicit: acceptDefaults } : asking),
+    ...(options.acceptDefaults ? { elicit: acceptDefaults } : elicit),
     ...(mayOpenBrowser(options, app)
-      ? { signIn: createSignInPrompt({ isOpened: true, pause: shown.pause }, app) }
+      ? { signIn: createSignInPrompt({ isOpened: true, pause: progress.pause }, app) }
       : {}),
   };
   try {
@@ -43,18 +41,18 @@ export async function run(options: McpProbeOptions, app: App): Promise<number> {
       app.signal,
     );
     try {
-      const offers = await fetchLists(connection, app.signal);
+      const lists = await fetchLists(connection, app.signal);
       const isTried = options.callTools === true || calls !== undefined;
-      const trials = isTried ? await tryEverything(connection, { ...offers, calls }, app.signal) : [];
-      await shown.end();
-      const report = { text: formatReport(connection, offers, trials), json: toReportJson(connection, offers, trials) };
-      await printReport({ ...report, notices: collectOmissions(offers) }, options, app);
+      const trials = isTried ? await tryEverything(connection, { ...lists, calls }, app.signal) : [];
+      await progress.end();
+      const report = { text: formatReport(connection, lists, trials), json: toReportJson(connection, lists, trials) };
+      await printReport({ ...report, notices: collectOmissions(lists) }, options, app);
       return 0;
     } finally {
       await connection.close();
     }
   } finally {
-    await shown.end();
+    await progress.end();
   }
 }
 
@@ -64,9 +62,8 @@ function adviseStart([command = '', ...args]: readonly string[]): string {
   return `Give the program and its arguments as separate words, without quotes: gmn mcp probe ${sanitize(command)}`;
 }
 
-/** Without a terminal no browser is opened, unless BROWSER names one and `--accept-defaults` is given. */
-function mayOpenBrowser({ acceptDefaults: isAnswered }: McpProbeOptions, { io, env }: App): boolean {
-  return io.err.isTerminal || (isAnswered === true && Boolean(env.BROWSER));
+function mayOpenBrowser({ acceptDefaults: acceptsDefaults }: McpProbeOptions, { io, env }: App): boolean {
+  return io.err.isTerminal || (acceptsDefaults === true && Boolean(env.BROWSER));
 }
 
 type ServerLists = Awaited<ReturnType<typeof fetchLists>>;
@@ -80,20 +77,20 @@ async function fetchLists(connection: Connection, signal: AbortSignal) {
   };
 }
 
-function collectOmissions(offers: ServerLists): readonly string[] {
-  return Object.values(offers).flatMap(({ omitted }) => omitted ?? []);
+function collectOmissions(lists: ServerLists): readonly string[] {
+  return Object.values(lists).flatMap(({ omitted }) => omitted ?? []);
 }
 
-function formatReport(connection: Connection, offers: ServerLists, trials: readonly Trial[]): string {
+function formatReport(connection: Connection, lists: ServerLists, trials: readonly Trial[]): string {
   const { serverInfo, protocolVersion, capabilities, instructions } = connection;
-  const offered = Object.entries(capabilities).flatMap(([kind, isThere]) => (isThere ? [kind] : []));
+  const kinds = Object.entries(capabilities).flatMap(([kind, isThere]) => (isThere ? [kind] : []));
   const head = [
     ['server', [serverInfo.name, serverInfo.version].map(sanitize).join(' ').trim()],
     ['protocol', sanitize(protocolVersion)],
-    ['offers', offered.join(', ') || 'nothing'],
+    ['offers', kinds.join(', ') || 'nothing'],
   ];
-  const { tools, prompts, resources, templates } = offers;
-  const lists = [
+  const { tools, prompts, resources, templates } = lists;
+  const tables = [
     formatTitledTable(
       'tools',
       tools.items.map((item) => [sanitize(item.name), formatFirstLine(item.description)]),
@@ -111,28 +108,28 @@ function formatReport(connection: Connection, offers: ServerLists, trials: reado
       trials.map(({ what, error }) => [`${error === undefined ? '✓' : '✗'} ${sanitize(what)}`, error ?? '']),
     ),
   ];
-  const words = instructions === undefined ? '' : `instructions\n${sanitizeLines(instructions).replace(/^/gm, '  ')}\n`;
-  return formatTable(head) + words + lists.join('');
+  const usage = instructions === undefined ? '' : `instructions\n${sanitizeLines(instructions).replace(/^/gm, '  ')}\n`;
+  return formatTable(head) + usage + tables.join('');
 }
 
 function formatTitledTable(title: string, rows: readonly (readonly string[])[]): string {
   return rows.length === 0 ? '' : `${title}\n${formatTable(rows).replace(/^(?=.)/gm, '  ')}`;
 }
 
-function toReportJson(connection: Connection, offers: ServerLists, trials: readonly Trial[]): JsonObject {
+function toReportJson(connection: Connection, lists: ServerLists, trials: readonly Trial[]): JsonObject {
   const { serverInfo, protocolVersion, capabilities, instructions } = connection;
   return {
     serverInfo: { ...serverInfo },
     protocolVersion,
     capabilities: { ...capabilities },
     ...(instructions === undefined ? {} : { instructions }),
-    tools: offers.tools.items.map((item) => ({ ...item })),
-    prompts: offers.prompts.items.map((item) => ({
+    tools: lists.tools.items.map((item) => ({ ...item })),
+    prompts: lists.prompts.items.map((item) => ({
       ...item,
       arguments: item.arguments.map((taken) => ({ ...taken })),
     })),
-    resources: offers.resources.items.map((item) => ({ ...item })),
-    resourceTemplates: offers.templates.items.map((item) => ({ ...item })),
+    resources: lists.resources.items.map((item) => ({ ...item })),
+    resourceTemplates: lists.templates.items.map((item) => ({ ...item })),
     ...(trials.length === 0 ? {} : { trials: trials.map((trial) => ({ ...trial })) }),
   };
 }

@@ -2,11 +2,11 @@ import { type PrintOptions, printReport } from '../../app/report.ts';
 import { readPairs } from '../../app/servers/arguments.ts';
 import { formatBlocks, toBlockJson } from '../../app/servers/content.ts';
 import { openProgress } from '../../app/servers/progress.ts';
+import { suggestNames } from '../../app/servers/roster.ts';
 import { type SessionOptions, withServer } from '../../app/servers/session.ts';
-import { terminalElicit } from '../../approval/elicitation.ts';
+import { createTerminalElicit } from '../../approval/elicitation.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
-import { findNearestNames } from '../../core/text/names.ts';
 import { sanitize } from '../../core/text/terminal.ts';
 import type { Connection, PromptMessage } from '../../mcp/client/types.ts';
 
@@ -15,25 +15,25 @@ interface McpPromptOptions extends PrintOptions, SessionOptions {
 }
 
 /**
- * Fills in a prompt and prints its text; if it has several messages, each under its role. Throws AppError `mcp` with
- * the server's message or if there is no such prompt; `usage` if a required argument is missing.
+ * Several messages are printed each under its role. Throws AppError `mcp` with the server's message or if there is no
+ * such prompt; `usage` if a required argument is missing.
  */
 export async function run(options: McpPromptOptions, app: App): Promise<number> {
   const [server = '', name = '', ...words] = options.args;
   const args = Object.fromEntries(await readPairs(words, app));
-  const shown = openProgress(`${server} ${name}`, { quiet: options.quiet === true || options.json === true }, app);
-  const elicit = options.json ? {} : terminalElicit(app, shown.pause);
+  const progress = openProgress(`${server} ${name}`, { quiet: options.quiet === true || options.json === true }, app);
+  const elicit = options.json ? {} : createTerminalElicit(app, progress.pause);
   return withServer(server, { options, app, ...elicit }, async (connection, notices) => {
     await checkPrompt(connection, { name, args }, app.signal);
     const { description, messages } = await connection.getPrompt(name, args, { signal: app.signal });
-    await shown.end();
+    await progress.end();
     const json = {
       description,
       messages: messages.map(({ role, content }) => ({ role, content: toBlockJson(content) })),
     };
     await printReport({ text: formatMessages(messages), json, notices }, options, app);
     return 0;
-  }).finally(shown.end);
+  }).finally(progress.end);
 }
 
 /** If the list is incomplete, a prompt missing from it may still exist. */
@@ -47,13 +47,9 @@ async function checkPrompt(
   const server = sanitize(connection.name);
   if (found === undefined) {
     if (omitted !== undefined) return;
-    const near = findNearestNames(
-      name,
-      items.map((prompt) => prompt.name),
-    ).map(sanitize);
+    const known = items.map((prompt) => prompt.name);
     throw new AppError('mcp', `MCP server ${server} has no prompt ${sanitize(name)}`, {
-      hint:
-        near.length > 0 ? `Did you mean ${near.join(' or ')}?` : `To see its prompts, run: gmn mcp prompts ${server}`,
+      hint: suggestNames(name, known, `To see its prompts, run: gmn mcp prompts ${server}`),
     });
   }
   const missing = found.arguments.filter((argument) => argument.isRequired && !Object.hasOwn(args, argument.name));

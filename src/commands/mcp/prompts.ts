@@ -4,27 +4,26 @@ import { sanitize } from '../../core/text/terminal.ts';
 import type { Listing, RemotePrompt } from '../../mcp/client/types.ts';
 import { type InspectOptions, printLists } from './listing.ts';
 
-/** Lists the prompts and their arguments. Exit code 5 if a server failed. */
 export async function run(options: InspectOptions, app: App): Promise<number> {
   return printLists<Listing<RemotePrompt>>(options, app, {
     command: 'mcp prompts',
     none: 'no prompts',
-    ask: (connection) => connection.listPrompts({ signal: app.signal }),
+    load: (connection) => connection.listPrompts({ signal: app.signal }),
     lines: ({ items }) => items.flatMap(formatPromptRow),
     json: ({ items }) => ({ prompts: items.map(toPromptJson) }),
-    notes: ({ omitted }) => (omitted === undefined ? [] : [omitted]),
+    notices: ({ omitted }) => (omitted === undefined ? [] : [omitted]),
   });
 }
 
-function formatPromptRow({ name, description, arguments: taken }: RemotePrompt): readonly string[] {
-  const words = taken.map((argument) => `${sanitize(argument.name)}${argument.isRequired ? '*' : ''}`).join(', ');
+function formatPromptRow({ name, description, arguments: args }: RemotePrompt): readonly string[] {
+  const names = args.map((argument) => `${sanitize(argument.name)}${argument.isRequired ? '*' : ''}`).join(', ');
   return [
     [sanitize(name), formatFirstLine(description)].filter((text) => text !== '').join('  '),
-    ...(words === '' ? [] : [`    ${words}`]),
+    ...(names === '' ? [] : [`    ${names}`]),
   ];
 }
 
-function toPromptJson({ arguments: taken, ...prompt }: RemotePrompt) {
-  const args = taken.map(({ isRequired, ...argument }) => ({ ...argument, required: isRequired }));
+function toPromptJson({ arguments: list, ...prompt }: RemotePrompt) {
+  const args = list.map(({ isRequired, ...argument }) => ({ ...argument, required: isRequired }));
   return { ...prompt, arguments: args };
 }

@@ -3,7 +3,7 @@ import { requireArguments } from '../../app/servers/arguments.ts';
 import { formatMediaLine, openMediaTarget, toMedia } from '../../app/servers/content.ts';
 import { openProgress } from '../../app/servers/progress.ts';
 import { type SessionOptions, withServer } from '../../app/servers/session.ts';
-import { terminalElicit } from '../../approval/elicitation.ts';
+import { createTerminalElicit } from '../../approval/elicitation.ts';
 import type { App } from '../../core/app.ts';
 import { sanitize } from '../../core/text/terminal.ts';
 
@@ -13,19 +13,19 @@ interface McpReadOptions extends PrintOptions, SessionOptions {
 }
 
 /**
- * Prints a resource: text exactly as it is, media as a line or, with `--output-file`, into that file. Throws AppError
- * `mcp` with the server's message.
+ * Prints text exactly as it is, and media as a line or, with `--output-file`, into that file. Throws AppError `mcp`
+ * with the server's message.
  */
 export async function run(options: McpReadOptions, app: App): Promise<number> {
   const [server = '', uri = ''] = requireArguments(options.args, 2, 'mcp read');
   const save = await openMediaTarget(options.outputFile, app);
-  const shown = openProgress(`${server} ${uri}`, { quiet: options.quiet === true || options.json === true }, app);
-  const elicit = options.json ? {} : terminalElicit(app, shown.pause);
+  const progress = openProgress(`${server} ${uri}`, { quiet: options.quiet === true || options.json === true }, app);
+  const elicit = options.json ? {} : createTerminalElicit(app, progress.pause);
   return withServer(server, { options, app, ...elicit }, async (connection, notices) => {
     const contents = await connection.readResource(uri, { signal: app.signal });
-    await shown.end();
+    await progress.end();
     const media = contents.flatMap(toMedia);
-    const said = await save(media);
+    const saved = await save(media);
     const isSaved = options.outputFile !== undefined;
     const pieces = contents.map(({ text, ...rest }) => {
       if (text !== undefined) return text;
@@ -42,11 +42,11 @@ export async function run(options: McpReadOptions, app: App): Promise<number> {
       {
         text: isOpen ? `${text}\n` : text,
         json: { contents: contents.map((content) => ({ ...content })) },
-        notices: [...notices, ...said, ...empty],
+        notices: [...notices, ...saved, ...empty],
       },
       options,
       app,
     );
     return 0;
-  }).finally(shown.end);
+  }).finally(progress.end);
 }

@@ -5,9 +5,9 @@ import {
   listWritableFiles,
   readRoster,
   readSettingsFile,
+  requireEntry,
   requireWritableFile,
   type SettingsFile,
-  unknownServerError,
   type WritableScope,
 } from '../../app/servers/roster.ts';
 import { editSettings } from '../../config/settings-edit.ts';
@@ -21,8 +21,8 @@ interface McpRemoveOptions extends PrintOptions {
 }
 
 /**
- * Removes a server from the file that defines it. Throws AppError `mcp` if there is no such server, `usage` if it is
- * defined elsewhere, or in several files and no scope is given; `config` if the file cannot be changed.
+ * Throws AppError `mcp` if there is no such server, `usage` if it is defined elsewhere, or in several files and no
+ * scope is given; `config` if the file cannot be changed.
  */
 export async function run(options: McpRemoveOptions, app: App): Promise<number> {
   const [name = ''] = requireArguments(options.args, 1, 'mcp remove');
@@ -46,14 +46,8 @@ async function requireDefiningFile(name: string, scope: WritableScope | undefine
 }
 
 async function notDefinedError(name: string, app: App): Promise<AppError> {
-  const { entries } = await readRoster({}, app);
-  const entry = entries.find((known) => known.name === name);
-  if (entry === undefined)
-    return unknownServerError(
-      sanitize(name),
-      entries.map((known) => known.name),
-    );
-  return new AppError('usage', `${sanitize(name)} is not defined there, but in ${entry.file}`, {
-    hint: 'Remove it there by hand, or keep gmn from using it: gmn mcp disable',
+  const { file } = requireEntry(await readRoster({}, app), name);
+  return new AppError('usage', `${sanitize(name)} is not defined there, but in ${file}`, {
+    hint: `Remove it there by hand, or keep gmn from using it: gmn mcp disable ${sanitize(name)}`,
   });
 }

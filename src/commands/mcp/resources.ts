@@ -9,12 +9,11 @@ interface ResourceLists {
   readonly templates: Listing<RemoteResourceTemplate>;
 }
 
-/** Lists the resources and templates. Exit code 5 if a server failed. */
 export async function run(options: InspectOptions, app: App): Promise<number> {
   return printLists<ResourceLists>(options, app, {
     command: 'mcp resources',
     none: 'no resources',
-    ask: async (connection) => ({
+    load: async (connection) => ({
       resources: await connection.listResources({ signal: app.signal }),
       templates: await connection.listResourceTemplates({ signal: app.signal }),
     }),
@@ -26,7 +25,7 @@ export async function run(options: InspectOptions, app: App): Promise<number> {
       resources: resources.items.map((item) => ({ ...item })),
       resourceTemplates: templates.items.map((item) => ({ ...item })),
     }),
-    notes: ({ resources, templates }) => [resources, templates].flatMap(({ omitted }) => omitted ?? []),
+    notices: ({ resources, templates }) => [resources, templates].flatMap(({ omitted }) => omitted ?? []),
   });
 }
 

@@ -1,7 +1,7 @@
 import type { App } from '../../core/app.ts';
+import { waitForAbort } from '../../core/async.ts';
 import { AppError } from '../../core/error.ts';
-import { loadSdk, loadSdkHttp } from '../../mcp/server/lazy.ts';
-import { closeService } from '../../mcp/server/service.ts';
+import { closeMcpService } from '../../mcp/server/service.ts';
 import type { Service } from '../../mcp/server/tool.ts';
 import { openHttpService } from '../../mcp/server/transport/http.ts';
 import { readFileState } from '../../platform/files/read.ts';
@@ -15,40 +15,41 @@ export interface HttpFlags {
 
 const MIN_TOKEN_CHARS = 16;
 
-/**
- * Serves MCP over HTTP on this machine until a signal ends it, and returns that signal's exit code. Throws AppError.
- */
+/** Ends with a signal, and returns that signal's exit code. Throws AppError. */
 export async function serveHttp(service: Service, options: HttpFlags, app: App): Promise<number> {
   const port = options.http === true || options.http === undefined ? 0 : options.http;
   if (port < 0 || port > 65_535)
     throw new AppError('usage', `--http ${port} is not a port`, { hint: 'Use 1 to 65535.' });
-  const { token, shown } = await readToken(options, app);
-  const server = await openHttpService({ ...(await loadSdk()), ...(await loadSdkHttp()) }, service, {
+  const { token, notice } = await readToken(options, app);
+  const [{ sdk }, { sdkHttp }] = await Promise.all([
+    import('../../mcp/server/sdk.ts'),
+    import('../../mcp/server/sdk-http.ts'),
+  ]);
+  const server = await openHttpService({ ...sdk, ...sdkHttp }, service, {
     port,
     token,
     trace: app.trace,
   });
   try {
-    await app.io.err.write(`gmn: serving MCP on ${server.url}\ngmn: ${shown}\n`);
+    await app.io.err.write(`gmn: serving MCP on ${server.url}\ngmn: ${notice}\n`);
     await waitForAbort(app.signal);
     return AppError.from(app.signal.reason).exitCode;
   } finally {
     await server.close();
-    await closeService(service);
+    await closeMcpService(service);
   }
 }
 
-/** The token that clients must send, and the text that tells the user about it. */
 async function readToken(
   { tokenFile }: HttpFlags,
   { env }: App,
-): Promise<{ readonly token: string; readonly shown: string }> {
+): Promise<{ readonly token: string; readonly notice: string }> {
   if (env.GMN_MCP_TOKEN)
-    return { token: checkToken(env.GMN_MCP_TOKEN, 'GMN_MCP_TOKEN'), shown: 'token from GMN_MCP_TOKEN' };
+    return { token: checkToken(env.GMN_MCP_TOKEN, 'GMN_MCP_TOKEN'), notice: 'token from GMN_MCP_TOKEN' };
   const token = randomToken();
-  if (tokenFile === undefined) return { token, shown: `send the header Authorization: Bearer ${token}` };
-  const outcome = await tryCreateExclusive(tokenFile, `${token}\n`);
-  if (outcome === 'created') return { token, shown: `token written to ${tokenFile}` };
+  if (tokenFile === undefined) return { token, notice: `send the header Authorization: Bearer ${token}` };
+  const result = await tryCreateExclusive(tokenFile, `${token}\n`);
+  if (result === 'created') return { token, notice: `token written to ${tokenFile}` };
   const state = await readFileState(tokenFile);
   if (state.kind !== 'text') {
     throw new AppError('usage', `--token-file: cannot use ${tokenFile}`, { hint: 'Name a file that can be written.' });
@@ -56,7 +57,7 @@ async function readToken(
   if (!state.isOurs || (state.mode & 0o077) !== 0) {
     throw new AppError('usage', `--token-file: others can read ${tokenFile}`, { hint: `Run: chmod 600 ${tokenFile}` });
   }
-  return { token: checkToken(state.text.trim(), tokenFile), shown: `token from ${tokenFile}` };
+  return { token: checkToken(state.text.trim(), tokenFile), notice: `token from ${tokenFile}` };
 }
 
 function checkToken(token: string, source: string): string {
@@ -64,9 +65,4 @@ function checkToken(token: string, source: string): string {
   throw new AppError('config', `${source}: a token has at least ${MIN_TOKEN_CHARS} visible characters`, {
     hint: 'Leave it out, and gmn makes one.',
   });
-}
-
-function waitForAbort(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 }

@@ -1,8 +1,7 @@
 import { sep } from 'node:path';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
-import { loadSdk } from '../../mcp/server/lazy.ts';
-import { closeService, openService } from '../../mcp/server/service.ts';
+import { closeMcpService, openMcpService } from '../../mcp/server/service.ts';
 import { type Service, TOOL_GROUPS, type ToolGroup } from '../../mcp/server/tool.ts';
 import { serveLines } from '../../mcp/server/transport/stdio.ts';
 import type { Backend } from '../../models/table.ts';
@@ -33,8 +32,8 @@ interface McpServeOptions extends HttpFlags {
 }
 
 /**
- * Serves MCP on stdin and stdout until the client disconnects or dies, or over HTTP until a signal ends it. Throws
- * AppError `usage` for invalid flags, before it serves anyone.
+ * On stdin and stdout until the client disconnects or dies; over HTTP until a signal ends it. Throws AppError `usage`
+ * for invalid flags, before it serves anyone.
  */
 export async function run(options: McpServeOptions, app: App): Promise<number> {
   if (options.tokenFile !== undefined && options.http === undefined) {
@@ -52,8 +51,9 @@ export async function run(options: McpServeOptions, app: App): Promise<number> {
   }
   const output = claimStdout();
   const input = systemStdin().read(abortWithParent(app.signal));
+  const loadSdk = async () => (await import('../../mcp/server/sdk.ts')).sdk;
   await serveLines(service, { input, output, trace: app.trace, loadSdk });
-  await closeService(service);
+  await closeMcpService(service);
   return app.signal.aborted ? AppError.from(app.signal.reason).exitCode : 0;
 }
 
@@ -63,7 +63,7 @@ function createService(options: McpServeOptions, app: App): Service {
   const chosen = Object.fromEntries(
     Object.entries({ model, auth, backend, demo }).filter(([, value]) => value !== undefined),
   );
-  return openService({
+  return openMcpService({
     name: options.serverName ?? 'gmn',
     version: options.serverVersion ?? app.version,
     groups: parseGroups(options.tools),

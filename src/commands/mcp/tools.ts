@@ -12,23 +12,22 @@ import { type InspectOptions, printLists } from './listing.ts';
 interface InspectedTools extends Listing<RemoteTool> {
   readonly changed: readonly RemoteTool[];
   readonly unwanted: readonly RemoteTool[];
-  /** Problems of the schemas, as text. */
   readonly faults: readonly string[];
 }
 
 /**
- * Lists the tools and their parameters. A tool whose declaration has changed is shown in full; it is offered to the
- * model again once it was shown on a terminal, with its server named. Exit code 5 if a server failed.
+ * A tool whose declaration has changed is shown in full; it is offered to the model again once it was shown on a
+ * terminal, with its server named. Exit code 5 if a server failed.
  */
 export async function run(options: InspectOptions, app: App): Promise<number> {
-  const isLookedAt = options.args.length > 0 && !options.json && app.io.out.isTerminal;
-  const looks: { readonly server: ConfiguredServer; readonly tools: readonly RemoteTool[] }[] = [];
+  const isReviewed = options.args.length > 0 && !options.json && app.io.out.isTerminal;
+  const inspected: { readonly server: ConfiguredServer; readonly tools: readonly RemoteTool[] }[] = [];
   const exitCode = await printLists<InspectedTools>(options, app, {
     command: 'mcp tools',
     none: 'no tools',
-    async ask(connection, server) {
+    async load(connection, server) {
       const found = await inspectTools(connection, server, app);
-      looks.push({ server, tools: found.items });
+      inspected.push({ server, tools: found.items });
       return found;
     },
     lines: ({ items, ...found }) => items.flatMap((tool) => formatTool(tool, found)),
@@ -39,20 +38,20 @@ export async function run(options: InspectOptions, app: App): Promise<number> {
         ...(unwanted.includes(tool) ? { excluded: true } : {}),
       })),
     }),
-    notes: ({ omitted, changed, faults }, server) => [
+    notices: ({ omitted, changed, faults }, server) => [
       ...(omitted === undefined ? [] : [omitted]),
       ...faults,
-      ...(changed.length === 0 || isLookedAt ? [] : [formatChangedHint(server)]),
+      ...(changed.length === 0 || isReviewed ? [] : [formatChangedHint(server)]),
     ],
   });
   // Recorded only after printing; changed tools only if a person has seen them.
-  for (const { server, tools } of looks)
-    await recordTools(server, tools, { place: app, which: isLookedAt ? 'all' : 'new' });
+  for (const { server, tools } of inspected)
+    await recordTools(server, tools, { context: app, which: isReviewed ? 'all' : 'new' });
   return exitCode;
 }
 
 async function inspectTools(connection: Connection, server: ConfiguredServer, app: App): Promise<InspectedTools> {
-  const { tools: items, omitted } = await fetchToolList(server, connection, { place: app, signal: app.signal });
+  const { tools: items, omitted } = await fetchToolList(server, connection, { context: app, signal: app.signal });
   return {
     items,
     ...(omitted === undefined ? {} : { omitted }),

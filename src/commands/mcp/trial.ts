@@ -6,7 +6,6 @@ import { readTextOrFile } from '../../input/text-or-file.ts';
 import { simplifyMessage } from '../../mcp/client/errors.ts';
 import type { Connection, Listing, RemotePrompt, RemoteResource, RemoteTool } from '../../mcp/client/types.ts';
 
-/** One attempt, and its error as text for the user. */
 export interface Trial {
   readonly what: string;
   readonly error?: string;
@@ -18,20 +17,17 @@ interface TrialCall {
 }
 
 interface TrialOptions {
-  /** Undefined means every tool once, with sample arguments. */
+  /** Undefined: every tool once, with sample arguments. */
   readonly calls: readonly TrialCall[] | undefined;
   readonly tools: Listing<RemoteTool>;
   readonly prompts: Listing<RemotePrompt>;
   readonly resources: Listing<RemoteResource>;
 }
 
-/**
- * Calls every tool with sample arguments, gets every prompt and reads every resource, one after the other. A failure is
- * data; throws only the signal's reason.
- */
+/** One after the other. A failure is data; throws only the signal's reason. */
 export async function tryEverything(
   connection: Connection,
-  offers: TrialOptions,
+  options: TrialOptions,
   signal: AbortSignal,
 ): Promise<readonly Trial[]> {
   const trials: Trial[] = [];
@@ -40,14 +36,14 @@ export async function tryEverything(
     signal.throwIfAborted();
     trials.push({ what, ...(error === undefined ? {} : { error: formatFirstLine(error, 300) }) });
   };
-  for (const { name, arguments: args } of offers.calls ?? offers.tools.items.map(createSampleCall)) {
+  for (const { name, arguments: args } of options.calls ?? options.tools.items.map(createSampleCall)) {
     await attempt(`tool ${name}`, async () => {
       const { isError, content } = await connection.callTool(name, args, { signal });
       if (!isError) return undefined;
       return connection.redact(simplifyMessage(content.flatMap((block) => formatBlock(block) ?? []).join(' ')));
     });
   }
-  for (const { name, arguments: taken } of offers.prompts.items) {
+  for (const { name, arguments: taken } of options.prompts.items) {
     await attempt(`prompt ${name}`, async () => {
       await connection.getPrompt(name, Object.fromEntries(taken.map((argument) => [argument.name, 'test'])), {
         signal,
@@ -55,7 +51,7 @@ export async function tryEverything(
       return undefined;
     });
   }
-  for (const { uri } of offers.resources.items) {
+  for (const { uri } of options.resources.items) {
     await attempt(`resource ${uri}`, async () => {
       await connection.readResource(uri, { signal });
       return undefined;
@@ -64,7 +60,6 @@ export async function tryEverything(
   return trials;
 }
 
-/** The value of `--calls`: a list of `{"name", "arguments"}`; undefined if absent. Throws AppError `usage`. */
 export async function readCalls(text: string | undefined, cwd: string): Promise<readonly TrialCall[] | undefined> {
   if (text === undefined) return undefined;
   const value = parseJson(await readTextOrFile(text, '--calls', cwd));
@@ -87,10 +82,9 @@ function createSampleCall({ name, inputSchema }: RemoteTool): TrialCall {
   return { name, arguments: createSampleArguments(inputSchema) };
 }
 
-/** Deeper samples are left empty: a schema may be recursive. */
+/** A schema may be recursive; deeper samples are left empty. */
 const MAX_DEPTH = 5;
 
-/** Arguments the tool should accept: the schema's default, example or first choice, else a value of the type. */
 export function createSampleArguments(schema: JsonObject): JsonObject {
   const sample = createSample({ ...schema, type: 'object' }, 0);
   return isObject(sample) ? sample : {};

@@ -4,6 +4,7 @@ import type { OutputOptions } from '../../app/output.ts';
 import type { AnswerFormatOptions } from '../../app/output-schema.ts';
 import type { RosterOptions } from '../../app/servers/roster.ts';
 import type { SessionOptions } from '../../app/sessions.ts';
+import type { OutputFormat } from '../../core/app.ts';
 import type { AttachmentOptions, ComposeOptions } from './compose.ts';
 
 export interface PromptOptions
@@ -22,7 +23,7 @@ export interface PromptOptions
   readonly isOfficial?: boolean;
   readonly prompt?: string;
   readonly promptInteractive?: string;
-  readonly outputFormat?: 'text' | 'json' | 'stream-json';
+  readonly outputFormat?: OutputFormat;
   readonly outputDialect?: 'gmn' | 'gemini';
   readonly file?: readonly string[];
   readonly stdin?: boolean;

@@ -68,8 +68,10 @@ async function runPrompt(options: PromptOptions, app: App): Promise<number> {
   };
   let exitCode = 0;
   let isSaved = false;
+  let hasArrived = false;
   for await (const event of settle(start())) {
-    await render(addInterruptHint(event, app.signal));
+    hasArrived ||= event.type === 'text' || event.type === 'call';
+    await render(addInterruptHint(event, app.signal, hasArrived));
     if (event.type === 'failure') exitCode = event.error.exitCode;
     if (event.type === 'end' && event.sessionId !== undefined) isSaved = true;
   }
@@ -93,7 +95,6 @@ async function* answer(
 ): AsyncGenerator<TurnEvent, void> {
   yield* toNotices(notices);
   checkInput(options);
-  const format = await openAnswerFormatIfWanted(options, app);
   const timeoutMs = options.timeout ?? DEFAULT_TIMEOUT_MS;
   const deadline = createDeadline(app.signal, timeoutMs, () => timeoutError(timeoutMs));
   const { signal } = deadline;
@@ -101,52 +102,89 @@ async function* answer(
     app.hurry(AppError.from(signal.reason));
     end(signal.reason);
   });
-  let kept: PromptHistory | undefined;
-  let opened: OpenedModel | undefined;
-  let servers: NamedServers | undefined;
+  const opened: OpenedParts = {};
   try {
-    kept = await openHistory(options, app);
-    yield* toNotices(kept.notices);
-    opened = await openModel(options, app, deadline);
-    yield* toNotices([...opened.notices, ...findIgnoredSampling(opened.modelId, options)]);
-    if (options.showThoughts) checkThoughts(opened);
-    servers = yield* openServersIfNamed(options, app, deadline);
-    const prompt = yield* readPrompt(options, { app, deadline, ...servers });
-    const runPaused = pauseDeadline(deadline);
-    const { takeDenials, ...plain } = yield* openAgent(options, { app, opened, runPaused, ...servers });
-    const agent = format.agent(plain);
-    const { history, save: saveHistory } = kept;
-    if (options.dryRun || options.countTokens) {
-      const { previewTurn } = await import('./preview.ts');
-      return yield* previewTurn(options, { app, opened, agent, earlier: history.contents, prompt, signal });
-    }
-    // Once, before the last event, which says whether it is saved; also if the consumer stops reading.
-    let saving: Promise<SaveResult> | undefined;
-    const save = (): Promise<SaveResult> => (saving ??= saveHistory());
+    const prepared = yield* prepareRun(options, app, { deadline, opened });
+    if (prepared === undefined) return;
+    const { events, complete, fail, save } = prepared;
+    // Every piece of the answer passes here. V8 compiles this whole function for it, so what happens once is elsewhere.
     try {
-      for await (const event of format.run(agent, { history, prompt, signal })) {
-        for (const message of takeDenials()) yield { type: 'notice', message, isDenial: true };
-        if (event.type === 'begin') yield { ...event, ...describeSession(kept) };
-        else if (event.type !== 'end') yield event;
-        else {
-          const { notices, ...saved } = await save();
-          yield* toNotices(notices);
-          yield { ...event, ...saved };
-        }
-      }
+      for await (const event of events) for (const completed of await complete(event)) yield completed;
     } catch (thrown) {
-      const { notices, sessionId } = await save();
-      yield* toNotices(notices);
-      yield* toFailure(thrown, sessionId);
+      for (const event of await fail(thrown)) yield event;
     } finally {
       await save();
     }
   } finally {
     deadline.clear();
-    await servers?.remote.close();
-    await kept?.close();
-    await opened?.close();
+    await opened.servers?.remote.close();
+    await opened.kept?.close();
+    await opened.model?.close();
   }
+}
+
+/** What a run has to close. */
+interface OpenedParts {
+  kept?: PromptHistory;
+  model?: OpenedModel;
+  servers?: NamedServers | undefined;
+}
+
+interface PreparedRun {
+  readonly events: AsyncIterable<TurnEvent>;
+  /** The event with what only the run knows, after the notices it brings. Saves the session before the last event. */
+  complete(event: TurnEvent): readonly TurnEvent[] | Promise<readonly TurnEvent[]>;
+  /** The last events of a run that failed; saves what there is. */
+  fail(thrown: unknown): Promise<Iterable<TurnEvent>>;
+  /** Saves the session, once; also for a consumer that stops reading. */
+  save(): Promise<SaveResult>;
+}
+
+/** Opens everything into `opened` and reads the prompt. Undefined if this is a preview, which is over by then. */
+async function* prepareRun(
+  options: PromptOptions,
+  app: App,
+  { deadline, opened }: { readonly deadline: Deadline; readonly opened: OpenedParts },
+): AsyncGenerator<TurnEvent, PreparedRun | undefined> {
+  const { signal } = deadline;
+  const format = await openAnswerFormatIfWanted(options, app);
+  const kept = await openHistory(options, app);
+  opened.kept = kept;
+  yield* toNotices(kept.notices);
+  const model = await openModel(options, app, deadline);
+  opened.model = model;
+  yield* toNotices([...model.notices, ...findIgnoredSampling(model.modelId, options)]);
+  if (options.showThoughts) checkThoughts(model);
+  const servers = yield* openServersIfNamed(options, app, deadline);
+  opened.servers = servers;
+  const prompt = yield* readPrompt(options, { app, deadline, ...servers });
+  const runPaused = pauseDeadline(deadline);
+  const { takeDenials, ...plain } = yield* openAgent(options, { app, opened: model, runPaused, ...servers });
+  const agent = format.agent(plain);
+  const { history, save: saveHistory } = kept;
+  if (options.dryRun || options.countTokens) {
+    const { previewTurn } = await import('./preview.ts');
+    yield* previewTurn(options, { app, opened: model, agent, earlier: history.contents, prompt, signal });
+    return undefined;
+  }
+  let saving: Promise<SaveResult> | undefined;
+  const save = (): Promise<SaveResult> => (saving ??= saveHistory());
+  return {
+    events: format.run(agent, { history, prompt, signal }),
+    save,
+    complete(event) {
+      const denials = takeDenials().map((message) => ({ type: 'notice', message, isDenial: true }) as const);
+      if (event.type === 'begin') return [...denials, { ...event, ...describeSession(kept) }];
+      if (event.type !== 'end') return [...denials, event];
+      return save().then(({ notices, ...saved }) => [...denials, ...toNotices(notices), { ...event, ...saved }]);
+    },
+    fail: async (thrown) => describeFailure(thrown, await save()),
+  };
+}
+
+function* describeFailure(thrown: unknown, { notices, sessionId }: SaveResult): Generator<TurnEvent, void> {
+  yield* toNotices(notices);
+  yield* toFailure(thrown, sessionId);
 }
 
 function describeSession({ sessionId, isResumable }: PromptHistory) {
@@ -159,9 +197,11 @@ async function checkFlagsIfAny(options: PromptOptions, { env }: App): Promise<re
 }
 
 /** Adds a hint about the partial answer to the error of a signal. */
-function addInterruptHint(event: TurnEvent, { reason }: AbortSignal): TurnEvent {
+function addInterruptHint(event: TurnEvent, { reason }: AbortSignal, hasArrived: boolean): TurnEvent {
   if (event.type !== 'failure' || event.error !== reason || event.error.hint !== undefined) return event;
-  const hint = 'What had arrived is kept. Run it again for the whole answer.';
+  const hint = hasArrived
+    ? 'What had arrived is kept. Run it again for the whole answer.'
+    : 'Nothing had arrived yet. Run it again for the answer.';
   return { ...event, error: event.error.with({ hint }) };
 }
 

@@ -58,7 +58,7 @@ function chooseFileFormat(file: string, format: ExportFormat | undefined): Expor
   const ending = findFormat(file);
   if (ending !== undefined && format !== undefined && ending !== format) {
     throw new AppError('usage', `${file} is a name for ${ending}, and --format says ${format}`, {
-      hint: 'Leave --format out, or give the file another ending.',
+      hint: 'Omit --format, or give the file another ending.',
     });
   }
   const chosen = ending ?? format;
@@ -68,7 +68,6 @@ function chooseFileFormat(file: string, format: ExportFormat | undefined): Expor
   });
 }
 
-/** Sanitized on a terminal. */
 async function printPieces(pieces: Iterable<string>, { io: { out }, signal }: App): Promise<void> {
   const filter = terminalFilter();
   for (const piece of pieces) {

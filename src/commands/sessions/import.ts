@@ -11,7 +11,7 @@ import { shortId } from '../../core/text/names.ts';
 import { shortenPath } from '../../core/text/path.ts';
 import { sanitize } from '../../core/text/terminal.ts';
 import { measureWidth } from '../../core/text/width.ts';
-import { listDirectory, readBytesIfAny } from '../../platform/files/read.ts';
+import { readBytesIfAny, readDirectory } from '../../platform/files/read.ts';
 import { sha256 } from '../../platform/runtime/native.ts';
 import { findIdProblem } from '../../session/find.ts';
 import { type OfficialSession, parseOfficial } from '../../session/official.ts';
@@ -59,12 +59,10 @@ export async function run(options: ReferenceOptions, app: App): Promise<number> 
 }
 
 interface EarlierCopy {
-  /** How many records of the original it holds. */
   readonly length: number;
   open(): Promise<LocalSession>;
 }
 
-/** An earlier copy that is a prefix of the original; undefined if there is none. */
 async function findEarlierCopy(session: OfficialSession, store: LocalStore): Promise<EarlierCopy | undefined> {
   const summary = (await store.list()).find(({ id }) => id.toLowerCase() === session.id.toLowerCase());
   if (summary === undefined) return undefined;
@@ -110,7 +108,7 @@ export async function listOfficial(options: PrintOptions, app: App): Promise<num
 }
 
 async function findOfficial(reference: string, app: App, notices: string[]): Promise<FoundSession> {
-  const file = await readSource(resolve(app.cwd, reference));
+  const file = await readSessionFile(resolve(app.cwd, reference));
   if (file !== undefined) {
     const session = parseOfficial(file);
     if (session !== undefined) return { session, cwd: await findDirectory(resolve(app.cwd, reference), session, app) };
@@ -134,7 +132,7 @@ async function findOfficial(reference: string, app: App, notices: string[]): Pro
 async function findDirectory(file: string, session: OfficialSession, app: App): Promise<string | undefined> {
   const { gemini: home } = app.homes();
   const root = join(home, 'tmp');
-  const read = (path: string): Promise<string | undefined> => readSource(path).catch(() => undefined);
+  const read = (path: string): Promise<string | undefined> => readSessionFile(path).catch(() => undefined);
   const directoryOf = await readOfficialProjects({ home, folders: await listEntries(root), cwd: app.cwd, read });
   const folder = dirname(dirname(file));
   return directoryOf(dirname(folder) === root ? basename(folder) : '', session.projectHash);
@@ -149,8 +147,8 @@ async function readOfficialSessions(app: App, notices: string[]): Promise<readon
   const root = join(app.homes().gemini, 'tmp');
   const found: FoundSession[] = [];
   const readable = async (path: string): Promise<string | undefined> =>
-    readSource(path).catch(
-      (thrown: unknown) => void notices.push(`left out: ${sanitize(AppError.from(thrown).message)}`),
+    readSessionFile(path).catch(
+      (thrown: unknown) => void notices.push(`skipped: ${sanitize(AppError.from(thrown).message)}`),
     );
   const folders = await listEntries(root);
   const directoryOf = await readOfficialProjects({ home: app.homes().gemini, folders, cwd: app.cwd, read: readable });
@@ -166,21 +164,19 @@ async function readOfficialSessions(app: App, notices: string[]): Promise<readon
 }
 
 async function listEntries(directory: string): Promise<readonly string[]> {
-  return listDirectory(directory).then(
+  return readDirectory(directory).then(
     (entries) => entries.map(({ name }) => name),
     () => [],
   );
 }
 
-/** Undefined if the file does not exist or is not text. Throws AppError `usage` if it cannot be read. */
-async function readSource(path: string): Promise<string | undefined> {
+async function readSessionFile(path: string): Promise<string | undefined> {
   const tooLarge = (): AppError => new AppError('usage', `${path} is too large`, LIST_HINT);
   const bytes = await readBytesIfAny(path, { maxBytes: MAX_BYTES, tooLarge });
   const decoded = bytes === undefined ? undefined : decodeText(bytes);
   return decoded?.isText ? decoded.text : undefined;
 }
 
-/** The official CLI's files. `read` gives undefined for a file that cannot be read. */
 export interface OfficialFiles {
   readonly home: string;
   readonly folders: readonly string[];
@@ -188,7 +184,6 @@ export interface OfficialFiles {
   readonly read: (path: string) => Promise<string | undefined>;
 }
 
-/** Finds the directory of a project folder and a session in it; undefined if unknown. */
 export type FindDirectory = (folder: string, projectHash: string | undefined) => string | undefined;
 
 /**

@@ -4,7 +4,7 @@ import { formatTable, type PrintOptions } from '../../app/report.ts';
 import { formatName, openStore, sessionsDirectory, toSessionJson } from '../../app/sessions.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
-import { type SessionStore, type SessionSummary, SOURCE_WORDS } from '../../core/session.ts';
+import { type SessionStore, type SessionSummary, SOURCE_LABELS } from '../../core/session.ts';
 import { formatAge } from '../../core/text/format.ts';
 import { shortId } from '../../core/text/names.ts';
 import { shortenPath } from '../../core/text/path.ts';
@@ -21,7 +21,7 @@ export interface ListOptions extends PrintOptions {
   readonly grep?: string;
   /** How many are listed at most; 0 means all. */
   readonly limit?: number;
-  readonly from?: (typeof SOURCE_WORDS)[keyof typeof SOURCE_WORDS];
+  readonly from?: (typeof SOURCE_LABELS)[keyof typeof SOURCE_LABELS];
   /** `whole-ids`: the table with full ids; `official`: the format of `gemini --list-sessions`. Short ids by default. */
   readonly layout?: 'whole-ids' | 'official';
 }
@@ -46,7 +46,7 @@ export async function run(options: ListOptions, app: App): Promise<number> {
   const all = (await store.list()).map((session, index) => ({ number: index + 1, session }));
   if (all.length === 0) checkReadable(sessionsDirectory(app));
   const wanted = all.filter(
-    ({ session }) => options.from === undefined || SOURCE_WORDS[session.source] === options.from,
+    ({ session }) => options.from === undefined || SOURCE_LABELS[session.source] === options.from,
   );
   const ofPlace = options.all ? wanted : wanted.filter(({ session }) => session.cwd === here);
   const others = wanted.length - ofPlace.length;
@@ -187,7 +187,7 @@ function toRow(
 ): Row {
   const shownId = isWhole ? id : shortId(id);
   return {
-    fixed: [String(number), shownId, SOURCE_WORDS[source], String(turns), formatAge(updatedAt, app.clock.now())],
+    fixed: [String(number), shownId, SOURCE_LABELS[source], String(turns), formatAge(updatedAt, app.clock.now())],
     name: formatName(name ?? title),
     isTitle: name === undefined,
     directory: sanitize(shortenPath(cwd, app.env.HOME)),

@@ -6,12 +6,10 @@ import type { Part, StoredContent } from '../../core/content.ts';
 import { AppError } from '../../core/error.ts';
 import type { SavedRecord } from '../../core/session.ts';
 
-/** The flags of the `sessions` commands that take one session. */
 export interface ReferenceOptions extends PrintOptions {
   readonly args: readonly string[];
 }
 
-/** The one session a command takes. Throws AppError `usage` if there is not exactly one. */
 export function requireReference({ args }: ReferenceOptions, verb: string): string {
   const [reference, ...others] = args;
   if (reference !== undefined && others.length === 0) return reference;
@@ -48,8 +46,7 @@ export async function run({ md, ...options }: ShowOptions, app: App): Promise<nu
 
 function formatTurn(record: SavedRecord): string {
   const { kind, content } = record;
-  const text = formatContent(content);
-  // Without a finish reason the reply broke off.
+  const text = formatContent(content, kind === 'prompt' ? '\n\n' : '');
   if (kind === 'reply' && record.finishReason === undefined) return `${text === '' ? '' : `${text}\n`}${CUT_OFF}\n\n`;
   if (text === '') return '';
   return kind === 'prompt' ? `> ${text.replaceAll('\n', '\n> ')}\n\n` : `${text}\n\n`;
@@ -57,12 +54,14 @@ function formatTurn(record: SavedRecord): string {
 
 const CUT_OFF = '[the answer was cut off here]';
 
-function formatContent({ parts }: StoredContent): string {
+/** `gap` is between two texts: those of a prompt are pieces of their own, those of a reply are cut anywhere. */
+function formatContent({ parts }: StoredContent, gap: string): string {
   let text = '';
   for (const part of parts) {
     const next = formatPart(part);
-    const isApart = !('text' in part) && next !== '' && text !== '' && !text.endsWith('\n');
-    text += isApart ? `\n${next}` : next;
+    const isFirst = text === '' || next === '';
+    if ('text' in part) text += isFirst ? next : `${text.endsWith('\n') ? gap.slice(1) : gap}${next}`;
+    else text += isFirst || text.endsWith('\n') ? next : `\n${next}`;
   }
   return text.trimEnd();
 }

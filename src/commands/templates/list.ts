@@ -16,19 +16,18 @@ export async function run(options: PrintOptions, app: App): Promise<number> {
   const notices = places.flatMap(({ directory, ignored }) =>
     ignored === undefined ? [] : [`${directory} is not used: ${ignored}. To trust the folder, run: gmn trust`],
   );
-  const none = 'There are none. Where to put them: gmn templates path\n';
-  const text = rows.length === 0 ? none : formatTable(rows);
-  await printReport({ text, json: { templates }, notices, folds: true }, options, app);
+  await printReport({ text: formatTable(rows), json: { templates }, notices, folds: true }, options, app);
   return 0;
 }
 
-/** Lists an invalid template too, with its error as description. */
+/** An invalid template is listed, too, with its error as description. */
 function describeTemplate(found: FoundTemplate) {
-  const { name, file, kind } = found;
+  const { name, file, kind, place } = found;
+  const rest = { kind, file, source: place.scope };
   try {
     const { description } = readTemplate(found);
-    return { name, ...(description === undefined ? {} : { description }), kind, file };
+    return { name, ...(description === undefined ? {} : { description }), ...rest };
   } catch (thrown) {
-    return { name, description: `(${AppError.from(thrown).message})`, kind, file };
+    return { name, description: `(${AppError.from(thrown).message})`, ...rest };
   }
 }

@@ -2,7 +2,7 @@ import { type PrintOptions, printReport } from '../../app/report.ts';
 import { listTemplateDirectories } from '../../config/templates.ts';
 import type { App } from '../../core/app.ts';
 
-/** Prints the directories searched for templates; the first that has a template wins. */
+/** The first directory that has a template wins. */
 export async function run(options: PrintOptions, app: App): Promise<number> {
   const places = await listTemplateDirectories(app);
   const lines = places.map(({ directory, ignored }) => `${directory}${ignored === undefined ? '' : ` (${ignored})`}\n`);

@@ -7,7 +7,6 @@ interface ShowOptions extends PrintOptions {
   readonly args: readonly string[];
 }
 
-/** Prints a template with its placeholders. Throws AppError as `chooseTemplate` does. */
 export async function run(options: ShowOptions, app: App): Promise<number> {
   const [wanted, ...more] = options.args;
   if (wanted === undefined || more.length > 0) {

@@ -1,4 +1,3 @@
-/** The text, or where and why the bytes are not text. */
 export type Decoded =
   | { readonly isText: true; readonly text: string }
   | { readonly isText: false; readonly reason: 'nul' | 'utf8' | 'utf16'; readonly offset: number };
@@ -14,14 +13,12 @@ export function decodeText(bytes: Uint8Array): Decoded {
   const nul = buffer.indexOf(0);
   if (nul !== -1) return { isText: false, reason: 'nul', offset: nul };
   try {
-    // TextDecoder drops the byte order mark.
     return { isText: true, text: new TextDecoder('utf-8', { fatal: true }).decode(buffer) };
   } catch {
     return { isText: false, reason: 'utf8', offset: findInvalidByte(buffer) };
   }
 }
 
-/** Swaps the byte order in a copy; an odd last byte stays as it is. */
 function swapPairs(buffer: Buffer): Buffer {
   const copy = Buffer.from(buffer);
   copy.subarray(0, copy.length - (copy.length % 2)).swap16();
@@ -61,7 +58,6 @@ function utf8LengthAt(buffer: Buffer, offset: number): number {
   return length;
 }
 
-/** The encoding by the first bytes of a file; undefined if it looks binary. */
 export function sniffEncoding(head: Uint8Array): 'utf8' | 'utf16le' | 'utf16be' | undefined {
   if (head[0] === 0xff && head[1] === 0xfe) return 'utf16le';
   if (head[0] === 0xfe && head[1] === 0xff) return 'utf16be';

@@ -6,7 +6,6 @@ type Token =
   | { readonly kind: 'many' }
   | { readonly kind: 'class'; readonly has: (char: string) => boolean };
 
-/** One segment of a path: `**`, a literal name, or tokens. */
 type Step = '**' | { readonly name: string } | { readonly tokens: readonly Token[] };
 
 interface GlobOptions {
@@ -20,7 +19,6 @@ interface GlobOptions {
 export interface GlobPattern {
   /** The literal directories that every match is in. */
   readonly base: readonly string[];
-  /** The greatest number of path segments a match can have. */
   readonly depth: number;
   /**
    * Takes a path relative to the start, with slashes. Time is at most pattern length × path length, per alternative.
@@ -30,7 +28,6 @@ export interface GlobPattern {
 
 const MAX_LENGTH = 4096;
 const MAX_ALTERNATIVES = 100;
-/** Total length of all alternatives. */
 const MAX_EXPANDED = 10_000;
 
 /**
@@ -55,7 +52,7 @@ export function compileGlob(pattern: string, options: GlobOptions): GlobPattern 
 }
 
 function complexityError(why: string): AppError {
-  return new AppError('usage', `the pattern is too complex: ${why}`, { hint: 'Use a simpler one, or several calls.' });
+  return new AppError('usage', `the pattern is too complex: ${why}`, { hint: 'Use a simpler pattern, or several.' });
 }
 
 function findBase(ways: readonly (readonly Step[])[]): readonly string[] {

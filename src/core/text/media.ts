@@ -1,11 +1,11 @@
 import { extname } from 'node:path';
 import { decodeText } from './decode.ts';
+import { trimTrailing } from './trim.ts';
 
 interface Signature {
   /** As Latin-1, so that one character is one byte. */
   readonly bytes: string;
   readonly at?: number;
-  /** The media type, or how to determine it once the bytes match. */
   readonly type: string | ((head: string, extension: string) => string | undefined);
 }
 
@@ -92,4 +92,9 @@ function sniffFrame(head: string): string | undefined {
 function sniffEbml(head: string, extension: string): string | undefined {
   if (!head.slice(0, 64).includes('\x42\x82\x84webm')) return undefined;
   return extension === '.weba' ? 'audio/webm' : 'video/webm';
+}
+
+/** The decoded size, without decoding. */
+export function countBase64Bytes(data: string): number {
+  return Math.floor((trimTrailing(data, '=').length * 3) / 4);
 }

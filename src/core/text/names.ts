@@ -6,7 +6,6 @@ export function splitList(values: readonly string[]): readonly string[] {
     .filter((name) => name !== '');
 }
 
-/** The number of insertions, deletions, replacements and swaps of neighbours that turn one word into the other. */
 export function editDistance(left: string, right: string): number {
   let older: readonly number[] = [];
   let above: readonly number[] = Array.from({ length: right.length + 1 }, (_, index) => index);
@@ -29,7 +28,7 @@ export function editDistance(left: string, right: string): number {
 export function findNearestNames(name: string, candidates: readonly string[]): readonly string[] {
   const wanted = name.toLowerCase();
   const limit = Math.max(2, Math.ceil(wanted.length / 3));
-  return candidates
+  return [...new Set(candidates)]
     .map((candidate) => ({ candidate, distance: editDistance(wanted, candidate.toLowerCase()) }))
     .filter(({ distance }) => distance <= limit)
     .sort((left, right) => left.distance - right.distance)
@@ -53,7 +52,6 @@ export function mayHoldCredential(text: string): boolean {
   return false;
 }
 
-/** The first 8 digits of a UUID; any other id in full. */
 export function shortId(id: string): string {
   return isUuid(id.toLowerCase()) ? id.slice(0, 8) : id;
 }

@@ -9,7 +9,6 @@ export function contains(folder: string, path: string): boolean {
   return isAbsolute(path) && way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way);
 }
 
-/** Abbreviates the home directory to `~`. */
 export function shortenPath(path: string, home: string | undefined): string {
   return home && contains(home, path) ? `~${path.slice(home.replace(/[/\\]$/, '').length)}` : path;
 }

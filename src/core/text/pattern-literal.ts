@@ -1,11 +1,10 @@
-/** One element of a pattern: an escape, a class, a quantifier, or a character. */
 const STEP = /\\(?:[a-zA-Z0-9]|([\s\S]))|\[(?:[^\]\\]|\\[\s\S])*\]|\{\d*,?\d*\}|[\s\S]/g;
 
 /**
  * The longest text that every match contains, so that most files can be skipped without decoding them; empty if there
  * is none. Letters with special case mappings are not part of it.
  */
-export function requiredLiteral(source: string, isCaseless: boolean): string {
+export function findRequiredLiteral(source: string, isCaseless: boolean): string {
   // These escapes take more characters than STEP matches.
   if (/\\[xucpk\d]/i.test(source)) return '';
   const runs = [''];
@@ -23,7 +22,7 @@ export function requiredLiteral(source: string, isCaseless: boolean): string {
   return longest.length < 3 ? '' : longest;
 }
 
-/** Whether a step stands for itself alone. The Kelvin sign is a K in another case, and a dotted capital I becomes two signs. */
+/** Whether a step stands only for itself. Ignoring case, the Kelvin sign is a `k`, and a dotted capital I becomes two characters. */
 function isPlainStep(step: string, escaped: string | undefined, isCaseless: boolean): boolean {
   const character = escaped ?? step;
   if (character.length !== 1 || /[\p{Cs}\p{Cc}]/u.test(character)) return false;

@@ -56,7 +56,6 @@ export const SECRET_NAMES: readonly string[] = [
   'wallet.dat',
 ];
 
-/** The same, by a part of the name. */
 export const SECRET_PATTERNS: readonly RegExp[] = [
   /^\.env/,
   /\.env$/,

@@ -8,7 +8,6 @@ const NAMES: ReadonlySet<string> = new Set(SECRET_NAMES);
 
 const COPY = /(?:~|\.(?:bak|backup|old|orig|save|swp))$/;
 
-/** Maximum number of path segments in `SENSITIVE_PAIRS`. */
 const PAIR_STEPS = 3;
 
 /** Directories with credentials and sessions of gmn and of the official CLI, in any home. */
@@ -33,17 +32,14 @@ export function foldName(name: string): string {
   return trimTrailing(textBefore(shown, ':'), '. ');
 }
 
-/** The normalized segments of a path. */
 export function splitSteps(path: string): readonly string[] {
   return path.split(/[\\/]/).map(foldName);
 }
 
-/** Whether one of these paths occurs among the segments. */
 export function hasSteps(steps: readonly string[], paths: readonly string[]): boolean {
   return paths.some((path) => `/${steps.join('/')}/`.includes(`/${path}/`));
 }
 
-/** Whether a file of this name is likely to hold keys or passwords. */
 export function isSecretName(name: string): boolean {
   return [name.toLowerCase(), foldName(name)].some((folded) => isListed(folded) || isListed(folded.replace(COPY, '')));
 }
@@ -70,16 +66,14 @@ export function isSensitiveEntry(path: string): boolean {
   return isSensitivePath(path.split(/[\\/]/).slice(-PAIR_STEPS).join('/'));
 }
 
-/** A path split at the working directory. */
 export interface RootedPath {
-  /** Begins with the name of that directory. */
+  /** Begins with the name of the working directory. */
   readonly tail: string;
-  /** The parent of that directory. */
   readonly above: string;
 }
 
 /** `path` must be inside `root`. */
-export function rootedPath(root: string, path: string): RootedPath {
+export function splitAtRoot(root: string, path: string): RootedPath {
   const above = dirname(root.replace(WORK_TREES, '$1worktrees'));
   return { tail: join(basename(root), relative(root, path)), above };
 }
@@ -96,7 +90,7 @@ export function isStatePath(path: string): boolean {
  * The directories of credentials and sessions, at their current and their default places. `users` are the person's home
  * directories; `homes` is undefined if there is none.
  */
-export function stateDirectories(homes: Homes | undefined, users: readonly string[]): readonly string[] {
+export function listStateDirectories(homes: Homes | undefined, users: readonly string[]): readonly string[] {
   return [
     ...(homes === undefined ? [] : [homes.gmn, homes.gemini]),
     ...users.flatMap((home) => [`${home}/.gmn`, `${home}/.gemini`]),
@@ -109,7 +103,6 @@ export function isState(path: string, directories: readonly string[]): boolean {
 
 /** Shorter secrets would match ordinary words. */
 const MIN_LENGTH = 8;
-/** Replaces a secret. */
 export const MARK = '‹redacted›';
 
 /**

@@ -6,19 +6,18 @@ export function sanitize(text: string): string {
 }
 
 function escapeInvisible(text: string): string {
-  return text.replace(invisible(), (char) => NAMED[char] ?? formatEscape(char.codePointAt(0) ?? 0));
+  return text.replace(invisiblePattern(), (char) => NAMED[char] ?? formatEscape(char.codePointAt(0) ?? 0));
 }
 
-/** How many characters `sanitize` would escape. */
 export function countInvisible(text: string): number {
-  return /^[ -~]*$/.test(text) ? 0 : (text.match(invisible())?.length ?? 0);
+  return /^[ -~]*$/.test(text) ? 0 : (text.match(invisiblePattern())?.length ?? 0);
 }
 
 /**
  * Controls, bidi, zero-width, tag and other invisible characters, lone surrogates, spaces other than the plain one, and
  * more than two stacked marks. Compiled on use: its character classes would slow down every start.
  */
-function invisible(): RegExp {
+function invisiblePattern(): RegExp {
   return /(?! )[\p{Cc}\p{Cf}\p{Cs}\p{Z}\u2800\p{Default_Ignorable_Code_Point}]|(?<=\p{M}\p{M})\p{M}/gu;
 }
 
@@ -28,7 +27,6 @@ function formatEscape(code: number): string {
   return code <= 0xffff ? `\\u${hex.padStart(4, '0')}` : `\\u{${hex}}`;
 }
 
-/** Removes from untrusted text everything a terminal would obey instead of show. */
 interface TerminalFilter {
   /** What may be shown of the next chunk. The result does not depend on how the text is split into chunks. */
   filter(chunk: string): string;

@@ -8,7 +8,6 @@ export function trimTrailing(text: string, characters: string): string {
   return text.slice(0, end);
 }
 
-/** The text before the first `mark`; the whole text if there is none. */
 export function textBefore(text: string, mark: string): string {
   const end = text.indexOf(mark);
   return end === -1 ? text : text.slice(0, end);

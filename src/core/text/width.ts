@@ -4,14 +4,14 @@ const ASCII = /^[\x20-\x7e]*$/;
 /** Characters that are always a grapheme of their own; most texts have no others. */
 const SIMPLE =
   /^[\x20-\x7e\xa1-\xac\xae-\u02ff\u0370-\u037f\u0384-\u0482\u048a-\u052f\u2010-\u2027\u2030-\u205e\u2500-\u257f\u3001-\u3029\u3041-\u3096\u30a1-\u30fa\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uff01-\uff60]*$/;
-/** Those of them that take two columns. */
+/** Two columns wide. */
 const WIDE = /[\u3001-\uff60]/g;
 
 /** Terminal columns: two for a wide character, none for a combining one. */
 export function measureWidth(text: string): number {
   if (ASCII.test(text)) return text.length;
   let width = 0;
-  for (const piece of pieces(text)) {
+  for (const piece of splitPieces(text)) {
     width += SIMPLE.test(piece) ? piece.length + (piece.match(WIDE)?.length ?? 0) : stringWidth(piece);
   }
   return width;
@@ -19,7 +19,7 @@ export function measureWidth(text: string): number {
 
 export function splitGraphemes(text: string): readonly string[] {
   const found: string[] = [];
-  for (const piece of pieces(text)) {
+  for (const piece of splitPieces(text)) {
     if (SIMPLE.test(piece)) for (const char of piece) found.push(char);
     else for (const { segment } of segments.segment(piece)) found.push(segment);
   }
@@ -34,7 +34,7 @@ const PIECE_LENGTH = 512;
 const LONGEST_GRAPHEME = 64;
 
 /** Splits a text at grapheme boundaries; a grapheme longer than the limit is cut. */
-function* pieces(text: string): Generator<string> {
+function* splitPieces(text: string): Generator<string> {
   let start = 0;
   while (text.length - start > PIECE_LENGTH) {
     const ahead = text.slice(start, start + PIECE_LENGTH + LONGEST_GRAPHEME);
@@ -45,7 +45,6 @@ function* pieces(text: string): Generator<string> {
   yield text.slice(start);
 }
 
-/** Indentation of a continued line that has no columns. */
 const INDENT = 4;
 
 /**
@@ -73,7 +72,6 @@ function wrapLine(line: string, columns: number): string {
   return [...rows, row].join('\n');
 }
 
-/** The end of the last gap of two or more spaces in the left half, where the text column begins. */
 function findColumnStart(line: string, columns: number): number {
   let indent: number | undefined;
   for (const { index, 0: gap } of line.matchAll(/\S {2,}(?=\S)|^ +(?=\S)/g)) {

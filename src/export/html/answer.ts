@@ -5,14 +5,14 @@ import { segmenter } from '../../render/markdown/segments.ts';
 import { hasAllWords } from '../../render/markdown/table.ts';
 import { codeBlockHtml, escapeAttribute, escapeHtml } from './text.ts';
 
-/** Markdown as HTML, in pieces. Nothing is lost: what cannot be parsed as Markdown is shown as written. */
+/** Nothing is lost: what cannot be parsed as Markdown is shown as written. */
 export function* markdownHtml(text: string): Generator<string, void> {
   const whole = renderBlocks(text, blockLexer());
   if (whole === undefined) yield* segmentsHtml(text);
   else yield whole;
 }
 
-/** Parses a long text in segments, so that the cost grows linearly and not quadratically. */
+/** In segments, so that the cost of a long text is linear and not quadratic. */
 function* segmentsHtml(text: string): Generator<string, void> {
   const lexer = blockLexer();
   const segments = segmenter();
@@ -106,7 +106,7 @@ function plainTextHtml(text: string): string {
 
 const SCHEMES = /^(?:https?|mailto):/i;
 
-/** The inline tokens of one block. HTML in the Markdown is shown as written. */
+/** HTML in the Markdown is shown as written. */
 function inlineHtml(tokens: readonly Token[]): string {
   return asMarkedTokens(tokens).map(tokenHtml).join('');
 }
@@ -161,7 +161,7 @@ function linkHtml({ href, title }: Link, label: string, text: string): string {
   return `<a href="${escapeAttribute(target)}" rel="noreferrer noopener nofollow">${label || escapeHtml(address)}</a>${note}`;
 }
 
-/** The host as the browser sees it, or the mailbox; undefined if the address is invalid. */
+/** As the browser sees it, or the mailbox; undefined if the address is invalid. */
 function findHost(target: string): string | undefined {
   if (!URL.canParse(target)) return undefined;
   const { protocol, host, pathname } = new URL(target);

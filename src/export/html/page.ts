@@ -7,10 +7,10 @@ import { escapeAttribute, escapeHtml } from './text.ts';
 import { turnHtml, turnLink } from './turn.ts';
 
 /**
- * A session as one HTML page, in pieces. The page loads nothing, and its Content-Security-Policy allows only our own
- * script and style; all text of the session is escaped as well.
+ * The page loads nothing, and its Content-Security-Policy allows only our own script and style; all text of the session
+ * is escaped as well.
  */
-export function* htmlExport(saved: SavedSession): Generator<string, void> {
+export function* exportHtml(saved: SavedSession): Generator<string, void> {
   const title = saved.summary.title.trim() || 'Session';
   yield headHtml(title);
   yield `<body>\n<a class="skip" href="#conversation">Skip to the conversation</a>\n${factsHtml(saved, title)}`;

@@ -1,6 +1,6 @@
 /**
- * The script of the page: search, unfold, copy. The Content-Security-Policy has its hash, so it must not contain
- * session data. It creates no HTML, and the page is readable without it.
+ * Search, unfold, copy. The Content-Security-Policy has its hash, so it must not contain session data. It creates no
+ * HTML, and the page is readable without it.
  */
 export const SCRIPT = `
 'use strict';

@@ -1,4 +1,4 @@
-/** The style of the page. The Content-Security-Policy has its hash, so it must not contain session data. */
+/** The Content-Security-Policy has its hash, so it must not contain session data. */
 export const STYLE = `
 :root {
   color-scheme: light dark;

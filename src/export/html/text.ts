@@ -18,12 +18,12 @@ const ENTITIES: Readonly<Record<string, string>> = {
   '\r': '\n',
 };
 
-/** Text as the content of an element; invisible characters are shown by their code points. */
+/** Shows invisible characters by their code points. */
 export function escapeHtml(text: string): string {
   return escapeWith(text, (name) => `<span class="unseen">${name}</span>`);
 }
 
-/** The same for a quoted attribute or a title, which cannot contain elements. */
+/** For a quoted attribute or a title, which cannot contain elements. */
 export function escapeAttribute(text: string): string {
   return escapeWith(text, (name) => `[${name}]`);
 }
@@ -42,7 +42,7 @@ function formatCodePoint(char: string): string {
 /** Longer code is not highlighted, for speed. */
 const MAX_CODE_LENGTH = 50_000;
 
-/** The CSS class by the first word of a highlight scope. No other class is ever written. */
+/** By the first word of a highlight scope. No other class is ever written. */
 const CLASSES: ReadonlyMap<string, string> = new Map([
   ['comment', 'c'],
   ['quote', 'c'],
@@ -68,7 +68,6 @@ const CLASSES: ReadonlyMap<string, string> = new Map([
   ['variable', 'a'],
 ]);
 
-/** A code block in pieces, highlighted if its language is known. */
 export function* codeBlockHtml(code: string, language: string): Generator<string, void> {
   const label = language === '' ? '' : `<span class="language">${escapeHtml(language)}</span>`;
   yield `<div class="code">${label}<pre tabindex="0"><code>`;

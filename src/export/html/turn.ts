@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue } from '../../core/json.ts';
 import { formatSize } from '../../core/text/format.ts';
+import { countBase64Bytes } from '../../core/text/media.ts';
 import {
   findPlainResult,
   formatCount,
@@ -7,7 +8,6 @@ import {
   formatTokens,
   type Item,
   type Media,
-  mediaSize,
   type RecordedResult,
   type Turn,
   toIsoTime,
@@ -17,9 +17,9 @@ import { codeBlockHtml, escapeAttribute, escapeHtml, highlightHtml } from './tex
 
 const MAX_TITLE = 80;
 
-/** An entry of the table of contents. */
 export function turnLink({ number, prompt }: Turn): string {
-  const text = prompt.find((item) => item.type === 'text')?.text ?? '';
+  // The words come after notes about commands and undone changes.
+  const text = prompt.findLast((item) => item.type === 'text')?.text ?? '';
   const line = /\S.*/.exec(text.slice(0, 10_000))?.[0].trim() ?? '';
   const title =
     Array.from(line.slice(0, 2 * MAX_TITLE))
@@ -80,7 +80,6 @@ function* stepHtml(item: Item): Generator<string, void> {
 
 interface ToolUse {
   readonly name: string;
-  /** Absent if only the result was recorded. */
   readonly args?: JsonObject;
   readonly answer: RecordedResult | undefined;
 }
@@ -100,7 +99,7 @@ function stateHtml(answer: RecordedResult | undefined): string {
   return typeof answer.response.error === 'string' ? ' <span class="bad">failed</span>' : '';
 }
 
-/** The first string among the arguments: most often the path, the pattern or the command. */
+/** The first string: most often the path, the pattern or the command. */
 function findHint(args: JsonObject): string {
   const words = Object.values(args).find((value) => typeof value === 'string' && value.trim() !== '');
   const [line = ''] = typeof words === 'string' ? words.trim().split('\n', 1) : [];
@@ -119,7 +118,6 @@ function answerHtml(answer: RecordedResult | undefined): string {
   return title + body + media.map(mediaHtml).join('');
 }
 
-/** Strings as they are, everything else as JSON. */
 function fieldsHtml(fields: JsonObject): string {
   const rows = Object.entries(fields).map(([name, value]) => {
     return value === undefined ? '' : `<dt>${escapeHtml(name)}</dt><dd>${valueHtml(value)}</dd>\n`;
@@ -143,7 +141,7 @@ function valueHtml(value: JsonValue): string {
 const IMAGES: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/webp', 'image/gif']);
 
 function mediaHtml(media: Media): string {
-  const words = `${media.mimeType}, ${formatSize(mediaSize(media))}`;
+  const words = `${media.mimeType}, ${formatSize(countBase64Bytes(media.data))}`;
   if (!IMAGES.has(media.mimeType) || !isBase64(media.data))
     return `<p class="note">Attached: ${escapeHtml(words)}</p>\n`;
   const image = `<img src="data:${media.mimeType};base64,${media.data}" alt="${escapeAttribute(words)}" loading="lazy">`;
@@ -160,7 +158,7 @@ const MAX_LENGTH = 4000;
 const SHOWN_LINES = 12;
 const SHOWN_LENGTH = 1500;
 
-/** Text as written, in an element of this kind; the rest of a long text is in a `<details>`. */
+/** The rest of a long text is in a `<details>`. */
 function foldedTextHtml(text: string, tag: 'pre' | 'div'): string {
   // The newline is there because an HTML parser drops the first line break after <pre>.
   const begin = tag === 'pre' ? '<pre class="said" dir="auto" lang="">\n' : '<div class="said" dir="auto" lang="">';
@@ -173,10 +171,7 @@ function foldedTextHtml(text: string, tag: 'pre' | 'div'): string {
   return `${element(text.slice(0, cut))}<details class="rest"><summary>${amount}</summary>\n${element(rest)}</details>\n`;
 }
 
-/**
- * Where to cut: after a line if there are enough lines, else between two characters; the length of the text if it is
- * short.
- */
+/** After a line if there are enough lines, else between two characters; the length of the text if it is short. */
 function findCut(text: string): number {
   const lineEnd = findLineEnd(text, MAX_LINES);
   if (text.length <= MAX_LENGTH && (lineEnd === -1 || lineEnd === text.length - 1)) return text.length;
@@ -188,7 +183,6 @@ function findCut(text: string): number {
   return isPair ? SHOWN_LENGTH + 1 : SHOWN_LENGTH;
 }
 
-/** -1 if the text has fewer lines. */
 function findLineEnd(text: string, lines: number): number {
   let end = -1;
   for (let line = 0; line < lines; line += 1) {

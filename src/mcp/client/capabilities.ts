@@ -4,7 +4,6 @@ import type { NamedServer } from './definition.ts';
 import type { SdkClient, SdkClientOptions } from './sdk.ts';
 import type { ClientContext, ListKind } from './types.ts';
 
-/** List changes are reported at most once in this time. */
 const CHANGE_DEBOUNCE_MS = 1000;
 
 /** Turns off the SDK's schema validation: results are taken as they come, and no pattern of a server is compiled. */
@@ -13,13 +12,16 @@ const ACCEPT_ALL: NonNullable<SdkClientOptions['jsonSchemaValidator']> = {
 };
 
 interface ListChangeOptions {
-  /** Negotiates no protocol version after 2025-11-25. */
+  /** Stay with protocol versions up to 2025-11-25. */
   readonly isLegacy: boolean;
   readonly onChanged: (kind: ListKind) => void;
 }
 
 /** The capabilities gmn declares: never sampling; roots and elicitation only where the context has them. */
-export function clientOptions(context: ClientContext, { isLegacy, onChanged }: ListChangeOptions): SdkClientOptions {
+export function createClientOptions(
+  context: ClientContext,
+  { isLegacy, onChanged }: ListChangeOptions,
+): SdkClientOptions {
   const watch = (kind: ListKind) => ({
     autoRefresh: false,
     debounceMs: CHANGE_DEBOUNCE_MS,

@@ -2,19 +2,18 @@ import { raceWithAbort } from '../../core/async.ts';
 import { AppError } from '../../core/error.ts';
 import { formatDuration } from '../../core/text/format.ts';
 import { createDeadline, type Deadline } from '../../platform/runtime/clock.ts';
-import { clientOptions, handleServerRequests } from './capabilities.ts';
+import { createClientOptions, handleServerRequests } from './capabilities.ts';
 import { createConnection, type ListChanges } from './connection.ts';
-import type { NamedServer } from './definition.ts';
+import { MAX_TIMER_MS, type NamedServer } from './definition.ts';
 import { mcpError, toServerError } from './errors.ts';
-import { loadSdk } from './lazy.ts';
-import { MAX_STRAY_MESSAGES, MAX_TIMER_MS, STRAY_REASON, startTimeout } from './limits.ts';
+import { MAX_STRAY_MESSAGES, STRAY_REASON, toStartTimeout } from './limits.ts';
 import { cacheLegacy, clearLegacy, isKnownLegacy } from './protocol-version.ts';
 import type { Sdk } from './sdk.ts';
 import { openHttp, openSse } from './transport/http.ts';
 import { openStdio } from './transport/stdio.ts';
 import type { ClientContext, Connect, Connection, OpenTransport, ServerTransport } from './types.ts';
 
-/** Attempts at the handshake; each but the first follows a sign-in. */
+/** A handshake is tried again only after somebody has signed in. */
 const MAX_ATTEMPTS = 3;
 
 /**
@@ -23,9 +22,7 @@ const MAX_ATTEMPTS = 3;
  */
 const SSE_FALLBACK_STATUSES: readonly (number | undefined)[] = [400, 404, 405];
 
-/**
- * See `Connect`. A definition of kind `url` is tried as Streamable HTTP, then as SSE if that is not supported there.
- */
+/** A `url` definition is tried as Streamable HTTP, then as SSE if the server does not support that. */
 export const connectServer: Connect = async (server, context, signal) => {
   signal.throwIfAborted();
   const { kind } = server.definition;
@@ -55,14 +52,14 @@ async function connectOver(
   context: ClientContext,
   signal: AbortSignal,
 ): Promise<Connection> {
-  const startMs = startTimeout(server);
-  const limit = createDeadline(signal, startMs, () => startTimeoutError(server, startMs));
+  const startMs = toStartTimeout(server);
+  const deadline = createDeadline(signal, startMs, () => startTimeoutError(server, startMs));
   const { signIn } = context;
-  const patient = signIn === undefined ? context : { ...context, signIn: { ...signIn, pause: limit.pause } };
+  const pausable = signIn === undefined ? context : { ...context, signIn: { ...signIn, pause: deadline.pause } };
   try {
-    return await initialize(kind, { server, context: patient, signal: limit.signal, startMs });
+    return await initialize(kind, { server, context: pausable, signal: deadline.signal, startMs });
   } finally {
-    limit.clear();
+    deadline.clear();
   }
 }
 
@@ -73,7 +70,7 @@ function startTimeoutError(server: NamedServer, ms: number): AppError {
   });
 }
 
-/** The cause of the error when a server is still starting at its deadline. */
+/** The cause of the error when a server does not start in time. */
 export class StartTimeout extends Error {}
 
 interface Handshake {
@@ -81,14 +78,13 @@ interface Handshake {
   readonly context: ClientContext;
   readonly signal: AbortSignal;
   readonly startMs: number;
-  /** The server rejected the handshake of the older protocol versions. */
+  /** Set when the server rejected the handshake of the older protocol versions. */
   readonly isModern?: boolean;
-  /** The server failed at the handshake of the newer protocol version. */
+  /** Set when the server failed at the handshake of the newer protocol version. */
   readonly isOld?: boolean;
 }
 
-/** Connects; tries again if somebody signed in during the last attempt, three attempts in all. */
-async function initialize(kind: TransportKind, handshake: Handshake, round = 1): Promise<Connection> {
+async function initialize(kind: TransportKind, handshake: Handshake, attempt = 1): Promise<Connection> {
   const { server, context, signal } = handshake;
   const loading = loadSdk();
   // A stdio server boots while the SDK is loading.
@@ -97,68 +93,63 @@ async function initialize(kind: TransportKind, handshake: Handshake, round = 1):
   const isLegacy =
     handshake.isOld ||
     (serverTransport.protocolVersion === 'legacy' && !handshake.isModern) ||
-    isLegacyAddress(handshake);
+    isKnownLegacy(handshake);
   const client = new sdk.Client(
     { name: 'gmn', version: context.version },
-    clientOptions(context, {
+    createClientOptions(context, {
       isLegacy,
       onChanged(changed) {
         for (const listener of changes.listeners) listener(changed);
       },
     }),
   );
-  const waiting = new Set<Deadline>();
-  handleServerRequests(client, server, { ...context, ...pauseDuringQuestions(context, waiting) });
+  const deadlines = new Set<Deadline>();
+  handleServerRequests(client, server, { ...context, ...pauseDuringQuestions(context, deadlines) });
   try {
     // The SDK's handshake does not honour the signal everywhere, and its timer can neither be paused nor reset by
     // incoming data, so our deadline decides.
     await raceWithAbort(client.connect(serverTransport.transport, { timeout: MAX_TIMER_MS }), signal);
   } catch (thrown) {
-    const fault = await toHandshakeError(thrown, handshake, { sdk, serverTransport });
+    const error = await toHandshakeError(thrown, handshake, { sdk, serverTransport });
     await serverTransport.close();
-    if (signal.aborted) throw fault;
+    if (signal.aborted) throw error;
     const isRefused = kind === 'stdio' && thrown instanceof sdk.ProtocolError && !handshake.isModern;
-    if (isRefused) return initialize(kind, { ...handshake, isModern: true }, round);
-    if (serverTransport.protocolVersion === 'auto' && !isLegacy && isServerFailure(fault))
-      return initialize(kind, { ...handshake, isOld: true }, round);
+    if (isRefused) return initialize(kind, { ...handshake, isModern: true }, attempt);
+    if (serverTransport.protocolVersion === 'auto' && !isLegacy && isServerFailure(error))
+      return initialize(kind, { ...handshake, isOld: true }, attempt);
     // The cached answer may be out of date: the server may have been updated.
-    if (
-      serverTransport.protocolVersion === 'auto' &&
-      isLegacy &&
-      !handshake.isOld &&
-      (await clearLegacyAddress(handshake))
-    )
-      return initialize(kind, handshake, round);
-    if (round < MAX_ATTEMPTS && (serverTransport.signIns?.() ?? 0) > 0) return initialize(kind, handshake, round + 1);
-    throw fault;
+    if (serverTransport.protocolVersion === 'auto' && isLegacy && !handshake.isOld && (await clearLegacy(handshake)))
+      return initialize(kind, handshake, attempt);
+    if (attempt < MAX_ATTEMPTS && (serverTransport.signIns?.() ?? 0) > 0)
+      return initialize(kind, handshake, attempt + 1);
+    throw error;
   }
-  const isNews = !isLegacy || handshake.isOld;
-  if (serverTransport.protocolVersion === 'auto' && isNews && client.getProtocolEra() === 'legacy')
-    await cacheLegacyAddress(handshake);
+  const isFound = !isLegacy || handshake.isOld;
+  if (serverTransport.protocolVersion === 'auto' && isFound && client.getProtocolEra() === 'legacy')
+    await cacheLegacy(handshake);
   return createConnection({
     server,
     client,
     transport: closeAfterStrays(client, serverTransport),
     sdk,
     changes,
-    waiting,
+    deadlines,
   });
 }
 
 /** Some servers answer an unknown request with HTTP 5xx instead of a protocol error. */
-function isServerFailure(fault: unknown): boolean {
-  return fault instanceof AppError && fault.status !== undefined && fault.status >= 500;
+function isServerFailure(error: unknown): boolean {
+  return error instanceof AppError && error.status !== undefined && error.status >= 500;
 }
 
-/** Pauses the deadline of every request in flight while a person answers a question. */
 function pauseDuringQuestions(
   { elicit }: ClientContext,
-  waiting: ReadonlySet<Deadline>,
+  deadlines: ReadonlySet<Deadline>,
 ): Pick<ClientContext, 'elicit'> {
   if (elicit === undefined) return {};
   return {
     elicit(question, signal) {
-      const resumes = [...waiting].map((deadline) => deadline.pause());
+      const resumes = [...deadlines].map((deadline) => deadline.pause());
       return elicit(question, signal).finally(() => {
         for (const resume of resumes) resume();
       });
@@ -172,41 +163,32 @@ async function toHandshakeError(
   { sdk, serverTransport }: { readonly sdk: Sdk; readonly serverTransport: ServerTransport },
 ): Promise<unknown> {
   if (!signal.aborted)
-    return toServerError(thrown, { server, sdk, transport: serverTransport, what: 'initialize', timeoutMs: startMs });
-  const said = await serverTransport.describeEnd();
+    return toServerError(thrown, { server, sdk, transport: serverTransport, method: 'initialize', timeoutMs: startMs });
+  const ending = await serverTransport.describeEnd();
   const { reason } = signal;
-  const isOurs = reason instanceof AppError && reason.fault === 'mcp';
-  return isOurs && said !== ''
-    ? mcpError(server, `${reason.words}. ${said}`, { hint: reason.hint ?? '', cause: reason.cause })
+  const isTimeout = reason instanceof AppError && reason.fault === 'mcp';
+  return isTimeout && ending !== ''
+    ? mcpError(server, `${reason.words}. ${ending}`, { hint: reason.hint ?? '', cause: reason.cause })
     : reason;
 }
 
 /** Ignores responses to no request and the like, up to a limit; then closes the connection. */
 function closeAfterStrays(client: InstanceType<Sdk['Client']>, serverTransport: ServerTransport): ServerTransport {
-  let nonsense = 0;
+  let strays = 0;
   client.onerror = () => {
-    nonsense += 1;
-    if (nonsense === MAX_STRAY_MESSAGES) void serverTransport.close().finally(() => client.close());
+    strays += 1;
+    if (strays === MAX_STRAY_MESSAGES) void serverTransport.close().finally(() => client.close());
   };
   return {
     ...serverTransport,
-    closeReason: () => (nonsense >= MAX_STRAY_MESSAGES ? STRAY_REASON : serverTransport.closeReason?.()),
+    closeReason: () => (strays >= MAX_STRAY_MESSAGES ? STRAY_REASON : serverTransport.closeReason?.()),
   };
 }
 
-function isLegacyAddress({ server: { definition }, context }: Handshake): boolean {
-  return definition.kind !== 'stdio' && isKnownLegacy(definition.url, context);
-}
-
-async function cacheLegacyAddress({ server: { definition }, context }: Handshake): Promise<void> {
-  if (definition.kind !== 'stdio') await cacheLegacy(definition.url, context);
-}
-
-/** True if there was a cached protocol version to clear. */
-async function clearLegacyAddress({ server: { definition }, context }: Handshake): Promise<boolean> {
-  if (definition.kind === 'stdio') return false;
-  await clearLegacy(definition.url, context);
-  return !isKnownLegacy(definition.url, context);
+/** The SDK is a third of a megabyte that only a run with a server needs. */
+async function loadSdk(): Promise<Sdk> {
+  const { sdk } = await import('./sdk.ts');
+  return sdk;
 }
 
 type TransportKind = 'stdio' | 'http' | 'sse';

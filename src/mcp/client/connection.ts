@@ -3,9 +3,9 @@ import { isObject, type JsonObject, toNonEmptyString } from '../../core/json.ts'
 import { formatDuration } from '../../core/text/format.ts';
 import { sanitize } from '../../core/text/terminal.ts';
 import { createDeadline, type Deadline, startTimer } from '../../platform/runtime/clock.ts';
-import type { NamedServer } from './definition.ts';
+import { MAX_TIMER_MS, type NamedServer } from './definition.ts';
 import { mcpError, redactServerText, toServerError } from './errors.ts';
-import { listTimeout, MAX_ITEMS, MAX_PAGES, MAX_TIMER_MS } from './limits.ts';
+import { MAX_ITEMS, MAX_PAGES, toListTimeout } from './limits.ts';
 import {
   parseCallResult,
   parseContents,
@@ -36,8 +36,7 @@ interface InitializedClient {
   readonly transport: ServerTransport;
   readonly sdk: Sdk;
   readonly changes: ListChanges;
-  /** Deadlines of the requests in flight. */
-  readonly waiting: Set<Deadline>;
+  readonly deadlines: Set<Deadline>;
 }
 
 /** Methods that prove a server works; listing what it has does not. */
@@ -54,18 +53,18 @@ const ANY_RESULT = {
 
 export function createConnection(initialized: InitializedClient): Connection {
   const { server, client, transport, changes } = initialized;
-  const offered = client.getServerCapabilities() ?? {};
+  const declared = client.getServerCapabilities() ?? {};
   const capabilities = {
-    tools: offered.tools !== undefined,
-    prompts: offered.prompts !== undefined,
-    resources: offered.resources !== undefined,
+    tools: declared.tools !== undefined,
+    prompts: declared.prompts !== undefined,
+    resources: declared.resources !== undefined,
   };
   const instructions = client.getInstructions();
   const { name = '', version = '' } = client.getServerVersion() ?? {};
   let isClosed = false;
   let servedAt: number | undefined;
-  const ask = sdkRequestSender(initialized, (what) => {
-    if (WORK_METHODS.has(what)) servedAt = performance.now();
+  const send = createSdkRequestSender(initialized, (method) => {
+    if (WORK_METHODS.has(method)) servedAt = performance.now();
   });
   const ended = new Promise<void>((resolve) => {
     client.onclose = resolve;
@@ -76,7 +75,7 @@ export function createConnection(initialized: InitializedClient): Connection {
     protocolVersion: client.getNegotiatedProtocolVersion() ?? '',
     ...(instructions ? { instructions } : {}),
     capabilities,
-    ...createRequests(initialized, ask, capabilities),
+    ...createRequests(initialized, send, capabilities),
     onListChanged(listener) {
       changes.listeners.add(listener);
       return () => void changes.listeners.delete(listener);
@@ -112,45 +111,45 @@ type Requests = Lists & Pick<Connection, 'callTool' | 'getPrompt' | 'completePro
 
 function createRequests(
   initialized: InitializedClient,
-  askSdk: SendSdkRequest,
+  sendSdk: SendSdkRequest,
   capabilities: Connection['capabilities'],
 ): Requests {
   const { client, sdk } = initialized;
-  const ask = requestSender(client, askSdk);
-  const lists = createLists(initialized.server, ask, capabilities);
+  const send = createRequestSender(client, sendSdk);
+  const lists = createLists(initialized.server, send, capabilities);
   const plain = {
     ...lists,
     callTool: async (tool: string, args: JsonObject, options?: CallOptions) =>
-      requireCallResult(await ask('tools/call', { name: tool, arguments: args }, options), initialized.server),
+      requireCallResult(await send('tools/call', { name: tool, arguments: args }, options), initialized.server),
     getPrompt: async (prompt: string, args: Readonly<Record<string, string>>, options?: RequestOptions) =>
-      parsePromptResult(await ask('prompts/get', { name: prompt, arguments: args }, options)),
-    completePrompt: async (asked: PromptCompletion, options?: RequestOptions) =>
-      client.getServerCapabilities()?.completions === undefined ? [] : requestSuggestions(ask, asked, options),
+      parsePromptResult(await send('prompts/get', { name: prompt, arguments: args }, options)),
+    completePrompt: async (completion: PromptCompletion, options?: RequestOptions) =>
+      client.getServerCapabilities()?.completions === undefined ? [] : requestSuggestions(send, completion, options),
     readResource: async (uri: string, options?: RequestOptions) =>
-      parseContents(await ask('resources/read', { uri }, options)),
-    ping: async (options?: RequestOptions) => void (await ask('ping', {}, options)),
+      parseContents(await send('resources/read', { uri }, options)),
+    ping: async (options?: RequestOptions) => void (await send('ping', {}, options)),
   };
   if (client.getProtocolEra() !== 'modern') return plain;
-  const modern = modernTools(client, sdk, askSdk, lists);
+  const modern = createModernTools(client, sdk, sendSdk, lists);
   return {
     ...plain,
     listTools: capabilities.tools ? withDeadline(initialized.server, 'tools/list', modern.listTools) : lists.listTools,
     callTool: async (tool, args, options = {}) =>
       requireCallResult(
-        await askSdk('tools/call', options, (settings) => modern.call(tool, args, settings)),
+        await sendSdk('tools/call', options, (settings) => modern.call(tool, args, settings)),
         initialized.server,
       ),
-    ping: async (options) => void (await ask('server/discover', {}, options)),
+    ping: async (options) => void (await send('server/discover', {}, options)),
   };
 }
 
 async function requestSuggestions(
-  ask: SendRequest,
+  send: SendRequest,
   { prompt, argument, given }: PromptCompletion,
   options?: RequestOptions,
 ) {
   const params = { ref: { type: 'ref/prompt', name: prompt }, argument, context: { arguments: given } };
-  return parseSuggestions(await ask('completion/complete', params, options));
+  return parseSuggestions(await send('completion/complete', params, options));
 }
 
 function requireCallResult(answer: unknown, server: NamedServer): CallResult {
@@ -163,13 +162,16 @@ type Lists = Pick<Connection, 'listTools' | 'listPrompts' | 'listResources' | 'l
 
 function createLists(
   server: NamedServer,
-  ask: SendRequest,
+  send: SendRequest,
   { tools, prompts, resources }: Connection['capabilities'],
 ): Lists {
-  const list = <Item>(isOffered: boolean, method: string, paged: Omit<PagedList<Item>, 'ask'>) =>
+  const list = <Item>(isOffered: boolean, method: string, paged: Omit<PagedList<Item>, 'send'>) =>
     withDeadline(server, method, async (options) => {
       if (!isOffered) return { items: [] };
-      return fetchAllPages({ ...paged, ask: (cursor) => ask(method, cursor === undefined ? {} : { cursor }, options) });
+      return fetchAllPages({
+        ...paged,
+        send: (cursor) => send(method, cursor === undefined ? {} : { cursor }, options),
+      });
     });
   return {
     listTools: list(tools, 'tools/list', { key: 'tools', parse: parseTool }),
@@ -186,11 +188,11 @@ type List<Item> = (options?: RequestOptions) => Promise<Listing<Item>>;
 
 /** Puts a deadline on the whole list, since each page on its own could be just in time. */
 function withDeadline<Item>(server: NamedServer, method: string, list: List<Item>): List<Item> {
-  const ms = listTimeout(server);
+  const ms = toListTimeout(server);
   return async (options = {}) => {
-    const late = () => mcpError(server, `no whole answer to ${method} within ${formatDuration(ms)}`);
-    const limit = createDeadline(options.signal ?? new AbortController().signal, ms, late);
-    return list({ ...options, signal: limit.signal }).finally(limit.clear);
+    const timeoutError = () => mcpError(server, `no complete answer to ${method} within ${formatDuration(ms)}`);
+    const deadline = createDeadline(options.signal ?? new AbortController().signal, ms, timeoutError);
+    return list({ ...options, signal: deadline.signal }).finally(deadline.clear);
   };
 }
 
@@ -200,46 +202,52 @@ type SendRequest = (
   options?: CallOptions,
 ) => Promise<unknown>;
 
-function requestSender(client: SdkClient, ask: SendSdkRequest): SendRequest {
+function createRequestSender(client: SdkClient, send: SendSdkRequest): SendRequest {
   return (method, params, options = {}) =>
-    ask(method, options, (settings) => client.request({ method, params }, ANY_RESULT, settings));
+    send(method, options, (settings) => client.request({ method, params }, ANY_RESULT, settings));
 }
 
 /**
- * Adds deadline and signal to each request, and converts what the SDK throws to an AppError. `onAnswer` gets the method
- * that succeeded.
+ * Gives each request a deadline, and turns what the SDK throws into an AppError. `onAnswer` gets the method that
+ * succeeded.
  */
-function sdkRequestSender(initialized: InitializedClient, onAnswer: (what: string) => void): SendSdkRequest {
-  const { server, transport, sdk, waiting } = initialized;
-  return async (what, options: CallOptions, run) => {
+function createSdkRequestSender(initialized: InitializedClient, onAnswer: (method: string) => void): SendSdkRequest {
+  const { server, transport, sdk, deadlines } = initialized;
+  return async (method, options: CallOptions, run) => {
     const { signal, timeoutMs = server.definition.timeoutMs, onProgress } = options;
     signal?.throwIfAborted();
-    const late = () => new sdk.SdkError(sdk.SdkErrorCode.RequestTimeout, what);
-    const time = createDeadline(signal ?? new AbortController().signal, timeoutMs, late);
+    const timeoutError = () => new sdk.SdkError(sdk.SdkErrorCode.RequestTimeout, method);
+    const deadline = createDeadline(signal ?? new AbortController().signal, timeoutMs, timeoutError);
     const onprogress = (progress: Progress): void => {
-      time.restart();
+      deadline.restart();
       onProgress?.(progress);
     };
     // The SDK's timer cannot be paused while a person is asked.
-    const settings = { timeout: MAX_TIMER_MS, signal: time.signal, ...(what === 'tools/call' ? { onprogress } : {}) };
-    waiting.add(time);
+    const settings = {
+      timeout: MAX_TIMER_MS,
+      signal: deadline.signal,
+      ...(method === 'tools/call' ? { onprogress } : {}),
+    };
+    deadlines.add(deadline);
     try {
       for (let signIns = countSignIns(transport); ; signIns = countSignIns(transport)) {
         try {
           const answer = await run(settings);
-          onAnswer(what);
+          onAnswer(method);
           return answer;
         } catch (thrown) {
           signal?.throwIfAborted();
-          if (time.signal.aborted) throw await toRequestError(time.signal.reason, initialized, { what, timeoutMs });
-          // Somebody signed in meanwhile: try again with the new token.
-          if (countSignIns(transport) <= signIns) throw await toRequestError(thrown, initialized, { what, timeoutMs });
-          time.restart();
+          if (deadline.signal.aborted)
+            throw await toRequestError(deadline.signal.reason, initialized, { method, timeoutMs });
+          // Somebody has signed in since: try again with the new token.
+          if (countSignIns(transport) <= signIns)
+            throw await toRequestError(thrown, initialized, { method, timeoutMs });
+          deadline.restart();
         }
       }
     } finally {
-      waiting.delete(time);
-      time.clear();
+      deadlines.delete(deadline);
+      deadline.clear();
     }
   };
 }
@@ -247,14 +255,14 @@ function sdkRequestSender(initialized: InitializedClient, onAnswer: (what: strin
 async function toRequestError(
   thrown: unknown,
   { server, client, transport, sdk }: InitializedClient,
-  asked: { readonly what: string; readonly timeoutMs: number },
+  request: { readonly method: string; readonly timeoutMs: number },
 ): Promise<AppError> {
   const fault = await toServerError(thrown, {
     server,
     sdk,
     transport,
-    ...asked,
-    isOver: client.transport === undefined,
+    ...request,
+    isClosed: client.transport === undefined,
   });
   // The server has dropped the session; only a new handshake starts another.
   if (fault.status === 404 && client.transport?.sessionId !== undefined) await client.close();
@@ -267,9 +275,8 @@ function countSignIns(transport: ServerTransport): number {
 
 type SdkOptions = NonNullable<Parameters<SdkClient['callTool']>[1]>;
 
-/** Sends a request through one of the SDK's own methods. */
 type SendSdkRequest = <Value>(
-  what: string,
+  method: string,
   options: RequestOptions,
   run: (settings: SdkOptions) => Promise<Value>,
 ) => Promise<Value>;
@@ -279,11 +286,11 @@ type SendSdkRequest = <Value>(
  * and a tool that declares them wrongly must not be used. The SDK's own methods take care of both.
  * https://modelcontextprotocol.io/specification/2026-07-28/basic/transports
  */
-function modernTools(client: SdkClient, sdk: Sdk, ask: SendSdkRequest, plain: Pick<Connection, 'listTools'>) {
+function createModernTools(client: SdkClient, sdk: Sdk, send: SendSdkRequest, plain: Pick<Connection, 'listTools'>) {
   const known = new Map<string, RemoteTool>();
   const listTools = async (options: RequestOptions = {}): Promise<Listing<RemoteTool>> => {
     try {
-      const { tools } = await ask('tools/list', options, (settings) =>
+      const { tools } = await send('tools/list', options, (settings) =>
         client.listTools(undefined, { ...settings, cacheMode: 'refresh' }),
       );
       return parseItems(tools, { key: 'tools', parse: parseTool });
@@ -316,33 +323,29 @@ function isListRejected(thrown: unknown, { SdkError, SdkErrorCode }: Sdk): boole
   );
 }
 
-/** Leaves out the output schema: gmn does not validate results. */
+/** Without the output schema: gmn does not validate results. */
 function toSdkTool({ name, inputSchema }: RemoteTool): NonNullable<SdkOptions['toolDefinition']> {
   return { name, inputSchema } as unknown as NonNullable<SdkOptions['toolDefinition']>;
 }
 
 interface ListKey<Item> {
-  /** The field of a page that holds the items. */
   readonly key: string;
-  /** Undefined if the item is invalid. */
   readonly parse: (value: Readonly<Record<string, unknown>>) => Item | undefined;
 }
 
 interface PagedList<Item> extends ListKey<Item> {
-  /** Fetches one page; no cursor means the first. */
-  readonly ask: (cursor: string | undefined) => Promise<unknown>;
+  readonly send: (cursor: string | undefined) => Promise<unknown>;
 }
 
-/** How many unreadable items a notice names. */
 const MAX_NAMES = 3;
 
-/** Fetches all pages within gmn's limits; `omitted` says what is missing. Throws what `ask` throws. */
-async function fetchAllPages<Item>({ ask, ...list }: PagedList<Item>): Promise<Listing<Item>> {
+/** Stops at gmn's limits; `omitted` says what is missing. */
+async function fetchAllPages<Item>({ send, ...list }: PagedList<Item>): Promise<Listing<Item>> {
   const { key } = list;
   const found: unknown[] = [];
   const cursors = new Set<string>();
   for (let cursor: string | undefined, page = 1; ; page += 1) {
-    const answer = await ask(cursor);
+    const answer = await send(cursor);
     const { [key]: listed, nextCursor } = isObject(answer) ? answer : {};
     for (const value of Array.isArray(listed) ? listed : []) {
       found.push(value);
@@ -356,7 +359,6 @@ async function fetchAllPages<Item>({ ask, ...list }: PagedList<Item>): Promise<L
   }
 }
 
-/** Parses up to MAX_ITEMS items; an invalid one is skipped and named in `omitted`. */
 function parseItems<Item>(found: readonly unknown[], { key, parse }: ListKey<Item>, cut?: string): Listing<Item> {
   const items: Item[] = [];
   const unreadable: string[] = [];
@@ -379,7 +381,7 @@ function formatItemName(value: unknown): string {
 }
 
 function formatUnreadable(names: readonly string[]): string {
-  const shown = names.slice(0, MAX_NAMES);
-  const more = names.length > shown.length ? ` and ${names.length - shown.length} more` : '';
-  return `${shown.join(', ')}${more} skipped: gmn cannot read how the server describes it`;
+  const listed = names.slice(0, MAX_NAMES);
+  const more = names.length > listed.length ? ` and ${names.length - listed.length} more` : '';
+  return `${listed.join(', ')}${more} skipped: gmn cannot read how the server describes it`;
 }

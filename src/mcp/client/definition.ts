@@ -1,29 +1,25 @@
 import { isObject, type JsonObject, type JsonValue } from '../../core/json.ts';
 import { textBefore } from '../../core/text/trim.ts';
 
-/** The deadline of one request, unless the definition sets another. */
 const TIMEOUT_MS = 600_000;
-/** A longer timer would fire at once. */
-const MAX_TIMEOUT_MS = 2 ** 31 - 1;
+/** A timer with a longer delay would fire at once. */
+export const MAX_TIMER_MS = 2 ** 31 - 1;
 
 interface CommonDefinition {
   /** For connecting and for every request; progress restarts it. */
   readonly timeoutMs: number;
-  /** `trust: true` as written. Whether it counts depends on which settings file says so. */
+  /** `trust: true` as written. Only the user's own settings file can grant it. */
   readonly isTrusted: boolean;
-  /** The server's own names of the only tools to offer. Absent: all. */
+  /** If present, no other tools are offered; `excludeTools` still wins. */
   readonly includeTools?: readonly string[];
-  /** Tools not to offer, whatever `includeTools` says. */
   readonly excludeTools: readonly string[];
   readonly description?: string;
 }
 
-/** `excludeTools` wins over `includeTools`. */
 export function isWantedTool({ includeTools, excludeTools }: CommonDefinition, name: string): boolean {
   return !excludeTools.includes(name) && (includeTools === undefined || includeTools.includes(name));
 }
 
-/** A program that speaks the protocol over stdin and stdout. */
 export interface StdioDefinition extends CommonDefinition {
   readonly kind: 'stdio';
   readonly command: string;
@@ -43,13 +39,12 @@ export interface RemoteDefinition extends CommonDefinition {
 
 /** What the user registered at the server by hand; what is absent is discovered. */
 interface OAuthDefinition {
-  /** False turns OAuth off. */
   readonly isEnabled: boolean;
   readonly clientId?: string;
   readonly clientSecret?: string;
   readonly clientMetadataUrl?: string;
   readonly scopes?: readonly string[];
-  /** The only loopback address the authorization server redirects to. */
+  /** The only loopback address that the authorization server redirects to. */
   readonly redirectUri?: string;
 }
 
@@ -64,13 +59,13 @@ interface InvalidDefinition {
 export interface NamedServer {
   readonly name: string;
   readonly definition: ServerDefinition;
-  /** The hint shown if the connection ends; by default to look at the definition. */
+  /** The hint shown if the connection ends. Default: look at the definition. */
   readonly remedy?: string;
-  /** A deadline for the start and for each list, set by a flag; replaces gmn's own. */
+  /** Set by `--timeout`: replaces gmn's own deadline for the start and for each list. */
   readonly limitMs?: number;
 }
 
-/** Parses an entry of `mcpServers`; unknown keys are ignored. An invalid entry is returned as data, not thrown. */
+/** Parses an entry of `mcpServers`; ignores unknown keys. Returns an invalid entry as data instead of throwing. */
 export function parseDefinition(value: JsonValue): ServerDefinition | InvalidDefinition {
   try {
     if (!isObject(value)) throw new DefinitionError('it must be an object');
@@ -88,7 +83,6 @@ export function parseDefinition(value: JsonValue): ServerDefinition | InvalidDef
   }
 }
 
-/** Caught by `parseDefinition`; never leaves this file. */
 class DefinitionError extends Error {}
 
 function parseStdio(entry: JsonObject): StdioDefinition {
@@ -99,7 +93,7 @@ function parseStdio(entry: JsonObject): StdioDefinition {
   const cwd = parseString(entry, 'cwd');
   const env = parseStringMap(entry, 'env');
   if (command.trim() === '') throw new DefinitionError('command is empty');
-  // No honest command line has one, and a shell or script behind it would read it as the end of a command.
+  // A shell or script that gets the command would read a line break as the end of it.
   for (const word of [command, ...args])
     if (/[\0\r\n]/.test(word)) throw new DefinitionError('command or args contain a line break');
   return { kind: 'stdio', command, args, env, ...(cwd === undefined ? {} : { cwd }), ...parseCommon(entry) };
@@ -166,7 +160,7 @@ function parseCommon(entry: JsonObject): CommonDefinition {
   const includeTools = parseStrings(entry, 'includeTools');
   const description = parseString(entry, 'description');
   return {
-    timeoutMs: Math.min(timeout, MAX_TIMEOUT_MS),
+    timeoutMs: Math.min(timeout, MAX_TIMER_MS),
     isTrusted: parseBoolean(entry, 'trust') ?? false,
     // The official CLI allows more text after the name: `name(…)`.
     ...(includeTools === undefined ? {} : { includeTools: includeTools.map((name) => textBefore(name, '(')) }),

@@ -8,24 +8,24 @@ import { MAX_SERVER_TEXT } from './limits.ts';
 import type { Sdk } from './sdk.ts';
 import type { ServerTransport } from './types.ts';
 
-/** An AppError `mcp` about one server. The message is sanitized, and the secrets of its definition are redacted. */
+/** Sanitizes the message and redacts the secrets of the server's definition. */
 export function mcpError(server: NamedServer, words: string, options: ErrorOptions = {}): AppError {
-  const shown = formatServerText(server, words);
-  return new AppError('mcp', `MCP server ${sanitize(server.name)}: ${shown}`, { words: shown, ...options });
+  const text = formatServerText(server, words);
+  return new AppError('mcp', `MCP server ${sanitize(server.name)}: ${text}`, { words: text, ...options });
 }
 
-/** Server text for a person: one line, sanitized for the terminal, with the secrets of its definition redacted. */
+/** One line for a person, sanitized and redacted. */
 function formatServerText(server: NamedServer, words: string): string {
   const lines = redactServerText(server, words)
     .replace(ANSI, '')
     .split(/[\r\n]+/)
     .map((line) => line.trim())
     .filter((line) => line !== '');
-  const shown = sanitize(lines.join(' / '));
-  return shown.length > MAX_SERVER_TEXT ? `${shown.slice(0, MAX_SERVER_TEXT)}…` : shown;
+  const text = sanitize(lines.join(' / '));
+  return text.length > MAX_SERVER_TEXT ? `${text.slice(0, MAX_SERVER_TEXT)}…` : text;
 }
 
-/** Redacts the secrets of the definition, the tokens the server was sent, and whatever looks like a key. */
+/** Redacts the secrets of the definition, the tokens sent to the server, and whatever looks like a key. */
 export function redactServerText({ definition }: NamedServer, words: string, tokens: readonly string[] = []): string {
   const secrets =
     definition.kind === 'stdio'
@@ -34,67 +34,68 @@ export function redactServerText({ definition }: NamedServer, words: string, tok
   return redact(redactKnown(words, [...secrets, ...tokens]), '‹redacted›');
 }
 
-/** ANSI sequences, which servers write to stderr: shown as escapes they would bury the text. */
+/** Servers color their stderr; printed as visible escapes, these sequences would bury the text. */
 const ANSI = /\x1b\[[\d;?]*[ -/]*[@-~]/g;
 
 interface FailureContext {
   readonly server: NamedServer;
   readonly sdk: Sdk;
   readonly transport: Pick<ServerTransport, 'describeEnd' | 'secrets' | 'closeReason'>;
-  /** The method, such as `tools/call`. */
-  readonly what: string;
+  readonly method: string;
   readonly timeoutMs: number;
-  readonly isOver?: boolean;
+  readonly isClosed?: boolean;
 }
 
-/**
- * Converts what the SDK or a transport threw to an AppError `mcp`. Decides on types and codes, never on message text.
- */
-export async function toServerError(thrown: unknown, failing: FailureContext): Promise<AppError> {
-  const { server, what } = failing;
-  const own = findAppError(thrown);
-  const isFinished = own?.fault === 'mcp' && own.words !== own.message;
-  if (own !== undefined && (isFinished || own.fault === 'interrupted')) return own;
-  if (own?.status === 401) return unauthorizedError(server, 401, own);
-  if (own !== undefined) return mcpError(server, own.message, { cause: own, ...(own.hint ? { hint: own.hint } : {}) });
-  const status = findStatus(thrown, failing.sdk);
+/** Decides on types and codes, never on message text. */
+export async function toServerError(thrown: unknown, context: FailureContext): Promise<AppError> {
+  const { server, method } = context;
+  const appError = findAppError(thrown);
+  const isFinished = appError?.fault === 'mcp' && appError.words !== appError.message;
+  if (appError !== undefined && (isFinished || appError.fault === 'interrupted')) return appError;
+  if (appError?.status === 401) return unauthorizedError(server, 401, appError);
+  if (appError !== undefined)
+    return mcpError(server, appError.message, { cause: appError, ...(appError.hint ? { hint: appError.hint } : {}) });
+  const status = findStatus(thrown, context.sdk);
   if (status === 401 || status === 403) return unauthorizedError(server, status, thrown);
   // `mcpError` knows only the secrets of the definition, not the tokens.
-  const redactWords = (words: string): string => redactKnown(words, failing.transport.secrets?.() ?? []);
+  const redactTokens = (words: string): string => redactKnown(words, context.transport.secrets?.() ?? []);
   if (status !== undefined)
-    return mcpError(server, redactWords(formatHttpError(thrown, status)), { cause: thrown, status });
-  if (thrown instanceof failing.sdk.ProtocolError) {
-    return mcpError(server, redactWords(`${what} was refused: ${simplifyMessage(thrown.message)}`), { cause: thrown });
+    return mcpError(server, redactTokens(formatHttpError(thrown, status)), { cause: thrown, status });
+  if (thrown instanceof context.sdk.ProtocolError) {
+    return mcpError(server, redactTokens(`${method} was refused: ${simplifyMessage(thrown.message)}`), {
+      cause: thrown,
+    });
   }
-  return fromSdkError(thrown, failing);
+  return fromSdkError(thrown, context);
 }
 
 async function fromSdkError(
   thrown: unknown,
-  { server, sdk, transport, what, timeoutMs, isOver }: FailureContext,
+  { server, sdk, transport, method, timeoutMs, isClosed }: FailureContext,
 ): Promise<AppError> {
   const { SdkErrorCode } = sdk;
   const code = thrown instanceof sdk.SdkError ? thrown.code : undefined;
-  const last = await transport.describeEnd();
-  const said = last === '' ? '' : `. ${last}`;
+  const end = await transport.describeEnd();
+  const ending = end === '' ? '' : `. ${end}`;
   if (code === SdkErrorCode.RequestTimeout) {
-    return mcpError(server, `no answer to ${what} within ${formatDuration(timeoutMs)}${said}`, {
+    return mcpError(server, `no answer to ${method} within ${formatDuration(timeoutMs)}${ending}`, {
       cause: thrown,
       hint: 'Its "timeout" in the settings sets how long gmn waits, in milliseconds.',
     });
   }
-  const left = transport.closeReason?.();
-  if (left !== undefined) return mcpError(server, `gmn disconnected during ${what}: ${left}${said}`, { cause: thrown });
-  if (code === SdkErrorCode.ConnectionClosed || code === SdkErrorCode.NotConnected || isOver) {
+  const closeReason = transport.closeReason?.();
+  if (closeReason !== undefined)
+    return mcpError(server, `gmn disconnected during ${method}: ${closeReason}${ending}`, { cause: thrown });
+  if (code === SdkErrorCode.ConnectionClosed || code === SdkErrorCode.NotConnected || isClosed) {
     const hint = server.remedy ?? `See its definition: gmn mcp get ${sanitize(server.name)}`;
-    return mcpError(server, `the connection was lost during ${what}${said}`, { cause: thrown, hint });
+    return mcpError(server, `the connection was lost during ${method}${ending}`, { cause: thrown, hint });
   }
   const message = simplifyMessage(thrown instanceof Error ? thrown.message : String(thrown));
   const words = redactKnown(message, transport.secrets?.() ?? []);
-  return mcpError(server, `${what} failed: ${words}${said}`, { cause: thrown });
+  return mcpError(server, `${method} failed: ${words}${ending}`, { cause: thrown });
 }
 
-/** Finds our own AppError, however often the SDK has wrapped it. */
+/** The SDK wraps our own AppError in errors of its own. */
 function findAppError(thrown: unknown): AppError | undefined {
   for (let error = thrown, depth = 0; error instanceof Error && depth < 8; error = findCause(error), depth += 1) {
     if (error instanceof AppError) return error;
@@ -141,8 +142,8 @@ export function simplifyMessage(words: string): string {
   if (start === -1 || !text.trimEnd().endsWith(']')) return text;
   const issues = parseJson(text.slice(start));
   if (!Array.isArray(issues) || issues.length === 0) return text;
-  const said = issues.map(formatIssue);
-  return said.every((each) => each !== undefined) ? `${text.slice(0, start)}${said.join('; ')}` : text;
+  const lines = issues.map(formatIssue);
+  return lines.every((each) => each !== undefined) ? `${text.slice(0, start)}${lines.join('; ')}` : text;
 }
 
 function formatIssue(issue: unknown): string | undefined {

@@ -3,7 +3,6 @@ import type { HttpRequest, HttpResponse, SendHttp } from '../../core/io.ts';
 import { formatSize } from '../../core/text/format.ts';
 import { MAX_SERVER_MESSAGE_BYTES } from './limits.ts';
 
-/** The subset of `fetch` that the SDK uses. */
 export type Fetch = (input: string | URL, init?: RequestInit) => Promise<Response>;
 
 const METHODS: readonly HttpRequest['method'][] = ['GET', 'POST', 'DELETE'];

@@ -1,23 +1,22 @@
 import type { NamedServer, ServerDefinition } from './definition.ts';
 
-/** The longest line, JSON body or event a server may send. */
 export const MAX_SERVER_MESSAGE_BYTES = 16_000_000;
 
 const START_MS = 30_000;
-/** Leaves time for a download: stopping an installer half way leaves a broken cache. */
+/** A download must have time to finish: stopping an installer half way leaves a broken cache. */
 const INSTALL_MS = 180_000;
 const LIST_MS = 30_000;
 
 /**
- * The deadline for starting and the handshake: a flag, or else the default, or the server's own `timeout` if that is
+ * For starting and the handshake: the flag if given, else the default or the server's own `timeout`, whichever is
  * shorter.
  */
-export function startTimeout({ definition, limitMs }: NamedServer): number {
+export function toStartTimeout({ definition, limitMs }: NamedServer): number {
   return limitMs ?? Math.min(mayDownload(definition) ? INSTALL_MS : START_MS, definition.timeoutMs);
 }
 
-/** The deadline for all pages of one list, chosen in the same way. */
-export function listTimeout({ definition, limitMs }: NamedServer): number {
+/** For all pages of one list, chosen in the same way. */
+export function toListTimeout({ definition, limitMs }: NamedServer): number {
   return limitMs ?? Math.min(LIST_MS, definition.timeoutMs);
 }
 
@@ -58,20 +57,16 @@ function toProgramName(command = ''): string {
   return (command.split(/[\\/]/).at(-1) ?? '').replace(/\.(?:cmd|exe|bat|ps1)$/i, '');
 }
 
-/** The longest delay of a timer; a longer one would fire at once. */
-export const MAX_TIMER_MS = 2 ** 31 - 1;
-
 export const MAX_PAGES = 64;
 
 export const MAX_ITEMS = 2000;
 
-/** After so many responses to no request, or invalid messages, the connection is closed. */
+/** After this many responses to no request, or invalid messages, gmn closes the connection. */
 export const MAX_STRAY_MESSAGES = 100;
 
 export const STRAY_REASON = `${MAX_STRAY_MESSAGES} of its messages were answers to nothing, or none at all`;
 
-/** Lines on stdout that are no message; many servers log there. */
+/** Lines on stdout that are no messages; many servers log there. */
 export const MAX_NOISE_LINES = 10_000;
 
-/** The longest server text shown to a person, in characters. */
 export const MAX_SERVER_TEXT = 1000;

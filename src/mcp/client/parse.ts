@@ -63,17 +63,14 @@ export function parseTemplate(value: Fields): RemoteResourceTemplate | undefined
   return uriTemplate === undefined ? undefined : { uriTemplate, ...parseDescription(value, uriTemplate) };
 }
 
-/** The contents of a resource; pieces without a URI or without content are skipped. */
+/** Skips pieces without a URI or without content. */
 export function parseContents(value: unknown): readonly ResourceContent[] {
   return filterObjects(isObject(value) ? value.contents : undefined).flatMap(
     (item) => parseResourceContent(item) ?? [],
   );
 }
 
-/**
- * A tool result; blocks of a type gmn does not know are skipped and named in `omitted`. Undefined if it is no tool
- * result.
- */
+/** Skips blocks of a type gmn does not know, and names them in `omitted`. Undefined if it is no tool result. */
 export function parseCallResult(value: unknown): CallResult | undefined {
   const { content, structuredContent, isError } = isObject(value) ? value : {};
   const isResult = Array.isArray(content) || (content === undefined && structuredContent !== undefined);
@@ -102,7 +99,6 @@ export function parsePromptResult(value: unknown): PromptResult {
   };
 }
 
-/** The suggested completions; anything but strings is skipped. */
 export function parseSuggestions(value: unknown): readonly string[] {
   const { completion } = isObject(value) ? value : {};
   const { values } = isObject(completion) ? completion : {};

@@ -12,18 +12,17 @@ export interface ServerPool {
    */
   connection(server: ConfiguredServer, signal: AbortSignal): Promise<Connection>;
   /**
-   * Does work that must not be lost, such as a tool call. Until a program is known to go on after its work, there is one
-   * at a time: others that were already written to it would be lost if it exits after its answer, and must not be repeated.
+   * For work that must not be lost, such as a tool call. Runs one at a time until the program is known to stay after
+   * its work: if it exits after its answer, calls already written to it are lost, and must not be repeated.
    */
   work<Value>(server: ConfiguredServer, run: () => Promise<Value>, signal: AbortSignal): Promise<Value>;
-  /** Closes all connections, also those being opened. Never throws. */
   close(): Promise<void>;
 }
 
 const MAX_STARTS = 3;
 /**
- * How long after its first work a program may take to exit before it is given more. A call that is written to a program
- * that is about to exit is lost, and must not be repeated: nobody knows whether it was read.
+ * How long a program may take to exit after its first work before it gets more. A call written to a program that is
+ * about to exit is lost, and cannot be repeated safely: nobody knows whether it was read.
  */
 const EXIT_MS = 250;
 /** The same for a program that has exited after its work before: it will most likely do so again. */
@@ -33,24 +32,24 @@ interface PoolEntry {
   /** Starts since the server last did some work. */
   starts: number;
   opening: Promise<Connection>;
-  /** How long it may take to exit after its work; 0 once it has stayed. */
+  /** How long it may take to exit after its work; 0 once it is known to stay. */
   exitMs: number;
 }
 
 export function openServers(context: ClientContext): ServerPool {
-  const life = new AbortController();
+  const closing = new AbortController();
   const members = new Map<string, PoolEntry>();
-  // Registered synchronously, so that concurrent callers find this start; the last connection is closed first.
+  // Not async, so that concurrent callers find this start.
   const start = (server: ConfiguredServer, starts: number, last?: Connection): PoolEntry => {
     const exitMs = last?.hasServed ? EXPECTED_EXIT_MS : EXIT_MS;
     const open = async (): Promise<Connection> => {
       await last?.close();
       // Loads sockets and child processes, which a run that starts no server does without.
       const { connectServer } = await import('./connect.ts');
-      return connectServer(server, hideRoots(server, context), life.signal);
+      return connectServer(server, hideRoots(server, context), closing.signal);
     };
     const opening = open();
-    // Callers get the rejection through `opening`; there may be none left.
+    // There may be no caller left to handle the rejection.
     opening.catch(() => {});
     const member = { starts, opening, exitMs: server.definition.kind === 'stdio' ? exitMs : 0 };
     members.set(server.name, member);
@@ -59,7 +58,7 @@ export function openServers(context: ClientContext): ServerPool {
   const requireConnection = async (server: ConfiguredServer): Promise<Connection> => {
     const member = members.get(server.name) ?? start(server, 1);
     const connection = await member.opening.catch((thrown: unknown) => {
-      if (member.starts >= MAX_STARTS || life.signal.aborted) throw thrown;
+      if (member.starts >= MAX_STARTS || closing.signal.aborted) throw thrown;
       return undefined;
     });
     if (connection?.isOpen && connection.hasServed) {
@@ -81,26 +80,26 @@ export function openServers(context: ClientContext): ServerPool {
     async work(server, run, signal) {
       if (hasStayed(server)) return run();
       const before = queues.get(server.name);
-      let leave = (): void => {};
+      let finish = (): void => {};
       const done = new Promise<void>((resolve) => {
-        leave = resolve;
+        finish = resolve;
       });
-      // Whoever comes next waits for those before as well, also if this one is given up.
+      // The next caller waits for all before it, even if this one gives up.
       queues.set(server.name, before === undefined ? done : Promise.all([before, done]).then(() => {}));
       try {
         if (before !== undefined) {
           await raceWithAbort(before, signal);
-          // Waits whether it exits after the last work.
+          // Wait to see whether it exits after the last work.
           await raceWithAbort(requireConnection(server), signal);
-          if (hasStayed(server)) leave();
+          if (hasStayed(server)) finish();
         }
         return await run();
       } finally {
-        leave();
+        finish();
       }
     },
     async close() {
-      life.abort(new AppError('interrupted', 'The connection was closed.'));
+      closing.abort(new AppError('interrupted', 'The connection was closed.'));
       const opened = await Promise.allSettled([...members.values()].map(({ opening }) => opening));
       await Promise.all(opened.map((result) => (result.status === 'fulfilled' ? result.value.close() : undefined)));
     },

@@ -2,30 +2,37 @@ import { canonicalJson, isObject } from '../../core/json.ts';
 import { DAY_MS } from '../../core/text/format.ts';
 import { isRecent, readCache, writeCache } from '../../platform/files/small-file.ts';
 import { sha256 } from '../../platform/runtime/native.ts';
+import type { NamedServer } from './definition.ts';
 import type { ClientContext } from './types.ts';
 
 /** A server may be updated any day; asking again costs one round trip. */
 const CACHE_MS = DAY_MS;
 
-/** Whether the server at this address was recently found to speak only versions before 2026-07-28. */
-export function isKnownLegacy(url: string, { homes, clock }: Pick<ClientContext, 'homes' | 'clock'>): boolean {
-  const at = readCache(versionCachePath(url, homes().gmn), parseLegacyTime);
+interface Address {
+  readonly server: NamedServer;
+  readonly context: Pick<ClientContext, 'homes' | 'clock'>;
+}
+
+/** Whether the server at this address was recently found to support only versions before 2026-07-28. */
+export function isKnownLegacy({ server: { definition }, context: { homes, clock } }: Address): boolean {
+  if (definition.kind === 'stdio') return false;
+  const at = readCache(versionCachePath(definition.url, homes().gmn), parseLegacyTime);
   return at !== undefined && isRecent(at, clock.now(), CACHE_MS);
 }
 
-/** Caches that for a day. */
-export async function cacheLegacy(
-  url: string,
-  { homes, clock }: Pick<ClientContext, 'homes' | 'clock'>,
-): Promise<void> {
-  await writeCache(versionCachePath(url, homes().gmn), { era: 'legacy', at: clock.now() });
+export async function cacheLegacy(address: Address): Promise<void> {
+  await writeVersion(address, 'legacy');
 }
 
-export async function clearLegacy(
-  url: string,
-  { homes, clock }: Pick<ClientContext, 'homes' | 'clock'>,
-): Promise<void> {
-  await writeCache(versionCachePath(url, homes().gmn), { era: 'unknown', at: clock.now() });
+/** False if the cache still has it, for example on a full disk: another try would find the same. */
+export async function clearLegacy(address: Address): Promise<boolean> {
+  await writeVersion(address, 'unknown');
+  return address.server.definition.kind !== 'stdio' && !isKnownLegacy(address);
+}
+
+async function writeVersion({ server: { definition }, context }: Address, era: 'legacy' | 'unknown'): Promise<void> {
+  if (definition.kind === 'stdio') return;
+  await writeCache(versionCachePath(definition.url, context.homes().gmn), { era, at: context.clock.now() });
 }
 
 function versionCachePath(url: string, home: string): string {

@@ -4,17 +4,14 @@ import { sanitize } from '../../core/text/terminal.ts';
 import { sha256 } from '../../platform/runtime/native.ts';
 import { type NamedServer, parseDefinition } from './definition.ts';
 
-/** A valid, enabled server. */
 export interface ConfiguredServer extends NamedServer {
   readonly scope: ServerSetting['scope'];
   readonly file: string;
-  /** Its tools run without asking: `trust: true` in the user's own file; no other file counts. */
+  /** Its tools run without asking: `trust: true` in the user's own file, never in another. */
   readonly isTrusted: boolean;
-  /** Changes whenever anything in the definition does. */
   readonly fingerprint: string;
 }
 
-/** An entry that cannot be parsed. */
 interface InvalidServer {
   readonly name: string;
   readonly why: string;
@@ -24,12 +21,10 @@ interface InvalidServer {
 interface DisabledServer {
   readonly name: string;
   readonly why: string;
-  /** How to enable it. */
   readonly hint: string;
 }
 
 interface ConfiguredServers {
-  /** In the order of the settings files. */
   readonly servers: readonly ConfiguredServer[];
   readonly faulty: readonly InvalidServer[];
   readonly disabled: readonly DisabledServer[];
@@ -37,13 +32,12 @@ interface ConfiguredServers {
 }
 
 type ServerSettings = Pick<Settings, 'servers' | 'serverCommand' | 'document'> & {
-  /** Whether the official CLI has disabled the server; by default none is. */
   readonly isOfficiallyDisabled?: (name: string) => boolean;
 };
 
 /**
- * The servers of the settings: `mcpServers`, and `mcp.serverCommand` under the name `mcp`, without those disabled by
- * `mcp.excluded`, `mcp.allowed`, the official CLI or their own entry.
+ * `mcpServers`, and `mcp.serverCommand` under the name `mcp`, without those disabled by `mcp.excluded`, `mcp.allowed`,
+ * the official CLI or their own entry.
  */
 export function listConfiguredServers(settings: ServerSettings): ConfiguredServers {
   const entries = listServerEntries(settings);
@@ -61,9 +55,7 @@ export function listConfiguredServers(settings: ServerSettings): ConfiguredServe
   };
 }
 
-/**
- * All entries, valid or not, in the order of the files; `mcp.serverCommand` is split into a command and its arguments.
- */
+/** Includes invalid and disabled entries. `mcp.serverCommand` is split into a command and its arguments. */
 export function listServerEntries({
   servers = [],
   serverCommand,
@@ -87,7 +79,7 @@ function parseServer({ name, definition: written, scope, file }: ServerSetting):
   };
 }
 
-/** Why a server is disabled, the strongest reason first; undefined if it is enabled. */
+/** The strongest reason first. */
 function findDisabled(
   { name, definition }: ServerSetting,
   { document, isOfficiallyDisabled = () => false }: ServerSettings,

@@ -5,12 +5,10 @@ import type { NamedServer, RemoteDefinition } from './definition.ts';
 import { openSignInStore } from './oauth/store.ts';
 import type { ClientContext, SignInPrompt } from './types.ts';
 
-/** The stored state of a sign-in; the server is not asked. */
+/** Read from the store; the server is not asked. */
 export interface SignInStatus {
   readonly isSignedIn: boolean;
-  /**
-   * When the access token expires, in milliseconds since the epoch; if `isRefreshable`, it is refreshed automatically.
-   */
+  /** In milliseconds since the epoch. If `isRefreshable`, the access token is refreshed automatically. */
   readonly expiresAt?: number;
   readonly isRefreshable: boolean;
 }
@@ -20,8 +18,8 @@ interface SignInContext extends ClientContext {
 }
 
 /**
- * Has the person sign in unless an earlier sign-in is still valid, and connects to verify it. `false`: the server needs
- * no sign-in. Throws AppError `usage` for a stdio server, and as `connect` does.
+ * Skips the browser if an earlier sign-in is still valid, and connects to verify it. False: the server needs no
+ * sign-in. Throws AppError `usage` for a stdio server, and as `Connect` does.
  */
 export async function signIn(server: NamedServer, context: SignInContext, signal: AbortSignal): Promise<boolean> {
   const definition = requireRemote(server);
@@ -30,7 +28,7 @@ export async function signIn(server: NamedServer, context: SignInContext, signal
   return readSignInStatus(definition, context).isSignedIn;
 }
 
-/** Removes the tokens and the client registration. False if there were none. Throws AppError. */
+/** False if there were none. Throws AppError. */
 export async function signOut(server: NamedServer, context: Pick<ClientContext, 'homes' | 'clock'>): Promise<boolean> {
   return openSignInStore(requireRemote(server).url, context).remove();
 }
@@ -54,7 +52,7 @@ function requireRemote({ name, definition }: NamedServer): RemoteDefinition {
     'usage',
     `MCP server ${sanitize(name)} is a program on this machine: there is nothing to sign in to`,
     {
-      hint: 'What it needs goes into its "env" in the settings.',
+      hint: 'Put its credentials into "env" of its entry in the settings.',
     },
   );
 }

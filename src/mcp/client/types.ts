@@ -5,12 +5,12 @@ import type { Deadline } from '../../platform/runtime/clock.ts';
 import type { NamedServer } from './definition.ts';
 import type { Sdk, SdkTransport } from './sdk.ts';
 
-/** A tool as its server lists it. All fields are untrusted text. */
+/** All fields are untrusted text. */
 export interface RemoteTool {
   readonly name: string;
   readonly title?: string;
   readonly description: string;
-  /** JSON Schema as the server sent it; `{}` if it sent none. */
+  /** As the server sent it; `{}` if it sent none. */
   readonly inputSchema: JsonObject;
   /** `readOnlyHint` and the like: claims of the server, which never weaken approval. */
   readonly annotations?: JsonObject;
@@ -44,7 +44,6 @@ export interface RemoteResourceTemplate {
   readonly mimeType?: string;
 }
 
-/** Text, or bytes in base64. */
 export interface ResourceContent {
   readonly uri: string;
   readonly mimeType?: string;
@@ -61,9 +60,9 @@ export type ContentBlock =
 export interface CallResult {
   readonly content: readonly ContentBlock[];
   readonly structuredContent?: JsonValue;
-  /** The tool failed, and `content` says how; the model gets it as data. */
+  /** The tool failed; `content` says how, and goes to the model as data. */
   readonly isError: boolean;
-  /** Types of the blocks that gmn cannot read; untrusted text. Absent if there are none. */
+  /** Types of the blocks that gmn cannot read; untrusted text. */
   readonly omitted?: readonly string[];
 }
 
@@ -79,13 +78,11 @@ export interface PromptResult {
 
 export interface PromptCompletion {
   readonly prompt: string;
-  /** The argument to complete, and what is typed of it so far. */
   readonly argument: { readonly name: string; readonly value: string };
-  /** The other arguments, as far as they are given. */
   readonly given: Readonly<Record<string, string>>;
 }
 
-/** The units are the server's own. */
+/** In the server's own units. */
 export interface Progress {
   readonly progress: number;
   readonly total?: number | undefined;
@@ -93,9 +90,8 @@ export interface Progress {
 }
 
 export interface RequestOptions {
-  /** Aborting also cancels the request at the server; it then throws the signal's reason. */
+  /** Aborting also cancels the request at the server. */
   readonly signal?: AbortSignal;
-  /** Overrides the timeout of the definition. */
   readonly timeoutMs?: number;
 }
 
@@ -103,7 +99,7 @@ export interface CallOptions extends RequestOptions {
   readonly onProgress?: (progress: Progress) => void;
 }
 
-/** A list that may be incomplete: `omitted` says why, as text for the user. */
+/** `omitted` says, as text for the user, why the list is incomplete. */
 export interface Listing<Item> {
   readonly items: readonly Item[];
   readonly omitted?: string;
@@ -112,34 +108,31 @@ export interface Listing<Item> {
 export type ListKind = 'tools' | 'prompts' | 'resources';
 
 /**
- * An initialized connection. Every request throws AppError `mcp`, with the server's text sanitized, if the server
- * rejects it, does not answer in time, sends an invalid response, or ends; and the signal's reason after an abort.
+ * Every request throws AppError `mcp`, with the server's text sanitized, if the server rejects it, does not answer in
+ * time, sends an invalid response, or ends; and the signal's reason after an abort.
  */
 export interface Connection {
   readonly name: string;
   readonly serverInfo: { readonly name: string; readonly version: string };
   readonly protocolVersion: string;
-  /** Usage instructions; untrusted text. */
+  /** Untrusted text. */
   readonly instructions?: string;
   readonly capabilities: { readonly [Kind in ListKind]: boolean };
-  /**
-   * All pages, within gmn's limits. Without the capability the list is empty and nothing is requested; so for every
-   * list.
-   */
+  /** All pages, within gmn's limits. Like every list, it is empty, and nothing is requested, without the capability. */
   listTools(options?: RequestOptions): Promise<Listing<RemoteTool>>;
   /** Progress restarts the timeout. A failed tool is a result with `isError`. */
   callTool(name: string, args: JsonObject, options?: CallOptions): Promise<CallResult>;
   listPrompts(options?: RequestOptions): Promise<Listing<RemotePrompt>>;
   getPrompt(name: string, args: Readonly<Record<string, string>>, options?: RequestOptions): Promise<PromptResult>;
-  /** Completions for an argument of a prompt. Empty without the capability. */
+  /** Empty without the capability. */
   completePrompt(asked: PromptCompletion, options?: RequestOptions): Promise<readonly string[]>;
   listResources(options?: RequestOptions): Promise<Listing<RemoteResource>>;
   listResourceTemplates(options?: RequestOptions): Promise<Listing<RemoteResourceTemplate>>;
   readResource(uri: string, options?: RequestOptions): Promise<readonly ResourceContent[]>;
   ping(options?: RequestOptions): Promise<void>;
-  /** Called, at most once a second, when the server says a list has changed. Returns a function that unsubscribes. */
+  /** Calls the listener at most once a second. Returns a function that unsubscribes. */
   onListChanged(listener: (kind: ListKind) => void): () => void;
-  /** Redacts the secrets of the definition and the tokens from server text that is shown as an error. */
+  /** For server text that is shown as an error: redacts the secrets of the definition and the tokens. */
   redact(words: string): string;
   /** Whether it has run a tool, filled in a prompt or read a resource. */
   readonly hasServed: boolean;
@@ -150,10 +143,10 @@ export interface Connection {
   close(): Promise<void>;
 }
 
-/** What a connection needs from the application; an App satisfies it. */
+/** An App satisfies it. */
 export interface ClientContext
   extends Pick<App, 'env' | 'cwd' | 'version' | 'clock' | 'homes' | 'trace' | 'httpTimers' | 'onExit'> {
-  /** Directories to tell servers the user trusts; none unless given. */
+  /** Told only to servers the user trusts. */
   readonly roots?: readonly string[];
   /** Absent: nobody can be asked, so the capability is not declared. */
   readonly elicit?: Elicit;
@@ -162,43 +155,40 @@ export interface ClientContext
 }
 
 export interface SignInPrompt {
-  /** Shows a URL, and opens it in the browser if wanted. It is https or on this machine, but still untrusted text. */
+  /** Also opens it in the browser if wanted. The URL is https or on this machine, but still untrusted text. */
   readonly show: (url: string) => Promise<void>;
   /**
-   * Asks for the address at which the browser ended, for a browser that cannot reach this machine; again if the last
-   * one was of no use. Undefined once the signal is aborted. Absent: nobody can be asked. Throws AppError `interrupted`
-   * if the person cancels.
+   * Asks for the address at which the browser ended, for a browser that cannot reach this machine; asks again if the
+   * last one was refused. Undefined once the signal is aborted. Absent: nobody can be asked. Throws AppError
+   * `interrupted` if the person cancels.
    */
   readonly paste?: (last: { readonly isRefused: boolean }, signal: AbortSignal) => Promise<string | undefined>;
   readonly signal: AbortSignal;
-  /** Called when waiting for the person begins; the returned function is called when it ends. */
+  /** Pauses the deadline while the person signs in. */
   readonly pause?: Deadline['pause'];
 }
 
 /**
- * Opens a transport and initializes the connection. Throws AppError `mcp` with the server's text if that fails or takes
- * too long, and the signal's reason after an abort; nothing is left running then.
+ * Throws AppError `mcp` with the server's text if it fails or takes too long, and the signal's reason after an abort;
+ * nothing is left running then.
  */
 export type Connect = (server: NamedServer, context: ClientContext, signal: AbortSignal) => Promise<Connection>;
 
-/** An open transport, and what is known about the other end. */
 export interface ServerTransport {
   readonly transport: SdkTransport;
   /** `auto` lets the SDK negotiate the newest protocol version. */
   readonly protocolVersion: 'legacy' | 'auto';
   /** What the server wrote outside the protocol, and how it ended if it has. Untrusted text. */
   describeEnd(): Promise<string>;
-  /** Why gmn closed the connection; undefined if it has not. */
   readonly closeReason?: () => string | undefined;
-  /** Number of sign-ins since it was opened. */
   readonly signIns?: () => number;
-  /** Secrets to redact, besides those of the definition. */
+  /** In addition to those of the definition. */
   readonly secrets?: () => readonly string[];
-  /** Ends it at once, with everything behind it. Never rejects; may be called twice. */
+  /** Ends everything behind it at once. Never rejects; may be called twice. */
   close(): Promise<void>;
 }
 
-/** Opens a transport while `sdk` is still loading. May throw AppError. */
+/** Runs while `sdk` is still loading. May throw AppError. */
 export type OpenTransport = (
   server: NamedServer,
   context: ClientContext,

@@ -1,87 +1,89 @@
 import type { AppError } from '../../core/error.ts';
 
-/** A queue with a concurrency limit; work whose session or conversation is in use waits, too. */
 export interface WorkQueue {
   /**
-   * Runs the work when its turn comes, and locks `key` meanwhile. Throws `overloaded` at once if the queue is full;
-   * rejects with the signal's reason while waiting, and with what the work throws.
+   * Locks `key` while the work runs. Throws `overloaded` at once if the queue is full; rejects with the signal's reason
+   * while waiting, and with what the work throws.
    */
-  pass<Result>(signal: AbortSignal, work: () => Promise<Result>, key?: string): Promise<Result>;
+  run<Result>(signal: AbortSignal, work: () => Promise<Result>, key?: string): Promise<Result>;
 }
 
 interface QueueOptions {
   readonly maxRunning: number;
   readonly maxQueued: number;
   readonly locks: Locks;
-  readonly overloadError: (inside: number, waiting: number) => AppError;
+  readonly overloadError: (running: number, waiting: number) => AppError;
 }
 
 interface QueuedWork {
   readonly key: string | undefined;
-  readonly come: (leave: () => void) => void;
+  readonly start: (release: () => void) => void;
 }
 
 export function createQueue({ maxRunning, maxQueued, locks, overloadError }: QueueOptions): WorkQueue {
-  let inside = 0;
-  const line = new Set<QueuedWork>();
-  const isOpen = (key: string | undefined): boolean => inside < maxRunning && (key === undefined || !locks.isHeld(key));
-  const enter = (key: string | undefined): (() => void) => {
-    inside += 1;
-    const free = key === undefined ? () => {} : locks.lock(key);
+  let running = 0;
+  const queue = new Set<QueuedWork>();
+  const canStart = (key: string | undefined): boolean =>
+    running < maxRunning && (key === undefined || !locks.isHeld(key));
+  const acquire = (key: string | undefined): (() => void) => {
+    running += 1;
+    const unlock = key === undefined ? () => {} : locks.lock(key);
     return () => {
-      inside -= 1;
-      free();
-      admit();
+      running -= 1;
+      unlock();
+      startWaiting();
     };
   };
-  const admit = (): void => {
-    for (const waiting of line) {
-      if (!isOpen(waiting.key)) continue;
-      line.delete(waiting);
-      waiting.come(enter(waiting.key));
+  const startWaiting = (): void => {
+    for (const waiting of queue) {
+      if (!canStart(waiting.key)) continue;
+      queue.delete(waiting);
+      waiting.start(acquire(waiting.key));
     }
   };
-  locks.onFree(admit);
+  locks.onFree(startWaiting);
 
   function wait(signal: AbortSignal, key: string | undefined): Promise<() => void> {
-    if (line.size >= maxQueued) throw overloadError(inside, line.size);
+    if (queue.size >= maxQueued) throw overloadError(running, queue.size);
     return new Promise((resolve, reject) => {
       const giveUp = (): void => {
-        line.delete(waiting);
+        queue.delete(waiting);
         reject(signal.reason);
       };
       const waiting: QueuedWork = {
         key,
-        come(leave) {
+        start(release) {
           signal.removeEventListener('abort', giveUp);
-          resolve(leave);
+          resolve(release);
         },
       };
-      line.add(waiting);
+      queue.add(waiting);
       signal.addEventListener('abort', giveUp, { once: true });
     });
   }
 
   return {
-    pass(signal, work, key) {
+    run(signal, work, key) {
       signal.throwIfAborted();
-      return isOpen(key) ? runAndLeave(enter(key), work) : wait(signal, key).then((leave) => runAndLeave(leave, work));
+      return canStart(key)
+        ? runAndRelease(acquire(key), work)
+        : wait(signal, key).then((release) => runAndRelease(release, work));
     },
   };
 }
 
-async function runAndLeave<Result>(leave: () => void, work: () => Promise<Result>): Promise<Result> {
+async function runAndRelease<Result>(release: () => void, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
   } finally {
-    leave();
+    release();
   }
 }
 
-/** Locks by key: a session or a conversation runs one turn at a time. */
+/** A session or a conversation runs one turn at a time. */
 export interface Locks {
   isHeld(key: string): boolean;
-  /** Counts: several callers may hold one key, and it is free when all have called the function they got. */
+  /** Several callers may hold one key; it is free when all have called the function they got. */
   lock(key: string): () => void;
   onFree(listener: () => void): void;
 }

@@ -8,17 +8,18 @@ import type { BuiltInModel, ThinkingLevel } from '../../models/table.ts';
 export interface TurnRequest {
   readonly prompt: Content;
   readonly model?: string | undefined;
-  /** Used if `model` is absent; gmn's default unless given. */
+  /** Used if `model` is absent. Default: gmn's own. */
   readonly builtIn?: BuiltInModel;
-  /** The text itself, never the name of a file. */
+  /** Never the name of a file. */
   readonly systemText?: string | undefined;
-  /** The directory the model's tools work in, with links resolved; absent: the model has no tools. */
+  /** The directory that the model's tools work in, with links resolved. Absent: the model has no tools. */
   readonly directory?: string | undefined;
   readonly storage: TurnStorage;
-  /** Gets the session it is saved in, if not that of `kept`; undefined if it is in none that can be continued. */
+  /**
+   * Gets the session the turn is saved in, if that is not the one in `storage`; undefined if it cannot be continued.
+   */
   readonly onSession?: (sessionId: string | undefined) => void;
   readonly sampling?: TurnSampling;
-  /** Merged into `generationConfig`. */
   readonly generationConfig?: JsonObject;
   readonly safetySettings?: readonly JsonObject[] | undefined;
   readonly isGrounded?: boolean;
@@ -35,10 +36,7 @@ export interface TurnSampling {
   readonly thinkingLevel?: ThinkingLevel;
 }
 
-/**
- * Where a turn is stored: in a session of the CLI (a new one unless it continues `earlier`), or in the caller's
- * history.
- */
+/** A session of the CLI (a new one unless it continues `earlier`), or the caller's history. */
 export type TurnStorage =
   | { readonly kind: 'session'; readonly cwd: string; readonly earlier?: SessionSummary | undefined }
   | { readonly kind: 'history'; readonly history: History };
@@ -54,13 +52,12 @@ export interface Engine {
   startTurn(request: TurnRequest): Promise<StartedTurn>;
   readonly sessions: SessionStore;
   /** Resolves when every turn that has ended is saved. */
-  settled(): Promise<void>;
+  waitForSaves(): Promise<void>;
   /** Throws AppError `auth`, `api` or `config`. */
   countTokens(text: string, signal: AbortSignal): Promise<{ readonly model: string; readonly totalTokens: number }>;
   /** Throws AppError `auth`, `api`, `config`, or `usage` where the service has no embeddings. */
   embed(text: string, signal: AbortSignal): Promise<{ readonly model: string; readonly values: readonly number[] }>;
-  /** Fetches an https address of the public internet. Throws AppError `api`. */
+  /** Only from https addresses of the public internet. Throws AppError `api`. */
   fetchBytes(url: URL, signal: AbortSignal): Promise<Uint8Array>;
-  /** The known models, as a text table and as JSON. */
   models(): { readonly text: string; readonly document: JsonObject };
 }

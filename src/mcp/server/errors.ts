@@ -3,13 +3,12 @@ import type { DelegateCode } from './jobs/job.ts';
 
 const MAX_ERROR_CHARS = 2000;
 
-/** Flags of `gmn mcp serve`; a caller of a tool can use no others. */
+/** A caller of a tool can use no other flags. */
 const SERVER_FLAGS = [
   ...['--root', '--allow-write', '--allow-shell', '--max-running', '--max-queued'],
   ...['--auth', '--backend', '--demo', '--refresh'],
 ];
 
-/** A shell line that pipes into gmn. */
 const PIPE = /\| gmn\b/;
 
 export function formatFailure({ message, hint = '' }: AppError): string {
@@ -23,8 +22,8 @@ export function dropShellAdvice(text: string): string {
     .split(/(?<=[.!?])\s+/)
     .map((sentence) => {
       const clauses = sentence.split('; ');
-      const strange = clauses.findIndex((clause) => hasUnknownFlag(clause) || PIPE.test(clause));
-      return strange === -1 ? sentence : clauses.slice(0, strange).join('; ');
+      const unusable = clauses.findIndex((clause) => hasUnknownFlag(clause) || PIPE.test(clause));
+      return unusable === -1 ? sentence : clauses.slice(0, unusable).join('; ');
     })
     .filter((sentence) => sentence !== '')
     .join(' ');
@@ -35,7 +34,6 @@ function hasUnknownFlag(clause: string): boolean {
   return flags.some((flag) => !SERVER_FLAGS.includes(flag));
 }
 
-/** An error with the code that programs read. */
 export class CodedError extends AppError {
   readonly code: DelegateCode;
 

@@ -1,6 +1,6 @@
 import type { Host } from './host.ts';
 
-/** Hosts show this to their model, to say when to use this server. */
+/** Hosts show this to their model, so it says when to use this server. */
 export function formatInstructions({ roots }: Pick<Host, 'roots'>): string {
   const files =
     roots.list.length === 0
@@ -31,7 +31,7 @@ Running commands: ${allowed.shell ? 'allowed' : 'not allowed (start with --allow
 - An @ in a prompt is text${roots.list.length === 0 ? '' : '; files are read by the model itself, inside the working directory'}.
 - Answers over 40,000 characters continue in the resource that _meta.next names.
 - A call that takes long reports progress and can be cancelled; delegate ends at timeout_ms.
-- Jobs are kept for a week. After a restart, a job that was running has failed (code INTERRUPTED) and keeps what it had said.
+- Jobs are kept for a week. After a restart, a job that was running has failed (code INTERRUPTED) and keeps the output it had.
 - Sessions are those of gmn: gmn chat -r <session_id> continues one.
 `;
 }

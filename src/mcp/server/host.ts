@@ -5,7 +5,7 @@ import type { WorkQueue } from './concurrency.ts';
 import type { Engine } from './engine.ts';
 import type { Jobs } from './jobs/table.ts';
 import type { Pages } from './pages.ts';
-import type { RecentIds } from './recent.ts';
+import type { RecentIds } from './recent-ids.ts';
 import type { Roots } from './roots.ts';
 
 export interface ToolInfo {
@@ -14,16 +14,14 @@ export interface ToolInfo {
   readonly description: string;
 }
 
-/** What all clients of this process share. */
 export interface Host {
   readonly name: string;
   readonly version: string;
   /** In the order of `tools/list`. */
   readonly tools: readonly ToolInfo[];
-  /** Opened by the first call that needs it: a start must not wait for settings and credentials. */
+  /** Opened by the first call that needs it: settings and credentials must not delay a start. */
   readonly engine: () => Promise<Engine>;
-  /** Resolves when every turn that has ended is saved. */
-  readonly settled: () => Promise<void>;
+  readonly waitForSaves: () => Promise<void>;
   readonly clock: Clock;
   readonly roots: Roots;
   readonly allowed: { readonly write: boolean; readonly shell: boolean };
@@ -32,25 +30,24 @@ export interface Host {
   readonly jobs: Jobs;
   readonly pages: Pages;
   readonly conversations: Conversations;
-  readonly gate: WorkQueue;
+  readonly queue: WorkQueue;
   readonly calls: Set<Promise<unknown>>;
-  /** The most recent sessions begun or continued by this server, in any directory. */
+  /** Sessions begun or continued by this server, in any directory. */
   readonly ownSessions: RecentIds;
-  /** The session that `chat` began or continued last. */
   readonly latest: { sessionId?: string };
 }
 
 const MAX_CONVERSATIONS = 100;
 const MAX_CHARACTERS = 64_000_000;
 
-/** Conversations that callers name; kept in memory only. */
+/** Kept in memory only; callers choose the ids. */
 interface Conversations {
   /**
    * Runs one turn of the conversation; without an id, of a new one that is not kept. The history is kept only if the
    * work succeeds, so a failed turn leaves no question without an answer. The caller must not run two turns of one
    * conversation at once. Throws what the work throws.
    */
-  turn<Result>(id: string | undefined, work: (history: History) => Promise<Result>): Promise<Result>;
+  runTurn<Result>(id: string | undefined, work: (history: History) => Promise<Result>): Promise<Result>;
 }
 
 interface KeptConversation {
@@ -58,7 +55,7 @@ interface KeptConversation {
   readonly characters: number;
 }
 
-/** At most a hundred conversations and `mostCharacters` in all; the least recently used is dropped first. */
+/** Drops the least recently used conversation first. */
 export function createConversations(mostCharacters = MAX_CHARACTERS): Conversations {
   const kept = new Map<string, KeptConversation>();
   let characters = 0;
@@ -79,7 +76,7 @@ export function createConversations(mostCharacters = MAX_CHARACTERS): Conversati
     }
   };
   return {
-    async turn(id, work) {
+    async runTurn(id, work) {
       if (id === undefined) return work(createHistory([], 0));
       const history = createHistory(kept.get(id)?.contents ?? [], Number.POSITIVE_INFINITY);
       const result = await work(history);

@@ -4,21 +4,18 @@ const PAGE_CHARACTERS = 40_000;
 const MAX_ANSWERS = 64;
 const MAX_CHARACTERS = 32_000_000;
 
-/** A part of a long text; `next` is the URI of the following part. */
 export interface Page {
   readonly text: string;
   readonly next?: string;
 }
 
-/** The rest of long answers, as long as this process runs and there is room. */
+/** Held in memory as long as there is room. */
 export interface Pages {
-  /** Stores the text if it is long, and returns the first page. */
   split(text: string): Page;
-  /** Undefined if there is no such page, or no longer. */
+  /** Undefined also if the page has been dropped. */
   read(uri: string): Page | undefined;
 }
 
-/** The oldest answers are dropped first. */
 export function createPages(newId: () => string): Pages {
   const answers = new Map<string, readonly string[]>();
   let characters = 0;
@@ -50,7 +47,7 @@ export function createPages(newId: () => string): Pages {
   };
 }
 
-/** Splits a text into pieces of so many characters, never inside a surrogate pair. */
+/** Never splits a surrogate pair. */
 export function splitPages(text: string, characters: number): readonly string[] {
   const parts: string[] = [];
   for (let at = 0; at < text.length; ) {

@@ -3,16 +3,14 @@ import { formatDuration } from '../../core/text/format.ts';
 import { callEvery } from '../../platform/runtime/clock.ts';
 
 export interface Progress {
-  heard(event: TurnEvent): void;
-  /** Reports a phase, in a few words. */
+  onEvent(event: TurnEvent): void;
   report(what: string): void;
-  /** Nothing is sent after this. */
   stop(): void;
 }
 
 interface ProgressOptions {
   readonly now: () => number;
-  /** Sends one notification; `progress` always grows. Does not throw. */
+  /** `progress` always grows. Does not throw. */
   readonly send: (progress: number, message: string) => void;
 }
 
@@ -20,48 +18,45 @@ interface ProgressOptions {
 const HEARTBEAT_MS = 5000;
 const TEXT_PAUSE_MS = 1000;
 
-/** Events that prove the model is answering. */
 const ANSWER_EVENTS: readonly TurnEvent['type'][] = ['text', 'thought', 'call'];
 
-/** For a client that sent no progress token. */
-export const NO_PROGRESS: Progress = { heard: () => {}, report: () => {}, stop: () => {} };
+export const NO_PROGRESS: Progress = { onEvent: () => {}, report: () => {}, stop: () => {} };
 
-/** Progress from the events of the turn, and a heartbeat every five seconds. */
 export function createProgressReporter({ now, send }: ProgressOptions): Progress {
   const startedAt = now();
   let phase = 'waiting';
-  /** The model that has not answered yet: `begin` comes even before a turn that fails. */
+  /** The model that has not answered yet; `begin` comes even before a turn that fails. */
   let awaited: string | undefined;
   let characters = 0;
   let count = 0;
-  let saidAt = startedAt;
+  let sentAt = startedAt;
   let isStopped = false;
-  const tell = (): void => {
+  const sendNow = (): void => {
     if (isStopped) return;
     count += 1;
-    saidAt = now();
+    sentAt = now();
     const written = characters === 0 ? '' : `, ${characters} characters so far`;
-    send(count, `${phase}${written} (${formatDuration(saidAt - startedAt)})`);
+    send(count, `${phase}${written} (${formatDuration(sentAt - startedAt)})`);
   };
-  const say = (what: string): void => {
+  const reportPhase = (what: string): void => {
     phase = what;
-    tell();
+    sendNow();
   };
-  const stopHeartbeat = callEvery(HEARTBEAT_MS, tell);
+  const stopHeartbeat = callEvery(HEARTBEAT_MS, sendNow);
   return {
-    report: say,
-    heard(event) {
-      if (event.type === 'wait') say(`waiting for ${event.what}`);
+    report: reportPhase,
+    onEvent(event) {
+      if (event.type === 'wait') reportPhase(`waiting for ${event.what}`);
       else if (event.type === 'begin') awaited = event.model;
       if (awaited !== undefined && ANSWER_EVENTS.includes(event.type)) {
-        say(`${awaited} answers`);
+        reportPhase(`${awaited} answers`);
         awaited = undefined;
       }
-      if (event.type === 'call') say(`the model calls ${event.name.slice(0, 60)}`);
+      if (event.type === 'call') reportPhase(`the model calls ${event.name.slice(0, 60)}`);
       else if (event.type === 'text') {
         characters += event.delta.length;
         phase = 'writing';
-        if (now() - saidAt >= TEXT_PAUSE_MS) tell();
+        if (now() - sentAt >= TEXT_PAUSE_MS) sendNow();
       }
     },
     stop() {

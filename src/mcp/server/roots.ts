@@ -1,19 +1,19 @@
 import { isAbsolute, resolve } from 'node:path';
 import { contains } from '../../core/text/path.ts';
-import { isSensitivePath, isStatePath, rootedPath } from '../../core/text/secrets.ts';
+import { isSensitivePath, isStatePath, splitAtRoot } from '../../core/text/secrets.ts';
 import { sanitize } from '../../core/text/terminal.ts';
 import { isDirectory, realPath } from '../../platform/files/path.ts';
 import { CodedError } from './errors.ts';
 
-/** The directories callers may name, fixed when the server starts. */
+/** Fixed when the server starts. */
 export interface Roots {
   readonly list: readonly string[];
   /**
-   * The real path of a directory inside a root; without a name the first root, undefined if there is none. Throws
-   * CodedError `INVALID_DIRECTORY`, naming the flag that would allow it.
+   * The real path inside a root; without a name the first root, undefined if there is none. Throws CodedError
+   * `INVALID_DIRECTORY`, naming the flag that would allow it.
    */
   directory(name?: string): string | undefined;
-  /** The real path of a file inside a root that is unlikely to hold secrets. Throws as `directory` does. */
+  /** The real path inside a root; refuses files that are likely to hold secrets. Throws as `directory` does. */
   file(name: string): string;
   /** Expects a path with links resolved. */
   has(directory: string): boolean;
@@ -38,11 +38,11 @@ export function createRoots(list: readonly string[]): Roots {
     has,
     file(name) {
       const path = requireRealPath(name);
-      const { tail, above } = rootedPath(list.find((root) => contains(root, path)) ?? path, path);
+      const { tail, above } = splitAtRoot(list.find((root) => contains(root, path)) ?? path, path);
       if (!isStatePath(path) && !isSensitivePath(tail, above)) return path;
       throw invalidDirectoryError(
         `${sanitize(name)} may hold secrets`,
-        'Name another file; this one stays with the person it belongs to.',
+        'Name another file: gmn sends no file that may hold keys or passwords.',
       );
     },
     // Resolved again, since a root itself may have become a link.
@@ -58,7 +58,6 @@ export function createRoots(list: readonly string[]): Roots {
 /** Tells callers of a server without roots why Gemini saw no files. */
 export const NO_ROOT = 'Gemini sees no files here; whoever runs the server can change that: gmn mcp serve --root <dir>';
 
-/** Reveals nothing about what is there. */
 export function outsideRootsError(name: string): CodedError {
   return invalidDirectoryError(
     `${sanitize(name)} is not inside a root of this server`,

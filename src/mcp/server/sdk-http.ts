@@ -4,7 +4,6 @@ import {
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
 
-/** What the HTTP server uses of the MCP SDK, besides `sdk`. */
 export const sdkHttp = { createMcpHandler, isLegacyRequest, WebStandardStreamableHTTPServerTransport };
 
 export type SdkHttp = typeof sdkHttp;

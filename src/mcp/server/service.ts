@@ -8,38 +8,36 @@ import { createConversations, type Host } from './host.ts';
 import { createJobStore } from './jobs/store.ts';
 import { createJobs } from './jobs/table.ts';
 import { createPages } from './pages.ts';
-import { createRecentIds } from './recent.ts';
+import { createRecentIds } from './recent-ids.ts';
 import { createRoots } from './roots.ts';
 import type { ServerTool, Service, ToolGroup } from './tool.ts';
 import { selectServedTools } from './tools/list.ts';
 
 interface ServiceOptions extends Pick<Host, 'name' | 'version' | 'allowed' | 'startDirectory'> {
   readonly groups: readonly ToolGroup[];
-  /** With links resolved. */
   readonly roots: readonly string[];
-  /** Called by the first call that needs it; again only if it failed. */
-  readonly openEngine: (inUse: Locks) => Promise<Engine>;
+  /** Called by the first call that needs it, and again only if that failed. */
+  readonly openEngine: (locks: Locks) => Promise<Engine>;
   readonly clock: Clock;
   readonly jobDirectory: () => string;
   readonly maxRunning: number;
   readonly maxQueued: number;
 }
 
-/** For the plain tools; delegated jobs have limits of their own. */
+/** Delegated jobs have limits of their own. */
 const PLAIN_CALL_LIMITS = { maxRunning: 64, maxQueued: 1000 } as const;
 
-/** A server may run for months; a caller without a root cannot continue an older session than these. */
+/** A server may run for months. A caller without a root cannot continue a session older than these. */
 const MAX_OWN_SESSIONS = 1000;
 
 /** Touches neither disk nor network before the first call. */
-export function openService(options: ServiceOptions): Service {
+export function openMcpService(options: ServiceOptions): Service {
   const tools = selectServedTools(options.groups).map((tool) =>
     options.roots.length === 0 ? withoutFiles(tool) : tool,
   );
   return { tools, host: openHost(options, tools) };
 }
 
-/** Uses the description that promises no files. */
 function withoutFiles(tool: ServerTool): ServerTool {
   return { ...tool, description: tool.withoutRoots ?? tool.description };
 }
@@ -47,53 +45,52 @@ function withoutFiles(tool: ServerTool): ServerTool {
 function openHost(options: ServiceOptions, tools: readonly ServerTool[]): Host {
   const { name, version, allowed, startDirectory, clock } = options;
   let engine: Promise<Engine> | undefined;
-  const inside = createRoots(options.roots);
-  const inUse = createLocks();
+  const roots = createRoots(options.roots);
+  const locks = createLocks();
   return {
     name,
     version,
     allowed,
     startDirectory,
     clock,
-    tools: tools,
-    roots: inside,
+    tools,
+    roots,
     engine: () => {
-      engine ??= options.openEngine(inUse).catch((thrown: unknown) => {
+      engine ??= options.openEngine(locks).catch((thrown: unknown) => {
         engine = undefined;
         throw thrown;
       });
       return engine;
     },
-    settled: async () => (await engine?.catch(() => undefined))?.settled(),
+    waitForSaves: async () => (await engine?.catch(() => undefined))?.waitForSaves(),
     jobs: createJobs({
       ...options,
-      isInside: inside.has,
-      locks: inUse,
+      isInside: roots.has,
+      locks,
       store: createJobStore(recordDirectory(options.jobDirectory()), clock),
       newId: randomId,
     }),
     pages: createPages(randomId),
     conversations: createConversations(),
-    gate: createQueue({ ...PLAIN_CALL_LIMITS, locks: inUse, overloadError }),
+    queue: createQueue({ ...PLAIN_CALL_LIMITS, locks, overloadError }),
     calls: new Set(),
     ownSessions: createRecentIds(MAX_OWN_SESSIONS),
     latest: {},
   };
 }
 
-function overloadError(inside: number, waiting: number): AppError {
-  return new AppError('limit', `${inside} calls are running and ${waiting} are waiting: the queue is full`, {
+function overloadError(running: number, waiting: number): AppError {
+  return new AppError('limit', `${running} calls are running and ${waiting} are waiting: the queue is full`, {
     hint: 'Wait for some of them to end.',
   });
 }
 
-/** How long running work may take to end. */
 const CLOSE_MS = 2000;
 
-/** Ends all work, with its requests and child processes; running jobs are saved as INTERRUPTED. Never throws. */
-export async function closeService({ host }: Service): Promise<void> {
-  const patience = new AbortController();
-  const wound = Promise.allSettled([host.jobs.close(), ...host.calls]).then(host.settled);
-  await Promise.race([wound.catch(() => {}), host.clock.sleep(CLOSE_MS, patience.signal).catch(() => {})]);
-  patience.abort();
+/** Also ends requests and child processes; running jobs are saved as INTERRUPTED. Never throws. */
+export async function closeMcpService({ host }: Service): Promise<void> {
+  const timer = new AbortController();
+  const ended = Promise.allSettled([host.jobs.close(), ...host.calls]).then(host.waitForSaves);
+  await Promise.race([ended.catch(() => {}), host.clock.sleep(CLOSE_MS, timer.signal).catch(() => {})]);
+  timer.abort();
 }

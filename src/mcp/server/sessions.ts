@@ -6,13 +6,10 @@ import { sanitize } from '../../core/text/terminal.ts';
 import { CodedError } from './errors.ts';
 import type { Host } from './host.ts';
 
-/** Names for the newest session, as after `-r`. */
+/** As after `-r`. */
 const NEWEST_NAMES: readonly string[] = ['latest', 'last'];
 
-/**
- * The session that a reply continues: the one of this full id, or the newest visible one. Throws as `requireSession`
- * does.
- */
+/** The session of this full id, or the newest visible one. Throws as `requireSession` does. */
 export function requireReplySession(
   host: Host,
   reference: string | undefined,
@@ -24,13 +21,13 @@ export function requireReplySession(
 
 /**
  * Takes a full id only: a host's own "1" or name must not lead into a stranger's conversation. Throws CodedError
- * `SESSION_NOT_FOUND` with the same message if there is none and if it was begun outside the roots: sessions of other
- * projects are not for this caller, not even their ids.
+ * `SESSION_NOT_FOUND`, with the same message whether there is none or it began outside the roots: this caller must
+ * learn nothing about other projects, not even session ids.
  */
 export async function requireSession(host: Host, reference: string): Promise<SessionSummary> {
   const { sessions } = await host.engine();
   // The response that named the session may have been sent before its file was written.
-  await host.settled();
+  await host.waitForSaves();
   const id = reference.trim().toLowerCase();
   const found = isUuid(id) ? sessions.find(id) : Promise.resolve(undefined);
   return requireVisible(host, found, `there is no session "${sanitize(reference.slice(0, 80))}" here`);
@@ -39,7 +36,7 @@ export async function requireSession(host: Host, reference: string): Promise<Ses
 /** The session this server continued last, else the newest of the directory. Throws as `requireSession` does. */
 async function requireNewestSession(host: Host, cwd: string | undefined): Promise<SessionSummary> {
   const { sessions } = await host.engine();
-  await host.settled();
+  await host.waitForSaves();
   const { sessionId } = host.latest;
   const directory = host.roots.directory(cwd) ?? host.startDirectory;
   const found = sessionId === undefined ? sessions.newestIn(directory) : sessions.find(sessionId);
@@ -51,7 +48,7 @@ export async function listVisibleSessions(host: Host): Promise<readonly SessionS
   return (await sessions.list()).filter((summary) => isVisible(host, summary));
 }
 
-/** The directory of a turn: the requested one, else that of its session, else the first root. Throws as `Roots` do. */
+/** The requested directory, else that of the session, else the first root. Throws as `Roots` do. */
 export function resolveDirectory(
   { roots }: Host,
   name: string | undefined,
@@ -81,14 +78,14 @@ export function toPublicSession(summary: SessionSummary): JsonObject & {
 async function requireVisible(
   host: Host,
   found: Promise<SessionSummary | undefined>,
-  words: string,
+  message: string,
 ): Promise<SessionSummary> {
   const summary = await found.catch((thrown: unknown) => {
     if (thrown instanceof AppError && thrown.fault === 'usage') return undefined;
     throw thrown;
   });
   if (summary !== undefined && isVisible(host, summary)) return summary;
-  throw new CodedError('SESSION_NOT_FOUND', words, {
+  throw new CodedError('SESSION_NOT_FOUND', message, {
     hint: 'Give the full id. The resource gmn://sessions lists those started inside the roots. Whoever runs the server can add one: --root <dir>',
   });
 }

@@ -8,12 +8,11 @@ import type { Progress } from './progress.ts';
 export const TOOL_GROUPS = ['chat', 'genai', 'delegate'] as const;
 export type ToolGroup = (typeof TOOL_GROUPS)[number];
 
-/** A tool result, as the protocol defines it. */
 export interface CallResult {
   readonly content: readonly { readonly type: 'text'; readonly text: string }[];
   readonly isError?: true;
   readonly structuredContent?: JsonObject;
-  /** Repeats `_meta` under the name that earlier Gemini servers used. */
+  /** The same as `_meta`, under the name that earlier Gemini servers used. */
   readonly metadata?: JsonObject;
   readonly _meta?: JsonObject;
 }
@@ -21,7 +20,6 @@ export interface CallResult {
 export interface Call {
   readonly host: Host;
   readonly progress: Progress;
-  /** Aborted when the client cancels the call or disconnects; the reason is an AppError. */
   readonly signal: AbortSignal;
 }
 
@@ -36,11 +34,10 @@ export interface Annotations {
 interface ToolDescription extends ToolInfo {
   /** `agent`: depends on what the server lets the model do. */
   readonly annotations: Annotations | 'agent';
-  /** The description for a server without roots. */
   readonly withoutRoots?: string;
   /** Needs no model and no job, so it is still answered after the client has closed its input. */
   readonly isQuick?: true;
-  /** JSON Schema of `structuredContent`; absent if there is none and hosts show the text. */
+  /** JSON Schema of `structuredContent`. Absent: hosts show the text. */
   readonly output?: JsonObject;
 }
 
@@ -57,12 +54,11 @@ export interface Service {
 
 interface ServerToolSpec<Schema extends InputSchema> extends ToolDescription {
   readonly input: Schema;
-  /** Formats an error, also that of invalid arguments. */
   readonly fail: (error: AppError) => CallResult;
   readonly run: (args: ArgumentsOf<Schema>, call: Call) => Promise<CallResult>;
 }
 
-/** Checks the arguments against the schema before the tool runs, and turns errors into results. */
+/** Checks the arguments before the tool runs, and turns errors into results. */
 export function serverTool<const Schema extends InputSchema>(spec: ServerToolSpec<Schema>): ServerTool {
   const { input, run, fail, ...published } = spec;
   return {
@@ -79,7 +75,6 @@ export function serverTool<const Schema extends InputSchema>(spec: ServerToolSpe
 }
 
 const MODEL_PATTERN = /^(?:gemini|gemma)-[a-z0-9.-]+$/;
-/** The default model of the official CLI. */
 const AUTO_PATTERN = /^auto(?:-gemini-[0-9.]+)?$/;
 
 /** Throws AppError `usage`, listing the known models, if a caller may not ask for this one. */

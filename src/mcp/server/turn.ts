@@ -11,9 +11,8 @@ export interface Answer {
   readonly model: string;
   readonly usage: Usage;
   readonly finishReason: string;
-  /** The web pages found by Google Search. */
   readonly sources?: readonly Source[] | undefined;
-  /** Present if the whole turn is saved there. */
+  /** Present only if the whole turn is saved there. */
   readonly sessionId?: string | undefined;
   readonly notices: readonly string[];
   readonly refused: readonly string[];
@@ -30,8 +29,8 @@ interface TurnListener {
 const MAX_ANSWER_CHARS = 16_000_000;
 
 /**
- * Runs a turn to its end; a session without a directory gets a notice why it saw no files. Throws AppError if the turn
- * failed, `limit` if the answer is too long.
+ * Runs a turn to its end. A session without a directory gets a notice that says why it saw no files. Throws AppError if
+ * the turn failed, `limit` if the answer is too long.
  */
 export async function collectAnswer(engine: Engine, request: TurnRequest, listener: TurnListener): Promise<Answer> {
   const turn = await engine.startTurn(request);
@@ -39,7 +38,7 @@ export async function collectAnswer(engine: Engine, request: TurnRequest, listen
   const isBlind = request.storage.kind === 'session' && request.directory === undefined;
   const notices: string[] = isBlind ? [NO_ROOT] : [];
   for await (const event of turn.events) {
-    listener.progress.heard(event);
+    listener.progress.onEvent(event);
     if (event.type === 'begin') listener.onModel?.(event.model);
     if (event.type === 'text') {
       text += event.delta;
@@ -55,10 +54,10 @@ export async function collectAnswer(engine: Engine, request: TurnRequest, listen
       return { text, model, usage, finishReason, sources, sessionId, notices, refused: turn.refused };
     }
   }
-  throw new AppError('internal', 'the turn ended without an ending');
+  throw new AppError('internal', 'the turn ended without a final event');
 }
 
-/** Adds what the caller can do: a model that wanted tools needs a root, and an unknown model has alternatives. */
+/** A model that wanted tools needs a root, and an unknown model has alternatives. */
 function addAdvice(error: AppError, isBlind: boolean): AppError {
   const { hint = '', objection } = error;
   if (isBlind && objection === 'tools') return error.with({ hint: NO_ROOT });

@@ -1,6 +1,5 @@
 const NEWLINE = 0x0a;
 
-/** A line, or the fact that one was longer than the limit and dropped. */
 export type Line = { readonly text: string } | { readonly isTooLong: true };
 
 /**
@@ -40,7 +39,6 @@ export async function* splitLines(
   if (size > 0) yield take();
 }
 
-/** Removes a byte order mark and surrounding white space. */
 export function trimLine(text: string): string {
   return text.replace(/^\uFEFF/, '').trim();
 }

@@ -1,6 +1,6 @@
 import { isObject, parseJson } from '../../core/json.ts';
 
-/** The longest message a client may send; a base64 image of 20 MB fits. */
+/** A base64 image of 20 MB fits. */
 export const MAX_MESSAGE_BYTES = 32_000_000;
 
 type Params = { readonly [key: string]: unknown };
@@ -44,16 +44,16 @@ export function isMessage(value: unknown): value is JsonRpcMessage {
   return isObject(error) && Number.isInteger(error.code) && typeof error.message === 'string';
 }
 
-/** Our requests in flight. The SDK takes `"1"` for 1 and `null` for 0; here ids are compared exactly. */
+/** The SDK takes `"1"` for 1 and `null` for 0; here ids are compared exactly. */
 export function trackRequests() {
   const ids = new Set<string | number>();
   return {
-    sent(message: JsonRpcMessage): void {
+    noteSent(message: JsonRpcMessage): void {
       if ('method' in message && 'id' in message) ids.add(message.id);
     },
-    isOpen: (id: string | number): boolean => ids.has(id),
+    isInFlight: (id: string | number): boolean => ids.has(id),
     /** False for a response to no request, or the second to the same one. */
-    isExpected(message: JsonRpcMessage): boolean {
+    noteResponse(message: JsonRpcMessage): boolean {
       if ('method' in message) return true;
       return message.id !== undefined && ids.delete(message.id);
     },
@@ -64,17 +64,13 @@ function isId(id: unknown): boolean {
   return typeof id === 'string' || Number.isInteger(id);
 }
 
-/** The protocol version of a client that names none. */
 const OLDEST_VERSION = '2024-11-05';
 
 const UNKNOWN_CLIENT = { name: 'unknown', version: '0' } as const;
 
-/** A valid message, or the error response to send. */
 export type ParsedMessage = { readonly message: JsonRpcMessage } | { readonly response: JsonRpcMessage };
 
-/**
- * Parses one JSON-RPC message. An `initialize` without a protocol version is completed as the oldest clients mean it.
- */
+/** Completes an `initialize` that lacks the protocol version or the client's name, as the oldest clients mean it. */
 export function parseMessage(text: string): ParsedMessage {
   const value = parseJson(text);
   if (value === undefined) return rejectMessage(undefined, -32700, 'Parse error: this is not JSON');
@@ -90,14 +86,14 @@ function checkMessage(value: unknown): ParsedMessage {
   if (id !== undefined && !isRequestId(id))
     return rejectMessage(undefined, -32600, 'Invalid Request: id must be a string or a whole number');
   if (method === undefined)
-    return isResponseMessage(value) ? accept(value) : rejectMessage(value, -32600, 'Invalid Request: no method');
+    return isResponseMessage(value) ? acceptMessage(value) : rejectMessage(value, -32600, 'Invalid Request: no method');
   if (typeof method !== 'string') return rejectMessage(value, -32600, 'Invalid Request: method must be a string');
   if (params !== undefined && !isObject(params))
     return rejectMessage(value, -32602, 'Invalid params: params must be an object');
   const given = method === 'initialize' ? completeInitialize(params ?? {}) : params;
   const fault = id === undefined ? undefined : findParamsProblem(method, given ?? {});
   if (fault !== undefined) return rejectMessage(value, -32602, `Invalid params: ${fault}`);
-  return accept(given === undefined ? value : { ...value, params: given });
+  return acceptMessage(given === undefined ? value : { ...value, params: given });
 }
 
 export const TOO_LONG_RESPONSE = rejectMessage(
@@ -124,7 +120,6 @@ function completeInitialize(params: Readonly<Record<string, unknown>>): Readonly
   };
 }
 
-/** Missing names are filled in: nothing depends on them. */
 function completeClientInfo({ name, version, ...rest }: Readonly<Record<string, unknown>>): object {
   return {
     ...rest,
@@ -139,7 +134,7 @@ function rejectMessage(value: unknown, code: number, message: string): { readonl
   return { response: { jsonrpc: '2.0', id, error: { code, message } } as JsonRpcMessage };
 }
 
-function accept(value: object): ParsedMessage {
+function acceptMessage(value: object): ParsedMessage {
   // Only the envelope is checked here; the SDK checks the rest.
   return { message: value as JsonRpcMessage };
 }
@@ -147,7 +142,7 @@ function accept(value: object): ParsedMessage {
 type ParamKind = 'text' | 'object' | 'texts';
 
 /**
- * The params of the requests we handle; `?` marks optional ones. Checked here because the SDK reports a problem in many
+ * Params of the requests we handle; `?` marks optional ones. Checked here because the SDK reports a problem in many
  * lines.
  */
 const PARAMS: Readonly<Record<string, Readonly<Record<string, ParamKind | `${ParamKind}?`>>>> = {
@@ -167,7 +162,6 @@ const KIND_NAMES: Readonly<Record<ParamKind, string>> = {
   texts: 'an object of strings',
 };
 
-/** What is wrong with the params, in one line; undefined if nothing is. */
 function findParamsProblem(method: string, params: Readonly<Record<string, unknown>>): string | undefined {
   const wanted = Object.hasOwn(PARAMS, method) ? (PARAMS[method] ?? {}) : {};
   for (const [name, spelled] of Object.entries(wanted)) {

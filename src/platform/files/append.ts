@@ -32,7 +32,6 @@ export interface AppendFile {
   append(text: string): Promise<'written' | 'overtaken'>;
   /** Resolves when everything added is on disk (fsync). Throws system errors. */
   sync(): Promise<void>;
-  /** The size in bytes, as far as this process knows. */
   readonly length: number;
   close(): Promise<void>;
 }
@@ -158,7 +157,7 @@ function syncData(descriptor: number): Promise<void> {
 function findLastLineEnd(descriptor: number, size: number): number {
   for (let end = size; end > 0; end -= BLOCK) {
     const start = Math.max(0, end - BLOCK);
-    const last = readAt(descriptor, start, end - start).lastIndexOf(LINE_FEED);
+    const last = readExactly(descriptor, start, end - start).lastIndexOf(LINE_FEED);
     if (last !== -1) return start + last + 1;
   }
   return 0;
@@ -177,7 +176,7 @@ function quarantineFragment(descriptor: number, { path, from, to, now }: Fragmen
   const copy = openSync(`${path}.torn-${stamp}`, 'w', 0o600);
   try {
     for (let start = from; start < to; start += BLOCK) {
-      writeFileSync(copy, readAt(descriptor, start, Math.min(BLOCK, to - start)));
+      writeFileSync(copy, readExactly(descriptor, start, Math.min(BLOCK, to - start)));
     }
     fsyncSync(copy);
   } finally {
@@ -185,8 +184,7 @@ function quarantineFragment(descriptor: number, { path, from, to, now }: Fragmen
   }
 }
 
-/** Reads exactly `length` bytes. */
-function readAt(descriptor: number, start: number, length: number): Buffer {
+function readExactly(descriptor: number, start: number, length: number): Buffer {
   const bytes = Buffer.alloc(length);
   for (let filled = 0; filled < length; ) {
     const count = readSync(descriptor, bytes, filled, length - filled, start + filled);
@@ -206,7 +204,7 @@ export async function readLines(path: string): Promise<readonly string[]> {
     handle = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
     const status = await handle.stat();
     if (!status.isFile() || status.size > MAX_BYTES) return [];
-    return splitLines(await handle.readFile('utf8'));
+    return splitNonEmptyLines(await handle.readFile('utf8'));
   } catch {
     return [];
   } finally {
@@ -240,13 +238,13 @@ export async function trimLines(
   { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
 ): Promise<void> {
   let old: FileHandle | undefined;
-  const lock = await acquireLock(`${path}.lock`, { clock, signal, patienceMs: 0, isDone: async () => false }).catch(
+  const lock = await acquireLock(`${path}.lock`, { clock, signal, maxWaitMs: 0, isDone: async () => false }).catch(
     () => undefined,
   );
   try {
     if (!lock?.isHeld) return;
     old = await open(path, constants.O_RDONLY);
-    const lines = splitLines(await old.readFile('utf8'));
+    const lines = splitNonEmptyLines(await old.readFile('utf8'));
     await writeAtomic(
       path,
       lines
@@ -256,7 +254,7 @@ export async function trimLines(
       { mode: 0o600 },
     );
     // Lines appended since went to the old file.
-    for (const line of splitLines(await old.readFile('utf8'))) await appendLine(path, line);
+    for (const line of splitNonEmptyLines(await old.readFile('utf8'))) await appendLine(path, line);
   } catch {
     // Best effort: the file stays longer than necessary.
   } finally {
@@ -293,6 +291,6 @@ async function endsWithLine(handle: FileHandle, size: number): Promise<boolean> 
   return buffer[0] === LF;
 }
 
-function splitLines(text: string): readonly string[] {
+function splitNonEmptyLines(text: string): readonly string[] {
   return text.split('\n').filter((line) => line !== '');
 }

@@ -10,40 +10,37 @@ const FLAGS = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NO
 
 /** Bytes stored under their fingerprint (SHA-256, hex), each only once. Private to the user. */
 export interface BlobStore {
-  /** Returns the fingerprint. Throws system errors. */
-  keep(bytes: Uint8Array): Promise<string>;
+  put(bytes: Uint8Array): Promise<string>;
   /** Undefined if missing or damaged. Never throws. */
-  fetch(print: string): Promise<Buffer | undefined>;
+  get(print: string): Promise<Buffer | undefined>;
   /** Removes what `isUnwanted` and was not stored since `before`; returns how many. Never throws. */
-  sweep(isUnwanted: (print: string) => boolean, before: number): Promise<number>;
+  prune(isUnwanted: (print: string) => boolean, before: number): Promise<number>;
   isEmpty(): Promise<boolean>;
   /** The size of each, by fingerprint, temporary files included. Never throws. */
   sizes(): Promise<ReadonlyMap<string, number>>;
-  /** Never throws. */
   remove(print: string): Promise<void>;
 }
 
-/** The directory is created with the first blob. */
 export function createBlobStore(directory: string): BlobStore {
   const names = async (): Promise<readonly string[]> =>
     (await readdir(directory).catch((): string[] => [])).filter((name) => NAME.test(name) || isTemporary(name));
-  const fetch = async (print: string): Promise<Buffer | undefined> => {
+  const get = async (print: string): Promise<Buffer | undefined> => {
     if (!NAME.test(print)) return undefined;
     const bytes = await readFile(join(directory, print), { flag: FLAGS }).catch(() => undefined);
     return bytes !== undefined && fingerprint(bytes) === print ? bytes : undefined;
   };
   return {
-    async keep(bytes) {
+    async put(bytes) {
       const print = fingerprint(bytes);
       const path = join(directory, print);
-      // Renews the time stamp, so that a concurrent `prune` leaves it alone.
-      if ((await fetch(print)) !== undefined && (await touch(path))) return print;
+      // The new time stamp keeps a concurrent `prune` from removing it.
+      if ((await get(print)) !== undefined && (await touch(path))) return print;
       await makePrivateDirectory(directory);
       await writeDurably(path, bytes);
       return print;
     },
-    fetch,
-    async sweep(isUnwanted, before) {
+    get,
+    async prune(isUnwanted, before) {
       let count = 0;
       for (const name of await names()) {
         if (isUnwanted(name) && (await removeIfOld(join(directory, name), before))) count += 1;
@@ -71,7 +68,6 @@ function touch(path: string): Promise<boolean> {
   );
 }
 
-/** Whether it was old, and is removed now. */
 async function removeIfOld(path: string, before: number): Promise<boolean> {
   try {
     if ((await stat(path)).mtimeMs >= before) return false;

@@ -1,7 +1,6 @@
 import {
   closeSync,
   constants,
-  type Dirent,
   fstatSync,
   lstatSync,
   opendirSync,
@@ -12,15 +11,15 @@ import {
 } from 'node:fs';
 import type { Pace } from '../runtime/pace.ts';
 import { type HandleMode, movedError } from './held-directory.ts';
+import { type FileKind, toFileKind } from './path.ts';
 
 // Synchronous, and with pauses where it is long: for walks through thousands of directories.
 
 export interface Entry {
   readonly name: string;
-  readonly kind: 'file' | 'directory' | 'link' | 'other';
+  readonly kind: FileKind;
 }
 
-/** A directory of a walk, opened and verified to be the one meant. */
 export interface OpenDirectory {
   /** The path prefix for its files. With descriptors it cannot be redirected by renames or links. */
   readonly address: string;
@@ -49,13 +48,13 @@ function isSameDirectory(descriptor: number, path: string): boolean {
   return realpathSync(path) === path && opened.dev === now.dev && opened.ino === now.ino;
 }
 
-/** The entries of a directory sorted by name, read in small steps. Throws the signal's reason. */
+/** Sorted by name and read in small steps. Throws the signal's reason. */
 export async function readEntries(address: string, pace: Pace): Promise<readonly Entry[]> {
   const entries: Entry[] = [];
   const directory = opendirSync(address, { bufferSize: 256 });
   try {
     for (let entry = directory.readSync(); entry !== null; entry = directory.readSync()) {
-      entries.push({ name: entry.name, kind: toKind(entry) });
+      entries.push({ name: entry.name, kind: toFileKind(entry) });
       pace.count();
       if (pace.isDue()) await pace.yieldToLoop();
       if (pace.exhausted() !== undefined) break;
@@ -66,13 +65,6 @@ export async function readEntries(address: string, pace: Pace): Promise<readonly
   return entries.sort((left, right) => (left.name < right.name ? -1 : 1));
 }
 
-function toKind(entry: Dirent): Entry['kind'] {
-  if (entry.isFile()) return 'file';
-  if (entry.isDirectory()) return 'directory';
-  return entry.isSymbolicLink() ? 'link' : 'other';
-}
-
-/** Size in bytes, links not followed; undefined if there is no such file. */
 export function readSize(address: string): number | undefined {
   return lstatSync(address, { throwIfNoEntry: false })?.size;
 }

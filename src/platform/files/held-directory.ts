@@ -2,6 +2,7 @@ import { constants, lstatSync, readlinkSync, realpathSync } from 'node:fs';
 import { type FileHandle, mkdir, open, readlink, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { errorCode } from '../runtime/system.ts';
+import { pathExists } from './path.ts';
 
 /**
  * How a directory is pinned: by descriptor where the system exposes descriptors as paths, else by checking the path
@@ -10,7 +11,6 @@ import { errorCode } from '../runtime/system.ts';
 export type HandleMode = 'descriptor' | 'path';
 
 export interface DirectoryHandle {
-  /** Free of links. */
   readonly path: string;
   /** The path for a file in it. With mode `descriptor`, no rename or link can redirect it. */
   at(name: string): string;
@@ -28,7 +28,6 @@ export function movedError(): Error {
 
 let detectedMode: HandleMode | undefined;
 
-/** The safest mode this system supports. */
 export function detectHandleMode(): HandleMode {
   // Constant for the process; a server asks with every call.
   detectedMode ??= process.platform === 'linux' && canReadDescriptors() ? 'descriptor' : 'path';
@@ -45,14 +44,10 @@ function canReadDescriptors(): boolean {
   }
 }
 
-function pathExists(path: string): boolean {
-  return process.getBuiltinModule('node:fs').existsSync(path);
-}
-
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
 
 /** Opens a directory by its real path. Throws `movedError` if something else was opened, and system errors. */
-export async function holdDirectory(path: string, mode: HandleMode): Promise<DirectoryHandle> {
+export async function openDirectoryHandle(path: string, mode: HandleMode): Promise<DirectoryHandle> {
   return createHandle(await openDirectory(path), path, mode);
 }
 
@@ -69,7 +64,7 @@ export async function openChildDirectory(
   return createHandle(await openDirectory(parent.at(name)), join(parent.path, name), mode);
 }
 
-/** Opens a directory without following a link: throws `moved` for one, and the system's own errors. */
+/** Throws `movedError` for a link, and system errors. */
 async function openDirectory(path: string): Promise<FileHandle> {
   try {
     return await open(path, O_RDONLY | (O_DIRECTORY ?? 0) | (O_NOFOLLOW ?? 0));
@@ -103,7 +98,6 @@ async function verifyPath(handle: FileHandle, path: string): Promise<void> {
   if (real !== path || now.dev !== opened.dev || now.ino !== opened.ino) throw movedError();
 }
 
-/** The real path of the part of a path that exists, and the names that do not exist yet. */
 interface LocatedPath {
   readonly real: string;
   readonly rest: readonly string[];

@@ -3,18 +3,16 @@ import { type FileHandle, link, lstat, open, rename, unlink } from 'node:fs/prom
 import { AppError } from '../../core/error.ts';
 import { errorCode, errorReason } from '../runtime/system.ts';
 import { type DirectoryHandle, movedError } from './held-directory.ts';
+import { toVersion } from './read.ts';
 import { writeBeside } from './write.ts';
 
 export interface OpenedFile {
   readonly size: number;
   readonly mode: number;
-  /** How many names it has: more than one if there are hard links. */
   readonly names: number;
-  /** Differs whenever the file was written or replaced. */
   readonly version: string;
   /** Device and inode: the same for the same file, whatever its contents. */
   readonly identity: string;
-  /** When it was last written, in milliseconds since the epoch. */
   readonly modifiedMs: number;
   /** The bytes from `position`; fewer than `length` only at the end. */
   read(position: number, length: number): Promise<Uint8Array>;
@@ -35,19 +33,19 @@ export async function openRegularFile(directory: DirectoryHandle, name: string):
     const status = await handle.stat({ bigint: true });
     await directory.verify();
     if (status.isDirectory()) throw new AppError('usage', 'it is a directory', { hint: 'Name a file in it.' });
-    if (!status.isFile()) throw irregularFileError();
+    if (!status.isFile()) throw specialFileError();
     return toOpenedFile(handle, status);
   } catch (thrown) {
     await handle?.close();
     if (errorCode(thrown) === 'ENOENT') return undefined;
     if (errorCode(thrown) === 'ELOOP') throw movedError();
     // What open() reports for sockets and some devices.
-    if (errorCode(thrown) === 'ENXIO' || errorCode(thrown) === 'ENODEV') throw irregularFileError();
+    if (errorCode(thrown) === 'ENXIO' || errorCode(thrown) === 'ENODEV') throw specialFileError();
     throw thrown;
   }
 }
 
-function irregularFileError(): AppError {
+function specialFileError(): AppError {
   return new AppError('usage', 'it is not a regular file', { hint: 'Pipes, sockets and devices cannot be used.' });
 }
 
@@ -73,21 +71,16 @@ function toOpenedFile(handle: FileHandle, status: BigIntStats): OpenedFile {
   };
 }
 
-function toVersion({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
-  return [dev, ino, size, mtimeNs, ctimeNs].join('.');
-}
-
 interface Replacement {
   readonly bytes: Uint8Array;
   readonly old?: { readonly version: string };
-  /** The permission bits afterwards; those of a new file if absent. */
   readonly mode?: number;
 }
 
 /**
- * Puts bytes in the place of a file of a held directory, so that every reader sees the old ones or the new ones. Owner, group
- * and, where the system can copy them, extended attributes stay; a file that would change hands is written in place instead.
- * `changed`: the file is another than the one to be replaced, or one is there now; it was left alone.
+ * Replaces a file of an open directory, so that every reader sees the old bytes or the new ones. Owner, group and, where the system can
+ * copy them, extended attributes stay; a file whose owner would change is written in place instead. `changed`: the file is not the one to
+ * be replaced, or one has appeared; it was left alone.
  */
 export async function writeAtomicIn(
   directory: DirectoryHandle,
@@ -106,7 +99,7 @@ export async function writeAtomicIn(
   }
 }
 
-/** The file that is to be replaced, open: what it carries besides its content goes over to the new one. */
+/** Kept open, so that owner and attributes can be copied to the new file. */
 async function openFormer(directory: DirectoryHandle, name: string, version: string): Promise<FileHandle | 'changed'> {
   await directory.verify();
   let handle: FileHandle | undefined;
@@ -159,10 +152,9 @@ async function linkNew(temporary: string, target: string): Promise<'written' | '
   }
 }
 
-/** A new file would belong to us, and the old one does not. */
 const FOREIGN_OWNER = new Error('the owner cannot be kept');
 
-/** Gives a file what another has besides content and mode. Throws `FOREIGN_OWNER` if it cannot have the same owner and group. */
+/** Copies owner, group and attributes. Throws `FOREIGN_OWNER` if the new file cannot have the same owner and group. */
 async function inherit(handle: FileHandle, former: FileHandle): Promise<void> {
   if (process.platform === 'win32') return;
   const [before, now] = await Promise.all([former.stat(), handle.stat()]);
@@ -177,8 +169,8 @@ async function inherit(handle: FileHandle, former: FileHandle): Promise<void> {
 const COPY_MS = 5000;
 
 /**
- * Copies access control lists and extended attributes, for which Node has no call. Without the `cp` of GNU they stay behind.
- * The files are handed over as descriptors, so that no name can lead elsewhere.
+ * Copies access control lists and extended attributes, for which Node has no call; they are lost without GNU `cp`. The files are passed as
+ * descriptors, so that no name can lead elsewhere.
  */
 async function copyAttributes(from: number, to: number): Promise<void> {
   const { spawn } = process.getBuiltinModule('node:child_process');
@@ -190,7 +182,7 @@ async function copyAttributes(from: number, to: number): Promise<void> {
   });
 }
 
-/** Writes a file where it is: whoever owns it still does, but a reader may see a part of it, and so may a loss of power. */
+/** Writes in place, so the owner stays; a reader, or a power failure, may see half of it. */
 async function overwrite(
   directory: DirectoryHandle,
   name: string,
@@ -211,7 +203,6 @@ async function overwrite(
   }
 }
 
-/** Removes a file of a held directory if it is still that version of it. */
 export async function removeFileIn(
   directory: DirectoryHandle,
   name: string,

@@ -10,7 +10,6 @@ const TAIL = 65_536;
 interface LineBatch {
   readonly lines: readonly string[];
   readonly isTorn: boolean;
-  /** The offset in the file after these lines. */
   readonly end: number;
 }
 
@@ -30,20 +29,20 @@ export async function* readLineBatches(
     let at = 0;
     while (at < end) {
       const length = Math.min(CHUNK, end - at);
-      // Most files are short, and a thread for their few bytes costs more. Between the parts of a long one, others may run.
+      // Most files are short, and a thread for their few bytes costs more. Between the parts of a long file the event loop runs.
       const bytesRead =
         at === 0 ? readSync(descriptor, buffer, 0, length, at) : await readPart(descriptor, buffer, length, at);
       if (bytesRead === 0) break;
       at += bytesRead;
       const last = buffer.subarray(0, bytesRead).lastIndexOf(LINE_FEED);
       if (last !== -1) {
-        yield { lines: splitLines(rest, buffer.subarray(0, last)), isTorn: false, end: at - bytesRead + last + 1 };
+        yield { lines: splitBatch(rest, buffer.subarray(0, last)), isTorn: false, end: at - bytesRead + last + 1 };
         rest = [];
       }
       // A copy, as the buffer is reused.
       if (last + 1 < bytesRead) rest.push(Buffer.from(buffer.subarray(last + 1, bytesRead)));
     }
-    if (rest.length > 0) yield { lines: splitLines(rest, Buffer.alloc(0)), isTorn: true, end: at };
+    if (rest.length > 0) yield { lines: splitBatch(rest, Buffer.alloc(0)), isTorn: true, end: at };
   } finally {
     closeSync(descriptor);
   }
@@ -55,7 +54,7 @@ function readPart(descriptor: number, buffer: Buffer, length: number, at: number
   });
 }
 
-function splitLines(rest: readonly Buffer[], chunk: Buffer): readonly string[] {
+function splitBatch(rest: readonly Buffer[], chunk: Buffer): readonly string[] {
   const bytes = rest.length === 0 ? chunk : Buffer.concat([...rest, chunk]);
   return bytes.toString('utf8').split('\n');
 }
@@ -117,7 +116,6 @@ function findLastLine<Last>(descriptor: number, size: number, { accept, whole }:
     let end = tail.lastIndexOf(LINE_FEED);
     while (end > 0) {
       const before = tail.lastIndexOf(LINE_FEED, end - 1);
-      // The line begins before this block.
       if (before === -1 && start > 0) break;
       const found = accept(tail.toString('utf8', before + 1, end));
       if (found !== undefined) return found;
@@ -127,7 +125,6 @@ function findLastLine<Last>(descriptor: number, size: number, { accept, whole }:
   }
 }
 
-/** Names of the regular files in a directory. Throws system errors. */
 export function listFileNames(directory: string): readonly string[] {
   return readdirSync(directory, { withFileTypes: true })
     .filter((entry) => entry.isFile())

@@ -11,7 +11,7 @@ const TOUCH_MS = 1000;
 const STALE_MS = 10_000;
 /** Where process ids cannot be verified, a lock this old is considered stale. */
 const UNKNOWN_OWNER_MS = 86_400_000;
-/** A shorter limit for an owner that is stopped (Ctrl-Z). */
+/** An owner stopped with Ctrl-Z. */
 const STOPPED_MS = 3000;
 /** In place of the lock there may be a FIFO, on which a plain open would block. */
 const READ_FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
@@ -29,8 +29,7 @@ export interface Lock {
 export interface LockOptions {
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** How long to wait for a live owner. */
-  readonly patienceMs: number;
+  readonly maxWaitMs: number;
   /** Checked while waiting; true ends the wait, as the work the lock was for has been done. */
   readonly isDone: () => Promise<boolean>;
   /** Whose lock may be broken: that of an idle owner (default), or only that of one whose process is gone. */
@@ -43,8 +42,8 @@ export interface LockOptions {
  * `isDone` throws.
  */
 export async function acquireLock(path: string, options: LockOptions): Promise<Lock | undefined> {
-  const { clock, signal, patienceMs, isDone, takesFrom = 'idle' } = options;
-  const giveUpAt = clock.now() + patienceMs;
+  const { clock, signal, maxWaitMs, isDone, takesFrom = 'idle' } = options;
+  const giveUpAt = clock.now() + maxWaitMs;
   let pauseMs = FIRST_PAUSE_MS;
   for (;;) {
     signal.throwIfAborted();
@@ -91,7 +90,6 @@ function createLock(path: string, nonce: string): Lock {
   };
 }
 
-/** True if the lock was removed because its owner is gone. */
 async function breakStaleLock(path: string, isStillStale: () => Promise<boolean>): Promise<boolean> {
   if (!(await isStillStale())) return false;
   // Many processes may see the same dead owner; only one at a time may act on it, after checking again.
@@ -107,7 +105,6 @@ async function breakStaleLock(path: string, isStillStale: () => Promise<boolean>
   }
 }
 
-/** True if the lock no longer exists; false if it cannot be removed. */
 async function removeLock(path: string): Promise<boolean> {
   return unlink(path).then(
     () => true,

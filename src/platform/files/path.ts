@@ -1,4 +1,4 @@
-import { mkdirSync, realpathSync, statSync } from 'node:fs';
+import { type Dirent, mkdirSync, realpathSync, type Stats, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { errorCode } from '../runtime/system.ts';
 
@@ -27,6 +27,19 @@ export function pathExists(path: string): boolean {
   } catch {
     return false;
   }
+}
+
+export type FileKind = 'file' | 'directory' | 'link' | 'other';
+
+export function toFileKind(status: Stats | Dirent): FileKind {
+  if (status.isFile()) return 'file';
+  if (status.isDirectory()) return 'directory';
+  return status.isSymbolicLink() ? 'link' : 'other';
+}
+
+/** Always true where files have no owners (Windows). */
+export function isOurs(owner: number | bigint, uid = process.getuid?.()): boolean {
+  return uid === undefined || Number(owner) === uid;
 }
 
 /**

@@ -10,8 +10,8 @@ export interface RegularFile {
 }
 
 /**
- * What `use` makes of a regular file; undefined if it is none. Never follows a link, never blocks on a FIFO or device.
- * Synchronous: for thousands of files in a row, or between two lines of another program. Throws system errors.
+ * Undefined if it is not a regular file. Never follows a link, never blocks on a FIFO or device. Synchronous: for thousands of files in a
+ * row, or between two lines of another program. Throws system errors.
  */
 export function withRegularFile<T>(path: string, use: (file: RegularFile) => T): T | undefined {
   const descriptor = openSync(path, FLAGS);
@@ -24,7 +24,7 @@ export function withRegularFile<T>(path: string, use: (file: RegularFile) => T):
   }
 }
 
-/** The text of a regular file; empty if there is none, undefined if it is larger than `maxBytes`. Throws system errors. */
+/** Empty if there is no regular file, undefined if it is larger than `maxBytes`. Throws system errors. */
 export function readRegularText(path: string, maxBytes: number): string | undefined {
   // Where most do not exist, an exception for each would cost more than reading one.
   if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return '';
@@ -36,7 +36,7 @@ export function readRegularText(path: string, maxBytes: number): string | undefi
   return (withRegularFile(path, readText) ?? { text: '' }).text;
 }
 
-/** The first bytes of a regular file, at most `length`; undefined if it cannot be read. Never throws. */
+/** Never throws. */
 export function readHead(path: string, length: number): Uint8Array | undefined {
   try {
     return withRegularFile(path, ({ read }) => {

@@ -1,8 +1,8 @@
 import {
   accessSync,
+  type BigIntStats,
   closeSync,
   constants,
-  type Dirent,
   fstatSync,
   openSync,
   read,
@@ -16,11 +16,9 @@ import { type FileHandle, open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AppError } from '../../core/error.ts';
 import { errorCode, errorReason } from '../runtime/system.ts';
-
-type FileKind = 'file' | 'directory' | 'link' | 'other';
+import { type FileKind, isOurs, toFileKind } from './path.ts';
 
 export interface FoundPath {
-  /** Free of links. */
   readonly path: string;
   readonly kind: FileKind;
 }
@@ -31,10 +29,8 @@ interface DirectoryEntry {
 }
 
 interface ReadOptions {
-  /** The name used in errors; the path if absent. */
   readonly name?: string;
   readonly maxBytes: number;
-  /** The error to throw if the file is larger than `maxBytes`. */
   readonly tooLarge: (bytes: number) => AppError;
   /** `never` rejects a path whose last segment is a link. */
   readonly links?: 'follow' | 'never';
@@ -75,7 +71,6 @@ export async function readBytes(path: string, options: ReadOptions): Promise<Uin
   }
 }
 
-/** Like `readBytes`; undefined if there is no such file. */
 export async function readBytesIfAny(path: string, options: ReadOptions): Promise<Uint8Array | undefined> {
   return (await inspectPath(path))?.kind === 'file' ? readBytes(path, options) : undefined;
 }
@@ -84,7 +79,7 @@ export async function readBytesIfAny(path: string, options: ReadOptions): Promis
  * The text of a regular file of any size; undefined if missing. Never blocks on a FIFO. Throws system errors, and an Error
  * if it is no regular file.
  */
-export async function readText(path: string): Promise<string | undefined> {
+export async function readTextFile(path: string): Promise<string | undefined> {
   let handle: FileHandle | undefined;
   try {
     handle = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
@@ -99,7 +94,7 @@ export async function readText(path: string): Promise<string | undefined> {
 }
 
 /** Sorted by name, links not followed. Throws AppError `usage`. */
-export async function listDirectory(path: string, name = path): Promise<readonly DirectoryEntry[]> {
+export async function readDirectory(path: string, name = path): Promise<readonly DirectoryEntry[]> {
   try {
     const entries = await readdir(path, { withFileTypes: true });
     return entries
@@ -108,12 +103,6 @@ export async function listDirectory(path: string, name = path): Promise<readonly
   } catch (thrown) {
     throw readError(thrown, name);
   }
-}
-
-function toFileKind(status: Stats | Dirent): FileKind {
-  if (status.isFile()) return 'file';
-  if (status.isDirectory()) return 'directory';
-  return status.isSymbolicLink() ? 'link' : 'other';
 }
 
 /** `size` is a hint only: files may grow while they are read, and those under /proc claim to be empty. */
@@ -154,7 +143,6 @@ const READ_ERRORS: Readonly<Record<string, readonly [what: string, hint: string]
   ENFILE: ['too many open files', 'Close some programs and try again.'],
 };
 
-/** Says why a file or directory cannot be read. */
 export function readError(thrown: unknown, name: string): AppError {
   const code = errorCode(thrown);
   // What open() reports for a socket.
@@ -174,7 +162,6 @@ function irregularFileError(name: string): AppError {
 
 export interface PathStatus {
   readonly kind: 'file' | 'directory' | 'other';
-  /** The permission bits; 0 on Windows. */
   readonly mode: number;
   readonly isOurs: boolean;
   readonly isWritable: boolean;
@@ -188,7 +175,7 @@ export function readPathStatus(path: string): PathStatus | undefined {
     return {
       kind: toPathKind(status),
       mode: process.platform === 'win32' ? 0 : status.mode & 0o777,
-      isOurs: process.getuid === undefined || status.uid === process.getuid(),
+      isOurs: isOurs(status.uid),
       isWritable: isWritable(path),
       bytes: status.size,
     };
@@ -197,7 +184,7 @@ export function readPathStatus(path: string): PathStatus | undefined {
   }
 }
 
-/** The paths of a directory's entries, sorted by name; empty if it cannot be read. Never throws. */
+/** Sorted by name; empty if the directory cannot be read. Never throws. */
 export function listPaths(directory: string): readonly string[] {
   try {
     return readdirSync(directory)
@@ -213,7 +200,7 @@ function toPathKind(status: Stats): PathStatus['kind'] {
   return status.isDirectory() ? 'directory' : 'other';
 }
 
-function isWritable(path: string): boolean {
+export function isWritable(path: string): boolean {
   try {
     accessSync(path, constants.W_OK);
     return true;
@@ -224,11 +211,7 @@ function isWritable(path: string): boolean {
 
 const MAX_STATE_BYTES = 1_000_000;
 
-type FileState =
-  | { readonly kind: 'absent' }
-  /** Something is there, but not a regular file, too large, or not readable. */
-  | { readonly kind: 'unreadable'; readonly why: string }
-  | FileText;
+type FileState = { readonly kind: 'absent' } | { readonly kind: 'unreadable'; readonly why: string } | FileText;
 
 export interface FileText {
   readonly kind: 'text';
@@ -236,7 +219,6 @@ export interface FileText {
   /** The permission bits; 0 on Windows. */
   readonly mode: number;
   readonly isOurs: boolean;
-  /** Changes whenever the file is written or replaced. */
   readonly version: string;
 }
 
@@ -253,7 +235,7 @@ export async function readFileState(path: string, uid = process.getuid?.()): Pro
     if (status.size > MAX_STATE_BYTES) return { kind: 'unreadable', why: 'it is larger than 1 MB' };
     const text = await handle.readFile('utf8');
     const mode = process.platform === 'win32' ? 0 : Number(status.mode) & 0o777;
-    return { kind: 'text', text, mode, isOurs: isOurs(status, uid), version: toVersion(status) };
+    return { kind: 'text', text, mode, isOurs: isOurs(status.uid, uid), version: toVersion(status) };
   } catch (thrown) {
     const code = errorCode(thrown);
     if (code === 'ENOENT' || code === 'ENOTDIR') return { kind: 'absent' };
@@ -263,10 +245,7 @@ export async function readFileState(path: string, uid = process.getuid?.()): Pro
   }
 }
 
-export function isOurs(status: { readonly uid: bigint }, uid: number | undefined): boolean {
-  return uid === undefined || Number(status.uid) === uid;
-}
-
-export function toVersion(status: { ino: bigint; mtimeNs: bigint; size: bigint }): string {
-  return `${status.ino}:${status.mtimeNs}:${status.size}`;
+/** Differs whenever a file was written or replaced. */
+export function toVersion({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
+  return [dev, ino, size, mtimeNs, ctimeNs].join('.');
 }

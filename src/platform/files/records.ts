@@ -7,7 +7,6 @@ import { makePrivateDirectory } from './write.ts';
 const FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 
 export interface RecordDirectory {
-  /** Empty if the directory does not exist. */
   names(): Promise<readonly string[]>;
   /** Undefined if missing, unreadable, or larger than `maxBytes`. */
   read(name: string, maxBytes?: number): Promise<string | undefined>;
@@ -15,24 +14,19 @@ export interface RecordDirectory {
   status(name: string): Promise<{ readonly size: number; readonly changedAt: number } | undefined>;
   /** Rejects if it cannot be written; a part of `text` may be in the file then. */
   append(name: string, text: string): Promise<void>;
-  /** Opens a file that is added to more than once, and makes it if it is not there. Rejects if it cannot be opened. */
+  /** For a file that is added to more than once. Rejects if it cannot be opened or created. */
   open(name: string): Promise<RecordFile>;
-  /** Never rejects. */
   remove(name: string): Promise<void>;
 }
 
-/** A file that is held open: adding to it does not wait for the pool of threads, which others may fill. */
+/** Held open, so that adding to it does not wait for Node's thread pool, which others may fill. */
 export interface RecordFile {
-  /** Throws if it cannot be written; a part of it may be there then. */
+  /** Throws if it cannot be written; a part of `text` may be in the file then. */
   append(text: string): void;
-  /** Never rejects. */
   close(): Promise<void>;
 }
 
-/**
- * The files of a directory, for our eyes only. They survive a process that is killed; that the machine itself stops, nobody
- * waits for.
- */
+/** Private files of one directory. What is added survives a killed process, but not a power failure: nothing is synced. */
 export function recordDirectory(directory: string): RecordDirectory {
   let made: Promise<void> | undefined;
   const ensureDirectory = (): Promise<void> => {

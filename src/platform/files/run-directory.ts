@@ -4,21 +4,21 @@ import { join } from 'node:path';
 import { randomId } from '../runtime/random-id.ts';
 import { makePrivateDirectory, tryCreateExclusive } from './write.ts';
 
-/** Stores texts that are too long for an answer. Private to the user. */
+/** For texts that are too long for an answer. Private to the user. */
 interface OutputStore {
   /** Saves a text until the process ends and returns its path, free of links; undefined on failure. */
-  keep(text: string): Promise<string | undefined>;
-  holds(path: string): boolean;
+  save(text: string): Promise<string | undefined>;
+  has(path: string): boolean;
 }
 
 const DAY_MS = 86_400_000;
 
-/** An output store in a new directory under `parent`. Removes what killed runs left there, after a day. */
+/** Uses a new directory under `parent`. Removes what killed runs left there, after a day. */
 export function createOutputStore(parent: string, now: () => number): OutputStore {
   const paths = new Set<string>();
   let opened: Promise<string> | undefined;
   return {
-    keep: async (text) => {
+    save: async (text) => {
       try {
         opened ??= openRunDirectory(parent, now());
         const path = join(await opened, `${paths.size + 1}.txt`);
@@ -29,20 +29,20 @@ export function createOutputStore(parent: string, now: () => number): OutputStor
         return undefined;
       }
     },
-    holds: (path) => paths.has(path),
+    has: (path) => paths.has(path),
   };
 }
 
 async function openRunDirectory(parent: string, nowMs: number): Promise<string> {
   await makePrivateDirectory(parent);
-  await prune(parent, nowMs - DAY_MS);
+  await removeOldRuns(parent, nowMs - DAY_MS);
   const directory = join(await realpath(parent), randomId());
   await makePrivateDirectory(directory);
   process.once('exit', () => rmSync(directory, { recursive: true, force: true }));
   return directory;
 }
 
-async function prune(parent: string, beforeMs: number): Promise<void> {
+async function removeOldRuns(parent: string, beforeMs: number): Promise<void> {
   for (const name of await readdir(parent)) {
     const path = join(parent, name);
     const status = await stat(path).catch(() => undefined);

@@ -2,6 +2,7 @@ import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync, typ
 import { dirname } from 'node:path';
 import { AppError } from '../../core/error.ts';
 import { parseJson } from '../../core/json.ts';
+import { isOurs } from './path.ts';
 
 const MAX_BYTES = 10_000_000;
 
@@ -48,7 +49,7 @@ function unreadableError(path: string, why: string, cause?: unknown): AppError {
  * Reads a cache file of ours; undefined if it is missing, belongs to another user, or `parse` rejects it. Synchronous,
  * as the request waits for it. Never throws.
  */
-export function readCache<Memo>(path: string, parse: (value: unknown) => Memo | undefined): Memo | undefined {
+export function readCache<Value>(path: string, parse: (value: unknown) => Value | undefined): Value | undefined {
   try {
     const status = statSync(path, { throwIfNoEntry: false });
     if (status === undefined || !isOurs(status.uid)) return undefined;
@@ -72,10 +73,6 @@ export async function writeCache(path: string, value: unknown): Promise<void> {
 /** Whether `time` is at most `withinMs` ago. A time in the future means a wrong clock and does not count. */
 export function isRecent(time: number, now: number, withinMs: number): boolean {
   return time <= now && now - time < withinMs;
-}
-
-function isOurs(uid: number): boolean {
-  return process.getuid === undefined || uid === process.getuid();
 }
 
 /**

@@ -3,7 +3,7 @@ import { AppError } from '../../core/error.ts';
 import type { Clock, Trace } from '../../core/io.ts';
 import { redact, redactKnown } from '../../core/text/secrets.ts';
 import { errorCode, errorReason } from '../runtime/system.ts';
-import { writingTarget } from './writing-target.ts';
+import { resolveWritingTarget } from './writing-target.ts';
 
 const { O_APPEND, O_CREAT, O_NONBLOCK, O_WRONLY } = constants;
 
@@ -34,7 +34,7 @@ function openTraceFile(file: string, now: number): (line: string) => void {
   let descriptor: number | undefined;
   try {
     // A FIFO that nobody reads must not hold us up.
-    descriptor = openSync(writingTarget(file, process.cwd()), O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK, 0o600);
+    descriptor = openSync(resolveWritingTarget(file, process.cwd()), O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK, 0o600);
     writeSync(descriptor, `${new Date(now).toISOString()} gmn\n`);
   } catch (cause) {
     const why = errorCode(cause) === '' ? `: ${errorReason(cause)}` : '';

@@ -37,7 +37,7 @@ export function tryCreateExclusiveSync(path: string, text: string): 'created' | 
     return errorCode(thrown) === 'EEXIST' ? 'exists' : 'failed';
   }
   try {
-    // The mode given to open is cut by the umask.
+    // The umask takes bits from the mode given to open.
     fchmodSync(descriptor, 0o600);
     writeFileSync(descriptor, text);
     return 'created';
@@ -68,7 +68,7 @@ function openExclusive(path: string): number {
   }
 }
 
-/** In milliseconds since the epoch; undefined if there is no file. Never throws. */
+/** In milliseconds since the epoch. Never throws. */
 export function readModifiedTime(path: string): number | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false })?.mtimeMs;

@@ -15,10 +15,10 @@ import {
 import { dirname, join } from 'node:path';
 import { AppError } from '../../core/error.ts';
 import { errorCode, errorReason } from '../runtime/system.ts';
-import { isTemporary, makeDirectories, temporaryPath } from './path.ts';
-import { isOurs, toVersion } from './read.ts';
+import { isOurs, isTemporary, makeDirectories, temporaryPath } from './path.ts';
+import { isWritable, toVersion } from './read.ts';
 import { readModifiedTime } from './write-sync.ts';
-import { writingTarget } from './writing-target.ts';
+import { resolveWritingTarget } from './writing-target.ts';
 
 type Data = string | Uint8Array | Iterable<string | Uint8Array>;
 
@@ -27,7 +27,7 @@ interface CreateOptions {
   readonly mode?: number | undefined;
   /** Whether the bytes are on disk (fsync) when this resolves. True if absent. */
   readonly isSynced?: boolean;
-  /** Changes what else there is about the file, besides its content, before it is synced. */
+  /** Called before the sync, to set owner and attributes. */
   readonly prepare?: ((handle: FileHandle) => Promise<void>) | undefined;
 }
 
@@ -49,7 +49,7 @@ export async function createExclusive(
     // writeFile on a handle continues at the current position.
     for (const piece of pieces) await handle.writeFile(piece);
     await prepare?.(handle);
-    // The mode given to open is cut by the umask, and a change of owner may take bits of it.
+    // The umask takes bits from the mode given to open, and so may a change of owner.
     if (mode !== undefined) await handle.chmod(mode);
     if (isSynced) await handle.sync();
     return 'created';
@@ -61,7 +61,7 @@ export async function createExclusive(
   }
 }
 
-/** Like `createExclusive` for a private file, and its directory is created. `failed`: it cannot be. Never throws. */
+/** Like `createExclusive` for a private file; also creates its directory. Never throws. */
 export async function tryCreateExclusive(path: string, text: string): Promise<'created' | 'exists' | 'failed'> {
   try {
     await makePrivateDirectory(dirname(path));
@@ -97,11 +97,9 @@ export async function writeDurably(path: string, data: Data): Promise<void> {
 }
 
 interface ReplaceOptions {
-  /** The permission bits afterwards; those of the replaced file if absent, else 0600. */
   readonly mode?: number;
-  /** Whose file may be replaced; by default this process's user. */
   readonly uid?: number | undefined;
-  /** The version of the file that may be replaced; any if absent. */
+  /** Only this version may be replaced; any if absent. */
   readonly expected?: string;
 }
 
@@ -118,7 +116,7 @@ export async function writeAtomic(
   try {
     const target = await realpath(path).catch(() => path);
     const before = await stat(target, { bigint: true }).catch(() => undefined);
-    if (before !== undefined && !isOurs(before, uid)) throw ownerError(path);
+    if (before !== undefined && !isOurs(before.uid, uid)) throw ownerError(path);
     const options = { mode: mode ?? (before === undefined ? 0o600 : Number(before.mode) & 0o777) };
     return await writeBeside(target, data, options, async (temporary) => {
       if (expected !== undefined) {
@@ -140,7 +138,7 @@ export async function writeAtomic(
 
 function ownerError(path: string): AppError {
   return new AppError('config', `cannot write ${path}: it belongs to another user`, {
-    hint: 'Remove it, or make it yours (chown), and try again.',
+    hint: 'Remove it, or run chown on it, and try again.',
   });
 }
 
@@ -178,7 +176,7 @@ export async function removeFiles(
     const path = join(directory, entry.name);
     const status = await lstat(path, { bigint: true }).catch(() => undefined);
     if (status === undefined) continue;
-    if (!isOurs(status, uid)) {
+    if (!isOurs(status.uid, uid)) {
       left = path;
       continue;
     }
@@ -192,7 +190,7 @@ export async function removeFiles(
   }
   if (left === undefined) return count;
   throw new AppError('config', `cannot remove ${left}: it belongs to another user`, {
-    hint: 'gmn leaves it alone. Remove it yourself, or make it yours (chown).',
+    hint: 'gmn does not remove it. Remove it yourself, or run chown on it.',
   });
 }
 
@@ -224,7 +222,7 @@ export async function syncDirectory(path: string): Promise<void> {
   }
 }
 
-/** Removes an empty directory; false if it is not empty or no directory. Never throws. */
+/** False if it is not empty or not a directory. Never throws. */
 export async function removeEmptyDirectory(path: string): Promise<boolean> {
   return rmdir(path).then(
     () => true,
@@ -244,22 +242,22 @@ export async function touchFile(path: string, now: number): Promise<void> {
 }
 
 export interface OutputFile {
-  /** Puts the text or the bytes there, whole or not at all; says how many bytes it has. Throws AppError `usage`. */
+  /** Writes all or nothing. Throws AppError `usage`. */
   write(content: string | Uint8Array): Promise<number>;
 }
 
 /**
- * Finds out whether a file can be written there, and changes nothing. One that exists will be replaced in one step and keeps
- * its permissions; a device or a pipe is written to, links are followed as `writingTarget` does. Throws AppError `usage` if
- * it cannot; `name` is what the person calls it.
+ * Checks whether the file can be written, and changes nothing. A file that exists is later replaced in one step and keeps its permissions;
+ * a device or pipe is written to; links are followed as by `resolveWritingTarget`. Throws AppError `usage`; `name` is how the user named
+ * it.
  */
 export async function openOutputFile(name: string, cwd: string): Promise<OutputFile> {
   try {
-    const target = writingTarget(name, cwd);
+    const target = resolveWritingTarget(name, cwd);
     const before = await stat(target).catch(ignoreAbsent);
     if (before?.isDirectory()) throw new Error('it is a directory');
     if (before !== undefined) await access(target, constants.W_OK);
-    const canReplace = await isWritable(dirname(target));
+    const canReplace = isWritable(dirname(target));
     if (before === undefined && !canReplace) await access(dirname(target), constants.W_OK);
     const isReplaced = (before === undefined || before.isFile()) && canReplace;
     const mode = isReplaced ? (before?.mode ?? 0o666) : undefined;
@@ -274,18 +272,10 @@ function ignoreAbsent(thrown: unknown): undefined {
   throw thrown;
 }
 
-function isWritable(directory: string): Promise<boolean> {
-  return access(directory, constants.W_OK).then(
-    () => true,
-    () => false,
-  );
-}
-
 interface OutputWrite {
   readonly target: string;
   readonly name: string;
   readonly content: string | Uint8Array;
-  /** The permissions of the file that takes its place; undefined: the one that is there is written to. */
   readonly mode: number | undefined;
 }
 
@@ -302,10 +292,7 @@ async function writeOutput({ target, name, content, mode }: OutputWrite): Promis
   }
 }
 
-/**
- * Writes bytes to a file that must not be there yet, whole or not at all. `exists`: something has that name, and is left as it
- * is. Throws AppError `usage`.
- */
+/** Writes all or nothing. `exists`: something has that name, and is left alone. Throws AppError `usage`. */
 export async function createOutputFile(path: string, name: string, bytes: Uint8Array): Promise<'created' | 'exists'> {
   try {
     return await createExclusive(path, bytes, { isSynced: false });

@@ -1,6 +1,7 @@
 import type { Transform } from 'node:stream';
 import { createBrotliDecompress, createUnzip } from 'node:zlib';
 import { AppError } from '../../core/error.ts';
+import type { HttpBody } from '../../core/io.ts';
 import { bodyFeed } from './body.ts';
 
 const MAX_BOMB_BYTES = 256 * 1024 * 1024;
@@ -11,10 +12,7 @@ const MAX_RATIO = 100;
  * short, and for a bomb: more than 256 MB from less than a hundredth of that. Throws AppError `api`, and closes the
  * body, for any other encoding.
  */
-export async function decompress(
-  body: AsyncIterable<Uint8Array>,
-  encoding: string,
-): Promise<AsyncIterable<Uint8Array>> {
+export async function decompress(body: HttpBody, encoding: string): Promise<HttpBody> {
   const engine = createDecoder(encoding);
   if (engine === undefined) {
     await body[Symbol.asyncIterator]().return?.();
@@ -42,7 +40,7 @@ function createDecoder(encoding: string): Transform | undefined {
  * Not a pipe: a failing stream drops its buffer, but what was decoded before the connection was lost still belongs to
  * the answer. So the decoder is ended, well or with an error, only after everything has been read from it.
  */
-function decompressWith(body: AsyncIterable<Uint8Array>, engine: Transform): AsyncIterable<Uint8Array> {
+function decompressWith(body: HttpBody, engine: Transform): HttpBody {
   const source = body[Symbol.asyncIterator]();
   let encodedBytes = 0;
   let decodedBytes = 0;

@@ -7,20 +7,19 @@ import type { Env } from '../../core/io.ts';
 import { startTimer } from '../runtime/clock.ts';
 import { errorReason } from '../runtime/system.ts';
 import { killProcessTree, type ProcessTree, stopProcessTree } from './group.ts';
+import { pickVariables } from './shell-choice.ts';
 import { type WindowsCommand, windowsCommand } from './windows-command.ts';
 
 interface ProgramStart {
   readonly command: string;
   readonly args: readonly string[];
   readonly cwd: string;
-  /** The complete environment; see `programEnvironment`. */
   readonly env: Readonly<Record<string, string>>;
   /** `App.onExit`: kills the program if this process exits without stopping it. */
   readonly onExit: (action: () => void) => () => void;
 }
 
 export interface ProgramEnd {
-  /** Why it could not be started, from the system. */
   readonly failure?: string;
   /** Null, with `signal` null as well, if it still runs and has only closed its output. */
   readonly exitCode: number | null;
@@ -41,11 +40,9 @@ export interface Program {
 }
 
 const ERROR_CHARS = 64 * 1024;
-/** How much of the beginning is kept, which often says what the rest is about. */
 const HEAD_CHARS = 8 * 1024;
 /** How long a program may take to exit after its input is closed; some never do. */
 const GRACE_MS = 300;
-/** How long to wait for remaining output after the exit. */
 const LINGER_MS = 200;
 
 /**
@@ -76,7 +73,7 @@ export function startProgram(start: ProgramStart): Program {
   let stopping: Promise<void> | undefined;
   return {
     write: (text) => write(child, text),
-    output: readOutput(child),
+    output: streamOutput(child),
     errors,
     ended,
     stop: () => (stopping ??= stop(child, family, ended).finally(cancelKill)),
@@ -137,7 +134,7 @@ function write({ stdin }: ChildProcessWithoutNullStreams, text: string): Promise
   });
 }
 
-async function* readOutput({ stdout }: ChildProcessWithoutNullStreams): AsyncGenerator<Uint8Array, void> {
+async function* streamOutput({ stdout }: ChildProcessWithoutNullStreams): AsyncGenerator<Uint8Array, void> {
   try {
     for await (const chunk of stdout) yield chunk;
   } catch {
@@ -172,29 +169,15 @@ function failedProgram(thrown: unknown): Program {
 /** `GMN_MCP_DEPTH` counts nested MCP servers. */
 const PASSED = ['PATH', 'HOME', 'USER', 'LOGNAME', 'SHELL', 'TERM', 'LANG', 'TZ', 'TMPDIR', 'GMN_MCP_DEPTH'];
 
-/** Without these, programs on Windows do not even start. */
-const PASSED_ON_WINDOWS = [
-  ...['SystemRoot', 'SystemDrive', 'windir', 'ComSpec', 'PATHEXT', 'Path', 'TEMP', 'TMP', 'USERNAME', 'USERPROFILE'],
-  ...['HOMEDRIVE', 'HOMEPATH', 'APPDATA', 'LOCALAPPDATA', 'ProgramData', 'ProgramFiles', 'ProgramFiles(x86)'],
-];
-
 /**
  * A few harmless variables of ours plus `own`, which the user wrote for this program. None of our keys or tokens is
  * passed on.
  */
 export function programEnvironment(env: Env, own: Readonly<Record<string, string>>): Record<string, string> {
-  const locale = Object.keys(env).filter((name) => /^LC_[A-Z]+$/.test(name));
-  const names = [...PASSED, ...locale, ...(process.platform === 'win32' ? PASSED_ON_WINDOWS : [])];
-  const passed: Record<string, string> = {};
-  for (const name of names) {
-    const value = env[name];
-    // Shellshock: old versions of bash run such a value as a function.
-    if (value !== undefined && !value.startsWith('()')) passed[name] = value;
-  }
-  return { ...passed, ...own };
+  return { ...pickVariables(env, PASSED, process.platform), ...own };
 }
 
-/** How many programs may be started at once: each keeps a core busy while it loads, and waits for much in between. */
-export function programsAtOnce(): number {
+/** Each program keeps a core busy while it loads, and waits for much in between. */
+export function maxProgramsAtOnce(): number {
   return 2 * availableParallelism();
 }

@@ -44,14 +44,12 @@ const LESS_PROMPT = '-Ps?e(END):\\:.$';
 
 /** Shows a text in a pager until the user quits it; false if that failed. Throws the signal's reason. */
 export async function showInPager({ text, pager, env, terminal }: PagerOptions, signal: AbortSignal): Promise<boolean> {
-  // Lets the pager show colours, as git does.
   const colored = { ...env, LESS: env.LESS ?? `-R ${LESS_PROMPT}`, LV: env.LV ?? '-c' };
   return withFile({ text, name: 'all.txt' }, signal, async (file) => {
     return (await runProgram({ program: pager, file, env: colored, terminal }, signal)) === 0;
   });
 }
 
-/** Runs `work` with a private temporary file that holds the text and is removed afterwards. */
 async function withFile<T>(
   { text, name }: Pick<EditOptions, 'text' | 'name'>,
   signal: AbortSignal,
@@ -68,7 +66,7 @@ async function withFile<T>(
   );
   try {
     await writeFile(file, text, { mode: 0o600 });
-    // While the file was being made.
+    // Aborted while the file was being written.
     signal.throwIfAborted();
     return await work(file);
   } finally {
@@ -81,7 +79,7 @@ interface RunOptions extends Pick<EditOptions, 'env' | 'terminal'> {
   readonly file: string;
 }
 
-/** A check for the script, so that a missing program gives exit code 127 without the shell's own message. */
+/** Makes a missing program give exit code 127 without the shell's own message. */
 function formatExistenceCheck(program: string): string {
   const [name] = /^[\w./+-]+(?= |$)/.exec(program) ?? [];
   return name === undefined ? '' : `command -v ${name} > /dev/null 2>&1 || exit 127; `;

@@ -4,7 +4,7 @@ import { windowsProgram } from './windows-command.ts';
 
 export interface FoundProcess {
   readonly pid: number;
-  /** Its command line, arguments separated by spaces. Untrusted text. */
+  /** Untrusted text. */
   readonly command: string;
 }
 

@@ -3,7 +3,6 @@ import { hostname } from 'node:os';
 import { isObject } from '../../core/json.ts';
 import { errorCode } from '../runtime/system.ts';
 
-/** Identifies a process, so that another can tell whether it still runs. */
 export interface ProcessIdentity {
   readonly pid: number;
   readonly host: string;

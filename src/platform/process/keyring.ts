@@ -22,7 +22,7 @@ process.stdin.setEncoding('utf8').on('data', (chunk) => { text += chunk; }).on('
 });
 `;
 
-/** Where the session's keyring is, and where it can ask the person. */
+/** Variables that say where the session's keyring is, and where it can ask the user. */
 const SESSION = ['DBUS_SESSION_BUS_ADDRESS', 'XDG_RUNTIME_DIR', 'DISPLAY', 'WAYLAND_DISPLAY', 'XAUTHORITY'];
 
 export interface KeyringEntry {
@@ -105,7 +105,6 @@ function parseAnswer(output: string): KeyringResult {
   }
 }
 
-/** The exit code of `security` for a missing entry. */
 const NOT_FOUND = 44;
 
 /** Reads a generic password from the macOS Keychain with the system's own program. Never throws. */

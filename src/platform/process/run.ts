@@ -61,7 +61,7 @@ export function feedCommand(
  */
 export function openBrowser(url: string, env: Env, platform: string = process.platform): Promise<boolean> {
   if (env.NO_BROWSER) return Promise.resolve(false);
-  const [command, ...args] = env.BROWSER ? [env.BROWSER] : systemBrowser(platform, env);
+  const [command, ...args] = env.BROWSER ? [env.BROWSER] : findSystemBrowser(platform, env);
   return new Promise((resolve) => {
     try {
       const child = spawn(command ?? '', [...args, url], { stdio: 'ignore', detached: true, env });
@@ -76,7 +76,7 @@ export function openBrowser(url: string, env: Env, platform: string = process.pl
   });
 }
 
-function systemBrowser(platform: string, env: Env): readonly string[] {
+function findSystemBrowser(platform: string, env: Env): readonly string[] {
   if (platform === 'darwin') return ['open'];
   return platform === 'win32' ? [windowsProgram('rundll32', env), 'url.dll,FileProtocolHandler'] : ['xdg-open'];
 }
@@ -110,14 +110,12 @@ interface OutputRun {
   readonly args: readonly string[];
   readonly cwd: string;
   readonly maxMs: number;
-  /** Consumes the output so far and returns the incomplete rest; undefined to stop the program. */
+  /** Takes the output so far and returns the incomplete rest; undefined stops the program. */
   readonly take: (printed: Buffer) => Buffer | undefined;
 }
 
 interface OutputEnd {
-  /** Why it was stopped early; undefined if it was not. */
   readonly stopped: 'enough' | 'time' | undefined;
-  /** The exit code; undefined if it could not be started, or a signal ended it. */
   readonly code: number | undefined;
   readonly hasPrinted: boolean;
 }

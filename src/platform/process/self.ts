@@ -10,6 +10,8 @@ export interface SelfRun {
   readonly cwd: string;
   readonly env: Env;
   readonly input?: string;
+  /** It has our terminal, and what it prints is not collected. */
+  readonly isAttached?: boolean;
 }
 
 export interface SelfResult {
@@ -18,12 +20,15 @@ export interface SelfResult {
   readonly exitCode: number;
 }
 
-/** Runs this program with other arguments, to its end. Rejects with the signal's reason if that comes first. */
+/** Rejects with the signal's reason if that comes first. */
 export function runSelf(run: SelfRun, signal: AbortSignal): Promise<SelfResult> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason);
     const args = isStandalone() ? run.args : [process.argv[1] ?? '', ...run.args];
-    const child = spawn(process.execPath, args, { cwd: run.cwd, env: run.env, windowsHide: true });
+    const output = run.isAttached ? 'inherit' : 'pipe';
+    const input = run.isAttached && run.input === undefined ? 'inherit' : 'pipe';
+    const stdio = [input, output, output] as const;
+    const child = spawn(process.execPath, args, { cwd: run.cwd, env: run.env, windowsHide: true, stdio: [...stdio] });
     const stop = (): void => {
       child.kill();
       reject(signal.reason);
@@ -31,10 +36,10 @@ export function runSelf(run: SelfRun, signal: AbortSignal): Promise<SelfResult> 
     signal.addEventListener('abort', stop, { once: true });
     let stdout = '';
     let stderr = '';
-    child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+    child.stdout?.setEncoding('utf8').on('data', (chunk: string) => {
       stdout += chunk;
     });
-    child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
+    child.stderr?.setEncoding('utf8').on('data', (chunk: string) => {
       stderr += chunk;
     });
     child.on('error', reject);
@@ -43,8 +48,8 @@ export function runSelf(run: SelfRun, signal: AbortSignal): Promise<SelfResult> 
       resolve({ stdout, stderr, exitCode: code ?? 1 });
     });
     // It may exit without reading.
-    child.stdin.on('error', () => undefined);
-    child.stdin.end(run.input ?? '');
+    child.stdin?.on('error', () => undefined);
+    child.stdin?.end(run.input ?? '');
   });
 }
 
@@ -53,7 +58,6 @@ interface Scratch {
   remove(): Promise<void>;
 }
 
-/** A new temporary directory with these files in it. Must be removed. */
 export async function createScratchDirectory(files: Readonly<Record<string, string>>): Promise<Scratch> {
   const path = await mkdtemp(join(tmpdir(), 'gmn-tour-'));
   for (const [name, text] of Object.entries(files)) await writeFile(join(path, name), text);

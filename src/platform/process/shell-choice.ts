@@ -58,22 +58,26 @@ const PASSED_ON_WINDOWS = [
   ...['NUMBER_OF_PROCESSORS', 'PROCESSOR_ARCHITECTURE'],
 ];
 
+/** These variables, those of the locale, and on Windows those that every program needs. */
+export function pickVariables(env: Env, names: readonly string[], platform: string): Record<string, string> {
+  const locale = Object.keys(env).filter((name) => /^LC_[A-Z]+$/.test(name));
+  const picked: Record<string, string> = {};
+  for (const name of [...names, ...locale, ...(platform === 'win32' ? PASSED_ON_WINDOWS : [])]) {
+    const value = env[name];
+    // Shellshock: old versions of bash run such a value as a function.
+    if (value !== undefined && !value.startsWith('()')) picked[name] = value;
+  }
+  return picked;
+}
+
 /**
  * The environment of a command, built from nothing: paths, language, and that there is no terminal. No key or token of
  * the caller gets in, nor any variable that makes a shell or loader run more code.
  */
 export function shellEnvironment(env: Env, shell: Shell, platform: string = process.platform): Record<string, string> {
-  const names = platform === 'win32' ? [...PASSED, ...PASSED_ON_WINDOWS] : PASSED;
-  const locale = Object.keys(env).filter((name) => /^LC_[A-Z]+$/.test(name));
-  const passed: Record<string, string> = {};
-  for (const name of [...names, ...locale]) {
-    const value = env[name];
-    // Shellshock: old versions of bash run such a value as a function.
-    if (value !== undefined && !value.startsWith('()')) passed[name] = value;
-  }
   return {
     ...(platform === 'win32' ? {} : { PATH: '/usr/local/bin:/usr/bin:/bin' }),
-    ...passed,
+    ...pickVariables(env, PASSED, platform),
     SHELL: shell.path,
     TERM: 'dumb',
     NO_COLOR: '1',

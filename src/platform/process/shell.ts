@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import type { Readable } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
 import { AppError } from '../../core/error.ts';
 import type { Env } from '../../core/io.ts';
@@ -16,6 +17,8 @@ interface ShellRun {
   readonly env: Env;
   readonly timeoutMs: number;
   readonly maxChars: number;
+  /** Called with each piece of output as it comes; nothing more is read until a promise it returns has resolved. */
+  readonly onOutput?: (text: string) => Promise<void> | undefined | void;
 }
 
 export interface ShellResult {
@@ -50,7 +53,7 @@ export async function runShell(run: ShellRun, signal: AbortSignal): Promise<Shel
   const atExit = (): void => killProcessTree(family);
   process.on('exit', atExit);
   try {
-    const output = collectOutput(child, run.maxChars);
+    const output = collectOutput(child, run);
     const ending = await waitForExit(child, run.timeoutMs, signal);
     const silentMs = output.silentMs();
     const { found, survivors } = await stopProcessTree(family);
@@ -101,19 +104,35 @@ function startShell({ shell, command, cwd, env }: ShellRun): Promise<{ child: Ch
   });
 }
 
-function collectOutput(child: ChildProcess, maxChars: number) {
+function collectOutput(child: ChildProcess, { maxChars, onOutput }: ShellRun) {
   const text = cappedText(maxChars);
   let lastMs = performance.now();
   let onData = (): void => {};
+  /** Streams that wait for `onOutput`. */
+  let paused = 0;
+  const resume = (stream: Readable): void => {
+    paused -= 1;
+    stream.resume();
+    onData();
+  };
+  const add = (piece: string, stream: Readable): void => {
+    text.add(piece);
+    const shown = piece === '' ? undefined : onOutput?.(piece);
+    if (shown === undefined) return;
+    paused += 1;
+    stream.pause();
+    const next = (): void => resume(stream);
+    void shown.then(next, next);
+  };
   for (const stream of [child.stdout, child.stderr]) {
     // One decoder per stream: chunks may end inside a character.
     const decoder = new StringDecoder('utf8');
     stream?.on('data', (chunk: Buffer) => {
       lastMs = performance.now();
-      text.add(decoder.write(chunk));
+      add(decoder.write(chunk), stream);
       onData();
     });
-    stream?.once('end', () => text.add(decoder.end()));
+    stream?.once('end', () => add(decoder.end(), stream));
   }
   const closed = new Promise<void>((resolve) => void child.once('close', () => resolve()));
   return {
@@ -129,11 +148,17 @@ function collectOutput(child: ChildProcess, maxChars: number) {
           signal.removeEventListener('abort', finish);
           resolve();
         };
-        let stopQuiet = startTimer(LINGER_MS, finish);
-        const stopLatest = startTimer(MAX_LINGER_MS, finish);
+        const startQuiet = (): (() => void) => startTimer(LINGER_MS, () => (paused > 0 ? onData() : finish()));
+        const startLatest = (): (() => void) =>
+          startTimer(MAX_LINGER_MS, () => {
+            if (paused > 0) stopLatest = startLatest();
+            else finish();
+          });
+        let stopQuiet = startQuiet();
+        let stopLatest = startLatest();
         onData = () => {
           stopQuiet();
-          stopQuiet = startTimer(LINGER_MS, finish);
+          stopQuiet = startQuiet();
         };
         signal.addEventListener('abort', finish, { once: true });
         if (signal.aborted) finish();

@@ -3,11 +3,10 @@ import { Worker } from 'node:worker_threads';
 import type { TextJob, TextWork } from '../../core/text-work.ts';
 import { onAbort } from '../runtime/abort.ts';
 
-/** Set by the build: the file beside this one that the thread runs. */
+/** Set by the build: the file that the thread runs, beside this one. */
 declare const TEXT_WORKER: string;
 
 const MAX_MS = 2000;
-/** An idle thread ends after this. */
 const IDLE_MS = 1000;
 /** A few hundred kilobytes, e.g. a table of many rows and columns, can need gigabytes. */
 const MAX_HEAP_MB = 256;
@@ -24,8 +23,8 @@ export interface TextResult {
 }
 
 /**
- * Starts a thread with the first job, and ends it when the signal aborts, when a job takes too long, or when it is
- * idle. After a job that took too long no other is run: text made to be slow would cost that time again and again.
+ * Starts a thread with the first job, and ends it when the signal aborts, when a job takes too long, or when it is idle. After a job that
+ * took too long no other runs: text made to be slow would cost that time again and again.
  */
 export function textThread(
   signal: AbortSignal,
@@ -57,7 +56,6 @@ export function textThread(
         clearTimeout(timer);
         stopWaiting();
         thread.removeAllListeners();
-        // The job has already been given up.
         thread.on('error', () => {});
         resolve(output);
       };
@@ -87,7 +85,7 @@ export function textThread(
   };
 }
 
-/** Without our environment. Its output is not piped to ours, as every worker would add listeners there. */
+/** Gets none of our environment. Its output is not piped to ours, as every worker would add listeners there. */
 function startWorker(file: string): Worker {
   const resourceLimits = { maxOldGenerationSizeMb: MAX_HEAP_MB };
   const worker = new Worker(file, { env: {}, stdin: false, stdout: true, stderr: true, resourceLimits });

@@ -1,7 +1,6 @@
 import { win32 } from 'node:path';
 import type { Env } from '../../core/io.ts';
 
-/** Where Windows has its own programs, below %SystemRoot%. */
 const PROGRAMS = {
   clip: 'System32\\clip.exe',
   cmd: 'System32\\cmd.exe',
@@ -16,7 +15,7 @@ const PROGRAMS = {
  * project could have put another program.
  */
 export function windowsProgram(name: keyof typeof PROGRAMS, env: Env): string {
-  const root = variable(env, 'SystemRoot') ?? variable(env, 'windir');
+  const root = findVariable(env, 'SystemRoot') ?? findVariable(env, 'windir');
   return win32.join(root !== undefined && win32.isAbsolute(root) ? root : 'C:\\Windows', PROGRAMS[name]);
 }
 
@@ -26,7 +25,6 @@ export const FROM_PATH_ONLY = { NoDefaultCurrentDirectoryInExePath: '1' };
 export interface WindowsCommand {
   readonly command: string;
   readonly args: readonly string[];
-  /** The arguments are already a command line and must not be quoted again. */
   readonly isVerbatim: boolean;
 }
 
@@ -45,22 +43,24 @@ const ENDINGS = '.COM;.EXE;.BAT;.CMD';
  * is. Arguments must not contain line breaks.
  */
 export function windowsCommand(command: string, args: readonly string[], context: Surroundings): WindowsCommand {
-  const file = programFile(command, context);
+  const file = findProgramFile(command, context);
   if (file === undefined) return { command, args, isVerbatim: false };
   if (!/\.(?:bat|cmd)$/i.test(file)) return { command: file, args, isVerbatim: false };
   const line = [file, ...args].map(quoteForBatch).join(' ');
   // /e: extensions, which `quoteForBatch` needs; /v: no `!variables!`; /d: no AutoRun; /s /c: the rest is the command.
   return {
-    command: variable(context.env, 'ComSpec') ?? windowsProgram('cmd', context.env),
+    command: findVariable(context.env, 'ComSpec') ?? windowsProgram('cmd', context.env),
     args: ['/e:ON', '/v:OFF', '/d', '/s', '/c', `"${line}"`],
     isVerbatim: true,
   };
 }
 
-function programFile(command: string, { env, cwd, isFile }: Surroundings): string | undefined {
-  const endings = (variable(env, 'PATHEXT') ?? ENDINGS).split(';').filter((ending) => ending !== '');
+function findProgramFile(command: string, { env, cwd, isFile }: Surroundings): string | undefined {
+  const endings = (findVariable(env, 'PATHEXT') ?? ENDINGS).split(';').filter((ending) => ending !== '');
   const isPath = /[\\/:]/.test(command);
-  const directories = isPath ? [cwd] : (variable(env, 'PATH') ?? '').split(';').filter((directory) => directory !== '');
+  const directories = isPath
+    ? [cwd]
+    : (findVariable(env, 'PATH') ?? '').split(';').filter((directory) => directory !== '');
   const hasEnding = endings.some((ending) => command.toLowerCase().endsWith(ending.toLowerCase()));
   return directories
     .map((directory) => win32.resolve(cwd, directory, command))
@@ -80,7 +80,7 @@ function quoteForBatch(argument: string): string {
   return `"${inside}"`;
 }
 
-function variable(env: Env, name: string): string | undefined {
+function findVariable(env: Env, name: string): string | undefined {
   const key = Object.keys(env).find((each) => each.toLowerCase() === name.toLowerCase());
   return key === undefined ? undefined : env[key];
 }

@@ -4,12 +4,11 @@ import { Worker } from 'node:worker_threads';
 
 export type Thread = Worker;
 
-/** How many threads can run at a time. */
 export function countProcessors(): number {
   return availableParallelism();
 }
 
-/** Runs a file beside the program in a worker thread, without our environment and without output. */
+/** `file` is beside the program. The thread gets none of our environment. */
 export function startThread(file: string, workerData: unknown): Thread {
   // It prints nothing; piped through to ours, each worker would add listeners to our streams.
   const streams = { stdin: false, stdout: true, stderr: true };

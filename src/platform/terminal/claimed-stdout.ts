@@ -5,7 +5,6 @@ export interface ClaimedStdout {
   /** Resolves when there is room for more. Rejects with fault `pipe` once nobody reads. */
   write(text: string): Promise<void>;
   ready(): Promise<void>;
-  /** Resolves when nobody reads any more. */
   readonly gone: Promise<void>;
 }
 

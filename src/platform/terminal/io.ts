@@ -1,7 +1,7 @@
 import { AppError } from '../../core/error.ts';
 import type { Env, Io, Out } from '../../core/io.ts';
 import { callAfter } from '../runtime/clock.ts';
-import { type OutputStream, outputStream } from './output-stream.ts';
+import { createPieceWriter, type OutputStream, outputStream, type WritePieces } from './output-stream.ts';
 
 const DONE = Promise.resolve();
 
@@ -45,6 +45,7 @@ interface ProcessOut extends Out {
 
 function lazyOut(open: () => OutputStream, color: ColorChoice, env: Env): ProcessOut {
   let stream: OutputStream | undefined;
+  let writePieces: WritePieces | undefined;
   let hasRoom = true;
   const state = pendingWrites();
   const get = (): OutputStream => {
@@ -55,8 +56,10 @@ function lazyOut(open: () => OutputStream, color: ColorChoice, env: Env): Proces
     }
     return stream;
   };
-  const send = (text: string): void => {
-    if (state.failure !== undefined || get().write(text) || !hasRoom) return;
+  const send = (pieces: readonly string[]): void => {
+    if (state.failure !== undefined) return;
+    writePieces ??= createPieceWriter(get());
+    if (writePieces(pieces) || !hasRoom) return;
     hasRoom = false;
     get().once('drain', () => {
       hasRoom = true;
@@ -67,7 +70,7 @@ function lazyOut(open: () => OutputStream, color: ColorChoice, env: Env): Proces
     write(chunk) {
       if (state.failure) return Promise.reject(state.failure);
       // A terminal shows each piece as it comes, and other code writes to it as well.
-      if (get().isTTY) send(chunk);
+      if (get().isTTY) send([chunk]);
       else add(chunk);
       return hasRoom ? DONE : state.settled((done) => get().once('drain', done));
     },
@@ -156,31 +159,32 @@ interface WriteBatcher {
   release(): void;
 }
 
-/**
- * Writes the first piece of each event loop turn at once and the rest together at the end of that turn: a fast answer
- * costs one write per batch, not per word.
- */
-function batchWrites(write: (text: string) => void): WriteBatcher {
-  let rest = '';
+/** Writes the pieces of each event loop turn together at its end: a fast answer costs one write per batch, not per word. */
+function batchWrites(write: (pieces: readonly string[]) => void): WriteBatcher {
+  let pieces: string[] = [];
+  let length = 0;
   let isGathering = false;
   const release = (): void => {
-    const text = rest;
-    rest = '';
-    if (text !== '') write(text);
+    if (pieces.length === 0) return;
+    const released = pieces;
+    pieces = [];
+    length = 0;
+    write(released);
+  };
+  const endTurn = (): void => {
+    isGathering = false;
+    release();
   };
   return {
     release,
     add(chunk) {
-      if (!isGathering) {
-        isGathering = true;
-        process.nextTick(() => {
-          isGathering = false;
-          release();
-        });
-        return write(chunk);
-      }
-      rest += chunk;
-      if (rest.length >= MAX_BATCH_LENGTH) release();
+      if (chunk === '') return;
+      if (length + chunk.length > MAX_BATCH_LENGTH) release();
+      pieces.push(chunk);
+      length += chunk.length;
+      if (isGathering) return;
+      isGathering = true;
+      process.nextTick(endTurn);
     },
   };
 }

@@ -1,7 +1,7 @@
 /** The part of Node's writable streams that is used. */
 export interface OutputStream {
   /** False if the buffer is full: wait for `drain`. `done` is called when the chunk was written, or with the error. */
-  write(chunk: string, done?: (error?: Error | null) => void): boolean;
+  write(chunk: string | Uint8Array, done?: (error?: Error | null) => void): boolean;
   on(event: 'error', listener: (error: NodeJS.ErrnoException) => void): unknown;
   once(event: 'drain', listener: () => void): unknown;
   readonly writableLength: number;
@@ -13,4 +13,29 @@ export interface OutputStream {
 
 export function outputStream(descriptor: 1 | 2): OutputStream {
   return descriptor === 1 ? process.stdout : process.stderr;
+}
+
+/** Writes a text that comes in pieces; the same promise as `OutputStream.write`. */
+export type WritePieces = (pieces: readonly string[]) => boolean;
+
+/** Node encodes shorter text on its stack. */
+const SHORT_BYTES = 16_384;
+const MAX_BUFFER_BYTES = 1024 * 1024;
+
+/**
+ * Encodes long text for a file or a pipe into a buffer of its own: of a string, Node would make one of three times its length
+ * for each write.
+ */
+export function createPieceWriter(stream: OutputStream): WritePieces {
+  let buffer = Buffer.alloc(0);
+  return (pieces) => {
+    let maxBytes = 0;
+    for (const piece of pieces) maxBytes += 3 * piece.length;
+    if (maxBytes < SHORT_BYTES || maxBytes > MAX_BUFFER_BYTES || stream.isTTY) return stream.write(pieces.join(''));
+    // Until all of it is written, the buffer belongs to the stream.
+    if (buffer.length < maxBytes || stream.writableLength > 0) buffer = Buffer.allocUnsafeSlow(maxBytes);
+    let length = 0;
+    for (const piece of pieces) length += buffer.write(piece, length);
+    return stream.write(buffer.subarray(0, length));
+  };
 }

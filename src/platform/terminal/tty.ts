@@ -36,7 +36,6 @@ const TYPIST_QUIET_MS = 1000;
 
 export const TTY_PATH = process.platform === 'win32' ? '\\\\.\\CONIN$' : '/dev/tty';
 
-/** The controlling terminal of this process; undefined if there is none. */
 export function openTty(): Tty | undefined {
   let descriptor: number | undefined;
   try {
@@ -138,7 +137,7 @@ function normalizeKey(chunk: string): string {
   return chunk.normalize('NFKC').toLowerCase();
 }
 
-/** Waits until the keyboard is quiet; resolves true if Ctrl+C was typed meanwhile. */
+/** Resolves true if Ctrl+C was typed meanwhile. */
 function waitForQuiet(keyboard: Keyboard, listen: (listener: (chunk: string) => void) => void): Promise<boolean> {
   return new Promise((resolve) => {
     const look = (): void => {
@@ -158,7 +157,7 @@ function waitForQuiet(keyboard: Keyboard, listen: (listener: (chunk: string) => 
   });
 }
 
-/** Reads what has been typed so far, without blocking. */
+/** Never blocks. */
 function readTyped({ descriptor }: Keyboard): string {
   if (process.platform === 'win32') return '';
   const buffer = Buffer.alloc(4096);
@@ -178,7 +177,6 @@ function readTyped({ descriptor }: Keyboard): string {
 export interface Suspension {
   /** Suspends the whole pipeline, as the terminal itself would; false on Windows. */
   start(): boolean;
-  /** Restores the system's own handling. */
   end(): void;
 }
 

@@ -13,21 +13,18 @@ export interface Finding extends Omit<FoundFile, 'name'> {
 }
 
 export interface Findings {
-  /** In walk order. */
   readonly files: readonly Finding[];
   readonly binary: number;
   readonly unreadable: number;
   /** Files of which only the beginning was searched, without a match. */
   readonly cut: number;
-  /** Whether the limit was reached before the end. */
   readonly isFull: boolean;
-  /** Why the search stopped early; absent if it did not. */
   readonly stopped?: string;
 }
 
 export interface SearchRequest extends Omit<SearchSpec, 'progress'> {
   readonly total: number;
-  /** The time limit; what was found until then is returned. */
+  /** What was found until then is returned. */
   readonly maxMs: number;
 }
 
@@ -82,8 +79,8 @@ interface SearchThread {
 }
 
 function createPool(request: SearchRequest, signal: AbortSignal): SearchPool {
-  const hands: SearchThread[] = [];
-  const underWay = new Map<number, RunningTask>();
+  const threads: SearchThread[] = [];
+  const inFlight = new Map<number, RunningTask>();
   const open = new Set<() => void>();
   const collector = createCollector(request.total);
   const notifier = createNotifier(signal);
@@ -93,13 +90,13 @@ function createPool(request: SearchRequest, signal: AbortSignal): SearchPool {
   const stopWatching = callEvery(LOOK_MS, () => {
     isLate ||= performance.now() > endsAt;
     if (isLate) notifier.ring();
-    const stuck = findStuckFile(hands, underWay);
+    const stuck = findStuckFile(threads, inFlight);
     if (stuck !== undefined) notifier.fail(slowPatternError(stuck));
   });
   const done = (result: TaskResult): void => {
-    const task = underWay.get(result.id);
+    const task = inFlight.get(result.id);
     if (task === undefined) return;
-    underWay.delete(result.id);
+    inFlight.delete(result.id);
     task.worker.tasks -= 1;
     task.release();
     collector.add(result, task.below);
@@ -107,12 +104,12 @@ function createPool(request: SearchRequest, signal: AbortSignal): SearchPool {
   };
   let nextId = 0;
   const give = ({ below, address }: WalkedDirectory, files: readonly string[], release: () => void): void => {
-    const hand = pickThread(hands, () => startSearchThread(request, done, notifier.fail));
+    const thread = pickThread(threads, () => startSearchThread(request, done, notifier.fail));
     const task: Task = { id: nextId, address, files };
-    underWay.set(nextId, { below, files, worker: hand, release });
+    inFlight.set(nextId, { below, files, worker: thread, release });
     nextId += 1;
-    hand.tasks += 1;
-    hand.worker.postMessage(task);
+    thread.tasks += 1;
+    thread.worker.postMessage(task);
   };
   return {
     add: async (directory) => {
@@ -120,25 +117,25 @@ function createPool(request: SearchRequest, signal: AbortSignal): SearchPool {
       else open.add(directory.close);
       for (const [files, release] of splitBatches(directory, open)) {
         give(directory, files, release);
-        await notifier.until(() => underWay.size <= MAX_IN_FLIGHT || isOver());
+        await notifier.until(() => inFlight.size <= MAX_IN_FLIGHT || isOver());
       }
       return !isOver();
     },
     finish: async () => {
-      await notifier.until(() => underWay.size === 0 || isOver());
+      await notifier.until(() => inFlight.size === 0 || isOver());
       return { ...collector.findings(), ...(isLate ? { stopped: `after ${request.maxMs / 1000} seconds` } : {}) };
     },
     dismiss: async () => {
       stopWatching();
       notifier.remove();
       // Only after the threads have ended: the number of a closed descriptor may soon be reused.
-      await Promise.all(hands.map(({ worker }) => endThread(worker)));
+      await Promise.all(threads.map(({ worker }) => endThread(worker)));
       for (const close of open) close();
     },
   };
 }
 
-/** The files of a directory in batches; releasing the last batch closes the directory. */
+/** Releasing the last batch closes the directory. */
 function splitBatches(
   { files, close }: WalkedDirectory,
   open: Set<() => void>,
@@ -158,8 +155,7 @@ function splitBatches(
 interface Notifier {
   ring(): void;
   fail(reason: unknown): void;
-  /** Waits until the condition holds. Throws what was passed to `fail`, or the signal's reason. */
-  until(isSo: () => boolean): Promise<void>;
+  until(condition: () => boolean): Promise<void>;
   remove(): void;
 }
 
@@ -176,8 +172,8 @@ function createNotifier(signal: AbortSignal): Notifier {
   return {
     ring: () => wake(),
     fail,
-    until: async (isSo) => {
-      while (failure === undefined && !isSo()) {
+    until: async (condition) => {
+      while (failure === undefined && !condition()) {
         await new Promise<void>((resolve) => {
           wake = resolve;
         });
@@ -194,36 +190,39 @@ function startSearchThread(
   fail: (reason: unknown) => void,
 ): SearchThread {
   const progress = new Int32Array(new SharedArrayBuffer(8));
-  const { total: _, maxMs: __, ...hunt } = request;
-  const worker = startThread(SEARCH_WORKER, { ...hunt, progress });
+  const { total: _, maxMs: __, ...spec } = request;
+  const worker = startThread(SEARCH_WORKER, { ...spec, progress });
   worker.on('message', done);
   worker.on('error', fail);
   return { worker, progress, tasks: 0, seenProgress: -1, seenAt: performance.now() };
 }
 
 /** Starts another thread only when all are busy: most searches need one. */
-function pickThread(hands: SearchThread[], start: () => SearchThread): SearchThread {
+function pickThread(threads: SearchThread[], start: () => SearchThread): SearchThread {
   const size = Math.min(MAX_WORKERS, countProcessors());
-  const least = hands.reduce<SearchThread | undefined>(
-    (best, hand) => (best && best.tasks <= hand.tasks ? best : hand),
+  const least = threads.reduce<SearchThread | undefined>(
+    (best, thread) => (best && best.tasks <= thread.tasks ? best : thread),
     undefined,
   );
-  if (least !== undefined && (least.tasks < 4 || hands.length === size)) return least;
-  const hand = start();
-  hands.push(hand);
-  return hand;
+  if (least !== undefined && (least.tasks < 4 || threads.length === size)) return least;
+  const thread = start();
+  threads.push(thread);
+  return thread;
 }
 
-function findStuckFile(hands: readonly SearchThread[], underWay: ReadonlyMap<number, RunningTask>): string | undefined {
+function findStuckFile(
+  threads: readonly SearchThread[],
+  inFlight: ReadonlyMap<number, RunningTask>,
+): string | undefined {
   const now = performance.now();
-  for (const hand of hands) {
-    const progress = Atomics.load(hand.progress, 0);
-    if (hand.tasks === 0 || progress !== hand.seenProgress) {
-      hand.seenProgress = progress;
-      hand.seenAt = now;
-    } else if (now - hand.seenAt > (progress === 0 ? SLOW_START_MS : STUCK_MS)) {
-      const task = [...underWay.values()].find(({ worker }) => worker === hand);
-      const name = task?.files[Atomics.load(hand.progress, 1)] ?? '';
+  for (const thread of threads) {
+    const progress = Atomics.load(thread.progress, 0);
+    if (thread.tasks === 0 || progress !== thread.seenProgress) {
+      thread.seenProgress = progress;
+      thread.seenAt = now;
+    } else if (now - thread.seenAt > (progress === 0 ? SLOW_START_MS : STUCK_MS)) {
+      const task = [...inFlight.values()].find(({ worker }) => worker === thread);
+      const name = task?.files[Atomics.load(thread.progress, 1)] ?? '';
       return joinBelow(task?.below ?? '', name);
     }
   }
@@ -274,7 +273,6 @@ function createCollector(total: number): ResultCollector {
   };
 }
 
-/** The files up to `total` matching lines. */
 function limitMatches(files: readonly Finding[], total: number): readonly Finding[] {
   const kept: Finding[] = [];
   let left = total;

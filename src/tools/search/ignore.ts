@@ -9,13 +9,11 @@ import { errorCode } from '../../platform/runtime/system.ts';
 /** `.gitignore` speaks to every program, `.geminiignore` only to models. */
 const SHARED_FILE = '.gitignore';
 const OWN_FILE = '.geminiignore';
-/** Both, sorted by name: the default where the directory was not listed. */
 const IGNORE_FILES = [OWN_FILE, SHARED_FILE].map((name) => ({ name }));
 const MAX_BYTES = 1_000_000;
 
-/** The ignore files in force in a directory. */
 export interface IgnoreRules {
-  /** Whether a path is ignored; given below the start of the walk, with slashes. */
+  /** `below` is relative to the start of the walk, with slashes. */
   ignores(below: string, kind: 'file' | 'directory'): boolean;
   readonly levels: readonly Level[];
   /** Whether `.gitignore` counts; `.geminiignore` always does. */
@@ -23,29 +21,24 @@ export interface IgnoreRules {
 }
 
 interface RulesAbove extends IgnoreRules {
-  /** Whether a `.geminiignore` excludes the start itself. */
   readonly isStartOut: boolean;
   /**
    * Whether any ignore file excludes the start. Rules that exclude the workspace itself do not count: the user chose to
    * work there.
    */
   readonly isStartIgnored: boolean;
-  /** A directory above whose ignore files cannot be read; undefined: all can. */
   readonly unreadable: string | undefined;
 }
 
-/** No rules except that `.git` is ignored. */
+/** `.git` is still ignored. */
 const NO_RULES: IgnoreRules = createRules([], true);
 
 interface Level extends DirectoryFiles {
-  /** The path relative to the directory of that file. */
   readonly seen: (below: string) => string;
 }
 
 interface DirectoryFiles {
-  /** Both files of the directory combined. */
   readonly both: IgnoreFile;
-  /** `.geminiignore` alone. */
   readonly own: IgnoreFile;
 }
 
@@ -53,8 +46,8 @@ interface DirectoryFiles {
 function createRules(levels: readonly Level[], isShared: boolean): IgnoreRules {
   const isOut = (which: keyof DirectoryFiles, below: string, kind: 'file' | 'directory'): boolean => {
     for (const level of levels) {
-      const verdict = level[which].verdict(level.seen(below), kind);
-      if (verdict !== undefined) return verdict === 'ignored';
+      const decision = level[which].decide(level.seen(below), kind);
+      if (decision !== undefined) return decision === 'ignored';
     }
     return false;
   };
@@ -89,7 +82,6 @@ export function rulesWithin(
   return createRules([{ ...files, seen: (path) => path.slice(cut) }, ...above.levels], above.isShared);
 }
 
-/** Expects sorted entries. */
 function hasEntry(entries: readonly { readonly name: string }[], wanted: string): boolean {
   for (const { name } of entries) {
     if (name === wanted) return true;
@@ -157,7 +149,6 @@ export function unreadableRulesError(directory: string): AppError {
   });
 }
 
-/** Whether any `.gitignore` is among them. */
 export function hasSharedLevels({ levels }: IgnoreRules): boolean {
   return levels.some(({ both }) => both !== EMPTY);
 }
@@ -169,10 +160,9 @@ function findRepository(directory: string): string | undefined {
   }
 }
 
-const EMPTY: IgnoreFile = { verdict: () => undefined };
+const EMPTY: IgnoreFile = { decide: () => undefined };
 const NO_FILES: DirectoryFiles = { both: EMPTY, own: EMPTY };
 
-/** Undefined if they cannot be read or are too large. */
 function readIgnoreFiles(
   address: string,
   { hasShared, hasOwn }: { readonly hasShared: boolean; readonly hasOwn: boolean },
@@ -186,7 +176,6 @@ function readIgnoreFiles(
   return both === undefined || alone === undefined ? undefined : { both, own: alone };
 }
 
-/** Empty if there is no regular file; undefined if it is unreadable or too large. */
 function readRuleFile(path: string): string | undefined {
   try {
     return readRegularText(path, MAX_BYTES);
@@ -195,7 +184,7 @@ function readRuleFile(path: string): string | undefined {
   }
 }
 
-/** A predicate for single paths: whether they, or a directory above them, are ignored. */
+/** Checks the directories above each path, too. */
 export function createIgnoreCheck(start: string, above: IgnoreRules): (below: string) => boolean {
   const known = new Map<string, IgnoreRules | undefined>();
   const rulesIn = (directory: string): IgnoreRules | undefined => {
@@ -214,12 +203,12 @@ function parentPath(below: string): string {
 }
 
 interface IgnoreFile {
-  /** The decision about a path below that directory, with slashes; undefined if no rule matches. */
-  verdict(path: string, kind: 'file' | 'directory'): 'ignored' | 'kept' | undefined;
+  /** `path` is below that directory, with slashes; undefined if no rule matches. */
+  decide(path: string, kind: 'file' | 'directory'): 'ignored' | 'kept' | undefined;
 }
 
 interface Rule {
-  /** Line number: the last matching rule wins. */
+  /** The line number: the last matching rule wins. */
   readonly order: number;
   readonly isNegated: boolean;
   readonly isForDirectories: boolean;
@@ -253,7 +242,7 @@ export function parseIgnoreFile(text: string): IgnoreFile | undefined {
   }
   patterns.reverse();
   return {
-    verdict: (path, kind) => {
+    decide: (path, kind) => {
       const name = path.slice(path.lastIndexOf('/') + 1);
       const fits = (rule: Rule): boolean => kind === 'directory' || !rule.isForDirectories;
       const named = byName.get(name)?.findLast(fits);

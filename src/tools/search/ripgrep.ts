@@ -10,9 +10,9 @@ export interface MatchPosition {
   /** Below the start, with slashes. */
   readonly path: string;
   readonly line: number;
-  /** Byte offset of the line in the file. */
+  /** In bytes, of the line in the file. */
   readonly offset: number;
-  /** Byte column of the match, counted from 1; absent for a context line. */
+  /** In bytes, counted from 1; absent for a context line. */
   readonly column?: number;
 }
 
@@ -44,7 +44,6 @@ export async function runRipgrep(
   return { stopped, isGood: stopped !== undefined || code === 0 || code === 1 || hasPrinted };
 }
 
-/** Parses NUL-terminated paths; returns the incomplete rest. */
 export function parsePaths(bytes: Buffer, found: string[]): Buffer {
   const end = bytes.lastIndexOf(0);
   if (end === -1) return bytes;
@@ -56,7 +55,6 @@ function toRelative(path: string): string {
   return toSlashes(path.startsWith('./') || path.startsWith('.\\') ? path.slice(2) : path);
 }
 
-/** Only matches have a column. */
 const LINE = /^(\d+)(?::(\d+):(\d+):|-(\d+)-)/;
 
 /** Parses complete lines, `path NUL line:offset:text`; returns the incomplete rest. */

@@ -7,31 +7,27 @@ import { type IgnoreRules, rulesWithin } from './ignore.ts';
 export interface WalkedDirectory extends OpenDirectory {
   /** Below the start, with slashes; empty for the start itself. */
   readonly below: string;
-  /** The names of the files shown and of the directories entered, each sorted. */
   readonly files: readonly string[];
   readonly directories: readonly string[];
 }
 
 interface WalkRequest {
-  /** A real path. */
   readonly start: string;
   readonly hold: HandleMode;
   /** Those above the start; its own are read by the walk. */
   readonly rules: IgnoreRules;
-  /** Whether to walk into a directory, given its real path. */
   readonly enters: (path: string, name: string) => boolean;
-  /** Whether to show a file, given its path below the start. */
   readonly shows: (below: string) => boolean;
-  /** How many steps below the start a file may be; unlimited if absent. */
+  /** In steps below the start; unlimited if absent. */
   readonly maxDepth?: number;
   /** The default, `depth`, finishes a directory before its siblings; `breadth` finds near files first. */
   readonly order?: 'depth' | 'breadth';
   readonly pace: Pace;
   /** Called for a link, and for what `enters` or `shows` refuses. Ignored entries and special files are skipped silently. */
   readonly onSkipped?: (below: string, kind: 'file' | 'directory' | 'link') => void;
-  /** Called for a directory that is left out; without a cause, its ignore files are what cannot be read. May throw. */
+  /** Called for a directory that is omitted; without a cause, its ignore files cannot be read. May throw. */
   readonly onUnreadable: (path: string, cause?: unknown) => void;
-  /** Called if the walk ends early because its pace is exhausted, with the reason. May throw. */
+  /** Called with the reason if the walk ends early because its pace is exhausted. May throw. */
   readonly onStopped: (why: string) => void;
 }
 
@@ -102,7 +98,6 @@ async function sortEntries(
   return { files, directories };
 }
 
-/** The path of an entry below the start, with slashes. */
 export function joinBelow(below: string, name: string): string {
   return below === '' ? name : `${below}/${name}`;
 }

@@ -3,7 +3,6 @@ import { sniffEncoding } from '../../core/text/decode.ts';
 import { type RegularFile, withRegularFile } from '../../platform/files/read-sync.ts';
 import { enableLinearPatterns, serveTasks } from '../../platform/process/serve-thread.ts';
 
-/** Of one file, at most this is searched. */
 const MAX_FILE_BYTES = 67_108_864;
 /** Also the longest line of a UTF-8 file that is searched to its end. Even, for UTF-16. */
 const BUFFER_BYTES = 1_048_576;
@@ -13,12 +12,12 @@ const MAX_SHOWN = 500;
 export interface SearchSpec {
   readonly source: string;
   readonly flags: string;
-  /** Whether the pattern is in lower case and texts must be lower-cased too. */
+  /** The pattern is in lower case, so texts must be lower-cased, too. */
   readonly isFolded: boolean;
   readonly before: number;
   readonly after: number;
   readonly perFile: number;
-  /** Whether a text without a match as a whole has none in any line either. */
+  /** A text without a match as a whole has none in any line either. */
   readonly canSkip: boolean;
   /** A text contained in every match, as UTF-8 with bit 0x20 set in each byte; absent if there is none. */
   readonly literal?: Uint8Array;
@@ -27,7 +26,6 @@ export interface SearchSpec {
 }
 
 interface FoundLine {
-  /** Counted from 1. */
   readonly line: number;
   readonly text: string;
   readonly isMatch: boolean;
@@ -36,7 +34,7 @@ interface FoundLine {
 export interface FoundFile {
   readonly name: string;
   readonly lines: readonly FoundLine[];
-  /** Whether the rest of the file was not searched: too large, or enough matches. */
+  /** The rest of the file was not searched: it is too large, or there are enough matches. */
   readonly isCut: boolean;
 }
 
@@ -59,33 +57,32 @@ interface LineCollector {
   readonly lines: FoundLine[];
   /** False once there are enough matches. `isCut`: the line goes on beyond the buffer. */
   take(line: string, isCut?: boolean): boolean;
-  /** Counts the lines of a text without a match; false if one of them is needed as context after a match. */
+  /** Counts the lines of a text without a match; false if one of them is needed as context. */
   pass(text: string): boolean;
-  /** The same for UTF-8 bytes. */
   passBytes(bytes: Buffer): boolean;
 }
 
-export function lineCollector(hunt: SearchSpec, pattern: RegExp): LineCollector {
+export function createLineCollector(spec: SearchSpec, pattern: RegExp): LineCollector {
   const lines: FoundLine[] = [];
   const recent: FoundLine[] = [];
   let number = 0;
   let owed = 0;
   let matches = 0;
-  const shown = (line: string, at: number): string => {
+  const formatLine = (line: string, at: number): string => {
     if (line.length <= MAX_SHOWN) return line.endsWith('\r') ? line.slice(0, -1) : line;
     const from = Math.max(0, Math.min(at - 100, line.length - MAX_SHOWN));
     return `${from > 0 ? '…' : ''}${line.slice(from, from + MAX_SHOWN)}… [line cut, ${line.length} characters]`;
   };
-  const placeIn = (line: string, isCut: boolean): number => {
-    const text = hunt.isFolded ? line.toLowerCase() : line;
+  const findMatch = (line: string, isCut: boolean): number => {
+    const text = spec.isFolded ? line.toLowerCase() : line;
     if (!isCut) return text.search(pattern);
     // A match that depends on the artificial end of a cut line disappears if one character less is given.
     const [found, earlier] = [text, text.slice(0, -1)].map((each) => pattern.exec(each));
     return found && earlier && found.index === earlier.index && found[0] === earlier[0] ? found.index : -1;
   };
-  const remember = (line: string): void => {
-    recent.push({ line: number, text: shown(line, 0), isMatch: false });
-    if (recent.length > hunt.before) recent.shift();
+  const keepContext = (line: string): void => {
+    recent.push({ line: number, text: formatLine(line, 0), isMatch: false });
+    if (recent.length > spec.before) recent.shift();
   };
   /** Only the last skipped lines may be needed, as context before a later match. */
   const passLast = (text: string | Buffer, from: number): void => {
@@ -96,28 +93,28 @@ export function lineCollector(hunt: SearchSpec, pattern: RegExp): LineCollector 
     const last = typeof text === 'string' ? text.slice(from) : text.toString('utf8', from);
     for (const line of last.split('\n')) {
       number += 1;
-      remember(line);
+      keepContext(line);
     }
   };
   return {
     lines,
     take: (line, isCut = false) => {
       number += 1;
-      const at = matches < hunt.perFile ? placeIn(line, isCut) : -1;
+      const at = matches < spec.perFile ? findMatch(line, isCut) : -1;
       if (at !== -1) {
         matches += 1;
-        lines.push(...recent.splice(0), { line: number, text: shown(line, at), isMatch: true });
-        owed = hunt.after;
+        lines.push(...recent.splice(0), { line: number, text: formatLine(line, at), isMatch: true });
+        owed = spec.after;
       } else if (owed > 0) {
         owed -= 1;
-        lines.push({ line: number, text: shown(line, 0), isMatch: false });
-      } else if (hunt.before > 0) remember(line);
-      return matches < hunt.perFile || owed > 0;
+        lines.push({ line: number, text: formatLine(line, 0), isMatch: false });
+      } else if (spec.before > 0) keepContext(line);
+      return matches < spec.perFile || owed > 0;
     },
     pass: (text) => {
       if (owed > 0) return false;
       let from = text.length + 1;
-      for (let count = 0; count < hunt.before && from > 0; count += 1) {
+      for (let count = 0; count < spec.before && from > 0; count += 1) {
         from = from === 1 ? 0 : text.lastIndexOf('\n', from - 2) + 1;
       }
       for (let feed = text.indexOf('\n'); feed !== -1 && feed < from; feed = text.indexOf('\n', feed + 1)) number += 1;
@@ -127,7 +124,7 @@ export function lineCollector(hunt: SearchSpec, pattern: RegExp): LineCollector 
     passBytes: (bytes) => {
       if (owed > 0) return false;
       let from = bytes.length + 1;
-      for (let count = 0; count < hunt.before && from > 0; count += 1) {
+      for (let count = 0; count < spec.before && from > 0; count += 1) {
         from = from === 1 ? 0 : bytes.lastIndexOf(10, from - 2) + 1;
       }
       for (let feed = bytes.indexOf(10); feed !== -1 && feed < from; feed = bytes.indexOf(10, feed + 1)) number += 1;
@@ -141,16 +138,14 @@ interface Lines {
   /** Valid only until the next lines are read. Absent if the file is not UTF-8. */
   readonly bytes?: Buffer;
   readonly text: () => string;
-  /** Whether it is a single line that goes on beyond the buffer. */
   readonly isCut: boolean;
 }
 
 interface Reading {
   readonly file: RegularFile;
   readonly progress: Int32Array;
-  /** Reused for every read. */
   readonly buffer: Buffer;
-  /** How many bytes of the file's start are in it already. */
+  /** Bytes of the file's start that are in `buffer` already. */
   readonly length: number;
 }
 
@@ -158,7 +153,7 @@ interface Reading {
  * The lines of a UTF-8 file, as many at a time as the buffer holds, which also limits one line; at most 64 MB. Without
  * the byte order mark. Returns whether there is more.
  */
-function* readLines({ file, progress, buffer, length }: Reading): Generator<Lines, boolean> {
+function* readUtf8Lines({ file, progress, buffer, length }: Reading): Generator<Lines, boolean> {
   let [kept, position, isLong, isCut] = [0, 0, false, false];
   const lines = (from: number, to: number, isCutLine: boolean): Lines => {
     const bytes = buffer.subarray(from, to);
@@ -198,7 +193,7 @@ function* readLines({ file, progress, buffer, length }: Reading): Generator<Line
 }
 
 /** The same for a UTF-16 file, with at most a million characters of one line. */
-function* readWideLines({ file, progress, buffer, length }: Reading, isBigEndian: boolean): Generator<Lines, boolean> {
+function* readUtf16Lines({ file, progress, buffer, length }: Reading, isBigEndian: boolean): Generator<Lines, boolean> {
   const decoder = new StringDecoder('utf16le');
   let rest = '';
   let isLong = false;
@@ -238,7 +233,7 @@ function* readWideLines({ file, progress, buffer, length }: Reading, isBigEndian
  * Copies the bytes to `scratch` (four bytes larger) with bit 0x20 set in all of them: a text present in any case is
  * found there, with a few false positives.
  */
-export function fold(bytes: Buffer, scratch: Buffer): Buffer {
+export function foldBytes(bytes: Buffer, scratch: Buffer): Buffer {
   const words = (bytes.length + 3) >> 2;
   bytes.copy(scratch);
   const wide = new Uint32Array(scratch.buffer, scratch.byteOffset, words);
@@ -253,26 +248,25 @@ interface SearchedFile {
 }
 
 interface Search {
-  readonly hunt: SearchSpec;
+  readonly spec: SearchSpec;
   readonly pattern: RegExp;
   readonly buffer: Buffer;
-  /** Four bytes larger than `buffer`. */
   readonly scratch: Buffer;
 }
 
-function searchOpened(file: RegularFile, { hunt, pattern, buffer, scratch }: Search): SearchedFile {
-  const collector = lineCollector(hunt, pattern);
+function searchOpened(file: RegularFile, { spec, pattern, buffer, scratch }: Search): SearchedFile {
+  const collector = createLineCollector(spec, pattern);
   /** False once there are enough matches. Texts without a match are not split into lines. */
   const search = (text: string): boolean => {
-    if (hunt.canSkip && !pattern.test(hunt.isFolded ? text.toLowerCase() : text) && collector.pass(text)) return true;
+    if (spec.canSkip && !pattern.test(spec.isFolded ? text.toLowerCase() : text) && collector.pass(text)) return true;
     const middle = text.length > 65_536 ? text.indexOf('\n', text.length >> 1) : -1;
-    if (middle !== -1 && hunt.canSkip) return search(text.slice(0, middle)) && search(text.slice(middle + 1));
+    if (middle !== -1 && spec.canSkip) return search(text.slice(0, middle)) && search(text.slice(middle + 1));
     return text.split('\n').every((line) => collector.take(line));
   };
-  const literal = hunt.canSkip && hunt.literal ? Buffer.from(hunt.literal) : undefined;
+  const literal = spec.canSkip && spec.literal ? Buffer.from(spec.literal) : undefined;
   /** The same for bytes: only the neighbourhood of the literal is decoded. */
   const searchBytes = (bytes: Buffer, wanted: Buffer): boolean => {
-    const plain = fold(bytes, scratch);
+    const plain = foldBytes(bytes, scratch);
     for (let from = 0; from <= bytes.length; ) {
       const hit = plain.indexOf(wanted, from);
       const start = hit === -1 ? bytes.length + 1 : bytes.lastIndexOf(10, hit) + 1;
@@ -289,9 +283,9 @@ function searchOpened(file: RegularFile, { hunt, pattern, buffer, scratch }: Sea
   const length = file.size === 0 ? 0 : file.read(buffer, 0, buffer.length, 0);
   const encoding = sniffEncoding(buffer.subarray(0, length));
   const kind = encoding === undefined ? 'binary' : 'text';
-  const reading = { file, progress: hunt.progress, buffer, length };
+  const reading = { file, progress: spec.progress, buffer, length };
   const isWide = encoding === 'utf16le' || encoding === 'utf16be';
-  const lines = isWide ? readWideLines(reading, encoding === 'utf16be') : readLines(reading);
+  const lines = isWide ? readUtf16Lines(reading, encoding === 'utf16be') : readUtf8Lines(reading);
   for (let next = lines.next(); ; next = lines.next()) {
     if (next.done === true) return { kind, lines: collector.lines, isCut: next.value };
     const { bytes, text, isCut } = next.value;
@@ -300,7 +294,6 @@ function searchOpened(file: RegularFile, { hunt, pattern, buffer, scratch }: Sea
   }
 }
 
-/** Undefined if it cannot be read, or is no regular file. */
 export function searchFile(path: string, search: Search): SearchedFile | undefined {
   try {
     return withRegularFile(path, (file) => searchOpened(file, search));
@@ -309,22 +302,21 @@ export function searchFile(path: string, search: Search): SearchedFile | undefin
   }
 }
 
-/** Inside the thread: does one task after the other. */
 export function serveSearch(): void {
   // What the linear engine cannot run, the main thread terminates.
   enableLinearPatterns();
-  serveTasks((hunt: SearchSpec) => {
-    const pattern = new RegExp(hunt.source, hunt.flags);
+  serveTasks((spec: SearchSpec) => {
+    const pattern = new RegExp(spec.source, spec.flags);
     const buffer = Buffer.allocUnsafeSlow(BUFFER_BYTES);
     const scratch = Buffer.allocUnsafeSlow(BUFFER_BYTES + 4);
-    return (task: Task) => searchTask(task, { hunt, pattern, buffer, scratch });
+    return (task: Task) => searchTask(task, { spec, pattern, buffer, scratch });
   });
 }
 
 function searchTask({ id, address, files }: Task, search: Search): TaskResult {
   const found: FoundFile[] = [];
   const counts = { binary: 0, unreadable: 0, cut: 0 };
-  const { progress } = search.hunt;
+  const { progress } = search.spec;
   for (const [index, name] of files.entries()) {
     Atomics.add(progress, 0, 1);
     Atomics.store(progress, 1, index);

@@ -1,19 +1,18 @@
 import { join, relative, resolve, sep } from 'node:path';
 import { AppError } from '../../core/error.ts';
 import { contains } from '../../core/text/path.ts';
-import { isSensitivePath, isState, type RootedPath, rootedPath } from '../../core/text/secrets.ts';
+import { isSensitivePath, isState, type RootedPath, splitAtRoot } from '../../core/text/secrets.ts';
 import { locate } from '../../platform/files/held-directory.ts';
 import { toFileError } from '../../platform/files/held-file.ts';
 import { isProtected, isProtectedIfNew, isSystemPath, isWindowsSpecial } from './protection.ts';
 
 export interface Place {
-  /** A real path. */
   readonly path: string;
   /** As the model knows it: relative to the first root, with slashes; absolute in another root. */
   readonly name: string;
   /** How many trailing steps of `path` do not exist yet. */
   readonly missing: number;
-  /** Whether a person must permit reading it. */
+  /** A person must permit reading it. */
   readonly isSensitive: boolean;
 }
 
@@ -24,17 +23,12 @@ export interface FenceOptions {
   readonly denied?: readonly string[];
   /** More file names that are never written: the context files that instruct models. */
   readonly protectedNames?: readonly string[];
-  /** Whether names follow the rules of Windows. */
   readonly isWindows?: boolean;
 }
 
 export interface Fence {
-  /** Real paths. */
   readonly roots: readonly string[];
-  /**
-   * Where a path leads. Throws AppError `usage` if tools may not use it, with the same message whether it exists or
-   * not.
-   */
+  /** Throws AppError `usage` if tools may not use the path, with the same message whether it exists or not. */
   place(path: string, use: 'read' | 'write'): Promise<Place>;
   /** Whether a walk may show a real path: neither protected nor sensitive. */
   isListed(path: string): boolean;
@@ -52,8 +46,9 @@ export async function createFence({
   const roots = spelled.map(requireRoot);
   const closed = [...new Set(denied)].flatMap((path) => [resolve(path), toRealPath(path)]);
   const [first] = roots;
-  if (first === undefined) throw new AppError('usage', 'there is no directory to work in', { hint: 'Name one.' });
-  const grounds: FenceState = {
+  if (first === undefined)
+    throw new AppError('usage', 'there is no directory to work in', { hint: 'Run gmn in a directory.' });
+  const state: FenceState = {
     first,
     roots,
     spelled: [...spelled.map((root) => resolve(root)), ...roots],
@@ -63,17 +58,14 @@ export async function createFence({
   };
   return {
     roots,
-    place: (path, use) => requirePlace(grounds, path, use),
-    isListed: (path) => !isDenied(grounds, path) && !isSensitive(toRootedPath(roots, path)),
+    place: (path, use) => requirePlace(state, path, use),
+    isListed: (path) => !isDenied(state, path) && !isSensitive(toRootedPath(roots, path)),
   };
 }
 
 interface FenceState {
-  /** Relative paths begin here. */
   readonly first: string;
-  /** Real paths. */
   readonly roots: readonly string[];
-  /** The roots as they were named, and their real paths. */
   readonly spelled: readonly string[];
   readonly denied: readonly string[];
   readonly protectedNames: readonly string[];
@@ -96,19 +88,19 @@ function isDenied({ denied }: FenceState, path: string): boolean {
 }
 
 /** Checks the spelling first, without touching the disk: a path outside must not even be looked up. */
-async function requirePlace(grounds: FenceState, path: string, use: 'read' | 'write'): Promise<Place> {
+async function requirePlace(state: FenceState, path: string, use: 'read' | 'write'): Promise<Place> {
   const name = path.length > 200 ? `${path.slice(0, 200)}…` : path;
   if (path === '' || path.includes('\0') || Buffer.byteLength(path) > MAX_PATH) {
     throw new AppError('usage', 'this is not a path', { hint: 'Give a path relative to the working directory.' });
   }
-  if (grounds.isWindows && isWindowsSpecial(path)) throw outsideError(name, grounds);
-  const { first, roots, spelled, protectedNames } = grounds;
+  if (state.isWindows && isWindowsSpecial(path)) throw outsideError(name, state);
+  const { first, roots, spelled, protectedNames } = state;
   const wanted = resolve(first, path);
-  if (!isInside(spelled, wanted)) throw outsideError(name, grounds);
+  if (!isInside(spelled, wanted)) throw outsideError(name, state);
   const located = locate(wanted);
-  if (located === undefined || !isInside(roots, located.real)) throw outsideError(name, grounds);
+  if (located === undefined || !isInside(roots, located.real)) throw outsideError(name, state);
   const real = join(located.real, ...located.rest);
-  if (isDenied(grounds, real)) throw outsideError(name, grounds);
+  if (isDenied(state, real)) throw outsideError(name, state);
   if (located.fault !== undefined) throw toFileError(located.fault, name);
   const tails = [toRootedPath(roots, real), toRootedPath(spelled, wanted)];
   const isClosed = ({ tail, above }: RootedPath): boolean => isProtected(tail, above, protectedNames);
@@ -116,7 +108,7 @@ async function requirePlace(grounds: FenceState, path: string, use: 'read' | 'wr
   if (use === 'write' && located.rest.length > 0 && isProtectedIfNew(real)) throw protectedError(name);
   return {
     path: real,
-    name: displayPath(grounds, real),
+    name: displayPath(state, real),
     missing: located.rest.length,
     isSensitive: tails.some(isSensitive),
   };
@@ -127,7 +119,7 @@ function isInside(roots: readonly string[], path: string): boolean {
 }
 
 function toRootedPath(roots: readonly string[], path: string): RootedPath {
-  return rootedPath(roots.findLast((candidate) => contains(candidate, path)) ?? path, path);
+  return splitAtRoot(roots.findLast((candidate) => contains(candidate, path)) ?? path, path);
 }
 
 function isSensitive({ tail, above }: RootedPath): boolean {
@@ -151,7 +143,6 @@ function protectedError(name: string): AppError {
   });
 }
 
-/** Turns file errors of some work into AppErrors `usage` that name the file. */
 export async function withFileName<T>(name: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();

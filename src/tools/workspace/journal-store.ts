@@ -4,37 +4,32 @@ import type { Clock } from '../../core/io.ts';
 import { appendDurably } from '../../platform/files/append.ts';
 import { createBlobStore } from '../../platform/files/blobs.ts';
 import { acquireLock } from '../../platform/files/lock.ts';
-import { readPathStatus, readText } from '../../platform/files/read.ts';
+import { readPathStatus, readTextFile } from '../../platform/files/read.ts';
 import { writeAtomic } from '../../platform/files/write.ts';
 import { errorReason } from '../../platform/runtime/system.ts';
 
-/** An append-only list of lines, and bytes stored under their fingerprint. Readable by the user only. */
+/** Lines are only added; bytes are stored under their fingerprint. Readable by the user only. */
 export interface JournalFiles {
   /**
    * Runs work under the journal lock. `isAlone` is false if the lock could not be had in time; another process may be
    * writing then.
    */
   alone<T>(work: (isAlone: boolean) => Promise<T>): Promise<T>;
-  /** Appends a line durably. Throws AppError `config`. */
   append(line: string): Promise<void>;
   readonly path: string;
   /** All lines, oldest first; none if there is no file. Throws AppError `config`. */
   lines(): Promise<readonly string[]>;
-  /** Stores bytes and returns their fingerprint. Throws AppError `config`. */
-  keep(bytes: Uint8Array): Promise<string>;
-  /** The stored bytes. Throws AppError `config` if they are gone or damaged. */
+  put(bytes: Uint8Array): Promise<string>;
+  /** Throws AppError `config` if they are gone or damaged. */
   load(print: string): Promise<Uint8Array>;
-  /** The fingerprints of all stored bytes, with their sizes. Throws AppError `config`. */
   sizes(): Promise<ReadonlyMap<string, number>>;
-  /** Replaces all lines atomically. Throws AppError `config`. */
   replaceLines(lines: readonly string[]): Promise<void>;
-  /** Deletes stored bytes. Never throws. */
   drop(print: string): Promise<void>;
 }
 
 const LOCK_WAIT_MS = 5000;
 
-/** The files of a journal; the directory is created at the first write. */
+/** The directory is created at the first write. */
 export function journalFiles(directory: string, clock: Clock): JournalFiles {
   const index = join(directory, 'changes.jsonl');
   const blobPath = join(directory, 'blobs');
@@ -43,7 +38,7 @@ export function journalFiles(directory: string, clock: Clock): JournalFiles {
     path: index,
     alone: async (work) => {
       const { signal } = new AbortController();
-      const options = { clock, signal, patienceMs: LOCK_WAIT_MS, isDone: async () => false };
+      const options = { clock, signal, maxWaitMs: LOCK_WAIT_MS, isDone: async () => false };
       const lock = await acquireLock(join(directory, 'lock'), options);
       try {
         return await work(lock?.isHeld === true);
@@ -56,14 +51,14 @@ export function journalFiles(directory: string, clock: Clock): JournalFiles {
       withJournalError(index, async () => {
         const kind = readPathStatus(index)?.kind ?? 'file';
         if (kind !== 'file') throw irregularError(index);
-        return ((await readText(index)) ?? '').split('\n').filter((line) => line !== '');
+        return ((await readTextFile(index)) ?? '').split('\n').filter((line) => line !== '');
       }),
-    keep: (bytes) => withJournalError(blobPath, () => blobs.keep(bytes)),
+    put: (bytes) => withJournalError(blobPath, () => blobs.put(bytes)),
     load: async (print) => {
-      const bytes = await blobs.fetch(print);
+      const bytes = await blobs.get(print);
       if (bytes !== undefined) return bytes;
-      throw new AppError('config', 'the earlier content is no longer kept', {
-        hint: 'It was removed from the undo directory, or damaged there.',
+      throw new AppError('config', 'the earlier content is no longer stored', {
+        hint: 'It was pruned from the undo directory, or damaged there.',
       });
     },
     sizes: () => withJournalError(blobPath, () => blobs.sizes()),

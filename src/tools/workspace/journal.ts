@@ -8,7 +8,6 @@ import { removeEmptyDirectory } from '../../platform/files/write.ts';
 import { type JournalFiles, journalFiles } from './journal-store.ts';
 import { type Journal, MAX_FILE_BYTES, type Workspace } from './workspace.ts';
 
-/** One change a tool made to a file, or was about to make. */
 export interface Change {
   readonly id: string;
   readonly run: string;
@@ -16,25 +15,20 @@ export interface Change {
   readonly roots: readonly string[];
   /** Milliseconds since the epoch. */
   readonly time: number;
-  /** A real path. */
   readonly path: string;
   readonly mode: number;
   /** How many steps of the path the change created, including the file. */
   readonly missing: number;
-  /** The fingerprint of the old content; undefined if there was no file. */
+  /** A fingerprint; undefined if there was no file. */
   readonly before: string | undefined;
-  /** The fingerprint of the new content. */
   readonly after: string;
-  /** Whether an undo was tried and failed. */
   readonly isPassed: boolean;
 }
 
 /** `unchanged`: the file already had its old content. */
 type UndoOutcome = 'restored' | 'removed' | 'unchanged';
 
-/** The changes of all runs, and the old contents. */
 export interface UndoStore {
-  /** The journal of one run, with a unique id and the directories it may write to. */
   journal(run: string, roots?: readonly string[]): Journal;
   /** Changes that were not undone, oldest first. Throws AppError `config`. */
   changes(): Promise<readonly Change[]>;
@@ -70,12 +64,12 @@ export function undoStore(directory: string, clock: Clock, maxBytes = MAX_KEPT_B
       return {
         before: (path, bytes, mode, after, missing) =>
           files.alone(async (isAlone) => {
-            const before = bytes === undefined ? null : await files.keep(bytes);
+            const before = bytes === undefined ? null : await files.put(bytes);
             count += 1;
             const made = { run, roots, time: clock.now(), path, mode, missing, before, after: fingerprint(after) };
             await files.append(JSON.stringify({ v: 1, id: `${run}.${count}`, ...made }));
             // A failed prune must not prevent this change; the next run prunes again.
-            if (isAlone && count === 1) await prune(files, { nowMs: clock.now(), maxBytes }).catch(() => {});
+            if (isAlone && count === 1) await pruneRuns(files, { nowMs: clock.now(), maxBytes }).catch(() => {});
           }),
       };
     },
@@ -123,7 +117,7 @@ function damageError(path: string, count: number): AppError {
 }
 
 /** Lines are removed before bytes: a crash in between wastes space, but loses no change that can be undone. */
-async function prune(
+async function pruneRuns(
   files: JournalFiles,
   { nowMs, maxBytes }: { readonly nowMs: number; readonly maxBytes: number },
 ): Promise<void> {
@@ -142,7 +136,6 @@ async function prune(
   for (const print of sizes.keys()) if (!prints.has(print)) await files.drop(print);
 }
 
-/** The id of the change a line records or refers to. */
 function findId(record: unknown): unknown {
   return isObject(record) ? (record.id ?? record.passed) : undefined;
 }
@@ -194,7 +187,6 @@ function parseNote(record: unknown, key: 'undone' | 'passed'): unknown {
   return isObject(record) ? record[key] : undefined;
 }
 
-/** Undefined for a damaged line, or one of another version. */
 function parseChange(record: unknown): Change | undefined {
   if (!isObject(record) || record.v !== 1) return undefined;
   const { id, run, time, path, mode, before, after } = record;
@@ -215,7 +207,6 @@ function parseChange(record: unknown): Change | undefined {
   };
 }
 
-/** The part of a change that decides how long it is stored. */
 interface KeptChange {
   readonly run: string;
   readonly time: number;

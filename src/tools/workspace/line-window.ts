@@ -3,7 +3,7 @@ import type { OpenedFile } from '../../platform/files/held-file.ts';
 
 export interface LineWindow {
   readonly lines: readonly string[];
-  /** Line number of the first, counted from 1. */
+  /** Counted from 1. */
   readonly first: number;
   /** Undefined if the file was not read to its end. */
   readonly total: number | undefined;

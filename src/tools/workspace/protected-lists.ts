@@ -437,7 +437,6 @@ export const PROTECTED_FILES: readonly string[] = [
   '.rooignore',
 ];
 
-/** The same by pattern. */
 export const PROTECTED_PATTERNS: readonly RegExp[] = [
   /\.code-workspace$/,
   /\.sublime-project$/,

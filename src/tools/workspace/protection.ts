@@ -39,12 +39,11 @@ export function isProtected(path: string, above = '', names: readonly string[] =
   );
 }
 
-/** Whether other programs would take a new file of that name for the user's own settings or keys. */
+/** Other programs would take a new file of that name for the user's own settings or keys. */
 export function isProtectedIfNew(path: string): boolean {
   return PROTECTED_NEW_NAMES.test(foldName(basename(path)));
 }
 
-/** Whether a path belongs to the kernel (/proc, /sys, /dev). */
 export function isSystemPath(path: string): boolean {
   return SYSTEM_DIRECTORIES.some((directory) => contains(directory, path));
 }
@@ -55,7 +54,7 @@ export function isWindowsSpecial(path: string): boolean {
   return steps.some((step) => step.includes(':') || DEVICE_NAME.test(foldName(textBefore(step, '.'))));
 }
 
-/** Whether a root is too large to be a project: `/`, the home directory, or a directory above it. */
+/** `/`, the home directory, or a directory above it. */
 export function isTooBroad(root: string, home: string): boolean {
   return dirname(root) === root || contains(root, home);
 }

@@ -5,8 +5,8 @@ import {
   type DirectoryHandle,
   detectHandleMode,
   type HandleMode,
-  holdDirectory,
   openChildDirectory,
+  openDirectoryHandle,
 } from '../../platform/files/held-directory.ts';
 import {
   fingerprint,
@@ -28,29 +28,24 @@ export interface Journal {
   before(path: string, bytes: Uint8Array | undefined, mode: number, after: Uint8Array, missing: number): Promise<void>;
 }
 
-/** The output store: keeps texts that are too long for an answer, outside the workspace. */
+/** Keeps texts that are too long for an answer, outside the workspace. */
 interface Outputs {
-  keep(text: string): Promise<string | undefined>;
-  /** Whether this exact path is a text stored by this run. */
-  holds(path: string): boolean;
+  save(text: string): Promise<string | undefined>;
+  has(path: string): boolean;
 }
 
 export interface WorkspaceOptions extends FenceOptions {
   readonly journal: Journal;
-  /** Absent: nothing is stored. */
   readonly outputs?: Outputs;
-  /** How directory handles work; default: the safest way of this system. */
   readonly hold?: HandleMode;
 }
 
 interface FileContent {
   readonly bytes: Uint8Array;
   readonly mode: number;
-  /** The number of hard links. */
   readonly names: number;
 }
 
-/** Lines shown in full; counted from 1. */
 export interface ShownLines {
   readonly first: number;
   /** Inclusive; less than `first` if none was shown in full. */
@@ -64,18 +59,15 @@ export const ALL_SHOWN: ShownLines = { first: 1, last: 0, total: 0 };
 /** How much must have been read before a change: all of it to replace a file. */
 type Extent = 'whole' | 'part';
 
-/** What an undo needs. */
 interface Restoration {
-  /** The old content; undefined if there was no file. */
   readonly bytes: Uint8Array | undefined;
   readonly mode: number;
-  /** The fingerprint the file must have now; undefined: it must not exist. */
+  /** As a fingerprint; undefined: the file must not exist. */
   readonly expected: string | undefined;
 }
 
 /** A file that may hold secrets, by identity: another file that takes its name is not the same. */
 export interface Secret {
-  /** A real path. */
   readonly path: string;
   readonly identity: string;
 }
@@ -92,9 +84,9 @@ export interface Workspace extends Fence {
    * stored.
    */
   keep(text: string): Promise<string | undefined>;
-  /** Opens a file, or a stored text, for reading; the caller closes it. */
+  /** Opens a file or a stored text; the caller closes it. */
   open(path: string): Promise<{ readonly place: Place; readonly file: OpenedFile }>;
-  /** Opens a directory that is not sensitive; the caller closes it. */
+  /** The directory must not be sensitive; the caller closes it. */
   openDirectory(path: string): Promise<{ readonly place: Place; readonly directory: DirectoryHandle }>;
   /** Records what the model was shown of a file with these bytes. Adjacent parts add up. */
   remember(place: Place, bytes: Uint8Array, shown: ShownLines): void;
@@ -112,53 +104,52 @@ export interface Workspace extends Fence {
   restore(path: string, change: Restoration): Promise<void>;
 }
 
-/** Larger files are neither edited nor replaced. */
 export const MAX_FILE_BYTES = 20_000_000;
 
-/** Opens the directories tools may use. Throws AppError `usage` if one does not exist. */
 export async function openWorkspace(options: WorkspaceOptions): Promise<Workspace> {
   const { hold = detectHandleMode(), journal, outputs = NO_OUTPUTS } = options;
   const fence = await createFence(options);
-  const disk: WorkspaceState = { fence, hold, seen: new Map(), journal };
-  /** File identities by path. */
+  const state: WorkspaceState = { fence, hold, seen: new Map(), journal };
   const permitted = new Map<string, string>();
   return {
     ...fence,
     hold,
-    secretAt: (path) => findSecret(disk, path),
+    secretAt: (path) => findSecret(state, path),
     permit: ({ path, identity }) => void permitted.set(path, identity),
-    keep: (text) => outputs.keep(breakLongLines(text)),
+    keep: (text) => outputs.save(breakLongLines(text)),
     open: async (path) => {
-      const place = outputs.holds(path) ? storedPlace(path) : await fence.place(path, 'read');
-      if (!place.isSensitive) return { place, file: await openPlace(disk, place) };
+      const place = outputs.has(path) ? storedPlace(path) : await fence.place(path, 'read');
+      if (!place.isSensitive) return { place, file: await openPlace(state, place) };
       const identity = permitted.get(place.path);
       permitted.delete(place.path);
       if (identity === undefined) throw sensitiveError(place);
-      return { place, file: await openIdentical(disk, place, identity) };
+      return { place, file: await openIdentical(state, place, identity) };
     },
     openDirectory: async (path) => {
       const place = await fence.place(path, 'read');
       if (place.isSensitive) throw sensitiveError(place);
       return {
         place,
-        directory: await withFileName(place.name, () => holdDirectory(place.path, hold).catch(rethrowNotDirectory)),
+        directory: await withFileName(place.name, () =>
+          openDirectoryHandle(place.path, hold).catch(rethrowNotDirectory),
+        ),
       };
     },
     remember: (place, bytes, shown) => {
       const print = fingerprint(bytes);
-      disk.seen.set(place.path, addShown(disk.seen.get(place.path), print, shown));
+      state.seen.set(place.path, addShown(state.seen.get(place.path), print, shown));
     },
     current: async (path, extent, draft) => {
-      const { place, old } = await readCurrent(disk, path, extent);
+      const { place, old } = await readCurrent(state, path, extent);
       const bytes = draft?.get(place.path) ?? old?.bytes;
       return { place, ...(bytes === undefined ? {} : { old: bytes }) };
     },
-    write: (path, bytes) => writeChange(disk, path, bytes),
-    restore: (path, change) => restoreFile(disk, path, change),
+    write: (path, bytes) => writeChange(state, path, bytes),
+    restore: (path, change) => restoreFile(state, path, change),
   };
 }
 
-const NO_OUTPUTS: Outputs = { keep: async () => undefined, holds: () => false };
+const NO_OUTPUTS: Outputs = { save: async () => undefined, has: () => false };
 
 /** The path is one we made ourselves, so there is nothing to check. */
 function storedPlace(path: string): Place {
@@ -168,7 +159,6 @@ function storedPlace(path: string): Place {
 interface WorkspaceState {
   readonly fence: Fence;
   readonly hold: HandleMode;
-  /** By real path. */
   readonly seen: Map<string, SeenFile>;
   readonly journal: Journal;
 }
@@ -195,7 +185,7 @@ function rethrowNotDirectory(thrown: unknown): never {
 
 async function openPlace({ hold }: WorkspaceState, place: Place): Promise<OpenedFile> {
   return withFileName(place.name, async () => {
-    const directory = await holdDirectory(dirname(place.path), hold);
+    const directory = await openDirectoryHandle(dirname(place.path), hold);
     try {
       const file = await openRegularFile(directory, basename(place.path));
       if (file === undefined) throw absentError();
@@ -206,11 +196,11 @@ async function openPlace({ hold }: WorkspaceState, place: Place): Promise<Opened
   });
 }
 
-async function findSecret(disk: WorkspaceState, path: string): Promise<Secret | undefined> {
+async function findSecret(state: WorkspaceState, path: string): Promise<Secret | undefined> {
   try {
-    const place = await disk.fence.place(path, 'read');
+    const place = await state.fence.place(path, 'read');
     if (!place.isSensitive) return undefined;
-    const file = await openPlace(disk, place);
+    const file = await openPlace(state, place);
     await file.close();
     return { path: place.path, identity: file.identity };
   } catch {
@@ -219,9 +209,8 @@ async function findSecret(disk: WorkspaceState, path: string): Promise<Secret | 
   }
 }
 
-/** Opens the file only if it still has that identity. */
-async function openIdentical(disk: WorkspaceState, place: Place, identity: string): Promise<OpenedFile> {
-  const file = await openPlace(disk, place);
+async function openIdentical(state: WorkspaceState, place: Place, identity: string): Promise<OpenedFile> {
+  const file = await openPlace(state, place);
   if (file.identity === identity) return file;
   await file.close();
   throw sensitiveError(place);
@@ -232,11 +221,11 @@ interface Current {
   readonly old?: FileContent & { readonly version: string };
 }
 
-async function readCurrent(disk: WorkspaceState, path: string, extent: Extent): Promise<Current> {
-  const place = await disk.fence.place(path, 'write');
+async function readCurrent(state: WorkspaceState, path: string, extent: Extent): Promise<Current> {
+  const place = await state.fence.place(path, 'write');
   if (place.missing > 0) return { place };
-  const old = await readContent(disk, place);
-  const seen = disk.seen.get(place.path);
+  const old = await readContent(state, place);
+  const seen = state.seen.get(place.path);
   if (seen === undefined) throw unreadError(place, 'it exists and was not read in this run');
   if (seen.print !== fingerprint(old.bytes)) throw unreadError(place, 'it was changed since it was read');
   if (extent === 'whole' && !seen.isWhole) throw partlyReadError(place);
@@ -246,10 +235,10 @@ async function readCurrent(disk: WorkspaceState, path: string, extent: Extent): 
   return { place, old };
 }
 
-async function readContent(disk: WorkspaceState, place: Place): Promise<FileContent & { readonly version: string }> {
-  const file = await openPlace(disk, place);
+async function readContent(state: WorkspaceState, place: Place): Promise<FileContent & { readonly version: string }> {
+  const file = await openPlace(state, place);
   try {
-    if (file.size > MAX_FILE_BYTES) throw tooLargeError(place);
+    if (file.size > MAX_FILE_BYTES) throw tooLargeToChangeError(place);
     // One byte more, to notice that it is growing.
     const bytes = await withFileName(place.name, () => file.read(0, file.size + 1));
     return { bytes, mode: file.mode, names: file.names, version: file.version };
@@ -259,34 +248,34 @@ async function readContent(disk: WorkspaceState, place: Place): Promise<FileCont
 }
 
 async function writeChange(
-  disk: WorkspaceState,
+  state: WorkspaceState,
   path: string,
   bytes: Uint8Array,
 ): Promise<{ readonly cutLinks: number }> {
-  const { place, old } = await readCurrent(disk, path, 'part');
+  const { place, old } = await readCurrent(state, path, 'part');
   if (bytes.length > MAX_FILE_BYTES) throw tooLargeToWriteError(place);
-  await changeInParent(disk, place, async (directory, name) => {
-    await disk.journal.before(place.path, old?.bytes, old?.mode ?? 0, bytes, place.missing);
+  await changeInParent(state, place, async (directory, name) => {
+    await state.journal.before(place.path, old?.bytes, old?.mode ?? 0, bytes, place.missing);
     return writeAtomicIn(directory, name, { bytes, ...(old === undefined ? {} : { old, mode: old.mode }) });
   });
   // An edit reveals nothing new of the file, and moves its lines.
-  const isWhole = old === undefined || disk.seen.get(place.path)?.isWhole === true;
-  disk.seen.set(place.path, { print: fingerprint(bytes), lines: 0, isWhole });
+  const isWhole = old === undefined || state.seen.get(place.path)?.isWhole === true;
+  state.seen.set(place.path, { print: fingerprint(bytes), lines: 0, isWhole });
   return { cutLinks: (old?.names ?? 1) - 1 };
 }
 
-async function restoreFile(disk: WorkspaceState, path: string, { bytes, mode, expected }: Restoration): Promise<void> {
-  const place = await disk.fence.place(path, 'write');
-  const now = place.missing > 0 ? undefined : await readContent(disk, place);
+async function restoreFile(state: WorkspaceState, path: string, { bytes, mode, expected }: Restoration): Promise<void> {
+  const place = await state.fence.place(path, 'write');
+  const now = place.missing > 0 ? undefined : await readContent(state, place);
   if ((now && fingerprint(now.bytes)) !== expected) throw changedSinceError(place);
-  await changeInParent(disk, place, (directory, name) => {
+  await changeInParent(state, place, (directory, name) => {
     if (bytes !== undefined) return writeAtomicIn(directory, name, { bytes, ...(now && { old: now }), mode });
     return removeFileIn(directory, name, now?.version);
   });
-  disk.seen.delete(place.path);
+  state.seen.delete(place.path);
 }
 
-/** Runs a change in the parent directory, created if missing; every step is verified. */
+/** The parent directory is created if missing; every step is verified. */
 async function changeInParent(
   { hold }: WorkspaceState,
   place: Place,
@@ -295,7 +284,7 @@ async function changeInParent(
   const outcome = await withFileName(place.name, async () => {
     const steps = place.path.split(sep).slice(-Math.max(place.missing, 1));
     const start = steps.reduce((path) => dirname(path), place.path);
-    let directory = await holdDirectory(start, hold);
+    let directory = await openDirectoryHandle(start, hold);
     try {
       for (const step of steps.slice(0, -1)) {
         const parent = directory;
@@ -307,7 +296,7 @@ async function changeInParent(
       await directory.close();
     }
   });
-  if (outcome === 'changed') throw unreadError(place, 'somebody else wrote it at this moment');
+  if (outcome === 'changed') throw unreadError(place, 'another program changed it at the same moment');
 }
 
 function sensitiveError({ name }: Place): AppError {
@@ -332,7 +321,7 @@ function partlyReadError({ name }: Place): AppError {
   });
 }
 
-function tooLargeError({ name }: Place): AppError {
+function tooLargeToChangeError({ name }: Place): AppError {
   return new AppError('usage', `${name} is larger than 20 MB and is not changed by tools`, {
     hint: 'Tell the user what to change there.',
   });

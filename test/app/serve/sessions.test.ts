@@ -11,8 +11,8 @@ test('what is heard before its prompt is written stands after it in the file', a
   const sessions = openServeSessions(app, createLocks());
   const kept = await sessions.open({ kind: 'session', cwd: place.root, earlier: undefined });
   await kept.history.append(prompt('hello'));
-  await kept.history.overhear?.('a'.repeat(70_000));
+  await kept.history.appendDelta?.('a'.repeat(70_000));
   kept.close();
-  await sessions.settled();
+  await sessions.waitForSaves();
   expect(linesOf(onlyFile(place.gmn)).map(({ type, title }) => title ?? type)).toEqual(['hello', 'prompt', 'partial']);
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { resourceReader } from '../../../src/app/servers/resources.ts';
+import { createResourceReader } from '../../../src/app/servers/resources.ts';
 import { AppError } from '../../../src/core/error.ts';
 import type { Connection } from '../../../src/mcp/client/types.ts';
 
@@ -15,9 +15,11 @@ async function uriOf(mentions: readonly string[], uris: readonly string[]): Prom
       return [{ uri, text: uri }];
     },
   } as unknown as Connection;
-  const server = { name: 'notes' } as unknown as Parameters<typeof resourceReader>[0]['servers'][number]['server'];
+  const server = { name: 'notes' } as unknown as Parameters<
+    typeof createResourceReader
+  >[0]['servers'][number]['server'];
   const pool = { connection: async () => connection, close: async () => {} };
-  return (await resourceReader({ servers: [{ server }], pool })(mentions, SIGNAL))?.uri;
+  return (await createResourceReader({ servers: [{ server }], pool })(mentions, SIGNAL))?.uri;
 }
 
 test.for<readonly [mention: string, uris: readonly string[], found: string | undefined]>([

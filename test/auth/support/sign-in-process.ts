@@ -1,4 +1,4 @@
-// What a run does with a Google sign-in, and nothing else: choose it, get its headers, and say so without the secrets.
+// What a run does with a Google sign-in, and nothing else: choose it, get its headers, and print that without the secrets.
 // With `renew` as its argument it asks once more, as after a 401.
 import { createHash } from 'node:crypto';
 import { homedir } from 'node:os';
@@ -25,10 +25,10 @@ try {
     send: createHttpClient({ timers, env, trace, clock: systemClock }).send,
     trace,
     signal,
-    say: (message) => said.push(message),
+    notify: (message) => said.push(message),
   });
   const headers = await credential.headers(signal);
-  if (process.argv[2] === 'renew') await credential.renew?.(signal);
+  if (process.argv[2] === 'renew') await credential.refresh?.(signal);
   const renewed = process.argv[2] === 'renew' ? await credential.headers(signal) : headers;
   print({ type: credential.type, source: credential.source, bearer: digest(renewed.authorization), notices });
 } catch (thrown) {

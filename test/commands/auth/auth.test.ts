@@ -63,7 +63,7 @@ test('an expired token is usable if it can be renewed', async (t) => {
   const renewable = home(t, { '.gemini/oauth_creds.json': oauthDocument(old) });
   expect(await statusOf(renewable, {})).toMatchObject({
     exitCode: 0,
-    out: expect.stringContaining('token expired  renewed at the next use'),
+    out: expect.stringContaining('token expired  refreshed at the next use'),
   });
   const final = home(t, { '.gemini/oauth_creds.json': oauthDocument({ ...old, refresh_token: undefined }) });
   expect(await statusOf(final, {})).toMatchObject({ exitCode: 2, out: expect.stringMatching(/^✗ oauth-personal/) });

@@ -142,7 +142,7 @@ test('no secret is shown by any of the commands', async (t) => {
   }
 });
 
-test('what is no secret stays', () => {
+test('values that are not secret are shown', () => {
   const harmless = {
     model: { name: 'm', maxTokens: 5 },
     mcpServers: { keys: { command: 'c' } },
@@ -176,7 +176,7 @@ test('list prints every key with its source, and notices apart from it', async (
   });
 });
 
-test('path prints the files, whether they exist and count', async (t) => {
+test('path prints the files, and whether they exist and are used', async (t) => {
   const here = place(t, { [USER]: '{}', 'work/.gemini/settings.json': '{}', 'home/.gmn/.env': '' });
   expect(await path({ args: [], json: true }, here.app)).toBe(0);
   const { files } = JSON.parse(here.output().out);
@@ -252,7 +252,7 @@ test('models prints the table and the aliases', async (t) => {
   ]);
 });
 
-test('what the API lists counts over the table, and new models come last', () => {
+test('the list of the API wins over the table, and new models come last', () => {
   const merged = mergeListed(
     [{ id: 'gemini-9', inputLimit: 5 }, { id: 'gemini-2.5-pro', inputLimit: 7 }, { id: 'gemini-8' }],
     'gemini-api',

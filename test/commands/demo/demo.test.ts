@@ -2,7 +2,9 @@ import { spawn } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { expect, type TestContext, test } from 'vitest';
 import { ask, FLASH } from '../../demo/support.ts';
-import { gmnCommand, place, runGmn } from '../../support/gmn.ts';
+import { gmnCommand, place, runGmn, runGmnIn } from '../../support/gmn.ts';
+import { posixTest } from '../../support/posix.ts';
+import { runInTerminal } from '../../support/pty.ts';
 
 test('the sample runs come out byte for byte', async (t) => {
   expect(await runGmn(t, ['--demo', 'Hello'])).toMatchObject({
@@ -104,11 +106,41 @@ test('a fault, a script or a port that cannot be used is a usage error', async (
 
 test('the tour runs by itself when piped, shows real output, and leaves nothing behind', async (t) => {
   const temporary = place(t);
-  const tour = await runGmn(t, ['demo'], { env: { TMPDIR: temporary.root, GEMINI_API_KEY: 'mine', GMN_DEMO: '0' } });
+  const env = { TMPDIR: temporary.root, GEMINI_API_KEY: 'mine', GMN_DEMO: '0' };
+  const at = place(t, { env });
+  const tour = await runGmnIn(t, at, ['demo']);
   expect([tour.exitCode, tour.stderr]).toEqual([0, '']);
-  expect(tour.stdout).toContain('\n$ gmn --demo Hello\nHello! How can I help you today?\n');
-  expect(tour.stdout).toContain('\n$ gmn --demo "count to 5"\n1\n2\n3\n4\n5\n');
-  expect(tour.stdout).toContain('"こんにちは 👋 元気?"\ndemo: こんにちは 👋 元気?\n');
-  expect([...tour.stdout.matchAll(/^=> exit (\d)$/gm)].map((match) => match[1])).toEqual(['1', '3', '2']);
+  expect(tour.stdout).toContain('\n$ gmn --demo "what can gmn do?"\n# What gmn does\n');
+  expect(tour.stdout).toContain('- src/sum.ts:3 adds a loop that never ends');
+  expect(tour.stdout).toContain('"3 colors"\n["red","green","blue"]\n');
+  expect(tour.stdout).toContain('$ gmn --demo -c "and the second best?"\nApril.\n');
+  expect(tour.stdout).toMatch(/\*\*Fixed\.\*\* The loop[\s\S]*\n\$ gmn undo\n.*sum\.js/);
+  expect(tour.stdout).toContain("\\n' | gmn chat --demo\nNovember.\nApril.\n");
+  expect([...tour.stdout.matchAll(/^=> exit (\d)$/gm)].map((match) => match[1])).toEqual(['1']);
   expect(readdirSync(temporary.root).sort()).toEqual(['home', 'work']);
+  expect([readdirSync(at.cwd), readdirSync(at.home).filter((name) => name !== '.gmn')]).toEqual([[], []]);
+});
+
+posixTest('on a terminal each step can be run, skipped or the last; edits ask, and undo puts them back', async (t) => {
+  const terminal = runInTerminal(t, ['demo'], { env: { NO_COLOR: '1' }, columns: 100 });
+  const steps = async (step: number, key: string): Promise<void> => {
+    await terminal.until(new RegExp(`${step}/8 [\\s\\S]*\\[q\\]uit › $`));
+    terminal.type(key);
+  };
+  await steps(1, '\r');
+  // Laid out as on a terminal: a table with lines, no bars.
+  await terminal.until(/What gmn does[\s\S]*─{5}/);
+  for (const step of [2, 3, 4]) await steps(step, 's');
+  await steps(5, '\r');
+  await terminal.until(/│ -\s+while \(n !== 0\) \{[\s\S]*│ \+\s+while \(n > 0\) \{[\s\S]*\[y\]es.*› $/);
+  terminal.type('y');
+  await terminal.until(/Fixed\./);
+  await steps(6, '\r');
+  await terminal.until(/sum\.js/);
+  await steps(7, 's');
+  await steps(8, 'q');
+  const { exitCode, output } = await terminal.ended;
+  expect(exitCode).toBe(0);
+  expect(output).toMatch(/Next steps\r\n/);
+  expect(output).not.toContain('November');
 });

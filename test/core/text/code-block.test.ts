@@ -18,7 +18,7 @@ test.each([
   expect(extractCodeBlocks(text)).toEqual(blocks);
 });
 
-test('what is put into a fence comes out of it', () => {
+test('a fenced code block is extracted unchanged', () => {
   const line = fc.string({ unit: fc.constantFrom('a', ' ', '`', '~', '}', '日') });
   fc.assert(
     fc.property(fc.array(line, { minLength: 1 }), (lines) => {

@@ -48,7 +48,7 @@ test('a NUL is not text, in either encoding', () => {
   expect(decodeText(Buffer.from('\ufeffab\0', 'utf16le'))).toEqual({ isText: false, reason: 'nul', offset: 6 });
 });
 
-test('UTF-16 with half a character is refused at its offset', () => {
+test('UTF-16 with half a character is rejected at its offset', () => {
   expect(decodeText(Buffer.from('\ufeffab\ud800c', 'utf16le'))).toEqual({ isText: false, reason: 'utf16', offset: 6 });
   expect(decodeText(Buffer.from([0xff, 0xfe, 0x61, 0, 0x62]))).toEqual({ isText: false, reason: 'utf16', offset: 4 });
   expect(decodeText(Buffer.from([0xfe, 0xff, 0, 0x61, 0]))).toEqual({ isText: false, reason: 'utf16', offset: 4 });

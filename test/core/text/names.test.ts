@@ -10,10 +10,11 @@ test.each([
   expect(editDistance(a, b)).toBe(distance);
 });
 
-test('the nearest names come first, and what is nothing like it does not come', () => {
+test('the nearest names come first, and unlike names are omitted', () => {
   expect(findNearestNames('gemini-2.5-falsh', ['gemini-2.5-flash-lite', 'gemini-2.5-flash', 'zzz'])).toEqual([
     'gemini-2.5-flash',
     'gemini-2.5-flash-lite',
   ]);
+  expect(findNearestNames('ab', ['abc', 'abd', 'abc'])).toEqual(['abc', 'abd']);
   expect(findNearestNames('ABC', ['abc', 'abd', 'abe', 'abf', 'xyz'])).toEqual(['abc', 'abd', 'abe']);
 });

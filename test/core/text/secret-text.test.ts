@@ -64,7 +64,7 @@ test('a private key that is cut short is gone with all that may belong to it', (
   expect(redact(`x -----BEGIN PRIVATE KEY-----\\n${TAIL}`, '‹›')).toBe('x ‹›');
 });
 
-test('the mark is taken as it is', () => {
+test('the mark is inserted literally', () => {
   expect(redact('key=abc', '$& $1')).toBe('key=$& $1');
 });
 

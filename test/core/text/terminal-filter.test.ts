@@ -119,7 +119,7 @@ describe('the terminal filter', () => {
     );
   });
 
-  test('how the text is cut makes no difference', () => {
+  test('how the text is split into chunks makes no difference', () => {
     fc.assert(
       fc.property(hostile, fc.array(fc.nat(40)), (text, cuts) => {
         const { filter, flush } = terminalFilter();

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { sanitize } from '../../../src/core/text/terminal.ts';
 
-test('what cannot be seen is written as an escape', () => {
+test('invisible characters are escaped', () => {
   expect(sanitize('a\u001b[31m\n\r\t\u0007\u009b\u202e\u200b\u200d\ufeff\u{e0041}\ud800b')).toBe(
     'a\\x1b[31m\\n\\r\\t\\x07\\x9b\\u202e\\u200b\\u200d\\ufeff\\u{e0041}\\ud800b',
   );
@@ -22,11 +22,11 @@ test('so are marks on top of two others, which would cover the lines above', () 
   expect(sanitize(`e\u0301\u0323 a${'\u0300'.repeat(4)}`)).toBe('e\u0301\u0323 a\u0300\u0300\\u0300\\u0300');
 });
 
-test('what can be seen is left alone', () => {
+test('visible characters stay as they are', () => {
   expect(sanitize('rm -rf "C:\\tmp" 日本語 é 😀')).toBe('rm -rf "C:\\tmp" 日本語 é 😀');
 });
 
-test('nothing is left that a terminal obeys or hides', () => {
+test('nothing remains that a terminal would obey or hide', () => {
   const text = fc.string({
     unit: fc.oneof(
       fc.nat(0x10ffff).map((code) => String.fromCodePoint(code)),

@@ -2,11 +2,11 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { measureWidth, wrapText } from '../../../src/core/text/width.ts';
 
-test('what fits stays as it is', () => {
+test('text that fits is not wrapped', () => {
   expect(wrapText('✓ node  20\n\n  a  b\n', 10)).toBe('✓ node  20\n\n  a  b\n');
 });
 
-test('a line that is too wide goes on below the column it was broken in', () => {
+test('a line that is too wide continues in the column where it was wrapped', () => {
   expect(wrapText('– official    ~/.gemini is not there: no files of it\n', 30)).toBe(
     '– official    ~/.gemini is not\n              there: no files\n              of it\n',
   );
@@ -16,7 +16,7 @@ test('a line that is too wide goes on below the column it was broken in', () => 
   expect(wrapText('just words that are too many for it', 20)).toBe('just words that are\n    too many for it');
 });
 
-test('wide characters count as two, and a long word is left alone', () => {
+test('wide characters count as two columns, and a long word is not broken', () => {
   expect(wrapText('名前  日本語 で 書いた 長い 文', 18)).toBe('名前  日本語 で\n      書いた 長い\n      文');
   expect(wrapText(`path  ${'x'.repeat(30)} end`, 20)).toBe(`path\n      ${'x'.repeat(30)}\n      end`);
 });

@@ -52,7 +52,7 @@ export const MCP_CLIENT: readonly Fault[] = [
         'test/cli/mcp-list.test.ts',
         '--check gives a silent server its time, says that it is still starting, and leaves nothing running',
       ],
-      ['test/mcp/client/tools/toolset.test.ts', 'a server that is not ready in time is left out'],
+      ['test/mcp/client/tools/toolset.test.ts', 'a server that is not ready in time is skipped'],
     ],
   },
   {
@@ -131,7 +131,7 @@ export const MCP_CLIENT: readonly Fault[] = [
     ],
     seenBy: [
       ['test/mcp/client/hostile.test.ts', 'a list that is %s is cut, and says so'],
-      ['test/mcp/client/tools/toolset.test.ts', 'more tools than the API takes are left out, and that is said'],
+      ['test/mcp/client/tools/toolset.test.ts', 'more tools than the API takes are skipped, and that is reported'],
     ],
   },
   {
@@ -162,9 +162,9 @@ export const MCP_CLIENT: readonly Fault[] = [
       called('no result at all', 'no-result', { code: 5 }),
     ],
     seenBy: [
-      ['test/mcp/client/tools/calls.test.ts', 'what is too long is kept where the model can read it'],
+      ['test/mcp/client/tools/calls.test.ts', 'long output is stored where the model can read it'],
       ['test/mcp/client/tools/calls.test.ts', 'ten thousand pieces are cut'],
-      ['test/mcp/client/tools/calls.test.ts', 'a tool that says nothing is told so, also when it failed'],
+      ['test/mcp/client/tools/calls.test.ts', 'a tool without output says so, also when it failed'],
     ],
   },
   {
@@ -176,7 +176,7 @@ export const MCP_CLIENT: readonly Fault[] = [
       ['test/mcp/client/transport/http.test.ts', 'an address alone is tried as Streamable HTTP, then as SSE'],
       ['test/mcp/client/transport/http.test.ts', 'a call whose stream of events %s fails at once'],
       ['test/mcp/client/transport/http.test.ts', 'no header goes with a redirect to another origin'],
-      ['test/mcp/client/tools/toolset.test.ts', 'a session that the server has forgotten is begun anew'],
+      ['test/mcp/client/tools/toolset.test.ts', 'a session that the server has dropped is started again'],
     ],
   },
   {

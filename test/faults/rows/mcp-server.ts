@@ -57,9 +57,12 @@ export const MCP_SERVER: readonly Fault[] = [
     seenBy: [
       [
         'test/mcp/server/protocol/protocol.test.ts',
-        'faults of the protocol have the codes of JSON-RPC, and the server stays',
+        'protocol errors have the codes of JSON-RPC, and the server keeps running',
       ],
-      ['test/mcp/server/protocol/protocol.test.ts', 'what is no request of JSON-RPC is told so, and the server stays'],
+      [
+        'test/mcp/server/protocol/protocol.test.ts',
+        'an invalid JSON-RPC message gets an error, and the server keeps running',
+      ],
       [
         'test/mcp/server/protocol/protocol.test.ts',
         'a line longer than any message is refused, and the next one is read',
@@ -86,7 +89,7 @@ export const MCP_SERVER: readonly Fault[] = [
     seenBy: [
       [
         'test/mcp/server/tools/delegate.test.ts',
-        'after kill -9 the ten jobs that ran are failed, with what they had said, and the others as they were',
+        'after kill -9 the ten running jobs are failed with their output so far, and the others unchanged',
       ],
     ],
   },
@@ -102,7 +105,7 @@ export const MCP_SERVER: readonly Fault[] = [
       ['test/mcp/server/tools/delegate.test.ts', 'every failure has its code'],
       [
         'test/mcp/server/jobs/runner.test.ts',
-        'jobs that are over are removed when they are old or too many; those under way never',
+        'ended jobs are removed when they are old or too many; running ones never',
       ],
     ],
   },
@@ -119,7 +122,7 @@ export const MCP_SERVER: readonly Fault[] = [
     id: 'V6',
     what: 'timeout_ms reached',
     variants: [],
-    seenBy: [['test/mcp/server/cancel.test.ts', 'a timeout is enforced, and keeps what had come']],
+    seenBy: [['test/mcp/server/cancel.test.ts', 'a timeout is enforced, and keeps the output so far']],
   },
   {
     id: 'V7',
@@ -128,7 +131,7 @@ export const MCP_SERVER: readonly Fault[] = [
     seenBy: [
       [
         'test/mcp/server/protocol/protocol.test.ts',
-        'a client that does not read its answers is not read from, and memory stays flat',
+        'a client that does not read its responses is not read from, and memory stays flat',
       ],
     ],
   },
@@ -136,7 +139,7 @@ export const MCP_SERVER: readonly Fault[] = [
     id: 'V8',
     what: 'two jobs on the same session id',
     variants: [],
-    seenBy: [['test/mcp/server/tools/delegate.test.ts', 'two jobs of one session follow each other']],
+    seenBy: [['test/mcp/server/tools/delegate.test.ts', 'two jobs of one session run one after the other']],
   },
   {
     id: 'V9',
@@ -166,7 +169,7 @@ export const MCP_SERVER: readonly Fault[] = [
         },
       },
     ],
-    seenBy: [['test/mcp/server/jobs/runner.test.ts', 'a disk that takes nothing costs no answer']],
+    seenBy: [['test/mcp/server/jobs/runner.test.ts', 'a full disk costs no answer']],
   },
   {
     id: 'V10',

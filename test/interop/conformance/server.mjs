@@ -19,7 +19,7 @@ export async function serveFixture() {
   const contexts = new AsyncLocalStorage();
   const states = sdk.createRequestStateCodec({ key: randomBytes(32) });
   const parts = { sdk, own, states, context: () => contexts.getStore() };
-  const service = own.openService({
+  const service = own.openMcpService({
     name: 'gmn',
     version: '0',
     groups: own.TOOL_GROUPS,
@@ -30,7 +30,7 @@ export async function serveFixture() {
     jobDirectory: () => join(scratch, 'jobs'),
     maxRunning: 1,
     maxQueued: 1,
-    openEngine: async () => ({ models: () => ({ text: '', document: {} }), settled: async () => {} }),
+    openEngine: async () => ({ models: () => ({ text: '', document: {} }), waitForSaves: async () => {} }),
   });
   const token = randomBytes(16).toString('hex');
   const server = await own.openHttpService(
@@ -44,7 +44,7 @@ export async function serveFixture() {
     async close() {
       relay.close();
       await server.close();
-      await own.closeService(service);
+      await own.closeMcpService(service);
       rmSync(scratch, { recursive: true, force: true });
     },
   };
@@ -114,7 +114,7 @@ async function load(scratch) {
   const outfile = join(scratch, 'server.mjs');
   const files = {
     'src/mcp/server/transport/http.ts': ['openHttpService'],
-    'src/mcp/server/service.ts': ['openService', 'closeService'],
+    'src/mcp/server/service.ts': ['openMcpService', 'closeMcpService'],
     'src/mcp/server/tool.ts': ['serverTool', 'TOOL_GROUPS'],
     'src/mcp/server/tools/results.ts': ['plainFailure'],
     'src/mcp/server/sdk.ts': ['sdk'],

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { JsonObject, JsonValue } from '../../../src/core/json.ts';
 import { parseDefinition } from '../../../src/mcp/client/definition.ts';
-import { startTimeout } from '../../../src/mcp/client/limits.ts';
+import { toStartTimeout } from '../../../src/mcp/client/limits.ts';
 import { splitCommand } from '../../../src/mcp/client/servers.ts';
 
 const common = { timeoutMs: 600_000, isTrusted: false, excludeTools: [] };
@@ -127,6 +127,6 @@ test.for<readonly [string, number, object]>([
 ])('the time to start of %s, which may have to be installed first', ([, ms, entry]) => {
   const definition = parseDefinition(entry as JsonObject);
   if (definition.kind === 'fault') throw new Error(definition.why);
-  expect(startTimeout({ name: 'x', definition })).toBe(ms);
-  expect(startTimeout({ name: 'x', definition, limitMs: 5 })).toBe(5);
+  expect(toStartTimeout({ name: 'x', definition })).toBe(ms);
+  expect(toStartTimeout({ name: 'x', definition, limitMs: 5 })).toBe(5);
 });

@@ -99,7 +99,7 @@ test('a line longer than gmn takes ends the connection', async (t) => {
   );
 });
 
-test('a storm of answers nobody asked for ends the connection', async (t) => {
+test('a flood of responses to no request ends the connection', async (t) => {
   const connection = await hostile(t, 'id-storm').open();
   expect((await faultOf(connection.callTool('speak', {}))).message).toBe(
     'MCP server hostile: gmn disconnected during tools/call: 100 of its messages were answers to nothing, or none at all',
@@ -113,7 +113,7 @@ test('an answer that is not a tool result is a failure, in the words of gmn', as
   );
 });
 
-test('what a validator says in JSON is told in words', async (t) => {
+test('the JSON of a validator becomes plain text', async (t) => {
   const connection = await hostile(t, 'zod').open();
   expect((await faultOf(connection.callTool('speak', {}))).message).toBe(
     'MCP server hostile: tools/call was refused: Invalid arguments: a.0: Required; Too much',

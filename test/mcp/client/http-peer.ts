@@ -12,7 +12,7 @@ export interface Received {
 
 export type Handle = (request: Received, response: ServerResponse) => void | Promise<void>;
 
-/** A server on loopback that remembers what it was asked. It is closed with the test, whoever is still connected. */
+/** Listens on loopback and records its requests. Closed with the test, even with open connections. */
 export async function httpPeer(t: TestContext, handle: Handle) {
   const received: Received[] = [];
   const server = createServer(async (request, response) => {
@@ -31,7 +31,7 @@ export async function httpPeer(t: TestContext, handle: Handle) {
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, received };
 }
 
-/** What a small server answers to a message of the protocol, whichever way it came. */
+/** The same on every transport. */
 export function answerTo(body: string): object | undefined {
   const { id, method, params } = JSON.parse(body);
   if (id === undefined) return undefined;
@@ -50,7 +50,7 @@ export function answerTo(body: string): object | undefined {
     : { jsonrpc: '2.0', id, result };
 }
 
-/** Streamable HTTP as before 2026-07-28, answering as a stream of events or as JSON; keeps a session. */
+/** Streamable HTTP before 2026-07-28, with a session. */
 export function streamable(style: 'json' | 'events'): Handle {
   return ({ method, body }, response) => {
     if (method === 'DELETE') return void response.writeHead(200).end();
@@ -64,7 +64,7 @@ export function streamable(style: 'json' | 'events'): Handle {
   };
 }
 
-/** The older kind: one stream of events, and a place to post to. Anything else is not here. */
+/** The older HTTP+SSE transport. Any other request gets 404. */
 export function eventPair(endpoint = '/post'): Handle {
   let stream: ServerResponse | undefined;
   return ({ method, path, body }, response) => {
@@ -80,7 +80,7 @@ export function eventPair(endpoint = '/post'): Handle {
   };
 }
 
-/** The SDK's own server, which speaks both eras, or only the new one. */
+/** The SDK's own server, for both protocol generations or only the newer one. */
 export function bothEras(legacy: 'stateless' | 'reject' = 'stateless'): Handle {
   const factory = () => {
     const server = new McpServer({ name: 'modern', version: '2' }, { instructions: 'Modern.' });

@@ -4,15 +4,15 @@ import type { TestContext } from 'vitest';
 import { type Handle, httpPeer, type Received, streamable } from './http-peer.ts';
 
 export interface OAuthManners {
-  /** Put in the place of the real page to sign in at. */
+  /** Replaces the real sign-in page. */
   readonly page?: string;
-  /** The scope that `tools/call` wants; without it the first sign-in is enough. */
+  /** The scope that `tools/call` requires; absent: the first sign-in is enough. */
   readonly stepUp?: string;
-  /** The access tokens come without any to refresh them with. */
+  /** No refresh token is issued. */
   readonly isShortLived?: boolean;
 }
 
-/** An MCP server that wants a sign-in, and the server to sign in at, in one. `page` is what a browser would do. */
+/** An MCP server that requires a sign-in, and its authorization server, in one. `page` is what a browser would do. */
 export async function oauthPeer(t: TestContext, { page, stepUp, isShortLived }: OAuthManners = {}) {
   const mcp = streamable('json');
   let origin = '';
@@ -108,9 +108,9 @@ export async function oauthPeer(t: TestContext, { page, stepUp, isShortLived }: 
   return {
     ...peer,
     mcp: `${origin}/mcp`,
-    /** Every access token so far is over. */
+    /** Makes every access token so far invalid. */
     expire: () => valid.clear(),
-    /** From now on another server is the one to sign in at, and any token counts that it gives. */
+    /** From now on another authorization server is named, and any token it issues is accepted. */
     moveTo(elsewhere: string, access: string) {
       issuer = elsewhere;
       valid.clear();

@@ -10,12 +10,11 @@ import type { ClientContext } from '../../../src/mcp/client/types.ts';
 import { systemClock } from '../../../src/platform/runtime/clock.ts';
 import { place } from '../../support/gmn.ts';
 
-/** A program of test/fixtures. */
 export function fixture(name: string): string {
   return fileURLToPath(new URL(`../../fixtures/${name}`, import.meta.url));
 }
 
-/** A place to connect from, and what was written there. */
+/** A context to connect from, and what was traced. */
 export function surroundings(t: TestContext, more: Partial<ClientContext> = {}) {
   const { root, home, cwd, env } = place(t);
   const context: ClientContext = {
@@ -40,19 +39,18 @@ export function surroundings(t: TestContext, more: Partial<ClientContext> = {}) 
   return { context, root, log, messages };
 }
 
-/** A server from an entry of `mcpServers`. */
+/** From an entry of `mcpServers`. */
 export function server(entry: JsonObject, name = 'fixture'): NamedServer {
   const definition = parseDefinition(entry);
   if (definition.kind === 'fault') throw new Error(definition.why);
   return { name, definition };
 }
 
-/** The well-behaved program. */
 export function goodServer(entry: JsonObject = {}): NamedServer {
   return server({ command: process.execPath, args: [fixture('mcp-server.mjs')], ...entry });
 }
 
-/** A connection that is closed with the test, and what belongs to it. */
+/** Closed with the test. */
 export async function connected(t: TestContext, entry: JsonObject = {}, more: Partial<ClientContext> = {}) {
   const around = surroundings(t, more);
   const named = goodServer({ ...entry, env: { GMN_TEST_LOG: around.log, ...envOf(entry) } });
@@ -65,7 +63,7 @@ function envOf({ env }: JsonObject): JsonObject {
   return typeof env === 'object' && env !== null && !Array.isArray(env) ? (env as JsonObject) : {};
 }
 
-/** The AppError something ends in. */
+/** Rejects if the work does not fail with an AppError. */
 export async function faultOf(work: Promise<unknown>): Promise<AppError> {
   const thrown = await work.then(
     () => undefined,

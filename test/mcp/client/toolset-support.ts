@@ -7,17 +7,14 @@ import { fixture, surroundings } from './support.ts';
 
 /** Never aborted. */
 export const signal = new AbortController().signal;
-/** The well-behaved program. */
 export const good = { command: process.execPath, args: [fixture('mcp-server.mjs')] };
-/** Whose memory that of the server `a` is. */
+/** The identity of the server `a` in the record of known tools. */
 export const SEEN = { name: 'a', scope: 'user', file: 'settings.json' } as const;
-/** One that misbehaves. */
 export const hostile = (manner: string) => ({
   command: process.execPath,
   args: [fixture('hostile-mcp-server.mjs'), manner],
 });
 
-/** These servers as settings of one file. */
 export function settings(entries: JsonObject, scope: ServerSetting['scope'] = 'user', mcp: JsonObject = {}) {
   const servers = Object.entries(entries).map(([name, definition]) => ({
     name,
@@ -28,14 +25,13 @@ export function settings(entries: JsonObject, scope: ServerSetting['scope'] = 'u
   return { servers, document: { mcp } };
 }
 
-/** A server of the settings by this name. */
 export function configured(name: string) {
   const [server] = listConfiguredServers(settings({ [name]: good })).servers;
   if (server === undefined) throw new Error(name);
   return server;
 }
 
-/** The tools of these servers, opened as often as wanted in one place. */
+/** Each `open` shares one home directory. */
 export function toolset(t: TestContext, entries: JsonObject, more: Partial<ToolsetOptions> = {}) {
   const around = surroundings(t);
   const open = async (now: JsonObject = entries) => {

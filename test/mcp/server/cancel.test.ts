@@ -17,7 +17,7 @@ test('cancelling closes the connection to the model, and can be done twice', asy
   expect((await server.call('delegate_cancel', { job_id })).structuredContent).toMatchObject({ status: 'cancelled' });
 });
 
-test('a call that its client takes back is cancelled, and gets no answer', async (t) => {
+test('a call that its client cancels gets no response', async (t) => {
   const { scripted, begun, closed } = silence();
   const server = await serve(t, { gemini: await fakeGemini(t, [scripted]) });
   const requestId = server.nextId();
@@ -30,7 +30,7 @@ test('a call that its client takes back is cancelled, and gets no answer', async
   expect(server.lines.some(({ id }) => id === requestId)).toBe(false);
 });
 
-test('a call that is taken back before its job is made makes none', async (t) => {
+test('a call that is cancelled before its job is created creates none', async (t) => {
   const gemini = await fakeGemini(t, [echo]);
   const at = place(t, { gemini });
   const before = await serve(t, { at });
@@ -56,7 +56,7 @@ test('a call that is taken back before its job is made makes none', async (t) =>
   await next.end();
 });
 
-test('a plain call that is taken back closes its connection too', async (t) => {
+test('a plain call that is cancelled closes its connection too', async (t) => {
   const { scripted, begun, closed } = silence();
   const server = await serve(t, { gemini: await fakeGemini(t, [scripted]) });
   const requestId = server.nextId();
@@ -67,7 +67,7 @@ test('a plain call that is taken back closes its connection too', async (t) => {
   expect((await server.ask('ping')).result).toEqual({});
 });
 
-test('a timeout is enforced, and keeps what had come', async (t) => {
+test('a timeout is enforced, and keeps the output so far', async (t) => {
   const { scripted, closed } = silence('so far');
   const server = await serve(t, { gemini: await fakeGemini(t, [scripted]) });
   const result = await server.call('delegate', { prompt: 'long', timeout_ms: 2000 });

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { fakeGemini, reply, type Scripted } from '../../support/fake-gemini.ts';
 import { echo, serve } from './support.ts';
 
-/** Says its own number, and then does nothing for a long time. */
+/** Writes its process id, then sleeps. */
 const SLOW = { functionCall: { name: 'run_shell_command', args: { command: 'echo $$ > pid; exec sleep 600' } } };
 
 async function pidIn(file: string): Promise<number> {
@@ -38,7 +38,7 @@ test.skipIf(process.platform === 'win32')('a client that leaves ends the command
   await expect.poll(() => isRunning(pid)).toBe(false);
 });
 
-test('of a thousand async submissions some are taken and run, the rest refused, none lost', async (t) => {
+test('of a thousand async submissions some are accepted and run, the rest refused, none lost', async (t) => {
   let open: () => void = () => {};
   const held = new Promise<void>((resolve) => {
     open = resolve;

@@ -23,7 +23,7 @@ test('the model reads the files of the working directory by itself', async (t) =
   expect(offered).toEqual(['list_directory', 'read_file', 'glob', 'search_file_content']);
 });
 
-test('what the model may not do is not done, and stands in the answer', async (t) => {
+test('what the model may not do is denied, and listed in the answer', async (t) => {
   const gemini = await fakeGemini(t, [reply(write), reply('I could not.'), reply(write), reply('I could not.')]);
   const server = await serve(t, { gemini });
   const delegated = await server.call('delegate', { prompt: 'Write a file' });
@@ -88,7 +88,7 @@ test('an @ in a prompt, a system prompt or a brainstorm is text', async (t) => {
   expect(sent).not.toContain('canary-4711');
 });
 
-test('gmn behind gmn behind gmn is as deep as it goes', async (t) => {
+test('gmn started by gmn started by gmn is refused', async (t) => {
   const server = await serve(t, { gemini: await fakeGemini(t, []), env: { GMN_MCP_DEPTH: '2' } });
   const { structuredContent } = await server.call('delegate', { prompt: 'x' });
   expect(structuredContent).toMatchObject({
@@ -97,7 +97,7 @@ test('gmn behind gmn behind gmn is as deep as it goes', async (t) => {
   });
 });
 
-/** Starts a server of its own, as a command of the model may, and prints what came of one delegation. */
+/** Starts a nested server, as a command of the model may, and prints the result of one delegation. */
 const NEST = `
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
@@ -129,7 +129,7 @@ test.skipIf(process.platform === 'win32')(
     const server = await serve(t, { gemini, files: { 'nest.mjs': NEST }, flags: ['--allow-shell'] });
     const { structuredContent } = await server.call('delegate', { prompt: 'x' });
     expect(structuredContent.output).toBe('The first.');
-    expect(JSON.stringify(gemini.requests[2]?.body.contents.at(-1))).toContain('GMN_MCP_DEPTH counts it');
+    expect(JSON.stringify(gemini.requests[2]?.body.contents.at(-1))).toContain('GMN_MCP_DEPTH counts the levels');
   },
   30_000,
 );

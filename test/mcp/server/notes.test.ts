@@ -35,7 +35,7 @@ test('a failure names no flag that its caller does not have', async (t) => {
   expect(content[0].text).not.toContain('--');
 });
 
-test('a prompt that had no answer is not sent again with the next one, which says so once', async (t) => {
+test('an unanswered prompt is not sent again with the next one, which says so once', async (t) => {
   const refused = failure(400, 'INVALID_ARGUMENT', 'never this');
   const gemini = await fakeGemini(t, [refused, echo, refused, echo]);
   const server = await serve(t, { gemini });
@@ -52,7 +52,7 @@ test('a prompt that had no answer is not sent again with the next one, which say
   expect(texts).toEqual(['one', 'echo: one', 'two']);
 });
 
-test('who goes on with a session that is open elsewhere is told that it is a copy', async (t) => {
+test('continuing a session that is open elsewhere reports that it is a copy', async (t) => {
   const gemini = await fakeGemini(t, [echo, silence('so far').scripted, echo]);
   const at = place(t, { gemini });
   const one = await serve(t, { at });
@@ -81,7 +81,7 @@ test('a session that cannot be written has no id, and the caller is told', async
   expect(chat._meta).toEqual({ notices: [expect.stringMatching(/^this session is no longer being saved/)] });
 });
 
-test('a failed turn names its session only if somebody can go on with it', async (t) => {
+test('a failed turn names its session only if it can be continued', async (t) => {
   const fails = failure(400, 'no');
   const gemini = await fakeGemini(t, [fails, fails, echo, fails]);
   const broken = await serve(t, { gemini, home: { '.gmn/sessions': 'in the way' } });
@@ -100,7 +100,7 @@ test('a failed turn names its session only if somebody can go on with it', async
   expect([early.status, early.session_id]).toEqual(['error', undefined]);
 });
 
-test('what the fence does not let through stands in the answer; what is merely not there does not', async (t) => {
+test('refused paths are listed in the answer; missing files are not', async (t) => {
   const gemini = await fakeGemini(t, [
     reply(call('read_file', { file_path: '../outside.txt' }), call('list_directory', { dir_path: 'link' })),
     reply(call('write_file', { file_path: '.git/hooks/pre-commit', content: 'x' })),

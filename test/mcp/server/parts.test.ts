@@ -8,7 +8,7 @@ import { createConversations } from '../../../src/mcp/server/host.ts';
 import { createPages } from '../../../src/mcp/server/pages.ts';
 import { createProgressReporter } from '../../../src/mcp/server/progress.ts';
 import { createHandshake } from '../../../src/mcp/server/protocol/handshake.ts';
-import { createRecentIds } from '../../../src/mcp/server/recent.ts';
+import { createRecentIds } from '../../../src/mcp/server/recent-ids.ts';
 import { createRoots } from '../../../src/mcp/server/roots.ts';
 import { checkModelName } from '../../../src/mcp/server/tool.ts';
 import { splitLines } from '../../../src/mcp/wire/lines.ts';
@@ -39,7 +39,7 @@ test('lines do not depend on how the bytes were cut', async () => {
   );
 });
 
-test('a line that is too long is told of once, and the next one is whole', async () => {
+test('a line that is too long is reported once, and the next one is complete', async () => {
   const found: unknown[] = [];
   for await (const line of splitLines(pieces(Buffer.from(`${'x'.repeat(50)}\nok\n${'y'.repeat(50)}`), [3, 20, 40]), {
     maxBytes: 10,
@@ -70,7 +70,7 @@ function counter(): () => string {
   };
 }
 
-test('the pages of a text are the text, none too long, no pair parted', () => {
+test('the pages of a text are the text, none too long, no surrogate pair split', () => {
   const store = createPages(counter());
   fc.assert(
     fc.property(
@@ -95,7 +95,7 @@ test('the pages of a text are the text, none too long, no pair parted', () => {
   );
 });
 
-test('old answers are forgotten before memory fills', () => {
+test('old answers are dropped before memory fills', () => {
   const store = createPages(counter());
   const first = store.split('x'.repeat(50_000)).next ?? '';
   for (let index = 0; index < 70; index += 1) store.split('y'.repeat(50_000));
@@ -148,15 +148,15 @@ const LINE = {
   overloadError: (inside: number, waiting: number) => new AppError('limit', `${inside} inside, ${waiting} waiting`),
 } as const;
 
-test('conversations are bounded, and turns of one follow each other behind a gate', async () => {
-  const talks = createConversations();
-  const door = createQueue({ ...LINE, maxRunning: 9, maxQueued: 9, locks: createLocks() });
+test('conversations are bounded, and the queue runs turns of one after the other', async () => {
+  const conversations = createConversations();
+  const queue = createQueue({ ...LINE, maxRunning: 9, maxQueued: 9, locks: createLocks() });
   const { signal } = new AbortController();
   const say = (id: string) =>
-    door.pass(
+    queue.run(
       signal,
       () =>
-        talks.turn(id, async (history) => {
+        conversations.runTurn(id, async (history) => {
           const before = history.contents.length;
           await history.append({ kind: 'prompt', content: { role: 'user', parts: [{ text: id }] } });
           return before;
@@ -168,17 +168,17 @@ test('conversations are bounded, and turns of one follow each other behind a gat
   expect(await say('a')).toBe(0);
 });
 
-test('conversations that hold too much are forgotten, the one that was silent longest first', async () => {
-  const talks = createConversations(1000);
+test('conversations beyond the limit are dropped, the least recently used first', async () => {
+  const conversations = createConversations(1000);
   const say = (id: string, length: number) =>
-    talks.turn(id, async (history) => {
+    conversations.runTurn(id, async (history) => {
       const before = history.contents.length;
       await history.append({ kind: 'prompt', content: { role: 'user', parts: [{ text: 'x'.repeat(length) }] } });
       return before;
     });
   for (const id of ['a', 'b', 'a', 'b']) await say(id, 100);
   expect([await say('c', 500), await say('b', 1), await say('a', 1)]).toEqual([0, 2, 0]);
-  // One that is too long by itself goes on: its model says when it is too much.
+  // A single conversation may exceed the limit: its model says when it is too long.
   expect([await say('d', 5000), await say('d', 1), await say('b', 1)]).toEqual([0, 1, 0]);
 });
 
@@ -193,16 +193,16 @@ test('of ids the newest are remembered, and one that is added again is new', () 
   );
 });
 
-test('however often a client says that it has begun, the SDK is told once', () => {
+test('a repeated initialized notification is replayed to the SDK once', () => {
   const first = createHandshake({
     host: { allowed: {}, name: 'n', version: '1', roots: { list: [] } },
     tools: [],
   } as never);
   expect(first.respond({ jsonrpc: '2.0', id: 1, method: 'initialize' })).toHaveProperty('result');
   for (let index = 0; index < 100; index += 1) {
-    expect(first.respond({ jsonrpc: '2.0', method: 'notifications/initialized' })).toBe('heard');
+    expect(first.respond({ jsonrpc: '2.0', method: 'notifications/initialized' })).toBe('handled');
   }
-  expect(first.heard).toHaveLength(2);
+  expect(first.handled).toHaveLength(2);
 });
 
 test('progress grows with what happens and stops when told', () => {
@@ -212,14 +212,14 @@ test('progress grows with what happens and stops when told', () => {
     now: () => time,
     send: (count, message) => void told.push(`${count} ${message}`),
   });
-  progress.heard({ type: 'wait', what: 'gemini' });
-  progress.heard({ type: 'begin', model: 'gemini' });
-  // It comes before a failure, too, so nothing is told yet.
+  progress.onEvent({ type: 'wait', what: 'gemini' });
+  progress.onEvent({ type: 'begin', model: 'gemini' });
+  // `begin` comes even before a turn that fails, so nothing is reported yet.
   expect(told).toEqual(['1 waiting for gemini (0 ms)']);
-  progress.heard({ type: 'text', delta: 'abc' });
+  progress.onEvent({ type: 'text', delta: 'abc' });
   time = 2000;
-  progress.heard({ type: 'text', delta: 'def' });
-  progress.heard({ type: 'call', id: '1', name: 'read_file', args: {} });
+  progress.onEvent({ type: 'text', delta: 'def' });
+  progress.onEvent({ type: 'call', id: '1', name: 'read_file', args: {} });
   progress.stop();
   progress.report('late');
   expect(told).toEqual([
@@ -249,8 +249,8 @@ test('without a root nothing can be named', () => {
   expect(() => none.directory('/tmp')).toThrow('/tmp is not inside a root of this server');
 });
 
-test('a gate lets so many in, the next in their order, and nobody when the line is full', async () => {
-  const door = createQueue({ ...LINE, maxRunning: 1, maxQueued: 2, locks: createLocks() });
+test('a queue runs up to its limit, then in order, and refuses when it is full', async () => {
+  const queue = createQueue({ ...LINE, maxRunning: 1, maxQueued: 2, locks: createLocks() });
   const order: string[] = [];
   const { signal } = new AbortController();
   const leaving = new AbortController();
@@ -258,29 +258,29 @@ test('a gate lets so many in, the next in their order, and nobody when the line 
   const held = new Promise<void>((resolve) => {
     open = resolve;
   });
-  const first = door.pass(signal, () => held);
-  const second = door.pass(leaving.signal, async () => void order.push('second'));
-  const third = door.pass(signal, async () => void order.push('third'));
-  expect(() => door.pass(signal, async () => {})).toThrow('1 inside, 2 waiting');
+  const first = queue.run(signal, () => held);
+  const second = queue.run(leaving.signal, async () => void order.push('second'));
+  const third = queue.run(signal, async () => void order.push('third'));
+  expect(() => queue.run(signal, async () => {})).toThrow('1 inside, 2 waiting');
   leaving.abort(new Error('left the line'));
   await expect(second).rejects.toThrow('left the line');
-  const fourth = door.pass(signal, async () => void order.push('fourth'));
+  const fourth = queue.run(signal, async () => void order.push('fourth'));
   open();
   await Promise.all([first, third, fourth]);
   expect(order).toEqual(['third', 'fourth']);
-  await expect(door.pass(signal, async () => 'again')).resolves.toBe('again');
+  await expect(queue.run(signal, async () => 'again')).resolves.toBe('again');
 });
 
-test('who waits for a key takes no place from others, and comes when all have let go of it', async () => {
+test('work that waits for a key takes no place from others, and runs when all have released it', async () => {
   const inUse = createLocks();
-  const door = createQueue({ ...LINE, maxRunning: 1, maxQueued: 9, locks: inUse });
+  const queue = createQueue({ ...LINE, maxRunning: 1, maxQueued: 9, locks: inUse });
   const order: string[] = [];
   const { signal } = new AbortController();
   const free = [inUse.lock('k'), inUse.lock('k')];
-  const keyed = door.pass(signal, async () => void order.push('keyed'), 'k');
-  await door.pass(signal, async () => void order.push('other'));
+  const keyed = queue.run(signal, async () => void order.push('keyed'), 'k');
+  await queue.run(signal, async () => void order.push('other'));
   free[0]?.();
-  await door.pass(signal, async () => void order.push('another'));
+  await queue.run(signal, async () => void order.push('another'));
   free[1]?.();
   await keyed;
   expect(order).toEqual(['other', 'another', 'keyed']);

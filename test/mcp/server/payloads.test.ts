@@ -10,7 +10,7 @@ import { type Json, type RawServer, serve } from './support.ts';
 
 const CANARY = 'canary-0815';
 
-/** What a shell, a path, an option, a template, a URL or a parser could take for more than text. */
+/** Text that a shell, a path, an option, a template, a URL or a parser could interpret. */
 const SHELL = ['touch MARKER', 'cat OUTSIDE'].flatMap((command) => [
   `$(${command})`,
   `\`${command}\``,
@@ -40,7 +40,7 @@ const OTHERS = [
 ];
 const PAYLOADS = [...SHELL, ...OTHERS];
 
-/** Tells of every process that is started, without being in its way. */
+/** Reports every process that is started, and lets it run. */
 const WATCH = `
 const { appendFileSync } = require('node:fs');
 require('node:diagnostics_channel').subscribe('child_process', ({ process: child }) => {
@@ -50,7 +50,7 @@ require('node:diagnostics_channel').subscribe('child_process', ({ process: child
 
 const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==';
 
-/** What else a tool needs so that the payload is looked at. */
+/** Other arguments a tool needs to accept the payload. */
 const COMPANY: Readonly<Record<string, object>> = {
   chat: { prompt: 'x' },
   'chat-reply': { prompt: 'x' },
@@ -59,7 +59,7 @@ const COMPANY: Readonly<Record<string, object>> = {
   delegate: { prompt: 'x' },
 };
 
-/** A model that answers whatever it is asked, and remembers that. */
+/** Answers every request, and records it. */
 async function anyModel(t: TestContext): Promise<{ readonly url: string; readonly asked: string[] }> {
   const asked: string[] = [];
   const server = createServer(async (incoming, response) => {
@@ -78,7 +78,7 @@ async function anyModel(t: TestContext): Promise<{ readonly url: string; readonl
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked };
 }
 
-/** Where any words may stand: several payloads at once are words, too, and one answer of the model. */
+/** Arguments for free text: several payloads can share one call there. */
 const WORDS = ['prompt', 'text', 'systemPrompt', 'systemInstruction', 'system_prompt', 'safetySettings', 'jsonSchema'];
 const AT_ONCE = 6;
 
@@ -87,7 +87,7 @@ interface Place {
   readonly holding: (payload: string) => object;
 }
 
-/** Every place for a text in the arguments of a tool, those inside lists and objects too. */
+/** Every string in the arguments of a tool, also inside lists and objects. */
 function placesIn({ name, inputSchema }: Json): readonly Place[] {
   return Object.entries<Json>(inputSchema.properties).flatMap(([key, { type }]) => {
     const given = (value: unknown): object => ({ ...COMPANY[name], [key]: value });

@@ -5,7 +5,7 @@ import type { TurnEvent } from '../../../src/core/event.ts';
 import { NO_USAGE } from '../../../src/core/usage.ts';
 import type { Engine, TurnRequest } from '../../../src/mcp/server/engine.ts';
 import { NO_PROGRESS } from '../../../src/mcp/server/progress.ts';
-import { openService } from '../../../src/mcp/server/service.ts';
+import { openMcpService } from '../../../src/mcp/server/service.ts';
 import { TOOL_GROUPS } from '../../../src/mcp/server/tool.ts';
 import { selectServedTools } from '../../../src/mcp/server/tools/list.ts';
 import { systemClock } from '../../../src/platform/runtime/clock.ts';
@@ -60,7 +60,7 @@ test('a follow-up may do no more than the first turn', async (t) => {
   expect(readdirSync(server.cwd)).toEqual([]);
 });
 
-test('two calls at once each hear of their own progress', async (t) => {
+test('two calls at once each get their own progress', async (t) => {
   const gemini = await fakeGemini(t, [echo, echo]);
   const server = await serve(t, { gemini });
   const tokens = ['one', 'two'];
@@ -85,7 +85,7 @@ test('an image behind an address is fetched and sent as an image', async () => {
       return { events: answered(), refused: [] };
     },
   };
-  const { host, tools } = openService({
+  const { host, tools } = openMcpService({
     name: 'gmn',
     version: '0',
     groups: TOOL_GROUPS,

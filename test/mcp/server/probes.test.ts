@@ -23,26 +23,19 @@ test('the seven probes: connectivity, help, question, file read, file write, fol
   const server = await serve(t, { gemini, files: { 'test.txt': 'Hello from Codex' }, flags: ['--allow-write'] });
   const ask = async (prompt: string, more: object = {}) =>
     (await server.call('delegate', { prompt, ...more })).structuredContent;
-  // Connectivity.
   expect((await server.ask('ping')).result).toEqual({});
-  // Help: every tool with what it does.
   const [{ text: help }] = (await server.call('get_help')).content;
   const { tools } = (await server.ask('tools/list')).result;
   for (const { name } of tools) expect(help).toContain(`- ${name}: `);
-  // A question.
   const first = await ask('Explain the Fibonacci sequence in one sentence.');
   expect(first).toMatchObject({ status: 'completed', output: FIBONACCI, model_used: 'gemini-2.5-flash' });
-  // A file is read.
   expect((await ask('Read test.txt and tell me what it says.')).output).toBe('It says: Hello from Codex');
   expect(JSON.stringify(gemini.requests[2]?.body.contents.at(-1))).toContain('Hello from Codex');
-  // A file is written, and is really there.
   expect((await ask('Create gmn_test.txt with the text "gmn was here".')).output).toBe('Created gmn_test.txt.');
   expect(readFileSync(join(server.cwd, 'gmn_test.txt'), 'utf8')).toBe('gmn was here');
-  // A follow-up knows what was said.
   const { session_id } = first;
   expect((await ask('Perfect, thanks.', { session_id })).session_id).toBe(session_id);
   expect(JSON.stringify(gemini.requests[5]?.body.contents)).toContain(FIBONACCI);
-  // Listing.
   const { sessions, total } = (await server.call('delegate_sessions')).structuredContent;
   expect(total).toBe(3);
   expect(sessions[0]).toMatchObject({ session_id, turn_count: 2, working_directory: server.cwd });

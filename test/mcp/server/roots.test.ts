@@ -173,7 +173,7 @@ test('only a whole id leads into a session', async (t) => {
   expect(reply._meta).toEqual({ sessionId });
 });
 
-test('a server without roots goes on with its own sessions and jobs', async (t) => {
+test('a server without roots continues its own sessions and jobs', async (t) => {
   const gemini = await fakeGemini(t, [echo, echo]);
   const at = place(t, { gemini });
   const server = await serve(t, { at: { ...at, cwd: at.home } });

@@ -12,7 +12,7 @@ export type Json = any;
 
 export interface ServeOptions extends GmnOptions {
   readonly flags?: readonly string[];
-  /** A place made before, so that two servers share it. */
+  /** Lets two servers share a home and a working directory. */
   readonly at?: ReturnType<typeof place>;
 }
 
@@ -20,25 +20,22 @@ export interface RawServer {
   readonly child: ChildProcessWithoutNullStreams;
   readonly cwd: string;
   readonly home: string;
-  /** Every line of stdout so far, parsed: all of it is protocol. */
+  /** Everything on stdout is protocol, so every line parses. */
   readonly lines: readonly Json[];
-  /** Sends bytes as they are. */
   send(text: string): void;
-  /** Sends a request and resolves with the whole answer. */
+  /** Resolves with the whole response. */
   ask(method: string, params?: object): Promise<Json>;
-  /** `ask('tools/call', …)`: the result, or the error. */
+  /** Resolves with the result, or the error. */
   call(name: string, args?: object, meta?: object): Promise<Json>;
   notify(method: string, params?: object): void;
-  /** Resolves with the first line of stdout, also one that came already, that is as wanted. */
+  /** Resolves with the first line that matches, also one that came earlier. */
   line(wanted: (line: Json) => boolean): Promise<Json>;
-  /** The id the next request will have. */
   nextId(): number;
-  /** Ends stdin and resolves with the exit code. */
+  /** Resolves with the exit code. */
   end(): Promise<number | null>;
   stderr(): string;
 }
 
-/** `gmn mcp serve` over stdio, spoken to line by line. */
 export function serveRaw(t: TestContext, options: ServeOptions = {}): RawServer {
   const { cwd, home, env } = options.at ?? place(t, options);
   const child = spawn(...gmnCommand(['mcp', 'serve', ...(options.flags ?? [])]), { cwd, env });
@@ -97,7 +94,7 @@ export function serveRaw(t: TestContext, options: ServeOptions = {}): RawServer 
   };
 }
 
-/** Resolves when it is no more: until then it may write into the place that is about to be removed. */
+/** Until the process is gone it may write into the directory that is about to be removed. */
 async function killed(child: ChildProcessWithoutNullStreams): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const gone = once(child, 'exit');
@@ -105,14 +102,14 @@ async function killed(child: ChildProcessWithoutNullStreams): Promise<void> {
   await gone;
 }
 
-/** The same, after its `initialize`. */
+/** Also sends `initialize`. */
 export async function serve(t: TestContext, options: ServeOptions = {}): Promise<RawServer> {
   const server = serveRaw(t, options);
   await server.ask('initialize');
   return server;
 }
 
-/** The SDK's own client on a server over stdio. */
+/** The SDK's own client. */
 export async function sdkClient(t: TestContext, options: ServeOptions & { readonly mode?: 'legacy' | 'auto' } = {}) {
   const { cwd, home, env } = options.at ?? place(t, options);
   const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode: options.mode ?? 'legacy' } });
@@ -122,7 +119,7 @@ export async function sdkClient(t: TestContext, options: ServeOptions & { readon
   return { client, cwd, home };
 }
 
-/** `gmn mcp serve --http`: where it is, and the token it wants. */
+/** Resolves with the URL and the token. */
 export async function serveHttp(t: TestContext, options: ServeOptions = {}) {
   const { cwd, home, env } = options.at ?? place(t, options);
   const child = spawn(...gmnCommand(['mcp', 'serve', '--http', ...(options.flags ?? [])]), { cwd, env });
@@ -140,7 +137,6 @@ export async function serveHttp(t: TestContext, options: ServeOptions = {}) {
   return { child, url, token, cwd, home, stderr: () => errors };
 }
 
-/** The SDK's own client on a server over http. */
 export async function httpClient(
   t: TestContext,
   { url, token }: { readonly url: string; readonly token: string },
@@ -153,14 +149,14 @@ export async function httpClient(
   return client;
 }
 
-/** Answers with the last text of the last content: whoever asked must get its own words back. */
+/** Answers with the last text of the last content, so that each caller can recognize its own. */
 export const echo: Scripted = (response, { body }) => {
   const text = body.contents.at(-1).parts.at(-1).text;
   response.writeHead(200, { 'content-type': 'text/event-stream' });
   response.end(sse(chunk([{ text: `echo: ${text}` }])) + sse(finish()));
 };
 
-/** Begins an answer and then says nothing; `closed` resolves when the client has left. */
+/** Begins an answer and then stalls; `closed` resolves when the client has disconnected. */
 export function silence(...texts: readonly string[]): {
   readonly scripted: Scripted;
   readonly begun: Promise<void>;

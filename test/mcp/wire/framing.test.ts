@@ -27,7 +27,6 @@ async function collected<Item>(lines: AsyncIterable<Item>): Promise<readonly Ite
 const MAX = 1_000_000;
 const serverLines = (bytes: AsyncIterable<Uint8Array>, maxBytes = MAX) =>
   splitLines(bytes, { maxBytes, tooLong: 'skip' });
-/** As the client reads them. */
 async function* clientLines(bytes: AsyncIterable<Uint8Array>, maxBytes = MAX) {
   for await (const line of splitLines(bytes, { maxBytes, tooLong: 'stop' })) {
     if (!('text' in line)) yield line;

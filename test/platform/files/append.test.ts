@@ -36,7 +36,7 @@ test('a file whose pieces do not come leaves nothing behind', async (t) => {
   expect(readdirSync(path)).toEqual([]);
 });
 
-test('what was torn is set aside whole, however long it is', async (t) => {
+test('a torn line is quarantined completely, however long it is', async (t) => {
   const path = directory(t);
   const file = join(path, 'a.jsonl');
   const torn = '京'.repeat(100_000);

@@ -12,37 +12,37 @@ function directory(t: TestContext): string {
 
 const BYTES = Buffer.from('pixels');
 
-test('bytes that are damaged are mended when they are kept again, of the same size or not', async (t) => {
+test('damaged bytes are repaired when they are stored again, of the same size or not', async (t) => {
   const path = directory(t);
   const blobs = createBlobStore(path);
-  const print = await blobs.keep(BYTES);
+  const print = await blobs.put(BYTES);
   for (const damage of ['PIXELS', '', 'longer than before']) {
     writeFileSync(join(path, print), damage);
-    expect(await blobs.fetch(print)).toBeUndefined();
-    expect(await blobs.keep(BYTES)).toBe(print);
-    expect(await blobs.fetch(print)).toEqual(BYTES);
+    expect(await blobs.get(print)).toBeUndefined();
+    expect(await blobs.put(BYTES)).toBe(print);
+    expect(await blobs.get(print)).toEqual(BYTES);
   }
   expect(readdirSync(path)).toEqual([print]);
 });
 
 test('bytes that cannot get their name leave nothing behind', async (t) => {
   const path = directory(t);
-  const print = await createBlobStore(directory(t)).keep(BYTES);
+  const print = await createBlobStore(directory(t)).put(BYTES);
   mkdirSync(join(path, print));
-  await expect(createBlobStore(path).keep(BYTES)).rejects.toThrow();
+  await expect(createBlobStore(path).put(BYTES)).rejects.toThrow();
   expect(readdirSync(path)).toEqual([print]);
 });
 
-test('a sweep takes what is unwanted and old, and what was kept again is not old', async (t) => {
+test('prune removes what is unwanted and old, and what was stored again is not old', async (t) => {
   const path = directory(t);
   const blobs = createBlobStore(path);
   const kept: string[] = [];
-  for (const text of ['wanted', 'old', 'kept again', 'fresh']) kept.push(await blobs.keep(Buffer.from(text)));
+  for (const text of ['wanted', 'old', 'kept again', 'fresh']) kept.push(await blobs.put(Buffer.from(text)));
   for (const print of kept.slice(0, 3)) utimesSync(join(path, print), 1, 1);
-  await blobs.keep(Buffer.from('kept again'));
+  await blobs.put(Buffer.from('kept again'));
   const left = `${kept[0]}.1.tmp`;
   writeFileSync(join(path, left), 'half');
   utimesSync(join(path, left), 1, 1);
-  expect(await blobs.sweep((name) => name !== kept[0], 1_000_000)).toBe(2);
+  expect(await blobs.prune((name) => name !== kept[0], 1_000_000)).toBe(2);
   expect(readdirSync(path).sort()).toEqual([kept[0], kept[2], kept[3]].sort());
 });

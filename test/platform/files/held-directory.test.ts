@@ -4,7 +4,11 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { expect, test } from 'vitest';
-import { detectHandleMode, holdDirectory, openChildDirectory } from '../../../src/platform/files/held-directory.ts';
+import {
+  detectHandleMode,
+  openChildDirectory,
+  openDirectoryHandle,
+} from '../../../src/platform/files/held-directory.ts';
 import { posixTest } from '../../support/posix.ts';
 import { temporary } from '../../tools/place.ts';
 
@@ -34,10 +38,10 @@ posixTest.for(['descriptor', 'path'] as const)(
     const hold = wanted === 'descriptor' ? detectHandleMode() : wanted;
     const root = temporary({ 'real/a.txt': 'a', 'file.txt': 'a' });
     symlinkSync('real', join(root, 'link'));
-    await expect(holdDirectory(join(root, 'link'), hold)).rejects.toMatchObject({ code: 'EMOVED' });
-    await expect(holdDirectory(join(root, 'file.txt'), hold)).rejects.toMatchObject({ code: 'ENOTDIR' });
-    await expect(holdDirectory(join(root, 'file.txt/x'), hold)).rejects.toMatchObject({ code: 'ENOTDIR' });
-    const parent = await holdDirectory(root, hold);
+    await expect(openDirectoryHandle(join(root, 'link'), hold)).rejects.toMatchObject({ code: 'EMOVED' });
+    await expect(openDirectoryHandle(join(root, 'file.txt'), hold)).rejects.toMatchObject({ code: 'ENOTDIR' });
+    await expect(openDirectoryHandle(join(root, 'file.txt/x'), hold)).rejects.toMatchObject({ code: 'ENOTDIR' });
+    const parent = await openDirectoryHandle(root, hold);
     try {
       await expect(openChildDirectory(parent, 'link', hold)).rejects.toMatchObject({ code: 'EMOVED' });
       await expect(openChildDirectory(parent, 'file.txt', hold)).rejects.toMatchObject({ code: 'ENOTDIR' });

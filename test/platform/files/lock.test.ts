@@ -24,7 +24,7 @@ function lockPath(t: { onTestFinished(action: () => void): void }): string {
 const OPTIONS: LockOptions = {
   clock: systemClock,
   signal: new AbortController().signal,
-  patienceMs: 60_000,
+  maxWaitMs: 60_000,
   isDone: async () => false,
 };
 
@@ -55,10 +55,10 @@ test('a wait ends when what the lock was wanted for is done', async (t) => {
   await holder?.release();
 });
 
-test('a wait ends without the lock when patience does, and the owner keeps it', async (t) => {
+test('a wait ends without the lock after its time limit, and the owner keeps it', async (t) => {
   const path = lockPath(t);
   const holder = await acquireLock(path, OPTIONS);
-  const lock = await acquireLock(path, { ...OPTIONS, patienceMs: 0 });
+  const lock = await acquireLock(path, { ...OPTIONS, maxWaitMs: 0 });
   expect(lock?.isHeld).toBe(false);
   await lock?.release();
   expect(existsSync(path)).toBe(true);
@@ -87,7 +87,7 @@ test.for<[string, string, number]>([
   writeFileSync(path, text);
   const touched = new Date(Date.now() - ageMs);
   utimesSync(path, touched, touched);
-  const lock = await acquireLock(path, { ...OPTIONS, patienceMs: 0 });
+  const lock = await acquireLock(path, { ...OPTIONS, maxWaitMs: 0 });
   expect(lock?.isHeld).toBe(true);
   await lock?.release();
   expect(readdirSync(join(path, '..'))).toEqual([]);
@@ -97,7 +97,7 @@ test('a lock of another machine is respected while it is touched', async (t) => 
   const path = lockPath(t);
   await (await acquireLock(path, OPTIONS))?.release();
   writeFileSync(path, owner({ host: 'elsewhere', pid: 2 ** 30 }));
-  expect((await acquireLock(path, { ...OPTIONS, patienceMs: 0 }))?.isHeld).toBe(false);
+  expect((await acquireLock(path, { ...OPTIONS, maxWaitMs: 0 }))?.isHeld).toBe(false);
 });
 
 test('a lock that was taken from us is not released by us', async (t) => {
@@ -120,11 +120,11 @@ test('an owner that does not move keeps a lock that is taken from the gone only'
   const path = lockPath(t);
   const holder = await acquireLock(path, OPTIONS);
   utimesSync(path, 1, 1);
-  const other = await acquireLock(path, { ...OPTIONS, patienceMs: 0, takesFrom: 'gone' });
+  const other = await acquireLock(path, { ...OPTIONS, maxWaitMs: 0, takesFrom: 'gone' });
   expect([other?.isHeld, other?.isTaken]).toEqual([false, true]);
   await holder?.release();
   writeFileSync(path, owner({ pid: 2 ** 22 + 1 }));
-  const next = await acquireLock(path, { ...OPTIONS, patienceMs: 0, takesFrom: 'gone' });
+  const next = await acquireLock(path, { ...OPTIONS, maxWaitMs: 0, takesFrom: 'gone' });
   expect([next?.isHeld, next?.isTaken]).toEqual([true, false]);
   await next?.release();
 });
@@ -132,7 +132,7 @@ test('an owner that does not move keeps a lock that is taken from the gone only'
 test('where nothing can be written, nobody has the lock', async (t) => {
   const path = lockPath(t);
   writeFileSync(join(path, '..'), 'a file in the way');
-  const lock = await acquireLock(path, { ...OPTIONS, patienceMs: 0 });
+  const lock = await acquireLock(path, { ...OPTIONS, maxWaitMs: 0 });
   expect([lock?.isHeld, lock?.isTaken]).toEqual([false, false]);
 });
 
@@ -140,7 +140,7 @@ test('what is in the place of a lock and cannot be removed is waited for no long
   const path = lockPath(t);
   mkdirSync(path, { recursive: true });
   utimesSync(path, 1, 1);
-  const lock = await acquireLock(path, { ...OPTIONS, patienceMs: 0 });
+  const lock = await acquireLock(path, { ...OPTIONS, maxWaitMs: 0 });
   expect([lock?.isHeld, lock?.isTaken]).toEqual([false, true]);
 });
 
@@ -177,7 +177,7 @@ test.for<[string, string, number, boolean]>([
   writeFileSync(path, text);
   const touched = new Date(Date.now() - ageMs);
   utimesSync(path, touched, touched);
-  const lock = await acquireLock(path, { ...OPTIONS, patienceMs: 0, takesFrom: 'gone' });
+  const lock = await acquireLock(path, { ...OPTIONS, maxWaitMs: 0, takesFrom: 'gone' });
   expect(lock?.isHeld).toBe(isHeld);
   await lock?.release();
 });
@@ -186,7 +186,7 @@ posixTest('a FIFO in the place of a lock is not waited for, and gives way like o
   const path = lockPath(t);
   mkdirSync(join(path, '..'));
   fifo(path);
-  const young = await acquireLock(path, { ...OPTIONS, patienceMs: 0, takesFrom: 'gone' });
+  const young = await acquireLock(path, { ...OPTIONS, maxWaitMs: 0, takesFrom: 'gone' });
   utimesSync(path, 0, 0);
   const old = await acquireLock(path, { ...OPTIONS, takesFrom: 'gone' });
   expect([young?.isTaken, old?.isHeld]).toEqual([true, true]);

@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { AppError } from '../../../src/core/error.ts';
-import { inspectPath, listDirectory, readBytes } from '../../../src/platform/files/read.ts';
+import { inspectPath, readBytes, readDirectory } from '../../../src/platform/files/read.ts';
 import { folder } from '../../input/support.ts';
 import { fifo, isWindows, linuxTest, posixTest } from '../../support/posix.ts';
 
@@ -107,11 +107,11 @@ posixTest('a path is looked up through its links, and what is not there is undef
 test('a directory is listed by name, links as links', async (t) => {
   const root = folder(t, { b: '', 'a/x': '', D: '' });
   symlinkSync('a', join(root, 'c'));
-  expect(await listDirectory(root)).toEqual([
+  expect(await readDirectory(root)).toEqual([
     { name: 'D', kind: 'file' },
     { name: 'a', kind: 'directory' },
     { name: 'b', kind: 'file' },
     { name: 'c', kind: 'link' },
   ]);
-  await expect(listDirectory(join(root, 'gone'), 'gone')).rejects.toThrow('no such file: gone');
+  await expect(readDirectory(join(root, 'gone'), 'gone')).rejects.toThrow('no such file: gone');
 });

@@ -45,7 +45,7 @@ test('only this run can read it, and only by this very path', async () => {
 
 posixTest('it is for the eyes of the user alone', async () => {
   const parent = join(temporary(), 'output');
-  const path = (await createOutputStore(parent, now).keep('text'))!;
+  const path = (await createOutputStore(parent, now).save('text'))!;
   expect([path, join(path, '..'), parent].map((each) => statSync(each).mode & 0o777)).toEqual([0o600, 0o700, 0o700]);
 });
 
@@ -60,20 +60,20 @@ test('what a run left behind goes after a day, what is younger stays', async () 
     const time = NOW / 1000 - hours * 3600;
     utimesSync(join(parent, name), time, time);
   }
-  const path = (await createOutputStore(parent, now).keep('text'))!;
+  const path = (await createOutputStore(parent, now).save('text'))!;
   expect(existsSync(path)).toBe(true);
   expect(readdirSync(parent).filter((name) => ['old', 'young'].includes(name))).toEqual(['young']);
 });
 
 test('a text that cannot be kept is lost, and nothing else', async () => {
   const file = join(temporary({ file: '' }), 'file');
-  expect(await createOutputStore(file, now).keep('text')).toBe(undefined);
+  expect(await createOutputStore(file, now).save('text')).toBe(undefined);
 });
 
 test('texts that are kept at the same time have paths of their own', async () => {
   const shelf = createOutputStore(join(temporary(), 'output'), now);
   const texts = Array.from({ length: 20 }, (_, index) => `text ${index}`);
-  const paths = await Promise.all(texts.map((text) => shelf.keep(text)));
+  const paths = await Promise.all(texts.map((text) => shelf.save(text)));
   expect(paths.map((path) => readFileSync(path!, 'utf8'))).toEqual(texts);
 });
 

@@ -21,7 +21,7 @@ test('what is written is read back, and is for our eyes only', async (t) => {
   expect(readFileSync(file, 'utf8')).toBe('{\n  "a": [\n    1\n  ]\n}\n');
 });
 
-test('no file, no JSON, a directory or a parser that throws is no memory', (t) => {
+test('no file, no JSON, a directory or a parser that throws gives no cache', (t) => {
   const root = folder(t);
   writeFileSync(join(root, 'broken'), '{');
   mkdirSync(join(root, 'directory'));
@@ -35,7 +35,7 @@ test('no file, no JSON, a directory or a parser that throws is no memory', (t) =
   expect(readCache(join(root, 'good'), thrower)).toBeUndefined();
 });
 
-test('the memory of another user is none of ours', (t) => {
+test('the cache of another user is not used', (t) => {
   if (process.getuid?.() !== 0) return t.skip();
   const file = join(folder(t), 'memo');
   writeFileSync(file, '{}');
@@ -50,6 +50,6 @@ test('where nothing can be written, nothing happens', async (t) => {
   await expect(writeCache(join(root, 'file', 'memo.json'), {})).resolves.toBeUndefined();
 });
 
-test('a memory counts from its time on, and not beyond its span', () => {
+test('a cache is valid from its time on, for its time span', () => {
   expect([99, 100, 109, 110].map((now) => isRecent(100, now, 10))).toEqual([false, true, true, false]);
 });

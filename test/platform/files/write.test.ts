@@ -110,7 +110,7 @@ test('a file of another user is read, and never replaced', async (t) => {
   const refusal = {
     fault: 'config',
     message: `cannot write ${path}: it belongs to another user`,
-    hint: 'Remove it, or make it yours (chown), and try again.',
+    hint: 'Remove it, or run chown on it, and try again.',
   };
   await expect(writeAtomic(path, 'mine', { uid })).rejects.toMatchObject(refusal);
   const expected = file.kind === 'text' ? file.version : '';
@@ -127,7 +127,7 @@ test('a file is created once', async (t) => {
   expect(await tryCreateExclusive(join(path, 'z'), '')).toBe('failed');
 });
 
-test('a broken file is set aside under the time, and files are removed by name', async (t) => {
+test('a broken file is quarantined with a time stamp, and files are removed by name', async (t) => {
   const root = directory(t);
   writeFileSync(join(root, 'a.json'), '{');
   await quarantine(join(root, 'a.json'), Date.UTC(2026, 0, 2, 3, 4, 5));

@@ -4,7 +4,7 @@ import { expect } from 'vitest';
 import { killProcessTree } from '../../../src/platform/process/group.ts';
 import { linuxTest } from '../../support/posix.ts';
 
-linuxTest('a family is killed at once, with those that left its group', async () => {
+linuxTest('a process tree is killed at once, with those that left its group', async () => {
   const marker = 'gmn-test-7f6c0a5e';
   const env = { PATH: process.env.PATH, MARK: marker };
   const leader = spawn('sleep', ['100'], { detached: true, env, stdio: 'ignore' });

@@ -23,8 +23,8 @@ test.for(makers)('%s: those who wait are called once, in order, and find the rea
 test.for(makers)('%s: who has let go is not called, even by one who was called before', ([, make]) => {
   const controller = make();
   const calls: string[] = [];
-  onAbort(controller.signal, () => letGo());
-  const letGo = onAbort(controller.signal, () => calls.push('second'));
+  onAbort(controller.signal, () => dropReply());
+  const dropReply = onAbort(controller.signal, () => calls.push('second'));
   onAbort(controller.signal, () => calls.push('first'))();
   controller.abort('reason');
   expect(calls).toEqual([]);

@@ -5,7 +5,7 @@ import { parseIgnoreFile } from '../../../src/tools/search/ignore.ts';
 import { fuzz } from '../../support/fuzz.ts';
 
 function verdict(text: string, path: string, kind: 'file' | 'directory' = 'file'): string | undefined {
-  return parseIgnoreFile(text)?.verdict(path, kind);
+  return parseIgnoreFile(text)?.decide(path, kind);
 }
 
 test.each([

@@ -54,7 +54,7 @@ test('what a lying rg says is looked up through the fence, and its words are not
   expect(existsSync(join(top, 'mark'))).toBe(true);
 });
 
-test('an rg that fails, hangs or floods is done without', async () => {
+test('without a usable rg (it fails, hangs or floods) gmn searches itself', async () => {
   const root = temporary({ 'a.txt': 'needle\n' });
   const tools = temporary();
   marker(tools, join(tools, 'mark'), 'exit 2\n');

@@ -2,9 +2,9 @@ import { symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { requiredLiteral } from '../../../src/core/text/pattern-literal.ts';
+import { findRequiredLiteral } from '../../../src/core/text/pattern-literal.ts';
 import { findRipgrep } from '../../../src/tools/search/ripgrep.ts';
-import { fold, lineCollector, searchFile } from '../../../src/tools/search/worker.ts';
+import { createLineCollector, foldBytes, searchFile } from '../../../src/tools/search/worker.ts';
 import { fuzz } from '../../support/fuzz.ts';
 import { marker, place, put, temporary } from '../place.ts';
 
@@ -324,7 +324,7 @@ test('however a file is cut into pieces, the lines found are those of the text a
         const text = lines.join('\n');
         const bytes = Buffer.from(`\ufeff${text}`, encoding === 'utf8' ? 'utf8' : 'utf16le');
         writeFileSync(path, encoding === 'utf16be' ? bytes.swap16() : bytes);
-        const hunt = {
+        const spec = {
           source: hasLiteral ? 'ab' : 'ab|漢$',
           flags: 'm',
           isFolded: false,
@@ -333,11 +333,11 @@ test('however a file is cut into pieces, the lines found are those of the text a
           literal: new Uint8Array(),
           ...limits,
         };
-        const pattern = new RegExp(hunt.source, hunt.flags);
+        const pattern = new RegExp(spec.source, spec.flags);
         const buffer = Buffer.alloc(size * 2);
         const scratch = Buffer.alloc(size * 2 + 4);
-        const found = searchFile(path, { buffer, scratch, hunt, pattern });
-        const whole = lineCollector(hunt, pattern);
+        const found = searchFile(path, { buffer, scratch, spec, pattern });
+        const whole = createLineCollector(spec, pattern);
         (text.endsWith('\n') ? text.slice(0, -1) : text).split('\n').every((each) => text === '' || whole.take(each));
         expect(found).toMatchObject({ kind: 'text', lines: whole.lines });
       },
@@ -360,19 +360,19 @@ test('what is said to be in every match is', () => {
       } catch {
         return;
       }
-      const literal = requiredLiteral(source, isCaseless);
+      const literal = findRequiredLiteral(source, isCaseless);
       const lowered = new RegExp(isCaseless ? source.toLowerCase() : source);
       if (expression.test(line) || lowered.test(isCaseless ? line.toLowerCase() : line)) {
         const bytes = Buffer.from(line);
         const wanted = Buffer.from(Buffer.from(literal).map((byte) => byte | 0x20));
-        expect(fold(bytes, Buffer.alloc(bytes.length + 4)).includes(wanted)).toBe(true);
+        expect(foldBytes(bytes, Buffer.alloc(bytes.length + 4)).includes(wanted)).toBe(true);
       }
     }),
     fuzz(1000),
   );
   expect(
     ['needle_\\d+', 'a(b|c)def', 'foo|bar', 'x{3}yz', 'wörk', 'a.b', '関数\\('].map((each) =>
-      requiredLiteral(each, true),
+      findRequiredLiteral(each, true),
     ),
   ).toEqual(['needle_', 'def', '', '', '', '', '関数(']);
 });

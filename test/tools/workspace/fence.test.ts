@@ -44,7 +44,7 @@ test('a root that is not there, and no root at all, are refused with a next step
   await expect(createFence({ roots: [] })).rejects.toMatchObject({
     fault: 'usage',
     message: 'there is no directory to work in',
-    hint: 'Name one.',
+    hint: 'Run gmn in a directory.',
   });
 });
 

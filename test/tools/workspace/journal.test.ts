@@ -8,7 +8,7 @@ import { placeAt, put, snapshot, temporary } from '../place.ts';
 
 const CLOCK: Clock = { now: () => 1_000, sleep: async () => {} };
 
-test('200 random changes are taken back to the byte and the mode', async () => {
+test('200 random changes are undone to the byte and the mode', async () => {
   const root = temporary();
   const store = undoStore(join(temporary(), 'undo'), CLOCK);
   const here = await placeAt(root, { journal: store.journal('run') });
@@ -32,7 +32,7 @@ test('200 random changes are taken back to the byte and the mode', async () => {
   expect(await store.changes()).toEqual([]);
 }, 60_000);
 
-test('a change is not taken back over one that was made since', async () => {
+test('a change is not undone over a later one', async () => {
   const root = temporary({ 'a.txt': 'one\n' });
   const store = undoStore(join(temporary(), 'undo'), CLOCK);
   const here = await placeAt(root, { journal: store.journal('run') });
@@ -48,7 +48,7 @@ test('a change is not taken back over one that was made since', async () => {
   expect((await store.changes()).map(({ id }) => id)).toEqual(['run.1']);
 });
 
-test('a file that was removed after a change comes back as it was before it', async () => {
+test('a file removed after a change is restored as it was before the change', async () => {
   const root = temporary({ 'sub/a.txt': 'one\n' });
   chmodSync(join(root, 'sub/a.txt'), 0o640);
   const before = snapshot(root);
@@ -83,7 +83,7 @@ test('the store is for the user’s eyes only, and a torn line costs nothing but
   }
   expect(statSync(directory).mode & 0o777).toBe(0o700);
   for (const blob of readdirSync(join(directory, 'blobs'))) writeFileSync(join(directory, 'blobs', blob), 'damaged');
-  await expect(store.undo([changes[1]!], here.workspace)).rejects.toThrow('no longer kept');
+  await expect(store.undo([changes[1]!], here.workspace)).rejects.toThrow('no longer stored');
 });
 
 test('where the journal cannot be written, nothing is changed', async () => {
@@ -97,7 +97,7 @@ test('where the journal cannot be written, nothing is changed', async () => {
   expect(snapshot(root)).toEqual(before);
 });
 
-test('a change that never came about is in nobody’s way', async () => {
+test('a change that did not happen blocks no undo', async () => {
   const root = temporary({ 'a.txt': 'one\n' });
   const store = undoStore(join(temporary(), 'undo'), CLOCK);
   const journal = store.journal('run');

@@ -24,7 +24,7 @@ import { NO_JOURNAL, place, placeAt, put, temporary } from '../place.ts';
 
 const HOLDS = ['descriptor', 'path'] as const;
 
-test('on Linux, directories are held by their descriptors', () => {
+test('on Linux, directory handles are descriptors', () => {
   expect(detectHandleMode()).toBe(process.platform === 'linux' ? 'descriptor' : 'path');
 });
 
@@ -90,7 +90,7 @@ test('names mean to Windows what they mean to Windows', async () => {
   expect(await (await place(files, { isWindows: false })).output('read_file', { path: 'aux.c' })).toBe('a');
 });
 
-test.each(HOLDS)('held by %s: what the system refuses is said in words', async (hold) => {
+test.each(HOLDS)('handles by %s: system errors become messages', async (hold) => {
   const here = await place({ 'a.txt': 'a\n', 'dir/x': '' }, { hold });
   expect(await here.error('read_file', { path: 'a.txt/b' })).toBe(
     'a.txt/b: a part of the path is a file, not a directory. Look with list_directory.',
@@ -101,7 +101,7 @@ test.each(HOLDS)('held by %s: what the system refuses is said in words', async (
   expect(await here.error('read_file', { path: 'self' })).toContain('too many symbolic links');
 });
 
-test.each(HOLDS)('held by %s: files are made, replaced and read', async (hold) => {
+test.each(HOLDS)('handles by %s: files are created, replaced and read', async (hold) => {
   const here = await place({ 'a.txt': 'old\n' }, { hold });
   await here.output('read_file', { path: 'a.txt' });
   await here.output('write_file', { path: 'a.txt', content: 'new\n' });
@@ -195,7 +195,7 @@ test('what somebody writes at the last moment is not lost', async () => {
   await here.output('read_file', { path: 'a.txt' });
   for (const path of ['a.txt', 'b.txt']) {
     expect(await here.error('write_file', { path, content: 'ours\n' })).toContain(
-      'somebody else wrote it at this moment',
+      'another program changed it at the same moment',
     );
     expect(readFileSync(join(root, path), 'utf8')).toBe('theirs\n');
   }

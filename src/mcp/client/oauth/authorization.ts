@@ -6,16 +6,16 @@ import type { Fetch } from '../fetch.ts';
 import type { SdkAuthProvider } from '../sdk.ts';
 import type { ClientContext, SignInPrompt } from '../types.ts';
 import { type Callback, openCallback } from './callback.ts';
-import { oauthProvider, saveTokens, signInRequiredError } from './provider.ts';
+import { createOAuthProvider, saveTokens, signInRequiredError } from './provider.ts';
 import type { Reach } from './reach.ts';
 import { openSignInStore, type SignInStore } from './store.ts';
 
 interface Authorization {
   readonly provider: SdkAuthProvider;
   readonly fetch: Fetch;
-  /** Exchanges the query the browser came back with for tokens; set by the transport. */
+  /** Exchanges the query of the redirect for tokens; set by the transport. */
   finish: (query: URLSearchParams) => Promise<void>;
-  /** Counts completed sign-ins: a request rejected before the latest is worth another try. */
+  /** The number of completed sign-ins: a request rejected before the latest is worth another try. */
   readonly signIns: () => number;
   readonly secrets: () => readonly string[];
   close(): Promise<void>;
@@ -30,7 +30,7 @@ export async function openAuthorization(
   context: ClientContext,
   { fetch, reach }: { readonly fetch: Fetch; readonly reach: Reach },
 ): Promise<Authorization | undefined> {
-  const { prompt, clock } = { prompt: context.signIn, clock: context.clock };
+  const { signIn: prompt, clock } = context;
   if (!mayUseOAuth(definition)) return undefined;
   const store = openSignInStore(definition.url, context);
   const { tokens, redirectUrl: earlier } = store.read();
@@ -47,7 +47,7 @@ export async function openAuthorization(
     await authorization.finish(query);
     signIns += 1;
   };
-  const provider = oauthProvider({
+  const provider = createOAuthProvider({
     definition,
     store,
     clock,
@@ -86,14 +86,14 @@ interface SignInRequest {
 
 async function waitForSignIn({ url, state, callback }: SignInRequest, prompt: SignInPrompt): Promise<URLSearchParams> {
   const resume = prompt.pause?.();
-  const over = new AbortController();
-  const signal = AbortSignal.any([prompt.signal, over.signal]);
+  const finished = new AbortController();
+  const signal = AbortSignal.any([prompt.signal, finished.signal]);
   try {
-    const waiting = callback.wait(state, signal).finally(() => over.abort());
+    const waiting = callback.wait(state, signal).finally(() => finished.abort());
     const [query] = await Promise.all([waiting, showSignInUrl(url, callback, { ...prompt, signal })]);
     return query;
   } finally {
-    over.abort();
+    finished.abort();
     resume?.();
   }
 }
@@ -112,19 +112,20 @@ async function showSignInUrl(url: URL, callback: Callback, { show, paste, signal
  */
 function serializeRefresh(send: Fetch, { store, clock, issuer }: RefreshOptions): Fetch {
   return (input, init) => {
-    const spent = findRefreshToken(init);
-    const asked = issuer();
-    if (spent === undefined || asked === undefined) return send(input, init);
-    return store.exclusively(init?.signal ?? new AbortController().signal, async (change) => {
-      const { tokens, expiresAt } = store.read(asked);
-      const isFresh = tokens !== undefined && tokens.refresh_token !== spent && (expiresAt ?? Infinity) > clock.now();
+    const refreshToken = findRefreshToken(init);
+    const current = issuer();
+    if (refreshToken === undefined || current === undefined) return send(input, init);
+    return store.withLock(init?.signal ?? new AbortController().signal, async (change) => {
+      const { tokens, expiresAt } = store.read(current);
+      const isFresh =
+        tokens !== undefined && tokens.refresh_token !== refreshToken && (expiresAt ?? Infinity) > clock.now();
       if (isFresh) return Response.json(tokens);
       const response = await send(input, init);
       const text = await response.text();
-      const given = parseJson(text);
-      // Saved before the lock is released. A response without a refresh token leaves the old one valid.
-      if (response.ok && isObject(given))
-        await saveTokens({ change, clock }, asked, { refresh_token: spent, ...toJsonObject(given) });
+      const received = parseJson(text);
+      // Save before the lock is released. A response without a refresh token leaves the old one valid.
+      if (response.ok && isObject(received))
+        await saveTokens({ change, clock }, current, { refresh_token: refreshToken, ...toJsonObject(received) });
       return new Response(text, { status: response.status, headers: response.headers });
     });
   };
@@ -133,7 +134,6 @@ function serializeRefresh(send: Fetch, { store, clock, issuer }: RefreshOptions)
 interface RefreshOptions {
   readonly store: SignInStore;
   readonly clock: Pick<Clock, 'now'>;
-  /** The issuer that is asked for tokens now. */
   readonly issuer: () => string | undefined;
 }
 

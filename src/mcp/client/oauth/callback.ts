@@ -4,7 +4,6 @@ import { sanitize } from '../../../core/text/terminal.ts';
 import { type HttpServer, listen, type ServeHandler } from '../../../platform/http/server.ts';
 import { createDeadline } from '../../../platform/runtime/clock.ts';
 
-/** The loopback server that the browser is redirected to after a sign-in. */
 export interface Callback {
   readonly redirectUrl: string;
   /**
@@ -12,7 +11,7 @@ export interface Callback {
    * person or the server refuses, or after five minutes.
    */
   wait(state: string, signal: AbortSignal): Promise<URLSearchParams>;
-  /** Takes the redirect address pasted by hand. False if it does not belong to the sign-in in progress. */
+  /** For an address pasted by hand. False if it does not belong to the sign-in in progress. */
   accept(address: string): boolean;
   close(): Promise<void>;
 }
@@ -33,11 +32,11 @@ export async function openCallback(
     path === pathname && expected !== undefined && query.get('state') === expected.state;
   const handler: ServeHandler = async ({ method, path, query }, reply) => {
     const isOurs = method === 'GET' && isExpected(path, query);
-    const words = isOurs ? 'You can close this page and go back to the terminal.' : 'Nothing here.';
+    const text = isOurs ? 'You can close this page and go back to the terminal.' : 'Nothing here.';
     reply.send(
       isOurs ? 200 : 404,
       { 'content-type': 'text/html; charset=utf-8', connection: 'close' },
-      `<!doctype html><title>gmn</title><p>${words}</p>`,
+      `<!doctype html><title>gmn</title><p>${text}</p>`,
     );
     if (isOurs) expected?.settle(query);
   };
@@ -45,24 +44,28 @@ export async function openCallback(
   return {
     redirectUrl: `http://${hostname}:${new URL(server.url).port}${pathname}`,
     async wait(state, signal) {
-      const limit = createDeadline(signal, SIGN_IN_MS, () => new AppError('mcp', 'nobody signed in within 5 minutes'));
+      const deadline = createDeadline(
+        signal,
+        SIGN_IN_MS,
+        () => new AppError('mcp', 'nobody signed in within 5 minutes'),
+      );
       try {
         const query = await raceWithAbort(
           new Promise<URLSearchParams>((settle) => {
             expected = { state, settle };
           }),
-          limit.signal,
+          deadline.signal,
         );
         const error = query.get('error');
         if (error !== null) throw new AppError('mcp', `the sign-in was refused: ${sanitize(error.slice(0, 100))}`);
         return query;
       } finally {
-        limit.clear();
+        deadline.clear();
       }
     },
     accept(address) {
-      const text = address.trim();
-      const url = URL.canParse(text) ? new URL(text) : undefined;
+      const pasted = address.trim();
+      const url = URL.canParse(pasted) ? new URL(pasted) : undefined;
       const isOurs = url !== undefined && isExpected(url.pathname, url.searchParams);
       if (isOurs) expected?.settle(url.searchParams);
       return isOurs;

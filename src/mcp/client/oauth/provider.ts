@@ -14,20 +14,19 @@ interface OAuthProviderOptions {
   readonly redirectUrl: string;
   /** Has the person sign in at this address and exchanges the code. Throws AppError `mcp` where nobody can be asked. */
   readonly authorize: (url: URL, state: string) => Promise<void>;
-  /** Whether gmn may register itself as a client at the server. */
   readonly mayRegister: boolean;
 }
 
 interface OAuthProvider extends SdkAuthProvider {
-  /** The issuer asked for tokens now; undefined before the first request. */
+  /** Undefined before the first request. */
   issuer(): string | undefined;
 }
 
 /** The provider the SDK signs in with. Tokens are read from the store for every request. */
-export function oauthProvider(options: OAuthProviderOptions): OAuthProvider {
+export function createOAuthProvider(options: OAuthProviderOptions): OAuthProvider {
   const { definition, store, clock, redirectUrl } = options;
   const { clientId, clientSecret, clientMetadataUrl, scopes } = definition.oauth ?? { isEnabled: true };
-  // State of the sign-in in progress; never written to disk.
+  // Never written to disk.
   let state = '';
   let verifier = '';
   let issuer: string | undefined;
@@ -95,7 +94,6 @@ function createClientMetadata(redirectUrl: string, scopes: readonly string[] | u
   };
 }
 
-/** Replaces the tokens of an issuer. Throws AppError `config`. */
 export async function saveTokens(
   { change, clock }: { readonly change: ChangeSignIn; readonly clock: Pick<Clock, 'now'> },
   issuer: string,
@@ -139,7 +137,7 @@ function toTokens(tokens: JsonObject | undefined): Tokens {
   return typeof tokens?.access_token === 'string' ? (tokens as Tokens) : undefined;
 }
 
-/** Thrown where a sign-in is needed but nobody can be asked; `toServerError` adds the server and the hint. */
+/** For when nobody can be asked; `toServerError` adds the server and the hint. */
 export function signInRequiredError(): AppError {
   return new AppError('mcp', 'it requires a sign-in', { status: 401 });
 }

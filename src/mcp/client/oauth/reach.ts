@@ -14,9 +14,7 @@ export interface Reach {
 }
 
 interface ReachOptions {
-  /** Only the proxy variables are read. */
   readonly env: Env;
-  /** By default the system's resolver. */
   readonly resolve?: (host: string) => Promise<readonly Address[]>;
 }
 

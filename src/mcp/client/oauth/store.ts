@@ -12,13 +12,10 @@ import { makePrivateDirectory, writeAtomic } from '../../../platform/files/write
 import { sha256 } from '../../../platform/runtime/native.ts';
 import type { ClientContext } from '../types.ts';
 
-/** What is stored of a sign-in for one address at one issuer. */
 interface SignInRecord {
-  /** The issuer, and the only one these credentials may be sent to; the MCP server itself gets the access token. */
+  /** These credentials may be sent to no other issuer; only the access token also goes to the MCP server. */
   readonly issuer?: string;
-  /** The client registration, in the SDK's format. */
   readonly client?: JsonObject;
-  /** The redirect URL of that registration. */
   readonly redirectUrl?: string;
   readonly tokens?: JsonObject;
   readonly expiresAt?: number;
@@ -26,9 +23,7 @@ interface SignInRecord {
 
 type RecordChange = Omit<{ readonly [Key in keyof SignInRecord]?: SignInRecord[Key] | undefined }, 'issuer'>;
 
-/**
- * Changes some fields of an issuer's record and keeps the rest; undefined removes a field. Throws AppError `config`.
- */
+/** Keeps the other fields of the issuer's record; undefined removes a field. Throws AppError `config`. */
 export type ChangeSignIn = (issuer: string, part: RecordChange) => Promise<void>;
 
 /** The sign-ins of one user for one address, in a private file; never in the official CLI's directory. */
@@ -38,23 +33,22 @@ export interface SignInStore {
    * AppError `config` if the file cannot be read.
    */
   read(issuer?: string): SignInRecord;
-  /** Waits for the lock. */
   readonly change: ChangeSignIn;
-  /** Removes the records of all issuers. False if there were none. Throws AppError `config`. */
+  /** False if there were none. Throws AppError `config`. */
   remove(): Promise<boolean>;
   /**
    * Runs `work` under the lock of this address; it must use the `change` it is given, since the public one would wait
    * for the lock.
    */
-  exclusively<Value>(signal: AbortSignal, work: (change: ChangeSignIn) => Promise<Value>): Promise<Value>;
+  withLock<Value>(signal: AbortSignal, work: (change: ChangeSignIn) => Promise<Value>): Promise<Value>;
 }
 
-/** Limits the file: a server could name another issuer every day. */
+/** A server could name another issuer every day. */
 const MAX_ISSUERS = 8;
 
 export function openSignInStore(url: string, { homes, clock }: Pick<ClientContext, 'homes' | 'clock'>): SignInStore {
   const directory = `${homes().gmn}/mcp`;
-  // Hashed, since an address may hold characters that no file name can.
+  // Hashed: an address may hold characters that a file name cannot.
   const file = `${directory}/sign-in-${sha256(url)}.json`;
   const readAll = (): readonly SignInRecord[] => parseSignIns(parseJson(readSmallFile(file) ?? ''), url);
   const write = async (signIns: readonly SignInRecord[]): Promise<void> => {
@@ -68,29 +62,29 @@ export function openSignInStore(url: string, { homes, clock }: Pick<ClientContex
     const sorted = part.tokens === undefined ? [...others, record] : [record, ...others];
     await write(parseSignIns({ version: 2, url, signIns: sorted }, url).slice(0, MAX_ISSUERS));
   };
-  const exclusively: SignInStore['exclusively'] = async (signal, work) => {
-    const lock = await acquireLock(`${file}.lock`, { clock, signal, patienceMs: 20_000, isDone: async () => false });
+  const withLock: SignInStore['withLock'] = async (signal, work) => {
+    const lock = await acquireLock(`${file}.lock`, { clock, signal, maxWaitMs: 20_000, isDone: async () => false });
     try {
       return await work(change);
     } finally {
       await lock?.release();
     }
   };
-  const patient = <Value>(work: (change: ChangeSignIn) => Promise<Value>): Promise<Value> =>
-    exclusively(new AbortController().signal, work);
+  const waitForLock = <Value>(work: (change: ChangeSignIn) => Promise<Value>): Promise<Value> =>
+    withLock(new AbortController().signal, work);
   return {
     read(issuer) {
       const all = readAll();
       return (issuer === undefined ? all[0] : all.find((record) => isFromIssuer(issuer, record))) ?? {};
     },
-    change: (issuer, part) => patient((locked) => locked(issuer, part)),
+    change: (issuer, part) => waitForLock((locked) => locked(issuer, part)),
     remove: () =>
-      patient(async () => {
-        const isThere = readAll().some(({ tokens, client }) => tokens !== undefined || client !== undefined);
-        if (isThere) await write([]);
-        return isThere;
+      waitForLock(async () => {
+        const isStored = readAll().some(({ tokens, client }) => tokens !== undefined || client !== undefined);
+        if (isStored) await write([]);
+        return isStored;
       }),
-    exclusively,
+    withLock,
   };
 }
 
@@ -103,13 +97,13 @@ function parseSignIns(value: unknown, url: string): readonly SignInRecord[] {
   if (!isObject(value) || value.version !== 2 || value.url !== url) return [];
   return filterObjects(value.signIns).flatMap(({ issuer, redirectUrl, client, tokens, expiresAt }) => {
     if (typeof issuer !== 'string') return [];
-    const back = toNonEmptyString(redirectUrl);
+    const redirect = toNonEmptyString(redirectUrl);
     return [
       {
         issuer,
         ...(isObject(client) ? { client: toJsonObject(client) } : {}),
         ...(isObject(tokens) ? { tokens: toJsonObject(tokens) } : {}),
-        ...(back === undefined ? {} : { redirectUrl: back }),
+        ...(redirect === undefined ? {} : { redirectUrl: redirect }),
         ...(typeof expiresAt === 'number' ? { expiresAt } : {}),
       },
     ];

@@ -1,7 +1,7 @@
 import type { ConfiguredServer } from '../servers.ts';
 import type { RegisteredTool } from './registration.ts';
 
-/** A server with no tools in this run, and the names of the tools it had before; undefined if never seen. */
+/** A server with no tools in this run. `before` names the tools it had earlier; undefined if it was never seen. */
 interface AbsentServer {
   readonly server: ConfiguredServer;
   readonly before: readonly string[] | undefined;
@@ -41,9 +41,9 @@ function isSameTool(one: RegisteredTool, other: RegisteredTool): boolean {
 }
 
 function mayInheritName({ server, remote }: RegisteredTool, { servers, absent }: AllowedTools): boolean {
-  const place = (name: string): number => servers.findIndex((each) => each.name === name);
+  const position = (name: string): number => servers.findIndex((each) => each.name === name);
   return absent.some(
     ({ server: { name }, before }) =>
-      place(name) < place(server.name) && (before === undefined || before.includes(remote.name)),
+      position(name) < position(server.name) && (before === undefined || before.includes(remote.name)),
   );
 }

@@ -18,11 +18,10 @@ const LOCK_MS = 2000;
 export interface ToolList {
   readonly tools: readonly RemoteTool[];
   readonly instructions?: string | undefined;
-  /** What it lists but gmn does not use, as text for the user. */
   readonly omitted?: string | undefined;
 }
 
-/** The cached tool list of a server with exactly this definition; undefined if there is none or it is too old. */
+/** Undefined if there is none for exactly this definition, or it is too old. */
 export function readToolList({ fingerprint }: ConfiguredServer, { homes, clock }: CacheContext): ToolList | undefined {
   return readCache(toolCachePath(homes().gmn, fingerprint), (value) => {
     if (!isObject(value) || value.version !== 1 || typeof value.at !== 'number') return undefined;
@@ -35,32 +34,35 @@ export function readToolList({ fingerprint }: ConfiguredServer, { homes, clock }
 export async function fetchToolList(
   server: ConfiguredServer,
   connection: Connection,
-  { place, signal }: { readonly place: CacheContext; readonly signal: AbortSignal },
+  { context, signal }: { readonly context: CacheContext; readonly signal: AbortSignal },
 ): Promise<ToolList> {
   const { items, omitted } = await connection.listTools({ signal });
-  const offer = { tools: items, instructions: connection.instructions, omitted };
-  await writeToolList(server, offer, place);
-  return offer;
+  const toolList = { tools: items, instructions: connection.instructions, omitted };
+  await writeToolList(server, toolList, context);
+  return toolList;
 }
 
-/** Never throws. */
-async function writeToolList(server: ConfiguredServer, offer: ToolList, { homes, clock }: CacheContext): Promise<void> {
-  await writeCache(toolCachePath(homes().gmn, server.fingerprint), { version: 1, at: clock.now(), ...offer });
+async function writeToolList(
+  server: ConfiguredServer,
+  toolList: ToolList,
+  { homes, clock }: CacheContext,
+): Promise<void> {
+  await writeCache(toolCachePath(homes().gmn, server.fingerprint), { version: 1, at: clock.now(), ...toolList });
 }
 
-/** The tools whose declaration differs from when they were last seen. A new tool does not count as changed. */
+/** Compares declarations with those seen last. A new tool does not count as changed. */
 export function findChangedTools(
   server: ServerIdentity,
   tools: readonly RemoteTool[],
-  place: CacheContext,
+  context: CacheContext,
 ): readonly RemoteTool[] {
-  const seen = readKnownTools(server, place);
+  const seen = readKnownTools(server, context);
   return tools.filter((tool) => seen.has(tool.name) && seen.get(tool.name) !== hashTool(tool));
 }
 
-/** The names of all tools ever seen on a server; undefined if it never was seen. */
-export function readKnownNames(server: ServerIdentity, place: CacheContext): readonly string[] | undefined {
-  const names = [...readKnownTools(server, place).keys()];
+/** All names ever seen on a server; undefined if it was never seen. */
+export function readKnownNames(server: ServerIdentity, context: CacheContext): readonly string[] | undefined {
+  const names = [...readKnownTools(server, context).keys()];
   return names.length === 0 ? undefined : names;
 }
 
@@ -68,34 +70,34 @@ export function readKnownNames(server: ServerIdentity, place: CacheContext): rea
 export async function recordTools(
   server: ServerIdentity,
   tools: readonly RemoteTool[],
-  { place, which }: { readonly place: CacheContext; readonly which: 'new' | 'all' },
+  { context, which }: { readonly context: CacheContext; readonly which: 'new' | 'all' },
 ): Promise<void> {
-  const mergeNames = (): ReadonlyMap<string, string> | undefined => {
-    const before = readKnownTools(server, place);
+  const mergeKnownTools = (): ReadonlyMap<string, string> | undefined => {
+    const before = readKnownTools(server, context);
     const after = new Map(before);
     for (const tool of tools) if (which === 'all' || !before.has(tool.name)) after.set(tool.name, hashTool(tool));
     const isSame = after.size === before.size && [...after].every(([name, hash]) => before.get(name) === hash);
     return isSame ? undefined : after;
   };
-  if (mergeNames() === undefined) return;
-  const file = knownToolsPath(place.homes().gmn, server);
+  if (mergeKnownTools() === undefined) return;
+  const file = knownToolsPath(context.homes().gmn, server);
   const { acquireLock } = await import('../../../platform/files/lock.ts');
   const { signal } = new AbortController();
   const lock = await acquireLock(`${file}.lock`, {
-    clock: place.clock,
+    clock: context.clock,
     signal,
-    patienceMs: LOCK_MS,
-    isDone: async () => mergeNames() === undefined,
+    maxWaitMs: LOCK_MS,
+    isDone: async () => mergeKnownTools() === undefined,
   });
   try {
-    const after = mergeNames();
+    const after = mergeKnownTools();
     if (after !== undefined) await writeCache(file, { version: 1, server: server.name, tools: [...after] });
   } finally {
     await lock?.release();
   }
 }
 
-/** Changes whenever what the model or the person is told about a tool does. */
+/** Changes whenever the name, description or schema does: what the model and the person are told. */
 export function hashTool({ name, description, inputSchema }: RemoteTool): string {
   return sha256(canonicalJson([name, description, inputSchema]));
 }
@@ -116,8 +118,8 @@ function toolCachePath(home: string, fingerprint: string): string {
 }
 
 /**
- * Not below cache/: this record must survive clearing the cache. Servers of one name in two settings files are
- * different.
+ * Not below cache/: this record must survive clearing the cache. Two settings files may each have a server of this
+ * name.
  */
 function knownToolsPath(home: string, { scope, file, name }: ServerIdentity): string {
   return `${home}/mcp/seen-${sha256(canonicalJson([scope, file, name]))}.json`;

@@ -2,7 +2,7 @@ import { raceWithAbort } from '../../../core/async.ts';
 import type { MediaPart } from '../../../core/content.ts';
 import { AppError } from '../../../core/error.ts';
 import type { JsonObject } from '../../../core/json.ts';
-import { formatSize } from '../../../core/text/format.ts';
+import { formatSize, plural } from '../../../core/text/format.ts';
 import { sniffMedia } from '../../../core/text/media.ts';
 import { sanitize } from '../../../core/text/terminal.ts';
 import type { ToolResult } from '../../../core/tool.ts';
@@ -22,32 +22,32 @@ export interface CallHandling {
   readonly onProgress?: (progress: Progress) => void;
 }
 
-/** Fetches and caches a server's tool list; each connection is asked once. Throws as a connection does. */
+/** Asks each connection once. Throws as a connection does. */
 export type FetchToolList = (server: ConfiguredServer, signal: AbortSignal) => Promise<ToolList>;
 
-/** Fetches tool lists, and again after a server says its list has changed; then `onStale` is called too. */
-export function toolListFetcher(
+/** Asks again after a server says its list has changed, and then calls `onStale`. */
+export function createToolListFetcher(
   { context, pool }: CallContext,
   onStale: (server: ConfiguredServer) => void,
 ): FetchToolList {
-  const asked = new WeakMap<Connection, Promise<ToolList>>();
+  const fetches = new WeakMap<Connection, Promise<ToolList>>();
   const watched = new WeakSet<Connection>();
   return async (server, signal) => {
     const connection = await pool.connection(server, signal);
-    const known = asked.get(connection);
+    const known = fetches.get(connection);
     if (known !== undefined) return raceWithAbort(known, signal);
-    const asking = fetchToolList(server, connection, { place: context, signal });
-    asked.set(connection, asking);
-    asking.catch(() => asked.delete(connection));
+    const fetching = fetchToolList(server, connection, { context, signal });
+    fetches.set(connection, fetching);
+    fetching.catch(() => fetches.delete(connection));
     if (!watched.has(connection)) {
       watched.add(connection);
       connection.onListChanged((kind) => {
         if (kind !== 'tools') return;
-        asked.delete(connection);
+        fetches.delete(connection);
         onStale(server);
       });
     }
-    return asking;
+    return fetching;
   };
 }
 
@@ -57,14 +57,14 @@ export function toolListFetcher(
  */
 export function createRemoteCalls(
   pool: ServerPool,
-  ask: FetchToolList,
+  fetchList: FetchToolList,
   { keepOutput = async () => undefined, onProgress = () => {} }: CallHandling = {},
 ): RegistrationOptions['call'] {
   const attempt = async ({ server, remote }: Origin, args: JsonObject, signal: AbortSignal): Promise<ToolResult> => {
-    const offer = await ask(server, signal);
-    const today = offer.tools.find(({ name }) => name === remote.name);
-    if (today === undefined || hashTool(today) !== hashTool(remote))
-      return toFailedResult(formatToolChange(server, remote, today));
+    const toolList = await fetchList(server, signal);
+    const current = toolList.tools.find(({ name }) => name === remote.name);
+    if (current === undefined || hashTool(current) !== hashTool(remote))
+      return toFailedResult(formatToolChange(server, remote, current));
     const connection = await pool.connection(server, signal);
     return toToolResult(await connection.callTool(remote.name, args, { signal, onProgress }), keepOutput);
   };
@@ -72,7 +72,7 @@ export function createRemoteCalls(
     try {
       const run = () => attempt(origin, args, signal);
       return await pool.work(origin.server, run, signal).catch((thrown: unknown) => {
-        // The server dropped the session without running the call: try once in a new session.
+        // The server dropped the session without running the call, so a second try in a new session is safe.
         if (thrown instanceof AppError && thrown.status === 404) return run();
         throw thrown;
       });
@@ -89,24 +89,21 @@ function toFailedResult(error: string): ToolResult {
   return { ok: false, response: { error } };
 }
 
-function formatToolChange({ name }: ConfiguredServer, remote: RemoteTool, today: RemoteTool | undefined): string {
+function formatToolChange({ name }: ConfiguredServer, remote: RemoteTool, current: RemoteTool | undefined): string {
   const server = sanitize(name);
-  if (today === undefined) return `the MCP server ${server} no longer has the tool ${sanitize(remote.name)}`;
+  if (current === undefined) return `the MCP server ${server} no longer has the tool ${sanitize(remote.name)}`;
   return `${sanitize(remote.name)} was not run: its definition has changed. The user can review and allow it in a terminal with: gmn mcp tools ${server}`;
 }
 
 const MAX_TEXT_CHARS = 40_000;
 const MAX_BLOCKS = 1000;
-/** All media of one result together, in base64. */
+/** In base64, all media of one result together. */
 const MAX_MEDIA_CHARS = 10_000_000;
 
-/** Stores a long text and returns the path at which `read_file` finds it; undefined if it cannot be stored. */
+/** Returns the path at which `read_file` finds the text; undefined if it cannot be stored. */
 type StoreOutput = (text: string) => Promise<string | undefined>;
 
-/**
- * Converts a result for the model: its text in order, media attached, and the structured content unless the text
- * repeats it.
- */
+/** Keeps the text in order, attaches media, and adds structured content unless the text repeats it. */
 export async function toToolResult(result: CallResult, keepOutput: StoreOutput): Promise<ToolResult> {
   const { content, structuredContent, isError, omitted = [] } = result;
   const media: MediaPart[] = [];
@@ -121,18 +118,29 @@ export async function toToolResult(result: CallResult, keepOutput: StoreOutput):
   for (const kind of new Set(omitted)) texts.push(`[a part of the type ${kind} was skipped: it cannot be shown]`);
   const text = await shortenText(texts.join('\n'), keepOutput);
   const structure = structuredContent === undefined ? undefined : JSON.stringify(structuredContent);
-  // Most servers repeat the structured content as text.
-  const isTold = structure === undefined || texts.some((item) => isSameJson(item, structure));
-  const rest = isTold
+  const isRepeated = structure === undefined || texts.some((item) => isSameJson(item, structure));
+  const rest = isRepeated
     ? {}
     : {
         structured:
           structure.length > MAX_TEXT_CHARS ? await shortenText(structure, keepOutput) : (structuredContent ?? null),
       };
-  const words = text === '' && isTold ? '(no output)' : text;
-  const beside = media.length === 0 ? {} : { media };
-  if (isError) return { ok: false, response: { error: words || 'the tool failed', ...rest }, ...beside };
-  return { ok: true, response: { output: words, ...rest }, ...beside };
+  const output = text === '' && isRepeated ? '(no output)' : text;
+  const attachments = media.length === 0 ? {} : { media };
+  if (isError) return { ok: false, response: { error: output || 'the tool failed', ...rest }, ...attachments };
+  const summary = summarizeResult(texts, output);
+  return { ok: true, response: { output, ...rest }, ...attachments, ...(summary === '' ? {} : { summary }) };
+}
+
+const MAX_SUMMARY = 60;
+
+/** A short single line as it is; else how much came. */
+function summarizeResult(texts: readonly string[], output: string): string {
+  if (texts.length > 1) return plural(texts.length, 'part');
+  const text = output.trim();
+  if (text.length <= MAX_SUMMARY && !text.includes('\n')) return text;
+  const lines = text.split('\n').length;
+  return lines > 1 ? plural(lines, 'line') : `${text.slice(0, MAX_SUMMARY - 1).toWellFormed()}…`;
 }
 
 function toModelText(block: ContentBlock, attach: (part: MediaPart) => boolean): string {
@@ -152,7 +160,7 @@ function toModelText(block: ContentBlock, attach: (part: MediaPart) => boolean):
   }
 }
 
-/** The type is sniffed from the bytes: a wrong one would fail the whole request. */
+/** Sniffs the type from the bytes: a wrong one would fail the whole request. */
 function attachMedia(
   what: string,
   data: string,

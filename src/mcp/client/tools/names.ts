@@ -1,18 +1,18 @@
-/** The API allows 64. */
+/** One below the API's limit. */
 const MAX_NAME_CHARS = 63;
 const HEAD_CHARS = 28;
 const TAIL_CHARS = 32;
 
-/** The server and the tool by their own names, as the settings and the server spell them. */
+/** By their own names, as the settings and the server spell them. */
 export interface ToolOrigin {
   readonly server: string;
   readonly tool: string;
 }
 
 /**
- * Assigns the names under which the model knows remote tools, in the order of the calls. A tool keeps its own name if
- * that is free and does not look like a tool of one of `servers`; otherwise it becomes `server__tool`. Names are
- * unique, avoid `reserved`, and are valid for the API.
+ * Gives each remote tool its name for the model. A tool keeps its own name if that is free and does not look like a
+ * tool of one of `servers`; otherwise it becomes `server__tool`. Names are unique, avoid `reserved`, and are valid for
+ * the API. The order of the calls matters.
  */
 export function createNamer(reserved: Iterable<string>, servers: readonly string[]): (origin: ToolOrigin) => string {
   const prefixes = servers.map((server) => toValidName(`${server}__`));

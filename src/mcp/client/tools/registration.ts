@@ -12,7 +12,6 @@ export interface ToolSource {
   readonly tools: readonly RemoteTool[];
 }
 
-/** A remote tool as the agent sees it, with its origin. */
 export interface RegisteredTool {
   readonly tool: Tool;
   readonly server: ConfiguredServer;
@@ -25,13 +24,11 @@ export interface Registration {
 }
 
 export interface RegistrationOptions {
-  /** Names of the built-in tools, which no remote tool may have. */
   readonly reserved: readonly string[];
   /** Names of all configured servers, used or not: no tool of another server may look like theirs. */
   readonly servers: readonly string[];
   /** Tools registered earlier in this run: each keeps its name, and no other tool gets it. */
   readonly earlier?: readonly RegisteredTool[];
-  /** Runs a call, like `Tool.invoke`. */
   readonly call: (
     origin: Pick<RegisteredTool, 'server' | 'remote'>,
     args: JsonObject,
@@ -41,26 +38,22 @@ export interface RegistrationOptions {
 
 /** Below the API's limit for one request: https://github.com/google-gemini/gemini-cli/issues/19083 */
 const MAX_DECLARATIONS = 500;
-/** In characters, for one tool. */
 const MAX_DESCRIPTION = 2048;
 
-/** Which tools of a server are unusable or repaired because of their schema, as text for the user. */
 export function describeSchemaFaults(server: ConfiguredServer, tools: readonly RemoteTool[]): readonly string[] {
   return formatSchemaFaults(checkSchemas({ server, tools }));
 }
 
-/** The tools of a server that its definition wants and whose schema can be used. */
 export function selectUsableTools(server: ConfiguredServer, tools: readonly RemoteTool[]): readonly RemoteTool[] {
   return checkSchemas({ server, tools }).usable.map(({ remote }) => remote);
 }
 
 /**
- * Converts remote tools to Tools, in the order of the sources and under stable names. An unusable tool is skipped on
- * its own; if there are too many, servers with more than their share lose some. All have the effect `execute`, so the
- * policy asks before they run.
+ * An unusable tool is skipped on its own; if there are too many, servers with more than their share lose some. All have
+ * the effect `execute`, so the policy asks before they run.
  */
 export function registerTools(sources: readonly ToolSource[], options: RegistrationOptions): Registration {
-  const nameOf = createStableNamer(options);
+  const nameTool = createStableNamer(options);
   const sorted = sources.map(checkSchemas);
   const shares = computeShares(
     sorted.map(({ usable }) => usable.length),
@@ -72,7 +65,7 @@ export function registerTools(sources: readonly ToolSource[], options: Registrat
     const { server, usable } = source;
     const share = shares[index] ?? 0;
     for (const { remote, input } of usable.slice(0, share)) {
-      const name = nameOf({ server: server.name, tool: remote.name });
+      const name = nameTool({ server: server.name, tool: remote.name });
       registered.push({ tool: toTool({ server, remote }, { name, input, call: options.call }), server, remote });
     }
     const beyond = usable.slice(share).map(({ remote }) => remote.name);
@@ -112,7 +105,7 @@ function formatSchemaFaults({
   ];
 }
 
-/** Names stay the same within a run: what the user allowed by name must not come to mean another tool. */
+/** A name stays with its tool for the whole run: what the user allowed by name must not come to mean another tool. */
 function createStableNamer({ reserved, servers, earlier = [] }: RegistrationOptions): (origin: ToolOrigin) => string {
   const key = ({ server, tool }: ToolOrigin): string => JSON.stringify([server, tool]);
   const known = new Map(
@@ -162,18 +155,18 @@ function toTool(
   };
 }
 
-/** Shows the real names, not the one the model uses. */
+/** Shows the server's own names, not the one the model uses. */
 function formatPreview({ server, remote }: Pick<RegisteredTool, 'server' | 'remote'>, args: JsonObject): string {
   return `MCP server: ${sanitize(server.name)}\nTool: ${sanitize(remote.name)}\nArguments: ${JSON.stringify(args, null, 2)}`;
 }
 
-/** Splits `room` fairly: what one server does not need goes to those that need more. */
+/** What one server does not need goes to those that need more. */
 export function computeShares(counts: readonly number[], room: number): readonly number[] {
   const shares = counts.map(() => 0);
   let left = Math.max(0, room);
   const smallestFirst = [...counts.entries()].sort(([, a], [, b]) => a - b);
-  for (const [place, [index, count]] of smallestFirst.entries()) {
-    const share = Math.min(count, Math.floor(left / (counts.length - place)));
+  for (const [position, [index, count]] of smallestFirst.entries()) {
+    const share = Math.min(count, Math.floor(left / (counts.length - position)));
     shares[index] = share;
     left -= share;
   }

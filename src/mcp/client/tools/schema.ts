@@ -1,14 +1,14 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../core/json.ts';
+import { resolvePointer } from '../../../core/schema.ts';
 
-/** The largest schema of one tool, in characters of JSON. */
+/** In characters of JSON. */
 const MAX_CHARS = 100_000;
 const MAX_DEPTH = 48;
 
-/** Keywords whose value is one schema, a list of schemas, or a map of schemas. */
 const SINGLE_SCHEMA = new Set(['items', 'not', 'if', 'then', 'else', 'contains', 'propertyNames']);
 const SCHEMA_LIST = new Set(['anyOf', 'oneOf', 'allOf', 'prefixItems']);
 const SCHEMA_MAP = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas']);
-/** Keywords that only narrow a schema and that the services do not accept. */
+/** They only narrow a schema, and the services do not accept them. */
 const DROPPED = new Set([
   ...['$schema', 'additionalProperties', 'additionalItems', 'unevaluatedProperties', 'unevaluatedItems'],
   ...['contentSchema', 'dependencies', 'dependentRequired'],
@@ -38,51 +38,51 @@ const VALUE_CHECKS: ReadonlyMap<string, (value: JsonValue) => boolean> = new Map
 ]);
 
 /**
- * Converts a tool's schema to what the model's API accepts: drops `$schema`, `additionalProperties` and the like, also
- * a `default` beside `anyOf`, and turns a union with null into `nullable`. Invalid JSON Schema is repaired: an unknown
- * type, a keyword with a wrong value, a required property that does not exist, an array without `items`; then
- * `onMended` is called. Undefined if it is unusable: no object, too large or deep, or with a circular or dangling
+ * Converts a tool's schema to what the model's API accepts: drops `$schema`, `additionalProperties` and the like, and a
+ * `default` beside `anyOf`, and turns a union with null into `nullable`. Repairs invalid JSON Schema: an unknown type,
+ * a keyword with a wrong value, a required property that does not exist, an array without `items`; then it calls
+ * `onRepaired`. Undefined if the schema is unusable: no object, too large or deep, or with a circular or dangling
  * reference. Compiles no pattern. Never throws.
  */
-export function toUsableSchema(schema: JsonObject, onMended: () => void = () => {}): JsonObject | undefined {
+export function toUsableSchema(schema: JsonObject, onRepaired: () => void = () => {}): JsonObject | undefined {
   if (JSON.stringify(schema).length > MAX_CHARS) return undefined;
   const { type = 'object', ...rest } = schema;
   if (filterTypes(type).join() !== 'object') return undefined;
-  const cleaned = cleanSchema({ type, ...rest }, { depth: 0, onMended });
+  const cleaned = cleanSchema({ type, ...rest }, { depth: 0, onRepaired });
   if (cleaned === undefined || !hasSoundReferences(cleaned)) return undefined;
   return cleaned.properties === undefined ? { ...cleaned, properties: {} } : cleaned;
 }
 
 interface CleanContext {
   readonly depth: number;
-  readonly onMended: () => void;
+  readonly onRepaired: () => void;
 }
 
-function cleanSchema(schema: JsonValue, place: CleanContext): JsonObject | undefined {
+function cleanSchema(schema: JsonValue, context: CleanContext): JsonObject | undefined {
   // `true` accepts everything, like an empty schema; `false` accepts nothing, so no argument can satisfy it.
   if (schema === true) return {};
-  if (!isObject(schema) || place.depth > MAX_DEPTH) return undefined;
-  const inner = { ...place, depth: place.depth + 1 };
+  if (!isObject(schema) || context.depth > MAX_DEPTH) return undefined;
+  const inner = { ...context, depth: context.depth + 1 };
   const entries: [string, JsonValue][] = [];
-  for (const [key, value] of Object.entries(toTuple(schema, place))) {
+  for (const [key, value] of Object.entries(toTuple(schema, context))) {
     // `items: false` closes a tuple; it only narrows, like the dropped keywords.
     if (value === undefined || DROPPED.has(key) || (key === 'items' && value === false)) continue;
     if (!isValidKeyword(key, value)) {
-      place.onMended();
+      context.onRepaired();
       continue;
     }
     const cleaned = cleanKeyword(key, value, inner);
     if (cleaned === undefined) return undefined;
     entries.push([key, cleaned]);
   }
-  return completeSchema(foldNull(Object.fromEntries(entries)), place);
+  return completeSchema(foldNull(Object.fromEntries(entries)), context);
 }
 
 /** Older drafts put the schemas of a tuple under `items`. */
-function toTuple(schema: JsonObject, { onMended }: CleanContext): JsonObject {
+function toTuple(schema: JsonObject, { onRepaired }: CleanContext): JsonObject {
   const { items, ...rest } = schema;
   if (!Array.isArray(items)) return schema;
-  onMended();
+  onRepaired();
   return { prefixItems: items, ...rest };
 }
 
@@ -98,21 +98,21 @@ function filterTypes(type: JsonValue): readonly string[] {
   return [...new Set(names)].filter((name) => TYPES.has(name));
 }
 
-function cleanKeyword(key: string, value: JsonValue, place: CleanContext): JsonValue | undefined {
-  if (key === 'type') return cleanType(value, place);
-  if (SINGLE_SCHEMA.has(key)) return cleanSchema(value, place);
+function cleanKeyword(key: string, value: JsonValue, context: CleanContext): JsonValue | undefined {
+  if (key === 'type') return cleanType(value, context);
+  if (SINGLE_SCHEMA.has(key)) return cleanSchema(value, context);
   if (SCHEMA_LIST.has(key))
-    return Array.isArray(value) ? allOrNone(value.map((item) => cleanSchema(item, place))) : undefined;
+    return Array.isArray(value) ? allOrNone(value.map((item) => cleanSchema(item, context))) : undefined;
   if (!SCHEMA_MAP.has(key)) return value;
   if (!isObject(value)) return undefined;
   const names = Object.keys(value);
-  const schemas = allOrNone(Object.values(value).map((item) => cleanSchema(item ?? null, place)));
+  const schemas = allOrNone(Object.values(value).map((item) => cleanSchema(item ?? null, context)));
   return schemas && Object.fromEntries(names.map((name, index) => [name, schemas[index] ?? {}]));
 }
 
-function cleanType(type: JsonValue, { onMended }: CleanContext): JsonValue {
+function cleanType(type: JsonValue, { onRepaired }: CleanContext): JsonValue {
   const names = filterTypes(type);
-  if ((Array.isArray(type) ? type : [type]).some((name) => !TYPES.has(name))) onMended();
+  if ((Array.isArray(type) ? type : [type]).some((name) => !TYPES.has(name))) onRepaired();
   return names.length === 1 ? (names[0] ?? '') : names;
 }
 
@@ -121,15 +121,14 @@ function allOrNone<Item>(items: readonly (Item | undefined)[]): readonly Item[] 
   return there.length === items.length ? there : undefined;
 }
 
-/** Fixes `required`, `default` and `items` once everything else is clean. */
-function completeSchema(schema: JsonObject, { onMended }: CleanContext): JsonObject {
+function completeSchema(schema: JsonObject, { onRepaired }: CleanContext): JsonObject {
   const { required, default: fallback, ...rest } = schema;
   const names = Array.isArray(required) ? required.filter(isPropertyIn(rest)) : [];
   const needed = names.filter((name, index) => names.indexOf(name) === index);
-  if (Array.isArray(required) && needed.length < required.length) onMended();
+  if (Array.isArray(required) && needed.length < required.length) onRepaired();
   const isList = rest.type === 'array' || (Array.isArray(rest.type) && rest.type.includes('array'));
   const isOpen = isList && rest.items === undefined;
-  if (isOpen && rest.prefixItems === undefined) onMended();
+  if (isOpen && rest.prefixItems === undefined) onRepaired();
   return {
     ...rest,
     ...(needed.length === 0 ? {} : { required: needed }),
@@ -163,7 +162,6 @@ function isNull(schema: JsonValue): boolean {
   return isObject(schema) && schema.type === 'null';
 }
 
-/** Whether every reference resolves inside the schema, and none is circular. */
 function hasSoundReferences(root: JsonObject): boolean {
   const finished = new Set<JsonObject>();
   const visit = (schema: JsonObject, trail: ReadonlySet<JsonObject>): boolean => {
@@ -175,15 +173,15 @@ function hasSoundReferences(root: JsonObject): boolean {
       const target = resolvePointer(root, $ref);
       if (target === undefined || !visit(target, longer)) return false;
     }
-    const isFine = innerSchemas(schema).every((inner) => visit(inner, longer));
+    const isFine = listSubschemas(schema).every((inner) => visit(inner, longer));
     if (isFine) finished.add(schema);
     return isFine;
   };
   return visit(root, new Set());
 }
 
-/** The direct subschemas. Values of `default`, `enum` or `example` are not schemas, whatever they look like. */
-function innerSchemas(schema: JsonObject): readonly JsonObject[] {
+/** Values of `default`, `enum` or `example` are not schemas, whatever they look like. */
+function listSubschemas(schema: JsonObject): readonly JsonObject[] {
   return Object.entries(schema).flatMap(([key, value]) => {
     if (SINGLE_SCHEMA.has(key) || SCHEMA_LIST.has(key))
       return (Array.isArray(value) ? value : [value]).filter(isSchema);
@@ -193,15 +191,4 @@ function innerSchemas(schema: JsonObject): readonly JsonObject[] {
 
 function isSchema(value: JsonValue | undefined): value is JsonObject {
   return isObject(value);
-}
-
-function resolvePointer(root: JsonObject, pointer: string): JsonObject | undefined {
-  if (!pointer.startsWith('#')) return undefined;
-  let at: JsonValue | undefined = root;
-  for (const step of pointer.slice(1).split('/').slice(1)) {
-    const key = step.replaceAll('~1', '/').replaceAll('~0', '~');
-    if (isObject(at)) at = Object.hasOwn(at, key) ? at[key] : undefined;
-    else at = Array.isArray(at) ? at[Number(key)] : undefined;
-  }
-  return isObject(at) ? at : undefined;
 }

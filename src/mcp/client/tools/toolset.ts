@@ -8,7 +8,7 @@ import type { ConfiguredServer } from '../servers.ts';
 import type { ClientContext, RemoteTool } from '../types.ts';
 import { isToolAllowed } from './allowed.ts';
 import { findChangedTools, hashTool, readKnownNames, readToolList, recordTools, type ServerIdentity } from './cache.ts';
-import { type CallHandling, createRemoteCalls, type FetchToolList, toolListFetcher } from './calls.ts';
+import { type CallHandling, createRemoteCalls, createToolListFetcher, type FetchToolList } from './calls.ts';
 import {
   formatOmitted,
   type RegisteredTool,
@@ -18,45 +18,42 @@ import {
   type ToolSource,
 } from './registration.ts';
 
-/** In characters, for one server. */
 const MAX_INSTRUCTION_CHARS = 4000;
 
 export interface ToolsetOptions extends CallHandling {
   readonly servers: readonly ConfiguredServer[];
-  /** Servers that are configured but not used here. */
   readonly unused?: readonly ServerIdentity[];
   readonly context: ClientContext;
   readonly reserved: readonly string[];
-  /** `--allowed-tools`: entries `server__*`, `server__tool`, or a tool's name as the model knows it count here. */
+  /** From `--allowed-tools`: `server__*`, `server__tool`, or a tool's name as the model knows it. */
   readonly allowedTools?: readonly string[];
   readonly isPreview?: boolean;
-  /** Ignores the cache and asks every server. */
   readonly ignoresCache?: boolean;
   readonly notices?: readonly string[];
-  /** How long to wait for servers without a cached tool list; later ones are skipped. No limit unless given. */
+  /** How long to wait for servers without a cached tool list; slower ones are skipped. Default: no limit. */
   readonly maxWaitMs?: number;
 }
 
 export interface McpTools {
   readonly tools: readonly Tool[];
   readonly table: readonly RegisteredTool[];
-  /** All servers of the options; `fault` says why one has no tools. */
+  /** `fault` says why a server has no tools. */
   readonly servers: readonly UsedServer[];
-  /** For the policy: whether a tool runs without asking, because of the user's `trust` or `allowedTools`. */
+  /** Whether a tool runs without asking, because of the user's `trust` or `allowedTools`. */
   readonly isTrusted: (tool: Tool) => boolean;
-  /** The servers that are not ready, or withhold a tool, and have or may have one of this name. */
-  owners(tool: string): readonly string[];
-  /** What could not be offered, and why; a failing server does not affect the others. */
+  /** The servers that have a tool of this name and withhold it, or are not ready and may have one. */
+  findOwners(tool: string): readonly string[];
+  /** What could not be offered, and why. */
   readonly notices: readonly string[];
   /**
    * Fetches the lists that came from the cache, and from now on every list that changes. Calls `onChange` with the new
    * notices when `tools` has changed or there is a new notice. Ends with the signal. Never throws.
    */
   watch(onChange: (notices: readonly string[]) => void, signal: AbortSignal): void;
-  /** Usage instructions of the servers the user trusts, for the model; untrusted text all the same. */
+  /** Only from servers the user trusts; still untrusted text. */
   readonly instructions: readonly { readonly server: string; readonly text: string }[];
   readonly pool: ServerPool;
-  /** Must be called before the process ends. Never throws. */
+  /** Never throws. */
   close(): Promise<void>;
 }
 
@@ -67,25 +64,29 @@ interface UsedServer {
 }
 
 /**
- * The tools of these servers. A server with a cached tool list is started only when the model calls it; the others are
- * started at once, in parallel. Throws only the signal's reason, and then leaves nothing open.
+ * A server with a cached tool list is started only when the model calls it; the others start at once, in parallel.
+ * Throws only the signal's reason, and then leaves nothing open.
  */
 export async function openMcpTools(options: ToolsetOptions, signal: AbortSignal): Promise<McpTools> {
   const { servers, context } = options;
   const pool = openServers(context);
   let onStale: (server: ConfiguredServer) => void = () => {};
-  const ask = options.isPreview ? refuseToStart : toolListFetcher({ context, pool }, (server) => onStale(server));
+  const fetchList = options.isPreview
+    ? refuseToStart
+    : createToolListFetcher({ context, pool }, (server) => onStale(server));
   try {
-    const found = await Promise.all(servers.map((server) => loadServerTools(server, { ...options, ask }, signal)));
-    const offered = createRegistry(options, found, createRemoteCalls(pool, ask, options));
-    const notices = [...(options.notices ?? []), ...found.flatMap((each) => each.notices), ...offered.notices()];
-    const untold = createNoticeFilter(notices);
+    const found = await Promise.all(
+      servers.map((server) => loadServerTools(server, { ...options, fetchList }, signal)),
+    );
+    const registry = createRegistry(options, found, createRemoteCalls(pool, fetchList, options));
+    const notices = [...(options.notices ?? []), ...found.flatMap((each) => each.notices), ...registry.notices()];
+    const filterNewNotices = createNoticeFilter(notices);
     return {
       get tools() {
-        return offered.table().map(({ tool }) => tool);
+        return registry.table().map(({ tool }) => tool);
       },
       get table() {
-        return offered.table();
+        return registry.table();
       },
       get servers() {
         return servers.map((server, index) => {
@@ -93,8 +94,8 @@ export async function openMcpTools(options: ToolsetOptions, signal: AbortSignal)
           return { server, withheld, ...(source === undefined ? { fault } : {}) };
         });
       },
-      isTrusted: offered.isTrusted,
-      owners: (tool) =>
+      isTrusted: registry.isTrusted,
+      findOwners: (tool) =>
         [
           ...servers.filter((server, index) => mayHaveTool(found[index] ?? NO_TOOLS, server, { tool, context })),
           ...(options.unused ?? []).filter((server) => readKnownNames(server, context)?.includes(tool) ?? true),
@@ -103,23 +104,23 @@ export async function openMcpTools(options: ToolsetOptions, signal: AbortSignal)
       get instructions() {
         return collectInstructions(found);
       },
-      watch(onChange, until) {
+      watch(onChange, watchSignal) {
         onStale = (server) => void refresh(server);
         const refresh = async (server: ConfiguredServer): Promise<void> => {
           const fresh = await loadServerTools(
             server,
-            { ...options, ask, maxWaitMs: 0, ignoresCache: true },
-            until,
+            { ...options, fetchList, maxWaitMs: 0, ignoresCache: true },
+            watchSignal,
           ).catch(() => NO_TOOLS);
           // Keep the known tools; a call will report the error.
-          if (fresh.source === undefined || until.aborted) return;
+          if (fresh.source === undefined || watchSignal.aborted) return;
           found[servers.indexOf(server)] = fresh;
-          const isOther = offered.renew();
-          const news = untold([...fresh.notices, ...offered.notices()]);
-          if (isOther || news.length > 0) onChange(news);
+          const hasChanged = registry.refreshTools();
+          const news = filterNewNotices([...fresh.notices, ...registry.notices()]);
+          if (hasChanged || news.length > 0) onChange(news);
         };
         servers.forEach((server, index) => {
-          if (!found[index]?.isAsked) void refresh(server);
+          if (!found[index]?.isFetched) void refresh(server);
         });
       },
       pool,
@@ -166,8 +167,8 @@ function createRegistry(options: ToolsetOptions, found: readonly ServerTools[], 
       const entry = earlier.find((each) => each.tool === tool);
       return entry !== undefined && isToolAllowed(entry, { patterns, table: current.registered, servers, absent });
     },
-    /** Registers again; true if the tools have changed. */
-    renew(): boolean {
+    /** True if the tools have changed. */
+    refreshTools(): boolean {
       const before = current.registered;
       current = register(earlier);
       earlier = [...earlier, ...current.registered];
@@ -193,8 +194,7 @@ interface ServerTools {
   readonly instructions?: string | undefined;
   readonly withheld?: readonly string[];
   readonly notices: readonly string[];
-  /** The list came from the server in this run, not from the cache. */
-  readonly isAsked?: boolean;
+  readonly isFetched?: boolean;
 }
 
 const NO_TOOLS: ServerTools = { notices: [] };
@@ -211,20 +211,17 @@ function mayHaveTool(
 
 async function loadServerTools(
   server: ConfiguredServer,
-  {
-    context,
-    ask,
-    maxWaitMs = 0,
-    ignoresCache = false,
-  }: ToolsetOptions & { readonly ask: FetchToolList; readonly isAnew?: boolean },
+  { context, fetchList, maxWaitMs = 0, ignoresCache = false }: ToolsetOptions & { readonly fetchList: FetchToolList },
   signal: AbortSignal,
 ): Promise<ServerTools> {
-  const limit = createDeadline(signal, maxWaitMs, () => mcpError(server, 'it was not ready in time, and is not used'));
+  const deadline = createDeadline(signal, maxWaitMs, () =>
+    mcpError(server, 'it was not ready in time, and is not used'),
+  );
   try {
     const known = ignoresCache ? undefined : readToolList(server, context);
-    const { tools, instructions, omitted } = known ?? (await ask(server, limit.signal));
+    const { tools, instructions, omitted } = known ?? (await fetchList(server, deadline.signal));
     const changed = findChangedTools(server, tools, context);
-    await recordTools(server, tools, { place: context, which: 'new' });
+    await recordTools(server, tools, { context, which: 'new' });
     const source = { server, tools: tools.filter((tool) => !changed.includes(tool)) };
     return {
       source,
@@ -234,14 +231,14 @@ async function loadServerTools(
         ...(omitted === undefined ? [] : [`MCP server ${sanitize(server.name)}: ${omitted}`]),
         ...(changed.length === 0 ? [] : [formatChangeNotice(server, changed)]),
       ],
-      isAsked: known === undefined,
+      isFetched: known === undefined,
     };
   } catch (thrown) {
     signal.throwIfAborted();
     const { message, hint } = AppError.from(thrown);
     return { notices: [hint ? `${message}. ${hint}` : message] };
   } finally {
-    limit.clear();
+    deadline.clear();
   }
 }
 

@@ -19,7 +19,7 @@ const CREDENTIAL_HEADER = /authorization|cookie|token|secret|key$/i;
 
 export const openHttp: OpenTransport = async (server, context, sdk) => {
   const remote = requireSafeRemote(server);
-  const { plain, lastWords, reach, disconnect } = createTransportFetch(remote, context);
+  const { plain, breakReason, reach, disconnect } = createTransportFetch(remote, context);
   const authorization = await openAuthorization(remote, context, { fetch: plain, reach });
   const { StreamableHTTPClientTransport } = await sdk;
   const transport = new StreamableHTTPClientTransport(new URL(remote.url), {
@@ -36,7 +36,7 @@ export const openHttp: OpenTransport = async (server, context, sdk) => {
       callAfter(Math.min(Math.max(delayMs, MIN_RETRY_MS), MAX_RETRY_MS), reconnect),
   });
   if (authorization !== undefined) authorization.finish = (query) => transport.finishAuth(query);
-  failBrokenResponses(transport, lastWords);
+  failBrokenResponses(transport, breakReason);
   return {
     transport,
     protocolVersion: 'auto',
@@ -44,7 +44,7 @@ export const openHttp: OpenTransport = async (server, context, sdk) => {
     ...(authorization === undefined ? {} : { signIns: authorization.signIns, secrets: authorization.secrets }),
     async close() {
       await authorization?.close();
-      // Tell the server that its session is over, but hardly wait for the response.
+      // Say that the session is over, but hardly wait for the response.
       if (transport.sessionId !== undefined) await waitBriefly(transport.terminateSession());
       await transport.close();
       disconnect();
@@ -55,7 +55,7 @@ export const openHttp: OpenTransport = async (server, context, sdk) => {
 /** The older HTTP+SSE transport: an event stream and an endpoint to post to. */
 export const openSse: OpenTransport = async (server, context, sdk) => {
   const remote = requireSafeRemote(server);
-  const { plain, lastWords, reach, disconnect } = createTransportFetch(remote, context);
+  const { plain, breakReason, reach, disconnect } = createTransportFetch(remote, context);
   const authorization = await openAuthorization(remote, context, { fetch: plain, reach });
   const { SSEClientTransport, SseError } = await sdk;
   const transport = new SSEClientTransport(new URL(remote.url), {
@@ -69,7 +69,7 @@ export const openSse: OpenTransport = async (server, context, sdk) => {
   return {
     transport,
     protocolVersion: 'legacy',
-    describeEnd: async () => lastWords(),
+    describeEnd: async () => breakReason(),
     ...(authorization === undefined ? {} : { signIns: authorization.signIns, secrets: authorization.secrets }),
     async close() {
       await authorization?.close();
@@ -79,7 +79,6 @@ export const openSse: OpenTransport = async (server, context, sdk) => {
   };
 };
 
-/** Throws AppError `mcp` if a credential would be sent over plain HTTP. */
 function requireSafeRemote(server: NamedServer): RemoteDefinition {
   const { definition } = server;
   if (definition.kind === 'stdio') throw new TypeError(definition.kind);
@@ -87,7 +86,7 @@ function requireSafeRemote(server: NamedServer): RemoteDefinition {
   const secret = Object.keys(definition.headers).find((name) => CREDENTIAL_HEADER.test(name));
   if (secret === undefined || protocol === 'https:' || isLoopback(hostname)) return definition;
   throw mcpError(server, `its header ${secret} is not sent in the clear to ${hostname}`, {
-    hint: 'Use an https address, or leave the header out.',
+    hint: 'Use an https address, or remove the header.',
   });
 }
 
@@ -97,15 +96,15 @@ function createTransportFetch({ url }: RemoteDefinition, { env, clock, httpTimer
   const reach = createReach(url, { env });
   const timers = { connectMs: httpTimers.connectMs, headersMs: 0, idleMs: 0 };
   const client = createHttpClient({ env, clock, trace, timers, addresses: reach.addresses });
-  const sending = createFetch(client.send, (why) => {
+  const limitedFetch = createFetch(client.send, (why) => {
     broken = why;
   });
   const plain: Fetch = (input, init) => {
     broken = undefined;
-    return sending(input, init);
+    return limitedFetch(input, init);
   };
-  // Reset by the next request, since it describes one response.
-  return { plain, reach, lastWords: (): string => broken?.message ?? '', disconnect: client.close };
+  // Describes one response, so the next request resets it.
+  return { plain, reach, breakReason: (): string => broken?.message ?? '', disconnect: client.close };
 }
 
 function waitBriefly(work: Promise<unknown>): Promise<void> {
@@ -120,7 +119,7 @@ function waitBriefly(work: Promise<unknown>): Promise<void> {
 }
 
 /**
- * Any server may use this code; what identifies our error is the AppError in `data.cause`, which no JSON message can
+ * Any server may use this code. Our own error is recognized by the AppError in `data.cause`, which no JSON message can
  * hold.
  */
 const BROKEN_OFF_CODE = -32000;
@@ -133,22 +132,22 @@ function failBrokenResponses(transport: SdkTransport, why: () => string): void {
   const requests = trackRequests();
   const send = transport.send.bind(transport);
   // The SDK keeps this handler and calls it first.
-  transport.onmessage = (message) => void requests.isExpected(message);
+  transport.onmessage = (message) => void requests.noteResponse(message);
   transport.send = (message, options) => {
     if (!('method' in message && 'id' in message)) return send(message, options);
     const { id, method } = message;
-    requests.sent(message);
+    requests.noteSent(message);
     return send(message, {
       ...options,
       onRequestStreamEnd() {
         options?.onRequestStreamEnd?.();
         const cause = new AppError('mcp', [`its answer to ${method} broke off`, why()].filter(Boolean).join(': '));
-        const answer = {
+        const response = {
           jsonrpc: '2.0',
           id,
           error: { code: BROKEN_OFF_CODE, message: cause.message, data: { cause } },
         } as const;
-        if (requests.isOpen(id)) transport.onmessage?.(answer);
+        if (requests.isInFlight(id)) transport.onmessage?.(response);
       },
     });
   };

@@ -9,31 +9,30 @@ import { MAX_NOISE_LINES, MAX_SERVER_MESSAGE_BYTES, MAX_STRAY_MESSAGES, STRAY_RE
 import type { SdkTransport } from '../sdk.ts';
 import type { ClientContext, OpenTransport } from '../types.ts';
 
-/** Starts the program at once, so that it boots while the SDK is loading. */
 export const openStdio: OpenTransport = async ({ definition }, context) => {
-  // Never happens; narrows the type.
+  // Narrows the type; the table of transports rules it out.
   if (definition.kind !== 'stdio') throw new TypeError(definition.kind);
   const program = startProgram(toStartOptions(definition, context));
   const noise: string[] = [];
-  let left: string | undefined;
+  let closeReason: string | undefined;
   const transport = createTransport(program, {
     onNoise(line) {
-      // Keep the last few lines: many programs write their errors to stdout.
+      // Many programs write their errors to stdout.
       noise.push(line.slice(0, 200));
       if (noise.length > 5) noise.shift();
     },
-    onLeave(why) {
-      left = why;
+    onClose(why) {
+      closeReason = why;
     },
   });
   return {
     transport,
     protocolVersion: 'legacy',
-    closeReason: () => left,
+    closeReason: () => closeReason,
     async describeEnd() {
       const end = await Promise.race([program.ended, stillRunning]);
-      const said = summarizeOutput([...program.errors().split('\n'), ...noise]);
-      return [formatEnd(definition, end), said && `It said: ${said}`].filter((text) => text !== '').join('. ');
+      const output = summarizeOutput([...program.errors().split('\n'), ...noise]);
+      return [formatEnd(definition, end), output && `It said: ${output}`].filter((text) => text !== '').join('. ');
     },
     close: program.stop,
   };
@@ -51,23 +50,20 @@ function toStartOptions(
 
 interface OutputHandlers {
   onNoise(line: string): void;
-  onLeave(why: string): void;
+  onClose(why: string): void;
 }
 
-/**
- * The stdio transport: one message per line.
- * https://modelcontextprotocol.io/specification/2025-11-25/basic/transports
- */
-function createTransport(program: Program, { onNoise, onLeave }: OutputHandlers): SdkTransport {
+/** https://modelcontextprotocol.io/specification/2025-11-25/basic/transports */
+function createTransport(program: Program, { onNoise, onClose }: OutputHandlers): SdkTransport {
   const requests = trackRequests();
   let isClosed = false;
   const transport: SdkTransport = {
     async start() {
-      const over = (): void => void transport.close();
-      read().then(over, over);
+      const close = (): void => void transport.close();
+      read().then(close, close);
     },
     send(message) {
-      requests.sent(message);
+      requests.noteSent(message);
       return program.write(`${JSON.stringify(message)}\n`);
     },
     async close() {
@@ -80,17 +76,17 @@ function createTransport(program: Program, { onNoise, onLeave }: OutputHandlers)
     let noiseLines = 0;
     let strays = 0;
     for await (const line of splitLines(program.output, { maxBytes: MAX_SERVER_MESSAGE_BYTES, tooLong: 'stop' })) {
-      if ('isTooLong' in line) return onLeave(`it sent a line of more than ${formatSize(MAX_SERVER_MESSAGE_BYTES)}`);
+      if ('isTooLong' in line) return onClose(`it sent a line of more than ${formatSize(MAX_SERVER_MESSAGE_BYTES)}`);
       const text = trimLine(line.text);
       if (text === '') continue;
       const message = findMessage(text);
       if (message === undefined) {
         noiseLines += 1;
         onNoise(text);
-      } else if (requests.isExpected(message)) transport.onmessage?.(message);
+      } else if (requests.noteResponse(message)) transport.onmessage?.(message);
       else strays += 1;
-      if (noiseLines >= MAX_NOISE_LINES) return onLeave(`${MAX_NOISE_LINES} lines of its output were not messages`);
-      if (strays >= MAX_STRAY_MESSAGES) return onLeave(STRAY_REASON);
+      if (noiseLines >= MAX_NOISE_LINES) return onClose(`${MAX_NOISE_LINES} lines of its output were not messages`);
+      if (strays >= MAX_STRAY_MESSAGES) return onClose(STRAY_REASON);
       if (isClosed) return;
     }
     // Wait for the rest of stderr, which may explain the exit.
@@ -117,13 +113,11 @@ function formatEnd({ command, cwd }: StdioDefinition, end: ProgramEnd | undefine
   return end.exitCode === null ? 'It closed its output' : `It ended with exit code ${end.exitCode}`;
 }
 
-/** An exception, as most languages print it. */
 const EXCEPTION = /^(?:\w+\.)*\w*(?:Error|Exception)(?: \[\w+\])?: \S/;
-/** How many lines to quote from the beginning and from the end. */
 const FIRST_LINES = 3;
 const LAST_LINES = 5;
 
-/** The likely cause of an exit: an exception if one is printed, else the first and last lines. */
+/** Quotes an exception if one is printed, else the first and last lines. */
 function summarizeOutput(written: readonly string[]): string {
   const lines = written.map((line) => line.trim()).filter((line) => line !== '');
   const exception = lines.find((line) => EXCEPTION.test(line));

@@ -5,7 +5,6 @@ import { type Page, splitPages } from '../pages.ts';
 export const JOB_STATUSES = ['queued', 'running', 'completed', 'failed', 'cancelled'] as const;
 export type JobStatus = (typeof JOB_STATUSES)[number];
 
-/** The error codes of `delegate`, for programs. */
 export type DelegateCode =
   | 'TIMEOUT'
   | 'EXECUTION_FAILED'
@@ -16,7 +15,7 @@ export type DelegateCode =
   | 'INTERRUPTED'
   | 'OVERLOADED';
 
-/** A job as it is published and as it is on disk; its output is in a separate file. Times are ISO 8601. */
+/** On disk and as published; the output is in a separate file. Times are ISO 8601. */
 export interface JobRecord {
   readonly job_id: string;
   readonly status: JobStatus;
@@ -55,10 +54,9 @@ export function toEndFields(
     : { completed_at, duration_ms: Math.max(0, at - Date.parse(started_at)) };
 }
 
-/** A longer output is read page by page. */
 const PAGE_CHARACTERS = 2_000_000;
 
-/** One page of the output; `next` is the URI of the following page. Undefined if there is no such page. */
+/** `next` is the URI of the following page. Undefined if there is no such page. */
 export function findJobPage({ record, output }: JobView, page = 1): Page | undefined {
   const parts = output === '' ? [''] : splitPages(output, PAGE_CHARACTERS);
   const text = parts[page - 1];
@@ -66,7 +64,7 @@ export function findJobPage({ record, output }: JobView, page = 1): Page | undef
   return page < parts.length ? { text, next: `gmn://jobs/${record.job_id}/${page + 1}` } : { text };
 }
 
-/** The job as callers see it: `output` once it is completed, `partial_output` before that or if it failed. */
+/** Has `output` once the job is completed, `partial_output` before that or if it failed. */
 export function toPublicJob(view: JobView): JsonObject {
   const { record } = view;
   const { text = '', ...next } = findJobPage(view) ?? {};
@@ -74,15 +72,11 @@ export function toPublicJob(view: JobView): JsonObject {
   return text === '' ? { ...record } : { ...record, partial_output: text, ...next };
 }
 
-/**
- * A line of a job's file. It begins with the line feed, so that a line cut off on a full disk does not spoil the next
- * one.
- */
+/** Begins with the line feed, so that a line cut off by a full disk does not spoil the next one. */
 export function formatJobLine(record: JobRecord, owner: ProcessIdentity): string {
   return `\n${JSON.stringify({ v: 1, ...record, owner })}`;
 }
 
-/** Parses a line of `formatJobLine`; undefined if it is invalid. */
 export function parseJob(value: unknown): { readonly record: JobRecord; readonly owner?: ProcessIdentity } | undefined {
   if (!isObject(value)) return undefined;
   const fields = Object.entries(FIELD_CHECKS).filter(([key, fits]) => fits(value[key]));
@@ -98,22 +92,22 @@ export function compareNewestFirst(left: JobRecord, right: JobRecord): number {
 
 const isText = (value: unknown): boolean => typeof value === 'string';
 const isTextList = (value: unknown): boolean => Array.isArray(value) && value.every(isText);
-const isNumber = (value: unknown): boolean => Number.isFinite(value);
+const isFiniteNumber = (value: unknown): boolean => Number.isFinite(value);
 const isTime = (value: unknown): boolean => typeof value === 'string' && !Number.isNaN(Date.parse(value));
 
-/** How each field is checked. A damaged field is dropped, and with it the job if the field is required. */
+/** A damaged field is dropped, and with it the job if the field is required. */
 const FIELD_CHECKS: Readonly<Record<keyof JobRecord, (value: unknown) => boolean>> = {
   job_id: isText,
   status: (value) => JOB_STATUSES.some((status) => status === value),
   created_at: isTime,
   started_at: isTime,
   completed_at: isTime,
-  duration_ms: isNumber,
+  duration_ms: isFiniteNumber,
   session_id: isText,
   model_used: isText,
   working_directory: isText,
   prompt_sha256: isText,
-  timeout_ms: isNumber,
+  timeout_ms: isFiniteNumber,
   error: isText,
   code: isText,
   refused: isTextList,

@@ -1,20 +1,19 @@
 import { yieldToIo } from '../../../platform/runtime/clock.ts';
 
-/** The output of a job, in memory and, as soon as the disk allows, in its file. */
+/** In memory at once, in the file as soon as the disk allows. */
 interface OutputWriter {
   readonly add: (delta: string) => void;
   text(): string;
   /**
-   * Makes a function that writes a value after everything queued before it, and tells whether all of that succeeded. A
-   * value given while an earlier one is still last in the queue replaces it. `isAwaited`: somebody waits, so the write
-   * is not delayed. Never rejects.
+   * The returned function writes a value after everything queued before it, and tells whether all of that succeeded. A
+   * value replaces an earlier one that is still last in the queue. `isAwaited`: somebody waits, so the write is not
+   * delayed. Never rejects.
    */
-  saver<Value>(write: (value: Value) => Promise<void>): (value: Value, isAwaited?: boolean) => Promise<boolean>;
-  /** Resolves when everything is written. */
-  idle(): Promise<void>;
+  createSaver<Value>(write: (value: Value) => Promise<void>): (value: Value, isAwaited?: boolean) => Promise<boolean>;
+  waitForWrites(): Promise<void>;
 }
 
-/** Writes one thing at a time, and joins what arrives meanwhile. A full disk does not affect the output in memory. */
+/** Joins what arrives during a write into the next one. A full disk does not affect the output in memory. */
 export function createOutputWriter(append: (delta: string) => Promise<void>): OutputWriter {
   let text = '';
   let unwritten = '';
@@ -43,7 +42,7 @@ export function createOutputWriter(append: (delta: string) => Promise<void>): Ou
       unwritten += delta;
       if (!isFlushing) void enqueue(flush);
     },
-    saver<Value>(write: (value: Value) => Promise<void>) {
+    createSaver<Value>(write: (value: Value) => Promise<void>) {
       let waiting: { value: Value; written: Promise<void> } | undefined;
       return async (value: Value, isAwaited = false) => {
         if (waiting?.written === last) waiting.value = value;
@@ -59,6 +58,6 @@ export function createOutputWriter(append: (delta: string) => Promise<void>): Ou
         return isWhole;
       };
     },
-    idle: () => last,
+    waitForWrites: () => last,
   };
 }

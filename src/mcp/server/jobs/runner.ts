@@ -10,7 +10,7 @@ import type { JobStore } from './store.ts';
 export interface JobWork {
   readonly promptSha256: string;
   readonly workingDirectory?: string | undefined;
-  /** The session it continues: the job waits for its lock. */
+  /** The session to continue: the job waits for its lock. */
   readonly sessionId?: string | undefined;
   /** Counted from submission if somebody waits, else from the start of the work. */
   readonly timeoutMs: number;
@@ -23,36 +23,33 @@ interface RunningJob {
   readonly signal: AbortSignal;
   readonly timeoutMs: number;
   readonly onText: (delta: string) => void;
-  /** Updates the record while the job runs. */
-  readonly note: (known: Partial<JobResult>) => void;
+  readonly update: (result: Partial<JobResult>) => void;
 }
 
 type JobResult = Pick<JobRecord, 'model_used' | 'session_id' | 'refused' | 'notices'>;
 
 interface SubmittedJob {
   readonly id: string;
-  /** Resolves when the job is saved, or cannot be: from then on its id survives this process. */
-  readonly noted: Promise<void>;
+  /** Resolves when the job is saved or cannot be: from then on its id survives this process. */
+  readonly saved: Promise<void>;
   /**
-   * Resolves when the job has ended, in whatever way, and that is saved or cannot be: if the server is killed then, the
-   * job must not look as if it were running.
+   * Resolves when the job has ended and that is saved, or cannot be: if the server is killed then, the job must not
+   * look as if it were running.
    */
-  readonly over: Promise<JobView>;
+  readonly ended: Promise<JobView>;
 }
 
 export interface JobsOptions {
   readonly store: JobStore;
   readonly clock: Clock;
   readonly newId: () => string;
-  /** Locks of the sessions in use. */
   readonly locks: Locks;
-  /** Whether a directory is inside the roots: jobs of other projects are not shown. */
+  /** Jobs of other projects are not shown. */
   readonly isInside: (directory: string) => boolean;
   readonly maxRunning: number;
   readonly maxQueued: number;
 }
 
-/** Why a job is ended early. */
 type StopReason = 'cancelled' | 'timeout' | 'interrupted';
 
 interface JobEntry {
@@ -68,36 +65,33 @@ interface JobEntry {
   stopTimer: () => void;
   onSaved: (isSaved: boolean) => void;
   settle: (view: JobView) => void;
-  over: Promise<JobView>;
+  ended: Promise<JobView>;
 }
 
 export interface LiveJob {
   readonly id: string;
-  readonly over: Promise<JobView>;
+  readonly ended: Promise<JobView>;
   view(): JobView;
-  /** Ends the job with its request and its child processes; a job that has ended is left alone. */
+  /** Ends its request and its child processes; does nothing to a job that has ended. */
   stop(by: StopReason): void;
-  /** Resolves when its writes are done. */
-  idle(): Promise<void>;
+  waitForWrites(): Promise<void>;
 }
 
 /** The jobs of this process. Only the runner changes the state of a job. */
 export interface JobRunner {
-  /** Throws AppError `limit` if the queue is full. */
   submit(work: JobWork): SubmittedJob;
   /** Jobs queued or running, and ended ones that could not be saved. */
   readonly live: ReadonlyMap<string, LiveJob>;
 }
 
-/** Limits on ended jobs that could not be saved and are held in memory instead. */
+/** Ended jobs that could not be saved stay in memory, up to these limits. */
 const MAX_UNSAVED = 100;
 const MAX_UNSAVED_CHARACTERS = 32_000_000;
 
-/** Runs at most `maxRunning` jobs at once, in order, and queues up to `maxQueued`. */
 export function createJobRunner(options: JobsOptions): JobRunner {
   const { locks, maxRunning, maxQueued } = options;
   const live = new Map<string, LiveJob>();
-  const queue = createQueue({ maxRunning: maxRunning, maxQueued: maxQueued, locks, overloadError: jobOverloadError });
+  const queue = createQueue({ maxRunning, maxQueued, locks, overloadError: jobOverloadError });
 
   function stop(entry: JobEntry, by: StopReason): void {
     if (hasEnded(entry.record) || entry.stoppedBy !== undefined) return;
@@ -113,13 +107,13 @@ export function createJobRunner(options: JobsOptions): JobRunner {
         entry.stopTimer = callAfter(work.timeoutMs, () => stop(entry, 'timeout'));
       };
       entry.onSaved = (isSaved) => (isSaved ? live.delete(entry.id) : dropOldest(live));
-      const ran = queue.pass(entry.controller.signal, () => runJob(entry, options), work.sessionId);
-      // Stopped while in the queue.
+      const ran = queue.run(entry.controller.signal, () => runJob(entry, options), work.sessionId);
+      // It was stopped while in the queue.
       ran.catch((thrown: unknown) => finishJob(entry, options, toFailedState(entry, thrown)));
       live.set(entry.id, toLiveJob(entry, stop));
       if (work.isAwaited) entry.startTimer();
       if (entry.record.status === 'queued') void entry.save();
-      return { id: entry.id, noted: entry.output.idle(), over: entry.over };
+      return { id: entry.id, saved: entry.output.waitForWrites(), ended: entry.ended };
     },
   };
 }
@@ -127,10 +121,10 @@ export function createJobRunner(options: JobsOptions): JobRunner {
 function toLiveJob(entry: JobEntry, stop: (entry: JobEntry, by: StopReason) => void): LiveJob {
   return {
     id: entry.id,
-    over: entry.over,
+    ended: entry.ended,
     view: () => toView(entry),
     stop: (by) => stop(entry, by),
-    idle: () => entry.output.idle(),
+    waitForWrites: () => entry.output.waitForWrites(),
   };
 }
 
@@ -140,17 +134,17 @@ async function runJob(entry: JobEntry, options: JobsOptions): Promise<void> {
   if (!entry.work.isAwaited) entry.startTimer();
   const { signal } = entry.controller;
   try {
-    const known = await entry.work.run({
+    const result = await entry.work.run({
       signal,
       timeoutMs: entry.record.timeout_ms,
       onText: entry.output.add,
-      note: (changes) => {
+      update: (changes) => {
         entry.record = { ...entry.record, ...changes };
         void entry.save();
       },
     });
     signal.throwIfAborted();
-    finishJob(entry, options, { ...known, status: 'completed' });
+    finishJob(entry, options, { ...result, status: 'completed' });
   } catch (thrown) {
     finishJob(entry, options, toFailedState(entry, thrown));
   }
@@ -176,7 +170,7 @@ function toView({ record, output }: JobEntry): JobView {
 function createEntry({ newId, store, clock }: JobsOptions, work: JobWork): JobEntry {
   const id = newId();
   let settle: (view: JobView) => void = () => {};
-  const over = new Promise<JobView>((resolve) => {
+  const ended = new Promise<JobView>((resolve) => {
     settle = resolve;
   });
   const record: JobRecord = {
@@ -188,13 +182,23 @@ function createEntry({ newId, store, clock }: JobsOptions, work: JobWork): JobEn
     prompt_sha256: work.promptSha256,
     timeout_ms: work.timeoutMs,
   };
-  const writer = store.writer(id);
+  const writer = store.openWriter(id);
   const output = createOutputWriter(writer.append);
   const ignore = (): void => {};
   const timer = { startTimer: ignore, stopTimer: ignore, onSaved: ignore };
-  const saveRecord = output.saver(writer.save);
+  const saveRecord = output.createSaver(writer.save);
   const save = (isAwaited?: boolean): Promise<boolean> => saveRecord(entry.record, isAwaited);
-  const entry: JobEntry = { id, work, record, output, save, controller: new AbortController(), ...timer, settle, over };
+  const entry: JobEntry = {
+    id,
+    work,
+    record,
+    output,
+    save,
+    controller: new AbortController(),
+    ...timer,
+    settle,
+    ended,
+  };
   return entry;
 }
 

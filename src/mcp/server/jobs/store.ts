@@ -16,24 +16,18 @@ import {
 
 const MAX_AGE_MS = 7 * DAY_MS;
 const STRAY_MS = DAY_MS;
-/** How many ended jobs are kept. */
 export const MAX_JOBS = 1000;
 const MAX_BYTES = 200_000_000;
-/** A job's record is a few lines; a larger file is not ours. */
+/** A record is a few lines; a larger file is not ours. */
 const MAX_RECORD_BYTES = 16_000_000;
-/** Stays well below the limit of open files, which is low on some systems. */
+/** Well below the limit of open files, which is low on some systems. */
 const MAX_OPEN_FILES = 64;
 
-/** The jobs of all servers of this user. They outlive the process that ran them. */
+/** Shared by all servers of this user. Jobs outlive the process that ran them. */
 export interface JobStore {
-  /** Rejects if it cannot be written. */
   save(record: JobRecord): Promise<void>;
-  /** For the process that runs the job. */
-  writer(id: string): JobWriter;
-  /**
-   * A job whose process died while it was running is reported as failed with INTERRUPTED. Undefined if there is no such
-   * job.
-   */
+  openWriter(id: string): JobWriter;
+  /** Reports a job whose process died while running as failed with INTERRUPTED. */
   find(id: string): Promise<JobView | undefined>;
   /** Newest first. */
   list(): Promise<readonly JobRecord[]>;
@@ -41,23 +35,21 @@ export interface JobStore {
   prune(): Promise<void>;
 }
 
-/** Writes the output and the record of a job. Its files stay open while it runs. */
+/** Its files stay open while the job runs. */
 interface JobWriter {
-  /** Rejects if it cannot be written. */
   save(record: JobRecord): Promise<void>;
-  /** Appends to the output. Rejects if it cannot be written. */
   append(delta: string): Promise<void>;
 }
 
 /**
- * Two files for each job: `<id>.jsonl` has a line for each change of the record, and the last one counts; `<id>.txt`
+ * Each job has two files: `<id>.jsonl` gets a line for each change of the record, and the last one counts; `<id>.txt`
  * has the output. Lines are appended because replacing a file makes many systems flush to disk at once, while other
  * calls wait.
  */
 export function createJobStore(files: RecordDirectory, clock: Pick<Clock, 'now'>): JobStore {
   const save = async (record: JobRecord): Promise<void> =>
     files.append(`${record.job_id}.jsonl`, formatJobLine(record, identifySelf()));
-  /** The last write of a killed process: the best known time of its end. */
+  /** A killed process writes no end; its last write is the best known time. */
   const readLastChange = async (id: string): Promise<number> => {
     const found = await Promise.all([files.status(`${id}.jsonl`), files.status(`${id}.txt`)]);
     return Math.floor(Math.max(...found.map((status) => status?.changedAt ?? 0)));
@@ -77,7 +69,7 @@ export function createJobStore(files: RecordDirectory, clock: Pick<Clock, 'now'>
     await save(ended).catch(() => {});
     return ended;
   };
-  /** Cache of the ended jobs, which no longer change. */
+  /** Ended jobs no longer change. */
   let known: ReadonlyMap<string, JobRecord> = new Map();
   const list = async (): Promise<readonly JobRecord[]> => {
     const ids = (await files.names()).flatMap((name) => (name.endsWith('.jsonl') ? [name.slice(0, -6)] : []));
@@ -92,7 +84,7 @@ export function createJobStore(files: RecordDirectory, clock: Pick<Clock, 'now'>
   return {
     save,
     list,
-    writer: (id) => createJobWriter(files, id, save),
+    openWriter: (id) => createJobWriter(files, id, save),
     async find(id) {
       const record = await load(id);
       return record && { record, output: (await files.read(`${id}.txt`)) ?? '' };
@@ -115,30 +107,30 @@ export function createJobStore(files: RecordDirectory, clock: Pick<Clock, 'now'>
 }
 
 function createJobWriter(files: RecordDirectory, id: string, save: JobStore['save']): JobWriter {
-  let known: RecordFile | undefined;
-  let said: RecordFile | undefined;
+  let recordFile: RecordFile | undefined;
+  let outputFile: RecordFile | undefined;
   return {
     async save(record) {
-      // Queued jobs have no open file: there may be any number of them.
+      // Queued jobs have no open file, since there may be any number of them.
       const isRunning = record.status === 'running';
       try {
-        if (isRunning) known ??= await files.open(`${id}.jsonl`);
-        if (known === undefined) await save(record);
-        else known.append(formatJobLine(record, identifySelf()));
+        if (isRunning) recordFile ??= await files.open(`${id}.jsonl`);
+        if (recordFile === undefined) await save(record);
+        else recordFile.append(formatJobLine(record, identifySelf()));
         // Opened early, so that the first output need not wait for it.
-        if (isRunning) said ??= await files.open(`${id}.txt`);
+        if (isRunning) outputFile ??= await files.open(`${id}.txt`);
       } finally {
-        if (hasEnded(record)) void Promise.all([known?.close(), said?.close()]);
+        if (hasEnded(record)) void Promise.all([recordFile?.close(), outputFile?.close()]);
       }
     },
     async append(delta) {
-      said ??= await files.open(`${id}.txt`);
-      said.append(delta);
+      outputFile ??= await files.open(`${id}.txt`);
+      outputFile.append(delta);
     },
   };
 }
 
-/** Removes half-written and damaged files after a day, when nobody can be writing them any more. */
+/** After a day nobody can be writing half-written or damaged files any more. */
 async function removeStrays(files: RecordDirectory, known: ReadonlySet<string>, now: number): Promise<void> {
   for (const name of await files.names()) {
     if (known.has(name.replace(/\.(?:jsonl|txt)$/, ''))) continue;

@@ -1,23 +1,20 @@
 import { AppError } from '../../../core/error.ts';
 import type { Clock } from '../../../core/io.ts';
-import { createRecentIds } from '../recent.ts';
+import { createRecentIds } from '../recent-ids.ts';
 import { compareNewestFirst, hasEnded, type JobRecord, type JobView } from './job.ts';
 import { createJobRunner, type JobRunner, type JobsOptions, type LiveJob } from './runner.ts';
 import { MAX_JOBS } from './store.ts';
 
-/** The jobs of this process, and read access to those of other processes inside its roots. */
+/** Submits to this process; reads also what other processes run inside its roots. */
 export interface Jobs {
   readonly submit: JobRunner['submit'];
   find(id: string): Promise<JobView | undefined>;
-  /** Like `find`, but waits up to `ms` for the job to end. Throws the signal's reason. */
+  /** Like `find`, but waits up to `ms` for the job to end. */
   wait(id: string, ms: number, signal: AbortSignal): Promise<JobView | undefined>;
   list(): Promise<readonly JobRecord[]>;
-  /**
-   * Ends the job with its request and its child processes; a job that has ended is left alone. Throws AppError `usage`
-   * for a running job of another process.
-   */
+  /** Does nothing to a job that has ended. Throws AppError `usage` for a running job of another process. */
   cancel(id: string): Promise<JobView | undefined>;
-  /** Ends all queued and running jobs as INTERRUPTED, and resolves when that is saved. */
+  /** Ends all jobs as INTERRUPTED, and resolves when that is saved. */
   close(): Promise<void>;
 }
 
@@ -28,7 +25,7 @@ export function createJobs(options: JobsOptions): Jobs {
   const { store, clock } = options;
   const { live, submit } = createJobRunner(options);
   let prunedAt = Number.NEGATIVE_INFINITY;
-  /** Jobs without a directory are visible only to this process. The store keeps no more than MAX_JOBS of them. */
+  /** Only this process can see jobs without a directory. The store keeps no more than MAX_JOBS of them. */
   const withoutDirectory = createRecentIds(MAX_JOBS);
   const isVisible = ({ job_id, working_directory }: JobRecord): boolean => {
     if (working_directory !== undefined) return options.isInside(working_directory);
@@ -70,7 +67,7 @@ export function createJobs(options: JobsOptions): Jobs {
       const job = live.get(id);
       if (job !== undefined) {
         job.stop('cancelled');
-        await job.over;
+        await job.ended;
         return readSavedView(job);
       }
       const view = await find(id);
@@ -80,8 +77,8 @@ export function createJobs(options: JobsOptions): Jobs {
     async close() {
       const all = [...live.values()];
       for (const job of all) job.stop('interrupted');
-      await Promise.all(all.map(({ over }) => over));
-      await Promise.all(all.map((job) => job.idle()));
+      await Promise.all(all.map(({ ended }) => ended));
+      await Promise.all(all.map((job) => job.waitForWrites()));
     },
   };
 }
@@ -91,30 +88,28 @@ interface WaitOptions {
   readonly signal: AbortSignal;
 }
 
-/** Resolves when the job ends or the time is up. Throws the signal's reason. */
 async function waitForJob(job: LiveJob, clock: Clock, { ms, signal }: WaitOptions): Promise<void> {
   const done = new AbortController();
-  const patience = clock.sleep(ms, AbortSignal.any([signal, done.signal])).catch(() => {});
-  await Promise.race([job.over, patience]);
+  const timer = clock.sleep(ms, AbortSignal.any([signal, done.signal])).catch(() => {});
+  await Promise.race([job.ended, timer]);
   done.abort();
   signal.throwIfAborted();
 }
 
 /** The end of a job is reported only once it is saved. */
 async function readSavedView(job: LiveJob): Promise<JobView> {
-  if (hasEnded(job.view().record)) await job.idle();
+  if (hasEnded(job.view().record)) await job.waitForWrites();
   return job.view();
 }
 
-/** Polls a job of another process. */
 async function pollJob(
-  look: () => Promise<JobView | undefined>,
+  find: () => Promise<JobView | undefined>,
   clock: Clock,
   { ms, signal }: WaitOptions,
 ): Promise<JobView | undefined> {
   const endsAt = clock.now() + ms;
   for (;;) {
-    const view = await look();
+    const view = await find();
     const leftMs = endsAt - clock.now();
     if (view === undefined || hasEnded(view.record) || leftMs <= 0) return view;
     await clock.sleep(Math.min(POLL_MS, leftMs), signal);

@@ -13,15 +13,15 @@ const CAPABILITIES = { tools: {}, resources: {}, prompts: {} } as const;
 
 /** Answers a client's first requests without the SDK, which takes longer to load than everything else. */
 interface Handshake {
-  /** The response; `heard` for a message that needs none; undefined once the SDK has to take over. */
-  respond(message: SdkMessage): SdkMessage | 'heard' | undefined;
-  /** The messages to replay to the SDK so that it shares the client's state; the first is `initialize`. */
-  readonly heard: readonly SdkMessage[];
+  /** `handled` for a message that needs no response; undefined once the SDK has to take over. */
+  respond(message: SdkMessage): SdkMessage | 'handled' | undefined;
+  /** To be replayed to the SDK, so that it knows the client; the first is `initialize`. */
+  readonly handled: readonly SdkMessage[];
 }
 
-/** For clients of the older protocol versions. Any unusual request ends it. */
+/** Only for clients of the older protocol versions; any unusual request ends it. */
 export function createHandshake({ host, tools }: Service): Handshake {
-  const heard: SdkMessage[] = [];
+  const handled: SdkMessage[] = [];
   const results: Readonly<Record<string, () => object>> = {
     ping: () => ({}),
     'tools/list': () => ({ tools: tools.map((tool) => toPublicTool(tool, host.allowed)) }),
@@ -30,15 +30,15 @@ export function createHandshake({ host, tools }: Service): Handshake {
     'resources/templates/list': () => ({ resourceTemplates: RESOURCE_TEMPLATES }),
   };
   return {
-    heard,
+    handled,
     respond(message) {
       if (!('method' in message)) return undefined;
       const { method, params } = message;
       if (!('id' in message))
-        return method === 'notifications/initialized' ? recordInitialized(heard, message) : undefined;
-      if (heard.length === 0) {
+        return method === 'notifications/initialized' ? recordInitialized(handled, message) : undefined;
+      if (handled.length === 0) {
         if (method !== 'initialize' || isObject(params?._meta)) return undefined;
-        heard.push(message);
+        handled.push(message);
         return toResponse(message.id, toInitializeResult(params, host));
       }
       const result = Object.hasOwn(results, method) && hasNoParams(params) ? results[method] : undefined;
@@ -47,14 +47,13 @@ export function createHandshake({ host, tools }: Service): Handshake {
   };
 }
 
-function recordInitialized(heard: SdkMessage[], message: SdkMessage): 'heard' | undefined {
-  if (heard.length === 0) return undefined;
-  // A repeated notification is kept once.
-  if (heard.length === 1) heard.push(message);
-  return 'heard';
+function recordInitialized(handled: SdkMessage[], message: SdkMessage): 'handled' | undefined {
+  if (handled.length === 0) return undefined;
+  if (handled.length === 1) handled.push(message);
+  return 'handled';
 }
 
-/** True without a cursor and without the fields of newer versions. */
+/** Newer protocol versions send fields of their own here. */
 function hasNoParams(params: unknown): boolean {
   return params === undefined || (isObject(params) && Object.keys(params).length === 0);
 }
@@ -62,7 +61,7 @@ function hasNoParams(params: unknown): boolean {
 function toInitializeResult(params: Readonly<Record<string, unknown>> | undefined, host: Service['host']): object {
   const { name, version } = host;
   const protocolVersion =
-    PROTOCOL_VERSIONS.find((revision) => revision === params?.protocolVersion) ?? PROTOCOL_VERSIONS[0];
+    PROTOCOL_VERSIONS.find((version) => version === params?.protocolVersion) ?? PROTOCOL_VERSIONS[0];
   return {
     protocolVersion,
     capabilities: CAPABILITIES,

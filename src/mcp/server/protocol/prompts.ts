@@ -54,7 +54,6 @@ const PROMPTS: readonly Prompt[] = [
 
 export const PROMPT_LIST: readonly Omit<Prompt, 'text'>[] = PROMPTS.map(({ text: _, ...listed }) => listed);
 
-/** Fills in a prompt; or says why that is impossible. */
 export function fillPrompt(
   name: string,
   args: Readonly<Record<string, string>>,

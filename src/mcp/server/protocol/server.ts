@@ -10,17 +10,16 @@ import { toPublicTool } from './handshake.ts';
 import { fillPrompt, PROMPT_LIST } from './prompts.ts';
 import { RESOURCE_LIST, RESOURCE_TEMPLATES, readResource } from './resources.ts';
 
-/** Error codes of JSON-RPC. */
 const INVALID_PARAMS = -32602;
 const INTERNAL_ERROR = -32603;
 
-/** An SDK server for one client. All clients share the host; nothing about one client is kept here. */
+/** Keeps nothing about its client: all clients share the host. */
 export function createProtocolServer(sdk: Sdk, { host, tools }: Service): SdkServer {
   const server = new sdk.Server(
     { name: host.name, version: host.version },
     { capabilities: { tools: {}, resources: {}, prompts: {} }, instructions: formatInstructions(host) },
   );
-  const invalidParamsError = (words: string): Error => new sdk.ProtocolError(INVALID_PARAMS, words);
+  const invalidParamsError = (message: string): Error => new sdk.ProtocolError(INVALID_PARAMS, message);
   server.setRequestHandler('tools/list', () => ({ tools: tools.map((tool) => toPublicTool(tool, host.allowed)) }));
   server.setRequestHandler('tools/call', async ({ params }, context) => {
     const tool = tools.find(({ name }) => name === params.name);
@@ -82,7 +81,7 @@ function createCallProgress({ clock }: Host, { mcpReq }: SdkContext): Progress {
   });
 }
 
-/** The client's signal, with an AppError as its reason. */
+/** The SDK's reasons are no AppErrors. */
 function toAppSignal(signal: AbortSignal): AbortSignal {
   const controller = new AbortController();
   const abort = (): void => controller.abort(new AppError('interrupted', 'the caller cancelled the call'));

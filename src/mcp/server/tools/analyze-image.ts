@@ -36,10 +36,10 @@ export const analyzeImage = serverTool({
     const { prompt, model, mediaResolution = 'media_resolution_medium' } = args;
     checkModelName(model);
     const engine = await host.engine();
-    return host.gate.pass(signal, async () => {
+    return host.queue.run(signal, async () => {
       progress.report('reading the image');
       const image = await readImage(args, { roots: host.roots, engine, signal });
-      const answer = await host.conversations.turn(undefined, (history) =>
+      const answer = await host.conversations.runTurn(undefined, (history) =>
         collectAnswer(
           engine,
           {
@@ -60,7 +60,6 @@ export const analyzeImage = serverTool({
 
 const MAX_BYTES = 20_000_000;
 
-/** The image types that Gemini accepts. */
 const TYPES: readonly string[] = ['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/heic', 'image/heif'];
 
 /** Exactly one of the first three must be given. */
@@ -78,8 +77,8 @@ interface ImageContext {
 }
 
 /**
- * The image in base64, with its type sniffed from its bytes. Throws AppError `usage` if it is no image, too large,
- * outside the roots, or not given in exactly one way; `api` if it cannot be fetched.
+ * Sniffs the type from the bytes. Throws AppError `usage` if it is no image, too large, outside the roots, or not given
+ * in exactly one way; `api` if it cannot be fetched.
  */
 async function readImage(
   args: ImageArguments,

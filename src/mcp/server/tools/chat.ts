@@ -23,7 +23,7 @@ interface ChatArguments {
   readonly cwd?: string | undefined;
 }
 
-/** Runs one turn of a session, a new one unless it continues `earlier`. Throws AppError. */
+/** Starts a new session unless it continues `earlier`. Throws AppError. */
 async function runChatTurn(
   { prompt, model, systemPrompt, cwd }: ChatArguments,
   { host, progress, signal }: Call,
@@ -40,7 +40,7 @@ async function runChatTurn(
     storage: { kind: 'session', cwd: directory ?? host.startDirectory, earlier },
     signal,
   } as const;
-  const answer = await host.gate.pass(signal, () => collectAnswer(engine, turn, { progress }), earlier?.id);
+  const answer = await host.queue.run(signal, () => collectAnswer(engine, turn, { progress }), earlier?.id);
   const { sessionId } = answer;
   if (sessionId === undefined) return plainResult(host.pages, toPlainAnswer(answer));
   host.ownSessions.add(sessionId);
@@ -52,7 +52,7 @@ function toPlainAnswer({ text, refused, notices }: Answer): PlainAnswer {
   return { text, refused, notices };
 }
 
-/** The wording that callers of these tools know from earlier servers. */
+/** Callers know this wording from earlier servers. */
 function chatFailure(error: AppError): CallResult {
   return { content: [{ type: 'text', text: `Error executing gemini: ${formatFailure(error)}` }], isError: true };
 }

@@ -5,7 +5,7 @@ import { findJobPage, hasEnded, JOB_STATUSES, type JobRecord, type JobView, toPu
 import type { CallResult } from '../tool.ts';
 import { formatNotices } from './results.ts';
 
-/** Structured content and text: hosts show one or the other. */
+/** Hosts show either the structured content or the text. */
 export function delegateResult(structuredContent: JsonObject, ...texts: readonly string[]): CallResult {
   return { content: texts.map((text) => ({ type: 'text', text })), structuredContent };
 }
@@ -24,7 +24,6 @@ export function jobNotFoundResult(id: string): CallResult {
   );
 }
 
-/** The result of `delegate` for a job that has ended. */
 export function delegateAnswer(view: JobView): CallResult {
   const { record } = view;
   const { text: output = '', ...next } = findJobPage(view) ?? {};
@@ -43,7 +42,6 @@ export function delegateAnswer(view: JobView): CallResult {
   return { ...delegateResult(structured, ...texts), isError: true };
 }
 
-/** The result of `delegate_status`, with the output so far. */
 export function jobResult(view: JobView): CallResult {
   const { record } = view;
   const { text: output = '', ...next } = findJobPage(view) ?? {};
@@ -101,7 +99,6 @@ const SESSION_PROPERTIES = {
   model: TEXT,
 } as const;
 
-/** An answer, a queued job, or an error. */
 export const DELEGATE_OUTPUT: JsonObject = { type: 'object', properties: JOB_PROPERTIES, required: ['status'] };
 
 export const JOB_OUTPUT: JsonObject = DELEGATE_OUTPUT;

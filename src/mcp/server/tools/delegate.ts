@@ -48,26 +48,26 @@ export const delegate = serverTool({
     const { host, signal } = call;
     const { mode = 'sync', timeout_ms: timeoutMs = DEFAULT_TIMEOUT_MS } = args;
     checkModelName(args.model);
-    const place = await resolvePlace(args, host);
-    // The call may have been cancelled during the lookup.
+    const target = await resolveTarget(args, host);
+    // The call may have been cancelled meanwhile.
     signal.throwIfAborted();
     const isAwaited = mode === 'sync';
     const job = host.jobs.submit({
       promptSha256: sha256(args.prompt),
-      workingDirectory: place.directory,
-      sessionId: place.earlier?.id,
+      workingDirectory: target.directory,
+      sessionId: target.earlier?.id,
       timeoutMs,
       isAwaited,
-      run: createWork(args, place, call),
+      run: createWork(args, target, call),
     });
     if (!isAwaited) {
-      await job.noted;
+      await job.saved;
       return delegateResult({ job_id: job.id, status: 'queued' }, `Queued as job ${job.id}`);
     }
-    const takeBack = (): void => void host.jobs.cancel(job.id);
-    signal.addEventListener('abort', takeBack, { once: true });
-    if (signal.aborted) takeBack();
-    const view = await job.over.finally(() => signal.removeEventListener('abort', takeBack));
+    const cancel = (): void => void host.jobs.cancel(job.id);
+    signal.addEventListener('abort', cancel, { once: true });
+    if (signal.aborted) cancel();
+    const view = await job.ended.finally(() => signal.removeEventListener('abort', cancel));
     return delegateAnswer(view);
   },
 });
@@ -83,27 +83,26 @@ interface DelegateArguments {
   readonly system_prompt?: string | undefined;
 }
 
-interface DelegatePlace {
+interface DelegateTarget {
   /** Absent: there is no root, and the model has no tools. */
   readonly directory?: string | undefined;
   readonly earlier?: SessionSummary | undefined;
 }
 
 /** Throws CodedError if the directory or the session is not for this caller. */
-async function resolvePlace(args: DelegateArguments, host: Host): Promise<DelegatePlace> {
+async function resolveTarget(args: DelegateArguments, host: Host): Promise<DelegateTarget> {
   const earlier = args.session_id === undefined ? undefined : await requireSession(host, args.session_id);
   return { directory: resolveDirectory(host, args.working_directory, earlier), earlier };
 }
 
-/** Runs one turn, passing its text on as it arrives. */
 function createWork(
   args: DelegateArguments,
-  { directory, earlier }: DelegatePlace,
+  { directory, earlier }: DelegateTarget,
   { host, progress }: Call,
 ): JobWork['run'] {
   const text = args.brainstorm ? `${BRAINSTORM}${args.prompt}` : args.prompt;
-  return async ({ signal, timeoutMs, onText, note }) => {
-    let noted = 0;
+  return async ({ signal, timeoutMs, onText, update }) => {
+    let recorded = 0;
     const answer = await collectAnswer(
       await host.engine(),
       {
@@ -114,19 +113,19 @@ function createWork(
         storage: { kind: 'session', cwd: directory ?? host.startDirectory, earlier },
         onSession: (session_id) => {
           if (session_id !== undefined) host.ownSessions.add(session_id);
-          note({ session_id });
+          update({ session_id });
         },
-        // The job's own deadline should fire first.
+        // The job's own deadline must fire first.
         timeoutMs: timeoutMs + 1000,
         signal,
       },
       {
         progress,
         onText,
-        onModel: (model_used) => note({ model_used }),
+        onModel: (model_used) => update({ model_used }),
         onRefused: (refused) => {
-          if (refused.length > noted) note({ refused: [...refused] });
-          noted = refused.length;
+          if (refused.length > recorded) update({ refused: [...refused] });
+          recorded = refused.length;
         },
       },
     );

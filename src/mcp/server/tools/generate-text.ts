@@ -5,7 +5,6 @@ import { checkModelName, serverTool } from '../tool.ts';
 import { collectAnswer } from '../turn.ts';
 import { dropUndefined, plainFailure, plainResult, type TextAnswer, toMetadata } from './results.ts';
 
-/** A single reply without tools; nothing is saved. */
 export const generateText = serverTool({
   name: 'generate_text',
   title: 'Generate text with Gemini',
@@ -55,10 +54,10 @@ export const generateText = serverTool({
       isGrounded: grounding ?? false,
       signal,
     } as const;
-    const answer: TextAnswer = await host.gate.pass(
+    const answer: TextAnswer = await host.queue.run(
       signal,
       () =>
-        host.conversations.turn(conversationId, (history) =>
+        host.conversations.runTurn(conversationId, (history) =>
           collectAnswer(engine, { ...turn, storage: { kind: 'history', history } }, { progress }),
         ),
       conversationId === undefined ? undefined : `conversation ${conversationId}`,

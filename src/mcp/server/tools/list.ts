@@ -12,7 +12,6 @@ const TOOLS: Readonly<Record<ToolGroup, readonly ServerTool[]>> = {
   delegate: [delegate, delegateStatus, delegateJobs, delegateCancel, delegateSessions],
 };
 
-/** Always in the same order. */
 export function selectServedTools(groups: readonly ToolGroup[]): readonly ServerTool[] {
   return Object.entries(TOOLS).flatMap(([group, tools]) => (groups.some((wanted) => wanted === group) ? tools : []));
 }

@@ -17,7 +17,7 @@ export interface PlainAnswer {
   readonly meta?: JsonObject;
 }
 
-/** The result of a plain tool: the first page as text; `_meta.next` is the URI of the second. */
+/** The first page as text; `_meta.next` is the URI of the second. */
 export function plainResult(
   pages: Pages,
   { text, refused = [], notices = [], metadata, meta = {} }: PlainAnswer,
@@ -41,7 +41,7 @@ export function plainResult(
   };
 }
 
-/** One text for the notices, one for the denied calls; none if there is nothing to say. */
+/** At most one text for the notices and one for the denied calls. */
 export function formatNotices({
   refused = [],
   notices = [],
@@ -55,7 +55,6 @@ function formatBullets(title: string, lines: readonly string[]): readonly string
 
 export type TextAnswer = Pick<Answer, 'text' | 'model' | 'usage' | 'finishReason' | 'sources' | 'notices'>;
 
-/** The metadata of an answer. */
 export function toMetadata({ model, usage, finishReason, sources }: TextAnswer): JsonObject {
   const { totalTokenCount } = usage;
   return {
@@ -69,7 +68,6 @@ export function toMetadata({ model, usage, finishReason, sources }: TextAnswer):
 
 type Defined<Values> = { readonly [Key in keyof Values]?: Exclude<Values[Key], undefined> };
 
-/** Drops the undefined fields. */
 export function dropUndefined<Values extends object>(values: Values): Defined<Values> {
   return castDefined(Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)));
 }

@@ -4,10 +4,10 @@ import type { Sdk, SdkMessage } from '../sdk.ts';
 import type { SdkHttp, SdkHttpTransport } from '../sdk-http.ts';
 import type { Service } from '../tool.ts';
 
-/** Beyond this, the session that was silent longest is closed, unless a request is in flight. */
+/** Beyond this, the session that was silent longest is closed, unless one of its requests is in flight. */
 const MAX_SESSIONS = 64;
 
-/** The clients that begin with `initialize`: each has a session with an SDK server of its own. */
+/** For clients that begin with `initialize`: each gets a session with an SDK server of its own. */
 interface HttpSessions {
   respond(request: Request, body: SdkMessage | undefined): Promise<Response>;
   close(): Promise<void>;
@@ -15,18 +15,16 @@ interface HttpSessions {
 
 interface Client {
   readonly transport: SdkHttpTransport;
-  /** Number of its requests in flight. */
-  waiting: number;
+  inFlight: number;
 }
 
 export function createHttpSessions(sdk: Sdk & SdkHttp, service: Service): HttpSessions {
-  /** Ordered by last use, the most recent last. */
   const open = new Map<string, Client>();
 
   function makeRoom(newest: string): void {
-    for (const [id, { transport, waiting }] of open) {
+    for (const [id, { transport, inFlight }] of open) {
       if (open.size <= MAX_SESSIONS) return;
-      if (waiting > 0 || id === newest) continue;
+      if (inFlight > 0 || id === newest) continue;
       open.delete(id);
       void transport.close();
     }
@@ -34,7 +32,7 @@ export function createHttpSessions(sdk: Sdk & SdkHttp, service: Service): HttpSe
 
   async function openClient(): Promise<Client> {
     const client: Client = {
-      waiting: 0,
+      inFlight: 0,
       transport: new sdk.WebStandardStreamableHTTPServerTransport({
         sessionIdGenerator: randomId,
         onsessioninitialized: (id) => {
@@ -50,14 +48,14 @@ export function createHttpSessions(sdk: Sdk & SdkHttp, service: Service): HttpSe
 
   async function handleRequest(client: Client, request: Request, body: SdkMessage | undefined): Promise<Response> {
     if (request.method === 'POST') {
-      client.waiting += 1;
-      // Also aborted after a complete response.
-      request.signal.addEventListener('abort', () => (client.waiting -= 1), { once: true });
+      client.inFlight += 1;
+      // Fires also after a complete response.
+      request.signal.addEventListener('abort', () => (client.inFlight -= 1), { once: true });
     }
     const response = await client.transport.handleRequest(request, { parsedBody: body });
-    const takenBack = findCancelledId(body);
+    const cancelledId = findCancelledId(body);
     // A cancelled call gets no response, so nothing else would end its stream.
-    if (takenBack !== undefined) client.transport.closeSSEStream(takenBack);
+    if (cancelledId !== undefined) client.transport.closeSSEStream(cancelledId);
     return response;
   }
 
@@ -65,8 +63,8 @@ export function createHttpSessions(sdk: Sdk & SdkHttp, service: Service): HttpSe
     async respond(request, body) {
       const id = request.headers.get('mcp-session-id');
       if (id === null) {
-        const isOpening = body !== undefined && 'method' in body && body.method === 'initialize';
-        return isOpening
+        const isInitialize = body !== undefined && 'method' in body && body.method === 'initialize';
+        return isInitialize
           ? handleRequest(await openClient(), request, body)
           : Response.json(NO_SESSION, { status: 400 });
       }

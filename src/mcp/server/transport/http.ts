@@ -16,19 +16,14 @@ import type { Service } from '../tool.ts';
 import { createHttpSessions } from './http-sessions.ts';
 
 interface HttpOptions {
-  /** 0 picks a free port. */
   readonly port: number;
-  /** The bearer token every request must carry. */
   readonly token: string;
   readonly trace: (line: string) => void;
 }
 
 const PATH = '/mcp';
 
-/**
- * Serves any number of clients on 127.0.0.1, each with an SDK server of its own. Throws AppError `usage` if the port is
- * taken.
- */
+/** Serves any number of clients on 127.0.0.1. Throws AppError `usage` if the port is taken. */
 export async function openHttpService(
   sdk: Sdk & SdkHttp,
   service: Service,
@@ -44,9 +39,11 @@ export async function openHttpService(
   const answer = async (request: ServedRequest, signal: AbortSignal): Promise<Response> => {
     const body = request.method === 'POST' ? parseMessage(request.body) : undefined;
     if (body !== undefined && 'response' in body) return Response.json(body.response, { status: 400 });
-    const asked = toWebRequest(request, signal);
-    const isLegacy = await sdk.isLegacyRequest(asked, body?.message);
-    return isLegacy ? sessions.respond(asked, body?.message) : modern.fetch(asked, { parsedBody: body?.message });
+    const webRequest = toWebRequest(request, signal);
+    const isLegacy = await sdk.isLegacyRequest(webRequest, body?.message);
+    return isLegacy
+      ? sessions.respond(webRequest, body?.message)
+      : modern.fetch(webRequest, { parsedBody: body?.message });
   };
   const server = await listen({
     port,
@@ -64,29 +61,27 @@ export async function openHttpService(
   };
 }
 
-/** Without the body, which is passed on parsed. */
 function toWebRequest({ method, path, query, headers }: ServedRequest, signal: AbortSignal): Request {
   const list = Object.entries(headers).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, value] as const],
   );
-  const asked = query.size === 0 ? path : `${path}?${query}`;
-  return new Request(`http://127.0.0.1${asked}`, {
+  const target = query.size === 0 ? path : `${path}?${query}`;
+  return new Request(`http://127.0.0.1${target}`, {
     method,
     headers: list.map(([name, value]) => [name, value]),
     signal,
   });
 }
 
-/** Streams the response; stops if the client disconnects. */
 async function streamResponse(response: Response, reply: ServedReply): Promise<void> {
   const headers = Object.fromEntries(response.headers);
   if (response.body === null) return reply.send(response.status, headers, '');
   reply.begin(response.status, headers);
   const decoder = new TextDecoder();
   const reader = response.body.getReader();
-  const leave = (): void => void reader.cancel().catch(() => {});
-  if (reply.signal.aborted) leave();
-  reply.signal.addEventListener('abort', leave, { once: true });
+  const cancel = (): void => void reader.cancel().catch(() => {});
+  if (reply.signal.aborted) cancel();
+  reply.signal.addEventListener('abort', cancel, { once: true });
   for (;;) {
     const { done, value } = await reader.read();
     if (done) break;
@@ -101,22 +96,25 @@ interface GuardOptions {
 }
 
 /**
- * Rejects everybody but programs of this user: a page whose name was rebound to 127.0.0.1 (Host), a page of another
- * site (Origin), anybody without the token. Undefined admits the request. The body is read only after that.
+ * Admits only programs of this user: not a page whose name was rebound to 127.0.0.1 (Host), not a page of another site
+ * (Origin), nobody without the token. Undefined admits the request. The body is read only after that.
  */
 function createGuard({ path, token }: GuardOptions): (head: RequestHead) => ErrorResponse | undefined {
   // Comparing digests reveals nothing about how much of the token was right.
   const wanted = sha256(token);
-  return ({ method, path: asked, headers }) => {
-    if (!isOwnHost(headers.host)) return toRefusal(403, 'this server answers only to the names of this machine');
+  return ({ method, path: requested, headers }) => {
+    if (!isOwnHost(headers.host)) return toErrorResponse(403, 'this server answers only to the names of this machine');
     if (headers.origin !== undefined && !isOwnOrigin(headers.origin))
-      return toRefusal(403, 'requests of web pages are not accepted');
+      return toErrorResponse(403, 'requests of web pages are not accepted');
     if (sha256(findBearer(headers.authorization)) !== wanted) {
-      return toRefusal(401, 'send the token of this server: Authorization: Bearer …', { 'www-authenticate': 'Bearer' });
+      return toErrorResponse(401, 'send the token of this server: Authorization: Bearer …', {
+        'www-authenticate': 'Bearer',
+      });
     }
-    if (asked !== path) return toRefusal(404, `the only address here is ${path}`);
-    if (!['POST', 'GET', 'DELETE'].includes(method)) return toRefusal(405, 'use POST', { allow: 'POST, GET, DELETE' });
-    if (method === 'POST' && !isJsonType(headers['content-type'])) return toRefusal(415, 'send application/json');
+    if (requested !== path) return toErrorResponse(404, `the only address here is ${path}`);
+    if (!['POST', 'GET', 'DELETE'].includes(method))
+      return toErrorResponse(405, 'use POST', { allow: 'POST, GET, DELETE' });
+    if (method === 'POST' && !isJsonType(headers['content-type'])) return toErrorResponse(415, 'send application/json');
     return undefined;
   };
 }
@@ -142,6 +140,10 @@ function isJsonType(type: string | undefined): boolean {
   return /^application\/json\s*(?:;|$)/i.test(type ?? '');
 }
 
-function toRefusal(status: number, words: string, headers: Readonly<Record<string, string>> = {}): ErrorResponse {
-  return { status, headers: { 'content-type': 'text/plain', ...headers }, body: `${words}\n` };
+function toErrorResponse(
+  status: number,
+  message: string,
+  headers: Readonly<Record<string, string>> = {},
+): ErrorResponse {
+  return { status, headers: { 'content-type': 'text/plain', ...headers }, body: `${message}\n` };
 }

@@ -12,38 +12,50 @@ interface StdioOptions {
   readonly input: AsyncIterable<Uint8Array>;
   readonly output: ClaimedStdout;
   readonly trace: (line: string) => void;
+  /** Called once the handshake is not enough: the SDK is a third of a megabyte. */
   readonly loadSdk: () => Promise<Sdk>;
 }
 
-/** How long to wait for the last responses after the input has ended. */
+/** For the last responses, after the input has ended. */
 const DRAIN_MS = 2000;
 
-/** Serves one client, one message per line, until its input ends or its output is closed. Never throws. */
+/** One message per line, until the input ends or the output is closed. Never throws. */
 export async function serveLines(service: Service, options: StdioOptions): Promise<void> {
   const { input, output } = options;
   const write = (message: SdkMessage): Promise<void> => output.write(`${JSON.stringify(message)}\n`);
-  const first = createHandshake(service);
-  let wire: SdkConnection | undefined;
-  const pump = async (): Promise<void> => {
+  const handshake = createHandshake(service);
+  let connection: SdkConnection | undefined;
+  const readMessages = async (): Promise<void> => {
     for await (const line of splitLines(input, { maxBytes: MAX_MESSAGE_BYTES, tooLong: 'skip' })) {
-      const read = parseMessageLine(line);
-      if (read === undefined) continue;
-      const answer = 'response' in read ? read.response : wire === undefined ? first.respond(read.message) : undefined;
-      if (answer === undefined && 'message' in read) {
-        wire ??= openSdkConnection(await options.loadSdk(), service, { ...options, write, heard: first.heard });
-        wire.deliver(read.message);
-      } else if (answer !== undefined && answer !== 'heard') await write(answer);
-      // Back-pressure: read no more requests while the client does not read its responses.
+      const parsed = parseMessageLine(line);
+      if (parsed === undefined) continue;
+      const answer =
+        'response' in parsed
+          ? parsed.response
+          : connection === undefined
+            ? handshake.respond(parsed.message)
+            : undefined;
+      if (answer === undefined && 'message' in parsed) {
+        connection ??= openSdkConnection(await options.loadSdk(), service, {
+          ...options,
+          write,
+          handled: handshake.handled,
+        });
+        connection.deliver(parsed.message);
+      } else if (answer !== undefined && answer !== 'handled') await write(answer);
+      // Back-pressure: read no more requests while the client reads no responses.
       await output.ready();
     }
   };
-  const patience = new AbortController();
-  const heard = pump()
+  const timer = new AbortController();
+  const finished = readMessages()
     .catch(() => {})
-    .then(() => Promise.race([wire?.answered(), service.host.clock.sleep(DRAIN_MS, patience.signal).catch(() => {})]));
-  await Promise.race([heard, output.gone]);
-  patience.abort();
-  await wire?.close();
+    .then(() =>
+      Promise.race([connection?.waitForAnswers(), service.host.clock.sleep(DRAIN_MS, timer.signal).catch(() => {})]),
+    );
+  await Promise.race([finished, output.gone]);
+  timer.abort();
+  await connection?.close();
 }
 
 function parseMessageLine(line: Line): ParsedMessage | undefined {
@@ -51,42 +63,40 @@ function parseMessageLine(line: Line): ParsedMessage | undefined {
   return line.text.trim() === '' ? undefined : parseMessage(line.text);
 }
 
-/** The connection to the SDK's server. */
 interface SdkConnection {
   deliver(message: SdkMessage): void;
-  /** Resolves when all quick requests are answered. */
-  answered(): Promise<void>;
+  waitForAnswers(): Promise<void>;
   close(): Promise<void>;
 }
 
 interface SdkConnectionOptions extends Pick<StdioOptions, 'trace'> {
   readonly write: (message: SdkMessage) => Promise<void>;
-  /** Messages that were answered without the SDK. */
-  readonly heard: readonly SdkMessage[];
+  /** Messages already answered without the SDK. */
+  readonly handled: readonly SdkMessage[];
 }
 
-function openSdkConnection(sdk: Sdk, service: Service, { write, trace, heard }: SdkConnectionOptions): SdkConnection {
-  /** The id under which `initialize` is replayed to the SDK. */
-  const openingId = randomId();
+function openSdkConnection(sdk: Sdk, service: Service, { write, trace, handled }: SdkConnectionOptions): SdkConnection {
+  /** `initialize` is replayed to the SDK under this id. */
+  const initializeId = randomId();
   const unanswered = trackQuickRequests(service);
   const transport: SdkTransport = {
     start: async () => {},
     async send(message) {
       // The client already has this response.
-      if (!('id' in message) || message.id !== openingId) await write(message).catch(() => {});
-      unanswered.sent(message);
+      if (!('id' in message) || message.id !== initializeId) await write(message).catch(() => {});
+      unanswered.noteSent(message);
     },
     close: async () => {},
   };
   const onerror = (error: Error): void => trace(`mcp: ${error.message}`);
   const handle = sdk.serveStdio(() => createProtocolServer(sdk, service), { transport, onerror });
-  for (const message of heard) transport.onmessage?.('id' in message ? { ...message, id: openingId } : message);
+  for (const message of handled) transport.onmessage?.('id' in message ? { ...message, id: initializeId } : message);
   return {
     deliver(message) {
-      unanswered.heard(message);
+      unanswered.noteReceived(message);
       transport.onmessage?.(message);
     },
-    answered: () => unanswered.none(),
+    waitForAnswers: () => unanswered.waitForAnswers(),
     async close() {
       transport.onclose?.();
       await handle.close().catch(() => {});
@@ -94,11 +104,11 @@ function openSdkConnection(sdk: Sdk, service: Service, { write, trace, heard }: 
   };
 }
 
-/** The quick requests in flight: those that need no model, no job and no waiting. */
+/** Requests that need no model, no job and no waiting. */
 interface QuickRequests {
-  heard(message: SdkMessage): void;
-  sent(message: SdkMessage): void;
-  none(): Promise<void>;
+  noteReceived(message: SdkMessage): void;
+  noteSent(message: SdkMessage): void;
+  waitForAnswers(): Promise<void>;
 }
 
 function trackQuickRequests({ tools }: Pick<Service, 'tools'>): QuickRequests {
@@ -110,17 +120,17 @@ function trackQuickRequests({ tools }: Pick<Service, 'tools'>): QuickRequests {
   const isQuick = (method: string, params: Readonly<Record<string, unknown>> | undefined): boolean =>
     method !== 'tools/call' || tools.some(({ name, isQuick: quick }) => quick && name === params?.name);
   return {
-    heard(message) {
+    noteReceived(message) {
       if (!('method' in message)) return;
       const { method, params } = message;
       if ('id' in message && isQuick(method, params)) ids.add(message.id);
       // A cancelled request gets no response.
       if (method === 'notifications/cancelled' && isObject(params)) remove(params.requestId);
     },
-    sent(message) {
+    noteSent(message) {
       if ('id' in message && !('method' in message)) remove(message.id);
     },
-    none: () =>
+    waitForAnswers: () =>
       ids.size === 0
         ? Promise.resolve()
         : new Promise((resolve) => {

@@ -5,9 +5,8 @@ export interface ConnectionEvents {
   /** Ready for writing; with TLS, after the certificate was verified. */
   open(): void;
   data(chunk: Buffer): void;
-  /** There is room again after a write that did not take everything. */
+  /** There is room again after a write that took only a part. */
   room(): void;
-  /** `error` is undefined if the other side closed normally. */
   closed(error: unknown): void;
 }
 
@@ -22,11 +21,9 @@ export interface Target {
 
 /** A connection on Bun's own sockets, which load much faster than its `node:net`. */
 export interface Connection {
-  /** Returns how many of these bytes were taken. */
   write(bytes: Uint8Array): number;
   pause(): void;
   resume(): void;
-  /** Closes it at once; may be called at any time, and more than once. */
   close(): void;
   /**
    * Starts TLS; the certificate must be for this name or address. Everything from now on goes to these events, `open`
@@ -69,14 +66,13 @@ declare const Bun: {
   }): Promise<unknown>;
 };
 
-/** The state of a connection; `events` are replaced by `upgradeTls`. */
 interface SocketState {
   socket: NativeSocket | undefined;
   events: ConnectionEvents;
   isOver: boolean;
 }
 
-/** Opens a connection; several addresses are tried one after the other. Failures go to `events.closed`. */
+/** Tries several addresses one after the other. Failures go to `events.closed`. */
 export function connect({ host, port, isTls, addresses }: Target, events: ConnectionEvents): Connection {
   const line: SocketState = { socket: undefined, events, isOver: false };
   const tls = isTls ? { tls: toTlsOptions(host) } : {};
@@ -123,7 +119,7 @@ function closeWithError(line: SocketState, error: unknown): void {
   line.events.closed(error);
 }
 
-/** The callbacks for Bun, ignored once `events` are no longer the connection's. */
+/** Events are ignored once `events` are no longer the connection's. */
 function createHandler(line: SocketState, events: ConnectionEvents, isTls: boolean): SocketHandler {
   const isCurrent = (): boolean => !line.isOver && line.events === events;
   const end = (error: unknown): void => {

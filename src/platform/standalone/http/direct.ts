@@ -13,13 +13,13 @@ export const openDirectClient: typeof openDirectClientNode = () => ({
   close: () => {},
 });
 
-async function sendDirect(dispatch: RequestContext, addresses?: readonly Address[]): Promise<HttpResponse> {
-  const { url } = dispatch.request;
+async function sendDirect(context: RequestContext, addresses?: readonly Address[]): Promise<HttpResponse> {
+  const { url } = context.request;
   const peer = toPeer(url);
   let connection: Connection | undefined;
   const call = openRequest({
-    dispatch,
-    bytes: encodeRequest(dispatch.request),
+    context,
+    bytes: encodeRequest(context.request),
     peer: () => peer,
     connection: () => connection,
   });
@@ -33,27 +33,25 @@ export function toTarget({ protocol, hostname, port }: URL): Target {
   return { host, port: Number(port || (isTls ? 443 : 80)), isTls };
 }
 
-/** A request whose connection is yet to be opened. */
 export interface OutgoingRequest {
   readonly answer: Promise<HttpResponse>;
-  /** For the connection; the request is sent as soon as that is open. */
+  /** For the connection; the request is sent as soon as it is open. */
   readonly events: ConnectionEvents;
   fail(error: unknown): void;
 }
 
 interface OutgoingOptions {
-  readonly dispatch: RequestContext;
+  readonly context: RequestContext;
   readonly bytes: Buffer;
   /** The current peer, which changes while a tunnel is opened. */
   readonly peer: () => Peer;
   readonly connection: () => Connection | undefined;
-  /** Returns an error if a response with this status does not count. */
   readonly refused?: (status: number) => Error | undefined;
 }
 
 /** Sends the bytes and reads the response, with the timeouts, abort handling and errors of every exchange. */
-export function openRequest({ dispatch, bytes, peer, connection, refused }: OutgoingOptions): OutgoingRequest {
-  const exchange = openExchange(dispatch, {
+export function openRequest({ context, bytes, peer, connection, refused }: OutgoingOptions): OutgoingRequest {
+  const exchange = openExchange(context, {
     peer,
     pause: () => connection()?.pause(),
     resume: () => connection()?.resume(),

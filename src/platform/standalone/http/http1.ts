@@ -28,7 +28,7 @@ export function encodeRequest(
   ]);
 }
 
-/** The CONNECT request to a proxy for a tunnel to the host of this URL. Throws like `encodeRequest`. */
+/** CONNECT asks a proxy for a tunnel to the host of this URL. Throws like `encodeRequest`. */
 export function encodeConnect({ hostname, port }: URL, headers: Readonly<Record<string, string>>): Buffer {
   const host = `${hostname}:${port || 443}`;
   return encodeHead(`CONNECT ${host}`, { Host: host, ...headers, Connection: 'close' });
@@ -92,7 +92,6 @@ function parseBodyLength(headers: Readonly<Record<string, string>>): ResponseHea
   return Number(length);
 }
 
-/** An Error with the code Node's parser uses. */
 function httpParseError(code: string): Error {
   return Object.assign(new Error('this is not HTTP'), { code });
 }
@@ -106,7 +105,6 @@ interface ResponseEvents {
 }
 
 interface ResponseReader {
-  /** Returns the bytes after the end of the response. */
   push(chunk: Buffer): Buffer;
   /** The connection was closed; `error` is undefined if that was regular. */
   closed(error: unknown): void;

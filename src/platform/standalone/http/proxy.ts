@@ -6,17 +6,16 @@ import { type Connection, connect } from './connection.ts';
 import { type OutgoingRequest, openRequest, toTarget } from './direct.ts';
 import { encodeConnect, encodeRequest, responseReader } from './http1.ts';
 
-/** Same contract as on Node, on Bun's sockets. */
-export const sendThroughProxy: typeof sendThroughProxyNode = async (dispatch, proxy) =>
-  dispatch.request.url.protocol === 'https:' ? sendThroughTunnel(dispatch, proxy) : sendToProxy(dispatch, proxy);
+export const sendThroughProxy: typeof sendThroughProxyNode = async (context, proxy) =>
+  context.request.url.protocol === 'https:' ? sendThroughTunnel(context, proxy) : sendToProxy(context, proxy);
 
-function sendToProxy(dispatch: RequestContext, proxy: URL): Promise<HttpResponse> {
-  const { request } = dispatch;
+function sendToProxy(context: RequestContext, proxy: URL): Promise<HttpResponse> {
+  const { request } = context;
   const { url } = request;
   let connection: Connection | undefined;
   let isThrough = false;
   const call = openRequest({
-    dispatch,
+    context,
     bytes: encodeRequest(request, `${url.origin}${url.pathname}${url.search}`, toProxyHeaders(proxy)),
     peer: () => toProxiedPeer(proxy, url, isThrough),
     connection: () => connection,
@@ -30,13 +29,13 @@ function sendToProxy(dispatch: RequestContext, proxy: URL): Promise<HttpResponse
   return call.answer;
 }
 
-function sendThroughTunnel(dispatch: RequestContext, proxy: URL): Promise<HttpResponse> {
-  const { request } = dispatch;
+function sendThroughTunnel(context: RequestContext, proxy: URL): Promise<HttpResponse> {
+  const { request } = context;
   const { url } = request;
   let connection: Connection | undefined;
   let isThrough = false;
   const call = openRequest({
-    dispatch,
+    context,
     bytes: encodeRequest(request),
     peer: () => toProxiedPeer(proxy, url, isThrough),
     connection: () => connection,
@@ -58,7 +57,6 @@ function sendThroughTunnel(dispatch: RequestContext, proxy: URL): Promise<HttpRe
   return call.answer;
 }
 
-/** Reads the proxy's response to CONNECT. */
 function tunnelReader(call: OutgoingRequest, answered: (status: number) => void): ReturnType<typeof responseReader> {
   let isAnswered = false;
   return responseReader(

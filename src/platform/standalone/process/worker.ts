@@ -8,7 +8,7 @@ import type { endThread as endThreadNode, startThread as startThreadNode } from 
 const GRACE_MS = 200;
 const MAX_STUCK = 2;
 
-/** Threads of this process that could not be ended; each may keep a core busy. */
+/** Threads that could not be ended; each may keep a core busy. */
 let stuck = 0;
 
 /** Same contract as on Node, but throws AppError `usage` once too many threads could not be ended. */
@@ -18,7 +18,7 @@ export const startThread: typeof startThreadNode = (file, workerData) => {
       hint: 'Restart gmn. Installed with npm (npm i -g gmn) it can stop such searches; this executable cannot.',
     });
   }
-  // The file is inside the executable, where a thread cannot be started from.
+  // A thread cannot be started from a file inside the executable.
   const program = readFileSync(join(__dirname, file), 'utf8');
   return new Worker(program, { eval: true, workerData, env: {}, stdin: false, stdout: true, stderr: true });
 };

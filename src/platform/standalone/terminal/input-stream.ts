@@ -29,7 +29,7 @@ export const ttyStream: typeof ttyStreamNode = (descriptor) => {
     for (;;) {
       const { done, value } = await own.read();
       if (stream.destroyed) return;
-      // What had arrived before the stop was taken from the terminal and must not be lost.
+      // What arrived before the stop was taken from the terminal and must not be lost.
       if (value !== undefined) stream.push(value);
       if (own !== reader) return;
       if (done) return void stream.push(null);
@@ -67,7 +67,6 @@ export const ttyStream: typeof ttyStreamNode = (descriptor) => {
 export const pipeStream: typeof pipeStreamNode = (descriptor) => {
   const reader = Bun.file(descriptor).stream().getReader();
   const destroy = (): void => {
-    // Nothing is left to clean up.
     reader.cancel().catch(() => {});
   };
   async function* chunks(): AsyncGenerator<Uint8Array, void> {

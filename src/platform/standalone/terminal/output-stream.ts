@@ -1,5 +1,9 @@
 import { fstatSync } from 'node:fs';
-import type { OutputStream, outputStream as outputStreamNode } from '../../terminal/output-stream.ts';
+import type {
+  createPieceWriter as createPieceWriterNode,
+  OutputStream,
+  outputStream as outputStreamNode,
+} from '../../terminal/output-stream.ts';
 
 declare const Bun: {
   file(descriptor: number): { writer(): FileSink };
@@ -10,7 +14,7 @@ declare const Bun: {
  * for now.
  */
 interface FileSink {
-  write(chunk: string): number | Promise<number>;
+  write(chunk: string | Uint8Array): number | Promise<number>;
   flush(): number | Promise<number>;
 }
 
@@ -26,7 +30,7 @@ export const outputStream: typeof outputStreamNode = (descriptor) => {
     if (waiting === 0) for (const drained of drains.splice(0)) drained();
   };
   /** Undefined if everything was written at once. */
-  const send = (chunk: string): Promise<unknown> | undefined => {
+  const send = (chunk: string | Uint8Array): Promise<unknown> | undefined => {
     const written = sink.write(chunk);
     // If `flush` throws, nobody awaits this promise.
     if (typeof written !== 'number') written.catch(() => {});
@@ -34,7 +38,7 @@ export const outputStream: typeof outputStreamNode = (descriptor) => {
     const pending = [written, flushed].filter((step) => typeof step !== 'number');
     return pending.length === 0 ? undefined : Promise.all(pending);
   };
-  const write = (chunk: string, done = (): void => {}): boolean => {
+  const write = (chunk: string | Uint8Array, done = (): void => {}): boolean => {
     try {
       const sending = send(chunk);
       // At least one, so that an empty chunk, which is written to await the ones before it, counts as pending.
@@ -71,6 +75,9 @@ export const outputStream: typeof outputStreamNode = (descriptor) => {
     },
   } satisfies OutputStream;
 };
+
+/** Bun encodes strings itself. */
+export const createPieceWriter: typeof createPieceWriterNode = (stream) => (pieces) => stream.write(pieces.join(''));
 
 /**
  * Bun's own stream, which knows the window size; undefined, and not loaded, without a terminal. Code that draws on the

@@ -18,7 +18,7 @@ async function place(t: TestContext, { manners, entry = {} }: { manners?: OAuthM
   const { context } = surroundings(t);
   const named = server({ url: peer.mcp, type: 'http', ...entry }, 'remote');
   const shown: string[] = [];
-  // A browser: goes where it is sent, and whence it is sent on.
+  // Follows redirects, as a browser does.
   const prompt: SignInPrompt = {
     signal,
     async show(url) {

@@ -6,22 +6,27 @@ import type { ContentBlock } from '../../../../src/mcp/client/types.ts';
 const lost = async () => undefined;
 const text = (words: string): ContentBlock => ({ type: 'text', text: words });
 
-test('a structure that the text already tells is not told twice', async () => {
+test('structured content that the text repeats is sent once', async () => {
   const result = { content: [text('{ "a": 1 }')], structuredContent: { a: 1 }, isError: false };
-  expect(await toToolResult(result, lost)).toEqual({ ok: true, response: { output: '{ "a": 1 }' } });
+  expect(await toToolResult(result, lost)).toEqual({
+    ok: true,
+    response: { output: '{ "a": 1 }' },
+    summary: '{ "a": 1 }',
+  });
 });
 
-test('a structure alone is told', async () => {
+test('structured content alone is sent', async () => {
   expect(await toToolResult({ content: [], structuredContent: [1], isError: false }, lost)).toEqual({
     ok: true,
     response: { output: '', structured: [1] },
   });
 });
 
-test('a tool that says nothing is told so, also when it failed', async () => {
+test('a tool without output says so, also when it failed', async () => {
   expect(await toToolResult({ content: [], isError: false }, lost)).toEqual({
     ok: true,
     response: { output: '(no output)' },
+    summary: '(no output)',
   });
   expect(await toToolResult({ content: [], isError: true }, lost)).toEqual({
     ok: false,
@@ -29,7 +34,7 @@ test('a tool that says nothing is told so, also when it failed', async () => {
   });
 });
 
-test('what is too long is kept where the model can read it', async () => {
+test('long output is stored where the model can read it', async () => {
   const kept: string[] = [];
   const keep = async (whole: string) => `/shelf/${kept.push(whole)}.txt`;
   const { response } = await toToolResult(

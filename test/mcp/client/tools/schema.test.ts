@@ -165,7 +165,9 @@ const PLAIN = [
   ...['unevaluatedItems', 'additionalItems', 'x-odd', 'required', 'type', 'default', '$schema', 'additionalProperties'],
 ];
 
-/** Mostly schemas, often with a wrong value under a keyword, and seldom with something else where a schema should be. */
+/**
+ * Mostly schemas, often with a wrong value under a keyword, and rarely with something else where a schema should be.
+ */
 function schemas(depth: number): fc.Arbitrary<JsonValue> {
   const plain = fc.dictionary(fc.constantFrom(...PLAIN), json, { maxKeys: 3 });
   const types = fc.constantFrom<JsonValue>('object', 'array', 'string', 'null', 'STRING', 'nonsense', 5);
@@ -213,7 +215,7 @@ test(
       ),
       fuzz(500),
     );
-    // Most are: else this would show little.
+    // Otherwise this test would show little.
     expect(usable).toBeGreaterThan(100);
     for (const schema of corpus<JsonObject>('tool-schema')) {
       const once = toUsableSchema(schema);

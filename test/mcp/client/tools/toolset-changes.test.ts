@@ -15,7 +15,7 @@ test('a name on the allow list means one tool: nobody inherits it from a server 
   const trusted = async (first: JsonObject, allowedTools: readonly string[], seen: readonly string[] = []) => {
     const { context, open } = toolset(t, { a: first, b }, { allowedTools });
     const tools = seen.map((name) => ({ name, description: '', inputSchema: {} }));
-    await recordTools(SEEN, tools, { place: context, which: 'all' });
+    await recordTools(SEEN, tools, { context, which: 'all' });
     const { tools: offered, isTrusted } = await open();
     return offered.filter(isTrusted).map(({ name }) => name);
   };
@@ -61,7 +61,7 @@ test('tools that a server has since, or gets later, are offered; what had a name
 test('a tool that says something else about itself behind the prompt is told of, once', async (t) => {
   const { context, open } = toolset(t, { a: { ...good, includeTools: ['grow', 'grown'] } });
   const grown = { name: 'grown', description: 'Old.', inputSchema: {} };
-  await recordTools(SEEN, [grown], { place: context, which: 'all' });
+  await recordTools(SEEN, [grown], { context, which: 'all' });
   const set = await open();
   const changes = vi.fn();
   set.watch(changes, signal);
@@ -100,14 +100,14 @@ test('on its first run a server is asked once for its tools', async (t) => {
 test('a server of the same name in another file has a memory of its own', async (t) => {
   const { context, open } = toolset(t, { a: { ...good, includeTools: ['echo'] } });
   const other = { name: 'echo', description: 'Another.', inputSchema: {} };
-  await recordTools({ ...SEEN, file: 'other.json' }, [other], { place: context, which: 'all' });
-  await recordTools({ ...SEEN, scope: 'workspace' }, [other], { place: context, which: 'all' });
+  await recordTools({ ...SEEN, file: 'other.json' }, [other], { context, which: 'all' });
+  await recordTools({ ...SEEN, scope: 'workspace' }, [other], { context, which: 'all' });
   expect((await open()).tools.map(({ name }) => name)).toEqual(['echo']);
 });
 
 test('what several see at once is all remembered', async (t) => {
   const { context } = surroundings(t);
   const tools = Array.from({ length: 8 }, (_, index) => ({ name: `t${index}`, description: '', inputSchema: {} }));
-  await Promise.all(tools.map((tool) => recordTools(SEEN, [tool], { place: context, which: 'new' })));
+  await Promise.all(tools.map((tool) => recordTools(SEEN, [tool], { context, which: 'new' })));
   expect([...(readKnownNames(SEEN, context) ?? [])].sort()).toEqual(tools.map(({ name }) => name));
 });

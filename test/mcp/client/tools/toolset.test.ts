@@ -23,7 +23,7 @@ test('remote tools are plain tools: described, previewed with their real names, 
     kind: 'text',
     text: 'MCP server: my files\nTool: echo\nArguments: {\n  "message": "hi"\n}',
   });
-  expect(await echo.invoke({ message: 'hi' }, signal)).toEqual({ ok: true, response: { output: 'hi' } });
+  expect(await echo.invoke({ message: 'hi' }, signal)).toMatchObject({ ok: true, response: { output: 'hi' } });
   expect(await tool('fail').invoke({}, signal)).toEqual({ ok: false, response: { error: 'it did not work' } });
 });
 
@@ -74,7 +74,7 @@ test('once its tools are known, a server is started only when one is called', as
   const { tool, tools } = await open(entry);
   expect(tools).toHaveLength(14);
   expect(messages()).toHaveLength(before);
-  expect(await tool('add').invoke({ a: 1, b: 2 }, signal)).toEqual({ ok: true, response: { output: '3' } });
+  expect(await tool('add').invoke({ a: 1, b: 2 }, signal)).toMatchObject({ ok: true, response: { output: '3' } });
   expect(messages().length).toBeGreaterThan(before);
   const cache = join(context.homes().gmn, 'cache', 'mcp');
   for (const name of readdirSync(cache)) expect(statSync(join(cache, name)).mode & 0o777).toBe(0o600);
@@ -97,14 +97,14 @@ test('a tool that says something else about itself is not offered until a person
   const echo = first.table.find(({ remote }) => remote.name === 'echo')?.remote;
   if (echo === undefined) throw new Error('no echo');
   // As if an earlier version had been seen.
-  await recordTools(SEEN, [{ ...echo, description: 'Says something.' }], { place: context, which: 'all' });
+  await recordTools(SEEN, [{ ...echo, description: 'Says something.' }], { context, which: 'all' });
   const second = await open();
   expect(second.servers.map(({ withheld }) => withheld)).toEqual([['echo']]);
   expect(second.tools.map(({ name }) => name)).not.toContain('echo');
   expect(second.notices).toEqual([
     'MCP server a: echo not offered: its definition has changed. To review and allow it, run in a terminal: gmn mcp tools a',
   ]);
-  await recordTools(SEEN, [echo], { place: context, which: 'all' });
+  await recordTools(SEEN, [echo], { context, which: 'all' });
   expect((await open()).tools.map(({ name }) => name)).toContain('echo');
 });
 
@@ -120,7 +120,7 @@ test('a tool that changed behind a kept list is not run', async (t) => {
     const text = readFileSync(path, 'utf8').replace('Says the same.', 'Is harmless.').replaceAll('"add"', '"gone"');
     writeFileSync(path, text);
   }
-  await recordTools(SEEN, [{ ...echo, description: 'Is harmless.' }], { place: context, which: 'all' });
+  await recordTools(SEEN, [{ ...echo, description: 'Is harmless.' }], { context, which: 'all' });
   const { tool } = await open();
   expect(await tool('echo').invoke({ message: 'x' }, signal)).toEqual({
     ok: false,
@@ -149,7 +149,7 @@ test('one bad server is reported and hurts only itself', async (t) => {
   expect(await tool('echo').invoke({ message: 'x' }, signal)).toMatchObject({ ok: true });
 });
 
-test('a server that is not ready in time is left out', async (t) => {
+test('a server that is not ready in time is skipped', async (t) => {
   const { tools, notices } = await toolset(t, { silent: hostile('silent') }, { maxWaitMs: 300 }).open();
   expect({ tools, notices }).toEqual({
     tools: [],
@@ -170,7 +170,7 @@ test('includeTools chooses, excludeTools wins, two servers share no name', async
   ]);
 });
 
-test('more tools than the API takes are left out, and that is said', async (t) => {
+test('more tools than the API takes are skipped, and that is reported', async (t) => {
   const { tools, notices } = await toolset(t, { many: hostile('many') }).open();
   expect(tools).toHaveLength(499);
   expect(notices).toEqual([
@@ -242,7 +242,7 @@ test('a server that ends after every call is started again as often as it is wan
   const [{ server }] = servers as [(typeof servers)[number]];
   for (let round = 0; round < 6; round += 1) {
     const connection = await pool.connection(server, signal);
-    expect(await tool('speak').invoke({ n: round }, signal)).toEqual({
+    expect(await tool('speak').invoke({ n: round }, signal)).toMatchObject({
       ok: true,
       response: { output: `spoken ${round}` },
     });
@@ -255,7 +255,7 @@ test('a server that ends after every call loses none of those that follow at onc
   const pids = join(root, 'pids');
   const { tool } = await open({ a: { ...hostile('once'), env: { GMN_TEST_PIDS: pids } } });
   for (let round = 0; round < 3; round += 1) {
-    expect(await tool('speak').invoke({ n: round }, signal)).toEqual({
+    expect(await tool('speak').invoke({ n: round }, signal)).toMatchObject({
       ok: true,
       response: { output: `spoken ${round}` },
     });
@@ -268,7 +268,7 @@ test('a server that ends after every call loses none of five at once, and does n
   const pids = join(root, 'pids');
   const { tool } = await open({ a: { ...hostile('once'), env: { GMN_TEST_PIDS: pids } } });
   const rounds = [1, 2, 3, 4, 5];
-  expect(await Promise.all(rounds.map((n) => tool('speak').invoke({ n }, signal)))).toEqual(
+  expect(await Promise.all(rounds.map((n) => tool('speak').invoke({ n }, signal)))).toMatchObject(
     rounds.map((n) => ({ ok: true, response: { output: `spoken ${n}` } })),
   );
   expect(readFileSync(pids, 'utf8').trim().split('\n')).toHaveLength(5);
@@ -287,7 +287,7 @@ test('a call that is given up while it waits for another holds up none after it'
   await expect(waiting).rejects.toBe(reason);
   first.abort(reason);
   await expect(hanging).rejects.toBe(reason);
-  expect(await third).toEqual({ ok: true, response: { output: 'sent' } });
+  expect(await third).toMatchObject({ ok: true, response: { output: 'sent' } });
   expect(JSON.stringify(messages())).not.toContain('never sent');
 });
 
@@ -299,7 +299,10 @@ test('calls to a server that has stayed after its work go out at once', async (t
   const abort = new AbortController();
   const hanging = tool('wait').invoke({}, abort.signal);
   await vi.waitFor(() => expect(messages().at(-1)).toMatchObject({ params: { name: 'wait' } }));
-  expect(await tool('echo').invoke({ message: 'three' }, signal)).toEqual({ ok: true, response: { output: 'three' } });
+  expect(await tool('echo').invoke({ message: 'three' }, signal)).toMatchObject({
+    ok: true,
+    response: { output: 'three' },
+  });
   abort.abort(new AppError('interrupted', 'Interrupted.'));
   await expect(hanging).rejects.toThrow('Interrupted.');
 });
@@ -333,7 +336,7 @@ test('an abort ends a call with its reason and reaches the server', async (t) =>
   await vi.waitFor(() => expect(messages().at(-1)).toMatchObject({ method: 'notifications/cancelled' }));
 });
 
-test('a session that the server has forgotten is begun anew', async (t) => {
+test('a session that the server has dropped is started again', async (t) => {
   const serve = streamable('json');
   let isForgotten = false;
   const { url, received } = await httpPeer(t, (request, response) => {
@@ -343,7 +346,10 @@ test('a session that the server has forgotten is begun anew', async (t) => {
   });
   const { tool } = await toolset(t, { a: { httpUrl: url } }).open();
   isForgotten = true;
-  expect(await tool('echo').invoke({ message: 'hi' }, signal)).toEqual({ ok: true, response: { output: 'remote hi' } });
+  expect(await tool('echo').invoke({ message: 'hi' }, signal)).toMatchObject({
+    ok: true,
+    response: { output: 'remote hi' },
+  });
   expect(received.filter(({ body }) => body.includes('"initialize"'))).toHaveLength(2);
 });
 

@@ -136,7 +136,7 @@ test('an address that speaks neither is told of by its answer to the newer kind'
   expect((await faultOf(page.open())).message).toBe('MCP server remote: it answered HTTP 405');
 });
 
-/** A server of either kind whose answers to calls are written by `answerCall`. */
+/** A server whose responses to tools/call are written by `answerCall`. */
 function breaking(inner: Handle, answerCall: (response: ServerResponse) => void): Handle {
   let stream: ServerResponse | undefined;
   return (request, response) => {

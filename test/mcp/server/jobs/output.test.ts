@@ -4,7 +4,7 @@ import { serve, silence } from '../support.ts';
 
 const MILLION = 'x'.repeat(1_000_000);
 
-test('a long output of a job goes on in pages', async (t) => {
+test('a long output of a job continues in pages', async (t) => {
   const texts = [MILLION, MILLION, `${MILLION}end`].map((text) => chunk([{ text }]));
   const server = await serve(t, { gemini: await fakeGemini(t, [events([...texts, finish()])]) });
   const { structuredContent, content } = await server.call('delegate', { prompt: 'x' });
@@ -17,7 +17,7 @@ test('a long output of a job goes on in pages', async (t) => {
   expect((await server.call('delegate_status', { job_id })).structuredContent.next).toBe(next);
 });
 
-test('an answer that does not end is given up', async (t) => {
+test('an answer without end is an error', async (t) => {
   let close: () => void = () => {};
   const closed = new Promise<void>((resolve) => {
     close = resolve;

@@ -43,7 +43,7 @@ function work(run: JobWork['run'], rest: Partial<JobWork> = {}): JobWork {
   return { promptSha256: 'x', workingDirectory: '/work', timeoutMs: 60_000, isAwaited: false, ...rest, run };
 }
 
-/** Work that lasts until it is told to end, or aborted. */
+/** Runs until `end` is called or the signal aborts. */
 function held(): { readonly run: JobWork['run']; readonly begun: Promise<void>; end(): void } {
   let end: () => void = () => {};
   let begin: () => void = () => {};
@@ -67,35 +67,35 @@ function held(): { readonly run: JobWork['run']; readonly begun: Promise<void>; 
   };
 }
 
-test('a job runs, says what it says, and is on disk when it is over', async (t) => {
+test('a job runs, and its output is on disk when it has ended', async (t) => {
   const files = recordDirectory(directory(t));
   const jobs = table(files);
   const job = jobs.submit(
-    work(async ({ onText, note }) => {
-      note({ session_id: 's' });
+    work(async ({ onText, update }) => {
+      update({ session_id: 's' });
       for (const delta of ['one ', 'two ', 'three']) onText(delta);
       return { model_used: 'm' };
     }),
   );
-  const view = await job.over;
+  const view = await job.ended;
   expect(view.output).toBe('one two three');
   expect(view.record).toMatchObject({ status: 'completed', model_used: 'm', session_id: 's' });
   await jobs.close();
   expect(await table(files).find(job.id)).toEqual(view);
 });
 
-test('a job is on disk before its id is told, also if it only waits', async (t) => {
+test('a job is on disk before its id is returned, also if it is queued', async (t) => {
   const path = directory(t);
   const jobs = table(recordDirectory(path), { maxRunning: 1 });
   const submitted = [held(), held()].map(({ run }) => jobs.submit(work(run)));
-  await Promise.all(submitted.map(({ noted }) => noted));
+  await Promise.all(submitted.map(({ saved }) => saved));
   const other = table(recordDirectory(path));
   const states = await Promise.all(submitted.map(async ({ id }) => (await other.find(id))?.record.status));
   expect(states).toEqual(['running', 'queued']);
   await jobs.close();
 });
 
-test('only so many run, only so many wait, in their order', async (t) => {
+test('jobs run in order, within the limits of running and queued ones', async (t) => {
   const jobs = table(recordDirectory(directory(t)));
   const all = [held(), held(), held(), held()];
   const submitted = all.map(({ run }) => jobs.submit(work(run)));
@@ -112,31 +112,31 @@ test('only so many run, only so many wait, in their order', async (t) => {
   expect(await states()).toEqual(['completed', 'failed', 'failed', 'failed']);
 });
 
-test('a job that waits too long for its turn while somebody waits for it times out', async (t) => {
+test('an awaited job that is queued too long times out', async (t) => {
   const jobs = table(recordDirectory(directory(t)), { maxRunning: 1 });
   const first = held();
   jobs.submit(work(first.run));
-  const { over } = jobs.submit(work(async () => ({}), { isAwaited: true, timeoutMs: 20 }));
-  expect((await over).record).toMatchObject({ status: 'failed', code: 'TIMEOUT', timeout_ms: 20 });
+  const { ended } = jobs.submit(work(async () => ({}), { isAwaited: true, timeoutMs: 20 }));
+  expect((await ended).record).toMatchObject({ status: 'failed', code: 'TIMEOUT', timeout_ms: 20 });
   await jobs.close();
 });
 
-test('a job whose session is in use is queued, holds no place, and its time does not run', async (t) => {
+test('a job whose session is in use is queued without taking a place or time', async (t) => {
   const jobs = table(recordDirectory(directory(t)));
   const first = held();
   const session = { sessionId: 's', timeoutMs: 60_000 };
   const { id: one } = jobs.submit(work(first.run, session));
   const waiting = jobs.submit(work(async () => ({}), { ...session, timeoutMs: 20 }));
-  const { over } = jobs.submit(work(async () => ({})));
-  expect((await over).record.status).toBe('completed');
+  const { ended } = jobs.submit(work(async () => ({})));
+  expect((await ended).record.status).toBe('completed');
   expect((await jobs.find(one))?.record.status).toBe('running');
   expect((await jobs.wait(waiting.id, 50, new AbortController().signal))?.record.status).toBe('queued');
   first.end();
-  expect((await waiting.over).record.status).toBe('completed');
+  expect((await waiting.ended).record.status).toBe('completed');
   await jobs.close();
 });
 
-test('waiting ends with the job, with the time, or with the caller', async (t) => {
+test('waiting ends with the job, the deadline or the caller', async (t) => {
   const jobs = table(recordDirectory(directory(t)));
   const { signal } = new AbortController();
   const task = held();
@@ -151,20 +151,20 @@ test('waiting ends with the job, with the time, or with the caller', async (t) =
   await jobs.close();
 });
 
-test('a disk that takes nothing costs no answer', async () => {
+test('a full disk costs no answer', async () => {
   const jobs = table(memory(() => true));
-  const { id, over } = jobs.submit(
+  const { id, ended } = jobs.submit(
     work(async ({ onText }) => {
       onText('answer');
       return {};
     }),
   );
-  await over;
+  await ended;
   await jobs.close();
   expect(await jobs.find(id)).toMatchObject({ output: 'answer', record: { status: 'completed' } });
 });
 
-/** A disk in memory, or one that takes nothing. */
+/** In memory, or a full disk. */
 function memory(isFull: () => boolean = () => false): RecordDirectory {
   const files = new Map<string, string>();
   const add = (name: string, text: string): void => {
@@ -181,14 +181,14 @@ function memory(isFull: () => boolean = () => false): RecordDirectory {
   };
 }
 
-test('of the jobs that work nowhere a thousand are remembered, and those under way', async () => {
+test('a thousand jobs without a directory stay visible, and all running ones', async () => {
   const jobs = table(memory(), { maxRunning: 2, maxQueued: 2 });
   const task = held();
   const { id: running } = jobs.submit(work(task.run, { workingDirectory: undefined }));
   const ids: string[] = [];
   for (let index = 0; index < 1001; index += 1) {
-    const { id, over } = jobs.submit(work(async () => ({}), { workingDirectory: undefined }));
-    await over;
+    const { id, ended } = jobs.submit(work(async () => ({}), { workingDirectory: undefined }));
+    await ended;
     ids.push(id);
   }
   const isKnown = async (id: string | undefined) => (await jobs.find(id ?? '')) !== undefined;
@@ -197,16 +197,16 @@ test('of the jobs that work nowhere a thousand are remembered, and those under w
   await jobs.close();
 });
 
-test('what a full disk did not take is remembered up to a length, the newest always', async () => {
+test('jobs that a full disk did not take stay in memory up to a limit, the newest always', async () => {
   const jobs = table(memory(() => true));
   const say = async (length: number): Promise<string> => {
-    const { id, over } = jobs.submit(
+    const { id, ended } = jobs.submit(
       work(async ({ onText }) => {
         onText('x'.repeat(length));
         return {};
       }),
     );
-    await over;
+    await ended;
     return id;
   };
   const ids = [await say(15_000_000), await say(15_000_000), await say(15_000_000)];
@@ -244,7 +244,7 @@ test('a job of a process that is gone is INTERRUPTED, one of a process that runs
   expect((await other.cancel(own.id))?.record.code).toBe('INTERRUPTED');
 });
 
-test('a job that ends while the list is read is listed as over', async (t) => {
+test('a job that ends while the list is read is listed as ended', async (t) => {
   const files = recordDirectory(directory(t));
   const task = held();
   let meanwhile = async (): Promise<void> => {};
@@ -254,17 +254,17 @@ test('a job that ends while the list is read is listed as over', async (t) => {
     return text;
   };
   const jobs = table({ ...files, read });
-  const { id, over } = jobs.submit(work(task.run));
+  const { id, ended } = jobs.submit(work(task.run));
   await expect.poll(() => files.read(`${id}.jsonl`)).toContain('running');
   meanwhile = async () => {
     task.end();
-    await over;
+    await ended;
     await expect.poll(() => files.read(`${id}.jsonl`)).toContain('completed');
   };
   expect((await jobs.list()).map(({ status }) => status)).toEqual(['completed']);
 });
 
-test('what is no job is no job', async (t) => {
+test('an invalid record is no job', async (t) => {
   const path = directory(t);
   const files = recordDirectory(path);
   const id = newId();
@@ -278,7 +278,7 @@ test('what is no job is no job', async (t) => {
   );
 });
 
-test('jobs that are over are removed when they are old or too many; those under way never', async (t) => {
+test('ended jobs are removed when they are old or too many; running ones never', async (t) => {
   const path = directory(t);
   const files = recordDirectory(path);
   const now = Date.parse('2026-06-01T00:00:00Z');
@@ -297,7 +297,7 @@ test('jobs that are over are removed when they are old or too many; those under 
   expect((await files.names()).toSorted()).toEqual(kept.flatMap((id) => [`${id}.jsonl`, `${id}.txt`]).sort());
 });
 
-test('what is damaged in a record is left out, and a record without what it needs, or of a size that none has, is none', async (t) => {
+test('damaged fields are dropped, and a record without a required field or of an impossible size is ignored', async (t) => {
   const path = directory(t);
   const job_id = newId();
   const whole = { job_id, status: 'failed', created_at: '2026-01-01T00:00:00.000Z', prompt_sha256: 'x', timeout_ms: 1 };

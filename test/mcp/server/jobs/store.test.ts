@@ -16,7 +16,7 @@ function directory(t: TestContext): string {
   return path;
 }
 
-test('a line that was cut off is none: the state before it counts, and the next one is whole', async (t) => {
+test('a line that was cut off is ignored: the state before it counts, and the next line is complete', async (t) => {
   const path = directory(t);
   const store = createJobStore(recordDirectory(path), systemClock);
   const record = { job_id: randomId(), created_at: '2026-01-01T00:00:00.000Z', prompt_sha256: 'x', timeout_ms: 1 };
@@ -34,7 +34,7 @@ test('a line that was cut off is none: the state before it counts, and the next 
   expect(await found()).toBe('cancelled');
 });
 
-test('a job that ends, with its process, while somebody looks at it has ended and was not interrupted', async (t) => {
+test('a job that ends with its process during a read has ended and was not interrupted', async (t) => {
   const files = recordDirectory(directory(t));
   const record = { job_id: randomId(), created_at: '2026-01-01T00:00:00.000Z', prompt_sha256: 'x', timeout_ms: 1 };
   const name = `${record.job_id}.jsonl`;
@@ -52,7 +52,7 @@ test('a job that ends, with its process, while somebody looks at it has ended an
   expect((await files.read(name))?.split('\n')).toHaveLength(3);
 });
 
-test('a list reads what is over once, and nothing of what was removed', async (t) => {
+test('a list reads each ended job once, and drops removed ones', async (t) => {
   const files = recordDirectory(directory(t));
   const reads: string[] = [];
   const read = (name: string): Promise<string | undefined> => {
@@ -73,7 +73,7 @@ test('a list reads what is over once, and nothing of what was removed', async (t
   expect(reads).toEqual([`${running}.jsonl`]);
 });
 
-test('what belongs to no job is removed after a day', async (t) => {
+test('files that belong to no job are removed after a day', async (t) => {
   const path = directory(t);
   const now = Date.parse('2026-06-01T00:00:00Z');
   const store = createJobStore(recordDirectory(path), { now: () => now });

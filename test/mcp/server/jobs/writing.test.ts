@@ -11,7 +11,7 @@ import { type RecordFile, recordDirectory } from '../../../../src/platform/files
 import { systemClock } from '../../../../src/platform/runtime/clock.ts';
 import { randomId } from '../../../../src/platform/runtime/random-id.ts';
 
-/** Jobs, and what was written of them so far: their state, or what they said. */
+/** `heard` lists what was written: states and output. */
 function heardJobs(): { readonly jobs: Jobs; readonly heard: readonly string[] } {
   const path = mkdtempSync(join(tmpdir(), 'gmn-jobs-'));
   onTestFinished(() => rmSync(path, { recursive: true, force: true }));
@@ -49,7 +49,7 @@ function work(run: JobWork['run']): JobWork {
   return { promptSha256: 'x', workingDirectory: '/work', timeoutMs: 60_000, isAwaited: false, run };
 }
 
-test('a job is completed on disk after all that it said, however soon it ends', async () => {
+test('a job is completed on disk only after all of its output, however soon it ends', async () => {
   const { jobs, heard } = heardJobs();
   const job = jobs.submit(
     work(async ({ onText }) => {
@@ -57,7 +57,7 @@ test('a job is completed on disk after all that it said, however soon it ends', 
       return {};
     }),
   );
-  await job.over;
+  await job.ended;
   expect(heard).toEqual(['running', 'said', 'completed']);
 });
 
@@ -69,7 +69,7 @@ test.each<[string, (jobs: Jobs, id: string) => Promise<unknown>]>([
 ])('who %s is told that a job is over once that is on disk', async (_, ask) => {
   const { jobs, heard } = heardJobs();
   const job = jobs.submit(work(async () => ({})));
-  // It is over by then, and what is written is written later.
+  // The job has ended by now; its writes come later.
   await setImmediate();
   expect(heard).toEqual([]);
   await ask(jobs, job.id);

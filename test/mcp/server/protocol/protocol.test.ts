@@ -4,7 +4,7 @@ import { echo, sdkClient, serve, serveRaw } from '../support.ts';
 
 const CAPABILITIES = { tools: {}, resources: {}, prompts: {} };
 
-test('a bare initialize is answered with the oldest revision', async (t) => {
+test('initialize without params is answered with the oldest protocol version', async (t) => {
   const server = serveRaw(t, { flags: ['--server-name', 'mcp-server-gemini-enhanced', '--server-version', '5.0.0'] });
   server.send('{"jsonrpc": "2.0", "id": 1, "method": "initialize"}\n');
   expect(await server.line(({ id }) => id === 1)).toEqual({
@@ -32,7 +32,7 @@ test.for(['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'])(
   },
 );
 
-test('a revision nobody knows is answered with one that is spoken', async (t) => {
+test('an unknown protocol version is answered with the newest supported one', async (t) => {
   const server = serveRaw(t);
   const params = { protocolVersion: '1999-01-01', capabilities: {}, clientInfo: { name: 'test', version: '1' } };
   expect((await server.ask('initialize', params)).result.protocolVersion).toBe('2025-11-25');
@@ -46,7 +46,7 @@ test.for(['legacy', 'auto'] as const)('the SDK’s client gets its answer in %s 
   expect(content).toEqual([{ type: 'text', text: 'echo: Hello' }]);
 });
 
-test('what is answered before the SDK is loaded is what the SDK says', async (t) => {
+test('the handshake answers exactly as the SDK does', async (t) => {
   const server = await serve(t);
   server.notify('notifications/initialized');
   const methods = ['tools/list', 'prompts/list', 'resources/list', 'resources/templates/list', 'ping'];
@@ -56,7 +56,7 @@ test('what is answered before the SDK is loaded is what the SDK says', async (t)
     return results;
   };
   const before = await ask();
-  // Only the SDK answers this, and from then on everything.
+  // Only the SDK answers this, and from then on everything else.
   expect((await server.ask('no/such/method')).error.code).toBe(-32601);
   expect(await ask()).toEqual(before);
 });
@@ -77,7 +77,7 @@ test('ping is answered', async (t) => {
   expect(await server.ask('ping')).toEqual({ jsonrpc: '2.0', id: 2, result: {} });
 });
 
-test('faults of the protocol have the codes of JSON-RPC, and the server stays', async (t) => {
+test('protocol errors have the codes of JSON-RPC, and the server keeps running', async (t) => {
   const server = await serve(t);
   const code = async (method: string, params?: object) => (await server.ask(method, params)).error?.code;
   expect(await code('no/such/method')).toBe(-32601);
@@ -110,7 +110,7 @@ const INVALID = [
   ['{"jsonrpc":"2.0","id":null,"method":"ping"}', null],
 ] as const;
 
-test('what is no request of JSON-RPC is told so, and the server stays', async (t) => {
+test('an invalid JSON-RPC message gets an error, and the server keeps running', async (t) => {
   const server = await serve(t);
   for (const [text, id] of INVALID) {
     const known = server.lines.length;
@@ -121,7 +121,7 @@ test('what is no request of JSON-RPC is told so, and the server stays', async (t
   expect((await server.ask('ping')).result).toEqual({});
 });
 
-test('params that are no object are told so', async (t) => {
+test('params that are no object are an error', async (t) => {
   const server = await serve(t);
   server.send('{"jsonrpc":"2.0","id":9,"method":"tools/list","params":[1]}\n');
   expect((await server.line(({ id }) => id === 9)).error.code).toBe(-32602);
@@ -142,7 +142,7 @@ const WRONG = [
   ],
 ] as const;
 
-test('params of the wrong kind are told so in one line', async (t) => {
+test('params of the wrong type are an error of one line', async (t) => {
   for (const server of [serveRaw(t), await serve(t)]) {
     for (const [method, params, message] of WRONG) {
       expect((await server.ask(method, params)).error).toEqual({ code: -32602, message: `Invalid params: ${message}` });
@@ -151,7 +151,7 @@ test('params of the wrong kind are told so in one line', async (t) => {
   }
 });
 
-test('a client that does not say which version it is, is served', async (t) => {
+test('a client without a version is served', async (t) => {
   const params = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'x' } };
   expect((await serveRaw(t).ask('initialize', params)).result.protocolVersion).toBe('2025-06-18');
 });
@@ -165,7 +165,7 @@ test('any id is answered', async (t) => {
   }
 });
 
-test('a client that has said its last word still gets the answers that need no model', async (t) => {
+test('a client that has closed its input still gets the responses that need no model', async (t) => {
   const last = [
     { method: 'tools/call', params: { name: 'list_models' } },
     { method: 'tools/call', params: { name: 'delegate_sessions' } },
@@ -237,12 +237,12 @@ test('whatever a dependency prints, stdout is protocol only', async (t) => {
   expect(server.stderr()).toContain('without a newline');
 });
 
-test('a client that does not read its answers is not read from, and memory stays flat', async (t) => {
+test('a client that does not read its responses is not read from, and memory stays flat', async (t) => {
   const server = await serve(t);
   server.child.stdout.pause();
   const line = `${JSON.stringify({ jsonrpc: '2.0', id: 7, method: 'tools/list' })}\n`;
   let taken = 0;
-  // The pipes hold a little; after that the server must stop taking, or it would hoard answers.
+  // Pipes hold a little; after that the server must stop reading, or it would pile up responses.
   for (let sent = 0; sent < 20_000 && server.child.stdin.writableLength < 100_000; sent += 1) {
     server.child.stdin.write(line);
     taken += 1;

@@ -25,7 +25,7 @@ test('chat answers with text and the id of its session, and nothing else', async
   expect(body.contents).toEqual([{ role: 'user', parts: [{ text: 'Hello, who are you?' }] }]);
 });
 
-test('chat-reply goes on with the session it names, or with the newest', async (t) => {
+test('chat-reply continues the session it names, or the newest', async (t) => {
   const gemini = await fakeGemini(t, [echo, echo, echo, echo]);
   const server = await serve(t, { gemini });
   const first = await server.call('chat', { prompt: 'one' });

@@ -43,7 +43,7 @@ test('a sync delegation is the whole answer, in text and as data', async (t) => 
   expect(status.content).toEqual([{ type: 'text', text: 'echo: Say hi' }]);
 });
 
-test('without a session it is stateless; with one it goes on, even after a restart', async (t) => {
+test('without a session it is stateless; with one it continues, even after a restart', async (t) => {
   const gemini = await fakeGemini(t, [echo, echo, echo]);
   const at = place(t, { gemini });
   const first = await serve(t, { at });
@@ -113,7 +113,7 @@ test('every failure has its code', async (t) => {
   expect(await code('delegate_cancel', { job_id: '00000000-0000-4000-8000-000000000000' })).toBe('JOB_NOT_FOUND');
 });
 
-test('what is too much is refused at once, and only that', async (t) => {
+test('what exceeds the queue is refused at once, and only that', async (t) => {
   const held = [silence(), silence()];
   const gemini = await fakeGemini(
     t,
@@ -135,7 +135,7 @@ test('what is too much is refused at once, and only that', async (t) => {
   expect(cancelled.structuredContent.started_at).toBeUndefined();
 });
 
-test('an answer is on disk when it is told: the job, what it said and its session', async (t) => {
+test('an answer is on disk when it is returned: the job, its output and its session', async (t) => {
   const gemini = await fakeGemini(t, [echo, failure(400, 'INVALID_ARGUMENT', 'no'), echo]);
   const server = await serve(t, { gemini });
   const read = (directory: string, id: string, ending: string): string => {
@@ -154,7 +154,7 @@ test('an answer is on disk when it is told: the job, what it said and its sessio
   expect(read('sessions', sessionId, '.jsonl')).toContain('echo: hello');
 });
 
-test('after kill -9 the ten jobs that ran are failed, with what they had said, and the others as they were', async (t) => {
+test('after kill -9 the ten running jobs are failed with their output so far, and the others unchanged', async (t) => {
   const work = Array.from({ length: 10 }, (_, index) => silence(`so far ${index}`));
   const gemini = await fakeGemini(t, [echo, ...work.map(({ scripted }) => scripted)]);
   const at = place(t, { gemini });
@@ -164,7 +164,7 @@ test('after kill -9 the ten jobs that ran are failed, with what they had said, a
   const done = (await killed.call('delegate', { prompt: 'quick' })).structuredContent.job_id;
   const running = await Promise.all(work.map((_, index) => submit(`long ${index}`)));
   const queued = await submit('later');
-  // What a job has said, and its session, are on disk as soon as there is something to say of them.
+  // A job's output and session are on disk as soon as they exist.
   const kept = (name: string) => readFileSync(join(at.home, '.gmn/jobs', name), 'utf8');
   for (const id of running) {
     await expect.poll(() => kept(`${id}.txt`), { timeout: 10_000 }).toMatch(/^so far \d$/);
@@ -228,7 +228,7 @@ test('what is on disk is for its owner alone', async (t) => {
   );
 });
 
-test('two jobs of one session follow each other', async (t) => {
+test('two jobs of one session run one after the other', async (t) => {
   const gemini = await fakeGemini(t, [echo, echo, echo]);
   const server = await serve(t, { gemini });
   const { session_id } = (await server.call('delegate', { prompt: 'one' })).structuredContent;
@@ -263,7 +263,7 @@ test('a hundred calls at once each get their own answer', async (t) => {
   expect(results.map(({ content }) => content[0].text)).toEqual(names.map((name, index) => `echo: ${name} ${index}`));
 });
 
-test('progress tells what happens, for any token, and only grows', async (t) => {
+test('progress reports each phase, for any token, and only grows', async (t) => {
   const gemini = await fakeGemini(t, [echo, echo]);
   const server = await serve(t, { gemini });
   await server.call('delegate', { prompt: 'x' }, { progressToken: 0 });

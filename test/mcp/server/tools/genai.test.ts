@@ -82,7 +82,7 @@ function askedModels({ requests }: { readonly requests: readonly { readonly path
   return requests.map(({ path }) => /models\/([^:]+):/.exec(path)?.[1]);
 }
 
-test('a default of the plain tools that is gone has a successor, which is named once and remembered', async (t) => {
+test('a retired default model of the plain tools has a fallback, which is named once and cached', async (t) => {
   const gemini = await fakeGemini(t, [GONE, reply('{}'), reply('again'), reply('A dot.')]);
   const server = await serve(t, { gemini, files: { 'dot.png': PNG } });
   const jsonSchema = { type: 'object', properties: { a: { type: 'string' } } };
@@ -103,7 +103,7 @@ test('a default of the plain tools that is gone has a successor, which is named 
   expect(askedModels(gemini)).toEqual(['gemini-3-pro-preview', ...Array(3).fill('gemini-pro-latest')]);
 });
 
-test('the successor of the plain tools is not that of the command line', async (t) => {
+test('the fallback model of the plain tools is not that of the command line', async (t) => {
   const gemini = await fakeGemini(t, [GONE, reply('one'), echo]);
   const server = await serve(t, { gemini });
   await server.call('generate_text', { prompt: 'x' });
@@ -127,7 +127,7 @@ test.for([
   ]);
 });
 
-test('count_tokens counts with the successor where its model is gone', async (t) => {
+test('count_tokens counts with the fallback model where its model is retired', async (t) => {
   const counted = (response: ServerResponse): void => void response.end('{"totalTokens":7}');
   const gemini = await fakeGemini(t, [GONE, counted]);
   const server = await serve(t, { gemini });
@@ -136,7 +136,7 @@ test('count_tokens counts with the successor where its model is gone', async (t)
   expect(askedModels(gemini)).toEqual(['gemini-3-pro-preview', 'gemini-pro-latest']);
 });
 
-test('a conversation grows by one exchange a turn, and lives in this process only', async (t) => {
+test('a conversation grows by one turn per call, and lives in this process only', async (t) => {
   const gemini = await fakeGemini(t, [echo, echo, echo, echo]);
   const server = await serve(t, { gemini });
   for (const prompt of ['one', 'two', 'three']) {
@@ -244,7 +244,7 @@ test('where there are no embeddings, the way out is named', async (t) => {
   expect(content[0].text).toMatch(/Code Assist has no embeddings.*GEMINI_API_KEY/s);
 });
 
-test('models and help are told without asking anyone', async (t) => {
+test('models and help need no request', async (t) => {
   const server = await serve(t);
   const models = await server.call('list_models');
   expect(models.content[0].text).toContain('gemini-3-pro-preview');
@@ -252,7 +252,7 @@ test('models and help are told without asking anyone', async (t) => {
   expect((await server.call('get_help')).content[0].text).toContain('delegate_status');
 });
 
-test('a long answer goes on in pages, no character lost or torn', async (t) => {
+test('a long answer continues in pages, no character lost or split', async (t) => {
   const text = `${'x'.repeat(39_999)}💡${'y'.repeat(50_000)}`;
   const server = await serve(t, { gemini: await fakeGemini(t, [reply(text)]) });
   const { content, _meta } = await server.call('generate_text', { prompt: 'Write a lot' });
@@ -267,7 +267,7 @@ test('a long answer goes on in pages, no character lost or torn', async (t) => {
   expect(whole).toBe(text);
 });
 
-test('many calls of one conversation that waits hold up nobody else', async (t) => {
+test('many queued calls of one conversation delay no others', async (t) => {
   const { scripted, begun } = silence();
   const gemini = await fakeGemini(t, [scripted, echo]);
   const server = await serve(t, { gemini });

@@ -57,7 +57,7 @@ test('--tools chooses groups', async (t) => {
   expect((await server.call('generate_text', { prompt: 'x' })).error.code).toBe(-32602);
 });
 
-test('an agent that only reads says so, one that may do more says that', async (t) => {
+test('the annotations say whether the agent only reads', async (t) => {
   const hints = async (...flags: readonly string[]) => {
     const { tools: listed } = (await (await serve(t, { flags })).ask('tools/list')).result;
     const agents = listed.filter(({ name }: { name: string }) => ['chat', 'chat-reply', 'delegate'].includes(name));

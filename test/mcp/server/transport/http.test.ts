@@ -9,7 +9,7 @@ import { echo, httpClient, serveHttp, serveRaw, silence } from '../support.ts';
 
 const INITIALIZE = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize' });
 
-/** One request with exactly these headers; `fetch` would not let a test lie about its host. */
+/** With exactly these headers: `fetch` does not let a test forge its host. */
 function send(
   url: string,
   {
@@ -75,7 +75,7 @@ test.for(['legacy', 'auto'] as const)(
   },
 );
 
-test('the stream of a call that was taken back ends, with no answer in it', async (t) => {
+test('the stream of a cancelled call ends without a response', async (t) => {
   const { scripted, begun } = silence();
   const { url, token } = await serveHttp(t, { gemini: await fakeGemini(t, [scripted]) });
   const opened = await send(url, { headers: { authorization: `Bearer ${token}` } });
@@ -95,7 +95,6 @@ test('two clients with the same ids get their own answers, 500 calls interleaved
   const calls = Array.from({ length: 250 }, (_, index) =>
     clients.map(async (client, owner) => {
       const words = `client ${owner}, call ${index}`;
-      // Every fifth goes through the model.
       const isAsked = index % 5 === 0;
       const asked = isAsked
         ? { name: 'generate_text', arguments: { prompt: words } }
@@ -108,7 +107,7 @@ test('two clients with the same ids get their own answers, 500 calls interleaved
   await Promise.all(calls.flat());
 }, 60_000);
 
-test('who is not let in is told why, and nothing more', async (t) => {
+test('a rejected request is told why, and nothing more', async (t) => {
   const { url, token } = await serveHttp(t);
   const { port } = new URL(url);
   const authorization = `Bearer ${token}`;
@@ -157,7 +156,7 @@ test('who is not let in is told why, and nothing more', async (t) => {
   }
 });
 
-test('faults of the protocol have their codes over http, too', async (t) => {
+test('protocol errors have their codes over http, too', async (t) => {
   const { url, token } = await serveHttp(t);
   const headers = { authorization: `Bearer ${token}` };
   const answer = async (body: string) => {
@@ -173,7 +172,7 @@ test('faults of the protocol have their codes over http, too', async (t) => {
   expect(large.status).toBe(413);
 });
 
-test('clients that never come back do not add up', async (t) => {
+test('sessions of clients that never return do not pile up', async (t) => {
   const { url, token } = await serveHttp(t);
   const headers = { authorization: `Bearer ${token}` };
   const ids: unknown[] = [];
@@ -185,7 +184,7 @@ test('clients that never come back do not add up', async (t) => {
   expect(await status(ids.at(-1))).toBe(200);
 });
 
-test('a client that waits for its answer is not let go, nor one for somebody who never opened', async (t) => {
+test('a session with a request in flight is not closed, nor one for a client that never opened', async (t) => {
   const { scripted, begun } = silence();
   const { url, token } = await serveHttp(t, { gemini: await fakeGemini(t, [scripted]) });
   const headers = { authorization: `Bearer ${token}` };
@@ -200,7 +199,7 @@ test('a client that waits for its answer is not let go, nor one for somebody who
   await begun;
   const idle = await open();
   for (let count = 0; count < 62; count += 1) await open();
-  // Now there are 64.
+  // Now there are 64 sessions.
   for (let count = 0; count < 3; count += 1) expect((await send(url, { headers, body: ping })).status).toBe(400);
   expect((await send(url, { headers, method: 'GET' })).status).toBe(400);
   expect(await status(idle)).toBe(200);
@@ -208,7 +207,7 @@ test('a client that waits for its answer is not let go, nor one for somebody who
   expect([await status(waiting), await status(idle)]).toEqual([200, 404]);
 });
 
-test('the token can be kept in a private file, made if it is not there', async (t) => {
+test('the token can be in a private file, which is created if it is missing', async (t) => {
   const at = place(t);
   const first = await serveHttp(t, { at, flags: ['--token-file', 'token'] });
   expect(first.stderr()).toContain('token written to token');
@@ -238,7 +237,7 @@ test('a signal ends the server and its work', async (t) => {
   const { scripted, begun, closed } = silence();
   const server = await serveHttp(t, { gemini: await fakeGemini(t, [scripted]) });
   const client = await httpClient(t, server);
-  // It never gets an answer.
+  // It never gets a response.
   client.callTool({ name: 'delegate', arguments: { prompt: 'x' } }).catch(() => {});
   await begun;
   server.child.kill('SIGTERM');

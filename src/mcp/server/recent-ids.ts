@@ -1,10 +1,9 @@
 export interface RecentIds {
-  /** Makes it the newest, also if it is known. */
+  /** A known id becomes the newest again. */
   add(id: string): void;
   has(id: string): boolean;
 }
 
-/** Drops the id that was added longest ago. */
 export function createRecentIds(most: number): RecentIds {
   const ids = new Set<string>();
   return {

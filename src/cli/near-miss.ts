@@ -1,0 +1,121 @@
+import { AppError } from '../core/error.ts';
+import { editDistance } from '../core/text/names.ts';
+import type { Outline } from './invocation.ts';
+
+/** Words that are commands in other programs, and what to do here. A word that becomes a command of gmn never gets here. */
+const OTHER_COMMANDS: Readonly<Record<string, string>> = {
+  version: 'Run: gmn --version',
+  login: 'To sign in: gmn auth set-key, or: gmn help auth',
+  signin: 'To sign in: gmn auth set-key, or: gmn help auth',
+  setup: 'To sign in: gmn auth set-key, or: gmn help auth',
+  logout: 'Run: gmn auth logout',
+  whoami: 'Run: gmn auth status',
+  status: 'Run: gmn auth status, or: gmn doctor',
+  key: 'Run: gmn auth set-key',
+  keys: 'Run: gmn auth set-key; the keys of the chat: gmn help keys',
+  update: 'gmn does not update itself: use what you installed it with, such as npm i -g gmn',
+  upgrade: 'gmn does not update itself: use what you installed it with, such as npm i -g gmn',
+  init: 'What a project wants the model to know goes into GEMINI.md; settings: gmn config list',
+  settings: 'Run: gmn config list',
+  history: 'Run: gmn sessions list',
+  logs: 'Run: gmn sessions list',
+  list: 'Run: gmn sessions list, gmn models or gmn mcp list',
+  resume: 'Run: gmn -r last "…", or: gmn chat -r last',
+  continue: 'Run: gmn -c "…", or: gmn chat -c',
+  export: 'Run: gmn sessions export last talk.html',
+  serve: 'Run: gmn mcp serve, or: gmn demo serve',
+  server: 'Run: gmn mcp serve, or: gmn demo serve',
+  tools: 'Run: gmn help tools; in a prompt: gmn --tools read "…"',
+  roles: 'Run: gmn templates list',
+  prompts: 'Run: gmn templates list',
+  commands: 'Run: gmn -h',
+  repl: 'Run: gmn chat',
+  interactive: 'Run: gmn chat',
+  exec: 'The words after gmn are the prompt: gmn "…"',
+  run: 'The words after gmn are the prompt: gmn "…"',
+  ask: 'The words after gmn are the prompt: gmn "…"',
+  prompt: 'The words after gmn are the prompt: gmn "…"',
+};
+
+const NO_EXTENSIONS = 'gmn has no extensions; the MCP servers of one can be used: gmn mcp add --help';
+const NO_SKILLS =
+  'gmn has no skills; what a model should know goes into GEMINI.md, or a template: gmn templates --help';
+const NO_HOOKS = 'gmn runs no hooks';
+
+/**
+ * The commands of the official CLI that gmn lacks: why, and their subcommands with the most words each takes. More
+ * words than that are a prompt.
+ */
+const OFFICIAL: Readonly<Record<string, readonly [why: string, below: Readonly<Record<string, number>>]>> = {
+  extensions: [
+    NO_EXTENSIONS,
+    {
+      install: 1,
+      uninstall: Number.POSITIVE_INFINITY,
+      list: 0,
+      update: 1,
+      disable: 1,
+      enable: 1,
+      link: 1,
+      new: 2,
+      validate: 1,
+      config: 2,
+    },
+  ],
+  skills: [NO_SKILLS, { list: 0, enable: 1, disable: 1, install: 1, link: 1, uninstall: 1 }],
+  hooks: [NO_HOOKS, { migrate: 0 }],
+  gemma: ['gmn starts no local models', { setup: 0, start: 0, stop: 0, status: 0, logs: 0 }],
+};
+
+/**
+ * Stops a mistyped command from being sent to the model. Rejects a word followed by a subcommand of the command it
+ * resembles, and commands of the official CLI that gmn lacks. A lone word, or a command of other programs, is rejected
+ * only in an interactive run, since a script may well ask about one word. Throws AppError `usage`.
+ */
+export function guardNearMiss(
+  { commands, groups }: Pick<Outline, 'commands' | 'groups'>,
+  words: readonly string[],
+  isAttended: () => boolean,
+): void {
+  const [word, next] = words;
+  if (word === undefined) return;
+  const elsewhere = words.length === 1 && Object.hasOwn(OTHER_COMMANDS, word) ? OTHER_COMMANDS[word] : undefined;
+  if (elsewhere !== undefined && isAttended()) {
+    throw new AppError('usage', `there is no command "${word}"`, {
+      hint: `${elsewhere}\nTo send it as a prompt: gmn -p "${word}"`,
+    });
+  }
+  const official = Object.hasOwn(OFFICIAL, word) ? OFFICIAL[word] : undefined;
+  if (official !== undefined && isOfficialCommand(official[1], words.slice(1), isAttended)) {
+    const command = ['gemini', ...words.slice(0, 2)].join(' ');
+    throw new AppError('usage', `"${command}" is a command of the official CLI: ${official[0]}`, {
+      hint: `To send it as a prompt: gmn -p "${words.join(' ')}"`,
+    });
+  }
+  for (const [name, below] of Object.entries(commands)) {
+    // Most prompts have many words; this skips them without computing an edit distance.
+    if (words.length > 1 && !below.some((child) => child === next)) continue;
+    if (!resembles(word, name) || (words.length === 1 && !isAttended())) continue;
+    const rest = words.length === 1 && groups.includes(name) ? ['--help'] : words.slice(1);
+    const meant = [name, ...rest].join(' ');
+    throw new AppError('usage', `"${word}" looks like the command "${name}". Run: gmn ${meant}`, {
+      hint: `To send it as a prompt: gmn -p "${words.join(' ')}"`,
+    });
+  }
+}
+
+function isOfficialCommand(
+  below: Readonly<Record<string, number>>,
+  [next, ...more]: readonly string[],
+  isAttended: () => boolean,
+): boolean {
+  if (next === undefined) return isAttended();
+  return Object.hasOwn(below, next) && more.length <= (below[next] ?? 0);
+}
+
+function resembles(word: string, name: string): boolean {
+  const slips = name.length <= 4 ? 1 : 2;
+  // A cheap check before the edit distance.
+  if (word === name || Math.abs(word.length - name.length) > slips) return false;
+  return editDistance(word, name) <= slips;
+}

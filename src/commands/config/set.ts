@@ -1,0 +1,44 @@
+import { printReport } from '../../app/report.ts';
+import { explainKey, parseKey } from '../../config/explanation.ts';
+import { parseSettingWords } from '../../config/setting-text.ts';
+import { editSettings } from '../../config/settings-edit.ts';
+import type { App } from '../../core/app.ts';
+import { AppError } from '../../core/error.ts';
+import { type ConfigOptions, ownSettingsFile, readAllLayers, toEditPath } from './layers.ts';
+
+/**
+ * Sets a key in gmn's own settings file and says what overrides it, if anything does. Throws AppError `usage` for an
+ * unknown key, a wrong value or a secret, `config` if a settings file is invalid; the file is then untouched.
+ */
+export async function run(options: ConfigOptions, app: App): Promise<number> {
+  const [name, ...words] = options.args;
+  if (name === undefined || words.length === 0) {
+    throw new AppError('usage', 'config set takes a key and a value', {
+      hint: 'Example: gmn config set model.name gemini-2.5-pro',
+    });
+  }
+  const path = parseKey(name);
+  const value = parseSettingWords(path, words);
+  await readAllLayers(app);
+  const file = ownSettingsFile(app);
+  const outcome = await editSettings(file, app, () => [{ path: toEditPath(path), value }]);
+  const { layers } = await readAllLayers(app);
+  const effect = explainKey(path, layers);
+  const { key } = effect;
+  const wins = effect.layers[0]?.source === file && !effect.isCombined;
+  const text = `${key} ${outcome === 'written' ? '=' : 'was already'} ${JSON.stringify(value)} in ${file}\n`;
+  const notices = wins ? [] : [describeOverride(effect, file)];
+  const json = { key, value, file, changed: outcome === 'written', wins };
+  await printReport({ text, json, notices }, options, app);
+  return 0;
+}
+
+function describeOverride({ key, value, layers }: ReturnType<typeof explainKey>, file: string): string {
+  const own = layers.findIndex(({ source }) => source === file);
+  const above = layers.slice(0, Math.max(own, 0));
+  const others = (above.length > 0 ? above : layers.filter(({ source }) => source !== file)).map(
+    ({ source }) => source,
+  );
+  const verb = above.length > 0 ? 'overridden by' : 'combined with';
+  return `${verb} ${others.join(' and ')}: here ${key} is ${JSON.stringify(value)}`;
+}

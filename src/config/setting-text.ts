@@ -1,0 +1,114 @@
+import { OUTPUT_FORMATS } from '../core/app.ts';
+import { AppError } from '../core/error.ts';
+import { type JsonValue, parseJson } from '../core/json.ts';
+import { findNearestNames } from '../core/text/names.ts';
+import { hasSecret } from '../core/text/secrets.ts';
+import { sanitize } from '../core/text/terminal.ts';
+import { SHORT_KEYS } from './explanation.ts';
+import { EXPECTED, findKind, formatKeyPath, isOfKind, listSettingKeys, type SettingKind } from './keys.ts';
+import { isSecretSetting } from './secrets.ts';
+
+/** The credentials that the settings may ask for. */
+export const AUTH_TYPES = [
+  'oauth-personal',
+  'gemini-api-key',
+  'vertex-ai',
+  'compute-default-credentials',
+  'gateway',
+  'cloud-shell',
+] as const;
+
+/** Keys of which gmn understands these values only; in a file another value is a notice, or an error of the run. */
+const CHOICES: Readonly<Record<string, readonly string[]>> = {
+  'output.format': OUTPUT_FORMATS,
+  'general.defaultApprovalMode': ['default', 'auto_edit', 'plan'],
+  'security.auth.selectedType': AUTH_TYPES,
+  'security.auth.enforcedType': AUTH_TYPES,
+};
+
+/** A value that is only the name of a variable gives nothing away. */
+const VARIABLE = /^\$(?:\w+|\{\w+\})$/;
+
+/**
+ * The value that words of a command line mean for a key: a list of several words or of one with commas, JSON where the
+ * key takes an object, else the word itself. Throws AppError `usage` for a key that gmn does not read, a value of the
+ * wrong type and a secret.
+ */
+export function parseSettingWords(path: readonly string[], words: readonly string[]): JsonValue {
+  const key = formatKeyPath(path);
+  const text = words.join(' ');
+  if ((isSecretSetting(path) || hasSecret(text)) && !VARIABLE.test(text)) throw secretError(path);
+  const kind = requireKind(path);
+  const value = kind === undefined ? (toJson(text) ?? text) : toValue(kind, words);
+  if (value === undefined || (kind !== undefined && !isOfKind(value, kind))) {
+    throw new AppError('usage', `${key} must be ${EXPECTED[kind ?? 'string']}`, { hint: suggestValue(key, kind) });
+  }
+  const choices = Object.hasOwn(CHOICES, key) ? (CHOICES[key] ?? []) : undefined;
+  if (choices === undefined || choices.some((choice) => choice === value)) return value;
+  const [near = choices[0] ?? ''] = findNearestNames(text, choices);
+  throw new AppError('usage', `${key} cannot be "${sanitize(text)}": it is ${choices.join(', ')}`, {
+    hint: `Try: gmn config set ${key} ${near}`,
+  });
+}
+
+/** Undefined for what is inside an object such as `mcpServers`. Throws AppError `usage` for a key that gmn does not read. */
+export function requireKind(path: readonly string[]): SettingKind | undefined {
+  const key = formatKeyPath(path);
+  const kind = findKind(key);
+  if (kind !== undefined) return kind;
+  const isInside = path.some((_, index) => index > 0 && findKind(formatKeyPath(path.slice(0, index))) === 'object');
+  if (isInside) return undefined;
+  const near = suggestKeys(key);
+  throw new AppError('usage', `gmn reads no key "${sanitize(key)}"`, {
+    hint:
+      near.length > 0
+        ? `Did you mean ${near.join(' or ')}?`
+        : 'The keys it reads: docs/configuration.md; those that are set: gmn config list',
+  });
+}
+
+/** The keys below this one, else similar ones, else those of which a part is similar; at most three. */
+function suggestKeys(key: string): readonly string[] {
+  const keys = listSettingKeys();
+  const below = keys.filter((known) => known.startsWith(`${key}.`));
+  const near = below.length > 0 ? below : findNearestNames(key, [...SHORT_KEYS.keys(), ...keys]);
+  const [part] = findNearestNames(
+    key,
+    keys.flatMap((known) => known.split('.')),
+  );
+  return (near.length > 0 ? near : keys.filter((known) => known.split('.').includes(part ?? ''))).slice(0, 3);
+}
+
+function toValue(kind: SettingKind, words: readonly string[]): JsonValue | undefined {
+  const text = words.join(' ');
+  if (kind === 'object' || kind === 'list') return toJson(text);
+  if (kind === 'boolean') return text === 'true' ? true : text === 'false' ? false : undefined;
+  if (kind !== 'strings' && kind !== 'oneOrMore') return text;
+  if (text.trimStart().startsWith('[')) return toJson(text);
+  const items = words.flatMap((word) => word.split(',')).map((item) => item.trim());
+  return kind === 'oneOrMore' && items.length === 1 ? text : items.filter((item) => item !== '');
+}
+
+function toJson(text: string): JsonValue | undefined {
+  return parseJson(text) as JsonValue | undefined;
+}
+
+function suggestValue(key: string, kind: SettingKind | undefined): string {
+  if (kind === 'object' || kind === 'list') {
+    return key === 'mcpServers' ? 'To add a server: gmn mcp add --help' : `As JSON: gmn config set ${key} '…'`;
+  }
+  if (kind === 'boolean') return `Try: gmn config set ${key} true`;
+  return kind === 'age' ? `Try: gmn config set ${key} 30d` : `To remove it: gmn config unset ${key}`;
+}
+
+function secretError(path: readonly string[]): AppError {
+  const [first] = path;
+  const ways: Readonly<Record<string, string>> = {
+    oauth: 'Set GMN_OAUTH_CLIENT_SECRET, or write it into the file by hand: gmn config path',
+    mcpServers: "Name a variable instead, such as '$FILES_TOKEN', and keep its value in ~/.gmn/.env",
+  };
+  const way = Object.hasOwn(ways, first ?? '') ? ways[first ?? ''] : undefined;
+  return new AppError('usage', 'gmn config set takes no secrets: shells keep what is typed', {
+    hint: way ?? 'To keep an API key: gmn auth set-key',
+  });
+}

@@ -1,0 +1,143 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { sharedHome } from '../support/chat.ts';
+import { chatInTerminal, screenOf } from '../support/chat-terminal.ts';
+import { fakeGemini, reply } from '../support/fake-gemini.ts';
+import { runGmn } from '../support/gmn.ts';
+import { posixTest } from '../support/posix.ts';
+import { runInTerminal } from '../support/pty.ts';
+
+const CTRL_D = '\u0004';
+
+function call(name: string, args: object): object {
+  return { functionCall: { name, args } };
+}
+
+/** A command that prints six lines, waits for a file, prints two more and fails. */
+function failsAfter(file: string): string {
+  return `for i in 1 2 3 4 5 6; do echo 行-$i; done; until [ -e ${file} ]; do sleep 0.05; done; echo 行-7; echo 終わり; exit 3`;
+}
+
+/** The rows of a screen, without the time that commands took. */
+function rowsOf(output: string): readonly string[] {
+  return screenOf(output)
+    .replace(/(?<= · )\d+\.\ds$/gm, '0.0s')
+    .split('\n');
+}
+
+posixTest('a command is seen while it runs, and its end, its exit code and its last lines stay', async (t) => {
+  const { env, path } = sharedHome(t);
+  const command = failsAfter(join(path, 'go'));
+  const gemini = await fakeGemini(t, [
+    reply(call('run_shell_command', { command, description: 'Builds everything' })),
+    reply('It failed.'),
+  ]);
+  const chat = chatInTerminal(t, ['--tools', 'all', '--session-name', 'build'], { gemini, env });
+  await chat.until(/❯ /);
+  chat.enter('build');
+  expect(screenOf(await chat.until(/› $/))).toContain('│ The model says: Builds everything\n│ for i in');
+  chat.type('y');
+  const during = screenOf(await chat.until(/行-6/)).split('\n');
+  expect(during.slice(-5)).toEqual([expect.stringMatching(/^\S run_shell_command for i/), ...tailOf(3)]);
+  writeFileSync(join(path, 'go'), '');
+  await chat.until(/It failed\.[\s\S]*❯ /);
+  chat.enter('/output');
+  await chat.until(/exit_code: 3[\s\S]*❯ /);
+  chat.type(CTRL_D);
+  const rows = rowsOf((await chat.ended).output);
+  expect(
+    rows.slice(
+      rows.findIndex((row) => row.startsWith('✗')),
+      -2,
+    ),
+  ).toEqual([
+    expect.stringMatching(/^✗ run_shell_command for i .*…/),
+    expect.stringMatching(/· exit 3 · 8 lines · 0\.0s$/),
+    '  … 4 more lines above: /output',
+    ...['  行-5', '  行-6', '  行-7', '  終わり'],
+    'It failed.',
+    '',
+    '❯ /output',
+    expect.stringMatching(/^run_shell_command for i/),
+    ...[1, 2, 3, 4, 5, 6, 7].map((number) => `行-${number}`),
+    '終わり',
+    'exit_code: 3',
+    '❯',
+    expect.stringMatching(/^1 turn · /),
+  ]);
+});
+
+function tailOf(first: number): readonly string[] {
+  return [0, 1, 2, 3].map((index) => `  行-${first + index}`);
+}
+
+posixTest('!command shows what it prints while it runs', async (t) => {
+  const { env, path } = sharedHome(t);
+  const chat = chatInTerminal(t, ['--demo'], { env });
+  await chat.until(/❯ /);
+  chat.enter(`!printf 'fi%s' rst; until [ -e ${join(path, 'go')} ]; do sleep 0.05; done; echo; exit 4`);
+  await chat.until(/first/);
+  writeFileSync(join(path, 'go'), '');
+  await chat.until(/drops it[\s\S]*❯ /);
+  chat.type(CTRL_D);
+  expect(screenOf((await chat.ended).output)).toContain('\nfirst\n✗ exit code 4\nThis goes with your next prompt');
+});
+
+posixTest('a chat that is continued begins with its last turns, and its first line fits the window', async (t) => {
+  const { env } = sharedHome(t);
+  const long = `It rains.\n\n${'A long answer. '.repeat(40)}`;
+  const script = [reply('One.'), reply(call('list_directory', { dir_path: '.' })), reply('Two.'), reply(long)];
+  const gemini = await fakeGemini(t, script);
+  const first = await runGmn(t, ['chat', '--session-name', 'trip'], {
+    ...{ gemini, env, stdin: 'first\nsecond\nthird?\n' },
+  });
+  expect(first.exitCode).toBe(0);
+  const chat = chatInTerminal(t, ['-r', 'trip'], { gemini, env });
+  await chat.until(/third\?[\s\S]*❯ /);
+  chat.enter('/new');
+  await chat.until(/new session[\s\S]*❯ /);
+  chat.enter('/load trip');
+  await chat.until(/Continuing trip: 3 turns[\s\S]*third\?[\s\S]*❯ /);
+  chat.type(CTRL_D);
+  const rows = screenOf((await chat.ended).output).split('\n');
+  expect(rows[0]).toMatch(/^gmn .* · …\/work · edits ask first · \/help$/);
+  const recap = [
+    ...['… 1 earlier turn', '', '❯ second', '1 tool call', 'Two.', ''],
+    ...['❯ third?', 'It rains.', ...Array(3).fill(expect.stringMatching(/^\S.*(?:long|answer\.|A)$/)), '…', ''],
+  ];
+  const begun = rows.findIndex((row) => row.startsWith('this session was started in')) + 1;
+  expect(rows.slice(begun, begun + recap.length)).toEqual(recap);
+  const loaded = rows.indexOf('Continuing trip: 3 turns.') + 1;
+  expect(rows.slice(loaded, loaded + recap.length)).toEqual(recap);
+});
+
+posixTest('in a one-shot on a terminal a command is seen while it runs, and one line of it stays', async (t) => {
+  const { env, path } = sharedHome(t);
+  const gemini = await fakeGemini(t, [
+    reply(call('run_shell_command', { command: failsAfter(join(path, 'go')) })),
+    reply('It failed.'),
+  ]);
+  const terminal = runInTerminal(t, ['--tools', 'all', '--yolo', 'build'], { gemini, env });
+  await terminal.until(/行-6/);
+  writeFileSync(join(path, 'go'), '');
+  const { output, exitCode } = await terminal.ended;
+  expect(exitCode).toBe(0);
+  expect(rowsOf(output)).toEqual([
+    expect.stringMatching(/^✗ run_shell_command for i .*…/),
+    expect.stringMatching(/· exit 3 · 8 lines · 0\.0s$/),
+    'It failed.',
+  ]);
+});
+
+test.for([
+  [[], /^✗ run_shell_command exit 3 · exit 3 · no output · \d+\.\ds\n$/],
+  [['-q'], /^$/],
+  [['-o', 'stream-json'], /^$/],
+] as const)('in a pipe a call is one line on stderr when it has ended; %j', async ([flags, lines], t) => {
+  const gemini = await fakeGemini(t, [reply(call('run_shell_command', { command: 'exit 3' })), reply('It failed.')]);
+  const { stdout, stderr } = await runGmn(t, ['--tools', 'all', '--yolo', ...flags, 'go'], { gemini });
+  expect(stderr).toMatch(lines);
+  if (!flags.includes('-o' as never)) expect(stdout).toBe('It failed.\n');
+  else expect(stdout).toContain('"name":"run_shell_command","result":{"output":"","exit_code":3}}\n');
+});
