@@ -113,12 +113,12 @@ posixTest('Tab completes models, tools, sessions and paths', async (t) => {
 posixTest('what answers the question of /load is no entry, and does not come back with Up', async (t) => {
   const { path, env } = sharedHome(t);
   await pipedChat(t, ['hello'], { env, args: ['--demo', '--session-name', 'holiday'] });
-  const chat = chatInTerminal(t, ['--demo'], { env });
-  await chat.until(/❯ /);
+  const chat = chatInTerminal(t, ['--demo', '--plain'], { env });
+  await chat.until(/> /);
   chat.type('/load\r');
   await chat.until(/number, id or name.*› /);
   chat.type('1\r');
-  await chat.until(/Continuing holiday[\s\S]*❯ /);
+  await chat.until(/Continuing holiday[\s\S]*> /);
   chat.type(CTRL_D);
   expect((await chat.ended).exitCode).toBe(0);
   expect(readFileSync(join(path, 'history'), 'utf8')).toBe('"/load"\n');
@@ -162,7 +162,7 @@ posixTest('what Esc twice has left draws nothing over the prompt, and is over be
   chat.type(ESC + ESC);
   await chat.until(/cancelled\r\n[\s\S]*❯ /);
   chat.enter('hello');
-  await chat.shows(/\nnow\n❯\n/);
+  await chat.shows(/\nnow\n\n❯\n/);
   chat.type(CTRL_D);
   const { output, exitCode } = await chat.ended;
   expect(exitCode).toBe(0);
