@@ -172,7 +172,7 @@ function toPlainOut(out: Out): Out {
       return out.columns;
     },
     get rows() {
-      return out.rows ?? 0;
+      return out.rows ?? Number.POSITIVE_INFINITY;
     },
     isStyled: false,
   };
