@@ -102,7 +102,6 @@ interface Painter {
   erase(): Promise<void>;
   /** Whether rows of text that is all there may have left the window, because it became smaller. */
   hasScrolled(): boolean;
-  /** Removes the footer, and starts anew below the text. */
   leaveText(): void;
 }
 
@@ -110,7 +109,6 @@ interface Drawn {
   readonly frame: Frame;
   /** The live lines as given, each on one row; empty if one of them is not. */
   readonly lines: readonly string[];
-  /** Whether all of the text is there. */
   readonly isWhole: boolean;
   readonly footerRows: number;
   readonly columns: number;
@@ -126,7 +124,6 @@ function createPainter(out: Out): Painter {
   const moveEnd = (rows: number): void => {
     free = Math.max(0, free - rows);
   };
-  /** Removes what is drawn from its row `keep` on. */
   const eraseFrom = (keep: number): string => {
     if (drawn === undefined) return '';
     const { frame, columns } = drawn;
@@ -176,7 +173,7 @@ function countDrawn(drawn: Drawn | undefined): number {
   return drawn?.frame.caret.row ?? 0;
 }
 
-/** The output that makes of one frame the next; either may be missing. */
+/** The output that replaces one frame by the next; either may be missing. */
 function replaceFrame(before: Frame | undefined, next: Drawn | undefined): string {
   if (next === undefined) return before === undefined || before.rows.length === 1 ? '' : eraseFrame(before);
   const changes = diffFrames(before, next.frame);
@@ -193,7 +190,7 @@ function dropRows({ rows, caret }: Frame, count: number): Frame {
   return { rows: rows.slice(count), caret: { ...caret, row: caret.row - count } };
 }
 
-/** How many of the lines are on the screen already, as they are to stay. */
+/** How many of the lines are on the screen already and need not be written again. */
 function countKept(drawn: readonly string[], lines: readonly string[]): number {
   let kept = 0;
   // Terminals disagree about the width of other characters; to be sure that all is shown, those are written again.
@@ -201,7 +198,6 @@ function countKept(drawn: readonly string[], lines: readonly string[]): number {
   return kept;
 }
 
-/** Undefined if there is nothing to draw. */
 function toDrawn(out: Out, live: readonly string[], footer: readonly string[]): Drawn | undefined {
   const { columns } = out;
   const rows = live.flatMap((line) => toRows(line, columns));

@@ -103,6 +103,17 @@ describe('what is taller than the window', () => {
     expect(lines.slice(-2)).toEqual(['', 'end']);
   });
 
+  test('a quote keeps its bar', async () => {
+    const screen = emulator({ columns: 40, rows: 8 });
+    const answer = await open(screen);
+    const text = `> ${'quoted words '.repeat(60)}\n`;
+    for (let at = 0; at < text.length; at += 9) await answer.push(text.slice(at, at + 9));
+    await answer.end();
+    const { lines } = await screen.shown();
+    expect(lines.every((line) => /^│ (?:quoted|words)/.test(line))).toBe(true);
+    expect(lines).toEqual(await showAtOnce(text, 40, 8));
+  });
+
   test('a list keeps its indentation', async () => {
     const items = Array.from({ length: 30 }, (_, index) => `   - item ${index}\n     - deep\n`).join('');
     const screen = emulator({ columns: 60, rows: 12 });
