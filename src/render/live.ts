@@ -117,8 +117,9 @@ interface Drawn {
 
 function createPainter(out: Out): Painter {
   let drawn: Drawn | undefined;
-  // Free rows below the cursor, at most: frames that were taller have left them.
+  // Free rows below the cursor, at most: taller frames have left them, or the window has grown.
   let free = 0;
+  let windowRows = out.rows ?? DEFAULT_ROWS;
   // Rows above what is drawn, at least.
   let above = 0;
   const moveEnd = (rows: number): void => {
@@ -139,6 +140,8 @@ function createPainter(out: Out): Painter {
       const before = isKept && drawn !== undefined ? dropRows(drawn.frame, keep) : undefined;
       const printed = isKept ? '' : eraseFrom(keep) + lines.slice(keep).map(endLine).join('');
       const next = toDrawn(out, live, footer);
+      free += Math.max(0, (next?.windowRows ?? windowRows) - windowRows);
+      windowRows = next?.windowRows ?? windowRows;
       moveEnd(lines.length + countDrawn(next) - countDrawn(drawn));
       above += lines.length;
       drawn = next;
@@ -152,7 +155,7 @@ function createPainter(out: Out): Painter {
     },
     hasScrolled() {
       if (!drawn?.isWhole) return false;
-      const { frame, columns, windowRows } = drawn;
+      const { frame, columns } = drawn;
       const rows = out.rows ?? DEFAULT_ROWS;
       if (columns === out.columns) return frame.rows.length > rows;
       // A terminal that wraps rows anew may leave the cursor where it is in the window, and push rows out at the top.
