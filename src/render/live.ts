@@ -102,7 +102,6 @@ interface Painter {
   erase(): Promise<void>;
   /** Whether rows of text that is all there may have left the window, because it became smaller. */
   hasScrolled(): boolean;
-  /** Removes the footer, and starts anew below the text. */
   leaveText(): void;
 }
 
@@ -110,7 +109,6 @@ interface Drawn {
   readonly frame: Frame;
   /** The live lines as given, each on one row; empty if one of them is not. */
   readonly lines: readonly string[];
-  /** Whether all of the text is there. */
   readonly isWhole: boolean;
   readonly footerRows: number;
   readonly columns: number;
@@ -119,14 +117,14 @@ interface Drawn {
 
 function createPainter(out: Out): Painter {
   let drawn: Drawn | undefined;
-  // Free rows below the cursor, at most: frames that were taller have left them.
+  // Free rows below the cursor, at most: taller frames have left them, or the window has grown.
   let free = 0;
+  let windowRows = out.rows ?? DEFAULT_ROWS;
   // Rows above what is drawn, at least.
   let above = 0;
   const moveEnd = (rows: number): void => {
     free = Math.max(0, free - rows);
   };
-  /** Removes what is drawn from its row `keep` on. */
   const eraseFrom = (keep: number): string => {
     if (drawn === undefined) return '';
     const { frame, columns } = drawn;
@@ -142,6 +140,8 @@ function createPainter(out: Out): Painter {
       const before = isKept && drawn !== undefined ? dropRows(drawn.frame, keep) : undefined;
       const printed = isKept ? '' : eraseFrom(keep) + lines.slice(keep).map(endLine).join('');
       const next = toDrawn(out, live, footer);
+      free += Math.max(0, (next?.windowRows ?? windowRows) - windowRows);
+      windowRows = next?.windowRows ?? windowRows;
       moveEnd(lines.length + countDrawn(next) - countDrawn(drawn));
       above += lines.length;
       drawn = next;
@@ -155,7 +155,7 @@ function createPainter(out: Out): Painter {
     },
     hasScrolled() {
       if (!drawn?.isWhole) return false;
-      const { frame, columns, windowRows } = drawn;
+      const { frame, columns } = drawn;
       const rows = out.rows ?? DEFAULT_ROWS;
       if (columns === out.columns) return frame.rows.length > rows;
       // A terminal that wraps rows anew may leave the cursor where it is in the window, and push rows out at the top.
@@ -176,7 +176,7 @@ function countDrawn(drawn: Drawn | undefined): number {
   return drawn?.frame.caret.row ?? 0;
 }
 
-/** The output that makes of one frame the next; either may be missing. */
+/** The output that replaces one frame by the next; either may be missing. */
 function replaceFrame(before: Frame | undefined, next: Drawn | undefined): string {
   if (next === undefined) return before === undefined || before.rows.length === 1 ? '' : eraseFrame(before);
   const changes = diffFrames(before, next.frame);
@@ -193,7 +193,7 @@ function dropRows({ rows, caret }: Frame, count: number): Frame {
   return { rows: rows.slice(count), caret: { ...caret, row: caret.row - count } };
 }
 
-/** How many of the lines are on the screen already, as they are to stay. */
+/** How many of the lines are on the screen already and need not be written again. */
 function countKept(drawn: readonly string[], lines: readonly string[]): number {
   let kept = 0;
   // Terminals disagree about the width of other characters; to be sure that all is shown, those are written again.
@@ -201,7 +201,6 @@ function countKept(drawn: readonly string[], lines: readonly string[]): number {
   return kept;
 }
 
-/** Undefined if there is nothing to draw. */
 function toDrawn(out: Out, live: readonly string[], footer: readonly string[]): Drawn | undefined {
   const { columns } = out;
   const rows = live.flatMap((line) => toRows(line, columns));
