@@ -188,7 +188,10 @@ export function replyMeter(limits: ReplyLimits = LIMITS): ReplyMeter {
   return {
     part(part) {
       if (!('text' in part) || typeof part.text !== 'string') return value(part);
-      text += Buffer.byteLength(part.text);
+      // Counting bytes takes as long as all other checks of a part. No text of a third of the limit exceeds it, so up to there
+      // its characters are counted: the limit may come late, never early.
+      const { length } = part.text;
+      text += 3 * (text + length) > limits.text ? Buffer.byteLength(part.text) : length;
       if (text > limits.text) return limitError(`the answer is longer than ${formatMegabytes(limits.text)}`);
       if (!hasMoreThanText(part)) return undefined;
       const { text: _, thought: __, ...rest } = part;
