@@ -77,7 +77,7 @@ export async function callJson(
       url: call.url,
       headers: { ...type, accept: 'application/json', 'user-agent': userAgent, ...call.headers, ...credential },
       ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) }),
-      // Questions to a model change nothing; an enrolment might.
+      // Questions to a model change nothing; onboarding might.
       ...(call.model === undefined ? {} : { isRepeatable: true }),
     };
     return send(request, signal);
