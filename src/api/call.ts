@@ -60,7 +60,7 @@ interface Call {
   hasBegun: boolean;
   hasShown: boolean;
   isRenewed: boolean;
-  isMended: boolean;
+  isRepaired: boolean;
   readonly substitute?: Substitute;
   /** The last point of the reply that the server gave a token for. */
   checkpoint?: Checkpoint;
@@ -167,7 +167,7 @@ function newCall(asked: ModelRequest, signal: AbortSignal, substitute?: Substitu
     hasBegun: false,
     hasShown: false,
     isRenewed: false,
-    isMended: false,
+    isRepaired: false,
   };
   if (substitute === undefined) return { ...fresh, request: asked };
   const { to, generationConfig } = substitute;
@@ -276,9 +276,9 @@ async function sendAttempt(call: Call, options: ModelOptions): Promise<HttpRespo
   const response = await sendAuthorized(call, options);
   if (response.status >= 200 && response.status <= 299) return response;
   const body = await readPrefix(response.body, MAX_ERROR_BYTES);
-  if (!call.isMended && backend.mend !== undefined) {
-    call.isMended = true;
-    if (await backend.mend({ status: response.status, body }, call.signal)) return sendAttempt(call, options);
+  if (!call.isRepaired && backend.repair !== undefined) {
+    call.isRepaired = true;
+    if (await backend.repair({ status: response.status, body }, call.signal)) return sendAttempt(call, options);
   }
   const { classifyResponse } = await import('./failure.ts');
   throw classifyResponse({ ...describeCall(call, backend), status: response.status, headers: response.headers, body });

@@ -84,7 +84,7 @@ export function codeAssist(options: CodeAssistOptions): Backend {
       body: envelope(request, await findProject(signal), options.sessionId),
     }),
     unwrap: unwrapEvent,
-    mend: async (refused, signal) =>
+    repair: async (refused, signal) =>
       (await isProjectStale(refused, onboardings.remembered()?.project)) && onboardings.renew(signal),
     notFoundHint,
   });

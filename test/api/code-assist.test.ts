@@ -203,7 +203,7 @@ test.for([
   [500, '', false],
 ] as const)('a refusal with %i and %j may be due to a stale project: %j', async ([status, error, isStale]) => {
   const remembering = codeAssist({ ...options, onboardings: { ...KNOWN, remembered: () => OLD } });
-  expect(await remembering.mend?.({ status, body: JSON.stringify({ error }) }, SIGNAL)).toBe(isStale);
+  expect(await remembering.repair?.({ status, body: JSON.stringify({ error }) }, SIGNAL)).toBe(isStale);
 });
 
 test('the envelope is taken off; what is in none passes', () => {

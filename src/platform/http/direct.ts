@@ -120,7 +120,7 @@ function sendOn(connections: Connections, dispatch: RequestContext, place: Place
       incoming.on('end', () => {
         socket.off('data', notePacket);
         // Node's parser drops the beginning of another response; its rest would be read as part of the next answer.
-        if (!isLastOf(lastPacket, lastChunk)) socket.destroy();
+        if (!endsWithResponse(lastPacket, lastChunk)) socket.destroy();
         if (failure === undefined) exchange.end();
         else exchange.fail(failure);
         // Unless it is about to finish, the server answered before it had read everything.
@@ -191,7 +191,7 @@ function checkHead({ statusCode = 0, httpVersionMajor, headers }: IncomingMessag
 const END_OF_HEAD = Buffer.from('\r\n\r\n');
 
 /** Whether a packet ends where the response does: with its last chunk, or the empty line after a head or trailers. */
-function isLastOf(packet: Buffer = END_OF_HEAD, chunk: Buffer = END_OF_HEAD): boolean {
+function endsWithResponse(packet: Buffer = END_OF_HEAD, chunk: Buffer = END_OF_HEAD): boolean {
   return [chunk, END_OF_HEAD].some((end) => packet.subarray(-end.length).equals(end));
 }
 
