@@ -187,7 +187,6 @@ export interface OnboardingCache {
 /** The cache key: endpoint, account and requested project. */
 interface OnboardingOwner {
   readonly endpoint: string;
-  /** `Credential.account` */
   readonly account: string;
   readonly project: string | undefined;
 }
@@ -199,7 +198,6 @@ interface CacheEntry extends Onboarding {
 
 type CacheEntries = ReadonlyMap<string, CacheEntry>;
 
-/** One private file in gmn's home for all accounts. */
 export function openOnboardingCache(home: string, owner: OnboardingOwner, clock: Pick<Clock, 'now'>): OnboardingCache {
   const file = join(home, 'code-assist.json');
   const key = sha256(JSON.stringify([owner.endpoint, owner.account, owner.project ?? ''])).slice(0, 16);

@@ -9,7 +9,6 @@ import type { SeenReply } from './reply-failure.ts';
 export interface ReplyReader {
   /** The events of this chunk, added to `events`; stops at the part that exceeds a limit. */
   take(chunk: Chunk, events?: ReplyEvent[]): readonly ReplyEvent[];
-  /** Throws AppError `limit` if the answer exceeds a size limit. */
   throwIfOver(): void;
   isFinished(): boolean;
   /** Whether the server ended this connection's part of the reply, and wants to be asked for the rest. */
@@ -382,7 +381,7 @@ function checkPart(part: unknown): void {
 
 const MAX_TOKEN_LENGTH = 1_000_000;
 
-/** A longer one would be sent back with every request. */
+/** Ignores a token too long to be sent back with every request. */
 function parseToken(value: unknown): string | undefined {
   const token = toNonEmptyString(value);
   return token !== undefined && token.length <= MAX_TOKEN_LENGTH ? token : undefined;

@@ -52,7 +52,6 @@ export interface Connections {
   openAhead(place: Place): void;
   /** Whether there is a kept connection to this place, idle or in use. */
   hasAny(place: Place): boolean;
-  /** Closes the kept connections to this place. */
   closeIdle(place: Place): void;
   /**
    * Closes those that were idle for longer than their limit by the clock, also early ones: timers stand still while a
@@ -71,7 +70,7 @@ export interface ConnectionOptions {
   readonly maxIdleMs: number;
 }
 
-/** How often an early connection is opened anew after its limit: by default somebody is waited for for ten minutes. */
+/** How often an unused early connection is reopened: enough for ten minutes of waiting for the user. */
 const MAX_RENEWALS = 9;
 
 /** An early connection that is younger than this is as good as a new one. */

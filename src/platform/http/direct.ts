@@ -18,7 +18,6 @@ export interface DirectClient {
   send(dispatch: RequestContext, addresses?: readonly Address[]): Promise<HttpResponse>;
   /** Opens a connection for the next request there, unless there is one. Says nothing if that fails. */
   preconnect(url: URL): void;
-  /** Closes all connections. */
   close(): void;
 }
 
@@ -95,7 +94,7 @@ function sendOn(connections: Connections, dispatch: RequestContext, place: Place
       if (refusal === undefined) receive(incoming);
       else exchange.fail(refusal);
     });
-    // We never ask for one.
+    // No request asks for an upgrade.
     made.on('upgrade', (_, socket) => {
       socket.destroy();
       exchange.fail(parseError('HPE_INVALID_STATUS'));
@@ -195,7 +194,6 @@ function endsWithResponse(packet: Buffer = END_OF_HEAD, chunk: Buffer = END_OF_H
   return [chunk, END_OF_HEAD].some((end) => packet.subarray(-end.length).equals(end));
 }
 
-/** An Error with a code of Node's parser. */
 function parseError(code: string): Error {
   return Object.assign(new Error('this is not HTTP'), { code });
 }

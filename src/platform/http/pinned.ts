@@ -33,7 +33,6 @@ export function createPinnedClient({ isAllowedAddress, timers, resolve = resolve
   };
 }
 
-/** All addresses of a host, by the system's resolver. */
 export function resolveHost(host: string): Promise<readonly Address[]> {
   return lookup(host, { all: true, verbatim: true });
 }
