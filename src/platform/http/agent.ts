@@ -52,7 +52,6 @@ export interface Connections {
   openAhead(place: Place): void;
   /** Whether there is a kept connection to this place, idle or in use. */
   hasAny(place: Place): boolean;
-  /** Closes the kept connections to this place. */
   closeIdle(place: Place): void;
   /**
    * Closes those that were idle for longer than their limit by the clock, also early ones: timers stand still while a
@@ -71,7 +70,7 @@ export interface ConnectionOptions {
   readonly maxIdleMs: number;
 }
 
-/** How often an early connection is opened anew after its limit: by default somebody is waited for for ten minutes. */
+/** How often an unused early connection is reopened: enough for ten minutes of waiting for the user. */
 const MAX_RENEWALS = 9;
 
 /** An early connection that is younger than this is as good as a new one. */
@@ -94,7 +93,7 @@ export function openConnections(isTls: boolean, { clock, maxIdleMs }: Connection
   const idleSince = new WeakMap<Socket, number>();
   const early = holdEarlySockets();
   const takenOld = new WeakSet<Socket>();
-  const idleMsOf = (socket: Socket): number => clock.now() - (idleSince.get(socket) ?? 0);
+  const measureIdle = (socket: Socket): number => clock.now() - (idleSince.get(socket) ?? 0);
   /** TLS sessions to resume, which both agents share. */
   const sessions = new Map<string, Buffer>();
 
@@ -105,7 +104,7 @@ export function openConnections(isTls: boolean, { clock, maxIdleMs }: Connection
 
     override createConnection(options: object): Socket {
       const socket = this === kept ? early.take(this.getName(options)) : undefined;
-      if (socket !== undefined && open.has(socket) && idleMsOf(socket) >= FRESH_MS) takenOld.add(socket);
+      if (socket !== undefined && open.has(socket) && measureIdle(socket) >= FRESH_MS) takenOld.add(socket);
       return socket ?? this.connect(options);
     }
 
@@ -145,17 +144,17 @@ export function openConnections(isTls: boolean, { clock, maxIdleMs }: Connection
   const single = new SharingAgent(agentOptions);
   /** As Node's agents join them; some of the options are part of a connection's name. */
   const withOptions = (place: Place): ClientRequestArgs & Place => ({ ...agentOptions, ...place });
-  const nameOf = (place: Place): string => kept.getName(withOptions(place));
-  const idle = (place: Place): readonly Socket[] => kept.freeSockets[nameOf(place)] ?? [];
+  const toName = (place: Place): string => kept.getName(withOptions(place));
+  const idle = (place: Place): readonly Socket[] => kept.freeSockets[toName(place)] ?? [];
   const hasAny = (place: Place): boolean => {
-    const name = nameOf(place);
+    const name = toName(place);
     return early.find(name) !== undefined || kept.freeSockets[name] !== undefined || kept.sockets[name] !== undefined;
   };
 
   const openEarly = (place: Place, renewals: number): void => {
     if (hasAny(place)) return;
     const renew = renewals > 0 ? () => openEarly(place, renewals - 1) : () => {};
-    early.add(nameOf(place), kept.connect(withOptions(place)), renew);
+    early.add(toName(place), kept.connect(withOptions(place)), renew);
   };
 
   return {
@@ -165,11 +164,11 @@ export function openConnections(isTls: boolean, { clock, maxIdleMs }: Connection
     hasAny,
     closeIdle(place) {
       for (const socket of idle(place)) socket.destroy();
-      early.take(nameOf(place))?.destroy();
+      early.take(toName(place))?.destroy();
     },
     closeOverdue(place) {
-      for (const socket of [...idle(place), early.find(nameOf(place))]) {
-        if (socket && idleMsOf(socket) > (socket.timeout ?? maxIdleMs)) socket.destroy();
+      for (const socket of [...idle(place), early.find(toName(place))]) {
+        if (socket && measureIdle(socket) > (socket.timeout ?? maxIdleMs)) socket.destroy();
       }
     },
     isReused: ({ reusedSocket }, socket) => reusedSocket || takenOld.has(socket),

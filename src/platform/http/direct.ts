@@ -18,7 +18,6 @@ export interface DirectClient {
   send(dispatch: RequestContext, addresses?: readonly Address[]): Promise<HttpResponse>;
   /** Opens a connection for the next request there, unless there is one. Says nothing if that fails. */
   preconnect(url: URL): void;
-  /** Closes all connections. */
   close(): void;
 }
 
@@ -95,7 +94,7 @@ function sendOn(connections: Connections, dispatch: RequestContext, place: Place
       if (refusal === undefined) receive(incoming);
       else exchange.fail(refusal);
     });
-    // We never ask for one.
+    // No request asks for an upgrade.
     made.on('upgrade', (_, socket) => {
       socket.destroy();
       exchange.fail(parseError('HPE_INVALID_STATUS'));
@@ -120,7 +119,7 @@ function sendOn(connections: Connections, dispatch: RequestContext, place: Place
       incoming.on('end', () => {
         socket.off('data', notePacket);
         // Node's parser drops the beginning of another response; its rest would be read as part of the next answer.
-        if (!isLastOf(lastPacket, lastChunk)) socket.destroy();
+        if (!endsWithResponse(lastPacket, lastChunk)) socket.destroy();
         if (failure === undefined) exchange.end();
         else exchange.fail(failure);
         // Unless it is about to finish, the server answered before it had read everything.
@@ -191,11 +190,10 @@ function checkHead({ statusCode = 0, httpVersionMajor, headers }: IncomingMessag
 const END_OF_HEAD = Buffer.from('\r\n\r\n');
 
 /** Whether a packet ends where the response does: with its last chunk, or the empty line after a head or trailers. */
-function isLastOf(packet: Buffer = END_OF_HEAD, chunk: Buffer = END_OF_HEAD): boolean {
+function endsWithResponse(packet: Buffer = END_OF_HEAD, chunk: Buffer = END_OF_HEAD): boolean {
   return [chunk, END_OF_HEAD].some((end) => packet.subarray(-end.length).equals(end));
 }
 
-/** An Error with a code of Node's parser. */
 function parseError(code: string): Error {
   return Object.assign(new Error('this is not HTTP'), { code });
 }
