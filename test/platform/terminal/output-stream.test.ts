@@ -16,7 +16,7 @@ function slowStream() {
     },
   });
   const text = new Promise<string>((resolve) => stream.on('finish', () => resolve(taken.join(''))));
-  return { stream: Object.assign(stream, { isTTY: false, columns: 80 }), text };
+  return { stream: Object.assign(stream, { isTTY: false, columns: 80, rows: 24 }), text };
 }
 
 const piece = fc
