@@ -12,6 +12,7 @@ import { feedCommand } from '../platform/process/run.ts';
 import { chooseShell } from '../platform/process/shell-choice.ts';
 import { TTY_PATH } from '../platform/terminal/tty.ts';
 import { createStderr } from '../render/stderr.ts';
+import { type PrintOptions, printReport, type Report } from './report.ts';
 
 /** Where an answer goes besides the screen. */
 export interface Output {
@@ -186,6 +187,20 @@ interface PagedIo {
   show(): Promise<void>;
   /** Writes the collected text to stdout, and everything after it directly. */
   abandon(): Promise<void>;
+}
+
+/** A report with no more lines than this fits any usual window. */
+const WINDOW_LINES = 22;
+
+/** Like `printReport`, but a long text on a terminal is shown in the pager. */
+export async function printPaged(report: Report, options: PrintOptions, app: App): Promise<void> {
+  const isLong = report.text.split('\n').length > WINDOW_LINES;
+  if (options.json || !app.io.out.isTerminal || !isLong) return printReport(report, options, app);
+  // Only a pager that the user named is worth a notice if it does not work.
+  const isNamed = Boolean(app.env.GMN_PAGER || app.env.PAGER);
+  const pages = createPagedIo(app, options.quiet === true || !isNamed);
+  await printReport(report, options, { ...app, io: pages.io });
+  await pages.show();
 }
 
 /** -F leaves a short answer on the screen, -R shows colours, -X does not clear the screen. */

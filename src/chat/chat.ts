@@ -1,6 +1,6 @@
 import type { ApprovalMode } from '../approval/policy.ts';
 import type { Homes } from '../core/app.ts';
-import type { Content } from '../core/content.ts';
+import type { Content, MediaPart } from '../core/content.ts';
 import type { AppError } from '../core/error.ts';
 import type { Clock, Env, Io, Out } from '../core/io.ts';
 import type { Session, SessionStore } from '../core/session.ts';
@@ -11,6 +11,7 @@ import { createStderr } from '../render/stderr.ts';
 import type { Assistant } from './assistant.ts';
 import type { Changes } from './changes.ts';
 import type { LineSource } from './line/source.ts';
+import type { Notifier } from './notifier.ts';
 import { type ChatStats, createStats } from './stats.ts';
 import { createToolLog, type ToolLog } from './tool-log.ts';
 
@@ -36,11 +37,19 @@ interface ChatParts {
   readonly isSaved: boolean;
   readonly changes: Changes;
   readonly shell: Shell;
+  readonly notifier: Notifier;
   /** Returns the notices that the parts have collected since the last call. */
   readonly takeReports: () => readonly string[];
   /** Flags to put after `gmn chat` in the command that resumes this chat. */
   readonly resumeFlags: string;
   readonly files: readonly string[];
+}
+
+export interface Picture {
+  readonly name: string;
+  /** `shot.png (PNG, 640x480, 12.0 kB)`, for the terminal. */
+  readonly label: string;
+  readonly part: MediaPart;
 }
 
 /** A running chat: everything that a slash command may read and change. */
@@ -52,6 +61,8 @@ export interface Chat extends ChatParts {
   files: readonly string[];
   /** Texts to send with the next prompt: the output of commands, notes about undone changes. */
   notes: readonly string[];
+  /** To send with the next prompt. */
+  pictures: readonly Picture[];
   lastPrompt: Content | undefined;
   readonly stats: ChatStats;
   readonly toolLog: ToolLog;
@@ -81,6 +92,7 @@ export function openChat(parts: ChatParts): Chat {
       chat.io = output.io;
     },
     notes: [],
+    pictures: [],
     lastPrompt: parts.session.unanswered,
     stats: createStats(parts.clock),
     toolLog: createToolLog(),

@@ -41,7 +41,8 @@ async function completeEntry(chat: Chat, before: string, signal: AbortSignal): P
   }
   const command = COMMANDS.find((candidate) => candidate.name === name || candidate.aliases?.includes(name ?? ''));
   if (command?.complete !== undefined) {
-    return matchCandidates(before.length - argument.length, argument, await command.complete(chat));
+    const all = (await command.complete(chat)).map((candidate) => ({ ...candidate, isWhole: true as const }));
+    return matchCandidates(before.length - argument.length, argument, all);
   }
   const word = lastWord(before);
   const at = command?.name === 'file' ? '' : '@';
@@ -55,7 +56,12 @@ async function completeEntry(chat: Chat, before: string, signal: AbortSignal): P
 }
 
 function toCandidate({ name, help, argument }: SlashCommand): Candidate {
-  return { insert: `/${name}${argument === undefined ? '' : ' '}`, hint: help };
+  const canRunAlone = argument === undefined || argument.startsWith('[');
+  return {
+    insert: `/${name}${argument === undefined ? '' : ' '}`,
+    hint: help,
+    ...(canRunAlone ? { isWhole: true } : {}),
+  };
 }
 
 function toAliasCandidates({ aliases = [], ...command }: SlashCommand): readonly Candidate[] {

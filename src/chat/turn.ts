@@ -4,6 +4,8 @@ import type { Content } from '../core/content.ts';
 import { AppError } from '../core/error.ts';
 import { settle, type TurnEvent } from '../core/event.ts';
 import { callEvery } from '../platform/runtime/clock.ts';
+import { loadLive } from '../render/lazy.ts';
+import type { LiveArea } from '../render/live.ts';
 import type { Renderer } from '../render/renderer.ts';
 import { textRenderer } from '../render/text.ts';
 import type { Chat } from './chat.ts';
@@ -16,7 +18,7 @@ import { windowNotice } from './window.ts';
  * Returns the failure, if any, already shown.
  */
 export async function askPrompt(chat: Chat, prompt: Content, signal: AbortSignal): Promise<AppError | undefined> {
-  const { assistant, session, stats, toolLog, changes } = chat;
+  const { assistant, session, stats, toolLog, changes, notifier } = chat;
   const agent = { ...assistant.agent, onReply: stats.reply };
   chat.lastPrompt = prompt;
   stats.turn();
@@ -24,6 +26,7 @@ export async function askPrompt(chat: Chat, prompt: Content, signal: AbortSignal
   const setup = toSessionSetup(assistant.setup);
   session.choose((await agent.redaction?.redact(setup)) ?? setup);
   const before = session.contents.length;
+  notifier.start();
   const failure = await showTurn(chat, runTurn(agent, { history: session, prompt, signal }), {
     event: (event) => {
       stats.event(event);
@@ -32,6 +35,7 @@ export async function askPrompt(chat: Chat, prompt: Content, signal: AbortSignal
     isKept: () => session.contents.length > before + 1,
     signal,
   });
+  if (!signal.aborted) await notifier.notify('ended');
   if (failure !== undefined && session.contents.length === before + 1) await session.retractPrompt();
   else if (!signal.aborted) await warnIfWindowFull(chat);
   return failure;
@@ -42,16 +46,17 @@ export async function askAside(chat: Chat, question: Content, signal: AbortSigna
   const agent = { ...assistant.agent, onReply: stats.reply, tools: [] };
   const history = createMemoryHistory({ earlier: session.contents });
   let text = '';
-  const render = createTurnRenderer(chat, signal);
-  for await (const event of settle(runTurn(agent, { history, prompt: question, signal }))) {
-    if (event.type === 'text') text += event.delta;
-    // Only progress is shown; the `end` event below removes it from the screen.
-    else if (event.type !== 'failure') await render(event);
-    else {
-      await render({ type: 'end', finishReason: '', usage: {}, model: '' });
-      throw event.error;
+  await withRenderer(chat, signal, async (render) => {
+    for await (const event of settle(runTurn(agent, { history, prompt: question, signal }))) {
+      if (event.type === 'text') text += event.delta;
+      // Only progress is shown; the `end` event below removes it from the screen.
+      else if (event.type !== 'failure') await render(event);
+      else {
+        await render({ type: 'end', finishReason: '', usage: {}, model: '' });
+        throw event.error;
+      }
     }
-  }
+  });
   return text;
 }
 
@@ -67,22 +72,43 @@ async function showTurn(
   events: AsyncIterable<TurnEvent>,
   options: ShowOptions,
 ): Promise<AppError | undefined> {
-  const render = createTurnRenderer(chat, options.signal);
   let failure: AppError | undefined;
-  for await (const event of settle(events)) {
-    options.event(event);
-    if (event.type !== 'failure') await render(event);
-    else {
-      failure = event.error;
-      await render({ type: 'failure', error: toChatError(chat, event.error, options) });
+  await withRenderer(chat, options.signal, async (render) => {
+    for await (const event of settle(events)) {
+      options.event(event);
+      if (event.type !== 'failure') await render(event);
+      else {
+        failure = event.error;
+        await render({ type: 'failure', error: toChatError(chat, event.error, options) });
+      }
     }
-  }
+  });
   return failure;
 }
 
+/** Shows a turn, and below it what is typed meanwhile. */
+async function withRenderer(chat: Chat, signal: AbortSignal, work: (render: Renderer) => Promise<void>): Promise<void> {
+  const { io, isPlain, lines } = chat;
+  const canDraw = !isPlain && io.out.isTerminal && io.out.rows !== undefined;
+  if (!canDraw || lines.showTypedKeys === undefined) return work(createTurnRenderer(chat, signal));
+  const live = await loadLive(io);
+  const stopShowing = lines.showTypedKeys({ set: live.setFooter });
+  try {
+    await work(createTurnRenderer(chat, signal, live));
+  } finally {
+    stopShowing();
+    await live.close();
+  }
+}
+
 /** Create one per turn: it tracks the position in the line. */
-function createTurnRenderer({ io, isQuiet, isPlain, assistant, clock }: Chat, signal: AbortSignal): Renderer {
+function createTurnRenderer(
+  { io, isQuiet, isPlain, assistant, clock }: Chat,
+  signal: AbortSignal,
+  live?: LiveArea,
+): Renderer {
   return textRenderer(io, {
+    ...(live === undefined ? {} : { live }),
     quiet: isQuiet,
     showThoughts: assistant.setup.showThoughts,
     showUsage: false,

@@ -1,6 +1,8 @@
 import type { Part, StoredContent } from '../core/content.ts';
+import { sanitize } from '../core/text/terminal.ts';
 import { estimateTokens, MEDIA_TOKENS } from '../core/usage.ts';
 import { findModelFacts } from '../models/table.ts';
+import { describeMode } from './banner.ts';
 import type { Chat } from './chat.ts';
 
 const NOTICE_SHARE = 0.8;
@@ -8,6 +10,29 @@ const NOTICE_SHARE = 0.8;
 interface WindowShare {
   readonly what: string;
   readonly tokens: number;
+}
+
+/**
+ * `gemini-2.5-flash · edits ask first · 97 % of the window left · 2 attached`: what the next prompt will meet. Before the
+ * first reply, the room is estimated.
+ */
+export function formatStatus(chat: Chat): string {
+  const { assistant, stats, files, notes, pictures } = chat;
+  const { model } = assistant.agent.request;
+  const limit = findWindowLimit(model);
+  const attached = files.length + notes.length + pictures.length;
+  return [
+    sanitize(model),
+    assistant.tools.length === 0 ? 'no tools' : describeMode(assistant.setup.mode),
+    ...(limit === undefined
+      ? []
+      : [`${formatRoom(stats.windowTokens ?? estimateSize(chat), limit)} of the window left`]),
+    ...(attached === 0 ? [] : [`${attached} attached`]),
+  ].join(' · ');
+}
+
+function formatRoom(tokens: number, limit: number): string {
+  return `${Math.round(Math.max(0, 1 - tokens / limit) * 100)} %`;
 }
 
 export function windowNotice({ stats: { windowTokens }, assistant }: Chat): string | undefined {
@@ -46,6 +71,11 @@ export function estimateShares({ session, assistant: { agent } }: WindowContents
     { what: 'attachments', tokens: parts((_, part) => 'inlineData' in part) },
   ];
   return shares.filter(({ tokens }) => tokens > 0);
+}
+
+/** In tokens. */
+export function estimateSize(contents: WindowContents): number {
+  return estimateShares(contents).reduce((sum, { tokens }) => sum + tokens, 0);
 }
 
 function isToolPart(part: Part): boolean {

@@ -27,6 +27,7 @@ const KEYS = {
   'mcp.excluded': 'strings',
   mcpServers: 'object',
   'general.defaultApprovalMode': 'string',
+  'general.enableNotifications': 'boolean',
   'tools.core': 'strings',
   'tools.exclude': 'strings',
   'context.fileName': 'oneOrMore',

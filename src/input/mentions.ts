@@ -3,6 +3,7 @@ import { AppError } from '../core/error.ts';
 import type { TurnEvent } from '../core/event.ts';
 import { formatSize } from '../core/text/format.ts';
 import { contains } from '../core/text/path.ts';
+import { describeMedia } from '../core/text/picture.ts';
 import { type FoundPath, inspectPath } from '../platform/files/read.ts';
 import { rulesAboveNamed, rulesWithin, unreadableRulesError } from '../tools/search/ignore.ts';
 import { type Attachments, isAttachment, toAttachment, toPlainName } from './attachment.ts';
@@ -158,7 +159,7 @@ async function* attachMention(mention: Mention, context: WalkContext): AsyncGene
   }
   context.basket.add(loaded);
   context.attached?.(path, bytes);
-  const type = 'text' in loaded ? '' : `${loaded.mimeType}, `;
+  const type = 'text' in loaded ? '' : `${describeMedia(loaded.mimeType, bytes)}, `;
   yield { type: 'notice', message: `+ ${loaded.name} (${type}${formatSize(loaded.bytes)})` };
 }
 

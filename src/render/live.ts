@@ -1,18 +1,26 @@
 import type { Io, Out, Spinner } from '../core/io.ts';
-import { diffFrames, eraseFrame, type Frame, type Row, rewrapFrame } from '../core/text/frame.ts';
+import { type Cell, diffFrames, eraseFrame, type Frame, type Row, rewrapFrame } from '../core/text/frame.ts';
 import { measureWidth, splitGraphemes } from '../core/text/width.ts';
 
 /**
- * The bottom rows of a terminal: text that may still change, and a footer below it. The cursor is at the start of the
- * free row under them, so that a spinner, or whatever else is written there, is below the text.
+ * The bottom rows of a terminal: text that may still change, what is awaited, and a footer below them. The cursor is where
+ * the footer wants it, else at the start of the free row under all of that, so that a spinner, or whatever else is
+ * written there, is below the text.
  */
 export interface LiveArea {
   /** How many rows of text may be live: the window less two rows and the footer. */
   readonly room: number;
   /** Prints `lines` for good, and below them shows `live` in place of the text that was live so far. */
   show(lines: readonly string[], live: readonly string[]): Promise<void>;
-  /** Shows these rows below the text, each cut to the width of the window; none removes the footer. */
-  setFooter(rows: readonly string[]): void;
+  /**
+   * Shows these rows below the text, each cut to the width of the window; none removes the footer. With a `caret` in
+   * them, nothing else may be written while they are shown, other than through this area.
+   */
+  setFooter(rows: readonly string[], caret?: Cell): void;
+  /** Whether the footer has the cursor, so that what is awaited must be shown by `setProgress`. */
+  readonly hasCaret: boolean;
+  /** Shows these rows between the text and the footer. */
+  setProgress(rows: readonly string[]): void;
   /**
    * A smaller window may have pushed live text out of reach. Then all of it is left on the screen for good, and the
    * result is true: it must not be shown again.
@@ -31,28 +39,37 @@ export interface LiveArea {
 export function openLive({ out, err }: Io): LiveArea {
   const painter = createPainter(out);
   let live: readonly string[] = [];
-  let footer: readonly string[] = [];
+  let footer: FooterRows = NO_FOOTER;
+  let progress: readonly string[] = [];
   let unprinted: readonly string[] = [];
   let holds = 0;
   const draw = (): Promise<void> => {
     if (holds > 0) return Promise.resolve();
     const lines = unprinted;
     unprinted = [];
-    return painter.paint(lines, live, footer);
+    return painter.paint(lines, live, joinFooter(progress, footer));
   };
   // What has scrolled away stays as it is until `leaveScrolled` was asked about it.
   const redraw = (): void => void (painter.hasScrolled() || draw().catch(() => {}));
   const area: LiveArea = {
     get room() {
-      return countRoom(out, footer);
+      return countRoom(out, joinFooter(progress, footer));
+    },
+    get hasCaret() {
+      return footer.caret !== undefined;
     },
     show(lines, next) {
       unprinted = unprinted.length === 0 ? lines : [...unprinted, ...lines];
       live = next;
       return draw();
     },
-    setFooter(rows) {
-      footer = rows;
+    setFooter(rows, caret) {
+      footer = caret === undefined ? { rows } : { rows, caret };
+      if (caret === undefined) progress = [];
+      redraw();
+    },
+    setProgress(rows) {
+      progress = rows;
       redraw();
     },
     leaveScrolled() {
@@ -69,11 +86,12 @@ export function openLive({ out, err }: Io): LiveArea {
       holds = Math.max(0, holds - 1);
       redraw();
     },
-    clearBelow: () => out.write(ERASE_ROW),
+    clearBelow: () => (footer.caret === undefined ? out.write(ERASE_ROW) : Promise.resolve()),
     close() {
       stopListening?.();
       err.spinners?.delete(spinner);
-      footer = [];
+      footer = NO_FOOTER;
+      progress = [];
       holds = 0;
       const drawn = draw();
       painter.leaveText();
@@ -87,8 +105,21 @@ export function openLive({ out, err }: Io): LiveArea {
   return area;
 }
 
-function countRoom(out: Out, footer: readonly string[]): number {
-  return Math.max(1, (out.rows ?? DEFAULT_ROWS) - 2 - footer.length);
+interface FooterRows {
+  readonly rows: readonly string[];
+  readonly caret?: Cell;
+}
+
+const NO_FOOTER: FooterRows = { rows: [] };
+
+function joinFooter(progress: readonly string[], { rows, caret }: FooterRows): FooterRows {
+  if (progress.length === 0) return caret === undefined ? { rows } : { rows, caret };
+  const moved = caret && { caret: { ...caret, row: caret.row + progress.length } };
+  return { rows: [...progress, ...rows], ...moved };
+}
+
+function countRoom(out: Out, { rows }: FooterRows): number {
+  return Math.max(1, (out.rows ?? DEFAULT_ROWS) - 2 - rows.length);
 }
 
 const DEFAULT_ROWS = 24;
@@ -98,7 +129,7 @@ const WRAP_ON = '\u001b[?7h';
 const ERASE_ROW = '\r\u001b[K';
 
 interface Painter {
-  paint(lines: readonly string[], live: readonly string[], footer: readonly string[]): Promise<void>;
+  paint(lines: readonly string[], live: readonly string[], footer: FooterRows): Promise<void>;
   erase(): Promise<void>;
   /** Whether rows of text that is all there may have left the window, because it became smaller. */
   hasScrolled(): boolean;
@@ -110,7 +141,9 @@ interface Drawn {
   /** The live lines as given, each on one row; empty if one of them is not. */
   readonly lines: readonly string[];
   readonly isWhole: boolean;
-  readonly footerRows: number;
+  /** The row of the frame where the footer begins; undefined if there is none. */
+  readonly footerStart: number | undefined;
+  readonly hasCaret: boolean;
   readonly columns: number;
   readonly windowRows: number;
 }
@@ -137,7 +170,7 @@ function createPainter(out: Out): Painter {
       const hasResized = drawn !== undefined && drawn.columns !== out.columns;
       const keep = drawn === undefined || hasResized ? 0 : countKept(drawn.lines, lines);
       const isKept = keep === lines.length && !hasResized;
-      const before = isKept && drawn !== undefined ? dropRows(drawn.frame, keep) : undefined;
+      const before = isKept && drawn !== undefined ? { ...drawn, frame: dropRows(drawn.frame, keep) } : undefined;
       const printed = isKept ? '' : eraseFrom(keep) + lines.slice(keep).map(endLine).join('');
       const next = toDrawn(out, live, footer);
       free += Math.max(0, (next?.windowRows ?? windowRows) - windowRows);
@@ -159,30 +192,34 @@ function createPainter(out: Out): Painter {
       const rows = out.rows ?? DEFAULT_ROWS;
       if (columns === out.columns) return frame.rows.length > rows;
       // A terminal that wraps rows anew may leave the cursor where it is in the window, and push rows out at the top.
-      const reach = Math.min(rows - 1, windowRows - 1 - free, above + frame.caret.row);
+      const below = countDrawn(drawn) - frame.caret.row;
+      const reach = Math.min(rows - 1, windowRows - 1 - free - below, above + frame.caret.row);
       return rewrapFrame(splitRows(frame), out.columns).caret.row > reach;
     },
     leaveText() {
-      if (drawn !== undefined && drawn.footerRows > 0) {
-        write(eraseFrom(drawn.frame.rows.length - 1 - drawn.footerRows)).catch(() => {});
-      }
+      if (drawn?.footerStart !== undefined) write(eraseFrom(drawn.footerStart)).catch(() => {});
       drawn = undefined;
     },
   };
 }
 
-/** The rows above that of the cursor. */
+/** The rows above the last one. */
 function countDrawn(drawn: Drawn | undefined): number {
-  return drawn?.frame.caret.row ?? 0;
+  return drawn === undefined ? 0 : drawn.frame.rows.length - 1;
 }
 
-/** The output that replaces one frame by the next; either may be missing. */
-function replaceFrame(before: Frame | undefined, next: Drawn | undefined): string {
-  if (next === undefined) return before === undefined || before.rows.length === 1 ? '' : eraseFrame(before);
-  const changes = diffFrames(before, next.frame);
+/** The output that makes of one frame the next; either may be missing. */
+function replaceFrame(before: Pick<Drawn, 'frame' | 'hasCaret'> | undefined, next: Drawn | undefined): string {
+  if (next === undefined) {
+    const isEmpty = before === undefined || (before.frame.rows.length === 1 && !before.hasCaret);
+    return isEmpty ? '' : eraseFrame(before.frame);
+  }
+  const changes = diffFrames(before?.frame, next.frame);
   if (changes === '') return '';
   const isSafe = next.frame.rows.every((row) => row.every(({ text }) => isSimple(text)));
-  return `${before === undefined ? '' : ERASE_ROW}${isSafe ? changes : `\r${WRAP_OFF}${changes}${WRAP_ON}`}`;
+  // Others may have drawn in the free row of the cursor, but not in a row of the footer.
+  const clear = before === undefined || before.hasCaret ? '' : ERASE_ROW;
+  return `${clear}${isSafe ? changes : `\r${WRAP_OFF}${changes}${WRAP_ON}`}`;
 }
 
 function endLine(line: string): string {
@@ -201,18 +238,24 @@ function countKept(drawn: readonly string[], lines: readonly string[]): number {
   return kept;
 }
 
-function toDrawn(out: Out, live: readonly string[], footer: readonly string[]): Drawn | undefined {
+/** Undefined if there is nothing to draw. */
+function toDrawn(out: Out, live: readonly string[], footer: FooterRows): Drawn | undefined {
   const { columns } = out;
   const rows = live.flatMap((line) => toRows(line, columns));
   const isWhole = rows.length <= countRoom(out, footer);
   const shown = rows.slice(-countRoom(out, footer));
-  const below = footer.map((line) => toRows(line, columns)[0] ?? []);
+  const below = footer.rows.map((line) => toRows(line, columns)[0] ?? []);
   if (shown.length + below.length === 0) return undefined;
+  const { caret } = footer;
   return {
-    frame: { rows: [...shown, ...below, []], caret: { row: shown.length + below.length, column: 0 } },
+    frame:
+      caret === undefined
+        ? { rows: [...shown, ...below, []], caret: { row: shown.length + below.length, column: 0 } }
+        : { rows: [...shown, ...below], caret: { ...caret, row: shown.length + caret.row } },
     lines: isWhole && rows.length === live.length ? live : [],
     isWhole,
-    footerRows: below.length,
+    footerStart: below.length === 0 ? undefined : shown.length,
+    hasCaret: caret !== undefined,
     columns,
     windowRows: out.rows ?? DEFAULT_ROWS,
   };

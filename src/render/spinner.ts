@@ -54,14 +54,20 @@ const LINE_EVERY_MS = 30_000;
 type ProgressOptions = Pick<RenderOptions, 'quiet' | 'isDumb' | 'clock' | 'ticker'> & {
   /** Whether redrawing the cursor's line would overwrite nothing. */
   readonly mayDraw: () => boolean;
+  /** Rows to draw in while the cursor's line is somebody else's. */
+  readonly area?: () => ProgressRows | undefined;
 };
+
+interface ProgressRows {
+  setProgress(rows: readonly string[]): void;
+}
 
 /**
  * A spinner on a terminal after 400 ms of silence; elsewhere one line for every 30 s of it. Write errors on stderr are
  * ignored. `err` is not touched before there is something to show.
  */
-export function createProgress(err: Out, { quiet, isDumb, clock, ticker, mayDraw }: ProgressOptions): Progress {
-  const drawing = createDrawing(err);
+export function createProgress(err: Out, { quiet, isDumb, clock, ticker, mayDraw, area }: ProgressOptions): Progress {
+  const drawing = createDrawing(err, area);
   let awaited: { readonly what: string; readonly sinceMs: number; readonly isCall: boolean } | undefined;
   let silentSinceMs = 0;
   let lines = 0;
@@ -171,7 +177,8 @@ const ERASE_BELOW = '\u001b[J';
 const ERASE_RIGHT = '\u001b[K';
 
 /** Overwrites a single row with spaces, which works on every terminal as long as its size stays the same. */
-function createDrawing(err: Out): Drawing {
+function createDrawing(err: Out, area?: () => ProgressRows | undefined): Drawing {
+  let rows: ProgressRows | undefined;
   let frame = 0;
   let drawn: readonly DrawnRow[] = [];
   let pending: Promise<void> | undefined;
@@ -192,10 +199,10 @@ function createDrawing(err: Out): Drawing {
     write(`${moveUp(above)}${above > 0 ? ERASE_BELOW : ''}${text}${' '.repeat(rest)}`);
     drawn = [{ min: minWidth(text) + rest, max: width }];
   };
+  const dim = (row: string): string => (err.isStyled ? `${DIM[0]}${row}${DIM[1]}` : row);
   const drawRows = (rows: readonly string[]): void => {
-    const [on, off] = err.isStyled ? DIM : ['', ''];
     const [first = '', ...below] = rows;
-    const shown = [first, ...below.map((row) => `${on}${row}${off}`)].map((row) => `${row}${ERASE_RIGHT}`);
+    const shown = [first, ...below.map(dim)].map((row) => `${row}${ERASE_RIGHT}`);
     write(`${moveUp(countRowsAbove(drawn, err.columns))}${shown.join('\n')}${ERASE_BELOW}`);
     drawn = rows.map((row) => ({ min: minWidth(row), max: maxWidth(row) }));
   };
@@ -206,11 +213,15 @@ function createDrawing(err: Out): Drawing {
       const room = err.columns - 1 - maxWidth(note);
       const text = clipText(`${FRAMES[frame % FRAMES.length]} ${what}`, room) + note;
       frame += 1;
-      if (below.length === 0 && drawn.length < 2) drawRow(text);
+      rows = area?.();
+      if (rows !== undefined) rows.setProgress([text, ...below.map(dim)]);
+      else if (below.length === 0 && drawn.length < 2) drawRow(text);
       else drawRows([text, ...below]);
     },
     line: write,
     erase() {
+      rows?.setProgress([]);
+      rows = undefined;
       const [row] = drawn;
       if (row === undefined) return pending;
       const above = countRowsAbove(drawn, err.columns);

@@ -93,29 +93,31 @@ function textPage(io: Io, options: RenderOptions): TextPage {
   const err = createStderr(errOut, { rawThoughts: options.rawOutput, ...(options.isChat ? { opening: '' } : {}) });
   // Created when first needed: asking a stream whether it is a terminal opens it.
   let shape: Presentation | undefined;
-  let live: LiveArea | undefined;
+  let live = options.live;
   let isMidLine = false;
+  const thought = createThoughtHold(err, () => live);
   const held: WriteMessage[] = [];
   const waiting = createProgress(errOut, {
     ...options,
     mayDraw: () => !err.isMidLine && !(isMidLine && out.isTerminal),
+    area: () => (options.live?.hasCaret ? options.live : undefined),
   });
 
   const show = async (text: string, pieces: readonly string[] = [text]): Promise<void> => {
     if (text === '') return;
     await waiting.clear();
-    await err.endThought();
+    await thought.end();
     isMidLine = !pieces.at(-1)?.endsWith('\n');
     for (const piece of pieces) await out.write(piece);
     if (!isMidLine) for (const words of held.splice(0)) await words(err);
   };
   const showLive = async (area: LiveArea, complete: string, rest: readonly string[]): Promise<void> => {
     await waiting.clear();
-    await err.endThought();
+    await thought.end();
     await area.show(complete === '' ? [] : complete.slice(0, -1).split('\n'), rest);
   };
   const flow = async (delta: string, { push, preview, skipOpen }: FlowingPresentation): Promise<void> => {
-    live ??= options.live ?? (await loadLive(io));
+    live ??= await loadLive(io);
     if (live.leaveScrolled()) await skipOpen();
     const complete = await push(delta);
     const next = await preview(live.room);
@@ -134,22 +136,23 @@ function textPage(io: Io, options: RenderOptions): TextPage {
       await errOut.write('\n');
       isMidLine = false;
     }
-    await words(err).finally(() => live?.resume());
+    await words(err);
+    thought.resume();
   };
   const tell = (words: WriteMessage): Promise<void> =>
     say(async () => {
-      await err.endThought();
+      await thought.end();
       await words(err);
     });
   const rest = async (): Promise<void> => {
     await waiting.pause();
     await showRest();
-    await err.endThought();
+    await thought.end();
   };
   const leave = async (isInterrupted = false): Promise<void> => {
     if (isInterrupted) await live?.clearBelow();
     if (live !== options.live) await live?.close();
-    live = undefined;
+    live = options.live;
   };
   return {
     wait: waiting.wait,
@@ -180,6 +183,23 @@ function textPage(io: Io, options: RenderOptions): TextPage {
     async abandon() {
       await waiting.pause();
       await leave();
+    },
+  };
+}
+
+/** Nothing is live below the unfinished line of a thought: keeps the area suspended until that line ends. */
+function createThoughtHold(err: Stderr, area: () => LiveArea | undefined) {
+  let isHeld = false;
+  return {
+    /** After something was written: ends the suspension for it. */
+    resume(): void {
+      if (err.isMidLine && !isHeld) isHeld = true;
+      else area()?.resume();
+    },
+    async end(): Promise<void> {
+      await err.endThought();
+      if (isHeld) area()?.resume();
+      isHeld = false;
     },
   };
 }

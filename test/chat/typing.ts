@@ -6,19 +6,20 @@ interface Typing {
   readonly columns?: number;
   readonly rows?: number;
   readonly entries?: readonly string[];
+  readonly status?: string;
 }
 
 export const ESC = '\u001b';
 
 /** An editor that is typed into. `screen` shows the line, `|` at the caret, and what is below it. */
-export function typing({ columns = 80, rows = 24, entries = [] }: Typing = {}) {
+export function typing({ columns = 80, rows = 24, entries = [], status }: Typing = {}) {
   const editor = lineEditor({
     entries: () => entries,
     size: () => ({ columns, rows }),
     isStyled: false,
     isPlain: false,
   });
-  editor.begin('> ', '');
+  editor.begin('> ', '', status);
   const requests: KeyRequest[] = [];
   let now = 0;
   const press = (key: Key): void => {

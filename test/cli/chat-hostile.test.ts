@@ -72,7 +72,9 @@ posixTest('escapes in titles of sessions, and in what was typed, do not reach th
   await pipedChat(t, [`hello ${EVIL}`, `/save name ${EVIL}`], { gemini, env });
   const chat = started(t, ['--demo'], { env });
   await chat.until(/❯ /);
-  await after(chat, '/sessions', /hello[\s\S]*❯ /);
+  await after(chat, '/sessions chat', /hello[\s\S]*❯ /);
+  await after(chat, '/sessions', /session › [\s\S]*hello/);
+  chat.type('\u0003');
   await after(chat, '/load 1', /Continuing[\s\S]*❯ /);
   await after(chat, '/file \u009b', /no such file[\s\S]*❯ /);
   const output = await ended(chat);

@@ -116,17 +116,17 @@ posixTest(
     const chat = chatInTerminal(t, ['--demo'], { home: home({ memo: MEMO }) });
     await chat.until(/❯ /);
     chat.type('/mem\t');
-    await chat.until(/\/memo:/);
+    await chat.shows(/❯ \/memo:$/m);
     chat.type('\t');
-    await chat.until(/\/memo:greet /);
+    await chat.shows(/❯ \/memo:greet$/m);
     chat.type('\t');
-    await chat.until(/\/memo:greet who=/);
+    await chat.shows(/❯ \/memo:greet who=$/m);
     chat.type('B\t');
-    await chat.until(/\/memo:greet who=Bo /);
+    await chat.shows(/❯ \/memo:greet who=Bo$/m);
     chat.type('\u0015/memo:greet who=Ann\t');
-    await chat.until(/"Ann Lee" /);
+    await chat.shows(/❯ \/memo:greet who="Ann Lee"$/m);
     chat.type('\u0015@memo:\t');
-    await chat.until(/@memo:memo:\/\/1/);
+    await chat.shows(/❯ @memo:memo:\/\/1$/m);
     chat.type('\u0015\u0004');
     expect((await chat.ended).exitCode).toBe(0);
   },

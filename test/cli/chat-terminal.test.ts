@@ -206,4 +206,5 @@ posixTest.for(['--plain', 'TERM=dumb'])('%s shows plain text, without one escape
   const { output, exitCode } = await chat.ended;
   expect(exitCode).toBe(0);
   expect(output).not.toContain(ESC);
+  expect(output).not.toContain('of the window left');
 });

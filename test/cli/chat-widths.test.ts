@@ -28,7 +28,7 @@ const ENTRIES: Readonly<Record<string, readonly string[]>> = {
   retry: ['안녕하세요', '/retry'],
   rewind: ['/rewind 1'],
   compress: ['오늘 날씨는 어떻습니까?', '/compress'],
-  sessions: ['/sessions'],
+  sessions: ['/sessions', '/sessions chat'],
   save: ['/save second'],
   load: ['/load first'],
   export: ['/export talk.md'],
@@ -43,16 +43,19 @@ const ENTRIES: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Those that print lists of ours, in which a word stands on one row. */
-const LISTS: ReadonlySet<string> = new Set(['/help', '/keys', '/tools', '/model', '/sessions', '/stats']);
+const LISTS: ReadonlySet<string> = new Set(['/help', '/keys', '/tools read_file off', '/sessions chat', '/stats']);
+
+/** Those that show a list to choose from, which Esc closes. */
+const PICKERS: ReadonlySet<string> = new Set(['/model', '/tools', '/sessions']);
 
 const PROMPTS = [
   '日本語で自己紹介をしてください。改行の位置も確かめたいので、少し長い文にします。',
   '한국어로도 대답해 주세요',
 ];
 
-/** Whether an empty prompt stands below that row, and nothing below it, with the cursor behind it. */
+/** Whether an empty prompt stands below that row, and only the status below it, with the cursor behind it. */
 function isPrompting({ rows, cursor }: TestScreen, below: number): boolean {
-  return cursor.row > below && cursor.row === rows.length - 1 && rows[cursor.row] === '❯' && cursor.column === 2;
+  return cursor.row > below && cursor.row === rows.length - 2 && rows[cursor.row] === '❯' && cursor.column === 2;
 }
 
 /** The words that the terminal broke from that row on; between wide characters it may. */
@@ -71,6 +74,11 @@ function brokenWords({ rows, wrapped }: TestScreen, from: number, columns: numbe
 async function enter({ type, until, screen }: Editing, line: string, columns: number): Promise<void> {
   const { row } = screen.cursor;
   type(`${line}\r`);
+  if (PICKERS.has(line)) {
+    await until(() => screen.rows[screen.cursor.row]?.endsWith(' ›') === true);
+    expect(brokenWords(screen, row + 1, columns), line).toEqual([]);
+    type('\u001b');
+  }
   await until(() => isPrompting(screen, row));
   // A list begins below what was typed, which the editor breaks where the row ends.
   if (LISTS.has(line)) expect(brokenWords(screen, row + 1, columns), line).toEqual([]);

@@ -97,7 +97,7 @@ posixTest('SIGTERM during a command of the person promises no answer', async (t)
   expect(output).not.toContain('whole answer');
 });
 
-posixTest('/resume alone lets one choose by number, and Tab does not offer the session one is in', async (t) => {
+posixTest('/resume alone lets one choose, also by number, and Tab does not offer the session one is in', async (t) => {
   const { env } = sharedHome(t);
   await pipedChat(t, ['hello'], { env, args: ['--demo', '--session-name', 'first'] });
   const chat = chatInTerminal(t, ['--demo', '--session-name', 'second'], { env });
@@ -105,15 +105,15 @@ posixTest('/resume alone lets one choose by number, and Tab does not offer the s
   chat.enter('hello');
   await chat.until(/help you today[\s\S]*❯ /);
   chat.enter('/resume');
-  await chat.until(/ {2}2 {2}[\da-f]{8} {2}first[\s\S]*› /);
+  await chat.shows(/\n {2}2 {2}[\da-f]{8} {2}first/);
   chat.enter('2');
   await chat.until(/Continuing first: 1 turn\.[\s\S]*❯ /);
   chat.type('/load \t');
-  await chat.until(/\/load second/);
+  await chat.shows(/❯ \/load second$/m);
   chat.type('\r');
   await chat.until(/Continuing second: 1 turn\.[\s\S]*❯ /);
   chat.enter('/resume');
-  await chat.until(/second[\s\S]*› [\s\S]*› /);
+  await chat.shows(/session ›\n› 1 [^\n]*\n[^\n]*$/);
   chat.type(CTRL_D);
   chat.enter('/q');
   const { output } = await chat.ended;

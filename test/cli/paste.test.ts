@@ -18,10 +18,8 @@ posixTest('--paste adds the text of the clipboard, else a picture that is in it'
     { inlineData: { mimeType: 'image/png', data: 'iVBORw0KGgoA' } },
     { text: 'x' },
   ]);
-  expect(await pasted({ WANTED: 'none', HELD: '' })).toBe(
-    'Error: the clipboard is empty\nCopy something first, or leave --paste out.\n',
-  );
+  expect(await pasted({ WANTED: 'none', HELD: '' })).toBe('Error: the clipboard is empty\nCopy something first.\n');
   expect(await pasted({ DISPLAY: '' })).toBe(
-    'Error: --paste found no clipboard: there is no display\nPipe it in instead: … | gmn "…"\n',
+    'Error: no clipboard was found: there is no display\nPipe it in instead: … | gmn "…"\n',
   );
 });

@@ -13,6 +13,7 @@ import { expect, type TestContext, test } from 'vitest';
 import { acquireLock } from '../../src/platform/files/lock.ts';
 import { type GmnResult, place, runGmnIn } from '../support/gmn.ts';
 import { fifo, posixTest } from '../support/posix.ts';
+import { runInTerminal } from '../support/pty.ts';
 
 const OLD = '2020-01-01T00:00:00.000Z';
 
@@ -312,4 +313,44 @@ test('all that is a duration for pruning is one for the settings', async (t) => 
     writeFileSync(join(home, '.gmn', 'config.json'), JSON.stringify({ sessions: { retention } }));
     expect((await gmn('sessions', 'prune', '--dry-run')).exitCode).toBe(0);
   }
+});
+
+test('--grep finds sessions by name, first prompt and what was said, and --limit cuts the list', async (t) => {
+  const { put, gmn } = start(t);
+  put('a', { at: '2026-01-01T00:00:00.000Z', name: '京都旅行' });
+  put('b', { at: '2026-01-02T00:00:00.000Z', text: 'Where to EAT in Kyoto?' });
+  put('c', { at: '2026-01-03T00:00:00.000Z' });
+  const list = async (...args: readonly string[]): Promise<readonly string[]> => {
+    const { sessions } = JSON.parse((await gmn('sessions', 'list', '--json', ...args)).stdout);
+    return sessions.map(({ id }: { id: string }) => id[0]);
+  };
+  expect(await list('--grep', '京都')).toEqual(['a']);
+  expect(await list('--grep', 'kyoto eat')).toEqual(['b']);
+  expect(await list('--grep', 'eat HI')).toEqual(['b']);
+  expect(await list('--grep', 'eat hello')).toEqual([]);
+  expect(await list('--limit', '2')).toEqual(['c', 'b']);
+  expect(await list('--limit', '0')).toEqual(['c', 'b', 'a']);
+  const cut = await gmn('sessions', 'list', '--grep', 'hi', '--limit', '1');
+  expect(cut.stdout.split('\n')).toHaveLength(3);
+  expect(cut.stderr).toBe('gmn: 2 more; to see them all: gmn sessions list --limit 0 --grep "hi"\n');
+  expect(await gmn('sessions', 'list', '--grep', 'nowhere')).toMatchObject({
+    stderr: 'gmn: there are no sessions with these words\n',
+  });
+  expect((await gmn('sessions', 'list', '--gemini', '--limit', '1')).exitCode).toBe(1);
+});
+
+posixTest('on a terminal the list has 20 sessions and says how many more there are; a long one is paged', async (t) => {
+  const { put, cwd, home } = start(t);
+  for (const [index, digit] of [...'0123456789abcdefghijklmno'].entries()) {
+    put(digit, { at: new Date(Date.UTC(2026, 0, index + 1)).toISOString() });
+  }
+  const list = async (...args: readonly string[]): Promise<string> => {
+    const env = { HOME: home, PAGER: 'sed s/^/paged:/' };
+    return (await runInTerminal(t, ['sessions', 'list', '-C', cwd, ...args], { env, columns: 160 }).ended).output;
+  };
+  const short = await list();
+  expect(short).not.toContain('paged:');
+  expect(short.match(/"hello/g)).toHaveLength(20);
+  expect(short).toMatch(/\r\ngmn: 5 more; to see them all: gmn sessions list --limit 0\r\n$/);
+  expect((await list('--limit', '0')).match(/paged:\d/g)).toHaveLength(25);
 });

@@ -25,7 +25,7 @@ test('mentioned media is attached', async (t) => {
   const png = Buffer.from('\x89PNG\r\n\x1a\n\0', 'latin1');
   expect(await said(folder(t, { 'a.png': png }), 'what is @a.png?')).toEqual({
     parts: [{ inlineData: { mimeType: 'image/png', data: png.toString('base64') } }, { text: 'what is @a.png?' }],
-    notices: ['+ a.png (image/png, 9 B)'],
+    notices: ['+ a.png (PNG, 9 B)'],
   });
 });
 

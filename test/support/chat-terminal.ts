@@ -4,6 +4,8 @@ import { runInTerminal, type Terminal } from './pty.ts';
 import { testScreen } from './screen.ts';
 
 export interface ChatTerminal extends Terminal {
+  /** Resolves once what is seen, in rows of this terminal's width, matches. */
+  shows(pattern: RegExp): Promise<string>;
   enter(line: string): void;
   /** Resolves when the chat waits for its `count`-th entry. */
   ready(count: number): Promise<string>;
@@ -15,8 +17,22 @@ export function chatInTerminal(
   options: GmnOptions & { readonly columns?: number; readonly rows?: number } = {},
 ): ChatTerminal {
   const terminal = runInTerminal(t, ['chat', ...args], options);
+  let screen = '';
+  t.onTestFailed(() => void process.stderr.write(`The screen was:\n${screen}\n`));
   return {
     ...terminal,
+    // An answer that streams is drawn in pieces, so that only the screen has it in one.
+    until: (wanted) =>
+      terminal.until((output) => {
+        if (!(wanted instanceof RegExp)) return wanted(output);
+        const screen = screenOf(output, options.columns).replace(/❯$/gm, '❯ ').replaceAll('\n', '\r\n');
+        return wanted.test(output) || wanted.test(screen);
+      }),
+    shows: (pattern) =>
+      terminal.until((output) => {
+        screen = screenOf(output, options.columns);
+        return pattern.test(screen);
+      }),
     enter: (line) => terminal.type(`${line}\r`),
     ready: (count) => terminal.until(new RegExp(`(?:❯[\\s\\S]*){${count}}`)),
   };

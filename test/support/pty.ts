@@ -4,8 +4,8 @@ import { type GmnOptions, gmnCommand, place } from './gmn.ts';
 
 export interface Terminal {
   type(keys: string): void;
-  /** Rejects with the output so far if the program ends before it matches. */
-  until(pattern: RegExp): Promise<string>;
+  /** Rejects with the output so far if the program ends before it is like this. */
+  until(wanted: RegExp | ((output: string) => boolean)): Promise<string>;
   readonly ended: Promise<{ readonly exitCode: number; readonly output: string }>;
   resize(columns: number, rows: number): void;
   kill(signal: string): void;
@@ -53,9 +53,9 @@ export function runInTerminal(
     resize: (columns, rows) => pty.resize(columns, rows),
     kill: (signal) => pty.kill(signal),
     hangUp: () => Reflect.get(pty, 'destroy').call(pty),
-    async until(pattern) {
-      while (!pattern.test(output)) {
-        if (exitCode !== undefined) throw new Error(`ended with ${exitCode} before ${pattern}:\n${output}`);
+    async until(wanted) {
+      while (!(wanted instanceof RegExp ? wanted.test(output) : wanted(output))) {
+        if (exitCode !== undefined) throw new Error(`ended with ${exitCode} before ${wanted}:\n${output}`);
         await new Promise<void>((resolve) => {
           wake = resolve;
         });

@@ -17,7 +17,7 @@ interface Line {
   isWrapped: boolean;
 }
 
-const TOKEN = /\u001b\[([?<>]?)([\d;]*)([A-Za-z])|\u001b\][^\u0007]*\u0007|[\r\n\b]|[^\u001b\r\n\b]+/g;
+const TOKEN = /\u001b\[([?<>]?)([\d;]*)([A-Za-z])|\u001b\][^\u0007]*\u0007|[\r\n\b\u0007]|[^\u001b\r\n\b\u0007]+/g;
 
 /** Throws at any sequence that it does not know. */
 export function testScreen(size: { readonly columns: number; readonly rows: number }): TestScreen {
@@ -67,7 +67,7 @@ export function testScreen(size: { readonly columns: number; readonly rows: numb
     write(output) {
       for (const [token, mark = '', parameters = '', final] of output.matchAll(TOKEN)) {
         if (final !== undefined) control(mark, parameters, final);
-        else if (token.startsWith('\u001b]')) continue;
+        else if (token.startsWith('\u001b]') || token === '\u0007') continue;
         else if (token === '\r') column = 0;
         else if (token === '\b') column = Math.max(0, Math.min(column, columns - 1) - 1);
         else if (token === '\n') {

@@ -4,7 +4,7 @@ import { sanitize } from '../../core/text/terminal.ts';
 import { randomId } from '../../platform/runtime/random-id.ts';
 import { createMemorySession } from '../session.ts';
 import { askAside } from '../turn.ts';
-import { estimateShares, findWindowLimit, formatPercent, type WindowContents } from '../window.ts';
+import { estimateShares, estimateSize, findWindowLimit, formatPercent } from '../window.ts';
 import type { SlashCommand } from './command.ts';
 
 export const NEW: SlashCommand = {
@@ -120,10 +120,6 @@ export const CONTEXT: SlashCommand = {
     return undefined;
   },
 };
-
-function estimateSize(chat: WindowContents): number {
-  return estimateShares(chat).reduce((sum, { tokens }) => sum + tokens, 0);
-}
 
 function toTextContent(role: Content['role'], text: string): Content {
   return { role, parts: [{ text }] };

@@ -14,12 +14,14 @@ export const FILE: SlashCommand = {
     if (argument === '-') {
       chat.files = [];
       chat.notes = [];
+      chat.pictures = [];
     } else {
       for (const path of splitWords(argument)) await attach(chat, path);
     }
     const files = chat.files.map((path) => `+ ${sanitize(path)}`);
     const notes = chat.notes.length === 0 ? [] : [`+ ${chat.notes.length} from commands and undone changes`];
-    const all = [...files, ...notes];
+    const pictures = chat.pictures.map(({ label }) => `+ ${label}`);
+    const all = [...files, ...pictures, ...notes];
     await chat.say(all.length === 0 ? 'Nothing goes with the next prompt.' : all.join('\n'));
     return undefined;
   },

@@ -16,22 +16,26 @@ const SOURCES = Object.values(SOURCE_LABELS);
 export const SESSIONS: SlashCommand = {
   name: 'sessions',
   argument: `[${SOURCES.join('|')}]`,
-  help: 'List the saved sessions, newest first; all of them, or those from one source',
+  help: 'Choose a saved session to continue, or list those from one source',
   complete: () => SOURCES.map((insert) => ({ insert })),
   async run(argument, chat) {
-    const source = argument === '' ? undefined : requireSource(argument);
-    const all = (await chat.store.list()).map((summary, index) => ({ summary, number: index + 1 }));
-    const wanted = all.filter(({ summary }) => source === undefined || summary.source === source);
-    const now = chat.clock.now();
-    const listed = wanted.slice(0, MAX_LISTED);
-    const digits = String(listed.at(-1)?.number ?? '').length;
-    const rows = listed.map(({ summary, number }) => formatSessionRow(summary, String(number).padStart(digits), now));
-    if (rows.length === 0) await chat.say(all.length === 0 ? 'No session is saved.' : `There are no such sessions.`);
-    else await chat.list(rows);
-    if (wanted.length > MAX_LISTED) await chat.say(`and ${wanted.length - MAX_LISTED} more: gmn sessions list`);
+    if (argument === '' && chat.lines.pick !== undefined) return LOAD.run('', chat, chat.signal);
+    await listSessions(chat, argument === '' ? undefined : requireSource(argument));
     return undefined;
   },
 };
+
+async function listSessions(chat: Chat, source?: SessionSource): Promise<void> {
+  const all = (await chat.store.list()).map((summary, index) => ({ summary, number: index + 1 }));
+  const wanted = all.filter(({ summary }) => source === undefined || summary.source === source);
+  const now = chat.clock.now();
+  const listed = wanted.slice(0, MAX_LISTED);
+  const digits = String(listed.at(-1)?.number ?? '').length;
+  const rows = listed.map(({ summary, number }) => formatSessionRow(summary, String(number).padStart(digits), now));
+  if (rows.length === 0) await chat.say(all.length === 0 ? 'No session is saved.' : `There are no such sessions.`);
+  else await chat.list(rows);
+  if (wanted.length > MAX_LISTED) await chat.say(`and ${wanted.length - MAX_LISTED} more: gmn sessions list`);
+}
 
 function requireSource(word: string): SessionSource {
   const found = (['chat', 'prompt', 'mcp'] as const).find((source) => SOURCE_LABELS[source] === word);
@@ -117,9 +121,20 @@ async function restoreSessionSetup(chat: Chat): Promise<void> {
 }
 
 async function chooseSession(chat: Chat): Promise<string | undefined> {
-  await SESSIONS.run('', chat, chat.signal);
-  if (!chat.lines.isTerminal || (await chat.store.list()).length === 0) return undefined;
-  const entry = await chat.lines.read({ prompt: 'number, id or name (Ctrl+D: none) › ', isAnswer: true });
+  const { lines, store } = chat;
+  const all = await store.list();
+  if (lines.pick !== undefined && all.length > 0) {
+    const now = chat.clock.now();
+    const digits = String(all.length).length;
+    const candidates = all.map((summary, index) => {
+      const [label, hint] = formatSessionRow(summary, String(index + 1).padStart(digits), now);
+      return { insert: summary.id, label, hint };
+    });
+    return (await lines.pick({ title: 'session', candidates }))?.insert;
+  }
+  await listSessions(chat);
+  if (!lines.isTerminal || all.length === 0) return undefined;
+  const entry = await lines.read({ prompt: 'number, id or name (Ctrl+D: none) › ', isAnswer: true });
   return entry.kind === 'text' ? entry.text.trim() : undefined;
 }
 

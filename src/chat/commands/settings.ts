@@ -4,19 +4,24 @@ import { translateNames } from '../../tools/builtins.ts';
 import type { Setup } from '../assistant.ts';
 import { describeMode } from '../banner.ts';
 import type { Chat } from '../chat.ts';
-import type { Candidate } from '../line/source.ts';
+import type { Candidate, LineSource } from '../line/source.ts';
 import { setMode } from '../setup.ts';
 import type { SlashCommand } from './command.ts';
+
+type Pick = NonNullable<LineSource['pick']>;
 
 export const MODEL: SlashCommand = {
   name: 'model',
   argument: '[name]',
-  help: 'Show the model and the other models, or switch',
+  help: 'Choose the model, or switch to the one named',
   complete: modelCandidates,
   async run(argument, chat) {
-    if (argument !== '') await changeSetup(chat, { model: argument });
+    const { pick } = chat.lines;
+    const wanted = argument === '' && pick !== undefined ? await pickModel(chat, pick) : argument;
+    if (wanted === undefined) return undefined;
+    if (wanted !== '') await changeSetup(chat, { model: wanted });
     const { model } = chat.assistant.agent.request;
-    if (argument !== '') await chat.say(`The model is ${sanitize(model)} now.`);
+    if (wanted !== '') await chat.say(`The model is ${sanitize(model)} now.`);
     else {
       await chat.say(`The model is ${sanitize(model)}.\nOthers, with /model <name>:`);
       await chat.list(modelCandidates(chat).map(({ insert, hint }) => [sanitize(insert), hint]));
@@ -27,6 +32,12 @@ export const MODEL: SlashCommand = {
 
 function modelCandidates({ assistant }: Chat): readonly (Candidate & { readonly hint: string })[] {
   return assistant.models().map(({ name, about }) => ({ insert: name, hint: about }));
+}
+
+async function pickModel(chat: Chat, pick: Pick): Promise<string | undefined> {
+  const candidates = modelCandidates(chat);
+  const current = candidates.findIndex(({ insert }) => insert === chat.assistant.agent.request.model);
+  return (await pick({ title: 'model', candidates, chosen: Math.max(0, current) }))?.insert;
 }
 
 export const SYSTEM: SlashCommand = {
@@ -57,25 +68,45 @@ export const THOUGHTS: SlashCommand = {
 export const TOOLS: SlashCommand = {
   name: 'tools',
   argument: '[name on|off]',
-  help: 'List the tools, or turn one on or off',
+  help: 'Show the tools, and turn them on or off',
   complete: ({ assistant }) =>
     assistant.allTools.map((name) => {
       const turned = assistant.tools.includes(name) ? 'off' : 'on';
       return { insert: `${name} ${turned}`, hint: `turn it ${turned}` };
     }),
   async run(argument, chat) {
-    const { assistant } = chat;
+    const { assistant, lines } = chat;
     if (argument !== '') {
       const [word = '', turned = ''] = argument.split(/\s+/);
       const [name = word] = assistant.allTools.includes(word) ? [word] : translateNames([word]);
-      const others = assistant.tools.filter((tool) => tool !== name);
-      const tools = parseOnOff(turned, `tools ${word}`) ? [...others, name] : others;
-      await changeSetup(chat, { tools: tools.join(',') || 'none' });
-    }
+      await turnTool(chat, name, parseOnOff(turned, `tools ${word}`));
+    } else if (lines.pick !== undefined && !(await pickTools(chat, lines.pick))) return undefined;
     await chat.list(assistant.allTools.map((name) => [assistant.tools.includes(name) ? 'on' : 'off', sanitize(name)]));
     return undefined;
   },
 };
+
+async function turnTool(chat: Chat, name: string, isOn: boolean): Promise<void> {
+  const others = chat.assistant.tools.filter((tool) => tool !== name);
+  await changeSetup(chat, { tools: (isOn ? [...others, name] : others).join(',') || 'none' });
+}
+
+/** Turns each tool taken on or off, until the list is closed; whether any was taken. */
+async function pickTools(chat: Chat, pick: Pick): Promise<boolean> {
+  const { assistant } = chat;
+  let last: string | undefined;
+  for (;;) {
+    const candidates = assistant.allTools.map((name) => {
+      const isOn = assistant.tools.includes(name);
+      return { insert: name, label: `${isOn ? 'on ' : 'off'} ${name}`, hint: `Enter turns it ${isOn ? 'off' : 'on'}` };
+    });
+    const chosen = last === undefined ? 0 : assistant.allTools.indexOf(last);
+    const taken = await pick({ title: 'tools', candidates, chosen });
+    if (taken === undefined) return last !== undefined;
+    last = taken.insert;
+    await turnTool(chat, last, !assistant.tools.includes(last));
+  }
+}
 
 export const APPROVE: SlashCommand = {
   name: 'approve',

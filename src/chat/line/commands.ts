@@ -22,6 +22,7 @@ export type KeyRequest =
   | { readonly kind: 'next-mode' }
   | { readonly kind: 'complete' }
   | { readonly kind: 'edit' }
+  | { readonly kind: 'paste' }
   | { readonly kind: 'suspend' }
   | { readonly kind: 'clear-screen' };
 
@@ -41,6 +42,7 @@ export const KEY_COMMANDS: ReadonlyMap<string, KeyCommand> = new Map<string, Key
   ['ctrl-c', clearOrLeave],
   ['ctrl-d', endOrDelete],
   ['ctrl-g', () => ({ kind: 'edit' })],
+  ['ctrl-v', () => ({ kind: 'paste' })],
   ['ctrl-l', () => ({ kind: 'clear-screen' })],
   ['ctrl-z', () => ({ kind: 'suspend' })],
   ['ctrl-r', startSearch],

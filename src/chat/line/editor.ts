@@ -4,7 +4,7 @@ import { createBuffer } from './buffer.ts';
 import { isRowKey, KEY_COMMANDS, KEY_EDITS, type KeyRequest } from './commands.ts';
 import { createPastedBlocks, isOpenBlock, normalizeText } from './folds.ts';
 import { layOut } from './layout.ts';
-import { applyCompletion, pressInMenu, pressInSearch } from './modes.ts';
+import { applyCompletion, findSuggestible, pressInMenu, pressInSearch, showSuggestions, updateMenu } from './modes.ts';
 import type { Completion } from './source.ts';
 import type { Editing } from './state.ts';
 import { type Below, layOutFrame, type Size } from './view.ts';
@@ -19,11 +19,16 @@ export interface LineEditor {
   readonly draft: string;
   /** Notes a Ctrl+C that was handled elsewhere, so that a second one counts as the second. */
   interrupted(now: number): void;
-  /** Starts a new prompt; `draft` is put before the text in the line. */
-  begin(prompt: string, draft: string): void;
+  /** Starts a new prompt; `draft` is put before the text in the line, `status` below it while nothing else is there. */
+  begin(prompt: string, draft: string, status?: string): void;
   press(key: Key, now: number): KeyRequest | undefined;
   showCompletion(completion: Completion): void;
+  /** The text up to the caret, if candidates for it should be shown without being asked for. */
+  readonly suggestible: string | undefined;
+  /** Shows the candidates looked up for this text, unless it has changed since. */
+  showSuggestions(before: string, completion: Completion | undefined): void;
   replace(text: string): void;
+  setStatus(status: string | undefined): void;
   /** Shows a notice below the line until the next key. */
   showNotice(note: string): void;
   clear(): void;
@@ -41,6 +46,8 @@ interface EditorOptions {
   readonly isPlain: boolean;
 }
 
+/** A lower window has no row to spare for the status. */
+const MIN_STATUS_ROWS = 8;
 const BLOCK_NOTICE = 'A line with """ ends the block.';
 
 export function lineEditor({ entries, size, isStyled, isPlain }: EditorOptions): LineEditor {
@@ -64,8 +71,9 @@ export function lineEditor({ entries, size, isStyled, isPlain }: EditorOptions):
     interrupted(now) {
       editing.interruptedAt = now;
     },
-    begin(prompt, draft) {
+    begin(prompt, draft, status) {
       editing.prompt = prompt;
+      editing.status = status;
       editing.note = undefined;
       if (draft !== '') line.replace(normalizeText(draft) + line.text);
     },
@@ -75,7 +83,14 @@ export function lineEditor({ entries, size, isStyled, isPlain }: EditorOptions):
       return request;
     },
     showCompletion: (completion) => applyCompletion(editing, completion),
+    get suggestible() {
+      return isPlain ? undefined : findSuggestible(editing);
+    },
+    showSuggestions: (before, completion) => showSuggestions(editing, before, completion),
     replace: (text) => line.replace(normalizeText(text)),
+    setStatus(status) {
+      editing.status = status;
+    },
     showNotice(note) {
       editing.note = note;
     },
@@ -84,7 +99,7 @@ export function lineEditor({ entries, size, isStyled, isPlain }: EditorOptions):
       pastes.clear();
       editing.top = 0;
     },
-    frame: () => frameWith(findBelow(editing)),
+    frame: () => frameWith(findBelow(editing, size().rows)),
     lastFrame: () => frameWith(undefined),
   };
 }
@@ -99,11 +114,19 @@ function createEditing(entries: () => readonly string[], size: () => Size): Edit
       entries,
       prompt: '',
       note: undefined,
+      status: undefined,
       interruptedAt: Number.NEGATIVE_INFINITY,
       cleared: '',
       top: 0,
     },
-    ...{ menu: undefined, walk: undefined, search: undefined, goal: undefined },
+    ...{
+      menu: undefined,
+      hasTyped: false,
+      dismissedAt: undefined,
+      walk: undefined,
+      search: undefined,
+      goal: undefined,
+    },
     layout: () => {
       const { text, caret } = line;
       return layOut({ prompt: editing.prompt, text, caret, columns: size().columns, label: pastes.label });
@@ -113,7 +136,6 @@ function createEditing(entries: () => readonly string[], size: () => Size): Edit
 }
 
 function pressKey(editing: Editing, key: Key, now: number): KeyRequest | undefined {
-  const { line, pastes } = editing;
   if (key.kind === 'kitty') return undefined;
   editing.note = undefined;
   if (pressInSearch(editing, key) === 'used') return undefined;
@@ -127,16 +149,25 @@ function pressKey(editing: Editing, key: Key, now: number): KeyRequest | undefin
     editing.goal = undefined;
     editing.walk = undefined;
   }
+  const { menu } = editing;
+  const request = applyKey(editing, key, now);
+  updateMenu(editing, menu, key);
+  return request;
+}
+
+function applyKey(editing: Editing, key: Exclude<Key, { kind: 'kitty' }>, now: number): KeyRequest | undefined {
+  const { line, pastes } = editing;
   if (key.kind === 'text') line.insert(normalizeText(key.text));
   else if (key.kind === 'paste') line.insert(pastes.fold(normalizeText(key.text)));
-  else if (KEY_COMMANDS.has(name)) return KEY_COMMANDS.get(name)?.(editing, now);
-  else KEY_EDITS.get(name)?.(line);
+  else if (KEY_COMMANDS.has(key.name)) return KEY_COMMANDS.get(key.name)?.(editing, now);
+  else KEY_EDITS.get(key.name)?.(line);
   return undefined;
 }
 
-function findBelow({ search, menu, note, line }: Editing): Below | undefined {
+function findBelow({ search, menu, note, line, status }: Editing, rows: number): Below | undefined {
   if (search !== undefined) return { kind: 'search', search };
   if (menu !== undefined) return { kind: 'menu', menu };
   if (note !== undefined) return { kind: 'note', text: note };
-  return isOpenBlock(line.text) ? { kind: 'note', text: BLOCK_NOTICE } : undefined;
+  if (isOpenBlock(line.text)) return { kind: 'note', text: BLOCK_NOTICE };
+  return status === undefined || rows < MIN_STATUS_ROWS ? undefined : { kind: 'note', text: status };
 }

@@ -1,34 +1,105 @@
+import { lastWord } from '../../core/text/trim.ts';
 import type { Key } from '../terminal/keys.ts';
 import { normalizeText } from './folds.ts';
 import type { Completion } from './source.ts';
-import { chosenWord, createMenu, type Editing, type KeyUse, type Menu, moveSelection, searchHistory } from './state.ts';
+import {
+  chosenWord,
+  createMenu,
+  type Editing,
+  type KeyUse,
+  type Menu,
+  moveSelection,
+  narrowMenu,
+  searchHistory,
+  suggestMenu,
+} from './state.ts';
 
 /** Inserts what all candidates have in common, and opens a menu for the rest. */
 export function applyCompletion(editing: Editing, completion: Completion): void {
-  const { line, pastes } = editing;
-  const before = line.text.slice(0, line.caret);
-  // The offset of a completion refers to the expanded text, so a line with pasted blocks cannot be completed.
-  if (pastes.unfold(before) !== before) return;
+  const before = findPlainBefore(editing);
+  if (before === undefined) return;
   const { word, menu } = createMenu(completion, before);
   putWord(editing, { start: completion.start, candidates: [], word, chosen: -1 });
   editing.menu = menu;
+  // The only candidate was inserted: what can follow it may have a menu of its own.
+  editing.hasTyped = menu === undefined && completion.candidates.length === 1;
 }
 
-/** Handles a key while the menu is open. Any other key closes the menu and keeps its usual meaning. */
+/** The text up to the caret, if a menu should open for it by itself: a slash command, or a word that begins with `@`. */
+export function findSuggestible(editing: Editing): string | undefined {
+  const { hasTyped, dismissedAt, search } = editing;
+  const before = findPlainBefore(editing);
+  if (!hasTyped || search !== undefined || before === undefined) return undefined;
+  const word = lastWord(before);
+  if (before.length - word.length === dismissedAt) return undefined;
+  const isCommand = before.startsWith('/') && !before.startsWith('//') && !before.includes('\n');
+  return isCommand || word.startsWith('@') ? before : undefined;
+}
+
+/** Opens the menu for the text it was looked up for, or closes it; does nothing if the text has changed since. */
+export function showSuggestions(editing: Editing, before: string, completion: Completion | undefined): void {
+  if (findSuggestible(editing) !== before) return;
+  editing.menu = completion && suggestMenu(completion, before);
+}
+
+/** Undefined with pasted blocks in the text: the offsets of a completion refer to the expanded text. */
+function findPlainBefore({ line, pastes }: Editing): string | undefined {
+  const before = line.text.slice(0, line.caret);
+  return pastes.unfold(before) === before ? before : undefined;
+}
+
+/** Keys that change the word a menu is for: the menu stays open and becomes narrower or wider. */
+const TYPING_KEYS: ReadonlySet<string> = new Set(['backspace', 'shift-backspace', 'ctrl-h', 'ctrl-w', 'alt-backspace']);
+
+/** After a key that is not the menu's: keeps the menu while its word is being typed, and closes it otherwise. */
+export function updateMenu(editing: Editing, menu: Menu | undefined, key: Key): void {
+  editing.hasTyped = key.kind === 'text' || (key.kind === 'key' && TYPING_KEYS.has(key.name));
+  const before = findPlainBefore(editing);
+  if (before === undefined || before.length - lastWord(before).length !== editing.dismissedAt || before === '') {
+    editing.dismissedAt = undefined;
+  }
+  const isKept = menu?.chosen === -1 && editing.hasTyped && before !== undefined && !before.endsWith(' ');
+  editing.menu = isKept ? narrowMenu(menu, before) : undefined;
+}
+
+/** Handles a key while the menu is open. Other keys keep their usual meaning. */
 export function pressInMenu(editing: Editing, name: string): KeyUse {
   const { menu } = editing;
   if (menu === undefined) return 'free';
-  if (name === 'tab' || name === 'down') chooseCandidate(editing, moveSelection(menu, 1));
+  if (name === 'tab' && menu.isStale) return 'free';
+  if (name === 'tab' && menu.chosen === -1) completeInMenu(editing, menu);
+  else if (name === 'tab' || name === 'down') chooseCandidate(editing, moveSelection(menu, 1));
   else if (name === 'shift-tab' || name === 'up') chooseCandidate(editing, moveSelection(menu, -1));
-  else {
+  else if (name === 'escape') dismissMenu(editing, menu);
+  else if (name === 'enter' && menu.chosen !== -1) {
     editing.menu = undefined;
-    if (name === 'escape' && menu.chosen !== -1) putWord(editing, { ...menu, chosen: -1 });
-    return name === 'escape' || (name === 'enter' && menu.chosen !== -1) ? 'used' : 'free';
-  }
+    editing.hasTyped = true;
+    return menu.candidates[menu.chosen]?.isWhole ? 'free' : 'used';
+  } else return 'free';
   return 'used';
 }
 
+/** Inserts what the candidates have in common; if that is nothing new, the first of them. */
+function completeInMenu(editing: Editing, menu: Menu): void {
+  const { word, menu: rest } = createMenu({ start: 0, candidates: menu.candidates }, menu.word);
+  if (word === menu.word && rest !== undefined) chooseCandidate(editing, moveSelection(menu, 1));
+  else {
+    putWord(editing, { ...menu, word });
+    editing.menu = rest && { ...rest, start: menu.start };
+    editing.hasTyped = true;
+  }
+}
+
+function dismissMenu(editing: Editing, menu: Menu): void {
+  if (menu.chosen !== -1) putWord(editing, { ...menu, chosen: -1 });
+  const { line } = editing;
+  editing.menu = undefined;
+  editing.hasTyped = false;
+  editing.dismissedAt = line.caret - lastWord(line.text.slice(0, line.caret)).length;
+}
+
 function chooseCandidate(editing: Editing, menu: Menu): void {
+  editing.hasTyped = false;
   editing.menu = menu;
   putWord(editing, menu);
 }

@@ -3,7 +3,9 @@ import type { Key } from '../terminal/keys.ts';
 import type { Screen } from '../terminal/screen.ts';
 import type { KeyRequest } from './commands.ts';
 import type { LineEditor } from './editor.ts';
-import type { Complete, Entry } from './source.ts';
+import { createPicker } from './picker.ts';
+import type { Candidate, Complete, Entry, Pasted, PickList } from './source.ts';
+import type { Size } from './view.ts';
 
 export interface ReadingContext {
   readonly editor: LineEditor;
@@ -13,6 +15,13 @@ export interface ReadingContext {
   /** Keys typed and not yet handled, the oldest first. */
   readonly pendingKeys: Key[];
   readonly columns: () => number;
+  readonly size: () => Size;
+  readonly isStyled: boolean;
+  /** What Ctrl+V puts into the line or says; undefined if there is no such thing here. */
+  paste(): Promise<Pasted | undefined>;
+  /** A notice if pasted text named files that are attached now. */
+  attach(text: string): Promise<string | undefined>;
+  refreshStatus(): string | undefined;
   /** Opens the text in the user's editor; undefined if that failed. */
   edit(text: string): Promise<string | undefined>;
   /** Calls `action` after `ms`, unless the returned function is called first. */
@@ -23,15 +32,17 @@ export interface ReadingContext {
   ready(): Promise<void>;
 }
 
-export interface Reading {
+/** Whoever the keys go to at the moment: a line, or a list. */
+export interface Reading<Result = Entry> {
   /** Rejects only through `fail`. */
-  readonly entry: Promise<Entry>;
+  readonly entry: Promise<Result>;
   /** Handles the typed keys. */
   proceed(): void;
   resized(): void;
   /** After coming back from the background: draws the line again at the current cursor position. */
   redraw(): void;
-  finish(entry: Entry): void;
+  /** There will be no more keys. */
+  finish(entry: Extract<Entry, { kind: 'end' }>): void;
   fail(reason: unknown): void;
 }
 
@@ -53,13 +64,21 @@ export function startReading(context: ReadingContext): Reading {
     settle();
   };
   const fail = (reason: unknown): void => close(() => outcome.reject(reason));
+  const suggest = createSuggester(context, () => {
+    if (state === 'typing') show();
+  });
   const proceed = (): void => {
     while (state === 'typing') {
       const key = pendingKeys.shift();
       if (key === undefined) break;
+      if (key.kind === 'paste') {
+        control.wait(insertOrAttach(context, key));
+        break;
+      }
       const request = editor.press(key, context.clock.now());
       if (request !== undefined) handleRequest(context, request, control);
     }
+    suggest();
     show();
   };
   const resume = (): void => {
@@ -92,6 +111,42 @@ export function startReading(context: ReadingContext): Reading {
   };
 }
 
+/** Shows a list until a candidate is taken or the list is closed; then nothing of it is left on the screen. */
+export function startPicking(context: ReadingContext, list: PickList): Reading<Candidate | undefined> {
+  const { screen, pendingKeys } = context;
+  const picker = createPicker(list, context.size, context.isStyled);
+  const outcome = createDeferred<Candidate | undefined>();
+  let isOpen = true;
+  const show = (): void => {
+    if (isOpen) screen.show(picker.frame(), context.columns());
+  };
+  const close = (settle: () => void): void => {
+    if (!isOpen) return;
+    isOpen = false;
+    screen.erase();
+    settle();
+  };
+  const proceed = (): void => {
+    while (isOpen) {
+      const key = pendingKeys.shift();
+      if (key === undefined) break;
+      const taken = picker.press(key);
+      if (taken !== undefined) close(() => outcome.resolve(taken === 'closed' ? undefined : taken));
+    }
+    show();
+  };
+  proceed();
+  return {
+    ...{ entry: outcome.promise, proceed, resized: show },
+    redraw() {
+      screen.startBelow();
+      show();
+    },
+    finish: () => close(() => outcome.resolve(undefined)),
+    fail: (reason) => close(() => outcome.reject(reason)),
+  };
+}
+
 /** What a request can do to the reading. */
 interface ReadingControl {
   /** Keys wait until `redraw`. */
@@ -107,12 +162,16 @@ function handleRequest(context: ReadingContext, request: KeyRequest, course: Rea
   const { kind } = request;
   if (kind === 'complete') course.wait(completeLine(context));
   else if (kind === 'edit') course.wait(editLine(context));
+  else if (kind === 'paste') course.wait(pasteIntoLine(context));
   else if (kind === 'clear-screen') context.screen.clear();
   else if (kind === 'next-mode') course.put(request);
   else if (kind !== 'suspend') {
     course.finish(request);
     if (kind === 'text') context.editor.clear();
-  } else if (context.suspend()) {
+  } else {
+    // The shell prompt goes below the line; the status or menu would stay above it.
+    context.screen.show(context.editor.lastFrame(), context.columns());
+    if (!context.suspend()) return;
     context.screen.moveBelow();
     course.pauseKeys();
   }
@@ -126,6 +185,25 @@ function createDeferred<Value>() {
     reject = onFailure;
   });
   return { promise, resolve, reject };
+}
+
+/** Looks up candidates for what was typed, one lookup at a time, and calls `shown` when they are in the editor. */
+function createSuggester({ editor, complete }: ReadingContext, shown: () => void): () => void {
+  let controller: AbortController | undefined;
+  let wanted: string | undefined;
+  return () => {
+    const before = editor.suggestible;
+    if (before === wanted) return;
+    controller?.abort();
+    wanted = before;
+    if (before === undefined || complete === undefined) return;
+    controller = new AbortController();
+    complete(before, controller.signal).then((completion) => {
+      if (wanted !== before) return;
+      editor.showSuggestions(before, completion);
+      shown();
+    });
+  };
 }
 
 /** Gives up after `COMPLETE_MS`, so that the user can go on typing. */
@@ -146,4 +224,22 @@ async function editLine({ editor, screen, edit }: ReadingContext): Promise<void>
   const text = await edit(editor.text);
   if (text === undefined) editor.showNotice('The editor failed. VISUAL or EDITOR names the one to use.');
   else editor.replace(text);
+}
+
+async function pasteIntoLine(context: ReadingContext): Promise<void> {
+  const pasted = await context.paste();
+  if (pasted === undefined) return;
+  if ('note' in pasted) showAttached(context, pasted.note);
+  else context.editor.press({ kind: 'paste', text: pasted.text }, context.clock.now());
+}
+
+async function insertOrAttach(context: ReadingContext, key: Extract<Key, { kind: 'paste' }>): Promise<void> {
+  const note = await context.attach(key.text);
+  if (note === undefined) context.editor.press(key, context.clock.now());
+  else showAttached(context, note);
+}
+
+function showAttached({ editor, refreshStatus }: ReadingContext, note: string): void {
+  editor.setStatus(refreshStatus());
+  editor.showNotice(note);
 }

@@ -1,3 +1,5 @@
+import type { Cell } from '../../core/text/frame.ts';
+
 export type Entry =
   /** A whole entry, without its last newline; may have several lines. */
   | { readonly kind: 'text'; readonly text: string }
@@ -10,8 +12,12 @@ export type Entry =
 
 export interface Candidate {
   readonly insert: string;
-  /** A short description shown beside it. Untrusted text. */
+  /** Shown in the list instead of `insert`. Untrusted text, like `insert` and `hint`. */
+  readonly label?: string;
+  /** A short description shown beside it. */
   readonly hint?: string;
+  /** With it the entry is complete: Enter chooses it and sends. */
+  readonly isWhole?: true;
 }
 
 /** Candidates for the text from `start` up to the caret. */
@@ -23,20 +29,54 @@ export interface Completion {
 /** Looks up completions. `before` is the text up to the caret. Never throws. */
 export type Complete = (before: string, signal: AbortSignal) => Promise<Completion | undefined>;
 
+export interface ReadOptions {
+  readonly prompt: string;
+  readonly draft?: string;
+  /** The answer to a question of ours is not offered again as an earlier entry. */
+  readonly isAnswer?: boolean;
+}
+
+/** What became of a paste: text for the line, or a notice to show below it. */
+export type Pasted = { readonly text: string } | { readonly note: string };
+
+/** A list to choose from with the arrow keys. */
+export interface PickList {
+  readonly title: string;
+  readonly candidates: readonly Candidate[];
+  /** Index of the candidate marked at first. */
+  readonly chosen?: number;
+}
+
+/** Rows at the bottom of the window, below what a turn shows. The cursor is at `caret`, if that is given. */
+export interface Footer {
+  set(rows: readonly string[], caret?: Cell): void;
+}
+
 /** Where entries come from: the line editor of a terminal, or the lines of a pipe. */
 export interface LineSource {
   readonly isTerminal: boolean;
   /**
-   * The next entry, which is added to the entry history unless it answers a question. Keys typed since the last `read` count as typed now, after `draft`. An empty line is an entry of a
-   * pipe, but not of a terminal. Rejects with the reason of the signal the source was made with.
+   * The next entry, which is added to the entry history unless it answers a question. Keys typed since the last `read`
+   * count as typed now, after `draft`. An empty line is an entry of a pipe, but not of a terminal. Rejects with the
+   * reason of the signal the source was made with.
    */
-  read(options: { readonly prompt: string; readonly draft?: string; readonly isAnswer?: boolean }): Promise<Entry>;
+  read(options: ReadOptions): Promise<Entry>;
   /**
-   * During a turn: calls `onCancel` at each Esc and Ctrl+C, and keeps other keys for the next `read`. Text typed before
-   * such a key is put into the line, and nothing of it is sent. After Ctrl+C twice in a row, the next `read` gives
-   * `leave`. Call the returned function to stop.
+   * Lets the user choose from a list, which is gone afterwards; undefined if they choose nothing. Absent where a list
+   * cannot be drawn. Rejects like `read`.
+   */
+  readonly pick?: (list: PickList) => Promise<Candidate | undefined>;
+  /**
+   * During a turn: calls `onCancel` at each Esc and Ctrl+C. Other keys edit the line; Enter queues it for the next
+   * `read`, and Up takes the last queued entry back. When the turn is cancelled, all of that is put into the line, and
+   * nothing of it is sent. After Ctrl+C twice in a row, the next `read` gives `leave`. Call the returned function to stop.
    */
   watch(onCancel: () => void): () => void;
+  /**
+   * Shows what is typed and queued during a turn, and the status, in `footer`, until the returned function is called or
+   * the watching stops. Absent where nothing can be drawn.
+   */
+  readonly showTypedKeys?: (footer: Footer) => () => void;
   /** Moves keys typed ahead into the line of the next `read`, so that none of them sends anything. */
   keepTypedKeys(): void;
   /** Lets other code read from the terminal, in its original mode, until `work` is done. Not during a `read`. */

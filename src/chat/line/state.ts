@@ -12,7 +12,12 @@ export interface Editing {
   menu: Menu | undefined;
   walk: Walk | undefined;
   search: (Search & { readonly draft: string }) | undefined;
+  /** Whether the last key typed or deleted text, so that a menu may open by itself. */
+  hasTyped: boolean;
+  /** Where the word starts whose menu the user closed: it does not open by itself again. */
+  dismissedAt: number | undefined;
   note: string | undefined;
+  status: string | undefined;
   /** When Ctrl+C was pressed, if no other key was pressed since. */
   interruptedAt: number;
   /** The text that this Ctrl+C removed from the line. */
@@ -33,6 +38,8 @@ export interface Menu {
   readonly word: string;
   /** Index of the candidate now in the line; -1 at first. */
   readonly chosen: number;
+  /** The word has changed since these candidates were looked up. */
+  readonly isStale?: true;
 }
 
 /** What a completion makes of the word before the caret, and a menu if there is a choice. */
@@ -48,6 +55,21 @@ export function createMenu(
   // A fuzzy match need not begin with the typed text; then keep what was typed.
   const longer = common.length > word.length && common.toLowerCase().startsWith(word.toLowerCase()) ? common : word;
   return { word: longer, menu: { start, candidates, word: longer, chosen: -1 } };
+}
+
+/** The menu that opens by itself while a word is typed; undefined if there is nothing to choose. */
+export function suggestMenu({ start, candidates }: Completion, before: string): Menu | undefined {
+  const word = before.slice(start);
+  const isDone = candidates.length === 1 && candidates[0]?.insert.trimEnd() === word;
+  return candidates.length === 0 || isDone ? undefined : { start, candidates, word, chosen: -1 };
+}
+
+/** What is left of a menu until its candidates are looked up again for the changed word. */
+export function narrowMenu({ start, candidates }: Menu, before: string): Menu | undefined {
+  const word = before.slice(start);
+  const wanted = word.replace(/^[/@]/, '').toLowerCase();
+  const left = candidates.filter(({ insert }) => insert.toLowerCase().includes(wanted));
+  return word === '' || left.length === 0 ? undefined : { start, candidates: left, word, chosen: -1, isStale: true };
 }
 
 /** Selects the next or previous candidate; wraps around. */

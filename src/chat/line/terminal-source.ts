@@ -5,10 +5,22 @@ import type { Key } from '../terminal/keys.ts';
 import { createScreen } from '../terminal/screen.ts';
 import { lineEditor } from './editor.ts';
 import type { EntryHistory } from './entry-history.ts';
-import { type Reading, type ReadingContext, startReading } from './reading.ts';
-import type { Complete, Entry, LineSource } from './source.ts';
+import { type Reading, type ReadingContext, startPicking, startReading } from './reading.ts';
+import type { Candidate, Complete, LineSource, Pasted, PickList } from './source.ts';
+import { createTypeAhead } from './type-ahead.ts';
 
-interface TerminalLinesOptions {
+/** What the line editor asks of the chat around it. */
+export interface LineHooks {
+  readonly complete?: Complete;
+  /** What is shown below the line, in one row; asked for with each `read`. */
+  readonly status?: () => string | undefined;
+  /** Ctrl+V: what the clipboard of the system holds. Never rejects. */
+  readonly paste?: (signal: AbortSignal) => Promise<Pasted>;
+  /** Takes pasted text that names files to attach; a notice if it did. Never rejects. */
+  readonly attach?: (text: string) => Promise<string | undefined>;
+}
+
+interface TerminalLinesOptions extends LineHooks {
   readonly terminal: TerminalInput;
   /** Where the line is shown. */
   readonly err: Out;
@@ -18,10 +30,8 @@ interface TerminalLinesOptions {
   /** Ends a `read`, which then rejects with the signal's reason. */
   readonly signal: AbortSignal;
   readonly history: EntryHistory;
-  readonly complete?: Complete;
 }
 
-const LEAVE_WITHIN_MS = 2000;
 const HANGUP_MS = 100;
 
 /** The line editor on a terminal. It takes the terminal at the first `read` or `watch`. */
@@ -29,18 +39,18 @@ export function terminalLines(options: TerminalLinesOptions): LineSource {
   const { terminal, signal, history, env } = options;
   const isPlain = env.TERM === 'dumb' || env.TERM === '';
   const typed: Key[] = [];
-  let current: Reading | undefined;
+  let current: Reading<unknown> | undefined;
   let isEnded = false;
   let isClosed = false;
   const keyboard = createKeyboard(
     terminal,
     {
       keys(keys) {
-        if (current === undefined) for (const key of keys) watcher.press(key);
+        if (current === undefined) for (const key of keys) ahead.press(key);
         else typed.push(...keys);
         current?.proceed();
       },
-      resized: () => current?.resized(),
+      resized: () => (current ?? ahead).resized(),
       continued: () => current?.redraw(),
       ended() {
         isEnded = true;
@@ -50,98 +60,60 @@ export function terminalLines(options: TerminalLinesOptions): LineSource {
     },
     isPlain,
   );
-  const withTerminal = createTerminalLoan(keyboard, () => isClosed);
+  const withTerminal = createTerminalLoan(keyboard, { isClosed: () => isClosed, hide: () => ahead.hide() });
   const context = createContext(options, { isPlain, pendingKeys: typed, withTerminal });
-  const watcher = createWatcher(options, context);
+  const ahead = createTypeAhead(context);
+  const receive = async <Result>(reading: Reading<Result>): Promise<Result> => {
+    current = reading;
+    return awaitEntry(reading, signal).finally(() => {
+      current = undefined;
+    });
+  };
+  const pick = async (list: PickList): Promise<Candidate | undefined> => {
+    signal.throwIfAborted();
+    if (isEnded) return undefined;
+    keyboard.take();
+    return receive(startPicking(context, list));
+  };
   return {
     isTerminal: true,
     async read({ prompt, draft = '', isAnswer = false }) {
       signal.throwIfAborted();
       if (isEnded) return { kind: 'end' };
-      if (watcher.hasLeft()) return { kind: 'leave' };
+      if (ahead.hasLeft()) return { kind: 'leave' };
       keyboard.take();
-      context.editor.begin(prompt, draft);
-      current = startReading(context);
-      const entry = await awaitEntry(current, signal).finally(() => {
-        current = undefined;
-      });
+      const queued = ahead.next(prompt);
+      if (queued !== undefined) {
+        if (queued.kind === 'text' && !isAnswer) await history.add(queued.text);
+        return queued;
+      }
+      context.editor.begin(prompt, draft, context.refreshStatus());
+      const entry = await receive(startReading(context));
       if (entry.kind === 'text' && !isAnswer) await history.add(entry.text);
       return entry;
     },
+    ...(isPlain ? {} : { pick }),
     watch(onCancel) {
       keyboard.take();
-      return watcher.watch(onCancel);
+      return ahead.watch(onCancel);
     },
-    keepTypedKeys: () => moveTypedToLine(context),
+    ...(isPlain ? {} : { showTypedKeys: ahead.showIn }),
+    keepTypedKeys: ahead.takeBack,
     withTerminal,
     async close() {
       isClosed = true;
       keyboard.giveBack();
-      moveTypedToLine(context);
+      ahead.takeBack();
       const { draft } = context.editor;
       if (draft.trim() !== '') await history.add(draft);
     },
   };
 }
 
-async function awaitEntry({ entry, fail }: Reading, signal: AbortSignal): Promise<Entry> {
+async function awaitEntry<Result>({ entry, fail }: Reading<Result>, signal: AbortSignal): Promise<Result> {
   const onAbort = (): void => fail(signal.reason);
   signal.addEventListener('abort', onAbort, { once: true });
   return entry.finally(() => signal.removeEventListener('abort', onAbort));
-}
-
-/** Handles keys while no entry is being read. */
-function createWatcher({ terminal, clock }: TerminalLinesOptions, context: ReadingContext) {
-  let cancel: (() => void) | undefined;
-  let interruptedAt = Number.NEGATIVE_INFINITY;
-  let isLeaving = false;
-  return {
-    watch(onCancel: () => void): () => void {
-      cancel = onCancel;
-      return () => {
-        if (cancel === onCancel) cancel = undefined;
-      };
-    },
-    press(key: Key): void {
-      const isInterrupt = isKey(key, 'ctrl-c');
-      if (isKey(key, 'ctrl-z')) terminal.suspend();
-      else if (cancel === undefined || !(isInterrupt || isKey(key, 'escape'))) context.pendingKeys.push(key);
-      else {
-        moveTypedToLine(context);
-        cancel();
-      }
-      if (!isInterrupt) return;
-      isLeaving ||= clock.now() - interruptedAt < LEAVE_WITHIN_MS;
-      interruptedAt = clock.now();
-      context.editor.interrupted(interruptedAt);
-    },
-    /** Whether Ctrl+C was typed twice in a row; true only once. */
-    hasLeft(): boolean {
-      const hasLeft = isLeaving;
-      isLeaving = false;
-      return hasLeft;
-    },
-  };
-}
-
-/** Keys that reach beyond the line, dropped from what was typed ahead. */
-const OUTWARD_KEYS: ReadonlySet<string> = new Set([
-  'ctrl-c',
-  'ctrl-d',
-  'ctrl-g',
-  'ctrl-l',
-  'ctrl-r',
-  'tab',
-  'shift-tab',
-]);
-
-/** Types the waiting keys into the line; Enter inserts a newline instead of sending. */
-function moveTypedToLine({ editor, pendingKeys, clock }: ReadingContext): void {
-  const keys = pendingKeys.splice(0).filter((key) => key.kind !== 'key' || !OUTWARD_KEYS.has(key.name));
-  const end = keys.findLastIndex((key) => !isKey(key, 'enter')) + 1;
-  for (const key of keys.slice(0, end)) {
-    editor.press(isKey(key, 'enter') ? { kind: 'key', name: 'ctrl-j' } : key, clock.now());
-  }
 }
 
 interface ContextParts {
@@ -154,15 +126,20 @@ function createContext(
   options: TerminalLinesOptions,
   { isPlain, pendingKeys, withTerminal }: ContextParts,
 ): ReadingContext {
-  const { terminal, err, clock, env, signal, history, complete } = options;
+  const { terminal, err, clock, env, signal, history, complete, paste, attach, status } = options;
   let entries: readonly string[] = [];
   return {
     editor: lineEditor({ entries: () => entries, size: () => terminal, isStyled: err.isStyled, isPlain }),
     screen: createScreen(err, isPlain),
     clock,
     complete,
+    paste: async () => paste?.(signal),
+    attach: async (text) => attach?.(text),
+    refreshStatus: () => (isPlain ? undefined : status?.()),
     pendingKeys,
     columns: () => terminal.columns,
+    size: () => terminal,
+    isStyled: err.isStyled,
     edit: (text) => withTerminal(() => terminal.edit(text, env, signal)),
     after: terminal.after,
     suspend: terminal.suspend,
@@ -173,20 +150,23 @@ function createContext(
 }
 
 /** Takes the terminal back when the last user of it is done, unless it was closed meanwhile. */
-function createTerminalLoan(keyboard: Keyboard, isClosed: () => boolean): LineSource['withTerminal'] {
+function createTerminalLoan(
+  keyboard: Keyboard,
+  { isClosed, hide }: { readonly isClosed: () => boolean; readonly hide: () => () => void },
+): LineSource['withTerminal'] {
   let borrowers = 0;
   return async (work) => {
     borrowers += 1;
     keyboard.giveBack();
+    const show = hide();
     try {
       return await work();
     } finally {
       borrowers -= 1;
-      if (borrowers === 0 && !isClosed()) keyboard.take();
+      if (borrowers === 0) {
+        if (!isClosed()) keyboard.take();
+        show();
+      }
     }
   };
-}
-
-function isKey(key: Key, name: string): boolean {
-  return key.kind === 'key' && key.name === name;
 }

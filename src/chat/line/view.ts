@@ -59,7 +59,7 @@ function layOutFoot(below: Below | undefined, size: Size, isStyled: boolean): Fo
     case 'note':
       return { rows: [clipRow(applyStyle(below.text, DIM, isStyled), size.columns - 1)].slice(0, room) };
     case 'menu':
-      return { rows: layOutMenu(below.menu, size.columns, isStyled).slice(0, room) };
+      return { rows: layOutMenu(below.menu, { columns: size.columns, rows: Math.min(room, MENU_ROWS + 1) }, isStyled) };
     case 'search': {
       const { query, hasFailed } = below.search;
       const prompt = hasFailed ? 'not found: ' : 'search: ';
@@ -71,10 +71,17 @@ function layOutFoot(below: Below | undefined, size: Size, isStyled: boolean): Fo
   }
 }
 
-function layOutMenu({ candidates, chosen }: Menu, columns: number, isStyled: boolean): readonly Row[] {
-  const start = Math.max(0, Math.min(chosen - MENU_ROWS + 1, candidates.length - MENU_ROWS));
-  const shown = candidates.slice(start, start + MENU_ROWS);
-  const names = shown.map(({ insert }) => sanitize(insert.trimEnd()));
+/** The part of a list around the chosen candidate; its last row says how many follow, if any do. */
+export function layOutMenu(
+  { candidates, chosen }: Pick<Menu, 'candidates' | 'chosen'>,
+  { columns, rows: height }: Size,
+  isStyled: boolean,
+): readonly Row[] {
+  if (height <= 0) return [];
+  const count = candidates.length <= height ? height : Math.max(1, height - 1);
+  const start = Math.max(0, Math.min(chosen - count + 1, candidates.length - count));
+  const shown = candidates.slice(start, start + count);
+  const names = shown.map(({ insert, label = insert.trimEnd() }) => sanitize(label));
   const width = Math.min(Math.max(...names.map(measureWidth)), Math.floor(columns / 2));
   const rows = shown.map(({ hint = '' }, index) => {
     const name = names[index] ?? '';
@@ -84,7 +91,7 @@ function layOutMenu({ candidates, chosen }: Menu, columns: number, isStyled: boo
     return hint === '' ? text : `${text}${gap}${applyStyle(sanitize(hint), DIM, isStyled)}`;
   });
   const more = candidates.length - start - shown.length;
-  if (more > 0) rows.push(applyStyle(`  … ${more} more`, DIM, isStyled));
+  if (more > 0 && height > 1) rows.push(applyStyle(`  … ${more} more`, DIM, isStyled));
   return rows.map((row) => clipRow(row, columns - 1));
 }
 

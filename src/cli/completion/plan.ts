@@ -123,6 +123,7 @@ export const PLACEHOLDERS: Readonly<Record<string, Values>> = {
   text: FREE,
   name: FREE,
   names: FREE,
+  words: FREE,
   type: FREE,
   set: FREE,
   spec: FREE,

@@ -3,18 +3,23 @@ import { pruneIfDue } from '../../app/history.ts';
 import { checkSessionFlags, findContinued, openStore, type SessionOptions } from '../../app/sessions.ts';
 import { openOwnWorkspace } from '../../app/toolbox.ts';
 import { openUndoStore } from '../../app/undo-store.ts';
+import type { RunPaused } from '../../approval/approve.ts';
 import type { ApprovalMode } from '../../approval/policy.ts';
 import { createChanges, createTurnJournal } from '../../chat/changes.ts';
 import { type Chat, openChat } from '../../chat/chat.ts';
 import { createCompleter } from '../../chat/completion.ts';
 import { createEntryHistory } from '../../chat/line/entry-history.ts';
 import { pipedLines } from '../../chat/line/piped-source.ts';
-import type { Complete, LineSource } from '../../chat/line/source.ts';
-import { terminalLines } from '../../chat/line/terminal-source.ts';
+import type { LineSource } from '../../chat/line/source.ts';
+import { type LineHooks, terminalLines } from '../../chat/line/terminal-source.ts';
 import { runChat } from '../../chat/loop.ts';
+import { createNotifier } from '../../chat/notifier.ts';
+import { attachPastedPaths, pasteClipboard } from '../../chat/pictures.ts';
 import { requireFile } from '../../chat/prompt.ts';
 import { createMemorySession } from '../../chat/session.ts';
 import { restoredNotice } from '../../chat/setup.ts';
+import { formatStatus } from '../../chat/window.ts';
+import { readSetting } from '../../config/keys.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import type { Env, Io, Out } from '../../core/io.ts';
@@ -46,7 +51,12 @@ export async function run(options: ChatOptions, app: App): Promise<number> {
   let chat: Chat | undefined;
   const lines = openLines(
     { app, io, isPlain },
-    createCompleter(() => chat),
+    {
+      complete: createCompleter(() => chat),
+      status: () => chat && formatStatus(chat),
+      paste: async (given) => (chat === undefined ? { text: '' } : pasteClipboard(chat, given)),
+      attach: async (text) => chat && attachPastedPaths(chat, text),
+    },
   );
   const { version, env, cwd, clock, signal } = app;
   for (const path of options.file ?? []) await requireFile(path, cwd);
@@ -58,7 +68,14 @@ export async function run(options: ChatOptions, app: App): Promise<number> {
   const store = openStore(app, onNotice, 'chat');
   const kept = await openChatSession(options, app, store);
   const { chosen, words } = restoreSetup(options, kept.session.setup, env);
-  const context = { app: { ...app, io }, runPaused: lines.withTerminal, workspace, onNotice };
+  const { document = {} } = await app.settings();
+  const isEnabled = readSetting(document, 'general.enableNotifications');
+  const notifier = createNotifier({ err: io.err, env, clock, isPlain, isEnabled });
+  const runPaused: RunPaused = async (work) => {
+    await notifier.notify('asks');
+    return lines.withTerminal(work);
+  };
+  const context = { app: { ...app, io }, runPaused, workspace, onNotice };
   const opening = openAssistant({ ...options, ...chosen }, context);
   const assistant = await opening.catch(async (thrown) => {
     await kept.session.close();
@@ -67,7 +84,21 @@ export async function run(options: ChatOptions, app: App): Promise<number> {
   reports.unshift(...assistant.notices, ...(words === undefined ? [] : [words]));
   try {
     chat = openChat({
-      ...{ version, env, homes: app.homes, cwd, clock, signal, io, isPlain, lines, assistant, store, ...kept },
+      ...{
+        version,
+        env,
+        homes: app.homes,
+        cwd,
+        clock,
+        signal,
+        io,
+        isPlain,
+        lines,
+        assistant,
+        store,
+        notifier,
+        ...kept,
+      },
       isQuiet: options.quiet ?? false,
       // Only the command line can choose `yolo`; a chat started with it can switch back to it.
       modes: assistant.setup.mode === 'yolo' ? [...MODES, 'yolo'] : MODES,
@@ -138,7 +169,7 @@ async function continueUnsaved(saved: Session): Promise<ChatSession> {
   return { session, isSaved: false };
 }
 
-function openLines({ app, io, isPlain }: ChatTerminal, complete: Complete): LineSource {
+function openLines({ app, io, isPlain }: ChatTerminal, hooks: LineHooks): LineSource {
   const { clock, env, signal, homes } = app;
   if (!isInteractive()) return pipedLines(systemStdin().read(signal));
   return terminalLines({
@@ -148,7 +179,7 @@ function openLines({ app, io, isPlain }: ChatTerminal, complete: Complete): Line
     env: isPlain ? { ...env, TERM: 'dumb' } : env,
     signal,
     history: createEntryHistory(`${homes().gmn}/history`, { clock, signal }),
-    complete,
+    ...hooks,
   });
 }
 

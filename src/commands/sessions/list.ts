@@ -1,24 +1,33 @@
 import { pruneIfDue } from '../../app/history.ts';
-import { formatTable, type PrintOptions, printReport } from '../../app/report.ts';
+import { printPaged } from '../../app/output.ts';
+import { formatTable, type PrintOptions } from '../../app/report.ts';
 import { formatName, openStore, sessionsDirectory, toSessionJson } from '../../app/sessions.ts';
 import type { App } from '../../core/app.ts';
-import { type SessionSummary, SOURCE_LABELS } from '../../core/session.ts';
+import { AppError } from '../../core/error.ts';
+import { type SessionStore, type SessionSummary, SOURCE_LABELS } from '../../core/session.ts';
 import { formatAge } from '../../core/text/format.ts';
 import { shortId } from '../../core/text/names.ts';
 import { shortenPath } from '../../core/text/path.ts';
 import { sanitize } from '../../core/text/terminal.ts';
 import { measureWidth, splitGraphemes } from '../../core/text/width.ts';
 import { realPath } from '../../platform/files/path.ts';
+import { createStderr } from '../../render/stderr.ts';
 import { checkReadable } from '../../session/find.ts';
 
 export interface ListOptions extends PrintOptions {
   readonly all?: boolean;
   readonly gemini?: boolean;
+  /** Words that a session must have, each in its name, its first prompt or anything that was said. */
+  readonly grep?: string;
+  /** How many are listed at most; 0 means all. */
+  readonly limit?: number;
   readonly from?: (typeof SOURCE_LABELS)[keyof typeof SOURCE_LABELS];
   /** `whole-ids`: the table with full ids; `official`: the format of `gemini --list-sessions`. Short ids by default. */
   readonly layout?: 'whole-ids' | 'official';
 }
 
+/** On a terminal; a pipe gets all. */
+const DEFAULT_LIMIT = 20;
 const MAX_NAME = 40;
 /** A shorter name or directory would be of no use. */
 const MIN_WIDTH = 12;
@@ -29,16 +38,20 @@ const HEADERS = ['#', 'ID', 'NAME', 'FROM', 'TURNS', 'UPDATED', 'DIRECTORY'] as 
  * AppError `config` if they cannot be read.
  */
 export async function run(options: ListOptions, app: App): Promise<number> {
+  checkListUsage(options);
   if (options.gemini) return (await import('./import.ts')).listOfficial(options, app);
   await pruneIfDue(app);
   const here = realPath(app.cwd) ?? app.cwd;
-  const all = (await openStore(app, () => {}).list()).map((session, index) => ({ number: index + 1, session }));
+  const store = openStore(app, () => {});
+  const all = (await store.list()).map((session, index) => ({ number: index + 1, session }));
   if (all.length === 0) checkReadable(sessionsDirectory(app));
   const wanted = all.filter(
     ({ session }) => options.from === undefined || SOURCE_LABELS[session.source] === options.from,
   );
-  const shown = options.all ? wanted : wanted.filter(({ session }) => session.cwd === here);
-  const others = wanted.length - shown.length;
+  const ofPlace = options.all ? wanted : wanted.filter(({ session }) => session.cwd === here);
+  const others = wanted.length - ofPlace.length;
+  const found = options.grep === undefined ? ofPlace : await searchSessions(ofPlace, options.grep, { store, app });
+  const shown = found.slice(0, findLimit(options, app));
   if (options.layout === 'official' && !options.json) {
     await app.io.out.write(formatOfficial(shown, app));
     return 0;
@@ -47,18 +60,67 @@ export async function run(options: ListOptions, app: App): Promise<number> {
   const rows = shown.map(({ number, session }) => toRow(number, session, { app, isWhole }));
   const formatSessionTable = (room: ColumnWidths): string =>
     rows.length === 0 ? '' : formatTable([toHeaderRow(room), ...rows.map((row) => toCells(row, room))], measureWidth);
-  await printReport(
+  await printPaged(
     {
       folds: true,
       text: formatSessionTable({ name: MAX_NAME, directory: Number.POSITIVE_INFINITY, hasSource: true }),
       narrow: (columns) => formatSessionTable(fitColumns(rows, columns)),
       json: { sessions: shown.map(({ number, session }) => ({ number, ...toSessionJson(session) })) },
-      notices: options.json ? [] : listNotices(shown.length, others, options.from),
+      notices: options.json ? [] : listNotices(found.length, others, options),
     },
     options,
     app,
   );
+  if (shown.length < found.length && !options.json && !options.quiet) {
+    const command = formatCommand(options, ...(options.all ? ['--all'] : []), '--limit', '0');
+    await createStderr(app.io.err).notice(`${found.length - shown.length} more; to see them all: ${command}`);
+  }
   return 0;
+}
+
+function checkListUsage({ gemini, grep, limit }: ListOptions): void {
+  if (limit !== undefined && limit < 0) {
+    throw new AppError('usage', '--limit takes a number of sessions', { hint: 'Example: --limit 50; 0 lists all.' });
+  }
+  if (gemini && (grep !== undefined || limit !== undefined)) {
+    throw new AppError('usage', '--gemini cannot be combined with --grep and --limit', {
+      hint: 'Import the session first: gmn sessions import <session>',
+    });
+  }
+}
+
+function findLimit({ limit, json, layout }: ListOptions, { io }: App): number | undefined {
+  if (limit !== undefined) return limit === 0 ? undefined : limit;
+  return io.out.isTerminal && !json && layout === undefined ? DEFAULT_LIMIT : undefined;
+}
+
+/** The sessions that have every word, whatever its case. Reads their text only where name and title do not decide. */
+async function searchSessions(
+  sessions: readonly Numbered[],
+  grep: string,
+  { store, app }: { readonly store: SessionStore; readonly app: App },
+): Promise<readonly Numbered[]> {
+  const words = grep.toLowerCase().split(/\s+/).filter(Boolean);
+  const found: Numbered[] = [];
+  for (const numbered of sessions) {
+    app.signal.throwIfAborted();
+    const { name = '', title } = numbered.session;
+    const heading = `${name}\n${title}`.toLowerCase();
+    const missing = words.filter((word) => !heading.includes(word));
+    if (missing.length === 0 || (await hasWords(store, numbered.session, missing))) found.push(numbered);
+  }
+  return found;
+}
+
+/** A session that cannot be read has none. */
+async function hasWords(store: SessionStore, session: SessionSummary, words: readonly string[]): Promise<boolean> {
+  const saved = await store.read(session).catch(() => undefined);
+  const missing = new Set(words);
+  for (const part of saved?.records.flatMap(({ content }) => content.parts) ?? []) {
+    const text = 'text' in part ? part.text.toLowerCase() : '';
+    for (const word of missing) if (text.includes(word)) missing.delete(word);
+  }
+  return missing.size === 0;
 }
 
 interface Numbered {
@@ -78,14 +140,25 @@ function formatOfficial(shown: readonly Numbered[], app: App): string {
   return `\nAvailable sessions for this project (${shown.length}):\n\n${lines.join('')}`;
 }
 
-function listNotices(shown: number, others: number, from: ListOptions['from']): readonly string[] {
-  const kind = from === undefined ? 'sessions' : `${from} sessions`;
+/** `others` are in other directories, whatever words they have. */
+function listNotices(found: number, others: number, options: ListOptions): readonly string[] {
+  const { from, grep } = options;
+  const kind = `${from === undefined ? 'sessions' : `${from} sessions`}${grep === undefined ? '' : ' with these words'}`;
   if (others > 0) {
-    const more = shown === 0 ? `no ${kind} of this directory` : `${others} more of other directories`;
-    const flags = ['--all', ...(from === undefined ? [] : ['--from', from])];
-    return [`${more}; to see them all: gmn sessions list ${flags.join(' ')}`];
+    const more = found === 0 ? `no ${kind} of this directory` : `${others} more of other directories`;
+    return [`${more}; to see them all: ${formatCommand(options, '--all')}`];
   }
-  return shown === 0 ? [`no ${kind} are saved yet`] : [];
+  if (found > 0) return [];
+  return [grep === undefined ? `no ${kind} are saved yet` : `there are no ${kind}`];
+}
+
+/** The command with the same filters, and these flags besides. */
+function formatCommand({ from, grep }: ListOptions, ...flags: readonly string[]): string {
+  const filters = [
+    ...(from === undefined ? [] : ['--from', from]),
+    ...(grep === undefined ? [] : ['--grep', JSON.stringify(sanitize(grep))]),
+  ];
+  return ['gmn sessions list', ...flags, ...filters].join(' ');
 }
 
 interface Row {

@@ -1,4 +1,5 @@
-import { type PrintOptions, printReport } from '../../app/report.ts';
+import { printPaged } from '../../app/output.ts';
+import type { PrintOptions } from '../../app/report.ts';
 import { openStore, toSessionJson } from '../../app/sessions.ts';
 import type { App } from '../../core/app.ts';
 import type { Part, StoredContent } from '../../core/content.ts';
@@ -31,7 +32,7 @@ export async function run({ md, ...options }: ShowOptions, app: App): Promise<nu
   const store = openStore(app, () => {});
   const { summary, records, notices } = await store.read(await store.find(requireReference(options, 'show')));
   const json = records.map(({ at, ...record }) => ({ time: new Date(at).toISOString(), ...record }));
-  await printReport(
+  await printPaged(
     {
       text: records.map(formatTurn).join(''),
       json: { session: toSessionJson(summary), records: JSON.parse(JSON.stringify(json)) },

@@ -14,56 +14,100 @@ export function findClipboardProgram(env: Env, platform: string = process.platfo
 /** More than can be sent anyway. */
 const MAX_BYTES = 64 * 1024 * 1024;
 
-const POWERSHELL = '[Console]::OutputEncoding=[Text.Encoding]::UTF8; Get-Clipboard -Raw';
+/** A program that prints what is in the clipboard, if it is of this kind. */
+interface Reader {
+  readonly holds: 'text' | 'picture';
+  readonly command: readonly [program: string, ...args: string[]];
+  /** What the output stands for; the bytes themselves unless given. */
+  readonly decode?: (output: Uint8Array) => Uint8Array;
+}
 
-/** Programs that print the clipboard, in the order to try: text, then a picture. */
-function listReaders(env: Env, platform: string): readonly (readonly [program: string, ...args: string[]])[] {
-  if (platform === 'darwin') return [['pbpaste']];
-  if (platform === 'win32') return [[windowsProgram('powershell', env), '-NoProfile', '-Command', POWERSHELL]];
-  if (env.WAYLAND_DISPLAY) {
+const POWERSHELL_TEXT = '[Console]::OutputEncoding=[Text.Encoding]::UTF8; Get-Clipboard -Raw';
+const POWERSHELL_PICTURE =
+  'Add-Type -AssemblyName System.Windows.Forms,System.Drawing; $p=[Windows.Forms.Clipboard]::GetImage(); ' +
+  'if ($p) { $s=New-Object IO.MemoryStream; $p.Save($s,[Drawing.Imaging.ImageFormat]::Png); ' +
+  '$o=[Console]::OpenStandardOutput(); $s.WriteTo($o); $o.Flush() }';
+
+/** In the order to try. */
+export function listClipboardReaders(env: Env, platform: string = process.platform): readonly Reader[] {
+  if (platform === 'darwin') {
     return [
-      ['wl-paste', '--no-newline', '--type', 'text'],
-      ['wl-paste', '--type', 'image/png'],
+      { holds: 'text', command: ['pbpaste'] },
+      { holds: 'picture', command: ['pngpaste', '-'] },
+      { holds: 'picture', command: ['osascript', '-e', 'the clipboard as «class PNGf»'], decode: decodeAppleData },
     ];
   }
-  const xclip = (type: string): readonly [string, ...string[]] => [
-    'xclip',
-    '-selection',
-    'clipboard',
-    '-o',
-    '-t',
-    type,
+  if (platform === 'win32') {
+    const run = (script: string): Reader['command'] => [
+      windowsProgram('powershell', env),
+      ...['-NoProfile', '-STA', '-Command', script],
+    ];
+    return [
+      { holds: 'text', command: run(POWERSHELL_TEXT) },
+      { holds: 'picture', command: run(POWERSHELL_PICTURE) },
+    ];
+  }
+  if (env.WAYLAND_DISPLAY) {
+    return [
+      { holds: 'text', command: ['wl-paste', '--no-newline', '--type', 'text'] },
+      { holds: 'picture', command: ['wl-paste', '--type', 'image/png'] },
+    ];
+  }
+  if (!env.DISPLAY) return [];
+  const xclip = (type: string): Reader['command'] => ['xclip', '-selection', 'clipboard', '-o', '-t', type];
+  return [
+    { holds: 'text', command: xclip('UTF8_STRING') },
+    { holds: 'picture', command: xclip('image/png') },
   ];
-  return env.DISPLAY ? [xclip('UTF8_STRING'), xclip('image/png')] : [];
+}
+
+/** `«data PNGf89504E47…»`, as AppleScript prints data. */
+export function decodeAppleData(output: Uint8Array): Uint8Array {
+  const [, digits = ''] = /«data \w{4}([\dA-F]+)»/i.exec(Buffer.from(output).toString('utf8')) ?? [];
+  return Buffer.from(digits, 'hex');
+}
+
+interface ClipboardOptions {
+  readonly env: Env;
+  readonly cwd: string;
+  /** Which kind to take if there are both. */
+  readonly prefers?: 'text' | 'picture';
 }
 
 /**
- * The text in the clipboard, else a picture. Throws AppError `usage` if it is empty or there is none, and the signal's
+ * What is in the clipboard: text, or a picture. Throws AppError `usage` if it is empty or there is none, and the signal's
  * reason.
  */
 export async function readClipboard(
-  { env, cwd }: { readonly env: Env; readonly cwd: string },
+  { env, cwd, prefers = 'text' }: ClipboardOptions,
   signal: AbortSignal,
 ): Promise<Uint8Array> {
-  const programs = listReaders(env, process.platform);
-  if (programs.length === 0) {
-    throw new AppError('usage', '--paste found no clipboard: there is no display', {
+  const readers = listClipboardReaders(env);
+  if (readers.length === 0) {
+    throw new AppError('usage', 'no clipboard was found: there is no display', {
       hint: 'Pipe it in instead: … | gmn "…"',
     });
   }
-  let missing: string | undefined;
-  for (const [program, ...args] of programs) {
-    const read = await captureOutput({ program, args, env, cwd }, signal);
+  const missing = new Set<string>();
+  const ordered = readers.toSorted((left, right) => Number(right.holds === prefers) - Number(left.holds === prefers));
+  for (const { command, decode } of ordered) {
+    const [program, ...args] = command;
+    const output = await captureOutput({ program, args, env, cwd }, signal);
     signal.throwIfAborted();
-    if (read === 'missing') missing = program;
-    else if (read.length > 0) return read;
+    if (output === 'missing') missing.add(program);
+    else {
+      const bytes = decode?.(output) ?? output;
+      if (bytes.length > 0) return bytes;
+    }
   }
-  if (missing !== undefined) {
-    throw new AppError('usage', `--paste needs the program ${missing}, which is not installed`, {
-      hint: `Install ${missing}.`,
+  const [program] = missing;
+  // Where several programs can do it, one of them is enough.
+  if (program !== undefined && missing.size === new Set(readers.map(({ command: [name] }) => name)).size) {
+    throw new AppError('usage', `the clipboard needs the program ${program}, which is not installed`, {
+      hint: `Install ${program}.`,
     });
   }
-  throw new AppError('usage', 'the clipboard is empty', { hint: 'Copy something first, or leave --paste out.' });
+  throw new AppError('usage', 'the clipboard is empty', { hint: 'Copy something first.' });
 }
 
 interface CaptureOptions {

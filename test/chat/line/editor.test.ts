@@ -174,3 +174,17 @@ test('nothing that is pasted passes for a large paste', () => {
   it.type('\r');
   expect(it.requests).toEqual([{ kind: 'text', text: '\ufffda' }]);
 });
+
+test('the status stands below the line, cut to the window, and anything else takes its place', () => {
+  const it = typing({ status: 'gemini-2.5-flash · 記録 · 97 % of the window left', columns: 22 });
+  expect(it.screen).toEqual(['> |', 'gemini-2.5-flash · 記']);
+  it.type('abc\u0003');
+  expect(it.screen).toEqual(['> |', 'Cleared. Ctrl+_ bring']);
+  expect(it.editor.lastFrame().rows).toHaveLength(1);
+  it.type('x');
+  expect(it.screen).toEqual(['> x|', 'gemini-2.5-flash · 記']);
+});
+
+test('a low window has no status', () => {
+  expect(typing({ status: 'gemini-2.5-flash', rows: 7 }).screen).toEqual(['> |']);
+});

@@ -105,3 +105,107 @@ test('Shift+Tab with no list asks for the next mode, and what was typed stays', 
   expect(it.requests).toEqual([{ kind: 'next-mode' }]);
   expect(it.line).toBe('abc|');
 });
+
+const COMMANDS = {
+  start: 0,
+  candidates: [
+    { insert: '/model ', hint: 'which model', isWhole: true as const },
+    { insert: '/mcp ', isWhole: true as const },
+    { insert: '/pipe ', hint: 'to a command' },
+  ],
+};
+
+/** Types, and answers the lookup that follows with these candidates. */
+function suggesting(keys: string, completion: Parameters<ReturnType<typeof typing>['editor']['showCompletion']>[0]) {
+  const it = typing();
+  it.type(keys);
+  it.editor.showSuggestions(it.editor.suggestible ?? 'nothing', completion);
+  return it;
+}
+
+test('a menu opens as a command is typed, narrows with it, and is gone when the word is no command', () => {
+  const it = suggesting('/', COMMANDS);
+  expect(it.screen).toEqual(['> /|', '  /model  which model', '  /mcp', '  /pipe   to a command']);
+  it.type('m');
+  expect(it.screen).toEqual(['> /m|', '  /model  which model', '  /mcp']);
+  it.type('\u007f');
+  expect(it.editor.suggestible).toBe('/');
+  it.type('xyz');
+  expect(it.screen).toEqual(['> /xyz|']);
+});
+
+test.each([
+  ['a path', 'see @', 'see @'],
+  ['an argument', '/model ge', '/model ge'],
+  ['a text that begins with a slash', '//m', undefined],
+  ['an address', 'me@home', undefined],
+  ['a command in the second line', 'see\n/m', undefined],
+  ['where the caret was only moved', `/m${ESC}[D`, undefined],
+])('what is looked up for %s', (_, keys, wanted) => {
+  const it = typing();
+  it.type(keys);
+  expect(it.editor.suggestible).toBe(wanted);
+});
+
+test('arrows choose, and Enter sends a command that is complete', () => {
+  const it = suggesting('/m', { ...COMMANDS, candidates: COMMANDS.candidates.slice(0, 2) });
+  it.type(`${ESC}[B`);
+  expect(it.screen).toEqual(['> /model |', '› /model  which model', '  /mcp']);
+  it.type(`${ESC}[B${ESC}[A\r`);
+  expect(it.requests).toEqual([{ kind: 'text', text: '/model ' }]);
+});
+
+test('Enter takes a command that needs more, and sends what was typed if nothing was chosen', () => {
+  const it = suggesting('/', COMMANDS);
+  it.type(`${ESC}[A\r`);
+  expect(it.screen).toEqual(['> /pipe |']);
+  expect(it.requests).toEqual([]);
+  const other = suggesting('/m', COMMANDS);
+  other.type('\r');
+  expect(other.requests).toEqual([{ kind: 'text', text: '/m' }]);
+});
+
+test('Tab completes what is certain, then goes through the list', () => {
+  const it = suggesting('see @s', { start: 4, candidates: [{ insert: '@src/a.ts' }, { insert: '@src/b.ts' }] });
+  it.type('\t');
+  expect(it.screen).toEqual(['> see @src/|', '  @src/a.ts', '  @src/b.ts']);
+  it.type('\t');
+  expect(it.line).toBe('see @src/a.ts|');
+});
+
+test('Esc closes the menu for this word, and the next word has one again', () => {
+  const it = suggesting('/m', COMMANDS);
+  it.type(ESC);
+  expect(it.screen).toEqual(['> /m|']);
+  it.type('o');
+  expect(it.editor.suggestible).toBeUndefined();
+  it.type(' x');
+  expect(it.editor.suggestible).toBe('/mo x');
+  it.type('\u0015/');
+  expect(it.editor.suggestible).toBe('/');
+});
+
+test('candidates that come late for another text are not shown', () => {
+  const it = typing();
+  it.type('/m');
+  it.editor.showSuggestions('/', COMMANDS);
+  expect(it.screen).toEqual(['> /m|']);
+});
+
+test('an earlier entry that is called back opens no menu', () => {
+  const it = typing({ entries: ['/model x'] });
+  it.type(`${ESC}[A`);
+  expect(it.line).toBe('/model x|');
+  expect(it.editor.suggestible).toBeUndefined();
+});
+
+test('in a low window the chosen candidate is seen', () => {
+  const it = typing({ rows: 4 });
+  it.type('a\t');
+  it.editor.showCompletion({
+    start: 0,
+    candidates: Array.from({ length: 9 }, (_, index) => ({ insert: `a${index}` })),
+  });
+  it.type(`${ESC}[Z${ESC}[Z`);
+  expect(it.screen).toEqual(['> a7|', '  a6', '› a7', '  … 1 more']);
+});

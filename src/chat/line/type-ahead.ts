@@ -1,0 +1,171 @@
+import type { Cell } from '../../core/text/frame.ts';
+import { sanitize } from '../../core/text/terminal.ts';
+import type { Key } from '../terminal/keys.ts';
+import { createPastedBlocks } from './folds.ts';
+import { clipRow, layOut } from './layout.ts';
+import type { ReadingContext } from './reading.ts';
+import type { Entry, Footer } from './source.ts';
+
+/** What is typed while no entry is being read: edited at once, queued with Enter, sent by the next reads. */
+export interface TypeAhead {
+  /** Calls `onCancel` at each Esc and Ctrl+C, until the returned function is called. */
+  watch(onCancel: () => void): () => void;
+  press(key: Key): void;
+  /** Shows what is typed and queued below a running turn, until the returned function is called. */
+  showIn(footer: Footer): () => void;
+  /** While others have the terminal, nothing is shown; call the returned function when they are done. */
+  hide(): () => void;
+  /** Lays the footer out anew. */
+  resized(): void;
+  /** The oldest queued entry, shown as if it was typed now. */
+  next(prompt: string): Entry | undefined;
+  /** Puts everything queued and typed back into the line, where nothing sends it. */
+  takeBack(): void;
+  /** Whether Ctrl+C was typed twice in a row; true only once. */
+  hasLeft(): boolean;
+}
+
+const LEAVE_WITHIN_MS = 2000;
+
+/** Keys that reach beyond the line, or look things up: they have no effect during a turn. */
+const IDLE_KEYS: ReadonlySet<string> = new Set(['ctrl-g', 'ctrl-l', 'ctrl-r', 'ctrl-v', 'tab']);
+
+export function createTypeAhead(context: ReadingContext): TypeAhead {
+  const { editor, pendingKeys, clock } = context;
+  const queue: Entry[] = [];
+  let footer: Footer | undefined;
+  let isHidden = false;
+  let cancel: (() => void) | undefined;
+  let interruptedAt = Number.NEGATIVE_INFINITY;
+  let isLeaving = false;
+  const show = (): void => {
+    if (!isHidden) footer?.set(...layOutFooter(context, queue));
+  };
+  const type = (key: Key): void => {
+    if (isKey(key, 'up') && takeBackLast(context, queue)) return;
+    if (key.kind === 'key' && IDLE_KEYS.has(key.name)) return;
+    const request = editor.press(key, clock.now());
+    if (request?.kind === 'text' || request?.kind === 'end' || request?.kind === 'next-mode') queue.push(request);
+    if (request?.kind === 'text') editor.clear();
+  };
+  const typePending = (): void => {
+    for (const key of pendingKeys.splice(0)) if (!isCancelKey(key)) type(key);
+  };
+  const takeBack = (): void => {
+    typePending();
+    while (takeBackLast(context, queue));
+    show();
+  };
+  return {
+    watch(onCancel) {
+      cancel = onCancel;
+      typePending();
+      return () => {
+        if (cancel !== onCancel) return;
+        cancel = undefined;
+        footer?.set([]);
+        footer = undefined;
+      };
+    },
+    press(key) {
+      if (isKey(key, 'ctrl-z')) {
+        // The shell writes below the text.
+        footer?.set([]);
+        context.suspend();
+        return show();
+      }
+      if (cancel === undefined) pendingKeys.push(key);
+      else if (isCancelKey(key)) {
+        takeBack();
+        cancel();
+      } else type(key);
+      show();
+      if (!isKey(key, 'ctrl-c')) return;
+      isLeaving ||= clock.now() - interruptedAt < LEAVE_WITHIN_MS;
+      interruptedAt = clock.now();
+      editor.interrupted(interruptedAt);
+    },
+    showIn(next) {
+      footer = next;
+      show();
+      return () => {
+        if (footer === next) footer = undefined;
+      };
+    },
+    hide() {
+      isHidden = true;
+      footer?.set([]);
+      return () => {
+        isHidden = false;
+        show();
+      };
+    },
+    resized: show,
+    next(prompt) {
+      const entry = queue.shift();
+      if (entry?.kind === 'text') echo(context, prompt, entry.text);
+      return entry;
+    },
+    takeBack,
+    hasLeft() {
+      const hasLeft = isLeaving;
+      isLeaving = false;
+      return hasLeft;
+    },
+  };
+}
+
+/** Moves the last queued text before the one in the line; false if nothing is queued. Other entries are dropped. */
+function takeBackLast({ editor }: ReadingContext, queue: Entry[]): boolean {
+  const last = queue.pop();
+  if (last?.kind === 'text') editor.replace(editor.text === '' ? last.text : `${last.text}\n${editor.text}`);
+  return last !== undefined;
+}
+
+/** Shows a queued entry as the line that sent it would look. A long one is folded, as if it was pasted. */
+function echo({ screen, columns }: ReadingContext, prompt: string, text: string): void {
+  const blocks = createPastedBlocks();
+  const shown = blocks.fold(text);
+  const layout = layOut({ prompt, text: shown, caret: shown.length, columns: columns(), label: blocks.label });
+  screen.show(layout, columns());
+  screen.moveBelow();
+}
+
+const MAX_QUEUED_ROWS = 3;
+const MAX_TYPED_ROWS = 5;
+/** A lower window has no row to spare. */
+const MIN_ROWS = 8;
+const DIM = '\u001b[2m';
+const PLAIN = '\u001b[0m';
+
+/** The queued entries, the line being typed with the cursor in it, and the status. */
+function layOutFooter(
+  { editor, size, isStyled, refreshStatus }: ReadingContext,
+  queue: readonly Entry[],
+): readonly [rows: readonly string[], caret?: Cell] {
+  const { columns, rows } = size();
+  if (rows < MIN_ROWS) return [[]];
+  const dim = (text: string): string => {
+    const row = clipRow(isStyled ? `${DIM}${text}${PLAIN}` : text, columns - 1);
+    return row.map((piece) => piece.text).join('');
+  };
+  const texts = queue.flatMap((entry) => (entry.kind === 'text' ? [entry.text] : []));
+  const queued = texts.slice(-MAX_QUEUED_ROWS).map((text, index, { length }) => {
+    const hint = index === length - 1 ? ' (Up takes it back)' : '';
+    return dim(`queued${hint}: ${sanitize(text.replace(/\s+/g, ' '))}`);
+  });
+  const typed = editor.text === '' ? { rows: [[]], caret: { row: 0, column: 0 } } : editor.lastFrame();
+  const first = Math.max(0, typed.caret.row - MAX_TYPED_ROWS + 1);
+  const line = typed.rows.slice(first, first + MAX_TYPED_ROWS).map((row) => row.map(({ text }) => text).join(''));
+  const count = texts.length === 0 ? '' : ` · ${texts.length} queued`;
+  const caret = { row: queued.length + typed.caret.row - first, column: typed.caret.column };
+  return [[...queued, ...line, dim(`${refreshStatus() ?? ''}${count}`)], caret];
+}
+
+function isCancelKey(key: Key): boolean {
+  return isKey(key, 'escape') || isKey(key, 'ctrl-c');
+}
+
+function isKey(key: Key, name: string): boolean {
+  return key.kind === 'key' && key.name === name;
+}

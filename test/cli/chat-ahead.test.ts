@@ -1,0 +1,75 @@
+import { expect } from 'vitest';
+import { chatInTerminal, screenOf } from '../support/chat-terminal.ts';
+import { chunk, fakeGemini, finish, reply, type Scripted, sse } from '../support/fake-gemini.ts';
+import { gate } from '../support/gate.ts';
+import { posixTest } from '../support/posix.ts';
+
+const CTRL_D = '\u0004';
+const ESC = '\u001b';
+const STATUS = 'gemini-2\\.5-flash · edits ask first · 100 % of the window left';
+
+posixTest(
+  'what is typed during a turn is seen below the answer, queued with Enter, and taken back with Up',
+  async (t) => {
+    const [first, rest] = [gate(), gate()];
+    const slow: Scripted = async (response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      await first.opened;
+      response.write(sse(chunk([{ text: 'half of 答え' }])));
+      await rest.opened;
+      response.end(sse(finish('STOP', [{ text: ' and the rest' }])));
+    };
+    const gemini = await fakeGemini(t, [slow, reply('second'), reply('third')]);
+    const chat = chatInTerminal(t, [], { gemini });
+    await chat.ready(1);
+    chat.enter('one');
+    await chat.shows(new RegExp(`❯ one\n(?:. gemini[^\n]*\n)?\n${STATUS}$`));
+    chat.type('二つ目');
+    await chat.shows(new RegExp(`\n❯ 二つ目\n${STATUS}$`));
+    first.open();
+    await chat.shows(new RegExp(`❯ one\nhalf of 答え\n❯ 二つ目\n${STATUS}$`));
+    chat.type('\rthree');
+    await chat.shows(new RegExp(`half of 答え\nqueued \\(Up takes it back\\): 二つ目\n❯ three\n${STATUS} · 1 queued$`));
+    chat.type(`${ESC}[A`);
+    await chat.shows(new RegExp(`half of 答え\n❯ 二つ目\n {2}three\n${STATUS}$`));
+    chat.type('\u0017third\rnext');
+    await chat.shows(/\nqueued[^\n]*: [^\n]*\n❯ next\n/);
+    rest.open();
+    await chat.shows(/❯ one\nhalf of 答え and the rest\n❯ 二つ目\n {2}third\nsecond\n❯ next\n[^\n]*$/);
+    chat.type('\r');
+    await chat.shows(/❯ next\nthird\n❯\n/);
+    chat.type(CTRL_D);
+    const { exitCode, output } = await chat.ended;
+    expect(exitCode).toBe(0);
+    expect(screenOf(output)).not.toMatch(/queued|window left/);
+    expect(gemini.requests.slice(1).map(({ body }) => body.contents.at(-1).parts)).toEqual([
+      [{ text: '二つ目\nthird' }],
+      [{ text: 'next' }],
+    ]);
+  },
+);
+
+posixTest('a question rings, has the window to itself, and what was typed before it is still there', async (t) => {
+  const asked = gate();
+  const call = { functionCall: { name: 'write_file', args: { file_path: 'a.txt', content: 'x' } } };
+  const slow: Scripted = async (response, request) => {
+    await asked.opened;
+    return reply(call)(response, request);
+  };
+  const gemini = await fakeGemini(t, [slow, reply('as you like')]);
+  const settings = JSON.stringify({ general: { enableNotifications: true } });
+  const chat = chatInTerminal(t, [], { gemini, home: { '.gemini/settings.json': settings } });
+  await chat.ready(1);
+  chat.enter('one');
+  chat.type('下書き');
+  await chat.shows(/\n❯ 下書き\n/);
+  asked.open();
+  await chat.shows(/❯ one\n╭ write_file a\.txt[^\n]*\n[^❯]*› *$/);
+  chat.type('n');
+  await chat.shows(/\nas you like\n❯ 下書き\n[^\n]*$/);
+  chat.type('\u0015\u0004');
+  const { exitCode, output } = await chat.ended;
+  expect(exitCode).toBe(0);
+  expect(screenOf(output)).not.toContain('window left');
+  expect(output.match(/\u0007/g)).toHaveLength(2);
+});
