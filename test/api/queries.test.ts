@@ -24,7 +24,13 @@ const userAgent = 'gmn/test';
 
 function caller(renew?: () => Promise<void>, token = 'test-token-0123'): QueryContext {
   const headers = async () => ({ authorization: `Bearer ${token}` });
-  const who = { type: 'oauth-personal', source: 'test', account: 'a', headers, ...(renew ? { refresh: renew } : {}) } as const;
+  const who = {
+    type: 'oauth-personal',
+    source: 'test',
+    account: 'a',
+    headers,
+    ...(renew ? { refresh: renew } : {}),
+  } as const;
   return { identity: createIdentity(who, 'bearer'), send, userAgent };
 }
 

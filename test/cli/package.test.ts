@@ -38,7 +38,8 @@ describe.skipIf(isWindows)('the package', { timeout: 120_000 }, () => {
     expect(packed.size).toBeLessThan(MAX_BYTES);
     const paths = packed.files.map(({ path }) => path);
     const others = paths.filter(
-      (path) => !/^dist\/(?:[\w-]+\.js|(?:text|search)-worker-\w+\.cjs)$|^dist\/(?:help|short-help|completion)\//.test(path),
+      (path) =>
+        !/^dist\/(?:[\w-]+\.js|(?:text|search)-worker-\w+\.cjs)$|^dist\/(?:help|short-help|completion)\//.test(path),
     );
     expect(others.toSorted()).toEqual([
       'CHANGELOG.md',
