@@ -3,7 +3,16 @@
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { build, transform } from 'esbuild';
-import { bundling, commandTable, groupChunks, hashOf, hotChunks, writeTexts, writeWorker } from './bundle.mjs';
+import {
+  bundling,
+  commandTable,
+  groupChunks,
+  hashOf,
+  hotChunks,
+  outlineDefines,
+  writeTexts,
+  writeWorker,
+} from './bundle.mjs';
 import { thirdPartyNotices } from './notices.mjs';
 import { root } from './project.mjs';
 
@@ -12,7 +21,7 @@ const dist = `${final}.new`;
 const commonJs = { format: 'cjs', platform: 'node', target: 'node20.18', supported: { 'dynamic-import': false } };
 /** Modules of Node that cost 0.4 to 3 ms to load, and that most runs which load our code around them never call. */
 const LAZY_BUILTINS =
-  /(?<=^|[;\n])import\{([^}]*)\}from"(node:(?:child_process|crypto|fs\/promises|tty|worker_threads))";/g;
+  /(?<=^|[;\n])import\{([^}]*)\}from"(node:(?:child_process|crypto|fs\/promises|os|tty|worker_threads))";/g;
 
 // Built next to the last build and then renamed: a compile error leaves the old one in place.
 rmSync(dist, { recursive: true, force: true });
@@ -27,7 +36,7 @@ const chunks = await build({
   ...bundling,
   entryPoints: ['src/main.ts'],
   define: {
-    OUTLINE: JSON.stringify(table.toOutline(table.ROOT)),
+    ...outlineDefines(table),
     TEXT_WORKER: JSON.stringify(textWorker),
     SEARCH_WORKER: JSON.stringify(searchWorker),
   },

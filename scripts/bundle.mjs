@@ -114,6 +114,12 @@ export async function commandTable(directory) {
   return table;
 }
 
+/** What src/main.ts knows of the command table; the flags as text, to be parsed where they are needed. */
+export function outlineDefines({ ROOT, toOutline }) {
+  const { flags, ...outline } = toOutline(ROOT);
+  return { OUTLINE: JSON.stringify(outline), FLAGS: JSON.stringify(JSON.stringify(flags())) };
+}
+
 /** Writes the help of every command and the completion scripts, which boot prints without running anything else. */
 export function writeTexts(directory, { ROOT, SHELLS, completionScript, helpText }) {
   const help = join(directory, 'help');
