@@ -50,8 +50,8 @@ export interface Connections {
    * idle too long, a few times. It keeps no process alive.
    */
   openAhead(place: Place): void;
-  /** Whether there is a kept connection to this place, idle or in use. */
-  hasAny(place: Place): boolean;
+  /** Whether there is an open connection to this place: the server may have closed it by now, or said something. */
+  hasOpen(place: Place): boolean;
   /** Closes the kept connections to this place. */
   closeIdle(place: Place): void;
   /**
@@ -142,27 +142,32 @@ export function openConnections(isTls: boolean, { clock, maxIdleMs }: Connection
   }
 
   const kept = new SharingAgent({ ...agentOptions, keepAlive: true });
-  const single = new SharingAgent(agentOptions);
+  let single: SharingAgent | undefined;
   /** As Node's agents join them; some of the options are part of a connection's name. */
   const withOptions = (place: Place): ClientRequestArgs & Place => ({ ...agentOptions, ...place });
   const nameOf = (place: Place): string => kept.getName(withOptions(place));
   const idle = (place: Place): readonly Socket[] => kept.freeSockets[nameOf(place)] ?? [];
-  const hasAny = (place: Place): boolean => {
-    const name = nameOf(place);
-    return early.find(name) !== undefined || kept.freeSockets[name] !== undefined || kept.sockets[name] !== undefined;
-  };
+  const isKept = (name: string): boolean => kept.freeSockets[name] !== undefined || kept.sockets[name] !== undefined;
 
   const openEarly = (place: Place, renewals: number): void => {
-    if (hasAny(place)) return;
+    const options = withOptions(place);
+    const name = kept.getName(options);
+    if (early.find(name) !== undefined || isKept(name)) return;
     const renew = renewals > 0 ? () => openEarly(place, renewals - 1) : () => {};
-    early.add(nameOf(place), kept.connect(withOptions(place)), renew);
+    early.add(name, kept.connect(options), renew);
   };
 
   return {
     kept,
-    single,
+    get single() {
+      return (single ??= new SharingAgent(agentOptions));
+    },
     openAhead: (place) => openEarly(place, MAX_RENEWALS),
-    hasAny,
+    hasOpen(place) {
+      const name = nameOf(place);
+      const ahead = early.find(name);
+      return isKept(name) || (ahead !== undefined && open.has(ahead));
+    },
     closeIdle(place) {
       for (const socket of idle(place)) socket.destroy();
       early.take(nameOf(place))?.destroy();
@@ -177,7 +182,7 @@ export function openConnections(isTls: boolean, { clock, maxIdleMs }: Connection
     close() {
       early.close();
       kept.destroy();
-      single.destroy();
+      single?.destroy();
     },
   };
 }
