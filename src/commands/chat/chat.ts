@@ -56,7 +56,7 @@ export async function run(options: ChatOptions, app: App): Promise<number> {
   if (options.noMcp && options.allowedMcpServerNames !== undefined) {
     onNotice('--allowed-mcp-server-names has no effect with --no-mcp');
   }
-  const store = openStore(app, onNotice, 'chat');
+  const store = openStore(app, onNotice, { by: 'chat' });
   const kept = await openChatSession(options, app, store);
   const { chosen, words } = restoreSetup(options, kept.session.setup, env);
   const context = { app: { ...app, io }, runPaused: lines.withTerminal, workspace, onNotice };
