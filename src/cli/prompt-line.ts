@@ -42,7 +42,8 @@ function parseWords({ commands, flags }: Outline, argv: readonly string[]): Opti
     }
     const equals = word.startsWith('--') ? word.indexOf('=') : -1;
     const name = equals < 0 ? word : word.slice(0, equals);
-    const flag = (known ??= flags()).find((each) => isNamed(each, name));
+    known ??= flags();
+    const flag = known.find((each) => isNamed(each, name));
     if (flag === undefined || (flag.value === undefined && equals >= 0)) return undefined;
     const key = optionKey(flag);
     if (flag.value === undefined) {

@@ -160,7 +160,8 @@ export function openConnections(isTls: boolean, { clock, maxIdleMs }: Connection
   return {
     kept,
     get single() {
-      return (single ??= new SharingAgent(agentOptions));
+      single ??= new SharingAgent(agentOptions);
+      return single;
     },
     openAhead: (place) => openEarly(place, MAX_RENEWALS),
     hasOpen(place) {
