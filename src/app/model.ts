@@ -203,7 +203,7 @@ function createModel(options: ModelOptions, parts: ModelParts): Omit<OpenedModel
   for (const { id } of others) configOf(id);
   const ids = new Set(others.map(({ id }) => id).filter((id) => id !== modelId));
   const alternatives = [...ids].map((id) => substituteFor(modelId, id, configOf));
-  const retries = checkRetries(options);
+  const retries = chooseRetries(options, settings);
   const { endsAt, requestTimeoutMs } = limits;
   return {
     model: geminiModel({
@@ -267,8 +267,13 @@ function substituteFor(from: string, to: string, configOf: (id: string) => JsonO
 
 const MAX_RETRIES = 10;
 
-function checkRetries({ retries }: ModelOptions): number | undefined {
-  if (retries === undefined || (retries >= 0 && retries <= MAX_RETRIES)) return retries;
+/** As in the official CLI, a larger setting means this. */
+const MAX_ATTEMPTS = 10;
+
+/** Undefined: the default. */
+function chooseRetries({ retries }: ModelOptions, { maxAttempts }: Settings): number | undefined {
+  if (retries === undefined) return maxAttempts && Math.min(maxAttempts, MAX_ATTEMPTS) - 1;
+  if (retries >= 0 && retries <= MAX_RETRIES) return retries;
   throw new AppError('usage', `--retries: ${retries} is out of range`, { hint: `It must be 0 to ${MAX_RETRIES}.` });
 }
 
