@@ -45,6 +45,8 @@ export interface OpenedModel {
   readonly notices: readonly string[];
   /** The HTTP request for `request`, without its credential. Sends nothing. */
   preview(request: ModelRequest): Promise<JsonObject>;
+  /** Opens a connection for the next request, unless there is one. */
+  preconnect(): void;
   readonly inquiries: () => Promise<Queries>;
   readonly retryBaseMs: number;
   readonly retries: number | undefined;
@@ -227,6 +229,7 @@ function createModel(options: ModelOptions, parts: ModelParts): Omit<OpenedModel
     generationConfig: configOf(modelId),
     notices: [...choice.notices, ...configured.notices, ...others.flatMap(({ notices }) => notices)],
     preview: async (request) => toPreview(await backend.preview(request)),
+    preconnect: () => app.preconnect(opened.endpoint),
     inquiries,
     retryBaseMs,
     retries,

@@ -85,9 +85,10 @@ async function reportNotices(chat: Chat): Promise<void> {
 }
 
 /** Returns `leave` if a signal of the system arrives while it waits. */
-async function readEntry({ lines, signal, isPlain }: Chat): Promise<Entry> {
+async function readEntry({ lines, signal, isPlain, assistant }: Chat): Promise<Entry> {
   try {
-    return await lines.read({ prompt: isPlain ? '> ' : '❯ ' });
+    // The connection of the last turn is kept for a minute; a new one is ready by the time of Enter.
+    return await lines.read({ prompt: isPlain ? '> ' : '❯ ', onFirstKey: () => assistant.preconnect() });
   } catch (thrown) {
     if (signal.aborted) return { kind: 'leave' };
     throw thrown;

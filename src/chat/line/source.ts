@@ -23,6 +23,13 @@ export interface Completion {
 /** Looks up completions. `before` is the text up to the caret. Never throws. */
 export type Complete = (before: string, signal: AbortSignal) => Promise<Completion | undefined>;
 
+export interface ReadOptions {
+  readonly prompt: string;
+  readonly draft?: string;
+  /** Called once, when the first key of the entry is there. A pipe has no keys. */
+  readonly onFirstKey?: () => void;
+}
+
 /** Where entries come from: the line editor of a terminal, or the lines of a pipe. */
 export interface LineSource {
   readonly isTerminal: boolean;
@@ -30,7 +37,7 @@ export interface LineSource {
    * The next entry. Keys typed since the last `read` count as typed now, after `draft`. An empty line is an entry of a
    * pipe, but not of a terminal. Rejects with the reason of the signal the source was made with.
    */
-  read(options: { readonly prompt: string; readonly draft?: string }): Promise<Entry>;
+  read(options: ReadOptions): Promise<Entry>;
   /**
    * During a turn: calls `onCancel` at each Esc and Ctrl+C, and keeps other keys for the next `read`. Text typed before
    * such a key is put into the line, and nothing of it is sent. After Ctrl+C twice in a row, the next `read` gives

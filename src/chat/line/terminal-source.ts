@@ -30,6 +30,11 @@ export function terminalLines(options: TerminalLinesOptions): LineSource {
   const isPlain = env.TERM === 'dumb' || env.TERM === '';
   const typed: Key[] = [];
   let current: Reading | undefined;
+  let onFirstKey: (() => void) | undefined;
+  const noteKey = (): void => {
+    onFirstKey?.();
+    onFirstKey = undefined;
+  };
   let isEnded = false;
   let isClosed = false;
   const keyboard = createKeyboard(
@@ -37,7 +42,10 @@ export function terminalLines(options: TerminalLinesOptions): LineSource {
     {
       keys(keys) {
         if (current === undefined) for (const key of keys) watcher.press(key);
-        else typed.push(...keys);
+        else {
+          typed.push(...keys);
+          noteKey();
+        }
         current?.proceed();
       },
       resized: () => current?.resized(),
@@ -55,12 +63,14 @@ export function terminalLines(options: TerminalLinesOptions): LineSource {
   const watcher = createWatcher(options, context);
   return {
     isTerminal: true,
-    async read({ prompt, draft = '' }) {
+    async read({ prompt, draft = '', ...options }) {
       signal.throwIfAborted();
       if (isEnded) return { kind: 'end' };
       if (watcher.hasLeft()) return { kind: 'leave' };
       keyboard.take();
       context.editor.begin(prompt, draft);
+      onFirstKey = options.onFirstKey;
+      if (typed.length > 0) noteKey();
       current = startReading(context);
       const entry = await awaitEntry(current, signal).finally(() => {
         current = undefined;

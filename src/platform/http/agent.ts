@@ -94,6 +94,7 @@ export function openConnections(isTls: boolean, { clock, maxIdleMs }: Connection
   const idleSince = new WeakMap<Socket, number>();
   const early = holdEarlySockets();
   const takenOld = new WeakSet<Socket>();
+  const isOpen = (socket: Socket | undefined): boolean => socket !== undefined && open.has(socket);
   const idleMsOf = (socket: Socket): number => clock.now() - (idleSince.get(socket) ?? 0);
   /** TLS sessions to resume, which both agents share. */
   const sessions = new Map<string, Buffer>();
@@ -164,11 +165,7 @@ export function openConnections(isTls: boolean, { clock, maxIdleMs }: Connection
       return single;
     },
     openAhead: (place) => openEarly(place, MAX_RENEWALS),
-    hasOpen(place) {
-      const name = nameOf(place);
-      const ahead = early.find(name);
-      return isKept(name) || (ahead !== undefined && open.has(ahead));
-    },
+    hasOpen: (place) => isKept(nameOf(place)) || isOpen(early.find(nameOf(place))),
     closeIdle(place) {
       for (const socket of idle(place)) socket.destroy();
       early.take(nameOf(place))?.destroy();
@@ -179,7 +176,7 @@ export function openConnections(isTls: boolean, { clock, maxIdleMs }: Connection
       }
     },
     isReused: ({ reusedSocket }, socket) => reusedSocket || takenOld.has(socket),
-    isOpen: (socket) => open.has(socket),
+    isOpen,
     close() {
       early.close();
       kept.destroy();
