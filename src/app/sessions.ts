@@ -40,7 +40,6 @@ export interface PromptHistory {
   readonly isResumable?: boolean;
   readonly notices: readonly string[];
   save(): Promise<SaveResult>;
-  /** Releases the session lock. */
   close(): Promise<void>;
 }
 

@@ -116,7 +116,6 @@ async function addNamedFile(value: string, found: FoundPath, { basket, attached 
   attached?.(found.path, bytes);
 }
 
-/** Throws AppError `usage`. */
 export function readInputFile(path: string, name: string, links: 'follow' | 'never' = 'follow'): Promise<Uint8Array> {
   return readBytes(path, {
     name,

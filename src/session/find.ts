@@ -17,7 +17,6 @@ interface SessionPath {
   readonly file: string;
 }
 
-/** Files whose name is that of a session; empty if the directory cannot be read. */
 function listSessionPaths(directory: string): readonly SessionPath[] {
   return listFilesIfAny(directory).flatMap((name) => {
     const id = findSessionId(name);

@@ -114,7 +114,6 @@ export interface AttachmentOptions {
 
 const MEDIA_TYPE = /^[a-z]+\/[a-z\d][a-z\d.+-]*$/i;
 
-/** Attachments other than files. Throws AppError `usage` if a flag has no effect. */
 function toExtraAttachments(
   { attach = [], mimeType, paste, file = [] }: AttachmentOptions,
   { env, cwd }: App,
