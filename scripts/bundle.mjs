@@ -53,7 +53,7 @@ const FEATURES = [
   ['src/render/stream-json.ts'],
   ['src/config/context.ts'],
   ['src/input/assembly.ts', 'src/platform/terminal/input-stream.ts'],
-  ['src/input/assembly.ts', 'src/input/files.ts', 'src/app/withholding.ts'],
+  ['src/input/assembly.ts', 'src/input/files.ts', 'src/app/redaction.ts'],
   ['src/app/sessions.ts', 'src/agent/history.ts'],
   ['src/app/sessions.ts', 'src/app/toolbox.ts', 'src/api/reply-calls.ts'],
 ];

@@ -28,7 +28,7 @@ export interface PromptInput {
   /** The arguments, joined. Blank is the same as absent; `-` means stdin. */
   readonly prompt: string | undefined;
   readonly files: readonly string[];
-  readonly extras?: OtherAttachments;
+  readonly otherAttachments?: OtherAttachments;
   readonly stdinMode: StdinMode;
   /** True if `@path` in the prompt attaches a file. */
   readonly mentions: boolean;

@@ -95,7 +95,7 @@ export function openConnections(isTls: boolean, { clock, maxIdleMs }: Connection
   const early = holdEarlySockets();
   const takenOld = new WeakSet<Socket>();
   const isOpen = (socket: Socket | undefined): boolean => socket !== undefined && open.has(socket);
-  const idleMsOf = (socket: Socket): number => clock.now() - (idleSince.get(socket) ?? 0);
+  const measureIdle = (socket: Socket): number => clock.now() - (idleSince.get(socket) ?? 0);
   /** TLS sessions to resume, which both agents share. */
   const sessions = new Map<string, Buffer>();
 
@@ -106,7 +106,7 @@ export function openConnections(isTls: boolean, { clock, maxIdleMs }: Connection
 
     override createConnection(options: object): Socket {
       const socket = this === kept ? early.take(this.getName(options)) : undefined;
-      if (socket !== undefined && open.has(socket) && idleMsOf(socket) >= FRESH_MS) takenOld.add(socket);
+      if (socket !== undefined && open.has(socket) && measureIdle(socket) >= FRESH_MS) takenOld.add(socket);
       return socket ?? this.connect(options);
     }
 
@@ -146,8 +146,8 @@ export function openConnections(isTls: boolean, { clock, maxIdleMs }: Connection
   let single: SharingAgent | undefined;
   /** As Node's agents join them; some of the options are part of a connection's name. */
   const withOptions = (place: Place): ClientRequestArgs & Place => ({ ...agentOptions, ...place });
-  const nameOf = (place: Place): string => kept.getName(withOptions(place));
-  const idle = (place: Place): readonly Socket[] => kept.freeSockets[nameOf(place)] ?? [];
+  const toName = (place: Place): string => kept.getName(withOptions(place));
+  const idle = (place: Place): readonly Socket[] => kept.freeSockets[toName(place)] ?? [];
   const isKept = (name: string): boolean => kept.freeSockets[name] !== undefined || kept.sockets[name] !== undefined;
 
   const openEarly = (place: Place, renewals: number): void => {
@@ -165,14 +165,14 @@ export function openConnections(isTls: boolean, { clock, maxIdleMs }: Connection
       return single;
     },
     openAhead: (place) => openEarly(place, MAX_RENEWALS),
-    hasOpen: (place) => isKept(nameOf(place)) || isOpen(early.find(nameOf(place))),
+    hasOpen: (place) => isKept(toName(place)) || isOpen(early.find(toName(place))),
     closeIdle(place) {
       for (const socket of idle(place)) socket.destroy();
-      early.take(nameOf(place))?.destroy();
+      early.take(toName(place))?.destroy();
     },
     closeOverdue(place) {
-      for (const socket of [...idle(place), early.find(nameOf(place))]) {
-        if (socket && idleMsOf(socket) > (socket.timeout ?? maxIdleMs)) socket.destroy();
+      for (const socket of [...idle(place), early.find(toName(place))]) {
+        if (socket && measureIdle(socket) > (socket.timeout ?? maxIdleMs)) socket.destroy();
       }
     },
     isReused: ({ reusedSocket }, socket) => reusedSocket || takenOld.has(socket),
