@@ -1,4 +1,4 @@
-import { join } from 'node:path';
+import { sep } from 'node:path';
 import { AppError } from '../core/error.ts';
 import type { SessionSource, SessionSummary } from '../core/session.ts';
 import { isUuid, shortId, splitEmoji } from '../core/text/names.ts';
@@ -20,7 +20,8 @@ interface SessionPath {
 function listSessionPaths(directory: string): readonly SessionPath[] {
   return listFilesIfAny(directory).flatMap((name) => {
     const id = findSessionId(name);
-    return id === undefined ? [] : [{ id, file: join(directory, name) }];
+    // Not `join`, which looks at every letter of it: there may be thousands.
+    return id === undefined ? [] : [{ id, file: `${directory}${sep}${name}` }];
   });
 }
 
