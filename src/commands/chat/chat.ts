@@ -65,7 +65,7 @@ export async function run(options: ChatOptions, app: App): Promise<number> {
   if (options.noMcp && options.allowedMcpServerNames !== undefined) {
     onNotice('--allowed-mcp-server-names has no effect with --no-mcp');
   }
-  const store = openStore(app, onNotice, 'chat');
+  const store = openStore(app, onNotice, { by: 'chat' });
   const kept = await openChatSession(options, app, store);
   const { chosen, words } = restoreSetup(options, kept.session.setup, env);
   const { document = {} } = await app.settings();

@@ -40,7 +40,7 @@ export function openDirectClient({
       if (mayRepeat(request)) {
         connections.closeOverdue(place);
         // So that a server that has hung up by now is noticed, and an exchange that is over sets its connection free.
-        if (connections.hasAny(place)) await yieldToIo();
+        if (connections.hasOpen(place)) await yieldToIo();
         signal.throwIfAborted();
       }
       return sendOn(connections, dispatch, place);
@@ -55,14 +55,13 @@ export function openDirectClient({
 /** One exchange. It takes a second request if the first failed because a kept connection was dead. */
 function sendOn(connections: Connections, dispatch: RequestContext, place: Place): Promise<HttpResponse> {
   const { request } = dispatch;
-  const peer = toPeer(request.url);
   const isRepeatable = mayRepeat(request);
   const options = toRequestOptions(request, place, isRepeatable ? connections.kept : connections.single);
   let current: ClientRequest | undefined;
   let response: IncomingMessage | undefined;
   let isClosed = false;
   const exchange = openExchange(dispatch, {
-    peer: () => peer,
+    peer: () => toPeer(request.url),
     pause: () => response?.pause(),
     resume: () => response?.resume(),
     destroy() {
