@@ -10,6 +10,7 @@ import {
   groupChunks,
   hashText,
   importCommandTable,
+  outlineDefines,
   writeTexts,
   writeWorker,
 } from './bundle.mjs';
@@ -29,7 +30,7 @@ const commonJs = {
 };
 /** Modules of Node that cost 0.4 to 3 ms to load, and that most runs which load our code around them never call. */
 const LAZY_BUILTINS =
-  /(?<=^|[;\n])import\{([^}]*)\}from"(node:(?:child_process|crypto|fs\/promises|tty|worker_threads))";/g;
+  /(?<=^|[;\n])import\{([^}]*)\}from"(node:(?:child_process|crypto|fs\/promises|os|tty|worker_threads))";/g;
 
 // Built next to the last build and then renamed: a compile error leaves the old one in place.
 rmSync(dist, { recursive: true, force: true });
@@ -46,7 +47,7 @@ const chunks = await build({
   ...(hasMaps && { minify: false, sourcemap: 'inline' }),
   entryPoints: ['src/main.ts'],
   define: {
-    OUTLINE: JSON.stringify(table.toOutline(table.ROOT)),
+    ...outlineDefines(table),
     TEXT_WORKER: JSON.stringify(textWorker),
     SEARCH_WORKER: JSON.stringify(searchWorker),
   },

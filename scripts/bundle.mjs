@@ -53,7 +53,7 @@ const FEATURES = [
   ['src/render/stream-json.ts'],
   ['src/config/context.ts'],
   ['src/input/assembly.ts', 'src/platform/terminal/input-stream.ts'],
-  ['src/input/assembly.ts', 'src/input/files.ts', 'src/app/withholding.ts'],
+  ['src/input/assembly.ts', 'src/input/files.ts', 'src/app/redaction.ts'],
   ['src/app/sessions.ts', 'src/agent/history.ts'],
   ['src/app/sessions.ts', 'src/app/toolbox.ts', 'src/api/reply-calls.ts'],
 ];
@@ -112,6 +112,12 @@ export async function importCommandTable(directory) {
   const table = await import(pathToFileURL(file).href);
   rmSync(file);
   return table;
+}
+
+/** What src/main.ts knows of the command table; the flags as text, to be parsed where they are needed. */
+export function outlineDefines({ ROOT, toOutline }) {
+  const { flags, ...outline } = toOutline(ROOT);
+  return { OUTLINE: JSON.stringify(outline), FLAGS: JSON.stringify(JSON.stringify(flags())) };
 }
 
 /** Writes the help of every command and the completion scripts, which boot prints without running anything else. */

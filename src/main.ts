@@ -8,7 +8,11 @@ import type { Env } from './core/io.ts';
 import { type AppOptions, createApp, openIo } from './platform/app.ts';
 import { isInteractive, type ProcessIo } from './platform/terminal/io.ts';
 
-declare const OUTLINE: Outline;
+/** Set by the build; the flags as JSON, since only lines with flags need them. */
+declare const OUTLINE: Omit<Outline, 'flags'>;
+declare const FLAGS: string;
+
+const outline: Outline = { ...OUTLINE, flags: () => JSON.parse(FLAGS) };
 
 /** Runs one command line to its end and returns the exit code. Never throws. */
 export async function main(argv: readonly string[], env: Env, version: string): Promise<number> {
@@ -16,7 +20,7 @@ export async function main(argv: readonly string[], env: Env, version: string): 
   try {
     const invocation =
       matchCompletionCall(argv) ??
-      matchPromptLine(OUTLINE, argv, env) ??
+      matchPromptLine(outline, argv, env) ??
       (await (await import('./cli/command-line.ts')).readCommandLine(argv, env));
     if (invocation.kind === 'version') await io.out.write(`${version}\n`);
     else if (invocation.kind === 'help') await io.out.write(await loadHelp(invocation.path, isShortHelp(argv)));
@@ -38,7 +42,6 @@ export async function main(argv: readonly string[], env: Env, version: string): 
 /** What can be of use without a home directory. */
 const WITHOUT_HOME: ReadonlySet<string> = new Set(['gmn', 'gmn chat']);
 
-/** The credentials that the environment may hold. */
 function keysIn({ GEMINI_API_KEY, GOOGLE_API_KEY, GOOGLE_CLOUD_ACCESS_TOKEN }: Env): readonly string[] {
   return [GEMINI_API_KEY, GOOGLE_API_KEY, GOOGLE_CLOUD_ACCESS_TOKEN].filter((key) => key !== undefined);
 }
@@ -52,7 +55,7 @@ interface RunContext {
 
 async function run(invocation: Extract<Invocation, { kind: 'run' }>, setting: RunContext): Promise<number> {
   const { path, options } = invocation;
-  guardNearMiss(OUTLINE, path === 'gmn' ? options.args : [], isInteractive);
+  guardNearMiss(outline, path === 'gmn' ? options.args : [], isInteractive);
   const findHomes = WITHOUT_HOME.has(path) ? resolveHomesIfAny : resolveHomes;
   const app = await createApp({ ...setting, secrets: keysIn(setting.env), findHomes, loadSettings });
   if (invocation.idle === undefined) return invocation.run(options, app);

@@ -176,7 +176,7 @@ async function loadedByFlags(t: TestContext, flags: readonly string[]) {
   };
 }
 
-const FLAG_CHECKS = ['src/commands/prompt/foreign-flag.ts', 'src/commands/prompt/idle-flags.ts'];
+const FLAG_CHECKS = ['src/commands/prompt/flag-names.ts', 'src/commands/prompt/idle-flags.ts'];
 
 test('flags without a feature of their own load the checks of flags only', async (t) => {
   const flags = ['-m', 'gemini-2.5-pro', '-q', '-t', '30s', '--no-session', '--system', 'Briefly'];
@@ -196,10 +196,10 @@ test('-f loads what finds and reads files, and no tool', async (t) => {
   const { sources, heavy } = await loadedByFlags(t, ['-f', 'notes.txt']);
   expect(sources).toMatchInlineSnapshot(`
     [
-      "src/app/withholding.ts",
+      "src/app/redaction.ts",
       "src/auth/key-document.ts",
       "src/auth/own-secrets.ts",
-      "src/commands/prompt/foreign-flag.ts",
+      "src/commands/prompt/flag-names.ts",
       "src/commands/prompt/idle-flags.ts",
       "src/config/secrets.ts",
       "src/config/variables.ts",
@@ -234,7 +234,7 @@ test('-c loads the sessions only', async (t) => {
     [
       "src/agent/history.ts",
       "src/app/sessions.ts",
-      "src/commands/prompt/foreign-flag.ts",
+      "src/commands/prompt/flag-names.ts",
       "src/commands/prompt/idle-flags.ts",
       "src/core/async.ts",
       "src/core/content.ts",
@@ -267,7 +267,7 @@ test('--tools read with no call made loads declarations, fence and session, and 
       "src/app/sessions.ts",
       "src/app/toolbox.ts",
       "src/approval/policy.ts",
-      "src/commands/prompt/foreign-flag.ts",
+      "src/commands/prompt/flag-names.ts",
       "src/commands/prompt/idle-flags.ts",
       "src/core/async.ts",
       "src/core/content.ts",

@@ -3,7 +3,7 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join, relative } from 'node:path';
 import { build } from 'esbuild';
-import { bundling, importCommandTable, writeTexts, writeWorker } from '../bundle.mjs';
+import { bundling, importCommandTable, outlineDefines, writeTexts, writeWorker } from '../bundle.mjs';
 import { formatNotices } from '../notices.mjs';
 import { ensureInstalled, root, run } from '../project.mjs';
 import { compiler } from './compiler.mjs';
@@ -45,7 +45,7 @@ const { metafile, outputFiles } = await build({
   },
   define: {
     VERSION: JSON.stringify(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version),
-    OUTLINE: JSON.stringify(table.toOutline(table.ROOT)),
+    ...outlineDefines(table),
     SEARCH_WORKER: JSON.stringify(searchWorker),
     MAIN_CHUNK: '""',
     PACK: '""',

@@ -115,7 +115,6 @@ function findTool({ name }: ReplyCall, { tools, withheld = [] }: Agent): Tool | 
   return [...tools, ...withheld].find((tool) => tool.name === name);
 }
 
-/** Groups neighbouring reads; every other call is a batch of its own. */
 function toBatches(slots: readonly Slot[]): readonly (readonly Slot[])[] {
   const result: Slot[][] = [];
   for (const slot of slots) {

@@ -27,7 +27,7 @@ export interface Backend {
    * Checks whether cached data caused the error response. True if `prepare` now builds a different request, which may
    * succeed. Called at most once per call, for a status outside 2xx. Absent if the backend caches nothing.
    */
-  mend?(refused: ErrorResponse, signal: AbortSignal): Promise<boolean>;
+  repair?(refused: ErrorResponse, signal: AbortSignal): Promise<boolean>;
   /** The hint for a model that does not exist here. Absent: the general hint. */
   notFoundHint?(model: string): string | undefined;
 }
@@ -45,7 +45,7 @@ interface Draft {
 }
 
 /** What is particular to one backend; `createBackend` fills in the rest. */
-interface BackendTraits extends Pick<Backend, 'name' | 'mend' | 'notFoundHint'> {
+interface BackendTraits extends Pick<Backend, 'name' | 'repair' | 'notFoundHint'> {
   readonly identity: Identity;
   readonly userAgent: string;
   /** Without a signal it must not contact a server. Throws AppError `usage` for a request that cannot be sent. */

@@ -22,7 +22,7 @@ import type { nextRetry as NextRetry, Retry } from './retry.ts';
 
 const MAX_ERROR_BYTES = 64 * 1024;
 
-/** For so long a model that had no room is not asked again in the same run. */
+/** How long a model that had no room is skipped in the same run. */
 const SUBSTITUTE_MS = 300_000;
 
 export interface ModelOptions {
@@ -31,7 +31,6 @@ export interface ModelOptions {
   readonly clock: Clock;
   readonly random: () => number;
   readonly trace: Trace;
-  /** The delay before the first retry. */
   readonly retryBaseMs: number;
   /** The maximum number of retries; three by default. */
   readonly retries?: number | undefined;
@@ -45,13 +44,12 @@ export interface ModelOptions {
   readonly fallback?: Fallback | undefined;
   /** Asked one after the other, each with a notice, when the model before has no room and nothing was shown. */
   readonly alternatives?: readonly Substitute[] | undefined;
-  /** Takes what the credential has to say since the last time. */
+  /** The credential's notices since the last call. */
   readonly takeNotices?: () => readonly string[];
 }
 
 interface Call {
   readonly asked: ModelRequest;
-  /** `asked`, or that of the substitute. */
   readonly request: ModelRequest;
   readonly signal: AbortSignal;
   /** Undefined for the first attempt. */
@@ -60,7 +58,7 @@ interface Call {
   hasBegun: boolean;
   hasShown: boolean;
   isRenewed: boolean;
-  isMended: boolean;
+  isRepaired: boolean;
   readonly substitute?: Substitute;
   /** The last point of the reply that the server gave a token for. */
   checkpoint?: Checkpoint;
@@ -78,7 +76,7 @@ interface Checkpoint {
   readonly isPassed: boolean;
 }
 
-/** A reply that comes in more pieces than this is taken for one that never ends. */
+/** More continuations than this mean a reply that never ends. */
 const MAX_HOPS = 1000;
 
 /**
@@ -167,7 +165,7 @@ function newCall(asked: ModelRequest, signal: AbortSignal, substitute?: Substitu
     hasBegun: false,
     hasShown: false,
     isRenewed: false,
-    isMended: false,
+    isRepaired: false,
   };
   if (substitute === undefined) return { ...fresh, request: asked };
   const { to, generationConfig } = substitute;
@@ -206,7 +204,7 @@ async function recover(call: Call, failure: AppError, options: ModelOptions): Pr
     if (resumed.retry.delayMs > 0) events.push({ type: 'notice', message: joinClauses(failure.message, words) });
     return { events, next: () => resumed };
   }
-  // A token that is refused says nothing about the prompt.
+  // Only the token was refused; the prompt itself may still be accepted.
   const isTokenRefused = call.checkpoint !== undefined && failure.status !== undefined && failure.retry === undefined;
   const restart = isTokenRefused ? failure.with({ retry: {} }) : failure;
   const retry = canRestart ? nextRetry(restart, call.retry?.number ?? 0, limits) : undefined;
@@ -276,9 +274,9 @@ async function sendAttempt(call: Call, options: ModelOptions): Promise<HttpRespo
   const response = await sendAuthorized(call, options);
   if (response.status >= 200 && response.status <= 299) return response;
   const body = await readPrefix(response.body, MAX_ERROR_BYTES);
-  if (!call.isMended && backend.mend !== undefined) {
-    call.isMended = true;
-    if (await backend.mend({ status: response.status, body }, call.signal)) return sendAttempt(call, options);
+  if (!call.isRepaired && backend.repair !== undefined) {
+    call.isRepaired = true;
+    if (await backend.repair({ status: response.status, body }, call.signal)) return sendAttempt(call, options);
   }
   const { classifyResponse } = await import('./failure.ts');
   throw classifyResponse({ ...describeCall(call, backend), status: response.status, headers: response.headers, body });
@@ -366,7 +364,7 @@ function createReceiver(
   };
 }
 
-/** Some servers keep a connection busy with parts that say nothing. */
+/** Some servers keep a connection busy with empty parts. */
 function hasSubstance(part: Part): boolean {
   if ('text' in part && part.text === '') return part.thoughtSignature !== undefined;
   for (const _key in part) return true;

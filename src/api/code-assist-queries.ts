@@ -11,12 +11,12 @@ import { callJson, type Fields, parseCount, type Queries, type QueryContext } fr
 interface CodeAssistQueriesOptions {
   readonly place: CodeAssistEndpoint;
   readonly caller: QueryContext;
-  readonly enrolments: Onboardings;
+  readonly onboardings: Onboardings;
   readonly clock: Pick<Clock, 'now'>;
 }
 
 /** Code Assist queries other than model calls. It has no model list; the models with a quota take its place. */
-export function codeAssistQueries({ place, caller, enrolments, clock }: CodeAssistQueriesOptions): Queries {
+export function codeAssistQueries({ place, caller, onboardings, clock }: CodeAssistQueriesOptions): Queries {
   const quota = async (project: string, signal: AbortSignal): Promise<readonly QuotaBucket[]> =>
     parseBuckets(
       await callJson(
@@ -39,12 +39,12 @@ export function codeAssistQueries({ place, caller, enrolments, clock }: CodeAssi
       });
     },
     async listModels(signal) {
-      const { project } = await enrolments.current(signal);
+      const { project } = await onboardings.current(signal);
       const ids = new Set((await quota(project, signal)).map(({ model }) => model));
       return [...ids].map((id) => ({ id }));
     },
     async standing(signal) {
-      const { project, tier } = await enrolments.ask(signal);
+      const { project, tier } = await onboardings.ask(signal);
       const buckets = await quota(project, signal);
       const quote = (text: string, max: number): string => toOneLine(redactKnown(text, caller.identity.secrets), max);
       const served = `Code Assist serves it: project ${quote(project, 100)}, ${quote(tier, 60)}.`;

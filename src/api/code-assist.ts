@@ -33,7 +33,7 @@ export interface Onboardings {
 /** Requests the account's project at most once a day, as far as the cache can be written. */
 export function createOnboardings(
   cache: OnboardingCache,
-  enrol: (signal: AbortSignal) => Promise<Onboarding>,
+  onboard: (signal: AbortSignal) => Promise<Onboarding>,
 ): Onboardings {
   let known: Onboarding | undefined;
   let isAsked = false;
@@ -42,7 +42,7 @@ export function createOnboardings(
     return known;
   };
   const ask = async (signal: AbortSignal): Promise<Onboarding> => {
-    known = await enrol(signal);
+    known = await onboard(signal);
     isAsked = true;
     await cache.write(known);
     return known;
@@ -63,7 +63,7 @@ interface CodeAssistOptions {
   readonly place: CodeAssistEndpoint;
   readonly userAgent: string;
   readonly identity: Identity;
-  readonly enrolments: Onboardings;
+  readonly onboardings: Onboardings;
   /** The project for a preview, where no request may be sent. */
   readonly project?: string | undefined;
   /** Identifies this run; Code Assist groups requests by it. */
@@ -72,9 +72,9 @@ interface CodeAssistOptions {
 
 /** The Gemini Code Assist backend, with an account's token. With a cached project a run makes one request. */
 export function codeAssist(options: CodeAssistOptions): Backend {
-  const { place, identity, userAgent, enrolments: enrolled } = options;
+  const { place, identity, userAgent, onboardings } = options;
   const findProject = async (signal: AbortSignal | undefined): Promise<string | undefined> =>
-    signal ? (await enrolled.current(signal)).project : (enrolled.remembered()?.project ?? options.project);
+    signal ? (await onboardings.current(signal)).project : (onboardings.remembered()?.project ?? options.project);
   return createBackend({
     name: 'code-assist',
     identity,
@@ -84,8 +84,8 @@ export function codeAssist(options: CodeAssistOptions): Backend {
       body: envelope(request, await findProject(signal), options.sessionId),
     }),
     unwrap: unwrapEvent,
-    mend: async (refused, signal) =>
-      (await isProjectStale(refused, enrolled.remembered()?.project)) && enrolled.renew(signal),
+    repair: async (refused, signal) =>
+      (await isProjectStale(refused, onboardings.remembered()?.project)) && onboardings.renew(signal),
     notFoundHint,
   });
 }
@@ -181,13 +181,12 @@ export interface OnboardingCache {
   /** Undefined if there is no entry, or no valid one. Never throws. */
   read(): Onboarding | undefined;
   /** Best effort: a failed write is ignored. */
-  write(enrolment: Onboarding): Promise<void>;
+  write(onboarding: Onboarding): Promise<void>;
 }
 
 /** The cache key: endpoint, account and requested project. */
 interface OnboardingOwner {
   readonly endpoint: string;
-  /** `Credential.account` */
   readonly account: string;
   readonly project: string | undefined;
 }
@@ -199,7 +198,6 @@ interface CacheEntry extends Onboarding {
 
 type CacheEntries = ReadonlyMap<string, CacheEntry>;
 
-/** One private file in gmn's home for all accounts. */
 export function openOnboardingCache(home: string, owner: OnboardingOwner, clock: Pick<Clock, 'now'>): OnboardingCache {
   const file = join(home, 'code-assist.json');
   const key = sha256(JSON.stringify([owner.endpoint, owner.account, owner.project ?? ''])).slice(0, 16);

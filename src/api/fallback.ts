@@ -17,7 +17,6 @@ export interface Substitute {
 
 /** The model that answers if a default, which the user did not choose, no longer exists. */
 export interface Fallback extends Substitute {
-  /** The default model. */
   readonly from: string;
   /** How to choose another model, permanently and for this run. */
   readonly choose: BuiltInModel['choose'];

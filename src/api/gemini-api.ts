@@ -15,7 +15,6 @@ export function geminiApiUrl({ baseUrl, apiVersion = API_VERSION }: GeminiApiEnd
   return endpointUrl(baseUrl ?? new URL(GEMINI_API_URL), `${apiVersion}/${path}`);
 }
 
-/** The Gemini API backend, with an API key or an account's token. */
 export function geminiApi(place: GeminiApiEndpoint, identity: Identity): Backend {
   return createBackend({
     name: 'gemini-api',

@@ -16,7 +16,6 @@ export interface GoogleError {
   /** `ErrorInfo.metadata`, merged. */
   readonly metadata: Readonly<Record<string, string>>;
   readonly quotaIds: readonly string[];
-  /** `RetryInfo.retryDelay` */
   readonly retryMs?: number;
   readonly links: readonly string[];
 }
@@ -73,9 +72,7 @@ function parseLoosely(text: string): unknown {
   for (const candidate of [plain, inside, inside.replace(/,(?:\s*,)+/g, ',')]) {
     try {
       return JSON.parse(candidate);
-    } catch {
-      // Try the next, more lenient candidate.
-    }
+    } catch {}
   }
   return undefined;
 }

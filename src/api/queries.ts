@@ -56,7 +56,6 @@ export interface JsonCall {
   readonly instead?: (reasons: readonly string[]) => Fields | undefined;
 }
 
-/** A JSON object with unchecked fields. */
 export type Fields = Readonly<Record<string, unknown>>;
 
 /**
@@ -77,7 +76,7 @@ export async function callJson(
       url: call.url,
       headers: { ...type, accept: 'application/json', 'user-agent': userAgent, ...call.headers, ...credential },
       ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) }),
-      // Questions to a model change nothing; an enrolment might.
+      // A query changes nothing on the server; onboarding might.
       ...(call.model === undefined ? {} : { isRepeatable: true }),
     };
     return send(request, signal);
@@ -188,7 +187,6 @@ function toCountBody({ contents, systemInstruction, tools }: ModelRequest, model
   return { generateContentRequest: { model, contents, systemInstruction, tools } };
 }
 
-/** Reads `totalTokens` of a `countTokens` response. Throws AppError `api` if it is missing. */
 export function parseCount({ totalTokens }: Fields): number {
   if (typeof totalTokens === 'number' && Number.isSafeInteger(totalTokens) && totalTokens >= 0) return totalTokens;
   throw serverError('api', 'the server did not say how many tokens there are', {
@@ -196,7 +194,6 @@ export function parseCount({ totalTokens }: Fields): number {
   });
 }
 
-/** Reads the numbers of `{ values }`. Throws AppError `api` if there are none. */
 function parseVector(embedding: unknown): readonly number[] {
   const values = isObject(embedding) ? embedding.values : undefined;
   const isWhole = Array.isArray(values) && values.length > 0 && values.every((value) => typeof value === 'number');

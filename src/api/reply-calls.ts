@@ -2,7 +2,6 @@ import { type CallPart, UNNAMED_TOOL } from '../core/content.ts';
 import { isObject, type JsonObject, toNonEmptyString } from '../core/json.ts';
 import type { ReplyCall } from '../core/model.ts';
 
-/** Unique call ids. */
 export interface CallIds {
   /** The given id if it is free, else the id with a number added; without one, an id made from the tool's name. */
   claim(given: string | undefined, tool: string): string;

@@ -78,7 +78,6 @@ export function otherPartsNotice({ otherKinds }: Pick<SeenReply, 'otherKinds'>):
 
 const AGAIN = 'Try again, rephrase the prompt, or choose another model with -m.';
 
-/** The AppError `api` for a prompt that the server blocked. */
 export function blockedPromptError(reason: string, secrets: ReadonlySet<string>): AppError {
   return apiError(`prompt blocked: ${toOneLine(redactKnown(reason, secrets), 100)}`, {
     hint: 'Rephrase the prompt, or leave out what the filter may object to.',

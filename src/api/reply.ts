@@ -9,7 +9,6 @@ import type { SeenReply } from './reply-failure.ts';
 export interface ReplyReader {
   /** The events of this chunk, added to `events`; stops at the part that exceeds a limit. */
   take(chunk: Chunk, events?: ReplyEvent[]): readonly ReplyEvent[];
-  /** Throws AppError `limit` if the answer exceeds a size limit. */
   throwIfOver(): void;
   isFinished(): boolean;
   /** Whether the server ended this connection's part of the reply, and wants to be asked for the rest. */
@@ -188,7 +187,10 @@ export function replyMeter(limits: ReplyLimits = LIMITS): ReplyMeter {
   return {
     part(part) {
       if (!('text' in part) || typeof part.text !== 'string') return value(part);
-      text += Buffer.byteLength(part.text);
+      // Counting bytes takes as long as all other checks of a part. No text of a third of the limit exceeds it, so up to there
+      // its characters are counted: the limit may come late, never early.
+      const { length } = part.text;
+      text += 3 * (text + length) > limits.text ? Buffer.byteLength(part.text) : length;
       if (text > limits.text) return limitError(`the answer is longer than ${formatMegabytes(limits.text)}`);
       if (!hasMoreThanText(part)) return undefined;
       const { text: _, thought: __, ...rest } = part;
@@ -379,7 +381,7 @@ function checkPart(part: unknown): void {
 
 const MAX_TOKEN_LENGTH = 1_000_000;
 
-/** A longer one would be sent back with every request. */
+/** Ignores a token too long to be sent back with every request. */
 function parseToken(value: unknown): string | undefined {
   const token = toNonEmptyString(value);
   return token !== undefined && token.length <= MAX_TOKEN_LENGTH ? token : undefined;

@@ -129,7 +129,6 @@ function createLineDecoder(): (bytes: Buffer) => string {
 }
 
 interface FieldReader {
-  /** Reads complete lines; adds the data of each completed event to `events`. */
   read(text: string, events: string[]): void;
   data(): string | undefined;
   hasData(): boolean;

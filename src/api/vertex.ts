@@ -71,7 +71,6 @@ export function vertexModelPath({ site }: Pick<VertexEndpoint, 'site'>, model: s
   return site === undefined ? path : `projects/${site.project}/locations/${site.location}/${path}`;
 }
 
-/** The Vertex AI backend, with an account's token or an express key. */
 export function vertex(place: VertexEndpoint, identity: Identity): Backend {
   const { site } = place;
   return createBackend({

@@ -40,10 +40,10 @@ export async function* openAgent(
   checkTurns(options);
   const { tools, withheld, chosen, approve, takeDenials, notices } = await openToolboxIfWanted(options, context);
   yield* toNotices(notices);
-  const withholding = lazyRedaction(app);
-  const told = addServerInstructions(yield* readSystemInstruction(options, app, tools), context.remote);
-  const system = await withholding.redact(told);
-  if (system !== told) yield { type: 'notice', message: REDACTED_NOTICE };
+  const redaction = lazyRedaction(app);
+  const instruction = addServerInstructions(yield* readSystemInstruction(options, app, tools), context.remote);
+  const system = await redaction.redact(instruction);
+  if (system !== instruction) yield { type: 'notice', message: REDACTED_NOTICE };
   return {
     model: opened.model,
     request: {
@@ -58,7 +58,7 @@ export async function* openAgent(
     approve,
     takeDenials,
     maxTurns: options.maxTurns ?? MAX_TURNS,
-    redaction: withholding,
+    redaction,
     now: app.clock.now,
   };
 }
@@ -69,7 +69,7 @@ export function lazyRedaction(app: App): Redaction {
   return {
     async redact(value) {
       if (!mayHoldSecret(value)) return value;
-      opened ??= (await import('./withholding.ts')).createRedaction(app);
+      opened ??= (await import('./redaction.ts')).createRedaction(app);
       return opened.redact(value);
     },
     writesMark: (args) => opened?.writesMark(args) ?? false,
@@ -85,10 +85,10 @@ function mayHoldSecret(value: unknown): boolean {
 
 /** Adds the instructions of trusted MCP servers, each under its name. */
 function addServerInstructions(system: string | undefined, remote: ToolboxContext['remote']): string | undefined {
-  const said = (remote?.instructions ?? []).map(
+  const instructions = (remote?.instructions ?? []).map(
     ({ server, text }) => `# Instructions from the MCP server ${server}\n\n${text}`,
   );
-  return said.length === 0 ? system : [...(system === undefined ? [] : [system]), ...said].join('\n\n');
+  return instructions.length === 0 ? system : [...(system === undefined ? [] : [system]), ...instructions].join('\n\n');
 }
 
 function formatOrigin({ backend, account }: OpenedModel): string {

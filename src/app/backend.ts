@@ -115,8 +115,8 @@ async function openCodeAssist(context: BackendContext): Promise<OpenedBackend> {
   const caller = { identity, userAgent, send };
   const endpoint = codeAssistUrl(place, '');
   const owner = { endpoint: endpoint.href, account: credential.account, project };
-  const enrolments = createOnboardings(openOnboardingCache(app.homes().gmn, owner, clock), async (signal) => {
-    const { ensureOnboarded } = await import('../api/code-assist-enrolment.ts');
+  const onboardings = createOnboardings(openOnboardingCache(app.homes().gmn, owner, clock), async (signal) => {
+    const { ensureOnboarded } = await import('../api/code-assist-onboarding.ts');
     return ensureOnboarded({ place, caller, clock, project, pollMs: POLL_DELAYS * retryBaseMs }, signal);
   });
   const sessionId = createUuid(app.random);
@@ -124,11 +124,11 @@ async function openCodeAssist(context: BackendContext): Promise<OpenedBackend> {
     name: 'code-assist',
     retryBaseMs,
     endpoint,
-    tier: () => enrolments.remembered()?.tier,
-    backend: codeAssist({ place, userAgent, identity, enrolments, project, sessionId }),
+    tier: () => onboardings.remembered()?.tier,
+    backend: codeAssist({ place, userAgent, identity, onboardings, project, sessionId }),
     async inquiries() {
       const { codeAssistQueries } = await import('../api/code-assist-queries.ts');
-      return codeAssistQueries({ place, caller, enrolments, clock });
+      return codeAssistQueries({ place, caller, onboardings, clock });
     },
   };
 }

@@ -45,6 +45,8 @@ export interface OpenedModel {
   readonly notices: readonly string[];
   /** The HTTP request for `request`, without its credential. Sends nothing. */
   preview(request: ModelRequest): Promise<JsonObject>;
+  /** Opens a connection for the next request, unless there is one. */
+  preconnect(): void;
   readonly inquiries: () => Promise<Queries>;
   readonly retryBaseMs: number;
   readonly retries: number | undefined;
@@ -139,13 +141,13 @@ interface ModelParts {
   readonly takeNotices: () => readonly string[];
 }
 
-type Configure = (name: string | undefined, idOf: (name: string | undefined) => string) => ConfiguredModel;
+type Configure = (name: string | undefined, resolveId: (name: string | undefined) => string) => ConfiguredModel;
 
 /** Applies the aliases and overrides of the settings; loads nothing if there are none. */
 async function openModelConfigs({ modelConfigs }: Settings): Promise<Configure> {
   if (modelConfigs === undefined) return () => ({ config: {}, notices: [] });
   const { resolveConfiguredModel } = await import('../config/model-configs.ts');
-  return (name, idOf) => resolveConfiguredModel(modelConfigs, name, idOf);
+  return (name, resolveId) => resolveConfiguredModel(modelConfigs, name, resolveId);
 }
 
 const ENDPOINT_VARIABLES: Readonly<Record<OpenedBackend['name'], string>> = {
@@ -174,14 +176,14 @@ function createModel(options: ModelOptions, parts: ModelParts): Omit<OpenedModel
   const { name, backend, retryBaseMs, inquiries } = opened;
   const source = options.model === undefined ? 'the settings' : '-m';
   const standard = options.model === undefined ? options.builtIn : undefined;
-  const resolved = (asked: string | undefined) => resolveModel(asked, { backend: name, source });
-  const idOf = (asked: string | undefined): string => resolved(asked).id;
+  const resolve = (asked: string | undefined) => resolveModel(asked, { backend: name, source });
+  const resolveId = (asked: string | undefined): string => resolve(asked).id;
   const asked = standard?.id ?? options.model ?? settings.model;
-  const configured = configure(asked, idOf);
+  const configured = configure(asked, resolveId);
   const choice =
-    standard && configured.model === undefined ? defaultChoice(standard.id) : resolved(configured.model ?? asked);
-  const configOf = (id: string): JsonObject =>
-    createGenerationConfig(id, options, id === choice.id ? configured.config : configure(id, idOf).config);
+    standard && configured.model === undefined ? defaultChoice(standard.id) : resolve(configured.model ?? asked);
+  const toConfig = (id: string): JsonObject =>
+    createGenerationConfig(id, options, id === choice.id ? configured.config : configure(id, resolveId).config);
   // A getter, since finding the account may take time.
   const owner = {
     backend: name,
@@ -191,7 +193,7 @@ function createModel(options: ModelOptions, parts: ModelParts): Omit<OpenedModel
   };
   const fallback =
     choice.isDefault && !options.noFallback
-      ? createFallback(choice.id, { name, builtIn: standard ?? BUILT_IN, configOf }, (to) =>
+      ? createFallback(choice.id, { name, builtIn: standard ?? BUILT_IN, toConfig }, (to) =>
           cacheDefault(app, owner, to, choice.id),
         )
       : undefined;
@@ -200,10 +202,10 @@ function createModel(options: ModelOptions, parts: ModelParts): Omit<OpenedModel
     resolveModel(wanted.trim(), { backend: name, source: '--fallback' }),
   );
   // Before anything is sent: what a flag asks for may be impossible with one of them.
-  for (const { id } of others) configOf(id);
+  for (const { id } of others) toConfig(id);
   const ids = new Set(others.map(({ id }) => id).filter((id) => id !== modelId));
-  const alternatives = [...ids].map((id) => substituteFor(modelId, id, configOf));
-  const retries = checkRetries(options);
+  const alternatives = [...ids].map((id) => substituteFor(modelId, id, toConfig));
+  const retries = chooseRetries(options, settings);
   const { endsAt, requestTimeoutMs } = limits;
   return {
     model: geminiModel({
@@ -224,9 +226,10 @@ function createModel(options: ModelOptions, parts: ModelParts): Omit<OpenedModel
     backend: name,
     account: () => credential.account,
     tier: () => opened.tier?.(),
-    generationConfig: configOf(modelId),
+    generationConfig: toConfig(modelId),
     notices: [...choice.notices, ...configured.notices, ...others.flatMap(({ notices }) => notices)],
     preview: async (request) => toPreview(await backend.preview(request)),
+    preconnect: () => app.preconnect(opened.endpoint),
     inquiries,
     retryBaseMs,
     retries,
@@ -237,38 +240,43 @@ function createModel(options: ModelOptions, parts: ModelParts): Omit<OpenedModel
 interface FallbackChoice {
   readonly name: BackendName;
   readonly builtIn: BuiltInModel;
-  readonly configOf: (id: string) => JsonObject;
+  readonly toConfig: (id: string) => JsonObject;
 }
 
 function createFallback(
   from: string,
-  { name, builtIn: { fallbacks, choose }, configOf }: FallbackChoice,
+  { name, builtIn: { fallbacks, choose }, toConfig }: FallbackChoice,
   cache: (to: string) => Promise<void>,
 ): Fallback {
   const to = fallbacks[name];
   return {
     from,
     choose,
-    ...substituteFor(from, to, configOf),
+    ...substituteFor(from, to, toConfig),
     remember: () => cache(to),
   };
 }
 
-function substituteFor(from: string, to: string, configOf: (id: string) => JsonObject): Substitute {
+function substituteFor(from: string, to: string, toConfig: (id: string) => JsonObject): Substitute {
   return {
     to,
     generationConfig(sent) {
-      const own = configOf(from);
+      const own = toConfig(from);
       const others = Object.entries(sent).filter(([key]) => !Object.hasOwn(own, key));
-      return { ...configOf(to), ...Object.fromEntries(others) };
+      return { ...toConfig(to), ...Object.fromEntries(others) };
     },
   };
 }
 
 const MAX_RETRIES = 10;
 
-function checkRetries({ retries }: ModelOptions): number | undefined {
-  if (retries === undefined || (retries >= 0 && retries <= MAX_RETRIES)) return retries;
+/** As in the official CLI, a larger setting means this. */
+const MAX_ATTEMPTS = 10;
+
+/** Undefined: the default. */
+function chooseRetries({ retries }: ModelOptions, { maxAttempts }: Settings): number | undefined {
+  if (retries === undefined) return maxAttempts && Math.min(maxAttempts, MAX_ATTEMPTS) - 1;
+  if (retries >= 0 && retries <= MAX_RETRIES) return retries;
   throw new AppError('usage', `--retries: ${retries} is out of range`, { hint: `It must be 0 to ${MAX_RETRIES}.` });
 }
 

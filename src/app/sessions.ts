@@ -13,7 +13,7 @@ import { createDeadline } from '../platform/runtime/clock.ts';
 import { createRunRecords, NOT_SAVED, type SaveResult } from '../session/one-shot.ts';
 import type { LocalSession } from '../session/open-session.ts';
 import { parseRetention } from '../session/prune.ts';
-import { type LocalStore, sessionStore } from '../session/store.ts';
+import { type LocalStore, type StoreOptions, sessionStore } from '../session/store.ts';
 import { lazyRedaction } from './agent.ts';
 
 export interface SessionOptions {
@@ -40,7 +40,6 @@ export interface PromptHistory {
   readonly isResumable?: boolean;
   readonly notices: readonly string[];
   save(): Promise<SaveResult>;
-  /** Releases the session lock. */
   close(): Promise<void>;
 }
 
@@ -60,7 +59,9 @@ export async function openSessionHistory(
   if (app.homes().isMissing && !isContinued(options)) {
     return { history: createMemoryHistory(), notices, save: async () => NOT_SAVED, close: async () => {} };
   }
-  const session = await openSession(options, app, report);
+  // Like the file of a new one-shot: a run without tools that loses power can be repeated.
+  const durability = pace === 'when-over' ? 'written' : 'synced';
+  const session = await openSession(options, app, { report, durability });
   const early = notices.splice(0);
   if (options.noSession) {
     await session.close();
@@ -126,9 +127,9 @@ function isContinued({ continue: newest, resume }: SessionOptions): boolean {
 async function openSession(
   options: SessionOptions,
   app: App,
-  report: (message: string) => void,
+  { report, durability }: Required<Pick<StoreOptions, 'report' | 'durability'>>,
 ): Promise<LocalSession> {
-  const store = openStore(app, report);
+  const store = openStore(app, report, { durability });
   const { cwd } = app;
   const { sessionId: id } = options;
   const name = await lazyRedaction(app).redact(options.sessionName);
@@ -161,11 +162,11 @@ export async function findContinued(
 export function openStore(
   app: Pick<App, 'homes' | 'clock' | 'version'>,
   report: (message: string) => void,
-  by: 'chat' | 'prompt' = 'prompt',
+  { by = 'prompt', durability = 'synced' }: Pick<StoreOptions, 'by' | 'durability'> = {},
 ): LocalStore {
   const { gmn: home, isMissing } = app.homes();
   if (isMissing) return createNoStore();
-  return sessionStore({ home, clock: app.clock, version: app.version, report, by });
+  return sessionStore({ home, clock: app.clock, version: app.version, report, by, durability });
 }
 
 function createNoStore(): LocalStore {

@@ -24,6 +24,8 @@ export interface Assistant {
   readonly service: string;
   /** The model names that `/model` accepts, as far as they are known. */
   models(): readonly { readonly name: string; readonly about: string }[];
+  /** Opens a connection for the next request, unless there is one. */
+  preconnect(): void;
   /** Undefined if no MCP servers are configured, or they are turned off. */
   readonly servers: Servers | undefined;
   /**

@@ -137,7 +137,9 @@ function makeSilenceable({ out, err }: Io): SilenceableIo {
     get columns() {
       return stream.columns;
     },
-    ...(stream.rows === undefined ? {} : { rows: stream.rows }),
+    get rows() {
+      return stream.rows ?? Number.POSITIVE_INFINITY;
+    },
     get isStyled() {
       return stream.isStyled;
     },

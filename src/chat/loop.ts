@@ -87,9 +87,11 @@ async function reportNotices(chat: Chat): Promise<void> {
 }
 
 /** Returns `leave` if a signal of the system arrives while it waits. */
-async function readEntry({ lines, signal, isPlain, io }: Chat): Promise<Entry> {
+async function readEntry({ lines, signal, isPlain, io, assistant }: Chat): Promise<Entry> {
   try {
-    return await lines.read({ prompt: promptMark({ isPlain, isStyled: io.err.isStyled }) });
+    const prompt = promptMark({ isPlain, isStyled: io.err.isStyled });
+    // The connection of the last turn is kept for a minute; a new one is ready by the time of Enter.
+    return await lines.read({ prompt, onFirstKey: () => assistant.preconnect() });
   } catch (thrown) {
     if (signal.aborted) return { kind: 'leave' };
     throw thrown;

@@ -60,7 +60,6 @@ function unknownHelpError(path: readonly string[], topics: readonly string[], { 
   });
 }
 
-/** How to show the failure of a command line that could not be parsed. */
 interface OutputChoice {
   readonly format: string;
   readonly dialect: string;

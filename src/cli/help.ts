@@ -88,7 +88,6 @@ export function findIdleFlags({ flags }: Command): readonly Flag[] {
   });
 }
 
-/** The usage lines of a command, one for each form. */
 export function usageLines(command: Command, path: string): readonly string[] {
   const own = [path, command.args, command.flags.length > 0 ? '[flags]' : ''].filter(Boolean).join(' ');
   // A command with neither `run` nor subcommands (help, completion) is handled before any command runs.
@@ -109,7 +108,6 @@ export function describeFlag({ help, aliases = [], choices, fallback, env }: Fla
   return notes.length > 0 ? `${help} (${notes.join('; ')})` : help;
 }
 
-/** Two columns, the right one wrapped. */
 export function formatColumns(rows: readonly (readonly [left: string, right: string])[]): string {
   const left = Math.min(Math.max(...rows.map(([text]) => text.length)), 42);
   return rows.map(([term, text]) => formatHelpRow(term, text, left)).join('');
@@ -142,7 +140,6 @@ function wrap(text: string, width: number): string[] {
   return [...lines, line];
 }
 
-/** The pages of `gmn help <topic>`, with their titles. */
 export const TOPICS = {
   auth: 'Which credential is used, and how to give gmn one',
   compat: 'Coming from the official Gemini CLI',

@@ -38,17 +38,21 @@ export interface Outline {
   readonly commands: Readonly<Record<string, readonly string[]>>;
   /** Commands that only group others. */
   readonly groups: readonly string[];
-  /** The flags of a one-shot, without texts, and without those whose value may be left out. */
-  readonly flags: readonly Flag[];
+  /** The variables that stand for flags of a one-shot. */
+  readonly variables: readonly string[];
+  /** The flags of a one-shot, without texts, and without those whose value may be left out. A plain prompt needs none. */
+  readonly flags: () => readonly Flag[];
 }
 
 export function toOutline({ flags, subcommands = [] }: Command): Outline {
   const names = subcommands.map(({ name, subcommands: below = [] }) => [name, below.map((child) => child.name)]);
+  const plain = flags
+    .filter(({ isOptional, preset }) => !isOptional && preset === undefined)
+    .map(({ help: _, suggestions: __, fallback: ___, ...flag }) => ({ ...flag, help: '' }));
   return {
     commands: Object.fromEntries(names),
     groups: subcommands.filter((child) => child.run === undefined && child.subcommands).map(({ name }) => name),
-    flags: flags
-      .filter(({ isOptional, preset }) => !isOptional && preset === undefined)
-      .map(({ help: _, suggestions: __, fallback: ___, ...flag }) => ({ ...flag, help: '' })),
+    variables: plain.flatMap(({ env }) => env ?? []),
+    flags: () => plain,
   };
 }

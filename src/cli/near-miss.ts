@@ -2,19 +2,24 @@ import { AppError } from '../core/error.ts';
 import { editDistance } from '../core/text/names.ts';
 import type { Outline } from './invocation.ts';
 
+const SIGN_IN = 'To sign in: gmn auth set-key, or: gmn help auth';
+const NO_UPDATE = 'gmn does not update itself: use what you installed it with, such as npm i -g gmn';
+const SERVERS = 'Run: gmn mcp serve, or: gmn demo serve';
+const JUST_ASK = 'The words after gmn are the prompt: gmn "…"';
+
 /** Words that are commands in other programs, and what to do here. A word that becomes a command of gmn never gets here. */
 const OTHER_COMMANDS: Readonly<Record<string, string>> = {
   version: 'Run: gmn --version',
-  login: 'To sign in: gmn auth set-key, or: gmn help auth',
-  signin: 'To sign in: gmn auth set-key, or: gmn help auth',
-  setup: 'To sign in: gmn auth set-key, or: gmn help auth',
+  login: SIGN_IN,
+  signin: SIGN_IN,
+  setup: SIGN_IN,
   logout: 'Run: gmn auth logout',
   whoami: 'Run: gmn auth status',
   status: 'Run: gmn auth status, or: gmn doctor',
   key: 'Run: gmn auth set-key',
   keys: 'Run: gmn auth set-key; the keys of the chat: gmn help keys',
-  update: 'gmn does not update itself: use what you installed it with, such as npm i -g gmn',
-  upgrade: 'gmn does not update itself: use what you installed it with, such as npm i -g gmn',
+  update: NO_UPDATE,
+  upgrade: NO_UPDATE,
   init: 'What a project wants the model to know goes into GEMINI.md; settings: gmn config list',
   settings: 'Run: gmn config list',
   history: 'Run: gmn sessions list',
@@ -23,18 +28,18 @@ const OTHER_COMMANDS: Readonly<Record<string, string>> = {
   resume: 'Run: gmn -r last "…", or: gmn chat -r last',
   continue: 'Run: gmn -c "…", or: gmn chat -c',
   export: 'Run: gmn sessions export last talk.html',
-  serve: 'Run: gmn mcp serve, or: gmn demo serve',
-  server: 'Run: gmn mcp serve, or: gmn demo serve',
+  serve: SERVERS,
+  server: SERVERS,
   tools: 'Run: gmn help tools; in a prompt: gmn --tools read "…"',
   roles: 'Run: gmn templates list',
   prompts: 'Run: gmn templates list',
   commands: 'Run: gmn -h',
   repl: 'Run: gmn chat',
   interactive: 'Run: gmn chat',
-  exec: 'The words after gmn are the prompt: gmn "…"',
-  run: 'The words after gmn are the prompt: gmn "…"',
-  ask: 'The words after gmn are the prompt: gmn "…"',
-  prompt: 'The words after gmn are the prompt: gmn "…"',
+  exec: JUST_ASK,
+  run: JUST_ASK,
+  ask: JUST_ASK,
+  prompt: JUST_ASK,
 };
 
 const NO_EXTENSIONS = 'gmn has no extensions; the MCP servers of one can be used: gmn mcp add --help';

@@ -18,7 +18,10 @@ export function matchPromptLine(outline: Outline, argv: readonly string[], env: 
       kind: 'run',
       path: 'gmn',
       run: async (options, app) => (await import('../commands/prompt/prompt.ts')).run(options as Options, app),
-      options: { ...parseEnvironment(outline.flags, env), ...typed },
+      options: {
+        ...(outline.variables.some((name) => env[name]) ? parseEnvironment(outline.flags(), env) : {}),
+        ...typed,
+      },
     };
   } catch (thrown) {
     if (thrown instanceof AppError) return undefined;
@@ -29,6 +32,7 @@ export function matchPromptLine(outline: Outline, argv: readonly string[], env: 
 function parseWords({ commands, flags }: Outline, argv: readonly string[]): Options | undefined {
   const options: Record<string, unknown> = {};
   const args: string[] = [];
+  let known: readonly Flag[] | undefined;
   for (let index = 0; index < argv.length; index += 1) {
     const word = argv[index] ?? '';
     if (!word.startsWith('-')) {
@@ -38,7 +42,8 @@ function parseWords({ commands, flags }: Outline, argv: readonly string[]): Opti
     }
     const equals = word.startsWith('--') ? word.indexOf('=') : -1;
     const name = equals < 0 ? word : word.slice(0, equals);
-    const flag = flags.find((each) => isNamed(each, name));
+    known ??= flags();
+    const flag = known.find((each) => isNamed(each, name));
     if (flag === undefined || (flag.value === undefined && equals >= 0)) return undefined;
     const key = optionKey(flag);
     if (flag.value === undefined) {

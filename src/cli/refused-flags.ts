@@ -3,7 +3,6 @@ export interface RefusedFlag {
   /** In commander's syntax. */
   readonly names: string;
   readonly why: string;
-  /** What to do instead. */
   readonly hint: string;
 }
 

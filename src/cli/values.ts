@@ -3,7 +3,6 @@ import type { Env } from '../core/io.ts';
 import { parseDuration } from '../core/text/format.ts';
 import type { Flag } from './table/command.ts';
 
-/** The camel-cased key of a flag in the options. */
 export function optionKey(flag: Flag): string {
   return flag.long.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
 }

@@ -111,7 +111,6 @@ export function findStrayKeys(document: JsonObject): readonly StrayKey[] {
 const UNREAD_KEYS: readonly string[] = [
   'model.maxSessionTurns',
   'model.summarizeToolOutput',
-  'general.maxAttempts',
   'context.includeDirectories',
   'context.fileFiltering',
   'tools.allowed',

@@ -9,6 +9,8 @@ interface Kinds {
   readonly oneOrMore: string | readonly string[];
   /** A duration or `never`; see `parseRetention` in session/prune.ts. */
   readonly age: string;
+  /** A whole number from 1. */
+  readonly count: number;
 }
 
 /** Only these keys are read and type-checked. */
@@ -28,6 +30,7 @@ const KEYS = {
   mcpServers: 'object',
   'general.defaultApprovalMode': 'string',
   'general.enableNotifications': 'boolean',
+  'general.maxAttempts': 'count',
   'tools.core': 'strings',
   'tools.exclude': 'strings',
   'context.fileName': 'oneOrMore',
@@ -61,6 +64,7 @@ export const EXPECTED: Readonly<Record<SettingKind, string>> = {
   list: 'a list',
   oneOrMore: 'a string or a list of strings',
   age: 'a duration like "30d" or "12h", or "never"',
+  count: 'a whole number from 1',
 };
 
 const AGE = /^(?:|never|0|\d+(?:\.\d+)?[dw]|(?:(?:\d+(?:\.\d*)?|\.\d+)(?:h|ms|m|s|us|µs|ns))+)$/;
@@ -111,6 +115,7 @@ export function isOfKind(value: JsonValue, kind: SettingKind): boolean {
   if (kind === 'strings') return isList(value) && value.every((item) => typeof item === 'string');
   if (kind === 'oneOrMore') return isOfKind(value, 'string') || isOfKind(value, 'strings');
   if (kind === 'age') return typeof value === 'string' && AGE.test(value);
+  if (kind === 'count') return Number.isSafeInteger(value) && Number(value) >= 1;
   return typeof value === kind;
 }
 

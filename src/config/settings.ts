@@ -18,6 +18,7 @@ export async function loadSettings(app: Pick<App, 'env' | 'cwd' | 'homes'>): Pro
   const oauthClient = readOauthClient(layers);
   const keepsOneShots = readTopmost(layers, 'sessions.oneShot');
   const retention = readTopmost(layers, 'sessions.retention');
+  const maxAttempts = readTopmost(layers, 'general.maxAttempts');
   // Merged on first use: a one-shot needs neither the document nor the servers.
   const document = once(() => deepFreeze(mergeDocuments(layers.map((layer) => layer.document))));
   const format = readOutputFormat(layers);
@@ -42,6 +43,7 @@ export async function loadSettings(app: Pick<App, 'env' | 'cwd' | 'homes'>): Pro
     ...(oauthClient ? { oauthClient } : {}),
     ...(keepsOneShots === undefined ? {} : { keepsOneShots }),
     ...(retention ? { retention } : {}),
+    ...(maxAttempts === undefined ? {} : { maxAttempts }),
     ...format.chosen,
     ...(hasModelConfigs ? { modelConfigs: readModelConfigs(document()) } : {}),
   });

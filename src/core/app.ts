@@ -38,6 +38,8 @@ export interface Settings {
   readonly keepsOneShots?: boolean;
   /** `sessions.retention`: how long unnamed sessions are kept, e.g. `30d`, or `never` to keep them all. */
   readonly retention?: string;
+  /** `general.maxAttempts`: how often a model request is sent at most; `--retries` overrides it. */
+  readonly maxAttempts?: number;
   readonly outputFormat?: OutputFormat;
   /** `modelConfigs`: the aliases and overrides of the official CLI; config/model-configs.ts reads them. */
   readonly modelConfigs?: JsonObject;

@@ -9,7 +9,7 @@ import {
   notTextError,
   toAttachment,
 } from './attachment.ts';
-import type { StdinTarget } from './extras.ts';
+import type { StdinTarget } from './other-attachments.ts';
 import type { PromptInput } from './prompt-input.ts';
 import { readStdin } from './stdin.ts';
 
@@ -19,7 +19,7 @@ import { readStdin } from './stdin.ts';
  */
 export async function* assembleParts(input: PromptInput): AsyncGenerator<TurnEvent, readonly Part[]> {
   const { cwd, env, homes, signal, attached } = input;
-  const context = { cwd, env, homes, signal, attached, basket: createAttachments() };
+  const context = { cwd, env, homes, signal, attached, attachments: createAttachments() };
   const { readResource } = input;
   let { prompt } = input;
   let stdinPlace: number | undefined;
@@ -28,9 +28,9 @@ export async function* assembleParts(input: PromptInput): AsyncGenerator<TurnEve
     stdinPlace = yield* addFiles(input.files, context);
   }
   let stdinType: StdinTarget['stdinType'];
-  if (input.extras !== undefined) {
-    const { addOtherAttachments } = await import('./extras.ts');
-    ({ stdinPlace, stdinType } = await addOtherAttachments(input.extras, { ...context, stdinPlace }));
+  if (input.otherAttachments !== undefined) {
+    const { addOtherAttachments } = await import('./other-attachments.ts');
+    ({ stdinPlace, stdinType } = await addOtherAttachments(input.otherAttachments, { ...context, stdinPlace }));
   }
   const mentions = async function* (text: string): AsyncGenerator<TurnEvent, string> {
     if (!input.mentions || !text.includes('@')) return text;
@@ -49,9 +49,9 @@ export async function* assembleParts(input: PromptInput): AsyncGenerator<TurnEve
     clock: input.clock,
     signal: input.signal,
   });
-  let stdinText = addStdin(bytes, { place: stdinPlace, type: stdinType, basket: context.basket });
+  let stdinText = addStdin(bytes, { place: stdinPlace, type: stdinType, attachments: context.attachments });
   if (input.stdinMentions && prompt === undefined && stdinText !== undefined) stdinText = yield* mentions(stdinText);
-  return buildParts(context.basket, [stdinText, prompt]);
+  return buildParts(context.attachments, [stdinText, prompt]);
 }
 
 interface StdinOptions {
@@ -59,14 +59,14 @@ interface StdinOptions {
   readonly place: number | undefined;
   /** Gives the media type to send it with, even for text. */
   readonly type: StdinTarget['stdinType'];
-  readonly basket: Attachments;
+  readonly attachments: Attachments;
 }
 
 /**
  * Returns the text to send between files and prompt. Stdin that is media, or was requested with `-`, becomes an
  * attachment.
  */
-function addStdin(bytes: Uint8Array | undefined, { place, type, basket }: StdinOptions): string | undefined {
+function addStdin(bytes: Uint8Array | undefined, { place, type, attachments }: StdinOptions): string | undefined {
   if (bytes === undefined || bytes.length === 0) {
     if (place === undefined) return undefined;
     throw new AppError('usage', 'stdin is empty, and - asks for it', {
@@ -76,17 +76,17 @@ function addStdin(bytes: Uint8Array | undefined, { place, type, basket }: StdinO
   const stdin = toAttachment(bytes, 'stdin', type?.(bytes));
   if (!isAttachment(stdin)) throw notTextError('stdin', stdin);
   if ('text' in stdin && place === undefined) return stdin.text;
-  basket.add(stdin, place);
+  attachments.add(stdin, place);
   return undefined;
 }
 
-function buildParts(basket: Attachments, rest: readonly (string | undefined)[]): readonly Part[] {
-  const blocks = basket.items.flatMap((item) => ('text' in item ? [`=== ${item.name} ===\n${item.text}`] : []));
+function buildParts(attachments: Attachments, rest: readonly (string | undefined)[]): readonly Part[] {
+  const blocks = attachments.items.flatMap((item) => ('text' in item ? [`=== ${item.name} ===\n${item.text}`] : []));
   const words = rest.filter((text) => text !== undefined);
-  if (basket.items.length === 0 && words.every((text) => text.trim() === '')) return [];
+  if (attachments.items.length === 0 && words.every((text) => text.trim() === '')) return [];
   const text = [...blocks, ...words].join('\n\n');
-  basket.checkRoomFor(words.join('\n\n'));
-  return [...toMediaParts(basket.items), ...(text === '' ? [] : [{ text }])];
+  attachments.checkRoomFor(words.join('\n\n'));
+  return [...toMediaParts(attachments.items), ...(text === '' ? [] : [{ text }])];
 }
 
 /** A single medium needs no name; several do, for prompts like "compare a.png with b.png". */

@@ -5,7 +5,6 @@ import { sniffMedia } from '../core/text/media.ts';
 
 type NotText = Extract<Decoded, { isText: false }>;
 
-/** Text with a name, or media. */
 export type Attachment = {
   /** As the user knows it, on one line. */
   readonly name: string;
@@ -33,7 +32,6 @@ export function isAttachment(value: Attachment | NotText): value is Attachment {
   return 'name' in value;
 }
 
-/** Says where the bytes stop being text, and what to do. */
 export function notTextError(name: string, { reason, offset }: NotText): AppError {
   if (reason === 'nul') {
     return new AppError('usage', `${name} is neither text nor media that can be sent (NUL at byte ${offset})`, {

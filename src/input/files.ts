@@ -32,7 +32,7 @@ export interface FileContext {
   readonly env: Env;
   readonly homes: PromptInput['homes'] | undefined;
   readonly signal: AbortSignal;
-  readonly basket: Attachments;
+  readonly attachments: Attachments;
   readonly attached?: OnAttached | undefined;
 }
 
@@ -81,7 +81,7 @@ export async function* addFiles(
   let stdinPlace: number | undefined;
   for (const value of values) {
     context.signal.throwIfAborted();
-    if (value === '-' || value === '/dev/stdin') stdinPlace ??= context.basket.items.length;
+    if (value === '-' || value === '/dev/stdin') stdinPlace ??= context.attachments.items.length;
     else yield* addValue(value, walked);
   }
   return stdinPlace;
@@ -107,16 +107,15 @@ async function* addValue(value: string, context: WalkContext): AsyncGenerator<Tu
   return yield* addGlob(value, context);
 }
 
-async function addNamedFile(value: string, found: FoundPath, { basket, attached }: FileContext): Promise<void> {
-  if (!basket.isNew(found.path)) return;
+async function addNamedFile(value: string, found: FoundPath, { attachments, attached }: FileContext): Promise<void> {
+  if (!attachments.isNew(found.path)) return;
   const bytes = await readInputFile(found.path, value);
   const loaded = toAttachment(bytes, value);
   if (!isAttachment(loaded)) throw notTextError(value, loaded);
-  basket.add(loaded);
+  attachments.add(loaded);
   attached?.(found.path, bytes);
 }
 
-/** Throws AppError `usage`. */
 export function readInputFile(path: string, name: string, links: 'follow' | 'never' = 'follow'): Promise<Uint8Array> {
   return readBytes(path, {
     name,
@@ -244,14 +243,14 @@ async function* addWalked(walked: WalkResult, target: WalkTarget): AsyncGenerato
   for (const below of walked.files) {
     context.signal.throwIfAborted();
     const path = join(root, below);
-    if (!context.basket.isNew(path)) continue;
+    if (!context.attachments.isNew(path)) continue;
     const bytes = await readInputFile(path, displayName(below), 'never');
     const loaded = toAttachment(bytes, displayName(below));
     if (!isAttachment(loaded)) {
       notText.push(below);
       continue;
     }
-    context.basket.add(loaded);
+    context.attachments.add(loaded);
     context.attached?.(path, bytes);
     added.push(loaded);
   }

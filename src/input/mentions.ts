@@ -40,11 +40,11 @@ interface MentionContext extends FileContext {
 }
 
 async function* attachResource(mentions: readonly string[], context: MentionContext): AsyncGenerator<TurnEvent, void> {
-  const { readResource, signal, basket } = context;
+  const { readResource, signal, attachments } = context;
   try {
     const resource = await readResource?.(mentions, signal);
     if (resource === undefined) yield* reportUnresolved(mentions, context);
-    else if (basket.isNew(`@${resource.uri}`)) yield* addResource(resource, basket);
+    else if (attachments.isNew(`@${resource.uri}`)) yield* addResource(resource, attachments);
   } catch (thrown) {
     signal.throwIfAborted();
     const { fault, message } = AppError.from(thrown);
@@ -76,7 +76,7 @@ async function* reportUnresolved(
   yield { type: 'notice', message: `not attached: @${toPlainName(mention)} ${why}` };
 }
 
-async function* addResource({ uri, pieces }: Resource, basket: Attachments): AsyncGenerator<TurnEvent, void> {
+async function* addResource({ uri, pieces }: Resource, attachments: Attachments): AsyncGenerator<TurnEvent, void> {
   const name = toPlainName(uri);
   for (const piece of pieces) {
     const loaded =
@@ -85,7 +85,7 @@ async function* addResource({ uri, pieces }: Resource, basket: Attachments): Asy
       yield { type: 'notice', message: `not attached: ${name} is neither text nor media that can be sent` };
       continue;
     }
-    basket.add(loaded);
+    attachments.add(loaded);
     yield { type: 'notice', message: `+ ${name} (${formatSize(loaded.bytes)})` };
   }
 }
@@ -150,14 +150,14 @@ async function* attachMention(mention: Mention, context: WalkContext): AsyncGene
     yield { type: 'notice', message: `+ ${name} (${count}, ${formatSize(bytes)})` };
     return;
   }
-  if (!context.basket.isNew(path)) return;
+  if (!context.attachments.isNew(path)) return;
   const bytes = await readInputFile(path, name, 'never');
   const loaded = toAttachment(bytes, name);
   if (!isAttachment(loaded)) {
     yield { type: 'notice', message: `not attached: @${name} is neither text nor media that can be sent` };
     return;
   }
-  context.basket.add(loaded);
+  context.attachments.add(loaded);
   context.attached?.(path, bytes);
   const type = 'text' in loaded ? '' : `${describeMedia(loaded.mimeType, bytes)}, `;
   yield { type: 'notice', message: `+ ${loaded.name} (${type}${formatSize(loaded.bytes)})` };

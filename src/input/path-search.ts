@@ -10,7 +10,6 @@ const MAX_ENTRIES = 10_000;
 
 interface PathQuery {
   readonly cwd: string;
-  /** Maximum number of results. */
   readonly most: number;
   readonly signal: AbortSignal;
 }

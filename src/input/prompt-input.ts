@@ -16,9 +16,7 @@ export interface Resource {
  */
 export type ReadResource = (mentions: readonly string[], signal: AbortSignal) => Promise<Resource | undefined>;
 
-/** Attachments besides `-f`. */
 export interface OtherAttachments {
-  /** The `-a` values, in order. */
   readonly attach: readonly string[];
   /** Media type of those, and of `-f -`; guessed if absent. */
   readonly mimeType?: string;
@@ -29,9 +27,8 @@ export interface OtherAttachments {
 export interface PromptInput {
   /** The arguments, joined. Blank is the same as absent; `-` means stdin. */
   readonly prompt: string | undefined;
-  /** The `-f` values, in order. */
   readonly files: readonly string[];
-  readonly extras?: OtherAttachments;
+  readonly otherAttachments?: OtherAttachments;
   readonly stdinMode: StdinMode;
   /** True if `@path` in the prompt attaches a file. */
   readonly mentions: boolean;

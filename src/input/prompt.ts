@@ -14,7 +14,7 @@ export async function* buildPromptContent(input: PromptInput): AsyncGenerator<Tu
   const stdinMode = isDash && input.stdinMode === 'auto' ? 'always' : input.stdinMode;
   const isAlone =
     input.files.length === 0 &&
-    input.extras === undefined &&
+    input.otherAttachments === undefined &&
     !(input.mentions && prompt?.includes('@')) &&
     (stdinMode === 'never' || (stdinMode === 'auto' && input.stdin.kind() === 'none'));
   if (isAlone) {

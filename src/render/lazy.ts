@@ -7,7 +7,6 @@ export async function openMarkdown(page: MarkdownPage): Promise<MarkdownStream> 
   return (await import('./markdown/stream.ts')).markdownStream(page);
 }
 
-/** Loads the code that draws on a terminal only when there is one. */
 export async function loadLive(io: Io): Promise<LiveArea> {
   return (await import('./live.ts')).openLive(io);
 }

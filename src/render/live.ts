@@ -133,7 +133,6 @@ interface Painter {
   erase(): Promise<void>;
   /** Whether rows of text that is all there may have left the window, because it became smaller. */
   hasScrolled(): boolean;
-  /** Removes the footer, and starts anew below the text. */
   leaveText(): void;
 }
 
@@ -141,7 +140,6 @@ interface Drawn {
   readonly frame: Frame;
   /** The live lines as given, each on one row; empty if one of them is not. */
   readonly lines: readonly string[];
-  /** Whether all of the text is there. */
   readonly isWhole: boolean;
   /** The row of the frame where the footer begins; undefined if there is none. */
   readonly footerStart: number | undefined;
@@ -152,14 +150,14 @@ interface Drawn {
 
 function createPainter(out: Out): Painter {
   let drawn: Drawn | undefined;
-  // Free rows below the cursor, at most: frames that were taller have left them.
+  // Free rows below the cursor, at most: taller frames have left them, or the window has grown.
   let free = 0;
+  let windowRows = out.rows ?? DEFAULT_ROWS;
   // Rows above what is drawn, at least.
   let above = 0;
   const moveEnd = (rows: number): void => {
     free = Math.max(0, free - rows);
   };
-  /** Removes what is drawn from its row `keep` on. */
   const eraseFrom = (keep: number): string => {
     if (drawn === undefined) return '';
     const { frame, columns } = drawn;
@@ -175,6 +173,8 @@ function createPainter(out: Out): Painter {
       const before = isKept && drawn !== undefined ? { ...drawn, frame: dropRows(drawn.frame, keep) } : undefined;
       const printed = isKept ? '' : eraseFrom(keep) + lines.slice(keep).map(endLine).join('');
       const next = toDrawn(out, live, footer);
+      free += Math.max(0, (next?.windowRows ?? windowRows) - windowRows);
+      windowRows = next?.windowRows ?? windowRows;
       moveEnd(lines.length + countDrawn(next) - countDrawn(drawn));
       above += lines.length;
       drawn = next;
@@ -188,7 +188,7 @@ function createPainter(out: Out): Painter {
     },
     hasScrolled() {
       if (!drawn?.isWhole) return false;
-      const { frame, columns, windowRows } = drawn;
+      const { frame, columns } = drawn;
       const rows = out.rows ?? DEFAULT_ROWS;
       if (columns === out.columns) return frame.rows.length > rows;
       // A terminal that wraps rows anew may leave the cursor where it is in the window, and push rows out at the top.
@@ -230,7 +230,7 @@ function dropRows({ rows, caret }: Frame, count: number): Frame {
   return { rows: rows.slice(count), caret: { ...caret, row: caret.row - count } };
 }
 
-/** How many of the lines are on the screen already, as they are to stay. */
+/** How many of the lines are on the screen already and need not be written again. */
 function countKept(drawn: readonly string[], lines: readonly string[]): number {
   let kept = 0;
   // Terminals disagree about the width of other characters; to be sure that all is shown, those are written again.

@@ -42,7 +42,6 @@ export async function openRenderer(format: string, io: Io, options: RenderOption
   return (await load(options.dialect))(io, options);
 }
 
-/** Shows a failure that happened before a run, in the same form as one inside a run. */
 export function failureRenderer(format: string, dialect: string, io: Io): Promise<Renderer> {
   return openRenderer(format, io, { ...OUTSIDE_A_RUN, dialect: dialect === 'gemini' ? 'gemini' : 'gmn' });
 }

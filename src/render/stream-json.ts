@@ -1,5 +1,5 @@
 import { assertNever, type TurnEvent } from '../core/event.ts';
-import type { Io } from '../core/io.ts';
+import type { Io, Out } from '../core/io.ts';
 import type { JsonObject } from '../core/json.ts';
 import { createTextBuffer, errorFields, resultFields, type TextBuffer } from './json-parts.ts';
 import { encodeJson, encodeLine } from './json-text.ts';
@@ -31,8 +31,7 @@ export function streamJsonRenderer({ out }: Io, options: RenderOptions): Rendere
         });
       case 'text':
         for (const text of event.pieces ?? [event.delta]) partial.add(text);
-        for (const text of event.pieces ?? [event.delta]) if (text !== '') await out.write(contentLine(text));
-        return;
+        return writeContent(out, event.pieces ?? [event.delta]);
       case 'thought':
         return options.showThoughts ? line({ type: 'thought', text: event.delta }) : undefined;
       case 'call':
@@ -62,8 +61,18 @@ export function streamJsonRenderer({ out }: Io, options: RenderOptions): Rendere
   };
 }
 
-function contentLine(text: string): string {
-  return `{"type":"content","text":${encodeJson(text)}}\n`;
+/** In characters: lines are written together up to about this length. */
+const BLOCK_LENGTH = 16_384;
+
+async function writeContent(out: Out, texts: readonly string[]): Promise<void> {
+  let lines = '';
+  for (const text of texts) {
+    if (text !== '') lines += `{"type":"content","text":${encodeJson(text)}}\n`;
+    if (lines.length < BLOCK_LENGTH) continue;
+    await out.write(lines);
+    lines = '';
+  }
+  if (lines !== '') await out.write(lines);
 }
 
 type Failure = Extract<TurnEvent, { readonly type: 'failure' }>;

@@ -213,9 +213,7 @@ interface Presentation {
 
 /** One for a terminal on which text can be drawn anew. */
 interface FlowingPresentation extends Presentation {
-  /** What cannot be written yet, in at most `room` rows. */
   preview(room: number): Promise<Preview>;
-  /** Takes what `preview` gave as written. */
   skipOpen(): Promise<void>;
 }
 
@@ -276,7 +274,6 @@ function openPage(out: Out, work?: TextWork): Promise<MarkdownStream> {
   return openMarkdown({ columns: () => out.columns, isStyled: out.isStyled, hasLinks: out.hasLinks === true, work });
 }
 
-/** Applies `step` to a long text in slices, yielding in between. */
 async function processInSlices(
   text: string,
   work: Promise<TextWork> | undefined,

@@ -1,4 +1,4 @@
-import { join } from 'node:path';
+import { sep } from 'node:path';
 import { AppError } from '../core/error.ts';
 import type { SessionSource, SessionSummary } from '../core/session.ts';
 import { isUuid, shortId, splitEmoji } from '../core/text/names.ts';
@@ -17,11 +17,11 @@ interface SessionPath {
   readonly file: string;
 }
 
-/** Files whose name is that of a session; empty if the directory cannot be read. */
 function listSessionPaths(directory: string): readonly SessionPath[] {
   return listFilesIfAny(directory).flatMap((name) => {
     const id = findSessionId(name);
-    return id === undefined ? [] : [{ id, file: join(directory, name) }];
+    // Not `join`, which looks at every letter of it: there may be thousands.
+    return id === undefined ? [] : [{ id, file: `${directory}${sep}${name}` }];
   });
 }
 
@@ -103,6 +103,8 @@ function compareNewest(left: SessionSummary, right: SessionSummary): number {
 
 /** How far a file's time may lie before that of its last record: some file systems count in steps of two seconds. */
 const COARSE_TIME_MS = 2000;
+/** Others take the time of the system's last tick. */
+const TICK_MS = 20;
 
 /**
  * The newest session that `isWanted`. A file is written after its records are made, so files older than the newest one
@@ -110,7 +112,7 @@ const COARSE_TIME_MS = 2000;
  */
 function findNewest(directory: string, isWanted: (session: SessionSummary) => boolean): SessionSummary | undefined {
   const files = listSessionPaths(directory)
-    .map((place) => ({ place, writtenAt: (readModifiedTime(place.file) ?? 0) + COARSE_TIME_MS }))
+    .map((place) => ({ place, writtenAt: latestWrite(readModifiedTime(place.file) ?? 0) }))
     .sort((left, right) => right.writtenAt - left.writtenAt);
   let newest: SessionSummary | undefined;
   let newestAt = Number.NEGATIVE_INFINITY;
@@ -123,6 +125,10 @@ function findNewest(directory: string, isWanted: (session: SessionSummary) => bo
     newestAt = summary.updatedAt > writtenAt ? Number.NEGATIVE_INFINITY : summary.updatedAt;
   }
   return newest;
+}
+
+function latestWrite(modifiedAt: number): number {
+  return modifiedAt + (modifiedAt % 1000 === 0 ? COARSE_TIME_MS : TICK_MS);
 }
 
 const LIST = { hint: 'Run: gmn sessions list --all' } as const;

@@ -126,9 +126,9 @@ function isDefined<Value>(value: Value | undefined): value is Value {
 
 const NAME = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z-(\w[\w-]{0,63})\.jsonl$/;
 
-/** The id in a session's file name; undefined if it is not such a name. */
-export function findSessionId(file: string): string | undefined {
-  return NAME.exec(basename(file))?.[7];
+/** The id in the name of a session's file, without a directory; undefined if it is not such a name. */
+export function findSessionId(name: string): string | undefined {
+  return NAME.exec(name)?.[7];
 }
 
 export interface RecoveredHeader extends Header {
@@ -141,7 +141,7 @@ export interface RecoveredHeader extends Header {
  * from the file name. Undefined if the file name is not that of a session.
  */
 export function recoverHeader(file: string, first: string): RecoveredHeader | undefined {
-  const id = findSessionId(file);
+  const id = findSessionId(basename(file));
   if (id === undefined) return undefined;
   const header = parseHeader(first);
   if (header !== undefined) return { ...header, id, isDamaged: header.id !== id };

@@ -7,15 +7,15 @@ import {
   type Onboardings,
   parseProject,
 } from '../../src/api/code-assist.ts';
-import { ensureOnboarded } from '../../src/api/code-assist-enrolment.ts';
+import { ensureOnboarded } from '../../src/api/code-assist-onboarding.ts';
 import { AppError } from '../../src/core/error.ts';
 import { KEY, keyIdentity, REQUEST } from './conversation.ts';
 
 const SIGNAL = new AbortController().signal;
 const NOT_DONE = { name: 'operations/1', done: false };
 
-/** `enrol` against these answers, one a request, the last for all after it. */
-async function enrolWith(answers: readonly object[], project?: string) {
+/** `onboard` against these answers, one a request, the last for all after it. */
+async function onboardWith(answers: readonly object[], project?: string) {
   const seen: { readonly url: string; readonly body: unknown }[] = [];
   const sleeps: number[] = [];
   const send = async ({ url, body }: { readonly url: URL; readonly body?: string }) => {
@@ -49,15 +49,15 @@ test.for([
     expect.stringMatching(/UNSUPPORTED_CLIENT.*: Not here\.$/),
   ],
 ] as const)('an onboarding that ends with the error %j says so', async ([error, fault, message]) => {
-  const { result, seen } = await enrolWith([{}, NOT_DONE, { done: true, error }], 'mine');
+  const { result, seen } = await onboardWith([{}, NOT_DONE, { done: true, error }], 'mine');
   expect(result).toMatchObject({ fault, message });
   expect(seen).toHaveLength(3);
-  expect((await enrolWith([{}, { done: true, error }], 'mine')).result).toMatchObject({ fault, message });
+  expect((await onboardWith([{}, { done: true, error }], 'mine')).result).toMatchObject({ fault, message });
 });
 
 test('what the server says of an account does not repeat the token', async () => {
   const tiers = [{ reasonCode: 'X', reasonMessage: 'no not-a-real-key-0123456789 here' }];
-  const { result } = await enrolWith([{ ineligibleTiers: tiers }]);
+  const { result } = await onboardWith([{ ineligibleTiers: tiers }]);
   expect(result.message).toBe('API error: Code Assist does not serve this account: no ‹redacted› here');
 });
 
@@ -67,7 +67,7 @@ async function* bytes(text: string): AsyncGenerator<Uint8Array> {
 
 test('an operation is looked at every five seconds until it is done', async () => {
   const done = { done: true, response: { cloudaicompanionProject: { id: 'given' } } };
-  const { result, seen, sleeps } = await enrolWith([
+  const { result, seen, sleeps } = await onboardWith([
     { allowedTiers: [{ id: 'free-tier', isDefault: true }] },
     NOT_DONE,
     NOT_DONE,
@@ -84,7 +84,7 @@ test('an operation is looked at every five seconds until it is done', async () =
 });
 
 test('an operation that is never done is given up', async () => {
-  const { result, sleeps } = await enrolWith([{}, NOT_DONE]);
+  const { result, sleeps } = await onboardWith([{}, NOT_DONE]);
   expect(result).toMatchObject({ fault: 'api', message: expect.stringContaining('did not finish setting up') });
   expect(sleeps).toHaveLength(60);
 });
@@ -113,14 +113,14 @@ test.for<readonly [string, object, string | undefined, Onboarding]>([
     undefined,
     { project: 'p', tier: 'a' },
   ],
-])('%s', async ([, answer, project, enrolment]) => {
-  expect((await enrolWith([answer], project)).result).toEqual(enrolment);
+])('%s', async ([, answer, project, onboarding]) => {
+  expect((await onboardWith([answer], project)).result).toEqual(onboarding);
 });
 
 test.for([{}, { currentTier: 7, allowedTiers: 'x', ineligibleTiers: [null, 3] }, { allowedTiers: [{}] }])(
   'an answer like %j is onboarded as a legacy account, and needs a project',
   async (answer) => {
-    const { result, seen } = await enrolWith([answer, { done: true }]);
+    const { result, seen } = await onboardWith([answer, { done: true }]);
     expect(seen[1]?.body).toMatchObject({ tierId: 'legacy-tier' });
     expect(result).toMatchObject({ fault: 'api', message: expect.stringContaining('needs a project') });
   },
@@ -145,7 +145,7 @@ function memory(kept?: Onboarding): OnboardingCache & { readonly written: Onboar
   return {
     written,
     read: () => written.at(-1) ?? kept,
-    write: async (enrolment) => void written.push(enrolment),
+    write: async (onboarding) => void written.push(onboarding),
   };
 }
 
@@ -179,7 +179,7 @@ const options = {
   place: {},
   userAgent: 'gmn/test',
   identity: keyIdentity('k'),
-  enrolments: KNOWN,
+  onboardings: KNOWN,
   project: 'mine',
   sessionId: 'session-1',
 };
@@ -202,8 +202,8 @@ test.for([
   [429, '', false],
   [500, '', false],
 ] as const)('a refusal with %i and %j may be due to a stale project: %j', async ([status, error, isStale]) => {
-  const remembering = codeAssist({ ...options, enrolments: { ...KNOWN, remembered: () => OLD } });
-  expect(await remembering.mend?.({ status, body: JSON.stringify({ error }) }, SIGNAL)).toBe(isStale);
+  const remembering = codeAssist({ ...options, onboardings: { ...KNOWN, remembered: () => OLD } });
+  expect(await remembering.repair?.({ status, body: JSON.stringify({ error }) }, SIGNAL)).toBe(isStale);
 });
 
 test('the envelope is taken off; what is in none passes', () => {

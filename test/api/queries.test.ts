@@ -34,11 +34,11 @@ function caller(renew?: () => Promise<void>, token = 'test-token-0123'): QueryCo
   return { identity: createIdentity(who, 'bearer'), send, userAgent };
 }
 
-const ENROLMENT = { project: 'p', tier: 't' };
-const ENROLMENTS = {
-  current: async () => ENROLMENT,
-  remembered: () => ENROLMENT,
-  ask: async () => ENROLMENT,
+const ONBOARDING = { project: 'p', tier: 't' };
+const ONBOARDINGS = {
+  current: async () => ONBOARDING,
+  remembered: () => ONBOARDING,
+  ask: async () => ONBOARDING,
   renew: async () => false,
 };
 
@@ -46,7 +46,7 @@ const INQUIRIES: Readonly<Record<string, (baseUrl: URL) => Queries>> = {
   'the Gemini API': (baseUrl) => geminiApiQueries({ baseUrl, userAgent }, caller()),
   Vertex: (baseUrl) => vertexQueries({ baseUrl, userAgent, site: { project: 'p', location: 'us-central1' } }, caller()),
   'Code Assist': (baseUrl) =>
-    codeAssistQueries({ place: { baseUrl }, caller: caller(), enrolments: ENROLMENTS, clock: systemClock }),
+    codeAssistQueries({ place: { baseUrl }, caller: caller(), onboardings: ONBOARDINGS, clock: systemClock }),
 };
 
 test.for(Object.entries(INQUIRIES))('%s counts tokens, lists models and knows who asks', async ([, open], t) => {

@@ -144,7 +144,7 @@ test('all three backends send the declarations', async () => {
   const backends: readonly Backend[] = [
     geminiApi(place, identity),
     vertex(place, identity),
-    codeAssist({ place: {}, ...place, identity, enrolments: createOnboardings(cache, never), sessionId: 's' }),
+    codeAssist({ place: {}, ...place, identity, onboardings: createOnboardings(cache, never), sessionId: 's' }),
   ];
   for (const backend of backends) {
     const { body } = await backend.preview(KEPT);

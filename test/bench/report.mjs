@@ -82,8 +82,8 @@ ${table(first.line ?? [])}
 
 ## Streaming
 
-100 MB of events of 4 KB each, written to a pipe, beside a script that reads the bytes and parses each event; then 2,000 chunks,
-each sent when the one before was seen on stdout. The start-up time is subtracted.
+100 MB of events of 4 KB each, written to a pipe, beside a script that only reads and parses them (\`speed x\`) and one that writes the
+same to the same pipe (\`speed x writer\`, the budget); then 2,000 chunks, each sent when the one before was seen on stdout. The start-up time is subtracted.
 
 ${table((first.stream ?? []).filter((row) => 'output MB' in row))}
 

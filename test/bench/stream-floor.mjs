@@ -1,5 +1,5 @@
-// What streaming is measured against: reads the bytes of an answer and parses the JSON of each event. Writes only a count;
-// with `text` or `stream-json` as its second argument also what that format has of it, waiting where there is no room.
+// What streaming is measured against: reads the bytes of an answer, parses the JSON of each event and writes what `text` or
+// `stream-json`, its second argument, has of it, waiting where there is no room. Without that argument it writes only a count.
 import { request } from 'node:http';
 
 const [, , url, format] = process.argv;

@@ -1,4 +1,4 @@
-// Streaming: 100 MB of events beside a script that only reads and parses them, and how late a single chunk is.
+// Streaming: 100 MB of events beside a script that reads, parses and writes the same, and how late a single chunk is.
 import { join } from 'node:path';
 import { root } from '../../scripts/project.mjs';
 import { chunkDelays } from './latency.mjs';

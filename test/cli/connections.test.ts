@@ -9,6 +9,7 @@ import { SELF_SIGNED } from '../api/certificates.ts';
 import { answerTo, httpPeer } from '../mcp/client/http-peer.ts';
 import { serve } from '../mcp/server/support.ts';
 import { pipedChat } from '../support/chat.ts';
+import { chatInTerminal } from '../support/chat-terminal.ts';
 import { reply } from '../support/fake-gemini.ts';
 import { gmnCommand, isStandalone, place, runGmn } from '../support/gmn.ts';
 
@@ -66,6 +67,26 @@ describe.skipIf(isStandalone)('connections', () => {
     expect(gmn).toMatchObject({ exitCode: 0, stdout: 'done\n' });
     expect([model.requests(), model.sockets.length]).toEqual([13, 1]);
     await expect.poll(() => model.sockets.every(({ destroyed }) => destroyed)).toBe(true);
+  });
+
+  test('a chat without a connection opens one at the first key of an entry, not at Enter', async (t) => {
+    const model = await countingModel(t, (response) => {
+      response.setHeader('connection', 'close');
+      ask(response, 'done');
+    });
+    const chat = chatInTerminal(t, ['--no-session'], { gemini: model });
+    await chat.ready(1);
+    chat.enter('one');
+    await chat.until(/done[\s\S]*❯/);
+    const before = model.sockets.length;
+    chat.type('t');
+    await expect.poll(() => model.sockets.length).toBe(before + 1);
+    expect(model.requests()).toBe(1);
+    chat.enter('wo');
+    await chat.until(/done[\s\S]*❯[\s\S]*done/);
+    expect([model.requests(), model.sockets.length]).toEqual([2, before + 1]);
+    chat.enter('/exit');
+    await chat.ended;
   });
 
   test('a server that keeps no connection is connected to anew, and its TLS session is resumed', async (t) => {

@@ -225,6 +225,25 @@ test('a directory as stdin is an error, not a crash', async (t) => {
   expect(String(stderr)).toMatch(/^Error: stdin is a directory\n\S/);
 });
 
+test('general.maxAttempts is how often a request is sent; --retries wins', async (t) => {
+  const unavailable = failure(503, 'UNAVAILABLE', 'busy');
+  const home = { '.gemini/settings.json': '{"general":{"maxAttempts":2}}' };
+  const gemini = await fakeGemini(t, [unavailable, unavailable, unavailable]);
+  const { stderr, exitCode } = await runGmn(t, ['hi'], { gemini, home });
+  expect(exitCode).toBe(3);
+  expect(stderr).toMatch(/retry 1 of 1 in /);
+  expect(gemini.requests).toHaveLength(2);
+  expect(await runGmn(t, ['--retries', '0', 'hi'], { gemini, home })).toMatchObject({ exitCode: 3 });
+  expect(gemini.requests).toHaveLength(3);
+});
+
+test.for([0, 1.5])('general.maxAttempts cannot be %j', async (maxAttempts, t) => {
+  const home = { '.gemini/settings.json': JSON.stringify({ general: { maxAttempts } }) };
+  const { stderr, exitCode } = await runGmn(t, ['hi'], { gemini: await fakeGemini(t, []), home });
+  expect(exitCode).toBe(4);
+  expect(stderr).toMatch(/general\.maxAttempts must be a whole number from 1/);
+});
+
 test('a server of a variable that is not reached is told with the variable', async (t) => {
   const env = { GEMINI_API_KEY: 'a-key-0123456789', GOOGLE_GEMINI_BASE_URL: 'http://127.0.0.1:9' };
   expect(await runGmn(t, ['--retries', '0', 'hi'], { env })).toMatchObject({

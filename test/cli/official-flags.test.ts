@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { REFUSED_FLAGS } from '../../src/cli/refused-flags.ts';
 import { ROOT } from '../../src/cli/table/root.ts';
-import { formatFlag } from '../../src/commands/prompt/foreign-flag.ts';
+import { formatFlag } from '../../src/commands/prompt/flag-names.ts';
 import { OFFICIAL_FLAGS } from '../../src/commands/prompt/idle-flags.ts';
 import { fakeGemini, reply } from '../support/fake-gemini.ts';
 import { place, runGmn, runGmnIn } from '../support/gmn.ts';

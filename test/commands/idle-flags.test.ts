@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { parseCommandLine } from '../../src/cli/parse.ts';
 import { ROOT } from '../../src/cli/table/root.ts';
-import { formatFlag } from '../../src/commands/prompt/foreign-flag.ts';
+import { formatFlag } from '../../src/commands/prompt/flag-names.ts';
 import { checkFlags, IDLE_FLAGS, OFFICIAL_FLAGS } from '../../src/commands/prompt/idle-flags.ts';
 import type { PromptOptions } from '../../src/commands/prompt/options.ts';
 

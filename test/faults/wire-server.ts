@@ -27,7 +27,7 @@ export interface Script {
   readonly tls?: TlsOptions;
 }
 
-export type Service = 'model' | 'token' | 'enrolment';
+export type Service = 'model' | 'token' | 'onboarding';
 
 /** A request with what became of its connection. */
 export interface Asked extends WireRequest {
@@ -91,7 +91,7 @@ export async function wireServer(t: Pick<TestContext, 'onTestFinished'>, script:
       const service = serviceOf(request.path);
       requests.push({ ...request, service, closed });
       wake();
-      const play = service === 'enrolment' ? ENROLLED : next(service, request);
+      const play = service === 'onboarding' ? ONBOARDED : next(service, request);
       if (!(await perform(socket, play?.steps(request) ?? UNEXPECTED, gateAt))) return;
     }
   }
@@ -158,7 +158,7 @@ const UNEXPECTED: readonly Step[] = [
   { end: 'fin' },
 ];
 const ACCOUNT = JSON.stringify({ currentTier: { id: 'standard-tier' }, cloudaicompanionProject: 'rig-project' });
-const ENROLLED: Play = {
+const ONBOARDED: Play = {
   steps: () => [
     {
       send: `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${ACCOUNT.length}\r\n\r\n${ACCOUNT}`,
@@ -170,7 +170,7 @@ function serviceOf(target: string): Service {
   // A proxy is asked for a whole address.
   const path = target.replace(/^http:\/\/[^/]*/, '');
   if (path.startsWith('/token')) return 'token';
-  return /:(?:loadCodeAssist|onboardUser)/.test(path) ? 'enrolment' : 'model';
+  return /:(?:loadCodeAssist|onboardUser)/.test(path) ? 'onboarding' : 'model';
 }
 
 /** False if the connection is over. */

@@ -27,8 +27,9 @@ export function mentionedCommands(text: string): readonly (readonly string[])[] 
     const [first = ''] = words;
     const isCommand = (ROOT.subcommands ?? []).some(({ name }) => name === first);
     if (isCommand || /^["-]/.test(first)) return commandLine(words);
-    return /^(?!(?:is|was|has|had|can|cannot|does|uses|will|never|reads|asks|keeps|makes)$)[a-z-]+$/.test(first) &&
-      /[a-z]: $/.test(text.slice(0, index))
+    return /^(?!(?:is|was|has|had|can|cannot|does|uses|will|never|reads|asks|keeps|makes|ignores|sends)$)[a-z-]+$/.test(
+      first,
+    ) && /[a-z]: $/.test(text.slice(0, index))
       ? [[first]]
       : [];
   });

@@ -32,6 +32,8 @@ export interface ReadOptions {
   readonly draft?: string;
   /** The answer to a question of ours is not offered again as an earlier entry. */
   readonly isAnswer?: boolean;
+  /** Called once, when the first key of the entry is there. A pipe has no keys. */
+  readonly onFirstKey?: () => void;
 }
 
 /** What became of a paste: text for the line, or a notice to show below it. */

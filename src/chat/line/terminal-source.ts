@@ -38,6 +38,11 @@ export function terminalLines(options: TerminalLinesOptions): LineSource {
   const isPlain = env.TERM === 'dumb' || env.TERM === '';
   const typed: Key[] = [];
   let current: Reading<unknown> | undefined;
+  let onFirstKey: (() => void) | undefined;
+  const noteKey = (): void => {
+    onFirstKey?.();
+    onFirstKey = undefined;
+  };
   let isEnded = false;
   let isClosed = false;
   const keyboard = createKeyboard(
@@ -45,7 +50,10 @@ export function terminalLines(options: TerminalLinesOptions): LineSource {
     {
       keys(keys) {
         if (current === undefined) for (const key of keys) ahead.press(key);
-        else typed.push(...keys);
+        else {
+          typed.push(...keys);
+          noteKey();
+        }
         current?.proceed();
       },
       resized: () => (current ?? ahead).resized(),
@@ -75,7 +83,7 @@ export function terminalLines(options: TerminalLinesOptions): LineSource {
   };
   return {
     isTerminal: true,
-    async read({ prompt, draft = '', isAnswer = false }) {
+    async read({ prompt, draft = '', isAnswer = false, ...options }) {
       signal.throwIfAborted();
       if (isEnded) return { kind: 'end' };
       if (ahead.hasLeft()) return { kind: 'leave' };
@@ -86,6 +94,8 @@ export function terminalLines(options: TerminalLinesOptions): LineSource {
         return queued;
       }
       context.editor.begin(prompt, draft, context.refreshStatus());
+      onFirstKey = options.onFirstKey;
+      if (typed.length > 0) noteKey();
       const entry = await receive(startReading(context));
       if (entry.kind === 'text' && !isAnswer) await history.add(entry.text);
       return entry;

@@ -165,6 +165,7 @@ async function createAssistant(
       }
       return servers.current?.tools.notices ?? [];
     },
+    preconnect: () => current.model.preconnect(),
     allTools: BUILTIN_NAMES,
     service: options.demo ? 'demo' : current.model.backend,
     models() {

@@ -65,7 +65,7 @@ export async function run(options: ChatOptions, app: App): Promise<number> {
   if (options.noMcp && options.allowedMcpServerNames !== undefined) {
     onNotice('--allowed-mcp-server-names has no effect with --no-mcp');
   }
-  const store = openStore(app, onNotice, 'chat');
+  const store = openStore(app, onNotice, { by: 'chat' });
   const kept = await openChatSession(options, app, store);
   const { chosen, words } = restoreSetup(options, kept.session.setup, env);
   const { document = {} } = await app.settings();
@@ -203,7 +203,7 @@ function toPlainOut(out: Out): Out {
       return out.columns;
     },
     get rows() {
-      return out.rows ?? 0;
+      return out.rows ?? Number.POSITIVE_INFINITY;
     },
     isStyled: false,
   };

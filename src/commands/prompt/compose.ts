@@ -35,10 +35,10 @@ export async function* composeInput(
   options: ComposeOptions & AccessOptions & AttachmentOptions,
   context: ComposeContext,
 ): AsyncGenerator<TurnEvent, Partial<PromptInput>> {
-  const hasExtras = options.attach !== undefined || options.mimeType !== undefined || options.paste;
-  const extras = hasExtras ? { extras: toExtraAttachments(options, context.app) } : {};
+  const hasOthers = options.attach !== undefined || options.mimeType !== undefined || options.paste;
+  const others = hasOthers ? { otherAttachments: toOtherAttachments(options, context.app) } : {};
   const isComposed = options.template !== undefined || options.param !== undefined || options.editor;
-  return isComposed ? { ...extras, ...(yield* composePrompt(options, context)) } : extras;
+  return isComposed ? { ...others, ...(yield* composePrompt(options, context)) } : others;
 }
 
 /**
@@ -114,8 +114,7 @@ export interface AttachmentOptions {
 
 const MEDIA_TYPE = /^[a-z]+\/[a-z\d][a-z\d.+-]*$/i;
 
-/** Attachments other than files. Throws AppError `usage` if a flag has no effect. */
-function toExtraAttachments(
+function toOtherAttachments(
   { attach = [], mimeType, paste, file = [] }: AttachmentOptions,
   { env, cwd }: App,
 ): OtherAttachments {

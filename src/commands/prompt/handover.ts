@@ -2,7 +2,7 @@ import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import { createStderr } from '../../render/stderr.ts';
 import { type ChatOptions, run } from '../chat/chat.ts';
-import { formatFlag, isFromEnv } from './foreign-flag.ts';
+import { formatFlag, isFromEnv } from './flag-names.ts';
 import { OFFICIAL_FLAGS } from './idle-flags.ts';
 import type { PromptOptions } from './options.ts';
 

@@ -1,6 +1,6 @@
 import { AppError } from '../../core/error.ts';
 import type { Env } from '../../core/io.ts';
-import { formatFlag, isFromEnv } from './foreign-flag.ts';
+import { formatFlag, isFromEnv } from './flag-names.ts';
 import type { PromptOptions } from './options.ts';
 
 type FlagName = keyof PromptOptions;

@@ -17,7 +17,6 @@ export interface PromptOptions
     ComposeOptions,
     AttachmentOptions {
   readonly args: readonly string[];
-  /** The command line was empty. */
   readonly isBare?: boolean;
   /** gmn replaces the official CLI: `--output-dialect gemini` was typed. */
   readonly isOfficial?: boolean;

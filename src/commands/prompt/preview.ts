@@ -36,12 +36,10 @@ export async function* previewTurn(
 
 type OutputFormat = NonNullable<PromptOptions['outputFormat']>;
 
-/** The renderer for `previewTurn` in the JSON formats. */
 export function createPreviewRenderer(render: Renderer, out: Out, options: PromptOptions): Renderer {
   return options.dryRun ? previewRenderer(render, out) : countRenderer(render, out, options.outputFormat ?? 'json');
 }
 
-/** The request that would be sent, as the text of the answer. */
 async function* preview(opened: OpenedModel, request: ModelRequest): AsyncGenerator<TurnEvent, void> {
   yield { type: 'text', delta: encodeDocument(await opened.preview(request)) };
   yield { type: 'end', finishReason: 'STOP', usage: NO_USAGE, model: request.model };

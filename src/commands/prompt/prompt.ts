@@ -196,7 +196,6 @@ async function checkFlagsIfAny(options: PromptOptions, { env }: App): Promise<re
   return Object.keys(options).length === 1 ? [] : (await import('./idle-flags.ts')).checkFlags(options, env);
 }
 
-/** Adds a hint about the partial answer to the error of a signal. */
 function addInterruptHint(event: TurnEvent, { reason }: AbortSignal, hasArrived: boolean): TurnEvent {
   if (event.type !== 'failure' || event.error !== reason || event.error.hint !== undefined) return event;
   const hint = hasArrived
@@ -260,7 +259,6 @@ async function* openServersIfNamed(
   return servers;
 }
 
-/** Pauses the deadline while the user is asked. */
 function pauseDeadline(deadline: Deadline): RunPaused {
   return async (work) => {
     const resume = deadline.pause();
@@ -276,7 +274,6 @@ async function* readPrompt(
   const { signal } = deadline;
   const stdin = systemStdin();
   const prompt = promptText(options);
-  // Pause the deadline while the user types.
   const isTyped = (options.stdin || prompt === '-') && (await stdin.isTerminal());
   const resume = isTyped ? deadline.pause() : undefined;
   const stdinMode = options.stdin ? 'always' : options.noStdin ? 'never' : 'auto';

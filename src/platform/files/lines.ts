@@ -41,6 +41,7 @@ export async function* readLineBatches(
       }
       // A copy, as the buffer is reused.
       if (last + 1 < bytesRead) rest.push(Buffer.from(buffer.subarray(last + 1, bytesRead)));
+      if (bytesRead < length) break;
     }
     if (rest.length > 0) yield { lines: splitBatch(rest, Buffer.alloc(0)), isTorn: true, end: at };
   } finally {

@@ -50,9 +50,8 @@ export interface Connections {
    * idle too long, a few times. It keeps no process alive.
    */
   openAhead(place: Place): void;
-  /** Whether there is a kept connection to this place, idle or in use. */
-  hasAny(place: Place): boolean;
-  /** Closes the kept connections to this place. */
+  /** Whether there is an open connection to this place: the server may have closed it by now, or said something. */
+  hasOpen(place: Place): boolean;
   closeIdle(place: Place): void;
   /**
    * Closes those that were idle for longer than their limit by the clock, also early ones: timers stand still while a
@@ -71,7 +70,7 @@ export interface ConnectionOptions {
   readonly maxIdleMs: number;
 }
 
-/** How often an early connection is opened anew after its limit: by default somebody is waited for for ten minutes. */
+/** How often an unused early connection is reopened: enough for ten minutes of waiting for the user. */
 const MAX_RENEWALS = 9;
 
 /** An early connection that is younger than this is as good as a new one. */
@@ -94,7 +93,8 @@ export function openConnections(isTls: boolean, { clock, maxIdleMs }: Connection
   const idleSince = new WeakMap<Socket, number>();
   const early = holdEarlySockets();
   const takenOld = new WeakSet<Socket>();
-  const idleMsOf = (socket: Socket): number => clock.now() - (idleSince.get(socket) ?? 0);
+  const isOpen = (socket: Socket | undefined): boolean => socket !== undefined && open.has(socket);
+  const measureIdle = (socket: Socket): number => clock.now() - (idleSince.get(socket) ?? 0);
   /** TLS sessions to resume, which both agents share. */
   const sessions = new Map<string, Buffer>();
 
@@ -105,7 +105,7 @@ export function openConnections(isTls: boolean, { clock, maxIdleMs }: Connection
 
     override createConnection(options: object): Socket {
       const socket = this === kept ? early.take(this.getName(options)) : undefined;
-      if (socket !== undefined && open.has(socket) && idleMsOf(socket) >= FRESH_MS) takenOld.add(socket);
+      if (socket !== undefined && open.has(socket) && measureIdle(socket) >= FRESH_MS) takenOld.add(socket);
       return socket ?? this.connect(options);
     }
 
@@ -142,42 +142,44 @@ export function openConnections(isTls: boolean, { clock, maxIdleMs }: Connection
   }
 
   const kept = new SharingAgent({ ...agentOptions, keepAlive: true });
-  const single = new SharingAgent(agentOptions);
+  let single: SharingAgent | undefined;
   /** As Node's agents join them; some of the options are part of a connection's name. */
   const withOptions = (place: Place): ClientRequestArgs & Place => ({ ...agentOptions, ...place });
-  const nameOf = (place: Place): string => kept.getName(withOptions(place));
-  const idle = (place: Place): readonly Socket[] => kept.freeSockets[nameOf(place)] ?? [];
-  const hasAny = (place: Place): boolean => {
-    const name = nameOf(place);
-    return early.find(name) !== undefined || kept.freeSockets[name] !== undefined || kept.sockets[name] !== undefined;
-  };
+  const toName = (place: Place): string => kept.getName(withOptions(place));
+  const idle = (place: Place): readonly Socket[] => kept.freeSockets[toName(place)] ?? [];
+  const isKept = (name: string): boolean => kept.freeSockets[name] !== undefined || kept.sockets[name] !== undefined;
 
   const openEarly = (place: Place, renewals: number): void => {
-    if (hasAny(place)) return;
+    const options = withOptions(place);
+    const name = kept.getName(options);
+    if (early.find(name) !== undefined || isKept(name)) return;
     const renew = renewals > 0 ? () => openEarly(place, renewals - 1) : () => {};
-    early.add(nameOf(place), kept.connect(withOptions(place)), renew);
+    early.add(name, kept.connect(options), renew);
   };
 
   return {
     kept,
-    single,
+    get single() {
+      single ??= new SharingAgent(agentOptions);
+      return single;
+    },
     openAhead: (place) => openEarly(place, MAX_RENEWALS),
-    hasAny,
+    hasOpen: (place) => isKept(toName(place)) || isOpen(early.find(toName(place))),
     closeIdle(place) {
       for (const socket of idle(place)) socket.destroy();
-      early.take(nameOf(place))?.destroy();
+      early.take(toName(place))?.destroy();
     },
     closeOverdue(place) {
-      for (const socket of [...idle(place), early.find(nameOf(place))]) {
-        if (socket && idleMsOf(socket) > (socket.timeout ?? maxIdleMs)) socket.destroy();
+      for (const socket of [...idle(place), early.find(toName(place))]) {
+        if (socket && measureIdle(socket) > (socket.timeout ?? maxIdleMs)) socket.destroy();
       }
     },
     isReused: ({ reusedSocket }, socket) => reusedSocket || takenOld.has(socket),
-    isOpen: (socket) => open.has(socket),
+    isOpen,
     close() {
       early.close();
       kept.destroy();
-      single.destroy();
+      single?.destroy();
     },
   };
 }

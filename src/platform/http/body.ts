@@ -2,7 +2,7 @@ import type { AppError } from '../../core/error.ts';
 import type { HttpBody } from '../../core/io.ts';
 import { startTimer } from '../runtime/clock.ts';
 
-/** As much as waits for the reader; several reads of the socket, so that a fast answer takes fewer steps. */
+/** How much may wait for the reader: several reads of the socket, so that a fast answer takes fewer steps. */
 const HIGH_WATER_BYTES = 192 * 1024;
 
 interface BodySource {

@@ -18,7 +18,6 @@ export interface DirectClient {
   send(dispatch: RequestContext, addresses?: readonly Address[]): Promise<HttpResponse>;
   /** Opens a connection for the next request there, unless there is one. Says nothing if that fails. */
   preconnect(url: URL): void;
-  /** Closes all connections. */
   close(): void;
 }
 
@@ -41,7 +40,7 @@ export function openDirectClient({
       if (mayRepeat(request)) {
         connections.closeOverdue(place);
         // So that a server that has hung up by now is noticed, and an exchange that is over sets its connection free.
-        if (connections.hasAny(place)) await yieldToIo();
+        if (connections.hasOpen(place)) await yieldToIo();
         signal.throwIfAborted();
       }
       return sendOn(connections, dispatch, place);
@@ -56,14 +55,13 @@ export function openDirectClient({
 /** One exchange. It takes a second request if the first failed because a kept connection was dead. */
 function sendOn(connections: Connections, dispatch: RequestContext, place: Place): Promise<HttpResponse> {
   const { request } = dispatch;
-  const peer = toPeer(request.url);
   const isRepeatable = mayRepeat(request);
   const options = toRequestOptions(request, place, isRepeatable ? connections.kept : connections.single);
   let current: ClientRequest | undefined;
   let response: IncomingMessage | undefined;
   let isClosed = false;
   const exchange = openExchange(dispatch, {
-    peer: () => peer,
+    peer: () => toPeer(request.url),
     pause: () => response?.pause(),
     resume: () => response?.resume(),
     destroy() {
@@ -95,7 +93,7 @@ function sendOn(connections: Connections, dispatch: RequestContext, place: Place
       if (refusal === undefined) receive(incoming);
       else exchange.fail(refusal);
     });
-    // We never ask for one.
+    // No request asks for an upgrade.
     made.on('upgrade', (_, socket) => {
       socket.destroy();
       exchange.fail(parseError('HPE_INVALID_STATUS'));
@@ -120,7 +118,7 @@ function sendOn(connections: Connections, dispatch: RequestContext, place: Place
       incoming.on('end', () => {
         socket.off('data', notePacket);
         // Node's parser drops the beginning of another response; its rest would be read as part of the next answer.
-        if (!isLastOf(lastPacket, lastChunk)) socket.destroy();
+        if (!endsWithResponse(lastPacket, lastChunk)) socket.destroy();
         if (failure === undefined) exchange.end();
         else exchange.fail(failure);
         // Unless it is about to finish, the server answered before it had read everything.
@@ -191,11 +189,10 @@ function checkHead({ statusCode = 0, httpVersionMajor, headers }: IncomingMessag
 const END_OF_HEAD = Buffer.from('\r\n\r\n');
 
 /** Whether a packet ends where the response does: with its last chunk, or the empty line after a head or trailers. */
-function isLastOf(packet: Buffer = END_OF_HEAD, chunk: Buffer = END_OF_HEAD): boolean {
+function endsWithResponse(packet: Buffer = END_OF_HEAD, chunk: Buffer = END_OF_HEAD): boolean {
   return [chunk, END_OF_HEAD].some((end) => packet.subarray(-end.length).equals(end));
 }
 
-/** An Error with a code of Node's parser. */
 function parseError(code: string): Error {
   return Object.assign(new Error('this is not HTTP'), { code });
 }

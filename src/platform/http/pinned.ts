@@ -33,7 +33,6 @@ export function createPinnedClient({ isAllowedAddress, timers, resolve = resolve
   };
 }
 
-/** All addresses of a host, by the system's resolver. */
 export function resolveHost(host: string): Promise<readonly Address[]> {
   return lookup(host, { all: true, verbatim: true });
 }
@@ -102,7 +101,7 @@ export function isPublicAddress(address: string): boolean {
 const PRIVATE_IPV4 = ['10.0.0.0/8', '100.64.0.0/10', '172.16.0.0/12', '192.168.0.0/16'];
 
 /** Which kind of network an address is in; `special` is every other one that is not public: a link, multicast, none. */
-export function networkOf(address: string): 'public' | 'loopback' | 'private' | 'special' {
+export function classifyNetwork(address: string): 'public' | 'loopback' | 'private' | 'special' {
   if (isPublicAddress(address)) return 'public';
   if (isIPv4(address)) {
     if (toBlockList('ipv4', ['127.0.0.0/8']).check(address, 'ipv4')) return 'loopback';

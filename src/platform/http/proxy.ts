@@ -108,7 +108,7 @@ function tunnelAgent(proxy: URL, report: (outcome: number | Error) => void): Pro
   });
 }
 
-/** An address is no name that TLS could ask for, and Node warns on stderr of whoever does (DEP0123); undici does. */
+/** TLS server names cannot be IP addresses: undici sets them anyway, and Node warns on stderr (DEP0123). */
 function nameless(connect: buildConnector.connector): buildConnector.connector {
   return ({ servername, ...options }, callback) => {
     const isName = servername && !isIP(servername.replace(/^\[|\]$/g, ''));

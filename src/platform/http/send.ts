@@ -76,7 +76,6 @@ async function sendProxied(dispatch: RequestContext, proxy: URL): Promise<HttpRe
   return sendThroughProxy(dispatch, proxy);
 }
 
-/** The decoders are loaded if they are needed. */
 export async function decompressResponse(response: HttpResponse): Promise<HttpResponse> {
   const encoding = response.headers['content-encoding']?.trim().toLowerCase() ?? '';
   if (encoding === '' || encoding === 'identity') return response;

@@ -35,7 +35,7 @@ function abortOnCrash(controller: Abortable): void {
     boot?.(thrown, 'uncaughtException');
     process.exit(EXIT_CODES.internal);
   };
-  process.removeAllListeners('uncaughtException');
+  if (boot !== undefined) process.off('uncaughtException', boot);
   process.on('uncaughtException', (thrown) => {
     if (controller.signal.aborted) return crash(thrown);
     const error = AppError.from(thrown);

@@ -1,5 +1,6 @@
 import type { MarkedToken, Token, Tokens } from 'marked';
 import { stripControls } from '../../core/text/terminal.ts';
+import { measureWidth } from '../../core/text/width.ts';
 import { asMarkedTokens, toSpans } from './inline.ts';
 import type { OpenHighlighter } from './lazy.ts';
 import { findFence } from './lexer.ts';
@@ -73,7 +74,10 @@ function tokenLines(token: MarkedToken, layout: Layout): readonly string[] {
     case 'hr':
       return [theme.faint('─'.repeat(Math.min(width, 60)))];
     default:
-      return token.raw.trimEnd().split('\n');
+      return token.raw
+        .trimEnd()
+        .split('\n')
+        .flatMap((line) => (measureWidth(line) <= width ? line : plainLines(line, width)));
   }
 }
 
@@ -119,7 +123,6 @@ function narrowLayout(layout: Layout, columns: number): Layout {
   return { ...layout, numbering: createNumbering(), width: Math.max(MIN_WIDTH, layout.width - columns) };
 }
 
-/** The lines of text that is not Markdown, wrapped. */
 export function plainLines(text: string, width: number): string[] {
   return text
     .trimEnd()

@@ -54,7 +54,6 @@ function splitWords(text: string): readonly string[] {
   return text.match(/[\p{L}\p{N}_]+|\s+|./gu) ?? [];
 }
 
-/** The most pairs of words that are compared. */
 const MAX_PAIRS = 40_000;
 
 /** For each word, whether it is in the longest common subsequence; undefined if the lines are too long to say. */

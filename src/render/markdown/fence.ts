@@ -10,13 +10,11 @@ export interface FenceLayout {
   add(segment: Extract<Segment, { type: 'fence' | 'code' | 'fenceEnd' }>): readonly string[];
   /** The lines that wait, as they look so far. */
   readonly held: readonly string[];
-  /** Completes the lines that wait. */
   release(): readonly string[];
   /** The cost since it was last asked for, relative to that of lexing. */
   takeCost(): number;
 }
 
-/** The cost of highlighting relative to lexing. */
 const HIGHLIGHTING = 100;
 /** In characters: a line of code is read together with the comment or string around it. */
 const MAX_CONTEXT = 2048;

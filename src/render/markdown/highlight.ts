@@ -44,7 +44,6 @@ export function createHighlighter(language: string, theme: Theme): Highlighter {
   return isDiff ? (lines) => paintDiff(lines, theme, (line) => paint([line])[0] ?? line) : paint;
 }
 
-/** The runs of each line; undefined for a line that cannot be highlighted. */
 type CodeReader = (lines: readonly string[]) => readonly (readonly Run[] | undefined)[];
 
 /** A reader for code that arrives in pieces; undefined if there is no grammar for its language. */
@@ -92,7 +91,6 @@ function paintRuns(runs: readonly Run[], theme: Theme): string {
   return runs.map(({ text, scopes }) => findPaint(scopes, theme)(text)).join('');
 }
 
-/** The paint of the innermost scope that has one. */
 function findPaint(scopes: readonly string[], theme: Theme): Paint {
   for (const scope of scopes.toReversed()) {
     for (const name of scope.split(' ')) {
@@ -111,7 +109,6 @@ export interface Run {
 
 interface ScopedCode {
   readonly lines: readonly (readonly Run[])[];
-  /** Whether the last line ended inside an unfinished construct. */
   readonly isOpen: boolean;
 }
 

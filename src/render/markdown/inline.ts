@@ -82,7 +82,7 @@ function linkSpans(
 const SCHEMES = /^(?:https?|ftp|mailto):/i;
 const MAX_LENGTH = 2000;
 
-/** Makes text a terminal hyperlink (OSC 8); plain text if `linkTarget` rejects the address. */
+/** Makes text a terminal hyperlink (OSC 8); plain text if `toLinkTarget` rejects the address. */
 function hyperlink(address: string): Paint {
   const target = toLinkTarget(address);
   if (target === undefined) return plainPaint;

@@ -14,7 +14,6 @@ const MAX_LINKS = 200;
 /** Marks that nest, or whose end the lexer searches for. */
 const MARKS = /[*_~`[\]<>!\\&@]|[-+] |\d[.)] /g;
 
-/** The estimated cost of lexing a block: its length times the marks in it. */
 export function estimateCost(text: string): number {
   return text.length * (1 + countMatches(text, MARKS));
 }
@@ -60,7 +59,6 @@ function removeSpaces(text: string): string {
   return text.replace(/\s+/g, '');
 }
 
-/** An open code fence. */
 export interface Fence {
   readonly mark: string;
   readonly indent: number;
@@ -86,7 +84,6 @@ export function measureIndent(line: string): number {
   return columns;
 }
 
-/** The fence that a line opens, at any indent. */
 export function findFence(line: string): Fence | undefined {
   const match = /^[ \t]*(?:(`{3,})([^`]*)|(~{3,})(.*))$/.exec(line);
   if (match === null) return undefined;
@@ -124,7 +121,6 @@ export function isDelimiterRow(line: string, header: string): boolean {
   return header.includes('|') && /^ {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?$/.test(line.trimEnd());
 }
 
-/** The marker of the list item that a line starts. */
 export function findListMarker(line: string): ListMarker | undefined {
   const match = /^[ \t]*(?:[-*+]|(\d{1,9})[.)])(?:[ \t]+|$)/.exec(line);
   if (match === null) return undefined;

@@ -37,7 +37,7 @@ function countMatches(text: string, pattern: RegExp): number {
   return text.match(pattern)?.length ?? 0;
 }
 
-/** How many rows up from the best place a cut that falls between two rows is looked for. */
+/** How many rows are tried for a cut that falls between two of them. */
 const MAX_TRIES = 8;
 
 /**
@@ -61,7 +61,7 @@ export function findCut(open: OpenText, lines: readonly string[], layOut: (text:
   return lastLine || findSpace(text, ends[best - 1] ?? Math.floor(text.length / 2));
 }
 
-/** The start of the last line that is indented no more than any other after the first: there nothing goes on. */
+/** The start of the last line that is indented least, the first one aside: no item goes on there. */
 function findItem(text: string): number {
   let least = Number.POSITIVE_INFINITY;
   let found = 0;

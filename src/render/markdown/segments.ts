@@ -19,7 +19,6 @@ interface Segmenter {
   open(): OpenText | undefined;
   /** Completes the first `length` characters of the open text. */
   cut(length: number): readonly Segment[];
-  /** Forgets the open text. */
   skip(): void;
 }
 
@@ -84,6 +83,7 @@ function splitOpen(cut: SegmenterState, text: string, length: number): string[] 
   const { kind, open } = cut;
   const head = open.slice(0, 2);
   const isWholeLine = first.endsWith('\n');
+  const quote = isWholeLine ? '' : (/^ {0,3}(?:> ?)+/.exec(first.slice(first.lastIndexOf('\n') + 1))?.[0] ?? '');
   const isList = kind === 'list' || kind === 'none';
   const marker = isList ? (findListMarker(open[0] ?? first)?.text.length ?? 0) : 0;
   const inner = isWholeLine ? Math.min(marker, measureIndent(rest)) : marker;
@@ -92,7 +92,7 @@ function splitOpen(cut: SegmenterState, text: string, length: number): string[] 
   cut.margin = margin;
   const indent = ' '.repeat(margin);
   const outer = ' '.repeat(margin - inner);
-  const lines = rest.split('\n').map((line, index) => (index === 0 && !isWholeLine ? indent : outer) + line);
+  const lines = rest.split('\n').map((line, index) => (index === 0 && !isWholeLine ? indent + quote : outer) + line);
   if (kind === 'table') Object.assign(cut, { kind, open: head, isContinued: true });
   return lines;
 }
@@ -112,7 +112,6 @@ function toBlock({ margin, isContinued }: SegmenterState, text: string): BlockSe
 
 interface LineSplitter {
   push(text: string): readonly string[];
-  /** The line that has not ended yet. */
   peek(): string;
   rest(): string;
 }
@@ -190,9 +189,7 @@ interface SegmenterState {
   /** In characters. */
   size: number;
   kind: 'none' | 'paragraph' | 'table' | 'list' | 'other';
-  /** The top-level fence that the text is in. */
   fence: Fence | undefined;
-  /** A fence inside the open list. */
   innerFence: Fence | undefined;
   listIndent: number;
   isBlankBefore: boolean;
@@ -223,7 +220,6 @@ function createState(): SegmenterState {
   };
 }
 
-/** Takes the next line, without its line break, and moves completed segments to `ready`. */
 function addLine(cut: SegmenterState, written: string): void {
   if (cut.size > MAX_OPEN_LENGTH) closeBlock(cut);
   const line = cut.margin === 0 ? written : leaveMargin(cut, written);
@@ -243,7 +239,6 @@ function leaveMargin(cut: SegmenterState, line: string): string {
   return line;
 }
 
-/** Ends the open block, as at the end of the text. */
 function closeBlock(cut: SegmenterState): void {
   let end = cut.open.length;
   while (end > 0 && cut.open[end - 1] === '') end -= 1;
@@ -355,7 +350,6 @@ function stripIndent(line: string, indent: number): string {
   return line.slice(end);
 }
 
-/** Counts the open inline marks, line by line. */
 interface Balance {
   add(line: string): void;
   /** Whether a line break here splits no emphasis, code or link, judging by the counts. */

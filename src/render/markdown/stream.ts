@@ -28,14 +28,13 @@ export interface MarkdownStream {
   end(): Promise<string>;
   /** What is not complete yet, in at most `room` rows of the window. The cost does not grow with the answer. */
   preview(room: number): Promise<Preview>;
-  /** Takes what `preview` has given as shown for good: it does not come again. */
+  /** What `preview` has given is shown for good: it does not come again. */
   skipOpen(): void;
 }
 
 export interface Preview {
   /** Lines that are complete after all, because the block has become taller than the room; each with its line break. */
   readonly complete: string;
-  /** The rest, laid out as if the text ended here. */
   readonly live: readonly string[];
 }
 
@@ -162,7 +161,7 @@ async function previewOpen(findOpen: () => OpenText | undefined, options: Previe
 
 function layOutOpen(open: OpenText, { room, columns, layOutNow }: PreviewOptions): readonly string[] {
   const { kind, text, block } = open;
-  // Only the end of a very long line is of interest, and only that much is ever laid out.
+  // Of a very long line only the end fits in the window.
   const tail = text.slice(-room * columns);
   if (kind === 'code') return [tail];
   const isFence = /^ {0,3}(?:```|~~~)[^\n]*$/.test(text);

@@ -135,7 +135,6 @@ export function hasAllWords({ raw, header, rows }: Tokens.Table): boolean {
   return stripToWords(raw) === stripToWords(cells.map((cell) => cell.text).join(''));
 }
 
-/** One `name: value` per line, an empty line between rows. */
 function tableAsList(header: readonly Cell[], rows: readonly (readonly Cell[])[], width: number): readonly string[] {
   const lines: string[] = [];
   for (const row of rows) {

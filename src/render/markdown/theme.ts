@@ -72,7 +72,6 @@ export function createTheme(isStyled: boolean, hasLinks: boolean): Theme {
 
 export const plainPaint: Paint = (text) => text;
 
-/** The text without the sequences that paints add. */
 export function stripPaint(text: string): string {
   return text.replace(/\u001b\[[\d;]*m|\u001b\]8;;[^\u001b]*\u001b\\/g, '');
 }

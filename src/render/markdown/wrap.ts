@@ -53,12 +53,10 @@ export function wrapSpans(spans: readonly Span[], width: number, { breaksLongWor
   return lines;
 }
 
-/** The spans on one line of any length. */
 export function joinSpans(spans: readonly Span[]): string {
   return paintLine(spans.map((span) => ({ ...span, text: span.text.replaceAll('\n', ' ') })));
 }
 
-/** Adjacent spans of one style are styled together. */
 function paintLine(spans: readonly Span[]): string {
   let painted = '';
   for (let index = 0; index < spans.length; ) {
@@ -112,7 +110,6 @@ interface Piece {
   readonly mayBreakBefore: boolean;
 }
 
-/** Cuts a word wherever a line may end inside it. */
 function splitWord(word: string, width: number, breaksLongWords: boolean): readonly Piece[] {
   const isPlain = /^[\x21-\x7e]+$/.test(word);
   const isTooLong = measureWidth(word) > width;

@@ -104,7 +104,12 @@ test('a fault, a script or a port that cannot be used is a usage error', async (
   expect([port.exitCode, port.stderr.split('\n')[0]]).toEqual([1, 'Error: --port 70000 is not a port']);
 });
 
-test('the tour runs by itself when piped, shows real output, and leaves nothing behind', async (t) => {
+/** A dozen processes, one after the other. */
+const TOUR_MS = 60_000;
+
+test('the tour runs by itself when piped, shows real output, and leaves nothing behind', {
+  timeout: TOUR_MS,
+}, async (t) => {
   const temporary = place(t);
   const env = { TMPDIR: temporary.root, GEMINI_API_KEY: 'mine', GMN_DEMO: '0' };
   const at = place(t, { env });
@@ -121,26 +126,30 @@ test('the tour runs by itself when piped, shows real output, and leaves nothing 
   expect([readdirSync(at.cwd), readdirSync(at.home).filter((name) => name !== '.gmn')]).toEqual([[], []]);
 });
 
-posixTest('on a terminal each step can be run, skipped or the last; edits ask, and undo puts them back', async (t) => {
-  const terminal = runInTerminal(t, ['demo'], { env: { NO_COLOR: '1' }, columns: 100 });
-  const steps = async (step: number, key: string): Promise<void> => {
-    await terminal.until(new RegExp(`${step}/8 [\\s\\S]*\\[q\\]uit › $`));
-    terminal.type(key);
-  };
-  await steps(1, '\r');
-  // Laid out as on a terminal: a table with lines, no bars.
-  await terminal.until(/What gmn does[\s\S]*─{5}/);
-  for (const step of [2, 3, 4]) await steps(step, 's');
-  await steps(5, '\r');
-  await terminal.until(/│ -\s+while \(n !== 0\) \{[\s\S]*│ \+\s+while \(n > 0\) \{[\s\S]*\[y\]es.*› $/);
-  terminal.type('y');
-  await terminal.until(/Fixed\./);
-  await steps(6, '\r');
-  await terminal.until(/sum\.js/);
-  await steps(7, 's');
-  await steps(8, 'q');
-  const { exitCode, output } = await terminal.ended;
-  expect(exitCode).toBe(0);
-  expect(output).toMatch(/Next steps\r\n/);
-  expect(output).not.toContain('November');
-});
+posixTest(
+  'on a terminal each step can be run, skipped or the last; edits ask, and undo puts them back',
+  { timeout: TOUR_MS },
+  async (t) => {
+    const terminal = runInTerminal(t, ['demo'], { env: { NO_COLOR: '1' }, columns: 100 });
+    const steps = async (step: number, key: string): Promise<void> => {
+      await terminal.until(new RegExp(`${step}/8 [\\s\\S]*\\[q\\]uit › $`));
+      terminal.type(key);
+    };
+    await steps(1, '\r');
+    // Laid out as on a terminal: a table with lines, no bars.
+    await terminal.until(/What gmn does[\s\S]*─{5}/);
+    for (const step of [2, 3, 4]) await steps(step, 's');
+    await steps(5, '\r');
+    await terminal.until(/│ -\s+while \(n !== 0\) \{[\s\S]*│ \+\s+while \(n > 0\) \{[\s\S]*\[y\]es.*› $/);
+    terminal.type('y');
+    await terminal.until(/Fixed\./);
+    await steps(6, '\r');
+    await terminal.until(/sum\.js/);
+    await steps(7, 's');
+    await steps(8, 'q');
+    const { exitCode, output } = await terminal.ended;
+    expect(exitCode).toBe(0);
+    expect(output).toMatch(/Next steps\r\n/);
+    expect(output).not.toContain('November');
+  },
+);

@@ -97,6 +97,12 @@ describe('layout without styling', () => {
     );
   });
 
+  test('no word is broken in what is shown as written', async () => {
+    expect(await laidOut('<p>\n  some words of HTML that go on\n</p>', { columns: 16 })).toBe(
+      '<p>\nsome words of\nHTML that go on\n</p>\n',
+    );
+  });
+
   test('wide characters wrap anywhere but before a closing mark', async () => {
     expect(await laidOut('日本語の文章は、どこでも折り返す。', { columns: 14 })).toBe(
       '日本語の文章\nは、どこでも折\nり返す。\n',

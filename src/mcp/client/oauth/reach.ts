@@ -1,7 +1,7 @@
 import { AppError } from '../../../core/error.ts';
 import type { Env } from '../../../core/io.ts';
 import type { Address } from '../../../platform/http/agent.ts';
-import { networkOf, resolveAddresses, resolveHost } from '../../../platform/http/pinned.ts';
+import { classifyNetwork, resolveAddresses, resolveHost } from '../../../platform/http/pinned.ts';
 import { findProxy } from '../../../platform/http/send.ts';
 
 /** Which addresses a server may send gmn and the browser to: its OAuth metadata names URLs of its own choice. */
@@ -32,19 +32,19 @@ export function createReach(serverUrl: string, { env, resolve = resolveHost }: R
     return resolveAddresses(url, known, signal);
   };
   const findOwnNetwork = async (signal: AbortSignal): Promise<string | undefined> => {
-    const networks = new Set((await judgeAddress(server, signal))?.map(({ address }) => networkOf(address)));
+    const networks = new Set((await judgeAddress(server, signal))?.map(({ address }) => classifyNetwork(address)));
     return networks.size === 1 ? [...networks][0] : undefined;
   };
   return {
     async addresses(url, signal) {
       if (url.origin === server.origin) return undefined;
       const addresses = (await judgeAddress(url, signal)) ?? [];
-      const closed = addresses.filter(({ address }) => networkOf(address) !== 'public');
+      const closed = addresses.filter(({ address }) => classifyNetwork(address) !== 'public');
       const [first] = closed;
       if (first !== undefined) {
         own ??= findOwnNetwork(signal);
         const network = await own;
-        const foreign = closed.find(({ address }) => networkOf(address) !== network);
+        const foreign = closed.find(({ address }) => classifyNetwork(address) !== network);
         if (foreign !== undefined) throw outOfReachError(url, foreign.address);
       }
       return addresses.length === 0 ? undefined : addresses;

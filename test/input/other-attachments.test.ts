@@ -10,11 +10,11 @@ const media = (mimeType: string, content: string | Uint8Array) => ({
 
 test('-a sends a file as it is, text too, after those of -f', async (t) => {
   const cwd = folder(t, { 'a.csv': 'a,b', b: 'B', 'c.png': PNG });
-  expect(await parts({ cwd, prompt: 'P', files: ['b'], extras: { attach: ['a.csv'] } })).toEqual([
+  expect(await parts({ cwd, prompt: 'P', files: ['b'], otherAttachments: { attach: ['a.csv'] } })).toEqual([
     media('text/csv', 'a,b'),
     { text: '=== b ===\nB\n\nP' },
   ]);
-  expect(await parts({ cwd, extras: { attach: ['b', 'c.png', './b'] } })).toEqual([
+  expect(await parts({ cwd, otherAttachments: { attach: ['b', 'c.png', './b'] } })).toEqual([
     { text: '=== b ===' },
     media('text/plain', 'B'),
     { text: '=== c.png ===' },
@@ -24,29 +24,31 @@ test('-a sends a file as it is, text too, after those of -f', async (t) => {
 
 test('-a - sends stdin as it is, and --mime-type says what it is', async () => {
   const attach = ['-'];
-  expect(await parts({ cwd: '/', prompt: 'P', extras: { attach }, ...stdin('S') })).toEqual([
+  expect(await parts({ cwd: '/', prompt: 'P', otherAttachments: { attach }, ...stdin('S') })).toEqual([
     media('text/plain', 'S'),
     { text: 'P' },
   ]);
-  expect(await parts({ cwd: '/', extras: { attach }, ...stdin(PNG) })).toEqual([media('image/png', PNG)]);
-  expect(await parts({ cwd: '/', extras: { attach, mimeType: 'x/y' }, ...stdin(PNG) })).toEqual([media('x/y', PNG)]);
+  expect(await parts({ cwd: '/', otherAttachments: { attach }, ...stdin(PNG) })).toEqual([media('image/png', PNG)]);
+  expect(await parts({ cwd: '/', otherAttachments: { attach, mimeType: 'x/y' }, ...stdin(PNG) })).toEqual([
+    media('x/y', PNG),
+  ]);
 });
 
 test('--mime-type makes media of -f - and of what is neither text nor known', async (t) => {
   const cwd = folder(t, { 'a.bin': 'a\0b' });
-  const extras = { attach: [], mimeType: 'text/csv' };
-  expect(await parts({ cwd, files: ['-'], extras, ...stdin('a,b') })).toEqual([media('text/csv', 'a,b')]);
-  expect(await parts({ cwd, extras: { attach: ['a.bin'], mimeType: 'audio/l16' } })).toEqual([
+  const otherAttachments = { attach: [], mimeType: 'text/csv' };
+  expect(await parts({ cwd, files: ['-'], otherAttachments, ...stdin('a,b') })).toEqual([media('text/csv', 'a,b')]);
+  expect(await parts({ cwd, otherAttachments: { attach: ['a.bin'], mimeType: 'audio/l16' } })).toEqual([
     media('audio/l16', 'a\0b'),
   ]);
 });
 
 test('the clipboard goes along under its name, or as the picture it is', async () => {
   const clipboard = (content: string | Uint8Array) => ({ attach: [], clipboard: async () => Buffer.from(content) });
-  expect(await parts({ cwd: '/', prompt: 'P', extras: clipboard('C') })).toEqual([
+  expect(await parts({ cwd: '/', prompt: 'P', otherAttachments: clipboard('C') })).toEqual([
     { text: '=== clipboard ===\nC\n\nP' },
   ]);
-  expect(await parts({ cwd: '/', extras: clipboard(PNG) })).toEqual([media('image/png', PNG)]);
+  expect(await parts({ cwd: '/', otherAttachments: clipboard(PNG) })).toEqual([media('image/png', PNG)]);
 });
 
 test.for([
@@ -55,5 +57,5 @@ test.for([
   ['a.bin', 'the media type of a.bin is not known'],
 ])('-a %s is refused', async ([name = '', message], t) => {
   const cwd = folder(t, { 'a.bin': 'a\0b', 'dir/x': '' });
-  await expect(parts({ cwd, extras: { attach: [name] } })).rejects.toMatchObject({ fault: 'usage', message });
+  await expect(parts({ cwd, otherAttachments: { attach: [name] } })).rejects.toMatchObject({ fault: 'usage', message });
 });

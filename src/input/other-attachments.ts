@@ -28,7 +28,7 @@ export async function addOtherAttachments(
   const chooseType = (name: string) => (bytes: Uint8Array) => mimeType ?? guessType(bytes, name);
   for (const value of attach) {
     context.signal.throwIfAborted();
-    if (value === '-') stdinPlace ??= context.basket.items.length;
+    if (value === '-') stdinPlace ??= context.attachments.items.length;
     else await addFile(value, chooseType(value), context);
   }
   if (clipboard !== undefined) addBytes(await clipboard(context.signal), 'clipboard', undefined, context);
@@ -41,16 +41,16 @@ async function addFile(value: string, typeOf: ToMediaType, context: Context): Pr
   if (found.kind === 'directory') {
     throw new AppError('usage', `-a takes files, and ${value} is a directory`, { hint: `Send its files: -f ${value}` });
   }
-  if (!context.basket.isNew(found.path)) return;
+  if (!context.attachments.isNew(found.path)) return;
   const bytes = await readInputFile(found.path, value);
   addBytes(bytes, value, typeOf(bytes), context);
   context.attached?.(found.path, bytes);
 }
 
-function addBytes(bytes: Uint8Array, name: string, type: string | undefined, { basket }: Context): void {
+function addBytes(bytes: Uint8Array, name: string, type: string | undefined, { attachments }: Context): void {
   const loaded = toAttachment(bytes, name, type);
   if (!isAttachment(loaded)) throw notTextError(name, loaded);
-  basket.add(loaded);
+  attachments.add(loaded);
 }
 
 /** Text types that the API distinguishes. https://ai.google.dev/gemini-api/docs/document-processing */

@@ -1,6 +1,5 @@
 import type { Env } from '../../core/io.ts';
 
-/** Options that an environment variable can set. */
 const VARIABLES: ReadonlyMap<string, string> = new Map([
   ['model', 'GMN_MODEL'],
   ['timeout', 'GMN_TIMEOUT'],
