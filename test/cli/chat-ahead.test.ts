@@ -27,11 +27,15 @@ posixTest(
     chat.type('二つ目');
     await chat.shows(new RegExp(`\n❯ 二つ目\n${STATUS}$`));
     first.open();
-    await chat.shows(new RegExp(`❯ one\nhalf of 答え\n❯ 二つ目\n${STATUS}$`));
+    await chat.shows(new RegExp(`❯ one\nhalf of 答え\n(?:. gemini[^\n]*\n)?❯ 二つ目\n${STATUS}$`));
     chat.type('\rthree');
-    await chat.shows(new RegExp(`half of 答え\nqueued \\(Up takes it back\\): 二つ目\n❯ three\n${STATUS} · 1 queued$`));
+    await chat.shows(
+      new RegExp(
+        `half of 答え\n(?:. gemini[^\n]*\n)?queued \\(Up takes it back\\): 二つ目\n❯ three\n${STATUS} · 1 queued$`,
+      ),
+    );
     chat.type(`${ESC}[A`);
-    await chat.shows(new RegExp(`half of 答え\n❯ 二つ目\n {2}three\n${STATUS}$`));
+    await chat.shows(new RegExp(`half of 答え\n(?:. gemini[^\n]*\n)?❯ 二つ目\n {2}three\n${STATUS}$`));
     chat.type('\u0017third\rnext');
     await chat.shows(/\nqueued[^\n]*: [^\n]*\n❯ next\n/);
     rest.open();

@@ -31,7 +31,7 @@ posixTest('what is typed during an answer stands in the line after it', async (t
   chat.type(`two${KITTY_ANSWER}`);
   await chat.until(KITTY_PUSHED);
   typed.open();
-  await chat.shows(/first\n❯ two/);
+  await chat.shows(/first\n\n❯ two/);
   chat.type('\r');
   await chat.until(/second[\s\S]*❯ /);
   chat.type(CTRL_D);
@@ -67,7 +67,7 @@ posixTest('a paste that a question cuts off is kept as far as it had come, and t
   chat.type(`write\r${ESC}[200~half a`);
   await chat.until(/› $/);
   chat.type('n');
-  await chat.shows(/as you like\n❯ half a/);
+  await chat.shows(/as you like\n\n❯ half a/);
   chat.type(' paste\r');
   await chat.until(/I see[\s\S]*❯ /);
   chat.type(CTRL_D);
