@@ -27,17 +27,21 @@ posixTest(
     chat.type('二つ目');
     await chat.shows(new RegExp(`\n❯ 二つ目\n${STATUS}$`));
     first.open();
-    await chat.shows(new RegExp(`❯ one\nhalf of 答え\n❯ 二つ目\n${STATUS}$`));
+    await chat.shows(new RegExp(`❯ one\nhalf of 答え\n(?:. gemini[^\n]*\n)?❯ 二つ目\n${STATUS}$`));
     chat.type('\rthree');
-    await chat.shows(new RegExp(`half of 答え\nqueued \\(Up takes it back\\): 二つ目\n❯ three\n${STATUS} · 1 queued$`));
+    await chat.shows(
+      new RegExp(
+        `half of 答え\n(?:. gemini[^\n]*\n)?queued \\(Up takes it back\\): 二つ目\n❯ three\n${STATUS} · 1 queued$`,
+      ),
+    );
     chat.type(`${ESC}[A`);
-    await chat.shows(new RegExp(`half of 答え\n❯ 二つ目\n {2}three\n${STATUS}$`));
+    await chat.shows(new RegExp(`half of 答え\n(?:. gemini[^\n]*\n)?❯ 二つ目\n {2}three\n${STATUS}$`));
     chat.type('\u0017third\rnext');
     await chat.shows(/\nqueued[^\n]*: [^\n]*\n❯ next\n/);
     rest.open();
-    await chat.shows(/❯ one\nhalf of 答え and the rest\n❯ 二つ目\n {2}third\nsecond\n❯ next\n[^\n]*$/);
+    await chat.shows(/❯ one\nhalf of 答え and the rest\n\n❯ 二つ目\n {2}third\nsecond\n\n❯ next\n[^\n]*$/);
     chat.type('\r');
-    await chat.shows(/❯ next\nthird\n❯\n/);
+    await chat.shows(/❯ next\nthird\n\n❯\n/);
     chat.type(CTRL_D);
     const { exitCode, output } = await chat.ended;
     expect(exitCode).toBe(0);
@@ -66,7 +70,7 @@ posixTest('a question rings, has the window to itself, and what was typed before
   asked.open();
   await chat.shows(/❯ one\n╭ write_file a\.txt[^\n]*\n[^❯]*› *$/);
   chat.type('n');
-  await chat.shows(/\nas you like\n❯ 下書き\n[^\n]*$/);
+  await chat.shows(/\nas you like\n\n❯ 下書き\n[^\n]*$/);
   chat.type('\u0015\u0004');
   const { exitCode, output } = await chat.ended;
   expect(exitCode).toBe(0);

@@ -7,9 +7,9 @@ import { posixTest } from '../support/posix.ts';
 /** What a terminal would obey: a title, a colour, the clipboard, a wiped screen; 7 bit, 8 bit, bidi. */
 const EVIL = '\u001b]0;owned\u0007\u001b[41mred\u001b]52;c;b3duZWQ=\u0007\u001b[2Jgone\u009b31m\u202eback';
 
-/** Without what gmn itself writes: its line editor's moves, marked pastes, the question for kitty's keys. No colours here. */
+/** Without what gmn itself writes: its moves, marked pastes, the wrapping of rows, the question for kitty's keys. No colours here. */
 function foreign(output: string): readonly string[] {
-  const own = /\u001b\[(?:\?2004[hl]|\?u|\d*[ABCDGK]|J)/g;
+  const own = /\u001b\[(?:\?2004[hl]|\?7[hl]|\?u|\d*[ABCDGK]|J)/g;
   return (
     output.replace(own, '').match(/[\u0000-\u0007\u000b-\u000c\u000e-\u001f\u007f-\u009f\u202e][^\r\n]{0,20}/g) ?? []
   );

@@ -31,7 +31,7 @@ posixTest('what is typed during an answer stands in the line after it', async (t
   chat.type(`two${KITTY_ANSWER}`);
   await chat.until(KITTY_PUSHED);
   typed.open();
-  await chat.shows(/first\n❯ two/);
+  await chat.shows(/first\n\n❯ two/);
   chat.type('\r');
   await chat.until(/second[\s\S]*❯ /);
   chat.type(CTRL_D);
@@ -67,7 +67,7 @@ posixTest('a paste that a question cuts off is kept as far as it had come, and t
   chat.type(`write\r${ESC}[200~half a`);
   await chat.until(/› $/);
   chat.type('n');
-  await chat.shows(/as you like\n❯ half a/);
+  await chat.shows(/as you like\n\n❯ half a/);
   chat.type(' paste\r');
   await chat.until(/I see[\s\S]*❯ /);
   chat.type(CTRL_D);
@@ -113,12 +113,12 @@ posixTest('Tab completes models, tools, sessions and paths', async (t) => {
 posixTest('what answers the question of /load is no entry, and does not come back with Up', async (t) => {
   const { path, env } = sharedHome(t);
   await pipedChat(t, ['hello'], { env, args: ['--demo', '--session-name', 'holiday'] });
-  const chat = chatInTerminal(t, ['--demo'], { env });
-  await chat.until(/❯ /);
+  const chat = chatInTerminal(t, ['--demo', '--plain'], { env });
+  await chat.until(/> /);
   chat.type('/load\r');
   await chat.until(/number, id or name.*› /);
   chat.type('1\r');
-  await chat.until(/Continuing holiday[\s\S]*❯ /);
+  await chat.until(/Continuing holiday[\s\S]*> /);
   chat.type(CTRL_D);
   expect((await chat.ended).exitCode).toBe(0);
   expect(readFileSync(join(path, 'history'), 'utf8')).toBe('"/load"\n');
@@ -162,7 +162,7 @@ posixTest('what Esc twice has left draws nothing over the prompt, and is over be
   chat.type(ESC + ESC);
   await chat.until(/cancelled\r\n[\s\S]*❯ /);
   chat.enter('hello');
-  await chat.shows(/\nnow\n❯\n/);
+  await chat.shows(/\nnow\n\n❯\n/);
   chat.type(CTRL_D);
   const { output, exitCode } = await chat.ended;
   expect(exitCode).toBe(0);

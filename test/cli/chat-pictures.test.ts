@@ -30,11 +30,11 @@ posixTest('Ctrl+V attaches the picture in the clipboard, and so does a file drop
   chat.type('this?');
   await chat.shows(/❯ what is this\?\ngemini-2\.5-flash · .* · 1 attached$/);
   chat.type('\r');
-  await chat.shows(/❯ what is this\?\n\+ clipboard \(PNG, 640x480, 29 B\)\na square\n❯\n/);
+  await chat.shows(/❯ what is this\?\n\+ clipboard \(PNG, 640x480, 29 B\)\na square\n\n❯\n/);
   chat.type(`${ESC}[200~${join(place, '一枚\\ 目.png')} ${ESC}[201~and @mine.png?`);
   await chat.shows(/❯ and @mine\.png\?\n/);
   chat.type('\r');
-  await chat.shows(/\n\+ mine\.png \(PNG, 640x480, 29 B\)\n\+ 一枚 目\.png \(PNG, 640x480, 29 B\)\ntwo\n❯\n/);
+  await chat.shows(/\n\+ mine\.png \(PNG, 640x480, 29 B\)\n\+ 一枚 目\.png \(PNG, 640x480, 29 B\)\ntwo\n\n❯\n/);
   rmSync(join(place, 'held'));
   chat.type(`${CTRL_V}`);
   await chat.shows(/❯ some text\n/);
@@ -42,7 +42,7 @@ posixTest('Ctrl+V attaches the picture in the clipboard, and so does a file drop
   chat.type(`${ESC}[200~/nowhere/a.png${ESC}[201~`);
   await chat.shows(/❯ \/nowhere\/a\.png\n/);
   chat.type(`\u0015three\r`);
-  await chat.shows(/three\n❯\n/);
+  await chat.shows(/three\n\n❯\n/);
   chat.type(CTRL_D);
   expect((await chat.ended).exitCode).toBe(0);
   const sent = gemini.requests.map(({ body }) => body.contents.at(-1).parts);

@@ -39,7 +39,8 @@ posixTest('a command is seen while it runs, and its end, its exit code and its l
   expect(screenOf(await chat.until(/› $/))).toContain('│ The model says: Builds everything\n│ for i in');
   chat.type('y');
   const during = screenOf(await chat.until(/行-6/)).split('\n');
-  expect(during.slice(-5)).toEqual([expect.stringMatching(/^\S run_shell_command for i/), ...tailOf(3)]);
+  // An empty row to type in and the status are below.
+  expect(during.slice(-7, -2)).toEqual([expect.stringMatching(/^\S run_shell_command for i/), ...tailOf(3)]);
   writeFileSync(join(path, 'go'), '');
   await chat.until(/It failed\.[\s\S]*❯ /);
   chat.enter('/output');

@@ -13,10 +13,8 @@ export interface LineBuffer {
   yank(): void;
   /** Right after `yank` or `yankEarlier`: replaces the yanked text with the one killed before it. */
   yankEarlier(): void;
-  /** Swaps the characters around the caret and moves on. */
   transpose(): void;
   undo(): void;
-  /** Replaces the whole text, as one undoable change. */
   replace(text: string, caret?: number): void;
   /** Empties the line and its undo history; the kill ring stays, each text passed through `keep`. */
   reset(keep: (killed: string) => string): void;
@@ -163,7 +161,6 @@ type Motion = (text: string, at: number) => number;
 const graphemeSegmenter = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
 const wordSegmenter = new Intl.Segmenter(undefined, { granularity: 'word' });
 
-/** The nearest grapheme border at or after `at`. */
 function snapToGrapheme(text: string, at: number): number {
   if (at <= 0) return 0;
   if (at >= text.length) return text.length;

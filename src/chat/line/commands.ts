@@ -14,7 +14,6 @@ import { isOpenBlock, PASTE_CHARACTER, stripBlockMarks } from './folds.ts';
 import { updateSearch } from './modes.ts';
 import { type Editing, stepHistory } from './state.ts';
 
-/** What a key asks the reader of the line to do. */
 export type KeyRequest =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'end' }
@@ -52,7 +51,6 @@ export const KEY_COMMANDS: ReadonlyMap<string, KeyCommand> = new Map<string, Key
   ['ctrl-n', down],
 ]);
 
-/** Whether a key continues to move through rows and earlier entries. */
 export function isRowKey(name: string): boolean {
   return KEY_COMMANDS.get(name) === up || KEY_COMMANDS.get(name) === down;
 }
@@ -69,7 +67,6 @@ function sendOrContinue({ line, pastes }: Editing): KeyRequest | undefined {
   return undefined;
 }
 
-/** After a pasted block it expands the block; elsewhere it completes. */
 function expandOrComplete({ line, pastes }: Editing): KeyRequest | undefined {
   const before = line.text[line.caret - 1] ?? '';
   if (!PASTE_CHARACTER.test(before)) return { kind: 'complete' };

@@ -9,9 +9,7 @@ import type { Completion } from './source.ts';
 import type { Editing } from './state.ts';
 import { type Below, layOutFrame, type Size } from './view.ts';
 
-/** A line being edited: keys in, frames out. */
 export interface LineEditor {
-  /** The text up to the caret, with pasted blocks expanded. */
   readonly before: string;
   /** The whole text, with pasted blocks expanded. */
   readonly text: string;
@@ -25,7 +23,6 @@ export interface LineEditor {
   showCompletion(completion: Completion): void;
   /** The text up to the caret, if candidates for it should be shown without being asked for. */
   readonly suggestible: string | undefined;
-  /** Shows the candidates looked up for this text, unless it has changed since. */
   showSuggestions(before: string, completion: Completion | undefined): void;
   replace(text: string): void;
   setStatus(status: string | undefined): void;

@@ -75,7 +75,6 @@ function findNearest(
 
 interface Page {
   readonly rows: Piece[][];
-  /** Where something of this width would go. */
   cell(width?: number): Cell;
   put(piece: Piece): void;
   breakRow(): void;
@@ -110,7 +109,6 @@ function createPage(columns: number): Page {
   };
 }
 
-/** A line break is a grapheme of its own. */
 function splitIntoGraphemes(text: string): readonly string[] {
   return text
     .split('\n')

@@ -3,9 +3,9 @@ import type { Key } from '../terminal/keys.ts';
 import { normalizeText } from './folds.ts';
 import type { Completion } from './source.ts';
 import {
-  chosenWord,
   createMenu,
   type Editing,
+  findChosenWord,
   type KeyUse,
   type Menu,
   moveSelection,
@@ -14,7 +14,6 @@ import {
   suggestMenu,
 } from './state.ts';
 
-/** Inserts what all candidates have in common, and opens a menu for the rest. */
 export function applyCompletion(editing: Editing, completion: Completion): void {
   const before = findPlainBefore(editing);
   if (before === undefined) return;
@@ -79,7 +78,6 @@ export function pressInMenu(editing: Editing, name: string): KeyUse {
   return 'used';
 }
 
-/** Inserts what the candidates have in common; if that is nothing new, the first of them. */
 function completeInMenu(editing: Editing, menu: Menu): void {
   const { word, menu: rest } = createMenu({ start: 0, candidates: menu.candidates }, menu.word);
   if (word === menu.word && rest !== undefined) chooseCandidate(editing, moveSelection(menu, 1));
@@ -105,18 +103,16 @@ function chooseCandidate(editing: Editing, menu: Menu): void {
 }
 
 function putWord({ line }: Editing, menu: Menu): void {
-  const word = chosenWord(menu);
+  const word = findChosenWord(menu);
   const start = line.text.slice(0, menu.start) + word;
   const text = start + line.text.slice(line.caret);
   if (text !== line.text) line.replace(text, start.length);
 }
 
-/** Begins or continues a search through earlier entries; the line shows the match. */
 export function updateSearch(editing: Editing, query: string, place: number, step: 1 | -1 = -1): void {
   const { line, entries, search: before } = editing;
   const draft = before?.draft ?? line.text;
   const found = searchHistory(entries(), query, place, step);
-  // No further match: keep the last one.
   const isStuck = found.hasFailed && query === before?.query;
   const search = isStuck ? { ...before, hasFailed: true } : { ...found, draft };
   editing.search = search;
@@ -126,7 +122,6 @@ export function updateSearch(editing: Editing, query: string, place: number, ste
   line.move(() => Math.max(0, at));
 }
 
-/** Keys that cancel or accept the search and do nothing else. */
 const ENDING_KEYS: ReadonlySet<string> = new Set(['ctrl-g', 'ctrl-c', 'enter', 'tab', 'escape']);
 
 /** Handles a key during a search. Any other key ends the search and keeps its usual meaning. */

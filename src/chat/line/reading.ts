@@ -19,12 +19,10 @@ export interface ReadingContext {
   readonly isStyled: boolean;
   /** What Ctrl+V puts into the line or says; undefined if there is no such thing here. */
   paste(): Promise<Pasted | undefined>;
-  /** A notice if pasted text named files that are attached now. */
   attach(text: string): Promise<string | undefined>;
   refreshStatus(): string | undefined;
   /** Opens the text in the user's editor; undefined if that failed. */
   edit(text: string): Promise<string | undefined>;
-  /** Calls `action` after `ms`, unless the returned function is called first. */
   after(ms: number, action: () => void): () => void;
   /** False where the process cannot go to the background. */
   suspend(): boolean;
@@ -32,11 +30,9 @@ export interface ReadingContext {
   ready(): Promise<void>;
 }
 
-/** Whoever the keys go to at the moment: a line, or a list. */
 export interface Reading<Result = Entry> {
   /** Rejects only through `fail`. */
   readonly entry: Promise<Result>;
-  /** Handles the typed keys. */
   proceed(): void;
   resized(): void;
   /** After coming back from the background: draws the line again at the current cursor position. */
@@ -147,7 +143,6 @@ export function startPicking(context: ReadingContext, list: PickList): Reading<C
   };
 }
 
-/** What a request can do to the reading. */
 interface ReadingControl {
   /** Keys wait until `redraw`. */
   pauseKeys(): void;

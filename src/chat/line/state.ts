@@ -20,11 +20,9 @@ export interface Editing {
   status: string | undefined;
   /** When Ctrl+C was pressed, if no other key was pressed since. */
   interruptedAt: number;
-  /** The text that this Ctrl+C removed from the line. */
   cleared: string;
   /** The column that Up and Down try to keep. */
   goal: number | undefined;
-  /** The first visible row of a line taller than the window. */
   top: number;
 }
 
@@ -51,7 +49,7 @@ export function createMenu(
   const [only] = candidates;
   if (only === undefined) return { word, menu: undefined };
   if (candidates.length === 1) return { word: only.insert, menu: undefined };
-  const common = commonPrefix(candidates.map(({ insert }) => insert));
+  const common = findCommonPrefix(candidates.map(({ insert }) => insert));
   // A fuzzy match need not begin with the typed text; then keep what was typed.
   const longer = common.length > word.length && common.toLowerCase().startsWith(word.toLowerCase()) ? common : word;
   return { word: longer, menu: { start, candidates, word: longer, chosen: -1 } };
@@ -72,19 +70,17 @@ export function narrowMenu({ start, candidates }: Menu, before: string): Menu | 
   return word === '' || left.length === 0 ? undefined : { start, candidates: left, word, chosen: -1, isStale: true };
 }
 
-/** Selects the next or previous candidate; wraps around. */
 export function moveSelection(menu: Menu, step: 1 | -1): Menu {
   const count = menu.candidates.length;
   const chosen = menu.chosen === -1 && step === -1 ? count - 1 : (menu.chosen + step + count) % count;
   return { ...menu, chosen };
 }
 
-/** The word that the menu puts into the line. */
-export function chosenWord({ candidates, chosen, word }: Menu): string {
+export function findChosenWord({ candidates, chosen, word }: Menu): string {
   return candidates[chosen]?.insert ?? word;
 }
 
-function commonPrefix(words: readonly string[]): string {
+function findCommonPrefix(words: readonly string[]): string {
   const [first = ''] = words;
   let length = first.length;
   for (const word of words) while (!word.startsWith(first.slice(0, length))) length -= 1;
@@ -107,17 +103,17 @@ export function stepHistory(
   walk: Walk,
   step: 1 | -1,
 ): { walk: Walk; text: string } | undefined {
-  const shown = textAt(entries, walk);
+  const shown = findEntryText(entries, walk);
   for (let place = walk.place + step; place >= 0 && place <= entries.length; place += step) {
     const next = { ...walk, place };
-    const text = textAt(entries, next);
+    const text = findEntryText(entries, next);
     const isMatch = place === entries.length || text.startsWith(walk.prefix);
     if (isMatch && (text !== shown || place === entries.length)) return { walk: next, text };
   }
   return undefined;
 }
 
-function textAt(entries: readonly string[], { draft, place }: Walk): string {
+function findEntryText(entries: readonly string[], { draft, place }: Walk): string {
   return entries[place] ?? draft;
 }
 

@@ -9,7 +9,6 @@ export interface Size {
   readonly rows: number;
 }
 
-/** What is shown below the line: at most one of these. */
 export type Below =
   | { readonly kind: 'menu'; readonly menu: Menu }
   | { readonly kind: 'search'; readonly search: Search }

@@ -10,7 +10,6 @@ interface KeyboardListener {
 }
 
 export interface Keyboard {
-  /** Takes the terminal, unless it is already taken. */
   take(): void;
   /** Reports an unfinished key or paste first, because its end will go to another reader. */
   giveBack(): void;

@@ -161,7 +161,6 @@ const SHIFT = 1;
 const ALT = 2;
 const CONTROL = 4;
 
-/** The key of a complete escape sequence; undefined if unknown. */
 function decodeSequence(sequence: string): Key | undefined {
   if (/^\u001b\[\?\d+u$/.test(sequence)) return { kind: 'kitty' };
   const match = /^\u001b[[O]([\d;:]*)([A-Za-z~])$/.exec(sequence);
@@ -217,11 +216,9 @@ function addModifiers(name: string, modifiers: number): string {
 export type Key =
   /** Printable text, one code point at a time. */
   | { readonly kind: 'text'; readonly text: string }
-  /** The unchanged text of a bracketed paste. */
   | { readonly kind: 'paste'; readonly text: string }
   /**
    * A named key: `enter`, `tab`, `up`, `ctrl-a`, `alt-b`, `shift-enter`, … Modifiers are in the order ctrl, alt, shift.
    */
   | { readonly kind: 'key'; readonly name: string }
-  /** The terminal supports the kitty keyboard protocol. */
   | { readonly kind: 'kitty' };
