@@ -93,9 +93,8 @@ function textPage(io: Io, options: RenderOptions): TextPage {
   const err = createStderr(errOut, { rawThoughts: options.rawOutput, ...(options.isChat ? { opening: '' } : {}) });
   // Created when first needed: asking a stream whether it is a terminal opens it.
   let shape: Presentation | undefined;
-  let live = options.live;
+  const live = pageLive(io, options.live);
   let isMidLine = false;
-  const thought = createThoughtHold(err, () => live);
   const held: WriteMessage[] = [];
   const waiting = createProgress(errOut, {
     ...options,
@@ -106,53 +105,51 @@ function textPage(io: Io, options: RenderOptions): TextPage {
   const show = async (text: string, pieces: readonly string[] = [text]): Promise<void> => {
     if (text === '') return;
     await waiting.clear();
-    await thought.end();
+    await err.endThought();
     isMidLine = !pieces.at(-1)?.endsWith('\n');
     for (const piece of pieces) await out.write(piece);
     if (!isMidLine) for (const words of held.splice(0)) await words(err);
   };
+  // Nothing can be drawn below a thought whose line is not ended.
+  const releaseLive = (): void => (err.isMidLine ? undefined : live.release());
   const showLive = async (area: LiveArea, complete: string, rest: readonly string[]): Promise<void> => {
     await waiting.clear();
-    await thought.end();
+    await err.endThought();
+    releaseLive();
     await area.show(complete === '' ? [] : complete.slice(0, -1).split('\n'), rest);
   };
   const flow = async (delta: string, { push, preview, skipOpen }: FlowingPresentation): Promise<void> => {
-    live ??= await loadLive(io);
-    if (live.leaveScrolled()) await skipOpen();
+    const area = await live.open();
+    if (area.leaveScrolled()) await skipOpen();
     const complete = await push(delta);
-    const next = await preview(live.room);
-    await showLive(live, complete + next.complete, next.live);
+    const next = await preview(area.room);
+    await showLive(area, complete + next.complete, next.live);
   };
   const showRest = async (): Promise<void> => {
-    if (live?.leaveScrolled() && shape !== undefined && isFlowing(shape)) await shape.skipOpen();
-    const text = (await shape?.end()) ?? '';
-    if (live === undefined) await show(text);
-    else await showLive(live, text, []);
+    if (shape === undefined || !isFlowing(shape)) return show((await shape?.end()) ?? '');
+    const area = await live.open();
+    if (area.leaveScrolled()) await shape.skipOpen();
+    await showLive(area, await shape.end(), []);
   };
   const say = async (words: WriteMessage): Promise<void> => {
     await waiting.clear();
-    await live?.suspend();
+    await live.hold();
     if (isMidLine && out.isTerminal && errOut.isTerminal) {
       await errOut.write('\n');
       isMidLine = false;
     }
-    await words(err);
-    thought.resume();
+    await words(err).finally(releaseLive);
   };
   const tell = (words: WriteMessage): Promise<void> =>
     say(async () => {
-      await thought.end();
+      await err.endThought();
       await words(err);
     });
   const rest = async (): Promise<void> => {
     await waiting.pause();
     await showRest();
-    await thought.end();
-  };
-  const leave = async (isInterrupted = false): Promise<void> => {
-    if (isInterrupted) await live?.clearBelow();
-    if (live !== options.live) await live?.close();
-    live = options.live;
+    await err.endThought();
+    releaseLive();
   };
   return {
     wait: waiting.wait,
@@ -164,8 +161,7 @@ function textPage(io: Io, options: RenderOptions): TextPage {
       await show(shown, shown === delta ? pieces : undefined);
     },
     async writeMessage(words) {
-      // It may stay in the middle of a line, and nothing can be live below that.
-      if (live !== undefined) await showRest();
+      if (live.area !== undefined && !err.isMidLine) await showRest();
       await say(words);
     },
     writeLines: tell,
@@ -177,29 +173,49 @@ function textPage(io: Io, options: RenderOptions): TextPage {
     flush: rest,
     async close(isInterrupted) {
       await rest();
-      await leave(isInterrupted);
+      await live.leave(isInterrupted);
       if (isMidLine) await show('\n');
     },
     async abandon() {
       await waiting.pause();
-      await leave();
+      await live.leave();
     },
   };
 }
 
-/** Nothing is live below the unfinished line of a thought: keeps the area suspended until that line ends. */
-function createThoughtHold(err: Stderr, area: () => LiveArea | undefined) {
+interface PageLive {
+  /** Undefined before there was text to draw. */
+  readonly area: LiveArea | undefined;
+  open(): Promise<LiveArea>;
+  /** Keeps it off the screen until `release`. */
+  hold(): Promise<void>;
+  release(): void;
+  leave(isInterrupted?: boolean): Promise<void>;
+}
+
+function pageLive(io: Io, given: LiveArea | undefined): PageLive {
+  let area = given;
   let isHeld = false;
   return {
-    /** After something was written: ends the suspension for it. */
-    resume(): void {
-      if (err.isMidLine && !isHeld) isHeld = true;
-      else area()?.resume();
+    get area() {
+      return area;
     },
-    async end(): Promise<void> {
-      await err.endThought();
-      if (isHeld) area()?.resume();
+    async open() {
+      area ??= await loadLive(io);
+      return area;
+    },
+    async hold() {
+      if (!isHeld) await area?.suspend();
+      isHeld = area !== undefined;
+    },
+    release() {
+      if (isHeld) area?.resume();
       isHeld = false;
+    },
+    async leave(isInterrupted = false) {
+      if (isInterrupted) await area?.clearBelow();
+      if (area !== given) await area?.close();
+      area = given;
     },
   };
 }

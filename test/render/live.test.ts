@@ -1,7 +1,11 @@
 import { expect, test } from 'vitest';
+import { AppError } from '../../src/core/error.ts';
 import { openLive } from '../../src/render/live.ts';
+import { openRenderer } from '../../src/render/renderers.ts';
 import { withoutSpinner } from '../../src/render/spinner.ts';
 import { emulator } from '../support/emulator.ts';
+import { renderOptions } from './fakes.ts';
+import { begin, failure } from './runs.ts';
 
 function stage(columns = 20, rows = 8) {
   const screen = emulator({ columns, rows });
@@ -103,4 +107,22 @@ test('what a smaller window pushed away is left, once', async () => {
   expect(live.leaveScrolled()).toBe(false);
   await live.show(['6'], ['7']);
   expect((await screen.shown()).lines).toEqual(['printed', '1', '2', '3', '4', '5', '6', '7', 'status']);
+});
+
+test('a renderer that is given one keeps its footer below everything it writes', async () => {
+  const { screen, live } = stage(40, 12);
+  live.setFooter(['status']);
+  const options = renderOptions({ live, showThoughts: true, isChat: true });
+  const render = await openRenderer('text', { out: screen, err: screen }, options);
+  for (const event of [begin, { type: 'thought', delta: 'Hm' }, { type: 'thought', delta: 'm.' }] as const) {
+    await render(event);
+  }
+  expect(await window(screen)).toEqual(['Hmm.']);
+  await render({ type: 'text', delta: 'The an' });
+  expect(await window(screen)).toEqual(['Hmm.', 'The an', 'status']);
+  await render({ type: 'notice', message: 'slow' });
+  expect(await window(screen)).toEqual(['Hmm.', 'slow', 'The an', 'status']);
+  await render({ type: 'text', delta: 'swer.' });
+  await render(failure(new AppError('api', 'It broke.')));
+  expect(await window(screen)).toEqual(['Hmm.', 'slow', 'The answer.', 'Error: It broke.', 'status']);
 });
