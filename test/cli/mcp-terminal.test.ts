@@ -150,7 +150,7 @@ test.for([
       ...home({ files: { ...fixtureServer('hostile-mcp-server.mjs', 'late-question'), trust: true } }),
     });
     const output = await terminal.until(/\[y\]es \[n\]o › /);
-    expect(output).toMatch(/\r. speak 50 % half \\x1b\[2Jway/);
+    expect(output).toMatch(/\p{Script=Braille} speak 50 % half \\x1b\[2Jway/u);
     expect(screenOf(output)).toMatch(/(?:^|\n)╭ MCP server files asks\n│ Sure\?\n╰ Answer\? \[y\]es \[n\]o ›/);
     terminal.type('y');
     await terminal.until(/done/);

@@ -201,7 +201,7 @@ describe('the request', () => {
       gemini,
       files: { 'a.txt': 'hello' },
     });
-    expect(gmn).toMatchObject({ stdout: '["hello"]\n', stderr: '', exitCode: 0 });
+    expect(gmn).toMatchObject({ stdout: '["hello"]\n', stderr: '✓ read_file a.txt · 1 line\n', exitCode: 0 });
     const bodies = gemini.requests.map(({ body }) => body);
     expect(bodies.map(({ tools }) => tools !== undefined)).toEqual([true, true, false]);
     expect(bodies.map(({ generationConfig }) => generationConfig.responseJsonSchema !== undefined)).toEqual([
