@@ -119,6 +119,20 @@ linuxTest.for(['text', 'json', 'stream-json'])('a full disk is an error with a n
   expect(stderr).toMatch(/^Error: cannot write the output: .*ENOSPC.*\n\S.*\n$/);
 });
 
+linuxTest('a disk that has room for a part of the last write is an error, too', async (t) => {
+  const gemini = await fakeGemini(t, [reply(`${'x'.repeat(100_000)}\n`)]);
+  const { cwd, env } = place(t, { gemini, env: { GMN_NO_SESSION: '1' } });
+  const [program, args] = gmnCommand(['hi']);
+  const limited = 'ulimit -f 64; exec "$@" > answer.txt';
+  const child = spawn('sh', ['-c', limited, 'sh', program, ...args], { cwd, env, stdio: ['ignore', 'ignore', 'pipe'] });
+  let stderr = '';
+  child.stderr.on('data', (data) => {
+    stderr += data;
+  });
+  const [exitCode] = await once(child, 'close');
+  expect([exitCode, stderr]).toEqual([1, expect.stringMatching(/^Error: cannot write the output: .*EFBIG.*\n\S.*\n$/)]);
+});
+
 test('an answer of 3 MB arrives whole through a pipe', async (t) => {
   const text = `${'0123456789abcdef'.repeat(4096)}\n`.repeat(48);
   const gmn = await runGmn(t, ['-o', 'json', 'big'], { gemini: await fakeGemini(t, [reply(text)]) });
