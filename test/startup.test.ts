@@ -149,6 +149,7 @@ test('a one-shot loads only what it needs', async (t) => {
       "src/platform/runtime/random-id.ts",
       "src/platform/runtime/signals.ts",
       "src/platform/runtime/system.ts",
+      "src/platform/terminal/file-output.ts",
       "src/platform/terminal/io.ts",
       "src/platform/terminal/output-stream.ts",
       "src/platform/terminal/stdin.ts",

@@ -64,6 +64,8 @@ interface Call {
   checkpoint?: Checkpoint;
   /** How often the reply was continued because the server asked for it. */
   hops: number;
+  /** How often it was asked for from the start; what comes in between does not count these anew. */
+  readonly restarts: number;
 }
 
 /** Where a reply can be resumed on another connection, and what has read it so far. */
@@ -161,6 +163,7 @@ function newCall(asked: ModelRequest, signal: AbortSignal, substitute?: Substitu
     asked,
     signal,
     hops: 0,
+    restarts: 0,
     isSent: false,
     hasBegun: false,
     hasShown: false,
@@ -207,14 +210,15 @@ async function recover(call: Call, failure: AppError, options: ModelOptions): Pr
   // Only the token was refused; the prompt itself may still be accepted.
   const isTokenRefused = call.checkpoint !== undefined && failure.status !== undefined && failure.retry === undefined;
   const restart = isTokenRefused ? failure.with({ retry: {} }) : failure;
-  const retry = canRestart ? nextRetry(restart, call.retry?.number ?? 0, limits) : undefined;
+  const done = Math.max(call.restarts, call.retry?.number ?? 0);
+  const retry = canRestart ? nextRetry(restart, done, limits) : undefined;
   if (retry !== undefined) {
     const words = formatRetry(retry);
     trace(`${model}: ${failure.message}; ${words}`);
     events.push({ type: 'notice', message: joinClauses(failure.message, words) });
     events.push({ type: 'wait', what: `${model}: ${words}` });
     const { checkpoint: _, ...fromStart } = call;
-    return { events, next: () => ({ ...fromStart, retry }) };
+    return { events, next: () => ({ ...fromStart, retry, restarts: retry.number }) };
   }
   const gone = failure.objection === 'model' && canRestart ? fallback : undefined;
   if (gone?.from === model) {

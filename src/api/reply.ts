@@ -335,14 +335,20 @@ export function parseChunk(value: unknown): Chunk {
   return {
     parts: parseParts(candidate?.content),
     otherCandidates: others,
-    finishReason: toNonEmptyString(candidate?.finishReason),
+    finishReason: toReason(candidate?.finishReason),
     finishMessage: toNonEmptyString(candidate?.finishMessage),
     modelVersion: toNonEmptyString(value.modelVersion),
-    blockReason: toNonEmptyString(feedback),
+    blockReason: toReason(feedback),
     usageMetadata: isObject(value.usageMetadata) ? value.usageMetadata : undefined,
     continuationToken: parseToken(candidate?.continuationToken),
     grounding: parseGrounding(candidate?.groundingMetadata),
   };
+}
+
+/** Gateways that write out every field have `FINISH_REASON_UNSPECIFIED` in every chunk but the last. */
+function toReason(value: unknown): string | undefined {
+  const reason = toNonEmptyString(value);
+  return reason?.endsWith('_UNSPECIFIED') ? undefined : reason;
 }
 
 function parseCandidates(value: unknown): {

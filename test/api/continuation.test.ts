@@ -240,3 +240,16 @@ test('calls and signatures are kept across a resumption, each once', async (t) =
   expect(whole?.calls).toMatchObject([{ name: 'x' }]);
   expect(whole?.content?.parts).toEqual([{ text: 'Look. ' }, call, { text: '', thoughtSignature: 'z' }]);
 });
+
+test.for([{ finishReason: 'CONTINUATION' }, {}])(
+  'a server that refuses its own tokens is asked from the start three more times at most: %j',
+  async (ending, t) => {
+    const refused = answer(400, '{"error":{"code":400,"status":"INVALID_ARGUMENT","message":"Unknown name."}}');
+    const thought = reply([{ text: 'a', thought: true }], { ...ending, continuationToken: 'after-1' });
+    const { error, server } = await converse(t, [
+      (socket, request) => (tokenOf(request) === 0 ? stream([event(thought)], 'close') : refused)(socket, request),
+    ]);
+    expect(server.requests.filter((request) => tokenOf(request) === 0).length).toBeLessThan(5);
+    expect(error).toMatchObject({ status: 400 });
+  },
+);

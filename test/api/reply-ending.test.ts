@@ -43,6 +43,18 @@ test('what says nothing of itself is the model that was asked, for nothing', asy
   expect(reply).toStrictEqual({ finishReason: 'STOP', usage: {}, model: 'asked' });
 });
 
+test('a reason that is not specified is none, as with a gateway that writes out every default', async () => {
+  const unspecified = { finishReason: 'FINISH_REASON_UNSPECIFIED' };
+  const promptFeedback = { blockReason: 'BLOCKED_REASON_UNSPECIFIED' };
+  const first = chunk([{ text: 'a' }], unspecified, { promptFeedback });
+  expect(first.blockReason).toBeUndefined();
+  expect(await read([first])).toMatchObject({
+    isFinished: false,
+    message: 'the answer was cut short: the stream ended without a finish reason',
+  });
+  expect((await read([first, chunk([{ text: 'b' }], STOP), chunk([], unspecified)])).reply?.finishReason).toBe('STOP');
+});
+
 test('thoughts are told as thoughts, and are no answer', async () => {
   const thought = { text: 'hm', thought: true };
   expect((await read([chunk([thought, { text: 'yes' }], STOP)])).events).toEqual([

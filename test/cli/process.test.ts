@@ -1,11 +1,11 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, existsSync, openSync } from 'node:fs';
+import { chmodSync, existsSync, openSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, type TestContext, test } from 'vitest';
 import { chunk, fakeGemini, finish, reply, type Scripted, sse } from '../support/fake-gemini.ts';
 import { GMN, GMN_LINE, type GmnOptions, gmnCommand, isStandalone, place, runGmn } from '../support/gmn.ts';
-import { isWindows, linuxTest, posixTest } from '../support/posix.ts';
+import { fifo, isWindows, linuxTest, posixTest } from '../support/posix.ts';
 
 /** An answer that begins and then stays silent; `closed` resolves when the client lets go. */
 function stalled(text: string) {
@@ -117,6 +117,40 @@ linuxTest.for(['text', 'json', 'stream-json'])('a full disk is an error with a n
   const [exitCode] = await once(child, 'close');
   expect(exitCode).toBe(1);
   expect(stderr).toMatch(/^Error: cannot write the output: .*ENOSPC.*\n\S.*\n$/);
+});
+
+linuxTest('a disk that has room for a part of the last write is an error, too', async (t) => {
+  const gemini = await fakeGemini(t, [reply(`${'x'.repeat(100_000)}\n`)]);
+  const { cwd, env } = place(t, { gemini, env: { GMN_NO_SESSION: '1' } });
+  const [program, args] = gmnCommand(['hi']);
+  const limited = 'ulimit -f 64; exec "$@" > answer.txt';
+  const child = spawn('sh', ['-c', limited, 'sh', program, ...args], { cwd, env, stdio: ['ignore', 'ignore', 'pipe'] });
+  let stderr = '';
+  child.stderr.on('data', (data) => {
+    stderr += data;
+  });
+  const [exitCode] = await once(child, 'close');
+  expect([exitCode, stderr]).toEqual([1, expect.stringMatching(/^Error: cannot write the output: .*EFBIG.*\n\S.*\n$/)]);
+});
+
+test.skipIf(isWindows || isStandalone)('Ctrl+C does not wait for a host name that is being looked up', async (t) => {
+  // Lookups wait for a free thread of Node's pool: each of them is busy opening a pipe that nobody writes to.
+  const { cwd, env } = place(t, { env: { GEMINI_API_KEY: 'x', GOOGLE_GEMINI_BASE_URL: 'http://localhost:9' } });
+  fifo(join(cwd, 'pipe'));
+  writeFileSync(join(cwd, 'busy.cjs'), `for (let i = 0; i < 4; i += 1) require('fs').open('pipe', 'r', () => {});`);
+  const child = spawn(...gmnCommand(['--debug', 'hi']), {
+    cwd,
+    env: { ...env, NODE_OPTIONS: '--require ./busy.cjs' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  t.onTestFinished(() => void child.kill('SIGKILL'));
+  let stderr = '';
+  child.stderr.on('data', (data) => {
+    if (!stderr.includes('POST localhost') && `${stderr}${data}`.includes('POST localhost')) child.kill('SIGINT');
+    stderr += data;
+  });
+  expect(await once(child, 'exit')).toEqual([null, 'SIGINT']);
+  expect(stderr).toContain('Interrupted (SIGINT).');
 });
 
 test('an answer of 3 MB arrives whole through a pipe', async (t) => {

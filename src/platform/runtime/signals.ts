@@ -21,11 +21,23 @@ export function interruptSignal(): AbortSignal {
     process.on(name, () => {
       if (fault === 'hangup') closeLostTerminal();
       if (controller.signal.aborted && fault === 'hangup') return;
+      if (fault === 'interrupted' && !controller.signal.aborted) process.once('exit', skipLookups);
       if (controller.signal.aborted) process.exit(EXIT_CODES[fault]);
       controller.abort(new AppError(fault, `Interrupted (${name}).`));
     });
   }
   return controller.signal;
+}
+
+/**
+ * Ends the process with SIGINT itself if a host name is being looked up, as shells report that like the exit code. Any other
+ * exit of Node waits for the lookup, which takes half a minute where no name server answers, and hears no second Ctrl+C.
+ */
+function skipLookups(exitCode: number): void {
+  if (exitCode !== EXIT_CODES.interrupted || process.platform === 'win32') return;
+  if (!process.getActiveResourcesInfo().includes('GetAddrInfoReqWrap')) return;
+  process.removeAllListeners('SIGINT');
+  process.kill(process.pid, 'SIGINT');
 }
 
 /** Lets the run keep what it has and report the failure in its output format. */

@@ -1,7 +1,8 @@
 import { AppError } from '../../core/error.ts';
 import type { Env, Io, Out } from '../../core/io.ts';
 import { callAfter } from '../runtime/clock.ts';
-import { createPieceWriter, type OutputStream, outputStream, type WritePieces } from './output-stream.ts';
+import type { OutputStream } from './file-output.ts';
+import { createPieceWriter, outputStream, type WritePieces } from './output-stream.ts';
 
 const DONE = Promise.resolve();
 

@@ -1,18 +1,7 @@
-/** The part of Node's writable streams that is used. */
-export interface OutputStream {
-  /** False if the buffer is full: wait for `drain`. `done` is called when the chunk was written, or with the error. */
-  write(chunk: string | Uint8Array, done?: (error?: Error | null) => void): boolean;
-  on(event: 'error', listener: (error: NodeJS.ErrnoException) => void): unknown;
-  once(event: 'drain', listener: () => void): unknown;
-  readonly writableLength: number;
-  readonly writableNeedDrain: boolean;
-  readonly isTTY: boolean;
-  readonly columns: number;
-  readonly rows: number;
-}
+import { findFileOutput, type OutputStream } from './file-output.ts';
 
 export function outputStream(descriptor: 1 | 2): OutputStream {
-  return descriptor === 1 ? process.stdout : process.stderr;
+  return findFileOutput(descriptor) ?? (descriptor === 1 ? process.stdout : process.stderr);
 }
 
 /** Writes a text that comes in pieces; the same promise as `OutputStream.write`. */

@@ -1,7 +1,7 @@
 import { fstatSync } from 'node:fs';
+import { findFileOutput, type OutputStream } from '../../terminal/file-output.ts';
 import type {
   createPieceWriter as createPieceWriterNode,
-  OutputStream,
   outputStream as outputStreamNode,
 } from '../../terminal/output-stream.ts';
 
@@ -19,7 +19,9 @@ interface FileSink {
 }
 
 /** Same contract as on Node; Bun's versions of Node's streams cost more start-up time than everything else. */
-export const outputStream: typeof outputStreamNode = (descriptor) => {
+export const outputStream: typeof outputStreamNode = (descriptor) => findFileOutput(descriptor) ?? openSink(descriptor);
+
+function openSink(descriptor: 1 | 2): OutputStream {
   const sink = Bun.file(descriptor).writer();
   const drains: (() => void)[] = [];
   let onError = (_: NodeJS.ErrnoException): void => {};
@@ -73,8 +75,8 @@ export const outputStream: typeof outputStreamNode = (descriptor) => {
     get rows() {
       return terminal()?.rows ?? 0;
     },
-  } satisfies OutputStream;
-};
+  };
+}
 
 /** Bun encodes strings itself. */
 export const createPieceWriter: typeof createPieceWriterNode = (stream) => (pieces) => stream.write(pieces.join(''));

@@ -1,0 +1,59 @@
+import { fstatSync, writeSync } from 'node:fs';
+
+/** The part of Node's writable streams that is used. */
+export interface OutputStream {
+  /** False if the buffer is full: wait for `drain`. `done` is called when the chunk was written, or with the error. */
+  write(chunk: string | Uint8Array, done?: (error?: Error | null) => void): boolean;
+  on(event: 'error', listener: (error: NodeJS.ErrnoException) => void): unknown;
+  once(event: 'drain', listener: () => void): unknown;
+  readonly writableLength: number;
+  readonly writableNeedDrain: boolean;
+  readonly isTTY: boolean;
+  readonly columns: number;
+  readonly rows: number;
+}
+
+/**
+ * The stream to use for a descriptor that is a file; undefined for any other. The streams of Node and Bun take a write of which
+ * only a part found room on the disk for a complete one.
+ */
+export function findFileOutput(descriptor: 1 | 2): OutputStream | undefined {
+  if (!isFile(descriptor)) return undefined;
+  let onError = (_: NodeJS.ErrnoException): void => {};
+  return {
+    write(chunk, done = () => {}) {
+      try {
+        writeFully(descriptor, typeof chunk === 'string' ? Buffer.from(chunk) : chunk);
+        done();
+      } catch (thrown) {
+        // `writeSync` throws nothing else.
+        const error = thrown as NodeJS.ErrnoException;
+        done(error);
+        onError(error);
+      }
+      return true;
+    },
+    on(_, listener) {
+      onError = listener;
+    },
+    // It is never full.
+    once: () => {},
+    writableLength: 0,
+    writableNeedDrain: false,
+    isTTY: false,
+    columns: 0,
+    rows: 0,
+  };
+}
+
+function writeFully(descriptor: number, bytes: Uint8Array): void {
+  for (let written = 0; written < bytes.length; ) written += writeSync(descriptor, bytes, written);
+}
+
+function isFile(descriptor: number): boolean {
+  try {
+    return fstatSync(descriptor).isFile();
+  } catch {
+    return false;
+  }
+}
