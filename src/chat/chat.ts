@@ -113,15 +113,6 @@ interface SilenceableIo {
   silence(): Promise<void>;
 }
 
-function drawable(stream: Out): Pick<Out, 'rows' | 'onResize'> {
-  return {
-    get rows() {
-      return stream.rows ?? 0;
-    },
-    onResize: (listener) => stream.onResize?.(listener) ?? (() => {}),
-  };
-}
-
 function makeSilenceable({ out, err }: Io): SilenceableIo {
   let isHushed = false;
   let last = '\n';
@@ -138,7 +129,7 @@ function makeSilenceable({ out, err }: Io): SilenceableIo {
       return stream.columns;
     },
     get rows() {
-      return stream.rows ?? Number.POSITIVE_INFINITY;
+      return stream.rows;
     },
     get isStyled() {
       return stream.isStyled;
@@ -146,7 +137,7 @@ function makeSilenceable({ out, err }: Io): SilenceableIo {
     get hasLinks() {
       return stream.hasLinks === true;
     },
-    ...(stream.rows === undefined ? {} : drawable(stream)),
+    ...(stream.onResize === undefined ? {} : { onResize: stream.onResize }),
     ...(stream.spinners === undefined ? {} : { spinners: stream.spinners }),
   });
   return {

@@ -8,7 +8,7 @@ export interface Out {
   /** Width in columns; 80 when it is not a terminal. */
   readonly columns: number;
   /** Height in rows. Absent: nothing can be drawn here, as what is written does not go to the window as it comes. */
-  readonly rows?: number;
+  readonly rows?: number | undefined;
   readonly isStyled: boolean;
   /** Whether it is a terminal that is known to show hyperlinks (OSC 8). */
   readonly hasLinks?: boolean;

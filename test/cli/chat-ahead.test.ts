@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
 import { chatInTerminal, screenOf } from '../support/chat-terminal.ts';
+import { emulator } from '../support/emulator.ts';
 import { chunk, fakeGemini, finish, reply, type Scripted, sse } from '../support/fake-gemini.ts';
 import { gate } from '../support/gate.ts';
 import { posixTest } from '../support/posix.ts';
@@ -76,4 +77,27 @@ posixTest('a question rings, has the window to itself, and what was typed before
   expect(exitCode).toBe(0);
   expect(screenOf(output)).not.toContain('window left');
   expect(output.match(/\u0007/g)).toHaveLength(2);
+});
+
+posixTest('an answer keeps to a window that became lower after the chat had begun', async (t) => {
+  const rest = gate();
+  const words = Array.from({ length: 200 }, (_, index) => `語-${index}.`);
+  const slow: Scripted = async (response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.write(sse(chunk([{ text: words.slice(0, 150).join(' ') }])));
+    await rest.opened;
+    response.end(sse(finish('STOP', [{ text: ` ${words.slice(150).join(' ')}` }])));
+  };
+  const chat = chatInTerminal(t, [], { gemini: await fakeGemini(t, [slow]) });
+  await chat.ready(1);
+  chat.resize(80, 9);
+  chat.enter('go');
+  await chat.until(/語-149/);
+  rest.open();
+  await chat.until(/語-199[\s\S]*❯/);
+  chat.type(CTRL_D);
+  const screen = emulator({ columns: 80, rows: 9 });
+  await screen.write((await chat.ended).output);
+  const { lines } = await screen.shown();
+  expect(lines.join('').match(/語-\d+\./g)).toEqual(words);
 });

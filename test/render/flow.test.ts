@@ -126,6 +126,18 @@ describe('what is taller than the window', () => {
     const nested = Array.from({ length: 30 }, (_, index) => [`   • item ${index}`, '     • deep']).flat();
     expect(lines).toEqual(['1. first', ...nested, '2. second']);
   });
+
+  test('an item after a cut one stands where its mark is, also before its line is complete', async () => {
+    const text = Array.from({ length: 4 }, () => `- ${'outer '.repeat(9)}\n  - ${'inner '.repeat(9)}\n`).join('');
+    const screen = emulator({ columns: 40, rows: 5 });
+    const answer = await open(screen);
+    for (let at = 0; at < text.length; at += 5) {
+      await answer.push(text.slice(at, at + 5));
+      for (const line of (await screen.shown()).lines) expect(line).toMatch(/^(?:• o|  o| {2}• i| {4}i|[ •]*$)/);
+    }
+    await answer.end();
+    expect((await screen.shown()).lines).toEqual(await showAtOnce(text, 40, 24));
+  });
 });
 
 const word = fc.oneof(

@@ -203,7 +203,7 @@ function toPlainOut(out: Out): Out {
       return out.columns;
     },
     get rows() {
-      return out.rows ?? Number.POSITIVE_INFINITY;
+      return out.rows;
     },
     isStyled: false,
   };

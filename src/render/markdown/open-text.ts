@@ -15,8 +15,16 @@ export function canPreview(text: string): boolean {
   return !isCostly(text) && estimateCost(text) <= MAX_PREVIEW_COST;
 }
 
-/** The text with its last mark closed, so that the words after it have their style while they come. */
-export function closeMarks({ text, kind }: OpenText): string {
+/** A line that has only begun: an item, a rule or a table may come of it, but above it all would be a heading. */
+const UNDERLINE_SO_FAR = /^[ \t]*[-=]+[ \t]*$/;
+
+/**
+ * The text with its last mark closed, so that the words after it have their style while they come, and without a last
+ * line that would make a heading of the one above.
+ */
+export function closeMarks({ text: all, kind }: OpenText): string {
+  const lastLine = all.lastIndexOf('\n') + 1;
+  const text = lastLine > 0 && UNDERLINE_SO_FAR.test(all.slice(lastLine)) ? all.slice(0, lastLine) : all;
   const start = kind === 'table' ? text.lastIndexOf('|') + 1 : findParagraphStart(text);
   const last = text.slice(start);
   if (last.includes('```') || last.includes('~~~')) return text;

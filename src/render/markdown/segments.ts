@@ -40,6 +40,7 @@ export function segmenter(): Segmenter {
   return {
     push(text) {
       for (const line of lines.push(text)) addLine(cut, line);
+      if (cut.margin > 0) leaveMargin(cut, lines.peek());
       return take();
     },
     end() {
