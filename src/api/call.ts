@@ -241,7 +241,7 @@ async function recover(call: Call, failure: AppError, options: ModelOptions): Pr
 /** How often a reply is resumed without getting any further. It is no retry: nothing is asked for twice. */
 const MAX_RESUMPTIONS = 3;
 
-/** The call that goes on from the last token, unless something came after it. */
+/** The call that goes on from the last token, unless something came after it: more of the reply, or its end. */
 function nextResumption(
   call: Call,
   failure: AppError,
@@ -249,12 +249,14 @@ function nextResumption(
 ): Call | undefined {
   const { checkpoint } = call;
   if (checkpoint === undefined || checkpoint.isPassed) return undefined;
+  const { reader } = checkpoint;
+  if (reader.isFinished() && !reader.isToBeContinued()) return undefined;
   const done = checkpoint.isProgress ? 0 : (call.retry?.number ?? 0);
   // A lost connection is no reason to wait, unless it is lost again.
   const baseMs = done === 0 && failure.status === undefined ? 0 : limits.baseMs;
   const retry = nextRetry(failure, done, { ...limits, baseMs, atMost: MAX_RESUMPTIONS });
   if (retry === undefined) return undefined;
-  checkpoint.reader.resume();
+  reader.resume();
   return { ...call, retry, checkpoint: { ...checkpoint, isProgress: false } };
 }
 

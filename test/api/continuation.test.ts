@@ -241,6 +241,16 @@ test('calls and signatures are kept across a resumption, each once', async (t) =
   expect(whole?.content?.parts).toEqual([{ text: 'Look. ' }, call, { text: '', thoughtSignature: 'z' }]);
 });
 
+test('a reply that has ended is not resumed, whatever its end: its last token leads nowhere', async (t) => {
+  const thought = event(reply([{ text: 'a', thought: true }], { finishReason: 'STOP', continuationToken: 'after-1' }));
+  const empty = await converse(t, [stream([thought]), sendRest]);
+  expect([empty.text, empty.server.requests.map(tokenOf)]).toEqual([TEXTS.join(''), [0, 0]]);
+  const bad = event(reply([], { finishReason: 'MALFORMED_FUNCTION_CALL' }));
+  const { text, server, error } = await converse(t, [stream([...eventsFrom(0).slice(0, 2), bad]), sendRest]);
+  expect([text, server.requests.length]).toEqual(['Oné two 🍊', 1]);
+  expect(error?.message).toContain('MALFORMED_FUNCTION_CALL');
+});
+
 test.for([{ finishReason: 'CONTINUATION' }, {}])(
   'a server that refuses its own tokens is asked from the start three more times at most: %j',
   async (ending, t) => {
