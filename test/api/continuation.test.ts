@@ -195,6 +195,19 @@ test('no retries and little time left are no reason not to resume', async (t) =>
   expect([text, error]).toEqual([TEXTS.join(''), undefined]);
 });
 
+test.for([0, 1])(
+  'a resumed answer that is refused is asked for again as often as any request: %i',
+  async (retries, t) => {
+    const busy = answer(503, '{"error":{"code":503,"status":"UNAVAILABLE","message":"Busy."}}');
+    const hop = event(reply([{ text: 'a' }], { finishReason: 'CONTINUATION', continuationToken: 'after-2' }));
+    for (const first of [stream(eventsFrom(0).slice(0, 2), 'close'), stream([hop])]) {
+      const { server, error } = await converse(t, [first, busy], { retries });
+      expect(server.requests.map(tokenOf)).toEqual([0, 2, ...Array(retries).fill(2)]);
+      expect(error).toMatchObject({ status: 503, message: expect.stringMatching(/^the answer was cut short/) });
+    }
+  },
+);
+
 test('the words of a hop that goes on are not those of the failure after it', async (t) => {
   const hop = { finishReason: 'CONTINUATION', finishMessage: 'go on', continuationToken: 'z' };
   const { error } = await converse(t, [
