@@ -74,8 +74,8 @@ const NO_REPLY: Reply = { finishReason: '', usage: NO_USAGE, model: '' };
 
 /**
  * Requests the next reply to the history and records it; a reply that breaks off is recorded as far as it came. Yields
- * `begin` once, and ends the line of text before calls. If the server rejects the signatures, the request is sent once
- * more without them. Throws what the model throws.
+ * `begin` once, and ends the line of text before calls. If the server rejects the signatures before any text, the request
+ * is sent once more without them. Throws what the model throws.
  */
 function askModel(
   agent: Agent,
@@ -126,7 +126,7 @@ function askModel(
         }
         reply = step.value;
       } catch (thrown) {
-        if (isRetry || !isSignatureError(thrown)) throw thrown;
+        if (isRetry || heard.last !== '' || !isSignatureError(thrown)) throw thrown;
       } finally {
         // The consumer may have stopped, and an open stream would keep its connection.
         await stream.return(NO_REPLY);

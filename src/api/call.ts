@@ -76,6 +76,8 @@ interface Checkpoint {
   readonly isProgress: boolean;
   /** Whether anything came after it: the service might repeat that, so it is of no use any more. */
   readonly isPassed: boolean;
+  /** How often the reply was resumed there after a lost connection, which is no retry. */
+  readonly losses: number;
 }
 
 /** More continuations than this mean a reply that never ends. */
@@ -238,10 +240,10 @@ async function recover(call: Call, failure: AppError, options: ModelOptions): Pr
   };
 }
 
-/** How often a reply is resumed without getting any further. It is no retry: nothing is asked for twice. */
+/** How often a reply is resumed without getting any further. */
 const MAX_RESUMPTIONS = 3;
 
-/** The call that goes on from the last token, unless something came after it. */
+/** The call that goes on from the last token, unless something came after it: more of the reply, or its end. */
 function nextResumption(
   call: Call,
   failure: AppError,
@@ -249,13 +251,21 @@ function nextResumption(
 ): Call | undefined {
   const { checkpoint } = call;
   if (checkpoint === undefined || checkpoint.isPassed) return undefined;
+  const { reader } = checkpoint;
+  if (reader.isFinished() && !reader.isToBeContinued()) return undefined;
   const done = checkpoint.isProgress ? 0 : (call.retry?.number ?? 0);
+  const losses = checkpoint.isProgress ? 0 : checkpoint.losses;
+  const isLost = failure.status === undefined;
   // A lost connection is no reason to wait, unless it is lost again.
-  const baseMs = done === 0 && failure.status === undefined ? 0 : limits.baseMs;
-  const retry = nextRetry(failure, done, { ...limits, baseMs, atMost: MAX_RESUMPTIONS });
+  const baseMs = done === 0 && isLost ? 0 : limits.baseMs;
+  const { atMost = MAX_RESUMPTIONS } = limits;
+  // Nothing is asked for twice after a lost connection, so that counts as no retry. A refused request does.
+  const of = isLost ? MAX_RESUMPTIONS : Math.min(MAX_RESUMPTIONS, atMost + losses);
+  const retry = nextRetry(failure, done, { ...limits, baseMs, atMost: of });
   if (retry === undefined) return undefined;
-  checkpoint.reader.resume();
-  return { ...call, retry, checkpoint: { ...checkpoint, isProgress: false } };
+  reader.resume();
+  const next = { ...checkpoint, isProgress: false, losses: isLost ? losses + 1 : losses };
+  return { ...call, retry, checkpoint: next };
 }
 
 /** The alternative after the model of a call; undefined if the failure has another reason than a lack of room. */
@@ -333,7 +343,8 @@ function createReceiver(
     const isContent = chunk.parts.some(hasSubstance);
     hasContent ||= isContent;
     if (token !== undefined && token !== call.checkpoint?.token) {
-      call.checkpoint = { token, reader, isPassed: false, isProgress: hasContent && token !== askedWith };
+      const isProgress = hasContent && token !== askedWith;
+      call.checkpoint = { token, reader, isPassed: false, isProgress, losses: call.checkpoint?.losses ?? 0 };
     } else if (call.checkpoint !== undefined && isContent) {
       call.checkpoint = { ...call.checkpoint, isPassed: true };
     }

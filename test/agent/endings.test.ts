@@ -123,6 +123,15 @@ test('refused signatures are left out once, those of later replies are sent', as
   expect(events.at(-1)?.type).toBe('end');
 });
 
+test('a refusal after text is final: nothing is shown twice', async () => {
+  const model = scripted([{ text: ['half'], throws: REFUSED }, { text: ['half of it'] }]);
+  for (const history of [createMemoryHistory(), recorded(true)]) {
+    const { events, error } = await play(agentOf(model, []), history);
+    expect([textOf(events), error]).toEqual(['half', REFUSED]);
+    model.requests.length = 0;
+  }
+});
+
 test('a second refusal of the signatures is final', async () => {
   const model = scripted([{ throws: REFUSED }, { throws: REFUSED }]);
   const { error } = await play(agentOf(model, []), createMemoryHistory());

@@ -195,6 +195,19 @@ test('no retries and little time left are no reason not to resume', async (t) =>
   expect([text, error]).toEqual([TEXTS.join(''), undefined]);
 });
 
+test.for([0, 1])(
+  'a resumed answer that is refused is asked for again as often as any request: %i',
+  async (retries, t) => {
+    const busy = answer(503, '{"error":{"code":503,"status":"UNAVAILABLE","message":"Busy."}}');
+    const hop = event(reply([{ text: 'a' }], { finishReason: 'CONTINUATION', continuationToken: 'after-2' }));
+    for (const first of [stream(eventsFrom(0).slice(0, 2), 'close'), stream([hop])]) {
+      const { server, error } = await converse(t, [first, busy], { retries });
+      expect(server.requests.map(tokenOf)).toEqual([0, 2, ...Array(retries).fill(2)]);
+      expect(error).toMatchObject({ status: 503, message: expect.stringMatching(/^the answer was cut short/) });
+    }
+  },
+);
+
 test('the words of a hop that goes on are not those of the failure after it', async (t) => {
   const hop = { finishReason: 'CONTINUATION', finishMessage: 'go on', continuationToken: 'z' };
   const { error } = await converse(t, [
@@ -239,6 +252,16 @@ test('calls and signatures are kept across a resumption, each once', async (t) =
   expect(error).toBeUndefined();
   expect(whole?.calls).toMatchObject([{ name: 'x' }]);
   expect(whole?.content?.parts).toEqual([{ text: 'Look. ' }, call, { text: '', thoughtSignature: 'z' }]);
+});
+
+test('a reply that has ended is not resumed, whatever its end: its last token leads nowhere', async (t) => {
+  const thought = event(reply([{ text: 'a', thought: true }], { finishReason: 'STOP', continuationToken: 'after-1' }));
+  const empty = await converse(t, [stream([thought]), sendRest]);
+  expect([empty.text, empty.server.requests.map(tokenOf)]).toEqual([TEXTS.join(''), [0, 0]]);
+  const bad = event(reply([], { finishReason: 'MALFORMED_FUNCTION_CALL' }));
+  const { text, server, error } = await converse(t, [stream([...eventsFrom(0).slice(0, 2), bad]), sendRest]);
+  expect([text, server.requests.length]).toEqual(['Oné two 🍊', 1]);
+  expect(error?.message).toContain('MALFORMED_FUNCTION_CALL');
 });
 
 test.for([{ finishReason: 'CONTINUATION' }, {}])(
