@@ -57,16 +57,14 @@ export interface PrintOptions {
  * Aligns cells in columns, two spaces apart; the last column is not padded. Ends in a newline unless there are no
  * rows.
  */
-export function formatTable(
-  rows: readonly (readonly string[])[],
-  measure: (cell: string) => number = (cell) => cell.length,
-): string {
+export function formatTable(rows: readonly (readonly string[])[]): string {
   const widths: number[] = [];
   for (const row of rows) {
     row.forEach((cell, column) => {
-      widths[column] = Math.max(widths[column] ?? 0, measure(cell));
+      widths[column] = Math.max(widths[column] ?? 0, measureWidth(cell));
     });
   }
-  const padded = (cell: string, column: number): string => cell + ' '.repeat((widths[column] ?? 0) - measure(cell));
+  const padded = (cell: string, column: number): string =>
+    cell + ' '.repeat((widths[column] ?? 0) - measureWidth(cell));
   return rows.map((row) => `${row.map(padded).join('  ').trimEnd()}\n`).join('');
 }

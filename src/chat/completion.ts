@@ -1,5 +1,5 @@
 import { lastWord } from '../core/text/trim.ts';
-import { findPaths } from '../input/path-search.ts';
+import { createPathSearch, type PathSearch } from '../input/path-search.ts';
 import type { PromptArguments, Servers } from './assistant.ts';
 import type { Chat } from './chat.ts';
 import { type SlashCommand, splitWords } from './commands/command.ts';
@@ -14,11 +14,12 @@ const MAX_PATHS = 20;
  * created before it.
  */
 export function createCompleter(getChat: () => Chat | undefined): Complete {
+  const findPaths = createPathSearch();
   return async (before, signal) => {
     const chat = getChat();
     if (chat === undefined) return undefined;
     try {
-      return await completeEntry(chat, before, signal);
+      return await completeEntry(chat, before, { findPaths, signal });
     } catch {
       // A failed completion must not disturb typing.
       return undefined;
@@ -26,7 +27,11 @@ export function createCompleter(getChat: () => Chat | undefined): Complete {
   };
 }
 
-async function completeEntry(chat: Chat, before: string, signal: AbortSignal): Promise<Completion | undefined> {
+async function completeEntry(
+  chat: Chat,
+  before: string,
+  { findPaths, signal }: { readonly findPaths: PathSearch; readonly signal: AbortSignal },
+): Promise<Completion | undefined> {
   const remote = await completeFromServers(chat, before, signal);
   if (remote !== undefined) return remote;
   const [, name, gap, argument = ''] = /^\/([^\s/]*)(?:(\s+)([\s\S]*))?$/.exec(before) ?? [];
@@ -48,7 +53,7 @@ async function completeEntry(chat: Chat, before: string, signal: AbortSignal): P
   const at = command?.name === 'file' ? '' : '@';
   if (!word.startsWith(at)) return undefined;
   const path = word.slice(at.length);
-  const paths = await findPaths(path, { cwd: chat.cwd, most: MAX_PATHS, signal });
+  const paths = await findPaths(path, { cwd: chat.cwd, most: MAX_PATHS });
   return {
     start: before.length - at.length - path.length,
     candidates: paths.map((insert) => ({ insert: at + insert })),

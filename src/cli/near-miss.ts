@@ -119,7 +119,8 @@ function isOfficialCommand(
 }
 
 function resembles(word: string, name: string): boolean {
-  const slips = name.length <= 4 ? 1 : 2;
+  // Too many everyday words are two letters away from a short name, as trash is from trust.
+  const slips = name.length <= 5 ? 1 : 2;
   // A cheap check before the edit distance.
   if (word === name || Math.abs(word.length - name.length) > slips) return false;
   return editDistance(word, name) <= slips;

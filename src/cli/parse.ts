@@ -67,7 +67,7 @@ function createParser({ command, path, argv, env, above = [], onRun }: ParserInp
   }
   if (command.endsFlags) parser.passThroughOptions();
   if (command.args) parser.arguments(command.args);
-  else if (command.subcommands) parser.argument('[command]');
+  else if (command.subcommands) parser.argument('[command...]');
   // Only subcommands named on the line are built: the usual one-shot builds none.
   for (const child of command.subcommands ?? []) {
     if (!argv.includes(child.name)) continue;

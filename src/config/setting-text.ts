@@ -37,8 +37,14 @@ const VARIABLE = /^\$(?:\w+|\{\w+\})$/;
 export function parseSettingWords(path: readonly string[], words: readonly string[]): JsonValue {
   const key = formatKeyPath(path);
   const text = words.join(' ');
+  if (path.includes('__proto__')) {
+    throw new AppError('usage', '"__proto__" cannot be part of a key', { hint: 'Choose another name.' });
+  }
   if ((isSecretSetting(path) || hasSecret(text)) && !VARIABLE.test(text)) throw secretError(path);
   const kind = requireKind(path);
+  if (kind === 'string' && text.trim() === '') {
+    throw new AppError('usage', `${key} cannot be empty`, { hint: `To remove it: gmn config unset ${key}` });
+  }
   const value = kind === undefined ? (toJson(text) ?? text) : toValue(kind, words);
   if (value === undefined || (kind !== undefined && !isOfKind(value, kind))) {
     throw new AppError('usage', `${key} must be ${EXPECTED[kind ?? 'string']}`, { hint: suggestValue(key, kind) });
@@ -83,6 +89,7 @@ function toValue(kind: SettingKind, words: readonly string[]): JsonValue | undef
   const text = words.join(' ');
   if (kind === 'object' || kind === 'list') return toJson(text);
   if (kind === 'boolean') return text === 'true' ? true : text === 'false' ? false : undefined;
+  if (kind === 'count') return /^\d+$/.test(text) ? Number(text) : undefined;
   if (kind !== 'strings' && kind !== 'oneOrMore') return text;
   if (text.trimStart().startsWith('[')) return toJson(text);
   const items = words.flatMap((word) => word.split(',')).map((item) => item.trim());
@@ -98,6 +105,7 @@ function suggestValue(key: string, kind: SettingKind | undefined): string {
     return key === 'mcpServers' ? 'To add a server: gmn mcp add --help' : `As JSON: gmn config set ${key} '…'`;
   }
   if (kind === 'boolean') return `Try: gmn config set ${key} true`;
+  if (kind === 'count') return `Try: gmn config set ${key} 3`;
   return kind === 'age' ? `Try: gmn config set ${key} 30d` : `To remove it: gmn config unset ${key}`;
 }
 

@@ -40,6 +40,8 @@ interface Step {
   readonly commands: readonly TourCommand[];
   /** What somebody at a terminal does instead, and a word about it. */
   readonly attended?: { readonly command: TourCommand; readonly advice: string };
+  /** Nothing to show unless the step before it was run. */
+  readonly isSequel?: true;
 }
 
 const SCHEMA = '{"type":"array","items":{"type":"string"}}';
@@ -83,7 +85,7 @@ const STEPS: readonly Step[] = [
       advice: 'It will ask you: y accepts the edit, n declines it.',
     },
   },
-  { title: 'Whatever a run with tools changed can be put back.', commands: [{ args: ['undo'] }] },
+  { title: 'Whatever a run with tools changed can be put back.', commands: [{ args: ['undo'] }], isSequel: true },
   {
     title: 'A chat: the same with turns. In a pipe every line is one.',
     commands: [
@@ -127,13 +129,15 @@ interface Tour {
 /** Rejects if a command cannot be run at all. */
 export async function runTour(tour: Tour): Promise<void> {
   await tour.print(`gmn in ${STEPS.length} steps, all of them real, none of them online.\n`);
-  for (const [index, { title, commands, attended }] of STEPS.entries()) {
+  let choice: TourChoice = 'run';
+  for (const [index, { title, commands, attended, isSequel }] of STEPS.entries()) {
+    if (isSequel && choice === 'skip') continue;
     const isAttended = tour.ask !== undefined && attended !== undefined;
     const shown = isAttended ? [attended.command] : commands;
     const advice = isAttended ? `${attended.advice}\n` : '';
     await tour.print(`\n${index + 1}/${STEPS.length}  ${title}\n${advice}`);
     if (tour.ask !== undefined) await tour.print(shown.map(formatCommand).join(''));
-    const choice = (await tour.ask?.()) ?? 'run';
+    choice = (await tour.ask?.()) ?? 'run';
     if (choice === 'quit') break;
     if (choice === 'run') for (const command of shown) await runCommand(command, tour);
   }

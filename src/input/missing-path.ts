@@ -36,5 +36,13 @@ async function findNearestPath(name: string, cwd: string): Promise<string | unde
   const isLast = missing === parts.length - 1;
   const fitting = entries.filter(({ kind }) => isLast || kind === 'directory').map((entry) => entry.name);
   const [near] = findNearestNames(parts[missing] ?? '', fitting);
-  return near === undefined ? undefined : join(...above, near, ...(isLast ? [] : parts.slice(missing + 1)));
+  if (near !== undefined) return join(...above, near, ...(isLast ? [] : parts.slice(missing + 1)));
+  return missing === 0 && isLast ? findElsewhere(name, cwd) : undefined;
+}
+
+/** The nearest file of this name in a directory below. */
+async function findElsewhere(name: string, cwd: string): Promise<string | undefined> {
+  const { createPathSearch } = await import('./path-search.ts');
+  const paths = await createPathSearch()(name, { cwd, most: Number.POSITIVE_INFINITY });
+  return paths.find((path) => path.endsWith(`/${name}`));
 }

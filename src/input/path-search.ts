@@ -1,44 +1,96 @@
 import { join } from 'node:path';
 import { isSensitiveEntry } from '../core/text/secrets.ts';
+import { isDirectory, realPath } from '../platform/files/path.ts';
 import { startPace } from '../platform/runtime/pace.ts';
 import { rulesAboveNamed } from '../tools/search/ignore.ts';
 import { joinBelow, walkTree } from '../tools/search/walk.ts';
 import { resolveWorkspace } from './files.ts';
 
 /** The user waits for completion, so no more entries are visited. */
-const MAX_ENTRIES = 10_000;
+const MAX_ENTRIES = 30_000;
 
 interface PathQuery {
   readonly cwd: string;
   readonly most: number;
-  readonly signal: AbortSignal;
 }
 
 /**
  * Paths below the working directory that match what was typed, the best first; directories end with a slash. Ignored
  * files and possible secrets are omitted. A path with a space is quoted as in a mention.
  */
-export async function findPaths(typed: string, { cwd, most, signal }: PathQuery): Promise<readonly string[]> {
-  const wanted = typed.replace(/^"/, '').toLowerCase();
-  const scored: { readonly path: string; readonly score: number }[] = [];
-  for await (const path of walkPaths(await resolveWorkspace(cwd), signal)) {
+export type PathSearch = (typed: string, query: PathQuery) => Promise<readonly string[]>;
+
+/** The tree is walked once for a word, however many letters are typed after its first ones. */
+export function createPathSearch(maxEntries = MAX_ENTRIES): PathSearch {
+  let last: { readonly typed: string; readonly start: string; readonly walk: Walk } | undefined;
+  return async (typed, { cwd, most }) => {
+    const wanted = typed.replace(/^"/, '');
+    const root = await resolveWorkspace(cwd);
+    const directory = findTypedDirectory(wanted, root);
+    const start = join(root, directory);
+    if (last?.start !== start || !wanted.startsWith(last.typed)) {
+      last?.walk.stop();
+      last = { typed: wanted, start, walk: startWalk({ root, directory, maxEntries }) };
+    } else last = { ...last, typed: wanted };
+    return rankPaths(await last.walk.paths, wanted.toLowerCase(), most);
+  };
+}
+
+interface Walk {
+  /** Empty if the walk was stopped. */
+  readonly paths: Promise<readonly string[]>;
+  stop(): void;
+}
+
+interface WalkPlace {
+  readonly root: string;
+  /** Below the root; empty for the root itself. */
+  readonly directory: string;
+  readonly maxEntries: number;
+}
+
+function startWalk(place: WalkPlace): Walk {
+  const controller = new AbortController();
+  const collect = async (): Promise<readonly string[]> => {
+    const paths: string[] = [];
+    for await (const path of walkPaths(place, controller.signal)) paths.push(joinBelow(place.directory, path));
+    return paths;
+  };
+  return { paths: collect().catch(() => []), stop: () => controller.abort() };
+}
+
+/** The directory that was typed in full, so that what is in it is found even in a huge tree; else empty. */
+function findTypedDirectory(typed: string, root: string): string {
+  const directory = typed.slice(0, Math.max(typed.lastIndexOf('/'), 0));
+  const path = join(root, directory);
+  // A link is another path than its real one.
+  if (directory.split('/').some((step) => ['', '.', '..'].includes(step)) || realPath(path) !== path) return '';
+  return isDirectory(path) && !isSensitiveEntry(path) && !rulesAboveNamed(path, root).isExcluded ? directory : '';
+}
+
+function rankPaths(paths: readonly string[], wanted: string, most: number): readonly string[] {
+  const scored = paths.flatMap((path) => {
     const score = scorePath(path.toLowerCase(), wanted);
-    if (score !== undefined) scored.push({ path, score });
-  }
+    return score === undefined ? [] : [{ path, score }];
+  });
   scored.sort((left, right) => left.score - right.score || left.path.length - right.path.length);
   return scored.slice(0, most).map(({ path }) => (/\s/.test(path) ? `"${path}"` : path));
 }
 
 /** Breadth first, so that near paths are found even in huge trees. */
-async function* walkPaths(root: string, signal: AbortSignal): AsyncGenerator<string, void> {
+async function* walkPaths(
+  { root, directory, maxEntries }: WalkPlace,
+  signal: AbortSignal,
+): AsyncGenerator<string, void> {
+  const start = join(root, directory);
   const walk = walkTree({
-    start: root,
+    start,
     hold: 'path',
-    rules: rulesAboveNamed(root, root).rules,
+    rules: rulesAboveNamed(start, root).rules,
     order: 'breadth',
     enters: (path) => !isSensitiveEntry(path),
-    shows: (below) => !isSensitiveEntry(join(root, below)),
-    pace: startPace({ maxEntries: MAX_ENTRIES, maxMs: Number.POSITIVE_INFINITY }, signal),
+    shows: (below) => !isSensitiveEntry(join(start, below)),
+    pace: startPace({ maxEntries, maxMs: Number.POSITIVE_INFINITY }, signal),
     onUnreadable: () => {},
     onStopped: () => {},
   });

@@ -2,7 +2,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { AUTH_FLAG } from '../../src/cli/table/flags.ts';
-import { parseKeyPath } from '../../src/config/keys.ts';
+import { findKind, listSettingKeys, parseKeyPath, type SettingKind } from '../../src/config/keys.ts';
 import { AUTH_TYPES, parseSettingWords } from '../../src/config/setting-text.ts';
 import { place, runGmnIn } from '../support/gmn.ts';
 
@@ -79,8 +79,38 @@ test.each([
   ['mcpServers.files.timeout', ['5000'], 5000],
   ['mcpServers.files.env.TOKEN', ['$FILES_TOKEN'], '$FILES_TOKEN'],
   ['output.format', ['json'], 'json'],
+  ['general.maxAttempts', ['5'], 5],
 ] as const)('%s takes %j', (key, words, value) => {
   expect(parseSettingWords(parseKeyPath(key) ?? [], words)).toEqual(value);
+});
+
+test('there is a word for every key but the secret one', () => {
+  const words: Readonly<Record<SettingKind, string>> = {
+    string: 'text',
+    boolean: 'true',
+    object: '{"a":{}}',
+    strings: 'a,b',
+    list: '[1]',
+    oneOrMore: 'a',
+    age: '30d',
+    count: '7',
+  };
+  const refused = listSettingKeys().filter((key) => {
+    try {
+      parseSettingWords(key.split('.'), [words[findKind(key) ?? 'string']]);
+      return false;
+    } catch (thrown) {
+      // Such as `output.format`: the words it takes are in the message.
+      return !/cannot be "text": it is /.test(String(thrown));
+    }
+  });
+  expect(refused).toEqual(['oauth.clientSecret']);
+});
+
+test('what a server cannot use is said at once', async (t) => {
+  const here = place(t);
+  const { stderr } = await runGmnIn(t, here, ['config', 'set', 'mcpServers.files.command', '5']);
+  expect(stderr).toBe('gmn: the MCP server files cannot be used: command must be a string\n');
 });
 
 test.each([
@@ -93,6 +123,10 @@ test.each([
   ['modle', 'x', 'gmn reads no key "modle"', /^Did you mean model\?$/],
   ['retention', 'x', 'gmn reads no key "retention"', /^Did you mean sessions.retention\?$/],
   ['security', 'x', 'gmn reads no key "security"', /security.auth.selectedType or/],
+  ['general.maxAttempts', '0', 'general.maxAttempts must be a whole number from 1', / 3$/],
+  ['general.maxAttempts', '1e3', 'general.maxAttempts must be a whole number from 1', / 3$/],
+  ['model.name', '', 'model.name cannot be empty', /gmn config unset model.name$/],
+  ['mcpServers.__proto__.command', 'x', '"__proto__" cannot be part of a key', /another name/],
   ['zzzzzzzz', 'x', 'gmn reads no key "zzzzzzzz"', /gmn config list$/],
   ['oauth.clientSecret', 'x', /takes no secrets/, /GMN_OAUTH_CLIENT_SECRET/],
   ['GEMINI_API_KEY', 'x', /takes no secrets/, /gmn auth set-key$/],

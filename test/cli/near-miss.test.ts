@@ -4,7 +4,7 @@ import { guardNearMiss } from '../../src/cli/near-miss.ts';
 import { ROOT } from '../../src/cli/table/root.ts';
 import { runInTerminal } from '../support/pty.ts';
 
-const OUTLINE = { commands: { mcp: ['list'], sessions: [], doctor: [] }, groups: ['sessions'] };
+const OUTLINE = { commands: { mcp: ['list'], sessions: [], doctor: [], trust: [] }, groups: ['sessions'] };
 
 test.each([
   [['mpc', 'list'], false],
@@ -21,6 +21,7 @@ test.each([
   [['hello'], true],
   [['mcp explained'], true],
   [[], true],
+  [['trash'], true],
 ])('%j goes to the model (a person there: %s)', (words, isInteractive) => {
   expect(() => guardNearMiss(OUTLINE, words, () => isInteractive)).not.toThrow();
 });

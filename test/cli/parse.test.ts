@@ -170,6 +170,9 @@ describe('sub-commands', () => {
   });
 
   test('refuse a word that is no command of theirs', () => {
+    expect(refusal(['config', 'sett', 'model', 'x'])).toBe(
+      '"sett" is not a command of "gmn config" | Did you mean: gmn config set',
+    );
     expect(refusal(['demo', 'sevre'])).toBe('"sevre" is not a command of "gmn demo" | Did you mean: gmn demo serve');
   });
 });

@@ -220,7 +220,7 @@ If you want it to be sent, add it yourself: -f <path>
 });
 
 describe('gmn templates', () => {
-  const home = { ...HOME, '.gemini/commands/fix.toml': 'description = "Fix it"\nprompt = "Fix {{args}}"' };
+  const home = { ...HOME, '.gemini/commands/fix.toml': 'description = "直す"\nprompt = "Fix {{args}}"' };
 
   test('list names them, with what they are for', async (t) => {
     const at = place(t, { home });
@@ -228,7 +228,7 @@ describe('gmn templates', () => {
     expect(gmn).toMatchObject({
       stdout: `commit     Write a commit message for a diff        built-in
 explain    Explain code, an error, a log or a word  built-in
-fix        Fix it                                   ${join(at.home, '.gemini/commands/fix.toml')}
+fix        直す                                     ${join(at.home, '.gemini/commands/fix.toml')}
 review     Review a change                          ${join(at.home, '.gmn/templates/review.md')}
 summarise  Summarise a text, a log or a thread      built-in
 `,
@@ -248,7 +248,7 @@ summarise  Summarise a text, a log or a thread      built-in
       },
       {
         name: 'fix',
-        description: 'Fix it',
+        description: '直す',
         kind: 'command',
         file: join(at.home, '.gemini/commands/fix.toml'),
         source: 'user',
@@ -350,6 +350,8 @@ describe('gmn templates new', () => {
     const at = place(t);
     const { stdout } = await runGmnIn(t, at, ['templates', 'new', 'notes', '--json']);
     expect(JSON.parse(stdout)).toEqual({ name: 'notes', file: join(at.home, '.gmn/templates/notes.md') });
+    const again = await runGmnIn(t, at, ['templates', 'new', 'notes.md']);
+    expect(again.stderr).toMatch(/^Error: you have a template "notes" already/);
     for (const name of ['../x', '/etc/x', 'a//b', '.x', 'a:b:c:d:e']) {
       expect((await runGmnIn(t, at, ['templates', 'new', name])).stderr).toMatch(/templates new takes one name/);
     }

@@ -48,3 +48,10 @@ test('somebody there chooses with each step, which is shown first; edits and the
   expect(printed).not.toContain('auto_edit');
   expect(printed).toContain('\nNext steps\n');
 });
+
+test('where the edit is skipped there is nothing to undo, and the step is left out', async () => {
+  const { printed, asked } = await tour(['skip', 'skip', 'skip', 'skip', 'skip', 'skip', 'quit']);
+  expect(asked).toBe(7);
+  expect(printed).not.toContain('gmn undo');
+  expect(printed).toContain('\n8/8  A mistake');
+});

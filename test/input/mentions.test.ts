@@ -74,7 +74,8 @@ test('what stands for nothing is text, without a word', async (t) => {
 
 test('what looks like a path and is no file stays text, and that is told, with the nearest name', async (t) => {
   const cwd = folder(t, { 'src/main.ts': 'x', 'README.md': '' });
-  const prompt = 'see @src/mian.ts, @scr/main.ts @READNE.md (@notes.txt) @./zzz @../x.md @app.get @example.com';
+  const prompt =
+    'see @src/mian.ts, @scr/main.ts @READNE.md (@notes.txt) @main.ts @./zzz @../x.md @app.get @example.com';
   expect(await said(cwd, prompt)).toEqual({
     parts: [{ text: prompt }],
     notices: [
@@ -82,6 +83,7 @@ test('what looks like a path and is no file stays text, and that is told, with t
       'not attached: there is no file scr/main.ts; did you mean @src/main.ts?',
       'not attached: there is no file READNE.md; did you mean @README.md?',
       'not attached: there is no file notes.txt',
+      'not attached: there is no file main.ts; did you mean @src/main.ts?',
       'not attached: there is no file ./zzz',
       'not attached: there is no file ../x.md',
     ],

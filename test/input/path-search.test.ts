@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect, type TestContext, test } from 'vitest';
-import { findPaths } from '../../src/input/path-search.ts';
+import { createPathSearch } from '../../src/input/path-search.ts';
 
 function tree(t: TestContext, files: readonly string[]): string {
   const root = mkdtempSync(join(tmpdir(), 'gmn-paths-'));
@@ -14,8 +14,8 @@ function tree(t: TestContext, files: readonly string[]): string {
   return root;
 }
 
-function found(cwd: string, typed: string, most = 20): Promise<readonly string[]> {
-  return findPaths(typed, { cwd, most, signal: new AbortController().signal });
+function found(cwd: string, typed: string, most = 20, maxEntries?: number): Promise<readonly string[]> {
+  return createPathSearch(maxEntries)(typed, { cwd, most });
 }
 
 test('what begins so comes first, then names that do, then paths that have it in them, then its letters in order', async (t) => {
@@ -27,7 +27,7 @@ test('what begins so comes first, then names that do, then paths that have it in
     'docs/domain.md',
     'm/a/i/n.txt',
   ]);
-  expect(await found(cwd, 'src/')).toEqual(['src/', 'src/other/', 'src/main.ts', 'src/other/main.ts']);
+  expect(await found(cwd, 'src/')).toEqual(['src/other/', 'src/main.ts', 'src/other/main.ts']);
 });
 
 test('what is ignored, secret or a link is left out; a space needs quotes', async (t) => {
@@ -37,9 +37,25 @@ test('what is ignored, secret or a link is left out; a space needs quotes', asyn
   expect(await found(cwd, '', 1)).toEqual(['a.txt']);
 });
 
-test('a directory with very much in it is looked at no further than a person waits', async (t) => {
+test('a directory that was typed is looked into, whatever else there is; none outside, ignored or secret', async (t) => {
+  const cwd = tree(t, ['a/f.txt', 'z/deep/wanted.txt', '.gitignore', 'dist/a.txt', '.ssh/id_rsa', '.git/config']);
+  for (let index = 0; index < 60; index += 1) writeFileSync(join(cwd, 'a', `f${index}`), '');
+  symlinkSync('z', join(cwd, 'link'));
+  expect(await found(cwd, 'wanted', 20, 50)).toEqual([]);
+  expect(await found(cwd, 'z/deep/', 20, 50)).toEqual(['z/deep/wanted.txt']);
+  expect(await found(cwd, 'z/deep/wan', 20, 50)).toEqual(['z/deep/wanted.txt']);
+  const outside = ['../', '/', './', 'link/', 'dist/', '.ssh/', '.git/', 'a/../z/deep/'];
+  expect((await Promise.all(outside.map((typed) => found(cwd, typed, 20, 50)))).flat()).toEqual(
+    expect.not.arrayContaining([expect.stringMatching(/wanted|dist|ssh|config/)]),
+  );
+});
+
+test('letters that follow are found in the same walk; a word that begins again sees new files', async (t) => {
   const cwd = tree(t, ['near.txt']);
-  mkdirSync(join(cwd, 'z'));
-  for (let index = 0; index < 10_100; index += 1) writeFileSync(join(cwd, 'z', `f${index}`), '');
-  expect(await found(cwd, 'near')).toEqual(['near.txt']);
+  const search = createPathSearch();
+  const query = { cwd, most: 20 };
+  expect(await search('', query)).toEqual(['near.txt']);
+  writeFileSync(join(cwd, 'next.txt'), '');
+  expect(await search('n', query)).toEqual(['near.txt']);
+  expect(await search('', query)).toEqual(['near.txt', 'next.txt']);
 });

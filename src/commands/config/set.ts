@@ -1,9 +1,13 @@
 import { printReport } from '../../app/report.ts';
 import { explainKey, parseKey } from '../../config/explanation.ts';
+import { findValue } from '../../config/keys.ts';
+import { type Layer, mergeDocuments } from '../../config/layer.ts';
 import { parseSettingWords } from '../../config/setting-text.ts';
 import { editSettings } from '../../config/settings-edit.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
+import { sanitize } from '../../core/text/terminal.ts';
+import { parseDefinition } from '../../mcp/client/definition.ts';
 import { type ConfigOptions, ownSettingsFile, readAllLayers, toEditPath } from './layers.ts';
 
 /**
@@ -27,10 +31,18 @@ export async function run(options: ConfigOptions, app: App): Promise<number> {
   const { key } = effect;
   const wins = effect.layers[0]?.source === file && !effect.isCombined;
   const text = `${key} ${outcome === 'written' ? '=' : 'was already'} ${JSON.stringify(value)} in ${file}\n`;
-  const notices = wins ? [] : [describeOverride(effect, file)];
+  const notices = [...(wins ? [] : [describeOverride(effect, file)]), ...findServerFault(path, layers)];
   const json = { key, value, file, changed: outcome === 'written', wins };
   await printReport({ text, json, notices }, options, app);
   return 0;
+}
+
+/** A notice if the key is of an MCP server that is not complete, or not right. */
+function findServerFault([first, name]: readonly string[], layers: readonly Layer[]): readonly string[] {
+  if (first !== 'mcpServers' || name === undefined) return [];
+  const entry = findValue(mergeDocuments(layers.map(({ document }) => document)), [first, name]);
+  const definition = parseDefinition(entry ?? null);
+  return definition.kind === 'fault' ? [`the MCP server ${sanitize(name)} cannot be used: ${definition.why}`] : [];
 }
 
 function describeOverride({ key, value, layers }: ReturnType<typeof explainKey>, file: string): string {

@@ -10,7 +10,6 @@ import { formatAge } from '../../core/text/format.ts';
 import { shortId } from '../../core/text/names.ts';
 import { shortenPath } from '../../core/text/path.ts';
 import { sanitize } from '../../core/text/terminal.ts';
-import { measureWidth } from '../../core/text/width.ts';
 import { readBytesIfAny, readDirectory } from '../../platform/files/read.ts';
 import { sha256 } from '../../platform/runtime/native.ts';
 import { findIdProblem } from '../../session/find.ts';
@@ -101,7 +100,7 @@ export async function listOfficial(options: PrintOptions, app: App): Promise<num
     startedAt: new Date(startedAt).toISOString(),
     cwd,
   }));
-  const text = rows.length === 0 ? '' : formatTable([['ID', 'TITLE', 'STARTED', 'DIRECTORY'], ...rows], measureWidth);
+  const text = rows.length === 0 ? '' : formatTable([['ID', 'TITLE', 'STARTED', 'DIRECTORY'], ...rows]);
   const none = rows.length === 0 && !options.json ? ['the official CLI has no sessions here'] : [];
   await printReport({ text, json: { sessions: json }, notices: [...skipped, ...none], folds: true }, options, app);
   return 0;

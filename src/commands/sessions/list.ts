@@ -59,7 +59,7 @@ export async function run(options: ListOptions, app: App): Promise<number> {
   const isWhole = options.layout === 'whole-ids';
   const rows = shown.map(({ number, session }) => toRow(number, session, { app, isWhole }));
   const formatSessionTable = (room: ColumnWidths): string =>
-    rows.length === 0 ? '' : formatTable([toHeaderRow(room), ...rows.map((row) => toCells(row, room))], measureWidth);
+    rows.length === 0 ? '' : formatTable([toHeaderRow(room), ...rows.map((row) => toCells(row, room))]);
   await printPaged(
     {
       folds: true,

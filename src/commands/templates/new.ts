@@ -39,7 +39,9 @@ export async function run(options: NewOptions, app: App): Promise<number> {
 /** One or more words with `:` or `/` between them, each a safe file name. */
 const NAME = /^[\p{L}\p{N}_][\p{L}\p{N}_.-]*(?:[:/][\p{L}\p{N}_][\p{L}\p{N}_.-]*){0,3}$/u;
 
-async function requireFreeName([wanted, ...more]: readonly string[], app: App) {
+async function requireFreeName([typed, ...more]: readonly string[], app: App) {
+  // The name of the file is an answer, too.
+  const wanted = typed?.replace(/\.md$/, '');
   if (wanted === undefined || more.length > 0 || !NAME.test(wanted)) {
     throw new AppError('usage', 'templates new takes one name: letters, digits, - and _; git:log is in a group', {
       hint: 'Example: gmn templates new release-notes',
