@@ -122,6 +122,7 @@ test('a one-shot loads only what it needs', async (t) => {
       "src/core/app.ts",
       "src/core/error.ts",
       "src/core/event.ts",
+      "src/core/io.ts",
       "src/core/json.ts",
       "src/core/text/format.ts",
       "src/core/text/names.ts",

@@ -96,10 +96,10 @@ function askModel(
   }
 
   /** Notes what the event says of the reply; false for a `begin` that the turn already had. */
-  function hear(event: ReplyEvent, heard: PartialReply): boolean {
-    if (event.type === 'text') keepText(heard, event, limit);
+  function takeEvent(event: ReplyEvent, partial: PartialReply): boolean {
+    if (event.type === 'text') keepText(partial, event, limit);
     if (event.type !== 'begin') return true;
-    heard.model = event.model;
+    partial.model = event.model;
     const isFirst = !hasBegun;
     hasBegun = true;
     return isFirst;
@@ -114,13 +114,13 @@ function askModel(
 
   return async function* ask(): AsyncGenerator<TurnEvent, Reply> {
     for (let isRetry = false; ; isRetry = true) {
-      const heard: PartialReply = { text: [], length: 0, last: '', model };
+      const partial: PartialReply = { text: [], length: 0, last: '', model };
       const stream = await openStream();
       let reply: Reply | undefined;
       try {
         let step = await stream.next();
         for (; !step.done; step = await stream.next()) {
-          if (!hear(step.value, heard)) continue;
+          if (!takeEvent(step.value, partial)) continue;
           yield step.value;
           if (history.appendDelta && step.value.type === 'text') await history.appendDelta(step.value.delta);
         }
@@ -130,9 +130,9 @@ function askModel(
       } finally {
         // The consumer may have stopped, and an open stream would keep its connection.
         await stream.return(NO_REPLY);
-        if (reply === undefined) await recordPartial(heard, history);
+        if (reply === undefined) await recordPartial(partial, history);
       }
-      for (const event of reply === undefined ? [UNSIGNED_NOTICE] : await record(reply, heard)) yield event;
+      for (const event of reply === undefined ? [UNSIGNED_NOTICE] : await record(reply, partial)) yield event;
       if (reply !== undefined) return reply;
       unsignedCount = history.contents.length;
     }
@@ -144,12 +144,12 @@ const UNSIGNED_NOTICE: TurnEvent = {
   message: 'the server refused the signatures of earlier replies; asked again without them',
 };
 
-function keepText(heard: PartialReply, { delta, pieces }: TextEvent, limit: number): void {
-  heard.last = (pieces?.at(-1) ?? delta).at(-1) ?? heard.last;
+function keepText(partial: PartialReply, { delta, pieces }: TextEvent, limit: number): void {
+  partial.last = (pieces?.at(-1) ?? delta).at(-1) ?? partial.last;
   if (limit === 0) return;
-  heard.length += delta.length;
-  if (heard.length > limit) heard.text = undefined;
-  heard.text?.push(delta);
+  partial.length += delta.length;
+  if (partial.length > limit) partial.text = undefined;
+  partial.text?.push(delta);
 }
 
 async function recordPartial({ text, length, model }: PartialReply, history: History): Promise<void> {

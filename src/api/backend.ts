@@ -10,10 +10,10 @@ export interface Backend {
   readonly credential: CredentialKind;
   /** The hint shown when the server rejects the credential. */
   readonly authHint: string;
-  /** Whether `renew` may cure a 401. */
-  readonly canRenew: boolean;
+  /** Whether `refresh` may help after a 401. */
+  readonly canRefresh: boolean;
   /**
-   * Builds the HTTP request. May fetch a credential; with `renew` it must fetch a fresh one. Throws AppError: `usage`
+   * Builds the HTTP request. May fetch a credential; with `refresh` it must fetch a fresh one. Throws AppError: `usage`
    * for a request that cannot be sent, `auth` if there is no credential.
    */
   prepare(request: ModelRequest, options: HeaderOptions): Promise<HttpRequest>;
@@ -74,7 +74,7 @@ export function createBackend({ identity, userAgent, draft, ...traits }: Backend
     ...traits,
     credential: identity.kind,
     authHint: identity.authHint,
-    canRenew: identity.canRenew,
+    canRefresh: identity.canRefresh,
     secrets: identity.secrets,
     async prepare(request, options) {
       // Draft first: it may query the server about the account, and that may refresh the token.
@@ -126,9 +126,9 @@ export function isProjectName(text: string): boolean {
 /** A credential as request headers, with a record of its secrets for redaction. */
 export interface Identity {
   readonly kind: CredentialKind;
-  readonly canRenew: boolean;
+  readonly canRefresh: boolean;
   readonly authHint: string;
-  /** The credential headers; with `renew`, those of a new token. Throws AppError `auth`. */
+  /** The credential headers; with `refresh`, those of a new token. Throws AppError `auth`. */
   headers(options: HeaderOptions): Promise<Readonly<Record<string, string>>>;
   /** Every secret that `headers` ever returned, for `redactKnown`. */
   readonly secrets: ReadonlySet<string>;
@@ -136,8 +136,8 @@ export interface Identity {
 
 interface HeaderOptions {
   readonly signal: AbortSignal;
-  readonly renew: boolean;
-  /** With `renew`: the headers the server rejected; absent: the latest ones. */
+  readonly refresh: boolean;
+  /** With `refresh`: the headers the server rejected; absent: the latest ones. */
   readonly refused?: Readonly<Record<string, string>> | undefined;
 }
 
@@ -150,10 +150,10 @@ export function createIdentity(credential: Credential, carrier: AuthScheme, quot
   const charged = carrier === 'bearer' && quotaProject ? { 'x-goog-user-project': quotaProject } : {};
   return {
     kind: carrier === 'key' ? 'key' : 'account',
-    canRenew: credential.refresh !== undefined,
+    canRefresh: credential.refresh !== undefined,
     authHint: authHint(credential, carrier),
-    async headers({ signal, renew, refused }) {
-      if (renew) await credential.refresh?.(signal, refused);
+    async headers({ signal, refresh, refused }) {
+      if (refresh) await credential.refresh?.(signal, refused);
       const headers = { ...charged, ...(await credential.headers(signal)) };
       for (const [name, value] of Object.entries(headers)) {
         checkHeader(value, credential);

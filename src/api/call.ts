@@ -1,13 +1,13 @@
 import type { Part } from '../core/content.ts';
 import { AppError } from '../core/error.ts';
 import { toNotices } from '../core/event.ts';
-import type { Clock, HttpRequest, HttpResponse, SendHttp, Trace } from '../core/io.ts';
+import { type Clock, closeBody, type HttpRequest, type HttpResponse, type SendHttp, type Trace } from '../core/io.ts';
 import type { Model, ModelRequest, Reply, ReplyEvent } from '../core/model.ts';
 import { createDeadline } from '../platform/runtime/clock.ts';
 import type { Backend } from './backend.ts';
 import type { FailedCall } from './failure.ts';
 import type { Fallback, Substitute } from './fallback.ts';
-import { closeBody, type Payload, parsePayload, readPayloads, readPrefix } from './payload.ts';
+import { type Payload, parsePayload, readPayloads, readPrefix } from './payload.ts';
 import {
   type Chunk,
   collectContent,
@@ -57,7 +57,7 @@ interface Call {
   isSent: boolean;
   hasBegun: boolean;
   hasShown: boolean;
-  isRenewed: boolean;
+  isRefreshed: boolean;
   isRepaired: boolean;
   readonly substitute?: Substitute;
   /** The last point of the reply that the server gave a token for. */
@@ -164,7 +164,7 @@ function newCall(asked: ModelRequest, signal: AbortSignal, substitute?: Substitu
     isSent: false,
     hasBegun: false,
     hasShown: false,
-    isRenewed: false,
+    isRefreshed: false,
     isRepaired: false,
   };
   if (substitute === undefined) return { ...fresh, request: asked };
@@ -395,14 +395,14 @@ async function sendAuthorized(call: Call, { backend, send }: ModelOptions): Prom
   const onSent = (): void => {
     call.isSent = true;
   };
-  const prepare = async (renew: boolean): Promise<HttpRequest> => ({
-    ...(await backend.prepare(request, { signal, renew })),
+  const prepare = async (refresh: boolean): Promise<HttpRequest> => ({
+    ...(await backend.prepare(request, { signal, refresh })),
     isRepeatable: true,
     onSent,
   });
   const response = await send(await prepare(false), signal);
-  if (response.status !== 401 || !backend.canRenew || call.isRenewed) return response;
-  call.isRenewed = true;
+  if (response.status !== 401 || !backend.canRefresh || call.isRefreshed) return response;
+  call.isRefreshed = true;
   await closeBody(response.body);
   return send(await prepare(true), signal);
 }

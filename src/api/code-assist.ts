@@ -27,7 +27,7 @@ export interface Onboardings {
   /** Always requests it. Throws AppError as `ensureOnboarded` does. */
   ask(signal: AbortSignal): Promise<Onboarding>;
   /** Requests it again unless this run already did; true if the project has changed. */
-  renew(signal: AbortSignal): Promise<boolean>;
+  refresh(signal: AbortSignal): Promise<boolean>;
 }
 
 /** Requests the account's project at most once a day, as far as the cache can be written. */
@@ -51,7 +51,7 @@ export function createOnboardings(
     remembered,
     ask,
     current: async (signal) => remembered() ?? ask(signal),
-    async renew(signal) {
+    async refresh(signal) {
       if (isAsked) return false;
       const before = known?.project;
       return (await ask(signal)).project !== before;
@@ -85,7 +85,7 @@ export function codeAssist(options: CodeAssistOptions): Backend {
     }),
     unwrap: unwrapEvent,
     repair: async (refused, signal) =>
-      (await isProjectStale(refused, onboardings.remembered()?.project)) && onboardings.renew(signal),
+      (await isProjectStale(refused, onboardings.remembered()?.project)) && onboardings.refresh(signal),
     notFoundHint,
   });
 }

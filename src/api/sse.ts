@@ -232,11 +232,11 @@ function createLineBuffer(maxBytes: number): LineBuffer {
     first: () => (length === 0 ? undefined : store[0]),
     complete(tail) {
       add(tail);
-      const joinLines = store.subarray(0, length);
+      const line = store.subarray(0, length);
       length = 0;
       // Release the memory of one huge line.
       if (store.length > 1024 * 1024) store = Buffer.alloc(0);
-      return joinLines;
+      return line;
     },
   };
 }

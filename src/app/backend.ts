@@ -16,7 +16,7 @@ export interface OpenedBackend {
   readonly endpoint: URL;
   /** Code Assist's name for the tier of the account, if it was asked for within a day. Sends nothing. */
   readonly tier?: () => string | undefined;
-  readonly inquiries: () => Promise<Queries>;
+  readonly queries: () => Promise<Queries>;
 }
 
 /** A credential and its auth scheme, as chosen by `chooseCredential`. */
@@ -90,7 +90,7 @@ function openGeminiApi(context: BackendContext, address: { readonly baseUrl?: UR
     retryBaseMs,
     backend: geminiApi(place, identity),
     endpoint: geminiApiUrl(place, ''),
-    async inquiries() {
+    async queries() {
       const { geminiApiQueries } = await import('../api/queries.ts');
       return geminiApiQueries(place, { identity, userAgent, send: app.send });
     },
@@ -126,7 +126,7 @@ async function openCodeAssist(context: BackendContext): Promise<OpenedBackend> {
     endpoint,
     tier: () => onboardings.remembered()?.tier,
     backend: codeAssist({ place, userAgent, identity, onboardings, project, sessionId }),
-    async inquiries() {
+    async queries() {
       const { codeAssistQueries } = await import('../api/code-assist-queries.ts');
       return codeAssistQueries({ place, caller, onboardings, clock });
     },
@@ -156,7 +156,7 @@ async function openVertex(context: BackendContext): Promise<OpenedBackend> {
     retryBaseMs,
     backend: vertex(place, identity),
     endpoint: vertexUrl(place, ''),
-    async inquiries() {
+    async queries() {
       const { vertexQueries } = await import('../api/queries.ts');
       return vertexQueries(place, { identity, userAgent, send: app.send });
     },

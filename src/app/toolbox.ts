@@ -168,7 +168,7 @@ async function loadOtherTools(
   };
   return [
     runShellCommand({
-      ...{ shell: chooseShell(shell, app.env), env: app.env, directory, keepOutput: workspace.keep },
+      ...{ shell: chooseShell(shell, app.env), env: app.env, directory, storeOutput: workspace.keep },
       onOutput: (text) => addOutput(app.io.err, text),
     }),
     webFetch({

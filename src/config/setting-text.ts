@@ -1,6 +1,6 @@
 import { OUTPUT_FORMATS } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
-import { type JsonValue, parseJson } from '../core/json.ts';
+import { type JsonValue, tryParseJson } from '../core/json.ts';
 import { findNearestNames } from '../core/text/names.ts';
 import { hasSecret } from '../core/text/secrets.ts';
 import { sanitize } from '../core/text/terminal.ts';
@@ -90,7 +90,7 @@ function toValue(kind: SettingKind, words: readonly string[]): JsonValue | undef
 }
 
 function toJson(text: string): JsonValue | undefined {
-  return parseJson(text) as JsonValue | undefined;
+  return tryParseJson(text) as JsonValue | undefined;
 }
 
 function suggestValue(key: string, kind: SettingKind | undefined): string {

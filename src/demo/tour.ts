@@ -132,7 +132,7 @@ export async function runTour(tour: Tour): Promise<void> {
     const shown = isAttended ? [attended.command] : commands;
     const advice = isAttended ? `${attended.advice}\n` : '';
     await tour.print(`\n${index + 1}/${STEPS.length}  ${title}\n${advice}`);
-    if (tour.ask !== undefined) await tour.print(shown.map(formatCommand).join(''));
+    if (tour.ask !== undefined) await tour.print(shown.map(formatTourCommand).join(''));
     const choice = (await tour.ask?.()) ?? 'run';
     if (choice === 'quit') break;
     if (choice === 'run') for (const command of shown) await runCommand(command, tour);
@@ -141,14 +141,14 @@ export async function runTour(tour: Tour): Promise<void> {
 }
 
 async function runCommand(command: TourCommand, tour: Tour): Promise<void> {
-  if (tour.ask === undefined) await tour.print(formatCommand(command));
+  if (tour.ask === undefined) await tour.print(formatTourCommand(command));
   const { args, input } = command;
   const run = { args, cwd: tour.directory, env: tour.env, ...(input === undefined ? {} : { input }) };
   const { stdout, stderr, exitCode } = await tour.runGmn(run);
   await tour.print(stdout + stderr + (exitCode === 0 ? '' : `=> exit ${exitCode}\n`));
 }
 
-function formatCommand({ before = '', args }: TourCommand): string {
+function formatTourCommand({ before = '', args }: TourCommand): string {
   return `$ ${before}gmn ${args.map(quoteForDisplay).join(' ')}\n`;
 }
 

@@ -154,16 +154,16 @@ export async function searchWithRipgrep(
   const { request, place } = query;
   const maxLines = (request.total + 100) * (1 + request.before + request.after);
   const found: MatchPosition[] = [];
-  const standing = cacheLast(createClassifier(query));
+  const classify = cacheLast(createClassifier(query));
   const left = { binary: new Set<string>(), lost: new Set<string>() };
   const take = (printed: Buffer): Buffer | undefined => {
     const seen: MatchPosition[] = [];
     const rest = parsePositions(printed, seen);
     // Only what may be shown counts against the limit: the rest may be most of it.
     for (const sighting of seen) {
-      const stands = standing(sighting.path);
-      if (stands === 'shown') found.push(sighting);
-      else if (stands !== 'hidden') left[stands].add(sighting.path);
+      const status = classify(sighting.path);
+      if (status === 'shown') found.push(sighting);
+      else if (status !== 'hidden') left[status].add(sighting.path);
     }
     return found.length > maxLines ? undefined : rest;
   };
@@ -220,10 +220,10 @@ function createClassifier(query: RipgrepQuery): (path: string) => FileStatus {
 }
 
 /** Caches the last path: many consecutive lines are of one file. */
-function cacheLast(standing: (path: string) => FileStatus): (path: string) => FileStatus {
+function cacheLast(classify: (path: string) => FileStatus): (path: string) => FileStatus {
   let last: { readonly path: string; readonly answer: FileStatus } | undefined;
   return (path) => {
-    last = last?.path === path ? last : { path, answer: standing(path) };
+    last = last?.path === path ? last : { path, answer: classify(path) };
     return last.answer;
   };
 }

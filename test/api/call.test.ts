@@ -257,23 +257,23 @@ test('a server that echoes the key does not get it into the error', async (t) =>
   expect(error?.message).toBe('authentication failed: bad key ‹redacted› (401)');
 });
 
-test('a backend with an envelope and a renewable credential: one renewal, one resend, nothing to see', async (t) => {
-  const renewals: boolean[] = [];
+test('a backend with an envelope and a renewable credential: one refresh, one resend, nothing to see', async (t) => {
+  const refreshes: boolean[] = [];
   const url = (base: string): Backend => ({
     ...geminiApi({ userAgent: 'gmn/test' }, keyIdentity(KEY)),
     credential: 'account',
-    canRenew: true,
+    canRefresh: true,
     unwrap: (value) => (value as { response: unknown }).response,
-    prepare: async (request, { renew }) => {
-      renewals.push(renew);
+    prepare: async (request, { refresh }) => {
+      refreshes.push(refresh);
       return { method: 'POST', url: new URL(base), headers: {}, body: JSON.stringify({ request }) };
     },
   });
   const enveloped = stream([event({ response: reply([{ text: 'fine' }], STOP) })]);
   const good = await converse(t, [failing(401), enveloped], { makeBackend: url });
-  expect({ text: good.text, renewals: renewals.splice(0), sleeps: good.sleeps }).toEqual({
+  expect({ text: good.text, refreshes: refreshes.splice(0), sleeps: good.sleeps }).toEqual({
     text: 'fine',
-    renewals: [false, true],
+    refreshes: [false, true],
     sleeps: [],
   });
   const bad = await converse(t, [failing(401)], { makeBackend: url });
@@ -289,7 +289,7 @@ const bodiless: Answer = (socket) => {
 test('a 401 without its body is cured at once: nobody waits for words that will not be read', async (t) => {
   const renewable = (baseUrl: string): Backend => ({
     ...geminiApi({ baseUrl: new URL(baseUrl), userAgent: 'gmn/test' }, keyIdentity(KEY)),
-    canRenew: true,
+    canRefresh: true,
   });
   // Without a limit for silence, waiting would be for ever.
   const { text, server } = await converse(t, [bodiless, whole('fine')], { makeBackend: renewable, idleMs: 0 });

@@ -161,18 +161,18 @@ test('what is remembered is not asked for; what was just asked is not asked agai
   const cache = memory(OLD);
   const known = createOnboardings(cache, ask);
   expect([await known.current(SIGNAL), asked]).toEqual([OLD, 0]);
-  expect([await known.renew(SIGNAL), await known.renew(SIGNAL), asked]).toEqual([true, false, 1]);
+  expect([await known.refresh(SIGNAL), await known.refresh(SIGNAL), asked]).toEqual([true, false, 1]);
   expect([await known.current(SIGNAL), cache.written]).toEqual([NEW, [NEW]]);
   const fresh = createOnboardings(memory(), ask);
   await fresh.current(SIGNAL);
-  expect([await fresh.renew(SIGNAL), asked]).toEqual([false, 2]);
+  expect([await fresh.refresh(SIGNAL), asked]).toEqual([false, 2]);
 });
 
 const KNOWN: Onboardings = {
   current: async () => OLD,
   remembered: () => undefined,
   ask: async () => OLD,
-  renew: async () => true,
+  refresh: async () => true,
 };
 
 const options = {

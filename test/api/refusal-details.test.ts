@@ -65,11 +65,11 @@ test('where an account is verified is read from the details too', () => {
 
 test('an account in trouble is told without a label and links where there are none', () => {
   const trouble = findAccountError(['VALIDATION_REQUIRED'], { words: '' });
-  expect(trouble?.words).toBe('Google requires this account to be verified first');
+  expect(trouble?.detail).toBe('Google requires this account to be verified first');
   expect(trouble).toMatchObject({ fault: 'auth', hint: 'Verify the account with Google, then try again.' });
   expect(trouble).not.toHaveProperty('status', expect.any(Number));
   const labelled = findAccountError(['TOS_VIOLATION'], { words: 'Gone.', label: '403', status: 403 });
-  expect(labelled?.words).toMatch(/ terms of service \(403\): Gone\.$/);
+  expect(labelled?.detail).toMatch(/ terms of service \(403\): Gone\.$/);
   expect(labelled?.status).toBe(403);
   expect(findAccountError(['OTHER'], { words: '' })).toBeUndefined();
 });

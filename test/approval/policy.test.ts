@@ -24,7 +24,7 @@ const SHELL = runShellCommand({
   shell: { path: '/bin/sh', args: ['-c'], isVerbatim: false },
   env: {},
   directory: async (path) => path,
-  keepOutput: async () => undefined,
+  storeOutput: async () => undefined,
 });
 const FETCH = tool('web_fetch', 'network');
 const SEARCH = tool('google_web_search', 'network');

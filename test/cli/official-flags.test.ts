@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { REFUSED_FLAGS } from '../../src/cli/refused-flags.ts';
 import { ROOT } from '../../src/cli/table/root.ts';
-import { formatFlag } from '../../src/commands/prompt/flag-names.ts';
+import { toFlagName } from '../../src/commands/prompt/flag-names.ts';
 import { OFFICIAL_FLAGS } from '../../src/commands/prompt/idle-flags.ts';
 import { fakeGemini, reply } from '../support/fake-gemini.ts';
 import { place, runGmn, runGmnIn } from '../support/gmn.ts';
@@ -26,7 +26,7 @@ test('every flag of the official CLI is either honoured or refused with a reason
 });
 
 test('what is only a notice where it has no effect is a flag of the official CLI', () => {
-  expect(OFFICIAL_FLAGS.map((name) => formatFlag(name).slice(2)).filter((name) => !OFFICIAL.includes(name))).toEqual(
+  expect(OFFICIAL_FLAGS.map((name) => toFlagName(name).slice(2)).filter((name) => !OFFICIAL.includes(name))).toEqual(
     [],
   );
 });

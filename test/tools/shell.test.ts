@@ -27,7 +27,7 @@ function shellTool(t: TestContext, options: Partial<ShellToolOptions> = {}) {
         throw new AppError('usage', `${path} is outside of the workspace`, { hint: 'Stay in.' });
       return join(root, path);
     },
-    keepOutput: async () => undefined,
+    storeOutput: async () => undefined,
     ...options,
   });
   const run = (args: JsonObject, signal = new AbortController().signal) => tool.invoke(args, signal);
@@ -245,7 +245,7 @@ posixTest('of a hundred megabytes the model gets the beginning and the end', asy
 });
 
 posixTest('of an output too long to be kept, the model is told how much is', async (t) => {
-  const { run } = shellTool(t, { keepOutput: async () => '.out/1.txt' });
+  const { run } = shellTool(t, { storeOutput: async () => '.out/1.txt' });
   const { response } = await run({ command: 'head -c 3000000 /dev/zero | tr "\\0" x' });
   const [, missing, kept] =
     /\[… (\d+) characters are left out here; read_file \.out\/1\.txt shows (\d+) of them, the others were not kept …\]/.exec(
@@ -258,7 +258,7 @@ posixTest('of an output too long to be kept, the model is told how much is', asy
 posixTest('a long output can be kept, and the model is told where', async (t) => {
   const kept: string[] = [];
   const { run } = shellTool(t, {
-    keepOutput: async (text) => {
+    storeOutput: async (text) => {
       kept.push(text);
       return '.out/1.txt';
     },

@@ -103,7 +103,7 @@ export function createTypeAhead(context: ReadingContext): TypeAhead {
     resized: show,
     next(prompt) {
       const entry = queue.shift();
-      if (entry?.kind === 'text') echo(context, prompt, entry.text);
+      if (entry?.kind === 'text') echoEntry(context, prompt, entry.text);
       return entry;
     },
     takeBack,
@@ -123,7 +123,7 @@ function takeBackLast({ editor }: ReadingContext, queue: Entry[]): boolean {
 }
 
 /** Shows a queued entry as the line that sent it would look. A long one is folded, as if it was pasted. */
-function echo({ screen, columns }: ReadingContext, prompt: string, text: string): void {
+function echoEntry({ screen, columns }: ReadingContext, prompt: string, text: string): void {
   const blocks = createPastedBlocks();
   const shown = blocks.fold(text);
   const layout = layOut({ prompt, text: shown, caret: shown.length, columns: columns(), label: blocks.label });

@@ -149,12 +149,12 @@ export function openConnections(isTls: boolean, { clock, maxIdleMs }: Connection
   const idle = (place: Place): readonly Socket[] => kept.freeSockets[toName(place)] ?? [];
   const isKept = (name: string): boolean => kept.freeSockets[name] !== undefined || kept.sockets[name] !== undefined;
 
-  const openEarly = (place: Place, renewals: number): void => {
+  const openEarly = (place: Place, reconnects: number): void => {
     const options = withOptions(place);
     const name = kept.getName(options);
     if (early.find(name) !== undefined || isKept(name)) return;
-    const renew = renewals > 0 ? () => openEarly(place, renewals - 1) : () => {};
-    early.add(name, kept.connect(options), renew);
+    const reconnect = reconnects > 0 ? () => openEarly(place, reconnects - 1) : () => {};
+    early.add(name, kept.connect(options), reconnect);
   };
 
   return {

@@ -83,7 +83,7 @@ function createPool(request: SearchRequest, signal: AbortSignal): SearchPool {
   const inFlight = new Map<number, RunningTask>();
   const open = new Set<() => void>();
   const collector = createCollector(request.total);
-  const notifier = createNotifier(signal);
+  const notifier = createWaker(signal);
   const endsAt = performance.now() + request.maxMs;
   let isLate = false;
   const isOver = (): boolean => isLate || collector.isFull();
@@ -152,14 +152,14 @@ function splitBatches(
   });
 }
 
-interface Notifier {
+interface Waker {
   ring(): void;
   fail(reason: unknown): void;
   until(condition: () => boolean): Promise<void>;
   remove(): void;
 }
 
-function createNotifier(signal: AbortSignal): Notifier {
+function createWaker(signal: AbortSignal): Waker {
   let wake = (): void => {};
   let failure: { readonly reason: unknown } | undefined;
   const fail = (reason: unknown): void => {

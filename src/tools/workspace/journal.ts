@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
 import { AppError } from '../../core/error.ts';
 import type { Clock } from '../../core/io.ts';
-import { isObject, parseJson } from '../../core/json.ts';
+import { isObject, tryParseJson } from '../../core/json.ts';
 import { plural } from '../../core/text/format.ts';
 import { fingerprint } from '../../platform/files/held-file.ts';
 import { removeEmptyDirectory } from '../../platform/files/write.ts';
@@ -73,10 +73,10 @@ export function undoStore(directory: string, clock: Clock, maxBytes = MAX_KEPT_B
           }),
       };
     },
-    changes: async () => listUndoable((await files.lines()).map(parseJson)),
+    changes: async () => listUndoable((await files.lines()).map(tryParseJson)),
     damage: async () => {
       const lines = await files.lines();
-      const count = lines.filter((line) => !isReadable(parseJson(line))).length;
+      const count = lines.filter((line) => !isReadable(tryParseJson(line))).length;
       return count === 0 ? undefined : damageError(files.path, count);
     },
     before: async ({ before }) => (before === undefined ? undefined : files.load(before)),
@@ -122,7 +122,7 @@ async function pruneRuns(
   { nowMs, maxBytes }: { readonly nowMs: number; readonly maxBytes: number },
 ): Promise<void> {
   const lines = await files.lines();
-  const records = lines.map(parseJson);
+  const records = lines.map(tryParseJson);
   // A newer gmn wrote this; do not touch it.
   if (records.some((record) => isObject(record) && record.v !== 1)) return;
   const sizes = await files.sizes();
