@@ -63,7 +63,6 @@ interface PartialReply {
   text: string[] | undefined;
   length: number;
   last: string;
-  /** The model that answers, as far as known. */
   model: string;
 }
 
@@ -105,7 +104,6 @@ function askModel(
     return isFirst;
   }
 
-  /** The events after a complete reply. */
   async function record(reply: Reply, { last }: PartialReply): Promise<readonly TurnEvent[]> {
     if (reply.content === undefined && limit > 0) history.dropReply?.();
     if (reply.content !== undefined) await history.append(toHistoryRecord(reply, reply.content, agent.origin));

@@ -8,7 +8,6 @@ import type { CredentialKind } from './failure.ts';
 export interface Backend {
   readonly name: string;
   readonly credential: CredentialKind;
-  /** The hint shown when the server rejects the credential. */
   readonly authHint: string;
   /** Whether `refresh` may help after a 401. */
   readonly canRefresh: boolean;
@@ -32,7 +31,6 @@ export interface Backend {
   notFoundHint?(model: string): string | undefined;
 }
 
-/** A response with a status outside 2xx. */
 export interface ErrorResponse {
   readonly status: number;
   /** The start of the raw body. May hold secrets: parse it, do not quote it. */
@@ -87,7 +85,6 @@ export function createBackend({ identity, userAgent, draft, ...traits }: Backend
   };
 }
 
-/** The GenerateContentRequest that every service takes. */
 export function toRequestBody(request: ModelRequest): object {
   const { contents, systemInstruction, tools, safetySettings, generationConfig, continuationToken } = request;
   return { contents, systemInstruction, tools, safetySettings, generationConfig, continuationToken };
@@ -123,14 +120,12 @@ export function isProjectName(text: string): boolean {
   return /^[a-z\d][a-z\d.:-]{0,100}$/i.test(text);
 }
 
-/** A credential as request headers, with a record of its secrets for redaction. */
 export interface Identity {
   readonly kind: CredentialKind;
   readonly canRefresh: boolean;
   readonly authHint: string;
   /** The credential headers; with `refresh`, those of a new token. Throws AppError `auth`. */
   headers(options: HeaderOptions): Promise<Readonly<Record<string, string>>>;
-  /** Every secret that `headers` ever returned, for `redactKnown`. */
   readonly secrets: ReadonlySet<string>;
 }
 

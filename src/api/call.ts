@@ -44,7 +44,6 @@ export interface ModelOptions {
   readonly fallback?: Fallback | undefined;
   /** Asked one after the other, each with a notice, when the model before has no room and nothing was shown. */
   readonly alternatives?: readonly Substitute[] | undefined;
-  /** The credential's notices since the last call. */
   readonly takeNotices?: () => readonly string[];
 }
 

@@ -18,7 +18,6 @@ import {
   toRequestBody,
 } from './backend.ts';
 
-/** Project and tier of the account, cached or requested. */
 export interface Onboardings {
   /** Throws AppError as `ensureOnboarded` does. */
   current(signal: AbortSignal): Promise<Onboarding>;
@@ -146,7 +145,6 @@ export interface CodeAssistEndpoint {
   readonly apiVersion?: string;
 }
 
-/** The URL of a Code Assist method (`:loadCodeAssist`) or operation (`/operations/…`). */
 export function codeAssistUrl({ baseUrl, apiVersion = API_VERSION }: CodeAssistEndpoint, rest: string): URL {
   return endpointUrl(baseUrl ?? new URL(CODE_ASSIST_URL), `${apiVersion}${rest}`);
 }
@@ -176,7 +174,6 @@ export function parseProject(env: Env): string | undefined {
 
 const DAY_MS = 86_400_000;
 
-/** Caches project and tier of one account for a day. */
 export interface OnboardingCache {
   /** Undefined if there is no entry, or no valid one. Never throws. */
   read(): Onboarding | undefined;
@@ -184,7 +181,6 @@ export interface OnboardingCache {
   write(onboarding: Onboarding): Promise<void>;
 }
 
-/** The cache key: endpoint, account and requested project. */
 interface OnboardingOwner {
   readonly endpoint: string;
   readonly account: string;

@@ -11,7 +11,6 @@ import {
 } from './google-error.ts';
 import { MAX_SERVER_DELAY_MS } from './retry.ts';
 
-/** An error response, with what is needed to explain it. */
 export interface FailedCall {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | undefined>>;

@@ -9,7 +9,6 @@ import { readPrefix } from './payload.ts';
 import { type VertexEndpoint, vertexModelPath, vertexUrl } from './vertex.ts';
 
 export interface AccountStatus {
-  /** Sentences for people, the most important first. */
   readonly lines: readonly string[];
 }
 
@@ -201,7 +200,6 @@ function parseVector(embedding: unknown): readonly number[] {
   throw serverError('api', 'the server sent no embedding', { hint: 'Try again.' });
 }
 
-/** The models of all pages, in order and without duplicates. */
 async function listAllPages(
   fetchPage: (pageToken: string | undefined) => Promise<Fields>,
   key: string,

@@ -51,7 +51,6 @@ export function cutShortError(failure: AppError): AppError {
   return failure.with({ message: `${cut}: ${failure.message}`, hint: 'Send the prompt again.' });
 }
 
-/** For a reply that must be continued again and again. */
 export function stalledError(options: Pick<ErrorOptions, 'retry'> = {}): AppError {
   return new AppError('api', 'the answer was cut short: the server never finished it', {
     hint: 'Send the prompt again.',
@@ -74,7 +73,6 @@ function emptyError({ thought, otherKinds }: SeenReply): AppError {
     : new AppError('api', 'empty response from the model', { hint: AGAIN, retry: {} });
 }
 
-/** The notice for a text answer that also holds other parts: kinds and counts. */
 export function otherPartsNotice({ otherKinds }: Pick<SeenReply, 'otherKinds'>): string {
   const kinds = [...otherKinds].map(([kind, count]) => `${count} ${kind}`).join(', ');
   return `the answer also contains content that gmn cannot show: ${toOneLine(kinds, 200)}`;

@@ -395,7 +395,6 @@ function parseGrounding(value: unknown): JsonObject | undefined {
 
 type MutableUsage = { -readonly [Key in keyof Usage]: Usage[Key] };
 
-/** Sets the counts that `metadata` has; skips what is no count. */
 function updateUsage(usage: MutableUsage, metadata: Readonly<Record<string, unknown>>): void {
   for (const key of USAGE_KEYS) {
     const count = metadata[key];

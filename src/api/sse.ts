@@ -75,9 +75,7 @@ function onlyCommentsError(): AppError {
 }
 
 interface SseParser {
-  /** Adds the data of each completed event to `events`. */
   push(chunk: Uint8Array, events: string[]): void;
-  /** Whether the current bytes belong to an event with data. */
   isInData(): boolean;
   end(): string | undefined;
 }

@@ -12,14 +12,12 @@ export interface OpenedBackend {
   readonly name: BackendName;
   readonly backend: Backend;
   readonly retryBaseMs: number;
-  /** Where its requests go. */
   readonly endpoint: URL;
   /** Code Assist's name for the tier of the account, if it was asked for within a day. Sends nothing. */
   readonly tier?: () => string | undefined;
   readonly queries: () => Promise<Queries>;
 }
 
-/** A credential and its auth scheme, as chosen by `chooseCredential`. */
 export interface ChosenCredential {
   readonly credential: Credential;
   readonly carrier: AuthScheme;
@@ -100,7 +98,6 @@ function openGeminiApi(context: BackendContext, address: { readonly baseUrl?: UR
 /** Onboarding is polled every five retry delays: five seconds by default. */
 const POLL_DELAYS = 5;
 
-/** Code Assist for the token's account. */
 async function openCodeAssist(context: BackendContext): Promise<OpenedBackend> {
   const { app, settings, credential, identity, userAgent, retryBaseMs } = context;
   const { codeAssist, codeAssistUrl, createOnboardings, openOnboardingCache, parseProject } = await import(

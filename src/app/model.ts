@@ -39,7 +39,6 @@ export interface OpenedModel {
   readonly backend: BackendName;
   /** `Credential.account`: a signature made for one account is not valid for another. */
   readonly account: () => string;
-  /** Of the account, if it is known. */
   readonly tier: () => string | undefined;
   readonly generationConfig: JsonObject;
   readonly notices: readonly string[];
@@ -55,10 +54,8 @@ export interface OpenedModel {
   close(): Promise<void>;
 }
 
-/** The default of `--timeout`, for a run or for one request of a chat. */
 export const DEFAULT_TIMEOUT_MS = 300_000;
 
-/** The error for a run, or a request, that exceeds its deadline. */
 export function deadlineError(timeoutMs: number): AppError {
   return new AppError('api', `timed out after ${formatDuration(timeoutMs)}`, {
     isTimeout: true,

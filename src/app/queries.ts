@@ -7,7 +7,6 @@ import type { OpenedModel } from './model.ts';
 
 type QueryTarget = Pick<OpenedBackend, 'queries' | 'retryBaseMs'> & { readonly retries?: number | undefined };
 
-/** Opens the queries of a backend, each with retries. */
 export async function openQueries({ queries: open, retryBaseMs, retries }: QueryTarget, app: App): Promise<Queries> {
   const queries = await open();
   const retrying = { clock: app.clock, random: app.random, trace: app.trace, retryBaseMs, retries };

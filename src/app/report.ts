@@ -5,7 +5,6 @@ import { measureWidth, wrapText } from '../core/text/width.ts';
 import { encodeDocument } from '../render/json-text.ts';
 import { createStderr } from '../render/stderr.ts';
 
-/** The output of a command that prints data, as text and as JSON. */
 export interface Report {
   /** Complete lines. */
   readonly text: string;

@@ -41,7 +41,6 @@ export function createTemplateAccess(
   };
 }
 
-/** Quotes any text as one word for a POSIX shell. */
 function quoteArguments({ path, args }: Shell, words: string): string {
   if (args.length === 1 && args[0] === '-c') return words === '' ? '' : quoteForShell(words);
   throw new AppError('usage', `the template puts {{args}} into a command, which is not safe with ${path}`, {

@@ -42,10 +42,8 @@ function requireUsable(template: FoundTemplate): FoundTemplate {
   });
 }
 
-/** The values for a template's placeholders. */
 export interface TemplateValues {
   readonly params: readonly string[];
-  /** The positional arguments. */
   readonly words: string | undefined;
   /** Called only if the template has a placeholder for it. */
   readonly stdin: () => Promise<string>;

@@ -56,7 +56,6 @@ export interface ToolboxContext {
   readonly runPaused: RunPaused;
   /** The workspace of the tools; by default a new one. What it knows about files lives as long as it does. */
   readonly workspace?: Workspace;
-  /** The user's "always" answers. */
   readonly remembered?: Set<string>;
   /** The tools of MCP servers; the caller closes them. */
   readonly remote?: Pick<McpTools, 'tools' | 'isTrusted' | 'instructions' | 'findOwners'>;

@@ -120,7 +120,6 @@ type FieldValue = Extract<ElicitationAnswer, { action: 'accept' }>['content'][st
 
 interface Field {
   readonly name: string;
-  /** Everything a person must know to answer, sanitized for the terminal. */
   readonly label: string;
   readonly isRequired: boolean;
   readonly fallback?: FieldValue;

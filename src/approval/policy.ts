@@ -9,7 +9,6 @@ type PolicyDecision =
   | { readonly kind: 'ask'; readonly scope: Scope }
   | ({ readonly kind: 'deny' } & Denial);
 
-/** Why a call is denied without asking. */
 export interface Denial {
   /** For the model. */
   readonly reason: string;

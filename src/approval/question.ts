@@ -13,7 +13,6 @@ interface Question {
   /** One call, or a group that shares one answer. */
   readonly items: readonly { readonly name: string; readonly preview: Preview }[];
   readonly scope: Scope;
-  /** Whether "always" can be said for the file alone. */
   readonly hasFile: boolean;
 }
 

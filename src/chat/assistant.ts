@@ -16,13 +16,11 @@ export interface Setup {
 
 export interface Assistant {
   readonly setup: Setup;
-  /** Built from the current `setup`. */
   readonly agent: Agent;
   /** The names of the enabled tools, including those that the approval mode withholds from the model. */
   readonly tools: readonly string[];
   readonly allTools: readonly string[];
   readonly service: string;
-  /** The model names that `/model` accepts, as far as they are known. */
   models(): readonly { readonly name: string; readonly about: string }[];
   /** Opens a connection for the next request, unless there is one. */
   preconnect(): void;

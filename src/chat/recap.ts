@@ -5,7 +5,6 @@ import { sanitize, stripControls } from '../core/text/terminal.ts';
 import { deriveTitle } from '../session/record.ts';
 import { wrapWords } from './chat.ts';
 
-/** The mark in front of a prompt, by which it is found again between the answers. */
 export function promptMark({ isPlain, isStyled }: { readonly isPlain: boolean; readonly isStyled: boolean }): string {
   if (isPlain) return '> ';
   return isStyled ? '\u001b[1;36m❯ \u001b[0m' : '❯ ';

@@ -3,7 +3,6 @@ import { isObject, type JsonObject, type JsonValue } from '../core/json.ts';
 import type { ToolResult } from '../core/tool.ts';
 import { formatCall } from '../render/tool-line.ts';
 
-/** The latest tool calls of a chat with their whole results, for `/output`. */
 export interface ToolLog {
   readonly count: number;
   add(event: TurnEvent): void;

@@ -60,7 +60,6 @@ export function formatFlagSections(command: Command): readonly string[] {
 /** Fewer flags than this are found without headings. */
 const MANY_FLAGS = 30;
 
-/** Each list of flags with its heading. */
 export function groupFlags(flags: readonly Flag[]): readonly (readonly [title: string, flags: readonly Flag[]])[] {
   if (flags.length < MANY_FLAGS) return [['Flags', flags]];
   const last = HEADINGS.length - 1;
@@ -101,7 +100,6 @@ export function formatFlag({ short, long, value, isOptional, preset }: Flag): st
   return `${short ? `-${short}, ` : '    '}--${long}${value ? placeholder : ''}`;
 }
 
-/** The help of a flag with its choices, default, variable and aliases. */
 export function describeFlag({ help, aliases = [], choices, fallback, env }: Flag): string {
   const also = aliases.map((name) => `also --${name}`);
   const notes = [choices?.join(', '), fallback && `default ${fallback}`, env, ...also].filter(Boolean);

@@ -8,7 +8,6 @@ import { SHORT_KEYS } from './explanation.ts';
 import { EXPECTED, findKind, formatKeyPath, isOfKind, listSettingKeys, type SettingKind } from './keys.ts';
 import { isSecretSetting } from './secrets.ts';
 
-/** The credentials that the settings may ask for. */
 export const AUTH_TYPES = [
   'oauth-personal',
   'gemini-api-key',

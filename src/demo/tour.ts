@@ -29,9 +29,7 @@ export const TOUR_FILES: Readonly<Record<string, string>> = {
 
 interface TourCommand {
   readonly args: readonly string[];
-  /** What stands before the command. */
   readonly before?: string;
-  /** What is piped in. */
   readonly input?: string;
 }
 

@@ -211,7 +211,6 @@ interface Presentation {
   end(): string | Promise<string>;
 }
 
-/** One for a terminal on which text can be drawn anew. */
 interface FlowingPresentation extends Presentation {
   preview(room: number): Promise<Preview>;
   skipOpen(): Promise<void>;

@@ -11,7 +11,6 @@ export interface ToolLine {
   readonly text: string;
 }
 
-/** The arguments that may say what a call is about; the first one present is shown. */
 const SUBJECT_ARGUMENTS = ['file_path', 'path', 'command', 'pattern', 'query', 'dir_path', 'url', 'prompt'] as const;
 
 const MAX_SUBJECT = 60;

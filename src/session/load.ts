@@ -21,7 +21,6 @@ export interface LoadedSession {
   readonly setup: SessionSetup;
   /** The last prompt, if it was undone before the model answered. */
   readonly unanswered: StoredContent | undefined;
-  /** What could not be read, for the user. */
   readonly notices: readonly string[];
 }
 
@@ -157,7 +156,6 @@ export function toTurnRecord(content: StoredContent, model: string): TurnRecord 
   return { kind: has('functionCall') ? 'call' : 'reply', content, usage: NO_USAGE, model };
 }
 
-/** Items of a conversation in order, grouped into turns. */
 export interface Turns<Item> {
   readonly items: readonly Item[];
   readonly count: number;

@@ -13,14 +13,12 @@ const PARTIAL_LENGTH = 65_536;
 
 interface SessionOptions {
   readonly clock: Clock;
-  /** The id changes when the session continues as a copy. */
   readonly file: Pick<SessionFile, 'id' | 'name'>;
   readonly earlier?: Pick<LoadedSession, 'header' | 'exchanges' | 'seq' | 'state' | 'setup' | 'unanswered'>;
   readonly by: SessionSource;
   readonly writer: SessionWriter;
   /** For all records except tool results. */
   readonly durability: Durability;
-  /** Released when the session is closed. */
   readonly reservation: NameReservation;
 }
 
@@ -139,7 +137,6 @@ interface Ledger {
   clear(): void;
 }
 
-/** The conversation so far; numbers the lines that are written next. */
 function createLedger({ now }: Clock, earlier: SessionOptions['earlier'], own: SessionSource): Ledger {
   const history = toTurns(earlier?.exchanges.items ?? []);
   let model = earlier?.state.model;

@@ -152,7 +152,6 @@ async function fork(
 
 interface OpenOptions {
   readonly earlier?: LoadedSession;
-  /** The reservation of a name that is not in the file yet. */
   readonly reservation?: NameReservation;
 }
 

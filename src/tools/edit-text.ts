@@ -11,7 +11,6 @@ export interface Edit {
 export interface EditResult {
   readonly text: string;
   readonly count: number;
-  /** Whether matches were found only by ignoring white space. */
   readonly isLoose: boolean;
 }
 

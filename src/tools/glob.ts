@@ -8,7 +8,6 @@ import { formatNotes, openTree, type Tree, toModelPath } from './tree.ts';
 import type { Workspace } from './workspace/workspace.ts';
 
 const MAX_FILES = 1000;
-/** Names written to the output store if there are more than fit the answer. */
 const MAX_STORED = 10_000;
 
 /** The glob tool; `ripgrep` gives the path of that program, if it may be used. */

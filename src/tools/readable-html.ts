@@ -85,7 +85,6 @@ function skipPast(html: string, end: string, from: number): number {
   return found === -1 ? html.length : found + end.length;
 }
 
-/** The offset behind the closing `>`, skipping quoted attributes. */
 function findClosingBracket(html: string, from: number): number {
   const next = /[>"']/g;
   for (let at = from; ; ) {

@@ -5,7 +5,6 @@ import { countMatches } from '../core/text/trim.ts';
 import type { Place } from './workspace/fence.ts';
 import { MAX_FILE_BYTES, tooLargeToWriteError } from './workspace/workspace.ts';
 
-/** A text file that can be written back in its own encoding. */
 export interface TextFile {
   readonly text: string;
   /** Encodes another text the same way, with a byte order mark if there was one. Throws AppError `usage`. */

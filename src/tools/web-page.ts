@@ -8,7 +8,6 @@ interface WebPage {
   readonly contentType: string;
   readonly title: string;
   readonly text: string;
-  /** Whether the page is longer than what was read. */
   readonly isCut: boolean;
 }
 

@@ -13,7 +13,6 @@ export interface LineBuffer {
   yank(): void;
   /** Right after `yank` or `yankEarlier`: replaces the yanked text with the one killed before it. */
   yankEarlier(): void;
-  /** Swaps the characters around the caret and moves on. */
   transpose(): void;
   undo(): void;
   /** Replaces the whole text, as one undoable change. */
@@ -163,7 +162,6 @@ type Motion = (text: string, at: number) => number;
 const graphemeSegmenter = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
 const wordSegmenter = new Intl.Segmenter(undefined, { granularity: 'word' });
 
-/** The nearest grapheme border at or after `at`. */
 function snapToGrapheme(text: string, at: number): number {
   if (at <= 0) return 0;
   if (at >= text.length) return text.length;
@@ -218,7 +216,6 @@ export const wordRight: Motion = (text, at) => {
   return text.length;
 };
 
-/** Back over spaces, then to the previous space. */
 export const spaceLeft: Motion = (text, at) => {
   const before = text.slice(0, at).trimEnd();
   return snapToGrapheme(text, before.length - lastWord(before).length);

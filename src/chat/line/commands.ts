@@ -14,7 +14,6 @@ import { isOpenBlock, PASTE_CHARACTER, stripBlockMarks } from './folds.ts';
 import { updateSearch } from './modes.ts';
 import { type Editing, stepHistory } from './state.ts';
 
-/** What a key asks the reader of the line to do. */
 export type KeyRequest =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'end' }
@@ -34,7 +33,6 @@ const CLEARED_NOTICE = 'Cleared. Ctrl+_ brings it back, Ctrl+C again leaves.';
 const up: KeyCommand = (editing) => moveRow(editing, -1);
 const down: KeyCommand = (editing) => moveRow(editing, 1);
 
-/** Keys that reach beyond the line: its rows on the screen, earlier entries, the terminal. */
 export const KEY_COMMANDS: ReadonlyMap<string, KeyCommand> = new Map<string, KeyCommand>([
   ['enter', sendOrContinue],
   ['tab', expandOrComplete],

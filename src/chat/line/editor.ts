@@ -9,11 +9,9 @@ import type { Completion } from './source.ts';
 import type { Editing } from './state.ts';
 import { type Below, layOutFrame, type Size } from './view.ts';
 
-/** A line being edited: keys in, frames out. */
 export interface LineEditor {
   /** The text up to the caret, with pasted blocks expanded. */
   readonly before: string;
-  /** The whole text, with pasted blocks expanded. */
   readonly text: string;
   /** What would be lost if the chat ended now: the text, or what Ctrl+C has just cleared. */
   readonly draft: string;
@@ -23,13 +21,10 @@ export interface LineEditor {
   begin(prompt: string, draft: string, status?: string): void;
   press(key: Key, now: number): KeyRequest | undefined;
   showCompletion(completion: Completion): void;
-  /** The text up to the caret, if candidates for it should be shown without being asked for. */
   readonly suggestible: string | undefined;
-  /** Shows the candidates looked up for this text, unless it has changed since. */
   showSuggestions(before: string, completion: Completion | undefined): void;
   replace(text: string): void;
   setStatus(status: string | undefined): void;
-  /** Shows a notice below the line until the next key. */
   showNotice(note: string): void;
   clear(): void;
   frame(): Frame;

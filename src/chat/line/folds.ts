@@ -6,11 +6,9 @@ const COUNT = 32;
 const MAX_LINES = 20;
 const MAX_LENGTH = 4000;
 
-/** The pasted blocks of a line: pastes too large to be shown. */
 export interface PastedBlocks {
   /** What to insert for a pasted text: the text itself, or one character that stands for it. */
   fold(text: string): string;
-  /** The text with every such character replaced by its pasted block. */
   unfold(text: string): string;
   /** How such a character is displayed: `[pasted 84 lines]`; undefined for any other. */
   label(character: string): string | undefined;
@@ -50,18 +48,15 @@ export function normalizeText(text: string): string {
 
 const MARK = '"""';
 
-/** Whether a line begins or ends a block: three quotes and nothing else. */
 export function isBlockMark(line: string): boolean {
   return line.trim() === MARK;
 }
 
-/** Whether a text begins a block that has not ended. */
 export function isOpenBlock(text: string): boolean {
   const lines = text.split('\n');
   return isBlockMark(lines[0] ?? '') && (lines.length === 1 || !isBlockMark(lines.at(-1) ?? ''));
 }
 
-/** The text between the marks of a block; any other text unchanged. */
 export function stripBlockMarks(text: string): string {
   const lines = text.split('\n');
   const isBlock = lines.length > 1 && isBlockMark(lines[0] ?? '') && isBlockMark(lines.at(-1) ?? '');

@@ -14,7 +14,6 @@ import {
   suggestMenu,
 } from './state.ts';
 
-/** Inserts what all candidates have in common, and opens a menu for the rest. */
 export function applyCompletion(editing: Editing, completion: Completion): void {
   const before = findPlainBefore(editing);
   if (before === undefined) return;
@@ -36,7 +35,6 @@ export function findSuggestible(editing: Editing): string | undefined {
   return isCommand || word.startsWith('@') ? before : undefined;
 }
 
-/** Opens the menu for the text it was looked up for, or closes it; does nothing if the text has changed since. */
 export function showSuggestions(editing: Editing, before: string, completion: Completion | undefined): void {
   if (findSuggestible(editing) !== before) return;
   editing.menu = completion && suggestMenu(completion, before);
@@ -79,7 +77,6 @@ export function pressInMenu(editing: Editing, name: string): KeyUse {
   return 'used';
 }
 
-/** Inserts what the candidates have in common; if that is nothing new, the first of them. */
 function completeInMenu(editing: Editing, menu: Menu): void {
   const { word, menu: rest } = createMenu({ start: 0, candidates: menu.candidates }, menu.word);
   if (word === menu.word && rest !== undefined) chooseCandidate(editing, moveSelection(menu, 1));
@@ -111,7 +108,6 @@ function putWord({ line }: Editing, menu: Menu): void {
   if (text !== line.text) line.replace(text, start.length);
 }
 
-/** Begins or continues a search through earlier entries; the line shows the match. */
 export function updateSearch(editing: Editing, query: string, place: number, step: 1 | -1 = -1): void {
   const { line, entries, search: before } = editing;
   const draft = before?.draft ?? line.text;
@@ -126,7 +122,6 @@ export function updateSearch(editing: Editing, query: string, place: number, ste
   line.move(() => Math.max(0, at));
 }
 
-/** Keys that cancel or accept the search and do nothing else. */
 const ENDING_KEYS: ReadonlySet<string> = new Set(['ctrl-g', 'ctrl-c', 'enter', 'tab', 'escape']);
 
 /** Handles a key during a search. Any other key ends the search and keeps its usual meaning. */

@@ -28,7 +28,6 @@ export interface ReadingContext {
   after(ms: number, action: () => void): () => void;
   /** False where the process cannot go to the background. */
   suspend(): boolean;
-  /** Resolves when earlier entries are loaded. */
   ready(): Promise<void>;
 }
 
@@ -36,7 +35,6 @@ export interface ReadingContext {
 export interface Reading<Result = Entry> {
   /** Rejects only through `fail`. */
   readonly entry: Promise<Result>;
-  /** Handles the typed keys. */
   proceed(): void;
   resized(): void;
   /** After coming back from the background: draws the line again at the current cursor position. */
@@ -147,7 +145,6 @@ export function startPicking(context: ReadingContext, list: PickList): Reading<C
   };
 }
 
-/** What a request can do to the reading. */
 interface ReadingControl {
   /** Keys wait until `redraw`. */
   pauseKeys(): void;

@@ -14,7 +14,6 @@ export interface Candidate {
   readonly insert: string;
   /** Shown in the list instead of `insert`. Untrusted text, like `insert` and `hint`. */
   readonly label?: string;
-  /** A short description shown beside it. */
   readonly hint?: string;
   /** With it the entry is complete: Enter chooses it and sends. */
   readonly isWhole?: true;
@@ -41,11 +40,9 @@ export interface ReadOptions {
 /** What became of a paste: text for the line, or a notice to show below it. */
 export type Pasted = { readonly text: string } | { readonly note: string };
 
-/** A list to choose from with the arrow keys. */
 export interface PickList {
   readonly title: string;
   readonly candidates: readonly Candidate[];
-  /** Index of the candidate marked at first. */
   readonly chosen?: number;
 }
 
@@ -54,7 +51,6 @@ export interface Footer {
   set(rows: readonly string[], caret?: Cell): void;
 }
 
-/** Where entries come from: the line editor of a terminal, or the lines of a pipe. */
 export interface LineSource {
   readonly isTerminal: boolean;
   /**

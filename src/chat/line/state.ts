@@ -20,7 +20,6 @@ export interface Editing {
   status: string | undefined;
   /** When Ctrl+C was pressed, if no other key was pressed since. */
   interruptedAt: number;
-  /** The text that this Ctrl+C removed from the line. */
   cleared: string;
   /** The column that Up and Down try to keep. */
   goal: number | undefined;
@@ -34,7 +33,6 @@ export type KeyUse = 'used' | 'free';
 export interface Menu {
   readonly start: number;
   readonly candidates: readonly Candidate[];
-  /** The word before any candidate was tried. */
   readonly word: string;
   /** Index of the candidate now in the line; -1 at first. */
   readonly chosen: number;
@@ -72,14 +70,12 @@ export function narrowMenu({ start, candidates }: Menu, before: string): Menu | 
   return word === '' || left.length === 0 ? undefined : { start, candidates: left, word, chosen: -1, isStale: true };
 }
 
-/** Selects the next or previous candidate; wraps around. */
 export function moveSelection(menu: Menu, step: 1 | -1): Menu {
   const count = menu.candidates.length;
   const chosen = menu.chosen === -1 && step === -1 ? count - 1 : (menu.chosen + step + count) % count;
   return { ...menu, chosen };
 }
 
-/** The word that the menu puts into the line. */
 export function chosenWord({ candidates, chosen, word }: Menu): string {
   return candidates[chosen]?.insert ?? word;
 }

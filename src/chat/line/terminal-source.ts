@@ -9,7 +9,6 @@ import { type Reading, type ReadingContext, startPicking, startReading } from '.
 import type { Candidate, Complete, LineSource, Pasted, PickList } from './source.ts';
 import { createTypeAhead } from './type-ahead.ts';
 
-/** What the line editor asks of the chat around it. */
 export interface LineHooks {
   readonly complete?: Complete;
   /** What is shown below the line, in one row; asked for with each `read`. */
@@ -22,7 +21,6 @@ export interface LineHooks {
 
 interface TerminalLinesOptions extends LineHooks {
   readonly terminal: TerminalInput;
-  /** Where the line is shown. */
   readonly err: Out;
   readonly clock: Clock;
   /** `TERM`, and `VISUAL` and `EDITOR` for Ctrl+G. */

@@ -6,16 +6,12 @@ import { clipRow, layOut } from './layout.ts';
 import type { ReadingContext } from './reading.ts';
 import type { Entry, Footer } from './source.ts';
 
-/** What is typed while no entry is being read: edited at once, queued with Enter, sent by the next reads. */
 export interface TypeAhead {
-  /** Calls `onCancel` at each Esc and Ctrl+C, until the returned function is called. */
   watch(onCancel: () => void): () => void;
   press(key: Key): void;
-  /** Shows what is typed and queued below a running turn, until the returned function is called. */
   showIn(footer: Footer): () => void;
   /** While others have the terminal, nothing is shown; call the returned function when they are done. */
   hide(): () => void;
-  /** Lays the footer out anew. */
   resized(): void;
   /** The oldest queued entry, shown as if it was typed now. */
   next(prompt: string): Entry | undefined;
@@ -138,7 +134,6 @@ const MIN_ROWS = 8;
 const DIM = '\u001b[2m';
 const PLAIN = '\u001b[0m';
 
-/** The queued entries, the line being typed with the cursor in it, and the status. */
 function layOutFooter(
   { editor, size, isStyled, refreshStatus }: ReadingContext,
   queue: readonly Entry[],

@@ -9,7 +9,6 @@ export interface Size {
   readonly rows: number;
 }
 
-/** What is shown below the line: at most one of these. */
 export type Below =
   | { readonly kind: 'menu'; readonly menu: Menu }
   | { readonly kind: 'search'; readonly search: Search }
@@ -23,7 +22,6 @@ const PLAIN = '\u001b[0m';
 interface ViewOptions {
   readonly size: Size;
   readonly isStyled: boolean;
-  /** The first row of the text in the last frame. */
   readonly top: number;
 }
 

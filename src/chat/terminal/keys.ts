@@ -161,7 +161,6 @@ const SHIFT = 1;
 const ALT = 2;
 const CONTROL = 4;
 
-/** The key of a complete escape sequence; undefined if unknown. */
 function decodeSequence(sequence: string): Key | undefined {
   if (/^\u001b\[\?\d+u$/.test(sequence)) return { kind: 'kitty' };
   const match = /^\u001b[[O]([\d;:]*)([A-Za-z~])$/.exec(sequence);

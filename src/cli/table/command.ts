@@ -4,7 +4,6 @@ import type { App } from '../../core/app.ts';
 export interface Flag {
   readonly long: string;
   readonly short?: string;
-  /** Other long names, used by other programs. */
   readonly aliases?: readonly string[];
   readonly help: string;
   /** The placeholder in help. Absent: the flag is a switch. */

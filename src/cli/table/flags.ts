@@ -123,10 +123,8 @@ const TOOL_NAMES = [
   'google_web_search',
 ] as const;
 
-/** The suggestions for `--tools`. */
 export const TOOL_SUGGESTIONS = ['none', 'read', 'edit', 'all', ...TOOL_NAMES] as const;
 
-/** What the model's tools may do; `--tools` says which there are. */
 export const APPROVAL_FLAGS = [
   {
     long: 'approval-mode',

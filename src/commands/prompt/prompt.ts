@@ -123,7 +123,6 @@ async function* answer(
   }
 }
 
-/** What a run has to close. */
 interface OpenedParts {
   kept?: PromptHistory;
   model?: OpenedModel;

@@ -154,7 +154,6 @@ function listNotices(found: number, others: number, options: ListOptions): reado
   return [grep === undefined ? `no ${kind} are saved yet` : `there are no ${kind}`];
 }
 
-/** The command with the same filters, and these flags besides. */
 function formatListCommand({ from, grep }: ListOptions, ...flags: readonly string[]): string {
   const filters = [
     ...(from === undefined ? [] : ['--from', from]),

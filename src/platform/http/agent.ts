@@ -39,7 +39,6 @@ function lookupIn(addresses: readonly Address[]): LookupFunction {
   };
 }
 
-/** The connections of one protocol. */
 export interface Connections {
   /** Takes a kept connection if there is one, and keeps what it opens. */
   readonly kept: Agent;

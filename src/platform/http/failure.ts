@@ -5,7 +5,6 @@ export interface Peer {
   /** `host:port`, preceded by `proxy ` if it is one. Never credentials. */
   readonly name: string;
   readonly hostname: string;
-  /** A hint for when it cannot be reached. */
   readonly advice: string;
 }
 

@@ -70,7 +70,6 @@ export function decodeAppleData(output: Uint8Array): Uint8Array {
 interface ClipboardOptions {
   readonly env: Env;
   readonly cwd: string;
-  /** Which kind to take if there are both. */
   readonly prefers?: 'text' | 'picture';
 }
 

@@ -75,7 +75,6 @@ export interface Deadline {
   readonly signal: AbortSignal;
   /** Stops the time until the returned function is called, for as long as a person is asked something. Pauses nest. */
   pause(): () => void;
-  /** Begins again with the full time. */
   restart(): void;
   /** When it will abort, in milliseconds since the epoch; undefined if never, or while paused. */
   endsAt(): number | undefined;

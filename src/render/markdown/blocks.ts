@@ -14,7 +14,6 @@ interface Layout {
   readonly openHighlighter: OpenHighlighter | undefined;
   /** The current number of an ordered list that spans several blocks. */
   readonly numbering: Numbering;
-  /** For a table that began earlier: how it looks there. */
   readonly continued?: { readonly shape: TableShape } | undefined;
 }
 

@@ -141,7 +141,6 @@ interface PreviewOptions {
   readonly isSpaced: () => boolean;
   readonly layOutNow: (block: BlockSegment) => readonly string[] | undefined;
   readonly fences: FenceLayout;
-  /** Completes the first characters of the open text, and gives their lines. */
   readonly cutOpen: (open: OpenText, length: number) => Promise<string>;
 }
 
