@@ -178,10 +178,10 @@ export function declareTools(tools: readonly Tool[]): { readonly tools?: readonl
   return { tools: [{ functionDeclarations }] };
 }
 
-function toHistoryRecord({ calls, usage, model, finishReason }: Reply, said: Content, origin: () => string) {
+function toHistoryRecord({ calls, usage, model, finishReason }: Reply, received: Content, origin: () => string) {
   // Only signatures depend on the origin, and finding the account takes time at startup.
-  const isSigned = said.parts.some((part) => 'thoughtSignature' in part);
-  const content: StoredContent = isSigned ? { ...said, origin: origin() } : said;
+  const isSigned = received.parts.some((part) => 'thoughtSignature' in part);
+  const content: StoredContent = isSigned ? { ...received, origin: origin() } : received;
   if (calls !== undefined) return { kind: 'call', content, usage, model } as const;
   return { kind: 'reply', content, usage, model, finishReason } as const;
 }

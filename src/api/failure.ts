@@ -33,7 +33,7 @@ export type CredentialKind = 'key' | 'account';
 interface FailureCase extends FailedCall {
   readonly error: GoogleError;
   /** The server's own message, on one line. */
-  readonly words: string;
+  readonly detail: string;
   /**
    * `toOneLine` after redaction of the caller's secrets. The order matters: a truncated secret would not be recognized.
    */
@@ -48,10 +48,10 @@ interface FailureCase extends FailedCall {
 export function classifyResponse(refusal: FailedCall): AppError {
   const parsed = parseGoogleError(refusal.body);
   const error = parsed ?? { message: '', reasons: [], metadata: {}, quotaIds: [], links: [] };
-  const conceal = (text: string): string => redactKnown(text, refusal.secrets);
-  const quote = (text: string, max?: number): string => toOneLine(conceal(text), max);
-  const words = parsed === undefined ? htmlToText(conceal(refusal.body)) : quote(parsed.message);
-  const one: FailureCase = { ...refusal, error, words, quote };
+  const redactSecrets = (text: string): string => redactKnown(text, refusal.secrets);
+  const quote = (text: string, max?: number): string => toOneLine(redactSecrets(text), max);
+  const detail = parsed === undefined ? htmlToText(redactSecrets(refusal.body)) : quote(parsed.message);
+  const one: FailureCase = { ...refusal, error, detail, quote };
   if (one.status >= 300 && one.status < 400) return redirectError(one);
   return (
     findCredentialError(one) ??
@@ -83,7 +83,7 @@ function findCredentialError(one: FailureCase): AppError | undefined {
   if (status !== 403) return undefined;
   const links = [...error.links, error.metadata.validation_link ?? ''];
   const trouble = findAccountError(error.reasons, {
-    words: one.words,
+    detail: one.detail,
     label: formatHttpStatus(one),
     links: links.map((link) => redactKnown(link, one.secrets)),
     status,
@@ -253,13 +253,13 @@ function formatHttpStatus({ status, error, quote }: FailureCase): string {
 }
 
 function authError(one: FailureCase, hint: string): AppError {
-  const words = one.words === '' ? 'the server refused the credential' : one.words;
-  return serverError('auth', `${words} (${formatHttpStatus(one)})`, { hint, status: one.status });
+  const detail = one.detail === '' ? 'the server refused the credential' : one.detail;
+  return serverError('auth', `${detail} (${formatHttpStatus(one)})`, { hint, status: one.status });
 }
 
 function refusalError(one: FailureCase, what: string, options: ErrorOptions): AppError {
-  const words = one.words === '' ? '' : `: ${one.words}`;
-  return serverError('api', `${what} (${formatHttpStatus(one)})${words}`, { ...options, status: one.status });
+  const detail = one.detail === '' ? '' : `: ${one.detail}`;
+  return serverError('api', `${what} (${formatHttpStatus(one)})${detail}`, { ...options, status: one.status });
 }
 
 /** The same for an error object after a 200: its status is in the body. */

@@ -52,12 +52,12 @@ export function toFinalFailure(failure: AppError, options: RetryOptions): AppErr
   });
 }
 
-/** `retry 1 of 3 in 2 s` */
-/** One sentence of two; the words of a service may end in a full stop. */
+/** Makes one sentence of two; the message of a server may end in a full stop. */
 export function joinClauses(message: string, next: string): string {
   return `${message.replace(/\.$/, '')}; ${next}`;
 }
 
+/** `retry 1 of 3 in 2 s` */
 export function formatRetry({ number, of, delayMs }: Retry): string {
   return `retry ${number} of ${of} in ${formatDuration(delayMs)}`;
 }

@@ -68,7 +68,7 @@ export async function* readSseEvents(body: HttpBody, options: SseOptions): Async
 }
 
 function onlyCommentsError(): AppError {
-  return new AppError('api', 'the server keeps the line open but sends no answer', {
+  return new AppError('api', 'the server keeps the connection open but sends no answer', {
     hint: 'Try again, or choose another model with -m.',
     retry: {},
   });
@@ -115,7 +115,7 @@ function createSseParser(maxEventBytes: number): SseParser {
   return { push, end, isInData: () => fields.hasData() || rest.first() === LOWER_D };
 }
 
-/** Decodes complete lines. A way for each kind of text: in Node 20 `TextDecoder` takes ten times as long as these. */
+/** Decodes complete lines. One path for each kind of text: in Node 20 `TextDecoder` takes ten times as long as these. */
 function createLineDecoder(): (bytes: Buffer) => string {
   let decoder: TextDecoder | undefined;
   return (bytes) => {
@@ -138,7 +138,7 @@ function createFieldReader(maxEventBytes: number): FieldReader {
   let more: string[] = [];
   let size = 0;
   let isFirst = true;
-  const whole = (): string | undefined => {
+  const joinData = (): string | undefined => {
     if (data !== undefined && more.length > 0) data = [data, ...more].join('\n');
     more = [];
     return data;
@@ -147,7 +147,7 @@ function createFieldReader(maxEventBytes: number): FieldReader {
 
   function readLine(text: string, from: number, to: number, events: string[]): void {
     if (from === to) {
-      if (whole()) events.push(data ?? '');
+      if (joinData()) events.push(data ?? '');
       data = undefined;
       size = 0;
       return;
@@ -176,7 +176,7 @@ function createFieldReader(maxEventBytes: number): FieldReader {
     skipsLf = text.charCodeAt(text.length - 1) === CR;
   }
 
-  return { read, data: whole, hasData: () => data !== undefined };
+  return { read, data: joinData, hasData: () => data !== undefined };
 }
 
 function findMark(mark: string, text: string, start: number): number {

@@ -121,7 +121,7 @@ async function openCodeAssist(context: BackendContext): Promise<OpenedBackend> {
     name: 'code-assist',
     retryBaseMs,
     endpoint,
-    tier: () => onboardings.remembered()?.tier,
+    tier: () => onboardings.findCached()?.tier,
     backend: codeAssist({ place, userAgent, identity, onboardings, project, sessionId }),
     async queries() {
       const { codeAssistQueries } = await import('../api/code-assist-queries.ts');

@@ -1,5 +1,5 @@
 import type { RunPaused } from '../approval/approve.ts';
-import { type ApprovalMode, approvalPolicy, offeredTools } from '../approval/policy.ts';
+import { type ApprovalMode, approvalPolicy, selectOfferedTools } from '../approval/policy.ts';
 import { listContextNames } from '../config/context-place.ts';
 import { readSetting } from '../config/keys.ts';
 import type { App, OutputFormat, Settings } from '../core/app.ts';
@@ -76,7 +76,7 @@ export async function openToolbox(options: ToolOptions, context: ToolboxContext)
   const left = applyToolSettings(selectTools(all, splitList([wanted])), limits, named);
   const { tools, notices } = dropRiskyTools(left.tools, workspace, app, named);
   const chosen = [...tools, ...(context.remote?.tools ?? []).filter(({ name }) => isAllowedBySettings(name, limits))];
-  const offered = offeredTools(chosen, mode);
+  const offered = selectOfferedTools(chosen, mode);
   return {
     tools: offered,
     withheld: chosen.filter((tool) => !offered.includes(tool)),

@@ -65,7 +65,7 @@ const DECISIONS: Readonly<Record<ApprovalMode, Readonly<Record<Effect, Decision>
  */
 const NEVER_ASKED = 'google_web_search';
 
-export function offeredTools(tools: readonly Tool[], mode: ApprovalMode): readonly Tool[] {
+export function selectOfferedTools(tools: readonly Tool[], mode: ApprovalMode): readonly Tool[] {
   return tools.filter(({ effect }) => DECISIONS[mode][effect] !== 'deny');
 }
 

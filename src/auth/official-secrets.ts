@@ -41,13 +41,13 @@ export interface SecretStoreOptions {
  * through the keyring library: the `security` program would need the secret as an argument.
  */
 export function keychain({ machine, clock, notify }: SecretStoreOptions): SecretStore {
-  const limitMs = machine.isAttended ? INTERACTIVE_TIMEOUT_MS : BACKGROUND_TIMEOUT_MS;
+  const limitMs = machine.isInteractive ? INTERACTIVE_TIMEOUT_MS : BACKGROUND_TIMEOUT_MS;
   const module = machine.keyringModule();
   return {
     name: 'macOS Keychain',
     async read(entry, signal) {
       const done = new AbortController();
-      const asking = machine.isAttended
+      const asking = machine.isInteractive
         ? announcePrompt(clock, AbortSignal.any([signal, done.signal]), notify)
         : undefined;
       const viaLibrary = module === undefined ? undefined : await openKeyring(module).get(entry, limitMs);

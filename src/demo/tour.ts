@@ -37,7 +37,7 @@ interface Step {
   readonly title: string;
   readonly commands: readonly TourCommand[];
   /** What somebody at a terminal does instead, and a word about it. */
-  readonly attended?: { readonly command: TourCommand; readonly advice: string };
+  readonly interactive?: { readonly command: TourCommand; readonly advice: string };
 }
 
 const SCHEMA = '{"type":"array","items":{"type":"string"}}';
@@ -76,7 +76,7 @@ const STEPS: readonly Step[] = [
   {
     title: 'With tools the model edits files. It shows the diff, and asks first.',
     commands: [{ args: ['--demo', '--tools', 'edit', '--approval-mode', 'auto_edit', FIX] }],
-    attended: {
+    interactive: {
       command: { args: ['--demo', '--tools', 'edit', FIX] },
       advice: 'It will ask you: y accepts the edit, n declines it.',
     },
@@ -91,7 +91,7 @@ const STEPS: readonly Step[] = [
         input: `${TALK.join('\n')}\n`,
       },
     ],
-    attended: {
+    interactive: {
       command: { args: ['chat', '--demo'] },
       advice: `Try: ${TALK.join('  Then: ')}\n/help lists the commands, /q comes back here.`,
     },
@@ -125,10 +125,10 @@ interface Tour {
 /** Rejects if a command cannot be run at all. */
 export async function runTour(tour: Tour): Promise<void> {
   await tour.print(`gmn in ${STEPS.length} steps, all of them real, none of them online.\n`);
-  for (const [index, { title, commands, attended }] of STEPS.entries()) {
-    const isAttended = tour.ask !== undefined && attended !== undefined;
-    const shown = isAttended ? [attended.command] : commands;
-    const advice = isAttended ? `${attended.advice}\n` : '';
+  for (const [index, { title, commands, interactive }] of STEPS.entries()) {
+    const isInteractive = tour.ask !== undefined && interactive !== undefined;
+    const shown = isInteractive ? [interactive.command] : commands;
+    const advice = isInteractive ? `${interactive.advice}\n` : '';
     await tour.print(`\n${index + 1}/${STEPS.length}  ${title}\n${advice}`);
     if (tour.ask !== undefined) await tour.print(shown.map(formatTourCommand).join(''));
     const choice = (await tour.ask?.()) ?? 'run';

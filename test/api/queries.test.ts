@@ -37,7 +37,7 @@ function caller(refresh?: () => Promise<void>, token = 'test-token-0123'): Query
 const ONBOARDING = { project: 'p', tier: 't' };
 const ONBOARDINGS = {
   current: async () => ONBOARDING,
-  remembered: () => ONBOARDING,
+  findCached: () => ONBOARDING,
   ask: async () => ONBOARDING,
   refresh: async () => false,
 };
@@ -95,19 +95,19 @@ test('a list that never ends is left after a hundred pages', async (t) => {
   expect(server.requests).toHaveLength(100);
 });
 
-test('a 401 is cured with one refresh, and no more', async (t) => {
+test('a 401 leads to one refresh, and no more', async (t) => {
   let renewals = 0;
   const renewing = caller(async () => {
     renewals += 1;
   });
-  const cured = await loopback(t, [answer(401), answer(200, '{"a":1}', JSON_TYPE)]);
-  expect(await callJson(renewing, { url: cured.url }, SIGNAL)).toEqual({ a: 1 });
+  const refreshed = await loopback(t, [answer(401), answer(200, '{"a":1}', JSON_TYPE)]);
+  expect(await callJson(renewing, { url: refreshed.url }, SIGNAL)).toEqual({ a: 1 });
   const hopeless = await loopback(t, [answer(401)]);
   await expect(callJson(renewing, { url: hopeless.url }, SIGNAL)).rejects.toMatchObject({ fault: 'auth' });
   expect([renewals, hopeless.requests.length]).toEqual([2, 2]);
 });
 
-test('a 401 without its body is cured at once', async (t) => {
+test('after a 401 the credential is refreshed without waiting for the body', async (t) => {
   const server = await loopback(t, [
     (socket) => socket.write(head(401, { 'content-length': '100' })),
     answer(200, '{"a":1}', JSON_TYPE),

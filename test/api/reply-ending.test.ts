@@ -43,7 +43,7 @@ test('what says nothing of itself is the model that was asked, for nothing', asy
   expect(reply).toStrictEqual({ finishReason: 'STOP', usage: {}, model: 'asked' });
 });
 
-test('thoughts are told as thoughts, and are no answer', async () => {
+test('thoughts are events of their own, and are no answer', async () => {
   const thought = { text: 'hm', thought: true };
   expect((await read([chunk([thought, { text: 'yes' }], STOP)])).events).toEqual([
     { type: 'thought', delta: 'hm' },
@@ -184,7 +184,7 @@ test.for<readonly [string, readonly Chunk[], object]>([
       retry: { atMost: 2 },
     },
   ],
-])('%s is no answer, and that is said', async ([, chunks, wanted]) => {
+])('%s is no answer, and the error says so', async ([, chunks, wanted]) => {
   expect(await read(chunks)).toMatchObject({ fault: 'api', ...wanted });
 });
 
@@ -199,7 +199,7 @@ test('words of the server are quoted without the caller’s secrets', async () =
   });
 });
 
-test('an answer that was cut at the limit is one, and that is said', async () => {
+test('an answer that was cut at the limit counts, and a notice says so', async () => {
   const { events, reply } = await read([chunk([{ text: 'and' }], { finishReason: 'MAX_TOKENS' })]);
   expect(events.at(-1)).toEqual({
     type: 'notice',

@@ -34,7 +34,7 @@ test('an answer cut at the token limit is an answer with a notice (S19)', async 
   expect(got?.finishReason).toBe('MAX_TOKENS');
 });
 
-test('what an answer holds besides text is told by kind and count', async (t) => {
+test('a notice names the kind and count of parts other than text', async (t) => {
   const picture = { inlineData: { mimeType: 'image/png', data: 'AAAA' } };
   const { events, text } = await converse(t, [
     stream([
@@ -83,7 +83,7 @@ test('a malformed event stops the answer after all text before it (S14)', async 
   expect(outcome.error?.message).toBe('the answer was cut short: malformed event from the server');
 });
 
-test('text without a finish reason is told and then fails (S5)', async (t) => {
+test('text without a finish reason is passed on, and then the reply fails (S5)', async (t) => {
   const outcome = await converse(t, [stream([event(reply([{ text: 'so far' }]))])]);
   expect(outcome.text).toBe('so far');
   expect(outcome.error?.message).toBe('the answer was cut short: the stream ended without a finish reason');

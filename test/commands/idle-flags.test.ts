@@ -93,7 +93,7 @@ test.for([
   expect(check(argv)).toEqual([]);
 });
 
-test('several are told at once', () => {
+test('several are reported at once', () => {
   expect(check(['--yolo', '--include-directories', '..', '-o', 'json', '--raw-output'])).toEqual([
     '--raw-output has no effect with -o json',
     '--yolo has no effect without tools',

@@ -49,7 +49,7 @@ export interface Connections {
    * idle too long, a few times. It keeps no process alive.
    */
   openAhead(place: Place): void;
-  /** Whether there is an open connection to this place: the server may have closed it by now, or said something. */
+  /** Whether there is an open connection to this place: the server may have closed it by now, or sent something. */
   hasOpen(place: Place): boolean;
   closeIdle(place: Place): void;
   /**
@@ -70,7 +70,7 @@ export interface ConnectionOptions {
 }
 
 /** How often an unused early connection is reopened: enough for ten minutes of waiting for the user. */
-const MAX_RENEWALS = 9;
+const MAX_RECONNECTS = 9;
 
 /** An early connection that is younger than this is as good as a new one. */
 const FRESH_MS = 1000;
@@ -129,7 +129,7 @@ export function openConnections(isTls: boolean, { clock, maxIdleMs }: Connection
 
     override keepSocketAlive(socket: Socket): boolean {
       idleSince.set(socket, clock.now());
-      // Whatever a server says unasked must not be taken for the answer to the next request.
+      // What a server sends unasked must not be taken for the answer to the next request.
       socket.on('data', closeSpeaker);
       return Boolean(super.keepSocketAlive(socket));
     }
@@ -162,7 +162,7 @@ export function openConnections(isTls: boolean, { clock, maxIdleMs }: Connection
       single ??= new SharingAgent(agentOptions);
       return single;
     },
-    openAhead: (place) => openEarly(place, MAX_RENEWALS),
+    openAhead: (place) => openEarly(place, MAX_RECONNECTS),
     hasOpen: (place) => isKept(toName(place)) || isOpen(early.find(toName(place))),
     closeIdle(place) {
       for (const socket of idle(place)) socket.destroy();

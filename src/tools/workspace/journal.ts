@@ -54,7 +54,7 @@ export interface UndoStore {
  */
 export function undoStore(directory: string, clock: Clock, maxBytes = MAX_KEPT_BYTES): UndoStore {
   const files = journalFiles(directory, clock);
-  const note = (key: 'undone' | 'passed', changes: readonly Change[]): Promise<void> =>
+  const recordNotes = (key: 'undone' | 'passed', changes: readonly Change[]): Promise<void> =>
     files.alone(async () => {
       for (const { id } of changes) await files.append(JSON.stringify({ v: 1, [key]: id, time: clock.now() }));
     });
@@ -81,13 +81,13 @@ export function undoStore(directory: string, clock: Clock, maxBytes = MAX_KEPT_B
     },
     before: async ({ before }) => (before === undefined ? undefined : files.load(before)),
     undo: async (changes, workspace) => {
-      const undoing = await undoChanges(changes, workspace, files.load);
+      const outcome = await undoChanges(changes, workspace, files.load);
       for (const change of changes) await removeCreated(change, workspace);
-      await note('undone', changes);
-      return undoing;
+      await recordNotes('undone', changes);
+      return outcome;
     },
     pass: (changes) =>
-      note(
+      recordNotes(
         'passed',
         changes.filter(({ isPassed }) => !isPassed),
       ),
@@ -143,7 +143,7 @@ function findId(record: unknown): unknown {
 async function undoChanges(
   changes: readonly [Change, ...Change[]],
   workspace: Workspace,
-  kept: (print: string) => Promise<Uint8Array>,
+  load: (print: string) => Promise<Uint8Array>,
 ): Promise<UndoOutcome> {
   const [{ path, mode, before }] = changes;
   const now = await readFingerprint(path, workspace);
@@ -151,7 +151,7 @@ async function undoChanges(
   if (now === before) return 'unchanged';
   // Which of them happened last does not matter; any other content is somebody else's.
   const last = changes.findLast(({ after }) => after === now) ?? changes[0];
-  const bytes = before === undefined ? undefined : await kept(before);
+  const bytes = before === undefined ? undefined : await load(before);
   // If somebody removed the file, there is nothing to overwrite.
   await workspace.restore(path, { bytes, mode, expected: now && last.after });
   return bytes === undefined ? 'removed' : 'restored';
@@ -237,7 +237,7 @@ function selectExpired(
     lastTimes.set(run, time);
   }
   const newestFirst = [...lastTimes].reverse();
-  const gone = new Set<string>();
+  const expired = new Set<string>();
   const counted = new Set<string>();
   let bytes = 0;
   for (const [index, [run, time]] of newestFirst.entries()) {
@@ -246,13 +246,13 @@ function selectExpired(
       counted.add(before);
       bytes += sizes.get(before) ?? 0;
     }
-    if (index > 0 && (bytes > maxBytes || nowMs - time > MAX_AGE_MS)) gone.add(run);
+    if (index > 0 && (bytes > maxBytes || nowMs - time > MAX_AGE_MS)) expired.add(run);
   }
-  return gone;
+  return expired;
 }
 
 export type UndoResult = { readonly path: string } & (
-  | { readonly undoing: UndoOutcome }
+  | { readonly outcome: UndoOutcome }
   | { readonly problem: AppError }
 );
 
@@ -270,7 +270,7 @@ export async function undoAll(
     const [first, ...others] = changes.filter((change) => change.path === path);
     if (first === undefined) continue;
     try {
-      results.push({ path, undoing: await store.undo([first, ...others], workspace) });
+      results.push({ path, outcome: await store.undo([first, ...others], workspace) });
     } catch (thrown) {
       results.push({ path, problem: AppError.from(thrown) });
       await store.pass([first, ...others]);

@@ -121,7 +121,7 @@ test('a small paste is text, and never sends', () => {
   expect(it.requests).toEqual([]);
 });
 
-test('Ctrl+C clears the line, can be taken back, and leaves the second time', () => {
+test('Ctrl+C clears the line, can be undone, and leaves the second time', () => {
   const it = typing();
   it.type('abc\u0003');
   expect(it.screen).toEqual(['> |', 'Cleared. Ctrl+_ brings it back, Ctrl+C again leaves.']);

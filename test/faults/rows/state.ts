@@ -90,9 +90,7 @@ export const STATE: readonly Fault[] = [
     id: 'J20',
     what: 'encrypted official store (gemini-credentials.json: three hex fields) from another host name',
     variants: [],
-    seenBy: [
-      ['test/auth/stores.test.ts', 'an encrypted file of another machine is said to be that, and is left alone'],
-    ],
+    seenBy: [['test/auth/stores.test.ts', 'an encrypted file of another machine is reported as such, and left alone']],
   },
   {
     id: 'J21',

@@ -23,7 +23,7 @@ interface Person {
 }
 
 /** A person who answers from a list; records everything they are shown. */
-export function seated(
+export function fakePerson(
   {
     keys = [],
     lines = [],
