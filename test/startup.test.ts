@@ -220,7 +220,6 @@ test('-f loads what finds and reads files, and no tool', async (t) => {
       "src/platform/files/read-sync.ts",
       "src/platform/files/read.ts",
       "src/platform/host.ts",
-      "src/platform/runtime/event-loop.ts",
       "src/platform/runtime/pace.ts",
       "src/tools/search/ignore.ts",
       "src/tools/search/walk.ts",

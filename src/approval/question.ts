@@ -1,6 +1,6 @@
 import type { Env, Out } from '../core/io.ts';
 import type { Preview } from '../core/tool.ts';
-import { yieldToEvents } from '../platform/runtime/event-loop.ts';
+import { yieldToEvents } from '../platform/runtime/clock.ts';
 import { CONTINUED, INTERRUPT, type Tty } from '../platform/terminal/tty.ts';
 import type { Scope } from './policy.ts';
 import { groupView, type QuestionView, questionView, type ViewOptions } from './view.ts';

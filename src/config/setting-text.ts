@@ -1,4 +1,5 @@
 import { OUTPUT_FORMATS } from '../core/app.ts';
+import { AUTH_TYPES } from '../core/credential.ts';
 import { AppError } from '../core/error.ts';
 import { type JsonValue, tryParseJson } from '../core/json.ts';
 import { findNearestNames } from '../core/text/names.ts';
@@ -7,15 +8,6 @@ import { sanitize } from '../core/text/terminal.ts';
 import { SHORT_KEYS } from './explanation.ts';
 import { EXPECTED, findKind, formatKeyPath, isOfKind, listSettingKeys, type SettingKind } from './keys.ts';
 import { isSecretSetting } from './secrets.ts';
-
-export const AUTH_TYPES = [
-  'oauth-personal',
-  'gemini-api-key',
-  'vertex-ai',
-  'compute-default-credentials',
-  'gateway',
-  'cloud-shell',
-] as const;
 
 /** Keys of which gmn understands these values only; in a file another value is a notice, or an error of the run. */
 const CHOICES: Readonly<Record<string, readonly string[]>> = {

@@ -133,6 +133,12 @@ export function createDeadline(parent: AbortSignal, ms: number, reason: () => Er
   };
 }
 
+/** Lets signals, keys and timers have their turn between two slices of long work. Throws the signal's reason. */
+export async function yieldToEvents(signal: AbortSignal): Promise<void> {
+  await new Promise((resolve) => setImmediate(resolve));
+  signal.throwIfAborted();
+}
+
 /** Resolves after pending work and I/O had their turn; for work that can wait that long. */
 export function yieldToIo(): Promise<void> {
   // Two turns: a connection that opens at once sends its request in the second.

@@ -1,4 +1,4 @@
-import { yieldToEvents } from './event-loop.ts';
+import { yieldToEvents } from './clock.ts';
 
 /** Keeps long work in small steps, so that timers and keys are answered in between, and ends it in time. */
 export interface Pace {
