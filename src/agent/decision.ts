@@ -101,7 +101,6 @@ export function cancelledResult(): ToolResult {
   return errorResult('[cancelled]');
 }
 
-/** Suggests the tools with the most similar names, or lists all. */
 function unknownToolResult(name: string, tools: readonly Tool[]): ToolResult {
   const names = tools.map((tool) => tool.name);
   const near = findNearestNames(name, names);
@@ -116,7 +115,6 @@ export function failedResult(thrown: unknown): ToolResult {
   return errorResult(thrown instanceof AppError ? message : `the tool failed unexpectedly: ${message}`);
 }
 
-/** Tells the model that the user changed its arguments. */
 function noteEditedArgs({ response, ...outcome }: ToolResult, args: JsonObject): ToolResult {
   const own = toNonEmptyString(response.note);
   const note = [...(own === undefined ? [] : [own]), 'the user changed the arguments'].join('\n');

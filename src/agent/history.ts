@@ -16,7 +16,6 @@ const LOST_RESPONSE = { error: '[no answer was recorded]' };
 const NON_DATA_FIELDS: readonly string[] = ['thought', 'thoughtSignature'];
 
 interface ContentsOptions {
-  /** The origin whose signatures the server accepts. */
   readonly origin: () => string;
   /** How many contents, from the first, are sent without their signatures. */
   readonly distrusted: number;

@@ -51,7 +51,6 @@ interface Surroundings {
   readonly config: Omit<Agent['request'], 'model'>;
 }
 
-/** Everything that each request says besides the conversation and the name of the model. */
 function takeConfig({ request: { model: _, ...config }, tools }: Agent): Pick<Surroundings, 'config'> {
   return { config: { ...config, ...declareTools(tools) } };
 }
@@ -85,7 +84,6 @@ function askModel(
   const limit = history.replyLimit;
   const keepLimit = agent.tools.length > 0 ? Number.POSITIVE_INFINITY : limit;
   let hasBegun = false;
-  /** How many contents are sent without their signatures. */
   let unsignedCount = 0;
 
   async function openStream(): Promise<AsyncGenerator<ReplyEvent, Reply>> {

@@ -32,7 +32,6 @@ export type CredentialKind = 'key' | 'account';
 
 interface FailureCase extends FailedCall {
   readonly error: GoogleError;
-  /** The server's own message, on one line. */
   readonly detail: string;
   /**
    * `toOneLine` after redaction of the caller's secrets. The order matters: a truncated secret would not be recognized.

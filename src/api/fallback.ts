@@ -10,7 +10,6 @@ export interface Substitute {
    * that.
    */
   readonly generationConfig: (asked: JsonObject) => JsonObject;
-  /** Called once it has answered. */
   readonly remember?: () => Promise<void>;
 }
 

@@ -23,7 +23,6 @@ export interface Queries {
   listModels(signal: AbortSignal): Promise<readonly ListedModel[]>;
   /** The embedding of a text. Throws AppError `usage` if the backend has none. */
   embed(request: EmbedRequest, signal: AbortSignal): Promise<readonly number[]>;
-  /** Whether the credential works here, and its remaining quota. */
   checkAccount(signal: AbortSignal): Promise<AccountStatus>;
 }
 

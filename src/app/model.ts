@@ -44,7 +44,6 @@ export interface OpenedModel {
   readonly notices: readonly string[];
   /** The HTTP request for `request`, without its credential. Sends nothing. */
   preview(request: ModelRequest): Promise<JsonObject>;
-  /** Opens a connection for the next request, unless there is one. */
   preconnect(): void;
   readonly queries: () => Promise<Queries>;
   readonly retryBaseMs: number;

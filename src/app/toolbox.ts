@@ -40,9 +40,7 @@ export interface ToolOptions extends ModeOptions {
 
 export interface Toolbox {
   readonly tools: readonly Tool[];
-  /** Tools that the approval mode does not offer. */
   readonly withheld: readonly Tool[];
-  /** The names of all chosen tools, withheld ones included. */
   readonly chosen: readonly string[];
   readonly approve: Approve;
   /** Notices about calls denied without a question, and about writes that failed, since the last call of this function, each reported once. */

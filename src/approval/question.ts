@@ -10,7 +10,6 @@ export type Answer =
   | { readonly kind: 'reply'; readonly text: string };
 
 interface Question {
-  /** One call, or a group that shares one answer. */
   readonly items: readonly { readonly name: string; readonly preview: Preview }[];
   readonly scope: Scope;
   readonly hasFile: boolean;

@@ -25,7 +25,6 @@ interface ChatParts {
   /** Aborted by a signal from the system; ends the chat. */
   readonly signal: AbortSignal;
   readonly isQuiet: boolean;
-  /** No layout, colours or redrawing. */
   readonly isPlain: boolean;
   readonly lines: LineSource;
   readonly assistant: Assistant;

@@ -9,7 +9,6 @@ export interface Machine {
   readonly platform: string;
   readonly hostname: string;
   readonly username: string;
-  /** Whether the user could answer a prompt of the system. */
   readonly isInteractive: boolean;
   readonly securityProgram: string;
   readonly uid: number | undefined;

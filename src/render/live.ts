@@ -30,7 +30,6 @@ export interface LiveArea {
   resume(): void;
   /** Removes what others have left in the row of the cursor, such as the echo of a key. */
   clearBelow(): Promise<void>;
-  /** Leaves the text on the screen and removes the footer. */
   close(): Promise<void>;
 }
 

@@ -205,7 +205,6 @@ function createThoughtHold(err: Stderr, area: () => LiveArea | undefined) {
 }
 
 interface Presentation {
-  /** What can be written after this delta. */
   push(delta: string): string | Promise<string>;
   /** The rest, when the text ends or pauses for a tool. Later text starts afresh. */
   end(): string | Promise<string>;

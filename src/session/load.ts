@@ -19,7 +19,6 @@ export interface LoadedSession {
   readonly seq: number;
   readonly state: SessionState;
   readonly setup: SessionSetup;
-  /** The last prompt, if it was undone before the model answered. */
   readonly unanswered: StoredContent | undefined;
   readonly notices: readonly string[];
 }

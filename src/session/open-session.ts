@@ -17,7 +17,6 @@ interface SessionOptions {
   readonly earlier?: Pick<LoadedSession, 'header' | 'exchanges' | 'seq' | 'state' | 'setup' | 'unanswered'>;
   readonly by: SessionSource;
   readonly writer: SessionWriter;
-  /** For all records except tool results. */
   readonly durability: Durability;
   readonly reservation: NameReservation;
 }

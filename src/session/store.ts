@@ -26,7 +26,6 @@ export interface StoreOptions {
   readonly home: string;
   readonly clock: Clock;
   readonly version: string;
-  /** Receives what could not be saved or read, for the user. */
   readonly report: (message: string) => void;
   readonly newId?: () => string;
   /** Who opens sessions; `prompt` unless given. */

@@ -23,7 +23,6 @@ interface RipgrepWalk {
 
 const MAX_MS = 20_000;
 
-/** Makes ripgrep walk as closely to our own walk as it can. */
 function walkArgs({ workspace, place, isIgnoring }: RipgrepWalk): readonly string[] {
   const hasParents = isIgnoring && hasSharedLevels(readPlaceRules(workspace, place));
   const own = ['--no-ignore-dot', '--no-ignore-global', '--no-ignore-exclude', '--no-require-git'];
@@ -67,7 +66,6 @@ function createLostCheck({ workspace, place, accepts, isIgnoring }: RipgrepWalk)
   return (path) => path.includes('\ufffd') && isOpenPath(path) && accepts(path) && !isIgnored(path);
 }
 
-/** What the path alone can tell. */
 function isOpenPath(path: string): boolean {
   const steps = path.split('/');
   const isForeign = steps.some(

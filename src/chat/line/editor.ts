@@ -10,7 +10,6 @@ import type { Editing } from './state.ts';
 import { type Below, layOutFrame, type Size } from './view.ts';
 
 export interface LineEditor {
-  /** The text up to the caret, with pasted blocks expanded. */
   readonly before: string;
   readonly text: string;
   /** What would be lost if the chat ended now: the text, or what Ctrl+C has just cleared. */

@@ -19,7 +19,6 @@ export interface ReadingContext {
   readonly isStyled: boolean;
   /** What Ctrl+V puts into the line or says; undefined if there is no such thing here. */
   paste(): Promise<Pasted | undefined>;
-  /** A notice if pasted text named files that are attached now. */
   attach(text: string): Promise<string | undefined>;
   refreshStatus(): string | undefined;
   /** Opens the text in the user's editor; undefined if that failed. */
@@ -39,7 +38,6 @@ export interface Reading<Result = Entry> {
   resized(): void;
   /** After coming back from the background: draws the line again at the current cursor position. */
   redraw(): void;
-  /** There will be no more keys. */
   finish(entry: Extract<Entry, { kind: 'end' }>): void;
   fail(reason: unknown): void;
 }

@@ -45,7 +45,6 @@ export function layOutFrame(
 
 interface Foot {
   readonly rows: readonly Row[];
-  /** Where the user types, if that is below the line. */
   readonly caret?: Cell;
 }
 

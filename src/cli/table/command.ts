@@ -18,7 +18,6 @@ export interface Flag {
   /** Words that completion offers although others are accepted too. */
   readonly suggestions?: readonly string[];
   readonly repeatable?: true;
-  /** The environment variable that gives this flag its default. */
   readonly env?: string;
   /** Shown in help as the default; the parser does not apply it. */
   readonly fallback?: string;

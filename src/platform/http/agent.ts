@@ -42,7 +42,6 @@ function lookupIn(addresses: readonly Address[]): LookupFunction {
 export interface Connections {
   /** Takes a kept connection if there is one, and keeps what it opens. */
   readonly kept: Agent;
-  /** Opens a connection for every request, and keeps none. */
   readonly single: Agent;
   /**
    * Opens a connection for the next request to this place, unless one is there, and a new one in its place when it was
@@ -94,7 +93,6 @@ export function openConnections(isTls: boolean, { clock, maxIdleMs }: Connection
   const takenOld = new WeakSet<Socket>();
   const isOpen = (socket: Socket | undefined): boolean => socket !== undefined && open.has(socket);
   const measureIdle = (socket: Socket): number => clock.now() - (idleSince.get(socket) ?? 0);
-  /** TLS sessions to resume, which both agents share. */
   const sessions = new Map<string, Buffer>();
 
   class SharingAgent extends NodeAgent {

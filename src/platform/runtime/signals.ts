@@ -28,7 +28,6 @@ export function interruptSignal(): AbortSignal {
   return controller.signal;
 }
 
-/** Lets the run keep what it has and report the failure in its output format. */
 function abortOnCrash(controller: Abortable): void {
   const [boot] = process.listeners('uncaughtException');
   const crash = (thrown: Error): void => {

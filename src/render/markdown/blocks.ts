@@ -12,7 +12,6 @@ interface Layout {
   readonly width: number;
   readonly theme: Theme;
   readonly openHighlighter: OpenHighlighter | undefined;
-  /** The current number of an ordered list that spans several blocks. */
   readonly numbering: Numbering;
   readonly continued?: { readonly shape: TableShape } | undefined;
 }

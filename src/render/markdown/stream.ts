@@ -137,7 +137,6 @@ interface PreviewOptions {
   /** In rows. */
   readonly room: number;
   readonly columns: number;
-  /** Whether an empty line is due. */
   readonly isSpaced: () => boolean;
   readonly layOutNow: (block: BlockSegment) => readonly string[] | undefined;
   readonly fences: FenceLayout;
