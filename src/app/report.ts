@@ -53,7 +53,7 @@ export interface PrintOptions {
 }
 
 /**
- * Aligns cells in columns, two spaces apart; the last column is not padded. Ends in a newline unless there are no
+ * Aligns cells in columns, two spaces apart; the last column is not pad. Ends in a newline unless there are no
  * rows.
  */
 export function formatTable(
@@ -66,6 +66,6 @@ export function formatTable(
       widths[column] = Math.max(widths[column] ?? 0, measure(cell));
     });
   }
-  const padded = (cell: string, column: number): string => cell + ' '.repeat((widths[column] ?? 0) - measure(cell));
-  return rows.map((row) => `${row.map(padded).join('  ').trimEnd()}\n`).join('');
+  const pad = (cell: string, column: number): string => cell + ' '.repeat((widths[column] ?? 0) - measure(cell));
+  return rows.map((row) => `${row.map(pad).join('  ').trimEnd()}\n`).join('');
 }

@@ -123,7 +123,7 @@ function formatThought({ subject, description }: Fields): string {
 }
 
 function readCallPart({ id, name, args }: Fields): readonly Part[] {
-  return toPart({ functionCall: { id, name, args: isObject(args) ? args : {} } });
+  return toParts({ functionCall: { id, name, args: isObject(args) ? args : {} } });
 }
 
 function toResultParts({ id, name, result }: Fields): readonly Part[] {
@@ -131,16 +131,16 @@ function toResultParts({ id, name, result }: Fields): readonly Part[] {
   const parts = readParts(result);
   if (parts.some((part) => 'functionResponse' in part)) return parts;
   const output = typeof result === 'string' ? result : JSON.stringify(result);
-  return toPart({ functionResponse: { id, name, response: { output } } });
+  return toParts({ functionResponse: { id, name, response: { output } } });
 }
 
 function readParts(value: unknown): readonly Part[] {
   if (typeof value === 'string') return value === '' ? [] : [{ text: value }];
   const list: readonly unknown[] = Array.isArray(value) ? value : [value];
-  return list.flatMap((item) => (typeof item === 'string' ? [{ text: item }] : toPart(item)));
+  return list.flatMap((item) => (typeof item === 'string' ? [{ text: item }] : toParts(item)));
 }
 
-function toPart(value: unknown): readonly Part[] {
+function toParts(value: unknown): readonly Part[] {
   if (!isObject(value)) return [];
   const part: object = value;
   const { text, functionCall, functionResponse, inlineData } = value;

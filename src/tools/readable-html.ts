@@ -50,7 +50,7 @@ export function readableHtml(html: string, base: URL): ReadablePage {
     else if (name === 'td' || name === 'th') page.text(' ');
     else if (BLOCKS.has(name)) {
       page.block();
-      if (name === 'pre') page.preformatted(!isClosing);
+      if (name === 'pre') page.setPreformatted(!isClosing);
       if (!isClosing) page.mark(toMark(name));
     }
   }
@@ -162,7 +162,7 @@ function textBuilder() {
       add(mark);
       isMarked = true;
     },
-    preformatted(isOn: boolean): void {
+    setPreformatted(isOn: boolean): void {
       isPreformatted = isOn;
     },
     closeLink: (href: string): void => add(isSpaced ? `(${href}) ` : ` (${href})`),

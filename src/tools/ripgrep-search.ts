@@ -120,7 +120,7 @@ export async function listWithRipgrep(
     if (isShown(path)) files.push(path);
     else rejected += 1;
   }
-  const late = stopped === undefined ? pace.exhausted() : `after ${MAX_MS / 1000} seconds`;
+  const late = stopped === undefined ? pace.findStopReason() : `after ${MAX_MS / 1000} seconds`;
   const early = late === undefined ? {} : { stopped: late };
   return { files, total: named.length - rejected, ...early };
 }

@@ -96,15 +96,15 @@ test('a list that never ends is left after a hundred pages', async (t) => {
 });
 
 test('a 401 leads to one refresh, and no more', async (t) => {
-  let renewals = 0;
-  const renewing = caller(async () => {
-    renewals += 1;
+  let refreshes = 0;
+  const refreshing = caller(async () => {
+    refreshes += 1;
   });
   const refreshed = await loopback(t, [answer(401), answer(200, '{"a":1}', JSON_TYPE)]);
-  expect(await callJson(renewing, { url: refreshed.url }, SIGNAL)).toEqual({ a: 1 });
+  expect(await callJson(refreshing, { url: refreshed.url }, SIGNAL)).toEqual({ a: 1 });
   const hopeless = await loopback(t, [answer(401)]);
-  await expect(callJson(renewing, { url: hopeless.url }, SIGNAL)).rejects.toMatchObject({ fault: 'auth' });
-  expect([renewals, hopeless.requests.length]).toEqual([2, 2]);
+  await expect(callJson(refreshing, { url: hopeless.url }, SIGNAL)).rejects.toMatchObject({ fault: 'auth' });
+  expect([refreshes, hopeless.requests.length]).toEqual([2, 2]);
 });
 
 test('after a 401 the credential is refreshed without waiting for the body', async (t) => {
@@ -113,8 +113,8 @@ test('after a 401 the credential is refreshed without waiting for the body', asy
     answer(200, '{"a":1}', JSON_TYPE),
   ]);
   const { send: patient } = createHttpClient({ timers: { ...timers, idleMs: 0 }, env: {}, clock: systemClock });
-  const renewing = { ...caller(async () => {}), send: patient };
-  expect(await callJson(renewing, { url: server.url }, SIGNAL)).toEqual({ a: 1 });
+  const refreshing = { ...caller(async () => {}), send: patient };
+  expect(await callJson(refreshing, { url: server.url }, SIGNAL)).toEqual({ a: 1 });
 });
 
 test.for(['', '[]', '7', '<html>Sign in</html>', '{"a":'])('%j is no JSON object', async (body, t) => {

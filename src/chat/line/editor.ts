@@ -15,7 +15,7 @@ export interface LineEditor {
   /** What would be lost if the chat ended now: the text, or what Ctrl+C has just cleared. */
   readonly draft: string;
   /** Notes a Ctrl+C that was handled elsewhere, so that a second one counts as the second. */
-  interrupted(now: number): void;
+  noteInterrupt(now: number): void;
   /** Starts a new prompt; `draft` is put before the text in the line, `status` below it while nothing else is there. */
   begin(prompt: string, draft: string, status?: string): void;
   press(key: Key, now: number): KeyRequest | undefined;
@@ -62,7 +62,7 @@ export function lineEditor({ entries, size, isStyled, isPlain }: EditorOptions):
     get draft() {
       return pastes.unfold(line.text === '' ? editing.cleared : line.text);
     },
-    interrupted(now) {
+    noteInterrupt(now) {
       editing.interruptedAt = now;
     },
     begin(prompt, draft, status) {

@@ -35,7 +35,7 @@ export interface Reading<Result = Entry> {
   /** Rejects only through `fail`. */
   readonly entry: Promise<Result>;
   proceed(): void;
-  resized(): void;
+  resize(): void;
   /** After coming back from the background: draws the line again at the current cursor position. */
   redraw(): void;
   finish(entry: Extract<Entry, { kind: 'end' }>): void;
@@ -99,7 +99,7 @@ export function startReading(context: ReadingContext): Reading {
   show();
   control.wait(context.ready());
   return {
-    ...{ entry: outcome.promise, proceed, resized: show, finish: control.finish, fail },
+    ...{ entry: outcome.promise, proceed, resize: show, finish: control.finish, fail },
     redraw() {
       screen.startBelow();
       resume();
@@ -133,7 +133,7 @@ export function startPicking(context: ReadingContext, list: PickList): Reading<C
   };
   proceed();
   return {
-    ...{ entry: outcome.promise, proceed, resized: show },
+    ...{ entry: outcome.promise, proceed, resize: show },
     redraw() {
       screen.startBelow();
       show();

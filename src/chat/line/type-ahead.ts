@@ -12,7 +12,7 @@ export interface TypeAhead {
   showIn(footer: Footer): () => void;
   /** While others have the terminal, nothing is shown; call the returned function when they are done. */
   hide(): () => void;
-  resized(): void;
+  resize(): void;
   /** The oldest queued entry, shown as if it was typed now. */
   next(prompt: string): Entry | undefined;
   /** Puts everything queued and typed back into the line, where nothing sends it. */
@@ -79,7 +79,7 @@ export function createTypeAhead(context: ReadingContext): TypeAhead {
       if (!isKey(key, 'ctrl-c')) return;
       isLeaving ||= clock.now() - interruptedAt < LEAVE_WITHIN_MS;
       interruptedAt = clock.now();
-      editor.interrupted(interruptedAt);
+      editor.noteInterrupt(interruptedAt);
     },
     showIn(next) {
       footer = next;
@@ -96,7 +96,7 @@ export function createTypeAhead(context: ReadingContext): TypeAhead {
         show();
       };
     },
-    resized: show,
+    resize: show,
     next(prompt) {
       const entry = queue.shift();
       if (entry?.kind === 'text') echoEntry(context, prompt, entry.text);

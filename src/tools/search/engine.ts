@@ -93,7 +93,7 @@ function createPool(request: SearchRequest, signal: AbortSignal): SearchPool {
     const stuck = findStuckFile(threads, inFlight);
     if (stuck !== undefined) waker.fail(slowPatternError(stuck));
   });
-  const done = (result: TaskResult): void => {
+  const onResult = (result: TaskResult): void => {
     const task = inFlight.get(result.id);
     if (task === undefined) return;
     inFlight.delete(result.id);
@@ -104,7 +104,7 @@ function createPool(request: SearchRequest, signal: AbortSignal): SearchPool {
   };
   let nextId = 0;
   const assign = ({ below, address }: WalkedDirectory, files: readonly string[], release: () => void): void => {
-    const thread = pickThread(threads, () => startSearchThread(request, done, waker.fail));
+    const thread = pickThread(threads, () => startSearchThread(request, onResult, waker.fail));
     const task: Task = { id: nextId, address, files };
     inFlight.set(nextId, { below, files, worker: thread, release });
     nextId += 1;
@@ -186,13 +186,13 @@ function createWaker(signal: AbortSignal): Waker {
 
 function startSearchThread(
   request: SearchRequest,
-  done: (result: TaskResult) => void,
+  onResult: (result: TaskResult) => void,
   fail: (reason: unknown) => void,
 ): SearchThread {
   const progress = new Int32Array(new SharedArrayBuffer(8));
   const { total: _, maxMs: __, ...spec } = request;
   const worker = startThread(SEARCH_WORKER, { ...spec, progress });
-  worker.on('message', done);
+  worker.on('message', onResult);
   worker.on('error', fail);
   return { worker, progress, tasks: 0, seenProgress: -1, seenAt: performance.now() };
 }
