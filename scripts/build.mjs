@@ -14,7 +14,7 @@ import {
   writeTexts,
   writeWorker,
 } from './bundle.mjs';
-import { formatNotices } from './notices.mjs';
+import { formatLicences } from './notices.mjs';
 import { root } from './project.mjs';
 
 const final = join(root, 'dist');
@@ -91,7 +91,7 @@ await build({
 
 writeTexts(dist, table);
 writeFileSync(join(dist, 'gmn.1'), table.manPage(table.ROOT, version));
-writeFileSync(join(dist, 'THIRD_PARTY_NOTICES.txt'), formatNotices(chunks.metafile));
+writeFileSync(join(dist, 'THIRD_PARTY_NOTICES.txt'), formatLicences(chunks.metafile));
 rmSync(final, { recursive: true, force: true });
 renameSync(dist, final);
 
@@ -115,7 +115,7 @@ async function writePack(names, more = '') {
       onLoad({ filter: /.*/, namespace: 'hot' }, ({ path }) => ({ contents: withRequire(texts.get(path), names) }));
     },
   };
-  const parts = [...names].map((name, index) => toPart(name, `chunk${index}`));
+  const parts = [...names].map((name, index) => wrapChunk(name, `chunk${index}`));
   const { outputFiles } = await build({
     ...commonJs,
     outfile: join(dist, 'pack.js'),
@@ -169,7 +169,7 @@ function withRequire(text, packed = new Set()) {
   );
 }
 
-function toPart(name, prefix) {
+function wrapChunk(name, prefix) {
   const { exports } = chunks.metafile.outputs[`dist/${name}`];
   const named = exports.map((key) => ({ key, local: `${prefix}_${key}` }));
   return {

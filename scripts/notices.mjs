@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { root } from './project.mjs';
 
 /** The licences of every package in the bundle, from esbuild's metafile. */
-export function formatNotices(metafile) {
+export function formatLicences(metafile) {
   const packages = new Set();
   for (const input of Object.keys(metafile.inputs)) {
     const match = /node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(input);

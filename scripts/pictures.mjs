@@ -50,14 +50,14 @@ function setUp() {
 async function shell(commands) {
   let output = '';
   for (const command of commands) {
-    const { ended } = open('sh', ['-c', command]);
+    const { ended } = openTerminal('sh', ['-c', command]);
     output += `${PROMPT}\u001b[1m${command}\u001b[22m\r\n${await ended}`;
   }
   return output;
 }
 
 async function chat() {
-  const { type, until, ended } = open('gmn', ['chat', '--demo', '--session-name', 'tour']);
+  const { type, until, ended } = openTerminal('gmn', ['chat', '--demo', '--session-name', 'tour']);
   await until('❯ ');
   type('挨拶を日本語にして @hello.js\r');
   await until('uit turn');
@@ -74,7 +74,7 @@ async function chat() {
 }
 
 /** Starts a program in a pseudo-terminal. `until` waits for a text after the last one it waited for. */
-function open(program, args) {
+function openTerminal(program, args) {
   const env = {
     HOME: join(place, 'home'),
     PATH: `${join(place, 'bin')}:${process.env.PATH}`,

@@ -29,7 +29,7 @@ export function layOutScreen(output, columns) {
   };
   const print = (text) => {
     for (const { segment } of new Intl.Segmenter(undefined, { granularity: 'grapheme' }).segment(text)) {
-      const width = isWide(segment) ? 2 : 1;
+      const width = hasWideCell(segment) ? 2 : 1;
       if (column + width > columns) {
         row += 1;
         column = 0;
@@ -94,7 +94,7 @@ function drawLine(cells, y) {
     if (text === '') continue;
     const open = runs.at(-1);
     // A wide character is a run of its own: fonts disagree about its width.
-    const isAlone = isWide(text) || text in SHAPES;
+    const isAlone = hasWideCell(text) || text in SHAPES;
     if (open && open.key === JSON.stringify(style) && !open.isAlone && !isAlone) open.text += text;
     else runs.push({ key: JSON.stringify(style), style, text, column, isAlone });
   }
@@ -153,7 +153,7 @@ function applyCodes(style, parameters) {
   return next;
 }
 
-function isWide(text) {
+function hasWideCell(text) {
   return /^[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}]/u.test(
     text,
   );

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync 
 import { basename, join, relative } from 'node:path';
 import { build } from 'esbuild';
 import { bundling, importCommandTable, outlineDefines, writeTexts, writeWorker } from '../bundle.mjs';
-import { formatNotices } from '../notices.mjs';
+import { formatLicences } from '../notices.mjs';
 import { ensureInstalled, root, run } from '../project.mjs';
 import { compiler } from './compiler.mjs';
 
@@ -63,7 +63,7 @@ const { metafile, outputFiles } = await build({
 const bin = join(work, 'bin');
 mkdirSync(bin);
 for (const { path, text } of outputFiles) writeFileSync(join(bin, basename(path)), text);
-writeFileSync(join(work, 'THIRD_PARTY_NOTICES.txt'), `${RUNTIME_NOTICE}\n${formatNotices(metafile)}`);
+writeFileSync(join(work, 'THIRD_PARTY_NOTICES.txt'), `${RUNTIME_NOTICE}\n${formatLicences(metafile)}`);
 compile();
 
 function compile() {

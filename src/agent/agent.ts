@@ -15,7 +15,6 @@ export interface Agent {
   readonly withheld?: readonly Tool[];
   readonly approve: Approve;
   readonly maxTurns: number;
-  /** Called with what each reply has cost. */
   readonly onReply?: (reply: Pick<Reply, 'usage' | 'promptTokens'>) => void;
   /** The time in milliseconds. Absent: calls are not timed. */
   readonly now?: () => number;

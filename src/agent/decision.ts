@@ -101,12 +101,11 @@ export function cancelledResult(): ToolResult {
   return errorResult('[cancelled]');
 }
 
-/** Suggests the tools with the most similar names, or lists all. */
 function unknownToolResult(name: string, tools: readonly Tool[]): ToolResult {
   const names = tools.map((tool) => tool.name);
   const near = findNearestNames(name, names);
   return errorResult(
-    `there is no tool ${name}; ${near.length > 0 ? `did you mean ${near.join(' or ')}?` : `there is ${names.join(', ')}`}`,
+    `there is no tool ${name}; ${near.length > 0 ? `did you mean ${near.join(' or ')}?` : `the tools are ${names.join(', ')}`}`,
   );
 }
 
@@ -116,7 +115,6 @@ export function failedResult(thrown: unknown): ToolResult {
   return errorResult(thrown instanceof AppError ? message : `the tool failed unexpectedly: ${message}`);
 }
 
-/** Tells the model that the user changed its arguments. */
 function noteEditedArgs({ response, ...outcome }: ToolResult, args: JsonObject): ToolResult {
   const own = toNonEmptyString(response.note);
   const note = [...(own === undefined ? [] : [own]), 'the user changed the arguments'].join('\n');
@@ -130,7 +128,7 @@ interface RepeatGuard {
   isTooOften(call: ToolCall, tool: Tool): boolean;
   readonly message: string;
   /** Called after a call with an effect: reads and commands tried before may now give another result. */
-  changed(call: ToolCall, tool: Tool): void;
+  noteChange(call: ToolCall, tool: Tool): void;
   /** Throws AppError `limit` if a call was repeated once more after the message. */
   throwIfStuck(): void;
 }
@@ -148,7 +146,7 @@ export function createRepeatGuard(): RepeatGuard {
       return seen.count >= MAX_SAME;
     },
     message: `the same call was made ${MAX_SAME} times, and was not run again; use what it gave, or do something else`,
-    changed(call, tool) {
+    noteChange(call, tool) {
       const own = toCallKey(call, tool);
       // Writes stay counted: writing the same text a third time is a loop whatever happened in between.
       for (const [key, { effect }] of counts) if (key !== own && effect !== 'write') counts.delete(key);

@@ -16,7 +16,6 @@ const LOST_RESPONSE = { error: '[no answer was recorded]' };
 const NON_DATA_FIELDS: readonly string[] = ['thought', 'thoughtSignature'];
 
 interface ContentsOptions {
-  /** The origin whose signatures the server accepts. */
   readonly origin: () => string;
   /** How many contents, from the first, are sent without their signatures. */
   readonly distrusted: number;
@@ -67,30 +66,31 @@ type Piece = ModelTurn | UserPiece;
 function toPieces(kept: readonly StoredContent[], { origin, distrusted }: ContentsOptions): readonly Piece[] {
   return kept.map((content, index) => {
     if (content.role === 'user') return toUserPiece(content);
-    const isForeign = index < distrusted || content.origin === undefined || content.origin !== origin();
-    return { role: 'model', parts: content.parts.flatMap((part) => toModelParts(part, isForeign)) };
+    const isOtherOrigin = index < distrusted || content.origin === undefined || content.origin !== origin();
+    return { role: 'model', parts: content.parts.flatMap((part) => toModelParts(part, isOtherOrigin)) };
   });
 }
 
 /** The model's part as it is sent back: none or one. */
-function toModelParts(part: Part, isForeign: boolean): readonly Part[] {
-  if (isCall(part)) return [toCallPart(part, isForeign)];
+function toModelParts(part: Part, isOtherOrigin: boolean): readonly Part[] {
+  if (isCall(part)) return [toCallPart(part, isOtherOrigin)];
   if ('thought' in part && part.thought === true) return [];
   // The API rejects a function response from the model and a part without data; neither carries content.
   if ('functionResponse' in part || Object.keys(part).every((key) => NON_DATA_FIELDS.includes(key))) return [];
-  const isSigned = 'thoughtSignature' in part && part.thoughtSignature !== undefined && !isForeign;
+  const isSigned = 'thoughtSignature' in part && part.thoughtSignature !== undefined && !isOtherOrigin;
   // An empty text matters only for its signature.
   if ('text' in part && part.text === '' && !isSigned) return [];
-  return [isForeign ? replaceSignature(part) : part];
+  return [isOtherOrigin ? replaceSignature(part) : part];
 }
 
 /** The call unchanged, except for what the API would reject: a missing name, arguments that are not an object. */
-function toCallPart(part: CallPart, isForeign: boolean): CallPart {
+function toCallPart(part: CallPart, isOtherOrigin: boolean): CallPart {
   const { args, ...rest } = part.functionCall;
   const name = toNonEmptyString(rest.name);
-  if (name !== undefined && (args === undefined || isObject(args))) return isForeign ? replaceSignature(part) : part;
+  if (name !== undefined && (args === undefined || isObject(args)))
+    return isOtherOrigin ? replaceSignature(part) : part;
   const functionCall = { ...rest, name: name ?? UNNAMED_TOOL, ...(isObject(args) ? { args } : {}) };
-  return isForeign ? replaceSignature({ ...part, functionCall }) : { ...part, functionCall };
+  return isOtherOrigin ? replaceSignature({ ...part, functionCall }) : { ...part, functionCall };
 }
 
 function replaceSignature<Kind extends Part>(part: Kind): Kind {
@@ -124,19 +124,19 @@ function joinPieces(list: readonly Piece[]): readonly Piece[] {
 }
 
 /**
- * The user content after `asked`: a response to each of its calls, then the user's own parts. Empty if there are none.
+ * The user content after `previous`: a response to each of its calls, then the user's own parts. Empty if there are none.
  */
-function addResponses(asked: Turn | undefined, { answers, parts }: UserPiece): readonly UserTurn[] {
-  const given = asked?.role === 'model' ? pairResponses(asked, answers) : [];
+function addResponses(previous: Turn | undefined, { answers, parts }: UserPiece): readonly UserTurn[] {
+  const given = previous?.role === 'model' ? pairResponses(previous, answers) : [];
   const all = [...given, ...parts];
   return all.length === 0 ? [] : [{ role: 'user', parts: all }];
 }
 
-/** One response for each call of `asked`, in order, with its name and id; drops responses without a call. */
-function pairResponses(asked: ModelTurn, answers: readonly Response[]): readonly Part[] {
+/** One response for each call of `previous`, in order, with its name and id; drops responses without a call. */
+function pairResponses(previous: ModelTurn, answers: readonly Response[]): readonly Part[] {
   const open = [...answers];
-  const ids = new Set(asked.parts.map((part) => (isCall(part) ? part.functionCall.id : undefined)));
-  return asked.parts.flatMap((part, index) => {
+  const ids = new Set(previous.parts.map((part) => (isCall(part) ? part.functionCall.id : undefined)));
+  return previous.parts.flatMap((part, index) => {
     if (!isCall(part)) return [];
     const { functionCall } = part;
     const { name } = functionCall;
@@ -148,7 +148,7 @@ function pairResponses(asked: ModelTurn, answers: readonly Response[]): readonly
     const id = functionCall.id ?? answer?.part.functionResponse.id;
     const withId = id === undefined ? {} : { id };
     // Where the model gave no id, use gmn's id on both sides.
-    asked.parts[index] = { ...part, functionCall: { ...functionCall, ...withId } };
+    previous.parts[index] = { ...part, functionCall: { ...functionCall, ...withId } };
     const response = answer === undefined ? LOST_RESPONSE : toResponseObject(answer.part.functionResponse.response);
     return [{ functionResponse: { ...withId, name, response } }, ...(answer?.media ?? [])];
   });

@@ -1,7 +1,7 @@
 import type { Content } from '../core/content.ts';
 import { AppError } from '../core/error.ts';
 import type { TurnEvent } from '../core/event.ts';
-import { type JsonObject, parseJson } from '../core/json.ts';
+import { type JsonObject, tryParseJson } from '../core/json.ts';
 import { addUsage, NO_USAGE } from '../core/usage.ts';
 import type { Agent, Turn } from './agent.ts';
 import { runTurn } from './turn.ts';
@@ -94,7 +94,7 @@ async function* holdText(
 function checkAnswer(text: string, { fault }: AnswerSchema): { readonly json: string; readonly fault?: string } {
   const fenced = /^```\w*\n([\s\S]*)\n```$/.exec(text.trim())?.[1];
   const json = (fenced ?? text).trim();
-  const value = parseJson(json);
+  const value = tryParseJson(json);
   const found = value === undefined ? 'it is not JSON' : fault(value);
   return found === undefined ? { json } : { json, fault: found };
 }

@@ -50,7 +50,8 @@ export function runToolCalls(agent: Agent, { history, signal }: Turn): (calls: r
       const outcome = await slot.decision.run().finally(stopTimer);
       slot.outcome = (await agent.redaction?.redact(outcome)) ?? outcome;
       const { tool } = slot;
-      if (slot.outcome.ok && (tool?.effect === 'write' || tool?.effect === 'execute')) repeats.changed(slot.call, tool);
+      if (slot.outcome.ok && (tool?.effect === 'write' || tool?.effect === 'execute'))
+        repeats.noteChange(slot.call, tool);
     } catch (thrown) {
       if (!signal.aborted) slot.outcome = failedResult(thrown);
     }

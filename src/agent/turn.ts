@@ -51,7 +51,6 @@ interface Surroundings {
   readonly config: Omit<Agent['request'], 'model'>;
 }
 
-/** Everything that each request says besides the conversation and the name of the model. */
 function takeConfig({ request: { model: _, ...config }, tools }: Agent): Pick<Surroundings, 'config'> {
   return { config: { ...config, ...declareTools(tools) } };
 }
@@ -63,7 +62,6 @@ interface PartialReply {
   text: string[] | undefined;
   length: number;
   last: string;
-  /** The model that answers, as far as known. */
   model: string;
 }
 
@@ -86,7 +84,6 @@ function askModel(
   const limit = history.replyLimit;
   const keepLimit = agent.tools.length > 0 ? Number.POSITIVE_INFINITY : limit;
   let hasBegun = false;
-  /** How many contents are sent without their signatures. */
   let unsignedCount = 0;
 
   async function openStream(): Promise<AsyncGenerator<ReplyEvent, Reply>> {
@@ -96,16 +93,15 @@ function askModel(
   }
 
   /** Notes what the event says of the reply; false for a `begin` that the turn already had. */
-  function hear(event: ReplyEvent, heard: PartialReply): boolean {
-    if (event.type === 'text') keepText(heard, event, limit);
+  function takeEvent(event: ReplyEvent, partial: PartialReply): boolean {
+    if (event.type === 'text') keepText(partial, event, limit);
     if (event.type !== 'begin') return true;
-    heard.model = event.model;
+    partial.model = event.model;
     const isFirst = !hasBegun;
     hasBegun = true;
     return isFirst;
   }
 
-  /** The events after a complete reply. */
   async function record(reply: Reply, { last }: PartialReply): Promise<readonly TurnEvent[]> {
     if (reply.content === undefined && limit > 0) history.dropReply?.();
     if (reply.content !== undefined) await history.append(toHistoryRecord(reply, reply.content, agent.origin));
@@ -114,25 +110,25 @@ function askModel(
 
   return async function* ask(): AsyncGenerator<TurnEvent, Reply> {
     for (let isRetry = false; ; isRetry = true) {
-      const heard: PartialReply = { text: [], length: 0, last: '', model };
+      const partial: PartialReply = { text: [], length: 0, last: '', model };
       const stream = await openStream();
       let reply: Reply | undefined;
       try {
         let step = await stream.next();
         for (; !step.done; step = await stream.next()) {
-          if (!hear(step.value, heard)) continue;
+          if (!takeEvent(step.value, partial)) continue;
           yield step.value;
           if (history.appendDelta && step.value.type === 'text') await history.appendDelta(step.value.delta);
         }
         reply = step.value;
       } catch (thrown) {
-        if (isRetry || heard.last !== '' || !isSignatureError(thrown)) throw thrown;
+        if (isRetry || partial.last !== '' || !isSignatureError(thrown)) throw thrown;
       } finally {
         // The consumer may have stopped, and an open stream would keep its connection.
         await stream.return(NO_REPLY);
-        if (reply === undefined) await recordPartial(heard, history);
+        if (reply === undefined) await recordPartial(partial, history);
       }
-      for (const event of reply === undefined ? [UNSIGNED_NOTICE] : await record(reply, heard)) yield event;
+      for (const event of reply === undefined ? [UNSIGNED_NOTICE] : await record(reply, partial)) yield event;
       if (reply !== undefined) return reply;
       unsignedCount = history.contents.length;
     }
@@ -144,12 +140,12 @@ const UNSIGNED_NOTICE: TurnEvent = {
   message: 'the server refused the signatures of earlier replies; asked again without them',
 };
 
-function keepText(heard: PartialReply, { delta, pieces }: TextEvent, limit: number): void {
-  heard.last = (pieces?.at(-1) ?? delta).at(-1) ?? heard.last;
+function keepText(partial: PartialReply, { delta, pieces }: TextEvent, limit: number): void {
+  partial.last = (pieces?.at(-1) ?? delta).at(-1) ?? partial.last;
   if (limit === 0) return;
-  heard.length += delta.length;
-  if (heard.length > limit) heard.text = undefined;
-  heard.text?.push(delta);
+  partial.length += delta.length;
+  if (partial.length > limit) partial.text = undefined;
+  partial.text?.push(delta);
 }
 
 async function recordPartial({ text, length, model }: PartialReply, history: History): Promise<void> {
@@ -180,10 +176,10 @@ export function declareTools(tools: readonly Tool[]): { readonly tools?: readonl
   return { tools: [{ functionDeclarations }] };
 }
 
-function toHistoryRecord({ calls, usage, model, finishReason }: Reply, said: Content, origin: () => string) {
+function toHistoryRecord({ calls, usage, model, finishReason }: Reply, received: Content, origin: () => string) {
   // Only signatures depend on the origin, and finding the account takes time at startup.
-  const isSigned = said.parts.some((part) => 'thoughtSignature' in part);
-  const content: StoredContent = isSigned ? { ...said, origin: origin() } : said;
+  const isSigned = received.parts.some((part) => 'thoughtSignature' in part);
+  const content: StoredContent = isSigned ? { ...received, origin: origin() } : received;
   if (calls !== undefined) return { kind: 'call', content, usage, model } as const;
   return { kind: 'reply', content, usage, model, finishReason } as const;
 }

@@ -8,12 +8,11 @@ import type { CredentialKind } from './failure.ts';
 export interface Backend {
   readonly name: string;
   readonly credential: CredentialKind;
-  /** The hint shown when the server rejects the credential. */
   readonly authHint: string;
-  /** Whether `renew` may cure a 401. */
-  readonly canRenew: boolean;
+  /** Whether `refresh` may help after a 401. */
+  readonly canRefresh: boolean;
   /**
-   * Builds the HTTP request. May fetch a credential; with `renew` it must fetch a fresh one. Throws AppError: `usage`
+   * Builds the HTTP request. May fetch a credential; with `refresh` it must fetch a fresh one. Throws AppError: `usage`
    * for a request that cannot be sent, `auth` if there is no credential.
    */
   prepare(request: ModelRequest, options: HeaderOptions): Promise<HttpRequest>;
@@ -32,7 +31,6 @@ export interface Backend {
   notFoundHint?(model: string): string | undefined;
 }
 
-/** A response with a status outside 2xx. */
 export interface ErrorResponse {
   readonly status: number;
   /** The start of the raw body. May hold secrets: parse it, do not quote it. */
@@ -74,7 +72,7 @@ export function createBackend({ identity, userAgent, draft, ...traits }: Backend
     ...traits,
     credential: identity.kind,
     authHint: identity.authHint,
-    canRenew: identity.canRenew,
+    canRefresh: identity.canRefresh,
     secrets: identity.secrets,
     async prepare(request, options) {
       // Draft first: it may query the server about the account, and that may refresh the token.
@@ -87,7 +85,6 @@ export function createBackend({ identity, userAgent, draft, ...traits }: Backend
   };
 }
 
-/** The GenerateContentRequest that every service takes. */
 export function toRequestBody(request: ModelRequest): object {
   const { contents, systemInstruction, tools, safetySettings, generationConfig, continuationToken } = request;
   return { contents, systemInstruction, tools, safetySettings, generationConfig, continuationToken };
@@ -123,21 +120,19 @@ export function isProjectName(text: string): boolean {
   return /^[a-z\d][a-z\d.:-]{0,100}$/i.test(text);
 }
 
-/** A credential as request headers, with a record of its secrets for redaction. */
 export interface Identity {
   readonly kind: CredentialKind;
-  readonly canRenew: boolean;
+  readonly canRefresh: boolean;
   readonly authHint: string;
-  /** The credential headers; with `renew`, those of a new token. Throws AppError `auth`. */
+  /** The credential headers; with `refresh`, those of a new token. Throws AppError `auth`. */
   headers(options: HeaderOptions): Promise<Readonly<Record<string, string>>>;
-  /** Every secret that `headers` ever returned, for `redactKnown`. */
   readonly secrets: ReadonlySet<string>;
 }
 
 interface HeaderOptions {
   readonly signal: AbortSignal;
-  readonly renew: boolean;
-  /** With `renew`: the headers the server rejected; absent: the latest ones. */
+  readonly refresh: boolean;
+  /** With `refresh`: the headers the server rejected; absent: the latest ones. */
   readonly refused?: Readonly<Record<string, string>> | undefined;
 }
 
@@ -150,10 +145,10 @@ export function createIdentity(credential: Credential, carrier: AuthScheme, quot
   const charged = carrier === 'bearer' && quotaProject ? { 'x-goog-user-project': quotaProject } : {};
   return {
     kind: carrier === 'key' ? 'key' : 'account',
-    canRenew: credential.refresh !== undefined,
+    canRefresh: credential.refresh !== undefined,
     authHint: authHint(credential, carrier),
-    async headers({ signal, renew, refused }) {
-      if (renew) await credential.refresh?.(signal, refused);
+    async headers({ signal, refresh, refused }) {
+      if (refresh) await credential.refresh?.(signal, refused);
       const headers = { ...charged, ...(await credential.headers(signal)) };
       for (const [name, value] of Object.entries(headers)) {
         checkHeader(value, credential);

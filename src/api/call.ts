@@ -1,13 +1,13 @@
 import type { Part } from '../core/content.ts';
 import { AppError } from '../core/error.ts';
 import { toNotices } from '../core/event.ts';
-import type { Clock, HttpRequest, HttpResponse, SendHttp, Trace } from '../core/io.ts';
+import { type Clock, closeBody, type HttpRequest, type HttpResponse, type SendHttp, type Trace } from '../core/io.ts';
 import type { Model, ModelRequest, Reply, ReplyEvent } from '../core/model.ts';
 import { createDeadline } from '../platform/runtime/clock.ts';
 import type { Backend } from './backend.ts';
 import type { FailedCall } from './failure.ts';
 import type { Fallback, Substitute } from './fallback.ts';
-import { closeBody, type Payload, parsePayload, readPayloads, readPrefix } from './payload.ts';
+import { type Payload, parsePayload, readPayloads, readPrefix } from './payload.ts';
 import {
   type Chunk,
   collectContent,
@@ -44,7 +44,6 @@ export interface ModelOptions {
   readonly fallback?: Fallback | undefined;
   /** Asked one after the other, each with a notice, when the model before has no room and nothing was shown. */
   readonly alternatives?: readonly Substitute[] | undefined;
-  /** The credential's notices since the last call. */
   readonly takeNotices?: () => readonly string[];
 }
 
@@ -57,7 +56,7 @@ interface Call {
   isSent: boolean;
   hasBegun: boolean;
   hasShown: boolean;
-  isRenewed: boolean;
+  isRefreshed: boolean;
   isRepaired: boolean;
   readonly substitute?: Substitute;
   /** The last point of the reply that the server gave a token for. */
@@ -111,7 +110,7 @@ export function geminiModel(options: ModelOptions): Model {
     const deadline = requestTimeout && createDeadline(runSignal, requestTimeout.ms, requestTimeout.error);
     const signal = deadline?.signal ?? runSignal;
     const recovery = { ...options, deadline: deadline?.endsAt ?? options.deadline };
-    let call = newCall(asked, signal, findSubstitute(asked.model));
+    let call = createCall(asked, signal, findSubstitute(asked.model));
     let response: HttpResponse | undefined;
     try {
       for (;;) {
@@ -147,7 +146,7 @@ export function geminiModel(options: ModelOptions): Model {
   return { stream };
 }
 
-/** Waits for the time of a retry, and says what is waited for. In the middle of an answer nothing is shown but the answer. */
+/** Waits until a retry is due, and reports what is awaited; but never in the middle of an answer. */
 async function waitEvents({ request, retry, checkpoint, signal }: Call, clock: Clock): Promise<readonly ReplyEvent[]> {
   if (retry) await clock.sleep(retry.delayMs, signal);
   const what = retry ? `${request.model} (attempt ${retry.number + 1})` : request.model;
@@ -160,7 +159,7 @@ function beginEvents(call: Call, notices: readonly string[]): readonly ReplyEven
   return [...toNotices(notices), ...(isFirst ? [{ type: 'begin', model: call.request.model } as const] : [])];
 }
 
-function newCall(asked: ModelRequest, signal: AbortSignal, substitute?: Substitute): Call {
+function createCall(asked: ModelRequest, signal: AbortSignal, substitute?: Substitute): Call {
   const fresh = {
     asked,
     signal,
@@ -169,7 +168,7 @@ function newCall(asked: ModelRequest, signal: AbortSignal, substitute?: Substitu
     isSent: false,
     hasBegun: false,
     hasShown: false,
-    isRenewed: false,
+    isRefreshed: false,
     isRepaired: false,
   };
   if (substitute === undefined) return { ...fresh, request: asked };
@@ -186,8 +185,8 @@ interface Recovery {
 }
 
 /**
- * What to do after a failure: call another model, go on from the last token, or start once more. What was shown is never
- * asked for again.
+ * What to do after a failure: call another model, continue from the last token, or start again. What was shown is never
+ * requested a second time.
  */
 async function recover(call: Call, failure: AppError, options: ModelOptions): Promise<Recovery> {
   const { request, signal } = call;
@@ -200,13 +199,13 @@ async function recover(call: Call, failure: AppError, options: ModelOptions): Pr
   const other = canRestart ? await nextAlternative(call, failure, alternatives) : undefined;
   if (other !== undefined) {
     events.push({ type: 'notice', message: joinClauses(`${model}: ${failure.message}`, `asking ${other.to}`) });
-    return { events, next: () => newCall(call.asked, signal, other) };
+    return { events, next: () => createCall(call.asked, signal, other) };
   }
   const resumed = signal.aborted ? undefined : nextResumption(call, failure, { ...limits, nextRetry });
   if (resumed?.retry !== undefined) {
-    const words = formatRetry(resumed.retry);
-    trace(`${model}: ${failure.message}; resumed from its last token, ${words}`);
-    if (resumed.retry.delayMs > 0) events.push({ type: 'notice', message: joinClauses(failure.message, words) });
+    const text = formatRetry(resumed.retry);
+    trace(`${model}: ${failure.message}; resumed from its last token, ${text}`);
+    if (resumed.retry.delayMs > 0) events.push({ type: 'notice', message: joinClauses(failure.message, text) });
     return { events, next: () => resumed };
   }
   // Only the token was refused; the prompt itself may still be accepted.
@@ -215,17 +214,17 @@ async function recover(call: Call, failure: AppError, options: ModelOptions): Pr
   const done = Math.max(call.restarts, call.retry?.number ?? 0);
   const retry = canRestart ? nextRetry(restart, done, limits) : undefined;
   if (retry !== undefined) {
-    const words = formatRetry(retry);
-    trace(`${model}: ${failure.message}; ${words}`);
-    events.push({ type: 'notice', message: joinClauses(failure.message, words) });
-    events.push({ type: 'wait', what: `${model}: ${words}` });
+    const text = formatRetry(retry);
+    trace(`${model}: ${failure.message}; ${text}`);
+    events.push({ type: 'notice', message: joinClauses(failure.message, text) });
+    events.push({ type: 'wait', what: `${model}: ${text}` });
     const { checkpoint: _, ...fromStart } = call;
     return { events, next: () => ({ ...fromStart, retry, restarts: retry.number }) };
   }
   const gone = failure.objection === 'model' && canRestart ? fallback : undefined;
   if (gone?.from === model) {
     events.push((await import('./fallback.ts')).fallbackNotice(gone));
-    return { events, next: () => newCall(call.asked, signal, gone) };
+    return { events, next: () => createCall(call.asked, signal, gone) };
   }
   if (call.isSent && !call.hasBegun) events.push({ type: 'begin', model });
   const isCutShort = call.checkpoint !== undefined && call.hasShown && failure.status !== undefined;
@@ -243,7 +242,7 @@ async function recover(call: Call, failure: AppError, options: ModelOptions): Pr
 /** How often a reply is resumed without getting any further. */
 const MAX_RESUMPTIONS = 3;
 
-/** The call that goes on from the last token, unless something came after it: more of the reply, or its end. */
+/** The call that continues from the last token, unless something came after it: more of the reply, or its end. */
 function nextResumption(
   call: Call,
   failure: AppError,
@@ -410,14 +409,14 @@ async function sendAuthorized(call: Call, { backend, send }: ModelOptions): Prom
   const onSent = (): void => {
     call.isSent = true;
   };
-  const prepare = async (renew: boolean): Promise<HttpRequest> => ({
-    ...(await backend.prepare(request, { signal, renew })),
+  const prepare = async (refresh: boolean): Promise<HttpRequest> => ({
+    ...(await backend.prepare(request, { signal, refresh })),
     isRepeatable: true,
     onSent,
   });
   const response = await send(await prepare(false), signal);
-  if (response.status !== 401 || !backend.canRenew || call.isRenewed) return response;
-  call.isRenewed = true;
+  if (response.status !== 401 || !backend.canRefresh || call.isRefreshed) return response;
+  call.isRefreshed = true;
   await closeBody(response.body);
   return send(await prepare(true), signal);
 }
@@ -440,7 +439,7 @@ async function streamError(call: Call, backend: Backend, error: unknown): Promis
 export function joinTexts(events: readonly ReplyEvent[]): readonly ReplyEvent[] {
   const joined: ReplyEvent[] = [];
   let pieces: string[] = [];
-  // V8 copies the characters of a sum when they are first read: never, for a reader of the pieces.
+  // V8 joins the characters only when the string is first read: never, if the reader takes the pieces.
   let delta = '';
   const closeText = (): void => {
     if (pieces.length > 0) joined.push({ type: 'text', delta, ...(pieces.length > 1 ? { pieces } : {}) });

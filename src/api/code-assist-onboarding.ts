@@ -83,12 +83,12 @@ async function onboard(options: OnboardingOptions, tierId: string, signal: Abort
 async function onboardingError(error: unknown, { identity }: QueryContext): Promise<AppError> {
   const { parseGoogleError } = await import('./google-error.ts');
   const { message = '', reasons = [], links = [], metadata = {} } = parseGoogleError({ error }) ?? {};
-  const words = toOneLine(redactKnown(message, identity.secrets));
+  const detail = toOneLine(redactKnown(message, identity.secrets));
   const found = [...links, metadata.validation_link ?? ''].map((link) => redactKnown(link, identity.secrets));
-  const trouble = findAccountError(reasons, { words, links: found });
+  const trouble = findAccountError(reasons, { detail, links: found });
   if (trouble !== undefined) return trouble;
   const why =
-    [words, ...reasons.map((reason) => toOneLine(reason, 60))].find((text) => text !== '') ?? 'no reason given';
+    [detail, ...reasons.map((reason) => toOneLine(reason, 60))].find((text) => text !== '') ?? 'no reason given';
   return serverError('api', `Google could not set up this account for Code Assist: ${why}`, {
     hint: 'Use an API key: gmn auth set-key (https://aistudio.google.com/apikey), or set GOOGLE_CLOUD_PROJECT.',
   });
@@ -109,12 +109,12 @@ function notServedError(ineligible: readonly Fields[], secrets: Identity['secret
   const texts = ineligible.flatMap(({ reasonMessage, validationErrorMessage }) => {
     return toNonEmptyString(validationErrorMessage) ?? toNonEmptyString(reasonMessage) ?? [];
   });
-  const words = toOneLine(redactKnown([...new Set(texts)].join(' '), secrets));
+  const detail = toOneLine(redactKnown([...new Set(texts)].join(' '), secrets));
   const links = ineligible.flatMap(({ validationUrl }) => toNonEmptyString(validationUrl) ?? []);
-  const trouble = findAccountError(reasons, { words, links });
+  const trouble = findAccountError(reasons, { detail, links });
   if (trouble !== undefined) return trouble;
   if (ineligible.length > 0) {
-    const why = words === '' ? toOneLine(reasons.join(', '), 200) : words;
+    const why = detail === '' ? toOneLine(reasons.join(', '), 200) : detail;
     return serverError('api', `Code Assist does not serve this account: ${why}`, {
       hint: 'Use an API key: gmn auth set-key (https://aistudio.google.com/apikey), or set GOOGLE_CLOUD_PROJECT.',
     });

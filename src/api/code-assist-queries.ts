@@ -43,7 +43,7 @@ export function codeAssistQueries({ place, caller, onboardings, clock }: CodeAss
       const ids = new Set((await quota(project, signal)).map(({ model }) => model));
       return [...ids].map((id) => ({ id }));
     },
-    async standing(signal) {
+    async checkAccount(signal) {
       const { project, tier } = await onboardings.ask(signal);
       const buckets = await quota(project, signal);
       const quote = (text: string, max: number): string => toOneLine(redactKnown(text, caller.identity.secrets), max);

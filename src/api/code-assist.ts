@@ -18,16 +18,15 @@ import {
   toRequestBody,
 } from './backend.ts';
 
-/** Project and tier of the account, cached or requested. */
 export interface Onboardings {
   /** Throws AppError as `ensureOnboarded` does. */
   current(signal: AbortSignal): Promise<Onboarding>;
   /** The cached value; sends no request. */
-  remembered(): Onboarding | undefined;
+  findCached(): Onboarding | undefined;
   /** Always requests it. Throws AppError as `ensureOnboarded` does. */
   ask(signal: AbortSignal): Promise<Onboarding>;
   /** Requests it again unless this run already did; true if the project has changed. */
-  renew(signal: AbortSignal): Promise<boolean>;
+  refresh(signal: AbortSignal): Promise<boolean>;
 }
 
 /** Requests the account's project at most once a day, as far as the cache can be written. */
@@ -36,23 +35,23 @@ export function createOnboardings(
   onboard: (signal: AbortSignal) => Promise<Onboarding>,
 ): Onboardings {
   let known: Onboarding | undefined;
-  let isAsked = false;
-  const remembered = (): Onboarding | undefined => {
+  let hasAsked = false;
+  const findCached = (): Onboarding | undefined => {
     known ??= cache.read();
     return known;
   };
   const ask = async (signal: AbortSignal): Promise<Onboarding> => {
     known = await onboard(signal);
-    isAsked = true;
+    hasAsked = true;
     await cache.write(known);
     return known;
   };
   return {
-    remembered,
+    findCached,
     ask,
-    current: async (signal) => remembered() ?? ask(signal),
-    async renew(signal) {
-      if (isAsked) return false;
+    current: async (signal) => findCached() ?? ask(signal),
+    async refresh(signal) {
+      if (hasAsked) return false;
       const before = known?.project;
       return (await ask(signal)).project !== before;
     },
@@ -74,23 +73,23 @@ interface CodeAssistOptions {
 export function codeAssist(options: CodeAssistOptions): Backend {
   const { place, identity, userAgent, onboardings } = options;
   const findProject = async (signal: AbortSignal | undefined): Promise<string | undefined> =>
-    signal ? (await onboardings.current(signal)).project : (onboardings.remembered()?.project ?? options.project);
+    signal ? (await onboardings.current(signal)).project : (onboardings.findCached()?.project ?? options.project);
   return createBackend({
     name: 'code-assist',
     identity,
     userAgent,
     draft: async (request, signal) => ({
       url: codeAssistUrl(place, ':streamGenerateContent?alt=sse'),
-      body: envelope(request, await findProject(signal), options.sessionId),
+      body: wrapRequest(request, await findProject(signal), options.sessionId),
     }),
     unwrap: unwrapEvent,
     repair: async (refused, signal) =>
-      (await isProjectStale(refused, onboardings.remembered()?.project)) && onboardings.renew(signal),
+      (await isProjectStale(refused, onboardings.findCached()?.project)) && onboardings.refresh(signal),
     notFoundHint,
   });
 }
 
-function envelope(request: ModelRequest, project: string | undefined, sessionId: string): object {
+function wrapRequest(request: ModelRequest, project: string | undefined, sessionId: string): object {
   return {
     // Code Assist takes the bare id; `modelPath` is used for its check.
     model: decodeURIComponent(modelPath(request.model).replace(/^models\//, '')),
@@ -124,16 +123,16 @@ async function isProjectStale({ status, body }: ErrorResponse, project: string |
   if (error === undefined) return status === 403;
   if (error.reasons.some((reason) => ACCOUNT_REASONS.includes(reason))) return false;
   if (status !== 400) return true;
-  const words = [error.message, ...Object.values(error.metadata)].join(' ');
-  const names = words.split(/[^\w.:-]+/).map((word) => trimTrailing(word.replace(/^[.:-]+/, ''), '.:-'));
-  const isNamed = /\bproject\b/i.test(words) || (project !== undefined && names.includes(project));
+  const text = [error.message, ...Object.values(error.metadata)].join(' ');
+  const names = text.split(/[^\w.:-]+/).map((word) => trimTrailing(word.replace(/^[.:-]+/, ''), '.:-'));
+  const isNamed = /\bproject\b/i.test(text) || (project !== undefined && names.includes(project));
   return PRECONDITIONS.includes(error.status ?? '') && isNamed;
 }
 
 function notFoundHint(model: string): string {
   const isPreview = findModelFacts(model)?.status === 'preview' || /-preview/.test(model);
   const why = isPreview ? 'It is a preview model, to which this account may have no access on Code Assist. ' : '';
-  return `${why}Which models the account has: gmn models --refresh; or use an API key: gmn auth set-key`;
+  return `${why}To see the models of this account: gmn models --refresh; or use an API key: gmn auth set-key`;
 }
 
 const CODE_ASSIST_URL = 'https://cloudcode-pa.googleapis.com';
@@ -146,7 +145,6 @@ export interface CodeAssistEndpoint {
   readonly apiVersion?: string;
 }
 
-/** The URL of a Code Assist method (`:loadCodeAssist`) or operation (`/operations/…`). */
 export function codeAssistUrl({ baseUrl, apiVersion = API_VERSION }: CodeAssistEndpoint, rest: string): URL {
   return endpointUrl(baseUrl ?? new URL(CODE_ASSIST_URL), `${apiVersion}${rest}`);
 }
@@ -176,7 +174,6 @@ export function parseProject(env: Env): string | undefined {
 
 const DAY_MS = 86_400_000;
 
-/** Caches project and tier of one account for a day. */
 export interface OnboardingCache {
   /** Undefined if there is no entry, or no valid one. Never throws. */
   read(): Onboarding | undefined;
@@ -184,7 +181,6 @@ export interface OnboardingCache {
   write(onboarding: Onboarding): Promise<void>;
 }
 
-/** The cache key: endpoint, account and requested project. */
 interface OnboardingOwner {
   readonly endpoint: string;
   readonly account: string;
@@ -201,14 +197,14 @@ type CacheEntries = ReadonlyMap<string, CacheEntry>;
 export function openOnboardingCache(home: string, owner: OnboardingOwner, clock: Pick<Clock, 'now'>): OnboardingCache {
   const file = join(home, 'code-assist.json');
   const key = sha256(JSON.stringify([owner.endpoint, owner.account, owner.project ?? ''])).slice(0, 16);
-  const recent = (): CacheEntries => {
+  const readRecent = (): CacheEntries => {
     const entries = [...(readCache(file, parseEntries) ?? [])];
     return new Map(entries.filter(([, { time }]) => isRecent(time, clock.now(), DAY_MS)));
   };
   return {
-    read: () => recent().get(key),
+    read: () => readRecent().get(key),
     async write({ project, tier }) {
-      const accounts = Object.fromEntries([...recent(), [key, { project, tier, time: clock.now() }]]);
+      const accounts = Object.fromEntries([...readRecent(), [key, { project, tier, time: clock.now() }]]);
       await writeCache(file, { version: 1, accounts });
     },
   };

@@ -11,7 +11,6 @@ import {
 } from './google-error.ts';
 import { MAX_SERVER_DELAY_MS } from './retry.ts';
 
-/** An error response, with what is needed to explain it. */
 export interface FailedCall {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | undefined>>;
@@ -33,8 +32,7 @@ export type CredentialKind = 'key' | 'account';
 
 interface FailureCase extends FailedCall {
   readonly error: GoogleError;
-  /** The server's own message, on one line. */
-  readonly words: string;
+  readonly detail: string;
   /**
    * `toOneLine` after redaction of the caller's secrets. The order matters: a truncated secret would not be recognized.
    */
@@ -49,16 +47,16 @@ interface FailureCase extends FailedCall {
 export function classifyResponse(refusal: FailedCall): AppError {
   const parsed = parseGoogleError(refusal.body);
   const error = parsed ?? { message: '', reasons: [], metadata: {}, quotaIds: [], links: [] };
-  const conceal = (text: string): string => redactKnown(text, refusal.secrets);
-  const quote = (text: string, max?: number): string => toOneLine(conceal(text), max);
-  const words = parsed === undefined ? htmlToText(conceal(refusal.body)) : quote(parsed.message);
-  const one: FailureCase = { ...refusal, error, words, quote };
+  const redactSecrets = (text: string): string => redactKnown(text, refusal.secrets);
+  const quote = (text: string, max?: number): string => toOneLine(redactSecrets(text), max);
+  const detail = parsed === undefined ? htmlToText(redactSecrets(refusal.body)) : quote(parsed.message);
+  const one: FailureCase = { ...refusal, error, detail, quote };
   if (one.status >= 300 && one.status < 400) return redirectError(one);
   return (
     findCredentialError(one) ??
     findRequestError(one) ??
     findTransientError(one) ??
-    apiError(one, 'request refused', { hint: WHO_ANSWERED })
+    refusalError(one, 'request refused', { hint: WHO_ANSWERED })
   );
 }
 
@@ -84,22 +82,22 @@ function findCredentialError(one: FailureCase): AppError | undefined {
   if (status !== 403) return undefined;
   const links = [...error.links, error.metadata.validation_link ?? ''];
   const trouble = findAccountError(error.reasons, {
-    words: one.words,
-    label: formatStatus(one),
+    detail: one.detail,
+    label: formatHttpStatus(one),
     links: links.map((link) => redactKnown(link, one.secrets)),
     status,
   });
   if (trouble !== undefined) return trouble;
   if (has('SERVICE_DISABLED'))
-    return apiError(one, `the API is not enabled${formatProject(one)}`, { hint: enableHint(one) });
+    return refusalError(one, `the API is not enabled${formatProject(one)}`, { hint: enableHint(one) });
   if (has('SECURITY_POLICY_VIOLATED')) {
-    return apiError(one, 'your organisation’s policy forbids this request', {
+    return refusalError(one, 'your organisation’s policy forbids this request', {
       hint: 'Ask your administrator (VPC Service Controls).',
     });
   }
   if (has('ACCESS_TOKEN_SCOPE_INSUFFICIENT')) return authError(one, authHint);
   if (one.credential === 'key') return authError(one, authHint);
-  return apiError(one, `permission denied${formatProject(one)}`, {
+  return refusalError(one, `permission denied${formatProject(one)}`, {
     hint: 'Check that the account may use this project (GOOGLE_CLOUD_PROJECT) and model.',
   });
 }
@@ -128,12 +126,12 @@ function findRequestError(one: FailureCase): AppError | undefined {
   switch (one.status) {
     case 400:
       if (LENGTH.test(one.error.message)) {
-        return apiError(one, "the prompt is longer than the model's window", {
+        return refusalError(one, "the prompt is longer than the model's window", {
           hint: 'Send less at once. To see how long it is: --count-tokens',
           objection: 'length',
         });
       }
-      return apiError(one, 'invalid request', {
+      return refusalError(one, 'invalid request', {
         hint: one.model === undefined ? WHO_ANSWERED : 'Check the prompt, the attachments and the flags.',
         ...(SIGNATURE.test(one.error.message) ? { objection: 'signature' } : {}),
       });
@@ -141,7 +139,7 @@ function findRequestError(one: FailureCase): AppError | undefined {
       return notFoundError(one);
     case 413:
     case 431:
-      return apiError(one, 'the request is too large', { hint: 'Send fewer or smaller files.' });
+      return refusalError(one, 'the request is too large', { hint: 'Send fewer or smaller files.' });
     default:
       return undefined;
   }
@@ -155,12 +153,12 @@ const ENDPOINT_HINT =
  */
 function notFoundError(one: FailureCase): AppError {
   const { model, asks = 'this call', error, notFoundHint } = one;
-  if (model === undefined) return apiError(one, `the server does not offer ${asks}`, { hint: ENDPOINT_HINT });
+  if (model === undefined) return refusalError(one, `the server does not offer ${asks}`, { hint: ENDPOINT_HINT });
   const name = model.replace(/^.*\//s, '');
   if (error.status !== 'NOT_FOUND' && !(name !== '' && error.message.includes(name))) {
-    return apiError(one, 'there is nothing at this address', { hint: ENDPOINT_HINT });
+    return refusalError(one, 'there is nothing at this address', { hint: ENDPOINT_HINT });
   }
-  return apiError(one, `model ${toOneLine(model, 100)} not found`, {
+  return refusalError(one, `model ${toOneLine(model, 100)} not found`, {
     hint: notFoundHint ?? 'See which models there are: gmn models --refresh',
     objection: 'model',
   });
@@ -183,13 +181,13 @@ function findTransientError(one: FailureCase): AppError | undefined {
       ? `quota exceeded${formatForModel(one)}`
       : 'the server failed';
   if ((retry.afterMs ?? 0) > MAX_SERVER_DELAY_MS) {
-    return apiError(one, what, {
+    return refusalError(one, what, {
       hint: `The server asks to wait ${formatDuration(retry.afterMs ?? 0)}; try again then.`,
     });
   }
   const isQuota = status === 429 && one.model !== undefined;
   const hint = isQuota ? 'Wait a little, or choose another model with -m.' : 'Try again later.';
-  return apiError(one, what, { hint, retry });
+  return refusalError(one, what, { hint, retry });
 }
 
 function formatForModel({ model }: FailureCase): string {
@@ -200,18 +198,18 @@ function formatForModel({ model }: FailureCase): string {
 function findQuotaError(one: FailureCase): AppError | undefined {
   const { error } = one;
   if (/\blimit: ?0(?![.\d\w])/.test(error.message)) {
-    return apiError(one, `no quota${formatForModel(one)}`, {
+    return refusalError(one, `no quota${formatForModel(one)}`, {
       hint: 'Your plan does not include this model: choose another with -m, or enable billing.',
     });
   }
   if (error.reasons.includes('INSUFFICIENT_G1_CREDITS_BALANCE')) {
-    return apiError(one, `not enough credits${formatForModel(one)}`, {
+    return refusalError(one, `not enough credits${formatForModel(one)}`, {
       hint: 'Add credits, or choose another model with -m.',
     });
   }
   const isDaily = error.quotaIds.some((id) => /PerDay|Daily/.test(id));
   if (!isDaily && !error.reasons.includes('QUOTA_EXHAUSTED')) return undefined;
-  return apiError(one, `daily quota exceeded${formatForModel(one)}`, {
+  return refusalError(one, `daily quota exceeded${formatForModel(one)}`, {
     hint: `${formatReset(one)} Until then choose another model with -m.`,
   });
 }
@@ -249,18 +247,18 @@ function findMinuteDelay(error: GoogleError): number | undefined {
   return names.some((name) => name.includes('PerMinute')) ? MAX_SERVER_DELAY_MS : undefined;
 }
 
-function formatStatus({ status, error, quote }: FailureCase): string {
+function formatHttpStatus({ status, error, quote }: FailureCase): string {
   return error.status === undefined ? `${status}` : `${status} ${quote(error.status, 60)}`;
 }
 
 function authError(one: FailureCase, hint: string): AppError {
-  const words = one.words === '' ? 'the server refused the credential' : one.words;
-  return serverError('auth', `${words} (${formatStatus(one)})`, { hint, status: one.status });
+  const detail = one.detail === '' ? 'the server refused the credential' : one.detail;
+  return serverError('auth', `${detail} (${formatHttpStatus(one)})`, { hint, status: one.status });
 }
 
-function apiError(one: FailureCase, what: string, options: ErrorOptions): AppError {
-  const words = one.words === '' ? '' : `: ${one.words}`;
-  return serverError('api', `${what} (${formatStatus(one)})${words}`, { ...options, status: one.status });
+function refusalError(one: FailureCase, what: string, options: ErrorOptions): AppError {
+  const detail = one.detail === '' ? '' : `: ${one.detail}`;
+  return serverError('api', `${what} (${formatHttpStatus(one)})${detail}`, { ...options, status: one.status });
 }
 
 /** The same for an error object after a 200: its status is in the body. */

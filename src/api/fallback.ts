@@ -3,7 +3,6 @@ import type { JsonObject } from '../core/json.ts';
 import type { ReplyEvent } from '../core/model.ts';
 import type { BuiltInModel } from '../models/table.ts';
 
-/** A model that answers in place of another, for the rest of the run. */
 export interface Substitute {
   readonly to: string;
   /**
@@ -11,7 +10,6 @@ export interface Substitute {
    * that.
    */
   readonly generationConfig: (asked: JsonObject) => JsonObject;
-  /** Called once it has answered. */
   readonly remember?: () => Promise<void>;
 }
 

@@ -83,7 +83,7 @@ function stringEntries(value: unknown): readonly (readonly [string, string])[] {
 }
 
 interface AccountTrouble {
-  readonly words: string;
+  readonly detail: string;
   /** Status code and name, for the end of the message; absent if it was not an HTTP error. */
   readonly label?: string;
   /** Pages where the user can fix the account, most likely first. */
@@ -118,8 +118,8 @@ export function findAccountError(reasons: readonly string[], trouble: AccountTro
   );
 }
 
-function accountError(what: string, { words, label, status }: AccountTrouble, hint: string): AppError {
-  const all = `${what}${label ? ` (${label})` : ''}${words && `: ${words}`}`;
+function accountError(what: string, { detail, label, status }: AccountTrouble, hint: string): AppError {
+  const all = `${what}${label ? ` (${label})` : ''}${detail && `: ${detail}`}`;
   return serverError('auth', all, { hint, ...(status === undefined ? {} : { status }) });
 }
 

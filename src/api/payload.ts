@@ -27,7 +27,7 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw malformedError(cause);
+    throw invalidJsonError(cause);
   }
 }
 
@@ -63,11 +63,6 @@ export async function readPrefix(body: AsyncIterable<Uint8Array>, maxBytes: numb
   return Buffer.concat(chunks, size).subarray(0, maxBytes).toString('utf8');
 }
 
-/** Closes the connection of an unwanted body, whether reading has begun or not. */
-export async function closeBody(body: AsyncIterable<Uint8Array>): Promise<void> {
-  await body[Symbol.asyncIterator]().return?.();
-}
-
 async function contentTypeError(response: HttpResponse, type: string): Promise<AppError> {
   const { toOneLine, htmlToText } = await import('./google-error.ts');
   const words = htmlToText(await readPrefix(response.body, 16 * 1024));
@@ -77,7 +72,7 @@ async function contentTypeError(response: HttpResponse, type: string): Promise<A
   });
 }
 
-function malformedError(cause: unknown): AppError {
+function invalidJsonError(cause: unknown): AppError {
   // The cause's message quotes the response, so keep only its name.
   const kind = cause instanceof Error ? cause.name : undefined;
   return new AppError('api', 'the answer was cut short: malformed event from the server', {

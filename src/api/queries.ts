@@ -1,15 +1,14 @@
 import { AppError, serverError } from '../core/error.ts';
-import type { Clock, HttpRequest, HttpResponse, SendHttp, Trace } from '../core/io.ts';
-import { filterObjects, isObject, parseJson } from '../core/json.ts';
+import { type Clock, closeBody, type HttpRequest, type HttpResponse, type SendHttp, type Trace } from '../core/io.ts';
+import { filterObjects, isObject, tryParseJson } from '../core/json.ts';
 import type { ModelRequest } from '../core/model.ts';
 import type { ListedModel } from '../models/table.ts';
 import { type Identity, modelPath } from './backend.ts';
 import { type GeminiApiEndpoint, geminiApiUrl } from './gemini-api.ts';
-import { closeBody, readPrefix } from './payload.ts';
+import { readPrefix } from './payload.ts';
 import { type VertexEndpoint, vertexModelPath, vertexUrl } from './vertex.ts';
 
 export interface AccountStatus {
-  /** Sentences for people, the most important first. */
   readonly lines: readonly string[];
 }
 
@@ -24,8 +23,7 @@ export interface Queries {
   listModels(signal: AbortSignal): Promise<readonly ListedModel[]>;
   /** The embedding of a text. Throws AppError `usage` if the backend has none. */
   embed(request: EmbedRequest, signal: AbortSignal): Promise<readonly number[]>;
-  /** Whether the credential works here, and its remaining quota. */
-  standing(signal: AbortSignal): Promise<AccountStatus>;
+  checkAccount(signal: AbortSignal): Promise<AccountStatus>;
 }
 
 const MAX_BYTES = 16 * 1024 * 1024;
@@ -68,8 +66,8 @@ export async function callJson(
   signal: AbortSignal,
 ): Promise<Fields> {
   let credential: Readonly<Record<string, string>> | undefined;
-  const attempt = async (renew: boolean): Promise<HttpResponse> => {
-    credential = await identity.headers({ signal, renew, refused: credential });
+  const attempt = async (refresh: boolean): Promise<HttpResponse> => {
+    credential = await identity.headers({ signal, refresh, refused: credential });
     const type = call.body === undefined ? {} : { 'content-type': 'application/json' };
     const request: HttpRequest = {
       method: call.body === undefined ? 'GET' : 'POST',
@@ -82,7 +80,7 @@ export async function callJson(
     return send(request, signal);
   };
   let response = await attempt(false);
-  if (response.status === 401 && identity.canRenew) {
+  if (response.status === 401 && identity.canRefresh) {
     await closeBody(response.body);
     response = await attempt(true);
   }
@@ -111,7 +109,7 @@ async function readResponse(response: HttpResponse, identity: Identity, call: Js
       secrets,
     });
   }
-  const value = parseJson(text);
+  const value = tryParseJson(text);
   if (isObject(value)) return value;
   throw serverError('api', 'the server did not answer with a JSON object', {
     hint: 'A login page or a proxy may be in between; open a web page once, or check the base URL.',
@@ -122,10 +120,10 @@ async function readResponse(response: HttpResponse, identity: Identity, call: Js
 /** Runs `task` with retries, reported only in the trace. Throws the last failure. */
 export async function withRetries<Value>(
   task: () => Promise<Value>,
-  patience: RetryOptions,
+  retrying: RetryOptions,
   signal: AbortSignal,
 ): Promise<Value> {
-  const { clock, random, trace, retryBaseMs: baseMs, retries: atMost } = patience;
+  const { clock, random, trace, retryBaseMs: baseMs, retries: atMost } = retrying;
   const options = { baseMs, random, atMost, now: clock.now };
   for (let done = 0; ; done += 1) {
     try {
@@ -171,7 +169,7 @@ export function geminiApiQueries(place: GeminiApiEndpoint, caller: QueryContext)
       );
       return parseVector(embedding);
     },
-    standing: async (signal) => ({
+    checkAccount: async (signal) => ({
       lines: [`The Gemini API accepts it: ${formatModelCount(await listModels(signal))}.`],
     }),
   };
@@ -201,7 +199,6 @@ function parseVector(embedding: unknown): readonly number[] {
   throw serverError('api', 'the server sent no embedding', { hint: 'Try again.' });
 }
 
-/** The models of all pages, in order and without duplicates. */
 async function listAllPages(
   fetchPage: (pageToken: string | undefined) => Promise<Fields>,
   key: string,
@@ -260,7 +257,7 @@ export function vertexQueries(place: VertexEndpoint, caller: QueryContext): Quer
       const { predictions } = await callJson(caller, { url, body: { instances: [{ content: text }] }, model }, signal);
       return parseVector(filterObjects(predictions)[0]?.embeddings);
     },
-    async standing(signal) {
+    async checkAccount(signal) {
       const where = site === undefined ? '' : ` (project ${site.project}, location ${site.location})`;
       return { lines: [`Vertex AI accepts it${where}: ${formatModelCount(await listModels(signal))}.`] };
     },

@@ -31,10 +31,14 @@ export function toReplyCalls(parts: readonly CallPart[], ids: CallIds): readonly
     const name = toNonEmptyString(functionCall.name);
     const given = toNonEmptyString(functionCall.id);
     const { args, fault } = checkArgs(functionCall.args);
-    const isEcho = given !== undefined && seen.has(given);
+    const isRepeated = given !== undefined && seen.has(given);
     if (given !== undefined) seen.add(given);
     const why =
-      name === undefined ? 'the call names no function' : isEcho ? 'another call in this reply has the same id' : fault;
+      name === undefined
+        ? 'the call names no function'
+        : isRepeated
+          ? 'another call in this reply has the same id'
+          : fault;
     return {
       id: ids.claim(given, name ?? UNNAMED_TOOL),
       name: name ?? UNNAMED_TOOL,

@@ -22,7 +22,7 @@ export function replyError(seen: SeenReply, secrets: ReadonlySet<string> = NO_SE
   const { finishReason, calls } = seen;
   if (finishReason === undefined) return unfinishedError(seen);
   if (finishReason === 'CONTINUATION') {
-    return apiError('the answer was cut short: the server gave no way to continue it', {
+    return new AppError('api', 'the answer was cut short: the server gave no way to continue it', {
       hint: 'Send the prompt again.',
     });
   }
@@ -31,14 +31,14 @@ export function replyError(seen: SeenReply, secrets: ReadonlySet<string> = NO_SE
   }
   if (calls.length > 0) return unexpectedCallError(calls);
   if (finishReason === 'STOP') return emptyError(seen);
-  return apiError('empty response: the token limit was spent before the answer began (MAX_TOKENS)', {
+  return new AppError('api', 'empty response: the token limit was spent before the answer began (MAX_TOKENS)', {
     hint: 'Raise --max-output-tokens, or lower --thinking-level or --thinking-budget.',
   });
 }
 
 function unfinishedError(seen: SeenReply): AppError {
   if (!seen.text && !seen.thought && seen.calls.length === 0) return emptyError(seen);
-  return apiError('the answer was cut short: the stream ended without a finish reason', {
+  return new AppError('api', 'the answer was cut short: the stream ended without a finish reason', {
     hint: 'Send the prompt again.',
     retry: {},
   });
@@ -51,9 +51,8 @@ export function cutShortError(failure: AppError): AppError {
   return failure.with({ message: `${cut}: ${failure.message}`, hint: 'Send the prompt again.' });
 }
 
-/** For a reply that must be continued again and again. */
 export function stalledError(options: Pick<ErrorOptions, 'retry'> = {}): AppError {
-  return apiError('the answer was cut short: the server never finished it', {
+  return new AppError('api', 'the answer was cut short: the server never finished it', {
     hint: 'Send the prompt again.',
     ...options,
   });
@@ -61,16 +60,19 @@ export function stalledError(options: Pick<ErrorOptions, 'retry'> = {}): AppErro
 
 function emptyError({ thought, otherKinds }: SeenReply): AppError {
   if (otherKinds.size > 0) {
-    return apiError(`the answer contains no text, only ${toOneLine([...otherKinds.keys()].join(', '), 100)}`, {
-      hint: 'Choose a model that answers in text, with -m.',
-    });
+    return new AppError(
+      'api',
+      `the answer contains no text, only ${toOneLine([...otherKinds.keys()].join(', '), 100)}`,
+      {
+        hint: 'Choose a model that answers in text, with -m.',
+      },
+    );
   }
   return thought
-    ? apiError('empty response: the model thought but did not answer', { hint: AGAIN, retry: { atMost: 1 } })
-    : apiError('empty response from the model', { hint: AGAIN, retry: {} });
+    ? new AppError('api', 'empty response: the model thought but did not answer', { hint: AGAIN, retry: { atMost: 1 } })
+    : new AppError('api', 'empty response from the model', { hint: AGAIN, retry: {} });
 }
 
-/** The notice for a text answer that also holds other parts: kinds and counts. */
 export function otherPartsNotice({ otherKinds }: Pick<SeenReply, 'otherKinds'>): string {
   const kinds = [...otherKinds].map(([kind, count]) => `${count} ${kind}`).join(', ');
   return `the answer also contains content that gmn cannot show: ${toOneLine(kinds, 200)}`;
@@ -79,7 +81,7 @@ export function otherPartsNotice({ otherKinds }: Pick<SeenReply, 'otherKinds'>):
 const AGAIN = 'Try again, rephrase the prompt, or choose another model with -m.';
 
 export function blockedPromptError(reason: string, secrets: ReadonlySet<string>): AppError {
-  return apiError(`prompt blocked: ${toOneLine(redactKnown(reason, secrets), 100)}`, {
+  return new AppError('api', `prompt blocked: ${toOneLine(redactKnown(reason, secrets), 100)}`, {
     hint: 'Rephrase the prompt, or leave out what the filter may object to.',
   });
 }
@@ -104,19 +106,15 @@ const TOOL_FAULTS = ['MALFORMED_FUNCTION_CALL', 'UNEXPECTED_TOOL_CALL'];
 function stoppedError(reason: string, message: string): AppError {
   const words = message === '' ? '' : `: ${toOneLine(message, 200)}`;
   const what = `the model stopped without finishing its answer: ${toOneLine(reason, 100)}${words}`;
-  if (TOOL_FAULTS.includes(reason)) return apiError(what, { hint: AGAIN, retry: { atMost: 2 } });
+  if (TOOL_FAULTS.includes(reason)) return new AppError('api', what, { hint: AGAIN, retry: { atMost: 2 } });
   const hint = STOP_HINTS.get(reason) ?? 'Rephrase the prompt, or choose another model with -m.';
-  return apiError(what, { hint });
+  return new AppError('api', what, { hint });
 }
 
 function unexpectedCallError(names: readonly string[]): AppError {
-  return apiError(`the model called ${toOneLine(names.join(', '), 100)}, but no tools were offered to it`, {
+  return new AppError('api', `the model called ${toOneLine(names.join(', '), 100)}, but no tools were offered to it`, {
     hint: 'Say in the prompt that it should answer in text, or offer tools with --tools.',
     retry: { atMost: 2 },
     objection: 'tools',
   });
-}
-
-function apiError(message: string, options: ErrorOptions): AppError {
-  return new AppError('api', message, options);
 }

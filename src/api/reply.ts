@@ -1,6 +1,6 @@
 import type { CallPart, Content, Part } from '../core/content.ts';
 import { AppError } from '../core/error.ts';
-import { isObject, type JsonObject, toNonEmptyString } from '../core/json.ts';
+import { isCount, isObject, type JsonObject, toNonEmptyString } from '../core/json.ts';
 import type { Reply, ReplyEvent } from '../core/model.ts';
 import { addUsage, NO_USAGE, USAGE_KEYS, type Usage } from '../core/usage.ts';
 import type { CallIds } from './reply-calls.ts';
@@ -103,7 +103,7 @@ export function replyReader(asked: string, { ids, keeper, secrets, limits }: Rep
         { type: 'thought', delta: thought.flush() },
         { type: 'text', delta: text.flush() },
       ] as const;
-      const events = [...halves.filter(({ delta }) => delta !== ''), ...(await collectNotices(seen))];
+      const events = [...halves.filter(({ delta }) => delta !== ''), ...(await createReplyNotices(seen))];
       const content = keeper?.content();
       const reply = {
         finishReason,
@@ -119,7 +119,7 @@ export function replyReader(asked: string, { ids, keeper, secrets, limits }: Rep
   };
 }
 
-async function collectNotices(seen: SeenReply): Promise<readonly ReplyEvent[]> {
+async function createReplyNotices(seen: SeenReply): Promise<readonly ReplyEvent[]> {
   const messages: string[] = [];
   if (seen.finishReason === 'MAX_TOKENS') {
     messages.push('the answer was cut at the token limit; raise --max-output-tokens');
@@ -326,7 +326,7 @@ const NO_PARTS: readonly Part[] = [];
  * be hidden in the malformed part.
  */
 export function parseChunk(value: unknown): Chunk {
-  if (!isObject(value)) throw malformedError('not an object');
+  if (!isObject(value)) throw malformedReplyError('not an object');
   if (value.error !== undefined && value.error !== null) {
     return { parts: NO_PARTS, otherCandidates: 0, error: value };
   }
@@ -356,10 +356,10 @@ function parseCandidates(value: unknown): {
   readonly others: number;
 } {
   if (value === undefined || value === null) return { candidate: undefined, others: 0 };
-  if (!Array.isArray(value)) throw malformedError('candidates is not a list');
+  if (!Array.isArray(value)) throw malformedReplyError('candidates is not a list');
   let candidate: Readonly<Record<string, unknown>> | undefined;
   for (const entry of value) {
-    if (!isObject(entry)) throw malformedError('a candidate is not an object');
+    if (!isObject(entry)) throw malformedReplyError('a candidate is not an object');
     // A chunk may hold only another candidate, whose text must not be mixed with the first one's.
     if ((entry.index ?? 0) === 0) candidate ??= entry;
   }
@@ -368,20 +368,21 @@ function parseCandidates(value: unknown): {
 
 function parseParts(content: unknown): readonly Part[] {
   if (content === undefined || content === null) return NO_PARTS;
-  if (!isObject(content)) throw malformedError('content is not an object');
+  if (!isObject(content)) throw malformedReplyError('content is not an object');
   const parts: unknown = content.parts;
   if (parts === undefined || parts === null) return NO_PARTS;
-  if (!Array.isArray(parts)) throw malformedError('parts is not a list');
+  if (!Array.isArray(parts)) throw malformedReplyError('parts is not a list');
   for (const part of parts) checkPart(part);
   return parts as readonly Part[];
 }
 
 function checkPart(part: unknown): void {
-  if (!isObject(part)) throw malformedError('a part is not an object');
+  if (!isObject(part)) throw malformedReplyError('a part is not an object');
   const { text, functionCall } = part;
-  if (text !== undefined && text !== null && typeof text !== 'string') throw malformedError('a text is not a string');
+  if (text !== undefined && text !== null && typeof text !== 'string')
+    throw malformedReplyError('a text is not a string');
   if (functionCall !== undefined && functionCall !== null && !isObject(functionCall)) {
-    throw malformedError('a function call is not an object');
+    throw malformedReplyError('a function call is not an object');
   }
 }
 
@@ -400,15 +401,14 @@ function parseGrounding(value: unknown): JsonObject | undefined {
 
 type MutableUsage = { -readonly [Key in keyof Usage]: Usage[Key] };
 
-/** Sets the counts that `metadata` has; skips what is no count. */
 function updateUsage(usage: MutableUsage, metadata: Readonly<Record<string, unknown>>): void {
   for (const key of USAGE_KEYS) {
     const count = metadata[key];
-    if (typeof count === 'number' && count >= 0 && Number.isSafeInteger(count)) usage[key] = count;
+    if (isCount(count)) usage[key] = count;
   }
 }
 
-function malformedError(what: string): AppError {
+function malformedReplyError(what: string): AppError {
   return new AppError('api', `the answer was cut short: malformed event from the server (${what})`, {
     hint: 'Send the prompt again. If this keeps happening, the server does not speak the Gemini API.',
     retry: {},

@@ -52,7 +52,7 @@ export function toFinalFailure(failure: AppError, options: RetryOptions): AppErr
   });
 }
 
-/** One sentence of two; the words of a service may end in a full stop. */
+/** Makes one sentence of two; the message of a server may end in a full stop. */
 export function joinClauses(message: string, next: string): string {
   return `${message.replace(/\.$/, '')}; ${next}`;
 }

@@ -68,16 +68,14 @@ export async function* readSseEvents(body: HttpBody, options: SseOptions): Async
 }
 
 function onlyCommentsError(): AppError {
-  return new AppError('api', 'the server keeps the line open but sends no answer', {
+  return new AppError('api', 'the server keeps the connection open but sends no answer', {
     hint: 'Try again, or choose another model with -m.',
     retry: {},
   });
 }
 
 interface SseParser {
-  /** Adds the data of each completed event to `events`. */
   push(chunk: Uint8Array, events: string[]): void;
-  /** Whether the current bytes belong to an event with data. */
   isInData(): boolean;
   end(): string | undefined;
 }
@@ -117,7 +115,7 @@ function createSseParser(maxEventBytes: number): SseParser {
   return { push, end, isInData: () => fields.hasData() || rest.first() === LOWER_D };
 }
 
-/** Decodes complete lines. A way for each kind of text: in Node 20 `TextDecoder` takes ten times as long as these. */
+/** Decodes complete lines. One path for each kind of text: in Node 20 `TextDecoder` takes ten times as long as these. */
 function createLineDecoder(): (bytes: Buffer) => string {
   let decoder: TextDecoder | undefined;
   return (bytes) => {
@@ -140,7 +138,7 @@ function createFieldReader(maxEventBytes: number): FieldReader {
   let more: string[] = [];
   let size = 0;
   let isFirst = true;
-  const whole = (): string | undefined => {
+  const joinData = (): string | undefined => {
     if (data !== undefined && more.length > 0) data = [data, ...more].join('\n');
     more = [];
     return data;
@@ -149,7 +147,7 @@ function createFieldReader(maxEventBytes: number): FieldReader {
 
   function readLine(text: string, from: number, to: number, events: string[]): void {
     if (from === to) {
-      if (whole()) events.push(data ?? '');
+      if (joinData()) events.push(data ?? '');
       data = undefined;
       size = 0;
       return;
@@ -178,7 +176,7 @@ function createFieldReader(maxEventBytes: number): FieldReader {
     skipsLf = text.charCodeAt(text.length - 1) === CR;
   }
 
-  return { read, data: whole, hasData: () => data !== undefined };
+  return { read, data: joinData, hasData: () => data !== undefined };
 }
 
 function findMark(mark: string, text: string, start: number): number {
@@ -232,11 +230,11 @@ function createLineBuffer(maxBytes: number): LineBuffer {
     first: () => (length === 0 ? undefined : store[0]),
     complete(tail) {
       add(tail);
-      const joinLines = store.subarray(0, length);
+      const line = store.subarray(0, length);
       length = 0;
       // Release the memory of one huge line.
       if (store.length > 1024 * 1024) store = Buffer.alloc(0);
-      return joinLines;
+      return line;
     },
   };
 }

@@ -83,7 +83,6 @@ function mayHoldSecret(value: unknown): boolean {
   return Object.entries(value).some(([key, item]) => (/\d/.test(key) && mayHoldCredential(key)) || mayHoldSecret(item));
 }
 
-/** Adds the instructions of trusted MCP servers, each under its name. */
 function addServerInstructions(system: string | undefined, remote: ToolboxContext['remote']): string | undefined {
   const instructions = (remote?.instructions ?? []).map(
     ({ server, text }) => `# Instructions from the MCP server ${server}\n\n${text}`,

@@ -12,14 +12,12 @@ export interface OpenedBackend {
   readonly name: BackendName;
   readonly backend: Backend;
   readonly retryBaseMs: number;
-  /** Where its requests go. */
   readonly endpoint: URL;
   /** Code Assist's name for the tier of the account, if it was asked for within a day. Sends nothing. */
   readonly tier?: () => string | undefined;
-  readonly inquiries: () => Promise<Queries>;
+  readonly queries: () => Promise<Queries>;
 }
 
-/** A credential and its auth scheme, as chosen by `chooseCredential`. */
 export interface ChosenCredential {
   readonly credential: Credential;
   readonly carrier: AuthScheme;
@@ -90,7 +88,7 @@ function openGeminiApi(context: BackendContext, address: { readonly baseUrl?: UR
     retryBaseMs,
     backend: geminiApi(place, identity),
     endpoint: geminiApiUrl(place, ''),
-    async inquiries() {
+    async queries() {
       const { geminiApiQueries } = await import('../api/queries.ts');
       return geminiApiQueries(place, { identity, userAgent, send: app.send });
     },
@@ -100,7 +98,6 @@ function openGeminiApi(context: BackendContext, address: { readonly baseUrl?: UR
 /** Onboarding is polled every five retry delays: five seconds by default. */
 const POLL_DELAYS = 5;
 
-/** Code Assist for the token's account. */
 async function openCodeAssist(context: BackendContext): Promise<OpenedBackend> {
   const { app, settings, credential, identity, userAgent, retryBaseMs } = context;
   const { codeAssist, codeAssistUrl, createOnboardings, openOnboardingCache, parseProject } = await import(
@@ -124,9 +121,9 @@ async function openCodeAssist(context: BackendContext): Promise<OpenedBackend> {
     name: 'code-assist',
     retryBaseMs,
     endpoint,
-    tier: () => onboardings.remembered()?.tier,
+    tier: () => onboardings.findCached()?.tier,
     backend: codeAssist({ place, userAgent, identity, onboardings, project, sessionId }),
-    async inquiries() {
+    async queries() {
       const { codeAssistQueries } = await import('../api/code-assist-queries.ts');
       return codeAssistQueries({ place, caller, onboardings, clock });
     },
@@ -156,7 +153,7 @@ async function openVertex(context: BackendContext): Promise<OpenedBackend> {
     retryBaseMs,
     backend: vertex(place, identity),
     endpoint: vertexUrl(place, ''),
-    async inquiries() {
+    async queries() {
       const { vertexQueries } = await import('../api/queries.ts');
       return vertexQueries(place, { identity, userAgent, send: app.send });
     },

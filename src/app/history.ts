@@ -27,7 +27,7 @@ export async function openHistory(options: SessionOptions & ToolChoice, app: App
   return { ...NO_NOTICES, history, sessionId: history.id, save: history.save };
 }
 
-function hasTools({ tools = 'none', mcpConfig, allowedMcpServerNames }: ToolChoice): boolean {
+export function hasTools({ tools = 'none', mcpConfig, allowedMcpServerNames }: ToolChoice): boolean {
   return tools !== 'none' || mcpConfig !== undefined || allowedMcpServerNames !== undefined;
 }
 

@@ -39,15 +39,13 @@ export interface OpenedModel {
   readonly backend: BackendName;
   /** `Credential.account`: a signature made for one account is not valid for another. */
   readonly account: () => string;
-  /** Of the account, if it is known. */
   readonly tier: () => string | undefined;
   readonly generationConfig: JsonObject;
   readonly notices: readonly string[];
   /** The HTTP request for `request`, without its credential. Sends nothing. */
   preview(request: ModelRequest): Promise<JsonObject>;
-  /** Opens a connection for the next request, unless there is one. */
   preconnect(): void;
-  readonly inquiries: () => Promise<Queries>;
+  readonly queries: () => Promise<Queries>;
   readonly retryBaseMs: number;
   readonly retries: number | undefined;
   /** The fallback model if `modelId`, which the user did not choose, is gone. */
@@ -55,11 +53,9 @@ export interface OpenedModel {
   close(): Promise<void>;
 }
 
-/** The default of `--timeout`, for a run or for one request of a chat. */
 export const DEFAULT_TIMEOUT_MS = 300_000;
 
-/** The error for a run, or a request, that exceeds its deadline. */
-export function timeoutError(timeoutMs: number): AppError {
+export function deadlineError(timeoutMs: number): AppError {
   return new AppError('api', `timed out after ${formatDuration(timeoutMs)}`, {
     isTimeout: true,
     hint: 'Give it longer with --timeout, e.g. --timeout 15m; 0 means no limit.',
@@ -83,7 +79,7 @@ export async function openModel(options: ModelOptions, app: App, limits: ModelLi
   checkDemo(options);
   const demo = options.demo ? await (await import('../demo/server.ts')).startDemo({ clock: app.clock }) : undefined;
   try {
-    const notices = collectNotices(options, app);
+    const notices = createNoticeCollector(options, app);
     const choice = demo
       ? DEMO_CHOICE
       : await chooseCredential({
@@ -173,7 +169,7 @@ function withEndpointHint(name: OpenedBackend['name'], { env, send }: App): App[
 /** Chooses the model, and what happens to its requests on their way: all that `geminiModel` is given. */
 function createModel(options: ModelOptions, parts: ModelParts): Omit<OpenedModel, 'close'> {
   const { app, settings, limits, opened, credential, configure, takeNotices } = parts;
-  const { name, backend, retryBaseMs, inquiries } = opened;
+  const { name, backend, retryBaseMs, queries } = opened;
   const source = options.model === undefined ? 'the settings' : '-m';
   const standard = options.model === undefined ? options.builtIn : undefined;
   const resolve = (asked: string | undefined) => resolveModel(asked, { backend: name, source });
@@ -212,7 +208,7 @@ function createModel(options: ModelOptions, parts: ModelParts): Omit<OpenedModel
       requestTimeout:
         requestTimeoutMs === undefined
           ? undefined
-          : { ms: requestTimeoutMs, error: () => timeoutError(requestTimeoutMs) },
+          : { ms: requestTimeoutMs, error: () => deadlineError(requestTimeoutMs) },
       fallback,
       alternatives,
       ...{ retries, retryBaseMs, random: app.random, clock: app.clock, deadline: endsAt },
@@ -230,7 +226,7 @@ function createModel(options: ModelOptions, parts: ModelParts): Omit<OpenedModel
     notices: [...choice.notices, ...configured.notices, ...others.flatMap(({ notices }) => notices)],
     preview: async (request) => toPreview(await backend.preview(request)),
     preconnect: () => app.preconnect(opened.endpoint),
-    inquiries,
+    queries,
     retryBaseMs,
     retries,
     ...(fallback === undefined ? {} : { fallback: fallback.to }),
@@ -291,7 +287,7 @@ interface NoticeCollector {
 }
 
 /** Messages of the credential: printed at once on a terminal, else taken for the notices or the stream. */
-function collectNotices(options: ModelOptions, { io }: App): NoticeCollector {
+function createNoticeCollector(options: ModelOptions, { io }: App): NoticeCollector {
   const isSeen = (): boolean => !options.quiet && (options.outputFormat ?? 'text') === 'text' && io.err.isTerminal;
   const kept: string[] = [];
   return {

@@ -15,7 +15,6 @@ export interface AnswerFormatOptions {
   readonly search?: boolean;
 }
 
-/** How a turn is run so that its answer has the requested format. */
 export interface AnswerFormat {
   /** The agent with the format in its first request. Throws AppError `usage` if it does not support it. */
   agent(agent: Agent): Agent;

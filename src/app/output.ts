@@ -14,7 +14,6 @@ import { TTY_PATH } from '../platform/terminal/tty.ts';
 import { createStderr } from '../render/stderr.ts';
 import { type PrintOptions, printReport, type Report } from './report.ts';
 
-/** Where an answer goes besides the screen. */
 export interface Output {
   readonly io: Io;
   /** The events to show. Throws AppError `usage` before the run begins if the output file cannot be written. */

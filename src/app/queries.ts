@@ -5,17 +5,16 @@ import type { ModelRequest } from '../core/model.ts';
 import type { OpenedBackend } from './backend.ts';
 import type { OpenedModel } from './model.ts';
 
-type QueryTarget = Pick<OpenedBackend, 'inquiries' | 'retryBaseMs'> & { readonly retries?: number | undefined };
+type QueryTarget = Pick<OpenedBackend, 'queries' | 'retryBaseMs'> & { readonly retries?: number | undefined };
 
-/** Opens the queries of a backend, each with retries. */
-export async function openQueries({ inquiries: open, retryBaseMs, retries }: QueryTarget, app: App): Promise<Queries> {
-  const inquiries = await open();
-  const patience = { clock: app.clock, random: app.random, trace: app.trace, retryBaseMs, retries };
+export async function openQueries({ queries: open, retryBaseMs, retries }: QueryTarget, app: App): Promise<Queries> {
+  const queries = await open();
+  const retrying = { clock: app.clock, random: app.random, trace: app.trace, retryBaseMs, retries };
   return {
-    countTokens: (request, signal) => withRetries(() => inquiries.countTokens(request, signal), patience, signal),
-    listModels: (signal) => withRetries(() => inquiries.listModels(signal), patience, signal),
-    embed: (request, signal) => withRetries(() => inquiries.embed(request, signal), patience, signal),
-    standing: (signal) => withRetries(() => inquiries.standing(signal), patience, signal),
+    countTokens: (request, signal) => withRetries(() => queries.countTokens(request, signal), retrying, signal),
+    listModels: (signal) => withRetries(() => queries.listModels(signal), retrying, signal),
+    embed: (request, signal) => withRetries(() => queries.embed(request, signal), retrying, signal),
+    checkAccount: (signal) => withRetries(() => queries.checkAccount(signal), retrying, signal),
   };
 }
 
@@ -33,10 +32,10 @@ export async function countTokens(
   request: ModelRequest,
   { app, signal }: { readonly app: App; readonly signal: AbortSignal },
 ): Promise<TokenCount> {
-  const inquiries = await openQueries(opened, app);
+  const queries = await openQueries(opened, app);
   const count = async (model: string): Promise<TokenCount> => ({
     model,
-    totalTokens: await inquiries.countTokens({ ...request, model }, signal),
+    totalTokens: await queries.countTokens({ ...request, model }, signal),
   });
   try {
     return await count(request.model);

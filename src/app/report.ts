@@ -5,7 +5,6 @@ import { measureWidth, wrapText } from '../core/text/width.ts';
 import { encodeDocument } from '../render/json-text.ts';
 import { createStderr } from '../render/stderr.ts';
 
-/** The output of a command that prints data, as text and as JSON. */
 export interface Report {
   /** Complete lines. */
   readonly text: string;
@@ -64,7 +63,6 @@ export function formatTable(rows: readonly (readonly string[])[]): string {
       widths[column] = Math.max(widths[column] ?? 0, measureWidth(cell));
     });
   }
-  const padded = (cell: string, column: number): string =>
-    cell + ' '.repeat((widths[column] ?? 0) - measureWidth(cell));
-  return rows.map((row) => `${row.map(padded).join('  ').trimEnd()}\n`).join('');
+  const pad = (cell: string, column: number): string => cell + ' '.repeat((widths[column] ?? 0) - measureWidth(cell));
+  return rows.map((row) => `${row.map(pad).join('  ').trimEnd()}\n`).join('');
 }

@@ -236,7 +236,6 @@ export function toSessionJson(summary: SessionSummary): JsonObject {
   };
 }
 
-/** The session's name, else the start of its id. */
 export function formatReference({ id, name }: Pick<SessionSummary, 'id' | 'name'>): string {
   return name ?? shortId(id);
 }

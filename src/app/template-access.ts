@@ -32,16 +32,15 @@ export interface AccessContext {
 export function createTemplateAccess(
   options: AccessOptions,
   context: AccessContext,
-): Pick<TemplateValues, 'run' | 'read' | 'quoted'> {
+): Pick<TemplateValues, 'run' | 'read' | 'quote'> {
   const shell = chooseShell(undefined, context.app.env);
   return {
     run: (command) => runTemplateCommand(command, shell, { options, context }),
     read: (path) => readTemplateFile(path, context.app),
-    quoted: (words) => quoteArguments(shell, words),
+    quote: (words) => quoteArguments(shell, words),
   };
 }
 
-/** Quotes any text as one word for a POSIX shell. */
 function quoteArguments({ path, args }: Shell, words: string): string {
   if (args.length === 1 && args[0] === '-c') return words === '' ? '' : quoteForShell(words);
   throw new AppError('usage', `the template puts {{args}} into a command, which is not safe with ${path}`, {
@@ -112,8 +111,8 @@ async function isApproved(
   command: string,
   { options, context: { app, runPaused, signal } }: ApprovalRequest,
 ): Promise<boolean> {
-  const isAttended = (options.outputFormat ?? 'text') === 'text' && app.io.err.isTerminal;
-  const tty = isAttended ? openTty() : undefined;
+  const canAsk = (options.outputFormat ?? 'text') === 'text' && app.io.err.isTerminal;
+  const tty = canAsk ? openTty() : undefined;
   if (tty === undefined) return false;
   try {
     const question = `The template wants to run: ${sanitize(command)}\nRun it? [y]es [n]o › `;

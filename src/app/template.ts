@@ -42,17 +42,15 @@ function requireUsable(template: FoundTemplate): FoundTemplate {
   });
 }
 
-/** The values for a template's placeholders. */
 export interface TemplateValues {
   readonly params: readonly string[];
-  /** The positional arguments. */
   readonly words: string | undefined;
   /** Called only if the template has a placeholder for it. */
   readonly stdin: () => Promise<string>;
   /** Runs a command of the template and returns its output. Throws if it is not approved. */
   readonly run: (command: string) => Promise<string>;
   /** Quotes the text as one word of a command line. Throws AppError `usage` if that is not safe. */
-  readonly quoted: (words: string) => string;
+  readonly quote: (words: string) => string;
   readonly read: (path: string) => Promise<string>;
 }
 
@@ -103,7 +101,7 @@ async function fillCommand({ body, name }: Template, filling: TemplateValues): P
       at += inner.length + 1;
       text +=
         mark === '!{'
-          ? await filling.run(insertArguments(inner, () => filling.quoted(words), name).trim())
+          ? await filling.run(insertArguments(inner, () => filling.quote(words), name).trim())
           : await filling.read(inner.trim());
     }
   }
@@ -112,13 +110,13 @@ async function fillCommand({ body, name }: Template, filling: TemplateValues): P
 }
 
 /** Inserts the arguments into a command. Throws AppError `usage` where quoting would not keep them one word. */
-function insertArguments(command: string, quoted: () => string, name: string): string {
+function insertArguments(command: string, quote: () => string, name: string): string {
   const [first = '', ...rest] = command.split(ARGS_PLACEHOLDER);
   let filled = first;
   let before = first;
   for (const piece of rest) {
     if (!isSafePlace(before)) throw unsafePlaceError(name);
-    filled += quoted() + piece;
+    filled += quote() + piece;
     // Stands for the inserted word, so that text before and after it is not joined.
     before += `x${piece}`;
   }

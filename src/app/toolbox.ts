@@ -1,5 +1,5 @@
 import type { RunPaused } from '../approval/approve.ts';
-import { type ApprovalMode, approvalPolicy, offeredTools } from '../approval/policy.ts';
+import { type ApprovalMode, approvalPolicy, selectOfferedTools } from '../approval/policy.ts';
 import { listContextNames } from '../config/context-place.ts';
 import { readSetting } from '../config/keys.ts';
 import type { App, OutputFormat, Settings } from '../core/app.ts';
@@ -40,9 +40,7 @@ export interface ToolOptions extends ModeOptions {
 
 export interface Toolbox {
   readonly tools: readonly Tool[];
-  /** Tools that the approval mode does not offer. */
   readonly withheld: readonly Tool[];
-  /** The names of all chosen tools, withheld ones included. */
   readonly chosen: readonly string[];
   readonly approve: Approve;
   /** Notices about calls denied without a question, and about writes that failed, since the last call of this function, each reported once. */
@@ -56,7 +54,6 @@ export interface ToolboxContext {
   readonly runPaused: RunPaused;
   /** The workspace of the tools; by default a new one. What it knows about files lives as long as it does. */
   readonly workspace?: Workspace;
-  /** The user's "always" answers. */
   readonly remembered?: Set<string>;
   /** The tools of MCP servers; the caller closes them. */
   readonly remote?: Pick<McpTools, 'tools' | 'isTrusted' | 'instructions' | 'findOwners'>;
@@ -77,7 +74,7 @@ export async function openToolbox(options: ToolOptions, context: ToolboxContext)
   const left = applyToolSettings(selectTools(all, splitList([wanted])), limits, named);
   const { tools, notices } = dropRiskyTools(left.tools, workspace, app, named);
   const chosen = [...tools, ...(context.remote?.tools ?? []).filter(({ name }) => isAllowedBySettings(name, limits))];
-  const offered = offeredTools(chosen, mode);
+  const offered = selectOfferedTools(chosen, mode);
   return {
     tools: offered,
     withheld: chosen.filter((tool) => !offered.includes(tool)),
@@ -168,7 +165,7 @@ async function loadOtherTools(
   };
   return [
     runShellCommand({
-      ...{ shell: chooseShell(shell, app.env), env: app.env, directory, keepOutput: workspace.keep },
+      ...{ shell: chooseShell(shell, app.env), env: app.env, directory, storeOutput: workspace.keep },
       onOutput: (text) => addOutput(app.io.err, text),
     }),
     webFetch({

@@ -130,7 +130,6 @@ async function resolveCall(options: ApprovalOptions, tool: Tool, args: JsonObjec
   };
 }
 
-/** The decision that a group answer means for this call; undefined if the call must be asked about. */
 async function findGroupDecision(
   options: DecideOptions,
   resolved: ResolvedCall,

@@ -3,7 +3,7 @@ import type { Elicit, Elicitation, ElicitationAnswer } from '../core/elicitation
 import type { Out } from '../core/io.ts';
 import { isList, isObject, type JsonObject, type JsonValue } from '../core/json.ts';
 import { sanitize } from '../core/text/terminal.ts';
-import { yieldToEvents } from '../platform/runtime/event-loop.ts';
+import { yieldToEvents } from '../platform/runtime/clock.ts';
 import { CONTINUED, INTERRUPT, openTty, type Tty } from '../platform/terminal/tty.ts';
 import type { RunPaused } from './approve.ts';
 import { questionView } from './view.ts';
@@ -120,7 +120,6 @@ type FieldValue = Extract<ElicitationAnswer, { action: 'accept' }>['content'][st
 
 interface Field {
   readonly name: string;
-  /** Everything a person must know to answer, sanitized for the terminal. */
   readonly label: string;
   readonly isRequired: boolean;
   readonly fallback?: FieldValue;

@@ -9,7 +9,6 @@ type PolicyDecision =
   | { readonly kind: 'ask'; readonly scope: Scope }
   | ({ readonly kind: 'deny' } & Denial);
 
-/** Why a call is denied without asking. */
 export interface Denial {
   /** For the model. */
   readonly reason: string;
@@ -66,7 +65,7 @@ const DECISIONS: Readonly<Record<ApprovalMode, Readonly<Record<Effect, Decision>
  */
 const NEVER_ASKED = 'google_web_search';
 
-export function offeredTools(tools: readonly Tool[], mode: ApprovalMode): readonly Tool[] {
+export function selectOfferedTools(tools: readonly Tool[], mode: ApprovalMode): readonly Tool[] {
   return tools.filter(({ effect }) => DECISIONS[mode][effect] !== 'deny');
 }
 

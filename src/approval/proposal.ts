@@ -1,5 +1,5 @@
 import type { Env } from '../core/io.ts';
-import { isObject, type JsonObject, type JsonValue, parseJson, toNonEmptyString } from '../core/json.ts';
+import { isObject, type JsonObject, type JsonValue, toNonEmptyString, tryParseJson } from '../core/json.ts';
 import type { Draft, Preview, ToolResult } from '../core/tool.ts';
 import type { Tty } from '../platform/terminal/tty.ts';
 import type { ResolvedCall } from './policy.ts';
@@ -61,6 +61,6 @@ export async function editArguments(
 }
 
 function parseEditedArguments(text: string): JsonObject | undefined {
-  const value = parseJson(text) as JsonValue | undefined;
+  const value = tryParseJson(text) as JsonValue | undefined;
   return isObject(value) ? (value as JsonObject) : undefined;
 }

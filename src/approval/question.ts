@@ -1,6 +1,6 @@
 import type { Env, Out } from '../core/io.ts';
 import type { Preview } from '../core/tool.ts';
-import { yieldToEvents } from '../platform/runtime/event-loop.ts';
+import { yieldToEvents } from '../platform/runtime/clock.ts';
 import { CONTINUED, INTERRUPT, type Tty } from '../platform/terminal/tty.ts';
 import type { Scope } from './policy.ts';
 import { groupView, type QuestionView, questionView, type ViewOptions } from './view.ts';
@@ -10,10 +10,8 @@ export type Answer =
   | { readonly kind: 'reply'; readonly text: string };
 
 interface Question {
-  /** One call, or a group that shares one answer. */
   readonly items: readonly { readonly name: string; readonly preview: Preview }[];
   readonly scope: Scope;
-  /** Whether "always" can be said for the file alone. */
   readonly hasFile: boolean;
 }
 

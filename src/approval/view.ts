@@ -172,7 +172,7 @@ function* collapseGaps(lines: Iterable<string>, marks: string): Generator<string
   let length = 0;
   let isEmpty = true;
   let mark = '';
-  const closeBlock = (): readonly string[] => {
+  const endGap = (): readonly string[] => {
     const shown = length > MAX_GAP ? [`${mark}⟨${length} ${isEmpty ? 'empty' : 'blank'} lines⟩`] : gap;
     gap = [];
     length = 0;
@@ -182,7 +182,7 @@ function* collapseGaps(lines: Iterable<string>, marks: string): Generator<string
   for (const line of lines) {
     const own = marks === '' ? '' : line.slice(0, 1);
     const isBlank = (marks === '' || (own !== '' && marks.includes(own))) && /^[ \t]*$/.test(line.slice(own.length));
-    if (!isBlank || own !== mark) yield* closeBlock();
+    if (!isBlank || own !== mark) yield* endGap();
     mark = own;
     if (!isBlank) {
       yield line;
@@ -193,7 +193,7 @@ function* collapseGaps(lines: Iterable<string>, marks: string): Generator<string
     isEmpty &&= line === mark;
     if (length % SLICE === 0) yield undefined;
   }
-  yield* closeBlock();
+  yield* endGap();
 }
 
 function pickStyle(line: string): Paint {

@@ -2,7 +2,7 @@ import { shareWork } from '../core/async.ts';
 import type { AuthType, Credential } from '../core/credential.ts';
 import { AppError, serverError } from '../core/error.ts';
 import type { Clock, Env, SendHttp } from '../core/io.ts';
-import { isObject, parseJson } from '../core/json.ts';
+import { isObject, tryParseJson } from '../core/json.ts';
 import { readFileState } from '../platform/files/read.ts';
 import { sha256 } from '../platform/runtime/native.ts';
 import type { CredentialChoice } from './choice.ts';
@@ -122,7 +122,7 @@ async function readKeyFile(env: Env): Promise<KeyDocument | undefined> {
   const named = env.GOOGLE_APPLICATION_CREDENTIALS;
   if (named) {
     const file = await readFileState(named);
-    const value = file.kind === 'text' ? parseJson(file.text) : undefined;
+    const value = file.kind === 'text' ? tryParseJson(file.text) : undefined;
     if (isObject(value)) return { source: `GOOGLE_APPLICATION_CREDENTIALS (${named})`, value };
     throw new AppError(
       'auth',
@@ -134,7 +134,7 @@ async function readKeyFile(env: Env): Promise<KeyDocument | undefined> {
   }
   const path = findGcloudPath(env);
   const file = path === undefined ? undefined : await readFileState(path);
-  const value = file?.kind === 'text' ? parseJson(file.text) : undefined;
+  const value = file?.kind === 'text' ? tryParseJson(file.text) : undefined;
   return isObject(value) ? { source: 'gcloud application default credentials', value } : undefined;
 }
 
@@ -175,10 +175,10 @@ function noTokenError(file: KeyDocument, { response, failure }: TokenAttempt): A
     serverError('auth', `${file.source} gave no token: ${why}`, { hint });
   if (response === undefined) {
     if (failure === undefined) return fail('its content cannot be used', newKeyHint(file));
-    return fail(failure instanceof AppError ? failure.words : 'the token server did not answer', RETRY_HINT);
+    return fail(failure instanceof AppError ? failure.detail : 'the token server did not answer', RETRY_HINT);
   }
   const { status } = response;
-  const code = findOauthError(parseJson(response.text));
+  const code = findOauthError(tryParseJson(response.text));
   if (status === 200) return fail('the token server answered without a token that can be sent', RETRY_HINT);
   if (status >= 300 && status < 400) return fail(`the token server answered with a redirect (${status})`, RETRY_HINT);
   if (isTransient(status)) return fail(`the token server answered ${status}`, RETRY_HINT);

@@ -1,5 +1,5 @@
 import type { Settings } from '../core/app.ts';
-import type { AuthType } from '../core/credential.ts';
+import type { AUTH_TYPES, AuthType } from '../core/credential.ts';
 import { AppError } from '../core/error.ts';
 import type { Env } from '../core/io.ts';
 import { type ChoiceInput, type CredentialChoice, createKeyChoice, type RequestedType } from './choice.ts';
@@ -11,7 +11,7 @@ const TYPES: Readonly<Record<string, AuthType>> = {
   'vertex-ai': 'vertex-ai',
   'compute-default-credentials': 'compute-default-credentials',
   'cloud-shell': 'compute-default-credentials',
-};
+} satisfies Record<(typeof AUTH_TYPES)[number], AuthType>;
 
 /**
  * The credential of this run, in the order of docs/auth-and-models.md. Code for anything but a key in the environment is loaded

@@ -1,6 +1,6 @@
 import { AppError } from '../core/error.ts';
 import type { Clock, Env, HttpResponse, SendHttp } from '../core/io.ts';
-import { isObject, parseJson } from '../core/json.ts';
+import { isObject, tryParseJson } from '../core/json.ts';
 import { readFileState } from '../platform/files/read.ts';
 import { createDeadline } from '../platform/runtime/clock.ts';
 import { readBodyText } from './library-fetch.ts';
@@ -106,7 +106,7 @@ function tokenUrl({ env, scopes }: MetadataOptions): URL {
 
 /** Checks the flavor header, since something else, e.g. a captive portal, may answer under that name. */
 function parseMetadataToken({ status, headers }: HttpResponse, text: string, now: number): MetadataToken | undefined {
-  const body = status === 200 && headers[FLAVOR] === 'Google' ? parseJson(text) : undefined;
+  const body = status === 200 && headers[FLAVOR] === 'Google' ? tryParseJson(text) : undefined;
   if (!isObject(body) || !isToken(body.access_token)) return undefined;
   const seconds = Number(body.expires_in);
   return { accessToken: body.access_token, expiresAt: now + Math.max(seconds, 0) * 1000 };

@@ -2,7 +2,7 @@ import { delimiter, dirname, join } from 'node:path';
 import type { Homes, Settings } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import type { Clock, Env } from '../core/io.ts';
-import { isObject, parseJson } from '../core/json.ts';
+import { isObject, tryParseJson } from '../core/json.ts';
 import { realPath } from '../platform/files/path.ts';
 import { readBytes, readDirectory, readFileState } from '../platform/files/read.ts';
 import { makePrivateDirectory, quarantine, writeAtomic } from '../platform/files/write.ts';
@@ -55,7 +55,7 @@ export async function findClientPair(
 async function readCachedPair(path: string, clock: Clock): Promise<ClientPair | undefined> {
   const file = await readFileState(path);
   if (file.kind !== 'text' || !file.isOurs) return undefined;
-  const value = parseJson(file.text);
+  const value = tryParseJson(file.text);
   const pair = parseCachedPair(value);
   if (pair === undefined) {
     await quarantine(path, clock.now());

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { isObject, parseJson } from '../core/json.ts';
+import { isObject, tryParseJson } from '../core/json.ts';
 import { readFileState } from '../platform/files/read.ts';
 import type { ChoiceInput } from './choice.ts';
 
@@ -24,6 +24,6 @@ export function gmnFile({ env, homes }: HomeContext, file: string): KnownFile {
 /** The email address that the official CLI saved at sign-in; not verified. Never throws. */
 export async function readActiveAccount(input: Pick<ChoiceInput, 'env' | 'homes'>): Promise<string | undefined> {
   const file = await readFileState(geminiFile(input, 'google_accounts.json').path);
-  const value = file.kind === 'text' ? parseJson(file.text) : undefined;
+  const value = file.kind === 'text' ? tryParseJson(file.text) : undefined;
   return isObject(value) && typeof value.active === 'string' && value.active !== '' ? value.active : undefined;
 }

@@ -1,6 +1,6 @@
 import { AppError } from '../core/error.ts';
 import type { Clock, Env } from '../core/io.ts';
-import { isObject, parseJson } from '../core/json.ts';
+import { isObject, tryParseJson } from '../core/json.ts';
 import { readFileState } from '../platform/files/read.ts';
 import { writeAtomic } from '../platform/files/write.ts';
 import type { Machine } from '../platform/host.ts';
@@ -41,13 +41,13 @@ export interface SecretStoreOptions {
  * through the keyring library: the `security` program would need the secret as an argument.
  */
 export function keychain({ machine, clock, notify }: SecretStoreOptions): SecretStore {
-  const limitMs = machine.isAttended ? INTERACTIVE_TIMEOUT_MS : BACKGROUND_TIMEOUT_MS;
+  const limitMs = machine.isInteractive ? INTERACTIVE_TIMEOUT_MS : BACKGROUND_TIMEOUT_MS;
   const module = machine.keyringModule();
   return {
     name: 'macOS Keychain',
     async read(entry, signal) {
       const done = new AbortController();
-      const asking = machine.isAttended
+      const asking = machine.isInteractive
         ? announcePrompt(clock, AbortSignal.any([signal, done.signal]), notify)
         : undefined;
       const viaLibrary = module === undefined ? undefined : await openKeyring(module).get(entry, limitMs);
@@ -90,7 +90,7 @@ export function encryptedFile({ path, name }: KnownFile, { machine, clock }: Sec
     if (file.kind === 'unreadable') throw unreadableSignInError(name, file.why);
     const opened = box.open(file.text);
     if (opened.kind === 'foreign') throw otherMachineError(name);
-    const value = opened.kind === 'opened' ? parseJson(opened.text) : undefined;
+    const value = opened.kind === 'opened' ? tryParseJson(opened.text) : undefined;
     return isObject(value) ? { value, version: file.version, isOurs: file.isOurs } : 'broken';
   };
   return {
@@ -156,7 +156,7 @@ export function passwordStore(place: SecretStore, clock: Clock): TokenStore {
 }
 
 function replacePasswordTokens(password: string, used: string, granted: GrantedToken): string | undefined {
-  const value = parseJson(password);
+  const value = tryParseJson(password);
   if (!isObject(value) || !isObject(value.token) || value.token.refreshToken !== used) return undefined;
   const { accessToken, refreshToken = used, expiresAt } = granted;
   return JSON.stringify({ ...value, token: { ...value.token, accessToken, refreshToken, expiresAt } });

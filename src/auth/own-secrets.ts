@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { App } from '../core/app.ts';
 import type { Env } from '../core/io.ts';
-import { isList, isObject, type JsonValue, parseJson } from '../core/json.ts';
+import { isList, isObject, type JsonValue, tryParseJson } from '../core/json.ts';
 import { mayHoldCredential } from '../core/text/names.ts';
 import { readDirectory, readFileState } from '../platform/files/read.ts';
 import { findGcloudPath } from './key-document.ts';
@@ -64,7 +64,7 @@ async function listFiles(directory: string, names: readonly RegExp[]): Promise<r
 
 /** If the text is encrypted or damaged, all of it counts as secret. */
 function extractSecrets(text: string): readonly string[] {
-  const document = parseJson(text) as JsonValue | undefined;
+  const document = tryParseJson(text) as JsonValue | undefined;
   return document === undefined || typeof document !== 'object' ? [text.trim()] : collectSecretValues(document, '');
 }
 

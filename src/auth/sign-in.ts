@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { Credential } from '../core/credential.ts';
 import { AppError, serverError } from '../core/error.ts';
 import type { Clock } from '../core/io.ts';
-import { isObject, parseJson } from '../core/json.ts';
+import { isObject, tryParseJson } from '../core/json.ts';
 import { type FileText, readFileState } from '../platform/files/read.ts';
 import { tryCreateExclusive, writeAtomic } from '../platform/files/write.ts';
 import { detectMachine } from '../platform/host.ts';
@@ -173,7 +173,7 @@ export function oauthFile(path: string, name: string, { clock, uid }: OauthFileO
     },
     async peek() {
       const file = await readFileState(path);
-      return file.kind === 'text' ? parseOauthFile(parseJson(file.text), clock.now()) : undefined;
+      return file.kind === 'text' ? parseOauthFile(tryParseJson(file.text), clock.now()) : undefined;
     },
     async rotate(used, granted) {
       for (let attempt = 0; attempt < MAX_RACES; attempt += 1) {
@@ -201,7 +201,7 @@ function readOauthDocument(
       const file = await readFileState(path);
       if (file.kind === 'absent') return undefined;
       if (file.kind === 'unreadable') throw unreadableSignInError(name, file.why);
-      const value = parseJson(file.text);
+      const value = tryParseJson(file.text);
       return isObject(value) ? value : 'broken';
     },
     { path: name, clock, signal },
@@ -209,7 +209,7 @@ function readOauthDocument(
 }
 
 function replaceTokens(file: FileText, used: string, granted: GrantedToken): string | undefined {
-  const value = parseJson(file.text);
+  const value = tryParseJson(file.text);
   if (!isObject(value) || readRefreshToken(value) !== used) return undefined;
   const changed = {
     ...value,

@@ -2,7 +2,7 @@ import { dirname, join, relative } from 'node:path';
 import type { Homes } from '../core/app.ts';
 import type { AuthType } from '../core/credential.ts';
 import { AppError } from '../core/error.ts';
-import { isObject, parseJson } from '../core/json.ts';
+import { isObject, tryParseJson } from '../core/json.ts';
 import { readFileState } from '../platform/files/read.ts';
 import { detectMachine } from '../platform/host.ts';
 import { createAdcChoice } from './adc.ts';
@@ -84,7 +84,7 @@ async function readOfficialKey(input: ChoiceInput): Promise<CredentialChoice | u
     encryptedFile(geminiFile(input, ENCRYPTED_FILE), options),
   ]) {
     const password = await place.read(API_KEY, signal);
-    const key = password === undefined ? undefined : parseKeychainKey(parseJson(password));
+    const key = password === undefined ? undefined : parseKeychainKey(tryParseJson(password));
     if (key !== undefined)
       return createKeyChoice({ type: 'gemini-api-key', key, source: place.name, env: settings.env });
   }

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { AppError } from '../core/error.ts';
-import { parseJson } from '../core/json.ts';
+import { tryParseJson } from '../core/json.ts';
 import { formatDuration } from '../core/text/format.ts';
 import { readFileState } from '../platform/files/read.ts';
 import { detectMachine } from '../platform/host.ts';
@@ -101,8 +101,8 @@ function usedRow(input: ChoiceInput, { credential, token }: CredentialChoice, em
       lines: ['→ sign in again: gemini'],
     };
   }
-  const renewal = isEnded ? ['refreshed at the next use'] : [];
-  return { name: credential.type, state: 'used', details: [...details, ...until, ...renewal], lines: [] };
+  const refresh = isEnded ? ['refreshed at the next use'] : [];
+  return { name: credential.type, state: 'used', details: [...details, ...until, ...refresh], lines: [] };
 }
 
 /** The hint of a run names a flag to add, which the reporting commands do not have. */
@@ -140,7 +140,7 @@ async function signInRow(input: ChoiceInput, email: string | undefined): Promise
   const file = await readFileState(path);
   if (file.kind === 'absent') return createRow('oauth-personal', false, ['not signed in']);
   if (file.kind === 'unreadable') return createRow('oauth-personal', true, [name, file.why]);
-  const token = parseOauthFile(parseJson(file.text), input.clock.now());
+  const token = parseOauthFile(tryParseJson(file.text), input.clock.now());
   const who = email === undefined ? [] : [email];
   return createRow('oauth-personal', true, [name, ...who, ...(token === undefined ? ['empty or damaged'] : [])]);
 }

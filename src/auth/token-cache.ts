@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Clock } from '../core/io.ts';
-import { isObject, parseJson } from '../core/json.ts';
+import { isObject, tryParseJson } from '../core/json.ts';
 import { readFileState } from '../platform/files/read.ts';
 import { makePrivateDirectory, quarantine, writeAtomic } from '../platform/files/write.ts';
 import { sha256 } from '../platform/runtime/native.ts';
@@ -37,7 +37,7 @@ export function tokenCache(home: string, { clock, uid }: TokenCacheOptions): Tok
       const file = await readFileState(cachePathFor(refreshToken), uid);
       // A file of another user could make us act under another account.
       if (file.kind !== 'text' || !file.isOurs) return undefined;
-      return parseCached(parseJson(file.text), clock.now());
+      return parseCached(tryParseJson(file.text), clock.now());
     },
     async write(refreshToken, granted, account) {
       const path = cachePathFor(refreshToken);
@@ -45,7 +45,7 @@ export function tokenCache(home: string, { clock, uid }: TokenCacheOptions): Tok
       const before = await readFileState(path, uid);
       const isBroken =
         before.kind === 'unreadable' ||
-        (before.kind === 'text' && (!before.isOurs || parseCached(parseJson(before.text), 0) === undefined));
+        (before.kind === 'text' && (!before.isOurs || parseCached(tryParseJson(before.text), 0) === undefined));
       if (isBroken) await quarantine(path, clock.now());
       const record = {
         version: 1,

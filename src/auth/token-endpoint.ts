@@ -1,6 +1,6 @@
 import { AppError } from '../core/error.ts';
 import type { Clock, Env, SendHttp, Trace } from '../core/io.ts';
-import { isObject, parseJson } from '../core/json.ts';
+import { isObject, tryParseJson } from '../core/json.ts';
 import { checkEndpoint } from '../core/text/url.ts';
 import { createDeadline } from '../platform/runtime/clock.ts';
 import { libraryTransport, type SeenResponse } from './library-fetch.ts';
@@ -89,7 +89,7 @@ async function refreshWithLibrary(
 
 /** Parsed here because the library drops a rotated refresh token. */
 function parseResponse({ status, text }: SeenResponse, now: number): Grant {
-  const body = parseJson(text);
+  const body = tryParseJson(text);
   if (status === 200 && isObject(body) && isToken(body.access_token)) {
     return { kind: 'granted', token: parseGranted(body, body.access_token, now) };
   }

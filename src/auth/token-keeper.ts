@@ -20,7 +20,6 @@ export interface KeeperOptions {
   readonly cache: TokenCache;
   /** `Credential.account`; stays the same when the refresh token is replaced. */
   readonly account: string;
-  /** gmn's directory, for the lock. */
   readonly home: string;
   readonly grant: (refreshToken: string, signal: AbortSignal) => Promise<Grant>;
   readonly clock: Clock;

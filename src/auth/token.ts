@@ -1,6 +1,6 @@
 import { AppError } from '../core/error.ts';
 import type { Clock } from '../core/io.ts';
-import { isObject, parseJson } from '../core/json.ts';
+import { isObject, tryParseJson } from '../core/json.ts';
 import { DAY_MS } from '../core/text/format.ts';
 
 /** A token must outlive a request, so one that expires within five minutes counts as expired. */
@@ -48,7 +48,7 @@ export function parseOauthFile(value: unknown, now: number): StoredToken | undef
  * one.
  */
 export function parsePassword(password: string, now: number): StoredToken | undefined {
-  const value = parseJson(password);
+  const value = tryParseJson(password);
   if (!isObject(value) || !isObject(value.token)) return undefined;
   const { accessToken, refreshToken, expiresAt } = value.token;
   return toStoredToken({
@@ -76,7 +76,7 @@ export function isToken(value: unknown): value is string {
 function findSubject(idToken: string | undefined): string | undefined {
   const payload = idToken?.split('.')[1];
   if (payload === undefined) return undefined;
-  const claims = parseJson(Buffer.from(payload, 'base64url').toString('utf8'));
+  const claims = tryParseJson(Buffer.from(payload, 'base64url').toString('utf8'));
   return isObject(claims) ? (toTrimmedText(claims.sub) ?? toTrimmedText(claims.email)) : undefined;
 }
 

@@ -6,7 +6,6 @@ import type { ReadResource } from '../input/prompt-input.ts';
 export interface Setup {
   /** As the user named it; undefined means the default. */
   readonly model: string | undefined;
-  /** Replaces the system instruction from the context files. */
   readonly system: string | undefined;
   /** In the format of `--tools`. */
   readonly tools: string;
@@ -16,15 +15,12 @@ export interface Setup {
 
 export interface Assistant {
   readonly setup: Setup;
-  /** Built from the current `setup`. */
   readonly agent: Agent;
   /** The names of the enabled tools, including those that the approval mode withholds from the model. */
   readonly tools: readonly string[];
   readonly allTools: readonly string[];
   readonly service: string;
-  /** The model names that `/model` accepts, as far as they are known. */
   models(): readonly { readonly name: string; readonly about: string }[];
-  /** Opens a connection for the next request, unless there is one. */
   preconnect(): void;
   /** Undefined if no MCP servers are configured, or they are turned off. */
   readonly servers: Servers | undefined;

@@ -26,7 +26,6 @@ export interface Changes {
   diff(session: Session): Promise<string>;
 }
 
-/** A journal that groups changes by turn, so that `gmn undo` can undo them turn by turn too. */
 interface TurnJournal {
   open(roots: readonly string[]): Journal;
   begin(sessionId: string): string;

@@ -15,7 +15,6 @@ import type { Notifier } from './notifier.ts';
 import { type ChatStats, createStats } from './stats.ts';
 import { createToolLog, type ToolLog } from './tool-log.ts';
 
-/** The parts of a chat; `commands/chat/` puts them together. */
 interface ChatParts {
   readonly version: string;
   readonly io: Io;
@@ -26,7 +25,6 @@ interface ChatParts {
   /** Aborted by a signal from the system; ends the chat. */
   readonly signal: AbortSignal;
   readonly isQuiet: boolean;
-  /** No layout, colours or redrawing. */
   readonly isPlain: boolean;
   readonly lines: LineSource;
   readonly assistant: Assistant;
@@ -52,7 +50,6 @@ export interface Picture {
   readonly part: MediaPart;
 }
 
-/** A running chat: everything that a slash command may read and change. */
 export interface Chat extends ChatParts {
   /** Read this anew for each piece of work, do not keep it: `silence` replaces it. */
   io: Io;
@@ -61,7 +58,6 @@ export interface Chat extends ChatParts {
   files: readonly string[];
   /** Texts to send with the next prompt: the output of commands, notes about undone changes. */
   notes: readonly string[];
-  /** To send with the next prompt. */
   pictures: readonly Picture[];
   lastPrompt: Content | undefined;
   readonly stats: ChatStats;

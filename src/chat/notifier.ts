@@ -1,10 +1,7 @@
 import type { Clock, Env, Out } from '../core/io.ts';
 
-/** Gets the user's attention when a turn has ended, or waits for an answer. */
 export interface Notifier {
-  /** A turn begins. */
   start(): void;
-  /** It waits for the user, or is over. */
   notify(event: 'asks' | 'ended'): Promise<void>;
 }
 

@@ -5,7 +5,6 @@ import { sanitize, stripControls } from '../core/text/terminal.ts';
 import { deriveTitle } from '../session/record.ts';
 import { wrapWords } from './chat.ts';
 
-/** The mark in front of a prompt, by which it is found again between the answers. */
 export function promptMark({ isPlain, isStyled }: { readonly isPlain: boolean; readonly isStyled: boolean }): string {
   if (isPlain) return '> ';
   return isStyled ? '\u001b[1;36m❯ \u001b[0m' : '❯ ';
@@ -33,14 +32,14 @@ export function formatRecap({ contents }: Pick<Session, 'contents'>, options: Re
   const turns = shown.map((start, index) => contents.slice(start, shown[index + 1]));
   return [
     ...(earlier === 0 ? [] : [`… ${plural(earlier, 'earlier turn')}`]),
-    ...turns.map((turn) => formatTurn(turn, options)),
+    ...turns.map((turn) => formatRecapTurn(turn, options)),
   ].join('\n\n');
 }
 
-function formatTurn([prompt, ...rest]: readonly StoredContent[], options: RecapOptions): string {
+function formatRecapTurn([prompt, ...rest]: readonly StoredContent[], options: RecapOptions): string {
   const question = prompt === undefined ? '' : sanitize(deriveTitle(prompt));
   const calls = rest.flatMap(({ parts }) => parts).filter((part) => 'functionCall' in part).length;
-  const answer = shortenAnswer(joinTexts(rest), options.columns);
+  const answer = shortenAnswer(joinAnswerTexts(rest), options.columns);
   const rows = [
     ...(calls === 0 ? [] : [plural(calls, 'tool call')]),
     ...(answer.length === 0 ? ['(no answer)'] : answer),
@@ -50,7 +49,7 @@ function formatTurn([prompt, ...rest]: readonly StoredContent[], options: RecapO
   return [promptMark(options) + first, ...others.map((row) => INDENT + row), ...rows.map(dim)].join('\n');
 }
 
-function joinTexts(contents: readonly StoredContent[]): string {
+function joinAnswerTexts(contents: readonly StoredContent[]): string {
   const parts = contents.filter(({ role }) => role === 'model').flatMap((content) => content.parts);
   return parts.map((part) => ('text' in part && part.thought !== true ? part.text : '')).join('');
 }

@@ -3,7 +3,6 @@ import { isObject, type JsonObject, type JsonValue } from '../core/json.ts';
 import type { ToolResult } from '../core/tool.ts';
 import { formatCall } from '../render/tool-line.ts';
 
-/** The latest tool calls of a chat with their whole results, for `/output`. */
 export interface ToolLog {
   readonly count: number;
   add(event: TurnEvent): void;
@@ -41,27 +40,27 @@ export function createToolLog(): ToolLog {
 
 function formatResult({ response, wholeOutput }: ToolResult): string {
   const { output, ...rest } = response;
-  const text = wholeOutput ?? (output === undefined ? '' : formatValue(output));
-  return [text.replace(/\n$/, ''), formatValue(rest)].filter((part) => part !== '').join('\n');
+  const text = wholeOutput ?? (output === undefined ? '' : formatJsonLines(output));
+  return [text.replace(/\n$/, ''), formatJsonLines(rest)].filter((part) => part !== '').join('\n');
 }
 
 /** JSON as plain lines: items below each other, `key: value` for fields, what is nested indented. */
-function formatValue(value: JsonValue): string {
+function formatJsonLines(value: JsonValue): string {
   if (typeof value === 'string') return value;
-  if (Array.isArray(value)) return value.map(formatItem).join('\n');
+  if (Array.isArray(value)) return value.map(formatListItem).join('\n');
   if (!isObject(value)) return String(value);
   const fields = Object.entries(value).flatMap(([key, field]) => {
     if (field === undefined) return [];
-    const text = formatValue(field);
+    const text = formatJsonLines(field);
     return text.includes('\n') || Array.isArray(field) ? `${key}:\n${indent(text)}` : `${key}: ${text}`;
   });
   return fields.join('\n');
 }
 
-function formatItem(value: JsonValue): string {
-  if (!isObject(value)) return formatValue(value);
+function formatListItem(value: JsonValue): string {
+  if (!isObject(value)) return formatJsonLines(value);
   const fields = Object.values(value);
-  return fields.some((field) => typeof field === 'object') ? formatValue(value) : fields.map(String).join('  ');
+  return fields.some((field) => typeof field === 'object') ? formatJsonLines(value) : fields.map(String).join('  ');
 }
 
 function indent(text: string): string {

@@ -62,7 +62,6 @@ export async function askAside(chat: Chat, question: Content, signal: AbortSigna
 
 interface ShowOptions {
   readonly event: (event: TurnEvent) => void;
-  /** Whether some of the answer is in the session. */
   readonly isKept: () => boolean;
   readonly signal: AbortSignal;
 }
@@ -86,7 +85,6 @@ async function showTurn(
   return failure;
 }
 
-/** Shows a turn, and below it what is typed meanwhile. */
 async function withRenderer(chat: Chat, signal: AbortSignal, work: (render: Renderer) => Promise<void>): Promise<void> {
   const { io, isPlain, lines } = chat;
   const canDraw = !isPlain && io.out.isTerminal && io.out.rows !== undefined;

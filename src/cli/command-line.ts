@@ -17,7 +17,6 @@ export async function readCommandLine(argv: readonly string[], env: Env): Promis
   return parseCommandLine(ROOT, argv, env);
 }
 
-/** How to show the failure of a command line that could not be run. */
 export function resolveOutput(argv: readonly string[], env: Env): OutputChoice {
   return scanOutputFlags(ROOT, argv, env);
 }
@@ -98,7 +97,6 @@ function collectFlags(command: Command): readonly Flag[] {
   return [...command.flags, ...(command.subcommands ?? []).flatMap(collectFlags)];
 }
 
-/** The last flag in a word, with the value after `=` or after the letter. */
 function matchFlag(word: string, flags: readonly Flag[]): { readonly flag?: Flag; readonly value?: string } {
   const long = /^--([^=]+)(?:=(.*))?$/s.exec(word);
   if (long) {

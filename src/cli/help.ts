@@ -22,7 +22,7 @@ export function helpText(command: Command, path: string): string {
   if (path === 'gmn') sections.push(`Topics (gmn help <topic>):\n${formatColumns(Object.entries(TOPICS))}`);
   sections.push(...formatFlagSections(command));
   const idle = findIdleFlags(command).map(({ long }) => `--${long}`);
-  if (idle.length > 0) sections.push(`Accepted everywhere, without effect here:\n${indentLines(idle.join(', '))}`);
+  if (idle.length > 0) sections.push(`Accepted everywhere, without effect here:\n${formatIndented(idle.join(', '))}`);
   return sections.join('\n');
 }
 
@@ -41,7 +41,7 @@ export function shortHelpText(command: Command, path: string): string | undefine
     `${summary}\n`,
     `Usage: ${usage.join('\n       ')}\n`,
     `The flags used most:\n${formatColumns(rows)}`,
-    ...(names === '' ? [] : [`Commands (gmn <command> -h):\n${indentLines(names)}`]),
+    ...(names === '' ? [] : [`Commands (gmn <command> -h):\n${formatIndented(names)}`]),
     names === ''
       ? `Every flag: ${path} --help\n`
       : `Every flag and topic: ${path} --help. A tour of two minutes: gmn demo\n`,
@@ -60,7 +60,6 @@ export function formatFlagSections(command: Command): readonly string[] {
 /** Fewer flags than this are found without headings. */
 const MANY_FLAGS = 30;
 
-/** Each list of flags with its heading. */
 export function groupFlags(flags: readonly Flag[]): readonly (readonly [title: string, flags: readonly Flag[]])[] {
   if (flags.length < MANY_FLAGS) return [['Flags', flags]];
   const last = HEADINGS.length - 1;
@@ -101,7 +100,6 @@ export function formatFlag({ short, long, value, isOptional, preset }: Flag): st
   return `${short ? `-${short}, ` : '    '}--${long}${value ? placeholder : ''}`;
 }
 
-/** The help of a flag with its choices, default, variable and aliases. */
 export function describeFlag({ help, aliases = [], choices, fallback, env }: Flag): string {
   const also = aliases.map((name) => `also --${name}`);
   const notes = [choices?.join(', '), fallback && `default ${fallback}`, env, ...also].filter(Boolean);
@@ -113,7 +111,7 @@ export function formatColumns(rows: readonly (readonly [left: string, right: str
   return rows.map(([term, text]) => formatHelpRow(term, text, left)).join('');
 }
 
-function indentLines(text: string): string {
+function formatIndented(text: string): string {
   return wrap(text, WIDTH - 2)
     .map((line) => `  ${line}\n`)
     .join('');

@@ -80,18 +80,18 @@ const OFFICIAL: Readonly<Record<string, readonly [why: string, below: Readonly<R
 export function guardNearMiss(
   { commands, groups }: Pick<Outline, 'commands' | 'groups'>,
   words: readonly string[],
-  isAttended: () => boolean,
+  isInteractive: () => boolean,
 ): void {
   const [word, next] = words;
   if (word === undefined) return;
   const elsewhere = words.length === 1 && Object.hasOwn(OTHER_COMMANDS, word) ? OTHER_COMMANDS[word] : undefined;
-  if (elsewhere !== undefined && isAttended()) {
+  if (elsewhere !== undefined && isInteractive()) {
     throw new AppError('usage', `there is no command "${word}"`, {
       hint: `${elsewhere}\nTo send it as a prompt: gmn -p "${word}"`,
     });
   }
   const official = Object.hasOwn(OFFICIAL, word) ? OFFICIAL[word] : undefined;
-  if (official !== undefined && isOfficialCommand(official[1], words.slice(1), isAttended)) {
+  if (official !== undefined && isOfficialCommand(official[1], words.slice(1), isInteractive)) {
     const command = ['gemini', ...words.slice(0, 2)].join(' ');
     throw new AppError('usage', `"${command}" is a command of the official CLI: ${official[0]}`, {
       hint: `To send it as a prompt: gmn -p "${words.join(' ')}"`,
@@ -100,7 +100,7 @@ export function guardNearMiss(
   for (const [name, below] of Object.entries(commands)) {
     // Most prompts have many words; this skips them without computing an edit distance.
     if (words.length > 1 && !below.some((child) => child === next)) continue;
-    if (!resembles(word, name) || (words.length === 1 && !isAttended())) continue;
+    if (!resembles(word, name) || (words.length === 1 && !isInteractive())) continue;
     const rest = words.length === 1 && groups.includes(name) ? ['--help'] : words.slice(1);
     const meant = [name, ...rest].join(' ');
     throw new AppError('usage', `"${word}" looks like the command "${name}". Run: gmn ${meant}`, {
@@ -112,9 +112,9 @@ export function guardNearMiss(
 function isOfficialCommand(
   below: Readonly<Record<string, number>>,
   [next, ...more]: readonly string[],
-  isAttended: () => boolean,
+  isInteractive: () => boolean,
 ): boolean {
-  if (next === undefined) return isAttended();
+  if (next === undefined) return isInteractive();
   return Object.hasOwn(below, next) && more.length <= (below[next] ?? 0);
 }
 

@@ -42,7 +42,6 @@ interface ParserInput {
   readonly path: readonly string[];
   readonly argv: readonly string[];
   readonly env: Env;
-  /** The parsers above this one, outermost first. */
   readonly above?: readonly Level[];
   readonly onRun: (invocation: Invocation) => void;
 }

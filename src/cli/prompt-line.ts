@@ -43,7 +43,7 @@ function parseWords({ commands, flags }: Outline, argv: readonly string[]): Opti
     const equals = word.startsWith('--') ? word.indexOf('=') : -1;
     const name = equals < 0 ? word : word.slice(0, equals);
     known ??= flags();
-    const flag = known.find((each) => isNamed(each, name));
+    const flag = known.find((each) => matchesFlag(each, name));
     if (flag === undefined || (flag.value === undefined && equals >= 0)) return undefined;
     const key = optionKey(flag);
     if (flag.value === undefined) {
@@ -61,7 +61,7 @@ function parseWords({ commands, flags }: Outline, argv: readonly string[]): Opti
   return { ...options, args };
 }
 
-function isNamed({ long, short, aliases = [] }: Flag, word: string): boolean {
+function matchesFlag({ long, short, aliases = [] }: Flag, word: string): boolean {
   if (!word.startsWith('--')) return short !== undefined && word === `-${short}`;
   return word === `--${long}` || aliases.some((alias) => word === `--${alias}`);
 }

@@ -25,11 +25,11 @@ export async function run(options: PrintOptions, app: App): Promise<number> {
     journal: { before: async () => {} },
   });
   const results = await undoAll(changes, store, workspace);
-  const undone = results.flatMap((result) => ('undoing' in result ? result : []));
+  const undone = results.flatMap((result) => ('outcome' in result ? result : []));
   const skipped = results.flatMap((result) => ('problem' in result ? result : []));
   await printReport(
     {
-      text: undone.map(({ path, undoing }) => `${undoing} ${path}\n`).join(''),
+      text: undone.map(({ path, outcome }) => `${outcome} ${path}\n`).join(''),
       json: { undone: undone.map(({ path }) => path), skipped: skipped.map(({ path }) => path) },
       notices: skipped.map(({ problem }) => problem.message),
     },

@@ -77,7 +77,6 @@ export function listSettingKeys(): readonly string[] {
   return Object.keys(KEYS);
 }
 
-/** The kind of a key that gmn reads. */
 export function findKind(key: string): SettingKind | undefined {
   return Object.entries(KEYS).find(([known]) => known === key)?.[1];
 }

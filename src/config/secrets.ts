@@ -27,7 +27,6 @@ function hideAfterFlag(before: JsonValue | undefined): string | undefined {
   return isFlag ? HIDDEN : undefined;
 }
 
-/** True if the value at this path of the settings may be a secret. */
 export function isSecretSetting(path: readonly string[]): boolean {
   if (path[0] !== 'mcpServers') return path.some(isSecretKey);
   // The server's name is not secret. Its variables and headers are, whatever their names.

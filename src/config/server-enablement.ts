@@ -1,4 +1,4 @@
-import { isObject, parseJson } from '../core/json.ts';
+import { isObject, tryParseJson } from '../core/json.ts';
 import { readSmallFile } from '../platform/files/small-file.ts';
 
 /** MCP servers that `gemini mcp disable` has disabled for every program that shares these settings. */
@@ -18,7 +18,7 @@ export function readServerEnablement(geminiHome: string): ServerEnablement {
   };
   try {
     const text = readSmallFile(file);
-    const entries = text === undefined || text.trim() === '' ? {} : parseJson(text);
+    const entries = text === undefined || text.trim() === '' ? {} : tryParseJson(text);
     const notices = isObject(entries) ? [] : [`${file} is not used: it is not a JSON object`];
     return { file, isDisabled: (server) => off(entries, server), notices };
   } catch (thrown) {

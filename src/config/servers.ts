@@ -143,13 +143,13 @@ export interface ServerDescription {
 
 /** Shows everything in the definition; only secret values of variables and headers are hidden. */
 export function describeServer({ name, definition }: WorkspaceServer): ServerDescription {
-  if (!isObject(definition)) return toDescription(name, [sanitize(formatValue(definition))], []);
+  if (!isObject(definition)) return toDescription(name, [sanitize(toSettingText(definition))], []);
   const { command, args, url, httpUrl, ...rest } = definition;
   const line = [command, ...(Array.isArray(args) ? args : [])].filter((word) => word !== undefined);
   const addresses = [httpUrl, url].filter((address) => address !== undefined);
   const words = [
-    ...line.map((word) => quoteCommandWord(formatValue(word))),
-    ...addresses.map((address) => sanitize(formatValue(address))),
+    ...line.map((word) => quoteCommandWord(toSettingText(word))),
+    ...addresses.map((address) => sanitize(toSettingText(address))),
   ];
   return toDescription(name, words.length === 0 ? ['(nothing to start)'] : words, formatDetails(rest));
 }
@@ -164,7 +164,7 @@ function formatDetails(rest: JsonObject): readonly string[] {
     const isPairs = isObject(value) && (key === 'env' || key === 'headers');
     const pairs = isPairs
       ? Object.entries(value).map(
-          ([name, item]) => `${sanitize(name)}=${sanitize(formatValue(hideSecret(name, item ?? null)))}`,
+          ([name, item]) => `${sanitize(name)}=${sanitize(toSettingText(hideSecret(name, item ?? null)))}`,
         )
       : [];
     return [`${sanitize(key)}: ${isPairs ? pairs.join(' ') : formatItems(value)}`];
@@ -176,7 +176,7 @@ function hideSecret(name: string, value: JsonValue): JsonValue {
   return typeof value === 'string' && value.startsWith('$') ? value : hideSecrets(value, [name]);
 }
 
-function formatValue(value: JsonValue): string {
+function toSettingText(value: JsonValue): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 

@@ -1,22 +1,13 @@
 import { OUTPUT_FORMATS } from '../core/app.ts';
+import { AUTH_TYPES } from '../core/credential.ts';
 import { AppError } from '../core/error.ts';
-import { type JsonValue, parseJson } from '../core/json.ts';
+import { type JsonValue, tryParseJson } from '../core/json.ts';
 import { findNearestNames } from '../core/text/names.ts';
 import { hasSecret } from '../core/text/secrets.ts';
 import { sanitize } from '../core/text/terminal.ts';
 import { SHORT_KEYS } from './explanation.ts';
 import { EXPECTED, findKind, formatKeyPath, isOfKind, listSettingKeys, type SettingKind } from './keys.ts';
 import { isSecretSetting } from './secrets.ts';
-
-/** The credentials that the settings may ask for. */
-export const AUTH_TYPES = [
-  'oauth-personal',
-  'gemini-api-key',
-  'vertex-ai',
-  'compute-default-credentials',
-  'gateway',
-  'cloud-shell',
-] as const;
 
 /** Keys of which gmn understands these values only; in a file another value is a notice, or an error of the run. */
 const CHOICES: Readonly<Record<string, readonly string[]>> = {
@@ -97,7 +88,7 @@ function toValue(kind: SettingKind, words: readonly string[]): JsonValue | undef
 }
 
 function toJson(text: string): JsonValue | undefined {
-  return parseJson(text) as JsonValue | undefined;
+  return tryParseJson(text) as JsonValue | undefined;
 }
 
 function suggestValue(key: string, kind: SettingKind | undefined): string {

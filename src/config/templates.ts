@@ -23,7 +23,6 @@ interface TemplateDirectory {
   readonly directory: string;
   readonly kind: Template['kind'];
   readonly scope: 'user' | 'workspace' | 'built-in';
-  /** Why it is not used; absent if it is. */
   readonly ignored?: string;
 }
 
@@ -138,7 +137,6 @@ function parseMarkdown(text: string): Parsed {
   return { body: text.slice(head?.length ?? 0).replace(/\r?\n$/, ''), description, defaults };
 }
 
-/** For a template that is named by its path. */
 export function toTemplate(file: string): TemplateSource {
   return { name: basename(file), file, kind: file.endsWith(EXTENSIONS.command) ? 'command' : 'markdown' };
 }

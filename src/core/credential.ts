@@ -1,3 +1,13 @@
+/** What `--auth` and the settings accept; `gateway` and `cloud-shell` are ways to one of the others. */
+export const AUTH_TYPES = [
+  'oauth-personal',
+  'gemini-api-key',
+  'vertex-ai',
+  'compute-default-credentials',
+  'gateway',
+  'cloud-shell',
+] as const;
+
 export type AuthType = 'oauth-personal' | 'gemini-api-key' | 'vertex-ai' | 'compute-default-credentials';
 
 export type AuthScheme = 'key' | 'bearer';

@@ -50,7 +50,7 @@ export interface ErrorOptions {
   /** A hint of several lines for people; printed instead of `hint`. */
   readonly guide?: string;
   /** The message without its prefix, for places that show the kind of failure themselves; see `serverError`. */
-  readonly words?: string;
+  readonly detail?: string;
   /** Present only if sending the same request again may help. */
   readonly retry?: RetryAdvice;
   readonly status?: number;
@@ -66,7 +66,7 @@ export class AppError extends Error {
   readonly fault: Fault;
   readonly hint: string | undefined;
   readonly guide: string | undefined;
-  readonly words: string;
+  readonly detail: string;
   readonly retry: RetryAdvice | undefined;
   readonly status: number | undefined;
   readonly objection: Objection | undefined;
@@ -80,7 +80,7 @@ export class AppError extends Error {
     this.fault = fault;
     this.hint = options.hint;
     this.guide = options.guide;
-    this.words = options.words ?? message;
+    this.detail = options.detail ?? message;
     this.retry = options.retry;
     this.status = options.status;
     this.objection = options.objection;
@@ -119,7 +119,7 @@ export class AppError extends Error {
 
 const PREFIXES = { auth: 'authentication failed', api: 'API error' } as const;
 
-/** An AppError for a rejection by a server or credential store; the message is a prefix for `fault` plus `words`. */
-export function serverError(fault: keyof typeof PREFIXES, words: string, options: ErrorOptions = {}): AppError {
-  return new AppError(fault, `${PREFIXES[fault]}: ${words}`, { ...options, words });
+/** An AppError for a rejection by a server or credential store; the message is a prefix for `fault` plus `detail`. */
+export function serverError(fault: keyof typeof PREFIXES, detail: string, options: ErrorOptions = {}): AppError {
+  return new AppError(fault, `${PREFIXES[fault]}: ${detail}`, { ...options, detail });
 }

@@ -58,7 +58,6 @@ type Ending =
       readonly sessionId?: string;
       /** The code block that the user asked for; the text is only its context. */
       readonly extracted?: string;
-      /** The web pages the answer is based on. */
       readonly sources?: readonly Source[];
       /** Shown below the answer. */
       readonly notices?: readonly string[];

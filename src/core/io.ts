@@ -73,6 +73,11 @@ export interface HttpBody extends AsyncIterable<Uint8Array> {
   readonly takeArrived?: () => Uint8Array | undefined;
 }
 
+/** Closes the connection of an unwanted body, whether reading has begun or not. */
+export async function closeBody(body: HttpBody): Promise<void> {
+  await body[Symbol.asyncIterator]().return?.();
+}
+
 export interface HttpTimers {
   readonly connectMs: number;
   readonly headersMs: number;

@@ -23,13 +23,17 @@ export function toNonEmptyString(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
+export function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
 /** `value` must come from `JSON.parse`; anything but an object gives an empty one. */
 export function toJsonObject(value: unknown): JsonObject {
   return isObject(value) ? (value as JsonObject) : {};
 }
 
 /** Accepts a byte order mark; returns undefined for invalid JSON. Never throws. */
-export function parseJson(text: string): unknown {
+export function tryParseJson(text: string): unknown {
   try {
     return JSON.parse(text.startsWith('\uFEFF') ? text.slice(1) : text);
   } catch {

@@ -12,7 +12,6 @@ export const SOURCE_LABELS = { chat: 'chat', prompt: 'one-shot', mcp: 'served' }
   string
 >;
 
-/** A session in a list, read from the two ends of its file. */
 export interface SessionSummary {
   /** A UUID, or what `--session-id` gave. */
   readonly id: string;
@@ -27,7 +26,6 @@ export interface SessionSummary {
   readonly updatedAt: number;
   /** Prompts that were answered and not rewound. */
   readonly turns: number;
-  /** Its last prompt has no answer; it can be asked again. */
   readonly isUnanswered: boolean;
   readonly source: SessionSource;
   readonly bytes: number;

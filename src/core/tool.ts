@@ -39,7 +39,6 @@ export type Preview =
       readonly kind: 'command';
       readonly command: string;
       readonly directory: string;
-      /** What the model says the command does. */
       readonly description?: string;
     }
   | { readonly kind: 'text'; readonly text: string };
@@ -57,9 +56,7 @@ export interface ToolResult {
   readonly wholeOutput?: string;
   /** Whether the user gets a notice about this failure anyway. */
   readonly isReported?: true;
-  /** Tokens used by the tool's own requests. */
   readonly usage?: Usage;
-  /** Lines added and removed, if it wrote a file. */
   readonly change?: FileChange;
 }
 

@@ -2,7 +2,7 @@ import { type JsonObject, toJsonObject } from '../core/json.ts';
 import {
   type DemoPart,
   type DemoRequest,
-  describeMedia,
+  describeParts,
   findActiveLoop,
   isFunctionCall,
   isFunctionResponse,
@@ -20,7 +20,7 @@ export function createAnswer(request: DemoRequest, sign: (call: JsonObject) => s
     findCalledAnswer(request, sign) ??
     findForcedAnswer(request, sign) ??
     findStructuredAnswer(request) ??
-    chunkedAnswer(echo(request));
+    chunkedAnswer(echoRequest(request));
   const { includeThoughts } = toJsonObject(request.generationConfig.thinkingConfig);
   if (includeThoughts !== true) return answer;
   const thought = { parts: [{ text: '**Reading the prompt**\n\nThe demo model looks it up.', thought: true }] };
@@ -39,14 +39,16 @@ function findStructuredAnswer(request: DemoRequest): Answer | undefined {
     const instance = createMinimalInstance(schema);
     return chunkedAnswer(responseMimeType === 'text/x.enum' ? String(instance) : JSON.stringify(instance));
   }
-  return responseMimeType === 'application/json' ? chunkedAnswer(JSON.stringify({ answer: echo(request) })) : undefined;
+  return responseMimeType === 'application/json'
+    ? chunkedAnswer(JSON.stringify({ answer: echoRequest(request) }))
+    : undefined;
 }
 
-function echo(request: DemoRequest): string {
+function echoRequest(request: DemoRequest): string {
   const parts = findActiveLoop(request.contents)[0]?.parts ?? [];
   const line = firstLine(parts);
   if (!parts.some(isMedia)) return `demo: ${line}`;
-  return line === '' ? `demo: I see ${describeMedia(parts)}` : `demo: I see ${describeMedia(parts)}: ${line}`;
+  return line === '' ? `demo: I see ${describeParts(parts)}` : `demo: I see ${describeParts(parts)}: ${line}`;
 }
 
 function firstLine(parts: readonly DemoPart[]): string {

@@ -183,7 +183,7 @@ export function isMedia(part: DemoPart): boolean {
 }
 
 /** Such as `1 image (image/png, 1.2 kB) and 1 PDF (application/pdf, 88 B)`. */
-export function describeMedia(parts: readonly DemoPart[]): string {
+export function describeParts(parts: readonly DemoPart[]): string {
   const items = parts.filter(isMedia).map((part) => {
     const inline = toJsonObject(part.inlineData ?? part.fileData);
     const mimeType = String(inline.mimeType ?? 'unknown type');

@@ -29,9 +29,7 @@ export const TOUR_FILES: Readonly<Record<string, string>> = {
 
 interface TourCommand {
   readonly args: readonly string[];
-  /** What stands before the command. */
   readonly before?: string;
-  /** What is piped in. */
   readonly input?: string;
 }
 
@@ -39,7 +37,7 @@ interface Step {
   readonly title: string;
   readonly commands: readonly TourCommand[];
   /** What somebody at a terminal does instead, and a word about it. */
-  readonly attended?: { readonly command: TourCommand; readonly advice: string };
+  readonly interactive?: { readonly command: TourCommand; readonly advice: string };
   /** Nothing to show unless the step before it was run. */
   readonly isSequel?: true;
 }
@@ -80,7 +78,7 @@ const STEPS: readonly Step[] = [
   {
     title: 'With tools the model edits files. It shows the diff, and asks first.',
     commands: [{ args: ['--demo', '--tools', 'edit', '--approval-mode', 'auto_edit', FIX] }],
-    attended: {
+    interactive: {
       command: { args: ['--demo', '--tools', 'edit', FIX] },
       advice: 'It will ask you: y accepts the edit, n declines it.',
     },
@@ -95,7 +93,7 @@ const STEPS: readonly Step[] = [
         input: `${TALK.join('\n')}\n`,
       },
     ],
-    attended: {
+    interactive: {
       command: { args: ['chat', '--demo'] },
       advice: `Try: ${TALK.join('  Then: ')}\n/help lists the commands, /q comes back here.`,
     },
@@ -130,13 +128,13 @@ interface Tour {
 export async function runTour(tour: Tour): Promise<void> {
   await tour.print(`gmn in ${STEPS.length} steps, all of them real, none of them online.\n`);
   let choice: TourChoice = 'run';
-  for (const [index, { title, commands, attended, isSequel }] of STEPS.entries()) {
+  for (const [index, { title, commands, interactive, isSequel }] of STEPS.entries()) {
     if (isSequel && choice === 'skip') continue;
-    const isAttended = tour.ask !== undefined && attended !== undefined;
-    const shown = isAttended ? [attended.command] : commands;
-    const advice = isAttended ? `${attended.advice}\n` : '';
+    const isInteractive = tour.ask !== undefined && interactive !== undefined;
+    const shown = isInteractive ? [interactive.command] : commands;
+    const advice = isInteractive ? `${interactive.advice}\n` : '';
     await tour.print(`\n${index + 1}/${STEPS.length}  ${title}\n${advice}`);
-    if (tour.ask !== undefined) await tour.print(shown.map(formatCommand).join(''));
+    if (tour.ask !== undefined) await tour.print(shown.map(formatTourCommand).join(''));
     choice = (await tour.ask?.()) ?? 'run';
     if (choice === 'quit') break;
     if (choice === 'run') for (const command of shown) await runCommand(command, tour);
@@ -145,14 +143,14 @@ export async function runTour(tour: Tour): Promise<void> {
 }
 
 async function runCommand(command: TourCommand, tour: Tour): Promise<void> {
-  if (tour.ask === undefined) await tour.print(formatCommand(command));
+  if (tour.ask === undefined) await tour.print(formatTourCommand(command));
   const { args, input } = command;
   const run = { args, cwd: tour.directory, env: tour.env, ...(input === undefined ? {} : { input }) };
   const { stdout, stderr, exitCode } = await tour.runGmn(run);
   await tour.print(stdout + stderr + (exitCode === 0 ? '' : `=> exit ${exitCode}\n`));
 }
 
-function formatCommand({ before = '', args }: TourCommand): string {
+function formatTourCommand({ before = '', args }: TourCommand): string {
   return `$ ${before}gmn ${args.map(quoteForDisplay).join(' ')}\n`;
 }
 

@@ -164,7 +164,6 @@ function throwIfWithheld(name: string, { path }: FoundPath, { cwd, isWithheld }:
 
 const GLOB = /[*?[{]|[@!+]\(/;
 
-/** The directory that contains every match, and the pattern below it. */
 function splitGlob(pattern: string): { readonly base: string; readonly below: string } {
   const slash = pattern.lastIndexOf('/', pattern.search(GLOB));
   const base = pattern.slice(0, slash + 1).replace(/(?<=^\/|[^/])\/+$/, '');

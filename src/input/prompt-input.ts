@@ -30,9 +30,7 @@ export interface PromptInput {
   readonly files: readonly string[];
   readonly otherAttachments?: OtherAttachments;
   readonly stdinMode: StdinMode;
-  /** True if `@path` in the prompt attaches a file. */
   readonly mentions: boolean;
-  /** The same for a prompt that comes from stdin. */
   readonly stdinMentions?: boolean;
   /** Resolves `@server:uri`; if absent, that is plain text. */
   readonly readResource?: ReadResource;

@@ -24,7 +24,6 @@ export async function createApp(options: {
   readonly env: Env;
   readonly flags: AppOptions;
   readonly io: ProcessIo;
-  /** Values that no trace may show. */
   readonly secrets: readonly string[];
   readonly findHomes: (env: Env, userHome: () => string, nowhere: string) => Homes;
   readonly loadSettings: (app: Pick<App, 'env' | 'cwd' | 'homes'>) => Promise<Settings>;
@@ -126,7 +125,6 @@ function parseHttpTimers(env: Env): HttpTimers {
   };
 }
 
-/** The HTTP client, loaded on first use. */
 function lazyHttpClient(
   timers: HttpTimers,
   env: Env,

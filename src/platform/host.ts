@@ -9,8 +9,7 @@ export interface Machine {
   readonly platform: string;
   readonly hostname: string;
   readonly username: string;
-  /** Whether the user could answer a prompt of the system. */
-  readonly isAttended: boolean;
+  readonly isInteractive: boolean;
   readonly securityProgram: string;
   readonly uid: number | undefined;
   /** The path of the keyring library; undefined if it is not installed or cannot be run. */
@@ -23,7 +22,7 @@ export function detectMachine(): Machine {
     platform: process.platform,
     hostname: hostname(),
     username: readUsername(),
-    isAttended: isInteractive(),
+    isInteractive: isInteractive(),
     uid: process.getuid?.(),
     securityProgram: '/usr/bin/security',
     keyringModule: findKeyringModule,

@@ -99,7 +99,6 @@ export function geminiStreamJsonRenderer({ out }: Io, options: RenderOptions): R
   };
 }
 
-/** Fields that the official CLI does not have. */
 function addedFields({ extracted, sources }: Extract<TurnEvent, { type: 'end' }>): JsonObject {
   return { extracted, sources };
 }

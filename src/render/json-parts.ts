@@ -66,7 +66,6 @@ export function errorFields(error: AppError): JsonObject {
   };
 }
 
-/** The same in the official CLI's order. */
 export function geminiErrorFields(error: AppError): JsonObject {
   return { type: error.type, message: error.message, code: error.exitCode, ...suggestionField(error) };
 }

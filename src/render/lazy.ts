@@ -2,7 +2,6 @@ import type { Io } from '../core/io.ts';
 import type { LiveArea } from './live.ts';
 import type { MarkdownPage, MarkdownStream } from './markdown/stream.ts';
 
-/** Loads the Markdown code (marked, chalk, string-width) only when needed. */
 export async function openMarkdown(page: MarkdownPage): Promise<MarkdownStream> {
   return (await import('./markdown/stream.ts')).markdownStream(page);
 }

@@ -19,7 +19,6 @@ export interface LiveArea {
   setFooter(rows: readonly string[], caret?: Cell): void;
   /** Whether the footer has the cursor, so that what is awaited must be shown by `setProgress`. */
   readonly hasCaret: boolean;
-  /** Shows these rows between the text and the footer. */
   setProgress(rows: readonly string[]): void;
   /**
    * A smaller window may have pushed live text out of reach. Then all of it is left on the screen for good, and the
@@ -31,7 +30,6 @@ export interface LiveArea {
   resume(): void;
   /** Removes what others have left in the row of the cursor, such as the echo of a key. */
   clearBelow(): Promise<void>;
-  /** Leaves the text on the screen and removes the footer. */
   close(): Promise<void>;
 }
 
@@ -203,12 +201,10 @@ function createPainter(out: Out): Painter {
   };
 }
 
-/** The rows above the last one. */
 function countDrawn(drawn: Drawn | undefined): number {
   return drawn === undefined ? 0 : drawn.frame.rows.length - 1;
 }
 
-/** The output that makes of one frame the next; either may be missing. */
 function replaceFrame(before: Pick<Drawn, 'frame' | 'hasCaret'> | undefined, next: Drawn | undefined): string {
   if (next === undefined) {
     const isEmpty = before === undefined || (before.frame.rows.length === 1 && !before.hasCaret);
@@ -230,7 +226,6 @@ function dropRows({ rows, caret }: Frame, count: number): Frame {
   return { rows: rows.slice(count), caret: { ...caret, row: caret.row - count } };
 }
 
-/** How many of the lines are on the screen already and need not be written again. */
 function countKept(drawn: readonly string[], lines: readonly string[]): number {
   let kept = 0;
   // Terminals disagree about the width of other characters; to be sure that all is shown, those are written again.

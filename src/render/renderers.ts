@@ -5,7 +5,6 @@ import type { MakeRenderer, Renderer, RenderOptions } from './renderer.ts';
 
 type Load = (dialect: RenderOptions['dialect']) => Promise<MakeRenderer>;
 
-/** Every output format, loaded only when used. */
 export const renderers = {
   text: async () => (await import('./text.ts')).textRenderer,
   json: async (dialect) =>

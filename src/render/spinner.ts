@@ -2,7 +2,6 @@ import type { Out, Spinner } from '../core/io.ts';
 import { sanitize, stripControls } from '../core/text/terminal.ts';
 import type { RenderOptions } from './renderer.ts';
 
-/** Shows the user what the program is waiting for, and for how long. */
 interface Progress {
   /**
    * Starts to wait for something; a repeated call with the same text does not restart its time. A tool call is shown

@@ -23,7 +23,6 @@ const RED = ['\u001b[31m', '\u001b[39m'] as const;
 const DIM = ['\u001b[2m', '\u001b[22m'] as const;
 
 interface StderrOptions {
-  /** Passes thoughts unfiltered, even to a terminal. */
   readonly rawThoughts?: boolean;
   readonly opening?: string;
 }

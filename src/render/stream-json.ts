@@ -97,7 +97,6 @@ function warningFields(warnings: readonly string[]): JsonObject {
 
 interface BoundedText {
   add(delta: string): void;
-  /** The whole text; undefined once it is too long to keep. */
   readonly text: string | undefined;
 }
 

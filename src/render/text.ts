@@ -221,13 +221,11 @@ function pageLive(io: Io, given: LiveArea | undefined): PageLive {
 }
 
 interface Presentation {
-  /** What can be written after this delta. */
   push(delta: string): string | Promise<string>;
   /** The rest, when the text ends or pauses for a tool. Later text starts afresh. */
   end(): string | Promise<string>;
 }
 
-/** One for a terminal on which text can be drawn anew. */
 interface FlowingPresentation extends Presentation {
   preview(room: number): Promise<Preview>;
   skipOpen(): Promise<void>;

@@ -11,7 +11,6 @@ export interface ToolLine {
   readonly text: string;
 }
 
-/** The arguments that may say what a call is about; the first one present is shown. */
 const SUBJECT_ARGUMENTS = ['file_path', 'path', 'command', 'pattern', 'query', 'dir_path', 'url', 'prompt'] as const;
 
 const MAX_SUBJECT = 60;
@@ -29,7 +28,7 @@ export function formatToolLine(
 ): ToolLine {
   const { ok, response, summary = '', exit, change } = outcome;
   const hasFailed = exit !== undefined && exit.code !== 0;
-  const time = formatTime(elapsedMs, exit !== undefined);
+  const time = formatElapsed(elapsedMs, exit !== undefined);
   const opening = formatCall(name, args);
   if (!ok) {
     const reason = toNonEmptyString(response.error) ?? (summary || 'it failed');
@@ -52,7 +51,7 @@ function formatExit({ code, signal }: CommandExit): string {
 const MIN_TIMED_MS = 1000;
 
 /** `0.4s`, `12.0s`, `2 min 5 s`; empty if it would say nothing. */
-function formatTime(elapsedMs: number | undefined, isCommand: boolean): string {
+function formatElapsed(elapsedMs: number | undefined, isCommand: boolean): string {
   if (elapsedMs === undefined || (elapsedMs < MIN_TIMED_MS && !isCommand)) return '';
   return elapsedMs < 60_000 ? `${(elapsedMs / 1000).toFixed(1)}s` : formatDuration(elapsedMs);
 }

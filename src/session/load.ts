@@ -19,9 +19,7 @@ export interface LoadedSession {
   readonly seq: number;
   readonly state: SessionState;
   readonly setup: SessionSetup;
-  /** The last prompt, if it was undone before the model answered. */
   readonly unanswered: StoredContent | undefined;
-  /** What could not be read, for the user. */
   readonly notices: readonly string[];
 }
 
@@ -157,7 +155,6 @@ export function toTurnRecord(content: StoredContent, model: string): TurnRecord 
   return { kind: has('functionCall') ? 'call' : 'reply', content, usage: NO_USAGE, model };
 }
 
-/** Items of a conversation in order, grouped into turns. */
 export interface Turns<Item> {
   readonly items: readonly Item[];
   readonly count: number;

@@ -1,6 +1,6 @@
 import type { Part, StoredContent } from '../core/content.ts';
 import type { TurnRecord } from '../core/history.ts';
-import { filterObjects, isObject, parseJson, toNonEmptyString } from '../core/json.ts';
+import { filterObjects, isObject, toNonEmptyString, tryParseJson } from '../core/json.ts';
 import type { SavedRecord } from '../core/session.ts';
 import type { Usage } from '../core/usage.ts';
 import { deriveTitle } from './record.ts';
@@ -22,7 +22,7 @@ type Fields = Readonly<Record<string, unknown>>;
  * (a single object). Undefined if it is not a session, belongs to a sub-agent, or has no prompt.
  */
 export function parseOfficial(text: string): OfficialSession | undefined {
-  const whole = parseJson(text);
+  const whole = tryParseJson(text);
   const { meta, messages } =
     isObject(whole) && Array.isArray(whole.messages)
       ? { meta: whole, messages: filterObjects(whole.messages) }
@@ -41,7 +41,7 @@ export function parseOfficial(text: string): OfficialSession | undefined {
 function replayLines(text: string): { readonly meta: Fields; readonly messages: readonly Fields[] } {
   let meta: Fields = {};
   let messages = new Map<string, Fields>();
-  for (const value of text.split('\n').map(parseJson)) {
+  for (const value of text.split('\n').map(tryParseJson)) {
     if (!isObject(value)) continue;
     const { $set: changes, $rewindTo: target, id } = value;
     if (isObject(changes)) {
@@ -123,7 +123,7 @@ function formatThought({ subject, description }: Fields): string {
 }
 
 function readCallPart({ id, name, args }: Fields): readonly Part[] {
-  return toPart({ functionCall: { id, name, args: isObject(args) ? args : {} } });
+  return toParts({ functionCall: { id, name, args: isObject(args) ? args : {} } });
 }
 
 function toResultParts({ id, name, result }: Fields): readonly Part[] {
@@ -131,28 +131,28 @@ function toResultParts({ id, name, result }: Fields): readonly Part[] {
   const parts = readParts(result);
   if (parts.some((part) => 'functionResponse' in part)) return parts;
   const output = typeof result === 'string' ? result : JSON.stringify(result);
-  return toPart({ functionResponse: { id, name, response: { output } } });
+  return toParts({ functionResponse: { id, name, response: { output } } });
 }
 
 function readParts(value: unknown): readonly Part[] {
   if (typeof value === 'string') return value === '' ? [] : [{ text: value }];
   const list: readonly unknown[] = Array.isArray(value) ? value : [value];
-  return list.flatMap((item) => (typeof item === 'string' ? [{ text: item }] : toPart(item)));
+  return list.flatMap((item) => (typeof item === 'string' ? [{ text: item }] : toParts(item)));
 }
 
-function toPart(value: unknown): readonly Part[] {
+function toParts(value: unknown): readonly Part[] {
   if (!isObject(value)) return [];
   const part: object = value;
   const { text, functionCall, functionResponse, inlineData } = value;
   const isPart =
     (text === undefined || typeof text === 'string') &&
-    (functionCall === undefined || isNamed(functionCall)) &&
-    (functionResponse === undefined || isNamed(functionResponse)) &&
+    (functionCall === undefined || hasCallName(functionCall)) &&
+    (functionResponse === undefined || hasCallName(functionResponse)) &&
     (inlineData === undefined || (isObject(inlineData) && typeof inlineData.data === 'string'));
   return isPart ? [part as Part] : [];
 }
 
-function isNamed(value: unknown): boolean {
+function hasCallName(value: unknown): boolean {
   return isObject(value) && typeof value.name === 'string' && ['string', 'undefined'].includes(typeof value.id);
 }
 

@@ -17,7 +17,6 @@ import {
 /** A longer answer is not saved, so that memory use stays bounded. */
 const REPLY_LIMIT = 2_000_000;
 
-/** A conversation that is saved in one write when it is over. */
 interface OneShotHistory extends History {
   readonly id: string;
   /** Saves nothing if the model did not answer. */
@@ -26,7 +25,6 @@ interface OneShotHistory extends History {
 
 export interface SaveResult {
   readonly sessionId?: string;
-  /** Why it was not saved, for the user. */
   readonly notices: readonly string[];
 }
 

@@ -13,14 +13,11 @@ const PARTIAL_LENGTH = 65_536;
 
 interface SessionOptions {
   readonly clock: Clock;
-  /** The id changes when the session continues as a copy. */
   readonly file: Pick<SessionFile, 'id' | 'name'>;
   readonly earlier?: Pick<LoadedSession, 'header' | 'exchanges' | 'seq' | 'state' | 'setup' | 'unanswered'>;
   readonly by: SessionSource;
   readonly writer: SessionWriter;
-  /** For all records except tool results. */
   readonly durability: Durability;
-  /** Released when the session is closed. */
   readonly reservation: NameReservation;
 }
 
@@ -56,7 +53,7 @@ export function createSession({ clock, file, earlier, writer, reservation, ...op
       return writer.isSaved;
     },
     get unanswered() {
-      return book.unanswered();
+      return book.findUnanswered();
     },
     get setup() {
       return choice.setup;
@@ -74,7 +71,7 @@ export function createSession({ clock, file, earlier, writer, reservation, ...op
       if (text === undefined) return;
       const line = toLine({ kind: 'partial', text });
       await inOrder(async () => {
-        if (await writer.tryPut(line)) pace.taken(text);
+        if (await writer.tryPut(line)) pace.markWritten(text);
       });
     },
     async rename(next) {
@@ -133,13 +130,12 @@ interface Ledger {
   readonly setup: SetupTracker;
   /** Adds the record to the conversation and returns the lines to write. A changed setup goes before a prompt. */
   toLines(record: SavedRecord): readonly FileRecord[];
-  unanswered(): StoredContent | undefined;
+  findUnanswered(): StoredContent | undefined;
   /** Undoes the last prompt and marks it unanswered; false if the conversation does not end with a prompt. */
   retractPrompt(): boolean;
   clear(): void;
 }
 
-/** The conversation so far; numbers the lines that are written next. */
 function createLedger({ now }: Clock, earlier: SessionOptions['earlier'], own: SessionSource): Ledger {
   const history = toTurns(earlier?.exchanges.items ?? []);
   let model = earlier?.state.model;
@@ -163,7 +159,7 @@ function createLedger({ now }: Clock, earlier: SessionOptions['earlier'], own: S
       if ('model' in record && record.model !== '') model = record.model;
       return [...news, toLine(record, at)];
     },
-    unanswered: () => unanswered,
+    findUnanswered: () => unanswered,
     retractPrompt() {
       const last = history.items.at(-1);
       if (last === undefined || toTurnRecord(last, '').kind !== 'prompt') return false;
@@ -203,7 +199,7 @@ function addContents(history: Turns<StoredContent>, contents: readonly StoredCon
 interface Pace {
   /** All text not yet written, if it is time to write it. */
   due(delta: string): string | undefined;
-  taken(text: string): void;
+  markWritten(text: string): void;
   /** Discards the text: the final record of the reply contains it. */
   restart(): void;
 }
@@ -221,7 +217,7 @@ function createPace({ now }: Clock): Pace {
       since = now();
       return text;
     },
-    taken(written) {
+    markWritten(written) {
       text = text.slice(written.length);
     },
     restart() {

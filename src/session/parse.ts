@@ -1,13 +1,13 @@
 import { basename } from 'node:path';
 import type { Part, StoredContent } from '../core/content.ts';
-import { isObject, parseJson, toNonEmptyString } from '../core/json.ts';
+import { isCount, isObject, toNonEmptyString, tryParseJson } from '../core/json.ts';
 import type { SessionSetup, SessionSource } from '../core/session.ts';
 import { USAGE_KEYS, type Usage } from '../core/usage.ts';
 import { type BlobReferences, type FileRecord, type Header, type RecordBody, VERSION } from './record.ts';
 
 /** Accepts headers of every version; undefined if the line is not a header. */
 export function parseHeader(text: string): Header | undefined {
-  const value = parseJson(text);
+  const value = tryParseJson(text);
   if (!isObject(value) || value.type !== 'session' || !Number.isInteger(value.v)) return undefined;
   const { id, cwd } = value;
   const at = toTime(value.t);
@@ -34,7 +34,7 @@ export interface ReadRecord extends FileRecord {
 
 /** Undefined if the line is damaged or of an unknown kind. */
 export function parseRecord(text: string): ReadRecord | undefined {
-  const value = parseJson(text);
+  const value = tryParseJson(text);
   if (!isObject(value)) return undefined;
   const { seq, turn } = value;
   const at = toTime(value.t);
@@ -116,10 +116,6 @@ function toTime(value: unknown): number | undefined {
   return Number.isNaN(time) ? undefined : time;
 }
 
-function isCount(value: unknown): value is number {
-  return typeof value === 'number' && Number.isInteger(value) && value >= 0;
-}
-
 function isDefined<Value>(value: Value | undefined): value is Value {
   return value !== undefined;
 }
@@ -152,7 +148,7 @@ export function recoverHeader(file: string, first: string): RecoveredHeader | un
 
 function findStringField(line: string, key: string): string | undefined {
   const [, value] = new RegExp(`"${key}":("(?:[^"\\\\]|\\\\.)*")`).exec(line) ?? [];
-  return value === undefined ? undefined : toNonEmptyString(parseJson(value));
+  return value === undefined ? undefined : toNonEmptyString(tryParseJson(value));
 }
 
 function toFileTime(file: string): number {

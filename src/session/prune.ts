@@ -110,7 +110,6 @@ function inUseError({ id }: SessionSummary): AppError {
 
 /** A blob is written before the record that refers to it, so young blobs stay. */
 const GRACE_MS = DAY_MS;
-/** Allowed difference between the times of a blob and of a session file. */
 const SLACK_MS = 1000;
 
 interface BlobScope {

@@ -24,11 +24,9 @@ export interface SessionState {
   /** Number of turns that were not rewound. */
   readonly turn: number;
   readonly name?: string | undefined;
-  /** The model that answered last. */
   readonly model?: string | undefined;
   /** Undefined if it is as in the header. */
   readonly by?: SessionSource | undefined;
-  /** True if the last prompt was undone before the model answered. */
   readonly unanswered?: true | undefined;
 }
 

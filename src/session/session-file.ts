@@ -194,7 +194,6 @@ export interface SessionWriter {
   append(lines: readonly FileRecord[], durability: Durability): Promise<void>;
   /** Adds a line, or returns false; the line is then not retried. */
   tryPut(line: FileRecord): Promise<boolean>;
-  /** True if something was written, or waits to be. */
   readonly hasBegun: boolean;
   readonly isSaved: boolean;
   /** Retries once what is not written yet, then releases the session lock. */

@@ -26,7 +26,6 @@ export interface StoreOptions {
   readonly home: string;
   readonly clock: Clock;
   readonly version: string;
-  /** Receives what could not be saved or read, for the user. */
   readonly report: (message: string) => void;
   readonly newId?: () => string;
   /** Who opens sessions; `prompt` unless given. */
@@ -107,7 +106,7 @@ async function create(store: Store, beginning: NewSession): Promise<LocalSession
   }
   const cwd = realPath(beginning.cwd) ?? beginning.cwd;
   const { by, at } = beginning;
-  return open(
+  return openOrigin(
     store,
     { kind: 'new', id, name, lock, by, cwd, ...(at === undefined ? {} : { at }) },
     { reservation: claim },
@@ -124,11 +123,12 @@ async function resume(store: Store, summary: SessionSummary, cwd: string): Promi
     for (const notice of loaded.notices) store.report(notice);
     if (summary.cwd !== '' && summary.cwd !== cwd) store.report(`this session was started in ${summary.cwd}`);
     const { state, bytes: end } = loaded;
-    if (!lock.isTaken) return open(store, { kind: 'old', id, name: state.name, lock, file, end }, { earlier: loaded });
+    if (!lock.isTaken)
+      return openOrigin(store, { kind: 'old', id, name: state.name, lock, file, end }, { earlier: loaded });
     const next = store.newId();
     store.report(`this session is open elsewhere; continuing in a copy, ${shortId(next)}`);
     const own = { id: next, name: undefined, lock: await store.lock(next) };
-    return open(store, { kind: 'copy', ...own, source: file, end, cwd }, { earlier: loaded });
+    return openOrigin(store, { kind: 'copy', ...own, source: file, end, cwd }, { earlier: loaded });
   } catch (thrown) {
     await lock.release();
     throw thrown;
@@ -147,16 +147,15 @@ async function fork(
   const claim = createReservation(store);
   const name = wanted === undefined ? undefined : await claim.reserve(wanted, id);
   const own = { id, name, lock: await store.lock(id), cwd: realPath(cwd) ?? cwd };
-  return open(store, { kind: 'copy', ...own, source, end: earlier.bytes }, { earlier, reservation: claim });
+  return openOrigin(store, { kind: 'copy', ...own, source, end: earlier.bytes }, { earlier, reservation: claim });
 }
 
 interface OpenOptions {
   readonly earlier?: LoadedSession;
-  /** The reservation of a name that is not in the file yet. */
   readonly reservation?: NameReservation;
 }
 
-function open(
+function openOrigin(
   store: Store,
   origin: Origin,
   { earlier, reservation = createReservation(store) }: OpenOptions,

@@ -13,7 +13,6 @@ export interface ToolDeclaration<S extends InputSchema = InputSchema> {
   readonly aliases?: Readonly<Record<string, keyof S['properties'] & string>>;
 }
 
-/** What a tool does, with the arguments that its declaration asks for. */
 export interface ToolHandlers<D extends { readonly input: InputSchema }> {
   /** What a person is shown first; a tool result instead refuses the call. A thrown AppError becomes such a result. */
   preview?(input: ArgumentsOf<D['input']>, signal: AbortSignal, draft?: Draft): Promise<Preview | ToolResult>;
@@ -61,7 +60,6 @@ export function defineTool<const S extends InputSchema>(spec: ToolSpec<S>): Tool
   };
 }
 
-/** `summary` says in a few words what came of it, for the user. */
 export function succeed(output: JsonValue, summary?: string): ToolResult {
   return { ok: true, response: { output }, ...(summary === undefined ? {} : { summary }) };
 }
@@ -108,7 +106,6 @@ function parseInput<S extends InputSchema>(
   return Object.fromEntries(values) as ArgumentsOf<S>;
 }
 
-/** The given parameters, under their own names. */
 function resolveAliases(
   properties: InputSchema['properties'],
   aliases: Readonly<Record<string, string>>,

@@ -51,7 +51,6 @@ export function findIndent(line: string): string {
   return /^[^\S\n]*/.exec(line)?.[0] ?? '';
 }
 
-/** Maps the indentation of a line by the longest known prefix of it. */
 function reindent(line: string, indents: ReadonlyMap<string, string>): string {
   if (line.trim() === '') return line;
   const own = findIndent(line);

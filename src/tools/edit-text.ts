@@ -11,7 +11,6 @@ export interface Edit {
 export interface EditResult {
   readonly text: string;
   readonly count: number;
-  /** Whether matches were found only by ignoring white space. */
   readonly isLoose: boolean;
 }
 
@@ -21,7 +20,6 @@ const MAX_PLACES = 10_000;
 /** Characters of the new text in all places together; equals the largest file tools write. */
 const MAX_NEW_TEXT = 20_000_000;
 
-/** A range of the text with plain line feeds, and its replacement. */
 interface Match {
   readonly start: number;
   readonly end: number;

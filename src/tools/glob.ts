@@ -8,7 +8,6 @@ import { formatNotes, openTree, type Tree, toModelPath } from './tree.ts';
 import type { Workspace } from './workspace/workspace.ts';
 
 const MAX_FILES = 1000;
-/** Names written to the output store if there are more than fit the answer. */
 const MAX_STORED = 10_000;
 
 /** The glob tool; `ripgrep` gives the path of that program, if it may be used. */
@@ -26,7 +25,7 @@ export function glob(workspace: Workspace, ripgrep: () => string | undefined): T
         glob: toSharedGlob(text),
         isCaseSensitive: case_sensitive,
       };
-      const named = (await listWithRipgrep(ripgrep(), { ...walk, ...hint }, signal)) ?? (await collectFiles(tree));
+      const named = (await listWithRipgrep(ripgrep(), { ...walk, ...hint }, signal)) ?? (await listMatches(tree));
       const files = named.files.map((path) => toModelPath(tree.place, path));
       const notes = [
         ...(named.total > MAX_FILES ? [await storeRemainingFiles(files, named.total, workspace)] : []),
@@ -47,7 +46,7 @@ async function storeRemainingFiles(files: readonly string[], total: number, { ke
   return `the first ${MAX_FILES} of ${total}; ${way}`;
 }
 
-async function collectFiles({ directories }: Tree): Promise<NamedFiles> {
+async function listMatches({ directories }: Tree): Promise<NamedFiles> {
   const found: string[] = [];
   let total = 0;
   for await (const { below, files, close } of directories) {

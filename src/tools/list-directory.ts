@@ -33,7 +33,7 @@ export function listDirectory(workspace: Workspace): ToolHandlers<typeof LIST_DI
         const listed = shown.slice(0, MAX_ENTRIES).map((entry) => toEntryFields(entry, directory.at(entry.name)));
         const isLong = shown.length > MAX_ENTRIES;
         const all = isLong ? await workspace.keep(shown.map(markDirectory).join('\n')) : undefined;
-        const stopped = pace.exhausted();
+        const stopped = pace.findStopReason();
         const notes = [
           ...(stopped === undefined ? [] : [`incomplete: stopped ${stopped}`]),
           ...(isLong ? [`the first ${MAX_ENTRIES} of ${shown.length}; ${formatRest(all)}`] : []),

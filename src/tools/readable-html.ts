@@ -39,7 +39,7 @@ export function readableHtml(html: string, base: URL): ReadablePage {
   let href: string | undefined;
   for (const token of tokenize(html)) {
     if (token.kind === 'text') {
-      page.text(decodeEntities(token.text));
+      page.text(decodeHtmlEntities(token.text));
       continue;
     }
     const { name, isClosing } = token;
@@ -50,11 +50,11 @@ export function readableHtml(html: string, base: URL): ReadablePage {
     else if (name === 'td' || name === 'th') page.text(' ');
     else if (BLOCKS.has(name)) {
       page.block();
-      if (name === 'pre') page.preformatted(!isClosing);
+      if (name === 'pre') page.setPreformatted(!isClosing);
       if (!isClosing) page.mark(toMark(name));
     }
   }
-  return { title: collapseSpace(decodeEntities(title)).trim(), text: page.end() };
+  return { title: collapseSpace(decodeHtmlEntities(title)).trim(), text: page.end() };
 }
 
 type Token =
@@ -85,7 +85,6 @@ function skipPast(html: string, end: string, from: number): number {
   return found === -1 ? html.length : found + end.length;
 }
 
-/** The offset behind the closing `>`, skipping quoted attributes. */
 function findClosingBracket(html: string, from: number): number {
   const next = /[>"']/g;
   for (let at = from; ; ) {
@@ -111,7 +110,7 @@ function toMark(name: string): string {
 function findAddress(attributes: string, base: URL): string | undefined {
   const [, double, single, bare] =
     /(?:^|\s)href\s{0,10}=\s{0,10}(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))/i.exec(attributes.slice(0, 4000)) ?? [];
-  const href = decodeEntities(double ?? single ?? bare ?? '').trim();
+  const href = decodeHtmlEntities(double ?? single ?? bare ?? '').trim();
   if (href === '' || href.startsWith('#') || !URL.canParse(href, base)) return undefined;
   const url = new URL(href, base);
   return url.protocol === 'http:' || url.protocol === 'https:' ? url.href : undefined;
@@ -163,7 +162,7 @@ function textBuilder() {
       add(mark);
       isMarked = true;
     },
-    preformatted(isOn: boolean): void {
+    setPreformatted(isOn: boolean): void {
       isPreformatted = isOn;
     },
     closeLink: (href: string): void => add(isSpaced ? `(${href}) ` : ` (${href})`),
@@ -178,7 +177,7 @@ function collapseSpace(text: string): string {
   return text.replace(/[ \t\r\n\f]+/g, ' ');
 }
 
-function decodeEntities(text: string): string {
+function decodeHtmlEntities(text: string): string {
   return text.replace(/&(?:#(\d{1,7})|#x([\da-f]{1,6})|([a-z]{1,10}));?/gi, (whole, decimal, hex, name) => {
     if (name !== undefined) return (Object.hasOwn(ENTITIES, name) ? ENTITIES[name] : undefined) ?? whole;
     const code = decimal === undefined ? Number.parseInt(hex, 16) : Number(decimal);

@@ -23,7 +23,6 @@ interface RipgrepWalk {
 
 const MAX_MS = 20_000;
 
-/** Makes ripgrep walk as closely to our own walk as it can. */
 function walkArgs({ workspace, place, isIgnoring }: RipgrepWalk): readonly string[] {
   const hasParents = isIgnoring && hasSharedLevels(readPlaceRules(workspace, place));
   const own = ['--no-ignore-dot', '--no-ignore-global', '--no-ignore-exclude', '--no-require-git'];
@@ -67,7 +66,6 @@ function createLostCheck({ workspace, place, accepts, isIgnoring }: RipgrepWalk)
   return (path) => path.includes('\ufffd') && isOpenPath(path) && accepts(path) && !isIgnored(path);
 }
 
-/** What the path alone can tell. */
 function isOpenPath(path: string): boolean {
   const steps = path.split('/');
   const isForeign = steps.some(
@@ -122,7 +120,7 @@ export async function listWithRipgrep(
     if (isShown(path)) files.push(path);
     else rejected += 1;
   }
-  const late = stopped === undefined ? pace.exhausted() : `after ${MAX_MS / 1000} seconds`;
+  const late = stopped === undefined ? pace.findStopReason() : `after ${MAX_MS / 1000} seconds`;
   const early = late === undefined ? {} : { stopped: late };
   return { files, total: named.length - rejected, ...early };
 }
@@ -154,16 +152,16 @@ export async function searchWithRipgrep(
   const { request, place } = query;
   const maxLines = (request.total + 100) * (1 + request.before + request.after);
   const found: MatchPosition[] = [];
-  const standing = cacheLast(createClassifier(query));
+  const classify = cacheLast(createClassifier(query));
   const left = { binary: new Set<string>(), lost: new Set<string>() };
   const take = (printed: Buffer): Buffer | undefined => {
     const seen: MatchPosition[] = [];
     const rest = parsePositions(printed, seen);
     // Only what may be shown counts against the limit: the rest may be most of it.
     for (const sighting of seen) {
-      const stands = standing(sighting.path);
-      if (stands === 'shown') found.push(sighting);
-      else if (stands !== 'hidden') left[stands].add(sighting.path);
+      const status = classify(sighting.path);
+      if (status === 'shown') found.push(sighting);
+      else if (status !== 'hidden') left[status].add(sighting.path);
     }
     return found.length > maxLines ? undefined : rest;
   };
@@ -220,10 +218,10 @@ function createClassifier(query: RipgrepQuery): (path: string) => FileStatus {
 }
 
 /** Caches the last path: many consecutive lines are of one file. */
-function cacheLast(standing: (path: string) => FileStatus): (path: string) => FileStatus {
+function cacheLast(classify: (path: string) => FileStatus): (path: string) => FileStatus {
   let last: { readonly path: string; readonly answer: FileStatus } | undefined;
   return (path) => {
-    last = last?.path === path ? last : { path, answer: standing(path) };
+    last = last?.path === path ? last : { path, answer: classify(path) };
     return last.answer;
   };
 }

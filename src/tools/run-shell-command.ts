@@ -16,7 +16,7 @@ export interface ShellToolOptions {
   /**
    * Writes a long output to the output store and returns the path for `read_file`; undefined if it cannot be stored.
    */
-  readonly keepOutput: (text: string) => Promise<string | undefined>;
+  readonly storeOutput: (text: string) => Promise<string | undefined>;
   /** Called with each piece of output as it comes. Must be quick: a command may print without end. */
   readonly onOutput?: (text: string) => void;
 }
@@ -63,7 +63,7 @@ export function runShellCommand(options: ShellToolOptions): Tool {
       return {
         ...toShellResult(result, output, timeoutMs),
         exit: { code: result.exitCode, signal: result.signal },
-        summary: summarizeOutput(result),
+        summary: describeOutputSize(result),
         ...(output === captured ? {} : { wholeOutput: captured }),
       };
     },
@@ -91,7 +91,7 @@ function formatProcesses(processes: ShellResult['strays']): string {
   return processes.map(({ pid, command }) => `${pid} (${command.slice(0, 100)})`).join(', ');
 }
 
-function summarizeOutput({ head, tail, omitted }: ShellResult): string {
+function describeOutputSize({ head, tail, omitted }: ShellResult): string {
   if (omitted > 0) return `${Math.round((head.length + omitted + tail.length) / 1_000_000)} million characters`;
   const lines = head.split('\n').length - (head.endsWith('\n') ? 1 : 0);
   return head === '' ? 'no output' : plural(lines, 'line');
@@ -104,14 +104,14 @@ function joinCaptured({ head, tail, omitted }: ShellResult): string {
 async function shortenOutput(
   captured: string,
   { omitted }: ShellResult,
-  { keepOutput }: ShellToolOptions,
+  { storeOutput }: ShellToolOptions,
 ): Promise<string> {
   if (captured.length <= MAX_OUTPUT_CHARS) return captured;
   const start = captured.slice(0, MAX_OUTPUT_CHARS * HEAD_SHARE).toWellFormed();
   const end = captured.slice(-MAX_OUTPUT_CHARS * (1 - HEAD_SHARE)).toWellFormed();
   const kept = captured.length - start.length - end.length;
   const missing = kept + omitted;
-  const path = await keepOutput(captured);
+  const path = await storeOutput(captured);
   const way =
     path === undefined
       ? 'they are lost, and a command that changes things must not be run again for them'

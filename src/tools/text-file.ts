@@ -1,10 +1,10 @@
 import { AppError } from '../core/error.ts';
 import { decodeText } from '../core/text/decode.ts';
 import { plural } from '../core/text/format.ts';
+import { countMatches } from '../core/text/trim.ts';
 import type { Place } from './workspace/fence.ts';
 import { MAX_FILE_BYTES, tooLargeToWriteError } from './workspace/workspace.ts';
 
-/** A text file that can be written back in its own encoding. */
 export interface TextFile {
   readonly text: string;
   /** Encodes another text the same way, with a byte order mark if there was one. Throws AppError `usage`. */
@@ -50,10 +50,4 @@ export function findLineEnding(text: string): string {
   const feeds = countMatches(text, /(?<!\r)\n/g);
   if (pairs > feeds && pairs >= returns) return '\r\n';
   return returns > feeds ? '\r' : '\n';
-}
-
-function countMatches(text: string, pattern: RegExp): number {
-  let count = 0;
-  for (const _ of text.matchAll(pattern)) count += 1;
-  return count;
 }

@@ -16,7 +16,6 @@ interface TreeOptions {
   readonly accepts: (below: string) => boolean;
 }
 
-/** What a walk could not show. */
 interface WalkReport {
   unreadable: number;
   /** Why it stopped early; undefined if it did not. */
@@ -97,7 +96,6 @@ export async function openTree(
   return { place, directories, report };
 }
 
-/** Notes for the model on what a walk skipped; empty if nothing that matters. */
 export function formatNotes({ unreadable, stopped }: WalkReport): readonly string[] {
   return [
     ...(stopped === undefined ? [] : [`incomplete: stopped ${stopped}; name a smaller directory`]),

@@ -43,8 +43,8 @@ export function webFetch({ send, timeoutMs = TIMEOUT_MS, keep }: WebFetchOptions
     async run(input, signal) {
       const urls = parseUrls(input);
       const share = Math.floor(MAX_TEXT_CHARS / urls.length);
-      const limit = { send, timeoutMs, share, keep };
-      const pages = await Promise.all(urls.map((url) => fetchForModel(url, limit, signal)));
+      const limits = { send, timeoutMs, share, keep };
+      const pages = await Promise.all(urls.map((url) => fetchForModel(url, limits, signal)));
       signal.throwIfAborted();
       const failed = pages.filter((page) => page.error !== undefined).length;
       if (failed === pages.length) return { ok: false, response: { pages }, summary: String(pages[0]?.error) };
@@ -63,9 +63,9 @@ async function fetchForModel(
   { send, timeoutMs, share, keep }: FetchLimits,
   signal: AbortSignal,
 ): Promise<JsonObject> {
-  const limit = createDeadline(signal, timeoutMs, () => new AppError('api', `${url.href} took too long`));
+  const deadline = createDeadline(signal, timeoutMs, () => new AppError('api', `${url.href} took too long`));
   try {
-    const page = await fetchPage(url, send, limit.signal);
+    const page = await fetchPage(url, send, deadline.signal);
     const text = page.text.slice(0, share).toWellFormed();
     const kept = text.length < page.text.length ? await keep(page.text) : undefined;
     const isCut = page.isCut || text.length < page.text.length;
@@ -75,14 +75,14 @@ async function fetchForModel(
       ...(page.title === '' ? {} : { title: page.title }),
       text,
       ...(isCut
-        ? { note: `There is more of it than is shown here${kept === undefined ? '.' : `: read_file ${kept}`}` }
+        ? { note: `The page is longer than what is shown here${kept === undefined ? '.' : `: read_file ${kept}`}` }
         : {}),
     };
   } catch (thrown) {
     // One failing page must not hide the others; an abort is thrown once all have ended.
     return { url: url.href, error: AppError.from(thrown).message };
   } finally {
-    limit.clear();
+    deadline.clear();
   }
 }
 

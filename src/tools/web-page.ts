@@ -1,5 +1,5 @@
 import { AppError } from '../core/error.ts';
-import type { HttpResponse, SendHttp } from '../core/io.ts';
+import { closeBody, type HttpResponse, type SendHttp } from '../core/io.ts';
 import { formatSize } from '../core/text/format.ts';
 import { readableHtml } from './readable-html.ts';
 
@@ -8,7 +8,6 @@ interface WebPage {
   readonly contentType: string;
   readonly title: string;
   readonly text: string;
-  /** Whether the page is longer than what was read. */
   readonly isCut: boolean;
 }
 
@@ -47,11 +46,11 @@ async function readPage(url: URL, response: HttpResponse): Promise<WebPage> {
   const contentType = response.headers['content-type'] ?? 'text/plain';
   const type = contentType.split(';')[0]?.trim().toLowerCase() ?? '';
   if (response.status < 200 || response.status > 299) {
-    await closeBody(response);
+    await closeBody(response.body);
     throw pageError(`${url.href} answered with status ${response.status}`);
   }
   if (!TEXTUAL.test(type)) {
-    await closeBody(response);
+    await closeBody(response.body);
     const length = Number(response.headers['content-length']);
     throw pageError(`${url.href} is not text but ${type}${length > 0 ? `, ${formatSize(length)}` : ''}`);
   }
@@ -111,15 +110,11 @@ async function followRedirects(
     const response = await ask(url);
     const target = response.headers.location;
     if (!REDIRECTS.has(response.status) || target === undefined) return { url, response };
-    await closeBody(response);
+    await closeBody(response.body);
     if (!URL.canParse(target, url)) throw new AppError('api', `${url.href} redirects to an invalid address`);
     url = new URL(target, url);
   }
   throw new AppError('api', `${start.href} redirects more than ${MAX_HOPS} times`);
-}
-
-async function closeBody(response: HttpResponse): Promise<void> {
-  await response.body[Symbol.asyncIterator]().return?.();
 }
 
 const MAX_FETCHED_BYTES = 20_000_001;
@@ -138,7 +133,7 @@ export async function fetchBytes(start: URL, send: SendHttp, signal: AbortSignal
 
 async function readResponseBytes(url: URL, response: HttpResponse): Promise<Uint8Array> {
   if (response.status < 200 || response.status > 299) {
-    await closeBody(response);
+    await closeBody(response.body);
     throw new AppError('api', `${url.host} answered with status ${response.status}`);
   }
   const chunks: Uint8Array[] = [];

@@ -7,7 +7,7 @@ import { settle, type TurnEvent } from '../../src/core/event.ts';
 import type { CallDecision, ToolResult } from '../../src/core/tool.ts';
 import { FUZZ_TIMEOUT, fuzz } from '../support/fuzz.ts';
 import { type PlayedReply, type StrictGemini, strictGemini, type WirePart } from '../support/strict-gemini.ts';
-import { agentOf, clientOf, ok, said, tool } from './support.ts';
+import { agentOf, clientOf, ok, tool, userContent } from './support.ts';
 
 let server: StrictGemini;
 beforeAll(async () => {
@@ -138,7 +138,7 @@ async function converse(turns: readonly MadeTurn[]): Promise<void> {
       },
     });
     const events: TurnEvent[] = [];
-    for await (const event of settle(runTurn(agent, { history, prompt: said(`prompt ${index}`), signal }))) {
+    for await (const event of settle(runTurn(agent, { history, prompt: userContent(`prompt ${index}`), signal }))) {
       events.push(event);
       if (event.type === 'call' && behaviourOf(event.args) === 'leave') break;
       // The last thing a held reply says.
@@ -153,7 +153,7 @@ async function converse(turns: readonly MadeTurn[]): Promise<void> {
   server.play([{ chunks: [[{ text: 'bye' }]] }]);
   const agent = agentOf(model, [tool('look', 'read')], { origin: () => `account ${account}` });
   for await (const _event of settle(
-    runTurn(agent, { history, prompt: said('last'), signal: new AbortController().signal }),
+    runTurn(agent, { history, prompt: userContent('last'), signal: new AbortController().signal }),
   ));
   expect(server.refusals).toEqual([]);
   const returned = (server.requests.at(-1) ?? []).flatMap(({ parts = [] }) => parts.map((one) => one.thoughtSignature));

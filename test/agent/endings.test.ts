@@ -5,7 +5,7 @@ import { AppError } from '../../src/core/error.ts';
 import type { History } from '../../src/core/history.ts';
 import type { Model } from '../../src/core/model.ts';
 import type { Tool } from '../../src/core/tool.ts';
-import { agentOf, call, ok, play, recorded, said, scripted, textOf, tool } from './support.ts';
+import { agentOf, call, ok, play, recorded, scripted, textOf, tool, userContent } from './support.ts';
 
 const CANCELLED = { ok: false, response: { error: '[cancelled]' } };
 
@@ -68,7 +68,7 @@ test('stop ends the turn, and nothing more is run', async () => {
 test('a reader that leaves during a call leaves a whole history behind', async () => {
   const model = scripted([{ calls: [call('look', { n: 1 }), call('look', { n: 2 })] }]);
   const history = createMemoryHistory();
-  const turn = { history, prompt: said('hi'), signal: new AbortController().signal };
+  const turn = { history, prompt: userContent('hi'), signal: new AbortController().signal };
   for await (const event of runTurn(agentOf(model, [tool('look', 'read')]), turn)) if (event.type === 'call') break;
   expect(answersIn(history)).toEqual([CANCELLED.response, CANCELLED.response]);
 });
@@ -108,7 +108,11 @@ const REFUSED = new AppError('api', 'invalid', { status: 400, objection: 'signat
 test('refused signatures are left out once, those of later replies are sent', async () => {
   const parts = [{ functionCall: { name: 'look', id: 'x' }, thoughtSignature: 'b2xk' }];
   const answer = { functionResponse: { id: 'x', name: 'look', response: {} } };
-  const earlier = [said('a'), { role: 'model', parts, origin: 'here' }, { role: 'user', parts: [answer] }] as const;
+  const earlier = [
+    userContent('a'),
+    { role: 'model', parts, origin: 'here' },
+    { role: 'user', parts: [answer] },
+  ] as const;
   const history = createMemoryHistory({ earlier });
   const model = scripted([{ throws: REFUSED }, { calls: [{ name: 'look', givenId: 'y' }] }, { text: ['ok'] }]);
   const { events } = await play(agentOf(model, [tool('look', 'read')]), history);

@@ -147,7 +147,7 @@ test('an answer that is no object becomes one', () => {
   expect(wire(kept)[2]).toEqual(user(answer('look', 'x', { output: 'words' })));
 });
 
-test('calls the API would refuse are mended: no name, arguments that are no object', () => {
+test('calls the API would reject are repaired: no name, arguments that are no object', () => {
   const parts = [
     { functionCall: { args: { a: 1 } }, thoughtSignature: 'cw==' },
     { functionCall: { name: 'look', args: '{}', extra: 1 } },

@@ -93,7 +93,7 @@ export function agentOf(model: Model, tools: readonly Tool[], rest: Partial<Agen
   };
 }
 
-export function said(text: string) {
+export function userContent(text: string) {
   return { role: 'user', parts: [{ text }] } as const;
 }
 
@@ -104,7 +104,7 @@ export async function play(
   { text = 'hi', signal = new AbortController().signal, onEvent = (_: TurnEvent): void => {} } = {},
 ): Promise<{ readonly events: readonly TurnEvent[]; readonly error?: AppError }> {
   const events: TurnEvent[] = [];
-  for await (const event of settle(runTurn(agent, { history, prompt: said(text), signal }))) {
+  for await (const event of settle(runTurn(agent, { history, prompt: userContent(text), signal }))) {
     events.push(event);
     onEvent(event);
   }

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { createMemoryHistory } from '../../src/agent/agent.ts';
 import { AppError } from '../../src/core/error.ts';
 import type { Approve, Tool, ToolCall } from '../../src/core/tool.ts';
-import { agentOf, call, ok, play, recorded, said, scripted, textOf, tool } from './support.ts';
+import { agentOf, call, ok, play, recorded, scripted, textOf, tool, userContent } from './support.ts';
 
 const BEGIN = [
   { type: 'wait', what: 'gemini-test' },
@@ -21,7 +21,7 @@ test('a turn without calls is one request, and its reply is not kept unless want
     { type: 'end', finishReason: 'STOP', usage: USAGE, model: 'gemini-said' },
   ]);
   expect(model.requests).toEqual([
-    { model: 'gemini-test', generationConfig: { temperature: 1 }, contents: [said('hi')] },
+    { model: 'gemini-test', generationConfig: { temperature: 1 }, contents: [userContent('hi')] },
   ]);
 });
 
@@ -48,7 +48,7 @@ test('calls are answered and the model is asked again: one begin, one ending, us
   ]);
   const asked = { functionCall: { name: 'look', args: { at: 1 } } };
   expect(history.records).toEqual([
-    { kind: 'prompt', content: said('hi') },
+    { kind: 'prompt', content: userContent('hi') },
     {
       kind: 'call',
       content: { role: 'model', parts: [{ text: 'Let me look.' }, asked] },
@@ -133,7 +133,7 @@ test('neighbouring readers run together, writers one after the other, answers in
   ]);
 });
 
-test('what cannot run is answered with an error, and the turn goes on', async () => {
+test('a call that cannot run gets an error as its result, and the turn continues', async () => {
   const calls = [
     call('lok'),
     call('zzzzzzzzzz'),
@@ -160,7 +160,7 @@ test('what cannot run is answered with an error, and the turn goes on', async ()
   );
   expect(events.flatMap((event) => (event.type === 'answer' ? [event.outcome] : []))).toEqual([
     { ok: false, response: { error: 'there is no tool lok; did you mean look?' } },
-    { ok: false, response: { error: 'there is no tool zzzzzzzzzz; there is look' } },
+    { ok: false, response: { error: 'there is no tool zzzzzzzzzz; the tools are look' } },
     { ok: false, response: { error: 'args must be an object; nothing was run' } },
     { ok: false, response: { error: 'the tool failed unexpectedly: x is not a function' } },
     { ok: false, response: { error: 'no such file: a' } },
@@ -250,7 +250,7 @@ test('a turn that does not come to an end is stopped, with every call answered',
   expect(history.contents.map(({ role }) => role)).toEqual(['user', 'model', 'user', 'model', 'user']);
 });
 
-test('who decides about a change is told of those that follow it in the same reply, and then gets these very calls', async () => {
+test('the approver of a change also gets the changes that follow it in the same reply', async () => {
   const names = ['change', 'change', 'look', 'change'];
   const calls = [...names.map((name, n) => call(name, { n })), { ...call('change', { n: 4 }), fault: 'broken' }];
   const seen: { readonly call: ToolCall; readonly following: readonly ToolCall[] | undefined }[] = [];

@@ -20,7 +20,7 @@ function retryInfo(retryDelay: string): Readonly<Record<string, unknown>> {
   };
 }
 
-test('one prompt is one request with the key in a header, and its answer is told in order', async (t) => {
+test('one prompt is one request with the key in a header, and its answer arrives in order', async (t) => {
   const outcome = await converse(t, [
     stream([
       event(reply([{ text: 'pondering', thought: true }])),
@@ -197,7 +197,7 @@ test.for(FINAL)('%s: one request, one begin, no retry (%s)', async ([, , bad, wo
   expect(events.filter(({ type }) => type === 'begin')).toHaveLength(1);
 });
 
-test('no begin is told if no request ever went out', async () => {
+test('there is no begin if no request was sent', async () => {
   const refused = await converseWith(new URL('http://127.0.0.1:1'), {});
   expect(refused.error?.message).toBe('connection to 127.0.0.1:1 refused');
   expect(refused.sleeps).toEqual([1000, 2000, 4000]);
@@ -218,7 +218,7 @@ test('thoughts that nobody sees do not forbid a retry; thoughts on show do', asy
   expect(shown.server.requests).toHaveLength(1);
 });
 
-test('a wait that outlasts the deadline is told instead of waited for', async (t) => {
+test('a wait longer than the deadline is reported instead', async (t) => {
   const { error, sleeps } = await converse(t, [failing(429, retryInfo('20s'))], { deadline: () => 1_010_000 });
   expect(error?.hint).toBe('The server asks to wait 20 s, longer than --timeout leaves. Raise it with -t.');
   expect(sleeps).toEqual([]);
@@ -257,23 +257,23 @@ test('a server that echoes the key does not get it into the error', async (t) =>
   expect(error?.message).toBe('authentication failed: bad key ‹redacted› (401)');
 });
 
-test('a backend with an envelope and a renewable credential: one renewal, one resend, nothing to see', async (t) => {
-  const renewals: boolean[] = [];
+test('a backend with an envelope and a renewable credential: one refresh, one resend, nothing to see', async (t) => {
+  const refreshes: boolean[] = [];
   const url = (base: string): Backend => ({
     ...geminiApi({ userAgent: 'gmn/test' }, keyIdentity(KEY)),
     credential: 'account',
-    canRenew: true,
+    canRefresh: true,
     unwrap: (value) => (value as { response: unknown }).response,
-    prepare: async (request, { renew }) => {
-      renewals.push(renew);
+    prepare: async (request, { refresh }) => {
+      refreshes.push(refresh);
       return { method: 'POST', url: new URL(base), headers: {}, body: JSON.stringify({ request }) };
     },
   });
-  const enveloped = stream([event({ response: reply([{ text: 'fine' }], STOP) })]);
-  const good = await converse(t, [failing(401), enveloped], { makeBackend: url });
-  expect({ text: good.text, renewals: renewals.splice(0), sleeps: good.sleeps }).toEqual({
+  const wrapped = stream([event({ response: reply([{ text: 'fine' }], STOP) })]);
+  const good = await converse(t, [failing(401), wrapped], { makeBackend: url });
+  expect({ text: good.text, refreshes: refreshes.splice(0), sleeps: good.sleeps }).toEqual({
     text: 'fine',
-    renewals: [false, true],
+    refreshes: [false, true],
     sleeps: [],
   });
   const bad = await converse(t, [failing(401)], { makeBackend: url });
@@ -286,10 +286,10 @@ const bodiless: Answer = (socket) => {
   socket.write(head(401, { 'content-length': '100', 'content-type': 'application/json' }));
 };
 
-test('a 401 without its body is cured at once: nobody waits for words that will not be read', async (t) => {
+test('after a 401 the credential is refreshed at once, without waiting for the body', async (t) => {
   const renewable = (baseUrl: string): Backend => ({
     ...geminiApi({ baseUrl: new URL(baseUrl), userAgent: 'gmn/test' }, keyIdentity(KEY)),
-    canRenew: true,
+    canRefresh: true,
   });
   // Without a limit for silence, waiting would be for ever.
   const { text, server } = await converse(t, [bodiless, whole('fine')], { makeBackend: renewable, idleMs: 0 });

@@ -127,7 +127,7 @@ test.for<readonly [unknown, string]>([
   [{ candidates: [{ content: { parts: [1] } }] }, 'a part is not an object'],
   [{ candidates: [{ content: { parts: [{ text: 1 }] } }] }, 'a text is not a string'],
   [{ candidates: [{ content: { parts: [{ functionCall: 1 }] } }] }, 'a function call is not an object'],
-])('what is wrong with %j is said', ([value, what]) => {
+])('the error says what is wrong with %j', ([value, what]) => {
   const parse = () => parseChunk(value);
   expect(parse).toThrow(`the answer was cut short: malformed event from the server (${what})`);
   expect(parse).toThrow(

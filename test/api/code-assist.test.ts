@@ -152,7 +152,7 @@ function memory(kept?: Onboarding): OnboardingCache & { readonly written: Onboar
 const OLD = { project: 'old', tier: 't' };
 const NEW = { project: 'new', tier: 't' };
 
-test('what is remembered is not asked for; what was just asked is not asked again', async () => {
+test('what is findCached is not asked for; what was just asked is not asked again', async () => {
   let asked = 0;
   const ask = async (): Promise<Onboarding> => {
     asked += 1;
@@ -161,18 +161,18 @@ test('what is remembered is not asked for; what was just asked is not asked agai
   const cache = memory(OLD);
   const known = createOnboardings(cache, ask);
   expect([await known.current(SIGNAL), asked]).toEqual([OLD, 0]);
-  expect([await known.renew(SIGNAL), await known.renew(SIGNAL), asked]).toEqual([true, false, 1]);
+  expect([await known.refresh(SIGNAL), await known.refresh(SIGNAL), asked]).toEqual([true, false, 1]);
   expect([await known.current(SIGNAL), cache.written]).toEqual([NEW, [NEW]]);
   const fresh = createOnboardings(memory(), ask);
   await fresh.current(SIGNAL);
-  expect([await fresh.renew(SIGNAL), asked]).toEqual([false, 2]);
+  expect([await fresh.refresh(SIGNAL), asked]).toEqual([false, 2]);
 });
 
 const KNOWN: Onboardings = {
   current: async () => OLD,
-  remembered: () => undefined,
+  findCached: () => undefined,
   ask: async () => OLD,
-  renew: async () => true,
+  refresh: async () => true,
 };
 
 const options = {
@@ -202,7 +202,7 @@ test.for([
   [429, '', false],
   [500, '', false],
 ] as const)('a refusal with %i and %j may be due to a stale project: %j', async ([status, error, isStale]) => {
-  const remembering = codeAssist({ ...options, onboardings: { ...KNOWN, remembered: () => OLD } });
+  const remembering = codeAssist({ ...options, onboardings: { ...KNOWN, findCached: () => OLD } });
   expect(await remembering.repair?.({ status, body: JSON.stringify({ error }) }, SIGNAL)).toBe(isStale);
 });
 

@@ -169,7 +169,7 @@ test('while nothing was shown, a token that is refused is not the end', async (t
   expect(server.requests).toHaveLength(3);
 });
 
-test('a refused token after text is told as an answer that was cut short', async (t) => {
+test('a rejected token after text is reported as an answer that was cut short', async (t) => {
   const refused = answer(400, '{"error":{"code":400,"status":"INVALID_ARGUMENT","message":"Token expired."}}');
   const { text, error } = await converse(t, [stream(eventsFrom(0).slice(0, 2), 'close'), refused]);
   expect(text).toBe('Oné two 🍊');
@@ -179,7 +179,7 @@ test('a refused token after text is told as an answer that was cut short', async
   });
 });
 
-test('a wait before an answer goes on is said', async (t) => {
+test('a notice reports the wait before an answer continues', async (t) => {
   const busy = answer(503, '{"error":{"code":503,"status":"UNAVAILABLE","message":"Busy."}}');
   const { events } = await converse(t, [stream(eventsFrom(0).slice(0, 2), 'close'), busy, sendRest]);
   expect(events.filter(({ type }) => type === 'notice')).toEqual([
@@ -208,7 +208,7 @@ test.for([0, 1])(
   },
 );
 
-test('the words of a hop that goes on are not those of the failure after it', async (t) => {
+test('the notice of a continued reply is not repeated by the failure after it', async (t) => {
   const hop = { finishReason: 'CONTINUATION', finishMessage: 'go on', continuationToken: 'z' };
   const { error } = await converse(t, [
     stream([event(reply([{ text: 'a' }], hop))]),

@@ -41,7 +41,7 @@ test.for([
 
 test('a key that cannot be sent is refused before the network, without being shown', async () => {
   const backend = geminiApi({ userAgent: 'gmn/test' }, keyIdentity('se\ncret'));
-  const options = { signal: new AbortController().signal, renew: false };
+  const options = { signal: new AbortController().signal, refresh: false };
   await expect(backend.prepare(REQUEST, options)).rejects.toMatchObject({
     fault: 'auth',
     message: 'authentication failed: GEMINI_API_KEY contains characters that cannot be sent',
@@ -50,7 +50,7 @@ test('a key that cannot be sent is refused before the network, without being sho
 
 test('without a base URL the public service is asked', async () => {
   const backend = geminiApi({ userAgent: 'gmn/test' }, keyIdentity('k'));
-  const { url } = await backend.prepare(REQUEST, { signal: new AbortController().signal, renew: false });
+  const { url } = await backend.prepare(REQUEST, { signal: new AbortController().signal, refresh: false });
   expect(url.href).toBe(
     'https://generativelanguage.googleapis.com/v1beta/models/gemini-test:streamGenerateContent?alt=sse',
   );

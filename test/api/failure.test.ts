@@ -228,7 +228,7 @@ test.for<readonly [string, string, string]>([
   expect(got).toBe(wanted);
 });
 
-test('of a page of 1 MB the first 200 visible characters are told (N25)', () => {
+test('of a page of 1 MB the first 200 visible characters are quoted (N25)', () => {
   const page = `<!DOCTYPE html><html><head><title>502</title><style>b{}</style><script>if (a<b) x()</script></head><!-- c --><body>\n<h1>Bad  gateway</h1>${'<p>word</p>'.repeat(100_000)}`;
   const { message } = failure(502, page);
   expect(message).toMatch(/^API error: the server failed \(502\): 502 Bad gateway word word /);

@@ -9,7 +9,7 @@ function credential(changes: Partial<Credential> = {}): Credential {
   return { type: 'oauth-personal', source: 'a file', account: 'abc', headers, ...changes };
 }
 
-test('every secret that was ever sent is known for one, also after a renewal', async () => {
+test('every secret that was ever sent is known for one, also after a refresh', async () => {
   let count = 1;
   const who = createIdentity(
     credential({
@@ -20,20 +20,20 @@ test('every secret that was ever sent is known for one, also after a renewal', a
     }),
     'bearer',
   );
-  expect(who.canRenew).toBe(true);
-  expect(await who.headers({ signal: SIGNAL, renew: false })).toEqual({ authorization: 'Bearer a-token-1' });
-  expect(await who.headers({ signal: SIGNAL, renew: true })).toEqual({ authorization: 'Bearer a-token-2' });
+  expect(who.canRefresh).toBe(true);
+  expect(await who.headers({ signal: SIGNAL, refresh: false })).toEqual({ authorization: 'Bearer a-token-1' });
+  expect(await who.headers({ signal: SIGNAL, refresh: true })).toEqual({ authorization: 'Bearer a-token-2' });
   expect([...who.secrets]).toEqual(['a-token-1', 'a-token-2']);
 });
 
 test('an empty key is no secret', async () => {
   const who = createIdentity(credential({ headers: async () => ({ 'x-goog-api-key': '' }) }), 'key');
-  await who.headers({ signal: SIGNAL, renew: false });
+  await who.headers({ signal: SIGNAL, refresh: false });
   expect([...who.secrets]).toEqual([]);
 });
 
 test('the quota project goes with a token, not with a key, and not over the credential’s own', async () => {
-  const ask = (who: ReturnType<typeof createIdentity>) => who.headers({ signal: SIGNAL, renew: false });
+  const ask = (who: ReturnType<typeof createIdentity>) => who.headers({ signal: SIGNAL, refresh: false });
   expect(await ask(createIdentity(credential(), 'bearer', 'q'))).toMatchObject({ 'x-goog-user-project': 'q' });
   expect(await ask(createIdentity(credential(), 'key', 'q'))).not.toHaveProperty('x-goog-user-project');
   const own = credential({ headers: async () => ({ authorization: 'Bearer t', 'x-goog-user-project': 'own' }) });
@@ -42,7 +42,7 @@ test('the quota project goes with a token, not with a key, and not over the cred
 
 test('a token that no header can carry is refused without being shown', async () => {
   const who = createIdentity(credential({ headers: async () => ({ authorization: 'Bearer se\ncret' }) }), 'bearer');
-  const failed = await who.headers({ signal: SIGNAL, renew: false }).catch((error: unknown) => error);
+  const failed = await who.headers({ signal: SIGNAL, refresh: false }).catch((error: unknown) => error);
   expect(failed).toMatchObject({ fault: 'auth' });
   expect(String(failed)).not.toContain('cret');
 });

@@ -22,14 +22,14 @@ const timers = { connectMs: 5000, headersMs: 5000, idleMs: 5000 };
 const { send } = createHttpClient({ timers, env: {}, trace: () => {}, clock: systemClock });
 const userAgent = 'gmn/test';
 
-function caller(renew?: () => Promise<void>, token = 'test-token-0123'): QueryContext {
+function caller(refresh?: () => Promise<void>, token = 'test-token-0123'): QueryContext {
   const headers = async () => ({ authorization: `Bearer ${token}` });
   const who = {
     type: 'oauth-personal',
     source: 'test',
     account: 'a',
     headers,
-    ...(renew ? { refresh: renew } : {}),
+    ...(refresh ? { refresh: refresh } : {}),
   } as const;
   return { identity: createIdentity(who, 'bearer'), send, userAgent };
 }
@@ -37,44 +37,44 @@ function caller(renew?: () => Promise<void>, token = 'test-token-0123'): QueryCo
 const ONBOARDING = { project: 'p', tier: 't' };
 const ONBOARDINGS = {
   current: async () => ONBOARDING,
-  remembered: () => ONBOARDING,
+  findCached: () => ONBOARDING,
   ask: async () => ONBOARDING,
-  renew: async () => false,
+  refresh: async () => false,
 };
 
-const INQUIRIES: Readonly<Record<string, (baseUrl: URL) => Queries>> = {
+const QUERIES: Readonly<Record<string, (baseUrl: URL) => Queries>> = {
   'the Gemini API': (baseUrl) => geminiApiQueries({ baseUrl, userAgent }, caller()),
   Vertex: (baseUrl) => vertexQueries({ baseUrl, userAgent, site: { project: 'p', location: 'us-central1' } }, caller()),
   'Code Assist': (baseUrl) =>
     codeAssistQueries({ place: { baseUrl }, caller: caller(), onboardings: ONBOARDINGS, clock: systemClock }),
 };
 
-test.for(Object.entries(INQUIRIES))('%s counts tokens, lists models and knows who asks', async ([, open], t) => {
+test.for(Object.entries(QUERIES))('%s counts tokens, lists models and knows who asks', async ([, open], t) => {
   const demo = await startDemo({ clock: systemClock });
   t.onTestFinished(() => demo.close());
-  const inquiries = open(new URL(demo.url));
+  const queries = open(new URL(demo.url));
   const contents = [{ role: 'user', parts: [{ text: 'How do the tides come about?' }] }] as const;
   const request = { ...REQUEST, contents, model: 'gemini-2.5-flash' };
-  const plain = await inquiries.countTokens(request, SIGNAL);
+  const plain = await queries.countTokens(request, SIGNAL);
   const system = { role: 'user', parts: [{ text: 'Answer in one short and simple sentence.' }] } as const;
   expect(plain).toBeGreaterThan(0);
-  expect(await inquiries.countTokens({ ...request, systemInstruction: system }, SIGNAL)).toBeGreaterThan(plain);
-  expect((await inquiries.listModels(SIGNAL)).map(({ id }) => id)).toContain('gemini-2.5-pro');
-  expect((await inquiries.standing(SIGNAL)).lines[0]).toMatch(/accepts it|serves it/);
-  await expect(inquiries.countTokens({ ...request, model: 'gemini-1.0-gone' }, SIGNAL)).rejects.toMatchObject({
+  expect(await queries.countTokens({ ...request, systemInstruction: system }, SIGNAL)).toBeGreaterThan(plain);
+  expect((await queries.listModels(SIGNAL)).map(({ id }) => id)).toContain('gemini-2.5-pro');
+  expect((await queries.checkAccount(SIGNAL)).lines[0]).toMatch(/accepts it|serves it/);
+  await expect(queries.countTokens({ ...request, model: 'gemini-1.0-gone' }, SIGNAL)).rejects.toMatchObject({
     status: 404,
   });
 });
 
 test('Code Assist counts nothing as 0; elsewhere a missing number is a failure', async (t) => {
   const server = await loopback(t, [answer(200, '{}', JSON_TYPE)]);
-  expect(await INQUIRIES['Code Assist']?.(server.url).countTokens(REQUEST, SIGNAL)).toBe(0);
-  await expect(INQUIRIES.Vertex?.(server.url).countTokens(REQUEST, SIGNAL)).rejects.toMatchObject({ fault: 'api' });
+  expect(await QUERIES['Code Assist']?.(server.url).countTokens(REQUEST, SIGNAL)).toBe(0);
+  await expect(QUERIES.Vertex?.(server.url).countTokens(REQUEST, SIGNAL)).rejects.toMatchObject({ fault: 'api' });
 });
 
 test('Code Assist is given the model with its prefix, and neither project nor prompt id', async (t) => {
   const server = await loopback(t, [answer(200, '{"totalTokens":3}', JSON_TYPE)]);
-  await INQUIRIES['Code Assist']?.(server.url).countTokens(REQUEST, SIGNAL);
+  await QUERIES['Code Assist']?.(server.url).countTokens(REQUEST, SIGNAL);
   expect(JSON.parse(server.requests[0]?.body ?? '')).toEqual({
     request: { model: 'models/gemini-test', contents: REQUEST.contents },
   });
@@ -83,7 +83,7 @@ test('Code Assist is given the model with its prefix, and neither project nor pr
 test('Vertex is given the tools to count', async (t) => {
   const server = await loopback(t, [answer(200, '{"totalTokens":3}', JSON_TYPE)]);
   const tools = [{ functionDeclarations: [{ name: 'glob' }] }];
-  await INQUIRIES.Vertex?.(server.url).countTokens({ ...REQUEST, tools }, SIGNAL);
+  await QUERIES.Vertex?.(server.url).countTokens({ ...REQUEST, tools }, SIGNAL);
   expect(JSON.parse(server.requests[0]?.body ?? '')).toEqual({ contents: REQUEST.contents, tools });
 });
 
@@ -91,30 +91,30 @@ test('a list that never ends is left after a hundred pages', async (t) => {
   const server = await loopback(t, [
     answer(200, '{"models":[{"name":"models/a-1"}],"nextPageToken":"more"}', JSON_TYPE),
   ]);
-  expect(await INQUIRIES['the Gemini API']?.(server.url).listModels(SIGNAL)).toEqual([{ id: 'a-1' }]);
+  expect(await QUERIES['the Gemini API']?.(server.url).listModels(SIGNAL)).toEqual([{ id: 'a-1' }]);
   expect(server.requests).toHaveLength(100);
 });
 
-test('a 401 is cured with one renewal, and no more', async (t) => {
-  let renewals = 0;
-  const renewing = caller(async () => {
-    renewals += 1;
+test('a 401 leads to one refresh, and no more', async (t) => {
+  let refreshes = 0;
+  const refreshing = caller(async () => {
+    refreshes += 1;
   });
-  const cured = await loopback(t, [answer(401), answer(200, '{"a":1}', JSON_TYPE)]);
-  expect(await callJson(renewing, { url: cured.url }, SIGNAL)).toEqual({ a: 1 });
+  const refreshed = await loopback(t, [answer(401), answer(200, '{"a":1}', JSON_TYPE)]);
+  expect(await callJson(refreshing, { url: refreshed.url }, SIGNAL)).toEqual({ a: 1 });
   const hopeless = await loopback(t, [answer(401)]);
-  await expect(callJson(renewing, { url: hopeless.url }, SIGNAL)).rejects.toMatchObject({ fault: 'auth' });
-  expect([renewals, hopeless.requests.length]).toEqual([2, 2]);
+  await expect(callJson(refreshing, { url: hopeless.url }, SIGNAL)).rejects.toMatchObject({ fault: 'auth' });
+  expect([refreshes, hopeless.requests.length]).toEqual([2, 2]);
 });
 
-test('a 401 without its body is cured at once', async (t) => {
+test('after a 401 the credential is refreshed without waiting for the body', async (t) => {
   const server = await loopback(t, [
     (socket) => socket.write(head(401, { 'content-length': '100' })),
     answer(200, '{"a":1}', JSON_TYPE),
   ]);
   const { send: patient } = createHttpClient({ timers: { ...timers, idleMs: 0 }, env: {}, clock: systemClock });
-  const renewing = { ...caller(async () => {}), send: patient };
-  expect(await callJson(renewing, { url: server.url }, SIGNAL)).toEqual({ a: 1 });
+  const refreshing = { ...caller(async () => {}), send: patient };
+  expect(await callJson(refreshing, { url: server.url }, SIGNAL)).toEqual({ a: 1 });
 });
 
 test.for(['', '[]', '7', '<html>Sign in</html>', '{"a":'])('%j is no JSON object', async (body, t) => {
@@ -140,8 +140,8 @@ test.for(['demo', 'totalTokens'])('a token like %j does not change what is read'
 
 test.for(['the Gemini API', 'Vertex'])('%s without a list of models says so', async (name, t) => {
   const server = await loopback(t, [answer(404, '<html>no such page</html>')]);
-  await expect(INQUIRIES[name]?.(server.url).listModels(SIGNAL)).rejects.toMatchObject({
-    words: 'the server does not offer a list of models (404): no such page',
+  await expect(QUERIES[name]?.(server.url).listModels(SIGNAL)).rejects.toMatchObject({
+    detail: 'the server does not offer a list of models (404): no such page',
     hint: expect.not.stringContaining('gmn models'),
     objection: undefined,
   });
@@ -171,19 +171,19 @@ test('a question is repeated as its failure advises, and then given up', async (
 test.for(['the Gemini API', 'Vertex'])('%s embeds a text', async (name, t) => {
   const demo = await startDemo({ clock: systemClock });
   t.onTestFinished(() => demo.close());
-  const inquiries = INQUIRIES[name]?.(new URL(demo.url));
+  const queries = QUERIES[name]?.(new URL(demo.url));
   const request = { model: 'gemini-embedding-001', text: 'tides' };
-  const values = await inquiries?.embed(request, SIGNAL);
+  const values = await queries?.embed(request, SIGNAL);
   expect(values?.length).toBeGreaterThan(100);
-  expect(await inquiries?.embed({ ...request, text: 'moon' }, SIGNAL)).not.toEqual(values);
+  expect(await queries?.embed({ ...request, text: 'moon' }, SIGNAL)).not.toEqual(values);
 });
 
 test('an embedding without numbers is a failure, and Code Assist names the way out', async (t) => {
   const { url } = await loopback(t, [answer(200, '{"embedding":{"values":["x"]}}', JSON_TYPE)]);
   const request = { model: 'gemini-embedding-001', text: 'tides' };
-  const embedding = INQUIRIES['the Gemini API']?.(url).embed(request, SIGNAL);
+  const embedding = QUERIES['the Gemini API']?.(url).embed(request, SIGNAL);
   await expect(embedding).rejects.toThrow('the server sent no embedding');
-  await expect(INQUIRIES['Code Assist']?.(url).embed(request, SIGNAL)).rejects.toMatchObject({
+  await expect(QUERIES['Code Assist']?.(url).embed(request, SIGNAL)).rejects.toMatchObject({
     fault: 'usage',
     hint: expect.stringContaining('GEMINI_API_KEY'),
   });

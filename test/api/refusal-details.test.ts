@@ -63,15 +63,15 @@ test('where an account is verified is read from the details too', () => {
   expect(hint({})).toBe('Verify the account with Google, then try again.');
 });
 
-test('an account in trouble is told without a label and links where there are none', () => {
-  const trouble = findAccountError(['VALIDATION_REQUIRED'], { words: '' });
-  expect(trouble?.words).toBe('Google requires this account to be verified first');
+test('the error about an account omits label and links if there are none', () => {
+  const trouble = findAccountError(['VALIDATION_REQUIRED'], { detail: '' });
+  expect(trouble?.detail).toBe('Google requires this account to be verified first');
   expect(trouble).toMatchObject({ fault: 'auth', hint: 'Verify the account with Google, then try again.' });
   expect(trouble).not.toHaveProperty('status', expect.any(Number));
-  const labelled = findAccountError(['TOS_VIOLATION'], { words: 'Gone.', label: '403', status: 403 });
-  expect(labelled?.words).toMatch(/ terms of service \(403\): Gone\.$/);
+  const labelled = findAccountError(['TOS_VIOLATION'], { detail: 'Gone.', label: '403', status: 403 });
+  expect(labelled?.detail).toMatch(/ terms of service \(403\): Gone\.$/);
   expect(labelled?.status).toBe(403);
-  expect(findAccountError(['OTHER'], { words: '' })).toBeUndefined();
+  expect(findAccountError(['OTHER'], { detail: '' })).toBeUndefined();
 });
 
 test('an API that is off is switched on in Google’s console alone', () => {
@@ -113,7 +113,7 @@ test.for([
   });
 });
 
-test('a call about no model is told so', () => {
+test('the error of a call without a model names none', () => {
   const none = { model: undefined };
   expect(told({ ...none, status: 400 }, { message: 'x' }).hint).toContain('--debug');
   expect(told({ ...none, status: 404 }).message).toBe('API error: the server does not offer this call (404)');
@@ -156,7 +156,7 @@ test.for([
   expect(used.retry === undefined).toBe(isFinal);
 });
 
-test('capacity has two names, and a quota of none is told in two spellings', () => {
+test('capacity has two names, and a quota of zero has two spellings', () => {
   for (const name of ['MODEL_CAPACITY_EXHAUSTED', 'MODEL_CAPACITY_EXCEEDED']) {
     expect(told({}, { details: [reason('X'), reason(name)] }).message).toContain('no capacity for models/gemini-x');
   }
@@ -168,7 +168,7 @@ test('capacity has two names, and a quota of none is told in two spellings', () 
   }
 });
 
-test('when a daily quota comes back is told as the server tells it', () => {
+test('the reset of a daily quota is reported as the server gives it', () => {
   const hint = (metadata: object) => told({}, { details: [reason('QUOTA_EXHAUSTED', metadata)] }).hint;
   expect(hint({ quotaResetTimeStamp: '2026-05-02T07:00:00Z' })).toBe(
     'It resets at 2026-05-02T07:00:00Z. Until then choose another model with -m.',

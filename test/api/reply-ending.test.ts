@@ -55,7 +55,7 @@ test('a reason that is not specified is none, as with a gateway that writes out 
   expect((await read([first, chunk([{ text: 'b' }], STOP), chunk([], unspecified)])).reply?.finishReason).toBe('STOP');
 });
 
-test('thoughts are told as thoughts, and are no answer', async () => {
+test('thoughts are events of their own, and are no answer', async () => {
   const thought = { text: 'hm', thought: true };
   expect((await read([chunk([thought, { text: 'yes' }], STOP)])).events).toEqual([
     { type: 'thought', delta: 'hm' },
@@ -196,7 +196,7 @@ test.for<readonly [string, readonly Chunk[], object]>([
       retry: { atMost: 2 },
     },
   ],
-])('%s is no answer, and that is said', async ([, chunks, wanted]) => {
+])('%s is no answer, and the error says so', async ([, chunks, wanted]) => {
   expect(await read(chunks)).toMatchObject({ fault: 'api', ...wanted });
 });
 
@@ -211,7 +211,7 @@ test('words of the server are quoted without the caller’s secrets', async () =
   });
 });
 
-test('an answer that was cut at the limit is one, and that is said', async () => {
+test('an answer that was cut at the limit counts, and a notice says so', async () => {
   const { events, reply } = await read([chunk([{ text: 'and' }], { finishReason: 'MAX_TOKENS' })]);
   expect(events.at(-1)).toEqual({
     type: 'notice',

@@ -15,6 +15,6 @@ test('texts that came at once are one event, which keeps its pieces; what stands
   ]);
 });
 
-test('nothing told is no event', () => {
+test('an empty notice is no event', () => {
   expect(joinTexts([])).toEqual([]);
 });

@@ -127,7 +127,7 @@ test.for([
   ['keys', [{ ['x'.repeat(3000)]: 1 }], 'more than 0 MB besides its text'],
   ['depth', [{ functionCall: { name: 'f', args: nested(12) } }], 'nested more than 10 deep'],
   ['depth that ends the stack', [{ functionCall: { name: 'f', args: nested(300_000) } }], 'nested more than 10 deep'],
-] as const)('an answer of too much %s is ended, and what had come is told', ([, parts, words]) => {
+] as const)('an answer with too much %s is ended, and keeps what had arrived', ([, parts, words]) => {
   const { told, error } = overrun(parts);
   expect(error).toMatchObject({ fault: 'limit', message: expect.stringContaining(words), exitCode: 1 });
   expect(told[0]).toEqual({ type: 'text', delta: 'first' });

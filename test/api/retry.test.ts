@@ -49,13 +49,13 @@ test('a retry knows which it is, of how many', () => {
 
 test('a failure whose wait does not fit into the time that is left says so, and stays what it was', () => {
   const cause = new Error('because');
-  const failure = new AppError('api', 'x', { cause, words: 'w', status: 429, hint: 'h', retry: { afterMs: 5000 } });
+  const failure = new AppError('api', 'x', { cause, detail: 'w', status: 429, hint: 'h', retry: { afterMs: 5000 } });
   const late = { ...OPTIONS, deadline: () => 4000 };
   expect(toFinalFailure(failure, late)).toMatchObject({
     fault: 'api',
     message: 'x',
     cause,
-    words: 'w',
+    detail: 'w',
     status: 429,
     hint: 'The server asks to wait 5 s, longer than --timeout leaves. Raise it with -t.',
   });

@@ -161,7 +161,7 @@ test('comments alone do not keep a stream alive for ever; data that trickles doe
   }
   await expect(drain(ticking(': ping\n\n', 5))).rejects.toMatchObject({
     fault: 'api',
-    message: 'the server keeps the line open but sends no answer',
+    message: 'the server keeps the connection open but sends no answer',
     hint: 'Try again, or choose another model with -m.',
     retry: {},
   });

@@ -34,7 +34,7 @@ test('an answer cut at the token limit is an answer with a notice (S19)', async 
   expect(got?.finishReason).toBe('MAX_TOKENS');
 });
 
-test('what an answer holds besides text is told by kind and count', async (t) => {
+test('a notice names the kind and count of parts other than text', async (t) => {
   const picture = { inlineData: { mimeType: 'image/png', data: 'AAAA' } };
   const { events, text } = await converse(t, [
     stream([
@@ -65,7 +65,7 @@ test('an error inside the stream has its own status, and what was shown is not a
 test('words inside a stream are quoted without the key, whatever they explain', async (t) => {
   const error = { error: { code: 400, status: 'INVALID_ARGUMENT', message: `bad ${KEY}` } };
   const told = await converse(t, [stream([event(error)])]);
-  expect(told.error?.words).toBe('invalid request (400 INVALID_ARGUMENT): bad ‹redacted›');
+  expect(told.error?.detail).toBe('invalid request (400 INVALID_ARGUMENT): bad ‹redacted›');
   const stopped = { finishReason: 'OTHER', finishMessage: `because ${encodeURIComponent(KEY)}` };
   const ended = await converse(t, [stream([event(reply([], stopped))])]);
   expect(ended.error?.message).toBe('the model stopped without finishing its answer: OTHER: because ‹redacted›');
@@ -83,7 +83,7 @@ test('a malformed event stops the answer after all text before it (S14)', async 
   expect(outcome.error?.message).toBe('the answer was cut short: malformed event from the server');
 });
 
-test('text without a finish reason is told and then fails (S5)', async (t) => {
+test('text without a finish reason is passed on, and then the reply fails (S5)', async (t) => {
   const outcome = await converse(t, [stream([event(reply([{ text: 'so far' }]))])]);
   expect(outcome.text).toBe('so far');
   expect(outcome.error?.message).toBe('the answer was cut short: the stream ended without a finish reason');

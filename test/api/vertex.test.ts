@@ -7,7 +7,7 @@ const VERB = ':streamGenerateContent?alt=sse';
 
 async function urlOf(place: Omit<VertexEndpoint, 'userAgent'>, model = 'gemini-x'): Promise<string> {
   const backend = vertex({ ...place, userAgent: 'gmn/test' }, keyIdentity('k'));
-  return (await backend.prepare({ ...REQUEST, model }, { signal: SIGNAL, renew: false })).url.href;
+  return (await backend.prepare({ ...REQUEST, model }, { signal: SIGNAL, refresh: false })).url.href;
 }
 
 const at = (location: string) => ({ site: { project: 'p-1', location } });
@@ -36,7 +36,7 @@ test.for<readonly [string, Omit<VertexEndpoint, 'userAgent'>, string]>([
 
 test('the body is the plain request', async () => {
   const backend = vertex({ userAgent: 'gmn/test' }, keyIdentity('k-123'));
-  const { method, headers, body } = await backend.prepare(REQUEST, { signal: SIGNAL, renew: false });
+  const { method, headers, body } = await backend.prepare(REQUEST, { signal: SIGNAL, refresh: false });
   expect({ method, headers, body: JSON.parse(body ?? '') }).toEqual({
     method: 'POST',
     headers: { 'content-type': 'application/json', 'user-agent': 'gmn/test', 'x-goog-api-key': 'k-123' },

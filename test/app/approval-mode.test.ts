@@ -37,7 +37,7 @@ test.each([
   ['yolo', 'is not taken from a file'],
   ['always', 'cannot be "always"'],
   [true, 'cannot be "true"'],
-])('a file that says %j changes nothing, and the person is told', (said, why) => {
+])('a file with %j changes nothing, and a notice says so', (said, why) => {
   const notice = `general.defaultApprovalMode ${why}: gmn asks before every change`;
   expect(withSetting(said)).toEqual({ mode: 'default', notices: [notice] });
 });

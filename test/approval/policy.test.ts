@@ -4,9 +4,9 @@ import {
   type ApprovalMode,
   approvalPolicy,
   nonInteractiveDenial,
-  offeredTools,
   type PolicyOptions,
   type Reach,
+  selectOfferedTools,
 } from '../../src/approval/policy.ts';
 import type { JsonObject } from '../../src/core/json.ts';
 import type { Effect, Tool } from '../../src/core/tool.ts';
@@ -24,7 +24,7 @@ const SHELL = runShellCommand({
   shell: { path: '/bin/sh', args: ['-c'], isVerbatim: false },
   env: {},
   directory: async (path) => path,
-  keepOutput: async () => undefined,
+  storeOutput: async () => undefined,
 });
 const FETCH = tool('web_fetch', 'network');
 const SEARCH = tool('google_web_search', 'network');
@@ -58,7 +58,7 @@ test('each mode runs, asks about or denies each effect', () => {
 });
 
 test('plan declares readers alone, every other mode all tools in their order', () => {
-  const names = (mode: ApprovalMode) => offeredTools(ALL, mode).map(({ name }) => name);
+  const names = (mode: ApprovalMode) => selectOfferedTools(ALL, mode).map(({ name }) => name);
   expect(names('plan')).toEqual(['read_file']);
   for (const mode of ['default', 'auto_edit', 'yolo'] as const) expect(names(mode)).toEqual(ALL.map((one) => one.name));
 });
@@ -207,26 +207,26 @@ function sorted(args: JsonObject) {
   return Object.entries(args).sort(([left], [right]) => (left < right ? -1 : 1));
 }
 
-test('without a terminal the model is told how the user can allow the call', () => {
-  const unattendedReason = (...input: Parameters<typeof nonInteractiveDenial>) => nonInteractiveDenial(...input).reason;
+test('without a terminal the denial says how the user can allow the call', () => {
+  const readReason = (...input: Parameters<typeof nonInteractiveDenial>) => nonInteractiveDenial(...input).reason;
   const opening = (name: string) =>
     `${name} was not run: it needs the user's approval, and there is no terminal to ask on.`;
-  expect(unattendedReason(SHELL, 'command', true)).toBe(
+  expect(readReason(SHELL, 'command', true)).toBe(
     `${opening('run_shell_command')} The user can allow it with --allowed-tools run_shell_command.`,
   );
-  expect(unattendedReason(WRITE, 'tool', true)).toBe(
+  expect(readReason(WRITE, 'tool', true)).toBe(
     `${opening('write_file')} The user can allow it with --allowed-tools write_file or --approval-mode auto_edit.`,
   );
-  expect(unattendedReason(READ, 'call', true)).toBe(
+  expect(readReason(READ, 'call', true)).toBe(
     `${opening('read_file')} The file may hold keys or passwords; the user can attach it with -f, or run gmn in a terminal.`,
   );
-  expect(unattendedReason(READ, 'call', false)).toBe(
+  expect(readReason(READ, 'call', false)).toBe(
     "read_file was not run: it needs the user's approval, and nobody is asked in this output format. " +
       'The file may hold keys or passwords; the user can attach it with -f, or run gmn with -o text in a terminal.',
   );
 });
 
-test('the user is told what would allow the call', () => {
+test('the advice for the user says what would allow the call', () => {
   expect(nonInteractiveDenial(SHELL, 'command', true).advice).toBe(
     'there is no terminal to ask on. Allow it with --allowed-tools run_shell_command',
   );

@@ -100,7 +100,7 @@ test.for<[number, string, string, string]>([
   [200, '<html>', 'the token server answered without a token that can be sent', AGAIN],
   [200, '{"access_token":"a\\nb"}', 'the token server answered without a token that can be sent', AGAIN],
   [200, '{"access_token":"ä"}', 'the token server answered without a token that can be sent', AGAIN],
-])('an answer of %i (%s) is told in our own words', async ([status, body, why, hint], t) => {
+])('an answer of %i (%s) is reported without quoting the server', async ([status, body, why, hint], t) => {
   const { place, env } = keyFile(t, SERVICE_ACCOUNT);
   const { send, requests } = network(status, body);
   const { credential } = await chooseCredential(choiceInput(place, env, { flag: 'vertex-ai', send }));
@@ -127,7 +127,7 @@ test('a network that fails is named, and gcloud is not blamed', async (t) => {
   });
 });
 
-test('a key that cannot sign is said to be unusable, and nothing is sent', async (t) => {
+test('a key that cannot sign is reported as unusable, and nothing is sent', async (t) => {
   const { place, env } = keyFile(t, { ...SERVICE_ACCOUNT, private_key: 'canary' });
   const { credential } = await chooseCredential(choiceInput(place, env, { flag: 'vertex-ai' }));
   await expect(credential.headers(signal)).rejects.toMatchObject({

@@ -125,7 +125,7 @@ test.for<[string, Record<string, string>, object, string]>([
   });
 });
 
-test('a type the settings do not allow is refused, and the allowed one is taken when nothing else is said', async (t) => {
+test('a type the settings do not allow is refused, and the allowed one is used if none is requested', async (t) => {
   const place = home(t);
   const settings = { enforcedAuthType: 'oauth-personal' };
   const vertex = { GOOGLE_GENAI_USE_VERTEXAI: 'true' };
@@ -168,7 +168,7 @@ test("a key in a project's .env is pointed at, not used and not shown", async (t
   });
 });
 
-test('a sign-in that was asked for and is not there is said to be missing, with the key as a way out', async (t) => {
+test('a requested sign-in that does not exist is reported as missing, with a key as the alternative', async (t) => {
   const input = choiceInput(emptyHome(t), { GEMINI_API_KEY: KEY }, { settings: { authType: 'oauth-personal' } });
   await expect(chooseCredential(input)).rejects.toMatchObject({
     exitCode: 2,
@@ -176,7 +176,7 @@ test('a sign-in that was asked for and is not there is said to be missing, with 
   });
 });
 
-test('a key that was asked for and is not there is said to be missing', async (t) => {
+test('a requested key that does not exist is reported as missing', async (t) => {
   await expect(chooseCredential(choiceInput(home(t), {}, { flag: 'gemini-api-key' }))).rejects.toMatchObject({
     message: 'authentication failed: no API key found',
     hint: 'Set GEMINI_API_KEY, or store a key: gmn auth set-key',

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { CANARY, enveloped, json, served, signedIn } from '../support/account.ts';
+import { accountResponse, CANARY, codeAssistResponse, json, signedIn } from '../support/account.ts';
 import { failure, fakeGemini } from '../support/fake-gemini.ts';
 
 const LOAD = '/v1internal:loadCodeAssist';
@@ -7,7 +7,12 @@ const STREAM = '/v1internal:streamGenerateContent?alt=sse';
 
 test('a first run whose token is refused makes four requests, the model’s with the new token', async (t) => {
   const grant = json({ access_token: CANARY.granted, expires_in: 3599, token_type: 'Bearer' });
-  const google = await fakeGemini(t, [failure(401, 'UNAUTHENTICATED'), grant, served('p'), enveloped('hello')]);
+  const google = await fakeGemini(t, [
+    failure(401, 'UNAUTHENTICATED'),
+    grant,
+    accountResponse('p'),
+    codeAssistResponse('hello'),
+  ]);
   const me = signedIn(t, google);
   expect(await me.run(['hi'])).toMatchObject({ stdout: 'hello\n', stderr: '', exitCode: 0 });
   expect(google.requests.map(({ path, headers }) => [path, headers.authorization])).toEqual([

@@ -99,7 +99,7 @@ test('a caller that leaves while the metadata server is silent gets its own reas
   await expect(asking({ GCE_METADATA_HOST: host })(controller.signal)).rejects.toThrow('Interrupted.');
 });
 
-test('where Google is said not to be, nothing is asked', async (t) => {
+test('where detection is switched off, no request is sent', async (t) => {
   const { host, requests } = await metadataServer(t, (response) => token(response));
   const env = { GCE_METADATA_HOST: host, METADATA_SERVER_DETECTION: 'none' };
   expect([await asking(env)(signal), requests]).toEqual([undefined, []]);

@@ -27,7 +27,7 @@ test('a directory that was moved is named by where it is', async (t) => {
   expect(rows.map(({ name, details }) => [name, details[0]])).toContainEqual(['oauth-personal', place.credentials]);
 });
 
-test('a type from an .env file of the user is said to come from GMN_AUTH', async (t) => {
+test('for a type from an .env file of the user, the error names GMN_AUTH', async (t) => {
   const settings = { env: { GMN_AUTH: 'nonsense' }, authType: 'nonsense' };
   await expect(chooseCredential(choiceInput(home(t), {}, { settings }))).rejects.toMatchObject({
     fault: 'auth',
@@ -43,7 +43,7 @@ test.for(['', '  '])('an empty --auth (%j) is a mistake in the command line', as
 test.for([
   ['GMN_OAUTH_CLIENT_ID', 'GMN_OAUTH_CLIENT_SECRET'],
   ['GMN_OAUTH_CLIENT_SECRET', 'GMN_OAUTH_CLIENT_ID'],
-] as const)('with %s alone it is said that %s is missing', async ([given, missing], t) => {
+] as const)('with %s alone the error says that %s is missing', async ([given, missing], t) => {
   const { gemini, gmn } = home(t);
   await expect(findClientPair({ env: { [given]: 'canary' } }, { gemini, gmn }, systemClock)).rejects.toMatchObject({
     fault: 'config',

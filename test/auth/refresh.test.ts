@@ -225,7 +225,7 @@ test('without a refresh token, a token is used while its end is unknown, and not
 
 test('after a 401 the token is refreshed once', async (t) => {
   const fresh = home(t, { '.gemini/oauth_creds.json': oauthDocument({ expiry_date: Date.now() + 3_000_000 }) });
-  const { ended, server } = await runOnce(t, granting(), fresh, ['renew']);
+  const { ended, server } = await runOnce(t, granting(), fresh, ['refresh']);
   expect(ended.result.bearer).toBe(bearerDigest('ya29.granted-1'));
   expect(server.forms).toHaveLength(1);
 });
@@ -235,8 +235,8 @@ test('a sign-in that another program refreshed meanwhile is used', async (t) => 
   const { ended } = await runOnce(
     t,
     (response) => {
-      const renewed = { access_token: 'ya29.granted-elsewhere', expiry_date: Date.now() + 3_000_000 };
-      writeFileSync(place.credentials, oauthDocument({ ...renewed, refresh_token: 'another' }));
+      const refreshed = { access_token: 'ya29.granted-elsewhere', expiry_date: Date.now() + 3_000_000 };
+      writeFileSync(place.credentials, oauthDocument({ ...refreshed, refresh_token: 'another' }));
       json(response, 400, { error: 'invalid_grant' });
     },
     place,

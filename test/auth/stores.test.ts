@@ -51,7 +51,7 @@ test.for([12, 16])('the encrypted file is read when its variable asks for it (%i
   });
 });
 
-test('an encrypted file of another machine is said to be that, and is left alone', async (t) => {
+test('an encrypted file of another machine is reported as such, and left alone', async (t) => {
   const sealed = seal(SEALED, 'another-host');
   const place = home(t, { '.gemini/gemini-credentials.json': sealed });
   await expect(authorization(place, { GEMINI_FORCE_ENCRYPTED_FILE_STORAGE: 'true' })).rejects.toMatchObject({
@@ -102,7 +102,7 @@ posixTest('a notice says that macOS may be asking the user', async (t) => {
   const place = home(t);
   const said: string[] = [];
   const script = `sleep 1.5; echo '${password('ya29.chain')}'`;
-  const changes = { ...mac(place, script, { isAttended: true }), notify: (message: string) => said.push(message) };
+  const changes = { ...mac(place, script, { isInteractive: true }), notify: (message: string) => said.push(message) };
   expect(await authorization(place, {}, changes)).toEqual(['macOS Keychain', 'Bearer ya29.chain']);
   expect(said).toEqual([
     'macOS is asking whether gmn may read the Gemini sign-in from the Keychain (waiting up to 60 s).',
@@ -176,7 +176,7 @@ test('a damaged key file is quarantined and reported', async (t) => {
   expect(readdirSync(place.gmn)).toEqual([expect.stringMatching(/^key\.json\.corrupt-\d{8}T\d{6}Z$/)]);
 });
 
-posixTest("somebody else's key file is neither believed nor replaced, and that is said", async (t) => {
+posixTest("another user's key file is neither used nor replaced, and an error says so", async (t) => {
   const text = '{"version":1,"place":"file","key":"AIza-their-key"}';
   const place = home(t, { '.gmn/key.json': text });
   const path = join(place.gmn, 'key.json');

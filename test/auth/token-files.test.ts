@@ -27,7 +27,7 @@ test.for([
   ['empty', ''],
   ['half', '{"version":1,"access_token":"ya2'],
   ['of wrong types', '{"version":1,"access_token":7,"refresh_token":[],"expiry_date":"x"}'],
-])('a cache that is %s is set aside and made anew', async ([, broken = ''], t) => {
+])('a cache that is %s is quarantined and created again', async ([, broken = ''], t) => {
   const name = cacheName(CANARIES.refresh);
   const place = home(t, { [`.gmn/tokens/${name}`]: broken });
   const { ended } = await runOnce(t, granting(), place);

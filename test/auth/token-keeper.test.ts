@@ -66,12 +66,12 @@ test('a grant is aborted with its last caller', async (t) => {
 test('a rejected token is never given again, whoever asked for it at the time', async (t) => {
   const { keeper, grants } = kept(t, { accessToken: 'bad', refreshToken: 'r', expiresAt: Date.now() + HOUR_MS });
   expect(await keeper.bearer(signal)).toBe('bad');
-  const renewed = keeper.refresh(signal);
-  // Asked for while the renewal is under way: the token at hand looks fresh, and is not good.
+  const refreshed = keeper.refresh(signal);
+  // Asked for while the refresh is under way: the token at hand looks fresh, and is not good.
   const asked = keeper.bearer(signal);
   await expect.poll(() => grants.length).toBe(1);
   grants[0]?.answer('good');
-  await renewed;
+  await refreshed;
   expect([await asked, await keeper.bearer(signal), grants.length]).toEqual(['good', 'good', 1]);
 });
 
@@ -87,7 +87,7 @@ test('a refresh does not join a search that may find the rejected token', async 
   expect(await keeper.bearer(signal)).toBe('bad');
   now += HOUR_MS;
   const asked = keeper.bearer(signal);
-  const renewed = keeper.refresh(signal);
+  const refreshed = keeper.refresh(signal);
   // Somebody wrote the same token with a later end: the search that began first finds it.
   await expect.poll(() => reads.length).toBe(2);
   for (const answer of reads.splice(0)) answer(stored(now + HOUR_MS));
@@ -95,27 +95,27 @@ test('a refresh does not join a search that may find the rejected token', async 
   reads[0]?.(stored(now + HOUR_MS));
   await expect.poll(() => grants.length).toBe(1);
   grants[0]?.answer('good');
-  await renewed;
+  await refreshed;
   expect([await asked, await keeper.bearer(signal), grants.length]).toEqual(['good', 'good', 1]);
 });
 
 test('a server that grants the rejected token once more is believed, not asked forever', async (t) => {
   const { keeper, grants } = kept(t, { accessToken: 'bad', refreshToken: 'r', expiresAt: Date.now() + HOUR_MS });
   await keeper.bearer(signal);
-  const renewed = keeper.refresh(signal);
+  const refreshed = keeper.refresh(signal);
   await expect.poll(() => grants.length).toBe(1);
   grants[0]?.answer('bad');
-  await renewed;
+  await refreshed;
   expect(grants).toHaveLength(1);
 });
 
 test('two requests with the same rejected token share one refresh', async (t) => {
   const { keeper, grants } = kept(t, { accessToken: 'bad', refreshToken: 'r', expiresAt: Date.now() + HOUR_MS });
   await keeper.bearer(signal);
-  const renewed = keeper.refresh(signal, 'bad');
+  const refreshed = keeper.refresh(signal, 'bad');
   await expect.poll(() => grants.length).toBe(1);
   grants[0]?.answer('good');
-  await renewed;
+  await refreshed;
   await keeper.refresh(signal, 'bad');
   expect([await keeper.bearer(signal), grants.length]).toEqual(['good', 1]);
 });
@@ -127,11 +127,11 @@ test('the stored token is not used again when the refreshed one was rejected, to
     ['bad', 'worse'],
     ['worse', 'good'],
   ] as const) {
-    const renewed = keeper.refresh(signal, refused);
+    const refreshed = keeper.refresh(signal, refused);
     const count = grants.length + 1;
     await expect.poll(() => grants.length).toBe(count);
     grants.at(-1)?.answer(granted);
-    await renewed;
+    await refreshed;
   }
   expect(await keeper.bearer(signal)).toBe('good');
 });

@@ -34,12 +34,18 @@ export async function benchSession({ rounds }) {
   return { rows, verdicts: sessionVerdicts(rows) };
 }
 
-const said = (role, text) => ({ role, parts: [{ text }] });
+const textContent = (role, text) => ({ role, parts: [{ text }] });
 
 /** One exchange of a session, saved. */
 export async function turn(session, text) {
-  await session.append({ kind: 'prompt', content: said('user', text) });
-  await session.append({ kind: 'reply', content: said('model', text), usage: {}, model: 'm', finishReason: 'STOP' });
+  await session.append({ kind: 'prompt', content: textContent('user', text) });
+  await session.append({
+    kind: 'reply',
+    content: textContent('model', text),
+    usage: {},
+    model: 'm',
+    finishReason: 'STOP',
+  });
 }
 
 async function timed(work) {

@@ -3,13 +3,13 @@ import { expect, test } from 'vitest';
 import { createMemorySession } from '../../src/chat/session.ts';
 import type { Content } from '../../src/core/content.ts';
 
-const said = (role: Content['role'], text: string): Content => ({ role, parts: [{ text }] });
+const textContent = (role: Content['role'], text: string): Content => ({ role, parts: [{ text }] });
 
 async function talk(turns: number) {
   const session = createMemorySession('id');
   for (let turn = 0; turn < turns; turn += 1) {
-    await session.append({ kind: 'prompt', content: said('user', `p${turn}`) });
-    await session.append({ kind: 'reply', content: said('model', `r${turn}`), usage: {}, model: 'm' });
+    await session.append({ kind: 'prompt', content: textContent('user', `p${turn}`) });
+    await session.append({ kind: 'reply', content: textContent('model', `r${turn}`), usage: {}, model: 'm' });
   }
   return session;
 }
@@ -25,13 +25,13 @@ test('rewinding drops whole exchanges, never more than there are', async () => {
   );
 });
 
-test('replacing goes on from other contents, which can be rewound', async () => {
+test('the conversation continues from replaced contents, which can be rewound', async () => {
   const session = await talk(3);
-  await session.replace([said('user', 'summary'), said('model', 'yes')]);
+  await session.replace([textContent('user', 'summary'), textContent('model', 'yes')]);
   expect(session.turns).toBe(1);
-  await session.append({ kind: 'prompt', content: said('user', 'next') });
+  await session.append({ kind: 'prompt', content: textContent('user', 'next') });
   await session.rewind(1);
-  expect(session.contents).toEqual([said('user', 'summary'), said('model', 'yes')]);
+  expect(session.contents).toEqual([textContent('user', 'summary'), textContent('model', 'yes')]);
   await session.rename('trip');
   expect(session.name).toBe('trip');
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type Account, denied, json, served, signedIn } from '../support/account.ts';
+import { type Account, accountResponse, denied, json, signedIn } from '../support/account.ts';
 import { fakeGemini, type Scripted } from '../support/fake-gemini.ts';
 
 /** A refusal of Code Assist, and how it is explained. */
@@ -31,7 +31,7 @@ const CASES: Readonly<Record<string, Case>> = {
     isAsked: false,
   },
   'UNSUPPORTED_CLIENT instead of an answer': {
-    script: [served('p'), denied(403, 'UNSUPPORTED_CLIENT')],
+    script: [accountResponse('p'), denied(403, 'UNSUPPORTED_CLIENT')],
     ...AUTH,
     message: `${CLIENT} (403 PERMISSION_DENIED): No.`,
     suggestion: CLIENT_WAY,
@@ -65,14 +65,17 @@ const CASES: Readonly<Record<string, Case>> = {
     isAsked: false,
   },
   'VALIDATION_REQUIRED with a link elsewhere': {
-    script: [served('p'), denied(403, 'VALIDATION_REQUIRED', { links: [{ url: 'https://google.com.evil.example/' }] })],
+    script: [
+      accountResponse('p'),
+      denied(403, 'VALIDATION_REQUIRED', { links: [{ url: 'https://google.com.evil.example/' }] }),
+    ],
     ...AUTH,
     message: 'authentication failed: Google requires this account to be verified first (403 PERMISSION_DENIED): No.',
     suggestion: 'Verify the account with Google, then try again.',
     isAsked: true,
   },
   SECURITY_POLICY_VIOLATED: {
-    script: [served('p'), denied(403, 'SECURITY_POLICY_VIOLATED')],
+    script: [accountResponse('p'), denied(403, 'SECURITY_POLICY_VIOLATED')],
     ...API,
     message: 'API error: your organisation’s policy forbids this request (403 PERMISSION_DENIED): No.',
     suggestion: 'Ask your administrator (VPC Service Controls).',
@@ -110,19 +113,19 @@ const CASES: Readonly<Record<string, Case>> = {
     isAsked: false,
   },
   'a quota that is used up': {
-    script: [served('p'), denied(429, 'QUOTA_EXHAUSTED', { metadata: { quotaResetDelay: '6h12m' } })],
+    script: [accountResponse('p'), denied(429, 'QUOTA_EXHAUSTED', { metadata: { quotaResetDelay: '6h12m' } })],
     ...API,
     message: 'API error: daily quota exceeded for gemini-2.5-flash (429 RESOURCE_EXHAUSTED): No.',
     suggestion: 'It resets in 6 h 12 min. Until then choose another model with -m.',
     isAsked: true,
   },
   'a preview model without access': {
-    script: [served('p'), denied(404, 'MODEL_NOT_FOUND')],
+    script: [accountResponse('p'), denied(404, 'MODEL_NOT_FOUND')],
     args: ['-m', 'gemini-3.1-pro-preview'],
     ...API,
     message: 'API error: model gemini-3.1-pro-preview not found (404 NOT_FOUND): No.',
     suggestion:
-      'It is a preview model, to which this account may have no access on Code Assist. Which models the account has: gmn models --refresh; or use an API key: gmn auth set-key',
+      'It is a preview model, to which this account may have no access on Code Assist. To see the models of this account: gmn models --refresh; or use an API key: gmn auth set-key',
     isAsked: true,
   },
   'an account whose onboarding asks for another address': {
@@ -169,8 +172,12 @@ describe.each(Object.entries(CASES))('%s', (_, { script, env = {}, args = [], is
 });
 
 test('a look-up that fails for a moment is tried again', async (t) => {
-  const { enveloped } = await import('../support/account.ts');
-  const google = await fakeGemini(t, [denied(503, 'BACKEND_BUSY'), served('p'), enveloped('at last')]);
+  const { codeAssistResponse } = await import('../support/account.ts');
+  const google = await fakeGemini(t, [
+    denied(503, 'BACKEND_BUSY'),
+    accountResponse('p'),
+    codeAssistResponse('at last'),
+  ]);
   const { stdout, exitCode } = await signedIn(t, google).run(['hi']);
   expect([exitCode, stdout]).toEqual([0, 'at last\n']);
 });

@@ -2,26 +2,26 @@ import { expect, test } from 'vitest';
 import { approvalPolicy } from '../../src/approval/policy.ts';
 import { AppError } from '../../src/core/error.ts';
 import { CONTINUED, INTERRUPT } from '../../src/platform/terminal/tty.ts';
-import { NO, READ, REMOTE, SHELL, seated, tool, WRITE } from '../support/seated.ts';
+import { fakePerson, NO, READ, REMOTE, SHELL, tool, WRITE } from '../support/fake-person.ts';
 
 test('what the policy lets run is not asked about', async () => {
-  const { decide, told } = seated({});
+  const { decide, told } = fakePerson({});
   expect(await decide(READ, { file_path: 'a' })).toEqual({ kind: 'run' });
   expect(told).toEqual([]);
 });
 
 test('what the policy denies is not asked about', async () => {
   const policy = approvalPolicy({ mode: 'plan', allowedTools: [], isTrusted: () => false });
-  const { decide, told } = seated({}, { policy });
+  const { decide, told } = fakePerson({}, { policy });
   expect(await decide(WRITE, {})).toMatchObject({ kind: 'deny' });
   expect(told).toEqual([]);
 });
 
 test('without a terminal, or for a program, nobody is asked', async () => {
-  const { err } = seated({});
+  const { err } = fakePerson({});
   const openTty = () => undefined;
   for (const options of [{ openTty }, { isTextFormat: false }, { err: { ...err, isTerminal: false } }]) {
-    const { decide, told } = seated({}, options);
+    const { decide, told } = fakePerson({}, options);
     expect(await decide(SHELL, { command: 'ls' })).toMatchObject({
       kind: 'deny',
       reason: expect.stringMatching(/--allowed-tools run_shell_command\.$/),
@@ -38,43 +38,43 @@ test('the clock is held and the terminal given back whatever the answer is', asy
     [INTERRUPT, 'stop'],
     ['?', 'deny'],
   ] as const) {
-    const { decide, told } = seated({ keys: [key] });
+    const { decide, told } = fakePerson({ keys: [key] });
     expect((await decide(SHELL, { command: 'ls' })).kind).toBe(kind);
     expect(told).toEqual(['hold', 'close', 'resume']);
   }
 });
 
 test('a sensitive read is let through once for a yes, and each time after "always"', async () => {
-  const { decide, told } = seated({ keys: ['a'] });
+  const { decide, told } = fakePerson({ keys: ['a'] });
   expect(await decide(READ, { file_path: '.env' })).toEqual({ kind: 'run' });
   expect(await decide(READ, { file_path: '.env' })).toEqual({ kind: 'run' });
   expect(told).toEqual(['hold', 'permit /w/.env', 'close', 'resume', 'permit /w/.env']);
 });
 
 test('calls made at the same time are asked about one after the other, and "always" counts at once', async () => {
-  const { decide, screen } = seated({ keys: ['a'] });
+  const { decide, screen } = fakePerson({ keys: ['a'] });
   const verdicts = await Promise.all([decide(WRITE, { content: '1' }), decide(WRITE, { content: '2' })]);
   expect(verdicts).toEqual([{ kind: 'run' }, { kind: 'run' }]);
   expect(screen()).not.toContain('+2');
 });
 
 test('a reply goes to the model, an empty one asks again', async () => {
-  const { decide } = seated({ keys: ['r', 'r'], lines: ['  ', ' in French '] });
+  const { decide } = fakePerson({ keys: ['r', 'r'], lines: ['  ', ' in French '] });
   expect(await decide(WRITE, { content: '1' })).toEqual({
     kind: 'deny',
     reason: 'The user said no to this call, and wrote: in French',
   });
-  expect(await seated({ keys: ['r'] }).decide(WRITE, { content: '1' })).toEqual({ kind: 'stop' });
+  expect(await fakePerson({ keys: ['r'] }).decide(WRITE, { content: '1' })).toEqual({ kind: 'stop' });
 });
 
 test('the question is drawn again after a return from the background', async () => {
-  const { decide, screen } = seated({ keys: [CONTINUED, 'n'] });
+  const { decide, screen } = fakePerson({ keys: [CONTINUED, 'n'] });
   expect(await decide(SHELL, { command: 'ls' })).toEqual({ kind: 'deny', reason: NO });
   expect(screen().match(/│ ls\n/g)).toHaveLength(2);
 });
 
 test('what was edited is what runs, and what "always" remembers', async () => {
-  const { decide, told } = seated({ keys: ['e', 'a'], edits: ['echo 2'] });
+  const { decide, told } = fakePerson({ keys: ['e', 'a'], edits: ['echo 2'] });
   expect(await decide(SHELL, { command: 'echo 1', description: 'x' })).toEqual({
     kind: 'run-edited',
     args: { command: 'echo 2', description: 'x' },
@@ -84,7 +84,7 @@ test('what was edited is what runs, and what "always" remembers', async () => {
 });
 
 test('an edit that cannot be used leaves the call as it was', async () => {
-  const { decide, told, screen } = seated({ keys: ['e', 'e', 'y'], edits: [undefined, 'bad'] });
+  const { decide, told, screen } = fakePerson({ keys: ['e', 'e', 'y'], edits: [undefined, 'bad'] });
   expect(await decide(WRITE, { content: 'good' })).toEqual({ kind: 'run' });
   expect(told[1]).toBe('edit a.ts: good');
   expect(screen()).toContain('│ Nothing was changed: the editor failed. VISUAL or EDITOR names the one to use.\n');
@@ -93,35 +93,35 @@ test('an edit that cannot be used leaves the call as it was', async () => {
 
 test('the arguments of a tool without a preview are shown and edited as they are', async () => {
   const edits = [undefined, 'no json', '[1]', '{"path":"b"}'];
-  const { decide, screen, told } = seated({ keys: ['e', 'e', 'e', 'e', 'y'], edits });
+  const { decide, screen, told } = fakePerson({ keys: ['e', 'e', 'e', 'e', 'y'], edits });
   expect(await decide(REMOTE, { path: 'a' })).toEqual({ kind: 'run-edited', args: { path: 'b' } });
   expect(told[1]).toBe('edit arguments.json: {\n  "path": "a"\n}');
   expect(screen()).toContain('╭ files__delete\n│ {\n│   "path": "a"\n│ }\n╰ [y]es');
 });
 
 test('what a model puts beside the arguments that a tool knows does not hide them from the editor', async () => {
-  const { decide, told } = seated({ keys: ['e', 'y'], edits: ['{"path":"b"}'] });
+  const { decide, told } = fakePerson({ keys: ['e', 'y'], edits: ['{"path":"b"}'] });
   expect(await decide(REMOTE, { path: 'a', command: 'x' })).toEqual({ kind: 'run-edited', args: { path: 'b' } });
   expect(told[1]).toBe('edit arguments.json: {\n  "path": "a",\n  "command": "x"\n}');
 });
 
 test('a preview that refuses asks nobody, and its words go to the model', async () => {
-  expect(await seated({}).decide(WRITE, { content: 'bad' })).toEqual({ kind: 'deny', reason: 'Bad\ncontent.' });
+  expect(await fakePerson({}).decide(WRITE, { content: 'bad' })).toEqual({ kind: 'deny', reason: 'Bad\ncontent.' });
   const odd = tool('odd', 'write', () => ({ ok: false, response: { code: 7 } }));
-  expect(await seated({}).decide(odd, {})).toEqual({ kind: 'deny', reason: '{"code":7}' });
+  expect(await fakePerson({}).decide(odd, {})).toEqual({ kind: 'deny', reason: '{"code":7}' });
 });
 
 test('a call that its preview refuses is reported; one that the person refuses is not', async () => {
   const notices: string[] = [];
   const onDenied = (notice: string): void => void notices.push(notice);
-  await seated({}, { onDenied }).decide(WRITE, { file_path: 'a', content: 'bad' });
+  await fakePerson({}, { onDenied }).decide(WRITE, { file_path: 'a', content: 'bad' });
   expect(notices).toEqual([expect.stringMatching(/^write_file a failed: Bad[^\n]*$/)]);
-  await seated({ keys: ['n'] }, { onDenied }).decide(WRITE, { file_path: 'a', content: 'good' });
+  await fakePerson({ keys: ['n'] }, { onDenied }).decide(WRITE, { file_path: 'a', content: 'good' });
   expect(notices).toHaveLength(1);
 });
 
 test('a fault denies, an abort stops; neither is thrown, and the next call is decided as usual', async () => {
-  const { decide } = seated({ keys: ['y'] });
+  const { decide } = fakePerson({ keys: ['y'] });
   const broken = tool('broken', 'write', () => {
     throw new AppError('usage', 'No such place.');
   });
@@ -132,7 +132,7 @@ test('a fault denies, an abort stops; neither is thrown, and the next call is de
 
 test('what does not fit is cut in the middle, and approved only after it was shown', async () => {
   const command = Array.from({ length: 30 }, (_, index) => `line ${index}`).join('\n');
-  const { decide, screen } = seated({ keys: ['y', 'a', CONTINUED, 'd', 'y'], rows: 10 });
+  const { decide, screen } = fakePerson({ keys: ['y', 'a', CONTINUED, 'd', 'y'], rows: 10 });
   expect(await decide(SHELL, { command })).toEqual({ kind: 'run' });
   const cut = ['╭ run_shell_command in /w', '│ line 0', '│ line 1', '┆ 26 more lines', '│ line 28', '│ line 29'];
   const few = '╰ [d] all of it [n]o [e]dit [r]eply [q]uit turn › ';
@@ -155,7 +155,7 @@ test('what does not fit is cut in the middle, and approved only after it was sho
 });
 
 test('after the window has changed the question is drawn for it, and nothing is approved before', async () => {
-  const { decide, screen } = seated({ keys: ['y', 'y'], nextColumns: 40 });
+  const { decide, screen } = fakePerson({ keys: ['y', 'y'], nextColumns: 40 });
   const command = 'a'.repeat(50);
   expect(await decide(SHELL, { command })).toEqual({ kind: 'run' });
   const keys = '╰ [y]es [n]o [a]lways this command [e]dit [r]eply [q]uit turn › y';
@@ -165,7 +165,7 @@ test('after the window has changed the question is drawn for it, and nothing is 
     ...['│ The window has changed since.', title, `│ ${'a'.repeat(37)}`, `┊ ${'a'.repeat(13)}`],
     ...['╰ [y]es [n]o [a]lways this command', '  [e]dit [r]eply [q]uit turn › y', ''],
   ]);
-  const other = seated({ keys: [CONTINUED, 'n'], columns: 40, nextColumns: 20, rows: 9 });
+  const other = fakePerson({ keys: [CONTINUED, 'n'], columns: 40, nextColumns: 20, rows: 9 });
   expect(await other.decide(SHELL, { command })).toEqual({ kind: 'deny', reason: NO });
   expect(other.screen()).toContain('┊ aaaa');
 });
@@ -178,7 +178,7 @@ test('a diff keeps its tabs wide, and says when lines end in an odd way', async 
     added: 1,
     removed: 1,
   }));
-  const { decide, screen } = seated({ keys: ['n'] });
+  const { decide, screen } = fakePerson({ keys: ['n'] });
   await decide(odd, {});
   expect(screen()).toBe(
     [
@@ -195,7 +195,7 @@ test('a diff keeps its tabs wide, and says when lines end in an odd way', async 
 });
 
 test('a narrow terminal gets short lines, each painted on its own, none without its frame', async () => {
-  const { decide, screen } = seated({ keys: ['n'], columns: 13, isStyled: true });
+  const { decide, screen } = fakePerson({ keys: ['n'], columns: 13, isStyled: true });
   await decide(WRITE, { content: '日本語のコード\n' });
   const bold = (text: string) => `\u001b[1m${text}\u001b[22m`;
   const green = (text: string) => `\u001b[32m${text}\u001b[39m`;

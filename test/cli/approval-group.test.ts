@@ -6,9 +6,9 @@ import { targetFiles } from '../../src/approval/targets.ts';
 import type { JsonObject } from '../../src/core/json.ts';
 import type { Tool } from '../../src/core/tool.ts';
 import { fakeGemini, reply } from '../support/fake-gemini.ts';
+import { fakePerson, NO, SHELL, tool, WRITE } from '../support/fake-person.ts';
 import { posixTest } from '../support/posix.ts';
 import { runInTerminal } from '../support/pty.ts';
-import { NO, SHELL, seated, tool, WRITE } from '../support/seated.ts';
 import { place } from '../tools/place.ts';
 
 function policyWith(allowedTools: readonly string[]) {
@@ -18,7 +18,7 @@ function policyWith(allowedTools: readonly string[]) {
 const findTarget = async (_: Tool, args: JsonObject) => `/w/${args.file_path}`;
 
 test('f allows every change of that file, and of no other', async () => {
-  const { decide, screen } = seated({ keys: ['f', 'n'] }, { findTarget });
+  const { decide, screen } = fakePerson({ keys: ['f', 'n'] }, { findTarget });
   expect(await decide(WRITE, { file_path: 'a', content: '1' })).toEqual({ kind: 'run' });
   expect(await decide(WRITE, { file_path: 'a', content: '2' })).toEqual({ kind: 'run' });
   expect(await decide(WRITE, { file_path: 'b', content: '3' })).toEqual({ kind: 'deny', reason: NO });
@@ -26,7 +26,7 @@ test('f allows every change of that file, and of no other', async () => {
 });
 
 test('in a narrow window the keys stand in rows, none of them broken', async () => {
-  const { decide, screen } = seated({ keys: ['f'], columns: 40 }, { findTarget });
+  const { decide, screen } = fakePerson({ keys: ['f'], columns: 40 }, { findTarget });
   await decide(WRITE, { file_path: 'a', content: '1' });
   expect(screen().split('\n').slice(-5)).toEqual([
     '│ +1',
@@ -35,13 +35,13 @@ test('in a narrow window the keys stand in rows, none of them broken', async () 
     '  [r]eply [d]iff [q]uit turn › f',
     '',
   ]);
-  const tiny = seated({ keys: ['n'], columns: 9 }, { findTarget });
+  const tiny = fakePerson({ keys: ['n'], columns: 9 }, { findTarget });
   await tiny.decide(WRITE, { file_path: 'a', content: '1' });
   expect(tiny.screen()).toContain('╰ [y]es\n  [n]o\n  [a]lways\n  [f] always this file\n');
 });
 
 test('what is not offered is no answer', async () => {
-  const { decide } = seated({ keys: ['f', 'o'] });
+  const { decide } = fakePerson({ keys: ['f', 'o'] });
   expect(await decide(WRITE, { content: '1' })).toEqual({ kind: 'deny', reason: NO });
   expect(await decide(WRITE, { content: '1' })).toEqual({ kind: 'deny', reason: NO });
 });
@@ -59,7 +59,7 @@ test('a change that turns out otherwise once it was approved is asked about agai
     };
   });
   // Shown in line 2, and by the time of the answer in line 3; then with other text.
-  const { decide, screen } = seated({ keys: ['a', 'a', 'y'] });
+  const { decide, screen } = fakePerson({ keys: ['a', 'a', 'y'] });
   expect(await decide(moving, {})).toEqual({ kind: 'run' });
   const since = '│ Something has changed since then. This is what would be done now:\n';
   expect(screen().split(since)).toEqual([
@@ -76,7 +76,7 @@ test('a change that cannot be made any more once it was approved is refused in i
     isGone = true;
     return { kind: 'diff', path: 'a', diff: '@@ @@\n+x\n', added: 1, removed: 0 };
   });
-  expect(await seated({ keys: ['y'] }).decide(going, {})).toEqual({
+  expect(await fakePerson({ keys: ['y'] }).decide(going, {})).toEqual({
     kind: 'deny',
     reason: 'It was changed since it was read.',
   });
@@ -89,7 +89,7 @@ const EDITS: readonly (readonly [Tool, JsonObject])[] = [
 ];
 
 test('several changes of one reply are one list, and y applies all', async () => {
-  const { decideAll, screen, told } = seated({ keys: ['y'] });
+  const { decideAll, screen, told } = fakePerson({ keys: ['y'] });
   expect(await decideAll(EDITS)).toEqual([{ kind: 'run' }, { kind: 'run' }, { kind: 'run' }]);
   expect(screen()).toBe(
     [
@@ -109,18 +109,18 @@ test.for([
   [['e'], [], ['deny', 'deny', 'deny']],
   [['o', 'y', 'n', 'y'], [], ['run', 'deny', 'run']],
 ] as const)('the answers %j, %j to several changes are meant for all of them', async ([keys, lines, kinds]) => {
-  const { decideAll } = seated({ keys, lines });
+  const { decideAll } = fakePerson({ keys, lines });
   expect((await decideAll(EDITS)).map(({ kind }) => kind)).toEqual(kinds);
 });
 
 test('an answer to several changes is for these very calls, whatever the ids of others are', async () => {
-  const { decideAll, decide } = seated({ keys: ['y', 'n'] });
+  const { decideAll, decide } = fakePerson({ keys: ['y', 'n'] });
   await decideAll(EDITS);
   expect(await decide(WRITE, { content: '2' })).toEqual({ kind: 'deny', reason: NO });
 });
 
 test('what is not asked about, or cannot be shown yet, is left out of the list and seen in its turn', async () => {
-  const { decideAll, screen } = seated({ keys: ['y'] }, { policy: policyWith(['edit_file']) });
+  const { decideAll, screen } = fakePerson({ keys: ['y'] }, { policy: policyWith(['edit_file']) });
   const EDIT = tool('edit_file', 'write');
   const calls = [EDITS[0]!, [EDIT, {}], [WRITE, { content: 'bad' }], EDITS[1]!] as const;
   expect((await decideAll(calls)).map(({ kind }) => kind)).toEqual(['run', 'run', 'deny', 'run']);
@@ -134,7 +134,7 @@ test('a change of the list that others have altered by then is asked about again
     if (n === 3 && turn > 3) return { ok: false, response: { error: 'Gone.' } };
     return { kind: 'diff', path: 'a', diff: `@@ @@\n+${n === 2 && turn > 3 ? 'new' : 'old'}\n`, added: 1, removed: 0 };
   });
-  const { decideAll, screen } = seated({ keys: ['y', 'n'] });
+  const { decideAll, screen } = fakePerson({ keys: ['y', 'n'] });
   const verdicts = await decideAll([
     [later, { n: 1 }],
     [later, { n: 2 }],
@@ -148,7 +148,7 @@ test('a change of the list that others have altered by then is asked about again
 async function editing(keys: readonly string[], files: Readonly<Record<string, string>>, allowedTools: string[] = []) {
   const here = await place(files);
   for (const file_path of Object.keys(files)) await here.output('read_file', { file_path });
-  const one = seated({ keys, rows: 60 }, { ...targetFiles(here.workspace), policy: policyWith(allowedTools) });
+  const one = fakePerson({ keys, rows: 60 }, { ...targetFiles(here.workspace), policy: policyWith(allowedTools) });
   const answer = async (
     calls: readonly (readonly [name: string, args: JsonObject])[],
     meddle: (index: number) => Promise<void> = async () => {},
@@ -256,13 +256,13 @@ test('if the first of the list is altered while it is asked about, it is asked a
     turn += 1;
     return { kind: 'text', text: turn > 1 ? 'new' : 'old' };
   });
-  const { decideAll, screen } = seated({ keys: ['y', 'y', 'y'] });
+  const { decideAll, screen } = fakePerson({ keys: ['y', 'y', 'y'] });
   expect(await decideAll([[first, {}], EDITS[0]!])).toEqual([{ kind: 'run' }, { kind: 'run' }]);
   expect(screen()).toContain('╭ edit_file\n│ new\n');
 });
 
 test('a list that does not fit is its titles, and approved only after all of it was shown', async () => {
-  const { decideAll, screen } = seated({ keys: ['y', 'd', 'y'], rows: 12 });
+  const { decideAll, screen } = fakePerson({ keys: ['y', 'd', 'y'], rows: 12 });
   expect((await decideAll(EDITS)).map(({ kind }) => kind)).toEqual(['run', 'run', 'run']);
   const title = '├ write_file src/a.ts  +1 −0';
   const few = '╰ [d]iff [n]o [o]ne by one [r]eply [q]uit turn › ';
@@ -280,7 +280,7 @@ test('a list that does not fit is its titles, and approved only after all of it 
 
 test('d shows what does not fit in the pager, if there is one, and then it can be approved', async () => {
   const command = Array.from({ length: 30 }, (_, index) => `line ${index}`).join('\n');
-  const { decide, screen, told } = seated({ keys: ['d', 'y'], rows: 10, hasPager: true });
+  const { decide, screen, told } = fakePerson({ keys: ['d', 'y'], rows: 10, hasPager: true });
   expect(await decide(SHELL, { command })).toEqual({ kind: 'run' });
   expect(told[1]).toMatch(/^page ╭ run_shell_command .*\n│ line 0\n(?:│ line \d+\n){28}│ line 29\n$/);
   expect(screen()).not.toContain('line 15');

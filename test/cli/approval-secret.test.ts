@@ -10,7 +10,7 @@ import { posixTest } from '../support/posix.ts';
 import { CALM, place } from '../tools/place.ts';
 
 /** A workspace with two secrets, and a link to one; the person presses these keys, and something happens before each. */
-async function seated(keys: readonly string[], meanwhile: (root: string) => void = () => {}) {
+async function openSecretQuestion(keys: readonly string[], meanwhile: (root: string) => void = () => {}) {
   const here = await place({ '.env': 'A=1', '.env.prod': 'B=2' });
   symlinkSync('.env', join(here.root, 'notes.txt'));
   const left = [...keys];
@@ -49,7 +49,7 @@ function swap(root: string): void {
 }
 
 posixTest('the question names the file that would be read, and why it is asked', async () => {
-  const { read, root, screen } = await seated(['y']);
+  const { read, root, screen } = await openSecretQuestion(['y']);
   expect(await read({ file_path: 'notes.txt' })).toMatchObject({ ok: true, response: { output: 'A=1' } });
   expect(screen()).toBe(
     [
@@ -66,14 +66,14 @@ posixTest('the question names the file that would be read, and why it is asked',
 });
 
 posixTest('a yes is for the file that was shown, not for where its name leads by then', async () => {
-  const { read } = await seated(['y'], swap);
+  const { read } = await openSecretQuestion(['y'], swap);
   const answer = await read({ file_path: 'notes.txt' });
   expect(answer).toMatchObject({ ok: false });
   expect(JSON.stringify(answer)).toContain('.env.prod may hold secrets');
 });
 
 posixTest('a file whose place was taken by a link is not let through', async () => {
-  const { read } = await seated(['y'], (root) => {
+  const { read } = await openSecretQuestion(['y'], (root) => {
     rmSync(join(root, '.env'));
     symlinkSync('.env.prod', join(root, '.env'));
   });
@@ -84,7 +84,7 @@ posixTest('a file whose place was taken by a link is not let through', async () 
 });
 
 posixTest('"always" is for the file, whatever it is called, and for no other', async () => {
-  const { read, root, screen } = await seated(['a', 'n']);
+  const { read, root, screen } = await openSecretQuestion(['a', 'n']);
   await read({ file_path: 'notes.txt' });
   expect(await read({ absolute_path: join(root, '.env') })).toMatchObject({ ok: true });
   swap(root);
@@ -93,7 +93,7 @@ posixTest('"always" is for the file, whatever it is called, and for no other', a
 });
 
 posixTest.for(['file_path', 'path', 'absolute_path'])('a secret named by %s is asked about', async (name) => {
-  const { read } = await seated(['y']);
+  const { read } = await openSecretQuestion(['y']);
   expect(await read({ [name]: '.env' })).toMatchObject({ ok: true, response: { output: 'A=1' } });
 });
 

@@ -5,7 +5,7 @@ import { targetFiles } from '../../src/approval/targets.ts';
 import type { JsonObject } from '../../src/core/json.ts';
 import { place } from '../tools/place.ts';
 
-test('the file a call would write is told by where it really is, under every name, and of writers only', async () => {
+test('the file a call would write is given by its real path, under every name, and for writers only', async () => {
   const { root, tools, workspace } = await place({ 'a.txt': 'a\n' });
   symlinkSync('a.txt', join(root, 'link'));
   const { findTarget } = targetFiles(workspace);
@@ -18,7 +18,7 @@ test('the file a call would write is told by where it really is, under every nam
   expect(await target('read_file', { file_path: 'a.txt' })).toBe(undefined);
 });
 
-test('where a command would run is told by where it really is', async () => {
+test('the directory of a command is given by its real path', async () => {
   const { root, tools, workspace } = await place({ 'sub/a.txt': 'a\n' });
   symlinkSync('sub', join(root, 'link'));
   const { findDirectory } = targetFiles(workspace);

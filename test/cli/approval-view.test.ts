@@ -29,7 +29,7 @@ test('indentation, and a few empty lines, stay as they are', async () => {
   expect(await ofCommand(`if a\n\n\n\n${' '.repeat(40)}b`)).toEqual(['│ if a', '│', '│', '│', `│ ${' '.repeat(40)}b`]);
 });
 
-test('what a long line goes on with cannot pass for a line of its own', async () => {
+test('the rest of a long line cannot pass for a line of its own', async () => {
   const long = `+${'a'.repeat(76)}`;
   expect(await ofDiff(`${long}-removed line\n`)).toEqual(['│ @@ @@', `│ ${long}`, '┊ -removed line']);
   expect(await ofCommand(`${'a'.repeat(77)}rm -rf y`)).toEqual([`│ ${'a'.repeat(77)}`, '┊ rm -rf y']);

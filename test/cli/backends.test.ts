@@ -1,5 +1,14 @@
 import { describe, expect, test } from 'vitest';
-import { account, CANARY, denied, enveloped, json, served, signedIn, signInFile } from '../support/account.ts';
+import {
+  account,
+  accountResponse,
+  CANARY,
+  codeAssistResponse,
+  denied,
+  json,
+  signedIn,
+  signInFile,
+} from '../support/account.ts';
 import { failure, fakeGemini, reply, type SeenRequest } from '../support/fake-gemini.ts';
 
 const paths = (requests: readonly SeenRequest[]): readonly string[] => requests.map(({ path }) => path);
@@ -9,7 +18,11 @@ const METADATA = { ideType: 'IDE_UNSPECIFIED', platform: 'PLATFORM_UNSPECIFIED',
 
 describe('Code Assist', () => {
   test('the project is asked for once; after that a prompt is one request', async (t) => {
-    const google = await fakeGemini(t, [served('companion-1'), enveloped('one'), enveloped('two')]);
+    const google = await fakeGemini(t, [
+      accountResponse('companion-1'),
+      codeAssistResponse('one'),
+      codeAssistResponse('two'),
+    ]);
     const me = signedIn(t, google);
     expect(await me.run(['hi'])).toMatchObject({ stdout: 'one\n', stderr: '', exitCode: 0 });
     expect(await me.run(['hi'])).toMatchObject({ stdout: 'two\n', stderr: '', exitCode: 0 });
@@ -47,12 +60,12 @@ describe('Code Assist', () => {
 
   test('another account, project or server is asked for its own project', async (t) => {
     const google = await fakeGemini(t, [
-      served('p'),
-      enveloped('a'),
-      served('p'),
-      enveloped('b'),
-      served('p'),
-      enveloped('c'),
+      accountResponse('p'),
+      codeAssistResponse('a'),
+      accountResponse('p'),
+      codeAssistResponse('b'),
+      accountResponse('p'),
+      codeAssistResponse('c'),
     ]);
     const me = signedIn(t, google);
     await me.run(['hi']);
@@ -69,7 +82,7 @@ describe('Code Assist', () => {
   test.for(['', '{', '{"version":1,"accounts":{"x":7}}', '[]', '{"version":2}'])(
     'a cache that holds %j is asked past and mended',
     async (text, t) => {
-      const google = await fakeGemini(t, [served('p'), enveloped('one'), enveloped('two')]);
+      const google = await fakeGemini(t, [accountResponse('p'), codeAssistResponse('one'), codeAssistResponse('two')]);
       const me = signedIn(t, google, { home: { '.gmn/code-assist.json': text } });
       expect((await me.run(['hi'])).stdout).toBe('one\n');
       expect((await me.run(['hi'])).stdout).toBe('two\n');
@@ -79,7 +92,13 @@ describe('Code Assist', () => {
   test('a 401 is answered with one refresh and one resend, and nothing is to be seen of it', async (t) => {
     const grant = json({ access_token: CANARY.granted, expires_in: 3599, token_type: 'Bearer' });
     const unauthorized = failure(401, 'UNAUTHENTICATED');
-    const google = await fakeGemini(t, [served('p'), enveloped('a'), unauthorized, grant, enveloped('b')]);
+    const google = await fakeGemini(t, [
+      accountResponse('p'),
+      codeAssistResponse('a'),
+      unauthorized,
+      grant,
+      codeAssistResponse('b'),
+    ]);
     const me = signedIn(t, google);
     await me.run(['hi']);
     const before = me.files()['.gemini/oauth_creds.json'];
@@ -92,7 +111,13 @@ describe('Code Assist', () => {
   test('a second 401 is final: two model calls, one token call, exit 2, the official file as it was', async (t) => {
     const grant = json({ access_token: CANARY.granted, expires_in: 3599, token_type: 'Bearer' });
     const unauthorized = failure(401, 'UNAUTHENTICATED', `bad token ${CANARY.granted}`);
-    const google = await fakeGemini(t, [served('p'), enveloped('a'), unauthorized, grant, unauthorized]);
+    const google = await fakeGemini(t, [
+      accountResponse('p'),
+      codeAssistResponse('a'),
+      unauthorized,
+      grant,
+      unauthorized,
+    ]);
     const me = signedIn(t, google);
     await me.run(['hi']);
     const before = me.files()['.gemini/oauth_creds.json'];
@@ -112,7 +137,7 @@ describe('Code Assist', () => {
       json({ name: 'operations/abc-1', done: false }),
       json({ name: 'operations/abc-1' }),
       json({ name: 'operations/abc-1', done: true, response: { cloudaicompanionProject: { id: 'given-1' } } }),
-      enveloped('welcome'),
+      codeAssistResponse('welcome'),
     ]);
     const me = signedIn(t, google, { env: { GOOGLE_CLOUD_PROJECT: 'mine' } });
     expect(await me.run(['hi'])).toMatchObject({ stdout: 'welcome\n', stderr: '', exitCode: 0 });
@@ -132,7 +157,7 @@ describe('Code Assist', () => {
     const google = await fakeGemini(t, [
       json({ allowedTiers: [{ id: 'standard-tier', isDefault: true }] }),
       json({ done: true }),
-      enveloped('welcome'),
+      codeAssistResponse('welcome'),
     ]);
     const me = signedIn(t, google, { env: { GOOGLE_CLOUD_PROJECT_ID: 'mine' } });
     expect((await me.run(['hi'])).exitCode).toBe(0);
@@ -147,12 +172,12 @@ describe('Code Assist', () => {
   test('a project that is no longer allowed is asked for anew, once', async (t) => {
     const gone = denied(403, 'CONSUMER_INVALID', { metadata: { consumer: 'projects/old' } });
     const google = await fakeGemini(t, [
-      served('old'),
-      enveloped('a'),
+      accountResponse('old'),
+      codeAssistResponse('a'),
       gone,
-      served('new'),
-      enveloped('b'),
-      enveloped('c'),
+      accountResponse('new'),
+      codeAssistResponse('b'),
+      codeAssistResponse('c'),
     ]);
     const me = signedIn(t, google);
     await me.run(['hi']);
@@ -164,7 +189,7 @@ describe('Code Assist', () => {
 
   test('if the project is still the same, the refusal stands', async (t) => {
     const gone = denied(403, 'IAM_PERMISSION_DENIED', { metadata: { consumer: 'projects/old' } });
-    const google = await fakeGemini(t, [served('old'), enveloped('a'), gone, served('old')]);
+    const google = await fakeGemini(t, [accountResponse('old'), codeAssistResponse('a'), gone, accountResponse('old')]);
     const me = signedIn(t, google);
     await me.run(['hi']);
     expect(await me.run(['hi'])).toMatchObject({
@@ -175,7 +200,7 @@ describe('Code Assist', () => {
   });
 
   test('behind a VPC perimeter the account is taken for a standard one', async (t) => {
-    const google = await fakeGemini(t, [denied(403, 'SECURITY_POLICY_VIOLATED'), enveloped('in')]);
+    const google = await fakeGemini(t, [denied(403, 'SECURITY_POLICY_VIOLATED'), codeAssistResponse('in')]);
     const me = signedIn(t, google, { env: { GOOGLE_CLOUD_PROJECT: 'mine' } });
     expect((await me.run(['hi'])).stdout).toBe('in\n');
     expect(google.requests[1]?.body.project).toBe('mine');

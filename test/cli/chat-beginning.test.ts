@@ -7,7 +7,7 @@ import { failure, fakeGemini, reply } from '../support/fake-gemini.ts';
 import { gmnCommand, place, runGmnIn } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
 
-test('a session that is not there is told before credentials are looked for', async (t) => {
+test('a missing session is reported before credentials are read', async (t) => {
   const { stderr, exitCode } = await pipedChat(t, [], { args: ['-r', 'nope'] });
   expect(stderr).toMatch(/^Error: there is no saved session yet\n/);
   expect(exitCode).toBe(1);

@@ -1,16 +1,16 @@
 import { expect, test } from 'vitest';
 import { COMMANDS } from '../../src/chat/commands/table.ts';
 import { ALIASES, MODELS } from '../../src/models/table.ts';
-import { enveloped, json } from '../support/account.ts';
-import { pipedChat, said, sharedHome } from '../support/chat.ts';
+import { codeAssistResponse, json } from '../support/account.ts';
+import { pipedChat, readChat, sharedHome } from '../support/chat.ts';
 import { fakeGemini, reply } from '../support/fake-gemini.ts';
 import { runGmn } from '../support/gmn.ts';
 
 test('/help lists every command, /keys every key', async (t) => {
-  const help = await said(t, ['/help', '/h']);
+  const help = await readChat(t, ['/help', '/h']);
   expect(help.match(/^ {2}\/help, \/h +List the commands$/gm)).toHaveLength(2);
   expect(help.match(/^ {2}\/\w+(?=[ ,])/gm)).toHaveLength(2 * COMMANDS.length);
-  expect(await said(t, ['/keys'])).toMatch(/^ {2}Enter +send\n/);
+  expect(await readChat(t, ['/keys'])).toMatch(/^ {2}Enter +send\n/);
 });
 
 test.for(['/exit', '/q', '/quit'])('%s leaves, and reads no further', async (command, t) => {
@@ -77,7 +77,7 @@ test('/model lists what this backend has, each model once, with its tiers', asyn
 
 test('/model leaves out what the tier of the account does not have, once it is known', async (t) => {
   const onboarded = json({ currentTier: { id: 'free-tier' }, cloudaicompanionProject: 'p-1' });
-  const gemini = await fakeGemini(t, [onboarded, enveloped('a')]);
+  const gemini = await fakeGemini(t, [onboarded, codeAssistResponse('a')]);
   const token = { GOOGLE_GENAI_USE_GCA: 'true', GOOGLE_CLOUD_ACCESS_TOKEN: 't', CODE_ASSIST_ENDPOINT: gemini.url };
   const { stderr } = await pipedChat(t, ['/model', 'hi', '/model'], { gemini, env: token });
   expect(stderr.match(/^ {2}gemini-2\.5-pro /gm)).toHaveLength(2);
@@ -85,7 +85,7 @@ test('/model leaves out what the tier of the account does not have, once it is k
 });
 
 test('/thoughts shows what the model thinks, on stderr', async (t) => {
-  expect(await said(t, ['/thoughts', '/thoughts on', 'hello', '/thoughts off', 'hello', '/thoughts maybe'])).toBe(
+  expect(await readChat(t, ['/thoughts', '/thoughts on', 'hello', '/thoughts off', 'hello', '/thoughts maybe'])).toBe(
     [
       'Hello! How can I help you today?',
       'Hello! How can I help you today?',
@@ -134,10 +134,10 @@ test('/approve changes what asks; yolo is for the command line', async (t) => {
     'call write_file {"file_path":"b.txt","content":"b\\n"}',
     '/approve yolo',
   ];
-  const told = await said(t, lines, { files });
+  const told = await readChat(t, lines, { files });
   expect(told).toContain('default: edits ask first\nauto_edit: edits run unasked\n✓ write_file b.txt +1 −0\n');
   expect(told).toContain('Error: yolo is for the command line only\nStart with: gmn chat --yolo\n');
-  expect(await said(t, ['/approve plan', '/approve yolo'], { args: ['--demo', '-y'] })).toBe(
+  expect(await readChat(t, ['/approve plan', '/approve yolo'], { args: ['--demo', '-y'] })).toBe(
     'plan: tools only read\nyolo: nothing asks first\n',
   );
 });
@@ -149,11 +149,13 @@ test('in plan mode only tools that read are offered, and the others come back af
 });
 
 test('/mcp says that there are none', async (t) => {
-  expect(await said(t, ['/mcp'])).toBe('No MCP servers are connected.\n');
+  expect(await readChat(t, ['/mcp'])).toBe('No MCP servers are connected.\n');
 });
 
 test('/context tells what fills the window', async (t) => {
-  const told = await said(t, ['hello', '/context'], { args: ['--demo', '--tools', 'read', '--system', 'Be brief.'] });
+  const told = await readChat(t, ['hello', '/context'], {
+    args: ['--demo', '--tools', 'read', '--system', 'Be brief.'],
+  });
   expect(told).toMatch(
     /\n +3 {2}system instruction\n +\d+ {2}4 tools\n +2 {2}your prompts\n +8 {2}replies\n +\d+ {2}tokens in all, estimated, 0\.\d % of 1048576\n +17 {2}tokens after the last reply, as the server counts\n$/,
   );
@@ -192,7 +194,7 @@ test('/retry asks a prompt again that failed', async (t) => {
   expect(gemini.requests[1]?.body.contents).toEqual([{ role: 'user', parts: [{ text: 'x' }] }]);
 });
 
-test('/compress goes on from a summary that the model makes', async (t) => {
+test('/compress continues from a summary that the model writes', async (t) => {
   const gemini = await fakeGemini(t, [reply('a'), reply('You said x.'), reply('b')]);
   const { stdout, stderr } = await pipedChat(t, ['/compress', 'x '.repeat(200), '/compress', 'y'], { gemini });
   expect(stdout).toBe('a\nb\n');
@@ -207,7 +209,7 @@ test('/compress goes on from a summary that the model makes', async (t) => {
   ]);
 });
 
-test('/save names, /load goes on, /sessions lists', async (t) => {
+test('/save names, /load continues, /sessions lists', async (t) => {
   const { env } = sharedHome(t);
   const gemini = await fakeGemini(t, [reply('a'), reply('b'), reply('c')]);
   const lines = ['x', '/save trip', '/load trip', '/new', 'y', '/resume trip', 'z', '/load nowhere', '/load'];

@@ -88,7 +88,7 @@ test.skipIf(isWindows || isStandalone).for(['chat', '-o json'])(
   },
 );
 
-test('a second chat on an open session goes on with a copy, and neither loses anything', async (t) => {
+test('a second chat on an open session continues a copy, and neither loses anything', async (t) => {
   const { env, path } = sharedHome(t);
   const chat = chatInTerminal(t, ['--demo', '--session-name', 'shared'], { env });
   await chat.until(/❯ /);

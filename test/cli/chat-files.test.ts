@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { pipedChat, said, sharedHome } from '../support/chat.ts';
+import { pipedChat, readChat, sharedHome } from '../support/chat.ts';
 import { fakeGemini, reply } from '../support/fake-gemini.ts';
 import { runGmn } from '../support/gmn.ts';
 
@@ -42,7 +42,7 @@ test('/file attaches to the next prompt alone', async (t) => {
 });
 
 test('/edit and /copy need a terminal, and say what to do without one', async (t) => {
-  expect(await said(t, ['hello', '/edit', '/copy', '/copy 7', '/copy code'])).toBe(
+  expect(await readChat(t, ['hello', '/edit', '/copy', '/copy 7', '/copy code'])).toBe(
     [
       'Hello! How can I help you today?',
       'Error: /edit needs a terminal',
@@ -58,7 +58,7 @@ test('/edit and /copy need a terminal, and say what to do without one', async (t
 });
 
 test('/pipe hands the last answer to a command, whose output is not an answer', async (t) => {
-  expect(await said(t, ['/pipe cat', 'hello', '/pipe tr a-z A-Z', '/pipe exit 3', '/pipe'])).toBe(
+  expect(await readChat(t, ['/pipe cat', 'hello', '/pipe tr a-z A-Z', '/pipe exit 3', '/pipe'])).toBe(
     [
       'Hello! How can I help you today?',
       'Error: there is no answer yet',
@@ -72,7 +72,7 @@ test('/pipe hands the last answer to a command, whose output is not an answer', 
   );
 });
 
-test('/diff shows what tools changed, /undo puts back the last turn, and the model is told', async (t) => {
+test('/diff shows what tools changed, /undo undoes the last turn, and the model learns of it', async (t) => {
   const write = (name: string, content: string) => ({
     functionCall: { name: 'write_file', args: { file_path: name, content } },
   });

@@ -3,7 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
-import { said, sharedHome } from '../support/chat.ts';
+import { readChat, sharedHome } from '../support/chat.ts';
 import { gmnCommand, place } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
 
@@ -11,7 +11,7 @@ test('/save says so when nothing can be written, and /export then writes what wa
   const { env, path } = sharedHome(t);
   writeFileSync(join(path, 'sessions'), 'not a directory');
   const file = join(path, 'out.md');
-  expect(await said(t, ['hello', '/save kept', `/export ${file}`], { env })).toBe(
+  expect(await readChat(t, ['hello', '/save kept', `/export ${file}`], { env })).toBe(
     [
       'Hello! How can I help you today?',
       'Error: this session could not be saved',
@@ -27,20 +27,20 @@ test('a chat that is not saved can be exported in every format', async (t) => {
   const { path } = sharedHome(t);
   for (const ending of ['md', 'json', 'html']) {
     const file = join(path, `out.${ending}`);
-    expect(await said(t, ['hello', `/export ${file}`])).toBe(`Hello! How can I help you today?\nWrote ${file}.\n`);
+    expect(await readChat(t, ['hello', `/export ${file}`])).toBe(`Hello! How can I help you today?\nWrote ${file}.\n`);
     expect(readFileSync(file, 'utf8')).toContain('Hello! How can I help you today?');
   }
 });
 
 test('/save with a name that cannot be one writes nothing', async (t) => {
   const { env, path } = sharedHome(t);
-  expect(await said(t, ['hello', '/save last'], { env })).toMatch(/^Hello! .*\nError: .*last.*\n/);
+  expect(await readChat(t, ['hello', '/save last'], { env })).toMatch(/^Hello! .*\nError: .*last.*\n/);
   expect(existsSync(join(path, 'sessions'))).toBe(false);
 });
 
 test('/save before the first prompt promises no more than it can', async (t) => {
   const { env } = sharedHome(t);
-  expect(await said(t, ['/save kept'], { env })).toBe('Your first prompt will be saved as kept.\n');
+  expect(await readChat(t, ['/save kept'], { env })).toBe('Your first prompt will be saved as kept.\n');
 });
 
 posixTest('no command to go on is named when the last turns could not be saved', async (t) => {

@@ -98,7 +98,7 @@ test.for(['@memo:memo://1', '@memo://1'])(
   },
 );
 
-test('a mention of a server that is gone, or that nobody knows, is told of and stays text', async (t) => {
+test('a mention of a server that is gone or unknown is reported and stays text', async (t) => {
   const gemini = await fakeGemini(t, [reply('a')]);
   const { stderr } = await pipedChat(t, ['see @gone:x://y and @none:x://y'], {
     gemini,

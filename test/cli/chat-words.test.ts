@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { pipedChat, said, sharedHome } from '../support/chat.ts';
+import { pipedChat, readChat, sharedHome } from '../support/chat.ts';
 import { chatInTerminal, screenOf } from '../support/chat-terminal.ts';
 import { fakeGemini, reply } from '../support/fake-gemini.ts';
 import { runGmn } from '../support/gmn.ts';
@@ -26,7 +26,7 @@ test('/undo says that the last turn changed nothing, and again it puts back what
   ]);
 });
 
-posixTest('who says no to a call is not shown what the model is told about it', async (t) => {
+posixTest('a person who says no does not see the text for the model', async (t) => {
   const gemini = await fakeGemini(t, [reply(WRITE), reply('As you like.')]);
   const chat = chatInTerminal(t, [], { gemini });
   await chat.until(/❯ /);
@@ -53,12 +53,12 @@ test('/compress keeps a conversation that its summary would make longer', async 
 });
 
 test('/rewind tells when there were fewer exchanges than it should drop', async (t) => {
-  expect(await said(t, ['hello', '/rewind 3'])).toBe(
+  expect(await readChat(t, ['hello', '/rewind 3'])).toBe(
     'Hello! How can I help you today?\nDropped the last exchange; there were no more.\n',
   );
 });
 
-posixTest('an editor that is missing is told in our words, and the line stays', async (t) => {
+posixTest('a missing editor is reported without a message of the shell, and the line stays', async (t) => {
   const chat = chatInTerminal(t, ['--demo'], { env: { VISUAL: 'no-such-editor -w' } });
   await chat.until(/❯ /);
   chat.type(`hello${CTRL_G}`);
@@ -76,7 +76,7 @@ test.for([
   ['/xyzzy', 'there is no command /xyzzy', 'To see the commands: /help; to send it as a prompt: //xyzzy'],
   ['/hlep', 'there is no command /hlep', 'Did you mean /help? To send it as a prompt: //hlep'],
 ] as const)('%s is no command, and the hint is a sentence', async ([line, message, hint], t) => {
-  expect(await said(t, [line])).toBe(`Error: ${message}\n${hint}\n`);
+  expect(await readChat(t, [line])).toBe(`Error: ${message}\n${hint}\n`);
 });
 
 test('a wrong flag of a command leads to the help of that command', async (t) => {

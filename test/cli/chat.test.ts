@@ -111,7 +111,7 @@ test('--shell turns the shell tool on', async (t) => {
   expect(tools).toContain('Run a command with /bin/sh');
 });
 
-test('-t ends a request that takes longer, and the chat goes on', async (t) => {
+test('-t ends a request that takes longer, and the chat continues', async (t) => {
   const never: Scripted = () => {};
   const gemini = await fakeGemini(t, [never]);
   const { stdout, stderr, exitCode } = await pipedChat(t, ['a', '/stats'], { gemini, args: ['-t', '1s'] });
@@ -120,7 +120,7 @@ test('-t ends a request that takes longer, and the chat goes on', async (t) => {
   expect(exitCode).toBe(3);
 });
 
-test('the chat is saved as it goes, and the command it prints goes on with it', async (t) => {
+test('the chat is saved after every step, and the command it prints resumes it', async (t) => {
   const { env, path } = sharedHome(t);
   const first = await fakeGemini(t, [reply('one')]);
   const { stderr } = await pipedChat(t, ['a'], { gemini: first, env });
@@ -220,7 +220,7 @@ test('at four fifths of the window a notice names /compress', async (t) => {
   expect(stderr).toMatch(/^86 % of the model's window is full\. \/compress replaces the conversation/);
 });
 
-test('a prompt that is too long for the model is told with /compress', async (t) => {
+test('a prompt that is too long for the model is reported with a hint at /compress', async (t) => {
   const message = 'The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).';
   const gemini = await fakeGemini(t, [failure(400, 'INVALID_ARGUMENT', message)]);
   const { stderr, exitCode } = await pipedChat(t, ['a'], { gemini });
@@ -248,7 +248,7 @@ test('a reader that goes away ends the chat quietly, and what was said is saved'
   expect(readFileSync(join(path, 'sessions', file), 'utf8')).toContain('count to 1000000');
 });
 
-test('a session that cannot be written is told, and stops no answer', async (t) => {
+test('a session that cannot be saved is reported, and the answers still come', async (t) => {
   const { env, path } = sharedHome(t);
   writeFileSync(join(path, 'sessions'), 'not a directory');
   const gemini = await fakeGemini(t, [reply('one'), reply('two')]);

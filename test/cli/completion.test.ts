@@ -137,7 +137,7 @@ describe('gmn __complete', () => {
     expect(lines).toContain('mcpServers."my server".command\t');
   });
 
-  test.for(['servers', 'keys', 'nonsense', ''])('of %j it says nothing when nothing can be told', async (what, t) => {
+  test.for(['servers', 'keys', 'nonsense', ''])('it prints nothing for %j if it knows nothing', async (what, t) => {
     const { status, stderr, lines } = await asked(t, what, { home: { '.gemini/settings.json': '{ broken' } });
     expect({ status, stderr, lines }).toEqual({ status: 0, stderr: '', lines: [] });
   });

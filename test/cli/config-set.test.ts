@@ -1,9 +1,8 @@
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { AUTH_FLAG } from '../../src/cli/table/flags.ts';
 import { findKind, listSettingKeys, parseKeyPath, type SettingKind } from '../../src/config/keys.ts';
-import { AUTH_TYPES, parseSettingWords } from '../../src/config/setting-text.ts';
+import { parseSettingWords } from '../../src/config/setting-text.ts';
 import { place, runGmnIn } from '../support/gmn.ts';
 
 const COMMENTED = '{\n  // mine\n  "model": { "name": "pro" }, // keep\n}\n';
@@ -140,8 +139,4 @@ test.each([
       hint: expect.stringMatching(hint),
     }),
   );
-});
-
-test('the types of credentials are those of --auth', () => {
-  expect(AUTH_TYPES).toEqual(AUTH_FLAG.suggestions);
 });

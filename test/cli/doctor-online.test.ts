@@ -54,7 +54,7 @@ test('--online: a model that is not offered', async (t) => {
   expect(remedies).toEqual([{ words: 'To see them', command: 'gmn models --refresh' }]);
 });
 
-test('--online: a key that is refused is exit 2, and a clock that is wrong is told', async (t) => {
+test('--online: a rejected key is exit 2, and a wrong clock is reported', async (t) => {
   const google = await fakeGemini(t, [
     at('Thu, 01 Jan 2015 00:00:00 GMT', failure(401, 'UNAUTHENTICATED', 'API key not valid')),
   ]);

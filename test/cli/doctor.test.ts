@@ -171,7 +171,7 @@ test('settings that do not go together are a failure, too', (t) => {
   ]);
 });
 
-test('a credential of a kind there is not, and a home that cannot be, are told and nothing else is lost', (t) => {
+test('an unknown type of credential and an impossible home are reported, and all other checks still run', (t) => {
   const odd = scene(t, { env: { GMN_AUTH: 'odd' } }).examine('--json');
   expect([odd.status, found(odd, 'credential')]).toMatchObject([2, [{ state: 'failure' }]]);
   const wrong = scene(t, { env: { GMN_HOME: '/dev/null/gmn', GEMINI_API_KEY: 'k' } }).examine('--json');

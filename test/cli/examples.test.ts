@@ -66,7 +66,7 @@ posixTest('review.sh passes on the verdict, and what kept it from one', async (t
   ]);
 });
 
-posixTest('each-file.sh goes on after a failure, and does nothing twice', async (t) => {
+posixTest('each-file.sh continues after a failure, and does nothing twice', async (t) => {
   const lines = [
     'sh $E/each-file.sh Summarise. a nope b 2>/dev/null',
     'sh $E/each-file.sh Summarise. a b',
@@ -102,7 +102,7 @@ out│ demo: no disk
 `);
 });
 
-posixTest('interview.sh goes on with what was said, and with a copy of it', async (t) => {
+posixTest('interview.sh continues a conversation, and a copy of it', async (t) => {
   const lines = ['sh $E/interview.sh trip', 'gmn sessions list --json | grep -c \'"name"\''];
   expect(await ran(t, lines)).toBe(`$ sh $E/interview.sh trip
 out│ November.

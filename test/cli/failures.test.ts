@@ -244,7 +244,7 @@ test.for([0, 1.5])('general.maxAttempts cannot be %j', async (maxAttempts, t) =>
   expect(stderr).toMatch(/general\.maxAttempts must be a whole number from 1/);
 });
 
-test('a server of a variable that is not reached is told with the variable', async (t) => {
+test('a server that cannot be reached is reported with the variable that names it', async (t) => {
   const env = { GEMINI_API_KEY: 'a-key-0123456789', GOOGLE_GEMINI_BASE_URL: 'http://127.0.0.1:9' };
   expect(await runGmn(t, ['--retries', '0', 'hi'], { env })).toMatchObject({
     stdout: '',

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { fakeGemini, reply } from '../support/fake-gemini.ts';
 import { type GmnResult, place, runGmnIn } from '../support/gmn.ts';
 
-const said = (role: string, text: string) => ({ role, parts: [{ text }] });
+const textContent = (role: string, text: string) => ({ role, parts: [{ text }] });
 
 test('--fork leaves the session as it is, and wants one', async (t) => {
   const gemini = await fakeGemini(t, [reply('November.'), reply('April.'), reply('Maybe.')]);
@@ -14,14 +14,14 @@ test('--fork leaves the session as it is, and wants one', async (t) => {
   expect(fork).not.toBe(first);
   await gmn('-r', first, 'really?');
   expect(gemini.requests[1]?.body.contents).toEqual([
-    said('user', 'best month?'),
-    said('model', 'November.'),
-    said('user', 'and the second?'),
+    textContent('user', 'best month?'),
+    textContent('model', 'November.'),
+    textContent('user', 'and the second?'),
   ]);
   expect(gemini.requests[2]?.body.contents).toEqual([
-    said('user', 'best month?'),
-    said('model', 'November.'),
-    said('user', 'really?'),
+    textContent('user', 'best month?'),
+    textContent('model', 'November.'),
+    textContent('user', 'really?'),
   ]);
   expect((await gmn('--fork', 'x')).stderr).toBe('Error: --fork needs -c or -r\nExample: gmn -c --fork "…"\n');
   expect((await gmn('-c', '--fork', '--no-session', 'x')).stderr).toContain(

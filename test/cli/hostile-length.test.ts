@@ -131,7 +131,7 @@ test('arguments that are nested too deep end the answer, with what had come', as
 test.for([
   ['dots', `http://127.0.0.1/${'.'.repeat(300_000)}a`],
   ['brackets', `http://127.0.0.1/${')'.repeat(300_000)}a)`],
-] as const)('an address of many %s is refused, and the turn goes on', { timeout: 60_000 }, async ([, url], t) => {
+] as const)('an address of many %s is refused, and the turn continues', { timeout: 60_000 }, async ([, url], t) => {
   const call = { functionCall: { name: 'web_fetch', args: { prompt: url } } };
   const gemini = await fakeGemini(t, [reply(call), reply('done')]);
   const { stdout } = await runGmn(t, ['--tools', 'web_fetch', '--yolo', 'go'], { gemini });

@@ -270,7 +270,7 @@ test('prompts and resources are listed, filled in and read', async (t) => {
   expect(await here.run(['mcp', 'read', 'files', 'memo://1'])).toEqual(ok('kept text'));
 });
 
-test('each list of resources that is cut is told of', async (t) => {
+test('each list of resources that is cut is reported', async (t) => {
   const here = mcpPlace(t, { odd: fixtureServer('hostile-mcp-server.mjs', 'circles') });
   expect(await here.run(['mcp', 'resources', 'odd'])).toMatchObject({
     stderr:
@@ -311,7 +311,7 @@ test('prompts and resources are data with --json', async (t) => {
   });
 });
 
-test('a prompt that is not there, or lacks an argument, is said with the next step', async (t) => {
+test('a prompt that does not exist, or lacks an argument, is an error with the next step', async (t) => {
   const here = mcpPlace(t, GOOD);
   expect(await here.run(['mcp', 'prompt', 'files', 'greet'])).toEqual({
     stdout: '',
@@ -362,7 +362,7 @@ test('tools that the settings leave out are marked', async (t) => {
   expect(stdout.match(/^.*\(not offered.*$/gm)).toEqual(['echo  (not offered to the model)  Says the same.']);
 });
 
-test('what a failed tool says is told without secrets, and not for ever', async (t) => {
+test('the message of a failed tool is shown without secrets, and cut if it is long', async (t) => {
   const loud = { ...fixtureServer('hostile-mcp-server.mjs', 'loud'), env: { TOKEN: 'hunter2hunter2' } };
   const { stdout, stderr, exitCode } = await mcpPlace(t, { loud }).run(['mcp', 'call', 'loud', 'speak']);
   const head = 'MCP server loud: speak failed: the key ‹redacted› is wrong\n';

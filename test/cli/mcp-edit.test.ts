@@ -190,7 +190,7 @@ test('disable and enable, comments kept', async (t) => {
   );
 });
 
-test('a server that is added under a disabled name is said to be disabled', async (t) => {
+test('a server that is added under a disabled name is reported as disabled', async (t) => {
   const here = mcpPlace(t, { w: { command: 'node' } });
   await here.run(['mcp', 'disable', 'w']);
   await here.run(['mcp', 'remove', 'w']);

@@ -364,7 +364,7 @@ test('get shows one server as it is written, without its secrets', async (t) => 
   });
 });
 
-test('tools of all servers: the others are shown, the failure is told, and the exit code is 5', async (t) => {
+test('tools of all servers: the others are shown, the failure is reported, and the exit code is 5', async (t) => {
   const here = mcpPlace(t, { one: fixtureServer('hostile-mcp-server.mjs'), gone: { command: 'no-such-program' } });
   expect(await here.run(['mcp', 'tools'])).toEqual({
     stdout: 'one\n  speak  speak\n',
@@ -431,7 +431,7 @@ test("a cloned folder's servers start by no command, until gmn trust has shown t
   expect(started()).toBe('');
 });
 
-test('a server that goes on listing for ever is given up on, and holds back no other', async (t) => {
+test('a server whose list never ends is given up, and delays no other', async (t) => {
   const here = mcpPlace(t, {
     slow: { ...fixtureServer('hostile-mcp-server.mjs', 'drip'), timeout: 4000 },
     files: fixtureServer('hostile-mcp-server.mjs', 'good'),

@@ -83,7 +83,7 @@ test('--mcp-config alone names the servers of that file, and does not trust them
   expect(answered(gemini).response.error).toContain('was not run');
 });
 
-test('a server that fails is told of, and the run goes on; one that is not there stops it', async (t) => {
+test('a server that fails is reported, and the run continues; one that does not exist stops it', async (t) => {
   const gemini = await fakeGemini(t, [reply('hi')]);
   const servers = home({ gone: { command: 'no-such-program' } });
   const gmn = await runGmn(t, ['--allowed-mcp-server-names', 'gone', 'x'], { gemini, home: servers });
@@ -174,7 +174,7 @@ test('looking at all servers, or checking them, teaches the next one-shot what t
   }
 });
 
-test('an entry that is no server costs itself alone, and is told of, wherever it is named', async (t) => {
+test('an invalid entry affects no other server, and is reported wherever it is named', async (t) => {
   const mcpServers = { both: { command: 'x', url: 'http://127.0.0.1:1' }, files: GOOD };
   const why = 'MCP server both is not used: it has command and url, but can be of one kind only\n';
   for (const args of [
@@ -218,7 +218,7 @@ test.for([
   expect(answered(gemini).response.output).toMatch(words);
 });
 
-test('only a server that the user trusts is told of the directories', async (t) => {
+test('only a server that the user trusts learns the directories', async (t) => {
   const told = async (entry: object) => {
     const gemini = await fakeGemini(t, [reply(call('roots', {})), reply('done')]);
     const flags = ['--allowed-mcp-server-names', 'files', '--allowed-tools', 'roots'];

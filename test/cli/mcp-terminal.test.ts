@@ -97,7 +97,7 @@ test.for([
   expect((await terminal.ended).output).toContain(expected);
 });
 
-test('without a terminal, servers are told that there is nobody to ask', async (t) => {
+test('without a terminal, gmn declares no elicitation to servers', async (t) => {
   const here = mcpPlace(t, { files: fixtureServer('mcp-server.mjs') });
   expect(await here.run(['mcp', 'call', 'files', 'ask'])).toEqual({
     stdout: '{"code":-32601}\n',

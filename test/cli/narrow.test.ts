@@ -18,7 +18,7 @@ posixTest.for([[['models']], [['auth', 'status']], [['mcp', 'list']], [['templat
   },
 );
 
-posixTest('a finding of the doctor goes on below its text', async (t) => {
+posixTest('a long finding of the doctor wraps below its text', async (t) => {
   const rows = await rowsOf(t, ['doctor']);
   const model = rows.findIndex((row) => row.startsWith('✓ model'));
   expect(rows.slice(model, model + 2)).toEqual([

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { REFUSED_FLAGS } from '../../src/cli/refused-flags.ts';
 import { ROOT } from '../../src/cli/table/root.ts';
-import { formatFlag } from '../../src/commands/prompt/flag-names.ts';
+import { toFlagName } from '../../src/commands/prompt/flag-names.ts';
 import { OFFICIAL_FLAGS } from '../../src/commands/prompt/idle-flags.ts';
 import { fakeGemini, reply } from '../support/fake-gemini.ts';
 import { place, runGmn, runGmnIn } from '../support/gmn.ts';
@@ -26,7 +26,7 @@ test('every flag of the official CLI is either honoured or refused with a reason
 });
 
 test('what is only a notice where it has no effect is a flag of the official CLI', () => {
-  expect(OFFICIAL_FLAGS.map((name) => formatFlag(name).slice(2)).filter((name) => !OFFICIAL.includes(name))).toEqual(
+  expect(OFFICIAL_FLAGS.map((name) => toFlagName(name).slice(2)).filter((name) => !OFFICIAL.includes(name))).toEqual(
     [],
   );
 });
@@ -43,7 +43,7 @@ test.for([
   expect(gmn.exitCode).toBe(0);
 });
 
-test.for(['text', 'json'])('flags of a prompt beside --list-sessions are told in %s', async (format, t) => {
+test.for(['text', 'json'])('flags of a prompt beside --list-sessions are reported in %s', async (format, t) => {
   const gmn = await runGmn(t, ['--list-sessions', '--yolo', '-m', 'x', '-o', format]);
   const words = ['--model', '--yolo'].map((flag) => `${flag} has no effect with --list-sessions`);
   const told = format === 'json' ? JSON.parse(gmn.stdout).warnings : gmn.stderr.replaceAll('gmn: ', '').split('\n');
@@ -149,7 +149,7 @@ test.for([[['chat', '-v']], [['mcp', '-v']], [['mcp', 'call', '--version']]] as 
   },
 );
 
-test('a common flag that says nothing to a command is taken, and told', async (t) => {
+test('a common flag without effect on a command is accepted, with a notice', async (t) => {
   const words = '--model has no effect on "gmn mcp list"';
   const text = await runGmn(t, ['mcp', 'list', '-m', 'x']);
   expect([text.stderr.split('\n')[0], text.exitCode]).toEqual([`gmn: ${words}`, 0]);
@@ -259,7 +259,7 @@ describe('settings of the official CLI', () => {
     expect(lost.stderr).toMatch(/^Error: modelConfigs: the alias "a" extends "b", which does not exist\n/);
   });
 
-  test('what gmn does not read is said by doctor and by config explain', async (t) => {
+  test('doctor and config explain report what gmn does not read', async (t) => {
     const home = settings({ security: { disableAlwaysAllow: true }, ui: { theme: 'x' } });
     const doctor = await runGmn(t, ['doctor'], { home, env: { GEMINI_API_KEY: 'test-key-0123456789' } });
     expect(doctor.stdout).toMatch(/settings\.json; not read by gmn: security\.disableAlwaysAllow\n/);

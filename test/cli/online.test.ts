@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { account, CANARY, denied, enveloped, json, served, signedIn } from '../support/account.ts';
+import { account, accountResponse, CANARY, codeAssistResponse, denied, json, signedIn } from '../support/account.ts';
 import { failure, fakeGemini, reply } from '../support/fake-gemini.ts';
 
 const KEY = { GEMINI_API_KEY: 'a-key-0123456789' };
@@ -62,7 +62,7 @@ test('models --refresh asks Vertex for its publisher models, and Code Assist for
         { name: 'publishers/google/models/gemini-embedding-001' },
       ],
     }),
-    served('p-1'),
+    accountResponse('p-1'),
     json({ buckets: [{ modelId: 'gemini-2.5-pro' }, { modelId: 'gemini-2.5-pro' }, { modelId: 'gemini-3-flash' }] }),
   ]);
   const me = signedIn(t, google, { env: { GOOGLE_API_KEY: 'express-key-0123' } });
@@ -171,7 +171,7 @@ test.for([
   ['g1-pro-tier', undefined, true],
 ] as const)('models of an account of %s are those of its tier', async ([id, tier, isStandard], t) => {
   const onboarded = json({ currentTier: { id }, cloudaicompanionProject: 'p-1' });
-  const me = signedIn(t, await fakeGemini(t, [onboarded, enveloped('a')]));
+  const me = signedIn(t, await fakeGemini(t, [onboarded, codeAssistResponse('a')]));
   const has = async (model: string): Promise<boolean> => {
     const { models } = JSON.parse((await me.run(['models', '--json'])).stdout);
     return models.some((line: { id: string }) => line.id === model);
@@ -241,7 +241,7 @@ test('auth status --online: a refused key is exit 2 with the way out', async (t)
 
 test('auth status --online: a sign-in shows project, tier and what is left of each quota', async (t) => {
   const google = await fakeGemini(t, [
-    served('p-1'),
+    accountResponse('p-1'),
     json({
       buckets: [
         { modelId: 'gemini-2.5-pro', remainingFraction: 0.876, remainingAmount: '87', tokenType: 'REQUESTS' },

@@ -80,7 +80,7 @@ describe('an answer that does not match the schema', () => {
     ]);
   });
 
-  test('and is mended costs both calls, and warns in json', async (t) => {
+  test('and is repaired counts both calls, and warns in json', async (t) => {
     const gemini = await fakeGemini(t, [reply('no'), reply('[]')]);
     const gmn = await runGmn(t, ['--output-schema', STRINGS, '-o', 'json', 'x'], { gemini, env: NO_SESSION });
     expect(gmn).toMatchObject({

@@ -52,7 +52,7 @@ describe.skipIf(isWindows).each([
     expect({ exitCode, stdout }).toEqual({ exitCode: code, stdout: 'Once upon a time\n' });
   });
 
-  test('before anything came, nothing is said to be kept', async (t) => {
+  test('before anything arrived, nothing is reported as saved', async (t) => {
     let stop = (): void => {};
     const child = start(t, ['story'], { gemini: await fakeGemini(t, [() => stop()]) });
     stop = () => void child.kill(signal);
@@ -213,7 +213,7 @@ test('a home that cannot be written to costs the cache and the session, not the 
   expect(gmn).toMatchObject({ stdout: 'hello\n', stderr, exitCode: 0 });
 });
 
-posixTest('in one pipe with the answer, what is said to the person has lines of its own', async (t) => {
+posixTest('in one pipe with the answer, messages have lines of their own', async (t) => {
   const gemini = await fakeGemini(t, [reply('hello')]);
   const { cwd, env } = place(t, { gemini, files: { taken: '' }, env: { GMN_HOME: 'taken/gmn' } });
   const child = spawn('sh', ['-c', `${GMN_LINE} hi 2>&1`], {

@@ -4,7 +4,7 @@ import { expect, type TestContext, test } from 'vitest';
 import { fakeGemini, reply } from '../support/fake-gemini.ts';
 import { place, runGmnIn } from '../support/gmn.ts';
 
-const said = (role: string, text: string) => ({ role, parts: [{ text }] });
+const textContent = (role: string, text: string) => ({ role, parts: [{ text }] });
 
 test('a call in a session that somebody else wrote is never run, and the history stays one that the API takes', async (t) => {
   const { gemini, ...here } = await homeWithPendingCall(t);
@@ -14,7 +14,7 @@ test('a call in a session that somebody else wrote is never run, and the history
   const unanswered = { response: { error: '[no answer was recorded]' } };
   expect(gemini.requests[0]?.body).toMatchObject({
     contents: [
-      said('user', 'x'),
+      textContent('user', 'x'),
       {
         role: 'model',
         parts: [{ functionCall: { name: 'write_file' } }, { functionCall: { name: 'run_shell_command' } }],
@@ -39,7 +39,7 @@ async function homeWithPendingCall(t: TestContext) {
   ];
   const lines = [
     { v: 1, type: 'session', id, t: at, cwd, by: 'chat', gmn: '0.1.0', title: 'x' },
-    { seq: 1, t: at, type: 'prompt', turn: 1, content: said('user', 'x') },
+    { seq: 1, t: at, type: 'prompt', turn: 1, content: textContent('user', 'x') },
     {
       seq: 2,
       t: at,

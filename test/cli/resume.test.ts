@@ -28,7 +28,7 @@ function contents(requests: readonly { readonly body: unknown }[], index: number
   return (requests[index]?.body as { contents: unknown } | undefined)?.contents;
 }
 
-const said = (role: string, text: string) => ({ role, parts: [{ text }] });
+const textContent = (role: string, text: string) => ({ role, parts: [{ text }] });
 
 test('a one-shot is saved, and -c asks with what was said before', async (t) => {
   const { gmn, gemini, sessions } = await home(t, [reply('November.'), reply('April.'), reply('Why not.')]);
@@ -40,11 +40,11 @@ test('a one-shot is saved, and -c asks with what was said before', async (t) => 
   const third = await gmn('-c', 'third?', '-o', 'stream-json');
   expect(JSON.parse(third.stdout.trimEnd().split('\n').at(-1) ?? '')).toMatchObject({ type: 'done', sessionId });
   expect(contents(gemini.requests, 2)).toEqual([
-    said('user', 'best month?'),
-    said('model', 'November.'),
-    said('user', 'and the second?'),
-    said('model', 'April.'),
-    said('user', 'third?'),
+    textContent('user', 'best month?'),
+    textContent('model', 'November.'),
+    textContent('user', 'and the second?'),
+    textContent('model', 'April.'),
+    textContent('user', 'third?'),
   ]);
   expect(sessions().length).toBe(1);
 });
@@ -62,7 +62,7 @@ test('every kind of reference finds the session, in text too', async (t) => {
   for (const [index, reference] of references.entries()) {
     expect(await gmn('-r', reference, 'go on')).toMatchObject({ stdout: 'more\n', stderr: '', exitCode: 0 });
     const firstWord = index === 6 ? 'second' : 'first';
-    expect((contents(gemini.requests, 2 + index) as object[])[0]).toEqual(said('user', firstWord));
+    expect((contents(gemini.requests, 2 + index) as object[])[0]).toEqual(textContent('user', firstWord));
   }
 });
 
@@ -197,9 +197,9 @@ test('what the model said before the run failed is saved; a run without an answe
   expect(sessions().length).toBe(1);
   await gmn('-c', 'go on');
   expect(contents(gemini.requests, 2)).toEqual([
-    said('user', 'tell me'),
-    said('model', 'Once upon'),
-    said('user', 'go on'),
+    textContent('user', 'tell me'),
+    textContent('model', 'Once upon'),
+    textContent('user', 'go on'),
   ]);
 });
 
@@ -210,13 +210,13 @@ const MOMENTS = [
   [
     'in the middle of its first words',
     0,
-    [said('user', 'look'), said('model', `I am${' '.repeat(70_000)}`), said('user', 'go on')],
+    [textContent('user', 'look'), textContent('model', `I am${' '.repeat(70_000)}`), textContent('user', 'go on')],
   ],
   [
     'before the reply to an answer',
     1,
     [
-      said('user', 'look'),
+      textContent('user', 'look'),
       { role: 'model', parts: [CALL] },
       { role: 'user', parts: [{ functionResponse: { id: 'c1', name: 'list_directory' } }, { text: 'go on' }] },
     ],
@@ -285,7 +285,7 @@ test('a one-shot with tools whose prompt got no answer keeps it, and does not se
   const { sessionId } = JSON.parse(failed.stdout).error;
   expect([sessionId, failed.exitCode]).toEqual([expect.stringMatching(UUID), 3]);
   expect((await gmn('--tools', 'read', '-c', 'two')).stdout).toBe('yes\n');
-  expect(contents(gemini.requests, 1)).toEqual([said('user', 'two')]);
+  expect(contents(gemini.requests, 1)).toEqual([textContent('user', 'two')]);
 });
 
 test.for(['json', 'stream-json'])(
@@ -313,7 +313,7 @@ test.for(['json', 'stream-json'])(
   },
 );
 
-test('a session of another directory goes on, and a notice says where it was begun', async (t) => {
+test('a session of another directory continues, and a notice says where it began', async (t) => {
   const { gmn, cwd, env } = await home(t, [reply('one'), reply('two')]);
   await gmn('hi');
   const other = join(cwd, 'other');
@@ -325,7 +325,7 @@ test('a session of another directory goes on, and a notice says where it was beg
   });
 });
 
-test('two that go on with one session at once both answer, and one of them is told that it has a copy', async (t) => {
+test('two runs that continue one session at once both answer, and one of them reports its copy', async (t) => {
   let waiting = 0;
   const release: (() => void)[] = [];
   const held: Scripted = async (response) => {
@@ -359,7 +359,11 @@ test('-r with --no-session asks with the session and adds nothing to it', async 
   const before = readFileSync(file);
   const { sessionId } = JSON.parse((await gmn('-c', '--no-session', 'go on', '-o', 'json')).stdout);
   expect([sessionId, readFileSync(file)]).toEqual([undefined, before]);
-  expect(contents(gemini.requests, 1)).toEqual([said('user', 'hi'), said('model', 'one'), said('user', 'go on')]);
+  expect(contents(gemini.requests, 1)).toEqual([
+    textContent('user', 'hi'),
+    textContent('model', 'one'),
+    textContent('user', 'go on'),
+  ]);
 });
 
 test('sessions.oneShot: false saves nothing, unless a flag asks for it', async (t) => {
@@ -380,7 +384,7 @@ test('the official dialect has session_id in its first event and in its object',
   expect(JSON.parse(stdout.split('\n')[0] ?? '')).toMatchObject({ type: 'init', session_id: id });
 });
 
-test('an answer that is too long to be held in memory is shown, not saved, and that is told', async (t) => {
+test('an answer that is too long to be held in memory is shown but not saved, with a notice', async (t) => {
   const { gmn, home: directory } = await home(t, [reply('x'.repeat(1_500_000), 'y'.repeat(1_500_000))]);
   const { response, sessionId, warnings } = JSON.parse((await gmn('hi', '-o', 'json')).stdout);
   expect([response.length, sessionId, warnings]).toEqual([

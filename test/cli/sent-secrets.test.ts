@@ -50,7 +50,7 @@ test.for<readonly [readonly string[]]>([
   expect(sent + saved + stderr).not.toContain('CANARY');
 });
 
-test('it is told what was left out, and how it can be sent', async (t) => {
+test('a notice says what was skipped, and how it can be sent', async (t) => {
   const files = { ...SECRETS, 'ok.txt': 'FINE' };
   const all = await runIn(t, ['-f', '.', 'x'], { files });
   expect(all.sent).toContain('FINE');

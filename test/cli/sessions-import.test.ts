@@ -145,7 +145,7 @@ test('an older official session, one object in a file, is copied too', async (t)
   expect((await gmn('sessions', 'show', 'last')).stdout).toBe('> hello\n\nhi\n\n');
 });
 
-test('the directory of an official session is told by the list of projects and by hashes too', async (t) => {
+test('the directory of an official session is found by the list of projects and by hashes too', async (t) => {
   const { gmn, home, cwd } = start(t);
   const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');
   const put = (folder: string, digit: string, projectHash: string): string => {

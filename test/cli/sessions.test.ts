@@ -176,7 +176,7 @@ test('a session is shown, renamed and deleted by any reference', async (t) => {
   expect(readdirSync(directory).filter((name) => name.endsWith('.jsonl'))).toEqual([]);
 });
 
-test('what was deleted before one that could not be is told', async (t) => {
+test('sessions deleted before a failure are reported', async (t) => {
   const { put, gmn, directory } = start(t);
   put('a');
   put('b');
@@ -289,7 +289,7 @@ posixTest.for<readonly [args: readonly string[]]>([
   });
 });
 
-test('a retention that is no duration is told by every run, with its place', async (t) => {
+test('an invalid retention is reported by every run, with its place', async (t) => {
   const { gmn, home } = start(t);
   mkdirSync(join(home, '.gmn'), { recursive: true });
   const file = join(home, '.gmn', 'config.json');

@@ -90,7 +90,7 @@ describe.runIf(process.platform !== 'win32')('strange places', () => {
     expect(stderr).toMatch(/^Error: cannot write the debug file fifo\n\S/);
   });
 
-  test('a directory that is gone is said to be gone', async (t) => {
+  test('a directory that is gone is reported as gone', async (t) => {
     const { cwd, env } = place(t, { gemini: await fakeGemini(t, []) });
     const gone = join(cwd, 'gone');
     mkdirSync(gone);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type Account, account, denied, enveloped, served, signedIn } from '../support/account.ts';
+import { type Account, account, accountResponse, codeAssistResponse, denied, signedIn } from '../support/account.ts';
 import { chunk, failure, fakeGemini, reply, type Scripted, sse } from '../support/fake-gemini.ts';
 
 const GONE = failure(404, 'NOT_FOUND', 'models/gemini-2.5-flash is no longer available.');
@@ -92,9 +92,16 @@ describe('a default that is gone', () => {
   });
 
   test('has a successor of its own on each backend', async (t) => {
-    const warm = [served('p'), enveloped('warm')];
+    const warm = [accountResponse('p'), codeAssistResponse('warm')];
     // A remembered project might be the reason for the 404, so it is asked for once more.
-    const google = await fakeGemini(t, [...warm, denied(404, 'X'), served('p'), enveloped('ca'), GONE, reply('v')]);
+    const google = await fakeGemini(t, [
+      ...warm,
+      denied(404, 'X'),
+      accountResponse('p'),
+      codeAssistResponse('ca'),
+      GONE,
+      reply('v'),
+    ]);
     const me = signedIn(t, google, { env: { GOOGLE_CLOUD_LOCATION: 'global', GOOGLE_CLOUD_PROJECT: 'p' } });
     await me.run(['-m', 'gemini-2.5-pro', 'hi']);
     expect(await me.run(['hi'])).toMatchObject({

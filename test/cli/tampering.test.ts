@@ -11,7 +11,7 @@ const FORGED = Buffer.from('1703030012aabbccddeeaabbccddeeaabbccddeeaabbcc', 'he
 const EVENT = event(reply([{ text: 'Hello' }]));
 
 /** What gmn says of a server it trusts, who sends these bytes and then lets somebody else write to the line. */
-async function said(t: TestContext, answer: string | Buffer, options: TlsOptions = {}) {
+async function runAgainstForger(t: TestContext, answer: string | Buffer, options: TlsOptions = {}) {
   let line: Socket | undefined;
   const server = createServer({ ...SELF_SIGNED, ...options }, (socket) => {
     socket.on('error', () => {}).once('data', () => socket.write(answer, () => line?.write(FORGED)));
@@ -36,18 +36,21 @@ test.for([
     Buffer.concat([Buffer.from(head(200, { 'transfer-encoding': 'chunked' })), httpChunk(EVENT)]),
   ],
   ['that the end of the line ends', `${head(200, {})}${EVENT}`],
-] as const)('an answer %s, changed on its way, is told at once and taken for no end', async ([, answer], t) => {
-  expect(await said(t, answer)).toEqual({
-    exitCode: 3,
-    stdout: 'Hello\n',
-    error: expect.stringMatching(
-      /^Error: the answer was cut short: connection to SERVER lost \((ERR_SSL_\w+|EPROTO)\)$/,
-    ),
-  });
-});
+] as const)(
+  'an answer %s, changed on its way, is reported at once and not taken for the end',
+  async ([, answer], t) => {
+    expect(await runAgainstForger(t, answer)).toEqual({
+      exitCode: 3,
+      stdout: 'Hello\n',
+      error: expect.stringMatching(
+        /^Error: the answer was cut short: connection to SERVER lost \((ERR_SSL_\w+|EPROTO)\)$/,
+      ),
+    });
+  },
+);
 
 test('a server that wants a certificate of ours says so before it hangs up', async (t) => {
-  expect(await said(t, '', { requestCert: true, rejectUnauthorized: true })).toEqual({
+  expect(await runAgainstForger(t, '', { requestCert: true, rejectUnauthorized: true })).toEqual({
     exitCode: 3,
     stdout: '',
     error: expect.stringMatching(

@@ -83,7 +83,7 @@ To trust the folder, run: gmn trust
   });
 });
 
-describe('a mistake is told before anything is sent:', () => {
+describe('a mistake is reported before anything is sent:', () => {
   test.for([
     [['--template', 'reviw'], 'Error: there is no template "reviw"\nDid you mean review?\n'],
     [
@@ -375,7 +375,7 @@ describe('--editor', () => {
     expect(gemini.requests[0]?.body.contents[0].parts).toEqual([{ text: 'Describe DNS' }]);
   });
 
-  posixTest('left empty is cancelled, left in error is told', async (t) => {
+  posixTest('left empty cancels the run, left with an error is reported', async (t) => {
     const empty = await runInTerminal(t, ['--demo', '--editor'], { env: editor('true') }).ended;
     expect({ ...empty, output: empty.output.replaceAll('\r', '') }).toEqual({
       exitCode: 130,

@@ -119,7 +119,7 @@ test('--allowed-tools takes official names, tools that are not offered, and thos
 describe('a write', () => {
   const write = reply(call('write_file', { file_path: 'b.txt', content: 'new\n' }));
 
-  test('is denied where nobody can be asked, and the model is told how to have it allowed', async (t) => {
+  test('is denied where nobody can be asked, and the model learns how the user can allow it', async (t) => {
     const gemini = await fakeGemini(t, [write, reply('I may not.')]);
     const gmn = await runGmn(t, ['--tools', 'edit', '-o', 'json', 'write b'], { gemini });
     expect(gmn.exitCode).toBe(0);
@@ -183,14 +183,17 @@ describe('a write', () => {
     /^edit_file a\.txt failed: a\.txt [^\n]*read[^\n]*$/,
   ].map((words) => expect.stringMatching(words));
 
-  test.for([[], ['-q']])('that may not be made is told on stderr with %j, once, with the reason', async (flags, t) => {
-    const gemini = await fakeGemini(t, [reply(...refused), reply(...refused), reply('Done.')]);
-    const args = ['--tools', 'edit', '--yolo', ...flags, 'go'];
-    const gmn = await runGmn(t, args, { gemini, files: { 'a.txt': 'old\n' } });
-    expect(gmn).toMatchObject({ stdout: 'Done.\n', exitCode: 0 });
-    const lines = gmn.stderr.trimEnd().split('\n');
-    expect(lines.map((line) => line.replace(/^gmn: /, ''))).toEqual(failures);
-  });
+  test.for([[], ['-q']])(
+    'that may not be made is reported on stderr with %j, once, with the reason',
+    async (flags, t) => {
+      const gemini = await fakeGemini(t, [reply(...refused), reply(...refused), reply('Done.')]);
+      const args = ['--tools', 'edit', '--yolo', ...flags, 'go'];
+      const gmn = await runGmn(t, args, { gemini, files: { 'a.txt': 'old\n' } });
+      expect(gmn).toMatchObject({ stdout: 'Done.\n', exitCode: 0 });
+      const lines = gmn.stderr.trimEnd().split('\n');
+      expect(lines.map((line) => line.replace(/^gmn: /, ''))).toEqual(failures);
+    },
+  );
 
   test.for(['json', 'stream-json'])('that may not be made is one of the warnings of %s', async (format, t) => {
     const gemini = await fakeGemini(t, [reply(...refused), reply('Done.')]);
@@ -201,7 +204,7 @@ describe('a write', () => {
     expect(JSON.parse(last ?? '').warnings).toEqual(failures);
   });
 
-  test('that was made is told on stderr with what came and what went, and not with -q', async (t) => {
+  test('that was made is reported on stderr with the lines added and removed, and not with -q', async (t) => {
     const files = { 'a.txt': '1\n2\n3\n', 'many.txt': 'x\nkeep\nx\n', 'gone.txt': 'line\n'.repeat(10) };
     const script = () => [
       reply(...Object.keys(files).map((file_path) => call('read_file', { file_path }))),
@@ -247,7 +250,7 @@ describe('a write', () => {
     },
   );
 
-  test('to an included directory is taken back from where the run was made', async (t) => {
+  test('to an included directory is undone from where the run was made', async (t) => {
     const there = reply(call('write_file', { file_path: '../other/new/b.txt', content: 'new\n' }));
     const gemini = await fakeGemini(t, [there, reply('Done.')]);
     const { root, cwd, env } = place(t, { gemini });

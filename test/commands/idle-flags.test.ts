@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { parseCommandLine } from '../../src/cli/parse.ts';
 import { ROOT } from '../../src/cli/table/root.ts';
-import { formatFlag } from '../../src/commands/prompt/flag-names.ts';
+import { toFlagName } from '../../src/commands/prompt/flag-names.ts';
 import { checkFlags, IDLE_FLAGS, OFFICIAL_FLAGS } from '../../src/commands/prompt/idle-flags.ts';
 import type { PromptOptions } from '../../src/commands/prompt/options.ts';
 
@@ -63,13 +63,13 @@ const ROWS = IDLE_FLAGS.flatMap(({ when, flags, isContradiction = false }) =>
 describe('a flag without effect in a run', () => {
   test.for(ROWS.filter(({ isNotice }) => isNotice))('$flag $when is told', ({ flag, when }) => {
     expect(check([...runOf(when, flag), ...(TYPED[flag] ?? [])])).toEqual([
-      `${formatFlag(flag)} has no effect ${when}`,
+      `${toFlagName(flag)} has no effect ${when}`,
     ]);
   });
 
   test.for(ROWS.filter(({ isNotice }) => !isNotice))('$flag $when is refused', ({ flag, when }) => {
     const words = when === 'without tools' ? 'means nothing' : 'cannot be combined';
-    const name = flag === 'render' ? '--render always' : formatFlag(flag);
+    const name = flag === 'render' ? '--render always' : toFlagName(flag);
     expect(() => check([...runOf(when, flag), ...(TYPED[flag] ?? [])])).toThrow(
       expect.objectContaining({ exitCode: 1, message: expect.stringMatching(`^${name} ${words} ${when}`) }),
     );
@@ -93,7 +93,7 @@ test.for([
   expect(check(argv)).toEqual([]);
 });
 
-test('several are told at once', () => {
+test('several are reported at once', () => {
   expect(check(['--yolo', '--include-directories', '..', '-o', 'json', '--raw-output'])).toEqual([
     '--raw-output has no effect with -o json',
     '--yolo has no effect without tools',

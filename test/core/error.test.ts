@@ -9,7 +9,7 @@ const options = fc.record(
     cause: fc.anything(),
     hint: text,
     guide: text,
-    words: text,
+    detail: text,
     retry: fc.record({ afterMs: fc.nat(), atMost: fc.nat() }, { requiredKeys: [] }),
     status: fc.nat(599),
     isTimeout: fc.boolean(),

@@ -166,7 +166,7 @@ test('no .gitignore lifts what a .geminiignore leaves out, in the same directory
   expect(notices.filter((notice) => notice.endsWith('is left out by an ignore file (-f attaches it)')).length).toBe(5);
 });
 
-posixTest('what a directory has and cannot or should not send is left out, and told', async (t) => {
+posixTest('what a directory cannot or should not send is skipped, with a notice', async (t) => {
   const cwd = folder(t, {
     'd/a.txt': 'x',
     'd/p.png': PNG,
@@ -245,7 +245,7 @@ test('names that begin with a dot are found only by patterns that do, too', asyn
   expect(await faultOf(cwd, 'e/**')).toMatch(/^usage 1: no file matches e/);
 });
 
-test('an ignore file that nobody can ask is said, not passed over', async (t) => {
+test('an ignore file that cannot be read is an error, not skipped', async (t) => {
   const cwd = folder(t, { 'd/.gitignore': '*x\n'.repeat(3000), 'd/a.txt': 'a' });
   expect(await faultOf(cwd, 'd')).toMatch(/^usage 1: the ignore files of .* cannot be read, or have too much in them/);
 });

@@ -4,14 +4,14 @@ import { expect, test } from 'vitest';
 import { fifo, posixTest } from '../support/posix.ts';
 import { contentOf, folder } from './support.ts';
 
-const said = async (cwd: string, prompt: string, over: object = {}) => {
+const sendMentions = async (cwd: string, prompt: string, over: object = {}) => {
   const { content, notices } = await contentOf({ cwd, prompt, ...over });
   return { parts: content.parts, notices };
 };
 
-test('a mentioned file is attached and told; the prompt stays as typed', async (t) => {
+test('a mentioned file is attached with a notice; the prompt stays as typed', async (t) => {
   const cwd = folder(t, { 'src/a.ts': 'x'.repeat(3100), 'my notes.txt': 'n' });
-  expect(await said(cwd, 'compare @src/a.ts, (@"my notes.txt") and @my\\ notes.txt')).toEqual({
+  expect(await sendMentions(cwd, 'compare @src/a.ts, (@"my notes.txt") and @my\\ notes.txt')).toEqual({
     parts: [
       {
         text: `=== src/a.ts ===\n${'x'.repeat(3100)}\n\n=== my notes.txt ===\nn\n\ncompare @src/a.ts, (@"my notes.txt") and @my\\ notes.txt`,
@@ -23,7 +23,7 @@ test('a mentioned file is attached and told; the prompt stays as typed', async (
 
 test('mentioned media is attached', async (t) => {
   const png = Buffer.from('\x89PNG\r\n\x1a\n\0', 'latin1');
-  expect(await said(folder(t, { 'a.png': png }), 'what is @a.png?')).toEqual({
+  expect(await sendMentions(folder(t, { 'a.png': png }), 'what is @a.png?')).toEqual({
     parts: [{ inlineData: { mimeType: 'image/png', data: png.toString('base64') } }, { text: 'what is @a.png?' }],
     notices: ['+ a.png (PNG, 9 B)'],
   });
@@ -31,24 +31,24 @@ test('mentioned media is attached', async (t) => {
 
 test('a mentioned directory is its files', async (t) => {
   const cwd = folder(t, { '.gitignore': '*.log', 'd/a': '1', 'd/b': '22', 'd/c.log': '' });
-  expect(await said(cwd, '@d')).toEqual({
+  expect(await sendMentions(cwd, '@d')).toEqual({
     parts: [{ text: '=== d/a ===\n1\n\n=== d/b ===\n22\n\n@d' }],
     notices: ['+ d (2 files, 3 B)'],
   });
 });
 
-test('a resource that nobody has stays text, and that is told; other words with a colon are not', async (t) => {
+test('an unknown resource stays text, with a notice; other words with a colon get none', async (t) => {
   const cwd = folder(t);
   const words = 'see @notes://1, @notes:memo://2 and @https://x.org/y @a:b @me:// @x@y.org:8080 @std::io';
   const parts = [{ text: words }];
   const without = (server: string): string =>
     `names an MCP server, and none is in use (--allowed-mcp-server-names ${server} uses it)`;
-  expect(await said(cwd, words)).toEqual({
+  expect(await sendMentions(cwd, words)).toEqual({
     parts,
     notices: [`not attached: @notes://1 ${without('notes')}`, `not attached: @notes:memo://2 ${without('notes')}`],
   });
   const readResource = async () => undefined;
-  expect(await said(cwd, words, { readResource })).toEqual({
+  expect(await sendMentions(cwd, words, { readResource })).toEqual({
     parts,
     notices: [
       'not attached: @notes://1 is not a resource of an MCP server in use here',
@@ -59,7 +59,7 @@ test('a resource that nobody has stays text, and that is told; other words with 
 
 test('a file given with -f is not attached again', async (t) => {
   const cwd = folder(t, { a: 'x' });
-  expect(await said(cwd, 'see @a', { files: ['a'] })).toEqual({
+  expect(await sendMentions(cwd, 'see @a', { files: ['a'] })).toEqual({
     parts: [{ text: '=== a ===\nx\n\nsee @a' }],
     notices: [],
   });
@@ -69,14 +69,14 @@ test('what stands for nothing is text, without a word', async (t) => {
   const cwd = folder(t, { a: 'x', file: '' });
   symlinkSync('loop', join(cwd, 'loop'));
   const prompt = `me@a.com @handle @types/node @docs:a @ @file/x @loop @${'n'.repeat(300)} "@a"`;
-  expect(await said(cwd, prompt)).toEqual({ parts: [{ text: prompt }], notices: [] });
+  expect(await sendMentions(cwd, prompt)).toEqual({ parts: [{ text: prompt }], notices: [] });
 });
 
-test('what looks like a path and is no file stays text, and that is told, with the nearest name', async (t) => {
+test('what looks like a path but is no file stays text, with a notice that names the nearest file', async (t) => {
   const cwd = folder(t, { 'src/main.ts': 'x', 'README.md': '' });
   const prompt =
     'see @src/mian.ts, @scr/main.ts @READNE.md (@notes.txt) @main.ts @./zzz @../x.md @app.get @example.com';
-  expect(await said(cwd, prompt)).toEqual({
+  expect(await sendMentions(cwd, prompt)).toEqual({
     parts: [{ text: prompt }],
     notices: [
       'not attached: there is no file src/mian.ts; did you mean @src/main.ts?',
@@ -92,12 +92,15 @@ test('what looks like a path and is no file stays text, and that is told, with t
 
 test('an escaped mention loses its backslash and nothing else', async (t) => {
   const cwd = folder(t, { a: 'x' });
-  expect(await said(cwd, '\\@a b\\@a \\n')).toEqual({ parts: [{ text: '@a b\\@a \\n' }], notices: [] });
+  expect(await sendMentions(cwd, '\\@a b\\@a \\n')).toEqual({ parts: [{ text: '@a b\\@a \\n' }], notices: [] });
 });
 
 test('with mentions off the prompt is sent as it is', async (t) => {
   const cwd = folder(t, { a: 'x' });
-  expect(await said(cwd, '\\@a @a', { mentions: false })).toEqual({ parts: [{ text: '\\@a @a' }], notices: [] });
+  expect(await sendMentions(cwd, '\\@a @a', { mentions: false })).toEqual({
+    parts: [{ text: '\\@a @a' }],
+    notices: [],
+  });
 });
 
 test('nothing outside the working directory is attached, by whatever way', async (t) => {
@@ -106,7 +109,7 @@ test('nothing outside the working directory is attached, by whatever way', async
   symlinkSync('../outside.txt', join(cwd, 'link'));
   symlinkSync('../outdir', join(cwd, 'dir'));
   const prompt = `@../outside.txt @${root}/outside.txt @link @dir @dir/b @../workspace2/c`;
-  const { parts, notices } = await said(cwd, prompt);
+  const { parts, notices } = await sendMentions(cwd, prompt);
   expect(parts).toEqual([{ text: prompt }]);
   expect(notices).toEqual(
     prompt.split(' ').map((mention) => `not attached: ${mention} is outside the working directory (-f attaches it)`),
@@ -116,10 +119,10 @@ test('nothing outside the working directory is attached, by whatever way', async
 test('a working directory that is reached through a link is still one', async (t) => {
   const root = folder(t, { 'real/a': 'x' });
   symlinkSync('real', join(root, 'link'));
-  expect((await said(join(root, 'link'), '@a')).notices).toEqual(['+ a (1 B)']);
+  expect((await sendMentions(join(root, 'link'), '@a')).notices).toEqual(['+ a (1 B)']);
 });
 
-posixTest('what is ignored, secret or no file stays text, and that is told', async (t) => {
+posixTest('what is ignored, secret or no file stays text, with a notice', async (t) => {
   const cwd = folder(t, {
     '.git/config': '',
     '.gitignore': 'dist\n*.log',
@@ -149,16 +152,16 @@ posixTest('what is ignored, secret or no file stays text, and that is told', asy
   const prompt = Object.keys(refusals)
     .map((name) => `@${name}`)
     .join(' ');
-  expect(await said(cwd, prompt)).toEqual({
+  expect(await sendMentions(cwd, prompt)).toEqual({
     parts: [{ text: prompt }],
     notices: Object.entries(refusals).map(([name, why]) => `not attached: @${name} ${why}`),
   });
 });
 
-test('a mentioned directory without files is told, and one that is already there is not told again', async (t) => {
+test('a mentioned directory without files gets a notice, and one that is attached already gets none', async (t) => {
   const cwd = folder(t, { 'd/a': '1' });
   mkdirSync(join(cwd, 'empty'));
-  expect(await said(cwd, '@empty @d @d @d/a')).toEqual({
+  expect(await sendMentions(cwd, '@empty @d @d @d/a')).toEqual({
     parts: [{ text: '=== d/a ===\n1\n\n@empty @d @d @d/a' }],
     notices: ['not attached: @empty has no files to send', '+ d (1 file, 1 B)'],
   });
@@ -172,7 +175,7 @@ test('inside an ignored directory, what is above it does not count', async (t) =
     'scratch/a.md': '',
     'scratch/b.log': '',
   });
-  expect((await said(join(root, 'scratch'), '@a.md @b.log')).notices).toEqual([
+  expect((await sendMentions(join(root, 'scratch'), '@a.md @b.log')).notices).toEqual([
     '+ a.md (0 B)',
     'not attached: @b.log is left out by an ignore file (-f attaches it)',
   ]);

@@ -52,7 +52,7 @@ export const modules = [
         tests: [
           'test/api/refusal-details.test.ts',
           'test/api/failure.test.ts',
-          'test/api/failure-words.test.ts',
+          'test/api/failure-detail.test.ts',
           'test/api/google-error.test.ts',
         ],
       },

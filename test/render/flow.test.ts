@@ -133,7 +133,7 @@ describe('what is taller than the window', () => {
     const answer = await open(screen);
     for (let at = 0; at < text.length; at += 5) {
       await answer.push(text.slice(at, at + 5));
-      for (const line of (await screen.shown()).lines) expect(line).toMatch(/^(?:• o|  o| {2}• i| {4}i|[ •]*$)/);
+      for (const line of (await screen.shown()).lines) expect(line).toMatch(/^(?:• o| {2}o| {2}• i| {4}i|[ •]*$)/);
     }
     await answer.end();
     expect((await screen.shown()).lines).toEqual(await showAtOnce(text, 40, 24));

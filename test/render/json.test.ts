@@ -114,7 +114,7 @@ describe('json', () => {
     });
   });
 
-  test('a reader that went away is told nothing', async () => {
+  test('nothing is written to a reader that went away', async () => {
     const gone = [begin, ...texts('a'), failure(new AppError('pipe', 'closed'))];
     for (const format of ['json', 'stream-json', 'text']) {
       for (const dialect of ['gmn', 'gemini'] as const) {

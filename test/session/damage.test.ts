@@ -59,7 +59,7 @@ test.each<readonly [what: string, damage: (header: string) => string, left: { ti
   },
 );
 
-test('damaged lines are left out, counted and told once', async () => {
+test('damaged lines are skipped, counted and reported once', async () => {
   const { home, store, said } = place();
   await saved(store, ['one', 'two']);
   const file = onlyFile(home);
@@ -94,7 +94,7 @@ test('a session of a newer gmn is listed, and neither read, renamed, pruned nor 
   expect([readFileSync(file), files(home).length]).toEqual([before, 1]);
 });
 
-test('what stands after the last newline is set aside when the session goes on', async () => {
+test('what follows the last newline is quarantined when the session continues', async () => {
   const { home, store, said } = place();
   await saved(store, ['one']);
   const file = onlyFile(home);

@@ -12,7 +12,7 @@ const T = '2026-05-01T12:00:00.000Z';
 const AT = Date.parse(T);
 const HEADER = { v: 1, type: 'session', id: ID, t: T, cwd: '/work', by: 'chat', gmn: '1.2.3', title: 'one' };
 
-const said = (text: string, role = 'user'): JsonObject => ({ role, parts: [{ text }] });
+const textContent = (text: string, role = 'user'): JsonObject => ({ role, parts: [{ text }] });
 
 const line = (seq: number, type: string, rest: JsonObject = {}): JsonObject => ({
   seq,
@@ -41,8 +41,8 @@ const texts = ({ exchanges: { items } }: LoadedSession): readonly string[] =>
 
 test('a session is what its lines say, in their order', async () => {
   const session = await loaded([
-    line(1, 'prompt', { content: said('a') }),
-    line(2, 'reply', { content: said('b', 'model'), model: 'm', usage: {} }),
+    line(1, 'prompt', { content: textContent('a') }),
+    line(2, 'reply', { content: textContent('b', 'model'), model: 'm', usage: {} }),
     line(3, 'name', { name: 'trip', model: 'm' }),
   ]);
   expect(texts(session)).toEqual(['prompt a', 'reply b']);
@@ -53,9 +53,9 @@ test('a session is what its lines say, in their order', async () => {
 });
 
 test('pieces of a reply count if its own record never came, and not if it did', async () => {
-  const asked = line(1, 'prompt', { content: said('a') });
+  const asked = line(1, 'prompt', { content: textContent('a') });
   const pieces = [line(2, 'partial', { text: 'so ', model: 'm' }), line(3, 'partial', { text: 'far', model: 'm' })];
-  const whole = line(4, 'reply', { content: said('so far.', 'model'), model: 'm' });
+  const whole = line(4, 'reply', { content: textContent('so far.', 'model'), model: 'm' });
   expect(texts(await loaded([asked, ...pieces, whole]))).toEqual(['prompt a', 'reply so far.']);
   expect(texts(await loaded([asked, ...pieces, { ...whole, type: 'call' }]))).toEqual(['prompt a', 'call so far.']);
   const cut = await loaded([asked, ...pieces]);
@@ -67,7 +67,7 @@ test('pieces of a reply count if its own record never came, and not if it did', 
     model: 'm',
     at: AT,
   });
-  expect(texts(await loaded([asked, ...pieces, line(4, 'prompt', { content: said('again') })]))).toEqual([
+  expect(texts(await loaded([asked, ...pieces, line(4, 'prompt', { content: textContent('again') })]))).toEqual([
     'prompt a',
     'reply so far',
     'prompt again',
@@ -76,26 +76,28 @@ test('pieces of a reply count if its own record never came, and not if it did', 
   expect((await loaded([asked, { ...pieces[0], model: null }])).exchanges.items[1]).toMatchObject({ model: '' });
 });
 
-test('a prompt that was taken back right after it was asked is told as unanswered', async () => {
-  const asked = line(1, 'prompt', { content: said('a') });
+test('a prompt that was retracted before it was answered is listed as unanswered', async () => {
+  const asked = line(1, 'prompt', { content: textContent('a') });
   const back = line(2, 'rewind', { turns: 1 });
   const taken = await loaded([asked, back]);
-  expect([taken.unanswered, texts(taken), taken.state.turn]).toEqual([said('a'), [], 0]);
-  expect((await loaded([asked, back, line(3, 'name')])).unanswered).toEqual(said('a'));
+  expect([taken.unanswered, texts(taken), taken.state.turn]).toEqual([textContent('a'), [], 0]);
+  expect((await loaded([asked, back, line(3, 'name')])).unanswered).toEqual(textContent('a'));
   expect((await loaded([asked, line(2, 'name'), line(3, 'rewind', { turns: 1 })])).unanswered).toBeUndefined();
-  expect((await loaded([asked, back, line(3, 'prompt', { content: said('b') })])).unanswered).toBeUndefined();
-  expect((await loaded([asked, line(2, 'reply', { content: said('b', 'model') }), back])).unanswered).toBeUndefined();
+  expect((await loaded([asked, back, line(3, 'prompt', { content: textContent('b') })])).unanswered).toBeUndefined();
+  expect(
+    (await loaded([asked, line(2, 'reply', { content: textContent('b', 'model') }), back])).unanswered,
+  ).toBeUndefined();
 });
 
 test('a replacement is all there is from then on, each content as what it must have been', async () => {
   const contents = [
-    said('p'),
+    textContent('p'),
     { role: 'model', parts: [{ functionCall: { name: 'x' } }] },
     { role: 'user', parts: [{ functionResponse: { name: 'x', response: {} } }] },
-    said('r', 'model'),
+    textContent('r', 'model'),
   ];
   const session = await loaded([
-    line(1, 'prompt', { content: said('gone') }),
+    line(1, 'prompt', { content: textContent('gone') }),
     line(2, 'replace', { contents, model: 'm' }),
   ]);
   expect(session.exchanges.items.map((item) => [item.kind, 'model' in item ? item.model : '', item.at])).toEqual([
@@ -105,7 +107,7 @@ test('a replacement is all there is from then on, each content as what it must h
     ['reply', 'm', AT],
   ]);
   expect(session.exchanges.count).toBe(1);
-  const nameless = await loaded([line(1, 'replace', { contents: [said('r', 'model')] })]);
+  const nameless = await loaded([line(1, 'replace', { contents: [textContent('r', 'model')] })]);
   expect(nameless.exchanges.items).toMatchObject([{ kind: 'reply', model: '', usage: {} }]);
 });
 
@@ -122,7 +124,7 @@ test('what stands alone is known by its role and its parts', () => {
 });
 
 test('damaged lines are counted, one or many, and what stands after the last newline is not read', async () => {
-  const asked = line(1, 'prompt', { content: said('a') });
+  const asked = line(1, 'prompt', { content: textContent('a') });
   const one = await loaded([asked, '{']);
   expect([texts(one), one.notices]).toEqual([['prompt a'], ['1 damaged record of this session could not be read']]);
   const two = await loaded(['{', asked, '}'], JSON.stringify(line(2, 'name')));
@@ -177,9 +179,9 @@ test('what is no session is refused in words', async () => {
   expect(() => checkVersion('x', 1)).not.toThrow();
 });
 
-test('a session whose header is damaged is told of before what else could not be read', async () => {
+test('a damaged header is reported before other damage of the session', async () => {
   const file = join(temporary(), NAME);
-  const asked = JSON.stringify(line(1, 'prompt', { content: said('a'), name: 'trip' }));
+  const asked = JSON.stringify(line(1, 'prompt', { content: textContent('a'), name: 'trip' }));
   writeFileSync(file, `damaged\n${asked}\n{\n`);
   const session = await loadSession(file, createBlobStore(join(file, 'blobs')));
   expect(session.notices).toEqual([

@@ -20,7 +20,7 @@ import {
   temporary,
 } from './support.ts';
 
-test('a fork goes on with a copy under a name of its own, and the session stays as it was', async () => {
+test('a fork continues a copy under a name of its own, and the session stays as it was', async () => {
   const { home, store, said } = place();
   const first = await store.create({ cwd: '/work', by: 'chat', name: 'mine' });
   await talk(first, ['one']);
@@ -38,7 +38,7 @@ test('a fork goes on with a copy under a name of its own, and the session stays 
   });
 });
 
-test('a fork in which nothing is said leaves nothing behind', async () => {
+test('a fork without a prompt leaves nothing behind', async () => {
   const { home, store } = place();
   const first = await store.create({ cwd: '/work', by: 'chat', name: 'mine' });
   await talk(first, ['one']);
@@ -47,7 +47,7 @@ test('a fork in which nothing is said leaves nothing behind', async () => {
   expect(files(home)).toHaveLength(1);
 });
 
-test('who resumes a session that is open elsewhere goes on with a copy, and neither sees the words of the other', async () => {
+test('resuming a session that is open elsewhere continues a copy, and neither sees the turns of the other', async () => {
   const { home, store, said } = place();
   const first = await store.create({ cwd: '/work', by: 'chat', name: 'mine' });
   await talk(first, ['one']);
@@ -250,7 +250,7 @@ test('large media are kept apart, once, and come back the same', async () => {
   expect(lines[4]?.blobs).toEqual([[0, 1, files(home, 'blobs')[0]]]);
 });
 
-test.each(['gone', 'damaged'])('media that are %s become words, and are told', async (how) => {
+test.each(['gone', 'damaged'])('media that are %s become a text that says so, with a notice', async (how) => {
   const { home, store, said } = place();
   const session = await store.create({ cwd: '/work', by: 'chat' });
   await session.append(picture());
@@ -266,7 +266,7 @@ test.each(['gone', 'damaged'])('media that are %s become words, and are told', a
   await resumed.close();
 });
 
-test('where nothing can be written the conversation goes on in memory, and that is told once', async () => {
+test('where nothing can be written the conversation continues in memory, with one notice', async () => {
   const home = join(temporary(), 'home');
   writeFileSync(home, 'a file in the way');
   const { store, said } = place(home);

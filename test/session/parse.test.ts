@@ -10,7 +10,7 @@ const AT = Date.parse(T);
 const HEADER = { v: 1, type: 'session', id: ID, t: T, cwd: '/work', by: 'chat', gmn: '1.2.3', title: 'one' };
 const READ_HEADER = { v: 1, id: ID, at: AT, cwd: '/work', by: 'chat', gmn: '1.2.3', title: 'one' };
 
-const said = (text: string, role = 'user'): JsonObject => ({ role, parts: [{ text }] });
+const textContent = (text: string, role = 'user'): JsonObject => ({ role, parts: [{ text }] });
 
 test('a header is read with all that it says', () => {
   expect(parseHeader(JSON.stringify(HEADER))).toEqual(READ_HEADER);
@@ -43,37 +43,45 @@ test.for<readonly [string, string]>([
   expect(parseHeader(text)).toBeUndefined();
 });
 
-const LINE = { seq: 1, t: T, type: 'prompt', turn: 1, name: 'trip', model: 'm', content: said('hi') };
+const LINE = { seq: 1, t: T, type: 'prompt', turn: 1, name: 'trip', model: 'm', content: textContent('hi') };
 const READ_LINE = { seq: 1, at: AT, state: { turn: 1, name: 'trip', model: 'm' }, blobs: [] };
 
 test.for<readonly [string, JsonObject, object]>([
-  ['a prompt', {}, { kind: 'prompt', content: said('hi') }],
-  ['an answer', { type: 'answer' }, { kind: 'answer', content: said('hi') }],
+  ['a prompt', {}, { kind: 'prompt', content: textContent('hi') }],
+  ['an answer', { type: 'answer' }, { kind: 'answer', content: textContent('hi') }],
   [
     'a call',
-    { type: 'call', content: said('x', 'model'), usage: { totalTokenCount: 3, other: 1, promptTokenCount: '2' } },
-    { kind: 'call', content: said('x', 'model'), usage: { totalTokenCount: 3 }, model: 'm' },
+    {
+      type: 'call',
+      content: textContent('x', 'model'),
+      usage: { totalTokenCount: 3, other: 1, promptTokenCount: '2' },
+    },
+    { kind: 'call', content: textContent('x', 'model'), usage: { totalTokenCount: 3 }, model: 'm' },
   ],
   [
     'a reply',
-    { type: 'reply', content: said('x', 'model'), usage: 7, finishReason: 'STOP' },
-    { kind: 'reply', content: said('x', 'model'), usage: {}, model: 'm', finishReason: 'STOP' },
+    { type: 'reply', content: textContent('x', 'model'), usage: 7, finishReason: 'STOP' },
+    { kind: 'reply', content: textContent('x', 'model'), usage: {}, model: 'm', finishReason: 'STOP' },
   ],
   [
     'a reply that was cut off',
-    { type: 'reply', content: said('x', 'model'), finishReason: 5 },
-    { kind: 'reply', content: said('x', 'model'), usage: {}, model: 'm' },
+    { type: 'reply', content: textContent('x', 'model'), finishReason: 5 },
+    { kind: 'reply', content: textContent('x', 'model'), usage: {}, model: 'm' },
   ],
   ['a name', { type: 'name', content: 'x' }, { kind: 'name' }],
   ['a piece', { type: 'partial', text: 'so' }, { kind: 'partial', text: 'so' }],
   ['a rewind', { type: 'rewind', turns: 2 }, { kind: 'rewind', turns: 2 }],
   ['no rewind', { type: 'rewind', turns: 0 }, { kind: 'rewind', turns: 0 }],
-  ['a replacement', { type: 'replace', contents: [said('a')] }, { kind: 'replace', contents: [said('a')] }],
+  [
+    'a replacement',
+    { type: 'replace', contents: [textContent('a')] },
+    { kind: 'replace', contents: [textContent('a')] },
+  ],
   ['nothing in its place', { type: 'replace', contents: [] }, { kind: 'replace', contents: [] }],
   [
     'what it does not know',
-    { content: { ...said('hi'), more: [1] } },
-    { kind: 'prompt', content: { ...said('hi'), more: [1] } },
+    { content: { ...textContent('hi'), more: [1] } },
+    { kind: 'prompt', content: { ...textContent('hi'), more: [1] } },
   ],
 ])('a line with %s is read', ([, change, body]) => {
   expect(parseRecord(JSON.stringify({ ...LINE, ...change }))).toEqual({ ...READ_LINE, body });
@@ -81,10 +89,10 @@ test.for<readonly [string, JsonObject, object]>([
 
 test('a line without a model is that of none', () => {
   const { model: _, name: _name, ...rest } = LINE;
-  expect(parseRecord(JSON.stringify({ ...rest, type: 'reply', content: said('x', 'model') }))).toEqual({
+  expect(parseRecord(JSON.stringify({ ...rest, type: 'reply', content: textContent('x', 'model') }))).toEqual({
     ...READ_LINE,
     state: { turn: 1 },
-    body: { kind: 'reply', content: said('x', 'model'), usage: {}, model: '' },
+    body: { kind: 'reply', content: textContent('x', 'model'), usage: {}, model: '' },
   });
 });
 
@@ -106,7 +114,7 @@ test.for<readonly [string, string]>([
     ...[{ content: { role: 'system', parts: [] } }, { content: { parts: [] } }, { type: 'partial' }],
     ...[{ type: 'rewind' }, { type: 'rewind', turns: -1 }, { type: 'replace' }, { type: 'replace', contents: [1] }],
     ...[
-      { type: 'replace', contents: [said('a'), null] },
+      { type: 'replace', contents: [textContent('a'), null] },
       { type: 'replace', contents: {} },
     ],
   ].map((change) => [JSON.stringify(change), JSON.stringify({ ...LINE, ...change })] as const),

@@ -31,7 +31,7 @@ test(
   FUZZ_TIMEOUT,
 );
 
-test('a session cut off at any byte loads as far as its whole lines go, and goes on from there', async () => {
+test('a session cut off at any byte loads as far as its complete lines go, and continues from there', async () => {
   const { home, store } = place();
   const session = await store.create({ cwd: '/work', by: 'chat' });
   const records: TurnRecord[] = [prompt('何を？'), reply('😀 yes'), prompt('more'), reply('done')];

@@ -19,7 +19,7 @@ async function oldPicture() {
   return here;
 }
 
-test('media stay while it cannot be told which sessions there are', async () => {
+test('media stay while the sessions cannot be listed', async () => {
   const { home, store } = await oldPicture();
   const sessions = join(home, 'sessions');
   renameSync(sessions, join(home, 'away'));

@@ -129,7 +129,7 @@ test('a newest session whose file is older than its records, by a clock that was
   expect((await store.newestIn('/work')).id).toBe(second);
 });
 
-test('going on in another directory is told', async () => {
+test('continuing in another directory is reported', async () => {
   const { home, store, said } = place();
   await saved(store, ['one']);
   await (await store.resume(await store.find('last'), home)).close();
@@ -248,7 +248,7 @@ test('a session is from where it is held nearest to the person, and that decides
   expect((await sources())[copy.id]).toBe('chat');
 });
 
-test('where nothing counts for whoever asks, it is told what there is', async () => {
+test('where the caller may resume nothing, the error says what there is', async () => {
   const { home, store } = place();
   const chats = place(home, { by: 'chat' }).store;
   const served = await store.create({ cwd: '/work', by: 'mcp' });
@@ -306,7 +306,7 @@ test('a chat whose prompt was never answered is in the list, and the last, until
   expect(await store.find('trip')).toMatchObject({ turns: 0, isUnanswered: false });
 });
 
-test('a chat of which all was taken back is passed over by the list, last and -c, and its id still finds it', async () => {
+test('a chat whose turns were all rewound is skipped by the list, last and -c, but found by its id', async () => {
   const { store, time } = place();
   const answered = await saved(store, ['one']);
   time.now += 1000;

@@ -90,7 +90,7 @@ test('a session without a record has no file', async () => {
   expect(files(home)).toEqual([]);
 });
 
-test('a resumed session goes on where it was', async () => {
+test('a resumed session continues where it was', async () => {
   const { home, store } = place();
   await saved(store, ['one', 'two'], 'mine');
   const session = await store.resume(await store.find('mine'), '/work');

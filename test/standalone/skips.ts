@@ -24,13 +24,13 @@ export const SKIPPED: Readonly<Record<string, Readonly<Record<string, string>>>>
     'the compiled code is kept for the next start, for nobody else to read, and a spoilt one does no harm': CACHE,
   },
   'cli/stubborn.test.ts': {
-    'a directory that is gone is said to be gone': 'the runtime says so itself, before gmn begins, and exits with 1',
+    'a directory that is gone is reported as gone': 'the runtime says so itself, before gmn begins, and exits with 1',
   },
   'mcp/server/protocol/protocol.test.ts': {
     'whatever a dependency prints, stdout is protocol only': 'puts the noise into Node, with NODE_OPTIONS',
   },
   'platform/http/hostile.test.ts': {
-    'a name is told to the server before its certificate is seen, an address is not':
+    'TLS sends a host name to the server before its certificate is seen, but never an address':
       'the runtime tells an address too, and cannot be asked not to',
   },
   'platform/http/proxy.test.ts': { 'a proxy that is named by its address makes no runtime complain': NODES_OWN },

@@ -75,11 +75,11 @@ export function json(body: object, status = 200): Scripted {
   };
 }
 
-export function served(project: string): Scripted {
+export function accountResponse(project: string): Scripted {
   return json({ currentTier: { id: 'standard-tier' }, cloudaicompanionProject: project });
 }
 
-export function enveloped(text: string): Scripted {
+export function codeAssistResponse(text: string): Scripted {
   return (response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     const candidate = { content: { role: 'model', parts: [{ text }] }, finishReason: 'STOP' };

@@ -26,7 +26,7 @@ const shell = runShellCommand({
   shell: { path: '/bin/sh', args: ['-c'], isVerbatim: false },
   env: process.env,
   directory: async () => process.cwd(),
-  keepOutput: async () => undefined,
+  storeOutput: async () => undefined,
 });
 const write: Tool = {
   name: 'write_file',

@@ -23,7 +23,7 @@ export function sharedHome(t: TestContext): { readonly path: string; readonly en
 }
 
 /** The answers, then stderr without the statistics at the end. */
-export async function said(t: TestContext, lines: readonly string[], options: PipedOptions = {}): Promise<string> {
+export async function readChat(t: TestContext, lines: readonly string[], options: PipedOptions = {}): Promise<string> {
   const { stderr, stdout } = await pipedChat(t, lines, { args: ['--demo'], ...options });
   return stdout + stderr.replace(/(?:^|(?<=\n))\d+ turns? · [\s\S]*$/, '');
 }

@@ -42,7 +42,7 @@ export async function talkativeGemini(t: TestContext, onEvent: () => void = () =
     const number = Number(/(\d+)$/.exec(heard.findLast((text) => /^prompt \d+$/.test(text)) ?? '')?.[1] ?? 0);
     const isAnswered = contents.at(-1)?.parts.some(({ functionResponse }) => functionResponse !== undefined);
     response.writeHead(200, { 'content-type': 'text/event-stream' });
-    for (const event of isAnswered ? wordsOf(number).map(said) : [said(callOf(number), 1)]) {
+    for (const event of isAnswered ? wordsOf(number).map(toEvent) : [toEvent(callOf(number), 1)]) {
       response.write(event);
       onEvent();
     }
@@ -75,7 +75,7 @@ function wordsOf(number: number): readonly WirePart[] {
 }
 
 /** The second of two chunks ends the stream. */
-function said(part: WirePart, index: number): string {
+function toEvent(part: WirePart, index: number): string {
   const ending = index === 1 ? { finishReason: 'STOP' } : {};
   const usageMetadata = { promptTokenCount: 1, candidatesTokenCount: 2, totalTokenCount: 3 };
   return `data: ${JSON.stringify({ candidates: [{ content: { role: 'model', parts: [part] }, ...ending }], usageMetadata })}\n\n`;

@@ -101,7 +101,7 @@ test('a file of which only a part of a line was read may not be overwritten', as
   expect(await here.error('write_file', { file_path: 'wide.txt', content: 'x' })).toContain('wide.txt');
 });
 
-test('much text is cut at a line, and the next reading goes on there', async () => {
+test('much text is cut at a line, and the next read continues there', async () => {
   const here = await place({ 'big.txt': `${'x'.repeat(1900)}\n`.repeat(400) });
   const output = String(await here.output('read_file', { path: 'big.txt' }));
   expect(output.length).toBeLessThan(257_000);

@@ -27,7 +27,7 @@ function shellTool(t: TestContext, options: Partial<ShellToolOptions> = {}) {
         throw new AppError('usage', `${path} is outside of the workspace`, { hint: 'Stay in.' });
       return join(root, path);
     },
-    keepOutput: async () => undefined,
+    storeOutput: async () => undefined,
     ...options,
   });
   const run = (args: JsonObject, signal = new AbortController().signal) => tool.invoke(args, signal);
@@ -244,8 +244,8 @@ posixTest('of a hundred megabytes the model gets the beginning and the end', asy
   expect(missing).toBeLessThan(100_000_000);
 });
 
-posixTest('of an output too long to be kept, the model is told how much is', async (t) => {
-  const { run } = shellTool(t, { keepOutput: async () => '.out/1.txt' });
+posixTest('of an output too long to be stored, the model learns how much is', async (t) => {
+  const { run } = shellTool(t, { storeOutput: async () => '.out/1.txt' });
   const { response } = await run({ command: 'head -c 3000000 /dev/zero | tr "\\0" x' });
   const [, missing, kept] =
     /\[… (\d+) characters are left out here; read_file \.out\/1\.txt shows (\d+) of them, the others were not kept …\]/.exec(
@@ -255,10 +255,10 @@ posixTest('of an output too long to be kept, the model is told how much is', asy
   expect(Number(kept)).toBeLessThan(1_000_000);
 });
 
-posixTest('a long output can be kept, and the model is told where', async (t) => {
+posixTest('a long output can be stored, and the model learns where', async (t) => {
   const kept: string[] = [];
   const { run } = shellTool(t, {
-    keepOutput: async (text) => {
+    storeOutput: async (text) => {
       kept.push(text);
       return '.out/1.txt';
     },
@@ -275,7 +275,7 @@ posixTest('characters are whole however the output is cut', async (t) => {
   expect([...String(response.output)].sort()).toEqual(['あ', 'い', '\ufffd'].sort());
 });
 
-posixTest('a silent command that ran out of time is said to wait for input', async (t) => {
+posixTest('a silent command that timed out is reported as waiting for input', async (t) => {
   const { run } = shellTool(t, { timeoutMs: 200 });
   const { response } = await run({ command: 'sleep 60' });
   expect(response.error).toMatch(

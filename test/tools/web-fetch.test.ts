@@ -166,7 +166,7 @@ test('five redirects are followed, and not one more', async (t) => {
   expect(requests.length).toBe(12);
 });
 
-test('of a page without end two megabytes are read, and the model is told that it was cut', async (t) => {
+test('of a page without end two megabytes are read, and the model learns that it was cut', async (t) => {
   const { fetchIt, base } = await web(t, (request, response) => {
     response.setHeader('content-type', 'text/plain');
     const more = (): void => {
@@ -183,7 +183,7 @@ test('of a page without end two megabytes are read, and the model is told that i
         url: `${base}/`,
         content_type: 'text/plain',
         text: 'x'.repeat(100_000),
-        note: 'There is more of it than is shown here: read_file /shelf/2000000',
+        note: 'The page is longer than what is shown here: read_file /shelf/2000000',
       },
     ],
   });
@@ -211,7 +211,7 @@ test('aborting throws the reason', async (t) => {
   await expect(fetchIt({ url: base }, controller.signal)).rejects.toBe(reason);
 });
 
-test('what is no text, or no answer, is said so; the other pages come all the same', async (t) => {
+test('a page that is no text, or has no answer, is an error; the other pages still come', async (t) => {
   const { fetchIt, port } = await web(t, (request, response) => {
     if (request.url === '/gone') response.writeHead(404).end('no');
     else if (request.url === '/image')

@@ -13,7 +13,7 @@ import { createDeadline, type Deadline } from '../../platform/runtime/clock.ts';
 import { randomId } from '../../platform/runtime/random-id.ts';
 import { fetchBytes } from '../../tools/web-page.ts';
 import { lazyRedaction, openAgent } from '../agent.ts';
-import { type ModelOptions, type OpenedModel, openModel, timeoutError } from '../model.ts';
+import { deadlineError, type ModelOptions, type OpenedModel, openModel } from '../model.ts';
 import { createModelsReport } from '../models-report.ts';
 import { countTokens, openQueries } from '../queries.ts';
 import { openOwnWorkspace } from '../toolbox.ts';
@@ -58,9 +58,9 @@ export function createEngine(options: EngineOptions): Engine {
       }),
     embed: (given, signal) =>
       withModel(options, undefined, async (opened) => {
-        const inquiries = await openQueries(opened, app);
+        const queries = await openQueries(opened, app);
         const text = await lazyRedaction(app).redact(given);
-        return { model: EMBED_MODEL, values: await inquiries.embed({ model: EMBED_MODEL, text }, signal) };
+        return { model: EMBED_MODEL, values: await queries.embed({ model: EMBED_MODEL, text }, signal) };
       }),
     fetchBytes: (url, signal) => fetchBytes(url, sendPinned, signal),
     models() {
@@ -94,7 +94,7 @@ async function* runEngineTurn(
   { history, refused, close }: Turn,
 ): AsyncGenerator<TurnEvent, void> {
   const { timeoutMs = DEFAULT_TURN_MS } = request;
-  const deadline = createDeadline(request.signal, timeoutMs, () => timeoutError(timeoutMs));
+  const deadline = createDeadline(request.signal, timeoutMs, () => deadlineError(timeoutMs));
   let opened: OpenedModel | undefined;
   try {
     checkDirectory(request);

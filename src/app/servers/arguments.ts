@@ -1,7 +1,7 @@
 import { isAbsolute, join } from 'node:path';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
-import { isObject, type JsonObject, type JsonValue, parseJson } from '../../core/json.ts';
+import { isObject, type JsonObject, type JsonValue, tryParseJson } from '../../core/json.ts';
 import { decodeText } from '../../core/text/decode.ts';
 import { sanitize } from '../../core/text/terminal.ts';
 import { readBytes } from '../../platform/files/read.ts';
@@ -48,14 +48,14 @@ export function parseToolArguments(pairs: readonly (readonly [string, string])[]
 
 /** Takes an object, or `@file` or `-` to read one from. Throws AppError `usage`. */
 export async function readJsonArguments(text: string, app: App): Promise<JsonObject> {
-  const value = parseJson(await readValue(text, { app, stdin: createStdinReader(app) }));
+  const value = tryParseJson(await readValue(text, { app, stdin: createStdinReader(app) }));
   if (isObject(value)) return value as JsonObject;
   throw new AppError('usage', '--json: that is not a JSON object', { hint: `Example: --json '{"path":"README.md"}'` });
 }
 
 function parseArgument(text: string, { properties }: JsonObject, name: string): JsonValue {
   const property = isObject(properties) && Object.hasOwn(properties, name) ? properties[name] : undefined;
-  const value = parseJson(text);
+  const value = tryParseJson(text);
   if (value === undefined) return text;
   if (typeof value === 'number' && losesPrecision(value, text)) return text;
   const wantsText = isObject(property) && property.type === 'string';

@@ -1,5 +1,5 @@
 import { AppError } from '../../core/error.ts';
-import { isObject, type JsonObject, parseJson } from '../../core/json.ts';
+import { isObject, type JsonObject, tryParseJson } from '../../core/json.ts';
 import { sanitize } from '../../core/text/terminal.ts';
 import { readTextOrFile } from '../../input/text-or-file.ts';
 import { parseDefinition, type ServerDefinition } from '../../mcp/client/definition.ts';
@@ -20,7 +20,7 @@ interface NewDefinition {
 /** Returns the value under its key in the settings. Throws AppError `usage`. */
 export async function readOAuthFlag({ oauth }: TransportOptions, cwd: string): Promise<JsonObject> {
   if (oauth === undefined) return {};
-  const value = parseJson(await readTextOrFile(oauth, '--oauth', cwd));
+  const value = tryParseJson(await readTextOrFile(oauth, '--oauth', cwd));
   if (!isObject(value)) throw usageError('--oauth: that is not a JSON object', `Example: --oauth '{"clientId":"abc"}'`);
   return { oauth: value as JsonObject };
 }

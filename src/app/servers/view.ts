@@ -53,8 +53,8 @@ export function toEntryJson(entry: ServerEntry): JsonObject {
   };
 }
 
-export function toErrorJson({ words, hint }: AppError): JsonObject {
-  return { message: words, ...(hint === undefined ? {} : { suggestion: hint }) };
+export function toErrorJson({ detail, hint }: AppError): JsonObject {
+  return { message: detail, ...(hint === undefined ? {} : { suggestion: hint }) };
 }
 
 export function formatFirstLine(text: string, limit = 100): string {

@@ -77,10 +77,10 @@ export const UNDO: SlashCommand = {
     const done = await chat.changes.undo(chat.session);
     const lines = done.map((result) => {
       const path = sanitize(relative(chat.cwd, result.path));
-      return 'undoing' in result ? `${result.undoing} ${path}` : `✗ ${sanitize(result.problem.message)}`;
+      return 'outcome' in result ? `${result.outcome} ${path}` : `✗ ${sanitize(result.problem.message)}`;
     });
     await chat.say(lines.join('\n'));
-    if (done.some((result) => 'undoing' in result)) {
+    if (done.some((result) => 'outcome' in result)) {
       chat.notes = [...chat.notes, `I took back changes that your tools made:\n\n${lines.join('\n')}`];
     }
     return undefined;

@@ -20,12 +20,12 @@ export const SESSIONS: SlashCommand = {
   complete: () => SOURCES.map((insert) => ({ insert })),
   async run(argument, chat) {
     if (argument === '' && chat.lines.pick !== undefined) return LOAD.run('', chat, chat.signal);
-    await listSessions(chat, argument === '' ? undefined : requireSource(argument));
+    await printSessions(chat, argument === '' ? undefined : requireSource(argument));
     return undefined;
   },
 };
 
-async function listSessions(chat: Chat, source?: SessionSource): Promise<void> {
+async function printSessions(chat: Chat, source?: SessionSource): Promise<void> {
   const all = (await chat.store.list()).map((summary, index) => ({ summary, number: index + 1 }));
   const wanted = all.filter(({ summary }) => source === undefined || summary.source === source);
   const now = chat.clock.now();
@@ -132,7 +132,7 @@ async function chooseSession(chat: Chat): Promise<string | undefined> {
     });
     return (await lines.pick({ title: 'session', candidates }))?.insert;
   }
-  await listSessions(chat);
+  await printSessions(chat);
   if (!lines.isTerminal || all.length === 0) return undefined;
   const entry = await lines.read({ prompt: 'number, id or name (Ctrl+D: none) › ', isAnswer: true });
   return entry.kind === 'text' ? entry.text.trim() : undefined;

@@ -215,7 +215,6 @@ export const wordRight: Motion = (text, at) => {
   return text.length;
 };
 
-/** Back over spaces, then to the previous space. */
 export const spaceLeft: Motion = (text, at) => {
   const before = text.slice(0, at).trimEnd();
   return snapToGrapheme(text, before.length - lastWord(before).length);

@@ -33,7 +33,6 @@ const CLEARED_NOTICE = 'Cleared. Ctrl+_ brings it back, Ctrl+C again leaves.';
 const up: KeyCommand = (editing) => moveRow(editing, -1);
 const down: KeyCommand = (editing) => moveRow(editing, 1);
 
-/** Keys that reach beyond the line: its rows on the screen, earlier entries, the terminal. */
 export const KEY_COMMANDS: ReadonlyMap<string, KeyCommand> = new Map<string, KeyCommand>([
   ['enter', sendOrContinue],
   ['tab', expandOrComplete],

@@ -11,22 +11,19 @@ import { type Below, layOutFrame, type Size } from './view.ts';
 
 export interface LineEditor {
   readonly before: string;
-  /** The whole text, with pasted blocks expanded. */
   readonly text: string;
   /** What would be lost if the chat ended now: the text, or what Ctrl+C has just cleared. */
   readonly draft: string;
   /** Notes a Ctrl+C that was handled elsewhere, so that a second one counts as the second. */
-  interrupted(now: number): void;
+  noteInterrupt(now: number): void;
   /** Starts a new prompt; `draft` is put before the text in the line, `status` below it while nothing else is there. */
   begin(prompt: string, draft: string, status?: string): void;
   press(key: Key, now: number): KeyRequest | undefined;
   showCompletion(completion: Completion): void;
-  /** The text up to the caret, if candidates for it should be shown without being asked for. */
   readonly suggestible: string | undefined;
   showSuggestions(before: string, completion: Completion | undefined): void;
   replace(text: string): void;
   setStatus(status: string | undefined): void;
-  /** Shows a notice below the line until the next key. */
   showNotice(note: string): void;
   clear(): void;
   frame(): Frame;
@@ -65,7 +62,7 @@ export function lineEditor({ entries, size, isStyled, isPlain }: EditorOptions):
     get draft() {
       return pastes.unfold(line.text === '' ? editing.cleared : line.text);
     },
-    interrupted(now) {
+    noteInterrupt(now) {
       editing.interruptedAt = now;
     },
     begin(prompt, draft, status) {

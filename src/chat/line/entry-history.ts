@@ -1,5 +1,5 @@
 import type { Clock } from '../../core/io.ts';
-import { parseJson } from '../../core/json.ts';
+import { tryParseJson } from '../../core/json.ts';
 import { hasSecret } from '../../core/text/secrets.ts';
 import { appendLine, readLines, trimLines } from '../../platform/files/append.ts';
 
@@ -26,7 +26,10 @@ export function createEntryHistory(path: string, { maxEntries = 1000, ...rest }:
   const read = async (): Promise<string[]> => {
     const lines = await readLines(path);
     if (lines.length > 2 * maxEntries) await trimLines(path, maxEntries, rest);
-    return lines.slice(-maxEntries).map(parseJson).filter(isString);
+    return lines
+      .slice(-maxEntries)
+      .map(tryParseJson)
+      .filter((entry): entry is string => typeof entry === 'string');
   };
   const load = (): Promise<string[]> => {
     entries ??= read();
@@ -41,8 +44,4 @@ export function createEntryHistory(path: string, { maxEntries = 1000, ...rest }:
       if (entry.length <= MAX_LENGTH && !hasSecret(entry)) await appendLine(path, JSON.stringify(entry));
     },
   };
-}
-
-function isString(value: unknown): value is string {
-  return typeof value === 'string';
 }

@@ -15,7 +15,6 @@ interface LayoutInput {
   readonly text: string;
   readonly caret: number;
   readonly columns: number;
-  /** The label of a grapheme that stands for a pasted block; undefined for all others. */
   readonly label?: (grapheme: string) => string | undefined;
 }
 

@@ -35,7 +35,6 @@ export function findSuggestible(editing: Editing): string | undefined {
   return isCommand || word.startsWith('@') ? before : undefined;
 }
 
-/** Opens the menu for the text it was looked up for, or closes it; does nothing if the text has changed since. */
 export function showSuggestions(editing: Editing, before: string, completion: Completion | undefined): void {
   if (findSuggestible(editing) !== before) return;
   editing.menu = completion && suggestMenu(completion, before);

@@ -5,9 +5,7 @@ import { layOut } from './layout.ts';
 import type { Candidate, PickList } from './source.ts';
 import { layOutMenu, type Size } from './view.ts';
 
-/** A list on the screen: arrows choose, typing narrows it, Enter takes, Esc closes. */
 export interface Picker {
-  /** The candidate taken, `closed`, or undefined while the list is open. */
   press(key: Key): Candidate | 'closed' | undefined;
   frame(): Frame;
 }

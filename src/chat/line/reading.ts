@@ -26,7 +26,6 @@ export interface ReadingContext {
   after(ms: number, action: () => void): () => void;
   /** False where the process cannot go to the background. */
   suspend(): boolean;
-  /** Resolves when earlier entries are loaded. */
   ready(): Promise<void>;
 }
 
@@ -34,10 +33,9 @@ export interface Reading<Result = Entry> {
   /** Rejects only through `fail`. */
   readonly entry: Promise<Result>;
   proceed(): void;
-  resized(): void;
+  resize(): void;
   /** After coming back from the background: draws the line again at the current cursor position. */
   redraw(): void;
-  /** There will be no more keys. */
   finish(entry: Extract<Entry, { kind: 'end' }>): void;
   fail(reason: unknown): void;
 }
@@ -99,7 +97,7 @@ export function startReading(context: ReadingContext): Reading {
   show();
   control.wait(context.ready());
   return {
-    ...{ entry: outcome.promise, proceed, resized: show, finish: control.finish, fail },
+    ...{ entry: outcome.promise, proceed, resize: show, finish: control.finish, fail },
     redraw() {
       screen.startBelow();
       resume();
@@ -133,7 +131,7 @@ export function startPicking(context: ReadingContext, list: PickList): Reading<C
   };
   proceed();
   return {
-    ...{ entry: outcome.promise, proceed, resized: show },
+    ...{ entry: outcome.promise, proceed, resize: show },
     redraw() {
       screen.startBelow();
       show();

@@ -50,7 +50,6 @@ export interface Footer {
   set(rows: readonly string[], caret?: Cell): void;
 }
 
-/** Where entries come from: the line editor of a terminal, or the lines of a pipe. */
 export interface LineSource {
   readonly isTerminal: boolean;
   /**

@@ -32,7 +32,6 @@ export type KeyUse = 'used' | 'free';
 export interface Menu {
   readonly start: number;
   readonly candidates: readonly Candidate[];
-  /** The word before any candidate was tried. */
   readonly word: string;
   /** Index of the candidate now in the line; -1 at first. */
   readonly chosen: number;

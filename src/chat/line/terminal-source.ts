@@ -56,9 +56,9 @@ export function terminalLines(options: TerminalLinesOptions): LineSource {
         }
         current?.proceed();
       },
-      resized: () => (current ?? ahead).resized(),
-      continued: () => current?.redraw(),
-      ended() {
+      onResize: () => (current ?? ahead).resize(),
+      onContinue: () => current?.redraw(),
+      onEnd() {
         isEnded = true;
         // Wait a moment: the hangup signal arrives about now and says more about the cause.
         terminal.after(HANGUP_MS, () => current?.finish({ kind: 'end' }));

@@ -6,15 +6,13 @@ import { clipRow, layOut } from './layout.ts';
 import type { ReadingContext } from './reading.ts';
 import type { Entry, Footer } from './source.ts';
 
-/** What is typed while no entry is being read: edited at once, queued with Enter, sent by the next reads. */
 export interface TypeAhead {
   watch(onCancel: () => void): () => void;
   press(key: Key): void;
-  /** Shows what is typed and queued below a running turn, until the returned function is called. */
   showIn(footer: Footer): () => void;
   /** While others have the terminal, nothing is shown; call the returned function when they are done. */
   hide(): () => void;
-  resized(): void;
+  resize(): void;
   /** The oldest queued entry, shown as if it was typed now. */
   next(prompt: string): Entry | undefined;
   /** Puts everything queued and typed back into the line, where nothing sends it. */
@@ -81,7 +79,7 @@ export function createTypeAhead(context: ReadingContext): TypeAhead {
       if (!isKey(key, 'ctrl-c')) return;
       isLeaving ||= clock.now() - interruptedAt < LEAVE_WITHIN_MS;
       interruptedAt = clock.now();
-      editor.interrupted(interruptedAt);
+      editor.noteInterrupt(interruptedAt);
     },
     showIn(next) {
       footer = next;
@@ -98,10 +96,10 @@ export function createTypeAhead(context: ReadingContext): TypeAhead {
         show();
       };
     },
-    resized: show,
+    resize: show,
     next(prompt) {
       const entry = queue.shift();
-      if (entry?.kind === 'text') echo(context, prompt, entry.text);
+      if (entry?.kind === 'text') echoEntry(context, prompt, entry.text);
       return entry;
     },
     takeBack,
@@ -121,7 +119,7 @@ function takeBackLast({ editor }: ReadingContext, queue: Entry[]): boolean {
 }
 
 /** Shows a queued entry as the line that sent it would look. A long one is folded, as if it was pasted. */
-function echo({ screen, columns }: ReadingContext, prompt: string, text: string): void {
+function echoEntry({ screen, columns }: ReadingContext, prompt: string, text: string): void {
   const blocks = createPastedBlocks();
   const shown = blocks.fold(text);
   const layout = layOut({ prompt, text: shown, caret: shown.length, columns: columns(), label: blocks.label });

@@ -22,7 +22,6 @@ const PLAIN = '\u001b[0m';
 interface ViewOptions {
   readonly size: Size;
   readonly isStyled: boolean;
-  /** The first row of the text in the last frame. */
   readonly top: number;
 }
 
@@ -46,7 +45,6 @@ export function layOutFrame(
 
 interface Foot {
   readonly rows: readonly Row[];
-  /** Where the user types, if that is below the line. */
   readonly caret?: Cell;
 }
 

@@ -4,9 +4,9 @@ import { type Key, keyDecoder } from './keys.ts';
 interface KeyboardListener {
   keys(keys: readonly Key[]): void;
   /** Called once the window has kept its new size for `RESIZE_MS`. */
-  resized(): void;
-  continued(): void;
-  ended(): void;
+  onResize(): void;
+  onContinue(): void;
+  onEnd(): void;
 }
 
 export interface Keyboard {
@@ -38,12 +38,12 @@ export function createKeyboard(terminal: TerminalInput, listener: KeyboardListen
             reportKeys(decoder.push(chunk));
             if (decoder.isWaiting) stopEscape = terminal.after(ESCAPE_MS, () => reportKeys(decoder.flush()));
           },
-          resized() {
+          onResize() {
             stopResize();
-            stopResize = terminal.after(RESIZE_MS, listener.resized);
+            stopResize = terminal.after(RESIZE_MS, listener.onResize);
           },
-          continued: listener.continued,
-          ended: listener.ended,
+          onContinue: listener.onContinue,
+          onEnd: listener.onEnd,
         },
         { isPlain },
       ),

@@ -7,28 +7,28 @@ export function bashScript(plan: readonly PlannedCommand[]): string {
 
 # Each sets REPLY to what the command $1 has: its commands, its flags, what its flag $2 takes, what its word number $2 is.
 _gmn_commands() { case $1 in
-${formatCases(plan, ({ commands }) => commands.map(({ name }) => name).join(' '))}
+${formatBashCases(plan, ({ commands }) => commands.map(({ name }) => name).join(' '))}
 esac }
 _gmn_flags() { case $1 in
-${formatCases(plan, ({ flags }) => flags.flatMap(({ names }) => names).join(' '))}
+${formatBashCases(plan, ({ flags }) => flags.flatMap(({ names }) => names).join(' '))}
 esac }
 _gmn_takes() { case "$1 $2" in
-${plan.flatMap(formatFlagValues).join('\n')}
+${plan.flatMap(formatBashFlagValues).join('\n')}
   *) REPLY= ;;
 esac }
 _gmn_word() { case "$1 $2" in
-${plan.flatMap(formatArguments).join('\n')}
+${plan.flatMap(formatBashArguments).join('\n')}
   *) REPLY=free ;;
 esac }
 ${ENGINE}`;
 }
 
-function formatCases(plan: readonly PlannedCommand[], textOf: (command: PlannedCommand) => string): string {
-  const rows = plan.map((command) => `  '${command.path}') REPLY=${quoteForShell(textOf(command))} ;;`);
+function formatBashCases(plan: readonly PlannedCommand[], formatItems: (command: PlannedCommand) => string): string {
+  const rows = plan.map((command) => `  '${command.path}') REPLY=${quoteForShell(formatItems(command))} ;;`);
   return [...rows, '  *) REPLY= ;;'].join('\n');
 }
 
-function formatFlagValues({ path, flags }: PlannedCommand): readonly string[] {
+function formatBashFlagValues({ path, flags }: PlannedCommand): readonly string[] {
   return flags.flatMap(({ names, values }) =>
     values === undefined
       ? []
@@ -36,7 +36,7 @@ function formatFlagValues({ path, flags }: PlannedCommand): readonly string[] {
   );
 }
 
-function formatArguments({ path, words: found, repeats }: PlannedCommand): readonly string[] {
+function formatBashArguments({ path, words: found, repeats }: PlannedCommand): readonly string[] {
   return found.map((values, index) => {
     const position = repeats && index === found.length - 1 ? `'${path} '[0-9]*` : `'${path} ${index}'`;
     return `  ${position}) REPLY=${quoteForShell(encodeValues(values))} ;;`;

@@ -7,22 +7,22 @@ export function fishScript(plan: readonly PlannedCommand[]): string {
 # Each prints what the command $argv[1] has: its commands, its flags, what its flag $argv[2] takes, what its word number $argv[2] is.
 function __gmn_commands
     switch $argv[1]
-${formatCases(plan, ({ commands }) => commands.flatMap(({ name, summary }) => [name, summary]))}
+${formatFishCases(plan, ({ commands }) => commands.flatMap(({ name, summary }) => [name, summary]))}
     end
 end
 function __gmn_flags
     switch $argv[1]
-${formatCases(plan, ({ flags }) => flags.flatMap(({ names, help }) => names.flatMap((name) => [name, help])))}
+${formatFishCases(plan, ({ flags }) => flags.flatMap(({ names, help }) => names.flatMap((name) => [name, help])))}
     end
 end
 function __gmn_takes
     switch "$argv"
-${plan.flatMap(formatFlagValues).join('\n')}
+${plan.flatMap(formatFishFlagValues).join('\n')}
     end
 end
 function __gmn_word
     switch "$argv"
-${plan.flatMap(formatArguments).join('\n')}
+${plan.flatMap(formatFishArguments).join('\n')}
         case '*'
             echo free
     end
@@ -30,9 +30,12 @@ end
 ${ENGINE}`;
 }
 
-function formatCases(plan: readonly PlannedCommand[], itemsOf: (command: PlannedCommand) => readonly string[]): string {
+function formatFishCases(
+  plan: readonly PlannedCommand[],
+  listItems: (command: PlannedCommand) => readonly string[],
+): string {
   return plan
-    .map((command) => ({ path: command.path, items: itemsOf(command) }))
+    .map((command) => ({ path: command.path, items: listItems(command) }))
     .filter(({ items }) => items.length > 0)
     .map(
       ({ path, items }) => `        case '${path}'\n            printf '%s\\t%s\\n' ${items.map(quoteFish).join(' ')}`,
@@ -40,7 +43,7 @@ function formatCases(plan: readonly PlannedCommand[], itemsOf: (command: Planned
     .join('\n');
 }
 
-function formatFlagValues({ path, flags }: PlannedCommand): readonly string[] {
+function formatFishFlagValues({ path, flags }: PlannedCommand): readonly string[] {
   return flags.flatMap(({ names, values }) =>
     values === undefined
       ? []
@@ -48,7 +51,7 @@ function formatFlagValues({ path, flags }: PlannedCommand): readonly string[] {
   );
 }
 
-function formatArguments({ path, words: found, repeats }: PlannedCommand): readonly string[] {
+function formatFishArguments({ path, words: found, repeats }: PlannedCommand): readonly string[] {
   return found.map((values, index) => {
     // A pattern would match subcommands too, so nine positions are listed; nobody needs completion beyond that.
     const last = repeats && index === found.length - 1 ? 9 : index;

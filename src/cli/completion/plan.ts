@@ -1,7 +1,6 @@
 import { BUILT_IN_FLAGS, TOPICS } from '../help.ts';
 import type { Command, Flag } from '../table/command.ts';
 
-/** A flag as it is typed, with its dashes. */
 interface PlannedFlag {
   readonly names: readonly string[];
   readonly help: string;
@@ -9,15 +8,12 @@ interface PlannedFlag {
   readonly values?: Values;
 }
 
-/** A command and everything that may follow it. */
 export interface PlannedCommand {
   /** As it is typed: `gmn auth status`. */
   readonly path: string;
   readonly commands: readonly { readonly name: string; readonly summary: string }[];
   readonly flags: readonly PlannedFlag[];
-  /** The values of its positional arguments, in order. */
   readonly words: readonly Values[];
-  /** Whether the last argument may be repeated. */
   readonly repeats: boolean;
 }
 

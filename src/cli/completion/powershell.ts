@@ -6,12 +6,12 @@ export function powershellScript(plan: readonly PlannedCommand[]): string {
 
 # By command: its commands and its flags with what they mean, what its flags take, what its words are.
 $script:GmnCommands = @{
-${plan.map(formatCommand).join('\n')}
+${plan.map(formatPowerShellCommand).join('\n')}
 }
 ${ENGINE}`;
 }
 
-function formatCommand({ path, commands, flags, words, repeats }: PlannedCommand): string {
+function formatPowerShellCommand({ path, commands, flags, words, repeats }: PlannedCommand): string {
   const named = commands.map(({ name, summary }) => `${quotePowerShell(name)} = ${quotePowerShell(summary)}`);
   const helped = flags.flatMap(({ names, help }) =>
     names.map((name) => `${quotePowerShell(name)} = ${quotePowerShell(help)}`),

@@ -8,25 +8,28 @@ export function zshScript(plan: readonly PlannedCommand[]): string {
 
 # Each sets reply or REPLY to what the command $1 has: its commands, its flags, what its flag $2 takes, what its word number $2 is.
 _gmn_commands() { case $1 in
-${formatCases(plan, ({ commands }) => commands.map(({ name, summary }) => formatDescribed(name, summary)))}
+${formatZshCases(plan, ({ commands }) => commands.map(({ name, summary }) => formatDescribed(name, summary)))}
 esac }
 _gmn_flags() { case $1 in
-${formatCases(plan, ({ flags }) => flags.flatMap(({ names, help }) => names.map((name) => formatDescribed(name, help))))}
+${formatZshCases(plan, ({ flags }) => flags.flatMap(({ names, help }) => names.map((name) => formatDescribed(name, help))))}
 esac }
 _gmn_takes() { case "$1 $2" in
-${plan.flatMap(formatFlagValues).join('\n')}
+${plan.flatMap(formatZshFlagValues).join('\n')}
   (*) REPLY= ;;
 esac }
 _gmn_word() { case "$1 $2" in
-${plan.flatMap(formatArguments).join('\n')}
+${plan.flatMap(formatZshArguments).join('\n')}
   (*) REPLY=free ;;
 esac }
 ${ENGINE}`;
 }
 
-function formatCases(plan: readonly PlannedCommand[], itemsOf: (command: PlannedCommand) => readonly string[]): string {
+function formatZshCases(
+  plan: readonly PlannedCommand[],
+  listItems: (command: PlannedCommand) => readonly string[],
+): string {
   const found = plan.map(
-    (command) => `  ('${command.path}') reply=(${itemsOf(command).map(quoteForShell).join(' ')}) ;;`,
+    (command) => `  ('${command.path}') reply=(${listItems(command).map(quoteForShell).join(' ')}) ;;`,
   );
   return [...found, '  (*) reply=() ;;'].join('\n');
 }
@@ -36,7 +39,7 @@ function formatDescribed(name: string, text: string): string {
   return `${name.replaceAll(':', '\\:')}:${text}`;
 }
 
-function formatFlagValues({ path, flags }: PlannedCommand): readonly string[] {
+function formatZshFlagValues({ path, flags }: PlannedCommand): readonly string[] {
   return flags.flatMap(({ names, values }) =>
     values === undefined
       ? []
@@ -44,7 +47,7 @@ function formatFlagValues({ path, flags }: PlannedCommand): readonly string[] {
   );
 }
 
-function formatArguments({ path, words: found, repeats }: PlannedCommand): readonly string[] {
+function formatZshArguments({ path, words: found, repeats }: PlannedCommand): readonly string[] {
   return found.map((values, index) => {
     const position = repeats && index === found.length - 1 ? `'${path} '[0-9]*` : `'${path} ${index}'`;
     return `  (${position}) REPLY=${quoteForShell(encodeValues(values))} ;;`;

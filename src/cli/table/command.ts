@@ -4,7 +4,6 @@ import type { App } from '../../core/app.ts';
 export interface Flag {
   readonly long: string;
   readonly short?: string;
-  /** Other long names, used by other programs. */
   readonly aliases?: readonly string[];
   readonly help: string;
   /** The placeholder in help. Absent: the flag is a switch. */
@@ -19,7 +18,6 @@ export interface Flag {
   /** Words that completion offers although others are accepted too. */
   readonly suggestions?: readonly string[];
   readonly repeatable?: true;
-  /** The environment variable that gives this flag its default. */
   readonly env?: string;
   /** Shown in help as the default; the parser does not apply it. */
   readonly fallback?: string;

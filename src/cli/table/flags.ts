@@ -1,3 +1,5 @@
+import { AUTH_TYPES } from '../../core/credential.ts';
+
 /**
  * Flags of every command: they configure the program itself. `--help` and `--version` are handled before any command.
  */
@@ -24,15 +26,8 @@ export const REPORT_FLAGS = [JSON_FLAG, QUIET_FLAG, ...APP_FLAGS] as const;
 export const AUTH_FLAG = {
   long: 'auth',
   value: 'type',
-  suggestions: [
-    'oauth-personal',
-    'gemini-api-key',
-    'vertex-ai',
-    'compute-default-credentials',
-    'gateway',
-    'cloud-shell',
-  ],
-  help: 'Credential: oauth-personal, gemini-api-key, vertex-ai, compute-default-credentials, gateway, cloud-shell',
+  suggestions: AUTH_TYPES,
+  help: `Credential: ${AUTH_TYPES.join(', ')}`,
 } as const;
 
 export const BACKEND_FLAG = {
@@ -123,10 +118,8 @@ const TOOL_NAMES = [
   'google_web_search',
 ] as const;
 
-/** The suggestions for `--tools`. */
 export const TOOL_SUGGESTIONS = ['none', 'read', 'edit', 'all', ...TOOL_NAMES] as const;
 
-/** What the model's tools may do; `--tools` says which there are. */
 export const APPROVAL_FLAGS = [
   {
     long: 'approval-mode',

@@ -17,11 +17,11 @@ export async function probeCredential(
 ): Promise<readonly ProbeRow[]> {
   try {
     const queries = await openQueries(await openBackend(bearer, { app, settings }), app);
-    const { lines } = await queries.standing(app.signal);
+    const { lines } = await queries.checkAccount(app.signal);
     return lines.map((text) => ({ ok: true, text }));
   } catch (thrown) {
     if (app.signal.aborted) throw app.signal.reason;
-    const { words: text, hint } = AppError.from(thrown);
-    return [{ ok: false, text, ...(hint === undefined ? {} : { hints: [hint] }) }];
+    const { detail, hint } = AppError.from(thrown);
+    return [{ ok: false, text: detail, ...(hint === undefined ? {} : { hints: [hint] }) }];
   }
 }

@@ -8,7 +8,6 @@ import { sniffMedia } from '../../core/text/media.ts';
 import type { McpTools } from '../../mcp/client/tools/toolset.ts';
 import type { Connection, ContentBlock } from '../../mcp/client/types.ts';
 
-/** The MCP servers of a chat: the configured ones, with the state of those that are used. */
 export function createChatServers({ entries }: Roster, tools: McpTools): Servers {
   const connection = (name: string, signal: AbortSignal): Promise<Connection> => {
     const found = tools.servers.find(({ server }) => server.name === name);

@@ -5,7 +5,7 @@ import { detectRuntime, type Runtime } from '../../platform/host.ts';
 import {
   type Finding,
   formatFindings,
-  isUtf8,
+  isUtf8Locale,
   runCheck,
   toExitCode,
   toFailedFinding,
@@ -37,7 +37,7 @@ export async function run(options: DoctorOptions, app: App, runtime: Runtime = d
     checkTerminal(app, runtime),
     ...findDemo(app),
   ];
-  const isPlain = app.env.TERM === 'dumb' || !isUtf8(app.env, runtime.platform);
+  const isPlain = app.env.TERM === 'dumb' || !isUtf8Locale(app.env, runtime.platform);
   const exitCode = toExitCode(findings);
   const json = { ok: exitCode === 0, version: app.version, checks: toFindingsJson(findings), ...toDemoField(app) };
   await printReport(

@@ -50,7 +50,7 @@ const SIGNS: Marks = { ok: '✓', warning: '⚠', failure: '✗', absent: '–',
 const WORDS: Marks = { ok: 'ok  ', warning: 'warn', failure: 'FAIL', absent: '-   ', arrow: '->' };
 
 /** Always true on systems without these variables. */
-export function isUtf8({ LC_ALL, LC_CTYPE, LANG }: Env, platform: string): boolean {
+export function isUtf8Locale({ LC_ALL, LC_CTYPE, LANG }: Env, platform: string): boolean {
   if (platform === 'win32' || platform === 'darwin') return true;
   return /utf-?8/i.test(LC_ALL || LC_CTYPE || LANG || '');
 }

@@ -8,7 +8,7 @@ import type { Runtime } from '../../platform/host.ts';
 import { findProgram } from '../../platform/process/run.ts';
 import { codeCacheState } from '../../platform/runtime/code-cache.ts';
 import { findRipgrep } from '../../tools/search/ripgrep.ts';
-import { type Finding, isUtf8, type Remedy } from './finding.ts';
+import { type Finding, isUtf8Locale, type Remedy } from './finding.ts';
 
 /** The oldest supported Node; must match package.json. */
 export const OLDEST_NODE = '20.18.1';
@@ -71,7 +71,7 @@ function checkRipgrep({ env, cwd }: App): Finding {
 export function checkTerminal({ env, io: { out } }: App, { platform }: Runtime): Finding {
   const kind = out.isTerminal ? `${env.TERM || 'TERM not set'}, ${out.columns} columns` : 'stdout is not a terminal';
   const text = `${kind}, colour ${out.isStyled ? 'on' : 'off'}`;
-  if (isUtf8(env, platform)) return { check: 'terminal', state: 'ok', text: `${text}, UTF-8` };
+  if (isUtf8Locale(env, platform)) return { check: 'terminal', state: 'ok', text: `${text}, UTF-8` };
   return {
     check: 'terminal',
     state: 'warning',

@@ -24,7 +24,7 @@ export async function checkOnline(choice: CredentialChoice, app: App, settings: 
   try {
     const opened = await openBackend(choice, { app: listening, settings });
     const queries = await openQueries(opened, listening);
-    const { lines } = await queries.standing(app.signal);
+    const { lines } = await queries.checkAccount(app.signal);
     found.push({ check: 'online', state: 'ok', text: lines.join(' ') });
     const resolveId = (name: string | undefined): string => resolveModel(name, { backend: opened.name }).id;
     const configured = resolveConfiguredModel(settings.modelConfigs ?? {}, settings.model, resolveId);

@@ -88,7 +88,6 @@ interface AddContext {
   readonly app: App;
 }
 
-/** What keeps the new entry from taking effect. */
 async function collectRemarks(name: string, { scope, options, app }: AddContext): Promise<readonly string[]> {
   const remarks: string[] = [];
   if (scope === 'project') {

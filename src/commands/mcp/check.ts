@@ -106,10 +106,10 @@ async function checkServer(entry: ServerEntry, server: ConfiguredServer, app: Ch
   });
   if ('error' in look) {
     const { error } = look;
-    const { words, remedy } = explainFailure(error, shown.name);
-    const json = { ...toEntryJson(entry), ok: false, error: { ...toErrorJson(error), message: words } };
+    const { detail, remedy } = explainFailure(error, shown.name);
+    const json = { ...toEntryJson(entry), ok: false, error: { ...toErrorJson(error), message: detail } };
     return {
-      row: [...formatRowHead(entry, '✗', formatRowLine(shown)), words],
+      row: [...formatRowHead(entry, '✗', formatRowLine(shown)), detail],
       json,
       remedies: [remedy],
       isFailure: true,
@@ -174,14 +174,17 @@ function joinNames(names: readonly string[]): string {
   return names.length > MAX_NAMES ? `${shown}, …` : shown;
 }
 
-function explainFailure(error: AppError, name: string): { words: string; remedy: string } {
-  const { status, words, hint = '', cause } = error;
+function explainFailure(error: AppError, name: string): { detail: string; remedy: string } {
+  const { status, detail, hint = '', cause } = error;
   if (cause instanceof StartTimeout)
-    return { words: `still starting: ${words}`, remedy: `${name}: ${hint} To wait longer: gmn mcp list --check -t 5m` };
+    return {
+      detail: `still starting: ${detail}`,
+      remedy: `${name}: ${hint} To wait longer: gmn mcp list --check -t 5m`,
+    };
   if (status !== 401)
-    return { words, remedy: `${name}: ${hint === '' ? `to see it, run: gmn mcp get ${name}` : hint}` };
+    return { detail, remedy: `${name}: ${hint === '' ? `to see it, run: gmn mcp get ${name}` : hint}` };
   return {
-    words: '401 Unauthorized',
+    detail: '401 Unauthorized',
     remedy: `${name}: this server needs a sign-in. Try: gmn mcp auth ${name}`,
   };
 }

@@ -1,7 +1,7 @@
 import { formatBlock } from '../../app/servers/content.ts';
 import { formatFirstLine } from '../../app/servers/view.ts';
 import { AppError } from '../../core/error.ts';
-import { isList, isObject, type JsonObject, type JsonValue, parseJson } from '../../core/json.ts';
+import { isList, isObject, type JsonObject, type JsonValue, tryParseJson } from '../../core/json.ts';
 import { readTextOrFile } from '../../input/text-or-file.ts';
 import { simplifyMessage } from '../../mcp/client/errors.ts';
 import type { Connection, Listing, RemotePrompt, RemoteResource, RemoteTool } from '../../mcp/client/types.ts';
@@ -32,7 +32,7 @@ export async function tryEverything(
 ): Promise<readonly Trial[]> {
   const trials: Trial[] = [];
   const attempt = async (what: string, work: () => Promise<string | undefined>): Promise<void> => {
-    const error = await work().catch((thrown: unknown) => AppError.from(thrown).words);
+    const error = await work().catch((thrown: unknown) => AppError.from(thrown).detail);
     signal.throwIfAborted();
     trials.push({ what, ...(error === undefined ? {} : { error: formatFirstLine(error, 300) }) });
   };
@@ -62,7 +62,7 @@ export async function tryEverything(
 
 export async function readCalls(text: string | undefined, cwd: string): Promise<readonly TrialCall[] | undefined> {
   if (text === undefined) return undefined;
-  const value = parseJson(await readTextOrFile(text, '--calls', cwd));
+  const value = tryParseJson(await readTextOrFile(text, '--calls', cwd));
   if (Array.isArray(value)) return value.map(parseCall);
   throw callsError();
 }

@@ -17,7 +17,6 @@ export interface ComposeOptions {
   readonly editor?: boolean;
 }
 
-/** The prompt to send, with overrides for how stdin and mentions are handled. */
 interface ComposedPrompt {
   readonly prompt: string | undefined;
   readonly stdinMode?: StdinMode;

@@ -23,6 +23,6 @@ export function isFromEnv(option: string, env: Env, value?: unknown): boolean {
 }
 
 /** `outputFormat` → `--output-format`. */
-export function formatFlag(option: string): string {
+export function toFlagName(option: string): string {
   return `--${option.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }

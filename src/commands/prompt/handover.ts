@@ -2,7 +2,7 @@ import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import { createStderr } from '../../render/stderr.ts';
 import { type ChatOptions, run } from '../chat/chat.ts';
-import { formatFlag, isFromEnv } from './flag-names.ts';
+import { isFromEnv, toFlagName } from './flag-names.ts';
 import { OFFICIAL_FLAGS } from './idle-flags.ts';
 import type { PromptOptions } from './options.ts';
 
@@ -65,13 +65,13 @@ export async function runInChat(options: PromptOptions, prompt: string, app: App
   const idle = given.map(([name]) => name).filter((name) => OFFICIAL_FLAGS.some((flag) => flag === name));
   const foreign = given.find(([name]) => !idle.includes(name));
   if (foreign !== undefined || options.args.length > 0) {
-    const what = foreign === undefined ? 'a positional prompt' : formatFlag(foreign[0]);
+    const what = foreign === undefined ? 'a positional prompt' : toFlagName(foreign[0]);
     throw new AppError('usage', `-i cannot be combined with ${what}`, {
       hint: 'To see what a chat takes: gmn chat --help',
     });
   }
   if (!options.quiet)
-    for (const name of idle) await createStderr(app.io.err).notice(`${formatFlag(name)} has no effect with -i`);
+    for (const name of idle) await createStderr(app.io.err).notice(`${toFlagName(name)} has no effect with -i`);
   const { outputFormat: _, screenReader, ...rest } = options;
   return run({ ...rest, prompt, ...(screenReader ? { plain: true } : {}) }, app);
 }
@@ -109,8 +109,8 @@ export async function runSessionFlag(options: SessionFlags, app: App): Promise<n
       value !== undefined && name !== flag && !ALLOWED_OPTIONS.includes(name) && !isFromEnv(name, app.env),
   );
   if (foreign !== undefined || options.args.length > 0) {
-    const what = foreign === undefined ? 'a prompt' : formatFlag(foreign[0]);
-    throw new AppError('usage', `${formatFlag(flag)} cannot be combined with ${what}`, {
+    const what = foreign === undefined ? 'a prompt' : toFlagName(foreign[0]);
+    throw new AppError('usage', `${toFlagName(flag)} cannot be combined with ${what}`, {
       hint: 'Do one after the other.',
     });
   }

@@ -1,6 +1,7 @@
+import { hasTools } from '../../app/history.ts';
 import { AppError } from '../../core/error.ts';
 import type { Env } from '../../core/io.ts';
-import { formatFlag, isFromEnv } from './flag-names.ts';
+import { isFromEnv, toFlagName } from './flag-names.ts';
 import type { PromptOptions } from './options.ts';
 
 type FlagName = keyof PromptOptions;
@@ -15,9 +16,6 @@ interface IdleFlags {
 }
 
 const outputFormatOrText = ({ outputFormat = 'text' }: PromptOptions): string => outputFormat;
-
-const hasTools = ({ tools = 'none', mcpConfig, allowedMcpServerNames }: PromptOptions): boolean =>
-  tools !== 'none' || mcpConfig !== undefined || allowedMcpServerNames !== undefined;
 
 const ANSWER_FLAGS = [
   'extract',
@@ -192,5 +190,5 @@ function flagError(flag: FlagName, when: string, options: PromptOptions): AppErr
 }
 
 function formatTyped(flag: FlagName): string {
-  return flag === 'render' ? '--render always' : formatFlag(flag);
+  return flag === 'render' ? '--render always' : toFlagName(flag);
 }

@@ -28,9 +28,9 @@ export async function* previewTurn(
 ): AsyncGenerator<TurnEvent, void> {
   const contents = await prepareContents([...earlier, prompt], { origin: agent.origin, distrusted: 0 });
   const { model, ...rest } = { ...agent.request, ...declareTools(agent.tools), contents };
-  const told = (await agent.redaction?.redact(rest)) ?? rest;
-  if (told !== rest) yield { type: 'notice', message: REDACTED_NOTICE };
-  const request = { model, ...told };
+  const redacted = (await agent.redaction?.redact(rest)) ?? rest;
+  if (redacted !== rest) yield { type: 'notice', message: REDACTED_NOTICE };
+  const request = { model, ...redacted };
   yield* dryRun ? preview(opened, request) : countEvents(opened, request, context);
 }
 

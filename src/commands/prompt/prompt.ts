@@ -1,7 +1,7 @@
 import { runTurn } from '../../agent/turn.ts';
 import { openAgent } from '../../app/agent.ts';
 import { openHistory, pruneIfDue } from '../../app/history.ts';
-import { DEFAULT_TIMEOUT_MS, type OpenedModel, openModel, timeoutError } from '../../app/model.ts';
+import { DEFAULT_TIMEOUT_MS, deadlineError, type OpenedModel, openModel } from '../../app/model.ts';
 import type { Output } from '../../app/output.ts';
 import type { AnswerFormat } from '../../app/output-schema.ts';
 import type { openNamedServers } from '../../app/servers/tools.ts';
@@ -38,8 +38,8 @@ export async function run(options: PromptOptions, app: App): Promise<number> {
     return runInChat(options, options.promptInteractive, app);
   }
   if (options.isBare && isInteractive() && app.io.out.isTerminal) {
-    const { formatBanner } = await import('./welcome.ts');
-    await app.io.out.write(await formatBanner(app));
+    const { formatWelcome } = await import('./welcome.ts');
+    await app.io.out.write(await formatWelcome(app));
     return 0;
   }
   const outputFormat = options.outputFormat ?? (await readFormatSetting(app));
@@ -96,7 +96,7 @@ async function* answer(
   yield* toNotices(notices);
   checkInput(options);
   const timeoutMs = options.timeout ?? DEFAULT_TIMEOUT_MS;
-  const deadline = createDeadline(app.signal, timeoutMs, () => timeoutError(timeoutMs));
+  const deadline = createDeadline(app.signal, timeoutMs, () => deadlineError(timeoutMs));
   const { signal } = deadline;
   onAbort(signal, () => {
     app.hurry(AppError.from(signal.reason));
@@ -123,7 +123,6 @@ async function* answer(
   }
 }
 
-/** What a run has to close. */
 interface OpenedParts {
   kept?: PromptHistory;
   model?: OpenedModel;

@@ -4,9 +4,9 @@ import { AppError } from '../../core/error.ts';
 import { sanitize } from '../../core/text/terminal.ts';
 
 /** The banner of `gmn` without arguments: the current credential, and how to start. */
-export async function formatBanner(app: App): Promise<string> {
+export async function formatWelcome(app: App): Promise<string> {
   return `gmn ${app.version}: Gemini in your shell
-${await formatStatus(app)}
+${await formatCredentialStatus(app)}
 
   gmn "why is the sky blue?"             one prompt, one answer
   git diff | gmn "review this change"    stdin goes before the prompt
@@ -22,14 +22,14 @@ ${await formatStatus(app)}
 }
 
 /** In one line. Never throws: invalid settings are shown as the status. */
-async function formatStatus(app: App): Promise<string> {
+async function formatCredentialStatus(app: App): Promise<string> {
   try {
     const { credential } = await chooseCredential({ ...app, settings: await app.settings(), isRehearsal: true });
     return `✓ Ready: ${credential.type}, from ${sanitize(credential.source)}`;
   } catch (thrown) {
-    const { guide, words } = AppError.from(thrown);
+    const { guide, detail } = AppError.from(thrown);
     return guide === undefined
-      ? `✗ ${sanitize(words)}. What to do: gmn doctor`
+      ? `✗ ${sanitize(detail)}. What to do: gmn doctor`
       : '– No API key yet: https://aistudio.google.com/apikey, then: gmn auth set-key';
   }
 }

@@ -5,7 +5,7 @@ import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import { terminalFilter } from '../../core/text/terminal.ts';
 import { type ExportFormat, exportSession, findFormat, writeExport } from '../../export/export.ts';
-import { yieldToEvents } from '../../platform/runtime/event-loop.ts';
+import { yieldToEvents } from '../../platform/runtime/clock.ts';
 import { createStderr } from '../../render/stderr.ts';
 
 export interface ExportOptions {

@@ -3,7 +3,7 @@ import { formatTable, type PrintOptions, printReport } from '../../app/report.ts
 import { openStore, sessionsDirectory, toSessionJson } from '../../app/sessions.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
-import { isObject, parseJson } from '../../core/json.ts';
+import { isObject, tryParseJson } from '../../core/json.ts';
 import type { SavedRecord } from '../../core/session.ts';
 import { decodeText } from '../../core/text/decode.ts';
 import { formatAge } from '../../core/text/format.ts';
@@ -200,7 +200,7 @@ async function readOfficialProjects({ home, folders, cwd, read }: OfficialFiles)
 }
 
 function parseProjects(text: string): Map<string, string> {
-  const value = parseJson(text);
+  const value = tryParseJson(text);
   const projects = isObject(value) && isObject(value.projects) ? value.projects : {};
   return new Map(
     Object.entries(projects).flatMap(([directory, slug]) => (typeof slug === 'string' ? [[slug, directory]] : [])),

@@ -59,12 +59,12 @@ export async function run(options: ListOptions, app: App): Promise<number> {
   const isWhole = options.layout === 'whole-ids';
   const rows = shown.map(({ number, session }) => toRow(number, session, { app, isWhole }));
   const formatSessionTable = (room: ColumnWidths): string =>
-    rows.length === 0 ? '' : formatTable([toHeaderRow(room), ...rows.map((row) => toCells(row, room))]);
+    rows.length === 0 ? '' : formatTable([toHeaderRow(room), ...rows.map((row) => toSessionCells(row, room))]);
   await printPaged(
     {
       folds: true,
       text: formatSessionTable({ name: MAX_NAME, directory: Number.POSITIVE_INFINITY, hasSource: true }),
-      narrow: (columns) => formatSessionTable(fitColumns(rows, columns)),
+      narrow: (columns) => formatSessionTable(fitSessionColumns(rows, columns)),
       json: { sessions: shown.map(({ number, session }) => ({ number, ...toSessionJson(session) })) },
       notices: options.json ? [] : listNotices(found.length, others, options),
     },
@@ -72,7 +72,7 @@ export async function run(options: ListOptions, app: App): Promise<number> {
     app,
   );
   if (shown.length < found.length && !options.json && !options.quiet) {
-    const command = formatCommand(options, ...(options.all ? ['--all'] : []), '--limit', '0');
+    const command = formatListCommand(options, ...(options.all ? ['--all'] : []), '--limit', '0');
     await createStderr(app.io.err).notice(`${found.length - shown.length} more; to see them all: ${command}`);
   }
   return 0;
@@ -146,14 +146,13 @@ function listNotices(found: number, others: number, options: ListOptions): reado
   const kind = `${from === undefined ? 'sessions' : `${from} sessions`}${grep === undefined ? '' : ' with these words'}`;
   if (others > 0) {
     const more = found === 0 ? `no ${kind} of this directory` : `${others} more of other directories`;
-    return [`${more}; to see them all: ${formatCommand(options, '--all')}`];
+    return [`${more}; to see them all: ${formatListCommand(options, '--all')}`];
   }
   if (found > 0) return [];
   return [grep === undefined ? `no ${kind} are saved yet` : `there are no ${kind}`];
 }
 
-/** The command with the same filters, and these flags besides. */
-function formatCommand({ from, grep }: ListOptions, ...flags: readonly string[]): string {
+function formatListCommand({ from, grep }: ListOptions, ...flags: readonly string[]): string {
   const filters = [
     ...(from === undefined ? [] : ['--from', from]),
     ...(grep === undefined ? [] : ['--grep', JSON.stringify(sanitize(grep))]),
@@ -194,7 +193,7 @@ function toRow(
   };
 }
 
-function toCells({ fixed, name, isTitle, directory }: Row, room: ColumnWidths): readonly string[] {
+function toSessionCells({ fixed, name, isTitle, directory }: Row, room: ColumnWidths): readonly string[] {
   const [number, id, from, turns, updated] = fixed;
   const shown = isTitle ? `"${truncateEnd(name, room.name - 2)}"` : truncateEnd(name, room.name);
   return [
@@ -209,7 +208,7 @@ function toCells({ fixed, name, isTitle, directory }: Row, room: ColumnWidths): 
 }
 
 /** Shares the width left by the other columns: a directory gets what it needs, up to half. */
-function fitColumns(rows: readonly Row[], columns: number): ColumnWidths {
+function fitSessionColumns(rows: readonly Row[], columns: number): ColumnWidths {
   const [number, id, , from, turns, updated, last] = HEADERS;
   const widths = [number, id, from, turns, updated].map((head, index) =>
     Math.max(measureWidth(head), ...rows.map(({ fixed }) => measureWidth(fixed[index] ?? ''))),

@@ -34,7 +34,7 @@ export async function run({ md, ...options }: ShowOptions, app: App): Promise<nu
   const json = records.map(({ at, ...record }) => ({ time: new Date(at).toISOString(), ...record }));
   await printPaged(
     {
-      text: records.map(formatTurn).join(''),
+      text: records.map(formatRecord).join(''),
       json: { session: toSessionJson(summary), records: JSON.parse(JSON.stringify(json)) },
       notices,
     },
@@ -44,7 +44,7 @@ export async function run({ md, ...options }: ShowOptions, app: App): Promise<nu
   return 0;
 }
 
-function formatTurn(record: SavedRecord): string {
+function formatRecord(record: SavedRecord): string {
   const { kind, content } = record;
   const text = formatContent(content, kind === 'prompt' ? '\n\n' : '');
   if (kind === 'reply' && record.finishReason === undefined) return `${text === '' ? '' : `${text}\n`}${CUT_OFF}\n\n`;

@@ -1,3 +1,4 @@
+import { joinLines } from './trim.ts';
 /**
  * The contents of the fenced code blocks of a Markdown text, in order, each ending with a newline. An unclosed block
  * extends to the end of the text.
@@ -18,10 +19,6 @@ export function extractCodeBlocks(text: string): readonly string[] {
   }
   if (open !== undefined) blocks.push(joinLines(open.lines.at(-1) === '' ? open.lines.slice(0, -1) : open.lines));
   return blocks;
-}
-
-function joinLines(lines: readonly string[]): string {
-  return lines.map((line) => `${line}\n`).join('');
 }
 
 /** A block in a list is indented as far as its fence. */

@@ -94,7 +94,6 @@ function sniffEbml(head: string, extension: string): string | undefined {
   return extension === '.weba' ? 'audio/webm' : 'video/webm';
 }
 
-/** The decoded size, without decoding. */
 export function countBase64Bytes(data: string): number {
   return Math.floor((trimTrailing(data, '=').length * 3) / 4);
 }

@@ -18,3 +18,15 @@ export function lastWord(text: string): string {
   while (start > 0 && /\S/.test(text.charAt(start - 1))) start -= 1;
   return text.slice(start);
 }
+
+/** The pattern must be global. */
+export function countMatches(text: string, pattern: RegExp): number {
+  let count = 0;
+  for (const _ of text.matchAll(pattern)) count += 1;
+  return count;
+}
+
+/** Every line gets a newline, the last one too. */
+export function joinLines(lines: readonly string[]): string {
+  return lines.map((line) => `${line}\n`).join('');
+}

@@ -1,5 +1,5 @@
 import type { MarkedToken, Token, Tokens } from 'marked';
-import { asMarkedTokens, decodeEntities, toLinkTarget } from '../../render/markdown/inline.ts';
+import { asMarkedTokens, decodeMarkdownEntities, toLinkTarget } from '../../render/markdown/inline.ts';
 import { type BlockLexer, blockLexer, findFence } from '../../render/markdown/lexer.ts';
 import { segmenter } from '../../render/markdown/segments.ts';
 import { hasAllWords } from '../../render/markdown/table.ts';
@@ -114,7 +114,7 @@ function inlineHtml(tokens: readonly Token[]): string {
 function tokenHtml(token: MarkedToken): string {
   switch (token.type) {
     case 'text':
-      return token.tokens === undefined ? escapeHtml(decodeEntities(token.raw)) : inlineHtml(token.tokens);
+      return token.tokens === undefined ? escapeHtml(decodeMarkdownEntities(token.raw)) : inlineHtml(token.tokens);
     case 'escape':
       return escapeHtml(token.text);
     case 'strong':
@@ -133,7 +133,7 @@ function tokenHtml(token: MarkedToken): string {
     case 'link':
       return linkHtml(token, inlineHtml(token.tokens), token.text);
     case 'image':
-      return linkHtml(token, escapeHtml(decodeEntities(token.text)), token.text);
+      return linkHtml(token, escapeHtml(decodeMarkdownEntities(token.text)), token.text);
     default:
       return escapeHtml(token.raw);
   }
@@ -148,13 +148,13 @@ interface Link {
  * Shows the link's target beside it, so that its text cannot disguise where it leads. Loads nothing, not even images.
  */
 function linkHtml({ href, title }: Link, label: string, text: string): string {
-  const address = decodeEntities(href);
+  const address = decodeMarkdownEntities(href);
   const target = toLinkTarget(address, SCHEMES);
   const place = target === undefined ? address : findHost(target);
   const isItself = [address, address.replace(/^mailto:/i, ''), address.replace(/^http:\/\//i, '')].includes(text);
   const notes = [
     ...(isItself && target !== undefined ? [] : [place ?? address]),
-    ...(title ? [decodeEntities(title)] : []),
+    ...(title ? [decodeMarkdownEntities(title)] : []),
   ];
   const note = notes.length === 0 ? '' : ` <span class="place">(${escapeHtml(notes.join(', '))})</span>`;
   if (target === undefined || place === undefined) return label + note;

@@ -163,7 +163,7 @@ function foldedTextHtml(text: string, tag: 'pre' | 'div'): string {
   // The newline is there because an HTML parser drops the first line break after <pre>.
   const begin = tag === 'pre' ? '<pre class="said" dir="auto" lang="">\n' : '<div class="said" dir="auto" lang="">';
   const element = (part: string): string => `${begin}${escapeHtml(part)}</${tag}>\n`;
-  const cut = findCut(text);
+  const cut = findFold(text);
   if (cut === text.length) return element(text);
   const rest = text.slice(cut);
   const lines = rest.split('\n').length;
@@ -172,7 +172,7 @@ function foldedTextHtml(text: string, tag: 'pre' | 'div'): string {
 }
 
 /** After a line if there are enough lines, else between two characters; the length of the text if it is short. */
-function findCut(text: string): number {
+function findFold(text: string): number {
   const lineEnd = findLineEnd(text, MAX_LINES);
   if (text.length <= MAX_LENGTH && (lineEnd === -1 || lineEnd === text.length - 1)) return text.length;
   const line = findLineEnd(text, SHOWN_LINES);

@@ -35,7 +35,7 @@ export const connectServer: Connect = async (server, context, signal) => {
       return await connectOver('sse', server, context, signal);
     } catch (second) {
       signal.throwIfAborted();
-      const { SseError } = await loadSdk();
+      const { SseError } = await loadClientSdk();
       const isNoStream = second instanceof AppError && second.cause instanceof SseError;
       // If both fail that way, report the first: it is the transport the address was most likely meant for.
       const isHere =
@@ -86,7 +86,7 @@ interface Handshake {
 
 async function initialize(kind: TransportKind, handshake: Handshake, attempt = 1): Promise<Connection> {
   const { server, context, signal } = handshake;
-  const loading = loadSdk();
+  const loading = loadClientSdk();
   // A stdio server boots while the SDK is loading.
   const [serverTransport, sdk] = await Promise.all([transports[kind](server, context, loading), loading]);
   const changes: ListChanges = { listeners: new Set() };
@@ -168,7 +168,7 @@ async function toHandshakeError(
   const { reason } = signal;
   const isTimeout = reason instanceof AppError && reason.fault === 'mcp';
   return isTimeout && ending !== ''
-    ? mcpError(server, `${reason.words}. ${ending}`, { hint: reason.hint ?? '', cause: reason.cause })
+    ? mcpError(server, `${reason.detail}. ${ending}`, { hint: reason.hint ?? '', cause: reason.cause })
     : reason;
 }
 
@@ -186,7 +186,7 @@ function closeAfterStrays(client: InstanceType<Sdk['Client']>, serverTransport: 
 }
 
 /** The SDK is a third of a megabyte that only a run with a server needs. */
-async function loadSdk(): Promise<Sdk> {
+async function loadClientSdk(): Promise<Sdk> {
   const { sdk } = await import('./sdk.ts');
   return sdk;
 }

@@ -190,8 +190,8 @@ type List<Item> = (options?: RequestOptions) => Promise<Listing<Item>>;
 function withDeadline<Item>(server: NamedServer, method: string, list: List<Item>): List<Item> {
   const ms = toListTimeout(server);
   return async (options = {}) => {
-    const timeoutError = () => mcpError(server, `no complete answer to ${method} within ${formatDuration(ms)}`);
-    const deadline = createDeadline(options.signal ?? new AbortController().signal, ms, timeoutError);
+    const createError = () => mcpError(server, `no complete answer to ${method} within ${formatDuration(ms)}`);
+    const deadline = createDeadline(options.signal ?? new AbortController().signal, ms, createError);
     return list({ ...options, signal: deadline.signal }).finally(deadline.clear);
   };
 }
@@ -216,8 +216,8 @@ function createSdkRequestSender(initialized: InitializedClient, onAnswer: (metho
   return async (method, options: CallOptions, run) => {
     const { signal, timeoutMs = server.definition.timeoutMs, onProgress } = options;
     signal?.throwIfAborted();
-    const timeoutError = () => new sdk.SdkError(sdk.SdkErrorCode.RequestTimeout, method);
-    const deadline = createDeadline(signal ?? new AbortController().signal, timeoutMs, timeoutError);
+    const createError = () => new sdk.SdkError(sdk.SdkErrorCode.RequestTimeout, method);
+    const deadline = createDeadline(signal ?? new AbortController().signal, timeoutMs, createError);
     const onprogress = (progress: Progress): void => {
       deadline.restart();
       onProgress?.(progress);

@@ -1,5 +1,5 @@
 import { AppError, type ErrorOptions } from '../../core/error.ts';
-import { isObject, parseJson } from '../../core/json.ts';
+import { isObject, tryParseJson } from '../../core/json.ts';
 import { formatDuration } from '../../core/text/format.ts';
 import { redact, redactKnown } from '../../core/text/secrets.ts';
 import { sanitize } from '../../core/text/terminal.ts';
@@ -11,7 +11,7 @@ import type { ServerTransport } from './types.ts';
 /** Sanitizes the message and redacts the secrets of the server's definition. */
 export function mcpError(server: NamedServer, words: string, options: ErrorOptions = {}): AppError {
   const text = formatServerText(server, words);
-  return new AppError('mcp', `MCP server ${sanitize(server.name)}: ${text}`, { words: text, ...options });
+  return new AppError('mcp', `MCP server ${sanitize(server.name)}: ${text}`, { detail: text, ...options });
 }
 
 /** One line for a person, sanitized and redacted. */
@@ -50,7 +50,7 @@ interface FailureContext {
 export async function toServerError(thrown: unknown, context: FailureContext): Promise<AppError> {
   const { server, method } = context;
   const appError = findAppError(thrown);
-  const isFinished = appError?.fault === 'mcp' && appError.words !== appError.message;
+  const isFinished = appError?.fault === 'mcp' && appError.detail !== appError.message;
   if (appError !== undefined && (isFinished || appError.fault === 'interrupted')) return appError;
   if (appError?.status === 401) return unauthorizedError(server, 401, appError);
   if (appError !== undefined)
@@ -140,7 +140,7 @@ export function simplifyMessage(words: string): string {
   const text = words.replace(CODE_PREFIX, '');
   const start = text.search(/\[\s*\{/);
   if (start === -1 || !text.trimEnd().endsWith(']')) return text;
-  const issues = parseJson(text.slice(start));
+  const issues = tryParseJson(text.slice(start));
   if (!Array.isArray(issues) || issues.length === 0) return text;
   const lines = issues.map(formatIssue);
   return lines.every((each) => each !== undefined) ? `${text.slice(0, start)}${lines.join('; ')}` : text;

@@ -1,5 +1,5 @@
 import { AppError } from '../../core/error.ts';
-import type { HttpRequest, HttpResponse, SendHttp } from '../../core/io.ts';
+import { closeBody, type HttpRequest, type HttpResponse, type SendHttp } from '../../core/io.ts';
 import { formatSize } from '../../core/text/format.ts';
 import { MAX_SERVER_MESSAGE_BYTES } from './limits.ts';
 
@@ -17,7 +17,7 @@ export function createFetch(send: SendHttp, onBroken: (why: AppError) => void = 
     const response = await send(toHttpRequest(input, init), signal);
     const { status, headers } = response;
     const body = hasBody(status) ? toStream(reportBreak(limitSize(response), onBroken)) : null;
-    if (body === null) await response.body[Symbol.asyncIterator]().return?.();
+    if (body === null) await closeBody(response.body);
     return new Response(body, {
       // A status above 599 is treated as a server error (https://www.rfc-editor.org/rfc/rfc9110#section-15).
       status: Math.min(status, 599),

@@ -30,9 +30,12 @@ export async function clearLegacy(address: Address): Promise<boolean> {
   return address.server.definition.kind !== 'stdio' && !isKnownLegacy(address);
 }
 
-async function writeVersion({ server: { definition }, context }: Address, era: 'legacy' | 'unknown'): Promise<void> {
+async function writeVersion(
+  { server: { definition }, context }: Address,
+  version: 'legacy' | 'unknown',
+): Promise<void> {
   if (definition.kind === 'stdio') return;
-  await writeCache(versionCachePath(definition.url, context.homes().gmn), { era, at: context.clock.now() });
+  await writeCache(versionCachePath(definition.url, context.homes().gmn), { era: version, at: context.clock.now() });
 }
 
 function versionCachePath(url: string, home: string): string {

@@ -1,4 +1,4 @@
-import { isObject, parseJson } from '../../core/json.ts';
+import { isObject, tryParseJson } from '../../core/json.ts';
 
 /** A base64 image of 20 MB fits. */
 export const MAX_MESSAGE_BYTES = 32_000_000;
@@ -72,7 +72,7 @@ export type ParsedMessage = { readonly message: JsonRpcMessage } | { readonly re
 
 /** Completes an `initialize` that lacks the protocol version or the client's name, as the oldest clients mean it. */
 export function parseMessage(text: string): ParsedMessage {
-  const value = parseJson(text);
+  const value = tryParseJson(text);
   if (value === undefined) return rejectMessage(undefined, -32700, 'Parse error: this is not JSON');
   return checkMessage(value);
 }

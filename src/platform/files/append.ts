@@ -100,7 +100,6 @@ function appendFile(opened: number, start: number, unsynced?: string): AppendFil
   let length = start;
   let directory = unsynced;
   let syncing: Promise<void> | undefined;
-  /** Bytes of a failed write that are still in the file. */
   let torn = 0;
   const repair = (): void => {
     // Bytes that another process added since must stay.

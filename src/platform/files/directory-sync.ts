@@ -57,7 +57,7 @@ export async function readEntries(address: string, pace: Pace): Promise<readonly
       entries.push({ name: entry.name, kind: toFileKind(entry) });
       pace.count();
       if (pace.isDue()) await pace.yieldToLoop();
-      if (pace.exhausted() !== undefined) break;
+      if (pace.findStopReason() !== undefined) break;
     }
   } finally {
     directory.closeSync();

@@ -1,7 +1,7 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync, type Stats, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { AppError } from '../../core/error.ts';
-import { parseJson } from '../../core/json.ts';
+import { tryParseJson } from '../../core/json.ts';
 import { isOurs } from './path.ts';
 
 const MAX_BYTES = 10_000_000;
@@ -53,7 +53,7 @@ export function readCache<Value>(path: string, parse: (value: unknown) => Value 
   try {
     const status = statSync(path, { throwIfNoEntry: false });
     if (status === undefined || !isOurs(status.uid)) return undefined;
-    return parse(parseJson(readSmallFile(path) ?? ''));
+    return parse(tryParseJson(readSmallFile(path) ?? ''));
   } catch {
     return undefined;
   }

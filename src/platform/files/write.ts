@@ -27,7 +27,6 @@ interface CreateOptions {
   readonly mode?: number | undefined;
   /** Whether the bytes are on disk (fsync) when this resolves. True if absent. */
   readonly isSynced?: boolean;
-  /** Called before the sync, to set owner and attributes. */
   readonly prepare?: ((handle: FileHandle) => Promise<void>) | undefined;
 }
 

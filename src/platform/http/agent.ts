@@ -39,18 +39,16 @@ function lookupIn(addresses: readonly Address[]): LookupFunction {
   };
 }
 
-/** The connections of one protocol. */
 export interface Connections {
   /** Takes a kept connection if there is one, and keeps what it opens. */
   readonly kept: Agent;
-  /** Opens a connection for every request, and keeps none. */
   readonly single: Agent;
   /**
    * Opens a connection for the next request to this place, unless one is there, and a new one in its place when it was
    * idle too long, a few times. It keeps no process alive.
    */
   openAhead(place: Place): void;
-  /** Whether there is an open connection to this place: the server may have closed it by now, or said something. */
+  /** Whether there is an open connection to this place: the server may have closed it by now, or sent something. */
   hasOpen(place: Place): boolean;
   closeIdle(place: Place): void;
   /**
@@ -71,7 +69,7 @@ export interface ConnectionOptions {
 }
 
 /** How often an unused early connection is reopened: enough for ten minutes of waiting for the user. */
-const MAX_RENEWALS = 9;
+const MAX_RECONNECTS = 9;
 
 /** An early connection that is younger than this is as good as a new one. */
 const FRESH_MS = 1000;
@@ -95,7 +93,6 @@ export function openConnections(isTls: boolean, { clock, maxIdleMs }: Connection
   const takenOld = new WeakSet<Socket>();
   const isOpen = (socket: Socket | undefined): boolean => socket !== undefined && open.has(socket);
   const measureIdle = (socket: Socket): number => clock.now() - (idleSince.get(socket) ?? 0);
-  /** TLS sessions to resume, which both agents share. */
   const sessions = new Map<string, Buffer>();
 
   class SharingAgent extends NodeAgent {
@@ -130,7 +127,7 @@ export function openConnections(isTls: boolean, { clock, maxIdleMs }: Connection
 
     override keepSocketAlive(socket: Socket): boolean {
       idleSince.set(socket, clock.now());
-      // Whatever a server says unasked must not be taken for the answer to the next request.
+      // What a server sends unasked must not be taken for the answer to the next request.
       socket.on('data', closeSpeaker);
       return Boolean(super.keepSocketAlive(socket));
     }
@@ -149,12 +146,12 @@ export function openConnections(isTls: boolean, { clock, maxIdleMs }: Connection
   const idle = (place: Place): readonly Socket[] => kept.freeSockets[toName(place)] ?? [];
   const isKept = (name: string): boolean => kept.freeSockets[name] !== undefined || kept.sockets[name] !== undefined;
 
-  const openEarly = (place: Place, renewals: number): void => {
+  const openEarly = (place: Place, reconnects: number): void => {
     const options = withOptions(place);
     const name = kept.getName(options);
     if (early.find(name) !== undefined || isKept(name)) return;
-    const renew = renewals > 0 ? () => openEarly(place, renewals - 1) : () => {};
-    early.add(name, kept.connect(options), renew);
+    const reconnect = reconnects > 0 ? () => openEarly(place, reconnects - 1) : () => {};
+    early.add(name, kept.connect(options), reconnect);
   };
 
   return {
@@ -163,7 +160,7 @@ export function openConnections(isTls: boolean, { clock, maxIdleMs }: Connection
       single ??= new SharingAgent(agentOptions);
       return single;
     },
-    openAhead: (place) => openEarly(place, MAX_RENEWALS),
+    openAhead: (place) => openEarly(place, MAX_RECONNECTS),
     hasOpen: (place) => isKept(toName(place)) || isOpen(early.find(toName(place))),
     closeIdle(place) {
       for (const socket of idle(place)) socket.destroy();

@@ -1,7 +1,7 @@
 import type { Transform } from 'node:stream';
 import { createBrotliDecompress, createUnzip } from 'node:zlib';
 import { AppError } from '../../core/error.ts';
-import type { HttpBody } from '../../core/io.ts';
+import { closeBody, type HttpBody } from '../../core/io.ts';
 import { bodyFeed } from './body.ts';
 
 const MAX_BOMB_BYTES = 256 * 1024 * 1024;
@@ -15,7 +15,7 @@ const MAX_RATIO = 100;
 export async function decompress(body: HttpBody, encoding: string): Promise<HttpBody> {
   const engine = createDecoder(encoding);
   if (engine === undefined) {
-    await body[Symbol.asyncIterator]().return?.();
+    await closeBody(body);
     throw new AppError('api', `the server sent an answer in an unknown encoding (${encoding.slice(0, 40)})`, {
       hint: 'gmn reads gzip, deflate and br. A proxy or gateway in between may have changed the answer.',
     });

@@ -12,7 +12,6 @@ import {
 import { openExchange, type RequestContext, SLICE_BYTES } from './exchange.ts';
 import { toPeer } from './failure.ts';
 
-/** Sends requests without a proxy, on connections that it keeps for a while. */
 export interface DirectClient {
   /** With `addresses`, connects to one of these only, whatever the host name resolves to. */
   send(dispatch: RequestContext, addresses?: readonly Address[]): Promise<HttpResponse>;

@@ -7,7 +7,6 @@ import { networkError, type Peer, type Phase, timeoutError } from './failure.ts'
 /** Beyond this size, low memory use matters more than speed. */
 const LONG_RESPONSE_BYTES = 1024 * 1024;
 
-/** One request in flight: what both transports need. */
 export interface RequestContext {
   readonly request: HttpRequest;
   readonly signal: AbortSignal;

@@ -1,11 +1,10 @@
-import { AppError, type ErrorOptions } from '../../core/error.ts';
+import { AppError } from '../../core/error.ts';
 import { formatDuration } from '../../core/text/format.ts';
 
 export interface Peer {
   /** `host:port`, preceded by `proxy ` if it is one. Never credentials. */
   readonly name: string;
   readonly hostname: string;
-  /** A hint for when it cannot be reached. */
   readonly advice: string;
 }
 
@@ -31,19 +30,19 @@ export function timeoutError(phase: Phase, ms: number, peer: Peer): AppError {
   const time = formatDuration(ms);
   switch (phase) {
     case 'connect':
-      return apiError(`connection to ${peer.name} timed out after ${time}`, {
+      return new AppError('api', `connection to ${peer.name} timed out after ${time}`, {
         hint: peer.advice,
         retry: { atMost: 1 },
         isTimeout: true,
       });
     case 'headers':
-      return apiError(`no answer from ${peer.name} within ${time}`, {
+      return new AppError('api', `no answer from ${peer.name} within ${time}`, {
         hint: `Try again. ${formatTimeoutHint('HEADERS')}`,
         retry: {},
         isTimeout: true,
       });
     case 'body':
-      return apiError(`${peer.name} sent nothing for ${time}`, {
+      return new AppError('api', `${peer.name} sent nothing for ${time}`, {
         hint: `Try again. ${formatTimeoutHint('IDLE')}`,
         retry: {},
         isTimeout: true,
@@ -74,7 +73,7 @@ export function networkError(cause: unknown, phase: Phase, peer: Peer): AppError
   const code = findErrorCode(cause);
   const hint = peer.advice;
   if (CERTIFICATE.test(code)) {
-    return apiError(`certificate of ${peer.name} refused: ${CERTIFICATE_REASONS[code] ?? code}`, {
+    return new AppError('api', `certificate of ${peer.name} refused: ${CERTIFICATE_REASONS[code] ?? code}`, {
       cause,
       hint:
         code === 'ERR_TLS_CERT_ALTNAME_INVALID'
@@ -83,27 +82,27 @@ export function networkError(cause: unknown, phase: Phase, peer: Peer): AppError
     });
   }
   if (phase !== 'body' && (code === 'EPROTO' || code.startsWith('ERR_SSL_'))) {
-    return apiError(`TLS handshake with ${peer.name} failed (${code})`, {
+    return new AppError('api', `TLS handshake with ${peer.name} failed (${code})`, {
       cause,
       hint: 'Check that the URL names a TLS server and its port; for a CA of your own set NODE_EXTRA_CA_CERTS.',
     });
   }
   if (code.startsWith('HPE_'))
-    return apiError(`${peer.name} does not speak HTTP (${code})`, { cause, hint, retry: { atMost: 1 } });
+    return new AppError('api', `${peer.name} does not speak HTTP (${code})`, { cause, hint, retry: { atMost: 1 } });
   switch (code) {
     case 'ENOTFOUND':
-      return apiError(`cannot resolve ${peer.hostname}`, { cause, hint, retry: { atMost: 1 } });
+      return new AppError('api', `cannot resolve ${peer.hostname}`, { cause, hint, retry: { atMost: 1 } });
     case 'EAI_AGAIN':
-      return apiError(`cannot resolve ${peer.hostname} right now`, { cause, hint, retry: {} });
+      return new AppError('api', `cannot resolve ${peer.hostname} right now`, { cause, hint, retry: {} });
     case 'ECONNREFUSED':
-      return apiError(`connection to ${peer.name} refused`, { cause, hint, retry: {} });
+      return new AppError('api', `connection to ${peer.name} refused`, { cause, hint, retry: {} });
     case 'ENETUNREACH':
     case 'EHOSTUNREACH':
-      return apiError(`no route to ${peer.name}`, { cause, hint, retry: {} });
+      return new AppError('api', `no route to ${peer.name}`, { cause, hint, retry: {} });
     case 'ETIMEDOUT':
-      return apiError(`connection to ${peer.name} timed out`, { cause, hint, retry: { atMost: 1 } });
+      return new AppError('api', `connection to ${peer.name} timed out`, { cause, hint, retry: { atMost: 1 } });
     default:
-      return apiError(formatClosed(phase, peer, code), { cause, hint, retry: {} });
+      return new AppError('api', formatClosed(phase, peer, code), { cause, hint, retry: {} });
   }
 }
 
@@ -119,10 +118,6 @@ function findErrorCode(error: unknown): string {
   if (!(error instanceof Error)) return '';
   if ('code' in error && typeof error.code === 'string' && !error.code.startsWith('UND_ERR_')) return error.code;
   return findErrorCode(error.cause);
-}
-
-function apiError(message: string, options: ErrorOptions): AppError {
-  return new AppError('api', message, options);
 }
 
 /** The `Proxy-Authorization` value for the credentials in a proxy URL. */

@@ -75,7 +75,6 @@ function toDispatchOptions(request: HttpRequest, proxy: URL, progress: () => voi
   };
 }
 
-/** `progress` is called as each slice is taken. */
 function* sliceBody(body: Buffer, progress: () => void): Generator<Uint8Array> {
   for (let start = 0; start < body.length; start += SLICE_BYTES) {
     progress();

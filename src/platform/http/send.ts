@@ -55,7 +55,6 @@ interface TraceContext {
   readonly clock: Pick<Clock, 'now'>;
 }
 
-/** Traces a request now, and its response and end through the returned callbacks. */
 function traceRequest(
   { method, url, body }: HttpRequest,
   { proxy, trace, clock }: TraceContext,

@@ -14,7 +14,6 @@ export function findClipboardProgram(env: Env, platform: string = process.platfo
 /** More than can be sent anyway. */
 const MAX_BYTES = 64 * 1024 * 1024;
 
-/** A program that prints what is in the clipboard, if it is of this kind. */
 interface Reader {
   readonly holds: 'text' | 'picture';
   readonly command: readonly [program: string, ...args: string[]];
@@ -70,7 +69,6 @@ export function decodeAppleData(output: Uint8Array): Uint8Array {
 interface ClipboardOptions {
   readonly env: Env;
   readonly cwd: string;
-  /** Which kind to take if there are both. */
   readonly prefers?: 'text' | 'picture';
 }
 

@@ -108,7 +108,6 @@ function collectOutput(child: ChildProcess, { maxChars, onOutput }: ShellRun) {
   const text = cappedText(maxChars);
   let lastMs = performance.now();
   let onData = (): void => {};
-  /** Streams that wait for `onOutput`. */
   let paused = 0;
   const resume = (stream: Readable): void => {
     paused -= 1;

@@ -75,7 +75,6 @@ export interface Deadline {
   readonly signal: AbortSignal;
   /** Stops the time until the returned function is called, for as long as a person is asked something. Pauses nest. */
   pause(): () => void;
-  /** Begins again with the full time. */
   restart(): void;
   /** When it will abort, in milliseconds since the epoch; undefined if never, or while paused. */
   endsAt(): number | undefined;
@@ -132,6 +131,12 @@ export function createDeadline(parent: AbortSignal, ms: number, reason: () => Er
       unfollow();
     },
   };
+}
+
+/** Lets signals, keys and timers have their turn between two slices of long work. Throws the signal's reason. */
+export async function yieldToEvents(signal: AbortSignal): Promise<void> {
+  await new Promise((resolve) => setImmediate(resolve));
+  signal.throwIfAborted();
 }
 
 /** Resolves after pending work and I/O had their turn; for work that can wait that long. */

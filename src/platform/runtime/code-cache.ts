@@ -168,9 +168,7 @@ function asChunkFunction(value: unknown): ChunkFunction {
   return value as ChunkFunction;
 }
 
-/** Chunks that are loaded together, in one file. */
 interface Pack {
-  /** A function per chunk that returns its exports. */
   readonly chunks: Readonly<Record<string, () => unknown>>;
   /** In the pack of an ordinary run: which chunk is in which other one. */
   readonly packs?: Readonly<Record<string, string>>;

@@ -1,4 +1,4 @@
-import { yieldToEvents } from './event-loop.ts';
+import { yieldToEvents } from './clock.ts';
 
 /** Keeps long work in small steps, so that timers and keys are answered in between, and ends it in time. */
 export interface Pace {
@@ -8,7 +8,7 @@ export interface Pace {
   /** Lets the event loop run. Throws the signal's reason. */
   yieldToLoop(): Promise<void>;
   /** Why the work must stop; undefined if it may continue. */
-  exhausted(): string | undefined;
+  findStopReason(): string | undefined;
 }
 
 const STEP_MS = 10;
@@ -36,7 +36,7 @@ export function startPace({ maxEntries, maxMs }: PaceLimits, signal: AbortSignal
       await yieldToEvents(signal);
       stepBegan = performance.now();
     },
-    exhausted: () => {
+    findStopReason: () => {
       if (entries >= maxEntries) return `after ${maxEntries} entries`;
       return performance.now() - began > maxMs ? `after ${maxMs / 1000} seconds` : undefined;
     },
@@ -53,7 +53,7 @@ export async function filterPaced<T>(
   for (const item of items) {
     if (pace.isDue()) {
       await pace.yieldToLoop();
-      if (pace.exhausted() !== undefined) break;
+      if (pace.findStopReason() !== undefined) break;
     }
     if (isWanted(item)) wanted.push(item);
   }

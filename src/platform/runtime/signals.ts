@@ -40,7 +40,6 @@ function skipLookups(exitCode: number): void {
   process.kill(process.pid, 'SIGINT');
 }
 
-/** Lets the run keep what it has and report the failure in its output format. */
 function abortOnCrash(controller: Abortable): void {
   const [boot] = process.listeners('uncaughtException');
   const crash = (thrown: Error): void => {

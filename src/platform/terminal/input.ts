@@ -26,10 +26,10 @@ export interface TerminalInput {
 
 interface TerminalListener {
   bytes(chunk: Uint8Array): void;
-  resized(): void;
+  onResize(): void;
   /** Resumed after a suspension: the screen may show anything. */
-  continued(): void;
-  ended(): void;
+  onContinue(): void;
+  onEnd(): void;
 }
 
 /**
@@ -115,12 +115,12 @@ function takeTerminal(listener: TerminalListener, { marks, unmarks }: Modes): Ta
   };
   const suspension = handleSuspension(leave, () => {
     enter();
-    listener.continued();
+    listener.onContinue();
   });
-  const onResize = (): void => listener.resized();
+  const onResize = (): void => listener.onResize();
   const onEnd = (): void => {
     closeLostTerminal();
-    listener.ended();
+    listener.onEnd();
   };
   stream.on('data', (chunk: Uint8Array) => listener.bytes(chunk));
   stream.on('error', onEnd);

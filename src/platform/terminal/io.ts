@@ -73,7 +73,7 @@ function lazyOut(open: () => OutputStream, color: ColorChoice, env: Env): Proces
       // A terminal shows each piece as it comes, and other code writes to it as well.
       if (get().isTTY) send([chunk]);
       else add(chunk);
-      return hasRoom ? DONE : state.settled((done) => get().once('drain', done));
+      return hasRoom ? DONE : state.waitFor((done) => get().once('drain', done));
     },
     release,
     flush() {
@@ -81,7 +81,7 @@ function lazyOut(open: () => OutputStream, color: ColorChoice, env: Env): Proces
       if (state.failure) return Promise.reject(state.failure);
       if (stream === undefined || (hasRoom && stream.writableLength === 0)) return DONE;
       // On failure the callback may come before the 'error' event; that event rejects the promise.
-      return state.settled((done) => get().write('', (error) => error || done()));
+      return state.waitFor((done) => get().write('', (error) => error || done()));
     },
     hurry: (reason) =>
       expireQueue(
@@ -115,7 +115,7 @@ interface PendingWrites {
   readonly failure: AppError | undefined;
   /** Rejects all waiting and future writes; the first reason stays. */
   fail(error: AppError): void;
-  settled(start: (done: () => void) => void): Promise<void>;
+  waitFor(start: (done: () => void) => void): Promise<void>;
 }
 
 /** Promises of writes that wait for a stream that may never drain. */
@@ -131,7 +131,7 @@ function pendingWrites(): PendingWrites {
       for (const reject of waiting) reject(failure);
       waiting.clear();
     },
-    settled: (start) =>
+    waitFor: (start) =>
       new Promise((resolve, reject) => {
         waiting.add(reject);
         start(() => {

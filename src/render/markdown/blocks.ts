@@ -12,9 +12,7 @@ interface Layout {
   readonly width: number;
   readonly theme: Theme;
   readonly openHighlighter: OpenHighlighter | undefined;
-  /** The current number of an ordered list that spans several blocks. */
   readonly numbering: Numbering;
-  /** For a table that began earlier: how it looks there. */
   readonly continued?: { readonly shape: TableShape } | undefined;
 }
 

@@ -36,8 +36,8 @@ function takeWhile(lines: readonly string[], start: number, change: '-' | '+'): 
 const MIN_COMMON = 0.3;
 
 function paintChange(line: string, other: string | undefined, paint: Paint, theme: Theme): string {
-  const words = splitWords(line.slice(1));
-  const isCommon = other === undefined ? undefined : findCommon(words, splitWords(other.slice(1)));
+  const words = splitTokens(line.slice(1));
+  const isCommon = other === undefined ? undefined : findCommon(words, splitTokens(other.slice(1)));
   const common = words.filter((word, index) => isCommon?.[index] && word.trim() !== '').join('').length;
   if (isCommon === undefined || common < MIN_COMMON * line.trim().length) return paint(line);
   let painted = paint(line.charAt(0));
@@ -50,7 +50,7 @@ function paintChange(line: string, other: string | undefined, paint: Paint, them
   return painted;
 }
 
-function splitWords(text: string): readonly string[] {
+function splitTokens(text: string): readonly string[] {
   return text.match(/[\p{L}\p{N}_]+|\s+|./gu) ?? [];
 }
 

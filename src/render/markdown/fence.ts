@@ -4,7 +4,6 @@ import type { OpenHighlighter } from './lazy.ts';
 import type { Segment } from './segments.ts';
 import type { Theme } from './theme.ts';
 
-/** Lays out the lines of top-level fences, in the order they come. */
 export interface FenceLayout {
   /** The lines that are complete now: those of a change in a diff wait for its end. */
   add(segment: Extract<Segment, { type: 'fence' | 'code' | 'fenceEnd' }>): readonly string[];

@@ -21,7 +21,7 @@ import typescript from 'highlight.js/lib/languages/typescript';
 import xml from 'highlight.js/lib/languages/xml';
 import yaml from 'highlight.js/lib/languages/yaml';
 import { paintDiff } from './diff-lines.ts';
-import { decodeEntities } from './inline.ts';
+import { decodeMarkdownEntities } from './inline.ts';
 import { type Paint, plainPaint, type Theme } from './theme.ts';
 
 /** Colours the lines of one fence, in the order they arrive. */
@@ -143,7 +143,7 @@ function scopedLines(source: readonly string[], language: string): ScopedCode | 
       lines.push(line);
       line = [];
       isOpen = open.length > 0;
-    } else line.push({ text: decodeEntities(token.replaceAll('&#x27;', "'")), scopes: [...open] });
+    } else line.push({ text: decodeMarkdownEntities(token.replaceAll('&#x27;', "'")), scopes: [...open] });
   }
   // Colour is optional, but the code must come out exactly as it went in.
   const isExact = lines.length === source.length && lines.every((runs, index) => joinRuns(runs) === source[index]);

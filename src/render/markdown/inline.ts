@@ -23,7 +23,7 @@ function tokenSpans(token: MarkedToken, theme: Theme, paint: Paint): Span[] {
   switch (token.type) {
     case 'text':
       if (token.tokens !== undefined) return toSpans(token.tokens, theme, paint);
-      return [{ text: decodeEntities(token.raw), paint }];
+      return [{ text: decodeMarkdownEntities(token.raw), paint }];
     case 'escape':
       return [{ text: token.text, paint }];
     case 'strong':
@@ -47,7 +47,7 @@ function tokenSpans(token: MarkedToken, theme: Theme, paint: Paint): Span[] {
     case 'link':
       return linkSpans(token, toSpans(token.tokens, theme), { theme, paint });
     case 'image':
-      return linkSpans(token, [{ text: decodeEntities(token.text), paint: plainPaint }], { theme, paint });
+      return linkSpans(token, [{ text: decodeMarkdownEntities(token.text), paint: plainPaint }], { theme, paint });
     default:
       return [{ text: token.raw, paint }];
   }
@@ -64,11 +64,11 @@ function linkSpans(
   label: readonly Span[],
   { theme, paint }: { readonly theme: Theme; readonly paint: Paint },
 ): Span[] {
-  const address = decodeEntities(href);
+  const address = decodeMarkdownEntities(href);
   const link = theme.hasLinks ? hyperlink(address) : plainPaint;
   const text = label.map((span) => span.text).join('');
   const isItself = [text, `mailto:${text}`, `http://${text}`].includes(address);
-  const note = title ? `${address} "${decodeEntities(title)}"` : address;
+  const note = title ? `${address} "${decodeMarkdownEntities(title)}"` : address;
   const spans = label.map((span) => ({
     ...span,
     paint: (run: string) => paint(link(theme.linkText(span.paint(run)))),
@@ -132,7 +132,7 @@ const NAMED_ENTITIES: Readonly<Record<string, string>> = {
 };
 
 /** Decodes common entities. Unknown ones, and those that give a control character, stay as written. */
-export function decodeEntities(text: string): string {
+export function decodeMarkdownEntities(text: string): string {
   if (!text.includes('&')) return text;
   return text.replace(/&(?:#(\d{1,7})|#x([\da-f]{1,6})|([a-z]{2,8}));/gi, (entity, decimal, hex, name) => {
     if (name !== undefined) return Object.hasOwn(NAMED_ENTITIES, name) ? (NAMED_ENTITIES[name] ?? entity) : entity;

@@ -1,4 +1,5 @@
 import { Lexer, type TokensList } from 'marked';
+import { countMatches } from '../../core/text/trim.ts';
 
 export type Links = TokensList['links'];
 
@@ -26,10 +27,6 @@ function countCells(text: string): number {
   if (!text.includes('|')) return 0;
   const lines = text.split('\n');
   return lines.length * lines.reduce((most, line) => Math.max(most, countMatches(line, /\|/g)), 0);
-}
-
-function countMatches(text: string, pattern: RegExp): number {
-  return text.match(pattern)?.length ?? 0;
 }
 
 /** The tokens of whole blocks; undefined if text was lost. May overflow the stack on deep nesting. */

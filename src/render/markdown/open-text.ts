@@ -1,3 +1,4 @@
+import { countMatches } from '../../core/text/trim.ts';
 import { measureWidth } from '../../core/text/width.ts';
 import { estimateCost, isCostly, measureIndent } from './lexer.ts';
 import type { OpenText } from './segments.ts';
@@ -39,10 +40,6 @@ function findParagraphStart(text: string): number {
   let start = 0;
   for (const { index } of text.matchAll(/\n[ \t]*(?=\n)|\n[ \t]*(?=(?:[-*+]|\d{1,9}[.)])[ \t])/g)) start = index;
   return start;
-}
-
-function countMatches(text: string, pattern: RegExp): number {
-  return text.match(pattern)?.length ?? 0;
 }
 
 /** How many rows are tried for a cut that falls between two of them. */

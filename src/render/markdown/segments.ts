@@ -15,7 +15,6 @@ interface Segmenter {
   push(text: string): readonly Segment[];
   /** The rest, as if the text ended here; also ends an open fence. */
   end(): readonly Segment[];
-  /** What is not complete yet; undefined if that is nothing. */
   open(): OpenText | undefined;
   /** Completes the first `length` characters of the open text. */
   cut(length: number): readonly Segment[];

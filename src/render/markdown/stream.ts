@@ -1,3 +1,4 @@
+import { joinLines } from '../../core/text/trim.ts';
 import type { TextWork } from '../../core/text-work.ts';
 import { type BlockJob, findTableShape, type LaidOutBlocks, layOutBlocks } from './block-layout.ts';
 import { createNumbering, plainLines } from './blocks.ts';
@@ -136,11 +137,9 @@ interface PreviewOptions {
   /** In rows. */
   readonly room: number;
   readonly columns: number;
-  /** Whether an empty line is due. */
   readonly isSpaced: () => boolean;
   readonly layOutNow: (block: BlockSegment) => readonly string[] | undefined;
   readonly fences: FenceLayout;
-  /** Completes the first characters of the open text, and gives their lines. */
   readonly cutOpen: (open: OpenText, length: number) => Promise<string>;
 }
 
@@ -167,10 +166,6 @@ function layOutOpen(open: OpenText, { room, columns, layOutNow }: PreviewOptions
   const isFence = /^ {0,3}(?:```|~~~)[^\n]*$/.test(text);
   const laidOut = canPreview(text) && !isFence ? layOutNow({ ...block, text: closeMarks(open) }) : undefined;
   return laidOut ?? indentLines(plainLines(tail, Math.max(1, columns - (block.margin ?? 0))), block);
-}
-
-function joinLines(lines: readonly string[]): string {
-  return lines.map((line) => `${line}\n`).join('');
 }
 
 function indentLines(lines: readonly string[], { margin = 0 }: BlockSegment): readonly string[] {

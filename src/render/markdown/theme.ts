@@ -6,7 +6,6 @@ export type Paint = (text: string) => string;
 /** How each kind of text looks. With styling off, every paint returns its text unchanged. */
 export interface Theme {
   readonly isStyled: boolean;
-  /** Whether links can be opened in the terminal (OSC 8). */
   readonly hasLinks: boolean;
   readonly heading: Paint;
   readonly strong: Paint;

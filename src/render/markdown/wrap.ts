@@ -9,7 +9,6 @@ export interface Span {
   readonly isCode?: boolean;
 }
 
-/** An unbreakable part of a line, and the space before it. */
 interface Unit {
   readonly gap: Span | undefined;
   readonly parts: Span[];

@@ -83,28 +83,28 @@ function createPool(request: SearchRequest, signal: AbortSignal): SearchPool {
   const inFlight = new Map<number, RunningTask>();
   const open = new Set<() => void>();
   const collector = createCollector(request.total);
-  const notifier = createNotifier(signal);
+  const waker = createWaker(signal);
   const endsAt = performance.now() + request.maxMs;
   let isLate = false;
   const isOver = (): boolean => isLate || collector.isFull();
   const stopWatching = callEvery(LOOK_MS, () => {
     isLate ||= performance.now() > endsAt;
-    if (isLate) notifier.ring();
+    if (isLate) waker.ring();
     const stuck = findStuckFile(threads, inFlight);
-    if (stuck !== undefined) notifier.fail(slowPatternError(stuck));
+    if (stuck !== undefined) waker.fail(slowPatternError(stuck));
   });
-  const done = (result: TaskResult): void => {
+  const onResult = (result: TaskResult): void => {
     const task = inFlight.get(result.id);
     if (task === undefined) return;
     inFlight.delete(result.id);
     task.worker.tasks -= 1;
     task.release();
     collector.add(result, task.below);
-    notifier.ring();
+    waker.ring();
   };
   let nextId = 0;
-  const give = ({ below, address }: WalkedDirectory, files: readonly string[], release: () => void): void => {
-    const thread = pickThread(threads, () => startSearchThread(request, done, notifier.fail));
+  const assign = ({ below, address }: WalkedDirectory, files: readonly string[], release: () => void): void => {
+    const thread = pickThread(threads, () => startSearchThread(request, onResult, waker.fail));
     const task: Task = { id: nextId, address, files };
     inFlight.set(nextId, { below, files, worker: thread, release });
     nextId += 1;
@@ -116,18 +116,18 @@ function createPool(request: SearchRequest, signal: AbortSignal): SearchPool {
       if (directory.files.length === 0) directory.close();
       else open.add(directory.close);
       for (const [files, release] of splitBatches(directory, open)) {
-        give(directory, files, release);
-        await notifier.until(() => inFlight.size <= MAX_IN_FLIGHT || isOver());
+        assign(directory, files, release);
+        await waker.until(() => inFlight.size <= MAX_IN_FLIGHT || isOver());
       }
       return !isOver();
     },
     finish: async () => {
-      await notifier.until(() => inFlight.size === 0 || isOver());
+      await waker.until(() => inFlight.size === 0 || isOver());
       return { ...collector.findings(), ...(isLate ? { stopped: `after ${request.maxMs / 1000} seconds` } : {}) };
     },
     dismiss: async () => {
       stopWatching();
-      notifier.remove();
+      waker.remove();
       // Only after the threads have ended: the number of a closed descriptor may soon be reused.
       await Promise.all(threads.map(({ worker }) => endThread(worker)));
       for (const close of open) close();
@@ -152,14 +152,14 @@ function splitBatches(
   });
 }
 
-interface Notifier {
+interface Waker {
   ring(): void;
   fail(reason: unknown): void;
   until(condition: () => boolean): Promise<void>;
   remove(): void;
 }
 
-function createNotifier(signal: AbortSignal): Notifier {
+function createWaker(signal: AbortSignal): Waker {
   let wake = (): void => {};
   let failure: { readonly reason: unknown } | undefined;
   const fail = (reason: unknown): void => {
@@ -186,13 +186,13 @@ function createNotifier(signal: AbortSignal): Notifier {
 
 function startSearchThread(
   request: SearchRequest,
-  done: (result: TaskResult) => void,
+  onResult: (result: TaskResult) => void,
   fail: (reason: unknown) => void,
 ): SearchThread {
   const progress = new Int32Array(new SharedArrayBuffer(8));
   const { total: _, maxMs: __, ...spec } = request;
   const worker = startThread(SEARCH_WORKER, { ...spec, progress });
-  worker.on('message', done);
+  worker.on('message', onResult);
   worker.on('error', fail);
   return { worker, progress, tasks: 0, seenProgress: -1, seenAt: performance.now() };
 }

@@ -27,7 +27,7 @@ interface WalkRequest {
   readonly onSkipped?: (below: string, kind: 'file' | 'directory' | 'link') => void;
   /** Called for a directory that is omitted; without a cause, its ignore files cannot be read. May throw. */
   readonly onUnreadable: (path: string, cause?: unknown) => void;
-  /** Called with the reason if the walk ends early because its pace is exhausted. May throw. */
+  /** Called with the reason if the walk ends early because its pace is findStopReason. May throw. */
   readonly onStopped: (why: string) => void;
 }
 
@@ -68,7 +68,7 @@ export async function* walkTree(request: WalkRequest): AsyncGenerator<WalkedDire
     } finally {
       if (!isHandedOn) directory.close();
     }
-    const why = pace.exhausted();
+    const why = pace.findStopReason();
     if (why !== undefined) return request.onStopped(why);
   }
 }
@@ -84,7 +84,7 @@ async function sortEntries(
   for (const { name, kind } of entries) {
     if (pace.isDue()) {
       await pace.yieldToLoop();
-      if (pace.exhausted() !== undefined) break;
+      if (pace.findStopReason() !== undefined) break;
     }
     const below = joinBelow(here.below, name);
     if (kind === 'other' || here.rules.ignores(below, kind === 'directory' ? 'directory' : 'file')) continue;

@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
 import { AppError } from '../../core/error.ts';
 import type { Clock } from '../../core/io.ts';
-import { isObject, parseJson } from '../../core/json.ts';
+import { isObject, tryParseJson } from '../../core/json.ts';
 import { plural } from '../../core/text/format.ts';
 import { fingerprint } from '../../platform/files/held-file.ts';
 import { removeEmptyDirectory } from '../../platform/files/write.ts';
@@ -54,7 +54,7 @@ export interface UndoStore {
  */
 export function undoStore(directory: string, clock: Clock, maxBytes = MAX_KEPT_BYTES): UndoStore {
   const files = journalFiles(directory, clock);
-  const note = (key: 'undone' | 'passed', changes: readonly Change[]): Promise<void> =>
+  const recordNotes = (key: 'undone' | 'passed', changes: readonly Change[]): Promise<void> =>
     files.alone(async () => {
       for (const { id } of changes) await files.append(JSON.stringify({ v: 1, [key]: id, time: clock.now() }));
     });
@@ -73,21 +73,21 @@ export function undoStore(directory: string, clock: Clock, maxBytes = MAX_KEPT_B
           }),
       };
     },
-    changes: async () => listUndoable((await files.lines()).map(parseJson)),
+    changes: async () => listUndoable((await files.lines()).map(tryParseJson)),
     damage: async () => {
       const lines = await files.lines();
-      const count = lines.filter((line) => !isReadable(parseJson(line))).length;
+      const count = lines.filter((line) => !isReadable(tryParseJson(line))).length;
       return count === 0 ? undefined : damageError(files.path, count);
     },
     before: async ({ before }) => (before === undefined ? undefined : files.load(before)),
     undo: async (changes, workspace) => {
-      const undoing = await undoChanges(changes, workspace, files.load);
+      const outcome = await undoChanges(changes, workspace, files.load);
       for (const change of changes) await removeCreated(change, workspace);
-      await note('undone', changes);
-      return undoing;
+      await recordNotes('undone', changes);
+      return outcome;
     },
     pass: (changes) =>
-      note(
+      recordNotes(
         'passed',
         changes.filter(({ isPassed }) => !isPassed),
       ),
@@ -122,7 +122,7 @@ async function pruneRuns(
   { nowMs, maxBytes }: { readonly nowMs: number; readonly maxBytes: number },
 ): Promise<void> {
   const lines = await files.lines();
-  const records = lines.map(parseJson);
+  const records = lines.map(tryParseJson);
   // A newer gmn wrote this; do not touch it.
   if (records.some((record) => isObject(record) && record.v !== 1)) return;
   const sizes = await files.sizes();
@@ -143,7 +143,7 @@ function findId(record: unknown): unknown {
 async function undoChanges(
   changes: readonly [Change, ...Change[]],
   workspace: Workspace,
-  kept: (print: string) => Promise<Uint8Array>,
+  load: (print: string) => Promise<Uint8Array>,
 ): Promise<UndoOutcome> {
   const [{ path, mode, before }] = changes;
   const now = await readFingerprint(path, workspace);
@@ -151,7 +151,7 @@ async function undoChanges(
   if (now === before) return 'unchanged';
   // Which of them happened last does not matter; any other content is somebody else's.
   const last = changes.findLast(({ after }) => after === now) ?? changes[0];
-  const bytes = before === undefined ? undefined : await kept(before);
+  const bytes = before === undefined ? undefined : await load(before);
   // If somebody removed the file, there is nothing to overwrite.
   await workspace.restore(path, { bytes, mode, expected: now && last.after });
   return bytes === undefined ? 'removed' : 'restored';
@@ -237,7 +237,7 @@ function selectExpired(
     lastTimes.set(run, time);
   }
   const newestFirst = [...lastTimes].reverse();
-  const gone = new Set<string>();
+  const expired = new Set<string>();
   const counted = new Set<string>();
   let bytes = 0;
   for (const [index, [run, time]] of newestFirst.entries()) {
@@ -246,13 +246,13 @@ function selectExpired(
       counted.add(before);
       bytes += sizes.get(before) ?? 0;
     }
-    if (index > 0 && (bytes > maxBytes || nowMs - time > MAX_AGE_MS)) gone.add(run);
+    if (index > 0 && (bytes > maxBytes || nowMs - time > MAX_AGE_MS)) expired.add(run);
   }
-  return gone;
+  return expired;
 }
 
 export type UndoResult = { readonly path: string } & (
-  | { readonly undoing: UndoOutcome }
+  | { readonly outcome: UndoOutcome }
   | { readonly problem: AppError }
 );
 
@@ -270,7 +270,7 @@ export async function undoAll(
     const [first, ...others] = changes.filter((change) => change.path === path);
     if (first === undefined) continue;
     try {
-      results.push({ path, undoing: await store.undo([first, ...others], workspace) });
+      results.push({ path, outcome: await store.undo([first, ...others], workspace) });
     } catch (thrown) {
       results.push({ path, problem: AppError.from(thrown) });
       await store.pass([first, ...others]);

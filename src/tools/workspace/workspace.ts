@@ -28,7 +28,6 @@ export interface Journal {
   before(path: string, bytes: Uint8Array | undefined, mode: number, after: Uint8Array, missing: number): Promise<void>;
 }
 
-/** Keeps texts that are too long for an answer, outside the workspace. */
 interface Outputs {
   save(text: string): Promise<string | undefined>;
   has(path: string): boolean;

@@ -5,7 +5,7 @@ import { testApp } from '../../auth/support/app.ts';
 import { home } from '../../auth/support/home.ts';
 import { linesOf, onlyFile, prompt } from '../../session/support.ts';
 
-test('what is heard before its prompt is written stands after it in the file', async (t) => {
+test('text that arrives before its prompt is written comes after it in the file', async (t) => {
   const place = home(t);
   const { app } = testApp(place, {});
   const sessions = openServeSessions(app, createLocks());

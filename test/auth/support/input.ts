@@ -10,7 +10,7 @@ export const PLAIN_MACHINE: Machine = {
   platform: 'linux',
   hostname: 'test-host',
   username: 'test-user',
-  isAttended: false,
+  isInteractive: false,
   uid: process.getuid?.(),
   securityProgram: '/nonexistent/security',
   keyringModule: () => undefined,

@@ -1,5 +1,5 @@
 // What a run does with a Google sign-in, and nothing else: choose it, get its headers, and print that without the secrets.
-// With `renew` as its argument it asks once more, as after a 401.
+// With `refresh` as its argument it asks once more, as after a 401.
 import { createHash } from 'node:crypto';
 import { homedir } from 'node:os';
 import { chooseCredential } from '../../../src/auth/credential.ts';
@@ -28,9 +28,9 @@ try {
     notify: (message) => said.push(message),
   });
   const headers = await credential.headers(signal);
-  if (process.argv[2] === 'renew') await credential.refresh?.(signal);
-  const renewed = process.argv[2] === 'renew' ? await credential.headers(signal) : headers;
-  print({ type: credential.type, source: credential.source, bearer: digest(renewed.authorization), notices });
+  if (process.argv[2] === 'refresh') await credential.refresh?.(signal);
+  const refreshed = process.argv[2] === 'refresh' ? await credential.headers(signal) : headers;
+  print({ type: credential.type, source: credential.source, bearer: digest(refreshed.authorization), notices });
 } catch (thrown) {
   const error = AppError.from(thrown);
   process.exitCode = error.exitCode;

@@ -121,7 +121,7 @@ test('a small paste is text, and never sends', () => {
   expect(it.requests).toEqual([]);
 });
 
-test('Ctrl+C clears the line, can be taken back, and leaves the second time', () => {
+test('Ctrl+C clears the line, can be undone, and leaves the second time', () => {
   const it = typing();
   it.type('abc\u0003');
   expect(it.screen).toEqual(['> |', 'Cleared. Ctrl+_ brings it back, Ctrl+C again leaves.']);
@@ -144,7 +144,7 @@ test('Ctrl+C twice leaves only in a row: what is typed between them is cleared',
 test('Ctrl+C leaves also with a text in the line when the one just before it has stopped a turn', () => {
   const it = typing();
   it.type('typed ahead');
-  it.editor.interrupted(0);
+  it.editor.noteInterrupt(0);
   it.wait(1999);
   it.type('\u0003');
   expect(it.requests).toEqual([{ kind: 'leave' }]);

@@ -18,7 +18,7 @@ test('a draft that was left for an earlier entry comes back with undo', () => {
   expect(it.type('\u001f\u001f\u001f')).toBe('o|');
 });
 
-test('a search shows what it finds, and the caret is where the query goes on', () => {
+test('a search shows what it finds, and the caret is at the end of the query', () => {
   const it = typing({ entries: ['東京の天気', 'hello', '東京タワー'] });
   it.type('draft\u0012東京');
   expect(it.screen).toEqual(['> 東京タワー', 'search: 東京|']);

@@ -17,7 +17,7 @@ test('the page about it has every check', () => {
 
 const RUNTIME = { node: '22.1.0', builtIn: undefined, platform: 'linux', arch: 'x64', program: undefined };
 
-test('an executable is said to need neither Node nor a code cache', (t) => {
+test('for an executable, neither Node nor a code cache is checked', (t) => {
   const { cwd } = place(t);
   const app = { version: '1', env: {}, cwd } as unknown as Parameters<typeof checkProgram>[0];
   const findings = checkProgram(app, { ...RUNTIME, node: '1.0.0', builtIn: 'Bun 1.4.4', program: '/opt/gmn' });

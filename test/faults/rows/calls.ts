@@ -7,7 +7,7 @@ import type { Play } from '../wire-server.ts';
 
 const HELLO = { code: 0, text: 'Hello.' } as const;
 const MB = 1024 * 1024;
-const said = (text: string): object => chunk([{ text }]);
+const textChunk = (text: string): object => chunk([{ text }]);
 
 interface Body {
   readonly contents: readonly { readonly role: string; readonly parts: readonly WirePart[] }[];
@@ -40,7 +40,7 @@ function checkUsage({ started, problem }: Scene): void {
 function begunOld(): Play {
   return steps(
     { send: 'HTTP/1.0 200 OK\r\ncontent-type: text/event-stream\r\n\r\n' },
-    { send: sse(said('Hello.')) + sse(finish()) },
+    { send: sse(textChunk('Hello.')) + sse(finish()) },
     { end: 'fin' },
   );
 }
@@ -115,7 +115,7 @@ export const CALLS: readonly Fault[] = [
       words: { promptTokenCount: 'many', totalTokenCount: null },
     }).flatMap(([name, usageMetadata]) => {
       const fault = {
-        model: [events(said('Hello.'), { ...finish(), usageMetadata })],
+        model: [events(textChunk('Hello.'), { ...finish(), usageMetadata })],
         expect: HELLO,
         check: checkUsage,
       };
@@ -137,7 +137,7 @@ export const CALLS: readonly Fault[] = [
           steps(
             { send: 'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: <x>\r\n\r\n' },
             { send: CHUNKED_HEAD.replace('\r\n\r\n', '\r\ntrailer: x-end\r\n\r\n') },
-            { send: chunked(sse(said('Hello.')) + sse(finish())) },
+            { send: chunked(sse(textChunk('Hello.')) + sse(finish())) },
             { send: '0\r\nx-end: yes\r\n\r\n' },
             { end: 'fin' },
           ),

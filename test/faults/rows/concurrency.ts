@@ -66,10 +66,7 @@ export const CONCURRENCY: readonly Fault[] = [
     what: 'two chats resume the same session',
     variants: [],
     seenBy: [
-      [
-        'test/cli/chat-crash.test.ts',
-        'a second chat on an open session goes on with a copy, and neither loses anything',
-      ],
+      ['test/cli/chat-crash.test.ts', 'a second chat on an open session continues a copy, and neither loses anything'],
     ],
   },
   {

@@ -186,7 +186,7 @@ export const CONNECTION: readonly Fault[] = [
     what: '401 mid-session in chat (turn 5)',
     variants: [
       {
-        name: 'cured by a refresh',
+        name: 'solved by a refresh',
         ways: COMMAND,
         args: ['chat'],
         signIn: 'fresh',
@@ -200,7 +200,7 @@ export const CONNECTION: readonly Fault[] = [
         expect: { code: 0, text: '1\n2\n3\n4\n5\n6' },
       },
       {
-        name: 'not cured: the chat goes on',
+        name: 'not solved: the chat continues',
         ways: COMMAND_ON_TERMINAL,
         signIn: 'fresh',
         model: [reply('first'), refusal(401, 'UNAUTHENTICATED'), refusal(401, 'UNAUTHENTICATED'), reply('third')],

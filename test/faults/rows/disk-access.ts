@@ -211,7 +211,7 @@ export const DISK_ACCESS: readonly Fault[] = [
         expect: { code: 0, text: 'Hello.' },
       },
     ],
-    seenBy: [['test/platform/files/lock.test.ts', 'where no lock can be written, work goes on without one']],
+    seenBy: [['test/platform/files/lock.test.ts', 'where no lock can be written, work continues without one']],
   },
   {
     id: 'D13',

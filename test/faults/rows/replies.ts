@@ -7,7 +7,7 @@ import type { Play, Step } from '../wire-server.ts';
 
 const HELLO = { code: 0, text: 'Hello.' } as const;
 const MB = 1024 * 1024;
-const said = (text: string): object => chunk([{ text }]);
+const textChunk = (text: string): object => chunk([{ text }]);
 
 const SHAPES: Readonly<Record<string, unknown>> = {
   'candidates is a string': { candidates: 'x' },
@@ -34,7 +34,7 @@ const SHAPES: Readonly<Record<string, unknown>> = {
 };
 
 function shape(value: unknown): Play {
-  const rest = [said('Hello.'), finish()].map((event) => ({ send: chunked(sse(event)) }));
+  const rest = [textChunk('Hello.'), finish()].map((event) => ({ send: chunked(sse(event)) }));
   const first = { send: chunked(`data: ${JSON.stringify(value)}\n\n`) };
   return steps({ send: CHUNKED_HEAD }, first, ...rest, { send: chunked('') }, { end: 'fin' });
 }
@@ -55,7 +55,7 @@ function* hugeEvent(megabytes: number, isEnded: boolean): Generator<Step> {
 }
 
 function* manyEvents(count: number): Generator<Step> {
-  const batch = chunked(sse(said('x')).repeat(1000));
+  const batch = chunked(sse(textChunk('x')).repeat(1000));
   yield { send: CHUNKED_HEAD };
   for (let sent = 0; sent < count; sent += 1000) yield { send: batch };
   yield { send: chunked(sse(finish())) };
@@ -83,12 +83,12 @@ export const REPLIES: readonly Fault[] = [
     variants: [
       {
         name: '500',
-        model: [events(said('Hel'), { error: { code: 500, status: 'INTERNAL', message: 'Oops.' } })],
+        model: [events(textChunk('Hel'), { error: { code: 500, status: 'INTERNAL', message: 'Oops.' } })],
         expect: { code: 3, says: /500 INTERNAL.*Oops\./, text: 'Hel' },
       },
       {
         name: '429',
-        model: [events(said('Hel'), { error: { code: 429, status: 'RESOURCE_EXHAUSTED', message: 'Slow.' } })],
+        model: [events(textChunk('Hel'), { error: { code: 429, status: 'RESOURCE_EXHAUSTED', message: 'Slow.' } })],
         expect: { code: 3, says: /quota exceeded.*429/, text: 'Hel' },
       },
     ],
@@ -108,7 +108,7 @@ export const REPLIES: readonly Fault[] = [
     variants: REASONS.flatMap((reason) => [
       {
         name: `${reason}, some text`,
-        model: [events(said('Hel'), finish(reason))],
+        model: [events(textChunk('Hel'), finish(reason))],
         expect: { code: 3, says: new RegExp(reason), text: 'Hel' },
       },
       {
@@ -124,7 +124,7 @@ export const REPLIES: readonly Fault[] = [
     variants: [
       {
         name: 'a warning',
-        model: [events(said('Hello.'), finish('MAX_TOKENS'))],
+        model: [events(textChunk('Hello.'), finish('MAX_TOKENS'))],
         expect: { ...HELLO, says: /token limit/ },
       },
     ],
@@ -221,8 +221,8 @@ export const REPLIES: readonly Fault[] = [
     id: 'S26',
     what: 'duplicate final events, text after STOP',
     variants: [
-      { name: 'two ends', model: [events(said('Hello.'), finish(), finish())], expect: HELLO },
-      { name: 'text after the end', model: [events(said('Hel'), finish(), said('lo.'))], expect: HELLO },
+      { name: 'two ends', model: [events(textChunk('Hello.'), finish(), finish())], expect: HELLO },
+      { name: 'text after the end', model: [events(textChunk('Hel'), finish(), textChunk('lo.'))], expect: HELLO },
     ],
   },
   {

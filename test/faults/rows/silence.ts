@@ -6,7 +6,7 @@ import type { Play, Step } from '../wire-server.ts';
 
 const HELLO = { code: 0, text: 'Hello.' } as const;
 const four = (play: Play): readonly Play[] => [play, play, play, play];
-const said = (text: string): object => chunk([{ text }]);
+const textChunk = (text: string): object => chunk([{ text }]);
 
 function* drip(text: string, pauseMs: number): Generator<Step> {
   for (const [piece] of text.matchAll(/.{1,8}/gs)) {
@@ -28,7 +28,7 @@ export const SILENCE: readonly Fault[] = [
           {
             *steps(request) {
               yield* begun(['Hel']).steps(request);
-              yield* drip(sse(said('lo.')).repeat(1000), 20);
+              yield* drip(sse(textChunk('lo.')).repeat(1000), 20);
             },
           },
         ],
@@ -65,7 +65,7 @@ export const SILENCE: readonly Fault[] = [
         }),
         play: (scene) => scene.run(undefined, { env: { NODE_OPTIONS: fastClock(scene, 2000) } }),
         args: ['-t', '0', 'hello'],
-        expect: { code: 3, says: /keeps the line open but sends no answer/, text: '' },
+        expect: { code: 3, says: /keeps the connection open but sends no answer/, text: '' },
       },
       {
         name: 'until the time is up',

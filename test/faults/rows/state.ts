@@ -65,7 +65,7 @@ function rowOf(mutation: Mutation, index: number): Fault {
 
 const granted = answer(200, JSON.stringify({ access_token: CANARIES.granted, expires_in: 3599 }));
 
-/** A sign-in whose end is said in an odd way: it is renewed at most once. */
+/** A sign-in whose end is said in an odd way: it is refreshed at most once. */
 function expiring(name: string, expiry: unknown): Variant {
   const document = { access_token: CANARIES.access, refresh_token: CANARIES.refresh, token_type: 'Bearer' };
   return {
@@ -78,7 +78,7 @@ function expiring(name: string, expiry: unknown): Variant {
     isEndless: true,
     expect: { code: 0, text: 'Hello.' },
     check: ({ server, problem }) => {
-      if (server.asked('token').length > 1) problem('requests', 'renewed more than once');
+      if (server.asked('token').length > 1) problem('requests', 'refreshed more than once');
     },
   };
 }
@@ -90,9 +90,7 @@ export const STATE: readonly Fault[] = [
     id: 'J20',
     what: 'encrypted official store (gemini-credentials.json: three hex fields) from another host name',
     variants: [],
-    seenBy: [
-      ['test/auth/stores.test.ts', 'an encrypted file of another machine is said to be that, and is left alone'],
-    ],
+    seenBy: [['test/auth/stores.test.ts', 'an encrypted file of another machine is reported as such, and left alone']],
   },
   {
     id: 'J21',

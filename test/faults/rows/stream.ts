@@ -5,7 +5,7 @@ import type { Play } from '../wire-server.ts';
 
 const HELLO = { code: 0, text: 'Hello.' } as const;
 const CUT = /cut short/;
-const said = (text: string): object => chunk([{ text }]);
+const textChunk = (text: string): object => chunk([{ text }]);
 
 const LANGUAGES = ['Grüße, ', 'привет, ', '你好，', 'مرحبا، ', '👩‍👩‍👧‍👦 ', 'e\u0301 ', 'plain. '];
 const LONG = Array.from({ length: 120 }, (_, index) => LANGUAGES[index % LANGUAGES.length] ?? '');
@@ -40,7 +40,7 @@ function cutAt(offset: number, end: 'fin' | 'reset'): Play {
   return {
     steps: (request) => [
       ...begun(['Hel']).steps(request),
-      { send: chunked(Buffer.from(eventFor(request, said('lo.'))).subarray(0, offset)) },
+      { send: chunked(Buffer.from(eventFor(request, textChunk('lo.'))).subarray(0, offset)) },
       { end },
     ],
   };
@@ -50,7 +50,7 @@ function cutAt(offset: number, end: 'fin' | 'reset'): Play {
 const endedEarly = (offset: number): Play => ({
   steps: (request) => [
     ...begun(['Hel']).steps(request),
-    { send: chunked(Buffer.from(eventFor(request, said('lo.'))).subarray(0, offset)) },
+    { send: chunked(Buffer.from(eventFor(request, textChunk('lo.'))).subarray(0, offset)) },
     { send: chunked('') },
     { end: 'fin' },
   ],
@@ -61,7 +61,7 @@ const cut = { code: 3, says: CUT, text: 'Hel' } as const;
 
 /** In the middle of a character of so many bytes, after this many of them. */
 function tornCharacter(character: string, after: number): Variant {
-  const event = Buffer.from(sse(said(`lo ${character}`)));
+  const event = Buffer.from(sse(textChunk(`lo ${character}`)));
   const at = event.indexOf(Buffer.from(character)) + after;
   return {
     name: `${after} of ${Buffer.byteLength(character)} bytes`,
@@ -75,7 +75,7 @@ function body(text: string): Play {
   return steps({ send: SSE_HEAD }, { send: text }, { end: 'fin' });
 }
 
-const FIRST = JSON.stringify(said('Hel'));
+const FIRST = JSON.stringify(textChunk('Hel'));
 const LAST = JSON.stringify(finish('STOP', [{ text: 'lo.' }]));
 
 /** The rows S1 to S7, and S14: bytes in pieces, and bytes that are missing. */
@@ -117,7 +117,7 @@ export const STREAM: readonly Fault[] = [
     variants: [
       {
         name: 'chunked',
-        model: [events(said('Hello.'))],
+        model: [events(textChunk('Hello.'))],
         expect: { code: 3, says: /without a finish reason/, text: 'Hello.' },
       },
     ],

@@ -188,7 +188,7 @@ export const SURROUNDINGS: readonly Fault[] = [
       ['test/tools/shell.test.ts', 'two hundred forks end with their command, and are reported'],
       ['test/tools/shell.test.ts', 'a process that left the session is found by its marker, stopped and reported'],
       ['test/tools/shell.test.ts', 'of a hundred megabytes the model gets the beginning and the end'],
-      ['test/tools/shell.test.ts', 'a silent command that ran out of time is said to wait for input'],
+      ['test/tools/shell.test.ts', 'a silent command that timed out is reported as waiting for input'],
     ],
   },
   {

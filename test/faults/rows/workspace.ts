@@ -145,7 +145,7 @@ export const WORKSPACE: readonly Fault[] = [
     what: 'file changes while being read, is deleted, is truncated',
     variants: [],
     seenBy: [
-      ['test/tools/workspace/workspace.test.ts', 'a file that vanishes between two looks is said to be missing'],
+      ['test/tools/workspace/workspace.test.ts', 'a file that vanishes between two checks is reported as missing'],
       ['test/tools/workspace/workspace.test.ts', 'what somebody writes at the last moment is not lost'],
       [
         'test/tools/workspace/race.test.ts',

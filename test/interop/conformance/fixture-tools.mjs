@@ -66,7 +66,7 @@ function contentTools({ define, own, context }) {
   const mixed = resource('test://mixed-content-resource', 'application/json', '{"test":"data","value":123}');
   const log = (words) => context().mcpReq.log('info', words);
   return [
-    define('test_simple_text', async () => said('This is a simple text response for testing.')),
+    define('test_simple_text', async () => textResult('This is a simple text response for testing.')),
     define('test_image_content', async () => ({ content: [image] })),
     define('test_audio_content', async () => ({ content: [{ type: 'audio', data: SILENCE, mimeType: 'audio/wav' }] })),
     define('test_embedded_resource', async () => ({ content: [embedded] })),
@@ -78,15 +78,15 @@ function contentTools({ define, own, context }) {
     }),
     define('test_tool_with_progress', async (_, { progress }) => {
       for (const phase of ['begun', 'half done', 'done']) progress.report(phase);
-      return said('It told how it got on.');
+      return textResult('It told how it got on.');
     }),
     define('test_tool_with_logging', async () => {
       for (const phase of ['started', 'processing', 'completed']) await log(`Tool execution ${phase}`);
-      return said('It logged three messages.');
+      return textResult('It logged three messages.');
     }),
     define('test_logging_tool', async () => {
       await log('nobody asked for this');
-      return said('It logged one message.');
+      return textResult('It logged one message.');
     }),
   ];
 }
@@ -97,7 +97,7 @@ function askingTools({ define, sdk, context }) {
   const asked = (method, params) => context().mcpReq.send({ method, params });
   const elicited = async (message, requestedSchema, words) => {
     const { action, content } = await asked('elicitation/create', { message, requestedSchema });
-    return said(`${words}: action=${action}, content=${JSON.stringify(content ?? {})}`);
+    return textResult(`${words}: action=${action}, content=${JSON.stringify(content ?? {})}`);
   };
   const completed = 'Elicitation completed';
   return [
@@ -105,7 +105,7 @@ function askingTools({ define, sdk, context }) {
       'test_sampling',
       async ({ prompt }) => {
         const { content } = await asked('sampling/createMessage', question(prompt, 100));
-        return said(`LLM response: ${content.text}`);
+        return textResult(`LLM response: ${content.text}`);
       },
       { prompt: { type: 'string', description: 'What to ask.' } },
     ),
@@ -133,34 +133,34 @@ function roundTools({ define, sdk, context, states }) {
   const guarded = async () => {
     if (context().mcpReq.requestState() === undefined || accepted('confirm') === undefined)
       return withState({ confirm }, { step: 1 });
-    return said('state-ok');
+    return textResult('state-ok');
   };
   return [
     define('test_input_required_result_elicitation', async () => {
       const given = accepted('user_name');
-      return typeof given?.name === 'string' ? said(`Hello, ${given.name}!`) : ask(sdk, { user_name: name });
+      return typeof given?.name === 'string' ? textResult(`Hello, ${given.name}!`) : ask(sdk, { user_name: name });
     }),
     define('test_input_required_result_sampling', async () => {
       const { capital_question: reply } = replies();
       if (reply?.content === undefined)
         return ask(sdk, { capital_question: sample('What is the capital of France?', 100) });
-      return said(`The answer was: ${[reply.content].flat()[0].text}`);
+      return textResult(`The answer was: ${[reply.content].flat()[0].text}`);
     }),
     define('test_input_required_result_list_roots', async () => {
       const { client_roots: reply } = replies();
       if (!Array.isArray(reply?.roots)) return ask(sdk, { client_roots: roots });
-      return said(`Roots: ${reply.roots.map(({ uri }) => uri).join(', ')}`);
+      return textResult(`Roots: ${reply.roots.map(({ uri }) => uri).join(', ')}`);
     }),
     define('test_input_required_result_request_state', guarded),
     define('test_input_required_result_tampered_state', guarded),
     define('test_input_required_result_multiple_inputs', async () => {
       const { user_name, greeting, client_roots } = replies();
-      if (user_name && greeting && client_roots) return said('All three have come.');
+      if (user_name && greeting && client_roots) return textResult('All three have come.');
       return withState({ user_name: name, greeting: sample('Generate a greeting', 50), client_roots: roots }, {});
     }),
     define('test_input_required_result_multi_round', async () => {
       const step = context().mcpReq.requestState()?.step ?? 0;
-      if (step === 2 && accepted('step2')) return said('Both steps are done.');
+      if (step === 2 && accepted('step2')) return textResult('Both steps are done.');
       if (step === 1 && accepted('step1'))
         return withState({ step2: elicit(sdk, 'Step 2: What is your favorite color?', COLOUR) }, { step: 2 });
       return withState({ step1: elicit(sdk, 'Step 1: What is your name?', NAME) }, { step: 1 });
@@ -171,12 +171,12 @@ function roundTools({ define, sdk, context, states }) {
         ...(can.elicitation && { user_name: name }),
         ...(can.sampling && { greeting: sample('Hi', 50) }),
       };
-      return Object.keys(wanted).length === 0 ? said('There is nobody to ask.') : ask(sdk, wanted);
+      return Object.keys(wanted).length === 0 ? textResult('There is nobody to ask.') : ask(sdk, wanted);
     }),
   ];
 }
 
-function said(text) {
+function textResult(text) {
   return { content: [{ type: 'text', text }] };
 }
 

@@ -50,10 +50,10 @@ try {
   const place = { cwd: work, env: cleanEnv(scratch) };
   const served = {
     stdio: [process.execPath, flags.gmn, 'mcp', 'serve', '--demo'],
-    http: await said(['mcp', 'serve', '--demo', '--http'], /http:\S+/, { GMN_MCP_TOKEN: TOKEN }),
+    http: await startAndFind(['mcp', 'serve', '--demo', '--http'], /http:\S+/, { GMN_MCP_TOKEN: TOKEN }),
     token: TOKEN,
   };
-  const model = await said(['demo', 'serve', '--port', '0'], /http:\S+/, {});
+  const model = await startAndFind(['demo', 'serve', '--port', '0'], /http:\S+/, {});
   const context = { caches, served, place, scratch, model, gmn: flags.gmn, row };
   await inspector(context);
   await sdkClient(context);
@@ -83,19 +83,19 @@ async function row(client, mode, what, check) {
 }
 
 /** Starts gmn and gives the first thing it says that is as wanted. */
-function said(args, wanted, env) {
+function startAndFind(args, wanted, env) {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, [flags.gmn, ...args], { cwd: work, env: cleanEnv(scratch, env) });
     started.push(child);
-    let heard = '';
-    const hear = (chunk) => {
-      heard += String(chunk);
-      const [found] = wanted.exec(heard) ?? [];
-      if (found !== undefined && /\n/.test(heard)) resolve(found);
+    let output = '';
+    const collect = (chunk) => {
+      output += String(chunk);
+      const [found] = wanted.exec(output) ?? [];
+      if (found !== undefined && /\n/.test(output)) resolve(found);
     };
-    child.stdout.on('data', hear);
-    child.stderr.on('data', hear);
-    child.on('exit', (code) => reject(new Error(`gmn ${args.join(' ')} ended with ${code}: ${heard}`)));
+    child.stdout.on('data', collect);
+    child.stderr.on('data', collect);
+    child.on('exit', (code) => reject(new Error(`gmn ${args.join(' ')} ended with ${code}: ${output}`)));
   });
 }
 

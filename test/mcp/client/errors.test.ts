@@ -14,7 +14,7 @@ test.for([
   ['took [{"message":7}]', 'took [{"message":7}]'],
   ['broken [{"message":"a"}', 'broken [{"message":"a"}'],
   ['[{"message":"a"}] and more', '[{"message":"a"}] and more'],
-])('%j is said as %j', ([words = '', plain]) => {
+])('%j is simplified to %j', ([words = '', plain]) => {
   expect(simplifyMessage(words)).toBe(plain);
 });
 

@@ -70,7 +70,7 @@ test('continuing a session that is open elsewhere reports that it is a copy', as
   ]);
 });
 
-test('a session that cannot be written has no id, and the caller is told', async (t) => {
+test('a session that cannot be written has no id, and the caller gets a notice', async (t) => {
   const gemini = await fakeGemini(t, [echo, echo]);
   const server = await serve(t, { gemini, home: { '.gmn/sessions': 'in the way' } });
   const delegated = (await server.call('delegate', { prompt: 'x' })).structuredContent;

@@ -205,7 +205,7 @@ test('a repeated initialized notification is replayed to the SDK once', () => {
   expect(first.handled).toHaveLength(2);
 });
 
-test('progress grows with what happens and stops when told', () => {
+test('progress grows with the events and stops when it is closed', () => {
   let time = 0;
   const told: string[] = [];
   const progress = createProgressReporter({

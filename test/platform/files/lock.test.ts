@@ -108,7 +108,7 @@ test('a lock that was taken from us is not released by us', async (t) => {
   expect(readFileSync(path, 'utf8')).toBe(owner({}));
 });
 
-test('where no lock can be written, work goes on without one', async (t) => {
+test('where no lock can be written, work continues without one', async (t) => {
   const path = lockPath(t);
   writeFileSync(join(path, '..', '..', 'locks'), 'a file in the way');
   const lock = await acquireLock(path, OPTIONS);

@@ -105,7 +105,7 @@ test('names that a list leaves out, and lines that a search leaves out, are in a
   expect(readFileSync(file!, 'utf8').match(/^\d: x/gm)).toHaveLength(1000);
 });
 
-test('where nothing is kept, the model is told how to ask for less', async () => {
+test('where no output is stored, the model learns how to ask for less', async () => {
   const root = temporary();
   for (let index = 0; index < 1005; index += 1)
     writeFileSync(join(root, `f${index}`), `${'x'.repeat(480)}\n`.repeat(3));

@@ -196,7 +196,7 @@ test('a port that is given is taken, be it 0', async () => {
   });
 });
 
-test('a name is told to the server before its certificate is seen, an address is not', async (t) => {
+test('TLS sends a host name to the server before its certificate is seen, but never an address', async (t) => {
   const names: string[] = [];
   const server = createTlsServer({
     ...SELF_SIGNED,

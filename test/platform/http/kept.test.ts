@@ -351,7 +351,7 @@ test('idle connections keep no process alive', async (t) => {
   expect(countActive()).toBeLessThanOrEqual(before);
 });
 
-test('a connection that cannot be opened ahead is told of by the request alone', async (t) => {
+test('a connection that cannot be opened ahead is reported only by the request', async (t) => {
   const { ask, preconnect } = connect(t);
   const nobody = new URL('http://127.0.0.1:1');
   preconnect(nobody);

@@ -141,7 +141,7 @@ test('a proxy that drops the line before an answer is named (N30)', async (t) =>
   expect(proxy.requests).toHaveLength(1);
 });
 
-test('silence and cuts behind a proxy are told like those without one', async (t) => {
+test('silence and cuts behind a proxy are reported like those without one', async (t) => {
   const target = new URL('http://127.0.0.1:9/');
   const stalled = await loopback(t, [stream(['x'], 'stall')]);
   const name = `127.0.0.1:9 through proxy ${stalled.url.host}`;

@@ -98,7 +98,7 @@ test('leaving the body early closes the connection', async (t) => {
   await expect.poll(server.closed).toBe(1);
 });
 
-test('an early 413 is told although the upload could not finish', async (t) => {
+test('an early 413 is reported although the upload could not finish', async (t) => {
   const server = await loopback(t, []);
   server.onConnection((socket) => socket.once('data', () => socket.end(`${head(413, { 'content-length': '3' })}big`)));
   const response = await send(server.url, { body: 'x'.repeat(8 * 1024 * 1024) });
@@ -250,7 +250,7 @@ test.for([
   ['EHOSTUNREACH', 'no route to h.example:443'],
   ['ETIMEDOUT', 'connection to h.example:443 timed out'],
   ['EPIPE', 'connection to h.example:443 closed before an answer came (EPIPE)'],
-] as const)('%s is said in plain words', ([code, message]) => {
+] as const)('%s is reported in plain words', ([code, message]) => {
   const error = new AggregateError([Object.assign(new Error('x'), { code })]);
   expect(networkError(error, 'headers', toPeer(new URL('https://h.example')))).toMatchObject({
     message,

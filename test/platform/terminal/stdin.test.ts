@@ -10,13 +10,13 @@ beforeAll(async () => {
 });
 afterAll(() => fixture.remove());
 
-const said = (text: string) => [{ text }];
+const textParts = (text: string) => [{ text }];
 
 posixTest('a shell pipe is a pipe and comes before the prompt, byte for byte', async () => {
   const { result } = startFixture(fixture.path, `printf 'a\\r\\n b \\n' | FIXTURE`, { PROMPT: 'review' });
   expect(await result).toMatchObject({
     exitCode: 0,
-    output: { kind: 'pipe', notices: [], parts: said('a\r\n b \n\n\nreview') },
+    output: { kind: 'pipe', notices: [], parts: textParts('a\r\n b \n\n\nreview') },
   });
 });
 
@@ -24,7 +24,7 @@ posixTest('a redirected file is read, from where it stands', async (t) => {
   const cwd = folder(t, { 'in.txt': 'one\ntwo\n' });
   const { result } = startFixture(fixture.path, `{ read line; FIXTURE; } < '${cwd}/in.txt'`, { PROMPT: 'x' });
   // A shell may read ahead, but must step back for its children.
-  expect(await result).toMatchObject({ exitCode: 0, output: { kind: 'file', parts: said('two\n\n\nx') } });
+  expect(await result).toMatchObject({ exitCode: 0, output: { kind: 'file', parts: textParts('two\n\n\nx') } });
 });
 
 posixTest.each(['< /dev/null', '<&-'])('with stdin %s there is none', async (redirection) => {
@@ -32,13 +32,13 @@ posixTest.each(['< /dev/null', '<&-'])('with stdin %s there is none', async (red
   expect(await result).toEqual({
     exitCode: 0,
     stderr: '',
-    output: { kind: 'none', notices: [], parts: said('x') },
+    output: { kind: 'none', notices: [], parts: textParts('x') },
   });
 });
 
 posixTest.each(['< /dev/null', '<&-'])('--stdin with stdin %s reads nothing and ends', async (redirection) => {
   const { result } = startFixture(fixture.path, `FIXTURE ${redirection}`, { PROMPT: 'x', MODE: 'always' });
-  expect(await result).toMatchObject({ exitCode: 0, output: { kind: 'none', notices: [], parts: said('x') } });
+  expect(await result).toMatchObject({ exitCode: 0, output: { kind: 'none', notices: [], parts: textParts('x') } });
 });
 
 posixTest('a directory as stdin is refused with the way to send it', async () => {
@@ -54,7 +54,7 @@ posixTest('a directory as stdin is refused with the way to send it', async () =>
 
 posixTest('a directory as stdin does not matter if stdin is not wanted', async () => {
   const { result } = startFixture(fixture.path, 'FIXTURE < .', { PROMPT: 'x', MODE: 'never' });
-  expect(await result).toMatchObject({ exitCode: 0, output: { parts: said('x') } });
+  expect(await result).toMatchObject({ exitCode: 0, output: { parts: textParts('x') } });
 });
 
 posixTest('a stdin that is only open for writing is refused in words', async (t) => {
@@ -69,12 +69,12 @@ posixTest('a child of another Node has a socket, which is read to its end once a
   const child = spawn(process.execPath, [fixture.path], { env: { PROMPT: 'x', GMN_STDIN_WAIT: '1h' } });
   child.stdin.write('a');
   child.stderr.once('data', () => child.stdin.end('b'));
-  expect(await resultOf(child)).toMatchObject({ exitCode: 0, output: { kind: 'socket', parts: said('ab\n\nx') } });
+  expect(await resultOf(child)).toMatchObject({ exitCode: 0, output: { kind: 'socket', parts: textParts('ab\n\nx') } });
 });
 
 const GIVEN_UP = {
   notices: ['no stdin within 1 ms: continuing without it (--stdin waits for its end)'],
-  parts: said('x'),
+  parts: textParts('x'),
 };
 
 posixTest('a silent socket is given up, and nothing keeps the process alive', async () => {
@@ -110,5 +110,5 @@ posixTest('a pipe that does not end is cut off with an error as soon as it is to
 
 posixTest('-f - takes stdin as a file', async () => {
   const { result } = startFixture(fixture.path, 'echo hello | FIXTURE', { PROMPT: 'x', FILE: '-' });
-  expect(await result).toMatchObject({ exitCode: 0, output: { parts: said('=== stdin ===\nhello\n\n\nx') } });
+  expect(await result).toMatchObject({ exitCode: 0, output: { parts: textParts('=== stdin ===\nhello\n\n\nx') } });
 });

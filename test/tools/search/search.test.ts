@@ -345,7 +345,7 @@ test('however a file is cut into pieces, the lines found are those of the text a
   );
 });
 
-test('what is said to be in every match is', () => {
+test('the required literal is in every match', () => {
   const steps =
     'a b abc c+ d? (ab|c) (?:de)? [ab|] . \\. \\( \\d \\bb e{2} f{0,1} fgh{2,}g g* \\x61 \\u0061bc | ^ $ 漢字 é K i'.split(
       ' ',

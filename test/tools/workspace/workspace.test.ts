@@ -155,7 +155,7 @@ test.skipIf(!hasAttributes)('a file keeps its extended attributes', async () => 
   expect(stdout).toBe('kept\n');
 });
 
-test('a hard link keeps the old content, and that is said', async () => {
+test('a hard link keeps the old content, and a notice says so', async () => {
   const here = await place({ 'a.txt': 'old\n' });
   const outside = temporary();
   linkSync(join(here.root, 'a.txt'), join(outside, 'other'));
@@ -221,7 +221,7 @@ test('a bug in the journal is not taken for a refusal', async () => {
   await expect(here.call('write_file', { path: 'a', content: 'x' })).rejects.toBe(bug);
 });
 
-test('a file that vanishes between two looks is said to be missing', async () => {
+test('a file that vanishes between two checks is reported as missing', async () => {
   const here = await place({ 'a.txt': 'a\n' });
   const found = await here.workspace.place('a.txt', 'read');
   rmSync(join(here.root, 'a.txt'));

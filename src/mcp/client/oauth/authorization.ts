@@ -1,5 +1,5 @@
 import type { Clock } from '../../../core/io.ts';
-import { isObject, parseJson, toJsonObject } from '../../../core/json.ts';
+import { isObject, toJsonObject, tryParseJson } from '../../../core/json.ts';
 import { checkEndpoint } from '../../../core/text/url.ts';
 import type { RemoteDefinition } from '../definition.ts';
 import type { Fetch } from '../fetch.ts';
@@ -122,7 +122,7 @@ function serializeRefresh(send: Fetch, { store, clock, issuer }: RefreshOptions)
       if (isFresh) return Response.json(tokens);
       const response = await send(input, init);
       const text = await response.text();
-      const received = parseJson(text);
+      const received = tryParseJson(text);
       // Save before the lock is released. A response without a refresh token leaves the old one valid.
       if (response.ok && isObject(received))
         await saveTokens({ change, clock }, current, { refresh_token: refreshToken, ...toJsonObject(received) });

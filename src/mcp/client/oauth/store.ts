@@ -2,9 +2,9 @@ import {
   filterObjects,
   isObject,
   type JsonObject,
-  parseJson,
   toJsonObject,
   toNonEmptyString,
+  tryParseJson,
 } from '../../../core/json.ts';
 import { acquireLock } from '../../../platform/files/lock.ts';
 import { readSmallFile } from '../../../platform/files/small-file.ts';
@@ -50,7 +50,7 @@ export function openSignInStore(url: string, { homes, clock }: Pick<ClientContex
   const directory = `${homes().gmn}/mcp`;
   // Hashed: an address may hold characters that a file name cannot.
   const file = `${directory}/sign-in-${sha256(url)}.json`;
-  const readAll = (): readonly SignInRecord[] => parseSignIns(parseJson(readSmallFile(file) ?? ''), url);
+  const readAll = (): readonly SignInRecord[] => parseSignIns(tryParseJson(readSmallFile(file) ?? ''), url);
   const write = async (signIns: readonly SignInRecord[]): Promise<void> => {
     await makePrivateDirectory(directory);
     await writeAtomic(file, `${JSON.stringify({ version: 2, url, signIns }, null, 2)}\n`, { mode: 0o600 });

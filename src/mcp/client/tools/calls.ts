@@ -18,7 +18,7 @@ interface CallContext {
 }
 
 export interface CallHandling {
-  readonly keepOutput?: StoreOutput;
+  readonly storeOutput?: StoreOutput;
   readonly onProgress?: (progress: Progress) => void;
 }
 
@@ -58,7 +58,7 @@ export function createToolListFetcher(
 export function createRemoteCalls(
   pool: ServerPool,
   fetchList: FetchToolList,
-  { keepOutput = async () => undefined, onProgress = () => {} }: CallHandling = {},
+  { storeOutput = async () => undefined, onProgress = () => {} }: CallHandling = {},
 ): RegistrationOptions['call'] {
   const attempt = async ({ server, remote }: Origin, args: JsonObject, signal: AbortSignal): Promise<ToolResult> => {
     const toolList = await fetchList(server, signal);
@@ -66,7 +66,7 @@ export function createRemoteCalls(
     if (current === undefined || hashTool(current) !== hashTool(remote))
       return toFailedResult(formatToolChange(server, remote, current));
     const connection = await pool.connection(server, signal);
-    return toToolResult(await connection.callTool(remote.name, args, { signal, onProgress }), keepOutput);
+    return toToolResult(await connection.callTool(remote.name, args, { signal, onProgress }), storeOutput);
   };
   return async (origin, args, signal) => {
     try {
@@ -104,7 +104,7 @@ const MAX_MEDIA_CHARS = 10_000_000;
 type StoreOutput = (text: string) => Promise<string | undefined>;
 
 /** Keeps the text in order, attaches media, and adds structured content unless the text repeats it. */
-export async function toToolResult(result: CallResult, keepOutput: StoreOutput): Promise<ToolResult> {
+export async function toToolResult(result: CallResult, storeOutput: StoreOutput): Promise<ToolResult> {
   const { content, structuredContent, isError, omitted = [] } = result;
   const media: MediaPart[] = [];
   let mediaChars = 0;
@@ -116,14 +116,14 @@ export async function toToolResult(result: CallResult, keepOutput: StoreOutput):
   const texts = content.slice(0, MAX_BLOCKS).map((block) => toModelText(block, attach));
   if (content.length > MAX_BLOCKS) texts.push(`[${content.length - MAX_BLOCKS} more parts were skipped]`);
   for (const kind of new Set(omitted)) texts.push(`[a part of the type ${kind} was skipped: it cannot be shown]`);
-  const text = await shortenText(texts.join('\n'), keepOutput);
+  const text = await shortenText(texts.join('\n'), storeOutput);
   const structure = structuredContent === undefined ? undefined : JSON.stringify(structuredContent);
   const isRepeated = structure === undefined || texts.some((item) => isSameJson(item, structure));
   const rest = isRepeated
     ? {}
     : {
         structured:
-          structure.length > MAX_TEXT_CHARS ? await shortenText(structure, keepOutput) : (structuredContent ?? null),
+          structure.length > MAX_TEXT_CHARS ? await shortenText(structure, storeOutput) : (structuredContent ?? null),
       };
   const output = text === '' && isRepeated ? '(no output)' : text;
   const attachments = media.length === 0 ? {} : { media };
@@ -177,11 +177,11 @@ function attachMedia(
     : `[${what}, ${mimeType}, ${size}: too large to be shown]`;
 }
 
-async function shortenText(text: string, keepOutput: StoreOutput): Promise<string> {
+async function shortenText(text: string, storeOutput: StoreOutput): Promise<string> {
   if (text.length <= MAX_TEXT_CHARS) return text.toWellFormed();
   const start = text.slice(0, MAX_TEXT_CHARS * 0.75).toWellFormed();
   const end = text.slice(-MAX_TEXT_CHARS * 0.25).toWellFormed();
-  const path = await keepOutput(text.toWellFormed());
+  const path = await storeOutput(text.toWellFormed());
   const way = path === undefined ? 'they are lost; ask for less' : `read_file ${path} shows them`;
   return `${start}\n[… ${text.length - start.length - end.length} characters are left out here; ${way} …]\n${end}`;
 }

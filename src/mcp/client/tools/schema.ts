@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue } from '../../../core/json.ts';
+import { isCount, isObject, type JsonObject, type JsonValue } from '../../../core/json.ts';
 import { resolvePointer } from '../../../core/schema.ts';
 
 /** In characters of JSON. */
@@ -20,7 +20,6 @@ const TYPES = new Set<unknown>(['object', 'array', 'string', 'number', 'integer'
 const isString = (value: JsonValue): boolean => typeof value === 'string';
 const isNumber = (value: JsonValue): boolean => typeof value === 'number';
 const isBoolean = (value: JsonValue): boolean => typeof value === 'boolean';
-const isCount = (value: JsonValue): boolean => typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
 const isNonEmptyList = (value: JsonValue): boolean => Array.isArray(value) && value.length > 0;
 const VALUE_CHECKS: ReadonlyMap<string, (value: JsonValue) => boolean> = new Map([
   ...['$ref', '$id', '$anchor', '$comment', 'title', 'description', 'format', 'pattern'].map(

@@ -43,7 +43,6 @@ export interface McpTools {
   readonly isTrusted: (tool: Tool) => boolean;
   /** The servers that have a tool of this name and withhold it, or are not ready and may have one. */
   findOwners(tool: string): readonly string[];
-  /** What could not be offered, and why. */
   readonly notices: readonly string[];
   /**
    * Fetches the lists that came from the cache, and from now on every list that changes. Calls `onChange` with the new
@@ -167,7 +166,6 @@ function createRegistry(options: ToolsetOptions, found: readonly ServerTools[], 
       const entry = earlier.find((each) => each.tool === tool);
       return entry !== undefined && isToolAllowed(entry, { patterns, table: current.registered, servers, absent });
     },
-    /** True if the tools have changed. */
     refreshTools(): boolean {
       const before = current.registered;
       current = register(earlier);

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { parseJson } from '../../../core/json.ts';
+import { tryParseJson } from '../../../core/json.ts';
 import { formatSize } from '../../../core/text/format.ts';
 import { type Program, type ProgramEnd, programEnvironment, startProgram } from '../../../platform/process/child.ts';
 import { splitLines, trimLine } from '../../wire/lines.ts';
@@ -96,7 +96,7 @@ function createTransport(program: Program, { onNoise, onClose }: OutputHandlers)
 }
 
 function findMessage(text: string) {
-  const value = parseJson(text);
+  const value = tryParseJson(text);
   return isMessage(value) ? value : undefined;
 }
 

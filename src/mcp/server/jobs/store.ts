@@ -1,5 +1,5 @@
 import type { Clock } from '../../../core/io.ts';
-import { parseJson } from '../../../core/json.ts';
+import { tryParseJson } from '../../../core/json.ts';
 import { DAY_MS } from '../../../core/text/format.ts';
 import { isUuid } from '../../../core/text/names.ts';
 import type { RecordDirectory, RecordFile } from '../../../platform/files/records.ts';
@@ -142,7 +142,7 @@ async function removeStrays(files: RecordDirectory, known: ReadonlySet<string>, 
 /** Skips a line that was cut off: the one before it counts. */
 function findLastJob(text: string): ReturnType<typeof parseJob> {
   for (const line of text.split('\n').reverse()) {
-    const job = parseJob(parseJson(line));
+    const job = parseJob(tryParseJson(line));
     if (job !== undefined) return job;
   }
   return undefined;

@@ -71,7 +71,6 @@ interface SdkConnection {
 
 interface SdkConnectionOptions extends Pick<StdioOptions, 'trace'> {
   readonly write: (message: SdkMessage) => Promise<void>;
-  /** Messages already answered without the SDK. */
   readonly handled: readonly SdkMessage[];
 }
 
@@ -104,7 +103,6 @@ function openSdkConnection(sdk: Sdk, service: Service, { write, trace, handled }
   };
 }
 
-/** Requests that need no model, no job and no waiting. */
 interface QuickRequests {
   noteReceived(message: SdkMessage): void;
   noteSent(message: SdkMessage): void;

@@ -43,7 +43,6 @@ export interface OutgoingRequest {
 interface OutgoingOptions {
   readonly context: RequestContext;
   readonly bytes: Buffer;
-  /** The current peer, which changes while a tunnel is opened. */
   readonly peer: () => Peer;
   readonly connection: () => Connection | undefined;
   readonly refused?: (status: number) => Error | undefined;

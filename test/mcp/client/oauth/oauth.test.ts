@@ -56,7 +56,7 @@ test('a sign-in finds its own way, and is kept for our eyes only', async (t) => 
   expect(asked('/register')).toHaveLength(1);
 });
 
-test('without anybody to ask, nothing is registered or opened, and the way is told', async (t) => {
+test('if nobody can be asked, nothing is registered or opened, and the hint says what to do', async (t) => {
   const { open, asked } = await place(t);
   const fault = await faultOf(open());
   expect([fault.message, fault.hint]).toEqual([
@@ -121,7 +121,7 @@ test('changes at the same time are all kept', async (t) => {
   expect(store().read('https://four.example')).toEqual({});
 });
 
-test('a call that needs more rights than there are asks for them, and goes on', async (t) => {
+test('a call that needs more scopes asks for them, and continues', async (t) => {
   const { prompt, shown, open } = await place(t, { manners: { stepUp: 'write' } });
   const connection = await open({ signIn: prompt });
   expect(await connection.callTool('echo', { message: 'hi' })).toEqual(echoed);

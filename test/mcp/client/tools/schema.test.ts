@@ -67,14 +67,14 @@ test.for<readonly [string, JsonObject, JsonObject]>([
     of({ q: { description: 5, minimum: '1', exclusiveMinimum: true, maxLength: -1, pattern: [], uniqueItems: 'yes' } }),
     of({ q: {} }),
   ],
-])('a schema with %s is made fit, and that is told', ([, schema, fit]) => {
+])('a schema with %s is repaired, and that is reported', ([, schema, fit]) => {
   let mended = 0;
   expect(toUsableSchema(schema, () => (mended += 1))).toEqual(fit);
   expect(mended).toBeGreaterThan(0);
   expect(schemaObjection(fit, 'fit')).toBeUndefined();
 });
 
-test('nothing is said of a schema that is merely simplified', () => {
+test('a schema that is merely simplified is not reported', () => {
   const schema = of(
     {
       a: { type: ['string'] },

@@ -58,7 +58,7 @@ test('tools that a server has since, or gets later, are offered; what had a name
   expect(set.isTrusted(grow)).toBe(false);
 });
 
-test('a tool that says something else about itself behind the prompt is told of, once', async (t) => {
+test('a tool whose declaration changes during a chat is reported once', async (t) => {
   const { context, open } = toolset(t, { a: { ...good, includeTools: ['grow', 'grown'] } });
   const grown = { name: 'grown', description: 'Old.', inputSchema: {} };
   await recordTools(SEEN, [grown], { context, which: 'all' });

@@ -127,7 +127,7 @@ test('an SSE server may not send us to another origin', async (t) => {
   expect(other.received).toEqual([]);
 });
 
-test('an address that speaks neither is told of by its answer to the newer kind', async (t) => {
+test('an address that speaks neither is reported with its answer to the newer transport', async (t) => {
   const page = await remote(
     t,
     ({ method }, response) =>
@@ -215,7 +215,7 @@ test('a server that breaks down at the newest greeting gets the old one, and fro
   expect(received.filter(({ body }) => body.includes('server/discover'))).toHaveLength(1);
 });
 
-test('a server that breaks down at every greeting is asked twice, and its words are told', async (t) => {
+test('a server that fails at every handshake is asked twice, and its message is shown', async (t) => {
   const { open, received } = await remote(t, (_, response) => void response.writeHead(503).end('closed today'));
   expect((await faultOf(open())).message).toBe('MCP server remote: it answered HTTP 503: closed today');
   expect(received).toHaveLength(2);

@@ -65,7 +65,7 @@ test('a tool that fails is a result, one that is refused an error with the serve
   );
 });
 
-test('progress is told, and starts the timeout anew', async (t) => {
+test('progress is reported, and restarts the timeout', async (t) => {
   const { connection } = await connected(t);
   const seen: (string | undefined)[] = [];
   const result = await connection.callTool(
@@ -106,7 +106,7 @@ test('a server that dies in the middle of a call fails it with its last words', 
   expect((await faultOf(connection.callTool('echo', { message: 'x' }))).message).toContain('It ended with exit code 3');
 });
 
-test('a list that changes is told', async (t) => {
+test('a changed list is reported', async (t) => {
   const { connection } = await connected(t);
   const changed: string[] = [];
   const stop = connection.onListChanged((kind) => changed.push(kind));
@@ -146,15 +146,15 @@ test('a server gets a small environment, its own variables, and its arguments wo
   expect(await shown('arguments')).toEqual({ args, cwd: around.context.cwd });
 });
 
-test('roots are told only if there are some, questions are asked only if somebody can answer, samples are refused', async (t) => {
+test('roots are declared only if there are some, elicitation only if somebody can answer, sampling never', async (t) => {
   const plain = await connected(t);
-  const said = async (tool: string, { connection }: typeof plain) => {
+  const callTool = async (tool: string, { connection }: typeof plain) => {
     const [block] = (await connection.callTool(tool, {})).content;
     return JSON.parse(block?.type === 'text' ? block.text : '');
   };
-  expect(await said('roots', plain)).toEqual({ code: -32601 });
-  expect(await said('sample', plain)).toEqual({ code: -32601 });
-  expect(await said('ask', plain)).toEqual({ code: -32601 });
+  expect(await callTool('roots', plain)).toEqual({ code: -32601 });
+  expect(await callTool('sample', plain)).toEqual({ code: -32601 });
+  expect(await callTool('ask', plain)).toEqual({ code: -32601 });
   const rich = await connected(
     t,
     {},
@@ -163,11 +163,11 @@ test('roots are told only if there are some, questions are asked only if somebod
       elicit: async ({ server: from, message }) => ({ action: 'accept', content: { name: `${from}: ${message}` } }),
     },
   );
-  expect(await said('roots', rich)).toEqual({
+  expect(await callTool('roots', rich)).toEqual({
     roots: [{ uri: 'file:///a%20b/c%23d' }, { uri: 'file:///C:/my%20dir/x' }],
   });
-  expect(await said('ask', rich)).toEqual({ action: 'accept', content: { name: 'fixture: Your name?' } });
-  expect(await said('sample', rich)).toEqual({ code: -32601 });
+  expect(await callTool('ask', rich)).toEqual({ action: 'accept', content: { name: 'fixture: Your name?' } });
+  expect(await callTool('sample', rich)).toEqual({ code: -32601 });
 });
 
 const STARTS: readonly (readonly [JsonObject, string])[] = [

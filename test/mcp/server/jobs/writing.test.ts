@@ -66,7 +66,7 @@ test.each<[string, (jobs: Jobs, id: string) => Promise<unknown>]>([
   ['waits', (jobs, id) => jobs.wait(id, 1000, new AbortController().signal)],
   ['cancels', (jobs, id) => jobs.cancel(id)],
   ['lists', (jobs) => jobs.list()],
-])('who %s is told that a job is over once that is on disk', async (_, ask) => {
+])('a caller who %s learns that a job is over once that is on disk', async (_, ask) => {
   const { jobs, heard } = heardJobs();
   const job = jobs.submit(work(async () => ({})));
   // The job has ended by now; its writes come later.

@@ -107,7 +107,7 @@ test('two clients with the same ids get their own answers, 500 calls interleaved
   await Promise.all(calls.flat());
 }, 60_000);
 
-test('a rejected request is told why, and nothing more', async (t) => {
+test('the answer to a rejected request says why, and nothing more', async (t) => {
   const { url, token } = await serveHttp(t);
   const { port } = new URL(url);
   const authorization = `Bearer ${token}`;

@@ -19,18 +19,18 @@ test.for([
   [404, 'the server does not offer a list of models (404): no', expect.stringContaining('Check the address: ')],
   [429, 'quota exceeded (429): no', 'Try again later.'],
   [400, 'invalid request (400): no', 'Run again with --debug to see which server answered.'],
-] as const)('a call about no model names none: %i', ([status, words, hint]) => {
+] as const)('a call about no model names none: %i', ([status, detail, hint]) => {
   const about = { ...ABOUT, model: undefined, asks: 'a list of models' };
-  expect(classifyResponse({ ...about, status, body: '{"error":{"message":"no"}}' })).toMatchObject({ words, hint });
+  expect(classifyResponse({ ...about, status, body: '{"error":{"message":"no"}}' })).toMatchObject({ detail, hint });
 });
 
 test('secrets go from what is quoted, not from what decides', () => {
   const details = [{ reason: 'API_KEY_INVALID' }];
   const body = JSON.stringify({ error: { message: 'API_KEY_INVALID: a-secret-01', status: 'a-secret-01', details } });
   const about = { ...ABOUT, secrets: new Set(['API_KEY_INVALID', 'a-secret-01']) };
-  const { fault, words } = classifyResponse({ ...about, status: 400, body });
-  expect([fault, words]).toEqual(['auth', '‹redacted›: ‹redacted› (400 ‹redacted›)']);
+  const { fault, detail } = classifyResponse({ ...about, status: 400, body });
+  expect([fault, detail]).toEqual(['auth', '‹redacted›: ‹redacted› (400 ‹redacted›)']);
   // Cut first, half of it would stand there.
   const page = classifyResponse({ ...about, status: 418, body: `<p>${'x'.repeat(195)}a-secret-01</p>` });
-  expect(page.words).toBe(`request refused (418): ${'x'.repeat(195)}‹reda…`);
+  expect(page.detail).toBe(`request refused (418): ${'x'.repeat(195)}‹reda…`);
 });

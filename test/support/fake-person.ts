@@ -23,7 +23,7 @@ interface Person {
 }
 
 /** A person who answers from a list; records everything they are shown. */
-export function seated(
+export function fakePerson(
   {
     keys = [],
     lines = [],
@@ -118,7 +118,7 @@ export const SHELL = runShellCommand({
   shell: { path: '/bin/sh', args: ['-c'], isVerbatim: false },
   env: {},
   directory: async () => '/w',
-  keepOutput: async () => undefined,
+  storeOutput: async () => undefined,
 });
 export const WRITE = tool('write_file', 'write', ({ content }) =>
   content === 'bad'
