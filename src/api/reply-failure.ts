@@ -94,6 +94,7 @@ const STOP_HINTS: ReadonlyMap<string, string> = new Map([
   ['LANGUAGE', 'The model does not answer in this language. Ask in another one, or choose another model with -m.'],
   ['SPII', 'The answer would have held personal data. Leave such data out of the prompt.'],
   ['TOO_MANY_TOOL_CALLS', 'Ask for fewer steps at once.'],
+  ['MISSING_THOUGHT_SIGNATURE', 'Begin a new session: the model misses its own signatures in this one.'],
   ['IMAGE_SAFETY', PICTURE_HINT],
   ['IMAGE_PROHIBITED_CONTENT', PICTURE_HINT],
   ['IMAGE_RECITATION', PICTURE_HINT],
@@ -101,14 +102,18 @@ const STOP_HINTS: ReadonlyMap<string, string> = new Map([
   ['NO_IMAGE', 'Say in the prompt that you want a picture.'],
 ]);
 
-const TOOL_FAULTS = ['MALFORMED_FUNCTION_CALL', 'UNEXPECTED_TOOL_CALL'];
+/** Slips of the model, which another attempt may not have. */
+const SLIPS = ['MALFORMED_FUNCTION_CALL', 'UNEXPECTED_TOOL_CALL', 'MALFORMED_RESPONSE'];
 
 function stoppedError(reason: string, message: string): AppError {
   const words = message === '' ? '' : `: ${toOneLine(message, 200)}`;
   const what = `the model stopped without finishing its answer: ${toOneLine(reason, 100)}${words}`;
-  if (TOOL_FAULTS.includes(reason)) return new AppError('api', what, { hint: AGAIN, retry: { atMost: 2 } });
+  if (SLIPS.includes(reason)) return new AppError('api', what, { hint: AGAIN, retry: { atMost: 2 } });
   const hint = STOP_HINTS.get(reason) ?? 'Rephrase the prompt, or choose another model with -m.';
-  return new AppError('api', what, { hint });
+  return new AppError('api', what, {
+    hint,
+    ...(reason === 'MISSING_THOUGHT_SIGNATURE' ? { objection: 'signature' } : {}),
+  });
 }
 
 function unexpectedCallError(names: readonly string[]): AppError {

@@ -17,8 +17,8 @@ async function read(chunks: readonly Chunk[], options?: ReplyOptions) {
     const end = await reader.finish();
     return { isFinished, events: [...events, ...end.events], reply: end.reply };
   } catch (thrown) {
-    const { fault, message, hint, retry } = thrown as Record<string, unknown>;
-    return { isFinished, events, fault, message, hint, retry };
+    const { fault, message, hint, retry, objection } = thrown as Record<string, unknown>;
+    return { isFinished, events, fault, message, hint, retry, objection };
   }
 }
 
@@ -194,6 +194,22 @@ test.for<readonly [string, readonly Chunk[], object]>([
       message: 'the model stopped without finishing its answer: MALFORMED_FUNCTION_CALL',
       hint: 'Try again, rephrase the prompt, or choose another model with -m.',
       retry: { atMost: 2 },
+    },
+  ],
+  [
+    'a reply that the service could not read',
+    [chunk([], { finishReason: 'MALFORMED_RESPONSE' })],
+    {
+      message: 'the model stopped without finishing its answer: MALFORMED_RESPONSE',
+      retry: { atMost: 2 },
+    },
+  ],
+  [
+    'a conversation whose signatures the model misses',
+    [chunk([], { finishReason: 'MISSING_THOUGHT_SIGNATURE' })],
+    {
+      message: 'the model stopped without finishing its answer: MISSING_THOUGHT_SIGNATURE',
+      objection: 'signature',
     },
   ],
 ])('%s is no answer, and the error says so', async ([, chunks, wanted]) => {
