@@ -8,7 +8,7 @@ import { stripControls } from '../core/text/terminal.ts';
 import { measureWidth, wrapText } from '../core/text/width.ts';
 import type { Shell } from '../platform/process/shell-choice.ts';
 import { createStderr } from '../render/stderr.ts';
-import type { Assistant } from './assistant.ts';
+import type { Assistant, CustomCommands } from './assistant.ts';
 import type { Changes } from './changes.ts';
 import type { LineSource } from './line/source.ts';
 import type { Notifier } from './notifier.ts';
@@ -30,6 +30,7 @@ interface ChatParts {
   readonly isPlain: boolean;
   readonly lines: LineSource;
   readonly assistant: Assistant;
+  readonly customCommands: CustomCommands;
   /** The approval modes that the user may choose, in the order of Shift+Tab. */
   readonly modes: readonly ApprovalMode[];
   readonly store: SessionStore;

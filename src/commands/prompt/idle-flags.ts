@@ -19,6 +19,8 @@ const outputFormatOrText = ({ outputFormat = 'text' }: PromptOptions): string =>
 const hasTools = ({ tools = 'none', mcpConfig, allowedMcpServerNames }: PromptOptions): boolean =>
   tools !== 'none' || mcpConfig !== undefined || allowedMcpServerNames !== undefined;
 
+const beginsWithSlash = ({ prompt, args }: PromptOptions): boolean => (prompt ?? args[0])?.startsWith('/') ?? false;
+
 const ANSWER_FLAGS = [
   'extract',
   'extractLast',
@@ -100,9 +102,9 @@ export const IDLE_FLAGS: readonly IdleFlags[] = [
   { when: 'with --render always', isSo: ({ render }) => render === 'always', flags: ['rawOutput'] },
   { when: 'with --quiet', isSo: ({ quiet }) => quiet === true, flags: ['usage'] },
   {
-    // A template may run commands, for which these flags matter.
+    // A template may run commands, for which these flags matter; a slash may begin the name of one.
     when: 'without tools',
-    isSo: (options) => !hasTools(options) && options.template === undefined,
+    isSo: (options) => !hasTools(options) && options.template === undefined && !beginsWithSlash(options),
     flags: ['allowedTools', 'yolo', 'approvalMode'],
   },
   { when: 'without tools', isSo: (options) => !hasTools(options), flags: ['includeDirectories', 'maxTurns'] },

@@ -285,7 +285,7 @@ async function* readPrompt(
     mentions: !options.noAt,
     ...(options.isOfficial ? { stdinMentions: true } : {}),
     ...(readResource === undefined ? {} : { readResource }),
-    ...(COMPOSE_FLAGS.some((name) => options[name] !== undefined)
+    ...(prompt?.startsWith('/') || COMPOSE_FLAGS.some((name) => options[name] !== undefined)
       ? yield* (await import('./compose.ts')).composeInput(options, composing)
       : {}),
     ...{ cwd, env, homes, stdin, clock, signal },
