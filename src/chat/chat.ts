@@ -1,3 +1,4 @@
+import type { RunTurn } from '../agent/agent.ts';
 import type { ApprovalMode } from '../approval/policy.ts';
 import type { Homes } from '../core/app.ts';
 import type { Content, MediaPart } from '../core/content.ts';
@@ -31,6 +32,8 @@ interface ChatParts {
   readonly lines: LineSource;
   readonly assistant: Assistant;
   readonly customCommands: CustomCommands;
+  /** A turn that ends with this command; see `verify`. */
+  readonly openVerifiedTurn: (command: string) => Promise<RunTurn>;
   /** The approval modes that the user may choose, in the order of Shift+Tab. */
   readonly modes: readonly ApprovalMode[];
   readonly store: SessionStore;
@@ -65,6 +68,8 @@ export interface Chat extends ChatParts {
   /** To send with the next prompt. */
   pictures: readonly Picture[];
   lastPrompt: Content | undefined;
+  /** The command that runs when the model says it is done; its failures go back to the model. */
+  verify: string | undefined;
   readonly stats: ChatStats;
   readonly toolLog: ToolLog;
   /** The width of lines for the user; infinite if stderr is not a terminal. */
@@ -95,6 +100,7 @@ export function openChat(parts: ChatParts): Chat {
     notes: [],
     pictures: [],
     lastPrompt: parts.session.unanswered,
+    verify: undefined,
     stats: createStats(parts.clock),
     toolLog: createToolLog(),
     get columns() {

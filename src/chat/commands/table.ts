@@ -12,7 +12,7 @@ import { DIFF, EDIT, FILE, UNDO } from './files.ts';
 import { EXIT, KEYS, OUTPUT, STATS } from './general.ts';
 import { MCP } from './servers.ts';
 import { LOAD, SAVE, SESSIONS } from './sessions.ts';
-import { APPROVE, MODEL, SYSTEM, THOUGHTS, TOOLS } from './settings.ts';
+import { APPROVE, MODEL, SYSTEM, THOUGHTS, TOOLS, VERIFY } from './settings.ts';
 
 const OTHER_ENTRIES: readonly ListRow[] = [
   ['@path', 'Attach a file of this directory'],
@@ -44,7 +44,7 @@ const HELP: SlashCommand = {
  */
 export const COMMANDS: readonly SlashCommand[] = [
   ...[HELP, KEYS, EXIT, STATS, CONTEXT],
-  ...[MODEL, SYSTEM, THOUGHTS, TOOLS, APPROVE, MCP],
+  ...[MODEL, SYSTEM, THOUGHTS, TOOLS, APPROVE, VERIFY, MCP],
   ...[NEW, CLEAR, RETRY, REWIND, COMPRESS],
   ...[SESSIONS, SAVE, LOAD, EXPORT],
   ...[FILE, EDIT, COPY, PIPE, OUTPUT, DIFF, UNDO],

@@ -1,3 +1,4 @@
+import { runTurn } from '../../agent/turn.ts';
 import { lazyRedaction } from '../../app/agent.ts';
 import { pruneIfDue } from '../../app/history.ts';
 import { checkSessionFlags, findContinued, openStore, type SessionOptions } from '../../app/sessions.ts';
@@ -108,6 +109,12 @@ export async function run(options: ChatOptions, app: App): Promise<number> {
       changes: createChanges(undo, { ...turns, workspace, cwd: workspace.roots[0] ?? cwd }),
       shell: chooseShell(options.shell, env),
       customCommands: createLazyCommands(options, context),
+      openVerifiedTurn: async (command) => {
+        const { verifyTurn } = await import('../../app/verify.ts');
+        const { shell, timeout: timeoutMs } = options;
+        const hint = 'What the model changed is kept: /undo takes it back. /verify off ends this.';
+        return verifyTurn(runTurn, { app: context.app, command, shell, timeoutMs, hint });
+      },
       resumeFlags: options.demo ? '--demo ' : '',
       files: [...(options.file ?? [])],
     });

@@ -77,6 +77,8 @@ export const IDLE_FLAGS: readonly IdleFlags[] = [
       ...ANSWER_FLAGS,
       ...SAMPLING_FLAGS,
       'maxTurns',
+      'verify',
+      'maxVerify',
       'yolo',
       'allowedTools',
       'fork',
@@ -107,7 +109,8 @@ export const IDLE_FLAGS: readonly IdleFlags[] = [
     isSo: (options) => !hasTools(options) && options.template === undefined && !beginsWithSlash(options),
     flags: ['allowedTools', 'yolo', 'approvalMode'],
   },
-  { when: 'without tools', isSo: (options) => !hasTools(options), flags: ['includeDirectories', 'maxTurns'] },
+  { when: 'without tools', isSo: (options) => !hasTools(options), flags: ['includeDirectories', 'maxTurns', 'verify'] },
+  { when: 'without --verify', isSo: ({ verify }) => verify === undefined, flags: ['maxVerify'] },
 ];
 
 /** Flags of the official CLI: a wrapper may always pass them, so they are not an error. */
@@ -182,9 +185,10 @@ function isGiven(flag: FlagName, options: PromptOptions, env: Env): boolean {
 }
 
 function flagError(flag: FlagName, when: string, options: PromptOptions): AppError {
-  if (when === 'without tools') {
+  if (when.startsWith('without')) {
+    const missing = when === 'without tools' ? 'those the model may use, e.g. --tools edit' : '--verify "<command>"';
     return new AppError('usage', `${formatTyped(flag)} means nothing ${when}`, {
-      hint: 'Add those the model may use, e.g. --tools edit; or leave it out.',
+      hint: `Add ${missing}; or leave it out.`,
     });
   }
   const mode = flag === 'yolo' ? ` ${options.approvalMode}` : '';
