@@ -216,6 +216,7 @@ test('libraries are imported where they belong, heavy ones lazily', () => {
       "marked in render/markdown/inline.ts",
       "marked in render/markdown/lexer.ts",
       "marked in render/markdown/table.ts",
+      "smol-toml in config/templates.ts",
       "string-width in core/text/width.ts",
       "undici in platform/http/proxy.ts",
     ]

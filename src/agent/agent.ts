@@ -1,4 +1,5 @@
 import type { Content, StoredContent } from '../core/content.ts';
+import type { TurnEvent } from '../core/event.ts';
 import type { History } from '../core/history.ts';
 import type { JsonObject } from '../core/json.ts';
 import type { Model, ModelRequest, Reply } from '../core/model.ts';
@@ -33,7 +34,12 @@ export interface Turn {
   readonly history: History;
   readonly prompt: Content;
   readonly signal: AbortSignal;
+  /** Model calls that count against the agent's limit already. */
+  readonly repliesBefore?: number;
 }
+
+/** Yields what happens, `end` last. */
+export type RunTurn = (agent: Agent, turn: Turn) => AsyncGenerator<TurnEvent, void>;
 
 interface MemoryOptions {
   readonly keepsReplies?: boolean;

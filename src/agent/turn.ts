@@ -24,7 +24,7 @@ export async function* runTurn(agent: Agent, turn: Turn): AsyncGenerator<TurnEve
   const ask = askModel(agent, turn, redacted);
   let answer: RunCalls | undefined;
   let usage = NO_USAGE;
-  for (let step = 0; step < agent.maxTurns; step += 1) {
+  for (let step = turn.repliesBefore ?? 0; step < agent.maxTurns; step += 1) {
     const { calls, finishReason, model, ...reply } = yield* ask();
     agent.onReply?.(reply);
     usage = addUsage(usage, reply.usage);

@@ -1,11 +1,10 @@
 import { resolve } from 'node:path';
 import type { Schema, SchemaDraft, Validator } from '@cfworker/json-schema';
-import type { Agent, Turn } from '../agent/agent.ts';
+import type { Agent, RunTurn } from '../agent/agent.ts';
 import { type AnswerSchema, runStructuredTurn, structuredAgent } from '../agent/structured.ts';
 import { runTurn } from '../agent/turn.ts';
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
-import type { TurnEvent } from '../core/event.ts';
 import { isList, isObject, type JsonObject, type JsonValue } from '../core/json.ts';
 import { decodeText } from '../core/text/decode.ts';
 import { readBytes } from '../platform/files/read.ts';
@@ -18,7 +17,7 @@ export interface AnswerFormatOptions {
 export interface AnswerFormat {
   /** The agent with the format in its first request. Throws AppError `usage` if it does not support it. */
   agent(agent: Agent): Agent;
-  run(agent: Agent, turn: Turn): AsyncGenerator<TurnEvent, void>;
+  readonly run: RunTurn;
 }
 
 /** Applies `--search` and `--output-schema`. Throws AppError `usage` if the schema is invalid. */

@@ -59,10 +59,10 @@ async function* holdBack(
   const isText = (options.outputFormat ?? 'text') === 'text';
   const isHeld = isText && (isExtract(options) || options.noStream === true);
   let whole = '';
-  /** The text since the last tool result. */
+  /** The text since the last tool result, or since --verify last failed. */
   let last = '';
   for await (const event of run) {
-    if (event.type === 'answer') last = '';
+    if (event.type === 'answer' || (event.type === 'verify' && event.exit.code !== 0)) last = '';
     if (event.type === 'text') {
       whole += event.delta;
       last += event.delta;

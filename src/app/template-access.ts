@@ -18,7 +18,7 @@ const MAX_BYTES = 1_000_000;
 const MAX_CHARS = 200_000;
 const COMMAND_MS = 60_000;
 
-export interface AccessOptions extends Pick<ToolOptions, 'allowedTools' | 'approvalMode' | 'yolo'> {
+export interface AccessOptions extends Pick<ToolOptions, 'allowedTools' | 'approvalMode' | 'yolo' | 'shell'> {
   readonly outputFormat?: OutputFormat;
 }
 
@@ -33,7 +33,7 @@ export function createTemplateAccess(
   options: AccessOptions,
   context: AccessContext,
 ): Pick<TemplateValues, 'run' | 'read' | 'quote'> {
-  const shell = chooseShell(undefined, context.app.env);
+  const shell = chooseShell(options.shell, context.app.env);
   return {
     run: (command) => runTemplateCommand(command, shell, { options, context }),
     read: (path) => readTemplateFile(path, context.app),

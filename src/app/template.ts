@@ -34,7 +34,8 @@ export async function chooseTemplate(wanted: string, app: App): Promise<Template
   });
 }
 
-function requireUsable(template: FoundTemplate): FoundTemplate {
+/** Throws AppError `usage` for a template of a folder that is not trusted. */
+export function requireUsable(template: FoundTemplate): FoundTemplate {
   const { ignored } = template.place;
   if (ignored === undefined) return template;
   throw new AppError('usage', `${template.file} is not used: ${ignored}`, {
@@ -45,6 +46,8 @@ function requireUsable(template: FoundTemplate): FoundTemplate {
 export interface TemplateValues {
   readonly params: readonly string[];
   readonly words: string | undefined;
+  /** Present if it was called as a slash command: the whole text `/name words`. */
+  readonly entry?: string;
   /** Called only if the template has a placeholder for it. */
   readonly stdin: () => Promise<string>;
   /** Runs a command of the template and returns its output. Throws if it is not approved. */
@@ -60,7 +63,11 @@ const PLACEHOLDERS = { markdown: /\{\{[ \t]*([A-Za-z_][\w-]*)[ \t]*\}\}/g, comma
 const ARGS_PLACEHOLDER = '{{args}}';
 
 export function takesStdin({ kind, body }: Template): boolean {
-  return kind === 'markdown' && findPlaceholders(body).includes('stdin');
+  return kind === 'markdown' && listPlaceholders({ body }).includes('stdin');
+}
+
+export function listPlaceholders({ body }: Pick<Template, 'body'>): readonly string[] {
+  return [...new Set([...body.matchAll(PLACEHOLDERS.markdown)].map(([, place = '']) => place))];
 }
 
 /**
@@ -72,7 +79,7 @@ export function fillTemplate(template: Template, filling: TemplateValues): Promi
 }
 
 async function fillMarkdown({ body, name, defaults }: Template, filling: TemplateValues): Promise<string> {
-  const places = findPlaceholders(body);
+  const places = listPlaceholders({ body });
   const params = parseParams(filling.params);
   const stray = [...params.keys()].find((key) => !places.includes(key) || key === 'stdin');
   if (stray !== undefined) throw unknownParamError(name, stray, places);
@@ -80,33 +87,52 @@ async function fillMarkdown({ body, name, defaults }: Template, filling: Templat
   const values = new Map([...defaults, ...params, ...(words === undefined ? [] : [['prompt', words] as const])]);
   if (places.includes('stdin')) values.set('stdin', await filling.stdin());
   const missing = places.find((place) => !values.has(place));
-  if (missing !== undefined) throw missingValueError(name, missing);
+  if (missing !== undefined) throw missingValueError(name, missing, filling.entry);
   const text = body.replace(PLACEHOLDERS.markdown, (_, place: string) => values.get(place) ?? '');
   return places.includes('prompt') ? text : appendArguments(text, words);
 }
 
+/**
+ * As the official CLI does, files are read before the first command runs. Without `{{args}}`, a slash command is
+ * followed by the whole text that called it.
+ */
 async function fillCommand({ body, name }: Template, filling: TemplateValues): Promise<string> {
   const [stray] = parseParams(filling.params).keys();
   if (stray !== undefined) throw unknownParamError(name, stray, []);
   const { words = '' } = filling;
-  let text = '';
+  const pieces = splitCommand(body, name);
+  const texts = new Map<CommandPiece, string>();
+  for (const piece of pieces) if (piece.kind === 'file') texts.set(piece, await filling.read(piece.text.trim()));
+  for (const piece of pieces) {
+    if (piece.kind !== 'command') continue;
+    texts.set(piece, await filling.run(insertArguments(piece.text, () => filling.quote(words), name).trim()));
+  }
+  const text = pieces.map((piece) => texts.get(piece) ?? (piece.kind === 'args' ? words : piece.text)).join('');
+  if (body.includes(ARGS_PLACEHOLDER)) return text;
+  return appendArguments(text, filling.words === undefined ? undefined : (filling.entry ?? filling.words));
+}
+
+interface CommandPiece {
+  readonly kind: 'text' | 'args' | 'file' | 'command';
+  readonly text: string;
+}
+
+/** Throws AppError `config` for a `{` that is never closed. */
+function splitCommand(body: string, name: string): readonly CommandPiece[] {
+  const pieces: CommandPiece[] = [];
   let at = 0;
   for (const { 0: mark, index } of body.matchAll(PLACEHOLDERS.command)) {
     if (index < at) continue;
-    text += body.slice(at, index);
+    pieces.push({ kind: 'text', text: body.slice(at, index) });
     at = index + mark.length;
-    if (mark === '{{args}}') text += words;
+    if (mark === ARGS_PLACEHOLDER) pieces.push({ kind: 'args', text: mark });
     else {
-      const inner = readBalanced(body, at, name);
-      at += inner.length + 1;
-      text +=
-        mark === '!{'
-          ? await filling.run(insertArguments(inner, () => filling.quote(words), name).trim())
-          : await filling.read(inner.trim());
+      const text = readBalanced(body, at, name);
+      at += text.length + 1;
+      pieces.push({ kind: mark === '!{' ? 'command' : 'file', text });
     }
   }
-  text += body.slice(at);
-  return body.includes('{{args}}') ? text : appendArguments(text, filling.words);
+  return [...pieces, { kind: 'text', text: body.slice(at) }];
 }
 
 /** Inserts the arguments into a command. Throws AppError `usage` where quoting would not keep them one word. */
@@ -172,10 +198,6 @@ function unsafePlaceError(name: string): AppError {
   });
 }
 
-function findPlaceholders(body: string): readonly string[] {
-  return [...new Set([...body.matchAll(PLACEHOLDERS.markdown)].map(([, place = '']) => place))];
-}
-
 function appendArguments(text: string, words: string | undefined): string {
   return words === undefined ? text : `${text}\n\n${words}`;
 }
@@ -212,9 +234,12 @@ function unknownParamError(template: string, key: string, places: readonly strin
   });
 }
 
-function missingValueError(template: string, place: string): AppError {
+function missingValueError(template: string, place: string, entry: string | undefined): AppError {
   const isPrompt = place === 'prompt';
-  return new AppError('usage', `the template ${sanitize(template)} needs ${isPrompt ? 'a prompt' : `"${place}"`}`, {
-    hint: isPrompt ? 'Add it: gmn --template <name> "…"' : `Add it: --param ${place}=…`,
+  const name = sanitize(template);
+  const flags = isPrompt ? 'gmn --template <name> "…"' : `--param ${place}=…`;
+  const words = isPrompt ? '…' : `${place}=…`;
+  return new AppError('usage', `the template ${name} needs ${isPrompt ? 'a prompt' : `"${place}"`}`, {
+    hint: `Add it: ${entry === undefined ? flags : `/${name} ${words}`}`,
   });
 }

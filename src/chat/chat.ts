@@ -1,3 +1,4 @@
+import type { RunTurn } from '../agent/agent.ts';
 import type { ApprovalMode } from '../approval/policy.ts';
 import type { Homes } from '../core/app.ts';
 import type { Content, MediaPart } from '../core/content.ts';
@@ -8,7 +9,7 @@ import { stripControls } from '../core/text/terminal.ts';
 import { measureWidth, wrapText } from '../core/text/width.ts';
 import type { Shell } from '../platform/process/shell-choice.ts';
 import { createStderr } from '../render/stderr.ts';
-import type { Assistant } from './assistant.ts';
+import type { Assistant, CustomCommands } from './assistant.ts';
 import type { Changes } from './changes.ts';
 import type { LineSource } from './line/source.ts';
 import type { Notifier } from './notifier.ts';
@@ -28,6 +29,9 @@ interface ChatParts {
   readonly isPlain: boolean;
   readonly lines: LineSource;
   readonly assistant: Assistant;
+  readonly customCommands: CustomCommands;
+  /** A turn that ends with this command; see `verify`. */
+  readonly openVerifiedTurn: (command: string) => Promise<RunTurn>;
   /** The approval modes that the user may choose, in the order of Shift+Tab. */
   readonly modes: readonly ApprovalMode[];
   readonly store: SessionStore;
@@ -60,6 +64,8 @@ export interface Chat extends ChatParts {
   notes: readonly string[];
   pictures: readonly Picture[];
   lastPrompt: Content | undefined;
+  /** The command that runs when the model says it is done; its failures go back to the model. */
+  verify: string | undefined;
   readonly stats: ChatStats;
   readonly toolLog: ToolLog;
   /** The width of lines for the user; infinite if stderr is not a terminal. */
@@ -90,6 +96,7 @@ export function openChat(parts: ChatParts): Chat {
     notes: [],
     pictures: [],
     lastPrompt: parts.session.unanswered,
+    verify: undefined,
     stats: createStats(parts.clock),
     toolLog: createToolLog(),
     get columns() {

@@ -4,7 +4,7 @@ import type { PromptArguments, Servers } from './assistant.ts';
 import type { Chat } from './chat.ts';
 import { type SlashCommand, splitWords } from './commands/command.ts';
 import { findServer } from './commands/servers.ts';
-import { COMMANDS } from './commands/table.ts';
+import { COMMANDS, findCommand, listCustomCommands } from './commands/table.ts';
 import type { Candidate, Complete, Completion } from './line/source.ts';
 
 const MAX_PATHS = 20;
@@ -42,9 +42,10 @@ async function completeEntry(
       ...COMMANDS.map(toCandidate),
       ...COMMANDS.flatMap(toAliasCandidates),
       ...prompts,
+      ...(await listCustomCommands(chat)).map((custom) => ({ insert: `/${custom.name} `, hint: custom.about })),
     ]);
   }
-  const command = COMMANDS.find((candidate) => candidate.name === name || candidate.aliases?.includes(name ?? ''));
+  const command = findCommand(name ?? '');
   if (command?.complete !== undefined) {
     const all = (await command.complete(chat)).map((candidate) => ({ ...candidate, isWhole: true as const }));
     return matchCandidates(before.length - argument.length, argument, all);

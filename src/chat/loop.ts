@@ -4,7 +4,7 @@ import { formatBanner, formatFarewell } from './banner.ts';
 import type { Chat } from './chat.ts';
 import type { NextStep } from './commands/command.ts';
 import { buildServerPrompt } from './commands/servers.ts';
-import { requireCommand } from './commands/table.ts';
+import { buildCustomPrompt, runSlashEntry } from './commands/table.ts';
 import type { Entry } from './line/source.ts';
 import { buildPrompt } from './prompt.ts';
 import { promptMark } from './recap.ts';
@@ -46,7 +46,7 @@ export async function runChat(chat: Chat, first: string | undefined): Promise<nu
 
 async function answerEntries(chat: Chat, first: string | undefined, failures: AppError[]): Promise<ChatExit> {
   let entry: Entry = first === undefined ? await readEntry(chat) : { kind: 'text', text: first };
-  // A prompt from the command line is never a slash or shell command.
+  // A prompt from the command line is never a shell command, nor one of the chat's own.
   let isLiteral = first !== undefined;
   // Abandoned work that may still write to the session.
   let rest: Promise<void> | undefined;
@@ -116,7 +116,7 @@ async function answerEntry(
     if (entry.kind === 'next-mode') return await switchToNextMode(chat);
     if (entry.kind !== 'text') return undefined;
     const next = isLiteral
-      ? { ask: await buildPrompt(chat, entry.text, signal) }
+      ? { ask: (await buildCustomPrompt(entry.text, chat, signal)) ?? (await buildPrompt(chat, entry.text, signal)) }
       : await runEntry(chat, entry.text, signal);
     if (next === undefined || next === 'leave') return next;
     const failure = await askPrompt(chat, next.ask, signal);
@@ -158,8 +158,7 @@ async function runEntry(chat: Chat, text: string, signal: AbortSignal): Promise<
   if (words.startsWith('/') && !words.startsWith('//')) {
     const serverPrompt = await buildServerPrompt(words, chat, signal);
     if (serverPrompt !== undefined) return serverPrompt;
-    const { command, argument } = requireCommand(words);
-    return command.run(argument, chat, signal);
+    return runSlashEntry(words, chat, signal);
   }
   const prompt: Content = await buildPrompt(chat, words.startsWith('//') ? text.replace('/', '') : text, signal);
   return { ask: prompt };

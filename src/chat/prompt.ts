@@ -19,14 +19,19 @@ const NO_STDIN: Stdin = {
 /**
  * Builds the prompt for an entry: the notes, the attached files (named before or mentioned with `@`), the text. Reports
  * what is attached. Files and notes are sent once. Throws AppError `usage`; files and notes then stay for the next
- * prompt, except the files that caused the error.
+ * prompt, except the files that caused the error. In a filled template an `@` mentions nothing.
  */
-export async function buildPrompt(chat: Chat, words: string, signal: AbortSignal): Promise<Content> {
+export async function buildPrompt(
+  chat: Chat,
+  words: string,
+  signal: AbortSignal,
+  { mentions = true }: { readonly mentions?: boolean } = {},
+): Promise<Content> {
   const shown: (readonly [path: string, bytes: Uint8Array])[] = [];
   try {
     const events = buildContent(
       chat,
-      { words, files: chat.files, attached: (...file) => void shown.push(file) },
+      { words, mentions, files: chat.files, attached: (...file) => void shown.push(file) },
       signal,
     );
     const content = await drainContent(events, chat.note);
@@ -41,19 +46,19 @@ export async function buildPrompt(chat: Chat, words: string, signal: AbortSignal
 
 interface PromptSource {
   readonly words: string;
+  readonly mentions: boolean;
   readonly files: readonly string[];
   readonly attached: (path: string, bytes: Uint8Array) => void;
 }
 
 function buildContent(
   { assistant: { servers }, cwd, env, homes, clock }: Chat,
-  { words, files, attached }: PromptSource,
+  { words, mentions, files, attached }: PromptSource,
   signal: AbortSignal,
 ): AsyncGenerator<TurnEvent, Content> {
   return buildPromptContent({
-    ...{ prompt: words, files, attached, cwd, env, homes, clock, signal, stdin: NO_STDIN },
+    ...{ prompt: words, mentions, files, attached, cwd, env, homes, clock, signal, stdin: NO_STDIN },
     stdinMode: 'never',
-    mentions: true,
     ...(servers === undefined ? {} : { readResource: servers.readResource }),
   });
 }
@@ -73,7 +78,8 @@ async function drainContent(
 async function dropBadFiles(chat: Chat, signal: AbortSignal): Promise<void> {
   const isFine = async (files: readonly string[]): Promise<boolean> => {
     try {
-      await drainContent(buildContent(chat, { words: 'x', files, attached: () => {} }, signal), async () => {});
+      const source = { words: 'x', mentions: false, files, attached: () => {} };
+      await drainContent(buildContent(chat, source, signal), async () => {});
       return true;
     } catch {
       return false;

@@ -1,4 +1,4 @@
-import { createMemoryHistory } from '../agent/agent.ts';
+import { createMemoryHistory, type RunTurn } from '../agent/agent.ts';
 import { runTurn } from '../agent/turn.ts';
 import type { Content } from '../core/content.ts';
 import { AppError } from '../core/error.ts';
@@ -8,6 +8,7 @@ import { loadLive } from '../render/lazy.ts';
 import type { LiveArea } from '../render/live.ts';
 import type { Renderer } from '../render/renderer.ts';
 import { textRenderer } from '../render/text.ts';
+import type { Assistant } from './assistant.ts';
 import type { Chat } from './chat.ts';
 import { toSessionSetup } from './setup.ts';
 import { windowNotice } from './window.ts';
@@ -26,8 +27,9 @@ export async function askPrompt(chat: Chat, prompt: Content, signal: AbortSignal
   const setup = toSessionSetup(assistant.setup);
   session.choose((await agent.redaction?.redact(setup)) ?? setup);
   const before = session.contents.length;
+  const run = await chooseRun(chat);
   notifier.start();
-  const failure = await showTurn(chat, runTurn(agent, { history: session, prompt, signal }), {
+  const failure = await showTurn(chat, run(agent, { history: session, prompt, signal }), {
     event: (event) => {
       stats.event(event);
       toolLog.add(event);
@@ -39,6 +41,21 @@ export async function askPrompt(chat: Chat, prompt: Content, signal: AbortSignal
   if (failure !== undefined && session.contents.length === before + 1) await session.retractPrompt();
   else if (!signal.aborted) await warnIfWindowFull(chat);
   return failure;
+}
+
+async function chooseRun(chat: Chat): Promise<RunTurn> {
+  const { verify, assistant } = chat;
+  if (verify === undefined) return runTurn;
+  const why = findVerifyObstacle(assistant);
+  if (why === undefined) return chat.openVerifiedTurn(verify);
+  await chat.note(`/verify is not run ${why}.`);
+  return runTurn;
+}
+
+/** Why a verification would have nothing to verify. */
+export function findVerifyObstacle({ setup, agent }: Pick<Assistant, 'setup' | 'agent'>): string | undefined {
+  if (setup.mode === 'plan') return 'in plan mode, which changes nothing';
+  return agent.tools.length === 0 ? 'without tools' : undefined;
 }
 
 export async function askAside(chat: Chat, question: Content, signal: AbortSignal): Promise<string> {

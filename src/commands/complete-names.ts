@@ -11,12 +11,14 @@ export interface Candidate {
 export async function listTemplates(app: App): Promise<readonly Candidate[]> {
   const found = await findTemplates(await listTemplateDirectories(app));
   const usable = found.filter(({ place }) => place.ignored === undefined);
-  return usable.map((template) => ({ value: template.name, about: readDescription(template) }));
+  return Promise.all(
+    usable.map(async (template) => ({ value: template.name, about: await readDescription(template) })),
+  );
 }
 
-function readDescription(template: FoundTemplate): string {
+async function readDescription(template: FoundTemplate): Promise<string> {
   try {
-    return readTemplate(template).description ?? '';
+    return (await readTemplate(template)).description ?? '';
   } catch {
     return '';
   }

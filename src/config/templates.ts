@@ -1,6 +1,7 @@
 import { basename, join } from 'node:path';
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
+import { textBefore } from '../core/text/trim.ts';
 import { isDirectory, realPath } from '../platform/files/path.ts';
 import { inspectPath, readDirectory } from '../platform/files/read.ts';
 import { readSmallFile } from '../platform/files/small-file.ts';
@@ -105,11 +106,11 @@ async function walkTemplates(
   return found;
 }
 
-/** Throws AppError `config` if the file is missing or the template empty. */
-export function readTemplate({ name, file, kind, text: given }: TemplateSource): Template {
+/** Throws AppError `config` if the file is missing, is not TOML though it should be, or the template is empty. */
+export async function readTemplate({ name, file, kind, text: given }: TemplateSource): Promise<Template> {
   const text = given ?? readSmallFile(file);
   if (text === undefined) throw new AppError('config', `there is no file ${file}`, { hint: 'Try: gmn templates list' });
-  const { body, description, defaults } = kind === 'command' ? parseCommand(text, file) : parseMarkdown(text);
+  const { body, description, defaults } = kind === 'command' ? await parseCommand(text, file) : parseMarkdown(text);
   if (body.trim() === '') {
     throw new AppError('config', `${file}: the template is empty`, {
       hint: kind === 'command' ? 'It needs a line such as: prompt = "Explain {{args}}"' : 'Write the prompt into it.',
@@ -120,9 +121,22 @@ export function readTemplate({ name, file, kind, text: given }: TemplateSource):
 
 type Parsed = Pick<Template, 'body' | 'defaults'> & { readonly description?: string | undefined };
 
-function parseCommand(text: string, file: string): Parsed {
-  const strings = parseTomlStrings(text, file);
-  return { body: strings.get('prompt') ?? '', description: strings.get('description'), defaults: new Map() };
+async function parseCommand(text: string, file: string): Promise<Parsed> {
+  const { parse, TomlError } = await import('smol-toml');
+  try {
+    // Numbers mean nothing here, so none may be too large.
+    const options = { integersAsBigInt: true } as const;
+    const { prompt, description } = parse(text.replace(/^\uFEFF/, '').replaceAll('\r\n', '\n'), options);
+    return {
+      body: typeof prompt === 'string' ? prompt : '',
+      description: typeof description === 'string' ? description : undefined,
+      defaults: new Map(),
+    };
+  } catch (cause) {
+    if (!(cause instanceof TomlError)) throw cause;
+    const why = textBefore(cause.message, '\n').replace(/^Invalid TOML document: /, '');
+    throw new AppError('config', `${file}:${cause.line}: ${why}`, { cause, hint: 'Fix that file: https://toml.io' });
+  }
 }
 
 function parseMarkdown(text: string): Parsed {
@@ -139,70 +153,4 @@ function parseMarkdown(text: string): Parsed {
 
 export function toTemplate(file: string): TemplateSource {
   return { name: basename(file), file, kind: file.endsWith(EXTENSIONS.command) ? 'command' : 'markdown' };
-}
-
-const ESCAPES: Readonly<Record<string, string>> = {
-  b: '\b',
-  t: '\t',
-  n: '\n',
-  f: '\f',
-  r: '\r',
-  e: '\u001b',
-  '"': '"',
-  '\\': '\\',
-};
-
-/** In a basic string, backslashes are escapes. */
-const STRING_KINDS = [
-  { start: '"""', whole: /^"""\n?((?:[^\\"]|\\[\s\S]|"(?!""))*(?:"{1,2}(?="""))?)"""/, isBasic: true },
-  { start: "'''", whole: /^'''\n?((?:[^']|'(?!''))*(?:'{1,2}(?='''))?)'''/, isBasic: false },
-  { start: '"', whole: /^"((?:[^\\"\n]|\\.)*)"/, isBasic: true },
-  { start: "'", whole: /^'([^'\n]*)'/, isBasic: false },
-] as const;
-
-/**
- * The strings that a TOML document sets outside tables; other values are skipped. https://toml.io/en/v1.0.0 Throws
- * AppError `config`, with `file:line`, for an unterminated string or a line that is not TOML.
- */
-export function parseTomlStrings(text: string, file: string): ReadonlyMap<string, string> {
-  const source = text.replace(/^\uFEFF/, '').replaceAll('\r\n', '\n');
-  const found = new Map<string, string>();
-  let at = 0;
-  const tomlError = (why: string): AppError => {
-    const line = source.slice(0, at).split('\n').length;
-    return new AppError('config', `${file}:${line}: ${why}`, { hint: 'Fix that file: https://toml.io' });
-  };
-  while (at < source.length) {
-    const rest = source.slice(at);
-    const blank = /^(?:[ \t]*(?:#[^\n]*)?\n|[ \t]*(?:#[^\n]*)?$)/.exec(rest)?.[0];
-    if (blank !== undefined && blank !== '') {
-      at += blank.length;
-      continue;
-    }
-    if (blank === '' || /^[ \t]*\[/.test(rest)) break;
-    const [head, bare, quoted] = /^[ \t]*(?:([\w.-]+)|"([^"\\\n]*)")[ \t]*=[ \t]*/.exec(rest) ?? [];
-    if (head === undefined) throw tomlError('this is not key = value');
-    const value = rest.slice(head.length);
-    const kind = STRING_KINDS.find(({ start }) => value.startsWith(start));
-    const string = kind?.whole.exec(value);
-    if (kind !== undefined && !string) throw tomlError('this string does not end');
-    if (kind !== undefined && string) found.set(bare ?? quoted ?? '', unescapeString(string[1] ?? '', kind.isBasic));
-    at += head.length + (string?.[0].length ?? /^[^\n]*/.exec(value)?.[0].length ?? 0);
-    at += /^[ \t]*(?:#[^\n]*)?/.exec(source.slice(at))?.[0].length ?? 0;
-    if (at < source.length && source[at] !== '\n') throw tomlError('there is more text after this value');
-  }
-  return found;
-}
-
-function unescapeString(text: string, isBasic: boolean): string {
-  if (!isBasic) return text;
-  return text.replace(
-    /\\(?:u([\da-fA-F]{4})|U([\da-fA-F]{8})|([ \t]*\n\s*)|([\s\S]))/g,
-    (all, short?: string, long?: string, joint?: string, letter?: string) => {
-      if (joint !== undefined) return '';
-      const code = Number.parseInt(short ?? long ?? '', 16);
-      if (Number.isInteger(code)) return code <= 0x10ffff ? String.fromCodePoint(code) : '\ufffd';
-      return ESCAPES[letter ?? ''] ?? all;
-    },
-  );
 }

@@ -5,6 +5,7 @@ export const EXIT_CODES = {
   internal: 1,
   usage: 1,
   limit: 1,
+  verify: 1,
   auth: 2,
   api: 3,
   config: 4,
@@ -21,6 +22,7 @@ const TYPE_NAMES: Readonly<Record<Fault, string>> = {
   internal: 'InternalError',
   usage: 'UsageError',
   limit: 'LimitError',
+  verify: 'VerifyError',
   auth: 'AuthError',
   api: 'ApiError',
   config: 'ConfigError',
@@ -58,6 +60,8 @@ export interface ErrorOptions {
   readonly objection?: Objection;
   /** The model's answer, if it was withheld because of this error. */
   readonly answer?: string;
+  /** What a command printed last, if its failure is the error. */
+  readonly output?: string;
 }
 
 /** The only error type shown to users: `message` says what went wrong, `hint` what to do next. */
@@ -71,6 +75,7 @@ export class AppError extends Error {
   readonly status: number | undefined;
   readonly objection: Objection | undefined;
   readonly answer: string | undefined;
+  readonly output: string | undefined;
   readonly isTimeout: boolean;
   /** Already shown to the user, so it must not be printed again. */
   isReported = false;
@@ -85,6 +90,7 @@ export class AppError extends Error {
     this.status = options.status;
     this.objection = options.objection;
     this.answer = options.answer;
+    this.output = options.output;
     this.isTimeout = options.isTimeout ?? false;
   }
 

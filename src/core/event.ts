@@ -1,6 +1,6 @@
 import { AppError } from './error.ts';
 import type { JsonObject } from './json.ts';
-import type { ToolResult } from './tool.ts';
+import type { CommandExit, ToolResult } from './tool.ts';
 import type { Usage } from './usage.ts';
 
 /**
@@ -39,6 +39,14 @@ export type TurnEvent =
       readonly outcome: ToolResult;
       /** How long it ran; absent if it did not. */
       readonly elapsedMs?: number;
+    }
+  /** The command of `--verify` has run; `output` is the last that it printed. It may be untrusted text. */
+  | {
+      readonly type: 'verify';
+      readonly command: string;
+      readonly exit: CommandExit;
+      readonly output: string;
+      readonly elapsedMs: number;
     }
   /**
    * A message to the user: on stderr in text, in `warnings` in the JSON formats. `isDenial`: a tool call was not run

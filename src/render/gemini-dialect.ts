@@ -21,6 +21,7 @@ export function geminiJsonRenderer({ out }: Io, options: RenderOptions): Rendere
       case 'thought':
       case 'call':
       case 'answer':
+      case 'verify':
         return;
       case 'text':
         return response.add(event.delta);
@@ -74,6 +75,7 @@ export function geminiStreamJsonRenderer({ out }: Io, options: RenderOptions): R
     switch (event.type) {
       case 'wait':
       case 'thought':
+      case 'verify':
         return;
       case 'begin':
         return begin(event.model, event.sessionId);

@@ -62,16 +62,33 @@ export function errorFields(error: AppError): JsonObject {
     type: error.type,
     message: error.message,
     ...suggestionField(error),
+    ...outputField(error),
     ...(partialResponse ? { partialResponse } : {}),
   };
 }
 
 export function geminiErrorFields(error: AppError): JsonObject {
-  return { type: error.type, message: error.message, code: error.exitCode, ...suggestionField(error) };
+  return {
+    type: error.type,
+    message: error.message,
+    code: error.exitCode,
+    ...suggestionField(error),
+    ...outputField(error),
+  };
 }
 
 function suggestionField({ hint }: AppError): JsonObject {
   return hint === undefined ? {} : { suggestion: hint };
+}
+
+function outputField({ output }: AppError): JsonObject {
+  return output === undefined ? {} : { output };
+}
+
+/** The same in both JSON formats; what was printed is of interest only if it failed. */
+export function verifyFields({ command, exit, output }: Extract<TurnEvent, { type: 'verify' }>): JsonObject {
+  const ok = exit.code === 0;
+  return { command, ok, exitCode: exit.code, ...(ok ? {} : { output }) };
 }
 
 type Call = Extract<TurnEvent, { type: 'call' }>;

@@ -1,12 +1,22 @@
 import { assertNever, type TurnEvent } from '../core/event.ts';
 import type { Io } from '../core/io.ts';
-import { createTextBuffer, errorFields, type Member, omitEmpty, toolLog, writeDocument } from './json-parts.ts';
+import type { JsonObject } from '../core/json.ts';
+import {
+  createTextBuffer,
+  errorFields,
+  type Member,
+  omitEmpty,
+  toolLog,
+  verifyFields,
+  writeDocument,
+} from './json-parts.ts';
 import type { Renderer } from './renderer.ts';
 
 /** `-o json`: one object on stdout when the run has ended or failed; nothing on stderr. */
 export function jsonRenderer({ out }: Io): Renderer {
   const response = createTextBuffer();
   const tools = toolLog();
+  const verify: JsonObject[] = [];
   const warnings: string[] = [];
   return async (event: TurnEvent) => {
     switch (event.type) {
@@ -21,6 +31,9 @@ export function jsonRenderer({ out }: Io): Renderer {
         return tools.call(event);
       case 'answer':
         return tools.result(event);
+      case 'verify':
+        verify.push(verifyFields(event));
+        return;
       case 'notice':
         warnings.push(event.message);
         return;
@@ -34,6 +47,7 @@ export function jsonRenderer({ out }: Io): Renderer {
           { key: 'finishReason', value: event.finishReason },
           { key: 'sessionId', value: event.sessionId },
           { key: 'toolCalls', value: omitEmpty(tools.entries()) },
+          { key: 'verify', value: omitEmpty(verify) },
           { key: 'warnings', value: omitEmpty([...warnings, ...(event.notices ?? [])]) },
         ]);
       case 'failure': {
@@ -42,6 +56,7 @@ export function jsonRenderer({ out }: Io): Renderer {
         if (response.length > 0) members.push({ key: 'partialResponse', text: response });
         members.push({ key: 'sessionId', value: event.sessionId });
         members.push({ key: 'toolCalls', value: omitEmpty(tools.entries()) });
+        members.push({ key: 'verify', value: omitEmpty(verify) });
         members.push({ key: 'warnings', value: omitEmpty(warnings) });
         return writeDocument(out, [{ key: 'error', members }]);
       }

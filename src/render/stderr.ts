@@ -58,7 +58,8 @@ export function createStderr(err: Out, { rawThoughts = false, opening = 'gmn: ' 
     usage: async (line) => err.write(`${paint(await wrap(clean(line)), DIM)}\n`),
     async error(error) {
       const [headline, hint] = [clean(formatHeadline(error)), clean(formatHint(error))];
-      await err.write(paint(await wrap(headline), RED) + (await wrap(hint)) + clean(formatPartialAnswer(error)));
+      const rest = clean(formatOutput(error) + formatPartialAnswer(error));
+      await err.write(paint(await wrap(headline), RED) + (await wrap(hint)) + rest);
     },
     thought(delta) {
       const shown = err.isTerminal && !rawThoughts ? thoughts.filter(delta) : delta;
@@ -92,6 +93,10 @@ function formatHeadline({ fault, message }: AppError): string {
 /** An answer that was withheld from stdout is shown here, so that it is not lost. */
 function formatPartialAnswer({ answer }: AppError): string {
   return answer ? `What the model said:\n${answer}${answer.endsWith('\n') ? '' : '\n'}` : '';
+}
+
+function formatOutput({ output }: AppError): string {
+  return output ? `The end of what it printed:\n${output}\n` : '';
 }
 
 function formatHint({ hint, guide = hint }: AppError): string {

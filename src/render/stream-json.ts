@@ -1,7 +1,7 @@
 import { assertNever, type TurnEvent } from '../core/event.ts';
 import type { Io, Out } from '../core/io.ts';
 import type { JsonObject } from '../core/json.ts';
-import { createTextBuffer, errorFields, resultFields, type TextBuffer } from './json-parts.ts';
+import { createTextBuffer, errorFields, resultFields, type TextBuffer, verifyFields } from './json-parts.ts';
 import { encodeJson, encodeLine } from './json-text.ts';
 import type { Renderer, RenderOptions } from './renderer.ts';
 
@@ -38,6 +38,8 @@ export function streamJsonRenderer({ out }: Io, options: RenderOptions): Rendere
         return line({ type: 'tool_call', id: event.id, name: event.name, args: event.args });
       case 'answer':
         return line({ type: 'tool_result', id: event.id, name: event.name, ...resultFields(event) });
+      case 'verify':
+        return line({ type: 'verify', ...verifyFields(event) });
       case 'notice':
         warnings.push(event.message);
         return;

@@ -44,6 +44,13 @@ export function textRenderer(io: Io, options: RenderOptions): Renderer {
         const output = options.isChat && io.err.isTerminal ? foldOutput(event.outcome) : undefined;
         return page.writeLine((err) => err.tool(line, output && { ...output, all: '/output' }));
       }
+      case 'verify': {
+        if (options.quiet) return;
+        const { foldLines, formatVerifyLine } = await import('./tool-line.ts');
+        const line = formatVerifyLine(event);
+        const output = options.isChat && io.err.isTerminal && !line.isGood ? foldLines(event.output) : undefined;
+        return page.writeLine((err) => err.tool(line, output && { ...output, all: 'they went to the model' }));
+      }
       case 'notice':
         return options.quiet && !event.isDenial ? undefined : page.writeLine((err) => err.notice(event.message));
       case 'end': {

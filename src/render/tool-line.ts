@@ -38,6 +38,13 @@ export function formatToolLine(
   return { isGood: !hasFailed, text: joinParts(parts) };
 }
 
+/** `verify npm test · exit 1 · 3.2s`. Sanitized for the terminal. */
+export function formatVerifyLine({ command, exit, elapsedMs }: Extract<TurnEvent, { type: 'verify' }>): ToolLine {
+  const isGood = exit.code === 0;
+  const opening = formatCall('verify', { command });
+  return { isGood, text: joinParts([opening, isGood ? '' : formatExit(exit), formatElapsed(elapsedMs, true)]) };
+}
+
 function joinParts(parts: readonly string[]): string {
   return parts.filter((part) => part !== '').join(' · ');
 }
@@ -72,8 +79,11 @@ const FOLDED_LINES = 4;
  * for reading along.
  */
 export function foldOutput({ response, exit, wholeOutput }: ToolResult): FoldedOutput | undefined {
-  const output = wholeOutput ?? toNonEmptyString(response.output) ?? '';
-  if (exit === undefined || output.trim() === '') return undefined;
+  return exit === undefined ? undefined : foldLines(wholeOutput ?? toNonEmptyString(response.output) ?? '');
+}
+
+export function foldLines(output: string): FoldedOutput | undefined {
+  if (output.trim() === '') return undefined;
   const lines = output.trimEnd().split('\n');
   // One line that says `1 more line` would take as much room as that line.
   const isLong = lines.length > FOLDED_LINES + 1;

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { COMMANDS } from '../../src/chat/commands/table.ts';
+import { BUILT_IN_TEMPLATES } from '../../src/config/builtin-templates.ts';
 import { ALIASES, MODELS } from '../../src/models/table.ts';
 import { codeAssistResponse, json } from '../support/account.ts';
 import { pipedChat, readChat, sharedHome } from '../support/chat.ts';
@@ -9,7 +10,8 @@ import { runGmn } from '../support/gmn.ts';
 test('/help lists every command, /keys every key', async (t) => {
   const help = await readChat(t, ['/help', '/h']);
   expect(help.match(/^ {2}\/help, \/h +List the commands$/gm)).toHaveLength(2);
-  expect(help.match(/^ {2}\/\w+(?=[ ,])/gm)).toHaveLength(2 * COMMANDS.length);
+  const others = ['/name words', ...Object.keys(BUILT_IN_TEMPLATES)];
+  expect(help.match(/^ {2}\/\w+(?=[ ,])/gm)).toHaveLength(2 * (COMMANDS.length + others.length));
   expect(await readChat(t, ['/keys'])).toMatch(/^ {2}Enter +send\n/);
 });
 

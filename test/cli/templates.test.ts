@@ -113,7 +113,7 @@ describe('a mistake is reported before anything is sent:', () => {
     const home = { '.gemini/commands/bad.toml': 'description = "x"\nprompt = "open' };
     const gmn = await runGmn(t, ['--template', 'bad', '-o', 'json'], { home, gemini });
     expect(gmn.exitCode).toBe(4);
-    expect(JSON.parse(gmn.stdout).error.message).toMatch(/bad\.toml:2: this string does not end$/);
+    expect(JSON.parse(gmn.stdout).error.message).toMatch(/bad\.toml:2: unfinished string$/);
   });
 });
 

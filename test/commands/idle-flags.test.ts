@@ -17,6 +17,7 @@ const TYPED: Readonly<Record<string, readonly string[]>> = {
   includeDirectories: ['--include-directories', '..'],
   maxOutputTokens: ['--max-output-tokens', '9'],
   maxTurns: ['--max-turns', '3'],
+  maxVerify: ['--max-verify', '2'],
   noStream: ['--no-stream'],
   option: ['-O', 'presencePenalty=0.5'],
   outputFile: ['--output-file', 'out.txt'],
@@ -36,14 +37,17 @@ const TYPED: Readonly<Record<string, readonly string[]>> = {
   topK: ['--top-k', '3'],
   topP: ['--top-p', '0.5'],
   usage: ['-u'],
+  verify: ['--verify', 'true'],
   yolo: ['-y'],
 };
 
 /** What makes a run one of those; `with …` is typed as it reads. */
 function runOf(when: string, flag: string): readonly string[] {
   // What keeps the other rules out of the way.
-  const tools = flag === 'maxTurns' || flag === 'yolo' || flag === 'allowedTools' ? ['--tools', 'read'] : [];
+  const needTools = ['maxTurns', 'yolo', 'allowedTools', 'verify', 'maxVerify'];
+  const tools = needTools.includes(flag) ? ['--tools', 'read'] : [];
   if (when === 'without tools') return [];
+  if (when === 'without --verify') return tools;
   if (when === 'with --approval-mode') return ['--approval-mode', 'plan', '--tools', 'read'];
   if (when === 'with --output-schema') return ['--output-schema', '{}'];
   if (when === 'with --output-dialect gemini') return ['--output-dialect', 'gemini', '-o', 'stream-json'];
@@ -68,7 +72,7 @@ describe('a flag without effect in a run', () => {
   });
 
   test.for(ROWS.filter(({ isNotice }) => !isNotice))('$flag $when is refused', ({ flag, when }) => {
-    const words = when === 'without tools' ? 'means nothing' : 'cannot be combined';
+    const words = when.startsWith('without') ? 'means nothing' : 'cannot be combined';
     const name = flag === 'render' ? '--render always' : toFlagName(flag);
     expect(() => check([...runOf(when, flag), ...(TYPED[flag] ?? [])])).toThrow(
       expect.objectContaining({ exitCode: 1, message: expect.stringMatching(`^${name} ${words} ${when}`) }),

@@ -57,7 +57,31 @@ export const interrupted: readonly TurnEvent[] = [
   failure(new AppError('interrupted', 'Interrupted.')),
 ];
 
-export const everyRun = { hello, withTools, unauthenticated, cutOff, interrupted };
+const verifyRun = (code: number | null, output: string): TurnEvent => ({
+  type: 'verify',
+  command: 'npm test',
+  exit: { code, signal: code === null ? 'SIGKILL' : null },
+  output,
+  elapsedMs: 3200,
+});
+
+export const verified: readonly TurnEvent[] = [
+  begin,
+  ...texts('Done.'),
+  verifyRun(1, '1 test failed'),
+  ...texts('\n', 'Now it is.'),
+  verifyRun(0, ''),
+  end,
+];
+
+export const unverified: readonly TurnEvent[] = [
+  begin,
+  ...texts('Done.'),
+  verifyRun(null, ''),
+  failure(new AppError('verify', 'verify still fails: npm test (ended by SIGKILL)', { hint: 'x', output: 'the end' })),
+];
+
+export const everyRun = { hello, withTools, unauthenticated, cutOff, interrupted, verified, unverified };
 
 /** The same run, saved as that session. */
 export function savedAs(sessionId: string, run: readonly TurnEvent[]): readonly TurnEvent[] {

@@ -1,3 +1,4 @@
+import type { RunTurn } from '../../agent/agent.ts';
 import { runTurn } from '../../agent/turn.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
@@ -104,13 +105,25 @@ async function* runEngineTurn(
     const agent = yield* openTurnAgent(options, request, { app, opened, refused });
     // Check again: reading settings and context files took time.
     checkDirectory(request);
-    for await (const event of runTurn(agent, { history, prompt: request.prompt, signal: deadline.signal })) {
+    const run = await chooseRun(options, request, app);
+    for await (const event of run(agent, { history, prompt: request.prompt, signal: deadline.signal })) {
       reportUnoffered(event, agent, refused);
       yield event;
     }
   } finally {
     await closeTurn(deadline, opened, close);
   }
+}
+
+async function chooseRun(
+  { permissions }: EngineOptions,
+  { verify, directory }: TurnRequest,
+  app: App,
+): Promise<RunTurn> {
+  if (verify === undefined) return runTurn;
+  if (!permissions.shell || directory === undefined) throw new AppError('internal', 'verify is not allowed here');
+  // The deadline of the turn ends it.
+  return (await import('../verify.ts')).verifyTurn(runTurn, { app, command: verify, timeoutMs: 0 });
 }
 
 async function closeTurn(deadline: Deadline, opened: OpenedModel | undefined, close: () => void): Promise<void> {

@@ -6,6 +6,7 @@ import { describeMode } from '../banner.ts';
 import type { Chat } from '../chat.ts';
 import type { Candidate, LineSource } from '../line/source.ts';
 import { setMode } from '../setup.ts';
+import { findVerifyObstacle } from '../turn.ts';
 import type { SlashCommand } from './command.ts';
 
 type Pick = NonNullable<LineSource['pick']>;
@@ -107,6 +108,27 @@ async function pickTools(chat: Chat, pick: Pick): Promise<boolean> {
     await turnTool(chat, last, !assistant.tools.includes(last));
   }
 }
+
+export const VERIFY: SlashCommand = {
+  name: 'verify',
+  argument: '[command|off]',
+  help: 'Run a command when the model says it is done, and send it the output if that fails; off ends this',
+  complete: () => [{ insert: 'off' }],
+  async run(argument, chat) {
+    const obstacle = findVerifyObstacle(chat.assistant);
+    if (argument !== '' && argument !== 'off' && obstacle !== undefined) {
+      throw new AppError('usage', `/verify means nothing ${obstacle}`, {
+        hint: obstacle.startsWith('in plan') ? 'First: /approve auto_edit' : 'First: /tools edit_file on',
+      });
+    }
+    if (argument !== '') chat.verify = argument === 'off' ? undefined : argument;
+    const { verify } = chat;
+    await chat.say(
+      verify === undefined ? 'No command is run after a turn.' : `Run after each turn: ${sanitize(verify)}`,
+    );
+    return undefined;
+  },
+};
 
 export const APPROVE: SlashCommand = {
   name: 'approve',

@@ -1,20 +1,24 @@
+import type { Content } from '../../core/content.ts';
 import { AppError } from '../../core/error.ts';
 import { findNearestNames } from '../../core/text/names.ts';
 import { sanitize } from '../../core/text/terminal.ts';
-import type { ListRow } from '../chat.ts';
+import type { CustomCommands } from '../assistant.ts';
+import type { Chat, ListRow } from '../chat.ts';
+import { buildPrompt } from '../prompt.ts';
 import { COPY, EXPORT, PIPE } from './answers.ts';
-import type { SlashCommand } from './command.ts';
+import type { NextStep, SlashCommand } from './command.ts';
 import { CLEAR, COMPRESS, CONTEXT, NEW, RETRY, REWIND } from './conversation.ts';
 import { DIFF, EDIT, FILE, UNDO } from './files.ts';
 import { EXIT, KEYS, OUTPUT, STATS } from './general.ts';
 import { MCP } from './servers.ts';
 import { LOAD, SAVE, SESSIONS } from './sessions.ts';
-import { APPROVE, MODEL, SYSTEM, THOUGHTS, TOOLS } from './settings.ts';
+import { APPROVE, MODEL, SYSTEM, THOUGHTS, TOOLS, VERIFY } from './settings.ts';
 
 const OTHER_ENTRIES: readonly ListRow[] = [
   ['@path', 'Attach a file of this directory'],
   ['@server:uri', 'Attach a resource of an MCP server'],
   ['/server:prompt', 'Send a prompt of an MCP server; its arguments follow as name=value'],
+  ['/name words', 'Send a custom command or a template; those there are follow below'],
   ['!command', 'Run a command; its output goes with the next prompt'],
   ['//text', 'Send a text that begins with a slash'],
 ];
@@ -24,7 +28,12 @@ const HELP: SlashCommand = {
   aliases: ['h'],
   help: 'List the commands',
   async run(_, chat) {
-    await chat.list([...COMMANDS.map((command) => [formatSyntax(command), command.help] as const), ...OTHER_ENTRIES]);
+    const custom = await listCustomCommands(chat);
+    await chat.list([
+      ...COMMANDS.map((command) => [formatSyntax(command), command.help] as const),
+      ...OTHER_ENTRIES,
+      ...custom.map(({ name, about }) => [`/${sanitize(name)}`, sanitize(about)] as const),
+    ]);
     return undefined;
   },
 };
@@ -35,7 +44,7 @@ const HELP: SlashCommand = {
  */
 export const COMMANDS: readonly SlashCommand[] = [
   ...[HELP, KEYS, EXIT, STATS, CONTEXT],
-  ...[MODEL, SYSTEM, THOUGHTS, TOOLS, APPROVE, MCP],
+  ...[MODEL, SYSTEM, THOUGHTS, TOOLS, APPROVE, VERIFY, MCP],
   ...[NEW, CLEAR, RETRY, REWIND, COMPRESS],
   ...[SESSIONS, SAVE, LOAD, EXPORT],
   ...[FILE, EDIT, COPY, PIPE, OUTPUT, DIFF, UNDO],
@@ -47,23 +56,52 @@ export function formatSyntax({ name, aliases = [], argument }: SlashCommand): st
   return argument === undefined ? names : `${names} ${argument}`;
 }
 
+/** Custom commands that no command of gmn's own hides. */
+export async function listCustomCommands({ customCommands }: Pick<Chat, 'customCommands'>) {
+  return (await customCommands.list()).filter(({ name }) => findCommand(name) === undefined);
+}
+
+export function findCommand(name: string): SlashCommand | undefined {
+  return COMMANDS.find((command) => command.name === name || command.aliases?.includes(name));
+}
+
 /**
- * The command that an entry names, and its argument. Throws AppError `usage` that suggests the nearest name if there is
- * none.
+ * Runs an entry that begins with a slash: a command of the table, else the prompt of a custom one. Throws AppError
+ * `usage` that suggests the nearest name if there is neither.
  */
-export function requireCommand(entry: string): { readonly command: SlashCommand; readonly argument: string } {
-  const [, name = '', argument = ''] = /^\/(\S*)\s*([\s\S]*)$/.exec(entry) ?? [];
-  const command = COMMANDS.find((candidate) => candidate.name === name || candidate.aliases?.includes(name));
-  if (command === undefined) throw unknownCommandError(name);
+export async function runSlashEntry(entry: string, chat: Chat, signal: AbortSignal): Promise<NextStep> {
+  const { name, argument } = splitEntry(entry);
+  const command = findCommand(name);
+  if (command === undefined) {
+    const ask = await buildCustomPrompt(entry, chat, signal);
+    if (ask === undefined) throw unknownCommandError(name, await chat.customCommands.list());
+    return { ask };
+  }
   if (command.argument === undefined && argument !== '') {
     throw new AppError('usage', `/${name} takes no arguments`, { hint: `To send it as it is: /${sanitize(entry)}` });
   }
-  return { command, argument: argument.trim() };
+  return command.run(argument.trim(), chat, signal);
 }
 
-function unknownCommandError(name: string): AppError {
+/** Undefined if the entry calls no custom command, or one that a command of the table hides. Throws AppError. */
+export async function buildCustomPrompt(entry: string, chat: Chat, signal: AbortSignal): Promise<Content | undefined> {
+  if (!entry.startsWith('/') || findCommand(splitEntry(entry).name) !== undefined) return undefined;
+  const prompt = await chat.customCommands.expand(entry, chat.assistant.setup.mode, signal);
+  return prompt === undefined ? undefined : buildPrompt(chat, prompt, signal, { mentions: false });
+}
+
+function splitEntry(entry: string): { readonly name: string; readonly argument: string } {
+  const [, name = '', argument = ''] = /^\/(\S*)\s*([\s\S]*)$/.exec(entry) ?? [];
+  return { name, argument };
+}
+
+type CustomNames = Awaited<ReturnType<CustomCommands['list']>>;
+
+function unknownCommandError(name: string, custom: CustomNames): AppError {
   const names = COMMANDS.flatMap((command) => [command.name, ...(command.aliases ?? [])]);
-  const near = findNearestNames(name, names).map((word) => `/${word}`);
+  const near = findNearestNames(name, [...names, ...custom.map((each) => each.name)]).map(
+    (word) => `/${sanitize(word)}`,
+  );
   if (name === '') {
     return new AppError('usage', 'a command must follow the slash directly', { hint: 'To see the commands: /help' });
   }

@@ -130,6 +130,7 @@ export const PLACEHOLDERS: Readonly<Record<string, Values>> = {
   age: FREE,
   groups: FREE,
   json: FREE,
+  command: FREE,
   object: FREE,
   value: FREE,
   version: FREE,

@@ -70,6 +70,8 @@ export const HEADINGS: readonly (readonly [title: string, longs: readonly string
       'allowed-tools',
       'include-directories',
       'max-turns',
+      'verify',
+      'max-verify',
       'shell',
       'mcp-config',
       'allowed-mcp-server-names',

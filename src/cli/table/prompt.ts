@@ -116,6 +116,18 @@ export const PROMPT_FLAGS = [
     help: 'Tools for the model: none, read, edit, all, or names (list_directory,read_file,…)',
   },
   ...APPROVAL_FLAGS,
+  {
+    long: 'verify',
+    value: 'command',
+    help: 'Run this when the model says it is done; if it fails, the model gets its output and goes on',
+  },
+  {
+    long: 'max-verify',
+    value: 'n',
+    kind: 'integer',
+    fallback: '3',
+    help: 'How often a failure of --verify goes back to the model',
+  },
   ...SERVER_FLAGS,
   ...SESSION_FLAGS,
   { long: 'session-id', value: 'name', help: 'Give the new session this id: letters, digits, - and _' },

@@ -1,3 +1,4 @@
+import { runTurn } from '../../agent/turn.ts';
 import { lazyRedaction } from '../../app/agent.ts';
 import { pruneIfDue } from '../../app/history.ts';
 import { checkSessionFlags, findContinued, openStore, type SessionOptions } from '../../app/sessions.ts';
@@ -5,6 +6,7 @@ import { openOwnWorkspace } from '../../app/toolbox.ts';
 import { openUndoStore } from '../../app/undo-store.ts';
 import type { RunPaused } from '../../approval/approve.ts';
 import type { ApprovalMode } from '../../approval/policy.ts';
+import type { CustomCommands } from '../../chat/assistant.ts';
 import { createChanges, createTurnJournal } from '../../chat/changes.ts';
 import { type Chat, openChat } from '../../chat/chat.ts';
 import { createCompleter } from '../../chat/completion.ts';
@@ -21,6 +23,7 @@ import { restoredNotice } from '../../chat/setup.ts';
 import { formatStatus } from '../../chat/window.ts';
 import { readSetting } from '../../config/keys.ts';
 import type { App } from '../../core/app.ts';
+import { loadOnce } from '../../core/async.ts';
 import { AppError } from '../../core/error.ts';
 import type { Env, Io, Out } from '../../core/io.ts';
 import type { Session, SessionSetup, SessionStore } from '../../core/session.ts';
@@ -105,6 +108,13 @@ export async function run(options: ChatOptions, app: App): Promise<number> {
       takeReports: () => reports.splice(0),
       changes: createChanges(undo, { ...turns, workspace, cwd: workspace.roots[0] ?? cwd }),
       shell: chooseShell(options.shell, env),
+      customCommands: createLazyCommands(options, context),
+      openVerifiedTurn: async (command) => {
+        const { verifyTurn } = await import('../../app/verify.ts');
+        const { shell, timeout: timeoutMs } = options;
+        const hint = 'What the model changed is kept: /undo takes it back. /verify off ends this.';
+        return verifyTurn(runTurn, { app: context.app, command, shell, timeoutMs, hint });
+      },
       resumeFlags: options.demo ? '--demo ' : '',
       files: [...(options.file ?? [])],
     });
@@ -125,6 +135,25 @@ function checkChatUsage(options: ChatOptions): void {
     throw new AppError('usage', '--mcp-config cannot be combined with --no-mcp', { hint: 'Use one of them.' });
   }
   checkSessionFlags(options);
+}
+
+/** Loaded when the user first types a slash. */
+function createLazyCommands(
+  { allowedTools, shell }: ChatOptions,
+  context: { readonly app: App; readonly runPaused: RunPaused },
+): CustomCommands {
+  const load = loadOnce(async () => {
+    const { createCustomCommands } = await import('../../app/custom-commands.ts');
+    const options = {
+      ...(allowedTools === undefined ? {} : { allowedTools }),
+      ...(shell === undefined ? {} : { shell }),
+    };
+    return createCustomCommands(options, context);
+  });
+  return {
+    list: async () => (await load()).list(),
+    expand: async (...call) => (await load()).expand(...call),
+  };
 }
 
 type ChatSession = { readonly session: Session; readonly isSaved: boolean };

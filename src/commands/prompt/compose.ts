@@ -1,5 +1,7 @@
-import { chooseTemplate, fillTemplate, takesStdin } from '../../app/template.ts';
+import { findCustomCommand, parseSlashEntry, splitSlashWords } from '../../app/custom-commands.ts';
+import { chooseTemplate, fillTemplate, type TemplateValues, takesStdin } from '../../app/template.ts';
 import { type AccessContext, type AccessOptions, createTemplateAccess } from '../../app/template-access.ts';
+import { readTemplate, type Template } from '../../config/templates.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import type { TurnEvent } from '../../core/event.ts';
@@ -37,38 +39,59 @@ export async function* composeInput(
   const hasOthers = options.attach !== undefined || options.mimeType !== undefined || options.paste;
   const others = hasOthers ? { otherAttachments: toOtherAttachments(options, context.app) } : {};
   const isComposed = options.template !== undefined || options.param !== undefined || options.editor;
-  return isComposed ? { ...others, ...(yield* composePrompt(options, context)) } : others;
+  return isComposed || context.words?.startsWith('/')
+    ? { ...others, ...(yield* composePrompt(options, context)) }
+    : others;
 }
 
 /**
- * Fills the template, then lets the user edit the text. Throws AppError: `usage` if either is not possible,
- * `interrupted` if the edited prompt is empty.
+ * Fills the template, or the custom command that the prompt names, then lets the user edit the text. Throws AppError:
+ * `usage` if either is not possible, `interrupted` if the edited prompt is empty.
  */
 async function* composePrompt(
   options: ComposeOptions & AccessOptions,
   context: ComposeContext,
 ): AsyncGenerator<TurnEvent, ComposedPrompt> {
-  if (options.param !== undefined && options.template === undefined) {
+  const chosen = yield* chooseFilling(options, context);
+  if (options.param !== undefined && chosen === undefined) {
     throw new AppError('usage', '--param needs --template', { hint: 'Example: --template review --param focus=speed' });
   }
   const filled: ComposedPrompt =
-    options.template === undefined
-      ? { prompt: context.words }
-      : yield* fillFromTemplate(options, options.template, context);
+    chosen === undefined ? { prompt: context.words } : yield* fillChosen(chosen, options, context);
   return options.editor ? { ...filled, prompt: await editPrompt(filled.prompt ?? '', context) } : filled;
 }
 
-async function* fillFromTemplate(
-  options: ComposeOptions & AccessOptions,
-  name: string,
+type Filling = { readonly template: Template } & Pick<TemplateValues, 'params' | 'words' | 'entry'>;
+
+/** Undefined if the prompt is plain text. A command of a folder that is not trusted leaves it so, with a notice. */
+async function* chooseFilling(
+  { template: wanted, param: params = [] }: ComposeOptions,
+  { app, words }: ComposeContext,
+): AsyncGenerator<TurnEvent, Filling | undefined> {
+  if (wanted !== undefined) return { template: await chooseTemplate(wanted, app), params, words };
+  const entry = words?.startsWith('/') ? parseSlashEntry(words) : undefined;
+  const found = entry && (await findCustomCommand(entry.name, app));
+  if (entry === undefined || found === undefined) return undefined;
+  const { file, place } = found;
+  if (place.ignored !== undefined) {
+    const message = `${file} is not used: ${place.ignored}. To trust the folder, run: gmn trust`;
+    yield { type: 'notice', message };
+    return undefined;
+  }
+  const template = await readTemplate(found);
+  const split = splitSlashWords(template, entry);
+  return { template, ...split, params: [...split.params, ...params] };
+}
+
+async function* fillChosen(
+  { template, ...values }: Filling,
+  options: AccessOptions,
   context: ComposeContext,
 ): AsyncGenerator<TurnEvent, ComposedPrompt> {
-  const template = await chooseTemplate(name, context.app);
   const hasStdin = takesStdin(template);
   const stdin = hasStdin ? yield* readStdinText(template.name, context) : '';
   const prompt = await fillTemplate(template, {
-    params: options.param ?? [],
-    words: context.words,
+    ...values,
     stdin: async () => stdin,
     ...createTemplateAccess(options, context),
   });

@@ -51,6 +51,8 @@ const ONE_SHOT_ONLY: Readonly<Record<OneShotOption, true>> = {
   attach: true,
   mimeType: true,
   paste: true,
+  verify: true,
+  maxVerify: true,
 };
 
 /**

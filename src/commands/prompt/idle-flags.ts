@@ -17,6 +17,8 @@ interface IdleFlags {
 
 const outputFormatOrText = ({ outputFormat = 'text' }: PromptOptions): string => outputFormat;
 
+const beginsWithSlash = ({ prompt, args }: PromptOptions): boolean => (prompt ?? args[0])?.startsWith('/') ?? false;
+
 const ANSWER_FLAGS = [
   'extract',
   'extractLast',
@@ -73,6 +75,8 @@ export const IDLE_FLAGS: readonly IdleFlags[] = [
       ...ANSWER_FLAGS,
       ...SAMPLING_FLAGS,
       'maxTurns',
+      'verify',
+      'maxVerify',
       'yolo',
       'allowedTools',
       'fork',
@@ -98,12 +102,13 @@ export const IDLE_FLAGS: readonly IdleFlags[] = [
   { when: 'with --render always', isSo: ({ render }) => render === 'always', flags: ['rawOutput'] },
   { when: 'with --quiet', isSo: ({ quiet }) => quiet === true, flags: ['usage'] },
   {
-    // A template may run commands, for which these flags matter.
+    // A template may run commands, for which these flags matter; a slash may begin the name of one.
     when: 'without tools',
-    isSo: (options) => !hasTools(options) && options.template === undefined,
+    isSo: (options) => !hasTools(options) && options.template === undefined && !beginsWithSlash(options),
     flags: ['allowedTools', 'yolo', 'approvalMode'],
   },
-  { when: 'without tools', isSo: (options) => !hasTools(options), flags: ['includeDirectories', 'maxTurns'] },
+  { when: 'without tools', isSo: (options) => !hasTools(options), flags: ['includeDirectories', 'maxTurns', 'verify'] },
+  { when: 'without --verify', isSo: ({ verify }) => verify === undefined, flags: ['maxVerify'] },
 ];
 
 /** Flags of the official CLI: a wrapper may always pass them, so they are not an error. */
@@ -178,9 +183,10 @@ function isGiven(flag: FlagName, options: PromptOptions, env: Env): boolean {
 }
 
 function flagError(flag: FlagName, when: string, options: PromptOptions): AppError {
-  if (when === 'without tools') {
+  if (when.startsWith('without')) {
+    const missing = when === 'without tools' ? 'those the model may use, e.g. --tools edit' : '--verify "<command>"';
     return new AppError('usage', `${formatTyped(flag)} means nothing ${when}`, {
-      hint: 'Add those the model may use, e.g. --tools edit; or leave it out.',
+      hint: `Add ${missing}; or leave it out.`,
     });
   }
   const mode = flag === 'yolo' ? ` ${options.approvalMode}` : '';

@@ -4,6 +4,7 @@ import type { OutputOptions } from '../../app/output.ts';
 import type { AnswerFormatOptions } from '../../app/output-schema.ts';
 import type { RosterOptions } from '../../app/servers/roster.ts';
 import type { SessionOptions } from '../../app/sessions.ts';
+import type { VerifyOptions } from '../../app/verify.ts';
 import type { OutputFormat } from '../../core/app.ts';
 import type { AttachmentOptions, ComposeOptions } from './compose.ts';
 
@@ -13,6 +14,7 @@ export interface PromptOptions
     RosterOptions,
     SessionOptions,
     AnswerFormatOptions,
+    VerifyOptions,
     OutputOptions,
     ComposeOptions,
     AttachmentOptions {

@@ -237,8 +237,12 @@ function toRenderOptions(options: PromptOptions, app: App, signal: AbortSignal):
 }
 
 async function openAnswerFormatIfWanted(options: PromptOptions, app: App): Promise<AnswerFormat> {
-  if (options.outputSchema === undefined && !options.search) return { agent: (agent) => agent, run: runTurn };
-  return (await import('../../app/output-schema.ts')).openAnswerFormat(options, app);
+  const isPlain = options.outputSchema === undefined && !options.search;
+  const format: AnswerFormat = isPlain
+    ? { agent: (agent) => agent, run: runTurn }
+    : await (await import('../../app/output-schema.ts')).openAnswerFormat(options, app);
+  if (options.verify === undefined) return format;
+  return (await import('../../app/verify.ts')).addVerification(format, options, app);
 }
 
 type NamedServers = Awaited<ReturnType<typeof openNamedServers>>;
@@ -284,7 +288,7 @@ async function* readPrompt(
     mentions: !options.noAt,
     ...(options.isOfficial ? { stdinMentions: true } : {}),
     ...(readResource === undefined ? {} : { readResource }),
-    ...(COMPOSE_FLAGS.some((name) => options[name] !== undefined)
+    ...(prompt?.startsWith('/') || COMPOSE_FLAGS.some((name) => options[name] !== undefined)
       ? yield* (await import('./compose.ts')).composeInput(options, composing)
       : {}),
     ...{ cwd, env, homes, stdin, clock, signal },

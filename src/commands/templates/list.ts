@@ -7,7 +7,8 @@ import { sanitize } from '../../core/text/terminal.ts';
 export async function run(options: PrintOptions, app: App): Promise<number> {
   const places = await listTemplateDirectories(app);
   const found = await findTemplates(places);
-  const templates = found.filter(({ place }) => place.ignored === undefined).map(describeTemplate);
+  const usable = found.filter(({ place }) => place.ignored === undefined);
+  const templates = await Promise.all(usable.map(describeTemplate));
   const rows = templates.map(({ name, description, file }) => [
     sanitize(name),
     sanitize(description ?? ''),
@@ -21,11 +22,11 @@ export async function run(options: PrintOptions, app: App): Promise<number> {
 }
 
 /** An invalid template is listed, too, with its error as description. */
-function describeTemplate(found: FoundTemplate) {
+async function describeTemplate(found: FoundTemplate) {
   const { name, file, kind, place } = found;
   const rest = { kind, file, source: place.scope };
   try {
-    const { description } = readTemplate(found);
+    const { description } = await readTemplate(found);
     return { name, ...(description === undefined ? {} : { description }), ...rest };
   } catch (thrown) {
     return { name, description: `(${AppError.from(thrown).message})`, ...rest };

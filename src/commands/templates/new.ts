@@ -25,7 +25,7 @@ export async function run(options: NewOptions, app: App): Promise<number> {
   const begun = Object.hasOwn(BUILT_IN_TEMPLATES, name) ? BUILT_IN_TEMPLATES[name] : undefined;
   const text = begun ?? templateSkeleton(name);
   const edited = isInteractive() ? await edit(text, `${name}.md`, app) : text;
-  readTemplate({ name, file, kind: 'markdown', text: edited });
+  await readTemplate({ name, file, kind: 'markdown', text: edited });
   const created = await tryCreateExclusive(file, edited);
   if (created === 'exists') throw takenError(name, file);
   if (created === 'failed') {

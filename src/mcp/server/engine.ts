@@ -14,6 +14,8 @@ export interface TurnRequest {
   readonly systemText?: string | undefined;
   /** The directory that the model's tools work in, with links resolved. Absent: the model has no tools. */
   readonly directory?: string | undefined;
+  /** A command that must succeed when the model says it is done. Only with `directory`, if commands are allowed. */
+  readonly verify?: string | undefined;
   readonly storage: TurnStorage;
   /**
    * Gets the session the turn is saved in, if that is not the one in `storage`; undefined if it cannot be continued.

@@ -11,8 +11,12 @@ const SERVER_FLAGS = [
 
 const PIPE = /\| gmn\b/;
 
-export function formatFailure({ message, hint = '' }: AppError): string {
-  const text = [message, dropShellAdvice(hint)].filter((part) => part !== '').join('\n');
+/** Of what a command printed; its last lines say most. */
+const MAX_OUTPUT_CHARS = 1500;
+
+export function formatFailure({ message, hint = '', output = '' }: AppError): string {
+  const end = output.slice(-MAX_OUTPUT_CHARS).toWellFormed();
+  const text = [message, dropShellAdvice(hint), end].filter((part) => part !== '').join('\n');
   return text.length > MAX_ERROR_CHARS ? `${text.slice(0, MAX_ERROR_CHARS)}…` : text;
 }
 

@@ -63,6 +63,28 @@ test('--allow-shell lets it run commands in the working directory', async (t) =>
   expect(existsSync(join(server.cwd, 'made.txt'))).toBe(true);
 });
 
+test.skipIf(process.platform === 'win32')('verify runs its command only with --allow-shell', async (t) => {
+  const refusing = await serve(t, { gemini: await fakeGemini(t, []), flags: ['--allow-write'] });
+  const refused = await refusing.call('delegate', { prompt: 'x', verify: 'touch made.txt' });
+  expect(refused).toMatchObject({ isError: true, structuredContent: { status: 'error', code: 'EXECUTION_FAILED' } });
+  expect(refused.structuredContent.error).toMatch(/^verify: this server runs no commands\n.*--allow-shell\.$/);
+  expect(existsSync(join(refusing.cwd, 'made.txt'))).toBe(false);
+  const gemini = await fakeGemini(t, [reply('Done.'), reply('Done now.'), ...Array(4).fill(reply('Sorry.'))]);
+  const server = await serve(t, { gemini, flags: ['--allow-shell'] });
+  const verify = '[ -e made.txt ] && exit 0; touch made.txt; echo not yet; exit 1';
+  const verified = await server.call('delegate', { prompt: 'x', verify });
+  expect(verified.structuredContent).toMatchObject({ status: 'completed', output: 'Done.\nDone now.' });
+  expect(JSON.stringify(gemini.requests[1]?.body.contents.at(-1))).toContain('not yet');
+  const failed = await server.call('delegate', { prompt: 'x', verify: 'echo never; exit 2' });
+  expect(failed.structuredContent).toMatchObject({
+    code: 'EXECUTION_FAILED',
+    partial_output: 'Sorry.\nSorry.\nSorry.\nSorry.',
+  });
+  expect(failed.structuredContent.error).toMatch(
+    /^verify still fails after 3 repairs: .* \(exit code 2\)\n[\s\S]*never$/,
+  );
+});
+
 test('files that may hold keys are not read, and nobody is asked', async (t) => {
   const gemini = await fakeGemini(t, [reply(readSecret), reply('I may not.')]);
   const server = await serve(t, { gemini, files: { '.env': 'KEY=canary-4711' } });

@@ -1,7 +1,9 @@
+import { AppError } from '../../../core/error.ts';
 import type { SessionSummary } from '../../../core/session.ts';
 import { sha256 } from '../../../platform/runtime/native.ts';
 import type { Host } from '../host.ts';
 import type { JobWork } from '../jobs/runner.ts';
+import { NO_ROOT } from '../roots.ts';
 import { requireSession, resolveDirectory } from '../sessions.ts';
 import { type Call, checkModelName, serverTool } from '../tool.ts';
 import { collectAnswer } from '../turn.ts';
@@ -39,6 +41,11 @@ export const delegate = serverTool({
       },
       brainstorm: { type: 'boolean', description: 'Ask for many different ideas.', default: false },
       system_prompt: { type: 'string', description: 'How Gemini should behave.' },
+      verify: {
+        type: 'string',
+        description:
+          'A command that must succeed, such as npm test: it runs when Gemini says it is done, and Gemini repairs what fails, at most three times. Only if the server runs with --allow-shell.',
+      },
     },
     required: ['prompt'],
   },
@@ -49,6 +56,7 @@ export const delegate = serverTool({
     const { mode = 'sync', timeout_ms: timeoutMs = DEFAULT_TIMEOUT_MS } = args;
     checkModelName(args.model);
     const target = await resolveTarget(args, host);
+    checkVerify(args.verify, target, host);
     // The call may have been cancelled meanwhile.
     signal.throwIfAborted();
     const isAwaited = mode === 'sync';
@@ -81,6 +89,7 @@ interface DelegateArguments {
   readonly session_id?: string | undefined;
   readonly brainstorm?: boolean | undefined;
   readonly system_prompt?: string | undefined;
+  readonly verify?: string | undefined;
 }
 
 interface DelegateTarget {
@@ -93,6 +102,20 @@ interface DelegateTarget {
 async function resolveTarget(args: DelegateArguments, host: Host): Promise<DelegateTarget> {
   const earlier = args.session_id === undefined ? undefined : await requireSession(host, args.session_id);
   return { directory: resolveDirectory(host, args.working_directory, earlier), earlier };
+}
+
+/** Throws AppError `usage` if this server runs no commands, or there is no place for one. */
+function checkVerify(verify: string | undefined, { directory }: DelegateTarget, { allowed }: Host): void {
+  if (verify === undefined) return;
+  if (verify.trim() === '') throw new AppError('usage', 'verify needs a command', { hint: 'Example: npm test' });
+  if (!allowed.shell) {
+    throw new AppError('usage', 'verify: this server runs no commands', {
+      hint: 'Leave it out, or let whoever runs the server allow it with --allow-shell.',
+    });
+  }
+  if (directory === undefined) {
+    throw new AppError('usage', 'verify: this server has no directory to run a command in', { hint: NO_ROOT });
+  }
 }
 
 function createWork(
@@ -109,6 +132,7 @@ function createWork(
         prompt: { role: 'user', parts: [{ text }] },
         model: args.model,
         systemText: args.system_prompt,
+        verify: args.verify,
         directory,
         storage: { kind: 'session', cwd: directory ?? host.startDirectory, earlier },
         onSession: (session_id) => {

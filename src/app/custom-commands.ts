@@ -1,0 +1,111 @@
+import {
+  type FoundTemplate,
+  findTemplates,
+  listTemplateDirectories,
+  readTemplate,
+  type Template,
+} from '../config/templates.ts';
+import type { App } from '../core/app.ts';
+import { AppError } from '../core/error.ts';
+import { fillTemplate, listPlaceholders, requireUsable, type TemplateValues } from './template.ts';
+import { type AccessContext, type AccessOptions, createTemplateAccess } from './template-access.ts';
+
+/** A text `/name words`. */
+interface SlashEntry {
+  readonly name: string;
+  readonly words: string;
+  /** As it was typed. */
+  readonly entry: string;
+}
+
+/** Undefined for any other text: `/etc/hosts` and `//text` name no command. */
+export function parseSlashEntry(text: string): SlashEntry | undefined {
+  const entry = text.trim();
+  const [, name, words = ''] = /^\/([^\s/]+)(?:\s+([\s\S]*))?$/.exec(entry) ?? [];
+  return name === undefined ? undefined : { name, words, entry };
+}
+
+/** Like the official CLI's: a character that cannot be typed in a command is `_`. */
+function toSlashName(name: string): string {
+  return name.replace(/[^\p{L}\p{N}_.:-]/gu, '_');
+}
+
+/** The template that a slash command of this name stands for; it may be one of a folder that is not trusted. */
+export async function findCustomCommand(name: string, app: App): Promise<FoundTemplate | undefined> {
+  const found = await findTemplates(await listTemplateDirectories(app));
+  return found.find((template) => toSlashName(template.name) === name);
+}
+
+/** The values of a template that was called by an entry: a markdown template takes `name=value` before its words. */
+export function splitSlashWords(
+  template: Pick<Template, 'kind' | 'body'>,
+  { words, entry }: SlashEntry,
+): Pick<TemplateValues, 'params' | 'words' | 'entry'> {
+  const names = template.kind === 'command' ? [] : listPlaceholders(template);
+  const params: string[] = [];
+  let rest = words;
+  for (;;) {
+    const [whole = '', name = '', quoted, bare = ''] = /^([\w-]+)=(?:"([^"]*)"(?!\S)|(\S*))\s*/.exec(rest) ?? [];
+    if (!names.includes(name) || name === 'stdin' || name === 'prompt') break;
+    params.push(`${name}=${quoted ?? bare}`);
+    rest = rest.slice(whole.length);
+  }
+  return { params, entry, words: rest === '' ? undefined : rest };
+}
+
+interface CommandSummary {
+  readonly name: string;
+  readonly about: string;
+}
+
+/** A menu asks for the list at every key. */
+const LIST_MS = 2000;
+
+/** The custom commands of a chat. */
+export function createCustomCommands(options: AccessOptions, context: Omit<AccessContext, 'signal'>) {
+  const { app } = context;
+  let listed: { readonly atMs: number; readonly commands: Promise<readonly CommandSummary[]> } | undefined;
+  return {
+    /** Those of the user, of the folder if it is trusted, and gmn's own; a faulty one has its error in place of words. */
+    list(): Promise<readonly CommandSummary[]> {
+      const nowMs = app.clock.now();
+      if (listed === undefined || nowMs - listed.atMs > LIST_MS) listed = { atMs: nowMs, commands: listCommands(app) };
+      return listed.commands;
+    },
+    /** The prompt that the entry stands for; undefined if there is no such command. Throws AppError. */
+    async expand(
+      text: string,
+      approvalMode: NonNullable<AccessOptions['approvalMode']>,
+      signal: AbortSignal,
+    ): Promise<string | undefined> {
+      const entry = parseSlashEntry(text);
+      const found = entry && (await findCustomCommand(entry.name, app));
+      if (entry === undefined || found === undefined) return undefined;
+      const template = await readTemplate(requireUsable(found));
+      return fillTemplate(template, {
+        ...splitSlashWords(template, entry),
+        stdin: async () => {
+          throw new AppError('usage', `the template ${entry.name} needs stdin, which a chat does not have`, {
+            hint: `Use it in a shell: … | gmn -p /${entry.name}`,
+          });
+        },
+        ...createTemplateAccess({ ...options, approvalMode }, { ...context, signal }),
+      });
+    },
+  };
+}
+
+async function listCommands(app: App): Promise<readonly CommandSummary[]> {
+  const places = (await listTemplateDirectories(app)).filter(({ ignored }) => ignored === undefined);
+  return Promise.all((await findTemplates(places)).map(summarizeCommand));
+}
+
+async function summarizeCommand(found: FoundTemplate): Promise<CommandSummary> {
+  const name = toSlashName(found.name);
+  try {
+    const { description } = await readTemplate(found);
+    return { name, about: description ?? `Custom command: ${found.file}` };
+  } catch (thrown) {
+    return { name, about: `(${AppError.from(thrown).message})` };
+  }
+}

@@ -1,0 +1,205 @@
+import type { Agent, RunTurn } from '../agent/agent.ts';
+import type { App } from '../core/app.ts';
+import type { Content } from '../core/content.ts';
+import { AppError } from '../core/error.ts';
+import type { TurnEvent } from '../core/event.ts';
+import { formatDuration, plural } from '../core/text/format.ts';
+import { sanitize } from '../core/text/terminal.ts';
+import { addUsage, NO_USAGE } from '../core/usage.ts';
+import { runShell, type ShellResult } from '../platform/process/shell.ts';
+import { chooseShell } from '../platform/process/shell-choice.ts';
+import { addOutput } from '../render/spinner.ts';
+import { DEFAULT_TIMEOUT_MS } from './model.ts';
+import type { AnswerFormat } from './output-schema.ts';
+import { chooseMode, type ToolOptions } from './toolbox.ts';
+
+export interface VerifyOptions {
+  readonly verify?: string;
+  readonly maxVerify?: number;
+}
+
+const MAX_FAILURES = 3;
+/** How much of the command's output the model and the user get. */
+const OUTPUT_BYTES = 4096;
+
+interface FormatOptions extends VerifyOptions, Pick<ToolOptions, 'approvalMode' | 'yolo' | 'shell'> {
+  readonly outputSchema?: string;
+  readonly timeout?: number;
+}
+
+/** Adds `--verify` to a one-shot. Throws AppError `usage` if there is nothing to verify. */
+export async function addVerification(format: AnswerFormat, options: FormatOptions, app: App): Promise<AnswerFormat> {
+  const { verify: command = '', maxVerify = MAX_FAILURES, outputSchema } = options;
+  checkVerification(options, chooseMode(options, await app.settings()).mode);
+  return {
+    agent(agent) {
+      checkTools(agent.tools.length > 0);
+      return format.agent(agent);
+    },
+    run: verifyTurn(format.run, {
+      ...{ app, command, maxVerify, shell: options.shell, timeoutMs: options.timeout },
+      isLastOnly: outputSchema !== undefined,
+    }),
+  };
+}
+
+function checkVerification({ verify = '', maxVerify = MAX_FAILURES }: VerifyOptions, mode: string): void {
+  if (verify.trim() === '') {
+    throw new AppError('usage', '--verify needs a command', { hint: 'Example: --verify "npm test"' });
+  }
+  if (maxVerify < 0)
+    throw new AppError('usage', '--max-verify must not be negative', { hint: 'Example: --max-verify 3' });
+  if (mode === 'plan') {
+    throw new AppError('usage', '--verify cannot be combined with plan mode, which changes nothing', {
+      hint: 'Choose another mode: --approval-mode auto_edit',
+    });
+  }
+}
+
+function checkTools(hasTools: boolean): void {
+  if (hasTools) return;
+  throw new AppError('usage', '--verify means nothing without tools', {
+    hint: 'Add those the model may use, e.g. --tools edit; or leave it out.',
+  });
+}
+
+interface Verification {
+  readonly app: Pick<App, 'cwd' | 'env' | 'clock' | 'io'>;
+  readonly command: string;
+  /** How often a failure goes back to the model. */
+  readonly maxVerify?: number | undefined;
+  readonly shell?: string | undefined;
+  /** The most that one run of the command may take; 0 is no limit, which is then up to the turn's signal. */
+  readonly timeoutMs?: number | undefined;
+  /** The answer is the text of the last try alone; otherwise that of all of them. */
+  readonly isLastOnly?: boolean;
+  /** The next step for the user if it still fails. */
+  readonly hint?: string;
+}
+
+const HINT = 'What the model changed is kept: gmn undo takes it back. To let it try more often: --max-verify';
+
+/**
+ * Runs a turn, and when it ends the command: as the user's own it is not asked about, and runs like one of the shell
+ * tool. If it fails, the model gets its output and goes on, so often at most. All tries share the limit of model calls.
+ * The result throws AppError `verify` if the command still fails.
+ */
+export function verifyTurn(run: RunTurn, verification: Verification): RunTurn {
+  const { command, app, maxVerify = MAX_FAILURES, isLastOnly = false } = verification;
+  return async function* verified(agent, turn) {
+    let { prompt } = turn;
+    let usage = NO_USAGE;
+    let repliesBefore = turn.repliesBefore ?? 0;
+    const counted: Agent = {
+      ...agent,
+      onReply(reply) {
+        repliesBefore += 1;
+        agent.onReply?.(reply);
+      },
+    };
+    for (let failures = 0; ; failures += 1) {
+      const events = run(counted, { ...turn, prompt, repliesBefore });
+      const { end, held, last } = yield* passRound(events, { isFirst: failures === 0, isHeld: isLastOnly });
+      usage = addUsage(usage, end.usage);
+      yield { type: 'wait', what: `verify: ${sanitize(command)}` };
+      const startedMs = app.clock.now();
+      const result = await runVerification(verification, turn.signal);
+      const output = keepEnd(result);
+      const exit = { code: result.exitCode, signal: result.signal };
+      yield { type: 'verify', command, exit, output, elapsedMs: app.clock.now() - startedMs };
+      if (exit.code === 0) {
+        yield* held;
+        yield { ...end, usage };
+        return;
+      }
+      const ending = formatEnding(result, verification);
+      if (failures >= maxVerify) throw verifyError({ ...verification, ending, failures, output, held });
+      if (!isLastOnly && last !== '' && last !== '\n') yield { type: 'text', delta: '\n' };
+      prompt = failurePrompt(command, ending, output);
+    }
+  };
+}
+
+type TextEvent = Extract<TurnEvent, { type: 'text' }>;
+
+interface Round {
+  readonly end: Extract<TurnEvent, { type: 'end' }>;
+  readonly held: readonly TextEvent[];
+  /** The last character of its text. */
+  readonly last: string;
+}
+
+async function* passRound(
+  events: AsyncGenerator<TurnEvent, void>,
+  { isFirst, isHeld }: { readonly isFirst: boolean; readonly isHeld: boolean },
+): AsyncGenerator<TurnEvent, Round> {
+  const held: TextEvent[] = [];
+  let last = '';
+  for await (const event of events) {
+    if (event.type === 'end') return { end: event, held, last };
+    if (event.type === 'text') {
+      last = event.delta.at(-1) ?? last;
+      if (isHeld) {
+        held.push(event);
+        continue;
+      }
+    }
+    if (event.type !== 'begin' || isFirst) yield event;
+  }
+  throw new AppError('internal', 'the turn ended without an end');
+}
+
+function runVerification(
+  { app, command, shell, timeoutMs = DEFAULT_TIMEOUT_MS }: Verification,
+  signal: AbortSignal,
+): Promise<ShellResult> {
+  const { cwd, env } = app;
+  const run = {
+    ...{ shell: chooseShell(shell, env), command, cwd, env },
+    timeoutMs: timeoutMs || Number.POSITIVE_INFINITY,
+    // Half of it is kept from the end.
+    maxChars: 2 * OUTPUT_BYTES,
+    onOutput: (text: string) => addOutput(app.io.err, text),
+  };
+  return runShell(run, signal);
+}
+
+/** The last 4 KB of what it printed, whole characters only. */
+function keepEnd({ head, tail, omitted }: ShellResult): string {
+  const text = omitted === 0 ? head + tail : tail;
+  const bytes = Buffer.from(text.trimEnd());
+  if (bytes.length <= OUTPUT_BYTES) return bytes.toString();
+  return bytes
+    .subarray(-OUTPUT_BYTES)
+    .toString()
+    .replace(/^\ufffd+/, '');
+}
+
+function formatEnding(
+  { exitCode, signal, hasTimedOut }: ShellResult,
+  { timeoutMs = DEFAULT_TIMEOUT_MS }: Verification,
+) {
+  if (hasTimedOut) return `it was stopped after ${formatDuration(timeoutMs)}`;
+  return signal === null ? `exit code ${exitCode}` : `ended by ${signal}`;
+}
+
+function failurePrompt(command: string, ending: string, output: string): Content {
+  const printed = output === '' ? 'It printed nothing.' : `The end of what it printed:\n\n${output}`;
+  const text = `The work is not done yet: this command, which checks it, fails (${ending}):\n\n${command}\n\n${printed}\n\nFind the cause and repair it. It is run again when you are done.`;
+  return { role: 'user', parts: [{ text }] };
+}
+
+interface LastFailure extends Pick<Round, 'held'>, Pick<Verification, 'command' | 'hint'> {
+  readonly ending: string;
+  readonly failures: number;
+  readonly output: string;
+}
+
+function verifyError({ command, ending, failures, output, held, hint = HINT }: LastFailure): AppError {
+  const repairs = failures === 0 ? '' : ` after ${plural(failures, 'repair')}`;
+  return new AppError('verify', `verify still fails${repairs}: ${sanitize(command)} (${ending})`, {
+    hint,
+    output,
+    answer: held.map(({ delta }) => delta).join(''),
+  });
+}

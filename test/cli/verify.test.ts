@@ -1,0 +1,147 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { pipedChat } from '../support/chat.ts';
+import { fakeGemini, reply } from '../support/fake-gemini.ts';
+import { place, runGmn, runGmnIn } from '../support/gmn.ts';
+import { posixTest } from '../support/posix.ts';
+
+const EDIT = {
+  functionCall: { id: 'c1', name: 'edit_file', args: { file_path: 'a.js', old_string: '1', new_string: '2' } },
+};
+const READ = { functionCall: { id: 'c0', name: 'read_file', args: { file_path: 'a.js' } } };
+const FLAGS = ['--tools', 'edit', '--approval-mode', 'auto_edit'];
+const CHECK = 'cat a.js; env > seen; grep -q 2 a.js';
+
+/** The text of the last thing that the model was told. */
+const told = (request: { readonly body: { contents: { parts: { text: string }[] }[] } } | undefined): string =>
+  request?.body.contents.at(-1)?.parts[0]?.text ?? '';
+
+posixTest('a failure goes back to the model, which repairs it; all of it is in the answer', async (t) => {
+  const gemini = await fakeGemini(t, [
+    reply('Nothing to do.'),
+    reply('I see.', READ),
+    reply(EDIT),
+    reply('Now it is right.'),
+  ]);
+  const at = place(t, { gemini, files: { 'a.js': 'x = 1;\n' }, env: { SECRET_TOKEN: 'canary-0123456789' } });
+  const gmn = await runGmnIn(t, at, [...FLAGS, '--verify', CHECK, 'make it 2']);
+  expect(gmn).toMatchObject({ stdout: 'Nothing to do.\nI see.\nNow it is right.\n', exitCode: 0 });
+  expect(gmn.stderr).toMatch(
+    /^✗ verify cat a\.js; .* · exit 1 · [\d.]+s\n(?:✓ .*\n)+✓ verify cat a\.js; .* · [\d.]+s\n$/,
+  );
+  expect(told(gemini.requests[1])).toBe(`The work is not done yet: this command, which checks it, fails (exit code 1):
+
+${CHECK}
+
+The end of what it printed:
+
+x = 1;
+
+Find the cause and repair it. It is run again when you are done.`);
+  expect(gemini.requests[1]?.body.contents.map(({ role }: { role: string }) => role)).toEqual([
+    'user',
+    'model',
+    'user',
+  ]);
+  const seen = readFileSync(join(at.cwd, 'seen'), 'utf8');
+  expect(seen).toContain('TERM=dumb');
+  expect(seen).not.toMatch(/canary|GEMINI_API_KEY/);
+});
+
+posixTest('what still fails is a VerifyError with the end of the output, however much that was', async (t) => {
+  const gemini = await fakeGemini(t, [reply('Done.'), reply('Done now.')]);
+  const flood = 'yes 0123456789abcdef | head -c 59500000; echo 日本語; exit 3';
+  const args = [...FLAGS, '--verify', flood, '--max-verify', '1', '-o', 'stream-json', 'do it'];
+  const gmn = await runGmn(t, args, { gemini });
+  expect(gmn).toMatchObject({ stderr: '', exitCode: 1 });
+  const lines = gmn.stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  expect(lines.map(({ type }) => type)).toEqual([
+    'start',
+    'content',
+    'verify',
+    'content',
+    'content',
+    'verify',
+    'error',
+  ]);
+  const [, , first, , , , { error }] = lines;
+  expect(first).toMatchObject({ command: flood, ok: false, exitCode: 3 });
+  expect(error).toMatchObject({
+    code: 1,
+    type: 'VerifyError',
+    message: `verify still fails after 1 repair: ${flood} (exit code 3)`,
+    partialResponse: 'Done.\nDone now.',
+  });
+  expect(error.output).toMatch(/def\n日本語$/);
+  expect(Buffer.byteLength(error.output)).toBeLessThanOrEqual(4096);
+  expect(Buffer.byteLength(error.output)).toBeGreaterThan(4000);
+  expect(told(gemini.requests[1])).toContain(error.output);
+});
+
+posixTest('with a schema only the last try is the answer', async (t) => {
+  const gemini = await fakeGemini(t, [reply('{"n":1}'), reply('{"n":2}')]);
+  const files = { 'check.sh': '[ -e again ] && exit 0; touch again; exit 1' };
+  const args = ['-m', 'gemini-3-pro-preview', ...FLAGS, '--verify', '. ./check.sh', '-q'];
+  const gmn = await runGmn(t, [...args, '--output-schema', '{"type":"object"}', 'x'], { gemini, files });
+  expect(gmn).toMatchObject({ stdout: '{"n":2}\n', stderr: '', exitCode: 0 });
+});
+
+posixTest('a command that hangs ends with the run, and the tries share the limit of model calls', async (t) => {
+  const hung = await runGmn(t, [...FLAGS, '-t', '2s', '--verify', 'sleep 60', '-o', 'json', 'x'], {
+    gemini: await fakeGemini(t, [reply('Done.')]),
+  });
+  expect(hung.exitCode).toBe(3);
+  expect(JSON.parse(hung.stdout).error).toMatchObject({ type: 'ApiError', partialResponse: 'Done.' });
+  const limited = await runGmn(t, [...FLAGS, '--max-turns', '2', '--verify', 'false', '-o', 'json', 'x'], {
+    gemini: await fakeGemini(t, [reply('a'), reply('b')]),
+  });
+  expect(JSON.parse(limited.stdout).error).toMatchObject({
+    type: 'LimitError',
+    message: 'stopped after 2 model turns',
+    verify: [
+      { command: 'false', ok: false, exitCode: 1, output: '' },
+      { command: 'false', ok: false, exitCode: 1, output: '' },
+    ],
+  });
+});
+
+describe('is refused before anything is sent', () => {
+  test.for([
+    [
+      ['--verify', 'true', 'x'],
+      '--verify means nothing without tools',
+      'Add those the model may use, e.g. --tools edit; or leave it out.',
+    ],
+    [
+      ['--tools', 'edit', '--approval-mode', 'plan', '--verify', 'true', 'x'],
+      '--verify cannot be combined with plan mode, which changes nothing',
+      'Choose another mode: --approval-mode auto_edit',
+    ],
+    [['--tools', 'edit', '--verify', ' ', 'x'], '--verify needs a command', 'Example: --verify "npm test"'],
+    [
+      ['--tools', 'edit', '--max-verify', '2', 'x'],
+      '--max-verify means nothing without --verify',
+      'Add --verify "<command>"; or leave it out.',
+    ],
+  ] as const)('%j', async ([args, what, next], t) => {
+    const gmn = await runGmn(t, args, { gemini: await fakeGemini(t, []) });
+    expect(gmn).toMatchObject({ stdout: '', stderr: `Error: ${what}\n${next}\n`, exitCode: 1 });
+  });
+});
+
+posixTest('/verify sets, shows and ends it in a chat', async (t) => {
+  const gemini = await fakeGemini(t, [reply('Done.'), reply('Done again.'), reply('Hello.')]);
+  const files = { 'check.sh': '[ -e again ] && exit 0; touch again; echo not yet; exit 1' };
+  const lines = ['/verify', '/verify . ./check.sh', 'do it', '/verify off', 'hello', '/approve plan', '/verify true'];
+  const chat = await pipedChat(t, lines, { gemini, files });
+  expect(chat.stdout).toBe('Done.\nDone again.\nHello.\n');
+  expect(told(gemini.requests[1])).toContain('not yet');
+  expect(chat.stderr).toMatch(
+    /^No command is run after a turn\.\nRun after each turn: \. \.\/check\.sh\n✗ verify \. \.\/check\.sh · exit 1 · [\d.]+s\n✓ verify \. \.\/check\.sh · [\d.]+s\nNo command is run after a turn\.\nplan: .*\nError: \/verify means nothing in plan mode, which changes nothing\nFirst: \/approve auto_edit\n/,
+  );
+  expect(chat.exitCode).toBe(1);
+});
