@@ -310,11 +310,11 @@ export function chooseMode(
 ): { readonly mode: ApprovalMode; readonly notices: readonly string[] } {
   const mode = parseMode(options);
   if (mode === 'yolo' && readSetting(document, 'security.disableYoloMode')) throw yoloDisabledError();
-  const said = readSetting(document, 'general.defaultApprovalMode');
-  if (options.yolo || options.approvalMode !== undefined || said === undefined) return { mode, notices: [] };
-  const known = SETTINGS_MODES.find((each) => each === said);
+  const setting = readSetting(document, 'general.defaultApprovalMode');
+  if (options.yolo || options.approvalMode !== undefined || setting === undefined) return { mode, notices: [] };
+  const known = SETTINGS_MODES.find((each) => each === setting);
   if (known !== undefined) return { mode: known, notices: [] };
-  const why = said === 'yolo' ? 'is not taken from a file' : `cannot be "${sanitize(said)}"`;
+  const why = setting === 'yolo' ? 'is not taken from a file' : `cannot be "${sanitize(setting)}"`;
   return { mode, notices: [`general.defaultApprovalMode ${why}: gmn asks before every change`] };
 }
 

@@ -53,11 +53,11 @@ function readOutputFormat(layers: readonly Layer[]): {
   readonly chosen: Pick<Settings, 'outputFormat'>;
   readonly notices: readonly string[];
 } {
-  const said = readTopmost(layers, 'output.format');
-  if (said === undefined) return { chosen: {}, notices: [] };
-  const outputFormat = OUTPUT_FORMATS.find((format) => format === said);
+  const value = readTopmost(layers, 'output.format');
+  if (value === undefined) return { chosen: {}, notices: [] };
+  const outputFormat = OUTPUT_FORMATS.find((format) => format === value);
   if (outputFormat !== undefined) return { chosen: { outputFormat }, notices: [] };
-  return { chosen: {}, notices: [`output.format cannot be "${sanitize(said)}": it is ${OUTPUT_FORMATS.join(', ')}`] };
+  return { chosen: {}, notices: [`output.format cannot be "${sanitize(value)}": it is ${OUTPUT_FORMATS.join(', ')}`] };
 }
 
 function readModelConfigs({ modelConfigs }: JsonObject): JsonObject {

@@ -22,11 +22,11 @@ interface Counts {
 
 export function countPromptTokens(request: DemoRequest): number {
   const parts = request.contents.flatMap((content) => content.parts);
-  const said = parts.map((part) => {
+  const counts = parts.map((part) => {
     if (isMedia(part)) return MEDIA_TOKENS;
     return estimateTokens(joinPartTexts([part]) || JSON.stringify(part.functionCall ?? part.functionResponse ?? ''));
   });
-  return said.reduce((sum, count) => sum + count, estimateTokens(request.systemText)) || 1;
+  return counts.reduce((sum, count) => sum + count, estimateTokens(request.systemText)) || 1;
 }
 
 /**

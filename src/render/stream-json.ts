@@ -81,14 +81,14 @@ type Failure = Extract<TurnEvent, { readonly type: 'failure' }>;
 
 function errorLine({ error, sessionId }: Failure, partial: BoundedText, warnings: readonly string[]): JsonObject {
   const { text } = partial;
-  const said = text === undefined ? [...warnings, 'partialResponse left out: join the content events'] : warnings;
+  const notes = text === undefined ? [...warnings, 'partialResponse left out: join the content events'] : warnings;
   return {
     type: 'error',
     error: {
       ...errorFields(error),
       ...(text === undefined || text === '' ? {} : { partialResponse: text }),
       sessionId,
-      ...warningFields(said),
+      ...warningFields(notes),
     },
   };
 }

@@ -109,13 +109,13 @@ function toModelRecords(message: Fields, answered: Set<string>): readonly TurnRe
   ];
   if (parts.length === 0) return [];
   const content: StoredContent = { role: 'model', parts };
-  const said = { content, usage: toUsage(message.tokens), model: toNonEmptyString(message.model) ?? '' };
-  if (!parts.some((part) => 'functionCall' in part)) return [{ kind: 'reply', ...said, finishReason: 'STOP' }];
+  const reply = { content, usage: toUsage(message.tokens), model: toNonEmptyString(message.model) ?? '' };
+  if (!parts.some((part) => 'functionCall' in part)) return [{ kind: 'reply', ...reply, finishReason: 'STOP' }];
   const answers = calls.flatMap((call): readonly TurnRecord[] => {
     const answer = toResultParts(call).filter((part) => !isRepeated(part, answered));
     return answer.length === 0 ? [] : [{ kind: 'answer', content: { role: 'user', parts: answer } }];
   });
-  return [{ kind: 'call', ...said }, ...answers];
+  return [{ kind: 'call', ...reply }, ...answers];
 }
 
 function formatThought({ subject, description }: Fields): string {

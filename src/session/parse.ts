@@ -72,11 +72,11 @@ function parseRecordBody(value: Readonly<Record<string, unknown>>): RecordBody |
   const content = parseStoredContent(value.content);
   if (content === undefined) return undefined;
   if (type === 'prompt' || type === 'answer') return { kind: type, content };
-  const said = { content, usage: parseStoredUsage(value.usage), model: toNonEmptyString(value.model) ?? '' };
-  if (type === 'call') return { kind: type, ...said };
+  const reply = { content, usage: parseStoredUsage(value.usage), model: toNonEmptyString(value.model) ?? '' };
+  if (type === 'call') return { kind: type, ...reply };
   if (type !== 'reply') return undefined;
   const finishReason = toNonEmptyString(value.finishReason);
-  return { kind: type, ...said, ...(finishReason === undefined ? {} : { finishReason }) };
+  return { kind: type, ...reply, ...(finishReason === undefined ? {} : { finishReason }) };
 }
 
 function parseSetup(value: Readonly<Record<string, unknown>>): SessionSetup {

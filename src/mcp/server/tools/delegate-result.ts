@@ -46,8 +46,8 @@ export function jobResult(view: JobView): CallResult {
   const { record } = view;
   const { text: output = '', ...next } = findJobPage(view) ?? {};
   const state = record.status === 'completed' ? [] : [formatJobState(record)];
-  const said = output === '' && record.status !== 'completed' ? [] : [output];
-  return delegateResult(toPublicJob(view), ...state, ...said, ...formatNext(next), ...formatNotices(record));
+  const shown = output === '' && record.status !== 'completed' ? [] : [output];
+  return delegateResult(toPublicJob(view), ...state, ...shown, ...formatNext(next), ...formatNotices(record));
 }
 
 function formatNext({ next }: { readonly next?: string }): readonly string[] {
