@@ -17,7 +17,7 @@ export interface AgentOptions extends ToolOptions {
   readonly maxTurns?: number;
 }
 
-const MAX_TURNS = 25;
+const MAX_TURNS = 100;
 
 const NO_TOOLS: Toolbox = {
   tools: [],

@@ -149,7 +149,7 @@ export const APPROVAL_FLAGS = [
     repeatable: true,
     help: 'More directories the tools may use; commas, or repeat',
   },
-  { long: 'max-turns', value: 'n', kind: 'integer', fallback: '25', help: 'Stop after this many model calls' },
+  { long: 'max-turns', value: 'n', kind: 'integer', fallback: '100', help: 'Stop after this many model calls' },
 ] as const;
 
 export const SESSION_FLAGS = [
