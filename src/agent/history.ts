@@ -1,6 +1,7 @@
 import {
   type CallPart,
   type Content,
+  isResponse,
   type Part,
   type ResponsePart,
   type StoredContent,
@@ -171,8 +172,4 @@ function addSignatures(turns: readonly Turn[]): readonly Content[] {
 
 function isCall(part: Part): part is CallPart {
   return 'functionCall' in part && isObject(part.functionCall);
-}
-
-function isResponse(part: Part): part is ResponsePart {
-  return 'functionResponse' in part && isObject(part.functionResponse);
 }

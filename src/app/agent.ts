@@ -4,7 +4,7 @@ import { type Context, type ContextOptions, hasContext, joinSystemInstruction } 
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import { type TurnEvent, toNotices } from '../core/event.ts';
-import { mayHoldCredential } from '../core/text/names.ts';
+import { mayHoldCredential, splitList } from '../core/text/names.ts';
 import type { Tool } from '../core/tool.ts';
 import type { OpenedModel } from './model.ts';
 import type { Toolbox, ToolboxContext, ToolOptions } from './toolbox.ts';
@@ -60,6 +60,24 @@ export async function* openAgent(
     maxTurns: options.maxTurns ?? MAX_TURNS,
     redaction,
     now: app.clock.now,
+    ...(tools.length === 0 ? {} : { findNestedContext: findNestedContext(options, app) }),
+  };
+}
+
+/** Looks for context files that the system instruction does not have, where tools may go. */
+function findNestedContext(
+  { includeDirectories = [] }: ToolOptions,
+  { env, cwd, homes, settings }: App,
+): NonNullable<Agent['findNestedContext']> {
+  const roots = [cwd, ...splitList(includeDirectories)];
+  return async (path, isSent) => {
+    const { readNestedContext } = await import('../config/nested-context.ts');
+    const question = { env, cwd, homes: homes(), settings: await settings(), roots };
+    // A list of trusted folders that is broken by now must not end the turn.
+    return readNestedContext(question, path, isSent).catch((thrown: unknown) => ({
+      files: [],
+      notices: [AppError.from(thrown).message],
+    }));
   };
 }
 
