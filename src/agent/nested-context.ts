@@ -3,7 +3,7 @@ import { filterObjects, type JsonObject } from '../core/json.ts';
 import type { Tool, ToolResult } from '../core/tool.ts';
 import type { Agent } from './agent.ts';
 
-/** The field of a tool's response beside its output. */
+/** The field of a tool's response beside its output; the agent prompt names it. */
 const FIELD = 'context_files';
 
 interface FinishedCall {

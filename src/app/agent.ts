@@ -4,6 +4,7 @@ import { type Context, type ContextOptions, hasContext, joinSystemInstruction } 
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import { type TurnEvent, toNotices } from '../core/event.ts';
+import type { SessionStart } from '../core/session.ts';
 import { mayHoldCredential, splitList } from '../core/text/names.ts';
 import type { Tool } from '../core/tool.ts';
 import type { OpenedModel } from './model.ts';
@@ -14,7 +15,17 @@ export interface AgentOptions extends ToolOptions {
   readonly appendSystemPrompt?: string;
   /** Like `system`, but literal: a leading `@` does not name a file. */
   readonly systemText?: string;
+  readonly noAgentPrompt?: boolean;
+  /** When the conversation began, if the agent prompt has already said it. */
+  readonly start?: SessionStart | undefined;
+  /** Whether a person can reply to the answer. */
+  readonly isChat?: boolean;
   readonly maxTurns?: number;
+}
+
+export interface OpenedAgent extends Agent, Pick<Toolbox, 'chosen' | 'takeDenials'> {
+  /** What the agent prompt says of the beginning; undefined if there is no agent prompt. */
+  readonly start?: SessionStart;
 }
 
 const MAX_TURNS = 100;
@@ -35,13 +46,14 @@ const NO_TOOLS: Toolbox = {
 export async function* openAgent(
   options: AgentOptions,
   context: ToolboxContext,
-): AsyncGenerator<TurnEvent, Agent & Pick<Toolbox, 'chosen' | 'takeDenials'>> {
+): AsyncGenerator<TurnEvent, OpenedAgent> {
   const { app, opened } = context;
   checkTurns(options);
   const { tools, withheld, chosen, approve, takeDenials, notices } = await openToolboxIfWanted(options, context);
   yield* toNotices(notices);
-  const redaction = lazyRedaction(app);
-  const instruction = addServerInstructions(yield* readSystemInstruction(options, app, tools), context.remote);
+  const { text, start, prompt } = yield* readSystemInstruction(options, app, tools);
+  const redaction = lazyRedaction(app, prompt);
+  const instruction = addServerInstructions(text, context.remote);
   const system = await redaction.redact(instruction);
   if (system !== instruction) yield { type: 'notice', message: REDACTED_NOTICE };
   return {
@@ -61,6 +73,7 @@ export async function* openAgent(
     redaction,
     now: app.clock.now,
     ...(tools.length === 0 ? {} : { findNestedContext: findNestedContext(options, app) }),
+    ...(start === undefined ? {} : { start: await redaction.redact(start) }),
   };
 }
 
@@ -81,12 +94,12 @@ function findNestedContext(
   };
 }
 
-/** Reads the credentials only once a value could hold one. */
-export function lazyRedaction(app: App): Redaction {
+/** Reads the credentials only once a value could hold one. A text that begins with `prompt` is looked at after that. */
+export function lazyRedaction(app: App, prompt = ''): Redaction {
   let opened: Redaction | undefined;
   return {
     async redact(value) {
-      if (!mayHoldSecret(value)) return value;
+      if (!mayHoldSecret(value, prompt)) return value;
       opened ??= (await import('./redaction.ts')).createRedaction(app);
       return opened.redact(value);
     },
@@ -94,11 +107,14 @@ export function lazyRedaction(app: App): Redaction {
   };
 }
 
-function mayHoldSecret(value: unknown): boolean {
-  if (typeof value === 'string') return mayHoldCredential(value);
+function mayHoldSecret(value: unknown, prompt: string): boolean {
+  if (typeof value === 'string')
+    return mayHoldCredential(value.startsWith(prompt) ? value.slice(prompt.length) : value);
   if (typeof value !== 'object' || value === null) return false;
   // Names of the API's own fields, such as generationConfig, have no digits.
-  return Object.entries(value).some(([key, item]) => (/\d/.test(key) && mayHoldCredential(key)) || mayHoldSecret(item));
+  return Object.entries(value).some(
+    ([key, item]) => (/\d/.test(key) && mayHoldCredential(key)) || mayHoldSecret(item, prompt),
+  );
 }
 
 /** Adds the instructions of trusted MCP servers, each under its name. */
@@ -126,22 +142,41 @@ async function openToolboxIfWanted(options: ToolOptions, context: ToolboxContext
   return openToolbox(options, context);
 }
 
-/** The text of `--system` and related flags, with the context files of user and project if there are any. */
+interface SystemInstruction extends Pick<OpenedAgent, 'start'> {
+  readonly text?: string | undefined;
+  /** The agent prompt, with which the text begins. Undefined if its branch might be a credential. */
+  readonly prompt?: string;
+}
+
+/**
+ * The agent prompt if there are tools, or what replaces it, and the text of related flags, with the context files of
+ * user and project if there are any.
+ */
 async function* readSystemInstruction(
   options: AgentOptions,
   app: App,
   tools: readonly Tool[],
-): AsyncGenerator<TurnEvent, string | undefined> {
+): AsyncGenerator<TurnEvent, SystemInstruction> {
   const question = { env: app.env, cwd: app.cwd, homes: app.homes(), settings: await app.settings() };
   const flags = [options.system, options.systemText, options.appendSystemPrompt];
   const isContext = hasContext(question);
-  if (flags.every((flag) => flag === undefined) && !isContext) return undefined;
+  const isAgent = tools.length > 0 && !options.noAgentPrompt;
+  if (flags.every((flag) => flag === undefined) && !isContext && !isAgent) return {};
   const context = isContext ? await loadContext(question, tools) : NO_CONTEXT;
   yield* toNotices(context.notices);
-  return joinSystemInstruction(context, {
-    system: options.systemText ?? (await readTextFlag(options.system, '--system', app)),
-    append: await readTextFlag(options.appendSystemPrompt, '--append-system-prompt', app),
-  });
+  const system = options.systemText ?? (await readTextFlag(options.system, '--system', app));
+  const append = await readTextFlag(options.appendSystemPrompt, '--append-system-prompt', app);
+  const { isChat = false, start } = options;
+  const prompt =
+    isAgent && system === undefined && context.system === undefined
+      ? (await import('./agent-prompt.ts')).createAgentPrompt(app, { start, isChat })
+      : undefined;
+  const own = prompt === undefined ? {} : { system: prompt.text };
+  return {
+    text: joinSystemInstruction({ ...own, ...context }, { system, append }),
+    ...(prompt === undefined ? {} : { start: prompt.start }),
+    ...(prompt === undefined || mayHoldCredential(prompt.start.branch ?? '') ? {} : { prompt: prompt.text }),
+  };
 }
 
 const NO_CONTEXT: Context = { notices: [] };

@@ -54,8 +54,8 @@ export function hasContext(question: ContextOptions): boolean {
 }
 
 /**
- * Joins `--system` (else `GEMINI_SYSTEM_MD`), the context files and `--append-system-prompt`, in this order. Undefined
- * if all are empty.
+ * Joins `--system` (else the agent prompt, or `GEMINI_SYSTEM_MD` in its place), the context files and
+ * `--append-system-prompt`, in this order. Undefined if all are empty.
  */
 export function joinSystemInstruction(
   { system, memory }: Pick<Context, 'system' | 'memory'>,

@@ -17,6 +17,7 @@ const TYPED: Readonly<Record<string, readonly string[]>> = {
   includeDirectories: ['--include-directories', '..'],
   maxOutputTokens: ['--max-output-tokens', '9'],
   maxTurns: ['--max-turns', '3'],
+  noAgentPrompt: ['--no-agent-prompt'],
   noStream: ['--no-stream'],
   option: ['-O', 'presencePenalty=0.5'],
   outputFile: ['--output-file', 'out.txt'],

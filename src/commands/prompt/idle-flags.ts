@@ -105,7 +105,11 @@ export const IDLE_FLAGS: readonly IdleFlags[] = [
     isSo: (options) => !hasTools(options) && options.template === undefined,
     flags: ['allowedTools', 'yolo', 'approvalMode'],
   },
-  { when: 'without tools', isSo: (options) => !hasTools(options), flags: ['includeDirectories', 'maxTurns'] },
+  {
+    when: 'without tools',
+    isSo: (options) => !hasTools(options),
+    flags: ['includeDirectories', 'maxTurns', 'noAgentPrompt'],
+  },
 ];
 
 /** Flags of the official CLI: a wrapper may always pass them, so they are not an error. */
