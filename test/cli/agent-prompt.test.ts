@@ -57,24 +57,33 @@ test('with tools the model is told where it is and how to work, the same in ever
   expect(findBreaks(gemini.requests)).toEqual([]);
 });
 
-test('a session that is continued keeps its date and branch; one from before there were any gets them', async (t) => {
-  const gemini = await fakeGemini(t, [reply('a'), reply('b'), reply('c'), reply('d')]);
+test('a session that is continued keeps its date and branch; a new one, and one from before, gets them', async (t) => {
+  const gemini = await fakeGemini(
+    t,
+    Array.from({ length: 6 }, () => reply('ok')),
+  );
   const at = place(t, { gemini, files: { '.git/HEAD': 'ref: refs/heads/old\n' } });
   const sessions = join(at.home, '.gmn', 'sessions');
   await runGmnIn(t, at, ['--tools', 'read', 'one']);
   const file = readdirSync(sessions).find((name) => name.endsWith('.jsonl')) ?? '';
+  const id = file.slice(-42, -6);
   const saved = readFileSync(join(sessions, file), 'utf8');
   writeFileSync(join(sessions, file), saved.replace(/"date":"[^"]+"/, '"date":"Thu Jan 01 2026"'));
   writeFileSync(join(at.cwd, '.git/HEAD'), 'ref: refs/heads/new\n');
   await runGmnIn(t, at, ['-c', '--tools', 'read', 'two']);
-  await runGmnIn(t, at, ['chat', '-r', file.slice(-42, -6)], 'three\n');
+  await runGmnIn(t, at, ['chat', '-r', id], `three\n/new\nfour\n/load ${id}\nfive\n`);
   writeFileSync(join(sessions, file), saved.replace(/^.*"type":"setup".*\n/m, ''));
-  await runGmnIn(t, at, ['-c', '--tools', 'read', 'four']);
-  expect(gemini.requests.map((request) => /branch: (\w+)$/.exec(systemText(request))?.[1])).toEqual([
-    ...['old', 'old', 'old', 'new'],
-  ]);
-  expect(gemini.requests.map((request) => systemText(request).includes('- Date: Thu Jan 01 2026\n'))).toEqual([
-    ...[false, true, true, false],
+  await runGmnIn(t, at, ['-r', id, '--tools', 'read', 'six']);
+  const told = gemini.requests.map((request) => /Date: (.*)\n- Git branch: (\w+)$/.exec(systemText(request))?.slice(1));
+  const today = told[0]?.[0];
+  const kept = ['Thu Jan 01 2026', 'old'];
+  expect(told).toEqual([
+    [today, 'old'],
+    kept,
+    kept,
+    [expect.not.stringContaining('Jan 01 2026'), 'new'],
+    kept,
+    [expect.any(String), 'new'],
   ]);
 });
 
