@@ -98,7 +98,7 @@ export const FILE_FLAG = {
 export const SYSTEM_FLAGS = [
   { long: 'system', aliases: ['system-prompt'], value: 'text', help: 'System instruction for this run, or @file' },
   { long: 'append-system-prompt', value: 'text', help: 'Add this to the system instruction, or @file' },
-  { long: 'no-agent-prompt', help: 'With tools: leave out the instructions of gmn itself' },
+  { long: 'no-agent-prompt', help: 'With tools: send no system prompt besides yours' },
 ] as const;
 
 export const THINKING_FLAGS = [
