@@ -264,7 +264,9 @@ test('--tools read with no call made loads declarations, fence and session, and 
   const { sources, heavy } = await loadedByFlags(t, ['--tools', 'read']);
   expect(sources).toMatchInlineSnapshot(`
     [
+      "src/agent/prompt.ts",
       "src/api/reply-calls.ts",
+      "src/app/agent-prompt.ts",
       "src/app/sessions.ts",
       "src/app/toolbox.ts",
       "src/approval/policy.ts",

@@ -19,6 +19,14 @@ export interface Agent {
   readonly onReply?: (reply: Pick<Reply, 'usage' | 'promptTokens'>) => void;
   /** The time in milliseconds. Absent: calls are not timed. */
   readonly now?: () => number;
+  /** Finds the context files for a path that a call used, except those that were sent. Absent: there are none to find. */
+  readonly findNestedContext?: (
+    path: string,
+    isSent: (path: string) => boolean,
+  ) => Promise<{
+    readonly files: readonly { readonly path: string; readonly content: string }[];
+    readonly notices: readonly string[];
+  }>;
   /** Keeps gmn's own credentials out of what is sent and saved. Absent: nothing to redact. */
   readonly redaction?: Redaction;
 }

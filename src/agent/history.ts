@@ -1,6 +1,7 @@
 import {
   type CallPart,
   type Content,
+  isResponse,
   type Part,
   type ResponsePart,
   type StoredContent,
@@ -158,11 +159,14 @@ function toResponseObject(response: unknown): JsonObject {
   return isObject(response) ? (response as JsonObject) : { output: String(response) };
 }
 
-/** In the current tool loop the API requires a signature on the first call of every content. */
+/**
+ * In the current tool loop the API requires a signature on the first call of every content. Older contents get one, too:
+ * they had it when their loop was the current one, and what was sent once must not change, or the service's cache of it
+ * is lost.
+ */
 function addSignatures(turns: readonly Turn[]): readonly Content[] {
-  const start = turns.findLastIndex(({ role, parts }) => role === 'user' && !parts.some(isResponse));
-  return turns.map((turn, index) => {
-    const first = index > start && turn.role === 'model' ? turn.parts.findIndex(isCall) : -1;
+  return turns.map((turn) => {
+    const first = turn.role === 'model' ? turn.parts.findIndex(isCall) : -1;
     const part = turn.parts[first];
     if (part === undefined || !isCall(part) || part.thoughtSignature) return turn;
     return { ...turn, parts: turn.parts.with(first, { ...part, thoughtSignature: NO_SIGNATURE }) };
@@ -171,8 +175,4 @@ function addSignatures(turns: readonly Turn[]): readonly Content[] {
 
 function isCall(part: Part): part is CallPart {
   return 'functionCall' in part && isObject(part.functionCall);
-}
-
-function isResponse(part: Part): part is ResponsePart {
-  return 'functionResponse' in part && isObject(part.functionResponse);
 }

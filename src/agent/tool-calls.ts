@@ -1,5 +1,5 @@
 import type { Content } from '../core/content.ts';
-import type { TurnEvent } from '../core/event.ts';
+import { type TurnEvent, toNotices } from '../core/event.ts';
 import type { ReplyCall } from '../core/model.ts';
 import type { Tool, ToolResult } from '../core/tool.ts';
 import type { Agent, Turn } from './agent.ts';
@@ -11,6 +11,7 @@ import {
   failedResult,
   type PendingDecision,
 } from './decision.ts';
+import { addNestedContext } from './nested-context.ts';
 
 interface Slot extends PendingDecision {
   isAnnounced: boolean;
@@ -57,6 +58,16 @@ export function runToolCalls(agent: Agent, { history, signal }: Turn): (calls: r
     }
   }
 
+  /** One call after the other: what goes along with a result must be in the history before the next one is looked at. */
+  async function* addContext(slot: Slot): Events {
+    const { tool, call, decision, outcome } = slot;
+    if (agent.findNestedContext === undefined || tool === undefined || outcome === undefined) return;
+    const args = (decision?.kind === 'run' ? decision.args : undefined) ?? call.args;
+    const added = await addNestedContext(agent, { tool, args, outcome }, history.contents);
+    slot.outcome = added.outcome;
+    yield* toNotices(added.notices);
+  }
+
   async function* answerBatch(batch: readonly Slot[], slots: readonly Slot[]): Events {
     for (const slot of batch) {
       const { id, name, args } = slot.call;
@@ -70,7 +81,10 @@ export function runToolCalls(agent: Agent, { history, signal }: Turn): (calls: r
     if (names.length > 0) yield { type: 'wait', what: names.join(', '), calls: started.map(({ id }) => id) };
     await runLimited(batch, finish, signal);
     signal.throwIfAborted();
-    for (const slot of batch) yield toAnswerEvent(slot, await record(slot));
+    for (const slot of batch) {
+      yield* addContext(slot);
+      yield toAnswerEvent(slot, await record(slot));
+    }
   }
 
   return async function* answer(calls) {

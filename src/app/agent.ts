@@ -4,7 +4,8 @@ import { type Context, type ContextOptions, hasContext, joinSystemInstruction } 
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import { type TurnEvent, toNotices } from '../core/event.ts';
-import { mayHoldCredential } from '../core/text/names.ts';
+import type { SessionStart } from '../core/session.ts';
+import { mayHoldCredential, splitList } from '../core/text/names.ts';
 import type { Tool } from '../core/tool.ts';
 import type { OpenedModel } from './model.ts';
 import type { Toolbox, ToolboxContext, ToolOptions } from './toolbox.ts';
@@ -14,10 +15,20 @@ export interface AgentOptions extends ToolOptions {
   readonly appendSystemPrompt?: string;
   /** Like `system`, but literal: a leading `@` does not name a file. */
   readonly systemText?: string;
+  readonly noAgentPrompt?: boolean;
+  /** When the conversation began, if the agent prompt has already said it. */
+  readonly start?: SessionStart | undefined;
+  /** Whether a person can reply to the answer. */
+  readonly isChat?: boolean;
   readonly maxTurns?: number;
 }
 
-const MAX_TURNS = 25;
+export interface OpenedAgent extends Agent, Pick<Toolbox, 'chosen' | 'takeDenials'> {
+  /** What the agent prompt says of the beginning; undefined if there is no agent prompt. */
+  readonly start?: SessionStart;
+}
+
+const MAX_TURNS = 100;
 
 const NO_TOOLS: Toolbox = {
   tools: [],
@@ -35,13 +46,14 @@ const NO_TOOLS: Toolbox = {
 export async function* openAgent(
   options: AgentOptions,
   context: ToolboxContext,
-): AsyncGenerator<TurnEvent, Agent & Pick<Toolbox, 'chosen' | 'takeDenials'>> {
+): AsyncGenerator<TurnEvent, OpenedAgent> {
   const { app, opened } = context;
   checkTurns(options);
   const { tools, withheld, chosen, approve, takeDenials, notices } = await openToolboxIfWanted(options, context);
   yield* toNotices(notices);
-  const redaction = lazyRedaction(app);
-  const instruction = addServerInstructions(yield* readSystemInstruction(options, app, tools), context.remote);
+  const { text, start, prompt } = yield* readSystemInstruction(options, app, tools);
+  const redaction = lazyRedaction(app, prompt);
+  const instruction = addServerInstructions(text, context.remote);
   const system = await redaction.redact(instruction);
   if (system !== instruction) yield { type: 'notice', message: REDACTED_NOTICE };
   return {
@@ -60,15 +72,34 @@ export async function* openAgent(
     maxTurns: options.maxTurns ?? MAX_TURNS,
     redaction,
     now: app.clock.now,
+    ...(tools.length === 0 ? {} : { findNestedContext: findNestedContext(options, app) }),
+    ...(start === undefined ? {} : { start: await redaction.redact(start) }),
   };
 }
 
-/** Reads the credentials only once a value could hold one. */
-export function lazyRedaction(app: App): Redaction {
+/** Looks for context files that the system instruction does not have, where tools may go. */
+function findNestedContext(
+  { includeDirectories = [] }: ToolOptions,
+  { env, cwd, homes, settings }: App,
+): NonNullable<Agent['findNestedContext']> {
+  const roots = [cwd, ...splitList(includeDirectories)];
+  return async (path, isSent) => {
+    const { readNestedContext } = await import('../config/nested-context.ts');
+    const question = { env, cwd, homes: homes(), settings: await settings(), roots };
+    // A list of trusted folders that is broken by now must not end the turn.
+    return readNestedContext(question, path, isSent).catch((thrown: unknown) => ({
+      files: [],
+      notices: [AppError.from(thrown).message],
+    }));
+  };
+}
+
+/** Reads the credentials only once a value could hold one. A text that begins with `prompt` is looked at after that. */
+export function lazyRedaction(app: App, prompt = ''): Redaction {
   let opened: Redaction | undefined;
   return {
     async redact(value) {
-      if (!mayHoldSecret(value)) return value;
+      if (!mayHoldSecret(value, prompt)) return value;
       opened ??= (await import('./redaction.ts')).createRedaction(app);
       return opened.redact(value);
     },
@@ -76,11 +107,14 @@ export function lazyRedaction(app: App): Redaction {
   };
 }
 
-function mayHoldSecret(value: unknown): boolean {
-  if (typeof value === 'string') return mayHoldCredential(value);
+function mayHoldSecret(value: unknown, prompt: string): boolean {
+  if (typeof value === 'string')
+    return mayHoldCredential(value.startsWith(prompt) ? value.slice(prompt.length) : value);
   if (typeof value !== 'object' || value === null) return false;
   // Names of the API's own fields, such as generationConfig, have no digits.
-  return Object.entries(value).some(([key, item]) => (/\d/.test(key) && mayHoldCredential(key)) || mayHoldSecret(item));
+  return Object.entries(value).some(
+    ([key, item]) => (/\d/.test(key) && mayHoldCredential(key)) || mayHoldSecret(item, prompt),
+  );
 }
 
 function addServerInstructions(system: string | undefined, remote: ToolboxContext['remote']): string | undefined {
@@ -107,22 +141,41 @@ async function openToolboxIfWanted(options: ToolOptions, context: ToolboxContext
   return openToolbox(options, context);
 }
 
-/** The text of `--system` and related flags, with the context files of user and project if there are any. */
+interface SystemInstruction extends Pick<OpenedAgent, 'start'> {
+  readonly text?: string | undefined;
+  /** The agent prompt, with which the text begins. Undefined if its branch might be a credential. */
+  readonly prompt?: string;
+}
+
+/**
+ * The agent prompt if there are tools, or what replaces it, and the text of related flags, with the context files of
+ * user and project if there are any.
+ */
 async function* readSystemInstruction(
   options: AgentOptions,
   app: App,
   tools: readonly Tool[],
-): AsyncGenerator<TurnEvent, string | undefined> {
+): AsyncGenerator<TurnEvent, SystemInstruction> {
   const question = { env: app.env, cwd: app.cwd, homes: app.homes(), settings: await app.settings() };
   const flags = [options.system, options.systemText, options.appendSystemPrompt];
   const isContext = hasContext(question);
-  if (flags.every((flag) => flag === undefined) && !isContext) return undefined;
+  const isAgent = tools.length > 0 && !options.noAgentPrompt;
+  if (flags.every((flag) => flag === undefined) && !isContext && !isAgent) return {};
   const context = isContext ? await loadContext(question, tools) : NO_CONTEXT;
   yield* toNotices(context.notices);
-  return joinSystemInstruction(context, {
-    system: options.systemText ?? (await readTextFlag(options.system, '--system', app)),
-    append: await readTextFlag(options.appendSystemPrompt, '--append-system-prompt', app),
-  });
+  const system = options.systemText ?? (await readTextFlag(options.system, '--system', app));
+  const append = await readTextFlag(options.appendSystemPrompt, '--append-system-prompt', app);
+  const { isChat = false, start } = options;
+  const prompt =
+    isAgent && system === undefined && context.system === undefined
+      ? (await import('./agent-prompt.ts')).createAgentPrompt(app, { start, isChat })
+      : undefined;
+  const own = prompt === undefined ? {} : { system: prompt.text };
+  return {
+    text: joinSystemInstruction({ ...own, ...context }, { system, append }),
+    ...(prompt === undefined ? {} : { start: prompt.start }),
+    ...(prompt === undefined || mayHoldCredential(prompt.start.branch ?? '') ? {} : { prompt: prompt.text }),
+  };
 }
 
 const NO_CONTEXT: Context = { notices: [] };

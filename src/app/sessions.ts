@@ -5,7 +5,7 @@ import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import type { History } from '../core/history.ts';
 import type { JsonObject } from '../core/json.ts';
-import { type SessionSummary, SOURCE_LABELS } from '../core/session.ts';
+import { type SessionStart, type SessionSummary, SOURCE_LABELS } from '../core/session.ts';
 import { shortId, splitEmoji } from '../core/text/names.ts';
 import { sanitize } from '../core/text/terminal.ts';
 import { touchFile } from '../platform/files/write.ts';
@@ -38,6 +38,10 @@ export interface PromptHistory {
   readonly sessionId?: string | undefined;
   /** Whether it is saved after every step, and not only at the end. */
   readonly isResumable?: boolean;
+  /** Undefined if no run with tools was part of it. */
+  readonly start?: SessionStart | undefined;
+  /** Saves it with the next prompt. */
+  keepStart?(start: SessionStart): void;
   readonly notices: readonly string[];
   save(): Promise<SaveResult>;
   close(): Promise<void>;
@@ -66,7 +70,8 @@ export async function openSessionHistory(
   if (options.noSession) {
     await session.close();
     const history = createMemoryHistory({ earlier: session.contents });
-    return { history, notices: early, save: async () => NOT_SAVED, close: async () => {} };
+    const { start } = session.setup;
+    return { history, start, notices: early, save: async () => NOT_SAVED, close: async () => {} };
   }
   const saving = pace === 'as-it-goes' ? saveEachStep(session) : saveAtEnd(session, app);
   return {
@@ -74,6 +79,8 @@ export async function openSessionHistory(
     get sessionId() {
       return saving.sessionId;
     },
+    start: session.setup.start,
+    keepStart: (start) => session.choose({ ...session.setup, start }),
     notices: early,
     async save() {
       const isKept = await saving.save();

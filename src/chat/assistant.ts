@@ -1,6 +1,7 @@
 import type { Agent } from '../agent/agent.ts';
 import type { ApprovalMode } from '../approval/policy.ts';
 import type { Part } from '../core/content.ts';
+import type { SessionStart } from '../core/session.ts';
 import type { ReadResource } from '../input/prompt-input.ts';
 
 export interface Setup {
@@ -9,6 +10,8 @@ export interface Setup {
   readonly system: string | undefined;
   /** In the format of `--tools`. */
   readonly tools: string;
+  /** Undefined until an agent with tools is opened. */
+  readonly start: SessionStart | undefined;
   readonly mode: ApprovalMode;
   readonly showThoughts: boolean;
 }

@@ -6,8 +6,12 @@ import { describeMode } from './banner.ts';
 import type { Chat } from './chat.ts';
 import { formatRecap } from './recap.ts';
 
-export function toSessionSetup({ model, system }: Pick<Setup, 'model' | 'system'>): SessionSetup {
-  return { ...(model === undefined ? {} : { model }), ...(system === undefined ? {} : { system }) };
+export function toSessionSetup({ model, system, start }: Pick<Setup, 'model' | 'system' | 'start'>): SessionSetup {
+  return {
+    ...(model === undefined ? {} : { model }),
+    ...(system === undefined ? {} : { system }),
+    ...(start === undefined ? {} : { start }),
+  };
 }
 
 export function restoredNotice({ model, system }: SessionSetup): string | undefined {

@@ -17,7 +17,7 @@ const FILES: readonly Row[] = [
   ],
   ['~/.gmn/sessions/', 'saved conversations'],
   ['~/.gmn/templates/, ~/.gemini/commands/', 'stored prompts, for --template'],
-  ['~/.gemini/GEMINI.md', 'instructions for every model'],
+  ['~/.gemini/AGENTS.md, ~/.gemini/GEMINI.md', 'instructions for every model'],
 ];
 
 /** The manual page as roff, with every command and flag of the table. */

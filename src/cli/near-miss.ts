@@ -20,7 +20,7 @@ const OTHER_COMMANDS: Readonly<Record<string, string>> = {
   keys: 'Run: gmn auth set-key; the keys of the chat: gmn help keys',
   update: NO_UPDATE,
   upgrade: NO_UPDATE,
-  init: 'What a project wants the model to know goes into GEMINI.md; settings: gmn config list',
+  init: 'What a project wants the model to know goes into AGENTS.md or GEMINI.md; settings: gmn config list',
   settings: 'Run: gmn config list',
   history: 'Run: gmn sessions list',
   logs: 'Run: gmn sessions list',
@@ -44,7 +44,7 @@ const OTHER_COMMANDS: Readonly<Record<string, string>> = {
 
 const NO_EXTENSIONS = 'gmn has no extensions; the MCP servers of one can be used: gmn mcp add --help';
 const NO_SKILLS =
-  'gmn has no skills; what a model should know goes into GEMINI.md, or a template: gmn templates --help';
+  'gmn has no skills; what a model should know goes into AGENTS.md, or a template: gmn templates --help';
 const NO_HOOKS = 'gmn runs no hooks';
 
 /**

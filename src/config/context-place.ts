@@ -26,7 +26,8 @@ export interface Context {
   readonly notices: readonly string[];
 }
 
-const DEFAULT_NAME = 'GEMINI.md';
+/** Later ones win. */
+const DEFAULT_NAMES: readonly string[] = ['AGENTS.md', 'GEMINI.md'];
 
 /**
  * The existing context files: the user's own, then the project's from its root (where `.git` is) down to the working
@@ -36,13 +37,16 @@ export function findContextFiles({ cwd, homes, settings }: ContextOptions): read
   const names = listContextNames(settings);
   const folders = listProjectFolders(cwd);
   const find = (directory: string, top: string, scope: ContextFile['scope']): readonly ContextFile[] =>
-    names
-      .map((name) => join(directory, name))
-      .filter(pathExists)
-      .map((file) => ({ file, directory, root: realPath(top) ?? top, scope }));
+    findFilesOf(directory, names).map((file) => ({ file, directory, root: realPath(top) ?? top, scope }));
   const own = find(homes.gemini, homes.gemini, 'user');
   const shared = folders.flatMap((folder) => find(folder, folders[0] ?? cwd, 'project'));
   return [...own, ...shared.filter(({ file }) => !own.some((other) => realPath(other.file) === realPath(file)))];
+}
+
+/** Of two names for one file, such as a link, the later one stays. */
+export function findFilesOf(directory: string, names: readonly string[]): readonly string[] {
+  const files = names.map((name) => join(directory, name)).filter(pathExists);
+  return files.filter((file, index) => !files.slice(index + 1).some((other) => realPath(other) === realPath(file)));
 }
 
 export function hasContext(question: ContextOptions): boolean {
@@ -50,8 +54,8 @@ export function hasContext(question: ContextOptions): boolean {
 }
 
 /**
- * Joins `--system` (else `GEMINI_SYSTEM_MD`), the context files and `--append-system-prompt`, in this order. Undefined
- * if all are empty.
+ * Joins `--system` (else the agent prompt, or `GEMINI_SYSTEM_MD` in its place), the context files and
+ * `--append-system-prompt`, in this order. Undefined if all are empty.
  */
 export function joinSystemInstruction(
   { system, memory }: Pick<Context, 'system' | 'memory'>,
@@ -79,7 +83,7 @@ export function listProjectFolders(cwd: string): readonly string[] {
 /** Throws AppError `config` if `context.fileName` is not a file name. */
 export function listContextNames({ document = {} }: ContextOptions['settings']): readonly string[] {
   const value = readSetting(document, 'context.fileName');
-  if (value === undefined) return [DEFAULT_NAME];
+  if (value === undefined) return DEFAULT_NAMES;
   const names = isList(value) ? value : [value];
   const added = names.map((name) => {
     if (name !== '') return name;
@@ -88,5 +92,5 @@ export function listContextNames({ document = {} }: ContextOptions['settings']):
     });
   });
   // As in the official CLI, they are read in addition to GEMINI.md.
-  return [...new Set([DEFAULT_NAME, ...added])];
+  return [...new Set([...DEFAULT_NAMES, ...added])];
 }

@@ -47,7 +47,7 @@ export async function readContext(question: ContextOptions, tools: readonly stri
 
 const TRUSTED: TrustDecision = { isTrusted: true, why: 'the user wrote it' };
 
-function createTrustCheck({ env, homes, settings }: ContextOptions): (folder: string) => TrustDecision {
+export function createTrustCheck({ env, homes, settings }: ContextOptions): (folder: string) => TrustDecision {
   const isEnabled = readSetting(settings.document ?? {}, 'security.folderTrust.enabled') ?? true;
   return (cwd) => decideTrust({ env, cwd, homes, isEnabled, records: readTrustRecords(homes) });
 }
@@ -125,8 +125,16 @@ function fillPlaceholders(text: string, tools: readonly string[]): string {
 }
 
 const MAX_DEPTH = 5;
-const MAX_FILE_BYTES = 1_000_000;
-const MAX_TOTAL_LENGTH = 2_000_000;
+
+interface ContextLimits {
+  readonly fileBytes: number;
+  /** The same for people. */
+  readonly fileSize: string;
+  /** In characters, of all files that one reader reads. */
+  readonly totalLength: number;
+}
+
+const LIMITS: ContextLimits = { fileBytes: 1_000_000, fileSize: '1 MB', totalLength: 2_000_000 };
 
 interface ContextReader {
   /**
@@ -146,11 +154,11 @@ interface Import {
 
 /**
  * Stays inside the root (except for the user's own file), follows links only inside it, opens no file that is likely to
- * hold keys, and reads regular text files only: 1 MB each, five imports deep, 2 million characters in all.
+ * hold keys, and reads regular text files only, within the limits and five imports deep.
  */
-function createContextReader(): ContextReader {
+export function createContextReader({ fileBytes, fileSize, totalLength } = LIMITS): ContextReader {
   const notices: string[] = [];
-  let left = MAX_TOTAL_LENGTH;
+  let left = totalLength;
 
   async function load(file: string, root: string | undefined): Promise<string | undefined> {
     const real = realPath(file);
@@ -158,8 +166,8 @@ function createContextReader(): ContextReader {
     if (root !== undefined && !contains(root, real)) return skipFile(file, `it leads out of ${root}`);
     if (isSecretFile(real, root)) return skipFile(file, 'a file of that name may hold keys');
     try {
-      const tooLarge = (): AppError => new AppError('usage', 'it is larger than 1 MB');
-      const decoded = decodeText(await readBytes(real, { maxBytes: MAX_FILE_BYTES, tooLarge, links: 'never' }));
+      const tooLarge = (): AppError => new AppError('usage', `it is larger than ${fileSize}`);
+      const decoded = decodeText(await readBytes(real, { maxBytes: fileBytes, tooLarge, links: 'never' }));
       if (!decoded.isText) return skipFile(file, 'it is not text');
       left -= decoded.text.length;
       return left < 0 ? skipFile(file, 'there is too much context already') : decoded.text;

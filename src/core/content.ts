@@ -1,4 +1,4 @@
-import type { JsonObject } from './json.ts';
+import { isObject, type JsonObject } from './json.ts';
 
 /** A part as it came off the wire. The types name the fields we read; the object keeps all of them. */
 export type Part = TextPart | CallPart | ResponsePart | MediaPart;
@@ -41,6 +41,10 @@ export interface Content {
 export interface StoredContent extends Content {
   /** Backend and account that produced the thought signatures; no other backend or account accepts them. */
   readonly origin?: string;
+}
+
+export function isResponse(part: Part): part is ResponsePart {
+  return 'functionResponse' in part && isObject(part.functionResponse);
 }
 
 /** Placeholder for a call without a name: the API requires one in the response. */

@@ -36,6 +36,15 @@ export interface SessionSetup {
   readonly model?: string;
   /** A system instruction, or `@` and the path of a file that contains it. */
   readonly system?: string;
+  /** Set by the first prompt with tools. */
+  readonly start?: SessionStart;
+}
+
+/** What the agent prompt says of the time when the session began; kept, so that every later request begins alike. */
+export interface SessionStart {
+  /** `Tue Nov 17 2026` */
+  readonly date: string;
+  readonly branch?: string;
 }
 
 export interface Session extends History {

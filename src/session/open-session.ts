@@ -1,7 +1,7 @@
 import type { StoredContent } from '../core/content.ts';
 import type { TurnRecord } from '../core/history.ts';
 import type { Clock } from '../core/io.ts';
-import type { SavedRecord, Session, SessionSetup, SessionSource } from '../core/session.ts';
+import type { SavedRecord, Session, SessionSetup, SessionSource, SessionStart } from '../core/session.ts';
 import type { NameReservation } from './find.ts';
 import { createTurns, type LoadedSession, type Turns, toTurnRecord } from './load.ts';
 import type { FileRecord, RecordBody } from './record.ts';
@@ -117,11 +117,16 @@ function trackSetup(known: SessionSetup): SetupTracker {
       setup = next;
     },
     takeChanges() {
-      if (setup.model === written.model && setup.system === written.system) return [];
+      const { model, system, start } = written;
+      if (setup.model === model && setup.system === system && isSameStart(setup.start, start)) return [];
       written = setup;
       return [{ kind: 'setup', chosen: setup }];
     },
   };
+}
+
+function isSameStart(one: SessionStart | undefined, other: SessionStart | undefined): boolean {
+  return one?.date === other?.date && one?.branch === other?.branch;
 }
 
 interface Ledger {

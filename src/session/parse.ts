@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 import type { Part, StoredContent } from '../core/content.ts';
 import { isCount, isObject, toNonEmptyString, tryParseJson } from '../core/json.ts';
-import type { SessionSetup, SessionSource } from '../core/session.ts';
+import type { SessionSetup, SessionSource, SessionStart } from '../core/session.ts';
 import { USAGE_KEYS, type Usage } from '../core/usage.ts';
 import { type BlobReferences, type FileRecord, type Header, type RecordBody, VERSION } from './record.ts';
 
@@ -82,7 +82,19 @@ function parseRecordBody(value: Readonly<Record<string, unknown>>): RecordBody |
 function parseSetup(value: Readonly<Record<string, unknown>>): SessionSetup {
   const model = toNonEmptyString(value.model);
   const system = toNonEmptyString(value.system);
-  return { ...(model === undefined ? {} : { model }), ...(system === undefined ? {} : { system }) };
+  const start = parseStart(value.start);
+  return {
+    ...(model === undefined ? {} : { model }),
+    ...(system === undefined ? {} : { system }),
+    ...(start === undefined ? {} : { start }),
+  };
+}
+
+function parseStart(value: unknown): SessionStart | undefined {
+  if (!isObject(value)) return undefined;
+  const date = toNonEmptyString(value.date);
+  const branch = toNonEmptyString(value.branch);
+  return date === undefined ? undefined : { date, ...(branch === undefined ? {} : { branch }) };
 }
 
 /** Keeps unknown fields. Undefined if the value is not a content. */

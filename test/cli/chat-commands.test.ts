@@ -44,7 +44,10 @@ test('/model shows the model and the others, and switches', async (t) => {
 
 test('/system shows, sets and drops the instruction', async (t) => {
   const gemini = await fakeGemini(t, [reply('a'), reply('b')]);
-  const { stderr } = await pipedChat(t, ['/system', '/system Be brief.', 'x', '/system -', 'y'], { gemini });
+  const { stderr } = await pipedChat(t, ['/system', '/system Be brief.', 'x', '/system -', 'y'], {
+    gemini,
+    args: ['--no-agent-prompt'],
+  });
   expect(stderr).toMatch(/^There is no system instruction\.\nBe brief\.\nThere is no system instruction\.\n/);
   expect(gemini.requests.map(({ body }) => body.systemInstruction?.parts)).toEqual([
     [{ text: 'Be brief.' }],

@@ -67,7 +67,8 @@ test('a remote tool is not run unasked; naming it, or trust in the user’s own 
 test('only a server that the user trusts tells the model how it wants to be used', async (t) => {
   const told = async (entry: object) => {
     const gemini = await fakeGemini(t, [reply('hi')]);
-    await runGmn(t, ['--allowed-mcp-server-names', 'files', 'x'], { gemini, home: home({ files: entry }) });
+    const args = ['--no-agent-prompt', '--allowed-mcp-server-names', 'files', 'x'];
+    await runGmn(t, args, { gemini, home: home({ files: entry }) });
     return gemini.requests[0]?.body.systemInstruction?.parts[0].text;
   };
   expect(await told(GOOD)).toBeUndefined();

@@ -18,6 +18,7 @@ const TYPED: Readonly<Record<string, readonly string[]>> = {
   maxOutputTokens: ['--max-output-tokens', '9'],
   maxTurns: ['--max-turns', '3'],
   maxVerify: ['--max-verify', '2'],
+  noAgentPrompt: ['--no-agent-prompt'],
   noStream: ['--no-stream'],
   option: ['-O', 'presencePenalty=0.5'],
   outputFile: ['--output-file', 'out.txt'],

@@ -1,4 +1,4 @@
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { readContext } from '../../src/config/context.ts';
@@ -70,6 +70,15 @@ test('trust in a folder does not reach above it', async (t) => {
   expect(notices).toHaveLength(1);
 });
 
+posixTest('AGENTS.md is read before GEMINI.md, and once if it is only another name for it', async (t) => {
+  const here = place(t, { 'home/.gemini/AGENTS.md': 'own', 'work/AGENTS.md': 'shared', 'work/GEMINI.md': 'ours' });
+  const texts = async () => (await contextOf(here)).memory?.match(/^\w+$/gm);
+  expect(await texts()).toEqual(['own', 'shared', 'ours']);
+  rmSync(here.path('work/AGENTS.md'));
+  symlinkSync('GEMINI.md', here.path('work/AGENTS.md'));
+  expect(await texts()).toEqual(['own', 'ours']);
+});
+
 test('context.fileName names more files; what is no name is a broken setting', async (t) => {
   const here = place(t, {
     'home/.gemini/settings.json': '{"context":{"fileName":["AGENTS.md","TEAM.md"]}}',
@@ -78,7 +87,7 @@ test('context.fileName names more files; what is no name is a broken setting', a
     'work/GEMINI.md': 'as ever',
   });
   const { memory } = await contextOf(here);
-  expect(memory?.match(/^=== \S+ ===$/gm)).toEqual(['=== GEMINI.md ===', '=== AGENTS.md ===', '=== TEAM.md ===']);
+  expect(memory?.match(/^=== \S+ ===$/gm)).toEqual(['=== AGENTS.md ===', '=== GEMINI.md ===', '=== TEAM.md ===']);
   here.write({ 'home/.gemini/settings.json': '{"context":{"fileName":"TEAM.md"}}' });
   expect((await contextOf(here)).memory).toContain('team');
   here.write({ 'home/.gemini/settings.json': '{"context":{"fileName":[]}}' });

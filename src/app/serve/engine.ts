@@ -85,14 +85,14 @@ async function* addSessionEvents(
   }
 }
 
-interface Turn extends Pick<OpenHistory, 'history' | 'close'> {
+interface Turn extends Pick<OpenHistory, 'history' | 'start' | 'keepStart' | 'close'> {
   readonly refused: string[];
 }
 
 async function* runEngineTurn(
   options: EngineOptions,
   request: TurnRequest,
-  { history, refused, close }: Turn,
+  { history, refused, close, ...session }: Turn,
 ): AsyncGenerator<TurnEvent, void> {
   const { timeoutMs = DEFAULT_TURN_MS } = request;
   const deadline = createDeadline(request.signal, timeoutMs, () => deadlineError(timeoutMs));
@@ -102,7 +102,8 @@ async function* runEngineTurn(
     const app = createTurnApp(options.app, request.directory);
     opened = await openModel(toModelOptions(options, request), app, deadline);
     yield* toNotices(opened.notices);
-    const agent = yield* openTurnAgent(options, request, { app, opened, refused });
+    const agent = yield* openTurnAgent(options, request, { app, opened, refused, start: session.start });
+    if (agent.start !== undefined) session.keepStart?.(agent.start);
     // Check again: reading settings and context files took time.
     checkDirectory(request);
     const run = await chooseRun(options, request, app);
@@ -132,10 +133,15 @@ async function closeTurn(deadline: Deadline, opened: OpenedModel | undefined, cl
   close();
 }
 
+interface TurnContext extends Pick<Turn, 'refused' | 'start'> {
+  readonly app: App;
+  readonly opened: OpenedModel;
+}
+
 async function* openTurnAgent(
   { permissions }: EngineOptions,
   request: TurnRequest,
-  { app, opened, refused }: { readonly app: App; readonly opened: OpenedModel; readonly refused: string[] },
+  { app, opened, refused, start }: TurnContext,
 ) {
   const { directory, systemText, generationConfig, safetySettings, isGrounded } = request;
   const system = systemText === undefined ? {} : { systemText };
@@ -152,7 +158,7 @@ async function* openTurnAgent(
   if (workspace !== undefined && workspace.roots[0] !== directory) throw outsideRootsError(directory ?? '');
   const tools = workspace === undefined ? {} : toToolOptions(permissions);
   const agent = yield* openAgent(
-    { ...system, ...tools },
+    { ...system, ...tools, start },
     { app, opened, runPaused, ...(workspace === undefined ? {} : { workspace }) },
   );
   const configured = {

@@ -1,7 +1,7 @@
 import type { App } from '../../core/app.ts';
 import { isPrompt, type StoredContent } from '../../core/content.ts';
 import type { History, TurnRecord } from '../../core/history.ts';
-import type { Session, SessionStore } from '../../core/session.ts';
+import type { Session, SessionStart, SessionStore } from '../../core/session.ts';
 import { sanitize } from '../../core/text/terminal.ts';
 import type { Locks } from '../../mcp/server/concurrency.ts';
 import type { TurnStorage } from '../../mcp/server/engine.ts';
@@ -23,6 +23,9 @@ type OnSession = (sessionId: string | undefined) => void;
 
 export interface OpenHistory {
   readonly history: History;
+  readonly start?: SessionStart | undefined;
+  /** Saves it with the next prompt. */
+  keepStart?(start: SessionStart): void;
   /** Runs in the background, so that the answer need not wait. */
   readonly close: () => void;
   /** Resolves when all records are written, or writing has failed. */
@@ -68,7 +71,9 @@ export function openServeSessions(app: App, locks: Locks): ServeSessions {
         if (now !== savedId) onSession(now);
         savedId = now;
       });
-      return { ...early, close, savedId: () => savedId, notices: () => notices.splice(0) };
+      const { start } = session.setup;
+      const keepStart = (first: SessionStart): void => session.choose({ ...session.setup, start: first });
+      return { ...early, start, keepStart, close, savedId: () => savedId, notices: () => notices.splice(0) };
     },
   };
 }

@@ -32,10 +32,10 @@ export function toToolOptions({ write, shell }: Permissions): ToolOptions {
 }
 
 /** Nobody can be asked, so what is not allowed is denied at once, and added to `refused`. */
-export function denyQuestions(
-  agent: Agent,
+export function denyQuestions<Kind extends Agent>(
+  agent: Kind,
   { permissions, workspace, refused }: { permissions: Permissions; workspace: Workspace; refused: string[] },
-): Agent {
+): Kind {
   const { findSecret } = secretFiles(workspace);
   const policy = approvalPolicy({
     mode: permissions.write ? 'auto_edit' : 'default',

@@ -14,6 +14,7 @@ export const NEW: SlashCommand = {
     const { session, store, cwd, isSaved } = chat;
     chat.session = isSaved ? await store.create({ cwd, by: 'chat' }) : createMemorySession(randomId());
     await session.close();
+    await chat.assistant.change({ start: undefined });
     chat.stats.forgetWindow();
     chat.lastPrompt = undefined;
     await chat.say('This is a new session.');

@@ -113,11 +113,11 @@ export const LOAD: SlashCommand = {
 
 async function restoreSessionSetup(chat: Chat): Promise<void> {
   const { setup } = chat.session;
+  const { model, system } = chat.assistant.setup;
+  const notices = await chat.assistant.change({ model, system, start: undefined, ...setup });
   const words = restoredNotice(setup);
   if (words === undefined) return;
-  const { model, system } = chat.assistant.setup;
-  for (const notice of await chat.assistant.change({ model, system, ...setup })) await chat.note(notice);
-  await chat.note(words);
+  for (const notice of [...notices, words]) await chat.note(notice);
 }
 
 async function chooseSession(chat: Chat): Promise<string | undefined> {

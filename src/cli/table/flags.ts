@@ -93,6 +93,7 @@ export const FILE_FLAG = {
 export const SYSTEM_FLAGS = [
   { long: 'system', aliases: ['system-prompt'], value: 'text', help: 'System instruction for this run, or @file' },
   { long: 'append-system-prompt', value: 'text', help: 'Add this to the system instruction, or @file' },
+  { long: 'no-agent-prompt', help: 'With tools: send no system prompt besides yours' },
 ] as const;
 
 export const THINKING_FLAGS = [
@@ -142,7 +143,7 @@ export const APPROVAL_FLAGS = [
     repeatable: true,
     help: 'More directories the tools may use; commas, or repeat',
   },
-  { long: 'max-turns', value: 'n', kind: 'integer', fallback: '25', help: 'Stop after this many model calls' },
+  { long: 'max-turns', value: 'n', kind: 'integer', fallback: '100', help: 'Stop after this many model calls' },
 ] as const;
 
 export const SESSION_FLAGS = [

@@ -21,6 +21,7 @@ export const HEADINGS: readonly (readonly [title: string, longs: readonly string
       'editor',
       'system',
       'append-system-prompt',
+      'no-agent-prompt',
     ],
   ],
   [

@@ -1,8 +1,7 @@
-import type { Agent } from '../../agent/agent.ts';
-import { type AgentOptions, openAgent } from '../../app/agent.ts';
+import { type AgentOptions, type OpenedAgent, openAgent } from '../../app/agent.ts';
 import { DEFAULT_TIMEOUT_MS, type ModelOptions, type OpenedModel, openModel } from '../../app/model.ts';
 import type { RosterOptions } from '../../app/servers/roster.ts';
-import { chooseMode, type Toolbox } from '../../app/toolbox.ts';
+import { chooseMode } from '../../app/toolbox.ts';
 import type { RunPaused } from '../../approval/approve.ts';
 import type { ApprovalMode } from '../../approval/policy.ts';
 import type { Assistant, Servers, Setup } from '../../chat/assistant.ts';
@@ -34,7 +33,7 @@ interface AssistantContext {
 interface Opened {
   readonly setup: Setup;
   readonly model: OpenedModel;
-  readonly agent: Agent & Pick<Toolbox, 'chosen'>;
+  readonly agent: OpenedAgent;
   readonly notices: readonly string[];
 }
 
@@ -125,7 +124,8 @@ async function createAssistant(
       if (isSameModel === undefined) await model.close();
       throw thrown;
     });
-    return { setup, model, agent, notices: [...(isSameModel === undefined ? model.notices : []), ...notices] };
+    const known = { ...setup, start: agent.start ?? setup.start };
+    return { setup: known, model, agent, notices: [...(isSameModel === undefined ? model.notices : []), ...notices] };
   };
   let current = await open(createSetup(options, mode));
   let last: Promise<unknown> = Promise.resolve();
@@ -208,6 +208,7 @@ function createSetup(options: AssistantOptions, mode: ApprovalMode): Setup {
     model: options.model,
     system: options.system,
     tools: options.tools ?? defaultTools(options),
+    start: options.start,
     mode,
     showThoughts: options.showThoughts ?? false,
   };
@@ -223,8 +224,16 @@ function toModelFlags({ model, showThoughts }: Setup): Pick<AssistantOptions, 'm
 }
 
 function toAgentFlags({ system: _, yolo: __, ...options }: AssistantOptions, setup: Setup): AgentOptions {
-  const { system, tools, mode } = setup;
+  const { system, tools, start, mode } = setup;
   // The default tools of a chat do not count as named by the user.
   const named = options.tools === undefined && tools === defaultTools(options) ? { namedTools: 'edit' } : {};
-  return { ...options, tools, ...named, approvalMode: mode, ...(system === undefined ? {} : { system }) };
+  return {
+    ...options,
+    tools,
+    ...named,
+    start,
+    isChat: true,
+    approvalMode: mode,
+    ...(system === undefined ? {} : { system }),
+  };
 }

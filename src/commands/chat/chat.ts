@@ -187,6 +187,7 @@ function restoreSetup({ model, system }: ChatOptions, before: SessionSetup, env:
   const chosen = {
     ...(isFlag || before.model === undefined ? {} : { model: before.model }),
     ...(system !== undefined || before.system === undefined ? {} : { system: before.system }),
+    ...(before.start === undefined ? {} : { start: before.start }),
   };
   return { chosen, words: restoredNotice(chosen) };
 }

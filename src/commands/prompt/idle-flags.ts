@@ -107,7 +107,11 @@ export const IDLE_FLAGS: readonly IdleFlags[] = [
     isSo: (options) => !hasTools(options) && options.template === undefined && !beginsWithSlash(options),
     flags: ['allowedTools', 'yolo', 'approvalMode'],
   },
-  { when: 'without tools', isSo: (options) => !hasTools(options), flags: ['includeDirectories', 'maxTurns', 'verify'] },
+  {
+    when: 'without tools',
+    isSo: (options) => !hasTools(options),
+    flags: ['includeDirectories', 'maxTurns', 'noAgentPrompt', 'verify'],
+  },
   { when: 'without --verify', isSo: ({ verify }) => verify === undefined, flags: ['maxVerify'] },
 ];
 

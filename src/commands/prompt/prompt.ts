@@ -158,7 +158,9 @@ async function* prepareRun(
   opened.servers = servers;
   const prompt = yield* readPrompt(options, { app, deadline, ...servers });
   const runPaused = pauseDeadline(deadline);
-  const { takeDenials, ...plain } = yield* openAgent(options, { app, opened: model, runPaused, ...servers });
+  const context = { app, opened: model, runPaused, ...servers };
+  const { takeDenials, start, ...plain } = yield* openAgent({ ...options, start: kept.start }, context);
+  if (start !== undefined) kept.keepStart?.(start);
   const agent = format.agent(plain);
   const { history, save: saveHistory } = kept;
   if (options.dryRun || options.countTokens) {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { failure, fakeGemini } from '../../../support/fake-gemini.ts';
@@ -50,10 +50,18 @@ test('without a session it is stateless; with one it continues, even after a res
   const { session_id } = (await first.call('delegate', { prompt: 'one' })).structuredContent;
   await first.call('delegate', { prompt: 'two' });
   await first.end();
+  for (const name of readdirSync(join(at.home, '.gmn/sessions')).filter((each) => each.endsWith('.jsonl'))) {
+    const file = join(at.home, '.gmn/sessions', name);
+    writeFileSync(file, readFileSync(file, 'utf8').replace(/"date":"[^"]+"/, '"date":"Thu Jan 01 2026"'));
+  }
   const second = await serve(t, { at });
   const reply = await second.call('delegate', { prompt: 'three', session_id });
   expect(reply.structuredContent.session_id).toBe(session_id);
   expect(gemini.requests.map(({ body }) => body.contents.length)).toEqual([1, 1, 3]);
+  // The agent prompt of a session stays as it was in its first request.
+  expect(
+    gemini.requests.map(({ body }) => /Date: .* (?=\d{4}$)/m.exec(body.systemInstruction.parts[0].text)?.[0]),
+  ).toEqual([...[expect.any(String), expect.any(String), 'Date: Thu Jan 01 ']]);
   const { sessions, total } = (await second.call('delegate_sessions', { limit: 1 })).structuredContent;
   expect(total).toBe(2);
   expect(sessions).toEqual([

@@ -1,0 +1,52 @@
+import { dirname, join, resolve } from 'node:path';
+import { formatAgentPrompt } from '../agent/prompt.ts';
+import type { App } from '../core/app.ts';
+import type { SessionStart } from '../core/session.ts';
+import { isDirectory, pathExists } from '../platform/files/path.ts';
+import { readSmallFile } from '../platform/files/small-file.ts';
+import { systemPlatform } from '../platform/runtime/system.ts';
+
+/** The prompt for a conversation that began at `start`; now, if that is not known yet. */
+export function createAgentPrompt(
+  { cwd, clock }: Pick<App, 'cwd' | 'clock'>,
+  {
+    start = readStart(cwd, clock.now()),
+    isChat,
+  }: { readonly start?: SessionStart | undefined; readonly isChat: boolean },
+): { readonly text: string; readonly start: SessionStart } {
+  return { text: formatAgentPrompt({ directory: cwd, system: systemPlatform(), ...start, isChat }), start };
+}
+
+function readStart(cwd: string, now: number): SessionStart {
+  const branch = readBranch(cwd);
+  return { date: new Date(now).toDateString(), ...(branch === undefined ? {} : { branch }) };
+}
+
+/** The letters are limited because the name is part of a prompt, and whoever made the repository chose it. */
+const BRANCH = /^ref: refs\/heads\/([\p{L}\p{N}._/+@#=-]{1,200})\s*$/u;
+
+/** From `.git/HEAD`; undefined if HEAD is detached or there is no repository. git itself is not started. */
+function readBranch(cwd: string): string | undefined {
+  try {
+    const git = findGit(cwd);
+    const head = git === undefined ? undefined : readSmallFile(join(git, 'HEAD'));
+    return head === undefined ? undefined : BRANCH.exec(head)?.[1];
+  } catch {
+    // The branch is only useful, not needed.
+    return undefined;
+  }
+}
+
+/** The directory of the repository's HEAD: in a worktree or a submodule `.git` is a file that names it. */
+function findGit(cwd: string): string | undefined {
+  for (let folder = cwd; ; folder = dirname(folder)) {
+    const git = join(folder, '.git');
+    if (isDirectory(git)) return git;
+    if (pathExists(git)) {
+      const named = /^gitdir: (.+)$/m.exec(readSmallFile(git) ?? '')?.[1]?.trimEnd();
+      // A path on another computer must not be opened: on Windows that would sign in there.
+      return named === undefined || /^[\\/]{2}/.test(named) ? undefined : resolve(folder, named);
+    }
+    if (dirname(folder) === folder) return undefined;
+  }
+}
