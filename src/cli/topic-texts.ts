@@ -128,7 +128,7 @@ stderr stays empty. Fields are only ever added.
   gmn "hello" -o stream-json | jq -rj 'select(.type=="content").text'
 `,
   tools: `--tools says what the model may use; a prompt has none unless you say so.
-  read     list_directory, read_file, glob, search_file_content
+  read     list_directory, read_file, glob, search_file_content, write_todos
   edit     those, and write_file, edit_file
   all      those, and run_shell_command, web_fetch, google_web_search
   names    read_file,glob

@@ -61,6 +61,13 @@ export interface ToolResult {
   readonly usage?: Usage;
   /** Lines added and removed, if it wrote a file. */
   readonly change?: FileChange;
+  /** The list of steps, if it changed that. Untrusted text. */
+  readonly todos?: readonly Todo[];
+}
+
+export interface Todo {
+  readonly description: string;
+  readonly status: 'pending' | 'in_progress' | 'completed' | 'cancelled';
 }
 
 export interface CommandExit {

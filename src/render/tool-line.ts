@@ -3,12 +3,14 @@ import { type JsonObject, toNonEmptyString } from '../core/json.ts';
 import { formatDuration, plural } from '../core/text/format.ts';
 import { sanitize } from '../core/text/terminal.ts';
 import { textBefore } from '../core/text/trim.ts';
-import type { CommandExit, ToolCall, ToolResult } from '../core/tool.ts';
+import type { CommandExit, Todo, ToolCall, ToolResult } from '../core/tool.ts';
 import { clipText } from './spinner.ts';
 
 export interface ToolLine {
   readonly isGood: boolean;
   readonly text: string;
+  /** Rows below it, each without a line break. Sanitized for the terminal. */
+  readonly rows?: readonly string[];
 }
 
 /** The arguments that may say what a call is about; the first one present is shown. */
@@ -27,7 +29,7 @@ export function formatToolLine(
   { name, outcome, elapsedMs }: Extract<TurnEvent, { type: 'answer' }>,
   args: JsonObject,
 ): ToolLine {
-  const { ok, response, summary = '', exit, change } = outcome;
+  const { ok, response, summary = '', exit, change, todos } = outcome;
   const hasFailed = exit !== undefined && exit.code !== 0;
   const time = formatTime(elapsedMs, exit !== undefined);
   const opening = formatCall(name, args);
@@ -36,7 +38,24 @@ export function formatToolLine(
     return { isGood: false, text: joinParts([`${opening}: ${sanitize(clipLine(reason, MAX_REASON))}`, time]) };
   }
   const parts = [`${opening}${formatCounts(change)}`, hasFailed ? formatExit(exit) : '', sanitize(summary), time];
-  return { isGood: !hasFailed, text: joinParts(parts) };
+  return {
+    isGood: !hasFailed,
+    text: joinParts(parts),
+    ...(todos === undefined ? {} : { rows: todos.map(formatTodo) }),
+  };
+}
+
+const TODO_MARKS: Readonly<Record<Todo['status'], string>> = {
+  pending: '[ ]',
+  in_progress: '[>]',
+  completed: '[x]',
+  cancelled: '[-]',
+};
+
+const MAX_TODO = 200;
+
+function formatTodo({ description, status }: Todo): string {
+  return `  ${TODO_MARKS[status]} ${sanitize(clipLine(description, MAX_TODO))}`;
 }
 
 function joinParts(parts: readonly string[]): string {

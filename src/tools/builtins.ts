@@ -5,7 +5,15 @@ import { findNearestNames } from '../core/text/names.ts';
 import { sanitize } from '../core/text/terminal.ts';
 import { textBefore } from '../core/text/trim.ts';
 import type { Tool } from '../core/tool.ts';
-import { EDIT_FILE, GLOB, LIST_DIRECTORY, READ_FILE, SEARCH_FILE_CONTENT, WRITE_FILE } from './declarations.ts';
+import {
+  EDIT_FILE,
+  GLOB,
+  LIST_DIRECTORY,
+  READ_FILE,
+  SEARCH_FILE_CONTENT,
+  WRITE_FILE,
+  WRITE_TODOS,
+} from './declarations.ts';
 import { defineTool } from './define.ts';
 import type { Workspace } from './workspace/workspace.ts';
 
@@ -53,13 +61,18 @@ export function builtins({ workspace, env, others = [] }: BuiltinOptions): reado
     }),
     defineTool({ ...GLOB, root, run: async (input, signal) => (await find()).run(input, signal) }),
     defineTool({ ...SEARCH_FILE_CONTENT, root, run: async (input, signal) => (await search()).run(input, signal) }),
+    defineTool({
+      ...WRITE_TODOS,
+      run: async (input, signal) => (await import('./write-todos.ts')).writeTodos.run(input, signal),
+    }),
     ...others,
   ];
 }
 
 type ToolSet = 'none' | 'read' | 'edit' | 'all';
 
-const READERS: readonly string[] = ['list_directory', 'read_file', 'glob', 'search_file_content'];
+/** What changes nothing of the user's; in every set. */
+const READERS: readonly string[] = ['list_directory', 'read_file', 'glob', 'search_file_content', 'write_todos'];
 const EDITORS: readonly string[] = [...READERS, 'write_file', 'edit_file'];
 
 /** Tools created elsewhere, and only if a run may have them. */
@@ -81,6 +94,7 @@ const CLASS_NAMES: Readonly<Record<string, string>> = {
   ShellTool: 'run_shell_command',
   WebFetchTool: 'web_fetch',
   WebSearchTool: 'google_web_search',
+  WriteTodosTool: 'write_todos',
 };
 
 export interface ToolLimits {

@@ -133,3 +133,32 @@ export const SEARCH_FILE_CONTENT = {
   },
   aliases: { path: 'dir_path', include: 'include_pattern' },
 } as const satisfies ToolDeclaration;
+
+/** The most that one list may have; longer ones are no plan. */
+export const MAX_TODOS = 100;
+
+export const WRITE_TODOS = {
+  name: 'write_todos',
+  description:
+    'Keeps a list of the steps of a longer task and shows it to the user. Give the whole list each time; it replaces ' +
+    'the one before. Mark a step in_progress before you begin it, only one at a time, and completed as soon as it is ' +
+    'done. Not for work of one or two steps.',
+  effect: 'read',
+  input: {
+    properties: {
+      todos: {
+        type: 'array',
+        items: {
+          type: 'object',
+          properties: {
+            description: { type: 'string' },
+            status: { type: 'string', enum: ['pending', 'in_progress', 'completed', 'cancelled'] },
+          },
+          required: ['description', 'status'],
+        },
+        description: 'All steps, in order.',
+      },
+    },
+    required: ['todos'],
+  },
+} as const satisfies ToolDeclaration;

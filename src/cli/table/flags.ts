@@ -118,6 +118,7 @@ const TOOL_NAMES = [
   'edit_file',
   'glob',
   'search_file_content',
+  'write_todos',
   'run_shell_command',
   'web_fetch',
   'google_web_search',
