@@ -13,9 +13,11 @@ import type { McpTools } from '../mcp/client/tools/toolset.ts';
 import { realPath } from '../platform/files/path.ts';
 import { createOutputStore } from '../platform/files/run-directory.ts';
 import { findUserHomes } from '../platform/host.ts';
+import type { BackgroundCommands } from '../platform/process/background.ts';
 import { randomId } from '../platform/runtime/random-id.ts';
 import {
   builtins,
+  dropLoneCompanions,
   isAllowedBySettings,
   isBuiltinName,
   isToolSet,
@@ -56,10 +58,17 @@ export interface ToolboxContext {
   readonly runPaused: RunPaused;
   /** The workspace of the tools; by default a new one. What it knows about files lives as long as it does. */
   readonly workspace?: Workspace;
+  /** Keeps the commands in the background; the caller closes them. By default they end with the process. */
+  readonly background?: BackgroundHolder;
   /** The user's "always" answers. */
   readonly remembered?: Set<string>;
   /** The tools of MCP servers; the caller closes them. */
   readonly remote?: Pick<McpTools, 'tools' | 'isTrusted' | 'instructions' | 'findOwners'>;
+}
+
+/** Filled by the first toolbox that has the shell tool: most runs have no use for it. */
+export interface BackgroundHolder {
+  commands?: BackgroundCommands;
 }
 
 /** Opens the tools of `--tools`, inside the workspace and with approval. Throws AppError `usage`. */
@@ -76,12 +85,13 @@ export async function openToolbox(options: ToolOptions, context: ToolboxContext)
   const limits = readToolLimits(settings);
   const left = applyToolSettings(selectTools(all, splitList([wanted])), limits, named);
   const { tools, notices } = dropRiskyTools(left.tools, workspace, app, named);
-  const chosen = [...tools, ...(context.remote?.tools ?? []).filter(({ name }) => isAllowedBySettings(name, limits))];
-  const offered = offeredTools(chosen, mode);
+  const own = dropLoneCompanions(tools);
+  const chosen = [...own, ...(context.remote?.tools ?? []).filter(({ name }) => isAllowedBySettings(name, limits))];
+  const offered = dropLoneCompanions(offeredTools(chosen, mode));
   return {
     tools: offered,
     withheld: chosen.filter((tool) => !offered.includes(tool)),
-    chosen: tools.map(({ name }) => name),
+    chosen: own.map(({ name }) => name),
     approve: createApprove(options, mode, { ...context, workspace, onDenied: denials.add }),
     takeDenials: denials.take,
     notices: [...modeNotices, ...left.notices, ...notices, ...missingNotices(options, context.remote)],
@@ -141,11 +151,13 @@ function lazyJournal(app: App, roots: readonly string[]): Journal {
 async function loadOtherTools(
   workspace: Workspace,
   { tools: wanted = 'none', shell }: ToolOptions,
-  { app, opened }: ToolboxContext,
+  { app, opened, background: holder = {} }: ToolboxContext,
 ): Promise<readonly Tool[]> {
   if (splitList([wanted]).every((name) => isToolSet(name) && name !== 'all')) return [];
   const [
     { runShellCommand },
+    { backgroundTools },
+    { createBackgroundCommands },
     { chooseShell },
     { webFetch },
     { createPinnedClient, isPublicAddress },
@@ -154,6 +166,8 @@ async function loadOtherTools(
     { addOutput },
   ] = await Promise.all([
     import('../tools/run-shell-command.ts'),
+    import('../tools/background-command.ts'),
+    import('../platform/process/background.ts'),
     import('../platform/process/shell-choice.ts'),
     import('../tools/web-fetch.ts'),
     import('../platform/http/pinned.ts'),
@@ -166,11 +180,14 @@ async function loadOtherTools(
     await held.close();
     return place.path;
   };
+  holder.commands ??= createBackgroundCommands();
+  const background = holder.commands;
   return [
     runShellCommand({
-      ...{ shell: chooseShell(shell, app.env), env: app.env, directory, keepOutput: workspace.keep },
+      ...{ shell: chooseShell(shell, app.env), env: app.env, directory, keepOutput: workspace.keep, background },
       onOutput: (text) => addOutput(app.io.err, text),
     }),
+    ...backgroundTools({ background, keepOutput: workspace.keep }),
     webFetch({
       send: createPinnedClient({ isAllowedAddress: isPublicAddress, timers: app.httpTimers }),
       keep: workspace.keep,

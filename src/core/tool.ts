@@ -41,6 +41,8 @@ export type Preview =
       readonly directory: string;
       /** What the model says the command does. */
       readonly description?: string;
+      /** It runs on after the call, until it is stopped or gmn ends. */
+      readonly isBackground?: true;
     }
   | { readonly kind: 'text'; readonly text: string };
 

@@ -10,6 +10,7 @@ import {
 } from '../../src/approval/policy.ts';
 import type { JsonObject } from '../../src/core/json.ts';
 import type { Effect, Tool } from '../../src/core/tool.ts';
+import { createBackgroundCommands } from '../../src/platform/process/background.ts';
 import { runShellCommand } from '../../src/tools/run-shell-command.ts';
 
 const MODES: readonly ApprovalMode[] = ['default', 'auto_edit', 'plan', 'yolo'];
@@ -25,6 +26,7 @@ const SHELL = runShellCommand({
   env: {},
   directory: async (path) => path,
   keepOutput: async () => undefined,
+  background: createBackgroundCommands(),
 });
 const FETCH = tool('web_fetch', 'network');
 const SEARCH = tool('google_web_search', 'network');

@@ -121,9 +121,11 @@ test('/tools lists the tools and turns them on and off', async (t) => {
     'search_file_content',
     'write_todos',
     'run_shell_command',
+    'read_output',
+    'stop_command',
   ]);
   expect(stderr).toMatch(
-    / {2}off {2}write_file\n {2}on {3}edit_file\n {2}on {3}run_shell_command\n {2}off {2}web_fetch\n/,
+    / {2}off {2}write_file\n {2}on {3}edit_file\n {2}on {3}run_shell_command\n {2}on {3}read_output\n {2}on {3}stop_command\n {2}off {2}web_fetch\n/,
   );
 });
 

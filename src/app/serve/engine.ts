@@ -16,7 +16,7 @@ import { lazyRedaction, openAgent } from '../agent.ts';
 import { type ModelOptions, type OpenedModel, openModel, timeoutError } from '../model.ts';
 import { createModelsReport } from '../models-report.ts';
 import { countTokens, openQueries } from '../queries.ts';
-import { openOwnWorkspace } from '../toolbox.ts';
+import { type BackgroundHolder, openOwnWorkspace } from '../toolbox.ts';
 import { openUndoStore } from '../undo-store.ts';
 import { type OpenHistory, openServeSessions } from './sessions.ts';
 import { denyQuestions, type Permissions, reportRefusals, reportUnoffered, toToolOptions } from './tools.ts';
@@ -96,12 +96,13 @@ async function* runEngineTurn(
   const { timeoutMs = DEFAULT_TURN_MS } = request;
   const deadline = createDeadline(request.signal, timeoutMs, () => timeoutError(timeoutMs));
   let opened: OpenedModel | undefined;
+  const background: BackgroundHolder = {};
   try {
     checkDirectory(request);
     const app = createTurnApp(options.app, request.directory);
     opened = await openModel(toModelOptions(options, request), app, deadline);
     yield* toNotices(opened.notices);
-    const agent = yield* openTurnAgent(options, request, { app, opened, refused });
+    const agent = yield* openTurnAgent(options, request, { app, opened, refused, background });
     // Check again: reading settings and context files took time.
     checkDirectory(request);
     for await (const event of runTurn(agent, { history, prompt: request.prompt, signal: deadline.signal })) {
@@ -109,6 +110,7 @@ async function* runEngineTurn(
       yield event;
     }
   } finally {
+    await background.commands?.close();
     await closeTurn(deadline, opened, close);
   }
 }
@@ -119,10 +121,17 @@ async function closeTurn(deadline: Deadline, opened: OpenedModel | undefined, cl
   close();
 }
 
+interface TurnParts {
+  readonly app: App;
+  readonly opened: OpenedModel;
+  readonly refused: string[];
+  readonly background: BackgroundHolder;
+}
+
 async function* openTurnAgent(
   { permissions }: EngineOptions,
   request: TurnRequest,
-  { app, opened, refused }: { readonly app: App; readonly opened: OpenedModel; readonly refused: string[] },
+  { app, opened, refused, background }: TurnParts,
 ) {
   const { directory, systemText, generationConfig, safetySettings, isGrounded } = request;
   const system = systemText === undefined ? {} : { systemText };
@@ -140,7 +149,7 @@ async function* openTurnAgent(
   const tools = workspace === undefined ? {} : toToolOptions(permissions);
   const agent = yield* openAgent(
     { ...system, ...tools },
-    { app, opened, runPaused, ...(workspace === undefined ? {} : { workspace }) },
+    { app, opened, runPaused, background, ...(workspace === undefined ? {} : { workspace }) },
   );
   const configured = {
     ...agent,

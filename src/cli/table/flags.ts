@@ -120,6 +120,8 @@ const TOOL_NAMES = [
   'search_file_content',
   'write_todos',
   'run_shell_command',
+  'read_output',
+  'stop_command',
   'web_fetch',
   'google_web_search',
 ] as const;
