@@ -126,6 +126,7 @@ test('"always" for a command covers that command in that directory, however the 
   expect(rules.rule(SHELL, { description: 'Again', command: 'npm test' }).kind).toBe('run');
   expect(rules.rule(SHELL, { command: 'npm test', dir_path: 'sub' }).kind).toBe('ask');
   expect(rules.rule(SHELL, { command: 'npm test ' }).kind).toBe('ask');
+  expect(rules.rule(SHELL, { command: 'npm test', is_background: true }).kind).toBe('ask');
   rules.remember(SHELL, { command: 'make', dir_path: 'sub' });
   expect(rules.rule(SHELL, { command: 'make', dir_path: './sub' }).kind).toBe('run');
   expect(rules.rule(SHELL, { command: 'make' }).kind).toBe('ask');

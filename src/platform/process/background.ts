@@ -41,6 +41,8 @@ interface Entry {
   readonly family: ProcessTree;
   take(): CapturedText;
   hasNews: boolean;
+  readonly exited: Promise<unknown>;
+  hasExited(): boolean;
   ending?: ShellEnding;
   /** Resolves when it has ended, and what it printed has been read. */
   ended: Promise<void>;
@@ -59,7 +61,6 @@ export function createBackgroundCommands(): BackgroundCommands {
   const atExit = (): void => {
     for (const { family } of running()) killProcessTree(family);
   };
-  process.on('exit', atExit);
   /** Forgets the oldest command that has ended, if there are too many. */
   const makeRoom = (): void => {
     if (running().length + starts.size >= MAX_COMMANDS) throw tooManyError(entries);
@@ -69,6 +70,7 @@ export function createBackgroundCommands(): BackgroundCommands {
   };
   const begin = async (command: ShellCommand): Promise<number> => {
     const { child, family } = await startShell(command);
+    process.off('exit', atExit).on('exit', atExit);
     lastId += 1;
     entries.set(lastId, followCommand(command.command, child, family));
     return lastId;
@@ -85,7 +87,9 @@ export function createBackgroundCommands(): BackgroundCommands {
       const entry = entries.get(id);
       if (entry === undefined) return undefined;
       if (!entry.hasNews && entry.ending === undefined) await waitForNews(entry, waitMs, signal);
-      if (entry.ending === undefined && entry.hasNews) await waitForEnd(entry, LINGER_MS);
+      if (entry.ending === undefined && entry.hasNews) await waitForExit(entry, LINGER_MS);
+      // What it left running is being stopped, which takes three seconds at most.
+      if (entry.hasExited()) await entry.ended;
       signal.throwIfAborted();
       return takeOutput(entry);
     },
@@ -153,7 +157,8 @@ function followCommand(command: string, child: ChildProcess, family: ProcessTree
     wake();
   };
   const entry: Entry = {
-    ...{ command, family, waiting, requestStop, hasNews: false },
+    ...{ command, family, waiting, requestStop, exited, hasNews: false },
+    hasExited: () => child.exitCode !== null || child.signalCode !== null,
     take: () => {
       unread = 0;
       return output.take();
@@ -193,10 +198,10 @@ function waitForNews(entry: Entry, waitMs: number, signal: AbortSignal): Promise
   });
 }
 
-function waitForEnd({ ended }: Entry, waitMs: number): Promise<void> {
+function waitForExit({ exited }: Entry, waitMs: number): Promise<void> {
   return new Promise((resolve) => {
     const stopTimer = startTimer(waitMs, resolve);
-    void ended.then(() => {
+    void exited.then(() => {
       stopTimer();
       resolve();
     });
