@@ -62,7 +62,7 @@ linuxTest('without approval nothing is started, and the tools beside it reach no
   const mark = randomUUID();
   const call = (name: string) => ({ functionCall: { name, args: { id: 1 } } });
   const gemini = await fakeGemini(t, [
-    reply(start(`touch made-${mark}; exec sleep 600`), call('read_output'), call('stop_command')),
+    reply(start(`export MARK=${mark}; exec sleep 600`), call('read_output'), call('stop_command')),
     reply('done'),
   ]);
   await runGmn(t, ['--tools', 'all', '--approval-mode', 'auto_edit', 'x'], { gemini });
@@ -82,9 +82,12 @@ linuxTest('without approval nothing is started, and the tools beside it reach no
 linuxTest('in a chat a command goes on from turn to turn, and ends with the chat', async (t) => {
   const mark = randomUUID();
   const gemini = await fakeGemini(t, [
-    reply(start(`: ${mark}; echo up; exec sleep 600`)),
+    reply(start(`export MARK=${mark}; echo up; exec sleep 600`)),
     reply('one'),
-    reply({ functionCall: { name: 'stop_command', args: { id: 1 } } }, start(`: ${mark}; echo up; exec sleep 600`)),
+    reply(
+      { functionCall: { name: 'stop_command', args: { id: 1 } } },
+      start(`export MARK=${mark}; echo up; exec sleep 600`),
+    ),
     reply('two'),
   ]);
   const { stdout } = await pipedChat(t, ['x', '/tools glob off', 'y'], { args: ALLOWED, gemini });
@@ -97,7 +100,7 @@ linuxTest('in a chat a command goes on from turn to turn, and ends with the chat
 
 linuxTest('a delegated task ends what it runs in the background before it answers', async (t) => {
   const mark = randomUUID();
-  const gemini = await fakeGemini(t, [reply(start(`: ${mark}; echo up; exec sleep 600`)), reply('done')]);
+  const gemini = await fakeGemini(t, [reply(start(`export MARK=${mark}; echo up; exec sleep 600`)), reply('done')]);
   const server = await serve(t, { gemini, flags: ['--allow-shell'] });
   const { structuredContent } = await server.call('delegate', { prompt: 'x' });
   expect(structuredContent.output).toBe('done');
