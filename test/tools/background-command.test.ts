@@ -142,3 +142,12 @@ linuxTest('a call that is aborted while it starts leaves nothing', async (t) => 
   await expect(started).rejects.toThrow('Interrupted.');
   expect(processesWith(mark)).toEqual([]);
 });
+
+linuxTest('one that gets away and prints without end does not hold up the end', async (t) => {
+  const { call, start } = shell(t);
+  const mark = randomUUID();
+  await start(`env -i setsid yes ${mark} & wait`);
+  expect(await call('stop_command', { id: 1 })).toMatchObject({ ok: true, response: { running: false } });
+  // Nobody reads its output any more.
+  await expect.poll(() => processesWith(mark), { timeout: 10_000 }).toEqual([]);
+});

@@ -121,9 +121,8 @@ async function createAssistant(
     const limits = { requestTimeoutMs: options.timeout ?? DEFAULT_TIMEOUT_MS };
     const model = isSameModel ?? (await openModel({ ...options, ...toModelFlags(setup) }, context.app, limits));
     const remote = servers.current === undefined ? {} : { remote: servers.current.tools };
-    const events = openAgent(toAgentFlags(options, setup), {
-      ...{ ...context, ...remote, opened: model, remembered, background },
-    });
+    const parts = { ...context, ...remote, opened: model, remembered, background };
+    const events = openAgent(toAgentFlags(options, setup), parts);
     const { agent, notices } = await collectAgent(events).catch(async (thrown: unknown) => {
       if (isSameModel === undefined) await model.close();
       throw thrown;

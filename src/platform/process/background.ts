@@ -131,13 +131,16 @@ function followCommand(command: string, child: ChildProcess, family: ProcessTree
     for (const notify of [...waiting]) notify();
   };
   let unread = 0;
+  let isEnding = false;
   const output = collectOutput(child, {
     maxChars: MAX_CHARS,
     onOutput: (text) => {
       entry.hasNews = true;
       unread += text.length;
       wake();
-      return unread > MAX_CHARS ? new Promise((resolve) => startTimer(THROTTLE_MS, resolve)) : undefined;
+      // Near its end only what has got away can print so much, and that is not waited for.
+      const isThrottled = unread > MAX_CHARS && !isEnding;
+      return isThrottled ? new Promise((resolve) => startTimer(THROTTLE_MS, resolve)) : undefined;
     },
   });
   let requestStop = (): void => {};
@@ -148,6 +151,7 @@ function followCommand(command: string, child: ChildProcess, family: ProcessTree
   const watchdog = startWatchdog(family);
   const end = async (): Promise<void> => {
     const reason = await Promise.race([exited, stopped]);
+    isEnding = true;
     const { found, survivors } = await stopProcessTree(family);
     await output.settled(NEVER);
     watchdog?.kill('SIGKILL');
