@@ -13,9 +13,11 @@ import type { McpTools } from '../mcp/client/tools/toolset.ts';
 import { realPath } from '../platform/files/path.ts';
 import { createOutputStore } from '../platform/files/run-directory.ts';
 import { findUserHomes } from '../platform/host.ts';
+import type { BackgroundCommands } from '../platform/process/background.ts';
 import { randomId } from '../platform/runtime/random-id.ts';
 import {
   builtins,
+  dropLoneCompanions,
   isAllowedBySettings,
   isBuiltinName,
   isToolSet,
@@ -54,9 +56,16 @@ export interface ToolboxContext {
   readonly runPaused: RunPaused;
   /** The workspace of the tools; by default a new one. What it knows about files lives as long as it does. */
   readonly workspace?: Workspace;
+  /** Keeps the commands in the background; the caller closes them. By default they end with the process. */
+  readonly background?: BackgroundHolder;
   readonly remembered?: Set<string>;
   /** The tools of MCP servers; the caller closes them. */
   readonly remote?: Pick<McpTools, 'tools' | 'isTrusted' | 'instructions' | 'findOwners'>;
+}
+
+/** Filled by the first toolbox that has the shell tool: most runs have no use for it. */
+export interface BackgroundHolder {
+  commands?: BackgroundCommands;
 }
 
 /** Opens the tools of `--tools`, inside the workspace and with approval. Throws AppError `usage`. */
@@ -73,12 +82,13 @@ export async function openToolbox(options: ToolOptions, context: ToolboxContext)
   const limits = readToolLimits(settings);
   const left = applyToolSettings(selectTools(all, splitList([wanted])), limits, named);
   const { tools, notices } = dropRiskyTools(left.tools, workspace, app, named);
-  const chosen = [...tools, ...(context.remote?.tools ?? []).filter(({ name }) => isAllowedBySettings(name, limits))];
-  const offered = selectOfferedTools(chosen, mode);
+  const own = dropLoneCompanions(tools);
+  const chosen = [...own, ...(context.remote?.tools ?? []).filter(({ name }) => isAllowedBySettings(name, limits))];
+  const offered = dropLoneCompanions(selectOfferedTools(chosen, mode));
   return {
     tools: offered,
     withheld: chosen.filter((tool) => !offered.includes(tool)),
-    chosen: tools.map(({ name }) => name),
+    chosen: own.map(({ name }) => name),
     approve: createApprove(options, mode, { ...context, workspace, onDenied: denials.add }),
     takeDenials: denials.take,
     notices: [...modeNotices, ...left.notices, ...notices, ...missingNotices(options, context.remote)],
@@ -138,11 +148,13 @@ function lazyJournal(app: App, roots: readonly string[]): Journal {
 async function loadOtherTools(
   workspace: Workspace,
   { tools: wanted = 'none', shell }: ToolOptions,
-  { app, opened }: ToolboxContext,
+  { app, opened, background: holder = {} }: ToolboxContext,
 ): Promise<readonly Tool[]> {
   if (splitList([wanted]).every((name) => isToolSet(name) && name !== 'all')) return [];
   const [
     { runShellCommand },
+    { backgroundTools },
+    { createBackgroundCommands },
     { chooseShell },
     { webFetch },
     { createPinnedClient, isPublicAddress },
@@ -151,6 +163,8 @@ async function loadOtherTools(
     { addOutput },
   ] = await Promise.all([
     import('../tools/run-shell-command.ts'),
+    import('../tools/background-command.ts'),
+    import('../platform/process/background.ts'),
     import('../platform/process/shell-choice.ts'),
     import('../tools/web-fetch.ts'),
     import('../platform/http/pinned.ts'),
@@ -163,11 +177,14 @@ async function loadOtherTools(
     await held.close();
     return place.path;
   };
+  holder.commands ??= createBackgroundCommands();
+  const background = holder.commands;
   return [
     runShellCommand({
-      ...{ shell: chooseShell(shell, app.env), env: app.env, directory, storeOutput: workspace.keep },
+      ...{ shell: chooseShell(shell, app.env), env: app.env, directory, storeOutput: workspace.keep, background },
       onOutput: (text) => addOutput(app.io.err, text),
     }),
+    ...backgroundTools({ background, storeOutput: workspace.keep }),
     webFetch({
       send: createPinnedClient({ isAllowedAddress: isPublicAddress, timers: app.httpTimers }),
       keep: workspace.keep,

@@ -88,7 +88,7 @@ function formatPreviewTitle(preview: Preview): string {
     case 'diff':
       return `${sanitize(preview.path)}  +${preview.added} −${preview.removed}`;
     case 'command':
-      return `in ${sanitize(preview.directory)}`;
+      return `in ${sanitize(preview.directory)}${preview.isBackground ? ', in the background' : ''}`;
     case 'text':
       return '';
   }

@@ -39,7 +39,8 @@ export function createToolLog(): ToolLog {
 }
 
 function formatResult({ response, wholeOutput }: ToolResult): string {
-  const { output, ...rest } = response;
+  // The mark is for the model.
+  const { output, untrusted: _, ...rest } = response;
   const text = wholeOutput ?? (output === undefined ? '' : formatJsonLines(output));
   return [text.replace(/\n$/, ''), formatJsonLines(rest)].filter((part) => part !== '').join('\n');
 }

@@ -45,11 +45,12 @@ export function createStderr(err: Out, { rawThoughts = false, opening = 'gmn: ' 
       return isThoughtOpen;
     },
     notice: async (message) => err.write(`${await wrap(`${opening}${clean(message)}`)}\n`),
-    async tool({ isGood, text }, output) {
+    async tool({ isGood, text, rows: below = [] }, output) {
       const [mark, color] = isGood ? ['✓', GREEN] : ['✗', RED];
       const rows = output === undefined ? [] : await formatFolded(output, err.columns);
       const line = `${paint(mark, color)} ${await wrap(text, mark.length + 1)}`;
-      await err.write(`${[line, ...rows.map((row) => paint(row, DIM))].join('\n')}\n`);
+      const shown = await Promise.all(below.map((row) => wrap(row)));
+      await err.write(`${[line, ...shown, ...rows.map((row) => paint(row, DIM))].join('\n')}\n`);
     },
     async sources(sources) {
       const lines = sources.map(({ title, uri }, index) => `[${index + 1}] ${title} ${uri}\n`);

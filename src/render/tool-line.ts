@@ -3,12 +3,14 @@ import { type JsonObject, toNonEmptyString } from '../core/json.ts';
 import { formatDuration, plural } from '../core/text/format.ts';
 import { sanitize } from '../core/text/terminal.ts';
 import { textBefore } from '../core/text/trim.ts';
-import type { CommandExit, ToolCall, ToolResult } from '../core/tool.ts';
+import type { CommandExit, Todo, ToolCall, ToolResult } from '../core/tool.ts';
 import { clipText } from './spinner.ts';
 
 export interface ToolLine {
   readonly isGood: boolean;
   readonly text: string;
+  /** Rows below it, each without a line break. Sanitized for the terminal. */
+  readonly rows?: readonly string[];
 }
 
 const SUBJECT_ARGUMENTS = ['file_path', 'path', 'command', 'pattern', 'query', 'dir_path', 'url', 'prompt'] as const;
@@ -26,7 +28,7 @@ export function formatToolLine(
   { name, outcome, elapsedMs }: Extract<TurnEvent, { type: 'answer' }>,
   args: JsonObject,
 ): ToolLine {
-  const { ok, response, summary = '', exit, change } = outcome;
+  const { ok, response, summary = '', exit, change, todos } = outcome;
   const hasFailed = exit !== undefined && exit.code !== 0;
   const time = formatElapsed(elapsedMs, exit !== undefined);
   const opening = formatCall(name, args);
@@ -35,7 +37,24 @@ export function formatToolLine(
     return { isGood: false, text: joinParts([`${opening}: ${sanitize(clipLine(reason, MAX_REASON))}`, time]) };
   }
   const parts = [`${opening}${formatCounts(change)}`, hasFailed ? formatExit(exit) : '', sanitize(summary), time];
-  return { isGood: !hasFailed, text: joinParts(parts) };
+  return {
+    isGood: !hasFailed,
+    text: joinParts(parts),
+    ...(todos === undefined ? {} : { rows: todos.map(formatTodo) }),
+  };
+}
+
+const TODO_MARKS: Readonly<Record<Todo['status'], string>> = {
+  pending: '[ ]',
+  in_progress: '[>]',
+  completed: '[x]',
+  cancelled: '[-]',
+};
+
+const MAX_TODO = 200;
+
+function formatTodo({ description, status }: Todo): string {
+  return `  ${TODO_MARKS[status]} ${sanitize(clipLine(description, MAX_TODO))}`;
 }
 
 /** `verify npm test · exit 1 · 3.2s`. Sanitized for the terminal. */

@@ -5,7 +5,15 @@ import { findNearestNames } from '../core/text/names.ts';
 import { sanitize } from '../core/text/terminal.ts';
 import { textBefore } from '../core/text/trim.ts';
 import type { Tool } from '../core/tool.ts';
-import { EDIT_FILE, GLOB, LIST_DIRECTORY, READ_FILE, SEARCH_FILE_CONTENT, WRITE_FILE } from './declarations.ts';
+import {
+  EDIT_FILE,
+  GLOB,
+  LIST_DIRECTORY,
+  READ_FILE,
+  SEARCH_FILE_CONTENT,
+  WRITE_FILE,
+  WRITE_TODOS,
+} from './declarations.ts';
 import { defineTool } from './define.ts';
 import type { Workspace } from './workspace/workspace.ts';
 
@@ -53,17 +61,27 @@ export function builtins({ workspace, env, others = [] }: BuiltinOptions): reado
     }),
     defineTool({ ...GLOB, root, run: async (input, signal) => (await find()).run(input, signal) }),
     defineTool({ ...SEARCH_FILE_CONTENT, root, run: async (input, signal) => (await search()).run(input, signal) }),
+    defineTool({
+      ...WRITE_TODOS,
+      run: async (input, signal) => (await import('./write-todos.ts')).writeTodos.run(input, signal),
+    }),
     ...others,
   ];
 }
 
 type ToolSet = 'none' | 'read' | 'edit' | 'all';
 
-const READERS: readonly string[] = ['list_directory', 'read_file', 'glob', 'search_file_content'];
+/** What changes nothing of the user's; in every set. */
+const READERS: readonly string[] = ['list_directory', 'read_file', 'glob', 'search_file_content', 'write_todos'];
 const EDITORS: readonly string[] = [...READERS, 'write_file', 'edit_file'];
 
+const SHELL = 'run_shell_command';
+
+/** For what the shell tool runs in the background: they come and go with it. */
+const SHELL_COMPANIONS: readonly string[] = ['read_output', 'stop_command'];
+
 /** Tools created elsewhere, and only if a run may have them. */
-const OTHERS: readonly string[] = ['run_shell_command', 'web_fetch', 'google_web_search'];
+const OTHERS: readonly string[] = [SHELL, ...SHELL_COMPANIONS, 'web_fetch', 'google_web_search'];
 
 export const BUILTIN_NAMES: readonly string[] = [...EDITORS, ...OTHERS];
 
@@ -81,6 +99,7 @@ const CLASS_NAMES: Readonly<Record<string, string>> = {
   ShellTool: 'run_shell_command',
   WebFetchTool: 'web_fetch',
   WebSearchTool: 'google_web_search',
+  WriteTodosTool: 'write_todos',
 };
 
 export interface ToolLimits {
@@ -96,8 +115,20 @@ export interface ToolLimits {
 export function isAllowedBySettings(name: string, { core, exclude = [] }: ToolLimits): boolean {
   const isExcluded = exclude.some((entry) => toToolName(textBefore(entry, '(')) === name);
   const isCore =
-    core === undefined || !BUILTIN_NAMES.includes(name) || core.some((entry) => toToolName(entry) === name);
+    core === undefined || !BUILTIN_NAMES.includes(name) || core.some((entry) => toToolName(entry) === toOwner(name));
   return isCore && !isExcluded;
+}
+
+/** The tool by whose name the settings allow it. */
+function toOwner(name: string): string {
+  return SHELL_COMPANIONS.includes(name) ? SHELL : name;
+}
+
+/** Without the tools for commands in the background, if no command can be run. */
+export function dropLoneCompanions(tools: readonly Tool[]): readonly Tool[] {
+  return tools.some(({ name }) => name === SHELL)
+    ? tools
+    : tools.filter(({ name }) => !SHELL_COMPANIONS.includes(name));
 }
 
 function toToolName(entry: string): string {
@@ -139,7 +170,11 @@ function expandNames(wanted: readonly string[], known: readonly string[]): reado
   if (wanted.length > 1 && wanted.includes('none')) {
     throw new AppError('usage', 'none cannot be combined with other tools', { hint: 'Use it alone, or leave it out.' });
   }
-  return wanted.flatMap((name) => (isToolSet(name) ? expandSet(name, known) : requireToolName(known, name)));
+  return wanted.flatMap((name) => {
+    if (isToolSet(name)) return expandSet(name, known);
+    const own = requireToolName(known, name);
+    return own === SHELL ? [own, ...SHELL_COMPANIONS] : own;
+  });
 }
 
 function expandSet(set: ToolSet, known: readonly string[]): readonly string[] {

@@ -59,7 +59,8 @@ export const EDIT_FILE = {
   description:
     'Replaces old_string by new_string in a text file of the workspace that was read with read_file before. ' +
     'old_string must be copied exactly from the file, with a few lines around the change, so that it is found once. ' +
-    'new_string is put in literally. An empty old_string makes a new file.',
+    'new_string is put in literally. An empty old_string makes a new file. For several changes to one file give edits ' +
+    'instead: all are made, or none.',
   effect: 'write',
   input: {
     properties: {
@@ -70,9 +71,18 @@ export const EDIT_FILE = {
         type: 'boolean',
         description: 'Replace every place where old_string is found. Without it, it must be found exactly once.',
       },
+      edits: {
+        type: 'array',
+        items: {
+          type: 'object',
+          properties: { old_string: { type: 'string' }, new_string: { type: 'string' } },
+          required: ['old_string', 'new_string'],
+        },
+        description: 'Several changes, instead of old_string and new_string. Each is found in the file as it is now.',
+      },
       instruction: { type: 'string', description: 'What the change is for, in a sentence. Optional.' },
     },
-    required: ['file_path', 'old_string', 'new_string'],
+    required: ['file_path'],
   },
   aliases: { path: 'file_path', replace_all: 'allow_multiple' },
 } as const satisfies ToolDeclaration;
@@ -122,4 +132,33 @@ export const SEARCH_FILE_CONTENT = {
     required: ['pattern'],
   },
   aliases: { path: 'dir_path', include: 'include_pattern' },
+} as const satisfies ToolDeclaration;
+
+/** The most that one list may have; longer ones are no plan. */
+export const MAX_TODOS = 100;
+
+export const WRITE_TODOS = {
+  name: 'write_todos',
+  description:
+    'Keeps a list of the steps of a longer task and shows it to the user. Give the whole list each time; it replaces ' +
+    'the one before. Mark a step in_progress before you begin it, only one at a time, and completed as soon as it is ' +
+    'done. Not for work of one or two steps.',
+  effect: 'read',
+  input: {
+    properties: {
+      todos: {
+        type: 'array',
+        items: {
+          type: 'object',
+          properties: {
+            description: { type: 'string' },
+            status: { type: 'string', enum: ['pending', 'in_progress', 'completed', 'cancelled'] },
+          },
+          required: ['description', 'status'],
+        },
+        description: 'All steps, in order.',
+      },
+    },
+    required: ['todos'],
+  },
 } as const satisfies ToolDeclaration;

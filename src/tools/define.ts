@@ -147,6 +147,6 @@ function describeProperty(property: Property | undefined): string {
     case 'boolean':
       return 'true or false';
     default:
-      return 'a list of strings';
+      return property?.items?.type === 'string' ? 'a list of strings' : 'a list of objects';
   }
 }

@@ -1,28 +1,31 @@
 import { AppError } from '../core/error.ts';
-import type { Draft } from '../core/tool.ts';
+import type { JsonObject } from '../core/json.ts';
+import type { ArgumentsOf } from '../core/schema.ts';
+import type { Draft, LineCounts } from '../core/tool.ts';
 import type { EDIT_FILE } from './declarations.ts';
 import { succeed, type ToolHandlers } from './define.ts';
 import { unifiedDiff } from './diff.ts';
 import { countChangedLines } from './edit-match.ts';
-import { type Edit, type EditResult, editText } from './edit-text.ts';
+import { type Edit, type EditResult, editText, editTogether, type JointResult } from './edit-text.ts';
 import { decodeTextFile, encodeText, formatCutLinks, type TextFile } from './text-file.ts';
 import type { Place } from './workspace/fence.ts';
 import type { Workspace } from './workspace/workspace.ts';
 
+/** Each is searched for in the whole file. */
+const MAX_EDITS = 100;
+
 export function editFile(workspace: Workspace): Required<ToolHandlers<typeof EDIT_FILE>> {
   return {
     async preview(input, signal, draft) {
-      const { place, before, after } = await planEdit(workspace, input.file_path, toEdit(input), draft);
+      const { place, before, after } = await planEdits(workspace, input, { signal, draft });
       const bytes = encodeText(place, before, after.text);
       draft?.set(place.path, bytes);
       return { kind: 'diff', path: place.name, ...(await unifiedDiff(place.name, before?.text, after.text, signal)) };
     },
-    async run(input) {
-      const { place, before, after } = await planEdit(workspace, input.file_path, toEdit(input));
+    async run(input, signal) {
+      const { place, before, after, lines } = await planEdits(workspace, input, { signal });
       const { cutLinks } = await workspace.write(input.file_path, encodeText(place, before, after.text));
-      // Every place changes as many lines as the edit itself.
-      const { added, removed } = countChangedLines(input.old_string, input.new_string);
-      const change = { added: added * after.count, removed: removed * after.count, cutLinks };
+      const change = { ...lines, cutLinks };
       if (before === undefined) return { ...succeed(`Created ${place.name}.`), change };
       const times = after.count === 1 ? 'one place' : `${after.count} places`;
       const loosely = after.isLoose ? ' White space differed from old_string and was disregarded.' : '';
@@ -31,14 +34,39 @@ export function editFile(workspace: Workspace): Required<ToolHandlers<typeof EDI
   };
 }
 
-interface EditInput {
-  readonly old_string: string;
-  readonly new_string: string;
-  readonly allow_multiple?: boolean | undefined;
+type EditInput = ArgumentsOf<(typeof EDIT_FILE)['input']>;
+
+/** The one edit of `old_string` and `new_string`, or those of `edits`. Throws AppError `usage` for both or neither. */
+function parseEdits({ old_string, new_string, allow_multiple = false, edits }: EditInput): readonly [Edit, ...Edit[]] {
+  const [first, ...others] = edits ?? [];
+  const hasOne = old_string !== undefined || new_string !== undefined;
+  if (hasOne && first !== undefined) {
+    throw new AppError('usage', 'edit_file: both "edits" and "old_string" or "new_string" are given', {
+      hint: 'Give one or the other; nothing was changed.',
+    });
+  }
+  if (others.length >= MAX_EDITS) {
+    throw new AppError('usage', `edit_file: "edits" has more than ${MAX_EDITS} changes`, {
+      hint: 'Make fewer at once.',
+    });
+  }
+  if (first === undefined) return [parseEdit({ old_string, new_string }, '', allow_multiple)];
+  const parse = (edit: JsonObject, index: number): Edit => parseEdit(edit, `edits[${index}].`, allow_multiple);
+  return [parse(first, 0), ...others.map((edit, index) => parse(edit, index + 1))];
 }
 
-function toEdit({ old_string, new_string, allow_multiple = false }: EditInput): Edit {
-  return { oldText: old_string, newText: new_string, isMultiple: allow_multiple };
+function parseEdit(
+  edit: { readonly old_string?: unknown; readonly new_string?: unknown },
+  where: string,
+  isMultiple: boolean,
+): Edit {
+  const parse = (key: 'old_string' | 'new_string'): string => {
+    const value = edit[key];
+    if (typeof value === 'string') return value;
+    const what = value === undefined || value === null ? 'is missing' : 'is wrong';
+    throw new AppError('usage', `edit_file: "${where}${key}" ${what}`, { hint: 'It must be a string.' });
+  };
+  return { oldText: parse('old_string'), newText: parse('new_string'), isMultiple };
 }
 
 interface EditPlan {
@@ -46,27 +74,54 @@ interface EditPlan {
   /** Absent: the file is new. */
   readonly before?: TextFile;
   readonly after: EditResult;
+  /** The lines of each edit, counted by itself. */
+  readonly lines: LineCounts;
 }
 
-async function planEdit(workspace: Workspace, path: string, edit: Edit, draft?: Draft): Promise<EditPlan> {
-  const { place, old } = await workspace.current(path, 'part', draft);
-  if (old === undefined) {
-    if (edit.oldText !== '') {
-      throw new AppError('usage', `there is no file ${place.name}`, {
-        hint: 'Look with list_directory or glob; leave old_string empty to make it.',
-      });
-    }
-    return { place, after: { text: edit.newText, count: 1, isLoose: false } };
+async function planEdits(
+  workspace: Workspace,
+  input: EditInput,
+  { signal, draft }: { readonly signal: AbortSignal; readonly draft?: Draft | undefined },
+): Promise<EditPlan> {
+  const edits = parseEdits(input);
+  const [edit] = edits;
+  const { place, old } = await workspace.current(input.file_path, 'part', draft);
+  const isNewText = edits.length === 1 && edit.oldText === '';
+  if (old === undefined && !isNewText) {
+    throw new AppError('usage', `there is no file ${place.name}`, {
+      hint: 'Look with list_directory or glob; leave old_string empty to make it.',
+    });
   }
-  const before = decodeTextFile(old);
-  if (before === undefined) {
+  const before = old === undefined ? undefined : decodeTextFile(old);
+  if (old !== undefined && before === undefined) {
     throw new AppError('usage', `${place.name} is not a Unicode text file and is not edited`, {
       hint: 'Tell the user what to change there.',
     });
   }
-  if (edit.oldText === '' && before.text !== '') {
+  if (isNewText && before !== undefined && before.text !== '') {
     throw new AppError('usage', `${place.name} exists`, { hint: 'Say in old_string what is to be replaced.' });
   }
-  if (edit.oldText === '') return { place, before, after: { text: edit.newText, count: 1, isLoose: false } };
-  return { place, before, after: editText(before.text, edit) };
+  const known = before === undefined ? {} : { before };
+  if (isNewText || before === undefined) {
+    const after = { text: edit.newText, count: 1, isLoose: false };
+    return { place, ...known, after, lines: countChangedLines('', edit.newText) };
+  }
+  const after =
+    edits.length === 1 ? withCounts(editText(before.text, edit)) : await editTogether(before.text, edits, signal);
+  return { place, before, after, lines: countLines(edits, after.counts) };
+}
+
+function withCounts(result: EditResult): JointResult {
+  return { ...result, counts: [result.count] };
+}
+
+/** Every place changes as many lines as its edit. */
+function countLines(edits: readonly Edit[], counts: readonly number[]): LineCounts {
+  let [added, removed] = [0, 0];
+  for (const [index, { oldText, newText }] of edits.entries()) {
+    const lines = countChangedLines(oldText, newText);
+    added += lines.added * (counts[index] ?? 0);
+    removed += lines.removed * (counts[index] ?? 0);
+  }
+  return { added, removed };
 }

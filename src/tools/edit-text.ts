@@ -1,4 +1,5 @@
 import { AppError } from '../core/error.ts';
+import { yieldToEvents } from '../platform/runtime/clock.ts';
 import { findIndent, keepGaps, keepLineForms, matchPieces } from './edit-match.ts';
 import { findLineEnding } from './text-file.ts';
 
@@ -12,6 +13,11 @@ export interface EditResult {
   readonly text: string;
   readonly count: number;
   readonly isLoose: boolean;
+}
+
+export interface JointResult extends EditResult {
+  /** In how many places each edit was made. */
+  readonly counts: readonly number[];
 }
 
 /** Larger files are not searched ignoring white space: that takes far more time and memory than the text itself. */
@@ -31,19 +37,72 @@ interface Match {
  * literal. Line endings and everything outside the change stay as they are. Throws AppError `usage` if there is no
  * match, more than one, or the result would be too large.
  */
-export function editText(text: string, { oldText, newText, isMultiple }: Edit): EditResult {
+export function editText(text: string, edit: Edit): EditResult {
   const plain = toPlainText(text);
+  const { matches, isLoose } = findMatches(plain.text, edit);
+  return { text: applyMatches(text, plain, matches), count: matches.length, isLoose };
+}
+
+/**
+ * Makes several edits at once: each is found in the text as it is now, as `editText` finds it, so none sees what
+ * another has put in. Throws AppError `usage` if one is not found, or found too often, or two of them overlap, and the signal's reason.
+ */
+export async function editTogether(text: string, edits: readonly Edit[], signal: AbortSignal): Promise<JointResult> {
+  const plain = toPlainText(text);
+  const counts: number[] = [];
+  const found: (Match & { readonly edit: number })[] = [];
+  let isLoose = false;
+  let newLength = 0;
+  for (const [index, edit] of edits.entries()) {
+    await yieldToEvents(signal);
+    const own = nameFailure(index + 1, edits.length, () => findMatches(plain.text, edit));
+    newLength += own.matches.reduce((sum, { replacement }) => sum + replacement.length, 0);
+    if (newLength > MAX_NEW_TEXT) throw tooLargeError();
+    isLoose ||= own.isLoose;
+    counts.push(own.matches.length);
+    for (const match of own.matches) found.push({ ...match, edit: index + 1 });
+  }
+  const matches = found.sort((left, right) => left.start - right.start);
+  checkOverlap(matches);
+  return { text: applyMatches(text, plain, matches), count: matches.length, isLoose, counts };
+}
+
+/** Adds to an error which of the edits it is about. */
+function nameFailure<Result>(number: number, count: number, find: () => Result): Result {
+  try {
+    return find();
+  } catch (thrown) {
+    if (!(thrown instanceof AppError)) throw thrown;
+    throw thrown.with({ message: `edit ${number} of ${count}: ${thrown.message}; none of them was made` });
+  }
+}
+
+function checkOverlap(matches: readonly (Match & { readonly edit: number })[]): void {
+  for (const [index, next] of matches.entries()) {
+    const last = matches[index - 1];
+    if (last === undefined || last.end <= next.start) continue;
+    const [first, second] = [last.edit, next.edit].sort((left, right) => left - right);
+    throw new AppError('usage', `edits ${first} and ${second} overlap; none of them was made`, {
+      hint: 'Make one edit of the two, or leave out the lines that both of them have in old_string.',
+    });
+  }
+}
+
+function findMatches(
+  text: string,
+  { oldText, newText, isMultiple }: Edit,
+): { readonly matches: readonly Match[]; readonly isLoose: boolean } {
   const wanted = toLineFeeds(oldText);
   const next = toLineFeeds(newText);
   if (wanted === next) {
     throw new AppError('usage', 'old_string and new_string are the same', { hint: 'There is nothing to change.' });
   }
-  const exact = findExact(plain.text, wanted, next);
-  const canBeLoose = plain.text.length <= MAX_LOOSE;
-  const matches = exact.length > 0 || !canBeLoose ? exact : findLoose(plain.text, wanted, next);
+  const exact = findExact(text, wanted, next);
+  const canBeLoose = text.length <= MAX_LOOSE;
+  const matches = exact.length > 0 || !canBeLoose ? exact : findLoose(text, wanted, next);
   if (matches.length === 0) throw noMatchError(canBeLoose);
   if (matches.length > 1 && !isMultiple) throw ambiguousError(matches.length);
-  return { text: applyMatches(text, plain, matches), count: matches.length, isLoose: exact.length === 0 };
+  return { matches, isLoose: exact.length === 0 };
 }
 
 function noMatchError(canBeLoose: boolean): AppError {
@@ -61,8 +120,12 @@ function tooManyMatchesError(): AppError {
 
 /** Checked before any replacement is built: the text may be long and the places many. */
 function checkSize(places: readonly number[], replacement: string): readonly number[] {
-  if (places.length * replacement.length <= MAX_NEW_TEXT) return places;
-  throw new AppError('usage', 'the file would be larger than 20 MB', {
+  if (places.length * replacement.length > MAX_NEW_TEXT) throw tooLargeError();
+  return places;
+}
+
+function tooLargeError(): AppError {
+  return new AppError('usage', 'the file would be larger than 20 MB', {
     hint: 'Change fewer places at once, or tell the user how to change all of them.',
   });
 }

@@ -3,7 +3,7 @@ import type { SendHttp } from '../core/io.ts';
 import type { JsonObject } from '../core/json.ts';
 import { plural } from '../core/text/format.ts';
 import { trimTrailing } from '../core/text/trim.ts';
-import type { Tool } from '../core/tool.ts';
+import { type Tool, UNTRUSTED } from '../core/tool.ts';
 import { createDeadline } from '../platform/runtime/clock.ts';
 import { defineTool } from './define.ts';
 import { checkUrl, fetchPage } from './web-page.ts';
@@ -49,7 +49,7 @@ export function webFetch({ send, timeoutMs = TIMEOUT_MS, keep }: WebFetchOptions
       const failed = pages.filter((page) => page.error !== undefined).length;
       if (failed === pages.length) return { ok: false, response: { pages }, summary: String(pages[0]?.error) };
       const summary = `${plural(pages.length, 'page')}${failed === 0 ? '' : `, ${failed} failed`}`;
-      return { ok: true, response: { pages }, summary };
+      return { ok: true, response: { pages, ...UNTRUSTED }, summary };
     },
   });
 }

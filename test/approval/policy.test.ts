@@ -10,6 +10,7 @@ import {
 } from '../../src/approval/policy.ts';
 import type { JsonObject } from '../../src/core/json.ts';
 import type { Effect, Tool } from '../../src/core/tool.ts';
+import { createBackgroundCommands } from '../../src/platform/process/background.ts';
 import { runShellCommand } from '../../src/tools/run-shell-command.ts';
 
 const MODES: readonly ApprovalMode[] = ['default', 'auto_edit', 'plan', 'yolo'];
@@ -25,6 +26,7 @@ const SHELL = runShellCommand({
   env: {},
   directory: async (path) => path,
   storeOutput: async () => undefined,
+  background: createBackgroundCommands(),
 });
 const FETCH = tool('web_fetch', 'network');
 const SEARCH = tool('google_web_search', 'network');
@@ -124,6 +126,7 @@ test('"always" for a command covers that command in that directory, however the 
   expect(rules.rule(SHELL, { description: 'Again', command: 'npm test' }).kind).toBe('run');
   expect(rules.rule(SHELL, { command: 'npm test', dir_path: 'sub' }).kind).toBe('ask');
   expect(rules.rule(SHELL, { command: 'npm test ' }).kind).toBe('ask');
+  expect(rules.rule(SHELL, { command: 'npm test', is_background: true }).kind).toBe('ask');
   rules.remember(SHELL, { command: 'make', dir_path: 'sub' });
   expect(rules.rule(SHELL, { command: 'make', dir_path: './sub' }).kind).toBe('run');
   expect(rules.rule(SHELL, { command: 'make' }).kind).toBe('ask');

@@ -45,6 +45,11 @@ test('what the model says about a command is one short line above it, marked as 
   expect(rows.join('')).toMatch(/^│ The model says: Lists\\n│ true\\n\\x1b\[2J.*…$/);
 });
 
+test('a command that goes on in the background says so above it', async () => {
+  const preview = { kind: 'command', command: 'ls', directory: '/w', isBackground: true } as const;
+  expect((await questionView('sh', preview, plainView)).title).toEqual(['╭ sh in /w, in the background']);
+});
+
 test('the titles of a group are marked as no line of a diff is', async () => {
   const preview: Preview = { kind: 'diff', path: 'a', diff: '@@ @@\n+x\n', added: 1, removed: 0 };
   const view = await questionView('write_file', preview, plainView);

@@ -124,11 +124,21 @@ test('/tools lists the tools and turns them on and off', async (t) => {
     'edit_file',
     'glob',
     'search_file_content',
+    'write_todos',
     'run_shell_command',
+    'read_output',
+    'stop_command',
   ]);
   expect(stderr).toMatch(
-    / {2}off {2}write_file\n {2}on {3}edit_file\n {2}on {3}run_shell_command\n {2}off {2}web_fetch\n/,
+    / {2}off {2}write_file\n {2}on {3}edit_file\n {2}on {3}run_shell_command\n {2}on {3}read_output\n {2}on {3}stop_command\n {2}off {2}web_fetch\n/,
   );
+});
+
+test('the steps of a task are a checklist in a chat', async (t) => {
+  const todos = [{ description: 'look', status: 'in_progress' }];
+  const gemini = await fakeGemini(t, [reply({ functionCall: { name: 'write_todos', args: { todos } } }), reply('ok')]);
+  const { stderr } = await pipedChat(t, ['x'], { gemini });
+  expect(stderr).toContain('✓ write_todos · 0 of 1 done\n  [>] look\n');
 });
 
 test('/approve changes what asks; yolo is for the command line', async (t) => {
@@ -150,7 +160,7 @@ test('/approve changes what asks; yolo is for the command line', async (t) => {
 test('in plan mode only tools that read are offered, and the others come back after it', async (t) => {
   const gemini = await fakeGemini(t, [reply('a'), reply('b')]);
   await pipedChat(t, ['/approve plan', 'x', '/approve default', 'y'], { gemini });
-  expect(gemini.requests.map(({ body }) => body.tools[0].functionDeclarations.length)).toEqual([4, 6]);
+  expect(gemini.requests.map(({ body }) => body.tools[0].functionDeclarations.length)).toEqual([5, 7]);
 });
 
 test('/mcp says that there are none', async (t) => {
@@ -162,7 +172,7 @@ test('/context tells what fills the window', async (t) => {
     args: ['--demo', '--tools', 'read', '--system', 'Be brief.'],
   });
   expect(told).toMatch(
-    /\n +3 {2}system instruction\n +\d+ {2}4 tools\n +2 {2}your prompts\n +8 {2}replies\n +\d+ {2}tokens in all, estimated, 0\.\d % of 1048576\n +17 {2}tokens after the last reply, as the server counts\n$/,
+    /\n +3 {2}system instruction\n +\d+ {2}5 tools\n +2 {2}your prompts\n +8 {2}replies\n +\d+ {2}tokens in all, estimated, 0\.\d % of 1048576\n +17 {2}tokens after the last reply, as the server counts\n$/,
   );
 });
 

@@ -55,7 +55,7 @@ const LINES: readonly (readonly [typed: string, becomes: string])[] = [
   ['gmn help mcp prob\t', 'gmn help mcp probe '],
   ['gmn help mcp au\t', 'gmn help mcp auth '],
   ['gmn help models au\t', 'gmn help models au'],
-  ['gmn --tools read_\t', 'gmn --tools read_file '],
+  ['gmn --tools read_f\t', 'gmn --tools read_file '],
   ['gmn --auth ga\t', 'gmn --auth gateway '],
 ];
 

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { UNTRUSTED } from '../../src/core/tool.ts';
 import { pipedChat } from '../support/chat.ts';
 import { type FakeGemini, fakeGemini, reply } from '../support/fake-gemini.ts';
 import { place, runGmn, runGmnIn } from '../support/gmn.ts';
@@ -37,7 +38,7 @@ test('five calls of one reply to a server that ends after each answer all succee
   const answers = gemini.requests[1]?.body.contents.at(-1).parts;
   expect(
     answers.map(({ functionResponse }: { functionResponse: { response: object } }) => functionResponse.response),
-  ).toEqual(rounds.map((n) => ({ output: `spoken ${n}` })));
+  ).toEqual(rounds.map((n) => ({ output: `spoken ${n}`, ...UNTRUSTED })));
 });
 
 test('without a word about servers, none is started', async (t) => {
@@ -60,8 +61,8 @@ test('a remote tool is not run unasked; naming it, or trust in the user’s own 
       "echo was not run: it needs the user's approval, and there is no terminal to ask on. " +
       'The user can allow it with --allowed-tools echo.',
   });
-  expect(await ask(['--allowed-tools', 'echo'], GOOD)).toEqual({ output: 'hi' });
-  expect(await ask([], { ...GOOD, trust: true })).toEqual({ output: 'hi' });
+  expect(await ask(['--allowed-tools', 'echo'], GOOD)).toEqual({ output: 'hi', ...UNTRUSTED });
+  expect(await ask([], { ...GOOD, trust: true })).toEqual({ output: 'hi', ...UNTRUSTED });
 });
 
 test('only a server that the user trusts tells the model how it wants to be used', async (t) => {
@@ -138,7 +139,7 @@ test('a chat has all configured servers, --no-mcp none', async (t) => {
   expect(chat.stdout).toBe('done\n');
   expect(chat.stderr).toContain('MCP server both is not used: it has command and url, but can be of one kind only\n');
   expect(declared(gemini)).toContain('echo');
-  expect(answered(gemini).response).toEqual({ output: 'hi' });
+  expect(answered(gemini).response).toEqual({ output: 'hi', ...UNTRUSTED });
   const plain = await fakeGemini(t, [reply('hi')]);
   await pipedChat(t, ['x'], { gemini: plain, home: servers, args: ['--no-mcp'] });
   expect(declared(plain)).not.toContain('echo');

@@ -40,6 +40,34 @@ test('calls and their results are events of stream-json, under one id', async (t
   expect(events[4].usage.totalTokenCount).toBe(34);
 });
 
+test('a list of steps is shown as a checklist, asks nothing in any mode, and must have one step in progress at most', async (t) => {
+  const todos = [
+    { description: 'read\u001b[31m the code', status: 'completed' },
+    { description: 'change it\nin two places', status: 'in_progress' },
+    { description: 'test it', status: 'pending' },
+    { description: 'ship it', status: 'cancelled' },
+  ];
+  const bad = todos.map((todo) => ({ ...todo, status: 'in_progress' }));
+  const odd = [{ description: 'x', status: 'blocked' }];
+  const gemini = await fakeGemini(t, [
+    reply(call('write_todos', { todos }), call('write_todos', { todos: bad }), call('write_todos', { todos: odd })),
+    reply('ok'),
+  ]);
+  const gmn = await runGmn(t, ['--tools', 'read', '--approval-mode', 'plan', 'x'], { gemini });
+  expect(gmn).toMatchObject({ stdout: 'ok\n', exitCode: 0 });
+  expect(gmn.stderr.split('\n').slice(0, 7)).toEqual([
+    '✓ write_todos · 1 of 3 done',
+    '  [x] read\\x1b[31m the code',
+    '  [>] change it…',
+    '  [ ] test it',
+    '  [-] ship it',
+    '✗ write_todos: 4 todos are in_progress. Only one may be; make the others pending.',
+    '✗ write_todos: todos[0].status is wrong. It must be one of pending, in_progress, completed, cancelled.',
+  ]);
+  const [answer] = gemini.requests[1]?.body.contents.at(-1).parts ?? [];
+  expect(answer.functionResponse.response).toEqual({ output: 'The list is kept: 1 of 3 done.', todos });
+});
+
 test('without --tools none are offered', async (t) => {
   const gemini = await fakeGemini(t, [reply('hi')]);
   await runGmn(t, ['hi'], { gemini });
@@ -47,8 +75,11 @@ test('without --tools none are offered', async (t) => {
 });
 
 test.for([
-  { set: 'read', names: ['list_directory', 'read_file', 'glob', 'search_file_content'] },
-  { set: 'edit', names: ['list_directory', 'read_file', 'write_file', 'edit_file', 'glob', 'search_file_content'] },
+  { set: 'read', names: ['list_directory', 'read_file', 'glob', 'search_file_content', 'write_todos'] },
+  {
+    set: 'edit',
+    names: ['list_directory', 'read_file', 'write_file', 'edit_file', 'glob', 'search_file_content', 'write_todos'],
+  },
   { set: 'glob,read_file', names: ['read_file', 'glob'] },
 ])('--tools $set offers $names', async ({ set, names }, t) => {
   const gemini = await fakeGemini(t, [reply('hi')]);
@@ -334,7 +365,7 @@ describe('where everything one has would be in reach', () => {
     const [{ functionDeclarations }] = gemini.requests[0]?.body.tools ?? [{}];
     return functionDeclarations.map(({ name }: { name: string }) => name);
   };
-  const READERS = ['list_directory', 'read_file', 'glob', 'search_file_content'];
+  const READERS = ['list_directory', 'read_file', 'glob', 'search_file_content', 'write_todos'];
 
   posixTest('a home directory spelled through a link gets no tool that writes', async (t) => {
     const names = await offeredIn(t, ({ root, home }) => {

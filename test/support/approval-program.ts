@@ -3,6 +3,7 @@ import { createApprover } from '../../src/approval/approve.ts';
 import { type ApprovalMode, approvalPolicy } from '../../src/approval/policy.ts';
 import type { JsonObject } from '../../src/core/json.ts';
 import type { Tool } from '../../src/core/tool.ts';
+import { createBackgroundCommands } from '../../src/platform/process/background.ts';
 import { interruptSignal } from '../../src/platform/runtime/signals.ts';
 import { processIo } from '../../src/platform/terminal/io.ts';
 import { runShellCommand } from '../../src/tools/run-shell-command.ts';
@@ -27,6 +28,7 @@ const shell = runShellCommand({
   env: process.env,
   directory: async () => process.cwd(),
   storeOutput: async () => undefined,
+  background: createBackgroundCommands(),
 });
 const write: Tool = {
   name: 'write_file',

@@ -3,6 +3,7 @@ import { approvalPolicy } from '../../src/approval/policy.ts';
 import type { Out } from '../../src/core/io.ts';
 import type { JsonObject } from '../../src/core/json.ts';
 import type { CallDecision, Preview, Tool, ToolResult } from '../../src/core/tool.ts';
+import { createBackgroundCommands } from '../../src/platform/process/background.ts';
 import { INTERRUPT, type Tty } from '../../src/platform/terminal/tty.ts';
 import { runShellCommand } from '../../src/tools/run-shell-command.ts';
 
@@ -119,6 +120,7 @@ export const SHELL = runShellCommand({
   env: {},
   directory: async () => '/w',
   storeOutput: async () => undefined,
+  background: createBackgroundCommands(),
 });
 export const WRITE = tool('write_file', 'write', ({ content }) =>
   content === 'bad'

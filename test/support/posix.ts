@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'vitest';
 
 export const isWindows = process.platform === 'win32';
@@ -11,4 +12,18 @@ export const linuxTest = test.runIf(process.platform === 'linux');
 
 export function fifo(...paths: readonly string[]): void {
   execFileSync('mkfifo', [...paths]);
+}
+
+/** Every process that carries this text in its environment or its arguments. */
+export function processesWith(text: string): readonly string[] {
+  const read = (path: string): string => {
+    try {
+      return readFileSync(path, 'latin1');
+    } catch {
+      return '';
+    }
+  };
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .filter((pid) => `${read(`/proc/${pid}/environ`)}${read(`/proc/${pid}/cmdline`)}`.includes(text));
 }

@@ -96,10 +96,10 @@ test('the tools come in one order, and sets and names choose among them', async 
   const all = builtins({ workspace, env: {}, others: [echo] });
   const names = (wanted: Parameters<typeof selectTools>[1]): readonly string[] =>
     selectTools(all, wanted).map(({ name }) => name);
-  const edit = ['list_directory', 'read_file', 'write_file', 'edit_file', 'glob', 'search_file_content'];
+  const edit = ['list_directory', 'read_file', 'write_file', 'edit_file', 'glob', 'search_file_content', 'write_todos'];
   expect(names(['all'])).toEqual([...edit, 'echo']);
   expect(names(['edit'])).toEqual(edit);
-  expect(names(['read'])).toEqual(['list_directory', 'read_file', 'glob', 'search_file_content']);
+  expect(names(['read'])).toEqual(['list_directory', 'read_file', 'glob', 'search_file_content', 'write_todos']);
   expect(names(['none'])).toEqual([]);
   expect(names(['grep_search', 'replace', 'echo'])).toEqual(['edit_file', 'search_file_content', 'echo']);
   expect(() => names(['read_fil'])).toThrow('there is no tool read_fil');

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { editText } from '../../src/tools/edit-text.ts';
 import { FUZZ_TIMEOUT, fuzz } from '../support/fuzz.ts';
-import { place } from './place.ts';
+import { CALM, NO_JOURNAL, place, snapshot } from './place.ts';
 
 const LINES = ['alpha', '  beta = $1;', '\tgamma("x")', 'δέλτα 😀', '', "$& $` $' $$", 'repeat'] as const;
 
@@ -256,4 +256,120 @@ test('in a large file only exact text is looked for, and neither there nor in ma
     count: 1,
     isLoose: true,
   });
+});
+
+/** What several edits should make of a text: undefined if one is not found exactly once, or two overlap. */
+function editNaively(text: string, edits: readonly (readonly [old: string, next: string])[]): string | undefined {
+  const places: [start: number, end: number, next: string][] = [];
+  for (const [old, next] of edits) {
+    const start = text.indexOf(old);
+    if (old === '' || old === next || start === -1 || text.indexOf(old, start + old.length) !== -1) return undefined;
+    places.push([start, start + old.length, next]);
+  }
+  places.sort(([left], [right]) => right - left);
+  let result = text;
+  let begin = text.length;
+  for (const [start, end, next] of places) {
+    if (end > begin) return undefined;
+    result = result.slice(0, start) + next + result.slice(end);
+    begin = start;
+  }
+  return result;
+}
+
+const letters = fc.constantFrom(...'abcdefghijklmnopqrstuvwxyz0123456789 \n\n\n'.split(''));
+const joint = fc.record({
+  text: fc.string({ unit: letters, minLength: 1, maxLength: 120, size: 'max' }),
+  ranges: fc.array(fc.tuple(fc.nat(120), fc.integer({ min: 2, max: 12 }), fc.string({ unit: letters, maxLength: 8 })), {
+    minLength: 2,
+    maxLength: 3,
+  }),
+  end: fc.constantFrom('\n', '\r\n'),
+});
+
+test(
+  'edits made together are what a naive model makes of them, or nothing changes',
+  async () => {
+    const changes: string[] = [];
+    const journal = { ...NO_JOURNAL, before: async (...[path]: readonly unknown[]) => void changes.push(String(path)) };
+    const here = await place({}, { journal });
+    const path = join(here.root, 'file.txt');
+    const seen = { made: 0, refused: 0 };
+    await fc.assert(
+      fc.asyncProperty(joint, async ({ text, ranges, end }) => {
+        const edits = ranges.map(([start, length, next]) => {
+          const from = start % text.length;
+          return [text.slice(from, from + length), next] as const;
+        });
+        const wanted = editNaively(text, edits);
+        writeFileSync(path, text.replaceAll('\n', end));
+        await here.call('read_file', { file_path: 'file.txt' });
+        const args = {
+          file_path: 'file.txt',
+          edits: edits.map(([old_string, new_string]) => ({ old_string, new_string })),
+        };
+        const before = snapshot(here.root);
+        changes.length = 0;
+        const shown = await here.tools.get('edit_file')?.preview?.(args, CALM);
+        expect(snapshot(here.root)).toEqual(before);
+        const { ok } = await here.call('edit_file', args);
+        expect(ok).toBe(wanted !== undefined);
+        expect(shown).toMatchObject(ok ? { kind: 'diff' } : { ok: false });
+        if (wanted === undefined) {
+          expect([snapshot(here.root), changes]).toEqual([before, []]);
+          seen.refused += 1;
+        } else {
+          const usual = text.includes('\n') ? end : '\n';
+          expect(readFileSync(path, 'utf8')).toBe(wanted.replaceAll('\n', usual));
+          seen.made += 1;
+        }
+      }),
+      fuzz(60, 2000),
+    );
+    expect(Math.min(seen.made, seen.refused)).toBeGreaterThan(4);
+  },
+  FUZZ_TIMEOUT,
+);
+
+test('several edits are shown as one diff, and what cannot be made is refused in words the model can act on', async () => {
+  const text = 'one\ntwo\nthree\nfour\ntwo\n';
+  const here = await place({ 'a.txt': text, 'b.txt': text, '.git/config': text });
+  const edit = (old_string: string, new_string: string) => ({ old_string, new_string });
+  const failure = (edits: readonly object[], more = {}) =>
+    here.error('edit_file', { file_path: 'a.txt', edits: edits as never, ...more });
+  const good = [edit('four', 'FOUR'), edit('one', 'ONE\n1')];
+  expect(await failure(good)).toContain('it exists and was not read in this run');
+  await here.output('read_file', { path: 'a.txt' });
+  expect(await failure([edit('one', '1'), edit('two', '2')])).toBe(
+    'edit 2 of 2: old_string was found 2 times; none of them was made. Add lines around it until there is one such place, or set allow_multiple to change them all.',
+  );
+  expect(await failure([edit('five', '5'), edit('one', '1')])).toContain('edit 1 of 2: old_string was not found');
+  expect(await failure([edit('three\nfour', '7'), edit('one', '1'), edit('four\ntwo', '6')])).toBe(
+    'edits 1 and 3 overlap; none of them was made. Make one edit of the two, or leave out the lines that both of them have in old_string.',
+  );
+  expect(await failure([edit('one', '1'), edit('', '2')])).toContain('edit 2 of 2: old_string was not found');
+  expect(await failure([edit('one', '1')], edit('two', '2'))).toContain('both "edits" and "old_string"');
+  expect(await failure([edit('one', '1'), { old_string: 'four' }])).toBe(
+    'edit_file: "edits[1].new_string" is missing. It must be a string.',
+  );
+  expect(await failure([])).toBe('edit_file: "old_string" is missing. It must be a string.');
+  expect(await failure(['one'] as never)).toBe('edit_file: "edits" is wrong. It must be a list of objects.');
+  expect(await failure(Array.from({ length: 101 }, () => edit('one', '1')))).toContain('more than 100 changes');
+  for (const file_path of ['.git/config', '../a.txt', '/etc/passwd'])
+    expect((await here.call('edit_file', { file_path, edits: good })).ok).toBe(false);
+  expect(readFileSync(join(here.root, 'a.txt'), 'utf8')).toBe(text);
+  const args = { file_path: 'a.txt', edits: good };
+  const shown = await here.tools.get('edit_file')?.preview?.(args, CALM);
+  expect(shown).toMatchObject({ kind: 'diff', added: 3, removed: 2 });
+  expect(shown).toHaveProperty(
+    'diff',
+    '--- a/a.txt\n+++ b/a.txt\n@@ -1,5 +1,6 @@\n-one\n+ONE\n+1\n two\n three\n-four\n+FOUR\n two\n',
+  );
+  expect(await here.call('edit_file', args)).toMatchObject({
+    response: { output: 'Changed a.txt in 2 places.' },
+    change: { added: 3, removed: 2 },
+  });
+  expect(readFileSync(join(here.root, 'a.txt'), 'utf8')).toBe('ONE\n1\ntwo\nthree\nFOUR\ntwo\n');
+  const both = { file_path: 'a.txt', edits: [edit('two', '2'), edit('1', 'i')], allow_multiple: true };
+  expect(await here.output('edit_file', both)).toBe('Changed a.txt in 3 places.');
 });

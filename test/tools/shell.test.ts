@@ -4,9 +4,10 @@ import { join } from 'node:path';
 import { expect, type TestContext, vi } from 'vitest';
 import { AppError } from '../../src/core/error.ts';
 import type { JsonObject } from '../../src/core/json.ts';
+import { createBackgroundCommands } from '../../src/platform/process/background.ts';
 import { runShell } from '../../src/platform/process/shell.ts';
 import { runShellCommand, type ShellToolOptions } from '../../src/tools/run-shell-command.ts';
-import { fifo, linuxTest, posixTest } from '../support/posix.ts';
+import { fifo, linuxTest, posixTest, processesWith } from '../support/posix.ts';
 import { standStill } from '../support/stopped.ts';
 
 const SH = { path: '/bin/sh', args: ['-c'], isVerbatim: false } as const;
@@ -19,6 +20,8 @@ function workspace(t: TestContext): string {
 
 function shellTool(t: TestContext, options: Partial<ShellToolOptions> = {}) {
   const root = workspace(t);
+  const background = createBackgroundCommands();
+  t.onTestFinished(() => background.close());
   const tool = runShellCommand({
     shell: SH,
     env: { PATH: process.env.PATH },
@@ -28,24 +31,11 @@ function shellTool(t: TestContext, options: Partial<ShellToolOptions> = {}) {
       return join(root, path);
     },
     storeOutput: async () => undefined,
+    background,
     ...options,
   });
   const run = (args: JsonObject, signal = new AbortController().signal) => tool.invoke(args, signal);
   return { tool, root, run };
-}
-
-/** Every process that carries this text in its environment or its arguments. */
-function processesWith(text: string): readonly string[] {
-  const read = (path: string): string => {
-    try {
-      return readFileSync(path, 'latin1');
-    } catch {
-      return '';
-    }
-  };
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .filter((pid) => `${read(`/proc/${pid}/environ`)}${read(`/proc/${pid}/cmdline`)}`.includes(text));
 }
 
 posixTest('a command gives both its outputs and its exit code', async (t) => {

@@ -17,7 +17,7 @@ import { lazyRedaction, openAgent } from '../agent.ts';
 import { deadlineError, type ModelOptions, type OpenedModel, openModel } from '../model.ts';
 import { createModelsReport } from '../models-report.ts';
 import { countTokens, openQueries } from '../queries.ts';
-import { openOwnWorkspace } from '../toolbox.ts';
+import { type BackgroundHolder, openOwnWorkspace } from '../toolbox.ts';
 import { openUndoStore } from '../undo-store.ts';
 import { type OpenHistory, openServeSessions } from './sessions.ts';
 import { denyQuestions, type Permissions, reportRefusals, reportUnoffered, toToolOptions } from './tools.ts';
@@ -97,12 +97,13 @@ async function* runEngineTurn(
   const { timeoutMs = DEFAULT_TURN_MS } = request;
   const deadline = createDeadline(request.signal, timeoutMs, () => deadlineError(timeoutMs));
   let opened: OpenedModel | undefined;
+  const background: BackgroundHolder = {};
   try {
     checkDirectory(request);
     const app = createTurnApp(options.app, request.directory);
     opened = await openModel(toModelOptions(options, request), app, deadline);
     yield* toNotices(opened.notices);
-    const agent = yield* openTurnAgent(options, request, { app, opened, refused, start: session.start });
+    const agent = yield* openTurnAgent(options, request, { app, opened, refused, background, start: session.start });
     if (agent.start !== undefined) session.keepStart?.(agent.start);
     // Check again: reading settings and context files took time.
     checkDirectory(request);
@@ -112,6 +113,7 @@ async function* runEngineTurn(
       yield event;
     }
   } finally {
+    await background.commands?.close();
     await closeTurn(deadline, opened, close);
   }
 }
@@ -136,12 +138,13 @@ async function closeTurn(deadline: Deadline, opened: OpenedModel | undefined, cl
 interface TurnContext extends Pick<Turn, 'refused' | 'start'> {
   readonly app: App;
   readonly opened: OpenedModel;
+  readonly background: BackgroundHolder;
 }
 
 async function* openTurnAgent(
   { permissions }: EngineOptions,
   request: TurnRequest,
-  { app, opened, refused, start }: TurnContext,
+  { app, opened, refused, start, background }: TurnContext,
 ) {
   const { directory, systemText, generationConfig, safetySettings, isGrounded } = request;
   const system = systemText === undefined ? {} : { systemText };
@@ -159,7 +162,7 @@ async function* openTurnAgent(
   const tools = workspace === undefined ? {} : toToolOptions(permissions);
   const agent = yield* openAgent(
     { ...system, ...tools, start },
-    { app, opened, runPaused, ...(workspace === undefined ? {} : { workspace }) },
+    { app, opened, runPaused, background, ...(workspace === undefined ? {} : { workspace }) },
   );
   const configured = {
     ...agent,

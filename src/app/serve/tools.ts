@@ -20,14 +20,12 @@ const FLAGS: Readonly<Record<string, string>> = {
   [SHELL]: '--allow-shell',
 };
 
-const READ_TOOLS = 'list_directory,read_file,glob,search_file_content';
-
 /** A tool that is not allowed is not even declared. */
 export function toToolOptions({ write, shell }: Permissions): ToolOptions {
   // The server's flags decide what is allowed, not the approval mode in the user's settings.
   const fixed = { outputFormat: 'json', approvalMode: 'default' } as const;
-  if (shell) return { ...fixed, tools: `${READ_TOOLS}${write ? ',write_file,edit_file' : ''},${SHELL}` };
-  // Tool sets instead of names, so that no writing tool is offered in a home directory even if it is a root.
+  if (shell) return { ...fixed, tools: `read${write ? ',write_file,edit_file' : ''},${SHELL}` };
+  // A set instead of names, so that no writing tool is offered in a home directory even if it is a root.
   return { ...fixed, tools: write ? 'edit' : 'read' };
 }
 

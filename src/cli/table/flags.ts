@@ -114,7 +114,10 @@ const TOOL_NAMES = [
   'edit_file',
   'glob',
   'search_file_content',
+  'write_todos',
   'run_shell_command',
+  'read_output',
+  'stop_command',
   'web_fetch',
   'google_web_search',
 ] as const;

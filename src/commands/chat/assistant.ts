@@ -1,7 +1,7 @@
 import { type AgentOptions, type OpenedAgent, openAgent } from '../../app/agent.ts';
 import { DEFAULT_TIMEOUT_MS, type ModelOptions, type OpenedModel, openModel } from '../../app/model.ts';
 import type { RosterOptions } from '../../app/servers/roster.ts';
-import { chooseMode } from '../../app/toolbox.ts';
+import { type BackgroundHolder, chooseMode } from '../../app/toolbox.ts';
 import type { RunPaused } from '../../approval/approve.ts';
 import type { ApprovalMode } from '../../approval/policy.ts';
 import type { Assistant, Servers, Setup } from '../../chat/assistant.ts';
@@ -113,13 +113,15 @@ async function createAssistant(
   { servers, mode, notices }: { readonly servers: RemoteServers } & ReturnType<typeof chooseMode>,
 ): Promise<OpenedAssistant> {
   const remembered = new Set<string>();
+  const background: BackgroundHolder = {};
   const open = async (setup: Setup, before?: Opened): Promise<Opened> => {
     const isSame = before?.setup.model === setup.model && before?.setup.showThoughts === setup.showThoughts;
     const isSameModel = isSame ? before?.model : undefined;
     const limits = { requestTimeoutMs: options.timeout ?? DEFAULT_TIMEOUT_MS };
     const model = isSameModel ?? (await openModel({ ...options, ...toModelFlags(setup) }, context.app, limits));
     const remote = servers.current === undefined ? {} : { remote: servers.current.tools };
-    const events = openAgent(toAgentFlags(options, setup), { ...context, ...remote, opened: model, remembered });
+    const parts = { ...context, ...remote, opened: model, remembered, background };
+    const events = openAgent(toAgentFlags(options, setup), parts);
     const { agent, notices } = await collectAgent(events).catch(async (thrown: unknown) => {
       if (isSameModel === undefined) await model.close();
       throw thrown;
@@ -184,6 +186,7 @@ async function createAssistant(
     },
     change,
     close: async () => {
+      await background.commands?.close();
       await servers.close();
       await current.model.close();
     },

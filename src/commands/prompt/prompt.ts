@@ -6,6 +6,7 @@ import type { Output } from '../../app/output.ts';
 import type { AnswerFormat } from '../../app/output-schema.ts';
 import type { openNamedServers } from '../../app/servers/tools.ts';
 import type { PromptHistory } from '../../app/sessions.ts';
+import type { BackgroundHolder } from '../../app/toolbox.ts';
 import type { RunPaused } from '../../approval/approve.ts';
 import type { App } from '../../core/app.ts';
 import type { Content } from '../../core/content.ts';
@@ -102,7 +103,7 @@ async function* answer(
     app.hurry(AppError.from(signal.reason));
     end(signal.reason);
   });
-  const opened: OpenedParts = {};
+  const opened: OpenedParts = { background: {} };
   try {
     const prepared = yield* prepareRun(options, app, { deadline, opened });
     if (prepared === undefined) return;
@@ -117,6 +118,7 @@ async function* answer(
     }
   } finally {
     deadline.clear();
+    await opened.background.commands?.close();
     await opened.servers?.remote.close();
     await opened.kept?.close();
     await opened.model?.close();
@@ -124,6 +126,7 @@ async function* answer(
 }
 
 interface OpenedParts {
+  readonly background: BackgroundHolder;
   kept?: PromptHistory;
   model?: OpenedModel;
   servers?: NamedServers | undefined;
@@ -158,7 +161,8 @@ async function* prepareRun(
   opened.servers = servers;
   const prompt = yield* readPrompt(options, { app, deadline, ...servers });
   const runPaused = pauseDeadline(deadline);
-  const context = { app, opened: model, runPaused, ...servers };
+  const { background } = opened;
+  const context = { app, opened: model, runPaused, background, ...servers };
   const { takeDenials, start, ...plain } = yield* openAgent({ ...options, start: kept.start }, context);
   if (start !== undefined) kept.keepStart?.(start);
   const agent = format.agent(plain);

@@ -9,32 +9,43 @@ import { errorReason } from '../runtime/system.ts';
 import { type FoundProcess, killProcessTree, type ProcessTree, stopProcessTree } from './group.ts';
 import { MARKER, type Shell, shellEnvironment } from './shell-choice.ts';
 
-interface ShellRun {
+export interface ShellCommand {
   readonly shell: Shell;
   readonly command: string;
   readonly cwd: string;
   /** Little of it is passed on; see `shellEnvironment`. */
   readonly env: Env;
+}
+
+interface ShellRun extends ShellCommand, OutputOptions {
   readonly timeoutMs: number;
+}
+
+interface OutputOptions {
   readonly maxChars: number;
   /** Called with each piece of output as it comes; nothing more is read until a promise it returns has resolved. */
   readonly onOutput?: (text: string) => Promise<void> | undefined | void;
 }
 
-export interface ShellResult {
-  /**
-   * stdout and stderr as they came; if there was too much, `omitted` characters are missing between `head` and `tail`.
-   */
+/** stdout and stderr as they came; if there was too much, `omitted` characters are missing between `head` and `tail`. */
+export interface CapturedText {
   readonly head: string;
+  /** Empty if nothing is missing. */
   readonly tail: string;
   readonly omitted: number;
+}
+
+export interface ShellEnding {
   readonly exitCode: number | null;
   readonly signal: string | null;
-  readonly hasTimedOut: boolean;
-  readonly silentMs: number;
   /** Processes it left running when it exited by itself; they were stopped. */
   readonly strays: readonly FoundProcess[];
   readonly survivors: readonly FoundProcess[];
+}
+
+export interface ShellResult extends CapturedText, ShellEnding {
+  readonly hasTimedOut: boolean;
+  readonly silentMs: number;
 }
 
 const LINGER_MS = 200;
@@ -60,7 +71,7 @@ export async function runShell(run: ShellRun, signal: AbortSignal): Promise<Shel
     await output.settled(signal);
     signal.throwIfAborted();
     return {
-      ...output.kept(),
+      ...output.take(),
       exitCode: child.exitCode,
       signal: child.signalCode,
       hasTimedOut: ending === 'timeout',
@@ -75,7 +86,13 @@ export async function runShell(run: ShellRun, signal: AbortSignal): Promise<Shel
   }
 }
 
-function startShell({ shell, command, cwd, env }: ShellRun): Promise<{ child: ChildProcess; family: ProcessTree }> {
+/** Starts a command in a process group of its own. Throws AppError `usage` if it cannot be started. */
+export function startShell({
+  shell,
+  command,
+  cwd,
+  env,
+}: ShellCommand): Promise<{ child: ChildProcess; family: ProcessTree }> {
   const marker = randomUUID();
   return new Promise((resolve, reject) => {
     const failStart = (cause: unknown): void =>
@@ -104,8 +121,8 @@ function startShell({ shell, command, cwd, env }: ShellRun): Promise<{ child: Ch
   });
 }
 
-function collectOutput(child: ChildProcess, { maxChars, onOutput }: ShellRun) {
-  const text = cappedText(maxChars);
+export function collectOutput(child: ChildProcess, { maxChars, onOutput }: OutputOptions) {
+  let text = cappedText(maxChars);
   let lastMs = performance.now();
   let onData = (): void => {};
   let paused = 0;
@@ -135,7 +152,12 @@ function collectOutput(child: ChildProcess, { maxChars, onOutput }: ShellRun) {
   }
   const closed = new Promise<void>((resolve) => void child.once('close', () => resolve()));
   return {
-    kept: text.read,
+    /** What came since the last call. */
+    take: (): CapturedText => {
+      const taken = text.read();
+      text = cappedText(maxChars);
+      return taken;
+    },
     silentMs: () => performance.now() - lastMs,
     /** Resolves when everything was read, at an abort, or after a moment if a surviving process holds the pipes. */
     settled: (signal: AbortSignal) =>
@@ -189,8 +211,7 @@ function waitForExit(
 
 interface CappedText {
   add(text: string): void;
-  /** `omitted` characters are missing between the two; `tail` is empty if none are. */
-  readonly read: () => { readonly head: string; readonly tail: string; readonly omitted: number };
+  read(): CapturedText;
 }
 
 /** Keeps about half of `maxChars` at either end, never half a character. Holds at most twice that in memory. */

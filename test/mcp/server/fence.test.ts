@@ -20,7 +20,7 @@ test('the model reads the files of the working directory by itself', async (t) =
   expect(structuredContent.output).toBe('It says hello.');
   expect(JSON.stringify(gemini.requests[1]?.body.contents.at(-1))).toContain('hello');
   const offered = gemini.requests[0]?.body.tools[0].functionDeclarations.map(({ name }: { name: string }) => name);
-  expect(offered).toEqual(['list_directory', 'read_file', 'glob', 'search_file_content']);
+  expect(offered).toEqual(['list_directory', 'read_file', 'glob', 'search_file_content', 'write_todos']);
 });
 
 test('what the model may not do is denied, and listed in the answer', async (t) => {

@@ -5,7 +5,7 @@ import type { JsonObject } from '../../../core/json.ts';
 import { formatSize, plural } from '../../../core/text/format.ts';
 import { sniffMedia } from '../../../core/text/media.ts';
 import { sanitize } from '../../../core/text/terminal.ts';
-import type { ToolResult } from '../../../core/tool.ts';
+import { type ToolResult, UNTRUSTED } from '../../../core/tool.ts';
 import type { ServerPool } from '../pool.ts';
 import type { ConfiguredServer } from '../servers.ts';
 import type { CallResult, ClientContext, Connection, ContentBlock, Progress, RemoteTool } from '../types.ts';
@@ -103,7 +103,7 @@ const MAX_MEDIA_CHARS = 10_000_000;
 /** Returns the path at which `read_file` finds the text; undefined if it cannot be stored. */
 type StoreOutput = (text: string) => Promise<string | undefined>;
 
-/** Keeps the text in order, attaches media, and adds structured content unless the text repeats it. */
+/** Keeps the text in order, attaches media, and adds structured content unless the text repeats it; marks it as data. */
 export async function toToolResult(result: CallResult, storeOutput: StoreOutput): Promise<ToolResult> {
   const { content, structuredContent, isError, omitted = [] } = result;
   const media: MediaPart[] = [];
@@ -127,9 +127,15 @@ export async function toToolResult(result: CallResult, storeOutput: StoreOutput)
       };
   const output = text === '' && isRepeated ? '(no output)' : text;
   const attachments = media.length === 0 ? {} : { media };
-  if (isError) return { ok: false, response: { error: output || 'the tool failed', ...rest }, ...attachments };
+  if (isError)
+    return { ok: false, response: { error: output || 'the tool failed', ...rest, ...UNTRUSTED }, ...attachments };
   const summary = summarizeResult(texts, output);
-  return { ok: true, response: { output, ...rest }, ...attachments, ...(summary === '' ? {} : { summary }) };
+  return {
+    ok: true,
+    response: { output, ...rest, ...UNTRUSTED },
+    ...attachments,
+    ...(summary === '' ? {} : { summary }),
+  };
 }
 
 const MAX_SUMMARY = 60;

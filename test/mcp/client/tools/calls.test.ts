@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { UNTRUSTED } from '../../../../src/core/tool.ts';
 import { parseCallResult } from '../../../../src/mcp/client/parse.ts';
 import { toToolResult } from '../../../../src/mcp/client/tools/calls.ts';
 import type { ContentBlock } from '../../../../src/mcp/client/types.ts';
@@ -10,7 +11,7 @@ test('structured content that the text repeats is sent once', async () => {
   const result = { content: [text('{ "a": 1 }')], structuredContent: { a: 1 }, isError: false };
   expect(await toToolResult(result, lost)).toEqual({
     ok: true,
-    response: { output: '{ "a": 1 }' },
+    response: { output: '{ "a": 1 }', ...UNTRUSTED },
     summary: '{ "a": 1 }',
   });
 });
@@ -18,19 +19,19 @@ test('structured content that the text repeats is sent once', async () => {
 test('structured content alone is sent', async () => {
   expect(await toToolResult({ content: [], structuredContent: [1], isError: false }, lost)).toEqual({
     ok: true,
-    response: { output: '', structured: [1] },
+    response: { output: '', structured: [1], ...UNTRUSTED },
   });
 });
 
 test('a tool without output says so, also when it failed', async () => {
   expect(await toToolResult({ content: [], isError: false }, lost)).toEqual({
     ok: true,
-    response: { output: '(no output)' },
+    response: { output: '(no output)', ...UNTRUSTED },
     summary: '(no output)',
   });
   expect(await toToolResult({ content: [], isError: true }, lost)).toEqual({
     ok: false,
-    response: { error: '(no output)' },
+    response: { error: '(no output)', ...UNTRUSTED },
   });
 });
 
@@ -73,7 +74,7 @@ test('a picture in a failure is attached, as it says', async () => {
   );
   expect(outcome).toEqual({
     ok: false,
-    response: { error: '[image, image/png, 70 B: attached]' },
+    response: { error: '[image, image/png, 70 B: attached]', ...UNTRUSTED },
     media: [{ inlineData: { mimeType: 'image/png', data } }],
   });
 });

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
 import { approvalPolicy } from '../../../../src/approval/policy.ts';
 import { AppError } from '../../../../src/core/error.ts';
+import { UNTRUSTED } from '../../../../src/core/tool.ts';
 import { listConfiguredServers } from '../../../../src/mcp/client/servers.ts';
 import { recordTools } from '../../../../src/mcp/client/tools/cache.ts';
 import { computeShares, registerTools } from '../../../../src/mcp/client/tools/registration.ts';
@@ -24,7 +25,10 @@ test('remote tools are plain tools: described, previewed with their real names, 
     text: 'MCP server: my files\nTool: echo\nArguments: {\n  "message": "hi"\n}',
   });
   expect(await echo.invoke({ message: 'hi' }, signal)).toMatchObject({ ok: true, response: { output: 'hi' } });
-  expect(await tool('fail').invoke({}, signal)).toEqual({ ok: false, response: { error: 'it did not work' } });
+  expect(await tool('fail').invoke({}, signal)).toEqual({
+    ok: false,
+    response: { error: 'it did not work', ...UNTRUSTED },
+  });
 });
 
 test('no claim of a tool lowers the bar: every one of them may do anything', () => {
@@ -62,6 +66,7 @@ test('what a tool gives reaches the model as text, media and structure', async (
       '[a part of the type hologram was skipped: it cannot be shown]',
     ].join('\n'),
     structured: { answer: 42 },
+    ...UNTRUSTED,
   });
   expect(media?.map(({ inlineData }) => inlineData.mimeType)).toEqual(['image/png']);
 });

@@ -1,0 +1,213 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { AppError } from '../../core/error.ts';
+import { startTimer } from '../runtime/clock.ts';
+import { killProcessTree, type ProcessTree, stopProcessTree } from './group.ts';
+import { type CapturedText, collectOutput, type ShellCommand, type ShellEnding, startShell } from './shell.ts';
+
+export interface BackgroundOutput extends CapturedText {
+  readonly command: string;
+  /** Absent while it runs. */
+  readonly ending?: ShellEnding;
+}
+
+/** Commands that run while the model works. None outlives `close`, nor this process. */
+export interface BackgroundCommands {
+  /** Gives the id of the command. Throws AppError `usage` if it cannot be started, or too many are running. */
+  start(command: ShellCommand): Promise<number>;
+  /**
+   * What a command printed since the last reading. Waits up to `waitMs` for something new, or for its end. Undefined
+   * if there is no such command. Throws the signal's reason.
+   */
+  read(id: number, waitMs: number, signal: AbortSignal): Promise<BackgroundOutput | undefined>;
+  /** Ends a command and all it has started, see `stopProcessTree`; gives what it printed last. */
+  stop(id: number): Promise<BackgroundOutput | undefined>;
+  /** Those that can still be read. */
+  ids(): readonly number[];
+  /** Ends all of them; nothing can be started after it. */
+  close(): Promise<void>;
+}
+
+const MAX_COMMANDS = 8;
+/** Of each command, not yet read. */
+const MAX_CHARS = 1_000_000;
+/** After news, as much time again for the rest of a line and for the end. */
+const LINGER_MS = 100;
+/** A command that prints faster than it is read is slowed down, not stopped: it must not keep this process busy. */
+const THROTTLE_MS = 5;
+const NEVER = new AbortController().signal;
+
+interface Entry {
+  readonly command: string;
+  readonly family: ProcessTree;
+  take(): CapturedText;
+  hasNews: boolean;
+  readonly exited: Promise<unknown>;
+  hasExited(): boolean;
+  ending?: ShellEnding;
+  /** Resolves when it has ended, and what it printed has been read. */
+  ended: Promise<void>;
+  requestStop(): void;
+  /** Called at every piece of output, and at the end. */
+  readonly waiting: Set<() => void>;
+}
+
+export function createBackgroundCommands(): BackgroundCommands {
+  const entries = new Map<number, Entry>();
+  const starts = new Set<Promise<number>>();
+  let lastId = 0;
+  let isClosed = false;
+  const running = (): readonly Entry[] => [...entries.values()].filter(({ ending }) => ending === undefined);
+  // Also after a second Ctrl+C, which exits at once.
+  const atExit = (): void => {
+    for (const { family } of running()) killProcessTree(family);
+  };
+  /** Forgets the oldest command that has ended, if there are too many. */
+  const makeRoom = (): void => {
+    if (running().length + starts.size >= MAX_COMMANDS) throw tooManyError(entries);
+    if (entries.size + starts.size < MAX_COMMANDS) return;
+    const [oldest] = [...entries].find(([, { ending }]) => ending !== undefined) ?? [];
+    if (oldest !== undefined) entries.delete(oldest);
+  };
+  const begin = async (command: ShellCommand): Promise<number> => {
+    const { child, family } = await startShell(command);
+    process.off('exit', atExit).on('exit', atExit);
+    lastId += 1;
+    entries.set(lastId, followCommand(command.command, child, family));
+    return lastId;
+  };
+  return {
+    async start(command) {
+      if (isClosed) throw new AppError('usage', 'the run is over');
+      makeRoom();
+      const started = begin(command);
+      starts.add(started);
+      return started.finally(() => starts.delete(started));
+    },
+    async read(id, waitMs, signal) {
+      const entry = entries.get(id);
+      if (entry === undefined) return undefined;
+      if (!entry.hasNews && entry.ending === undefined) await waitForNews(entry, waitMs, signal);
+      if (entry.ending === undefined && entry.hasNews) await waitForExit(entry, LINGER_MS);
+      // What it left running is being stopped, which takes three seconds at most.
+      if (entry.hasExited()) await entry.ended;
+      signal.throwIfAborted();
+      return takeOutput(entry);
+    },
+    async stop(id) {
+      const entry = entries.get(id);
+      if (entry === undefined) return undefined;
+      entry.requestStop();
+      await entry.ended;
+      return takeOutput(entry);
+    },
+    ids: () => [...entries.keys()],
+    async close() {
+      isClosed = true;
+      await Promise.allSettled(starts);
+      const left = running();
+      for (const entry of left) entry.requestStop();
+      await Promise.all(left.map(({ ended }) => ended));
+      process.off('exit', atExit);
+    },
+  };
+}
+
+function tooManyError(entries: ReadonlyMap<number, Entry>): AppError {
+  const ids = [...entries].filter(([, { ending }]) => ending === undefined).map(([id]) => id);
+  return new AppError('usage', `${MAX_COMMANDS} commands are running in the background`, {
+    hint: `End one with stop_command first: ${ids.join(', ')}.`,
+  });
+}
+
+function takeOutput(entry: Entry): BackgroundOutput {
+  const { command, ending } = entry;
+  entry.hasNews = false;
+  return { command, ...entry.take(), ...(ending === undefined ? {} : { ending }) };
+}
+
+function followCommand(command: string, child: ChildProcess, family: ProcessTree): Entry {
+  const waiting = new Set<() => void>();
+  const wake = (): void => {
+    for (const notify of [...waiting]) notify();
+  };
+  let unread = 0;
+  let isEnding = false;
+  const output = collectOutput(child, {
+    maxChars: MAX_CHARS,
+    onOutput: (text) => {
+      entry.hasNews = true;
+      unread += text.length;
+      wake();
+      // Near its end only what has got away can print so much, and that is not waited for.
+      const isThrottled = unread > MAX_CHARS && !isEnding;
+      return isThrottled ? new Promise((resolve) => startTimer(THROTTLE_MS, resolve)) : undefined;
+    },
+  });
+  let requestStop = (): void => {};
+  const stopped = new Promise<'stop'>((resolve) => {
+    requestStop = () => resolve('stop');
+  });
+  const exited = new Promise<'exit'>((resolve) => void child.once('exit', () => resolve('exit')));
+  const watchdog = startWatchdog(family);
+  const end = async (): Promise<void> => {
+    const reason = await Promise.race([exited, stopped]);
+    isEnding = true;
+    const { found, survivors } = await stopProcessTree(family);
+    await output.settled(NEVER);
+    watchdog?.kill('SIGKILL');
+    for (const stream of [child.stdout, child.stderr]) stream?.destroy();
+    const strays = reason === 'exit' ? found : [];
+    entry.ending = { exitCode: child.exitCode, signal: child.signalCode, strays, survivors };
+    wake();
+  };
+  const entry: Entry = {
+    ...{ command, family, waiting, requestStop, exited, hasNews: false },
+    hasExited: () => child.exitCode !== null || child.signalCode !== null,
+    take: () => {
+      unread = 0;
+      return output.take();
+    },
+    ended: end(),
+  };
+  return entry;
+}
+
+/**
+ * Ends the process group if this process is killed and cannot do it: its input then ends. What has left the group is not
+ * found. Undefined where there are no process groups.
+ */
+function startWatchdog({ leader }: ProcessTree): ChildProcess | undefined {
+  if (process.platform === 'win32') return undefined;
+  const watchdog = spawn('/bin/sh', ['-c', 'read -r _; kill -KILL "-$0"', String(leader)], {
+    ...{ cwd: '/', env: {}, stdio: ['pipe', 'ignore', 'ignore'], detached: true },
+  });
+  // Without it the command still ends with this process, unless that is killed.
+  watchdog.on('error', () => {});
+  watchdog.stdin?.on('error', () => {});
+  return watchdog;
+}
+
+function waitForNews(entry: Entry, waitMs: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const finish = (): void => {
+      stopTimer();
+      entry.waiting.delete(finish);
+      signal.removeEventListener('abort', finish);
+      resolve();
+    };
+    const stopTimer = startTimer(waitMs, finish);
+    entry.waiting.add(finish);
+    signal.addEventListener('abort', finish, { once: true });
+    if (signal.aborted) finish();
+  });
+}
+
+function waitForExit({ exited }: Entry, waitMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    const stopTimer = startTimer(waitMs, resolve);
+    void exited.then(() => {
+      stopTimer();
+      resolve();
+    });
+  });
+}

@@ -1,0 +1,40 @@
+import { AppError } from '../core/error.ts';
+import type { JsonObject } from '../core/json.ts';
+import type { Todo, ToolResult } from '../core/tool.ts';
+import { MAX_TODOS, type WRITE_TODOS } from './declarations.ts';
+import type { ToolHandlers } from './define.ts';
+
+const STATUSES: readonly Todo['status'][] = ['pending', 'in_progress', 'completed', 'cancelled'];
+
+/** The list is whole in every call and answer, so nothing has to be kept between calls. */
+export const writeTodos: ToolHandlers<typeof WRITE_TODOS> = {
+  async run({ todos: given }): Promise<ToolResult> {
+    if (given.length > MAX_TODOS) throw todoError(`there are ${given.length} todos`, `Give at most ${MAX_TODOS}.`);
+    const todos = given.map(parseTodo);
+    const running = todos.filter(({ status }) => status === 'in_progress').length;
+    if (running > 1) throw todoError(`${running} todos are in_progress`, 'Only one may be; make the others pending.');
+    const summary = summarize(todos);
+    return { ok: true, response: { output: `The list is kept: ${summary}.`, todos }, summary, todos };
+  },
+};
+
+function parseTodo({ description, status }: JsonObject, index: number): Todo & JsonObject {
+  const known = STATUSES.find((each) => each === status);
+  if (typeof description !== 'string' || description.trim() === '') {
+    throw todoError(`todos[${index}].description is missing`, 'Say in a few words what is to be done.');
+  }
+  if (known === undefined)
+    throw todoError(`todos[${index}].status is wrong`, `It must be one of ${STATUSES.join(', ')}.`);
+  return { description, status: known };
+}
+
+/** `2 of 5 done`; what was cancelled is not to be done. */
+function summarize(todos: readonly Todo[]): string {
+  const wanted = todos.filter(({ status }) => status !== 'cancelled');
+  const done = wanted.filter(({ status }) => status === 'completed').length;
+  return wanted.length === 0 ? 'nothing to do' : `${done} of ${wanted.length} done`;
+}
+
+function todoError(what: string, hint: string): AppError {
+  return new AppError('usage', what, { hint });
+}

@@ -1,0 +1,109 @@
+import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { expect } from 'vitest';
+import { serve } from '../mcp/server/support.ts';
+import { pipedChat } from '../support/chat.ts';
+import { fakeGemini, reply } from '../support/fake-gemini.ts';
+import { gmnCommand, place, runGmn } from '../support/gmn.ts';
+import { linuxTest, processesWith } from '../support/posix.ts';
+
+const ALLOWED = ['--tools', 'run_shell_command', '--allowed-tools', 'run_shell_command'];
+
+function start(command: string): object {
+  return { functionCall: { name: 'run_shell_command', args: { command, is_background: true } } };
+}
+
+/** Ignores what asks it to end, with a child that does, too. */
+function stubborn(mark: string): object {
+  return start(`trap '' TERM HUP INT; export MARK=${mark}; sh -c 'sleep 600' & echo up; wait`);
+}
+
+linuxTest('a one-shot ends what it runs in the background, even if it ignores TERM', async (t) => {
+  const mark = randomUUID();
+  const seen: number[] = [];
+  const gemini = await fakeGemini(t, [
+    reply(stubborn(mark)),
+    (response, request) => {
+      seen.push(processesWith(mark).length);
+      return reply('done')(response, request);
+    },
+  ]);
+  const gmn = await runGmn(t, [...ALLOWED, 'x'], { gemini });
+  expect(gmn).toMatchObject({ stdout: 'done\n', exitCode: 0 });
+  expect(gmn.stderr).toMatch(/^✓ run_shell_command trap .* · running in the background as 1, 1 line\n$/);
+  expect(seen[0]).toBeGreaterThanOrEqual(2);
+  expect(processesWith(mark)).toEqual([]);
+  const [first, second] = gemini.requests;
+  const names = first?.body.tools[0].functionDeclarations.map(({ name }: { name: string }) => name);
+  expect(names).toEqual(['run_shell_command', 'read_output', 'stop_command']);
+  expect(second?.body.contents.at(-1).parts[0].functionResponse.response).toEqual({
+    ...{ id: 1, output: 'up\n', running: true },
+  });
+});
+
+linuxTest('a gmn that is killed takes what it runs in the background along', async (t) => {
+  const mark = randomUUID();
+  let arrive: () => void = () => {};
+  const asked = new Promise<void>((resolve) => {
+    arrive = resolve;
+  });
+  const gemini = await fakeGemini(t, [reply(stubborn(mark)), () => arrive()]);
+  const { cwd, env } = place(t, { gemini });
+  const child = spawn(...gmnCommand([...ALLOWED, 'x']), { cwd, env, stdio: 'ignore' });
+  await asked;
+  expect(processesWith(mark).length).toBeGreaterThanOrEqual(2);
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+  await expect.poll(() => processesWith(mark), { timeout: 10_000 }).toEqual([]);
+});
+
+linuxTest('without approval nothing is started, and the tools beside it reach nothing', async (t) => {
+  const mark = randomUUID();
+  const call = (name: string) => ({ functionCall: { name, args: { id: 1 } } });
+  const gemini = await fakeGemini(t, [
+    reply(start(`export MARK=${mark}; exec sleep 600`), call('read_output'), call('stop_command')),
+    reply('done'),
+  ]);
+  await runGmn(t, ['--tools', 'all', '--approval-mode', 'auto_edit', 'x'], { gemini });
+  expect(processesWith(mark)).toEqual([]);
+  const answers = gemini.requests[1]?.body.contents.at(-1).parts;
+  expect(
+    answers.map(({ functionResponse }: { functionResponse: { response: { error: string } } }) =>
+      functionResponse.response.error.slice(0, 40),
+    ),
+  ).toEqual([
+    'run_shell_command was not run: it needs ',
+    'there is no command 1 in the background;',
+    'there is no command 1 in the background;',
+  ]);
+});
+
+linuxTest('in a chat a command goes on from turn to turn, and ends with the chat', async (t) => {
+  const mark = randomUUID();
+  const gemini = await fakeGemini(t, [
+    reply(start(`export MARK=${mark}; echo up; exec sleep 600`)),
+    reply('one'),
+    reply(
+      { functionCall: { name: 'stop_command', args: { id: 1 } } },
+      start(`export MARK=${mark}; echo up; exec sleep 600`),
+    ),
+    reply('two'),
+  ]);
+  const { stdout } = await pipedChat(t, ['x', '/tools glob off', 'y'], { args: ALLOWED, gemini });
+  expect(stdout).toBe('one\ntwo\n');
+  const [stopped, started] = gemini.requests[3]?.body.contents.at(-1).parts ?? [];
+  expect(stopped.functionResponse.response).toMatchObject({ id: 1, running: false, signal: 'SIGTERM' });
+  expect(started.functionResponse.response).toMatchObject({ id: 2, running: true });
+  expect(processesWith(mark)).toEqual([]);
+});
+
+linuxTest('a delegated task ends what it runs in the background before it answers', async (t) => {
+  const mark = randomUUID();
+  const gemini = await fakeGemini(t, [reply(start(`export MARK=${mark}; echo up; exec sleep 600`)), reply('done')]);
+  const server = await serve(t, { gemini, flags: ['--allow-shell'] });
+  const { structuredContent } = await server.call('delegate', { prompt: 'x' });
+  expect(structuredContent.output).toBe('done');
+  expect(JSON.stringify(gemini.requests[1]?.body.contents.at(-1))).toContain('"running":true');
+  expect(processesWith(mark)).toEqual([]);
+});
