@@ -117,7 +117,11 @@ function joinFooter(progress: readonly string[], { rows, caret }: FooterRows): F
 }
 
 function countRoom(out: Out, { rows }: FooterRows): number {
-  return Math.max(1, (out.rows ?? DEFAULT_ROWS) - 2 - rows.length);
+  return Math.max(1, countWindowRows(out) - 2 - rows.length);
+}
+
+function countWindowRows({ rows = DEFAULT_ROWS }: Out): number {
+  return rows;
 }
 
 const DEFAULT_ROWS = 24;
@@ -150,7 +154,7 @@ function createPainter(out: Out): Painter {
   let drawn: Drawn | undefined;
   // Free rows below the cursor, at most: taller frames have left them, or the window has grown.
   let free = 0;
-  let windowRows = out.rows ?? DEFAULT_ROWS;
+  let windowRows = countWindowRows(out);
   // Rows above what is drawn, at least.
   let above = 0;
   const moveEnd = (rows: number): void => {
@@ -165,7 +169,9 @@ function createPainter(out: Out): Painter {
   const write = (text: string): Promise<void> => (text === '' ? Promise.resolve() : out.write(text));
   return {
     paint(lines, live, footer) {
-      const hasResized = drawn !== undefined && drawn.columns !== out.columns;
+      // A lower window has dropped rows below the cursor, at least in tmux and VS Code.
+      const hasResized =
+        drawn !== undefined && (drawn.columns !== out.columns || drawn.windowRows !== countWindowRows(out));
       const keep = drawn === undefined || hasResized ? 0 : countKept(drawn.lines, lines);
       const isKept = keep === lines.length && !hasResized;
       const before = isKept && drawn !== undefined ? { ...drawn, frame: dropRows(drawn.frame, keep) } : undefined;
@@ -187,7 +193,7 @@ function createPainter(out: Out): Painter {
     hasScrolled() {
       if (!drawn?.isWhole) return false;
       const { frame, columns } = drawn;
-      const rows = out.rows ?? DEFAULT_ROWS;
+      const rows = countWindowRows(out);
       if (columns === out.columns) return frame.rows.length > rows;
       // A terminal that wraps rows anew may leave the cursor where it is in the window, and push rows out at the top.
       const below = countDrawn(drawn) - frame.caret.row;
@@ -252,7 +258,7 @@ function toDrawn(out: Out, live: readonly string[], footer: FooterRows): Drawn |
     footerStart: below.length === 0 ? undefined : shown.length,
     hasCaret: caret !== undefined,
     columns,
-    windowRows: out.rows ?? DEFAULT_ROWS,
+    windowRows: countWindowRows(out),
   };
 }
 

@@ -97,7 +97,11 @@ interface TextPage {
 
 function textPage(io: Io, options: RenderOptions): TextPage {
   const { out, err: errOut } = io;
-  const err = createStderr(errOut, { rawThoughts: options.rawOutput, ...(options.isChat ? { opening: '' } : {}) });
+  const err = createStderr(errOut, {
+    rawThoughts: options.rawOutput,
+    isDumb: options.isDumb,
+    ...(options.isChat ? { opening: '' } : {}),
+  });
   // Created when first needed: asking a stream whether it is a terminal opens it.
   let shape: Presentation | undefined;
   const live = pageLive(io, options.live);

@@ -31,6 +31,7 @@ posixTest('a command is seen while it runs, and its end, its exit code and its l
   const command = failsAfter(join(path, 'go'));
   const gemini = await fakeGemini(t, [
     reply(call('run_shell_command', { command, description: 'Builds everything' })),
+    reply(call('glob', { pattern: '*.none' })),
     reply('It failed.'),
   ]);
   const chat = chatInTerminal(t, ['--tools', 'all', '--session-name', 'build'], { gemini, env });
@@ -44,6 +45,8 @@ posixTest('a command is seen while it runs, and its end, its exit code and its l
   writeFileSync(join(path, 'go'), '');
   await chat.until(/It failed\.[\s\S]*❯ /);
   chat.enter('/output');
+  await chat.until(/\/output 2: run_shell_command[\s\S]*❯ /);
+  chat.enter('/output 2');
   await chat.until(/exit_code: 3[\s\S]*❯ /);
   chat.type(CTRL_D);
   const rows = rowsOf((await chat.ended).output);
@@ -57,9 +60,15 @@ posixTest('a command is seen while it runs, and its end, its exit code and its l
     expect.stringMatching(/· exit 3 · 8 lines · 0\.0s$/),
     '  … 4 more lines above: /output',
     ...['  行-5', '  行-6', '  行-7', '  終わり'],
+    expect.stringMatching(/^✓ glob \*\.none/),
     'It failed.',
     '',
     '❯ /output',
+    'glob *.none',
+    'files:',
+    expect.stringMatching(/^\/output 2: run_shell_command for i/),
+    expect.stringMatching(/^ {4}.*…$/),
+    '❯ /output 2',
     expect.stringMatching(/^run_shell_command for i/),
     ...[1, 2, 3, 4, 5, 6, 7].map((number) => `行-${number}`),
     '終わり',

@@ -140,6 +140,41 @@ describe('what is taller than the window', () => {
   });
 });
 
+describe('a thought that streams', () => {
+  const thought = 'They ask for a name, and 日本語の長い文 too; an-unbreakable-word-of-thirty end.\n\nNext.\n';
+
+  async function show(size: number, isDumb = false, text = thought): Promise<readonly string[]> {
+    const screen = emulator({ columns: 20, rows: 24 });
+    const options = { ...renderOptions(), showThoughts: true, isDumb };
+    const render = await openRenderer('text', { out: screen, err: screen }, options);
+    await render(begin);
+    for (let at = 0; at < text.length; at += size) {
+      await render({ type: 'thought', delta: text.slice(at, at + size) });
+    }
+    return (await screen.shown()).lines;
+  }
+
+  test.each([1, 2, 7, 200])('breaks between words, in pieces of %i', async (size) => {
+    expect(await show(size)).toEqual([
+      'They ask for a name,',
+      'and 日本語の長い文',
+      'too;',
+      'an-unbreakable-word-of-thirty end.',
+      '',
+      'Next.',
+    ]);
+  });
+
+  test('is whole if it is long', async () => {
+    const text = Array.from({ length: 5000 }, (_, index) => `word${index}`).join(' ');
+    expect((await show(17_000, false, text)).join('')).toBe(text);
+  });
+
+  test('is left to a dumb terminal', async () => {
+    expect(await show(7, true)).toEqual(thought.trimEnd().split('\n'));
+  });
+});
+
 const word = fc.oneof(
   { weight: 5, arbitrary: fc.stringMatching(/^[a-z]{1,9}$/) },
   fc.constantFrom(

@@ -97,6 +97,20 @@ test('a narrower and a wider window leave no remains', async () => {
   expect((await screen.shown()).lines).toEqual([...printed, 'done', 'a status line of 20.']);
 });
 
+test('a lower window drops the rows below the cursor, and gets them again', async () => {
+  const { screen, live } = stage(20, 9);
+  const printed = Array.from({ length: 9 }, (_, index) => `printed ${index}`);
+  live.setFooter(['❯ ', 'status'], { row: 0, column: 2 });
+  await live.show(printed, ['one']);
+  await screen.resize(20, 8);
+  await live.show([], ['one', 'two']);
+  expect((await screen.shown()).lines).toEqual([...printed, 'one', 'two', '❯', 'status']);
+  await screen.resize(20, 3);
+  expect(live.leaveScrolled()).toBe(true);
+  await live.show(['three'], []);
+  expect((await screen.shown()).lines).toEqual([...printed, 'one', 'two', 'three', '❯', 'status']);
+});
+
 test('what a smaller window pushed away is left, once', async () => {
   const { screen, live } = stage(20, 8);
   live.setFooter(['status']);

@@ -38,6 +38,9 @@ export const OUTPUT: SlashCommand = {
     const isLong = lines.isTerminal && text.split('\n').length >= (io.err.rows ?? Number.POSITIVE_INFINITY);
     const isPaged = isLong && (await page(`${stripControls(text)}\n`, chat, signal));
     if (!isPaged) await chat.say(text);
+    // The line that pointed here may be that of an earlier call.
+    const earlier = toolLog.find(back + 1);
+    if (earlier !== undefined) await chat.note(`/output ${back + 1}: ${earlier.title}`);
     return undefined;
   },
 };

@@ -17,6 +17,7 @@ export interface Screen {
 export function createScreen(err: Out, isPlain: boolean): Screen {
   let drawn: Frame | undefined;
   let drawnColumns = 0;
+  let drawnRows = err.rows;
   const paint = isPlain ? diffPlainly : diffFrames;
   const write = (text: string): void => {
     if (text === '') return;
@@ -32,11 +33,13 @@ export function createScreen(err: Out, isPlain: boolean): Screen {
   };
   return {
     show(frame, columns) {
-      // The terminal has rewrapped the previous frame.
-      if (columns !== drawnColumns) finish((before) => eraseFrame(rewrapFrame(before, columns)));
+      // The terminal has rewrapped the previous frame, or dropped its rows below the cursor.
+      if (columns !== drawnColumns || err.rows !== drawnRows)
+        finish((before) => eraseFrame(rewrapFrame(before, columns)));
       write(paint(drawn, frame));
       drawn = frame;
       drawnColumns = columns;
+      drawnRows = err.rows;
     },
     erase: () => finish(eraseFrame),
     moveBelow: () => finish(moveBelow),

@@ -60,9 +60,10 @@ export function moveBelow(frame: Frame): string {
 /** The output that removes the frame; the cursor ends where its first row began. */
 export function eraseFrame({ rows, caret }: Frame): string {
   const start = `${moveCursor(caret, { row: 0, column: 0 }, caret.row + 1)}\r`;
-  // Erased from its first cell on, a whole window would go to the history of tmux.
+  // Erased from its first cell on, a whole window would go to the history of tmux. A row below may be gone, so that the
+  // cursor must not go there and back.
   const hasMore = rows.length > 1 || caret.row > 0;
-  return start + (hasMore ? `${ERASE_RIGHT}\u001b[1B${ERASE_BELOW}\u001b[1A` : ERASE_BELOW);
+  return start + (hasMore ? `${ERASE_RIGHT}\u001b[1C${ERASE_BELOW}\r` : ERASE_BELOW);
 }
 
 /**
