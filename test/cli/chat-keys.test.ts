@@ -67,7 +67,7 @@ posixTest('a paste that a question cuts off is kept as far as it had come, and t
   chat.type(`write\r${ESC}[200~half a`);
   await chat.until(/› $/);
   chat.type('n');
-  await chat.shows(/as you like\n❯ half a/);
+  await chat.shows(/as you like\n\n❯ half a/);
   chat.type(' paste\r');
   await chat.until(/I see[\s\S]*❯ /);
   chat.type(CTRL_D);
@@ -110,13 +110,13 @@ posixTest('Tab completes models, tools, sessions and paths', async (t) => {
   expect((await chat.ended).exitCode).toBe(0);
 });
 
-posixTest('what answers the question of /load is no entry, and does not come back with Up', async (t) => {
+posixTest('what is typed into the list of /load is no entry, and does not come back with Up', async (t) => {
   const { path, env } = sharedHome(t);
   await pipedChat(t, ['hello'], { env, args: ['--demo', '--session-name', 'holiday'] });
   const chat = chatInTerminal(t, ['--demo'], { env });
   await chat.until(/❯ /);
   chat.type('/load\r');
-  await chat.until(/number, id or name.*› /);
+  await chat.until(/session › /);
   chat.type('1\r');
   await chat.until(/Continuing holiday[\s\S]*❯ /);
   chat.type(CTRL_D);
@@ -162,7 +162,7 @@ posixTest('what Esc twice has left draws nothing over the prompt, and is over be
   chat.type(ESC + ESC);
   await chat.until(/cancelled\r\n[\s\S]*❯ /);
   chat.enter('hello');
-  await chat.shows(/\nnow\n❯\n/);
+  await chat.shows(/\nnow\n\n❯\n/);
   chat.type(CTRL_D);
   const { output, exitCode } = await chat.ended;
   expect(exitCode).toBe(0);
