@@ -35,9 +35,9 @@ posixTest(
     chat.type('\u0017third\rnext');
     await chat.shows(/\nqueued[^\n]*: [^\n]*\n❯ next\n/);
     rest.open();
-    await chat.shows(/❯ one\nhalf of 答え and the rest\n❯ 二つ目\n {2}third\nsecond\n❯ next\n[^\n]*$/);
+    await chat.shows(/❯ one\nhalf of 答え and the rest\n\n❯ 二つ目\n {2}third\nsecond\n\n❯ next\n[^\n]*$/);
     chat.type('\r');
-    await chat.shows(/❯ next\nthird\n❯\n/);
+    await chat.shows(/❯ next\nthird\n\n❯\n/);
     chat.type(CTRL_D);
     const { exitCode, output } = await chat.ended;
     expect(exitCode).toBe(0);
