@@ -6,6 +6,7 @@ import { formatSize } from '../core/text/format.ts';
 import { sniffMedia } from '../core/text/media.ts';
 import { describeMedia } from '../core/text/picture.ts';
 import { sanitize } from '../core/text/terminal.ts';
+import { INLINE_LIMIT, INLINE_LIMIT_NAME } from '../input/attachment.ts';
 import { readInputFile } from '../input/files.ts';
 import { inspectPath } from '../platform/files/read.ts';
 import { readClipboard } from '../platform/process/clipboard.ts';
@@ -80,8 +81,33 @@ function toPicture(name: string, bytes: Uint8Array): Picture | undefined {
 }
 
 function attachPictures(chat: Chat, pictures: readonly Picture[]): string {
-  chat.pictures = [...chat.pictures, ...pictures];
-  return `+ ${pictures.map(({ label }) => label).join(', ')}. /file - drops what is attached.`;
+  const all = [...chat.pictures, ...pictures];
+  const labels = pictures.map(({ label }) => label).join(', ');
+  if (measureParts(all.map(({ part }) => part)) > INLINE_LIMIT) {
+    return `Not attached: ${labels}. At most ${INLINE_LIMIT_NAME} can be sent; a picture grows by a third.`;
+  }
+  chat.pictures = all;
+  return `+ ${labels}. /file - drops what is attached.`;
+}
+
+/** Throws AppError `usage` if the attached pictures are too much beside the rest of the prompt. */
+export function checkRoomForPictures({ pictures }: Chat, rest: readonly Part[]): void {
+  if (pictures.length === 0 || measureParts([...pictures.map(({ part }) => part), ...rest]) <= INLINE_LIMIT) return;
+  throw new AppError(
+    'usage',
+    `the pictures and the rest are larger than ${INLINE_LIMIT_NAME}, the most that can be sent`,
+    {
+      hint: 'To drop what is attached: /file -',
+    },
+  );
+}
+
+/** Bytes as they are sent inline. */
+function measureParts(parts: readonly Part[]): number {
+  return parts.reduce((sum, part) => {
+    if ('inlineData' in part) return sum + part.inlineData.data.length;
+    return sum + ('text' in part ? Buffer.byteLength(part.text) : 0);
+  }, 0);
 }
 
 /** As attached files are sent: several are each preceded by their name. */

@@ -7,7 +7,7 @@ import { buildPromptContent } from '../input/prompt.ts';
 import { inspectPath } from '../platform/files/read.ts';
 import type { Stdin } from '../platform/terminal/stdin.ts';
 import type { Chat } from './chat.ts';
-import { takePictures } from './pictures.ts';
+import { checkRoomForPictures, takePictures } from './pictures.ts';
 
 /** Entries come through the line source; nothing else may read stdin. */
 const NO_STDIN: Stdin = {
@@ -35,6 +35,7 @@ export async function buildPrompt(
       signal,
     );
     const content = await drainContent(events, chat.note);
+    checkRoomForPictures(chat, content.parts);
     for (const file of shown) await chat.changes.markShown(...file);
     for (const { label } of chat.pictures) await chat.note(`+ ${label}`);
     return { role: 'user', parts: [...takeNotes(chat), ...takePictures(chat), ...content.parts] };

@@ -3,6 +3,7 @@ import { AppError } from '../core/error.ts';
 import type { Env } from '../core/io.ts';
 import { findNearestNames } from '../core/text/names.ts';
 import type { Invocation } from './invocation.ts';
+import { findOtherCommandAdvice } from './near-miss.ts';
 import type { Command, Flag } from './table/command.ts';
 import { ROOT } from './table/root.ts';
 import { parseEnvironment } from './values.ts';
@@ -53,9 +54,11 @@ function unknownHelpError(path: readonly string[], topics: readonly string[], { 
   const wanted = path.join(' ');
   const names = [...new Set([...subcommands.map(({ name }) => name), ...topics])];
   const [near] = findNearestNames(path.at(-1) ?? '', names);
+  const suggestion =
+    near === undefined ? 'Run: gmn help' : `Did you mean: gmn help ${[...path.slice(0, -1), near].join(' ')}`;
   const what = topics.length > 0 ? 'command or topic' : 'command';
   return new AppError('usage', `there is no ${what} "${wanted}"`, {
-    hint: near === undefined ? 'Run: gmn help' : `Did you mean: gmn help ${[...path.slice(0, -1), near].join(' ')}`,
+    hint: findOtherCommandAdvice(wanted) ?? suggestion,
   });
 }
 

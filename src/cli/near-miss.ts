@@ -42,6 +42,11 @@ const OTHER_COMMANDS: Readonly<Record<string, string>> = {
   prompt: JUST_ASK,
 };
 
+/** What to do here instead of a command of other programs; undefined for any other word. */
+export function findOtherCommandAdvice(word: string): string | undefined {
+  return Object.hasOwn(OTHER_COMMANDS, word) ? OTHER_COMMANDS[word] : undefined;
+}
+
 const NO_EXTENSIONS = 'gmn has no extensions; the MCP servers of one can be used: gmn mcp add --help';
 const NO_SKILLS =
   'gmn has no skills; what a model should know goes into AGENTS.md, or a template: gmn templates --help';
@@ -84,7 +89,7 @@ export function guardNearMiss(
 ): void {
   const [word, next] = words;
   if (word === undefined) return;
-  const elsewhere = words.length === 1 && Object.hasOwn(OTHER_COMMANDS, word) ? OTHER_COMMANDS[word] : undefined;
+  const elsewhere = words.length === 1 ? findOtherCommandAdvice(word) : undefined;
   if (elsewhere !== undefined && isInteractive()) {
     throw new AppError('usage', `there is no command "${word}"`, {
       hint: `${elsewhere}\nTo send it as a prompt: gmn -p "${word}"`,

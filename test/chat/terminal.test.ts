@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
+import { wrapText } from '../../src/core/text/width.ts';
 import { bundledProgram } from '../support/asking.ts';
 import { editing } from '../support/editing.ts';
 import { isWindows, posixTest } from '../support/posix.ts';
@@ -55,7 +56,7 @@ describe.each([40, 80, 200])('at %i columns', (columns) => {
     it.type('한');
     await it.shows(`› あ한|${'あ'.repeat(room - 2)}`, '  ああ');
     it.type('\u0003');
-    await it.shows('› |', 'Cleared. Ctrl+_ brings it back, Ctrl+C again leaves.'.slice(0, columns - 1));
+    await it.shows('› |', ...wrapText('Cleared. Ctrl+_ brings it back, Ctrl+C again leaves.', columns - 1).split('\n'));
     it.type('\u0003');
     expect(await it.said()).toEqual({ kind: 'leave' });
     await it.ended;

@@ -110,13 +110,13 @@ posixTest('Tab completes models, tools, sessions and paths', async (t) => {
   expect((await chat.ended).exitCode).toBe(0);
 });
 
-posixTest('what answers the question of /load is no entry, and does not come back with Up', async (t) => {
+posixTest('what is typed into the list of /load is no entry, and does not come back with Up', async (t) => {
   const { path, env } = sharedHome(t);
   await pipedChat(t, ['hello'], { env, args: ['--demo', '--session-name', 'holiday'] });
   const chat = chatInTerminal(t, ['--demo', '--plain'], { env });
   await chat.until(/> /);
   chat.type('/load\r');
-  await chat.until(/number, id or name.*› /);
+  await chat.until(/session › /);
   chat.type('1\r');
   await chat.until(/Continuing holiday[\s\S]*> /);
   chat.type(CTRL_D);

@@ -18,12 +18,19 @@ posixTest('Ctrl+V attaches the picture in the clipboard, and so does a file drop
   t.onTestFinished(() => rmSync(place, { recursive: true, force: true }));
   writeFileSync(join(place, '一枚 目.png'), PNG);
   writeFileSync(join(place, 'held'), PNG);
+  writeFileSync(join(place, 'huge.png'), Buffer.concat([PNG, Buffer.alloc(15_500_000)]));
+  writeFileSync(join(place, 'big.png'), Buffer.concat([PNG, Buffer.alloc(8_000_000)]));
   const held = '#!/bin/sh\ncase "$*" in *image/png*) cat "$HELD" ;; *) printf "some text" ;; esac\n';
   writeFileSync(join(place, 'wl-paste'), held);
   chmodSync(join(place, 'wl-paste'), 0o755);
   const gemini = await fakeGemini(t, [reply('a square'), reply('two'), reply('three')]);
   const env = { PATH: `${place}:${process.env.PATH}`, WAYLAND_DISPLAY: 'w', HELD: join(place, 'held') };
-  const chat = chatInTerminal(t, [], { gemini, env, columns: 120, files: { 'mine.png': PNG } });
+  const chat = chatInTerminal(t, [], {
+    gemini,
+    env,
+    columns: 120,
+    files: { 'mine.png': PNG, 'large.txt': 'x'.repeat(10_000_000) },
+  });
   await chat.ready(1);
   chat.type(`what is ${CTRL_V}`);
   await chat.shows(/❯ what is\n\+ clipboard \(PNG, 640x480, 29 B\)\. \/file - drops what is attached\.$/);
@@ -35,6 +42,16 @@ posixTest('Ctrl+V attaches the picture in the clipboard, and so does a file drop
   await chat.shows(/❯ and @mine\.png\?\n/);
   chat.type('\r');
   await chat.shows(/\n\+ mine\.png \(PNG, 640x480, 29 B\)\n\+ 一枚 目\.png \(PNG, 640x480, 29 B\)\ntwo\n\n❯\n/);
+  chat.type(`${ESC}[200~${join(place, 'huge.png')}${ESC}[201~`);
+  await chat.shows(/Not attached: huge\.png \(PNG, 640x480, 15\.5 MB\)\. At most 20 MB can be sent;/);
+  chat.type(`${ESC}[200~${join(place, 'big.png')}${ESC}[201~`);
+  await chat.shows(/\+ big\.png \(PNG, 640x480, 8\.0 MB\)/);
+  chat.type(`@large.txt\r`);
+  await chat.shows(
+    /Error: the pictures and the rest are larger than 20 MB, the most that can be sent\nTo drop what is attached: \/file -\n/,
+  );
+  chat.type('/file -\r');
+  await chat.shows(/Nothing goes with the next prompt\.\n❯\n/);
   rmSync(join(place, 'held'));
   chat.type(`${CTRL_V}`);
   await chat.shows(/❯ some text\n/);

@@ -32,6 +32,7 @@ test.for<readonly [args: readonly string[], error: string]>([
   [['exit-code'], 'Error: there is no command or topic "exit-code"\nDid you mean: gmn help exit-codes\n'],
   [['mdoels'], 'Error: there is no command or topic "mdoels"\nDid you mean: gmn help models\n'],
   [['auth', 'statsu'], 'Error: there is no command "auth statsu"\nDid you mean: gmn help auth status\n'],
+  [['login'], 'Error: there is no command or topic "login"\nTo sign in: gmn auth set-key, or: gmn help auth\n'],
   [['qqqqqqqq'], 'Error: there is no command or topic "qqqqqqqq"\nRun: gmn help\n'],
 ])('gmn help %j names the nearest', async ([args, error], t) => {
   expect(await runGmn(t, ['help', ...args])).toMatchObject({ stdout: '', stderr: error, exitCode: 1 });

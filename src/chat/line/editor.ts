@@ -163,5 +163,5 @@ function findBelow({ search, menu, note, line, status }: Editing, rows: number):
   if (menu !== undefined) return { kind: 'menu', menu };
   if (note !== undefined) return { kind: 'note', text: note };
   if (isOpenBlock(line.text)) return { kind: 'note', text: BLOCK_NOTICE };
-  return status === undefined || rows < MIN_STATUS_ROWS ? undefined : { kind: 'note', text: status };
+  return status === undefined || rows < MIN_STATUS_ROWS ? undefined : { kind: 'status', text: status };
 }

@@ -1,6 +1,6 @@
 import type { Cell, Frame, Row } from '../../core/text/frame.ts';
 import { sanitize } from '../../core/text/terminal.ts';
-import { measureWidth } from '../../core/text/width.ts';
+import { measureWidth, wrapText } from '../../core/text/width.ts';
 import { clipRow, type Layout, layOut } from './layout.ts';
 import type { Menu, Search } from './state.ts';
 
@@ -12,7 +12,7 @@ export interface Size {
 export type Below =
   | { readonly kind: 'menu'; readonly menu: Menu }
   | { readonly kind: 'search'; readonly search: Search }
-  | { readonly kind: 'note'; readonly text: string };
+  | { readonly kind: 'note' | 'status'; readonly text: string };
 
 const MENU_ROWS = 8;
 const DIM = '\u001b[2m';
@@ -53,7 +53,11 @@ function layOutFoot(below: Below | undefined, size: Size, isStyled: boolean): Fo
   switch (below?.kind) {
     case undefined:
       return { rows: [] };
-    case 'note':
+    case 'note': {
+      const rows = wrapText(below.text, size.columns - 1).split('\n');
+      return { rows: rows.slice(0, room).map((row) => clipRow(applyStyle(row, DIM, isStyled), size.columns - 1)) };
+    }
+    case 'status':
       return { rows: [clipRow(applyStyle(below.text, DIM, isStyled), size.columns - 1)].slice(0, room) };
     case 'menu':
       return { rows: layOutMenu(below.menu, { columns: size.columns, rows: Math.min(room, MENU_ROWS + 1) }, isStyled) };

@@ -46,7 +46,8 @@ export function isUuid(text: string): boolean {
  * letters of both cases. Takes linear time.
  */
 export function mayHoldCredential(text: string): boolean {
-  for (const [word] of text.matchAll(/[!-~]{10,}/g)) {
+  // Cut at a length no credential has: a match as long as a picture in base64 would overflow the stack.
+  for (const [word] of text.matchAll(/[!-~]{10,4096}/g)) {
     if (/\d/.test(word) || (word.length >= 12 && /[a-z]/.test(word) && /[A-Z]/.test(word))) return true;
   }
   return false;

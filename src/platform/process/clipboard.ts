@@ -14,6 +14,9 @@ export function findClipboardProgram(env: Env, platform: string = process.platfo
 /** More than can be sent anyway. */
 const MAX_BYTES = 64 * 1024 * 1024;
 
+/** A person waits, and cannot type meanwhile. */
+const PROGRAM_MS = 5000;
+
 interface Reader {
   readonly holds: 'text' | 'picture';
   readonly command: readonly [program: string, ...args: string[]];
@@ -70,14 +73,16 @@ interface ClipboardOptions {
   readonly env: Env;
   readonly cwd: string;
   readonly prefers?: 'text' | 'picture';
+  /** How long each program may take. */
+  readonly maxMs?: number;
 }
 
 /**
- * What is in the clipboard: text, or a picture. Throws AppError `usage` if it is empty or there is none, and the signal's
- * reason.
+ * What is in the clipboard: text, or a picture. Throws AppError `usage` if it is empty, does not answer or is not there, and
+ * the signal's reason.
  */
 export async function readClipboard(
-  { env, cwd, prefers = 'text' }: ClipboardOptions,
+  { env, cwd, prefers = 'text', maxMs = PROGRAM_MS }: ClipboardOptions,
   signal: AbortSignal,
 ): Promise<Uint8Array> {
   const readers = listClipboardReaders(env);
@@ -90,8 +95,13 @@ export async function readClipboard(
   const ordered = readers.toSorted((left, right) => Number(right.holds === prefers) - Number(left.holds === prefers));
   for (const { command, decode } of ordered) {
     const [program, ...args] = command;
-    const output = await captureOutput({ program, args, env, cwd }, signal);
+    const output = await captureOutput({ program, args, env, cwd, maxMs }, signal);
     signal.throwIfAborted();
+    if (output === 'silent') {
+      throw new AppError('usage', `the clipboard does not answer: ${program} took longer than ${maxMs / 1000} s`, {
+        hint: 'The program that holds the text or picture may hang: copy it again.',
+      });
+    }
     if (output === 'missing') missing.add(program);
     else {
       const bytes = decode?.(output) ?? output;
@@ -113,20 +123,22 @@ interface CaptureOptions {
   readonly args: readonly string[];
   readonly env: Env;
   readonly cwd: string;
+  readonly maxMs: number;
 }
 
-/** The output of a program; empty if it fails. Never throws. */
+/** The output of a program; empty if it fails, `silent` if it takes too long. Never throws. */
 function captureOutput(
-  { program, args, env, cwd }: CaptureOptions,
+  { program, args, env, cwd, maxMs }: CaptureOptions,
   signal: AbortSignal,
-): Promise<Uint8Array | 'missing'> {
+): Promise<Uint8Array | 'missing' | 'silent'> {
   return new Promise((resolve) => {
     execFile(
       program,
       args,
-      { env, cwd, signal, encoding: 'buffer', maxBuffer: MAX_BYTES, windowsHide: true },
+      { env, cwd, signal, encoding: 'buffer', maxBuffer: MAX_BYTES, timeout: maxMs, windowsHide: true },
       (error, stdout) => {
         if (error === null) resolve(stdout);
+        else if (error.killed && error.signal !== null) resolve('silent');
         else resolve(error.code === 'ENOENT' ? 'missing' : new Uint8Array());
       },
     );

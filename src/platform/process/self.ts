@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { AppError } from '../../core/error.ts';
 import type { Env } from '../../core/io.ts';
 import { isStandalone } from '../runtime/system.ts';
 
@@ -59,7 +60,10 @@ interface Scratch {
 }
 
 export async function createScratchDirectory(files: Readonly<Record<string, string>>): Promise<Scratch> {
-  const path = await mkdtemp(join(tmpdir(), 'gmn-tour-'));
+  const path = await mkdtemp(join(tmpdir(), 'gmn-tour-')).catch((cause: unknown) => {
+    const hint = 'Check the free space and the permissions there, or name another place with TMPDIR.';
+    throw new AppError('config', `cannot create a directory in ${tmpdir()}`, { hint, cause });
+  });
   for (const [name, text] of Object.entries(files)) await writeFile(join(path, name), text);
   return {
     path,

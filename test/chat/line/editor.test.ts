@@ -175,11 +175,11 @@ test('nothing that is pasted passes for a large paste', () => {
   expect(it.requests).toEqual([{ kind: 'text', text: '\ufffda' }]);
 });
 
-test('the status stands below the line, cut to the window, and anything else takes its place', () => {
+test('the status stands below the line, cut to the window; a notice takes its place and is shown whole', () => {
   const it = typing({ status: 'gemini-2.5-flash · 記録 · 97 % of the window left', columns: 22 });
   expect(it.screen).toEqual(['> |', 'gemini-2.5-flash · 記']);
   it.type('abc\u0003');
-  expect(it.screen).toEqual(['> |', 'Cleared. Ctrl+_ bring']);
+  expect(it.screen).toEqual(['> |', 'Cleared. Ctrl+_', '    brings it back,', '    Ctrl+C again', '    leaves.']);
   expect(it.editor.lastFrame().rows).toHaveLength(1);
   it.type('x');
   expect(it.screen).toEqual(['> x|', 'gemini-2.5-flash · 記']);

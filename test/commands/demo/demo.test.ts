@@ -153,3 +153,11 @@ posixTest(
     expect(output).not.toContain('November');
   },
 );
+
+posixTest('a tour without room for its files says where', async (t) => {
+  expect(await runGmn(t, ['demo'], { env: { TMPDIR: '/nowhere' } })).toMatchObject({
+    stdout: '',
+    stderr: expect.stringMatching(/^Error: cannot create a directory in \/nowhere\n.* TMPDIR\.\n$/),
+    exitCode: 4,
+  });
+});

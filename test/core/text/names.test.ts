@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { editDistance, findNearestNames } from '../../../src/core/text/names.ts';
+import { editDistance, findNearestNames, mayHoldCredential } from '../../../src/core/text/names.ts';
 
 test.each([
   ['mcp', 'mpc', 1],
@@ -17,4 +17,10 @@ test('the nearest names come first, and unlike names are omitted', () => {
   ]);
   expect(findNearestNames('ab', ['abc', 'abd', 'abc'])).toEqual(['abc', 'abd']);
   expect(findNearestNames('ABC', ['abc', 'abd', 'abe', 'abf', 'xyz'])).toEqual(['abc', 'abd', 'abe']);
+});
+
+test('a word as long as a picture in base64 is looked at like any other', () => {
+  const long = 'A'.repeat(30_000_000);
+  expect(mayHoldCredential(long)).toBe(false);
+  expect(mayHoldCredential(`${long} s3cretS3cret`)).toBe(true);
 });

@@ -1,5 +1,9 @@
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { decodeAppleData, listClipboardReaders } from '../../../src/platform/process/clipboard.ts';
+import { decodeAppleData, listClipboardReaders, readClipboard } from '../../../src/platform/process/clipboard.ts';
+import { posixTest } from '../../support/posix.ts';
 
 const programs = (env: Record<string, string>, platform: string) =>
   listClipboardReaders(env, platform).map(({ holds, command: [program] }) => `${holds}: ${program}`);
@@ -16,4 +20,16 @@ test('text and pictures are read by the programs of the system', () => {
 test('data as AppleScript prints it', () => {
   expect(Buffer.from(decodeAppleData(Buffer.from('«data PNGf89504E47»\n'))).toString('latin1')).toBe('\x89PNG');
   expect(decodeAppleData(Buffer.from('nothing')).length).toBe(0);
+});
+
+posixTest('a program that never answers is given up', async (t) => {
+  const cwd = mkdtempSync(join(tmpdir(), 'gmn-clipboard-'));
+  t.onTestFinished(() => rmSync(cwd, { recursive: true, force: true }));
+  writeFileSync(join(cwd, 'wl-paste'), '#!/bin/sh\nexec sleep 60\n');
+  chmodSync(join(cwd, 'wl-paste'), 0o755);
+  const env = { PATH: `${cwd}:${process.env.PATH}`, WAYLAND_DISPLAY: 'w' };
+  await expect(readClipboard({ env, cwd, maxMs: 100 }, t.signal)).rejects.toMatchObject({
+    fault: 'usage',
+    message: 'the clipboard does not answer: wl-paste took longer than 0.1 s',
+  });
 });
