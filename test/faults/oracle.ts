@@ -52,7 +52,9 @@ export function checkRun(ended: Ended, { memoryMb = MEMORY_MB }: Pick<Variant, '
   if (/^\s+at .+:\d+|UnhandledPromise|node:internal|^\w*(?:Type|Reference|Range)Error\b/m.test(output)) {
     tell('stack', output.slice(-1500));
   }
-  if (stderr.split('\n').length - 1 > MAX_STDERR_LINES) tell('noise', stderr.slice(0, 2000));
+  // Each tool call has a line of its own, however many there are.
+  const messages = stderr.split('\n').filter((line) => !/^[✓✗] /.test(line));
+  if (messages.length - 1 > MAX_STDERR_LINES) tell('noise', stderr.slice(0, 2000));
   const leaked = canariesIn(output);
   if (leaked.length > 0) tell('leak', `in the output: ${leaked.join(', ')}`);
   if (peakMb !== undefined && peakMb > memoryMb) tell('memory', `${Math.round(peakMb)} MB of ${memoryMb}`);

@@ -81,7 +81,7 @@ export const PROCESS: readonly Fault[] = [
         'in a command',
         { model: [reply(CALL('echo under way; sleep 1000')), reply('Still here.')] },
         ['--yolo', '--tools', 'run_shell_command'],
-        /run_shell_command · \d/,
+        /run_shell_command echo under way; sleep 1000 · \d/,
       ),
       cancelled(
         'at a question',

@@ -5,6 +5,12 @@ import { Worker } from 'node:worker_threads';
 import { AppError } from '../../../core/error.ts';
 import type { endThread as endThreadNode, startThread as startThreadNode } from '../../process/worker.ts';
 
+/** Runs the program it is given. Bun would keep a longer source in ~/.bun: it caches what has more than 4 KB. */
+const LOADER = `
+const { runInThisContext } = require('node:vm');
+const { program } = require('node:worker_threads').workerData;
+runInThisContext('(function (require) {' + program + '\\n})')(require);`;
+
 const GRACE_MS = 200;
 const MAX_STUCK = 2;
 
@@ -20,7 +26,8 @@ export const startThread: typeof startThreadNode = (file, workerData) => {
   }
   // A thread cannot be started from a file inside the executable.
   const program = readFileSync(join(__dirname, file), 'utf8');
-  return new Worker(program, { eval: true, workerData, env: {}, stdin: false, stdout: true, stderr: true });
+  const data = { ...(workerData as object), program };
+  return new Worker(LOADER, { eval: true, workerData: data, env: {}, stdin: false, stdout: true, stderr: true });
 };
 
 /**
