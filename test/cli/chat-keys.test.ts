@@ -116,7 +116,7 @@ posixTest('what is typed into the list of /load is no entry, and does not come b
   const chat = chatInTerminal(t, ['--demo', '--plain'], { env });
   await chat.until(/> /);
   chat.type('/load\r');
-  await chat.until(/session › /);
+  await chat.until(/none\) › /);
   chat.type('1\r');
   await chat.until(/Continuing holiday[\s\S]*> /);
   chat.type(CTRL_D);

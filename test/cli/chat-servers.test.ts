@@ -51,7 +51,7 @@ posixTest('/mcp reload has the servers of the settings as they are now, and what
     [false, true],
     [false, true],
   ]);
-  expect(gemini.requests[2]?.body.contents.at(-1).parts[0].functionResponse.response).toEqual({ output: '3' });
+  expect(gemini.requests[2]?.body.contents.at(-1).parts[0].functionResponse.response).toMatchObject({ output: '3' });
 });
 
 posixTest('/mcp reload that cannot read the servers leaves those there are at work', async (t) => {
@@ -67,7 +67,7 @@ posixTest('/mcp reload that cannot read the servers leaves those there are at wo
   expect(stdout).toContain('b\n');
   expect(stderr).toMatch(/Error: .*servers\.json:1:/);
   expect(stderr).toContain('  memo  ready · 1 tool: echo\n');
-  expect(gemini.requests[1]?.body.contents.at(-1).parts[0].functionResponse.response).toEqual({ output: 'still' });
+  expect(gemini.requests[1]?.body.contents.at(-1).parts[0].functionResponse.response).toMatchObject({ output: 'still' });
 });
 
 test('/server:prompt asks what the server makes of it, arguments by name or in order', async (t) => {

@@ -22,6 +22,7 @@ const ENTRIES: Readonly<Record<string, readonly string[]>> = {
   thoughts: ['/thoughts on'],
   tools: ['/tools', '/tools read_file off', '/tools read_file on'],
   approve: ['/approve', '/approve auto_edit'],
+  verify: ['/verify', '/verify true', '/verify off'],
   mcp: ['/mcp'],
   new: ['/save first', '/new'],
   clear: ['explain internationalisation, and its consequences for terminals', '/clear'],
