@@ -67,7 +67,9 @@ posixTest('/mcp reload that cannot read the servers leaves those there are at wo
   expect(stdout).toContain('b\n');
   expect(stderr).toMatch(/Error: .*servers\.json:1:/);
   expect(stderr).toContain('  memo  ready · 1 tool: echo\n');
-  expect(gemini.requests[1]?.body.contents.at(-1).parts[0].functionResponse.response).toMatchObject({ output: 'still' });
+  expect(gemini.requests[1]?.body.contents.at(-1).parts[0].functionResponse.response).toMatchObject({
+    output: 'still',
+  });
 });
 
 test('/server:prompt asks what the server makes of it, arguments by name or in order', async (t) => {
