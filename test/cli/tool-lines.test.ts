@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { sharedHome } from '../support/chat.ts';
 import { chatInTerminal, screenOf } from '../support/chat-terminal.ts';
@@ -16,7 +16,7 @@ function call(name: string, args: object): object {
 
 /** A command that prints six lines, waits for a file, prints two more and fails. */
 function failsAfter(file: string): string {
-  return `for i in 1 2 3 4 5 6; do echo 行-$i; done; until [ -e ${file} ]; do sleep 0.05; done; echo 行-7; echo 終わり; exit 3`;
+  return `for i in 1 2 3 4 5 6; do echo 行-$i; done; until [ -e ${file} ] || [ ! -d ${dirname(file)} ]; do sleep 0.05; done; echo 行-7; echo 終わり; exit 3`;
 }
 
 /** The rows of a screen, without the time that commands took. */
@@ -86,7 +86,9 @@ posixTest('!command shows what it prints while it runs', async (t) => {
   const { env, path } = sharedHome(t);
   const chat = chatInTerminal(t, ['--demo'], { env });
   await chat.until(/❯ /);
-  chat.enter(`!printf 'fi%s' rst; until [ -e ${join(path, 'go')} ]; do sleep 0.05; done; echo; exit 4`);
+  chat.enter(
+    `!printf 'fi%s' rst; until [ -e ${join(path, 'go')} ] || [ ! -d ${path} ]; do sleep 0.05; done; echo; exit 4`,
+  );
   await chat.until(/first/);
   writeFileSync(join(path, 'go'), '');
   await chat.until(/drops it[\s\S]*❯ /);
