@@ -108,15 +108,18 @@ async function decideCall(
   }
 }
 
-function denyCall({ onDenied }: ApprovalOptions, { name, args }: ToolCall, { reason, advice }: Denial): CallDecision {
-  onDenied?.(`${formatCall(name, args)} was not run: ${advice}`);
-  return { kind: 'deny', reason, ...(onDenied === undefined ? {} : { isReported: true }) };
+function denyCall(options: ApprovalOptions, { name, args }: ToolCall, { reason, advice }: Denial): CallDecision {
+  return reportDenial(options, `${formatCall(name, args)} was not run: ${advice}`, reason);
 }
 
 /** Denies a call that its tool refuses to preview; nobody was asked about it, so it is reported. */
-function refuseCall({ onDenied }: ApprovalOptions, { name, args }: ToolCall, refusal: ToolResult): CallDecision {
-  onDenied?.(formatToolFailure(name, args, refusal));
-  return { kind: 'deny', reason: formatRefusal(refusal), ...(onDenied === undefined ? {} : { isReported: true }) };
+function refuseCall(options: ApprovalOptions, { name, args }: ToolCall, refusal: ToolResult): CallDecision {
+  return reportDenial(options, formatToolFailure(name, args, refusal), formatRefusal(refusal));
+}
+
+function reportDenial({ onDenied }: ApprovalOptions, notice: string, reason: string): CallDecision {
+  onDenied?.(notice);
+  return { kind: 'deny', reason, ...(onDenied === undefined ? {} : { isReported: true }) };
 }
 
 async function resolveCall(options: ApprovalOptions, tool: Tool, args: JsonObject): Promise<ResolvedCall> {
