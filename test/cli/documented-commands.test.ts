@@ -20,7 +20,8 @@ function commandsIn(page: string): readonly Documented[] {
   const snippets = [...found].flatMap(({ 2: block, 3: inline = '' }) =>
     block === undefined ? [inline] : block.split('\n').map((line) => line.replace(/(?<=^|\s)# .*$/, '').trim()),
   );
-  return snippets.filter((line) => !/[…<>](?!&)/.test(line)).flatMap(splitLine);
+  const commands = snippets.map((line) => line.replace(/^source <\((.*)\)$/, '$1'));
+  return commands.filter((line) => !/[…<>](?!&)/.test(line)).flatMap(splitLine);
 }
 
 const TOKEN = /"[^"]*"|'[^']*'|\d>&\d|\|\||&&|[|;]|(?:[^\s"'|;&]|"[^"]*"|'[^']*')+/g;
