@@ -27,7 +27,7 @@ export function boot(argv: readonly string[]): void {
     print(text);
     return;
   }
-  // Its sockets read nothing from a pipe: what is piped in would be lost without a word. The executable has its own way.
+  // Bun's sockets read nothing from a pipe: piped input would be lost silently. The executable reads it otherwise.
   if (process.versions.bun !== undefined && !isStandalone()) {
     refuse(process.versions.bun);
     return;

@@ -39,7 +39,7 @@ export async function main(argv: readonly string[], env: Env, version: string): 
   }
 }
 
-/** What can be of use without a home directory. */
+/** Commands that are useful without a home directory. */
 const WITHOUT_HOME: ReadonlySet<string> = new Set(['gmn', 'gmn chat']);
 
 function keysIn({ GEMINI_API_KEY, GOOGLE_API_KEY, GOOGLE_CLOUD_ACCESS_TOKEN }: Env): readonly string[] {
@@ -80,7 +80,6 @@ async function loadCompletion(shell: string): Promise<string> {
   return formatCompletionScript(shell);
 }
 
-/** Reports a failure outside a run like one inside it: same message, same output format. */
 async function reportFailure(
   error: AppError,
   { argv, env }: { readonly argv: readonly string[]; readonly env: Env },

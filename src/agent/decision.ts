@@ -5,7 +5,6 @@ import { findNearestNames } from '../core/text/names.ts';
 import type { Effect, PendingCall, Tool, ToolCall, ToolResult } from '../core/tool.ts';
 import type { Agent } from './agent.ts';
 
-/** Calls beyond these limits are not run. */
 const MAX_CALLS = { inReply: 64, inTurn: 200 } as const;
 
 /** Writing the mark into a file would destroy the credential it stands for. */
@@ -14,7 +13,6 @@ const MARK_MESSAGE =
 
 export type Decision =
   | { readonly kind: 'refused'; readonly outcome: ToolResult }
-  /** `args` if the user changed them. */
   | { readonly kind: 'run'; readonly run: () => Promise<ToolResult>; readonly args?: JsonObject };
 
 export interface PendingDecision {

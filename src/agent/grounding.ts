@@ -2,7 +2,6 @@ import type { Source } from '../core/event.ts';
 import { filterObjects, isObject, type JsonObject, toNonEmptyString } from '../core/json.ts';
 import type { Ground, GroundedAnswer, Model, ModelRequest } from '../core/model.ts';
 
-/** Searches with a separate request grounded in Google Search. `request` gives the model and its sampling. */
 export function createGround(model: Model, request: Pick<ModelRequest, 'model' | 'generationConfig'>): Ground {
   return async (query, signal) => {
     const contents = [{ role: 'user', parts: [{ text: query }] }] as const;

@@ -72,7 +72,6 @@ function toPieces(kept: readonly StoredContent[], { origin, distrusted }: Conten
   });
 }
 
-/** The model's part as it is sent back: none or one. */
 function toModelParts(part: Part, isOtherOrigin: boolean): readonly Part[] {
   if (isCall(part)) return [toCallPart(part, isOtherOrigin)];
   if ('thought' in part && part.thought === true) return [];
@@ -84,7 +83,6 @@ function toModelParts(part: Part, isOtherOrigin: boolean): readonly Part[] {
   return [isOtherOrigin ? replaceSignature(part) : part];
 }
 
-/** The call unchanged, except for what the API would reject: a missing name, arguments that are not an object. */
 function toCallPart(part: CallPart, isOtherOrigin: boolean): CallPart {
   const { args, ...rest } = part.functionCall;
   const name = toNonEmptyString(rest.name);

@@ -21,7 +21,6 @@ import {
 export interface Onboardings {
   /** Throws AppError as `ensureOnboarded` does. */
   current(signal: AbortSignal): Promise<Onboarding>;
-  /** The cached value; sends no request. */
   findCached(): Onboarding | undefined;
   /** Always requests it. Throws AppError as `ensureOnboarded` does. */
   ask(signal: AbortSignal): Promise<Onboarding>;
@@ -69,7 +68,6 @@ interface CodeAssistOptions {
   readonly sessionId: string;
 }
 
-/** The Gemini Code Assist backend, with an account's token. With a cached project a run makes one request. */
 export function codeAssist(options: CodeAssistOptions): Backend {
   const { place, identity, userAgent, onboardings } = options;
   const findProject = async (signal: AbortSignal | undefined): Promise<string | undefined> =>
@@ -114,7 +112,6 @@ const ACCOUNT_REASONS: readonly string[] = [
 
 const PRECONDITIONS: readonly string[] = ['FAILED_PRECONDITION', 'INVALID_ARGUMENT'];
 
-/** Whether a stale project may be the cause: no access, not found, or named in the error. */
 async function isProjectStale({ status, body }: ErrorResponse, project: string | undefined): Promise<boolean> {
   if (status !== 400 && status !== 403 && status !== 404) return false;
   const { parseGoogleError } = await import('./google-error.ts');
@@ -150,7 +147,6 @@ export function codeAssistUrl({ baseUrl, apiVersion = API_VERSION }: CodeAssistE
 }
 
 export interface Onboarding {
-  /** The project its requests are charged to. */
   readonly project: string;
   readonly tier: string;
 }

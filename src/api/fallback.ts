@@ -16,11 +16,9 @@ export interface Substitute {
 /** The model that answers if a default, which the user did not choose, no longer exists. */
 export interface Fallback extends Substitute {
   readonly from: string;
-  /** How to choose another model, permanently and for this run. */
   readonly choose: BuiltInModel['choose'];
 }
 
-/** Whether a failure means that the model has no room for the request: its quota is used up, or it is overloaded. */
 export function isOverloaded({ fault, status }: AppError): boolean {
   return fault === 'api' && (status === 429 || status === 503 || status === 529);
 }

@@ -6,7 +6,6 @@ export interface SeenReply {
   text: boolean;
   thought: boolean;
   readonly calls: string[];
-  /** How many parts there were of each kind that is neither text nor a call. */
   readonly otherKinds: Map<string, number>;
   finishReason?: string;
   finishMessage?: string;
@@ -44,7 +43,6 @@ function unfinishedError(seen: SeenReply): AppError {
   });
 }
 
-/** The failure to go on with a reply of which a part was shown. */
 export function cutShortError(failure: AppError): AppError {
   const cut = 'the answer was cut short';
   if (failure.message.startsWith(cut)) return failure;
@@ -88,7 +86,6 @@ export function blockedPromptError(reason: string, secrets: ReadonlySet<string>)
 
 const PICTURE_HINT = 'Describe the picture in other words.';
 
-/** Next steps for finish reasons with a better one than another wording or model. */
 const STOP_HINTS: ReadonlyMap<string, string> = new Map([
   ['RECITATION', 'The answer was too close to a published text. Ask for a summary, or for other words.'],
   ['LANGUAGE', 'The model does not answer in this language. Ask in another one, or choose another model with -m.'],
@@ -102,7 +99,7 @@ const STOP_HINTS: ReadonlyMap<string, string> = new Map([
   ['NO_IMAGE', 'Say in the prompt that you want a picture.'],
 ]);
 
-/** Slips of the model, which another attempt may not have. */
+/** Mistakes of the model that a retry may not repeat. */
 const SLIPS = ['MALFORMED_FUNCTION_CALL', 'UNEXPECTED_TOOL_CALL', 'MALFORMED_RESPONSE'];
 
 function stoppedError(reason: string, message: string): AppError {

@@ -57,7 +57,6 @@ export function joinClauses(message: string, next: string): string {
   return `${message.replace(/\.$/, '')}; ${next}`;
 }
 
-/** `retry 1 of 3 in 2 s` */
 export function formatRetry({ number, of, delayMs }: Retry): string {
   return `retry ${number} of ${of} in ${formatDuration(delayMs)}`;
 }

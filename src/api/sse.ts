@@ -20,7 +20,6 @@ export interface SseOptions {
   readonly maxEventBytes?: number;
   /** Whether the answer is complete, as far as its reader knows. Absent: it never is before the end. */
   readonly isFinished?: () => boolean;
-  /** Limits the silence of a connection that stays open after that. */
   readonly setIdleTimeout?: HttpResponse['setIdleTimeout'] | undefined;
   readonly trace?: Trace;
 }
@@ -134,7 +133,6 @@ interface FieldReader {
 
 function createFieldReader(maxEventBytes: number): FieldReader {
   let data: string | undefined;
-  /** Further lines of a multi-line event, joined at its end. */
   let more: string[] = [];
   let size = 0;
   let isFirst = true;

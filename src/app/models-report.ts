@@ -9,7 +9,6 @@ import {
 import { DEFAULT_MODEL } from '../models/table.ts';
 import { formatTable, type Report } from './report.ts';
 
-/** `standard` is the model that answers if none is chosen. */
 export function createModelsReport(lines: readonly ModelLine[], standard = DEFAULT_MODEL): Report {
   const text = `${formatTable(formatModelRows(lines))}\n${formatTable(formatAliasRows())}\n${formatDefault(standard)}\n`;
   return { text, narrow: () => formatNarrow(lines, standard), json: toModelsDocument(lines, standard), notices: [] };

@@ -46,7 +46,6 @@ export function requireUsable(template: FoundTemplate): FoundTemplate {
 export interface TemplateValues {
   readonly params: readonly string[];
   readonly words: string | undefined;
-  /** Present if it was called as a slash command: the whole text `/name words`. */
   readonly entry?: string;
   /** Called only if the template has a placeholder for it. */
   readonly stdin: () => Promise<string>;
@@ -57,7 +56,6 @@ export interface TemplateValues {
   readonly read: (path: string) => Promise<string>;
 }
 
-/** Placeholders of gmn's templates, and of the official CLI's commands. */
 const PLACEHOLDERS = { markdown: /\{\{[ \t]*([A-Za-z_][\w-]*)[ \t]*\}\}/g, command: /\{\{args\}\}|[!@]\{/g } as const;
 
 const ARGS_PLACEHOLDER = '{{args}}';

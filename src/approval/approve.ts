@@ -23,7 +23,6 @@ export interface ApprovalOptions {
   readonly policy: Policy;
   /** Where questions are shown. A person is asked only if this is a terminal. */
   readonly err: Out;
-  /** False for the JSON formats, in which nobody is asked. */
   readonly isTextFormat: boolean;
   readonly env: Env;
   /** The real path of the file a call would read, if that file likely holds keys or passwords. */
@@ -251,7 +250,6 @@ async function findGroup(
   return found;
 }
 
-/** One answer for the whole group; undefined if the person wants to see the calls one by one. */
 async function askForGroup(
   options: AskOptions,
   candidates: readonly [Candidate, ...Candidate[]],

@@ -174,7 +174,6 @@ interface Choice {
   readonly title?: string;
 }
 
-/** `enum` with or without `enumNames`, and `oneOf` or `anyOf` of constants. */
 function listChoices(schema: JsonObject): readonly Choice[] {
   const { enum: values, enumNames, oneOf, anyOf } = schema;
   const titled = [oneOf, anyOf].find(isList);

@@ -5,7 +5,6 @@ export type ApprovalMode = 'default' | 'auto_edit' | 'plan' | 'yolo';
 
 type PolicyDecision =
   | { readonly kind: 'run' }
-  /** `scope` is what "always" would cover. */
   | { readonly kind: 'ask'; readonly scope: Scope }
   | ({ readonly kind: 'deny' } & Denial);
 
@@ -40,13 +39,11 @@ export interface ResolvedCall {
   readonly directory?: string | undefined;
 }
 
-/** What an "always" covers: the scope of the call, or every write to the same file. */
 export type Reach = 'scope' | 'file';
 
 export interface Policy {
   /** Depends only on the options and on what was remembered. */
   rule(call: ResolvedCall): PolicyDecision;
-  /** Records an "always": for the rest of this run, what it covers runs without a question. */
   remember(call: ResolvedCall, reach: Reach): void;
 }
 
@@ -89,7 +86,6 @@ export function approvalPolicy({ mode, allowedTools, isTrusted, remembered = new
   };
 }
 
-/** The denial when nobody can be asked, with how the user can allow the call. */
 export function nonInteractiveDenial(tool: Tool, scope: Scope, isTextFormat: boolean): Denial {
   const why = isTextFormat ? 'there is no terminal to ask on' : 'nobody is asked in this output format';
   const opening = `${tool.name} was not run: it needs the user's approval, and ${why}.`;

@@ -207,7 +207,6 @@ function markTabs(line: string): string {
   return line.split('\t').map(sanitize).join('→   ');
 }
 
-/** Counts the characters shown as escapes; line breaks, and the tabs of a file, do not count. */
 async function countHidden(preview: Preview, pause: () => Promise<void>): Promise<number> {
   const seen = preview.kind === 'diff' ? /\r?\n|\t/g : /\n/g;
   let count = 0;
@@ -251,7 +250,6 @@ function wrapRow(text: string, width: number, isMeasured: boolean): readonly str
   return [...rows, row];
 }
 
-/** An upper bound of the columns a character takes. */
 function maxCharacterWidth(character: string): number {
   if (character <= '~') return 1;
   return /\p{M}/u.test(character) ? 0 : 2;

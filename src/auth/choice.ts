@@ -18,7 +18,6 @@ export interface ChoiceInput
 
 export interface CredentialChoice {
   readonly credential: Credential;
-  /** An API key or an account's token. A Vertex key means express mode. */
   readonly carrier: 'key' | 'bearer';
   readonly notices: readonly string[];
   /**
@@ -26,7 +25,6 @@ export interface CredentialChoice {
    * cannot be known.
    */
   readonly check?: () => Promise<void>;
-  /** Known for a sign-in only. */
   readonly token?: { readonly expiresAt?: number; readonly canRefresh: boolean };
 }
 

@@ -28,7 +28,6 @@ const REQUIRED_FIELDS: Readonly<Record<string, readonly string[]>> = {
   impersonated_service_account: ['service_account_impersonation_url'],
 };
 
-/** Another credential is used to act as this service account. */
 export const IMPERSONATED = 'impersonated_service_account';
 
 /**

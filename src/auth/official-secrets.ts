@@ -32,7 +32,6 @@ interface SecretStore {
 export interface SecretStoreOptions {
   readonly machine: Machine;
   readonly clock: Clock;
-  /** For messages that cannot wait: the system may be asking the user something. */
   readonly notify: (message: string) => void;
 }
 

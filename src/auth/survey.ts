@@ -14,9 +14,7 @@ import { parseOauthFile } from './token.ts';
 export interface SourceRow {
   readonly name: string;
   readonly state: 'used' | 'unusable' | 'found' | 'absent';
-  /** Where, who, until when: all on one line. */
   readonly details: readonly string[];
-  /** What is wrong and what to do, on lines of their own. */
   readonly lines: readonly string[];
 }
 

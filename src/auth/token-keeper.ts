@@ -15,10 +15,8 @@ const LAST_RESORT_MS = 15_000;
 
 export interface KeeperOptions {
   readonly store: TokenStore;
-  /** What the store held when it was chosen; saves the first read. */
   readonly first: StoredToken;
   readonly cache: TokenCache;
-  /** `Credential.account`; stays the same when the refresh token is replaced. */
   readonly account: string;
   readonly home: string;
   readonly grant: (refreshToken: string, signal: AbortSignal) => Promise<Grant>;

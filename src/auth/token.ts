@@ -23,7 +23,6 @@ export interface StoredToken {
 export interface GrantedToken {
   readonly accessToken: string;
   readonly expiresAt: number;
-  /** The old one or a new one; absent if the server sent none. */
   readonly refreshToken?: string;
   readonly rest: Readonly<Record<string, string>>;
 }

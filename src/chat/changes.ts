@@ -52,7 +52,6 @@ export function createChanges(
   { workspace, begin, cwd }: { readonly workspace: Workspace; readonly cwd: string } & Pick<TurnJournal, 'begin'>,
 ): Changes {
   const ids = new WeakMap<Session, ReadonlySet<string>>();
-  /** The last turn, until the user has asked once to undo it. */
   let lastTurn: string | undefined;
   // A session that continues as a copy has a new id; keep the old ones.
   const collectIds = (session: Session): ReadonlySet<string> => new Set(ids.get(session)).add(session.id);

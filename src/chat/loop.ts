@@ -57,7 +57,6 @@ async function answerEntries(chat: Chat, first: string | undefined, failures: Ap
       if (rest) await Promise.race([rest, chat.clock.sleep(WIND_DOWN_MS, chat.signal).catch(() => {})]);
       return leaving;
     }
-    // Apply and report what changed while the user was typing.
     await reportNotices(chat);
     const outcome = await runCancellable(chat, (signal, hasLeft) =>
       answerEntry(chat, entry, { isLiteral, failures, signal, hasLeft, rest }),
@@ -120,7 +119,6 @@ async function answerEntry(
       : await runEntry(chat, entry.text, signal);
     if (next === undefined || next === 'leave') return next;
     const failure = await askPrompt(chat, next.ask, signal);
-    // Sets the next prompt apart from the answer.
     if (chat.lines.isTerminal && !hasLeft()) await chat.say('');
     if (failure === undefined) return undefined;
     // Keys typed at an approval question bypass `watch`, so put the rest into the line here.

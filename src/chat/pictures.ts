@@ -110,7 +110,6 @@ function measureParts(parts: readonly Part[]): number {
   }, 0);
 }
 
-/** As attached files are sent: several are each preceded by their name. */
 export function takePictures(chat: Chat): readonly Part[] {
   const { pictures } = chat;
   chat.pictures = [];

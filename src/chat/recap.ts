@@ -10,7 +10,6 @@ export function promptMark({ isPlain, isStyled }: { readonly isPlain: boolean; r
   return isStyled ? '\u001b[1;36m❯ \u001b[0m' : '❯ ';
 }
 
-/** As wide as the mark. */
 const INDENT = '  ';
 const MAX_TURNS = 2;
 const MAX_ANSWER_ROWS = 4;

@@ -24,7 +24,6 @@ export async function runShellLine(chat: Chat, command: string, signal: AbortSig
   await chat.note('This goes with your next prompt; /file - drops it.');
 }
 
-/** Shows the output line by line as it comes, with a spinner below it while there is none. */
 async function runStreaming(chat: Chat, command: string, signal: AbortSignal): Promise<ShellResult> {
   const { shell, cwd, env, io, isQuiet, isPlain, clock } = chat;
   let isMidLine = false;

@@ -39,13 +39,11 @@ export function createToolLog(): ToolLog {
 }
 
 function formatResult({ response, wholeOutput }: ToolResult): string {
-  // The mark is for the model.
   const { output, untrusted: _, ...rest } = response;
   const text = wholeOutput ?? (output === undefined ? '' : formatJsonLines(output));
   return [text.replace(/\n$/, ''), formatJsonLines(rest)].filter((part) => part !== '').join('\n');
 }
 
-/** JSON as plain lines: items below each other, `key: value` for fields, what is nested indented. */
 function formatJsonLines(value: JsonValue): string {
   if (typeof value === 'string') return value;
   if (Array.isArray(value)) return value.map(formatListItem).join('\n');

@@ -20,7 +20,6 @@ const FILES: readonly Row[] = [
   ['~/.gemini/AGENTS.md, ~/.gemini/GEMINI.md', 'instructions for every model'],
 ];
 
-/** The manual page as roff, with every command and flag of the table. */
 export function manPage(root: Command, version: string): string {
   const [summary = ''] = root.summary.split(':');
   return [

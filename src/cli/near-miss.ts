@@ -42,7 +42,6 @@ const OTHER_COMMANDS: Readonly<Record<string, string>> = {
   prompt: JUST_ASK,
 };
 
-/** What to do here instead of a command of other programs; undefined for any other word. */
 export function findOtherCommandAdvice(word: string): string | undefined {
   return Object.hasOwn(OTHER_COMMANDS, word) ? OTHER_COMMANDS[word] : undefined;
 }

@@ -3,7 +3,6 @@ import { formatColumns, formatFlagSections, TOPICS, type Topic } from './help.ts
 import type { Command, Flag } from './table/command.ts';
 import { TEXTS } from './topic-texts.ts';
 
-/** The page of a topic; if a command has the same name, its subcommands are listed below. */
 export function topicPage(topic: Topic, root: Command): string {
   const command = root.subcommands?.find(({ name }) => name === topic);
   return [
@@ -80,7 +79,6 @@ function formatEnvironment(root: Command): string {
   ].join('\n');
 }
 
-/** Every environment variable by section; those that set flags come from the command table. */
 export function listEnvironment(root: Command): readonly (readonly [title: string, rows: readonly Row[]])[] {
   const flags = [...new Map(collectEnvFlags(root).map((flag) => [flag.env, flag])).values()];
   const defaults = flags.map(({ env = '', long }): Row => [env, `the default of --${long}`]);
@@ -129,7 +127,6 @@ API error, there the HTTP status modulo 256, is always 3.
 `;
 }
 
-/** Every exit code but 0, with its `error.type` and its meaning. */
 export function listExitCodes(): readonly (readonly [code: string, when: string])[] {
   return FAULTS.map((fault) => {
     const { exitCode, type } = new AppError(fault, '');

@@ -134,7 +134,6 @@ function moveOldKeys(document: JsonObject): JsonObject {
   return result;
 }
 
-/** The old key for a current path or for its parent. */
 export function findOldKey(path: readonly string[]): string | undefined {
   const key = path.join('.');
   return Object.entries(MOVED_KEYS).find(([, today]) => key === today || key.startsWith(`${today}.`))?.[0];

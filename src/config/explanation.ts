@@ -25,7 +25,6 @@ interface Explanation {
   readonly isRead: boolean;
 }
 
-/** Other names of keys that people set often. */
 export const SHORT_KEYS: ReadonlyMap<string, string> = new Map([
   ['model', 'model.name'],
   ['auth', 'security.auth.selectedType'],

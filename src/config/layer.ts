@@ -41,7 +41,6 @@ const RULES: Readonly<Record<string, Rule>> = {
   mcpServers: mergeShallow,
 };
 
-/** Later documents override earlier ones; no key is lost. */
 export function mergeDocuments(documents: readonly JsonObject[]): JsonObject {
   return documents.reduce((low, high) => mergeObjects(low, high, ''), {});
 }

@@ -6,12 +6,10 @@ import { type ContextOptions, findFilesOf, listContextNames, listProjectFolders 
 
 export interface NestedContext {
   readonly files: readonly { readonly path: string; readonly content: string }[];
-  /** About files that are skipped. */
   readonly notices: readonly string[];
 }
 
 export interface NestedOptions extends ContextOptions {
-  /** The directories of the workspace. */
   readonly roots: readonly string[];
 }
 

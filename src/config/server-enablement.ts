@@ -1,7 +1,6 @@
 import { isObject, tryParseJson } from '../core/json.ts';
 import { readSmallFile } from '../platform/files/small-file.ts';
 
-/** MCP servers that `gemini mcp disable` has disabled for every program that shares these settings. */
 interface ServerEnablement {
   readonly file: string;
   isDisabled(server: string): boolean;

@@ -11,7 +11,6 @@ import { decideTrust, readTrustRecords } from './trust.ts';
 
 export interface Template {
   readonly name: string;
-  /** `built-in` if gmn comes with it. */
   readonly file: string;
   /** `markdown` is gmn's own format, `command` a custom command of the official CLI. */
   readonly kind: 'markdown' | 'command';
@@ -27,7 +26,6 @@ interface TemplateDirectory {
   readonly ignored?: string;
 }
 
-/** Not read yet. */
 export type FoundTemplate = TemplateSource & { readonly place: TemplateDirectory };
 
 interface TemplateSource extends Pick<Template, 'name' | 'file' | 'kind'> {

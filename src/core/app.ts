@@ -41,7 +41,6 @@ export interface Settings {
   /** `general.maxAttempts`: how often a model request is sent at most; `--retries` overrides it. */
   readonly maxAttempts?: number;
   readonly outputFormat?: OutputFormat;
-  /** `modelConfigs`: the aliases and overrides of the official CLI; config/model-configs.ts reads them. */
   readonly modelConfigs?: JsonObject;
   /** All settings as one document, unknown keys too; `readSetting` in config reads it by key. Absent: nothing is set. */
   readonly document?: JsonObject;
@@ -55,7 +54,6 @@ export interface Settings {
 /** Everything a command may need. Thunks are memoised, so building an App costs nothing. */
 export interface App {
   readonly version: string;
-  /** Warnings about the command line, for the `warnings` of a report. */
   readonly notices?: readonly string[];
   readonly io: Io;
   readonly env: Env;

@@ -113,7 +113,6 @@ function formatRange(minimum: number, maximum: number): string {
   return `${minimum} to ${maximum}`;
 }
 
-/** The object that a `$ref` such as `#/$defs/node` points to. */
 export function resolvePointer(root: JsonObject, pointer: string): JsonObject | undefined {
   if (!pointer.startsWith('#')) return undefined;
   let at: JsonValue | undefined = root;

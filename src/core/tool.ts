@@ -54,7 +54,6 @@ export interface ToolResult {
   readonly summary?: string;
   /** How a command ended. A command that fails is a result for the model (`ok`), and a failure for the user. */
   readonly exit?: CommandExit;
-  /** All of the output, if `response` has only a part of it. */
   readonly wholeOutput?: string;
   /** Whether the user gets a notice about this failure anyway. */
   readonly isReported?: true;
@@ -91,7 +90,6 @@ export interface LineCounts {
   readonly removed: number;
 }
 
-/** A call by the model; gmn makes an id if the model gave none. */
 export interface ToolCall {
   readonly id: string;
   readonly name: string;

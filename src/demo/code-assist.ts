@@ -22,9 +22,7 @@ const STANDARD_TIER = {
 };
 
 interface CodeAssist {
-  /** Handles a method that is no model call; `method` is verb and name, such as `POST loadCodeAssist`. */
   call(method: string, body: JsonObject): Outcome;
-  /** Handles a poll of a long-running operation; onboarding is done at the first. */
   operation(name: string): Outcome;
 }
 

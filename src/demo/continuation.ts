@@ -6,7 +6,6 @@ import { firstCandidate, markLast } from './send.ts';
 
 export interface Continuation {
   readonly from: number;
-  /** Resumes with the events from `index` on. */
   readonly tokenFor: (index: number) => string;
 }
 

@@ -1,14 +1,11 @@
 import type { JsonObject } from '../core/json.ts';
 
-/** What the demo model says to a question that it knows: the pieces it streams, and token counts if they are fixed. */
 export interface Sample {
   readonly texts: readonly string[];
   readonly usage?: readonly [prompt: number, candidates: number];
 }
 
-/** A task for which the demo model calls tools: each call in a reply of its own, then a text. */
 export interface SampleTask {
-  /** Part of the prompt. */
   readonly ask: string;
   readonly calls: readonly SampleCall[];
   readonly usage?: Sample['usage'];

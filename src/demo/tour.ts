@@ -36,7 +36,6 @@ interface TourCommand {
 interface Step {
   readonly title: string;
   readonly commands: readonly TourCommand[];
-  /** What somebody at a terminal does instead, and a word about it. */
   readonly interactive?: { readonly command: TourCommand; readonly advice: string };
   /** Nothing to show unless the step before it was run. */
   readonly isSequel?: true;
@@ -120,7 +119,6 @@ interface Tour {
   readonly print: (text: string) => Promise<void>;
   /** What the person at the terminal wants to do with a step. Absent: nobody is there, and every step is run. */
   readonly ask?: () => Promise<TourChoice>;
-  /** Runs gmn; if somebody is there, on their terminal. */
   readonly runGmn: (run: SelfRun) => Promise<SelfResult>;
 }
 

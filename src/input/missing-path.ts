@@ -3,7 +3,7 @@ import { findNearestNames } from '../core/text/names.ts';
 import { isDirectory } from '../platform/files/path.ts';
 import { readDirectory } from '../platform/files/read.ts';
 
-/** Endings that a file has and a handle, a decorator or a host has not. */
+/** Endings of file names that handles, decorators and hosts do not have. */
 const FILE_ENDING =
   /\.(?:md|txt|rst|tex|json|jsonl|ya?ml|toml|csv|tsv|xml|html?|s?css|[cm]?[jt]sx?|py|ipynb|rb|rs|go|java|kt|swift|c|h|cc|cpp|hpp|cs|php|sh|sql|log|ini|conf|cfg|lock|diff|patch|pdf|png|jpe?g|gif|webp|svg|mp[34]|wav|docx?|xlsx?|pptx?)$/i;
 
@@ -40,7 +40,6 @@ async function findNearestPath(name: string, cwd: string): Promise<string | unde
   return missing === 0 && isLast ? findElsewhere(name, cwd) : undefined;
 }
 
-/** The nearest file of this name in a directory below. */
 async function findElsewhere(name: string, cwd: string): Promise<string | undefined> {
   const { createPathSearch } = await import('./path-search.ts');
   const paths = await createPathSearch()(name, { cwd, most: Number.POSITIVE_INFINITY });

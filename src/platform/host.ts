@@ -12,7 +12,6 @@ export interface Machine {
   readonly isInteractive: boolean;
   readonly securityProgram: string;
   readonly uid: number | undefined;
-  /** The path of the keyring library; undefined if it is not installed or cannot be run. */
   readonly keyringModule: () => string | undefined;
 }
 
@@ -55,11 +54,9 @@ function findKeyringModule(): string | undefined {
 export interface Runtime {
   /** The Node version, without `v`. */
   readonly node: string;
-  /** The runtime inside a standalone executable, with its version; undefined under Node. */
   readonly builtIn: string | undefined;
   readonly platform: string;
   readonly arch: string;
-  /** The real path of the started program; undefined if unknown. */
   readonly program: string | undefined;
 }
 

@@ -260,7 +260,6 @@ export function parseNewId(directory: string, id: string): string {
 /** Windows reserves these names, with any extension. */
 const DEVICE = /^(?:con|prn|aux|nul|com\d|lpt\d)$/i;
 
-/** Why `id` cannot be the id of a new session; undefined if it can. */
 export function findIdProblem(directory: string, id: string): string | undefined {
   if (!/^[\w-]*$/.test(id)) return 'it has characters other than letters, digits, - and _';
   if (id === '') return 'it is empty';

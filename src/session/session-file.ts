@@ -212,7 +212,6 @@ export function sessionWriter({ file, report }: WriterOptions): SessionWriter {
   let isFailing = false;
   let isClosed = false;
 
-  /** Reports the first failure in a row; false if the work failed. */
   async function attempt(work: () => Promise<void>): Promise<boolean> {
     try {
       await work();

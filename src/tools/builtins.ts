@@ -103,7 +103,6 @@ const CLASS_NAMES: Readonly<Record<string, string>> = {
 };
 
 export interface ToolLimits {
-  /** The only built-in tools to offer; absent: all. */
   readonly core?: readonly string[] | undefined;
   readonly exclude?: readonly string[] | undefined;
 }
@@ -119,12 +118,10 @@ export function isAllowedBySettings(name: string, { core, exclude = [] }: ToolLi
   return isCore && !isExcluded;
 }
 
-/** The tool by whose name the settings allow it. */
 function toOwner(name: string): string {
   return SHELL_COMPANIONS.includes(name) ? SHELL : name;
 }
 
-/** Without the tools for commands in the background, if no command can be run. */
 export function dropLoneCompanions(tools: readonly Tool[]): readonly Tool[] {
   return tools.some(({ name }) => name === SHELL)
     ? tools
@@ -149,7 +146,6 @@ export function selectTools(all: readonly Tool[], wanted: readonly string[]): re
   return all.filter(({ name }) => names.includes(name));
 }
 
-/** Whether these sets and names include a built-in tool. Throws as `selectTools` does. */
 export function isSelected(name: string, wanted: readonly string[]): boolean {
   return expandNames(wanted, BUILTIN_NAMES).includes(name);
 }

@@ -10,7 +10,6 @@ const MAX_OUTPUT_CHARS = 40_000;
 /** The start gets the smaller share, because errors come last. */
 const HEAD_SHARE = 0.2;
 
-/** How a command ended, for the model. */
 export function describeEnding({ exitCode, signal, strays, survivors }: ShellEnding): JsonObject {
   const notes = [
     ...(strays.length > 0 ? [`Stopped what it had left running: ${formatProcesses(strays)}`] : []),

@@ -27,7 +27,6 @@ interface ToolSpec<S extends InputSchema> extends ToolDeclaration<S>, ToolHandle
 
 export const FILE_ALIASES = { path: 'file_path', absolute_path: 'file_path' } as const;
 
-/** The argument `defineTool` would find, by its own name or an alias; undefined if there is none. */
 export function readArgument(
   args: JsonObject,
   wanted: string,

@@ -66,7 +66,6 @@ export function countChangedLines(before: string, after: string): LineCounts {
   return { added: next.length - kept, removed: old.length - kept };
 }
 
-/** Each with its line feed. */
 function splitKeepingBreaks(text: string): readonly string[] {
   return text === '' ? [] : text.split(/(?<=\n)/);
 }

@@ -16,7 +16,6 @@ export interface EditResult {
 }
 
 export interface JointResult extends EditResult {
-  /** In how many places each edit was made. */
   readonly counts: readonly number[];
 }
 
@@ -67,7 +66,6 @@ export async function editTogether(text: string, edits: readonly Edit[], signal:
   return { text: applyMatches(text, plain, matches), count: matches.length, isLoose, counts };
 }
 
-/** Adds to an error which of the edits it is about. */
 function nameFailure<Result>(number: number, count: number, find: () => Result): Result {
   try {
     return find();
@@ -190,7 +188,6 @@ interface Stretch {
   readonly end: number;
 }
 
-/** The new text with the line endings of the file; an unchanged line keeps its own. */
 function restoreEndings(
   old: string,
   next: string,
@@ -260,7 +257,6 @@ function findLoose(text: string, wanted: string, next: string): readonly Match[]
   return byLines.length > 0 ? byLines : findByWords(text, wanted, next);
 }
 
-/** Whole lines that differ only in leading and trailing white space. */
 function findByLines(text: string, wanted: string, next: string): readonly Match[] {
   const hasEnd = wanted.endsWith('\n');
   const wantedLines = (hasEnd ? wanted.slice(0, -1) : wanted).split('\n');

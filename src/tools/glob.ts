@@ -10,7 +10,6 @@ import type { Workspace } from './workspace/workspace.ts';
 const MAX_FILES = 1000;
 const MAX_STORED = 10_000;
 
-/** The glob tool; `ripgrep` gives the path of that program, if it may be used. */
 export function glob(workspace: Workspace, ripgrep: () => string | undefined): ToolHandlers<typeof GLOB> {
   return {
     async run({ pattern, dir_path = '.', case_sensitive = false, respect_git_ignore = true }, signal) {

@@ -87,10 +87,8 @@ function walkKey(path: string): string {
 }
 
 export interface NamedFiles {
-  /** In walk order, at most as many as were asked for. */
   readonly files: readonly string[];
   readonly total: number;
-  /** Why ripgrep was stopped early; absent if it was not. */
   readonly stopped?: string;
 }
 

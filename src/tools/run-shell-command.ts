@@ -18,7 +18,6 @@ export interface ShellToolOptions {
   readonly storeOutput: StoreOutput;
   /** Called with each piece of output as it comes. Must be quick: a command may print without end. */
   readonly onOutput?: (text: string) => void;
-  /** Where commands run that go on after the call. */
   readonly background: BackgroundCommands;
 }
 

@@ -18,7 +18,6 @@ const MAX_MS = 20_000;
 /** Characters of matching lines in one answer; as much as one read_file may give. */
 const MAX_RESULT_CHARS = 256_000;
 
-/** The search tool; `ripgrep` gives the path of that program, if it may be used. */
 export function searchFileContent(
   workspace: Workspace,
   ripgrep: () => string | undefined,

@@ -19,7 +19,6 @@ export function encodeText(place: Place, before: TextFile | undefined, text: str
   return bytes;
 }
 
-/** A sentence for the model about other hard links of a changed file; empty if there were none. */
 export function formatCutLinks(count: number): string {
   return count === 0 ? '' : ` The file had ${plural(count, 'other hard link')}: the old content is still there.`;
 }

@@ -13,7 +13,6 @@ interface WebFetchOptions {
   readonly send: SendHttp;
   /** Per page, including redirects. */
   readonly timeoutMs?: number;
-  /** Writes a long page to the output store and returns the path for `read_file`; undefined if it cannot be stored. */
   readonly keep: (text: string) => Promise<string | undefined>;
 }
 

@@ -20,7 +20,6 @@ const FLAGS: Readonly<Record<string, string>> = {
   [SHELL]: '--allow-shell',
 };
 
-/** A tool that is not allowed is not even declared. */
 export function toToolOptions({ write, shell }: Permissions): ToolOptions {
   // The server's flags decide what is allowed, not the approval mode in the user's settings.
   const fixed = { outputFormat: 'json', approvalMode: 'default' } as const;

@@ -44,7 +44,6 @@ export function formatMediaLine({ mimeType, data }: Media): string {
   return `[${sanitize(mimeType)}, ${formatSize(Buffer.byteLength(data, 'base64'))}; to keep it: --output-file <path>]`;
 }
 
-/** Media become one line each unless they are saved. */
 export function formatBlocks(blocks: readonly ContentBlock[], isSaved: boolean): string {
   const pieces = blocks.flatMap((block) => {
     const text = formatBlock(block);

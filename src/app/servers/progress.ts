@@ -6,7 +6,6 @@ import { createProgress } from '../../render/spinner.ts';
 
 export interface CallProgress {
   readonly onProgress: (step: Progress) => void;
-  /** Clears the progress while `work` asks the person something. */
   pause<Result>(work: () => Promise<Result>): Promise<Result>;
   /** Must be awaited before anything else is written. */
   end(): Promise<void>;

@@ -12,7 +12,6 @@ import { type ConfiguredServer, listConfiguredServers, listServerEntries } from 
 import { realPath } from '../../platform/files/path.ts';
 import { readSmallFile } from '../../platform/files/small-file.ts';
 
-/** Stands for a folder's `mcp.serverCommand` in a list. */
 const COMMAND_KEY = 'mcp.serverCommand';
 
 export interface RosterOptions {

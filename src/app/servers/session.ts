@@ -80,7 +80,6 @@ export async function withServer<Value>(
   return runInSession(1);
 }
 
-/** The timeout applies to the start, to lists and to every request. */
 export function withTimeout<Server extends NamedServer>(server: Server, timeout: number | undefined): Server {
   if (timeout === undefined) return server;
   const limitMs = timeout === 0 ? MAX_TIMER_MS : timeout;

@@ -96,7 +96,6 @@ function createUndoHistory() {
       return last;
     },
     change(next: LineState, action: Action): void {
-      // Typing is undone word by word.
       const typed = next.text.slice(line.caret - 1, next.caret);
       const word = lastWord(typed);
       const beginsWord = word !== '' && word.length < typed.length;
@@ -130,7 +129,6 @@ function transposeCharacters({ text, caret }: LineState): LineState | undefined 
   return { text: text.slice(0, start) + second + first + text.slice(end), caret: end };
 }
 
-/** Killed texts, the newest last; `earlier` goes back through them and wraps around. */
 function createKillRing() {
   let kills: string[] = [];
   let place = 0;

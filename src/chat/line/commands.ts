@@ -94,7 +94,6 @@ function startSearch(editing: Editing): undefined {
   updateSearch(editing, '', editing.entries().length);
 }
 
-/** Moves within the text; from its first or last row, on to earlier or later entries. */
 function moveRow(editing: Editing, step: 1 | -1): undefined {
   const { line } = editing;
   const { caret, offsetAt } = editing.layout();

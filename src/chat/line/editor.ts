@@ -16,7 +16,6 @@ export interface LineEditor {
   readonly draft: string;
   /** Notes a Ctrl+C that was handled elsewhere, so that a second one counts as the second. */
   noteInterrupt(now: number): void;
-  /** Starts a new prompt; `draft` is put before the text in the line, `status` below it while nothing else is there. */
   begin(prompt: string, draft: string, status?: string): void;
   press(key: Key, now: number): KeyRequest | undefined;
   showCompletion(completion: Completion): void;

@@ -49,7 +49,6 @@ function findPlainBefore({ line, pastes }: Editing): string | undefined {
 /** Keys that change the word a menu is for: the menu stays open and becomes narrower or wider. */
 const TYPING_KEYS: ReadonlySet<string> = new Set(['backspace', 'shift-backspace', 'ctrl-h', 'ctrl-w', 'alt-backspace']);
 
-/** After a key that is not the menu's: keeps the menu while its word is being typed, and closes it otherwise. */
 export function updateMenu(editing: Editing, menu: Menu | undefined, key: Key): void {
   editing.hasTyped = key.kind === 'text' || (key.kind === 'key' && TYPING_KEYS.has(key.name));
   const before = findPlainBefore(editing);
@@ -60,7 +59,6 @@ export function updateMenu(editing: Editing, menu: Menu | undefined, key: Key): 
   editing.menu = isKept ? narrowMenu(menu, before) : undefined;
 }
 
-/** Handles a key while the menu is open. Other keys keep their usual meaning. */
 export function pressInMenu(editing: Editing, name: string): KeyUse {
   const { menu } = editing;
   if (menu === undefined) return 'free';
@@ -123,7 +121,6 @@ export function updateSearch(editing: Editing, query: string, place: number, ste
 
 const ENDING_KEYS: ReadonlySet<string> = new Set(['ctrl-g', 'ctrl-c', 'enter', 'tab', 'escape']);
 
-/** Handles a key during a search. Any other key ends the search and keeps its usual meaning. */
 export function pressInSearch(editing: Editing, key: Key): KeyUse {
   const { search, line, entries } = editing;
   if (search === undefined || key.kind === 'kitty') return 'free';

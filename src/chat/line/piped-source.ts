@@ -38,7 +38,6 @@ async function* splitEntries(lines: AsyncIterable<string>): AsyncGenerator<strin
     } else if (block !== undefined) block.push(line);
     else yield line;
   }
-  // The end of the pipe also ends a block.
   if (block !== undefined) yield block.join('\n');
 }
 

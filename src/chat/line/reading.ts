@@ -12,19 +12,16 @@ export interface ReadingContext {
   readonly screen: Screen;
   readonly clock: Clock;
   readonly complete: Complete | undefined;
-  /** Keys typed and not yet handled, the oldest first. */
   readonly pendingKeys: Key[];
   readonly columns: () => number;
   readonly size: () => Size;
   readonly isStyled: boolean;
-  /** What Ctrl+V puts into the line or says; undefined if there is no such thing here. */
   paste(): Promise<Pasted | undefined>;
   attach(text: string): Promise<string | undefined>;
   refreshStatus(): string | undefined;
   /** Opens the text in the user's editor; undefined if that failed. */
   edit(text: string): Promise<string | undefined>;
   after(ms: number, action: () => void): () => void;
-  /** False where the process cannot go to the background. */
   suspend(): boolean;
   ready(): Promise<void>;
 }
@@ -34,7 +31,6 @@ export interface Reading<Result = Entry> {
   readonly entry: Promise<Result>;
   proceed(): void;
   resize(): void;
-  /** After coming back from the background: draws the line again at the current cursor position. */
   redraw(): void;
   finish(entry: Extract<Entry, { kind: 'end' }>): void;
   fail(reason: unknown): void;
@@ -105,7 +101,6 @@ export function startReading(context: ReadingContext): Reading {
   };
 }
 
-/** Shows a list until a candidate is taken or the list is closed; then nothing of it is left on the screen. */
 export function startPicking(context: ReadingContext, list: PickList): Reading<Candidate | undefined> {
   const { screen, pendingKeys } = context;
   const picker = createPicker(list, context.size, context.isStyled);
@@ -180,7 +175,6 @@ function createDeferred<Value>() {
   return { promise, resolve, reject };
 }
 
-/** Looks up candidates for what was typed, one lookup at a time, and calls `shown` when they are in the editor. */
 function createSuggester({ editor, complete }: ReadingContext, shown: () => void): () => void {
   let controller: AbortController | undefined;
   let wanted: string | undefined;
@@ -199,7 +193,6 @@ function createSuggester({ editor, complete }: ReadingContext, shown: () => void
   };
 }
 
-/** Gives up after `COMPLETE_MS`, so that the user can go on typing. */
 async function completeLine({ editor, complete, after }: ReadingContext): Promise<void> {
   if (complete === undefined) return;
   const controller = new AbortController();

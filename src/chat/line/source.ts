@@ -36,7 +36,6 @@ export interface ReadOptions {
   readonly onFirstKey?: () => void;
 }
 
-/** What became of a paste: text for the line, or a notice to show below it. */
 export type Pasted = { readonly text: string } | { readonly note: string };
 
 export interface PickList {

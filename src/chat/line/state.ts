@@ -12,7 +12,6 @@ export interface Editing {
   menu: Menu | undefined;
   walk: Walk | undefined;
   search: (Search & { readonly draft: string }) | undefined;
-  /** Whether the last key typed or deleted text, so that a menu may open by itself. */
   hasTyped: boolean;
   /** Where the word starts whose menu the user closed: it does not open by itself again. */
   dismissedAt: number | undefined;
@@ -26,7 +25,6 @@ export interface Editing {
   top: number;
 }
 
-/** Whether a mode of the line consumed a key, or the key keeps its usual meaning. */
 export type KeyUse = 'used' | 'free';
 
 export interface Menu {
@@ -39,7 +37,6 @@ export interface Menu {
   readonly isStale?: true;
 }
 
-/** What a completion makes of the word before the caret, and a menu if there is a choice. */
 export function createMenu(
   { start, candidates }: Completion,
   before: string,
@@ -54,14 +51,12 @@ export function createMenu(
   return { word: longer, menu: { start, candidates, word: longer, chosen: -1 } };
 }
 
-/** The menu that opens by itself while a word is typed; undefined if there is nothing to choose. */
 export function suggestMenu({ start, candidates }: Completion, before: string): Menu | undefined {
   const word = before.slice(start);
   const isDone = candidates.length === 1 && candidates[0]?.insert.trimEnd() === word;
   return candidates.length === 0 || isDone ? undefined : { start, candidates, word, chosen: -1 };
 }
 
-/** What is left of a menu until its candidates are looked up again for the changed word. */
 export function narrowMenu({ start, candidates }: Menu, before: string): Menu | undefined {
   const word = before.slice(start);
   const wanted = word.replace(/^[/@]/, '').toLowerCase();

@@ -157,7 +157,6 @@ function createContext(
   };
 }
 
-/** Takes the terminal back when the last user of it is done, unless it was closed meanwhile. */
 function createTerminalLoan(
   keyboard: Keyboard,
   { isClosed, hide }: { readonly isClosed: () => boolean; readonly hide: () => () => void },

@@ -13,7 +13,6 @@ export interface Screen {
   startBelow(): void;
 }
 
-/** `isPlain` is for a terminal that can only print. */
 export function createScreen(err: Out, isPlain: boolean): Screen {
   let drawn: Frame | undefined;
   let drawnColumns = 0;

@@ -12,7 +12,6 @@ export interface Flag {
   readonly isOptional?: true;
   /** The value may be omitted, and is then this. */
   readonly preset?: string;
-  /** How the value is parsed; default: text. */
   readonly kind?: 'duration' | 'number' | 'integer';
   readonly choices?: readonly string[];
   /** Words that completion offers although others are accepted too. */
@@ -39,7 +38,6 @@ type GivenValue<F extends Flag> = F extends { readonly value: string }
         : string
   : boolean;
 
-/** The options a command receives, derived from its flags; `args` are the positional arguments. */
 type OptionsOf<Flags extends readonly Flag[]> = {
   readonly [F in Flags[number] as Camel<F['long']>]?: ValueOf<F>;
 } & { readonly args: readonly string[] };
@@ -61,7 +59,6 @@ export interface Command {
   readonly endsFlags?: (words: readonly string[]) => boolean;
   readonly examples?: readonly (readonly [command: string, meaning: string])[];
   readonly subcommands?: readonly Command[];
-  /** Loads and runs the module; absent for a command that only groups others. */
   readonly run?: (options: Readonly<Record<string, unknown>>, app: App) => Promise<number>;
 }
 

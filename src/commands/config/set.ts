@@ -37,7 +37,6 @@ export async function run(options: ConfigOptions, app: App): Promise<number> {
   return 0;
 }
 
-/** A notice if the key is of an MCP server that is not complete, or not right. */
 function findServerFault([first, name]: readonly string[], layers: readonly Layer[]): readonly string[] {
   if (first !== 'mcpServers' || name === undefined) return [];
   const entry = findValue(mergeDocuments(layers.map(({ document }) => document)), [first, name]);

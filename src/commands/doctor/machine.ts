@@ -127,14 +127,14 @@ function findHomeFailure(path: string, { kind, isOurs, isWritable }: PathStatus)
   return { ...failure, text: `${path} cannot be written to`, remedies: [chmodRemedy('Fix it', 700, path)] };
 }
 
-/** What people make with a plain mkdir: nothing in it is secret that is not private by itself. */
+/** Directories that users create with a plain mkdir; the secret files in them are private themselves. */
 function isUsersOwn(path: string, gmn: string): boolean {
   return path === gmn || path === join(gmn, 'templates');
 }
 
 function findExposure(path: string, isUsers: boolean): Remedy | undefined {
   const status = readPathStatus(path);
-  // Nobody else may write there all the same.
+  // Even so, nobody else may write there.
   const forbidden = isUsers && status?.kind === 'directory' ? 0o022 : 0o077;
   if (status === undefined || status.kind === 'other' || (status.mode & forbidden) === 0) return undefined;
   return chmodRemedy('Make it private', status.kind === 'directory' ? 700 : 600, path);

@@ -42,7 +42,6 @@ interface CheckOptions {
   /** In milliseconds; overrides the servers' own. 0 means no limit. */
   readonly timeout?: number;
   readonly takeTurn?: TakeTurn;
-  /** Called with the names of the servers that are still starting, whenever that set changes. */
   readonly onWait?: (names: readonly string[]) => void;
 }
 
@@ -128,7 +127,6 @@ async function checkServer(entry: ServerEntry, server: ConfiguredServer, app: Ch
   return { row, json, remedies: notes.map((note) => `${shown.name}: ${note}`), isFailure: false };
 }
 
-/** Also caches the tool list. */
 async function fetchOfferedTools(
   connection: Connection,
   server: ConfiguredServer,
@@ -136,7 +134,6 @@ async function fetchOfferedTools(
 ): Promise<{
   readonly tools: readonly string[];
   readonly notOffered: readonly string[];
-  /** Those of `notOffered` whose declaration has changed. */
   readonly changed: readonly string[];
   readonly notes: readonly string[];
 }> {

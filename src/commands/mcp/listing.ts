@@ -18,7 +18,6 @@ interface ListSpec<Found> {
   readonly command: string;
   readonly none: string;
   load(connection: Connection, server: ConfiguredServer): Promise<Found>;
-  /** For people, without line ends. */
   lines(found: Found): readonly string[];
   json(found: Found): JsonObject;
   notices(found: Found, server: string): readonly string[];

@@ -3,7 +3,6 @@ import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import { sanitize } from '../../core/text/terminal.ts';
 
-/** The banner of `gmn` without arguments: the current credential, and how to start. */
 export async function formatWelcome(app: App): Promise<string> {
   return `gmn ${app.version}: Gemini in your shell
 ${await formatCredentialStatus(app)}

@@ -9,11 +9,9 @@ import { yieldToEvents } from '../../platform/runtime/clock.ts';
 import { createStderr } from '../../render/stderr.ts';
 
 export interface ExportOptions {
-  /** The session, and the file; without a file, or with `-`, stdout. */
   readonly args: readonly string[];
   readonly format?: ExportFormat;
   readonly force?: boolean;
-  /** Prints the session as JSON; with a file, a report of what was written. */
   readonly json?: boolean;
   readonly quiet?: boolean;
 }

@@ -17,7 +17,6 @@ import { checkReadable } from '../../session/find.ts';
 export interface ListOptions extends PrintOptions {
   readonly all?: boolean;
   readonly gemini?: boolean;
-  /** Words that a session must have, each in its name, its first prompt or anything that was said. */
   readonly grep?: string;
   /** How many are listed at most; 0 means all. */
   readonly limit?: number;
@@ -171,7 +170,6 @@ interface Row {
 interface ColumnWidths {
   readonly name: number;
   readonly directory: number;
-  /** Whether the FROM column fits. */
   readonly hasSource: boolean;
 }
 
@@ -207,7 +205,6 @@ function toSessionCells({ fixed, name, isTitle, directory }: Row, room: ColumnWi
   ];
 }
 
-/** Shares the width left by the other columns: a directory gets what it needs, up to half. */
 function fitSessionColumns(rows: readonly Row[], columns: number): ColumnWidths {
   const [number, id, , from, turns, updated, last] = HEADERS;
   const widths = [number, id, from, turns, updated].map((head, index) =>

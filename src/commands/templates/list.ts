@@ -21,7 +21,6 @@ export async function run(options: PrintOptions, app: App): Promise<number> {
   return 0;
 }
 
-/** An invalid template is listed, too, with its error as description. */
 async function describeTemplate(found: FoundTemplate) {
   const { name, file, kind, place } = found;
   const rest = { kind, file, source: place.scope };

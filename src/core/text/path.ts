@@ -13,7 +13,6 @@ export function shortenPath(path: string, home: string | undefined): string {
   return home && contains(home, path) ? `~${path.slice(home.replace(/[/\\]$/, '').length)}` : path;
 }
 
-/** A relative path with slashes, as in ignore files, globs and messages. */
 export function toSlashes(path: string): string {
   return sep === '/' ? path : path.replaceAll(sep, '/');
 }

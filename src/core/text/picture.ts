@@ -45,7 +45,6 @@ function measureWebp(view: Buffer): PictureSize | undefined {
   }
 }
 
-/** Goes from segment to segment until the frame header, which has the size. */
 function measureJpeg(view: Buffer): PictureSize | undefined {
   let at = 2;
   while (view.readUInt8(at) === 0xff) {

@@ -75,7 +75,6 @@ export const SECRET_PATTERNS: readonly RegExp[] = [
   /\.(?:agekey|jks|kdbx?|key|keychain(?:-db)?|keystore|ovpn|p12|p8|pem|pfx|pk8|pkcs12|ppk|tfstate)$/,
 ];
 
-/** Directories that hold credentials under any file name. */
 export const SENSITIVE_DIRECTORIES: readonly string[] = [
   '.aliyun',
   '.aws',

@@ -161,7 +161,6 @@ function linkHtml({ href, title }: Link, label: string, text: string): string {
   return `<a href="${escapeAttribute(target)}" rel="noreferrer noopener nofollow">${label || escapeHtml(address)}</a>${note}`;
 }
 
-/** As the browser sees it, or the mailbox; undefined if the address is invalid. */
 function findHost(target: string): string | undefined {
   if (!URL.canParse(target)) return undefined;
   const { protocol, host, pathname } = new URL(target);

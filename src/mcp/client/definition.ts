@@ -37,7 +37,6 @@ export interface RemoteDefinition extends CommonDefinition {
   readonly oauth?: OAuthDefinition;
 }
 
-/** What the user registered at the server by hand; what is absent is discovered. */
 interface OAuthDefinition {
   readonly isEnabled: boolean;
   readonly clientId?: string;

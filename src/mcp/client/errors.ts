@@ -14,7 +14,6 @@ export function mcpError(server: NamedServer, words: string, options: ErrorOptio
   return new AppError('mcp', `MCP server ${sanitize(server.name)}: ${text}`, { detail: text, ...options });
 }
 
-/** One line for a person, sanitized and redacted. */
 function formatServerText(server: NamedServer, words: string): string {
   const lines = redactServerText(server, words)
     .replace(ANSI, '')

@@ -15,7 +15,6 @@ export function toStartTimeout({ definition, limitMs }: NamedServer): number {
   return limitMs ?? Math.min(mayDownload(definition) ? INSTALL_MS : START_MS, definition.timeoutMs);
 }
 
-/** For all pages of one list, chosen in the same way. */
 export function toListTimeout({ definition, limitMs }: NamedServer): number {
   return limitMs ?? Math.min(LIST_MS, definition.timeoutMs);
 }

@@ -13,7 +13,6 @@ interface Address {
   readonly context: Pick<ClientContext, 'homes' | 'clock'>;
 }
 
-/** Whether the server at this address was recently found to support only versions before 2026-07-28. */
 export function isKnownLegacy({ server: { definition }, context: { homes, clock } }: Address): boolean {
   if (definition.kind === 'stdio') return false;
   const at = readCache(versionCachePath(definition.url, homes().gmn), parseLegacyTime);

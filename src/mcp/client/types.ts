@@ -134,7 +134,6 @@ export interface Connection {
   onListChanged(listener: (kind: ListKind) => void): () => void;
   /** For server text that is shown as an error: redacts the secrets of the definition and the tokens. */
   redact(words: string): string;
-  /** Whether it has run a tool, filled in a prompt or read a resource. */
   readonly hasServed: boolean;
   /** Resolves when it has ended, or `ms` after its last such work; at once if it has done none. Never rejects. */
   waitForEnd(ms: number): Promise<void>;

@@ -38,7 +38,6 @@ export interface TurnSampling {
   readonly thinkingLevel?: ThinkingLevel;
 }
 
-/** A session of the CLI (a new one unless it continues `earlier`), or the caller's history. */
 export type TurnStorage =
   | { readonly kind: 'session'; readonly cwd: string; readonly earlier?: SessionSummary | undefined }
   | { readonly kind: 'history'; readonly history: History };

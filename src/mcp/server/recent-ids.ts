@@ -1,5 +1,4 @@
 export interface RecentIds {
-  /** A known id becomes the newest again. */
   add(id: string): void;
   has(id: string): boolean;
 }

@@ -101,7 +101,6 @@ async function verifyPath(handle: FileHandle, path: string): Promise<void> {
 interface LocatedPath {
   readonly real: string;
   readonly rest: readonly string[];
-  /** Why the rest could not be examined, if not because it does not exist. */
   readonly fault?: unknown;
 }
 

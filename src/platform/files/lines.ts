@@ -63,7 +63,6 @@ function splitBatch(rest: readonly Buffer[], chunk: Buffer): readonly string[] {
 interface FileEnds<Last> {
   readonly size: number;
   readonly first: string;
-  /** What `accept` returned for the last complete line it accepted. */
   readonly last: Last | undefined;
 }
 

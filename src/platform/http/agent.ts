@@ -40,7 +40,6 @@ function lookupIn(addresses: readonly Address[]): LookupFunction {
 }
 
 export interface Connections {
-  /** Takes a kept connection if there is one, and keeps what it opens. */
   readonly kept: Agent;
   readonly single: Agent;
   /**
@@ -184,7 +183,6 @@ export function openConnections(isTls: boolean, { clock, maxIdleMs }: Connection
 interface EarlySockets {
   /** Holds a socket, by the name of its place, until it is taken or closed. `onExpired`: it was idle for too long. */
   add(name: string, socket: Socket, onExpired: () => void): void;
-  /** Undefined for one that is over. */
   find(name: string): Socket | undefined;
   take(name: string): Socket | undefined;
   close(): void;

@@ -67,7 +67,6 @@ const CERTIFICATE_REASONS: Readonly<Record<string, string>> = {
   ERR_TLS_CERT_ALTNAME_INVALID: 'it is for another host name',
 };
 
-/** Maps an error of the system or the HTTP library to an AppError `api`; an AppError is returned as it is. */
 export function networkError(cause: unknown, phase: Phase, peer: Peer): AppError {
   if (cause instanceof AppError) return cause;
   const code = findErrorCode(cause);
@@ -120,7 +119,6 @@ function findErrorCode(error: unknown): string {
   return findErrorCode(error.cause);
 }
 
-/** The `Proxy-Authorization` value for the credentials in a proxy URL. */
 export function formatBasicAuth(proxy: URL): string {
   const credentials = `${decodePercent(proxy.username)}:${decodePercent(proxy.password)}`;
   return `Basic ${Buffer.from(credentials).toString('base64')}`;

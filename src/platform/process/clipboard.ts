@@ -3,7 +3,6 @@ import { AppError } from '../../core/error.ts';
 import type { Env } from '../../core/io.ts';
 import { windowsProgram } from './windows-command.ts';
 
-/** A command that copies its input to the clipboard; undefined if there seems to be none. */
 export function findClipboardProgram(env: Env, platform: string = process.platform): string | undefined {
   if (platform === 'darwin') return 'pbcopy';
   if (platform === 'win32') return windowsProgram('clip', env);
@@ -30,7 +29,6 @@ const POWERSHELL_PICTURE =
   'if ($p) { $s=New-Object IO.MemoryStream; $p.Save($s,[Drawing.Imaging.ImageFormat]::Png); ' +
   '$o=[Console]::OpenStandardOutput(); $s.WriteTo($o); $o.Flush() }';
 
-/** In the order to try. */
 export function listClipboardReaders(env: Env, platform: string = process.platform): readonly Reader[] {
   if (platform === 'darwin') {
     return [
@@ -73,7 +71,6 @@ interface ClipboardOptions {
   readonly env: Env;
   readonly cwd: string;
   readonly prefers?: 'text' | 'picture';
-  /** How long each program may take. */
   readonly maxMs?: number;
 }
 

@@ -22,7 +22,6 @@ process.stdin.setEncoding('utf8').on('data', (chunk) => { text += chunk; }).on('
 });
 `;
 
-/** Variables that say where the session's keyring is, and where it can ask the user. */
 const SESSION = ['DBUS_SESSION_BUS_ADDRESS', 'XDG_RUNTIME_DIR', 'DISPLAY', 'WAYLAND_DISPLAY', 'XAUTHORITY'];
 
 export interface KeyringEntry {
@@ -33,7 +32,6 @@ export interface KeyringEntry {
 type KeyringResult =
   | { readonly kind: 'secret'; readonly secret: string }
   | { readonly kind: 'nothing' }
-  /** There is no keyring, it refused, or it did not answer in time. */
   | { readonly kind: 'unavailable'; readonly why: 'failed' | 'timeout' };
 
 /** The operating system's keyring, through the optional library. No method throws. */

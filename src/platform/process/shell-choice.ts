@@ -58,7 +58,6 @@ const PASSED_ON_WINDOWS = [
   ...['NUMBER_OF_PROCESSORS', 'PROCESSOR_ARCHITECTURE'],
 ];
 
-/** These variables, those of the locale, and on Windows those that every program needs. */
 export function pickVariables(env: Env, names: readonly string[], platform: string): Record<string, string> {
   const locale = Object.keys(env).filter((name) => /^LC_[A-Z]+$/.test(name));
   const picked: Record<string, string> = {};

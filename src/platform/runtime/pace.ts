@@ -3,11 +3,9 @@ import { yieldToEvents } from './clock.ts';
 /** Keeps long work in small steps, so that timers and keys are answered in between, and ends it in time. */
 export interface Pace {
   count(): void;
-  /** Whether it is time to rest. Cheap enough to be asked in a loop. */
   isDue(): boolean;
   /** Lets the event loop run. Throws the signal's reason. */
   yieldToLoop(): Promise<void>;
-  /** Why the work must stop; undefined if it may continue. */
   findStopReason(): string | undefined;
 }
 

@@ -3,7 +3,6 @@ export function errorCode(thrown: unknown): string {
   return thrown instanceof Error && 'code' in thrown ? String(thrown.code) : '';
 }
 
-/** For messages: the system's error code, else the error's message. */
 export function errorReason(thrown: unknown): string {
   return errorCode(thrown) || (thrown instanceof Error ? thrown.message : String(thrown));
 }
@@ -24,7 +23,6 @@ export function systemPlatform(): NodeJS.Platform {
   return process.platform;
 }
 
-/** The path of Node, or of the standalone executable. */
 export function runtimePath(): string {
   return process.execPath;
 }

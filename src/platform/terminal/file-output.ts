@@ -1,6 +1,5 @@
 import { fstatSync, writeSync } from 'node:fs';
 
-/** The part of Node's writable streams that is used. */
 export interface OutputStream {
   /** False if the buffer is full: wait for `drain`. `done` is called when the chunk was written, or with the error. */
   write(chunk: string | Uint8Array, done?: (error?: Error | null) => void): boolean;

@@ -221,7 +221,6 @@ function writeError(error: NodeJS.ErrnoException, isTerminal: boolean): AppError
   });
 }
 
-/** Whether stdin and stderr are both terminals, so that the user can be asked. */
 export function isInteractive(): boolean {
   // Rarely needed, so loaded on demand.
   const { isatty } = process.getBuiltinModule('node:tty');

@@ -4,7 +4,6 @@ export function outputStream(descriptor: 1 | 2): OutputStream {
   return findFileOutput(descriptor) ?? (descriptor === 1 ? process.stdout : process.stderr);
 }
 
-/** Writes a text that comes in pieces; the same promise as `OutputStream.write`. */
 export type WritePieces = (pieces: readonly string[]) => boolean;
 
 /** Node encodes shorter text on its stack. */

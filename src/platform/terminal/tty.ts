@@ -3,7 +3,6 @@ import { isatty } from 'node:tty';
 import type { Env } from '../../core/io.ts';
 import { type TtyStream, ttyStream } from './input-stream.ts';
 
-/** The user's terminal, whatever stdin and stdout are. */
 export interface Tty {
   readonly columns: number;
   readonly rows: number;

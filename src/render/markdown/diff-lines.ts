@@ -6,7 +6,6 @@ export function findChange(line: string): '-' | '+' | undefined {
   return line.startsWith('-') ? '-' : line.startsWith('+') ? '+' : undefined;
 }
 
-/** The lines of a diff, with the words marked in which a removed line differs from the one that replaces it. */
 export function paintDiff(
   lines: readonly string[],
   theme: Theme,

@@ -7,7 +7,6 @@ import type { Theme } from './theme.ts';
 export interface FenceLayout {
   /** The lines that are complete now: those of a change in a diff wait for its end. */
   add(segment: Extract<Segment, { type: 'fence' | 'code' | 'fenceEnd' }>): readonly string[];
-  /** The lines that wait, as they look so far. */
   readonly held: readonly string[];
   release(): readonly string[];
   /** The cost since it was last asked for, relative to that of lexing. */

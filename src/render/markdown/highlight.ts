@@ -24,7 +24,6 @@ import { paintDiff } from './diff-lines.ts';
 import { decodeMarkdownEntities } from './inline.ts';
 import { type Paint, plainPaint, type Theme } from './theme.ts';
 
-/** Colours the lines of one fence, in the order they arrive. */
 export type Highlighter = (lines: readonly string[]) => readonly string[];
 
 /** In characters, per call of a grammar. Some grammars take quadratic time: 2 KB of one letter cost up to 50 ms. */

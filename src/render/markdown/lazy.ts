@@ -3,7 +3,6 @@ import type { Theme } from './theme.ts';
 
 export type OpenHighlighter = (language: string, theme: Theme) => Highlighter;
 
-/** Loads highlight.js and its languages, once. */
 export async function loadHighlighter(): Promise<OpenHighlighter> {
   return (await import('./highlight.ts')).createHighlighter;
 }

@@ -29,7 +29,6 @@ function countCells(text: string): number {
   return lines.length * lines.reduce((most, line) => Math.max(most, countMatches(line, /\|/g)), 0);
 }
 
-/** The tokens of whole blocks; undefined if text was lost. May overflow the stack on deep nesting. */
 export function lexBlocks(text: string, links: Links): TokensList | undefined {
   const lexer = new Lexer({ gfm: true });
   lexer.tokens.links = { ...links };
@@ -97,12 +96,10 @@ export function isFenceEnd(line: string, { mark }: Fence): boolean {
   return text.length >= mark.length && text === mark.charAt(0).repeat(text.length);
 }
 
-/** `# Title` */
 export function isHeading(line: string): boolean {
   return /^ {0,3}#{1,6}(?:[ \t]|$)/.test(line);
 }
 
-/** `---`, `* * *`, `___` */
 export function isRule(line: string): boolean {
   return /^ {0,3}(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,})$/.test(line);
 }
@@ -112,7 +109,6 @@ export function isUnderline(line: string): boolean {
   return /^ {0,3}(?:=+|-+)[ \t]*$/.test(line);
 }
 
-/** The second line of a table, given the first. */
 export function isDelimiterRow(line: string, header: string): boolean {
   // Trimmed first: two adjacent repetitions of blanks in the pattern would backtrack badly.
   return header.includes('|') && /^ {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?$/.test(line.trimEnd());

@@ -66,7 +66,7 @@ export function findCut(open: OpenText, lines: readonly string[], layOut: (text:
   return lastLine || findSpace(text, ends[best - 1] ?? Math.floor(text.length / 2));
 }
 
-/** The start of the last line that is indented least, the first one aside: no item goes on there. */
+/** The start of the last line that is indented least, the first one aside: no list item continues there. */
 function findItem(text: string): number {
   let least = Number.POSITIVE_INFINITY;
   let found = 0;

@@ -173,7 +173,6 @@ export type Segment =
   | { readonly type: 'code'; readonly line: string }
   | { readonly type: 'fenceEnd'; readonly line: string };
 
-/** Whole blocks of Markdown, or parts of one that was cut. */
 export interface BlockSegment {
   readonly type: 'blocks';
   readonly text: string;

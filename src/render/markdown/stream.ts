@@ -62,7 +62,7 @@ export function markdownStream({ columns, isStyled, hasLinks = false, work }: Ma
     if (segment.type === 'blocks') {
       const before = numbering;
       const lines = indentLines(await layOutText(toJob(segment)), segment);
-      // What is left of an item is not the next one.
+      // The rest of an item that was cut does not count as the next one.
       if (segment.margin !== undefined) numbering = before;
       return lines;
     }

@@ -31,7 +31,6 @@ export function tableLines(table: Tokens.Table, theme: Theme, width: number): re
   return [...rowLines(header, table, { shape, theme }), rule, ...bodyLines(rows, table, { shape, theme })];
 }
 
-/** The rows alone, in the shape that the table has on the screen. */
 export function continuedLines(table: Tokens.Table, shape: TableShape, theme: Theme, width: number): readonly string[] {
   if (!hasAllWords(table)) return table.raw.trimEnd().split('\n').slice(2);
   const { header, rows } = toCells(table, theme);

@@ -1,6 +1,5 @@
 import { Chalk } from 'chalk';
 
-/** Styles a run of text without line breaks. */
 export type Paint = (text: string) => string;
 
 /** How each kind of text looks. With styling off, every paint returns its text unchanged. */

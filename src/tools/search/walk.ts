@@ -27,7 +27,7 @@ interface WalkRequest {
   readonly onSkipped?: (below: string, kind: 'file' | 'directory' | 'link') => void;
   /** Called for a directory that is omitted; without a cause, its ignore files cannot be read. May throw. */
   readonly onUnreadable: (path: string, cause?: unknown) => void;
-  /** Called with the reason if the walk ends early because its pace is findStopReason. May throw. */
+  /** Called with the reason if the pace ends the walk early. May throw. */
   readonly onStopped: (why: string) => void;
 }
 

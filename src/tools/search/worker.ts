@@ -256,7 +256,6 @@ interface Search {
 
 function searchOpened(file: RegularFile, { spec, pattern, buffer, scratch }: Search): SearchedFile {
   const collector = createLineCollector(spec, pattern);
-  /** False once there are enough matches. Texts without a match are not split into lines. */
   const search = (text: string): boolean => {
     if (spec.canSkip && !pattern.test(spec.isFolded ? text.toLowerCase() : text) && collector.pass(text)) return true;
     const middle = text.length > 65_536 ? text.indexOf('\n', text.length >> 1) : -1;

@@ -13,7 +13,6 @@ import { openSignInStore, type SignInStore } from './store.ts';
 interface Authorization {
   readonly provider: SdkAuthProvider;
   readonly fetch: Fetch;
-  /** Exchanges the query of the redirect for tokens; set by the transport. */
   finish: (query: URLSearchParams) => Promise<void>;
   /** The number of completed sign-ins: a request rejected before the latest is worth another try. */
   readonly signIns: () => number;

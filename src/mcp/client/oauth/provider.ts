@@ -22,7 +22,6 @@ interface OAuthProvider extends SdkAuthProvider {
   issuer(): string | undefined;
 }
 
-/** The provider the SDK signs in with. Tokens are read from the store for every request. */
 export function createOAuthProvider(options: OAuthProviderOptions): OAuthProvider {
   const { definition, store, clock, redirectUrl } = options;
   const { clientId, clientSecret, clientMetadataUrl, scopes } = definition.oauth ?? { isEnabled: true };

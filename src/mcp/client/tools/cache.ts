@@ -60,7 +60,6 @@ export function findChangedTools(
   return tools.filter((tool) => seen.has(tool.name) && seen.get(tool.name) !== hashTool(tool));
 }
 
-/** All names ever seen on a server; undefined if it was never seen. */
 export function readKnownNames(server: ServerIdentity, context: CacheContext): readonly string[] | undefined {
   const names = [...readKnownTools(server, context).keys()];
   return names.length === 0 ? undefined : names;

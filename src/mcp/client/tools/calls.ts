@@ -140,7 +140,6 @@ export async function toToolResult(result: CallResult, storeOutput: StoreOutput)
 
 const MAX_SUMMARY = 60;
 
-/** A short single line as it is; else how much came. */
 function summarizeResult(texts: readonly string[], output: string): string {
   if (texts.length > 1) return plural(texts.length, 'part');
   const text = output.trim();

@@ -37,7 +37,6 @@ export interface ToolsetOptions extends CallHandling {
 export interface McpTools {
   readonly tools: readonly Tool[];
   readonly table: readonly RegisteredTool[];
-  /** `fault` says why a server has no tools. */
   readonly servers: readonly UsedServer[];
   /** Whether a tool runs without asking, because of the user's `trust` or `allowedTools`. */
   readonly isTrusted: (tool: Tool) => boolean;
@@ -197,7 +196,6 @@ interface ServerTools {
 
 const NO_TOOLS: ServerTools = { notices: [] };
 
-/** Whether a server lists a tool of this name, offered or not, or may list it once it is ready. */
 function mayHaveTool(
   { source, withheld = [] }: ServerTools,
   server: ConfiguredServer,

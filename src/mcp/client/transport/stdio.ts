@@ -117,7 +117,6 @@ const EXCEPTION = /^(?:\w+\.)*\w*(?:Error|Exception)(?: \[\w+\])?: \S/;
 const FIRST_LINES = 3;
 const LAST_LINES = 5;
 
-/** Quotes an exception if one is printed, else the first and last lines. */
 function summarizeOutput(written: readonly string[]): string {
   const lines = written.map((line) => line.trim()).filter((line) => line !== '');
   const exception = lines.find((line) => EXCEPTION.test(line));

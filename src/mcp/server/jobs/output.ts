@@ -1,6 +1,5 @@
 import { yieldToIo } from '../../../platform/runtime/clock.ts';
 
-/** In memory at once, in the file as soon as the disk allows. */
 interface OutputWriter {
   readonly add: (delta: string) => void;
   text(): string;

@@ -9,7 +9,6 @@ import { MAX_JOBS } from './store.ts';
 export interface Jobs {
   readonly submit: JobRunner['submit'];
   find(id: string): Promise<JobView | undefined>;
-  /** Like `find`, but waits up to `ms` for the job to end. */
   wait(id: string, ms: number, signal: AbortSignal): Promise<JobView | undefined>;
   list(): Promise<readonly JobRecord[]>;
   /** Does nothing to a job that has ended. Throws AppError `usage` for a running job of another process. */
