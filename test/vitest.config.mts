@@ -11,32 +11,64 @@ const crowds = ['test/**/*crowd.test.ts', 'test/tools/workspace/race.test.ts'];
 const dist = fileURLToPath(new URL('../dist/', import.meta.url));
 const searchWorker = readdirSync(dist).find((name) => name.startsWith('search-worker-'));
 
+/**
+ * Together they take every branch that must have been taken (`coverage` below). To measure it makes tests slower, so only these are run
+ * with it: `npm test` runs this project apart from the others.
+ */
+const guards = [
+  'test/{agent/history,approval/*,platform/files/run-directory,tools/{define,edits,files}}.test.ts',
+  'test/cli/approval-{decision,group,secret,target,view}.test.ts',
+  'test/tools/workspace/{fence,fence-model,journal,protection,workspace}.test.ts',
+];
+
+/**
+ * They start programs all the time, which takes the longer the more memory the starting process has. So their processes
+ * run nothing else.
+ */
+const programs = ['test/{cli,commands,faults,mcp/server}/**/*.test.ts'];
+
+const never = ['test/interop/**', 'test/standalone/**'];
+
+/** Most tests wait for the program they have started; the default would leave a small machine half idle. */
+const maxWorkers = 2 * availableParallelism();
+
 /** They take longest, though their files are small; if one of them is the last to begin, a core waits for it. */
 const longest =
-  /\/(?:matrix|many-files|hostile-length|canaries|kill|payloads|approval|refresh|templates|chat-crash)\.test\.ts$/;
+  /\/(?:matrix|many-files|hostile-length|canaries|(?:batch-(?:api-)?)?kill|payloads|approval|refresh|templates|chat-crash)\.test\.ts$/;
 
 /** Without the times of an earlier run, Vitest begins with the largest files. */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
     const isLong = ({ moduleId }: TestSpecification): boolean => longest.test(moduleId);
-    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+    const longFirst = [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+    // A process is used again only if the next file is of the same project.
+    const isProgram = ({ project }: TestSpecification): boolean => project.name === 'programs';
+    return [...longFirst.filter(isProgram), ...longFirst.filter((file) => !isProgram(file))];
   }
 }
 
+// As a variable: the compiler has no types for it.
+const scripts = new URL('../scripts/prices.mjs', import.meta.url).href;
+const { priceDefines } = await import(scripts);
+
 export default defineConfig({
-  define: { SEARCH_WORKER: JSON.stringify(dist + searchWorker) },
+  define: { SEARCH_WORKER: JSON.stringify(dist + searchWorker), ...priceDefines() },
   test: {
     root: fileURLToPath(new URL('..', import.meta.url)),
     projects: [
+      { extends: true, test: { name: 'guards', include: guards, maxWorkers } },
+      {
+        extends: true,
+        test: { name: 'programs', include: programs, exclude: [...never, ...crowds, ...guards], maxWorkers },
+      },
       {
         extends: true,
         test: {
-          name: 'all',
+          name: 'units',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/interop/**', 'test/standalone/**', ...crowds],
-          // Most tests wait for the program they have started; the default would leave a small machine half idle.
-          maxWorkers: 2 * availableParallelism(),
+          exclude: [...never, ...crowds, ...guards, ...programs],
+          maxWorkers,
         },
       },
       { extends: true, test: { name: 'crowds', include: crowds, maxWorkers: 1, sequence: { groupOrder: 1 } } },

@@ -8,9 +8,9 @@ export const modules = [
     name: 'stream',
     units: [
       { mutate: ['src/api/sse.ts'], tests: ['test/api/sse.test.ts'] },
-      { mutate: ['src/api/reply.ts'], tests: ['test/api/chunk.test.ts'] },
+      { mutate: ['src/api/chunk.ts'], tests: ['test/api/chunk.test.ts'] },
       {
-        mutate: ['src/api/reply.ts', 'src/api/reply.ts', 'src/api/reply-calls.ts', 'src/api/reply-failure.ts'],
+        mutate: ['src/api/reply.ts', 'src/api/reply-calls.ts', 'src/api/reply-failure.ts'],
         tests: ['test/api/reply-ending.test.ts', 'test/api/reply.test.ts'],
       },
     ],

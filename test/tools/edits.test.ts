@@ -371,5 +371,6 @@ test('several edits are shown as one diff, and what cannot be made is refused in
   });
   expect(readFileSync(join(here.root, 'a.txt'), 'utf8')).toBe('ONE\n1\ntwo\nthree\nFOUR\ntwo\n');
   const both = { file_path: 'a.txt', edits: [edit('two', '2'), edit('1', 'i')], allow_multiple: true };
-  expect(await here.output('edit_file', both)).toBe('Changed a.txt in 3 places.');
+  // Models give an optional argument that they do not need as an empty text.
+  expect(await here.output('edit_file', { ...both, ...edit('', '') })).toBe('Changed a.txt in 3 places.');
 });

@@ -74,7 +74,7 @@ test(
         expect(await takeBackAll(store, workspace)).toEqual(kept.toReversed());
         expect(snapshot(root)).toEqual(before[runs.length - kept.length]);
       }),
-      fuzz(15, 1000),
+      fuzz(10, 1000),
     );
   },
   FUZZ_TIMEOUT,

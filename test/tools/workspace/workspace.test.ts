@@ -17,6 +17,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { AppError } from '../../../src/core/error.ts';
+import { UNTRUSTED } from '../../../src/core/tool.ts';
 import { detectHandleMode } from '../../../src/platform/files/held-directory.ts';
 import { fingerprint } from '../../../src/platform/files/held-file.ts';
 import { openWorkspace } from '../../../src/tools/workspace/workspace.ts';
@@ -237,4 +238,31 @@ test('restoring is done only over what is expected, and only if it is still ther
   mkdirSync(join(here.root, 'd'));
   put(here.root, { 'd/x': '' });
   await expect(here.workspace.restore('d', change)).rejects.toThrow('it is a directory');
+});
+
+test('what was stored can be read, and is marked as data unless it is known to be from here', async () => {
+  const shelf = temporary({ 'of an earlier run': 'from an earlier run\n' });
+  const saved = new Set<string>();
+  const save = async (text: string): Promise<string> => {
+    const name = String(saved.size);
+    put(shelf, { [name]: text });
+    saved.add(join(shelf, name));
+    return join(shelf, name);
+  };
+  const { workspace, call } = await place({}, { outputs: { save, has: (path) => saved.has(path) } });
+  const read = async (path: string | undefined) => (await call('read_file', { path: path! })).response;
+  expect(await read(await workspace.keep('from a command\n'))).toEqual({ output: 'from a command' });
+  expect(await read(await workspace.keepUntrusted('from a page\n'))).toEqual({ output: 'from a page', ...UNTRUSTED });
+
+  // A compaction stores the output of any tool, and a resumed conversation names what an earlier one stored.
+  const compacted = await workspace.keep('from any tool\n', async (text) => {
+    put(shelf, { compacted: text });
+    return join(shelf, 'compacted');
+  });
+  expect(await read(compacted)).toEqual({ output: 'from any tool', ...UNTRUSTED });
+  expect(await workspace.keep('lost', async () => undefined)).toBeUndefined();
+  const earlier = join(shelf, 'of an earlier run');
+  expect(await read(earlier)).toHaveProperty('error');
+  workspace.allowStored([earlier]);
+  expect(await read(earlier)).toEqual({ output: 'from an earlier run', ...UNTRUSTED });
 });
