@@ -2,16 +2,18 @@ import type { Part } from '../core/content.ts';
 import { AppError } from '../core/error.ts';
 import type { TurnEvent } from '../core/event.ts';
 import {
-  type Attachment,
   type Attachments,
   createAttachments,
+  INLINE_LIMIT,
   isAttachment,
+  NO_FILE_SUPPORT,
   notTextError,
   toAttachment,
+  type UploadedAttachment,
 } from './attachment.ts';
 import type { StdinTarget } from './other-attachments.ts';
 import type { PromptInput } from './prompt-input.ts';
-import { readStdin } from './stdin.ts';
+import { readStdin, type StdinInput } from './stdin.ts';
 
 /**
  * Parts of a prompt with attachments. Files are checked before waiting for stdin. Empty if there is only white space.
@@ -19,7 +21,8 @@ import { readStdin } from './stdin.ts';
  */
 export async function* assembleParts(input: PromptInput): AsyncGenerator<TurnEvent, readonly Part[]> {
   const { cwd, env, homes, signal, attached } = input;
-  const context = { cwd, env, homes, signal, attached, attachments: createAttachments() };
+  const attachments = createAttachments(input.fileSupport ?? NO_FILE_SUPPORT);
+  const context = { cwd, env, homes, signal, attached, attachments };
   const { readResource } = input;
   let { prompt } = input;
   let stdinPlace: number | undefined;
@@ -48,16 +51,19 @@ export async function* assembleParts(input: PromptInput): AsyncGenerator<TurnEve
     env: input.env,
     clock: input.clock,
     signal: input.signal,
+    ...(attachments.support.hasUploads
+      ? { spool: async () => (await import('./large-stdin.ts')).openStdinSpool() }
+      : {}),
+    hint: attachments.support.hint,
   });
-  let stdinText = addStdin(bytes, { place: stdinPlace, type: stdinType, attachments: context.attachments });
+  let stdinText = await addStdin(bytes, { place: stdinPlace, type: stdinType, attachments });
   if (input.stdinMentions && prompt === undefined && stdinText !== undefined) stdinText = yield* mentions(stdinText);
-  return buildParts(context.attachments, [stdinText, prompt]);
+  return buildParts(attachments, [stdinText, prompt], signal);
 }
 
 interface StdinOptions {
   /** Index among the attachments; undefined if `-` was not given. */
   readonly place: number | undefined;
-  /** Gives the media type to send it with, even for text. */
   readonly type: StdinTarget['stdinType'];
   readonly attachments: Attachments;
 }
@@ -66,34 +72,68 @@ interface StdinOptions {
  * Returns the text to send between files and prompt. Stdin that is media, or was requested with `-`, becomes an
  * attachment.
  */
-function addStdin(bytes: Uint8Array | undefined, { place, type, attachments }: StdinOptions): string | undefined {
-  if (bytes === undefined || bytes.length === 0) {
+async function addStdin(
+  input: StdinInput | undefined,
+  { place, type, attachments }: StdinOptions,
+): Promise<string | undefined> {
+  if (input === undefined || (input instanceof Uint8Array && input.length === 0)) {
     if (place === undefined) return undefined;
     throw new AppError('usage', 'stdin is empty, and - asks for it', {
       hint: 'Pipe something in, or leave out the -.',
     });
   }
-  const stdin = toAttachment(bytes, 'stdin', type?.(bytes));
+  const stdin = await toStdinAttachment(input, type, attachments.support);
   if (!isAttachment(stdin)) throw notTextError('stdin', stdin);
   if ('text' in stdin && place === undefined) return stdin.text;
   attachments.add(stdin, place);
   return undefined;
 }
 
-function buildParts(attachments: Attachments, rest: readonly (string | undefined)[]): readonly Part[] {
-  const blocks = attachments.items.flatMap((item) => ('text' in item ? [`=== ${item.name} ===\n${item.text}`] : []));
+async function toStdinAttachment(
+  input: StdinInput,
+  type: StdinTarget['stdinType'],
+  { hasUploads }: Attachments['support'],
+): Promise<ReturnType<typeof toAttachment> | UploadedAttachment> {
+  if (input instanceof Uint8Array) {
+    const item = toAttachment(input, 'stdin', type?.(input));
+    // It grew by a third.
+    if (!(hasUploads && 'data' in item && item.data.length > INLINE_LIMIT)) return item;
+  }
+  const [{ inspectLargeFile }, { keepInput }] = await Promise.all([
+    import('./large-file.ts'),
+    import('./large-stdin.ts'),
+  ]);
+  const path = input instanceof Uint8Array ? await keepInput(input) : input.path;
+  return inspectLargeFile(path, 'stdin', { links: 'never', toType: type });
+}
+
+export async function buildParts(
+  attachments: Attachments,
+  rest: readonly (string | undefined)[],
+  signal: AbortSignal,
+): Promise<readonly Part[]> {
   const words = rest.filter((text) => text !== undefined);
   if (attachments.items.length === 0 && words.every((text) => text.trim() === '')) return [];
+  attachments.makeRoomFor(words.join('\n\n'));
+  const blocks = attachments.items.flatMap((item) => ('text' in item ? [`=== ${item.name} ===\n${item.text}`] : []));
   const text = [...blocks, ...words].join('\n\n');
-  attachments.checkRoomFor(words.join('\n\n'));
-  return [...toMediaParts(attachments.items), ...(text === '' ? [] : [{ text }])];
+  return [...(await toMediaParts(attachments.items, signal)), ...(text === '' ? [] : [{ text }])];
 }
 
 /** A single medium needs no name; several do, for prompts like "compare a.png with b.png". */
-function toMediaParts(items: readonly Attachment[]): readonly Part[] {
-  const media = items.filter((item) => 'data' in item);
-  return media.flatMap(({ name, mimeType, data }) => {
-    const part = { inlineData: { mimeType, data } };
-    return media.length > 1 ? [{ text: `=== ${name} ===` }, part] : [part];
-  });
+async function toMediaParts(items: Attachments['items'], signal: AbortSignal): Promise<readonly Part[]> {
+  const parts: Part[] = [];
+  const media = items.filter((item) => !('text' in item));
+  for (const item of media) {
+    if (media.length > 1) parts.push({ text: `=== ${item.name} ===` });
+    parts.push(await toMediaPart(item, signal));
+  }
+  return parts;
+}
+
+async function toMediaPart(item: Attachments['items'][number], signal: AbortSignal): Promise<Part> {
+  if ('isUploaded' in item) return item.part ?? (await import('./large-file.ts')).createFilePart(item, signal);
+  if ('text' in item) return { text: item.text };
+  const { mimeType } = item;
+  return 'uri' in item ? { fileData: { mimeType, fileUri: item.uri } } : { inlineData: { mimeType, data: item.data } };
 }

@@ -1,4 +1,6 @@
+import type { FilePart } from '../core/content.ts';
 import { AppError } from '../core/error.ts';
+import type { FileSupport } from '../core/files.ts';
 import { type Decoded, decodeText } from '../core/text/decode.ts';
 import { formatSize } from '../core/text/format.ts';
 import { sniffMedia } from '../core/text/media.ts';
@@ -10,9 +12,36 @@ export type Attachment = {
   readonly name: string;
   /** Size before encoding. */
   readonly bytes: number;
-} & ({ readonly text: string } | { readonly mimeType: string; readonly data: string });
+} & AttachedContent;
 
-/** Media of the given or detected type, else text; or why it is neither. */
+type AttachedContent = (
+  | { readonly text: string }
+  | { readonly mimeType: string; readonly data: string }
+  /** An address that the backend reads itself. */
+  | { readonly mimeType: string; readonly uri: string }
+) & {
+  /** Where it can be read once more, if it must be uploaded. */
+  readonly upload?: Upload;
+};
+
+/** A file on this machine. */
+export interface Upload {
+  readonly path: string;
+  readonly mimeType: string;
+  /** `never`: its path must not end in a link. */
+  readonly links: 'follow' | 'never';
+}
+
+/** An attachment of which nothing is in memory. */
+export interface UploadedAttachment {
+  readonly name: string;
+  readonly bytes: number;
+  readonly isUploaded: true;
+  readonly upload: Upload;
+  /** If it was made already, so that a file for many requests is read once for its hash. */
+  readonly part?: FilePart;
+}
+
 export function toAttachment(bytes: Uint8Array, name: string, type?: string): Attachment | NotText {
   const about = { name: toPlainName(name), bytes: bytes.length };
   const mimeType = type ?? sniffMedia(bytes, name);
@@ -28,7 +57,7 @@ export function toPlainName(name: string): string {
   return name.replace(/\p{Cc}/gu, '?');
 }
 
-export function isAttachment(value: Attachment | NotText): value is Attachment {
+export function isAttachment<Item extends Attachment | UploadedAttachment>(value: Item | NotText): value is Item {
   return 'name' in value;
 }
 
@@ -44,54 +73,85 @@ export function notTextError(name: string, { reason, offset }: NotText): AppErro
   });
 }
 
+export const NO_FILE_SUPPORT: FileSupport = { hasUploads: false, hasBuckets: false, hint: '' };
+
 export interface Attachments {
-  readonly items: readonly Attachment[];
+  readonly items: readonly (Attachment | UploadedAttachment)[];
+  readonly support: FileSupport;
   /** True only the first time: a file is sent once, however often it is named. */
   isNew(realPath: string): boolean;
-  /** At the end, or before the item at `index`. Throws AppError `usage` if the total is more than can be sent. */
-  add(item: Attachment, index?: number): void;
   /**
-   * Throws AppError `usage`, with the limit and the largest item, if the items and `text` do not fit in one request.
+   * At the end, or before the item at `index`. What does not fit into a request is uploaded, the largest first; throws AppError
+   * `usage` if that is not possible.
    */
-  checkRoomFor(text: string): void;
+  add(item: Attachment | UploadedAttachment, index?: number): void;
+  /** Makes room for `text`, as `add` does. */
+  makeRoomFor(text: string): void;
 }
 
-export function createAttachments(): Attachments {
-  const items: Attachment[] = [];
+export function createAttachments(support: FileSupport): Attachments {
+  const items: (Attachment | UploadedAttachment)[] = [];
+  /** Bytes of each item as they are in a request. */
+  const sizes = new Map<Attachment | UploadedAttachment, number>();
   const seen = new Set<string>();
   let total = 0;
-  let largest: { readonly name: string; readonly inline: number; readonly bytes: number } | undefined;
-  const check = (inline: number): void => {
-    if (inline > INLINE_LIMIT) throw tooMuchError(largest);
+  const findLargest = (isWanted: (item: Attachment | UploadedAttachment) => boolean) => {
+    let found: { readonly item: Attachment | UploadedAttachment; readonly size: number } | undefined;
+    for (const [item, size] of sizes) if (size > (found?.size ?? 0) && isWanted(item)) found = { item, size };
+    return found?.item;
+  };
+  const put = (item: Attachment | UploadedAttachment, index: number, replaced: number): void => {
+    for (const old of items.splice(index, replaced, item)) {
+      total -= sizes.get(old) ?? 0;
+      sizes.delete(old);
+    }
+    const size = measure(item);
+    sizes.set(item, size);
+    total += size;
+  };
+  const makeRoom = (more: number): void => {
+    while (total + more > INLINE_LIMIT) {
+      const largest = support.hasUploads ? findLargest(({ upload }) => upload !== undefined) : undefined;
+      if (largest?.upload === undefined)
+        throw tooMuchError(
+          findLargest(() => true),
+          support,
+        );
+      const { name, bytes, upload } = largest;
+      put({ name, bytes, upload, isUploaded: true }, items.indexOf(largest), 1);
+    }
   };
   return {
     items,
+    support,
     isNew: (realPath) => {
       if (seen.has(realPath)) return false;
       seen.add(realPath);
       return true;
     },
     add: (item, index = items.length) => {
-      items.splice(index, 0, item);
-      const inline = 'text' in item ? Buffer.byteLength(item.text) : item.data.length;
-      if (largest === undefined || inline > largest.inline) largest = { name: item.name, inline, bytes: item.bytes };
-      total += inline;
-      check(total);
+      put(item, index, 0);
+      makeRoom(0);
     },
-    checkRoomFor: (text) => check(total + Buffer.byteLength(text)),
+    makeRoomFor: (text) => makeRoom(Buffer.byteLength(text)),
   };
 }
 
-function tooMuchError(largest: { readonly name: string; readonly bytes: number } | undefined): AppError {
+function measure(item: Attachment | UploadedAttachment): number {
+  if ('text' in item) return Buffer.byteLength(item.text);
+  return 'data' in item ? item.data.length : 0;
+}
+
+function tooMuchError(largest: Pick<Attachment, 'name' | 'bytes'> | undefined, { hint }: FileSupport): AppError {
   const culprit = largest === undefined ? '' : `; the largest is ${largest.name} (${formatSize(largest.bytes)})`;
   return new AppError('usage', `the input is larger than ${INLINE_LIMIT_NAME}, the most that can be sent${culprit}`, {
-    hint: 'Send less. Images, PDF, audio and video grow by a third on the way.',
+    hint: `Send less. Images, PDF, audio and video grow by a third on the way.${hint && ` ${hint}`}`,
   });
 }
 
-export function attachmentTooLargeError(name: string, bytes: number): AppError {
+export function attachmentTooLargeError(name: string, bytes: number, { hint }: Pick<FileSupport, 'hint'>): AppError {
   return new AppError('usage', `${name} is ${formatSize(bytes)}; at most ${INLINE_LIMIT_NAME} can be sent`, {
-    hint: 'Send a part of it, for example: head -c 1M <file> | gmn "…"',
+    hint: hint || 'Send a part of it, for example: head -c 1M <file> | gmn "…"',
   });
 }
 

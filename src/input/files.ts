@@ -2,13 +2,22 @@ import { basename, dirname, join, posix, resolve } from 'node:path';
 import type { Homes } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import type { TurnEvent } from '../core/event.ts';
+import type { FileSupport } from '../core/files.ts';
 import type { Env } from '../core/io.ts';
+import { sniffEncoding } from '../core/text/decode.ts';
 import { plural } from '../core/text/format.ts';
 import { compileGlob } from '../core/text/glob.ts';
 import { editDistance } from '../core/text/names.ts';
 import { contains, toSlashes } from '../core/text/path.ts';
 import { isSensitiveEntry, isSensitivePath, isState, listStateDirectories, splitAtRoot } from '../core/text/secrets.ts';
-import { type FoundPath, inspectPath, readBytes, readDirectory, readError } from '../platform/files/read.ts';
+import {
+  type FoundPath,
+  inspectPath,
+  readBytes,
+  readDirectory,
+  readError,
+  readPathStatus,
+} from '../platform/files/read.ts';
 import { findUserHomes } from '../platform/host.ts';
 import { startPace } from '../platform/runtime/pace.ts';
 import { rulesAboveNamed, unreadableRulesError } from '../tools/search/ignore.ts';
@@ -21,9 +30,11 @@ import {
   FILE_COUNT_LIMIT,
   INLINE_LIMIT,
   isAttachment,
+  NO_FILE_SUPPORT,
   notTextError,
   toAttachment,
   toPlainName,
+  type UploadedAttachment,
 } from './attachment.ts';
 import type { OnAttached, PromptInput } from './prompt-input.ts';
 
@@ -36,7 +47,6 @@ export interface FileContext {
   readonly attached?: OnAttached | undefined;
 }
 
-/** For directories, globs and mentions. */
 export interface WalkContext extends FileContext {
   /** The working directory without symbolic links. */
   readonly workspace: string;
@@ -98,6 +108,7 @@ async function* addValue(value: string, context: WalkContext): AsyncGenerator<Tu
     });
   }
   if (found !== undefined) return addNamedFile(value, found, context);
+  if (value.startsWith('gs://')) return addBucketFile(value, context);
   if (/^[a-z][a-z\d+.-]*:\/\//i.test(value)) {
     throw new AppError('usage', `-f does not fetch addresses yet: ${value}`, {
       hint: `Fetch it yourself: curl -fsSL '${value}' | gmn "…"`,
@@ -107,22 +118,64 @@ async function* addValue(value: string, context: WalkContext): AsyncGenerator<Tu
   return yield* addGlob(value, context);
 }
 
-async function addNamedFile(value: string, found: FoundPath, { attachments, attached }: FileContext): Promise<void> {
-  if (!attachments.isNew(found.path)) return;
-  const bytes = await readInputFile(found.path, value);
-  const loaded = toAttachment(bytes, value);
-  if (!isAttachment(loaded)) throw notTextError(value, loaded);
-  attachments.add(loaded);
-  attached?.(found.path, bytes);
+async function addBucketFile(value: string, { attachments }: FileContext): Promise<void> {
+  const { createBucketAttachment } = await import('./large-file.ts');
+  if (attachments.isNew(value)) attachments.add(createBucketAttachment(value, attachments.support));
 }
 
-export function readInputFile(path: string, name: string, links: 'follow' | 'never' = 'follow'): Promise<Uint8Array> {
-  return readBytes(path, {
-    name,
-    links,
-    maxBytes: INLINE_LIMIT,
-    tooLarge: (bytes) => attachmentTooLargeError(name, bytes),
-  });
+async function addNamedFile(value: string, found: FoundPath, context: FileContext): Promise<void> {
+  if (!context.attachments.isNew(found.path)) return;
+  const { item, bytes } = await loadFile(found.path, value, context);
+  if (!isAttachment(item)) throw notTextError(value, item);
+  context.attachments.add(item);
+  if (bytes !== undefined) context.attached?.(found.path, bytes);
+}
+
+interface LoadOptions {
+  readonly links?: 'follow' | 'never';
+  /** Gives the media type for the first bytes, or all of them; guessed if absent. May throw. */
+  readonly toType?: (bytes: Uint8Array) => string;
+}
+
+export type AttachedItem = Attachment | UploadedAttachment;
+
+interface LoadedFile {
+  readonly item: ReturnType<typeof toAttachment> | UploadedAttachment;
+  /** The content; absent if it is uploaded. */
+  readonly bytes?: Uint8Array;
+}
+
+/** Throws AppError `usage`. */
+export function readInputFile(
+  path: string,
+  name: string,
+  { links = 'follow', support = NO_FILE_SUPPORT }: Pick<LoadOptions, 'links'> & { readonly support?: FileSupport } = {},
+): Promise<Uint8Array> {
+  const tooLarge = (bytes: number): AppError => attachmentTooLargeError(name, bytes, support);
+  return readBytes(path, { name, links, maxBytes: INLINE_LIMIT, tooLarge });
+}
+
+/**
+ * Reads a file to attach; of one that is too large for a request only the beginning, if the backend keeps files. Throws AppError
+ * `usage`.
+ */
+export async function loadFile(
+  path: string,
+  name: string,
+  { attachments: { support } }: Pick<FileContext, 'attachments'>,
+  { links = 'follow', toType }: LoadOptions = {},
+): Promise<LoadedFile> {
+  if (support.hasUploads && (readPathStatus(path)?.bytes ?? 0) > INLINE_LIMIT) {
+    const { inspectLargeFile } = await import('./large-file.ts');
+    return { item: await inspectLargeFile(path, name, { links, toType }) };
+  }
+  const bytes = await readInputFile(path, name, { links, support });
+  const item = toAttachment(bytes, name, toType?.(bytes));
+  if (!isAttachment(item)) return { item, bytes };
+  const mimeType = 'text' in item ? 'text/plain' : item.mimeType;
+  // Uploaded text is read as UTF-8.
+  const canUpload = !('text' in item) || sniffEncoding(bytes) === 'utf8';
+  return { item: canUpload ? { ...item, upload: { path, mimeType, links } } : item, bytes };
 }
 
 /**
@@ -133,7 +186,7 @@ export async function* addDirectory(
   name: string,
   found: FoundPath,
   context: WalkContext,
-): AsyncGenerator<TurnEvent, readonly Attachment[] | undefined> {
+): AsyncGenerator<TurnEvent, readonly AttachedItem[] | undefined> {
   const walked = await collectFiles({ root: found.path, name, context });
   if (isEmpty(walked)) return undefined;
   return yield* addWalked(walked, { root: found.path, name, context });
@@ -164,7 +217,7 @@ function throwIfWithheld(name: string, { path }: FoundPath, { cwd, isWithheld }:
 
 const GLOB = /[*?[{]|[@!+]\(/;
 
-function splitGlob(pattern: string): { readonly base: string; readonly below: string } {
+export function splitGlob(pattern: string): { readonly base: string; readonly below: string } {
   const slash = pattern.lastIndexOf('/', pattern.search(GLOB));
   const base = pattern.slice(0, slash + 1).replace(/(?<=^\/|[^/])\/+$/, '');
   return { base: base === '' ? '.' : base, below: pattern.slice(slash + 1) };
@@ -234,24 +287,23 @@ function tooManyError(name: string, limit: string): AppError {
   });
 }
 
-async function* addWalked(walked: WalkResult, target: WalkTarget): AsyncGenerator<TurnEvent, readonly Attachment[]> {
+async function* addWalked(walked: WalkResult, target: WalkTarget): AsyncGenerator<TurnEvent, readonly AttachedItem[]> {
   const { root, context } = target;
   const displayName = (below: string): string => toPlainName(posix.join(toSlashes(target.name), below));
-  const added: Attachment[] = [];
+  const added: AttachedItem[] = [];
   const notText: string[] = [];
   for (const below of walked.files) {
     context.signal.throwIfAborted();
     const path = join(root, below);
     if (!context.attachments.isNew(path)) continue;
-    const bytes = await readInputFile(path, displayName(below), 'never');
-    const loaded = toAttachment(bytes, displayName(below));
-    if (!isAttachment(loaded)) {
+    const { item, bytes } = await loadFile(path, displayName(below), context, { links: 'never' });
+    if (!isAttachment(item)) {
       notText.push(below);
       continue;
     }
-    context.attachments.add(loaded);
-    context.attached?.(path, bytes);
-    added.push(loaded);
+    context.attachments.add(item);
+    if (bytes !== undefined) context.attached?.(path, bytes);
+    added.push(item);
   }
   yield* reportSkipped('neither text nor media that can be sent', notText.map(displayName));
   yield* reportSkipped('may hold secrets; to send one, name it with -f', walked.secrets.map(displayName));
@@ -298,7 +350,6 @@ async function findMissingHint(value: string, cwd: string): Promise<string> {
   return close === undefined ? `Paths start at ${cwd}.` : `Did you mean ${toSlashes(join(directory, close))}?`;
 }
 
-/** The most similar candidate, ignoring case; undefined if none is close enough. */
 export function findNearMiss(name: string, candidates: readonly string[]): string | undefined {
   const wanted = name.toLowerCase();
   const allowed = Math.max(1, Math.min(3, Math.floor(wanted.length / 3)));

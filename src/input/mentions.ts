@@ -7,7 +7,7 @@ import { describeMedia } from '../core/text/picture.ts';
 import { type FoundPath, inspectPath } from '../platform/files/read.ts';
 import { rulesAboveNamed, rulesWithin, unreadableRulesError } from '../tools/search/ignore.ts';
 import { type Attachments, isAttachment, toAttachment, toPlainName } from './attachment.ts';
-import { addDirectory, createWalkContext, type FileContext, readInputFile, type WalkContext } from './files.ts';
+import { addDirectory, createWalkContext, type FileContext, loadFile, type WalkContext } from './files.ts';
 import { describeMissingPath } from './missing-path.ts';
 import type { ReadResource, Resource } from './prompt-input.ts';
 
@@ -112,7 +112,6 @@ async function findPath(path: string): Promise<FoundPath | undefined> {
   }
 }
 
-/** Why a mentioned file or directory is not attached; undefined if it is. */
 export async function findMentionRefusal(
   mention: Mention,
   context: Pick<WalkContext, 'cwd' | 'workspace' | 'isWithheld'>,
@@ -151,15 +150,14 @@ async function* attachMention(mention: Mention, context: WalkContext): AsyncGene
     return;
   }
   if (!context.attachments.isNew(path)) return;
-  const bytes = await readInputFile(path, name, 'never');
-  const loaded = toAttachment(bytes, name);
+  const { item: loaded, bytes } = await loadFile(path, name, context, { links: 'never' });
   if (!isAttachment(loaded)) {
     yield { type: 'notice', message: `not attached: @${name} is neither text nor media that can be sent` };
     return;
   }
   context.attachments.add(loaded);
-  context.attached?.(path, bytes);
-  const type = 'text' in loaded ? '' : `${describeMedia(loaded.mimeType, bytes)}, `;
+  if (bytes !== undefined) context.attached?.(path, bytes);
+  const type = bytes === undefined || !('data' in loaded) ? '' : `${describeMedia(loaded.mimeType, bytes)}, `;
   yield { type: 'notice', message: `+ ${loaded.name} (${type}${formatSize(loaded.bytes)})` };
 }
 

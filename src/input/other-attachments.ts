@@ -4,10 +4,9 @@ import { decodeText } from '../core/text/decode.ts';
 import { sniffMedia } from '../core/text/media.ts';
 import { inspectPath } from '../platform/files/read.ts';
 import { isAttachment, notTextError, toAttachment } from './attachment.ts';
-import { type FileContext, missingFileError, readInputFile } from './files.ts';
+import { type FileContext, loadFile, missingFileError } from './files.ts';
 import type { OtherAttachments } from './prompt-input.ts';
 
-/** Where stdin goes among the attachments, and its media type; undefined if not requested. */
 export interface StdinTarget {
   readonly stdinPlace: number | undefined;
   readonly stdinType: ToMediaType | undefined;
@@ -29,22 +28,33 @@ export async function addOtherAttachments(
   for (const value of attach) {
     context.signal.throwIfAborted();
     if (value === '-') stdinPlace ??= context.attachments.items.length;
-    else await addFile(value, chooseType(value), context);
+    else await addFile(value, chooseType(value), mimeType, context);
   }
   if (clipboard !== undefined) addBytes(await clipboard(context.signal), 'clipboard', undefined, context);
   return { stdinPlace, stdinType: isTyped ? chooseType('stdin') : undefined };
 }
 
-async function addFile(value: string, typeOf: ToMediaType, context: Context): Promise<void> {
+async function addFile(
+  value: string,
+  typeOf: ToMediaType,
+  mimeType: string | undefined,
+  context: Context,
+): Promise<void> {
+  if (value.startsWith('gs://')) {
+    const { createBucketAttachment } = await import('./large-file.ts');
+    context.attachments.add(createBucketAttachment(value, context.attachments.support, mimeType));
+    return;
+  }
   const found = await inspectPath(resolve(context.cwd, value), value);
   if (found === undefined) throw await missingFileError(value, context.cwd);
   if (found.kind === 'directory') {
     throw new AppError('usage', `-a takes files, and ${value} is a directory`, { hint: `Send its files: -f ${value}` });
   }
   if (!context.attachments.isNew(found.path)) return;
-  const bytes = await readInputFile(found.path, value);
-  addBytes(bytes, value, typeOf(bytes), context);
-  context.attached?.(found.path, bytes);
+  const { item, bytes } = await loadFile(found.path, value, context, { toType: typeOf });
+  if (!isAttachment(item)) throw notTextError(value, item);
+  context.attachments.add(item);
+  if (bytes !== undefined) context.attached?.(found.path, bytes);
 }
 
 function addBytes(bytes: Uint8Array, name: string, type: string | undefined, { attachments }: Context): void {

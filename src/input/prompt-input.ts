@@ -1,4 +1,5 @@
 import type { Homes } from '../core/app.ts';
+import type { FileSupport } from '../core/files.ts';
 import type { Clock, Env } from '../core/io.ts';
 import type { Stdin } from '../platform/terminal/stdin.ts';
 import type { StdinMode } from './stdin.ts';
@@ -34,11 +35,11 @@ export interface PromptInput {
   readonly stdinMentions?: boolean;
   /** Resolves `@server:uri`; if absent, that is plain text. */
   readonly readResource?: ReadResource;
-  /** Called with the real path and content of every attached file. */
+  /** What the backend does with files that are too large for a request; absent: nothing. */
+  readonly fileSupport?: FileSupport;
   readonly attached?: OnAttached;
   readonly cwd: string;
   readonly env: Env;
-  /** Where gmn and the official CLI keep their state. */
   readonly homes?: () => Homes;
   readonly stdin: Stdin;
   readonly clock: Clock;

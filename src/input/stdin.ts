@@ -17,7 +17,21 @@ export interface StdinRequest {
   readonly env: Env;
   readonly clock: Clock;
   readonly signal: AbortSignal;
+  /** Opens a file for an input that is too long for a request; absent: that is an error. */
+  readonly spool?: () => Promise<StdinSpool>;
+  /** What to do about an input that is too long. */
+  readonly hint?: string;
 }
+
+/** Keeps an input that is too long for the memory. Every method throws AppError `usage`. */
+export interface StdinSpool {
+  append(chunk: Uint8Array): Promise<void>;
+  /** Returns the path. */
+  finish(): Promise<string>;
+}
+
+/** The bytes, or the file that has them. */
+export type StdinInput = Uint8Array | { readonly path: string };
 
 const NOTICE_AFTER_MS = 1000;
 const DEFAULT_WAIT_MS = { pipe: 10_000, socket: 2000 } as const;
@@ -27,7 +41,7 @@ const DEFAULT_WAIT_MS = { pipe: 10_000, socket: 2000 } as const;
  * AppError `usage` as soon as there is more than can be sent, `config` if `GMN_STDIN_WAIT` is not a duration, and the
  * signal's reason. Closes everything, however it ends.
  */
-export async function* readStdin(request: StdinRequest): AsyncGenerator<TurnEvent, Uint8Array | undefined> {
+export async function* readStdin(request: StdinRequest): AsyncGenerator<TurnEvent, StdinInput | undefined> {
   const { stdin, mode, hasPrompt, clock, signal } = request;
   const kind = stdin.kind();
   if (mode === 'never' || (kind === 'none' && mode === 'auto')) return undefined;
@@ -42,7 +56,7 @@ export async function* readStdin(request: StdinRequest): AsyncGenerator<TurnEven
   try {
     if (kind !== 'file') yield WAITING;
     if (waitMs !== undefined && !(yield* awaitFirst(reading.first, waitMs, clock))) return undefined;
-    return await reading.all();
+    return await reading.all(request);
   } finally {
     await reading.close();
   }
@@ -82,7 +96,7 @@ async function settlesWithin(promise: Promise<unknown>, ms: number, clock: Clock
 interface Reading {
   /** The first chunk; may reject without being awaited. */
   readonly first: Promise<unknown>;
-  all(): Promise<Uint8Array>;
+  all(options: Pick<StdinRequest, 'spool' | 'hint'>): Promise<StdinInput>;
   close(): Promise<void>;
 }
 
@@ -96,15 +110,19 @@ function startStdinReading(stdin: Stdin, parent: AbortSignal): Reading {
   first.catch(() => {});
   return {
     first,
-    all: async () => {
+    all: async ({ spool: openSpool, hint }) => {
       const chunks: Uint8Array[] = [];
+      let spool: StdinSpool | undefined;
       let length = 0;
       for (let step = await first; step.done !== true; step = await bytes.next()) {
         length += step.value.length;
-        if (length > INLINE_LIMIT) throw stdinTooLongError();
         chunks.push(step.value);
+        if (length <= INLINE_LIMIT) continue;
+        if (openSpool === undefined) throw stdinTooLongError(hint);
+        spool ??= await openSpool();
+        for (const chunk of chunks.splice(0)) await spool.append(chunk);
       }
-      return Buffer.concat(chunks, length);
+      return spool === undefined ? Buffer.concat(chunks, length) : { path: await spool.finish() };
     },
     close: async () => {
       parent.removeEventListener('abort', follow);
@@ -115,8 +133,8 @@ function startStdinReading(stdin: Stdin, parent: AbortSignal): Reading {
   };
 }
 
-function stdinTooLongError(): AppError {
+function stdinTooLongError(hint = ''): AppError {
   return new AppError('usage', `stdin is longer than ${INLINE_LIMIT_NAME}, the most that can be sent`, {
-    hint: 'Send a part of it, for example: head -c 1M … | gmn "…"',
+    hint: hint || 'Send a part of it, for example: head -c 1M … | gmn "…"',
   });
 }

@@ -62,7 +62,7 @@ test('a wait of 0 takes what is there and never waits for more', async () => {
   const ready = await drain(
     readStdin(request({ stdin: fakeStdin('pipe', chunks('a', 'b')).stdin, env: { GMN_STDIN_WAIT: '0' } })),
   );
-  expect(Buffer.from(ready.value ?? []).toString()).toBe('ab');
+  expect(Buffer.from((ready.value as Uint8Array | undefined) ?? []).toString()).toBe('ab');
 });
 
 test('a first byte after the announcement is enough to wait for the end', async () => {
@@ -81,7 +81,7 @@ test('a first byte after the announcement is enough to wait for the end', async 
   deliver();
   const { events, value } = await drain(reading);
   expect(events).toEqual([WAIT]);
-  expect(Buffer.from(value ?? []).toString()).toBe('xy');
+  expect(Buffer.from((value as Uint8Array | undefined) ?? []).toString()).toBe('xy');
   expect(state.closed).toBe(1);
 });
 
@@ -99,7 +99,7 @@ test.each([
 ] as const)('a %s with %o is read to its end without a timer', async (kind, over) => {
   const clock = fakeClock(9);
   const { value } = await drain(readStdin(request({ stdin: fakeStdin(kind, chunks('a', 'b')).stdin, clock, ...over })));
-  expect(Buffer.from(value ?? []).toString()).toBe('ab');
+  expect(Buffer.from((value as Uint8Array | undefined) ?? []).toString()).toBe('ab');
   expect(clock.slept).toEqual([]);
 });
 

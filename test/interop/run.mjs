@@ -9,6 +9,9 @@ import { parseArgs } from 'node:util';
 import { commandLines } from './command-lines.mjs';
 import { installPeers } from './install.mjs';
 import { cleanEnv, runNode } from './processes.mjs';
+import { batchRows } from './sdk/batches.mjs';
+import { fileRows } from './sdk/files.mjs';
+import { mediaRows } from './sdk/media.mjs';
 import { readOfficialState } from './state.mjs';
 import { compareWire } from './wire.mjs';
 
@@ -31,6 +34,7 @@ const cache = (() => {
 })();
 const lock = JSON.parse(readFileSync(join(here, 'package-lock.json'), 'utf8'));
 const geminiVersion = lock.packages['node_modules/@google/gemini-cli'].version;
+const sdk = { cache, version: lock.packages['node_modules/@google/genai'].version };
 const gemini = join(cache, 'node_modules', '@google', 'gemini-cli', 'bundle', 'gemini.js');
 if (!existsSync(join(root, 'dist', 'boot.js')) && flags.gmn.startsWith(root)) {
   const built = spawnSync(process.execPath, [join(root, 'scripts', 'build.mjs')], { stdio: 'inherit' });
@@ -55,9 +59,13 @@ try {
   wire = compared.record;
   rows = [
     ...(await runAll(demo, replay)),
+    ...(await batchRows({ ...sdk, url: (await serve([])).url })),
+    // A server of its own: some of its requests are to be refused.
+    ...(await mediaRows({ ...sdk, url: (await serve([])).url })),
     ...(await readOfficialState(peers)),
     ...compared.rows,
     ...(await commandLines({ ...peers, url: demo.url, cwd: work })),
+    ...(await fileRows({ ...sdk, url: demo.url, cwd: work })),
   ];
 } finally {
   // Each writes its code cache as it ends, so the files can go only after that.

@@ -15,7 +15,7 @@ import { type FileHandle, open, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Clock } from '../../core/io.ts';
 import { acquireLock } from './lock.ts';
-import { temporaryPath } from './path.ts';
+import { pathExists, temporaryPath } from './path.ts';
 import { makePrivateDirectory, syncDirectory, writeAtomic } from './write.ts';
 import { tryRemoveSync } from './write-sync.ts';
 
@@ -67,23 +67,26 @@ interface OpenOptions {
    * it.
    */
   readonly end?: number;
+  /** What becomes of an incomplete last line: by default it is copied to `<path>.torn-<time>` and cut off. */
+  readonly torn?: 'keep' | 'drop';
+  /** Creates the file if it is missing, with these permission bits, less the umask. */
+  readonly createMode?: number;
 }
 
-/**
- * Opens a file for appending. An incomplete last line is copied to `<path>.torn-<time>` and cut off. Throws system
- * errors, and if it is not a regular file.
- */
-export async function openAppendFile(path: string, { now, end }: OpenOptions): Promise<AppendFile> {
-  const descriptor = openSync(path, FLAGS);
+/** Opens a file for appending, without an incomplete last line. Throws system errors, and if it is not a regular file. */
+export async function openAppendFile(path: string, options: OpenOptions): Promise<AppendFile> {
+  const { now, end, torn = 'keep', createMode } = options;
+  const isNew = createMode !== undefined && !pathExists(path);
+  const descriptor = openSync(path, createMode === undefined ? FLAGS : FLAGS | constants.O_CREAT, createMode);
   try {
     const status = fstatSync(descriptor);
     if (!status.isFile()) throw new Error('it is not a regular file');
     const whole = findLastLineEnd(descriptor, status.size);
     if (whole < status.size && whole === (end ?? whole)) {
-      quarantineFragment(descriptor, { path, from: whole, to: status.size, now });
+      if (torn === 'keep') quarantineFragment(descriptor, { path, from: whole, to: status.size, now });
       ftruncateSync(descriptor, whole);
     }
-    return appendFile(descriptor, end ?? whole);
+    return appendFile(descriptor, end ?? whole, isNew ? dirname(path) : undefined);
   } catch (thrown) {
     closeSync(descriptor);
     throw thrown;

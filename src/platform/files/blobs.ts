@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { readdir, readFile, rename, stat, unlink, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fingerprint } from './held-file.ts';
-import { isTemporary, temporaryPath } from './path.ts';
+import { isTemporary, realPath, temporaryPath } from './path.ts';
 import { makePrivateDirectory, writeDurably } from './write.ts';
 
 const NAME = /^[0-9a-f]{64}$/;
@@ -10,6 +10,8 @@ const FLAGS = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NO
 
 /** Bytes stored under their fingerprint (SHA-256, hex), each only once. Private to the user. */
 export interface BlobStore {
+  /** Where the bytes with that fingerprint are, if they are stored; free of links. */
+  path(print: string): string;
   put(bytes: Uint8Array): Promise<string>;
   /** Undefined if missing or damaged. Never throws. */
   get(print: string): Promise<Buffer | undefined>;
@@ -30,6 +32,7 @@ export function createBlobStore(directory: string): BlobStore {
     return bytes !== undefined && fingerprint(bytes) === print ? bytes : undefined;
   };
   return {
+    path: (print) => join(realPath(directory) ?? directory, print),
     async put(bytes) {
       const print = fingerprint(bytes);
       const path = join(directory, print);

@@ -71,6 +71,27 @@ export async function readBytes(path: string, options: ReadOptions): Promise<Uin
   }
 }
 
+/** The size of a regular file and its first `maxBytes`. Never blocks on a FIFO. Throws AppError `usage`. */
+export async function readBeginning(
+  path: string,
+  maxBytes: number,
+  { name, links }: { readonly name: string; readonly links: 'follow' | 'never' },
+): Promise<{ readonly size: number; readonly head: Uint8Array }> {
+  let handle: FileHandle | undefined;
+  try {
+    const noFollow = links === 'never' ? (constants.O_NOFOLLOW ?? 0) : 0;
+    handle = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0) | noFollow);
+    const status = await handle.stat();
+    if (!status.isFile()) throw irregularFileError(name);
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(Math.min(maxBytes, status.size)), 0);
+    return { size: status.size, head: buffer.subarray(0, bytesRead) };
+  } catch (thrown) {
+    throw thrown instanceof AppError ? thrown : readError(thrown, name);
+  } finally {
+    await handle?.close();
+  }
+}
+
 export async function readBytesIfAny(path: string, options: ReadOptions): Promise<Uint8Array | undefined> {
   return (await inspectPath(path))?.kind === 'file' ? readBytes(path, options) : undefined;
 }
@@ -156,7 +177,7 @@ function directoryError(name: string): AppError {
   return new AppError('usage', `${name} is a directory`, { hint: 'Name a file in it.' });
 }
 
-function irregularFileError(name: string): AppError {
+export function irregularFileError(name: string): AppError {
   return new AppError('usage', `${name} is not a regular file`, { hint: 'Pipe it in instead: … | gmn "…"' });
 }
 

@@ -1,4 +1,14 @@
-import { closeSync, fchmodSync, openSync, renameSync, statSync, unlinkSync, writeFileSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  fchmodSync,
+  openSync,
+  renameSync,
+  statSync,
+  unlinkSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { dirname } from 'node:path';
 import { errorCode } from '../runtime/system.ts';
 import { makeDirectories, temporaryPath } from './path.ts';
@@ -46,6 +56,46 @@ export function tryCreateExclusiveSync(path: string, text: string): 'created' | 
     return 'failed';
   } finally {
     closeSync(descriptor);
+  }
+}
+
+/** Adds to a private file, which it creates with its directory, in one write. A link is not followed. Never throws. */
+export function tryAppendSync(path: string, text: string): boolean {
+  const open = (): number => openSync(path, APPEND, 0o600);
+  try {
+    let descriptor: number;
+    try {
+      descriptor = open();
+    } catch (thrown) {
+      if (errorCode(thrown) !== 'ENOENT') return false;
+      makeDirectories(dirname(path));
+      descriptor = open();
+    }
+    try {
+      writeSync(descriptor, text);
+    } finally {
+      closeSync(descriptor);
+    }
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Never blocks on a FIFO. */
+const APPEND =
+  constants.O_WRONLY |
+  constants.O_APPEND |
+  constants.O_CREAT |
+  (constants.O_NOFOLLOW ?? 0) |
+  (constants.O_NONBLOCK ?? 0);
+
+/** Never throws. */
+export function tryRenameSync(from: string, to: string): void {
+  try {
+    renameSync(from, to);
+  } catch {
+    // It is gone, or cannot be renamed.
   }
 }
 

@@ -20,7 +20,7 @@ import { isWritable, toVersion } from './read.ts';
 import { readModifiedTime } from './write-sync.ts';
 import { resolveWritingTarget } from './writing-target.ts';
 
-type Data = string | Uint8Array | Iterable<string | Uint8Array>;
+type Data = string | Uint8Array | Iterable<string | Uint8Array> | AsyncIterable<string>;
 
 interface CreateOptions {
   /** The permission bits; those that the umask leaves of 0666 if absent. */
@@ -46,7 +46,7 @@ export async function createExclusive(
   try {
     const pieces = typeof data === 'string' || data instanceof Uint8Array ? [data] : data;
     // writeFile on a handle continues at the current position.
-    for (const piece of pieces) await handle.writeFile(piece);
+    for await (const piece of pieces) await handle.writeFile(piece);
     await prepare?.(handle);
     // The umask takes bits from the mode given to open, and so may a change of owner.
     if (mode !== undefined) await handle.chmod(mode);
@@ -151,6 +151,24 @@ export async function makePrivateDirectory(path: string): Promise<void> {
       hint: 'Check the permissions there, or name another place with GMN_HOME.',
     });
   }
+}
+
+/** Renames a file, over any other of the new name; nothing if it is missing. Throws AppError `config`. */
+export async function moveFile(from: string, to: string): Promise<void> {
+  try {
+    await renameOver(from, to);
+  } catch (cause) {
+    if (errorCode(cause) === 'ENOENT') return;
+    throw new AppError('config', `cannot rename ${from} to ${to}: ${errorReason(cause)}`, {
+      cause,
+      hint: 'Check the permissions there.',
+    });
+  }
+}
+
+/** Removes a file if there is one. Throws system errors. */
+export async function removeFile(path: string): Promise<void> {
+  await unlink(path).catch(ignoreAbsent);
 }
 
 /** Moves a broken file to `<path>.corrupt-<time>`. Never throws. */
@@ -301,8 +319,11 @@ export async function createOutputFile(path: string, name: string, bytes: Uint8A
 }
 
 function outputError(name: string, cause: unknown): AppError {
+  const isFull = ['ENOSPC', 'EDQUOT', 'EFBIG'].includes(errorCode(cause));
   return new AppError('usage', `cannot write ${name}: ${errorReason(cause)}`, {
     cause,
-    hint: 'Name a file in a directory that exists and that you may write to.',
+    hint: isFull
+      ? 'Make room on that disk, or name a file on another one.'
+      : 'Name a file in a directory that exists and that you may write to.',
   });
 }

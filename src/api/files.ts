@@ -1,0 +1,491 @@
+import { AppError, serverError } from '../core/error.ts';
+import { fileTooLargeError, MAX_FILE_BYTES, type RemoteFile, type UploadSource } from '../core/files.ts';
+import { closeBody, type HttpRequest, type HttpResponse } from '../core/io.ts';
+import { filterObjects, isCount, isObject, toNonEmptyString, tryParseJson } from '../core/json.ts';
+import { formatSize } from '../core/text/format.ts';
+import { isLoopback } from '../core/text/url.ts';
+import { API_VERSION, type GeminiApiEndpoint, geminiApiUrl } from './gemini-api.ts';
+import { toOneLine } from './google-error.ts';
+import { readPrefix } from './payload.ts';
+import {
+  callJson,
+  type Fields,
+  type QueryContext,
+  type RetryOptions,
+  responseError,
+  sendAuthorized,
+  withRetries,
+} from './queries.ts';
+import { nextRetry, toFinalFailure } from './retry.ts';
+
+/** The Files API on the wire. Every method throws AppError: `auth` or `api`, and `usage` for what cannot be sent. */
+export interface FilesClient {
+  /** Whose files these are, with the account: the address of the API. */
+  readonly endpoint: string;
+  /**
+   * Uploads the content in pieces, resuming after a lost connection; what it returns may still be `PROCESSING`. Under the name of
+   * `toOwnName`, unless the service refuses that.
+   */
+  upload(source: UploadSource, options: UploadOptions): Promise<RemoteFile>;
+  /** Undefined if there is no such file, or it belongs to somebody else. */
+  get(name: string, signal: AbortSignal): Promise<RemoteFile | undefined>;
+  /** Polls until the file can be used. Throws AppError `api` if the service could not process it. */
+  waitUntilActive(file: RemoteFile, signal: AbortSignal): Promise<RemoteFile>;
+  list(signal: AbortSignal): Promise<readonly RemoteFile[]>;
+  /** False if there was no such file. */
+  delete(name: string, signal: AbortSignal): Promise<boolean>;
+  /** The content as it arrives. A connection that is lost is an error: ask again from the beginning. */
+  download(name: string, signal: AbortSignal): AsyncGenerator<Uint8Array, void>;
+}
+
+interface UploadOptions {
+  readonly mimeType: string;
+  readonly displayName?: string;
+  readonly signal: AbortSignal;
+  /** Called with the number of bytes sent so far, of the whole content. */
+  readonly onProgress?: (bytes: number) => void;
+  /** Where an earlier upload of this content, to this account, may go on; see `onAddress`. */
+  readonly address?: string | undefined;
+  /**
+   * Called with the address at which this upload can be resumed, even by another process, and with undefined when there is none any
+   * more. Whoever knows it can write to the upload: it is a secret.
+   */
+  readonly onAddress?: (address: string | undefined) => void | Promise<void>;
+}
+
+interface FilesContext extends QueryContext, RetryOptions {
+  readonly place: GeminiApiEndpoint;
+}
+
+/** A multiple of this must be sent at a time, except at the end. https://ai.google.dev/gemini-api/docs/files */
+const CHUNK_BYTES = 8 * 1024 * 1024;
+
+/** An upload that gains less than this between two failures is not getting anywhere. */
+const MIN_PROGRESS_BYTES = 64 * 1024;
+
+/** How often an upload is resumed after a lost connection without getting any further. */
+const MAX_RESUMPTIONS = 3;
+
+/** How often an upload begins anew because the service has forgotten it. */
+const MAX_RESTARTS = 3;
+
+const MAX_ANSWER_BYTES = 1024 * 1024;
+const PAGE_SIZE = 100;
+/** Guards against a server that never stops sending page tokens. */
+const MAX_PAGES = 1000;
+/** The longest delay between two looks at a file that is being processed, in retry delays. */
+const MAX_POLL_DELAYS = 5;
+
+/** The name under which a content is kept: the same content has the same name, so it is uploaded once. */
+export function toOwnName(sha256: string): string {
+  return `files/gmn-${sha256.slice(0, 36)}`;
+}
+
+export function createFilesClient(context: FilesContext): FilesClient {
+  const { place, clock, retryBaseMs } = context;
+  const retry = <Value>(task: () => Promise<Value>, signal: AbortSignal): Promise<Value> =>
+    withRetries(task, context, signal);
+
+  const get = async (name: string, signal: AbortSignal): Promise<RemoteFile | undefined> => {
+    const call = { url: geminiApiUrl(place, toPath(name)), asks: 'files', instead: isNotThere };
+    const answer = await retry(() => callJson(context, call, signal), signal);
+    return answer === NOT_THERE ? undefined : parseFile(answer);
+  };
+
+  const list = async (signal: AbortSignal): Promise<readonly RemoteFile[]> => {
+    const found = new Map<string, RemoteFile>();
+    let page = '';
+    for (let pages = 0; pages < MAX_PAGES; pages += 1) {
+      const url = geminiApiUrl(place, `files?pageSize=${PAGE_SIZE}${page}`);
+      const { files, nextPageToken } = await retry(() => callJson(context, { url, asks: 'files' }, signal), signal);
+      for (const file of filterObjects(files).flatMap(tryParseFile)) found.set(file.name, file);
+      if (typeof nextPageToken !== 'string' || nextPageToken === '') break;
+      page = `&pageToken=${encodeURIComponent(nextPageToken)}`;
+    }
+    return [...found.values()];
+  };
+
+  return {
+    endpoint: geminiApiUrl(place, '').href,
+    upload: (source, options) => upload(source, options, { ...context, get, list }),
+    get,
+    list,
+    async waitUntilActive(file, signal) {
+      let current = file;
+      for (let delays = 1; current.state === 'PROCESSING'; delays = Math.min(delays * 2, MAX_POLL_DELAYS)) {
+        await clock.sleep(delays * retryBaseMs, signal);
+        const found = await get(file.name, signal);
+        if (found === undefined) throw goneError(file);
+        current = found;
+      }
+      if (current.state === 'FAILED') throw processingError(current);
+      return current;
+    },
+    async delete(name, signal) {
+      const call = { method: 'DELETE', url: geminiApiUrl(place, toPath(name)), asks: 'files' } as const;
+      const answer = await retry(() => callJson(context, { ...call, instead: isNotThere }, signal), signal);
+      return answer !== NOT_THERE;
+    },
+    async *download(name, signal) {
+      const url = siblingUrl(place, 'download', `${toPath(name)}:download?alt=media`);
+      const request = { method: 'GET', url, headers: {} } as const;
+      const response = await retry(async () => {
+        const answer = await sendAuthorized(context, request, signal);
+        if (isSuccess(answer)) return answer;
+        throw await toError(answer, context);
+      }, signal);
+      yield* response.body;
+    },
+  };
+}
+
+interface UploadContext extends FilesContext, Pick<FilesClient, 'get' | 'list'> {}
+
+async function upload(source: UploadSource, options: UploadOptions, context: UploadContext): Promise<RemoteFile> {
+  if (source.bytes > MAX_FILE_BYTES) throw fileTooLargeError(source.name, source.bytes);
+  const { signal, onAddress } = options;
+  let address = options.address === undefined ? undefined : tryParseAddress(options.address, context);
+  let isResumed = address !== undefined;
+  for (let starts = 0; starts <= MAX_RESTARTS; ) {
+    if (address === undefined) {
+      starts += 1;
+      const started = await withRetries(() => start(source, options, context), context, signal);
+      if ('file' in started) return started.file;
+      address = started.address;
+      await onAddress?.(address.href);
+    }
+    const result = await transfer({ source, options, context, address, isResumed });
+    await onAddress?.(undefined);
+    if (result instanceof AppError) throw result;
+    const file = result === 'final' ? await findFinished(source, context, signal) : result;
+    if (file !== 'forgotten' && file !== undefined) return checkArrival(file, source);
+    address = undefined;
+    isResumed = false;
+  }
+  throw serverError('api', `the service forgot the upload of ${source.name} again and again`, {
+    hint: 'Try again later.',
+  });
+}
+
+type Started = { readonly address: URL } | { readonly file: RemoteFile };
+
+/** Begins an upload. Under our own name the content may be there already. */
+async function start(source: UploadSource, options: UploadOptions, context: UploadContext): Promise<Started> {
+  const { signal } = options;
+  const own = toOwnName(source.sha256);
+  const named = await sendStart(source, options, context, own);
+  if (isSuccess(named)) return { address: await readAddress(named, context) };
+  if (!OWN_NAME_REFUSALS.includes(named.status)) throw await toError(named, context);
+  await closeBody(named.body);
+  if (named.status === 409) {
+    const file = await context.get(own, signal);
+    if (file !== undefined && file.state !== 'FAILED' && isSame(file, source)) return { file };
+  }
+  const nameless = await sendStart(source, options, context);
+  if (isSuccess(nameless)) return { address: await readAddress(nameless, context) };
+  throw await toError(nameless, context);
+}
+
+/** The service takes no names here, or this one is taken: by somebody else, or by a file that expired a moment ago. */
+const OWN_NAME_REFUSALS: readonly number[] = [400, 403, 409];
+
+function sendStart(
+  { bytes }: UploadSource,
+  { mimeType, displayName, signal }: UploadOptions,
+  context: UploadContext,
+  name?: string,
+): Promise<HttpResponse> {
+  const file = { ...(displayName === undefined ? {} : { displayName }), ...(name === undefined ? {} : { name }) };
+  const request = {
+    method: 'POST',
+    url: siblingUrl(context.place, 'upload', 'files'),
+    headers: {
+      'content-type': 'application/json',
+      'x-goog-upload-protocol': 'resumable',
+      'x-goog-upload-command': 'start',
+      'x-goog-upload-header-content-length': String(bytes),
+      'x-goog-upload-header-content-type': mimeType,
+    },
+    body: JSON.stringify({ file }),
+    // What was begun and never continued leaves nothing behind.
+    isRepeatable: true,
+  } as const;
+  return sendAuthorized(context, request, signal);
+}
+
+async function readAddress(response: HttpResponse, context: UploadContext): Promise<URL> {
+  await closeBody(response.body);
+  const address = tryParseAddress(response.headers['x-goog-upload-url'] ?? '', context);
+  if (address !== undefined) return address;
+  throw serverError('api', 'the server did not say where to upload to, or named an address that is not safe', {
+    hint: 'The base URL may lead to a gateway without uploads: check GOOGLE_GEMINI_BASE_URL if it is set.',
+  });
+}
+
+/** Undefined unless it is https, or plain http on this machine, where the service itself is then, too. */
+function tryParseAddress(text: string, { place }: UploadContext): URL | undefined {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || url.username !== '' || url.password !== '') return undefined;
+  if (url.protocol === 'https:') return url;
+  const isLocal = url.protocol === 'http:' && isLoopback(url.hostname) && isLoopback(geminiApiUrl(place, '').hostname);
+  return isLocal ? url : undefined;
+}
+
+interface Transfer {
+  readonly source: UploadSource;
+  readonly options: UploadOptions;
+  readonly context: UploadContext;
+  readonly address: URL;
+  /** Whether an earlier process may have sent something. */
+  readonly isResumed: boolean;
+}
+
+/**
+ * Sends what the service does not have yet. `final`: it has everything, but did not say what file that is. An error if
+ * what it says about the upload cannot be true. Throws if the upload can be resumed later.
+ */
+async function transfer(one: Transfer): Promise<RemoteFile | 'final' | 'forgotten' | AppError> {
+  const { source, options, context, isResumed } = one;
+  const { signal, onProgress } = options;
+  let offset = 0;
+  /** Failed requests, and chunks that were not taken as a whole, since the last progress. */
+  let failures = 0;
+  let stalls = 0;
+  let progressAt = 0;
+  if (isResumed) {
+    const state = await withRetries(() => query(one), context, signal);
+    if (typeof state !== 'number') return state;
+    if (state > source.bytes) return disagreementError(source);
+    offset = state;
+    progressAt = state;
+  }
+  // One for all chunks: after a failure the connection is closed, and nothing is sent from it any more.
+  const buffer = new Uint8Array(Math.min(CHUNK_BYTES, source.bytes));
+  for (;;) {
+    onProgress?.(offset);
+    const chunk = await source.read(offset, buffer.subarray(0, Math.min(buffer.length, source.bytes - offset)));
+    let answer: UploadState;
+    try {
+      answer = await sendChunk(one, offset, chunk);
+      if (typeof answer === 'number' && (answer < offset + chunk.length || chunk.length === 0)) stalls += 1;
+    } catch (thrown) {
+      if (signal.aborted) throw signal.reason;
+      const failure = AppError.from(thrown);
+      const isOver = OUT_OF_STEP.includes(failure.status ?? 0) && failures >= MAX_RESUMPTIONS;
+      if (isOver) return failure;
+      failures = await waitForRetry(failure, failures, one);
+      answer = await withRetries(() => query(one), context, signal);
+    }
+    if (typeof answer !== 'number') return answer;
+    if (answer < offset || answer > offset + chunk.length || stalls > MAX_RESUMPTIONS) return disagreementError(source);
+    offset = answer;
+    if (offset - progressAt >= MIN_PROGRESS_BYTES) {
+      failures = 0;
+      stalls = 0;
+      progressAt = offset;
+    }
+  }
+}
+
+/** Waits before the upload is resumed, and returns the number of failures. Throws the failure if that is one too many. */
+async function waitForRetry(failure: AppError, failures: number, { options, context }: Transfer): Promise<number> {
+  const { clock, random, retries, retryBaseMs: baseMs } = context;
+  // Nothing is asked for twice after a lost connection, so that counts as no retry. A refused request does.
+  const isLost = failure.status === undefined || OUT_OF_STEP.includes(failure.status);
+  const atMost = isLost ? Math.max(MAX_RESUMPTIONS, retries ?? 0) : retries;
+  const limits = { baseMs, random, atMost, now: clock.now };
+  const retry = nextRetry(failure, failures, limits);
+  if (retry === undefined) throw toFinalFailure(failure, limits);
+  context.trace(`upload: ${failure.message}; resumed, ${retry.number} of ${retry.of}`);
+  await clock.sleep(retry.delayMs, options.signal);
+  return retry.number;
+}
+
+/** How much the service has; `final`, or the file, once it has everything. */
+type UploadState = number | RemoteFile | 'final' | 'forgotten';
+
+/** Sends the content from `offset` on; with its end, the upload ends, too. Throws AppError, with `retry` if it may be resumed. */
+async function sendChunk(one: Transfer, offset: number, chunk: Uint8Array): Promise<UploadState> {
+  const { source, options, context } = one;
+  const isLast = offset + chunk.length === source.bytes;
+  const response = await sendCommand(one, isLast ? 'upload, finalize' : 'upload', {
+    headers: { 'content-type': 'application/octet-stream', 'x-goog-upload-offset': String(offset) },
+    body: chunk,
+    // After a failure the service is asked what it has; a chunk is never sent a second time in silence.
+    mayReuse: true,
+    onProgress: (bytes) => options.onProgress?.(offset + bytes),
+  });
+  if (isSuccess(response)) return readState(response, offset + chunk.length, isLast);
+  if (response.status === 409 && isLast) {
+    // Somebody else has finished the same content.
+    await closeBody(response.body);
+    return 'final';
+  }
+  if (FORGOTTEN.includes(response.status)) {
+    await closeBody(response.body);
+    return 'forgotten';
+  }
+  const error = await toError(response, context);
+  throw OUT_OF_STEP.includes(response.status) ? error.with({ retry: {} }) : error;
+}
+
+const FORGOTTEN: readonly number[] = [404, 410];
+
+/** The service expected another offset: ask for it. */
+const OUT_OF_STEP: readonly number[] = [400, 409, 412, 416];
+
+async function query(one: Transfer): Promise<UploadState> {
+  const response = await sendCommand(one, 'query', { isRepeatable: true });
+  if (isSuccess(response)) return readState(response, undefined, false);
+  const error = await toError(response, one.context);
+  if (error.retry !== undefined || error.fault === 'auth') throw error;
+  return 'forgotten';
+}
+
+/** The credential goes to the service itself only; elsewhere the address must do. */
+function sendCommand(
+  { options, context, address }: Transfer,
+  command: string,
+  { headers = {}, ...rest }: Partial<HttpRequest>,
+): Promise<HttpResponse> {
+  const request: HttpRequest = {
+    method: 'POST',
+    url: address,
+    isSecret: true,
+    ...rest,
+    headers: { ...headers, 'x-goog-upload-command': command },
+  };
+  if (address.origin === geminiApiUrl(context.place, '').origin)
+    return sendAuthorized(context, request, options.signal);
+  return context.send({ ...request, headers: { 'user-agent': context.userAgent, ...request.headers } }, options.signal);
+}
+
+/** `sent`: what the service must have by now if it does not say. */
+async function readState(response: HttpResponse, sent: number | undefined, isLast: boolean): Promise<UploadState> {
+  const { 'x-goog-upload-status': status, 'x-goog-upload-size-received': received } = response.headers;
+  const body = tryParseJson(await readPrefix(response.body, MAX_ANSWER_BYTES));
+  const [file] = isObject(body) ? tryParseFile(isObject(body.file) ? body.file : body) : [];
+  if (status === 'cancelled') return 'forgotten';
+  if (status === 'final' || (status === undefined && isLast && file !== undefined)) return file ?? 'final';
+  const bytes = received === undefined ? sent : Number(received);
+  if (bytes !== undefined && isCount(bytes)) return bytes;
+  throw serverError('api', 'the server did not say how much of the upload it has', { hint: 'Try again.', retry: {} });
+}
+
+/** The file of an upload that has ended without naming it. */
+async function findFinished(
+  source: UploadSource,
+  { get, list }: UploadContext,
+  signal: AbortSignal,
+): Promise<RemoteFile | undefined> {
+  const own = await get(toOwnName(source.sha256), signal);
+  if (own !== undefined && isSame(own, source)) return own;
+  return (await list(signal)).find((file) => file.sha256 === source.sha256 && isSame(file, source));
+}
+
+function isSame({ bytes = -1, sha256 }: RemoteFile, source: UploadSource): boolean {
+  return bytes === source.bytes && (sha256 === undefined || sha256 === source.sha256);
+}
+
+function checkArrival(file: RemoteFile, source: UploadSource): RemoteFile {
+  const { bytes = source.bytes, sha256 = source.sha256 } = file;
+  if (bytes === source.bytes && sha256 === source.sha256) return file;
+  const what = bytes === source.bytes ? 'other content' : `${formatSize(bytes)} instead of ${formatSize(source.bytes)}`;
+  throw serverError('api', `${source.name} did not arrive whole: the service has ${what}`, {
+    hint: `Remove it (gmn files delete ${file.name}) and try again.`,
+  });
+}
+
+function isSuccess({ status }: HttpResponse): boolean {
+  return status >= 200 && status <= 299;
+}
+
+async function toError(response: HttpResponse, { identity }: QueryContext): Promise<AppError> {
+  const text = await readPrefix(response.body, MAX_ANSWER_BYTES);
+  return responseError(response, text, { identity, asks: 'uploads' });
+}
+
+const NOT_THERE: Fields = {};
+
+/** Google answers 403 for a file that does not exist, as it does for somebody else's. */
+function isNotThere(reasons: readonly string[], status: number): Fields | undefined {
+  return status === 404 || (status === 403 && reasons.length === 0) ? NOT_THERE : undefined;
+}
+
+/** Throws AppError `usage` for what would lead to another path. */
+function toPath(name: string): string {
+  const [, id] = /^(?:files\/)?([a-z\d][a-z\d-]{0,99})$/i.exec(name) ?? [];
+  if (id !== undefined) return `files/${id}`;
+  throw new AppError('usage', `"${toOneLine(name, 100)}" is not the name of an uploaded file`, {
+    hint: 'gmn files list shows the names.',
+  });
+}
+
+/** An address beside those of the API, such as `/upload/v1beta/files`. */
+function siblingUrl({ apiVersion = API_VERSION, ...place }: GeminiApiEndpoint, prefix: string, path: string): URL {
+  return geminiApiUrl({ ...place, apiVersion: `${prefix}/${apiVersion}` }, path);
+}
+
+function parseFile(fields: Fields): RemoteFile {
+  const [file] = tryParseFile(fields);
+  if (file !== undefined) return file;
+  throw serverError('api', 'the server did not describe the file', { hint: 'Try again.' });
+}
+
+/** None, or one. */
+function tryParseFile(fields: Fields): readonly RemoteFile[] {
+  const { name, uri, mimeType, state = 'ACTIVE', sizeBytes, sha256Hash, displayName, error } = fields;
+  if (typeof name !== 'string' || !/^files\/[\w-]{1,100}$/.test(name) || typeof uri !== 'string') return [];
+  const size = typeof sizeBytes === 'string' && /^\d{1,15}$/.test(sizeBytes) ? Number(sizeBytes) : sizeBytes;
+  return [
+    {
+      name,
+      uri,
+      mimeType: toNonEmptyString(mimeType) ?? 'application/octet-stream',
+      state: String(state),
+      ...(isCount(size) ? { bytes: size } : {}),
+      ...optional('sha256', toHex(sha256Hash)),
+      ...optional('displayName', toNonEmptyString(displayName)),
+      ...optional('createdAt', toTime(fields.createTime)),
+      ...optional('expiresAt', toTime(fields.expirationTime)),
+      ...optional('problem', isObject(error) ? toNonEmptyString(error.message) : undefined),
+    },
+  ];
+}
+
+function optional<Key extends string, Value>(key: Key, value: Value | undefined): { readonly [K in Key]?: Value } {
+  return value === undefined ? {} : ({ [key]: value } as { readonly [K in Key]: Value });
+}
+
+/** Base64 of the hash, or of its hexadecimal form: the service has given both. */
+function toHex(hash: unknown): string | undefined {
+  if (typeof hash !== 'string') return undefined;
+  const bytes = Buffer.from(hash, 'base64');
+  if (bytes.length === 32) return bytes.toString('hex');
+  const text = bytes.toString('latin1').toLowerCase();
+  return /^[\da-f]{64}$/.test(text) ? text : undefined;
+}
+
+function toTime(value: unknown): number | undefined {
+  const ms = typeof value === 'string' ? Date.parse(value) : Number.NaN;
+  return Number.isNaN(ms) ? undefined : ms;
+}
+
+function disagreementError({ name }: UploadSource): AppError {
+  return serverError('api', `what the service says it has of ${name} cannot be true`, {
+    hint: 'Run the same command again: the upload then begins anew.',
+  });
+}
+
+function processingError({ name, displayName = name, problem }: RemoteFile): AppError {
+  const why = problem === undefined ? '' : `: ${toOneLine(problem, 200)}`;
+  return serverError('api', `the service could not process ${toOneLine(displayName, 100)}${why}`, {
+    hint: 'Check that the file is what its ending says, or convert it.',
+  });
+}
+
+function goneError({ name, displayName = name }: RemoteFile): AppError {
+  return serverError('api', `${toOneLine(displayName, 100)} was deleted while the service processed it`, {
+    hint: 'Run the same command again.',
+  });
+}

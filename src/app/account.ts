@@ -1,0 +1,29 @@
+import { chooseCredential } from '../auth/credential.ts';
+import type { App } from '../core/app.ts';
+import type { Credential } from '../core/credential.ts';
+import type { Backend } from '../models/table.ts';
+import { type OpenedBackend, openBackend } from './backend.ts';
+
+export interface AccountOptions {
+  readonly auth?: string;
+  readonly backend?: Backend;
+}
+
+interface OpenedAccount {
+  readonly opened: OpenedBackend;
+  readonly credential: Credential;
+  readonly notices: readonly string[];
+}
+
+/** The backend for commands that ask no model. Throws AppError `config`, `auth` or `usage`. */
+export async function openAccount(
+  options: AccountOptions,
+  app: App,
+  how: { readonly isRehearsal?: boolean; readonly notify: (message: string) => void },
+): Promise<OpenedAccount> {
+  const settings = await app.settings();
+  const flag = options.auth === undefined ? {} : { flag: options.auth };
+  const choice = await chooseCredential({ ...app, ...flag, settings, ...how });
+  const opened = await openBackend(choice, { app, settings, wanted: options.backend });
+  return { opened, credential: choice.credential, notices: [...settings.notices, ...choice.notices] };
+}

@@ -1,0 +1,340 @@
+import { join } from 'node:path';
+import { type FilesClient, toOwnName } from '../api/files.ts';
+import type { App } from '../core/app.ts';
+import type { Content, FilePart, Part } from '../core/content.ts';
+import { AppError } from '../core/error.ts';
+import type { TurnEvent } from '../core/event.ts';
+import { RETENTION, type RemoteFile, type UploadSource } from '../core/files.ts';
+import { isObject } from '../core/json.ts';
+import type { Model, ModelRequest, Reply, ReplyEvent } from '../core/model.ts';
+import { DAY_MS, formatDuration, formatSize } from '../core/text/format.ts';
+import { listByteForms } from '../core/text/secrets.ts';
+import { acquireLock, type Lock } from '../platform/files/lock.ts';
+import { readCache, writeCache } from '../platform/files/small-file.ts';
+import { createLocalSource } from '../platform/files/upload-source.ts';
+import { removeFiles } from '../platform/files/write.ts';
+import { readModifiedTime, tryRemoveSync } from '../platform/files/write-sync.ts';
+import { sha256 } from '../platform/runtime/native.ts';
+import { noteProgress } from '../render/spinner.ts';
+import { findLocalFile } from './local-files.ts';
+import { readSecrets } from './redaction.ts';
+
+/** Files that the service keeps for requests. */
+export interface Uploads {
+  readonly client: FilesClient;
+  /**
+   * Makes a content available to requests: uploads it, unless it is there already, and waits until the service has processed it. Yields
+   * what is awaited, and one notice that the service keeps it. Throws AppError.
+   */
+  provide(source: UploadSource, mimeType: string, signal: AbortSignal): AsyncGenerator<UploadEvent, RemoteFile>;
+  /** Looks which of the provided contents the service still has. True if one is gone, which is then uploaded again. Throws AppError. */
+  forgetGone(signal: AbortSignal): Promise<boolean>;
+}
+
+/** A backend, as `OpenedModel` has it. */
+interface UploadTarget {
+  readonly backend: string;
+  readonly account: () => string;
+  readonly files?: () => Promise<FilesClient>;
+}
+
+type UploadEvent = Extract<TurnEvent, { type: 'wait' | 'notice' }>;
+
+interface UploadOptions {
+  /** Whether uploads are remembered for later runs. True by default. */
+  readonly isRemembered?: boolean;
+  /** Stops the clock of the run while something is sent, until the returned function is called. */
+  readonly pause?: (() => () => void) | undefined;
+}
+
+/** A file that expires sooner than this is uploaded again. */
+const MIN_LIFE_MS = 10 * 60_000;
+
+/** How long what is known of an upload is kept. */
+const LEDGER_MS = 7 * DAY_MS;
+
+/** Throws AppError `auth` if the backend keeps no files. */
+export async function openUploads(
+  app: App,
+  opened: UploadTarget,
+  { isRemembered = true, pause }: UploadOptions = {},
+): Promise<Uploads> {
+  if (opened.files === undefined) throw noFilesError(opened.backend);
+  const client = await opened.files();
+  const ready = new Map<string, RemoteFile>();
+  /** Contents that are being made ready, for as long as that takes. */
+  const running = new Map<string, Promise<void>>();
+  let hasTold = false;
+
+  const isFresh = (file: RemoteFile): boolean =>
+    file.state === 'ACTIVE' && (file.expiresAt ?? Number.POSITIVE_INFINITY) - app.clock.now() > MIN_LIFE_MS;
+
+  /** The content, if the service has it and keeps it for a while. */
+  async function findKept(source: UploadSource, name: string, signal: AbortSignal): Promise<RemoteFile | undefined> {
+    const file = await client.get(name, signal);
+    if (file === undefined || !isSameContent(file, source)) return undefined;
+    if (file.state === 'PROCESSING' || isFresh(file)) return file;
+    await client.delete(file.name, signal);
+    return undefined;
+  }
+
+  async function* send(
+    source: UploadSource,
+    mimeType: string,
+    { ledger, signal }: { readonly ledger: Ledger; readonly signal: AbortSignal },
+  ): AsyncGenerator<UploadEvent, RemoteFile> {
+    const { name } = source;
+    yield { type: 'wait', what: `the upload of ${name}` };
+    const resume = pause?.();
+    try {
+      await source.open?.(signal);
+      const file = await client.upload(await guardSource(source, app), {
+        ...{ mimeType, signal, displayName: name },
+        onProgress: showProgress(app, source.bytes),
+        address: ledger.read()?.address,
+        onAddress: (address) => ledger.write({ address }),
+      });
+      await ledger.write({ name: file.name });
+      if (!hasTold) yield { type: 'notice', message: `uploaded ${name}: Google keeps it for ${RETENTION}` };
+      hasTold = true;
+      return file;
+    } finally {
+      resume?.();
+    }
+  }
+
+  async function* makeReady(
+    source: UploadSource,
+    mimeType: string,
+    signal: AbortSignal,
+  ): AsyncGenerator<UploadEvent, RemoteFile> {
+    const { name } = source;
+    const owner = `${opened.backend}\n${client.endpoint}\n${opened.account()}`;
+    const ledger = isRemembered ? openLedger(app, owner, source.sha256) : NO_LEDGER;
+    yield { type: 'wait', what: `the service about ${name}` };
+    const lock = await ledger.lock(signal);
+    try {
+      const known = ledger.read()?.name ?? toOwnName(source.sha256);
+      const kept = await findKept(source, known, signal);
+      const file = kept ?? (yield* send(source, mimeType, { ledger, signal }));
+      if (file.state === 'ACTIVE') return file;
+      yield { type: 'wait', what: `the service to process ${name}` };
+      return await client.waitUntilActive(file, signal);
+    } finally {
+      await lock?.release();
+    }
+  }
+
+  return {
+    client,
+    async *provide(source, mimeType, signal) {
+      const { sha256: hash } = source;
+      // Many rows of a batch may want the same content at once.
+      while (running.has(hash)) await running.get(hash);
+      const known = ready.get(hash);
+      if (known !== undefined && isFresh(known)) return known;
+      let end = (): void => {};
+      running.set(hash, new Promise((resolve) => (end = resolve)));
+      try {
+        const file = yield* makeReady(source, mimeType, signal);
+        ready.set(hash, file);
+        return file;
+      } finally {
+        running.delete(hash);
+        end();
+      }
+    },
+    async forgetGone(signal) {
+      const found = await Promise.all(
+        [...ready].map(async ([hash, { name }]) => ((await client.get(name, signal)) === undefined ? [hash] : [])),
+      );
+      for (const hash of found.flat()) ready.delete(hash);
+      return found.flat().length > 0;
+    },
+  };
+}
+
+/** The request with addresses that the service knows in place of files of this machine. Yields and throws as `provide` does. */
+export async function* provideFiles(
+  request: ModelRequest,
+  open: () => Promise<Uploads>,
+  signal: AbortSignal,
+): AsyncGenerator<UploadEvent, ModelRequest> {
+  const contents: Content[] = [];
+  for (const content of request.contents) {
+    const parts: Part[] = [];
+    for (const part of content.parts) {
+      const local = content.role === 'user' ? findLocalFile(part) : undefined;
+      parts.push(local === undefined ? part : yield* provideFile(local, await open(), signal));
+    }
+    contents.push({ ...content, parts });
+  }
+  return { ...request, contents };
+}
+
+/** Asks with the files of this machine that the request names. Asks once more if the service has lost one of them since. */
+export async function* streamWithFiles(
+  model: Model,
+  request: ModelRequest,
+  open: () => Promise<Uploads>,
+  signal: AbortSignal,
+): AsyncGenerator<ReplyEvent, Reply> {
+  const provided = yield* provideFiles(request, open, signal);
+  try {
+    return yield* model.stream(provided, signal);
+  } catch (thrown) {
+    // Google answers so for a file that does not exist, and for a key that may do nothing.
+    if (!(thrown instanceof AppError) || thrown.status !== 403) throw thrown;
+    const isGone = await (await open()).forgetGone(signal).catch(() => false);
+    if (!isGone) throw thrown;
+  }
+  return yield* model.stream(yield* provideFiles(request, open, signal), signal);
+}
+
+async function* provideFile(
+  { fileData, localFile }: Required<Pick<FilePart, 'fileData' | 'localFile'>>,
+  uploads: Uploads,
+  signal: AbortSignal,
+): AsyncGenerator<UploadEvent, FilePart> {
+  const source = createLocalSource(localFile);
+  try {
+    const { mimeType, uri } = yield* uploads.provide(source, fileData.mimeType, signal);
+    return { fileData: { mimeType, fileUri: uri } };
+  } finally {
+    await source.close();
+  }
+}
+
+/** Stops before a credential of gmn is sent: a file cannot be redacted on its way. */
+async function guardSource(source: UploadSource, app: App): Promise<UploadSource> {
+  const forms = listByteForms(await readSecrets(app)).map((form) => Buffer.from(form));
+  const longest = Math.max(0, ...forms.map(({ length }) => length));
+  if (longest === 0) return source;
+  /** The last bytes that were read, as a credential may lie across two chunks. */
+  let before: { readonly end: number; readonly bytes: Uint8Array } = { end: 0, bytes: new Uint8Array() };
+  const readBefore = async (end: number): Promise<Uint8Array> => {
+    if (before.end === end) return before.bytes;
+    const start = Math.max(0, end - longest);
+    return source.read(start, new Uint8Array(end - start));
+  };
+  return {
+    ...source,
+    async read(offset, into) {
+      const earlier = await readBefore(offset);
+      const chunk = await source.read(offset, into);
+      const seam = Buffer.concat([earlier, chunk.subarray(0, longest)]);
+      const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length);
+      if (forms.some((form) => seam.includes(form) || bytes.includes(form))) throw credentialError(source.name);
+      before = { end: offset + chunk.length, bytes: Uint8Array.from(chunk.subarray(-longest)) };
+      return chunk;
+    },
+  };
+}
+
+function credentialError(name: string): AppError {
+  return new AppError('usage', `${name} has a credential of gmn in it, and was not sent`, {
+    hint: 'Remove it from the file, or send another part of it.',
+  });
+}
+
+function isSameContent({ bytes, sha256: hash }: RemoteFile, source: UploadSource): boolean {
+  return bytes === source.bytes && (hash === undefined || hash === source.sha256);
+}
+
+export function noFilesError(backend: string): AppError {
+  return new AppError('auth', `${backend} keeps no files; the Gemini API does`, {
+    hint: 'Use an API key: gmn auth set-key (https://aistudio.google.com/apikey), then --backend gemini-api',
+  });
+}
+
+interface LedgerEntry {
+  /** Where the upload can be resumed. Whoever knows it can write there: a secret. */
+  readonly address?: string | undefined;
+  /** Under which name the content was kept. */
+  readonly name?: string | undefined;
+}
+
+interface Ledger {
+  /** Undefined if nothing is known. */
+  read(): LedgerEntry | undefined;
+  /** Never throws: without it the next run uploads from the beginning. */
+  write(entry: LedgerEntry): Promise<void>;
+  /** Waits while another process uploads the same content. Rejects with the signal's reason. */
+  lock(signal: AbortSignal): Promise<Lock | undefined>;
+}
+
+const NO_LEDGER: Ledger = { read: () => undefined, write: async () => {}, lock: async () => undefined };
+
+/** What is known about one content of one account: a private file of its own. */
+function openLedger(app: App, owner: string, hash: string): Ledger {
+  const directory = join(app.homes().gmn, 'uploads', sha256(owner).slice(0, 32));
+  const path = join(directory, `${hash}.json`);
+  const isOld = (file: string): boolean =>
+    app.clock.now() - (readModifiedTime(join(directory, file)) ?? Number.POSITIVE_INFINITY) > LEDGER_MS;
+  return {
+    read: () => readCache(path, parseEntry),
+    async write(entry) {
+      if (entry.address === undefined && entry.name === undefined) return tryRemoveSync(path);
+      await writeCache(path, entry);
+      await removeFiles(directory, isOld).catch(() => {});
+    },
+    lock: (signal) =>
+      acquireLock(join(directory, `${hash}.lock`), {
+        clock: app.clock,
+        signal,
+        maxWaitMs: Number.POSITIVE_INFINITY,
+        takesFrom: 'gone',
+        isDone: async () => {
+          noteProgress(app.io.err, '· another gmn is uploading it');
+          return false;
+        },
+      }),
+  };
+}
+
+function parseEntry(value: unknown): LedgerEntry | undefined {
+  if (!isObject(value)) return undefined;
+  const { address, name } = value;
+  return {
+    ...(typeof address === 'string' ? { address } : {}),
+    ...(typeof name === 'string' && /^files\/[\w-]{1,100}$/.test(name) ? { name } : {}),
+  };
+}
+
+const BAR_CELLS = 20;
+/** The rate is that of the last seconds. */
+const RATE_MS = 5000;
+
+/** Draws how far an upload is, beside what is awaited: `████░░░░ 42 % of 1.2 GB · 12.3 MB/s · 1 min 5 s left`. */
+function showProgress({ io, clock }: App, total: number): (bytes: number) => void {
+  let marks: readonly { readonly at: number; readonly bytes: number }[] = [];
+  return (bytes) => {
+    if (!io.err.isTerminal) return;
+    const at = clock.now();
+    const [first] = marks;
+    if (first === undefined || bytes < first.bytes) marks = [{ at, bytes }];
+    else marks = [...marks.filter((mark, index) => index === 0 || at - mark.at < RATE_MS), { at, bytes }];
+    while (marks.length > 2 && at - (marks[1]?.at ?? at) >= RATE_MS) marks = marks.slice(1);
+    noteProgress(io.err, formatProgress(bytes, total, toRate(marks)));
+  };
+}
+
+/** Bytes per second; undefined if that cannot be said yet. */
+function toRate(marks: readonly { readonly at: number; readonly bytes: number }[]): number | undefined {
+  const [first] = marks;
+  const last = marks.at(-1);
+  if (first === undefined || last === undefined || last.at - first.at < 500) return undefined;
+  return ((last.bytes - first.bytes) * 1000) / (last.at - first.at);
+}
+
+export function formatProgress(bytes: number, total: number, rate: number | undefined): string {
+  const share = total === 0 ? 1 : bytes / total;
+  const cells = Math.floor(share * BAR_CELLS);
+  const bar = `${'█'.repeat(cells)}${'░'.repeat(BAR_CELLS - cells)}`;
+  const left = rate === undefined || rate < 1 ? undefined : ((total - bytes) / rate) * 1000;
+  return [
+    `${bar} ${Math.floor(share * 100)} % of ${formatSize(total)}`,
+    ...(rate === undefined ? [] : [`${formatSize(Math.round(rate))}/s`]),
+    ...(left === undefined ? [] : [`${formatDuration(Math.max(1000, left))} left`]),
+  ].join(' · ');
+}

@@ -1,0 +1,41 @@
+import { type AccountOptions, openAccount } from '../../app/account.ts';
+import { formatTable, type PrintOptions, printReport } from '../../app/report.ts';
+import { noFilesError } from '../../app/uploads.ts';
+import type { App } from '../../core/app.ts';
+import type { RemoteFile } from '../../core/files.ts';
+import type { JsonObject } from '../../core/json.ts';
+import { formatDuration, formatSize } from '../../core/text/format.ts';
+import { sanitize } from '../../core/text/terminal.ts';
+
+const HEADERS = ['NAME', 'FILE', 'TYPE', 'SIZE', 'STATE', 'EXPIRES'];
+
+/** Lists the files that the service keeps for this account. Throws AppError `auth` if the backend keeps none. */
+export async function run(options: AccountOptions & PrintOptions, app: App): Promise<number> {
+  const said: string[] = [];
+  const { opened, notices } = await openAccount(options, app, { notify: (message) => said.push(message) });
+  if (opened.files === undefined) throw noFilesError(opened.name);
+  const files = await (await opened.files()).list(app.signal);
+  const none = files.length === 0 && !options.json ? ['the service keeps no files for this account'] : [];
+  await printReport(
+    {
+      text: files.length === 0 ? '' : formatTable([HEADERS, ...files.map((file) => toRow(file, app.clock.now()))]),
+      json: { files: files.map(toJson) },
+      notices: [...notices, ...said, ...none],
+    },
+    options,
+    app,
+  );
+  return 0;
+}
+
+function toRow({ name, displayName = '', mimeType, bytes, state, expiresAt }: RemoteFile, now: number): string[] {
+  const left = expiresAt === undefined ? '' : expiresAt <= now ? 'now' : `in ${formatDuration(expiresAt - now)}`;
+  const size = bytes === undefined ? '' : formatSize(bytes);
+  return [name.replace('files/', ''), displayName, mimeType, size, state, left].map(sanitize);
+}
+
+function toJson({ createdAt, expiresAt, ...file }: RemoteFile): JsonObject {
+  const time = (key: string, ms: number | undefined): JsonObject =>
+    ms === undefined ? {} : { [key]: new Date(ms).toISOString() };
+  return { ...file, ...time('createdAt', createdAt), ...time('expiresAt', expiresAt) };
+}

@@ -1,0 +1,72 @@
+import type { FilePart } from './content.ts';
+import { AppError } from './error.ts';
+import { isObject, toJsonObject } from './json.ts';
+import { formatSize } from './text/format.ts';
+
+/** A file that the service keeps, for two days. */
+export interface RemoteFile {
+  /** `files/<id>` */
+  readonly name: string;
+  /** What a request names it by. */
+  readonly uri: string;
+  readonly mimeType: string;
+  /** `PROCESSING`, `ACTIVE` or `FAILED`; untrusted text. */
+  readonly state: string;
+  /** Absent if the service does not say. */
+  readonly bytes?: number;
+  /** Hexadecimal. */
+  readonly sha256?: string;
+  /** Untrusted text. */
+  readonly displayName?: string;
+  /** In milliseconds since the epoch. */
+  readonly createdAt?: number;
+  readonly expiresAt?: number;
+  /** Why it is `FAILED`. Untrusted text. */
+  readonly problem?: string;
+}
+
+/** Something to upload. Whoever opened it closes it. */
+export interface UploadSource {
+  /** As the user knows it, on one line. */
+  readonly name: string;
+  readonly bytes: number;
+  /** Hexadecimal. */
+  readonly sha256: string;
+  /**
+   * Fills `into` with the bytes from `offset` on, as many as fit and there are. Throws AppError `usage` if the content is not what
+   * `bytes` and `sha256` say any more.
+   */
+  read(offset: number, into: Uint8Array): Promise<Uint8Array>;
+  /** Called before the first read, if that may fail or take long. Throws AppError `usage`. */
+  open?(signal: AbortSignal): Promise<void>;
+}
+
+/** The most that the service takes in one file. https://ai.google.dev/gemini-api/docs/files */
+export const MAX_FILE_BYTES = 2 * 1024 ** 3;
+
+/** How long the service keeps a file. */
+export const RETENTION = '48 hours';
+
+export function fileTooLargeError(name: string, bytes: number): AppError {
+  return new AppError('usage', `${name} is ${formatSize(bytes)}; the service takes files of at most 2 GB`, {
+    hint: 'Send a part of it, or a smaller version.',
+  });
+}
+
+/** What a backend does with files, beside those that a request contains. */
+export interface FileSupport {
+  /** Whether it keeps uploaded files. */
+  readonly hasUploads: boolean;
+  /** Whether it reads `gs://` addresses. */
+  readonly hasBuckets: boolean;
+  /** The way out for what is too large, if it keeps no files. */
+  readonly hint: string;
+}
+
+/** `talk.mp4 (video/mp4, 912.4 MB)`; the address of a file that is not on this machine. Untrusted text. */
+export function describeFile({ fileData, localFile }: FilePart): string {
+  // A session that somebody else wrote may have anything here.
+  const { mimeType = '', fileUri = '' } = toJsonObject(fileData);
+  if (!isObject(localFile)) return `${fileUri} (${mimeType})`;
+  return `${localFile.name} (${mimeType}, ${formatSize(localFile.bytes)})`;
+}

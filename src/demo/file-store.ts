@@ -1,0 +1,120 @@
+import type { Clock } from '../core/io.ts';
+import type { JsonObject } from '../core/json.ts';
+import { DAY_MS } from '../core/text/format.ts';
+import type { Spool, SpoolFile } from '../platform/files/spool.ts';
+import type { RequestHead } from '../platform/http/server.ts';
+import type { FaultBook } from './fault.ts';
+import { type ErrorResponse, faultResponse } from './google-error.ts';
+
+/** Whose files a request sees: those uploaded with the same credential. */
+export function findOwner({ headers, query }: RequestHead): string {
+  return headers['x-goog-api-key'] ?? query.get('key') ?? headers.authorization ?? '';
+}
+
+export interface StoredFile {
+  readonly name: string;
+  readonly owner: string;
+  readonly mimeType: string;
+  readonly displayName: string | undefined;
+  readonly source: 'UPLOADED' | 'GENERATED';
+  readonly content: SpoolFile;
+  readonly createdAt: number;
+  readonly sizeBytes: string;
+  readonly isFailed: boolean;
+  looksLeft: number;
+}
+
+export type NewFile = Omit<StoredFile, 'name' | 'createdAt' | 'sizeBytes' | 'isFailed' | 'looksLeft'> & {
+  readonly name: string | undefined;
+};
+
+/** Where the fault `upload-503` may strike. */
+type Step = 'start' | 'upload' | 'query' | 'get' | 'list' | 'delete';
+
+export interface FileStore {
+  readonly faults: FaultBook;
+  readonly files: Map<string, StoredFile>;
+  find(name: string): StoredFile | undefined;
+  findOwn(owner: string, name: string): StoredFile | undefined;
+  add(file: NewFile): StoredFile;
+  createContent(): Promise<SpoolFile>;
+  isOverloaded(step: Step): boolean;
+  close(): Promise<void>;
+}
+
+export interface StoreOptions {
+  readonly faults: FaultBook;
+  readonly clock: Clock;
+}
+
+const KEPT_MS = 2 * DAY_MS;
+
+export function createFileStore({ faults, clock }: StoreOptions): FileStore {
+  const files = new Map<string, StoredFile>();
+  let spool: Promise<Spool> | undefined;
+  let count = 0;
+  const find = (name: string): StoredFile | undefined => {
+    const file = files.get(name);
+    return file !== undefined && clock.now() - file.createdAt < KEPT_MS ? file : undefined;
+  };
+  return {
+    faults,
+    files,
+    find,
+    findOwn(owner, name) {
+      const file = find(name);
+      return file?.owner === owner ? file : undefined;
+    },
+    add(given) {
+      count += 1;
+      const file = {
+        ...given,
+        name: given.name ?? `files/demo-${String(count).padStart(6, '0')}`,
+        createdAt: clock.now(),
+        sizeBytes: String(faults.take(['file-size'])?.amount ?? given.content.bytes),
+        looksLeft: faults.take(['file-processing'])?.amount ?? 0,
+        isFailed: faults.take(['file-failed']) !== undefined,
+      };
+      files.set(file.name, file);
+      return file;
+    },
+    async createContent() {
+      spool ??= import('../platform/files/spool.ts').then(({ createSpool }) => createSpool());
+      return (await spool).create();
+    },
+    isOverloaded: (step) =>
+      faults.take(['upload-503'], ({ text }) => text === undefined || text === step) !== undefined,
+    async close() {
+      (await spool)?.close();
+    },
+  };
+}
+
+export const OVERLOADED = faultResponse({ fault: '503', backend: 'gemini', model: '' }) as ErrorResponse;
+
+export function toState({ isFailed, looksLeft }: StoredFile): string {
+  if (looksLeft > 0) return 'PROCESSING';
+  return isFailed ? 'FAILED' : 'ACTIVE';
+}
+
+export function toResource(file: StoredFile, host = ''): JsonObject {
+  const { name, mimeType, displayName, sizeBytes, createdAt, content, source } = file;
+  const time = (ms: number): string => new Date(ms).toISOString();
+  const state = toState(file);
+  return {
+    name,
+    ...(displayName === undefined ? {} : { displayName }),
+    mimeType,
+    sizeBytes,
+    createTime: time(createdAt),
+    updateTime: time(createdAt),
+    expirationTime: time(createdAt + KEPT_MS),
+    // As the service does: the base64 form of the hexadecimal digits.
+    sha256Hash: Buffer.from(content.digest()).toString('base64'),
+    uri: `http://${host}/v1beta/${name}`,
+    ...(source === 'GENERATED' ? { downloadUri: `http://${host}/v1beta/${name}:download?alt=media` } : {}),
+    state,
+    source,
+    ...(state === 'FAILED' ? { error: { code: 3, message: 'The file could not be processed.' } } : {}),
+  };
+}

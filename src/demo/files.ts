@@ -1,0 +1,123 @@
+import { type JsonObject, toJsonObject } from '../core/json.ts';
+import { formatSize } from '../core/text/format.ts';
+import type { RequestHead, ServedReply, ServedRequest, StreamHandler } from '../platform/http/server.ts';
+import {
+  createFileStore,
+  findOwner,
+  OVERLOADED,
+  type StoredFile,
+  type StoreOptions,
+  toResource,
+  toState,
+} from './file-store.ts';
+import { type ErrorResponse, errorResponse } from './google-error.ts';
+import { type DemoContent, type DemoPart, toCamelKeys } from './request.ts';
+import type { Route } from './route.ts';
+import { sendError, sendJson } from './send.ts';
+import { createUploadHandler } from './upload.ts';
+
+/** Uploaded files, and those that the service makes itself. They are kept in a temporary directory. */
+export interface DemoFiles {
+  /** Takes the uploads, whose bodies are read as they come. */
+  readonly receive: (head: RequestHead) => StreamHandler | undefined;
+  answer(route: Extract<Route, { kind: 'files' }>, request: ServedRequest, reply: ServedReply): Promise<void>;
+  /** Adds a file of this owner, as the result of a batch. Returns its name. */
+  create(owner: string, made: MadeFile): Promise<string>;
+  /** The content of a file; undefined if the owner has no such file. */
+  read(owner: string, name: string): AsyncIterable<Uint8Array> | undefined;
+  /** Adds to each reference what the file is; or says why the request must be refused. */
+  resolve(owner: string, contents: readonly DemoContent[]): Resolved;
+  close(): Promise<void>;
+}
+
+interface MadeFile {
+  readonly mimeType: string;
+  readonly displayName?: string;
+  readonly content: AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
+}
+
+type Resolved =
+  | { readonly ok: true; readonly contents: readonly DemoContent[] }
+  | { readonly ok: false; readonly error: ErrorResponse };
+
+/** https://ai.google.dev/api/files */
+export function createDemoFiles(options: StoreOptions): DemoFiles {
+  const store = createFileStore(options);
+  const { files, findOwn } = store;
+  return {
+    receive: createUploadHandler(store),
+    async answer({ method, id, isDownload }, request, reply) {
+      const owner = findOwner(request);
+      const step = id === undefined ? 'list' : method === 'DELETE' ? 'delete' : 'get';
+      if (store.isOverloaded(step)) return sendError(reply, OVERLOADED);
+      const { host } = request.headers;
+      if (id === undefined) {
+        const own = [...files.values()].filter(({ name }) => findOwn(owner, name) !== undefined).reverse();
+        return sendJson(reply, toPage(own, request.query, host));
+      }
+      const file = findOwn(owner, `files/${id}`);
+      if (file === undefined) return sendError(reply, noAccessResponse(id));
+      if (method === 'DELETE') {
+        files.delete(file.name);
+        await file.content.remove();
+        return sendJson(reply, {});
+      }
+      if (isDownload) return sendContent(file, reply);
+      const body = toResource(file, host);
+      // Each look brings it nearer to its final state.
+      file.looksLeft = Math.max(0, file.looksLeft - 1);
+      sendJson(reply, body);
+    },
+    async create(owner, { mimeType, displayName, content: chunks }) {
+      const content = await store.createContent();
+      for await (const chunk of chunks) await content.append(chunk);
+      await content.finish();
+      return store.add({ name: undefined, owner, mimeType, displayName, content, source: 'GENERATED' }).name;
+    },
+    read: (owner, name) => findOwn(owner, name)?.content.read(),
+    resolve: (owner, contents) => resolveContents(contents, (name) => findOwn(owner, name)),
+    close: store.close,
+  };
+}
+
+async function sendContent({ mimeType, content }: StoredFile, reply: ServedReply): Promise<void> {
+  reply.begin(200, { 'content-type': mimeType, 'content-length': String(content.bytes) });
+  for await (const chunk of content.read()) await reply.write(chunk);
+  reply.end();
+}
+
+function toPage(all: readonly StoredFile[], query: URLSearchParams, host: string | undefined): JsonObject {
+  const size = Math.min(Math.max(Number(query.get('pageSize')) || 10, 1), 100);
+  const from = Number(query.get('pageToken')) || 0;
+  const files = all.slice(from, from + size).map((file) => toResource(file, host));
+  return {
+    ...(files.length === 0 ? {} : { files }),
+    ...(from + size < all.length ? { nextPageToken: String(from + size) } : {}),
+  };
+}
+
+function resolveContents(contents: readonly DemoContent[], find: (name: string) => StoredFile | undefined): Resolved {
+  let problem: ErrorResponse | undefined;
+  const resolvePart = (part: DemoPart): DemoPart => {
+    const given = toCamelKeys(toJsonObject(part.fileData));
+    const [, id] = /^https?:\/\/[^/]+\/v1(?:alpha|beta)?\/files\/([\w-]+)$/.exec(String(given.fileUri ?? '')) ?? [];
+    if (id === undefined) return part;
+    const file = find(`files/${id}`);
+    if (file === undefined) problem ??= noAccessResponse(id);
+    else if (toState(file) !== 'ACTIVE') problem ??= notActiveResponse(id);
+    const about = file && `${file.displayName ?? file.name}, ${formatSize(file.content.bytes)}`;
+    return { ...part, fileData: { ...given, mimeType: given.mimeType ?? file?.mimeType, about } };
+  };
+  const resolved = contents.map((content) => ({ ...content, parts: content.parts.map(resolvePart) }));
+  return problem === undefined ? { ok: true, contents: resolved } : { ok: false, error: problem };
+}
+
+function noAccessResponse(id: string): ErrorResponse {
+  const message = `The File ${id} does not exist, or it is not yours.`;
+  return errorResponse({ code: 403, status: 'PERMISSION_DENIED', message });
+}
+
+function notActiveResponse(id: string): ErrorResponse {
+  const message = `The File ${id} is not ACTIVE, so it cannot be used.`;
+  return errorResponse({ code: 400, status: 'FAILED_PRECONDITION', message });
+}

@@ -1,0 +1,68 @@
+import { closeSync, constants, fstatSync, openSync, read } from 'node:fs';
+import { Readable } from 'node:stream';
+import { AppError } from '../../core/error.ts';
+import { readError } from './read.ts';
+
+const CHUNK_BYTES = 262_144;
+const PIPE_BYTES = 65_536;
+
+/**
+ * The bytes of a file, a pipe or a device, piece by piece, as the consumer asks for them. Each piece is the consumer's to
+ * keep. Throws AppError `usage`; `name` is the user's for it; and the signal's reason.
+ */
+export async function* readChunks(path: string, name: string, signal?: AbortSignal): AsyncGenerator<Uint8Array, void> {
+  let descriptor: number | undefined;
+  try {
+    descriptor = openSync(path, constants.O_RDONLY | (constants.O_NOCTTY ?? 0));
+    if (fstatSync(descriptor).isDirectory()) {
+      throw new AppError('usage', `${name} is a directory`, { hint: 'Name a file.' });
+    }
+    for (;;) {
+      signal?.throwIfAborted();
+      const chunk = await readNext(descriptor);
+      if (chunk.length === 0) return;
+      yield chunk;
+    }
+  } catch (thrown) {
+    signal?.throwIfAborted();
+    throw thrown instanceof AppError ? thrown : readError(thrown, name);
+  } finally {
+    if (descriptor !== undefined) closeSync(descriptor);
+  }
+}
+
+function readNext(descriptor: number): Promise<Uint8Array> {
+  return new Promise((resolve, reject) => {
+    read(descriptor, Buffer.allocUnsafe(CHUNK_BYTES), 0, CHUNK_BYTES, null, (error, length, buffer) =>
+      error === null ? resolve(buffer.subarray(0, length)) : reject(error),
+    );
+  });
+}
+
+const LINE_FEED = 10;
+
+/** How many lines a file has; a last one without an end counts. Throws as `readChunks` does. */
+export async function countLines(path: string, signal: AbortSignal): Promise<number> {
+  let count = 0;
+  let last = LINE_FEED;
+  for await (const chunk of readChunks(path, path, signal)) {
+    for (let at = chunk.indexOf(LINE_FEED); at !== -1; at = chunk.indexOf(LINE_FEED, at + 1)) count += 1;
+    last = chunk.at(-1) ?? last;
+  }
+  return last === LINE_FEED ? count : count + 1;
+}
+
+/** What a transforming stream makes of the pieces, as the consumer asks for it. Throws what either side throws; closes both. */
+export async function* pipeChunks<Item>(
+  chunks: AsyncIterable<Uint8Array>,
+  transform: NodeJS.ReadWriteStream & { destroy(error?: Error): unknown },
+): AsyncGenerator<Item, void> {
+  const source = Readable.from(chunks, { objectMode: false, highWaterMark: PIPE_BYTES });
+  source.on('error', (error) => transform.destroy(error)).pipe(transform);
+  try {
+    for await (const item of transform) yield item as unknown as Item;
+  } finally {
+    source.destroy();
+    transform.destroy();
+  }
+}

@@ -1,0 +1,84 @@
+import { createReadStream, rmSync } from 'node:fs';
+import { type FileHandle, mkdtemp, open, unlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/** Bytes that are too many for the memory, in private temporary files. */
+export interface Spool {
+  create(): Promise<SpoolFile>;
+  /** Removes everything; also done when the process exits. */
+  close(): void;
+}
+
+export interface SpoolFile {
+  readonly path: string;
+  readonly bytes: number;
+  /** Throws system errors. The file stays open until `finish`. */
+  append(chunk: Uint8Array): Promise<void>;
+  finish(): Promise<void>;
+  /** The SHA-256 of everything so far, as hexadecimal digits. */
+  digest(): string;
+  read(): AsyncGenerator<Uint8Array, void>;
+  remove(): Promise<void>;
+}
+
+const READ_BYTES = 64 * 1024;
+
+export function createSpool(): Spool {
+  let directory: Promise<string> | undefined;
+  let created = 0;
+  let path: string | undefined;
+  const close = (): void => {
+    process.off('exit', close);
+    if (path !== undefined) rmSync(path, { recursive: true, force: true });
+  };
+  const makeDirectory = async (): Promise<string> => {
+    // Private to the user: mkdtemp gives it the mode 0700.
+    path = await mkdtemp(join(tmpdir(), 'gmn-'));
+    process.once('exit', close);
+    return path;
+  };
+  return {
+    async create() {
+      directory ??= makeDirectory();
+      created += 1;
+      return createSpoolFile(join(await directory, `${created}`));
+    },
+    close,
+  };
+}
+
+function createSpoolFile(path: string): SpoolFile {
+  const hash = process.getBuiltinModule('node:crypto').createHash('sha256');
+  let bytes = 0;
+  let handle: FileHandle | undefined;
+  const finish = async (): Promise<void> => {
+    await handle?.close();
+    handle = undefined;
+  };
+  return {
+    path,
+    get bytes() {
+      return bytes;
+    },
+    async append(chunk) {
+      handle ??= await open(path, 'a', 0o600);
+      for (let written = 0; written < chunk.length; ) {
+        const { bytesWritten } = await handle.write(chunk, written);
+        written += bytesWritten;
+      }
+      hash.update(chunk);
+      bytes += chunk.length;
+    },
+    finish,
+    digest: () => hash.copy().digest('hex'),
+    async *read() {
+      if (bytes === 0) return;
+      for await (const chunk of createReadStream(path, { highWaterMark: READ_BYTES })) yield chunk;
+    },
+    async remove() {
+      await finish();
+      await unlink(path).catch(() => {});
+    },
+  };
+}
