@@ -15,6 +15,7 @@ import {
   writeWorker,
 } from './bundle.mjs';
 import { formatLicences } from './notices.mjs';
+import { priceDefines } from './prices.mjs';
 import { root } from './project.mjs';
 
 const final = join(root, 'dist');
@@ -48,6 +49,7 @@ const chunks = await build({
   entryPoints: ['src/main.ts'],
   define: {
     ...outlineDefines(table),
+    ...priceDefines(),
     TEXT_WORKER: JSON.stringify(textWorker),
     SEARCH_WORKER: JSON.stringify(searchWorker),
   },

@@ -1,10 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { PRICE_PACKAGE } from './prices.mjs';
 import { root } from './project.mjs';
 
-/** The licences of every package in the bundle, from esbuild's metafile. */
+/** The licences of every package in the bundle, from esbuild's metafile; and of the one whose prices were taken over. */
 export function formatLicences(metafile) {
-  const packages = new Set();
+  const packages = new Set([PRICE_PACKAGE]);
   for (const input of Object.keys(metafile.inputs)) {
     const match = /node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(input);
     if (match) packages.add(match[1]);
@@ -14,7 +15,7 @@ export function formatLicences(metafile) {
     const manifest = JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8'));
     return `${name} ${manifest.version} (${manifest.license})\n\n${readLicence(directory, manifest)}\n`;
   });
-  return `gmn contains code of these packages.\n\n${sections.join(`\n${'-'.repeat(80)}\n\n`)}`;
+  return `gmn contains code or data of these packages.\n\n${sections.join(`\n${'-'.repeat(80)}\n\n`)}`;
 }
 
 const MIT = `Permission is hereby granted, free of charge, to any person obtaining a copy of this software and associated documentation

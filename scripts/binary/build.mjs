@@ -5,6 +5,7 @@ import { basename, join, relative } from 'node:path';
 import { build } from 'esbuild';
 import { bundling, importCommandTable, outlineDefines, writeTexts, writeWorker } from '../bundle.mjs';
 import { formatLicences } from '../notices.mjs';
+import { priceDefines } from '../prices.mjs';
 import { ensureInstalled, root, run } from '../project.mjs';
 import { compiler } from './compiler.mjs';
 
@@ -46,6 +47,7 @@ const { metafile, outputFiles } = await build({
   define: {
     VERSION: JSON.stringify(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version),
     ...outlineDefines(table),
+    ...priceDefines(),
     SEARCH_WORKER: JSON.stringify(searchWorker),
     MAIN_CHUNK: '""',
     PACK: '""',

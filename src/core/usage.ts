@@ -14,6 +14,38 @@ type UsageKey = (typeof USAGE_KEYS)[number];
 
 export const NO_USAGE: Usage = {};
 
+/** As in the API's `…TokensDetails`. */
+export interface ModalityCount {
+  readonly modality?: string;
+  readonly tokenCount?: number;
+}
+
+export const DETAIL_KEYS = [
+  'promptTokensDetails',
+  'cacheTokensDetails',
+  'toolUsePromptTokensDetails',
+  'candidatesTokensDetails',
+] as const;
+
+/** Which of the tokens are text, audio, pictures or video, as the server sent it. Not checked. */
+export type UsageDetails = { readonly [Key in (typeof DETAIL_KEYS)[number]]?: readonly ModalityCount[] };
+
+/** One model call with all that its price depends on. */
+export interface BilledCall {
+  /** As the server names it. */
+  readonly model: string;
+  readonly usage: Usage & UsageDetails;
+  /** When it ended, in milliseconds since the epoch. */
+  readonly at: number;
+  /** `demo` is the offline model, which costs nothing. */
+  readonly backend: string;
+  /** The length of its prompt, if `usage` is that of several connections added up. */
+  readonly promptTokens?: number;
+  readonly serviceTier?: string;
+  /** Through the Batch API, which costs less. */
+  readonly isBatch?: boolean;
+}
+
 export function addUsage(left: Usage, right: Usage): Usage {
   const sum: { [Key in UsageKey]?: number } = {};
   for (const key of USAGE_KEYS) {
@@ -29,11 +61,18 @@ export const MEDIA_TOKENS = 258;
 
 /** A stable estimate: a token is four ASCII characters; any other character is one and a half tokens. */
 export function estimateTokens(text: string): number {
-  let ascii = 0;
   let other = 0;
-  for (const character of text) {
-    if (character <= '\u007f') ascii += 1;
-    else other += 1;
+  let pairs = 0;
+  for (let index = 0; index < text.length; index += 1) {
+    const unit = text.charCodeAt(index);
+    if (unit <= 0x7f) continue;
+    other += 1;
+    // The second half of a character that is two units.
+    if (unit >= 0xdc00 && unit <= 0xdfff && isHighSurrogate(text.charCodeAt(index - 1))) pairs += 1;
   }
-  return Math.ceil(ascii / 4 + other * 1.5);
+  return Math.ceil((text.length - other) / 4 + (other - pairs) * 1.5);
+}
+
+function isHighSurrogate(unit: number): boolean {
+  return unit >= 0xd800 && unit <= 0xdbff;
 }

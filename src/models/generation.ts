@@ -2,7 +2,6 @@ import { AppError } from '../core/error.ts';
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts';
 import { canThink, findModelFacts, type ModelFacts, type ThinkingLevel } from './table.ts';
 
-/** Flags that set fields of generationConfig; the rest gets the documented defaults. */
 export interface Sampling {
   readonly temperature?: number;
   readonly topP?: number;
@@ -14,6 +13,8 @@ export interface Sampling {
   readonly thinkingLevel?: ThinkingLevel;
   readonly thinkingBudget?: number;
   readonly showThoughts?: boolean;
+  /** As the API takes it: `{ aspectRatio, imageSize }`. */
+  readonly imageConfig?: JsonObject;
 }
 
 const CLASSIC_OUTPUT_LIMIT = 8192;
@@ -30,7 +31,7 @@ const MAX_INT32 = 2 ** 31 - 1;
  */
 export function createGenerationConfig(model: string, sampling: Sampling, preset: JsonObject = {}): JsonObject {
   checkSampling(sampling);
-  const { temperature, topP, topK, maxOutputTokens, seed, stop } = sampling;
+  const { temperature, topP, topK, maxOutputTokens, seed, stop, imageConfig } = sampling;
   const { thinkingConfig: usual, ...rest } = preset;
   const thinkingConfig = { ...presetThinking(usual, sampling), ...toThinkingConfig(model, sampling) };
   const flags = { temperature, topP, topK, maxOutputTokens, seed, stopSequences: stop };
@@ -40,12 +41,15 @@ export function createGenerationConfig(model: string, sampling: Sampling, preset
     ...(facts?.samples ? { temperature: 1, topP: 0.95, topK: 40 } : {}),
     // The limits of models that make pictures or speech are not known.
     ...(facts?.makes ? {} : { maxOutputTokens: findOutputLimit(model) }),
+    // Vertex AI makes no pictures unless it is told to.
+    ...(facts?.makes === 'images' ? { responseModalities: ['TEXT', 'IMAGE'] } : {}),
   };
   return {
     ...defaults,
     ...rest,
     ...parseOptionFlags(sampling.option ?? []),
     ...given,
+    ...(imageConfig === undefined ? {} : { imageConfig }),
     ...(Object.keys(thinkingConfig).length === 0 ? {} : { thinkingConfig }),
   };
 }

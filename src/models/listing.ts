@@ -33,7 +33,6 @@ export interface ListingOwner {
   readonly tier?: Tier | undefined;
 }
 
-/** The tier of the table that Code Assist's name for it means; undefined for others, whose models are not known. */
 export function parseTier(name: string | undefined): Tier | undefined {
   return name === 'free-tier' ? 'free' : name === 'standard-tier' ? 'standard' : undefined;
 }
@@ -50,7 +49,17 @@ export function readListing({ homes, clock }: Pick<App, 'homes' | 'clock'>): Mod
   return listing !== undefined && isRecent(listing.time, clock.now(), WEEK_MS) ? listing : undefined;
 }
 
-/** Caches a listing for `gmn models`. Does nothing if it cannot be written. */
+/** In tokens, of a model that the table does not have; undefined if its service was not asked lately. */
+export function findListedWindow(
+  app: Pick<App, 'homes' | 'clock'>,
+  owner: ListingOwner,
+  id: string,
+): number | undefined {
+  const listing = readListing(app);
+  if (listing === undefined || !isListingOf(listing, owner)) return undefined;
+  return listing.models.find((model) => model.id === id)?.inputLimit;
+}
+
 export async function cacheListing({ homes }: Pick<App, 'homes'>, listing: ModelListing): Promise<void> {
   const file = listingPath(homes);
   if (file !== undefined) await writeCache(file, listing);
@@ -101,7 +110,6 @@ export function listKnownModels(): readonly ModelLine[] {
   return MODELS;
 }
 
-/** What an account has: the models that its service listed, if it was asked, else those of the table. */
 export function filterUsable(
   lines: readonly ModelLine[],
   { backend, tier }: Pick<ListingOwner, 'backend' | 'tier'>,

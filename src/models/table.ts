@@ -154,7 +154,6 @@ export const ALIASES: Readonly<Record<string, Readonly<Record<Backend, string>>>
 export interface BuiltInModel {
   readonly id: string;
   readonly fallbacks: Readonly<Record<Backend, string>>;
-  /** How to choose another model, for notices (`once`) and hints (`now`). */
   readonly choose: { readonly once: string; readonly now: string };
 }
 
@@ -173,6 +172,24 @@ export const PLAIN_BUILT_IN: BuiltInModel = {
 
 export function findModelFacts(id: string): ModelFacts | undefined {
   return MODELS.find((model) => model.id === id);
+}
+
+/** The default of `gmn image`. */
+export const IMAGE_BUILT_IN: BuiltInModel = {
+  id: 'gemini-3.1-flash-image',
+  fallbacks: onEveryBackend('gemini-3.1-flash-lite-image'),
+  choose: { once: 'give -m to choose', now: 'choose one with -m' },
+};
+
+export const EMBEDDING_MODEL = 'gemini-embedding-001';
+
+export function makesPictures(id: string): boolean {
+  return findModelFacts(id)?.makes === 'images';
+}
+
+/** Whether a request may have functions and the service's own tools. Yes for a model that gmn does not know. */
+export function canMixTools(id: string): boolean {
+  return !/^(?:gemini-[12]\b|gemma-)/.test(id);
 }
 
 /** Guesses from the family name if gmn does not know the model. */

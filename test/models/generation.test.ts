@@ -26,7 +26,7 @@ test('the defaults, with sampling fields only for models that read them', () => 
   }
   expect(createGenerationConfig('gemini-9-new', {})).toEqual({ maxOutputTokens: 65_536 });
   expect(createGenerationConfig('gemini-2.0-flash', {})).toEqual({ maxOutputTokens: 8192 });
-  expect(createGenerationConfig('gemini-3.1-flash-image', {})).toEqual({});
+  expect(createGenerationConfig('gemini-3.1-flash-image', {})).toEqual({ responseModalities: ['TEXT', 'IMAGE'] });
 });
 
 test('a newer model gets the sampling fields that a flag or the settings ask for', () => {

@@ -1,0 +1,40 @@
+import type { BilledCall } from '../core/usage.ts';
+import { type PriceOverrides, sumCosts } from '../models/prices.ts';
+
+/** What the model calls of a chat cost, also those of tools and summaries. */
+export interface Spending {
+  add(call: BilledCall): void;
+  /** In dollars; undefined if there was no call yet, or one has no known price. */
+  readonly cost: number | undefined;
+  /** What is left of `--max-cost`, if that was given. */
+  readonly left: number | undefined;
+  /** The calls since the last time. */
+  takeCalls(): readonly BilledCall[];
+}
+
+interface SpendingOptions {
+  readonly overrides?: PriceOverrides | undefined;
+  /** What `--max-cost` leaves, in dollars. */
+  readonly left?: (() => number) | undefined;
+}
+
+export function createSpending({ overrides, left }: SpendingOptions): Spending {
+  const pending: BilledCall[] = [];
+  let cost: number | undefined;
+  let isUnknown = false;
+  return {
+    add(call) {
+      pending.push(call);
+      const more = sumCosts([call], overrides);
+      isUnknown ||= more === undefined;
+      cost = isUnknown ? undefined : (cost ?? 0) + (more ?? 0);
+    },
+    get cost() {
+      return cost;
+    },
+    get left() {
+      return left?.();
+    },
+    takeCalls: () => pending.splice(0),
+  };
+}

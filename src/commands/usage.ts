@@ -1,0 +1,168 @@
+import { formatTable, type PrintOptions, printReport } from '../app/report.ts';
+import { readSetting } from '../config/keys.ts';
+import type { App } from '../core/app.ts';
+import { AppError } from '../core/error.ts';
+import type { JsonObject } from '../core/json.ts';
+import { formatDollars, plural } from '../core/text/format.ts';
+import { shortenPath } from '../core/text/path.ts';
+import { sanitize } from '../core/text/terminal.ts';
+import { measureWidth } from '../core/text/width.ts';
+import { PRICES_VERSION, sumCosts } from '../models/prices.ts';
+import { parseAge } from '../session/prune.ts';
+import {
+  countTokens,
+  createUsageTable,
+  readUsage,
+  type UsageGrouping,
+  type UsageRow,
+} from '../session/usage-report.ts';
+
+interface UsageOptions extends PrintOptions {
+  readonly args: readonly string[];
+  readonly since?: string;
+  readonly by?: UsageGrouping;
+}
+
+const DEFAULT_SINCE = '7d';
+
+/** Shows what saved runs used and cost, as a chart on a terminal. */
+export async function run(options: UsageOptions, app: App): Promise<number> {
+  const { since = DEFAULT_SINCE, by = 'day' } = options;
+  const from = parseSince(since, app.clock.now());
+  const overrides = readSetting((await app.settings()).document ?? {}, 'prices');
+  const table = createUsageTable(by, (calls) => sumCosts(calls, overrides));
+  const { gmn: home, isMissing } = app.homes();
+  if (!isMissing) for await (const record of readUsage(home, from)) table.add(record);
+  const rows = table.rows();
+  const total = table.total();
+  const shown = rows.map((row) => ({ ...row, name: formatName(row.name, by, app) }));
+  const all = total === undefined || rows.length < 2 ? shown : [...shown, total];
+  const text = formatTable([toHeader(by), ...all.map(toCells)]);
+  const hasChart = app.io.out.isTerminal && app.env.TERM !== 'dumb';
+  await printReport(
+    {
+      text: rows.length === 0 ? '' : hasChart ? formatChart(all, app.io.out.columns) : text,
+      json: {
+        since: new Date(from).toISOString(),
+        by,
+        prices: `@pydantic/genai-prices ${PRICES_VERSION}`,
+        rows: rows.map((row) => ({ [by]: row.name, ...toFields(row) })),
+        ...(total === undefined ? {} : { total: toFields(total) }),
+      },
+      notices: findNotices(total, since),
+    },
+    options,
+    app,
+  );
+  return 0;
+}
+
+/** Throws AppError `usage` if it is neither an age nor `all`. */
+function parseSince(text: string, now: number): number {
+  if (text === 'all') return 0;
+  const age = parseAge(text);
+  if (age !== undefined && age > 0) return Math.max(0, now - age);
+  throw new AppError('usage', `--since: "${sanitize(text)}" is not an age`, {
+    hint: 'Examples: --since 24h, 7d, 4w, all',
+  });
+}
+
+function formatName(name: string, by: UsageGrouping, { env }: App): string {
+  return sanitize(by === 'directory' ? shortenPath(name, env.HOME) : name);
+}
+
+/** `cost` is that of all its runs; where one is unknown, `pricedCost` is that of the others. */
+function toFields({ runs, usage, cost, unpriced }: UsageRow): JsonObject {
+  const rounded = Math.round(cost * 1e9) / 1e9;
+  const costs =
+    unpriced === 0
+      ? { cost: rounded }
+      : { unpricedRuns: unpriced, ...(unpriced < runs ? { pricedCost: rounded } : {}) };
+  return { runs, usage: { ...usage }, ...costs };
+}
+
+function toHeader(by: UsageGrouping): readonly string[] {
+  return [by.toUpperCase(), 'RUNS', 'TOKENS', 'COST'];
+}
+
+function toCells({ name, runs, usage, ...price }: UsageRow): readonly string[] {
+  return [name, String(runs), String(countTokens(usage)), formatCost({ runs, ...price })];
+}
+
+/** `$0.42+`: and what some of its runs cost is not known. */
+function formatCost({ runs, cost, unpriced }: Pick<UsageRow, 'runs' | 'cost' | 'unpriced'>): string {
+  if (unpriced === 0) return formatDollars(cost);
+  return unpriced === runs ? '-' : `${formatDollars(cost)}+`;
+}
+
+function findNotices(total: UsageRow | undefined, since: string): readonly string[] {
+  if (total === undefined) {
+    const longer = since === 'all' ? '' : '; to look further back: gmn usage --since all';
+    return [`no saved run ${since === 'all' ? 'so far' : `in the last ${since}`}${longer}`];
+  }
+  if (total.unpriced === 0) return [];
+  const which = plural(total.unpriced, 'run');
+  return [
+    `what ${which} cost is not known: gmn has no price for that model, login or tier. "prices" in your settings can say`,
+  ];
+}
+
+const MAX_BAR = 40;
+const MIN_BAR = 4;
+const EIGHTHS = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉'] as const;
+
+/** One row each, with a bar of its cost; of its tokens if not every cost is known. Narrow terminals get no bars, then no tokens. */
+function formatChart(rows: readonly UsageRow[], columns: number): string {
+  const isPriced = rows.every(({ unpriced }) => unpriced === 0) && rows.some(({ cost }) => cost > 0);
+  const measure = ({ cost, usage }: UsageRow): number => (isPriced ? cost : countTokens(usage));
+  const largest = Math.max(...rows.filter(({ name }) => name !== 'total').map(measure), Number.MIN_VALUE);
+  const cells = rows.map(({ name, runs, usage, ...price }) => [
+    name,
+    formatCost({ runs, ...price }),
+    `${formatCount(countTokens(usage))} tokens`,
+    plural(runs, 'run'),
+  ]);
+  const widths = [0, 1, 2, 3].map((column) => Math.max(...cells.map((row) => measureWidth(row[column] ?? ''))));
+  const [nameWidth = 0, costWidth = 0, tokenWidth = 0, runWidth = 0] = widths;
+  const numbers = costWidth + tokenWidth + runWidth + 6;
+  const name = Math.max(MIN_BAR, Math.min(nameWidth, columns - numbers - 1 - Math.floor(columns / 6)));
+  const room = Math.min(MAX_BAR, columns - name - numbers - 3);
+  return rows
+    .map((row, index) => {
+      const [label = '', cost = '', tokens = '', runs = ''] = cells[index] ?? [];
+      const isTotal = index === rows.length - 1 && row.name === 'total';
+      const bar = room < MIN_BAR ? [] : [isTotal ? ' '.repeat(room) : formatBar(measure(row) / largest, room)];
+      const columnsOfRow = [
+        padEnd(truncateStart(label, name), name),
+        ...bar,
+        cost.padStart(costWidth),
+        ...(columns - name < numbers ? [] : [tokens.padStart(tokenWidth), runs.padStart(runWidth)]),
+      ];
+      return `${columnsOfRow.join('  ').trimEnd()}\n`;
+    })
+    .join('');
+}
+
+function formatBar(share: number, width: number): string {
+  const eighths = Math.max(share > 0 ? 1 : 0, Math.round(share * width * 8));
+  const bar = '█'.repeat(Math.floor(eighths / 8)) + (EIGHTHS[eighths % 8] ?? '');
+  return bar + ' '.repeat(Math.max(0, width - bar.length));
+}
+
+/** `950`, `12.4k`, `3.1M` */
+function formatCount(count: number): string {
+  if (count < 1000) return String(count);
+  return count < 999_950 ? `${(count / 1000).toFixed(1)}k` : `${(count / 1_000_000).toFixed(1)}M`;
+}
+
+function padEnd(text: string, width: number): string {
+  return text + ' '.repeat(Math.max(0, width - measureWidth(text)));
+}
+
+/** Keeps the end of a path, which says more than its start. */
+function truncateStart(text: string, width: number): string {
+  if (measureWidth(text) <= width) return text;
+  let rest = text;
+  while (rest !== '' && measureWidth(rest) > width - 1) rest = rest.slice(1);
+  return `…${rest}`;
+}

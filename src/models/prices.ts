@@ -1,0 +1,271 @@
+import { isObject } from '../core/json.ts';
+import type { BilledCall, ModalityCount, Usage, UsageDetails } from '../core/usage.ts';
+import type { Backend } from './table.ts';
+
+/** Dollars per million tokens. A rate that is absent is that of `input`, `cached` or `output`. */
+export interface Rates {
+  readonly input?: number;
+  readonly output?: number;
+  /** Input tokens that came from the service's cache. Absent: they cost as much as the others. */
+  readonly cached?: number;
+  readonly inputAudio?: number;
+  readonly cachedAudio?: number;
+  readonly inputImage?: number;
+  readonly inputVideo?: number;
+  readonly outputAudio?: number;
+  readonly outputImage?: number;
+  readonly outputVideo?: number;
+}
+
+/** What a model costs; without any rate it is free of charge. */
+export interface Price extends Rates {
+  /** Rates of calls with more than `above` tokens of prompt. */
+  readonly steps?: readonly PriceStep[];
+  /** What a call in the tier `priority` costs more, as a factor. Absent: not known. */
+  readonly priority?: number;
+}
+
+export interface PriceStep extends Rates {
+  readonly above: number;
+}
+
+/** Prices of the settings, by model; a name that ends in `*` is the beginning of one. */
+export type PriceOverrides = Readonly<Record<string, Price>>;
+
+/** The counts of one model call, with what tells its modalities apart: the `usageMetadata` of a reply is one. */
+export interface BilledUsage extends Usage, UsageDetails {}
+
+export interface PriceContext {
+  /** As the server or the user names it, with or without `models/` and the like. */
+  readonly model: string;
+  /** When the call was made, in milliseconds since the epoch. */
+  readonly at: number;
+  /** The Gemini API by default. */
+  readonly backend?: Backend | undefined;
+  readonly overrides?: PriceOverrides | undefined;
+}
+
+export interface CostContext extends PriceContext {
+  /** The tier that the service used: `flex`, `priority` or `standard`, in any case. */
+  readonly serviceTier?: string | undefined;
+  readonly isBatch?: boolean | undefined;
+  /** The length of the prompt, if the usage is that of several connections added up. */
+  readonly promptTokens?: number | undefined;
+}
+
+type Match =
+  | { readonly equals: string }
+  | { readonly starts_with: string }
+  | { readonly ends_with: string }
+  | { readonly contains: string }
+  | { readonly regex: string }
+  | { readonly or: readonly Match[] }
+  | { readonly and: readonly Match[] };
+
+interface PriceTable {
+  /** Of the package that the prices come from, which is their date. */
+  readonly version: string;
+  readonly rows: readonly {
+    readonly match: Match;
+    readonly periods: readonly { readonly from?: string; readonly price: Price }[];
+  }[];
+}
+
+/** JSON, which scripts/prices.mjs makes while gmn is built. */
+declare const PRICE_TABLE: string;
+
+const { version, rows } = JSON.parse(PRICE_TABLE) as PriceTable;
+
+export const PRICES_VERSION: string = version;
+
+const MILLION = 1_000_000;
+
+/** The service's Batch API and its tier `flex` cost half. */
+const HALF = 0.5;
+
+/** Models with one of these in their name have a price of their own, which no rule for their family may give them. */
+const VARIANTS = ['tts', 'image', 'live', 'lite', 'audio', 'embedding'] as const;
+
+/**
+ * The price of a model at a time; undefined if it is not known, and with a Google login, where tokens are not what is
+ * paid for.
+ */
+export function findPrice({ model, at, backend = 'gemini-api', overrides = {} }: PriceContext): Price | undefined {
+  const id = model.slice(model.lastIndexOf('/') + 1).toLowerCase();
+  const own = findOverride(id, overrides);
+  if (own !== undefined) return own;
+  if (backend === 'code-assist') return undefined;
+  // A version, as in gemini-2.5-flash-001, costs what the model costs.
+  const row = findRow(id) ?? findRow(id.replace(/-\d{3}$/, ''));
+  if (row === undefined || !isOfVariant(row.match, id)) return undefined;
+  const price = row.periods.findLast(({ from }) => from === undefined || at >= Date.parse(from))?.price;
+  // What is free of charge on the Gemini API is run on one's own machines on Vertex.
+  return price?.input === undefined && backend !== 'gemini-api' ? undefined : price;
+}
+
+/**
+ * What one model call cost, in dollars. Undefined if that is not known: no counts, a model or a tier without a price,
+ * output of a model that has only a price for input, or cached tokens that could be of two kinds with different rates.
+ */
+export function computeCost(usage: BilledUsage, context: CostContext): number | undefined {
+  const price = findPrice(context);
+  const factor = price && findFactor(price, context);
+  if (price === undefined || factor === undefined) return undefined;
+  if (usage.promptTokenCount === undefined && usage.candidatesTokenCount === undefined) return undefined;
+  const prompt = count(usage.promptTokenCount) + count(usage.toolUsePromptTokenCount);
+  const rates = findRates(price, context.promptTokens ?? prompt);
+  const cached = Math.min(count(usage.cachedContentTokenCount), prompt);
+  const output = count(usage.candidatesTokenCount) + count(usage.thoughtsTokenCount);
+  const { input: perInput, output: perOutput } = rates;
+  if (perInput === undefined && perOutput === undefined) return 0;
+  if (perInput === undefined || (perOutput === undefined && output > 0)) return undefined;
+
+  const heard = sumModalities([usage.promptTokensDetails, usage.toolUsePromptTokensDetails], prompt);
+  const recalled = sumModalities([usage.cacheTokensDetails], cached);
+  const isMixed = (['audio', 'image', 'video'] as const).some(
+    (kind) => heard[kind] > 0 && (rates[INPUT[kind]] ?? perInput) !== perInput,
+  );
+  if (isMixed && cached > 0 && recalled.total !== cached) return undefined;
+  const fresh = sumInput(heard, recalled, prompt, cached);
+  const inputCost =
+    fresh.other * perInput +
+    fresh.audio * (rates.inputAudio ?? perInput) +
+    fresh.image * (rates.inputImage ?? perInput) +
+    fresh.video * (rates.inputVideo ?? perInput);
+  const made = sumModalities([usage.candidatesTokensDetails], count(usage.candidatesTokenCount));
+  const per = perOutput ?? 0;
+  const outputCost =
+    (output - made.audio - made.image - made.video) * per +
+    made.audio * (rates.outputAudio ?? per) +
+    made.image * (rates.outputImage ?? per) +
+    made.video * (rates.outputVideo ?? per);
+  const cachedCost = costOfCached(rates, recalled, cached, perInput);
+  // The Batch API takes nothing off what the cache already made cheaper.
+  const cachedFactor = context.isBatch && rates.cached !== undefined ? 1 : factor;
+  return ((inputCost + outputCost) * factor + cachedCost * cachedFactor) / MILLION;
+}
+
+/** What the calls cost together, in dollars; undefined if the cost of one is not known: part of a sum is no sum. */
+export function sumCosts(calls: readonly BilledCall[], overrides?: PriceOverrides): number | undefined {
+  let sum = 0;
+  for (const { usage, backend: name, ...call } of calls) {
+    // There may be others: the offline model costs nothing.
+    const backend = BACKENDS.find((each) => each === name);
+    const cost = backend && computeCost(usage, { ...call, backend, overrides });
+    if (cost === undefined) return undefined;
+    sum += cost;
+  }
+  // Without the dust of binary fractions.
+  return Math.round(sum * 1e9) / 1e9;
+}
+
+const BACKENDS: readonly Backend[] = ['gemini-api', 'vertex', 'code-assist'];
+
+/** How many tokens of output `dollars` buy after a prompt of that length; undefined without a price, Infinity if they are free. */
+export function countAffordableTokens(
+  dollars: number,
+  { promptTokens = 0, ...context }: CostContext,
+): number | undefined {
+  const prompt = computeCost({ promptTokenCount: promptTokens }, context);
+  const withOutput = computeCost({ promptTokenCount: promptTokens, candidatesTokenCount: MILLION }, context);
+  if (prompt === undefined || withOutput === undefined) return undefined;
+  const perToken = (withOutput - prompt) / MILLION;
+  if (dollars < prompt) return 0;
+  return perToken === 0 ? Number.POSITIVE_INFINITY : Math.max(0, Math.floor((dollars - prompt) / perToken));
+}
+
+function findOverride(id: string, overrides: PriceOverrides): Price | undefined {
+  const names = Object.keys(overrides)
+    .filter((name) => (name.endsWith('*') ? id.startsWith(name.slice(0, -1).toLowerCase()) : id === name.toLowerCase()))
+    .sort((a, b) => Number(a.endsWith('*')) - Number(b.endsWith('*')) || b.length - a.length);
+  const [best] = names;
+  return best === undefined ? undefined : overrides[best];
+}
+
+function findRow(id: string): PriceTable['rows'][number] | undefined {
+  return rows.find(({ match }) => isMatch(match, id));
+}
+
+function isMatch(match: Match, id: string): boolean {
+  if ('or' in match) return match.or.some((each) => isMatch(each, id));
+  if ('and' in match) return match.and.every((each) => isMatch(each, id));
+  if ('equals' in match) return id === match.equals.toLowerCase();
+  if ('starts_with' in match) return id.startsWith(match.starts_with.toLowerCase());
+  if ('ends_with' in match) return id.endsWith(match.ends_with.toLowerCase());
+  if ('contains' in match) return id.includes(match.contains.toLowerCase());
+  return new RegExp(match.regex).test(id);
+}
+
+function isOfVariant(match: Match, id: string): boolean {
+  const rule = JSON.stringify(match);
+  return VARIANTS.every((variant) => !id.split('-').includes(variant) || rule.includes(variant));
+}
+
+function findFactor(price: Price, { serviceTier, isBatch }: CostContext): number | undefined {
+  if (isBatch) return HALF;
+  switch (serviceTier?.toLowerCase() ?? '') {
+    case '':
+    case 'standard':
+    case 'unspecified':
+    case 'service_tier_unspecified':
+      return 1;
+    case 'flex':
+      return HALF;
+    case 'priority':
+      return price.priority;
+    default:
+      return undefined;
+  }
+}
+
+function findRates({ steps = [], ...rates }: Price, promptTokens: number): Rates {
+  const passed = steps.filter(({ above }) => promptTokens > above).sort((a, b) => a.above - b.above);
+  return { ...rates, ...passed.at(-1) };
+}
+
+interface Modalities {
+  audio: number;
+  image: number;
+  video: number;
+  total: number;
+}
+
+const INPUT = { audio: 'inputAudio', image: 'inputImage', video: 'inputVideo' } as const;
+
+/** Tokens by modality, at most `limit` of them in all. A page of a document is an image. */
+function sumModalities(lists: readonly (readonly ModalityCount[] | undefined)[], limit: number): Modalities {
+  const sum: Modalities = { audio: 0, image: 0, video: 0, total: 0 };
+  for (const entry of lists.flatMap((list) => (Array.isArray(list) ? list : []))) {
+    const { modality, tokenCount } = isObject(entry) ? entry : {};
+    const tokens = Math.min(count(tokenCount), limit - sum.total);
+    const name = typeof modality === 'string' ? modality.toLowerCase() : '';
+    const kind = name === 'document' ? 'image' : name;
+    if (kind === 'audio' || kind === 'image' || kind === 'video') sum[kind] += tokens;
+    sum.total += tokens;
+  }
+  return sum;
+}
+
+/** The input that did not come from the cache. */
+function sumInput(heard: Modalities, recalled: Modalities, prompt: number, cached: number) {
+  const audio = Math.max(0, heard.audio - recalled.audio);
+  const image = Math.max(0, heard.image - recalled.image);
+  const video = Math.max(0, heard.video - recalled.video);
+  return { audio, image, video, other: Math.max(0, prompt - cached - audio - image - video) };
+}
+
+function costOfCached(rates: Rates, { audio, image, video }: Modalities, cached: number, perInput: number): number {
+  const { cached: per, cachedAudio } = rates;
+  if (per !== undefined) return (cached - audio) * per + audio * (cachedAudio ?? per);
+  return (
+    (cached - audio - image - video) * perInput +
+    audio * (rates.inputAudio ?? perInput) +
+    image * (rates.inputImage ?? perInput) +
+    video * (rates.inputVideo ?? perInput)
+  );
+}
+
+/** A count that a server sent: anything but a positive number is none. */
+function count(value: unknown): number {
+  return typeof value === 'number' && Number.isFinite(value) && value > 0 ? value : 0;
+}

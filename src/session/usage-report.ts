@@ -1,0 +1,166 @@
+import { join } from 'node:path';
+import { isObject, tryParseJson } from '../core/json.ts';
+import { addUsage, type BilledCall, NO_USAGE, USAGE_KEYS, type Usage } from '../core/usage.ts';
+import { readSize } from '../platform/files/directory-sync.ts';
+import { listFileNames, readLineBatches } from '../platform/files/lines.ts';
+import { tryRemoveSync, tryRenameSync } from '../platform/files/write-sync.ts';
+import { USAGE_FILE, USAGE_KINDS, type UsageRecord } from './usage-log.ts';
+
+export type UsageGrouping = 'day' | 'model' | 'directory';
+
+export interface UsageRow {
+  readonly name: string;
+  readonly runs: number;
+  readonly usage: Usage;
+  /** In dollars, of the runs whose cost is known. */
+  readonly cost: number;
+  /** Runs whose cost is not known. */
+  readonly unpriced: number;
+}
+
+/** What calls cost together; undefined if that is not known of each. */
+type SumCosts = (calls: readonly BilledCall[]) => number | undefined;
+
+/** The log is rotated at about this many bytes, which is a hundred thousand runs. */
+const ROTATE_BYTES = 16_000_000;
+const KEPT_FILES = 3;
+const OLDER = /^usage-\d+\.jsonl$/;
+
+/** Every record since a time, oldest file first. Lines that cannot be read are skipped. Throws system errors. */
+export async function* readUsage(home: string, since: number): AsyncGenerator<UsageRecord> {
+  const names = tryListNames(home);
+  const files = [...names.filter((name) => OLDER.test(name)).sort(), ...names.filter((name) => name === USAGE_FILE)];
+  for (const file of files) {
+    for await (const { lines } of readLineBatches(join(home, file))) {
+      for (const line of lines) {
+        const record = line === '' ? undefined : parseUsageRecord(tryParseJson(line));
+        if (record !== undefined && record.at >= since) yield record;
+      }
+    }
+  }
+}
+
+/** Undefined if anything in it is not what `appendUsage` writes: half of a run would look too cheap. */
+export function parseUsageRecord(value: unknown): UsageRecord | undefined {
+  if (!isObject(value) || !Array.isArray(value.calls)) return undefined;
+  const { at, id, cwd } = value;
+  const kind = USAGE_KINDS.find((each) => each === value.kind);
+  if (!isTime(at) || kind === undefined || typeof id !== 'string' || typeof cwd !== 'string') return undefined;
+  const calls = value.calls.map((call: unknown) => parseCall(call));
+  return calls.every((call) => call !== undefined) && calls.length > 0 ? { at, kind, id, cwd, calls } : undefined;
+}
+
+function parseCall(value: unknown): BilledCall | undefined {
+  if (!isObject(value) || !isObject(value.usage)) return undefined;
+  const { model, at, backend, promptTokens, serviceTier, isBatch, usage } = value;
+  if (typeof model !== 'string' || !isTime(at) || typeof backend !== 'string') return undefined;
+  if (USAGE_KEYS.some((key) => usage[key] !== undefined && !isCount(usage[key]))) return undefined;
+  return {
+    ...{ model, at, backend, usage },
+    ...(isCount(promptTokens) ? { promptTokens } : {}),
+    ...(typeof serviceTier === 'string' ? { serviceTier } : {}),
+    ...(isBatch === true ? { isBatch } : {}),
+  };
+}
+
+function isCount(value: unknown): value is number {
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0;
+}
+
+/** Milliseconds that a Date can hold. */
+function isTime(value: unknown): value is number {
+  return isCount(value) && value <= 8.64e15;
+}
+
+export interface UsageTable {
+  add(record: UsageRecord): void;
+  /** Days in their order, the others with the most expensive first. */
+  rows(): readonly UsageRow[];
+  /** Undefined if there was no run. */
+  total(): UsageRow | undefined;
+}
+
+export function createUsageTable(by: UsageGrouping, sumCosts: SumCosts): UsageTable {
+  const groups = new Map<string, UsageRow>();
+  let total: UsageRow | undefined;
+  return {
+    add(record) {
+      for (const [name, calls] of splitRecord(record, by))
+        groups.set(name, addRun(groups.get(name), name, calls, sumCosts));
+      total = addRun(total, 'total', record.calls, sumCosts);
+    },
+    rows: () => [...groups.values()].sort(by === 'day' ? compareNames : compareCosts),
+    total: () => total,
+  };
+}
+
+function splitRecord(
+  { at, cwd, calls }: UsageRecord,
+  by: UsageGrouping,
+): readonly [name: string, calls: readonly BilledCall[]][] {
+  if (by === 'directory') return [[cwd, calls]];
+  if (by === 'day') return [[formatDay(at), calls]];
+  return [...new Set(calls.map(({ model }) => model))].map((model) => [
+    model,
+    calls.filter((call) => call.model === model),
+  ]);
+}
+
+/** `2026-11-17`, in the user's own time zone. */
+function formatDay(at: number): string {
+  const date = new Date(at);
+  const [month, day] = [date.getMonth() + 1, date.getDate()].map((part) => String(part).padStart(2, '0'));
+  return `${date.getFullYear()}-${month}-${day}`;
+}
+
+function addRun(
+  before: UsageRow | undefined,
+  name: string,
+  calls: readonly BilledCall[],
+  sumCosts: SumCosts,
+): UsageRow {
+  const { runs, usage, cost, unpriced } = before ?? { runs: 0, usage: NO_USAGE, cost: 0, unpriced: 0 };
+  const more = sumCosts(calls);
+  return {
+    name,
+    runs: runs + 1,
+    usage: calls.reduce((sum, call) => addUsage(sum, call.usage), usage),
+    cost: cost + (more ?? 0),
+    unpriced: unpriced + (more === undefined ? 1 : 0),
+  };
+}
+
+function compareNames(left: UsageRow, right: UsageRow): number {
+  return left.name < right.name ? -1 : 1;
+}
+
+function compareCosts(left: UsageRow, right: UsageRow): number {
+  return right.cost - left.cost || countTokens(right.usage) - countTokens(left.usage) || compareNames(left, right);
+}
+
+export function countTokens({
+  totalTokenCount,
+  promptTokenCount = 0,
+  candidatesTokenCount = 0,
+  thoughtsTokenCount = 0,
+}: Usage): number {
+  return totalTokenCount ?? promptTokenCount + candidatesTokenCount + thoughtsTokenCount;
+}
+
+/** Starts a new log if this one is long, and removes the oldest. Never throws. */
+export function rotateUsage(home: string, now: number): void {
+  const file = join(home, USAGE_FILE);
+  if ((readSize(file) ?? 0) < ROTATE_BYTES) return;
+  // Two processes that rotate at the same time give it different names, so that neither replaces what the other has moved.
+  tryRenameSync(file, join(home, `usage-${now}.jsonl`));
+  const older = tryListNames(home).filter((name) => OLDER.test(name));
+  for (const name of older.sort().slice(0, -KEPT_FILES)) tryRemoveSync(join(home, name));
+}
+
+function tryListNames(home: string): readonly string[] {
+  try {
+    return listFileNames(home);
+  } catch {
+    return [];
+  }
+}

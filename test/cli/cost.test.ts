@@ -1,0 +1,221 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
+import { expect, test } from 'vitest';
+import { serve } from '../mcp/server/support.ts';
+import { pipedChat } from '../support/chat.ts';
+import { events, fakeGemini, reply, type Scripted } from '../support/fake-gemini.ts';
+import { place, runGmn, runGmnIn } from '../support/gmn.ts';
+import { posixTest } from '../support/posix.ts';
+import { runInTerminal } from '../support/pty.ts';
+
+/** One reply with this usage, by this model. */
+function billed(usageMetadata: object, part: object = { text: 'Hi.' }, modelVersion = 'gemini-2.5-pro'): Scripted {
+  const candidates = [{ content: { role: 'model', parts: [part] }, finishReason: 'STOP' }];
+  return events([{ candidates, usageMetadata, modelVersion }]);
+}
+
+const READ = { functionCall: { name: 'read_file', args: { file_path: 'a.txt' } } };
+const files = { 'a.txt': 'hello' };
+
+test('a run costs what its model calls cost, each at the rates of its own prompt', async (t) => {
+  const gemini = await fakeGemini(t, [
+    billed({ promptTokenCount: 150_000, candidatesTokenCount: 100, thoughtsTokenCount: 50 }, READ),
+    billed({ promptTokenCount: 210_000, cachedContentTokenCount: 140_000, candidatesTokenCount: 300 }),
+  ]);
+  const { stdout } = await runGmn(t, ['--tools', 'read', '-m', 'gemini-2.5-pro', '-o', 'json', 'x'], { gemini, files });
+  const below = 150_000 * 1.25 + 150 * 10;
+  const above = 70_000 * 2.5 + 140_000 * 0.25 + 300 * 15;
+  expect(JSON.parse(stdout).cost).toBe((below + above) / 1e6);
+});
+
+test('the calls of a search count, and so does a second try for a schema', async (t) => {
+  const usage = { promptTokenCount: 1000, candidatesTokenCount: 100 };
+  const search = { functionCall: { name: 'google_web_search', args: { query: 'x' } } };
+  const gemini = await fakeGemini(t, [
+    billed(usage, search, 'gemini-3.5-flash'),
+    billed(usage, { text: 'found' }, 'gemini-3.5-flash'),
+    billed(usage, { text: 'not JSON' }, 'gemini-3.5-flash'),
+    billed(usage, { text: '[]' }, 'gemini-3.5-flash'),
+  ]);
+  const flags = ['--tools', 'google_web_search', '--output-schema', '{"type":"array"}', '-m', 'gemini-3.5-flash'];
+  const { stdout } = await runGmn(t, [...flags, '-o', 'json', 'x'], { gemini });
+  expect(JSON.parse(stdout)).toMatchObject({ response: '[]', cost: (4 * (1000 * 1.5 + 100 * 9)) / 1e6 });
+});
+
+test('what the service read in two connections is paid twice, at the rate of one prompt', async (t) => {
+  const usageMetadata = { promptTokenCount: 150_000, candidatesTokenCount: 10 };
+  const half = (text: string, finishReason: string, more: object): object => ({
+    candidates: [{ content: { role: 'model', parts: [{ text }] }, finishReason, ...more }],
+    ...{ usageMetadata, modelVersion: 'gemini-2.5-pro' },
+  });
+  const gemini = await fakeGemini(t, [
+    events([half('Hi ', 'CONTINUATION', { continuationToken: 'more' })]),
+    events([half('there.', 'STOP', {})]),
+  ]);
+  const { stdout } = await runGmn(t, ['-m', 'gemini-2.5-pro', '-o', 'json', 'x'], { gemini });
+  expect(JSON.parse(stdout)).toMatchObject({ response: 'Hi there.', cost: (300_000 * 1.25 + 20 * 10) / 1e6 });
+});
+
+test('if the price of one call is not known, no cost is shown', async (t) => {
+  const known = billed({ promptTokenCount: 10, candidatesTokenCount: 10 }, READ);
+  const unknown = billed({ promptTokenCount: 10, candidatesTokenCount: 10 }, { text: 'Hi.' }, 'gemini-99');
+  const gemini = await fakeGemini(t, [known, unknown]);
+  const { stdout } = await runGmn(t, ['--tools', 'read', '-o', 'stream-json', 'x'], { gemini, files });
+  const done = JSON.parse(stdout.trim().split('\n').at(-1) ?? '');
+  expect(done).toMatchObject({ type: 'done', usage: { promptTokenCount: 20 } });
+  expect(done).not.toHaveProperty('cost');
+});
+
+test('prices of the settings win, and wrong ones are exit 4', async (t) => {
+  const gemini = await fakeGemini(t, [billed({ promptTokenCount: 1000, candidatesTokenCount: 100 })]);
+  const prices = { 'gemini-2.5-*': { input: 3, output: 20 } };
+  const home = { '.gmn/config.json': JSON.stringify({ prices }) };
+  const { stderr } = await runGmn(t, ['-u', 'x'], { gemini, home });
+  expect(stderr).toMatch(/1000 in · 100 out · [\d.]+s · \$0\.005\n$/);
+  const wrong = { '.gmn/config.json': '{\n  "prices": { "m": { "inputs": 3 } }\n}' };
+  const gmn = await runGmn(t, ['x'], { home: wrong, env: { GEMINI_API_KEY: 'k' } });
+  expect(gmn.exitCode).toBe(4);
+  expect(gmn.stderr).toContain('config.json:2:13: prices must be an object with the prices of models');
+});
+
+test('--max-cost shortens answers and then stops, with what was spent and how to go on', async (t) => {
+  const usage = { promptTokenCount: 1500, candidatesTokenCount: 1000 };
+  const gemini = await fakeGemini(t, [billed(usage, READ), billed(usage, READ)]);
+  const flags = ['--tools', 'read', '-m', 'gemini-2.5-pro', '--max-cost', '0.025', '-o', 'json', 'x'];
+  const gmn = await runGmn(t, flags, { gemini, files });
+  expect(gmn.exitCode).toBe(1);
+  expect(JSON.parse(gmn.stdout).error).toMatchObject({
+    code: 1,
+    type: 'LimitError',
+    message: expect.stringContaining('stopped at --max-cost: $0.024 of $0.025 is spent'),
+    suggestion: expect.stringContaining('gmn -c "go on"'),
+    toolCalls: [expect.anything(), expect.anything()],
+  });
+  const [first, second] = gemini.requests.map(({ body }) => body.generationConfig.maxOutputTokens);
+  expect(first).toBeLessThan(2500);
+  expect(second).toBeLessThan(first - 1000);
+  expect(second).toBeGreaterThan(256);
+});
+
+test('--max-cost also limits the model that answers in place of another', async (t) => {
+  const busy: Scripted = (response) => {
+    response.writeHead(503, { 'content-type': 'application/json' });
+    response.end('{"error":{"code":503,"status":"UNAVAILABLE","message":"overloaded"}}');
+  };
+  const gemini = await fakeGemini(t, [busy, billed({ promptTokenCount: 1, candidatesTokenCount: 1 })]);
+  const flags = ['-m', 'gemini-2.5-flash', '--fallback', 'gemini-2.5-pro', '--retries', '0', '--max-cost', '0.02', 'x'];
+  expect(await runGmn(t, flags, { gemini })).toMatchObject({ exitCode: 0 });
+  // $10 for a million tokens: the more expensive one decides.
+  for (const { body } of gemini.requests) expect(body.generationConfig.maxOutputTokens).toBe(1999);
+});
+
+test.for([
+  [['-m', 'gemini-99'], '--max-cost: the price of gemini-99 is not known'],
+  [['--fallback', 'gemini-99'], '--max-cost: the price of gemini-99 is not known'],
+] as const)('--max-cost with %j is exit 1 before any request', async ([flags, message], t) => {
+  const gemini = await fakeGemini(t, []);
+  const gmn = await runGmn(t, ['--max-cost', '1', '-o', 'json', ...flags, 'x'], { gemini });
+  expect(gmn.exitCode).toBe(1);
+  expect(JSON.parse(gmn.stdout).error.message).toBe(message);
+});
+
+test('a chat counts all its turns, shows what is left, and stops', async (t) => {
+  const usage = { promptTokenCount: 100, candidatesTokenCount: 1900 };
+  const gemini = await fakeGemini(t, [billed(usage)]);
+  const args = ['--tools', 'none', '-m', 'gemini-2.5-pro', '--max-cost', '0.02'];
+  const { stderr } = await pipedChat(t, ['one', '/stats', 'two'], { gemini, args });
+  expect(stderr).toMatch(/1 turn · 100 in · 1900 out · [\d.]+s · \$0\.019\n--max-cost: \$0\.00088 left\n/);
+  expect(stderr).toContain('stopped at --max-cost: $0.019 of $0.02 is spent');
+});
+
+test('mcp serve spends no more than --max-cost, over all its calls', async (t) => {
+  const usage = { promptTokenCount: 100, candidatesTokenCount: 1900 };
+  const gemini = await fakeGemini(t, [billed(usage)]);
+  const server = await serve(t, { gemini, flags: ['--max-cost', '0.02'] });
+  const ask = () => server.call('delegate', { prompt: 'hi', model: 'gemini-2.5-pro' });
+  expect((await ask()).structuredContent).toMatchObject({ status: 'completed', cost: 0.019125 });
+  const { structuredContent } = await ask();
+  expect(structuredContent.error).toContain('stopped at --max-cost: $0.019 of $0.02 is spent');
+  expect(structuredContent.error).toContain('Whoever runs this server');
+  expect(readUsageLines(server.home)).toMatchObject([{ kind: 'serve', calls: [{ usage }] }]);
+});
+
+function readUsageLines(home: string): readonly unknown[] {
+  const file = join(home, '.gmn/usage.jsonl');
+  if (!existsSync(file)) return [];
+  return readFileSync(file, 'utf8')
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line));
+}
+
+test('a saved run is one line of the usage log, without its words; others are none', async (t) => {
+  const gemini = await fakeGemini(t, [reply('Hi.'), reply('Hi.'), reply('Hi.')]);
+  const at = place(t, { gemini, env: { TZ: 'UTC' } });
+  await runGmnIn(t, at, ['--no-session', 'top secret']);
+  expect(readUsageLines(at.home)).toEqual([]);
+  await runGmnIn(t, at, ['top secret']);
+  await runGmnIn(t, at, ['chat', '-p', 'top secret'], '');
+  const call = {
+    ...{ model: 'gemini-2.5-flash', backend: 'gemini-api', at: expect.any(Number) },
+    usage: { promptTokenCount: 5, candidatesTokenCount: 12, totalTokenCount: 17 },
+  };
+  const line = { at: expect.any(Number), id: expect.any(String), cwd: at.cwd, calls: [call] };
+  expect(readUsageLines(at.home)).toEqual([
+    { ...line, kind: 'prompt' },
+    { ...line, kind: 'chat' },
+  ]);
+  expect(readFileSync(join(at.home, '.gmn/usage.jsonl'), 'utf8')).not.toContain('secret');
+  const usage = JSON.parse((await runGmnIn(t, at, ['usage', '--by', 'directory', '--json'])).stdout);
+  expect(usage).toMatchObject({
+    by: 'directory',
+    prices: expect.stringContaining('genai-prices'),
+    total: { runs: 2, cost: 0.000063 },
+  });
+  expect(usage.rows).toMatchObject([{ directory: at.cwd, runs: 2, usage: { totalTokenCount: 34 }, cost: 0.000063 }]);
+});
+
+/** Runs of three days, the last of them without a price. */
+function writeUsage({ home }: ReturnType<typeof place>): void {
+  const line = (day: number, model: string, promptTokenCount: number): string => {
+    const at = Date.now() - day * 86_400_000;
+    const call = { model, at, backend: 'gemini-api', usage: { promptTokenCount, totalTokenCount: promptTokenCount } };
+    return JSON.stringify({ at, kind: 'prompt', id: 'x', cwd: `${home}/a/${'long-'.repeat(12)}name`, calls: [call] });
+  };
+  const lines = [
+    line(2, 'gemini-2.5-pro', 100_000),
+    line(1, 'gemini-2.5-pro', 400_000),
+    line(0, 'gemini-99', 5),
+    '{"at":',
+  ];
+  mkdirSync(join(home, '.gmn'), { recursive: true });
+  writeFileSync(join(home, '.gmn/usage.jsonl'), lines.join('\n'));
+}
+
+test('usage is a plain table in a pipe, and says what has no price', async (t) => {
+  const at = place(t, { env: { TZ: 'UTC' } });
+  writeUsage(at);
+  const { stdout, stderr } = await runGmnIn(t, at, ['usage', '--by', 'model']);
+  expect(stdout).toBe(
+    [
+      'MODEL           RUNS  TOKENS  COST',
+      'gemini-2.5-pro  2     500000  $1.13',
+      'gemini-99       1     5       -',
+      'total           3     500005  $1.13+\n',
+    ].join('\n'),
+  );
+  expect(stderr).toContain('what 1 run cost is not known');
+  expect(await runGmnIn(t, at, ['usage', '--since', 'soon'])).toMatchObject({ exitCode: 1 });
+});
+
+posixTest.for([24, 60, 120])('usage is a chart on a terminal of %d columns', async (columns, t) => {
+  const at = place(t, { env: { TZ: 'UTC', LANG: 'C.UTF-8' } });
+  writeUsage(at);
+  const { output } = await runInTerminal(t, ['usage', '--quiet', '--by', 'directory'], { at, columns }).ended;
+  const rows = stripVTControlCharacters(output).replaceAll('\r', '').trimEnd().split('\n');
+  expect(rows).toHaveLength(1);
+  expect(rows.filter((row) => row.length > columns)).toEqual([]);
+  expect(rows[0]).toContain('$1.13+');
+  if (columns >= 60) expect(rows[0]).toMatch(/█ .*500\.0k tokens {2}3 runs$/);
+});
