@@ -1,13 +1,14 @@
 import type { Content, StoredContent } from '../core/content.ts';
 import type { TurnEvent } from '../core/event.ts';
-import type { History } from '../core/history.ts';
+import type { Compaction, History } from '../core/history.ts';
 import type { JsonObject } from '../core/json.ts';
 import type { Model, ModelRequest, Reply } from '../core/model.ts';
 import type { Approve, Tool } from '../core/tool.ts';
+import type { Usage } from '../core/usage.ts';
 
 export interface Agent {
   readonly model: Model;
-  /** The fields common to every request; its `tools` are used only if the agent has none. */
+  /** The fields common to every request; its `tools` are the service's own. */
   readonly request: Omit<ModelRequest, 'contents' | 'keepLimit'>;
   /** Backend and account that sign the model's parts, as one string. Called only when there is a signature. */
   readonly origin: () => string;
@@ -19,6 +20,8 @@ export interface Agent {
   readonly onReply?: (reply: Pick<Reply, 'usage' | 'promptTokens'>) => void;
   /** The time in milliseconds. Absent: calls are not timed. */
   readonly now?: () => number;
+  /** Lets keys, signals and timers have their turn between slices of long work. Absent: it is done in one. */
+  readonly pause?: () => Promise<void>;
   /** Finds the context files for a path that a call used, except those that were sent. Absent: there are none to find. */
   readonly findNestedContext?: (
     path: string,
@@ -27,14 +30,34 @@ export interface Agent {
     readonly files: readonly { readonly path: string; readonly content: string }[];
     readonly notices: readonly string[];
   }>;
+  /** When to make room in the model's window. Absent: never. */
+  readonly compaction?: CompactionPolicy;
+  /** Absent: nothing reads files. */
+  readonly outputs?: OutputFiles;
+  /** Called with the tokens of a summary. */
+  readonly onCompaction?: (usage: Usage) => void;
   /** Keeps gmn's own credentials out of what is sent and saved. Absent: nothing to redact. */
   readonly redaction?: Redaction;
+}
+
+export interface CompactionPolicy {
+  /** Undefined if not known. A turn lowers it when the server refuses a request and tells its limit. */
+  windowTokens: number | undefined;
+  /** The share of the window that a request may fill. */
+  readonly threshold: number;
+}
+
+/** Files with long outputs that the tools may read although they are outside the workspace. */
+export interface OutputFiles {
+  /** Writes a text with `store`, by default to a file of this process; undefined if that fails. */
+  keep(text: string, store?: History['keepOutput']): Promise<string | undefined>;
+  /** Lets the tools read these files, too. */
+  allow(paths: readonly string[]): void;
 }
 
 export interface Redaction {
   /** Replaces each credential with a mark; returns the same object if there is none. */
   redact<Value>(value: Value): Promise<Value>;
-  /** Whether a call would write such a mark over a credential that the model never saw. */
   writesMark(args: JsonObject): boolean;
 }
 
@@ -42,7 +65,8 @@ export interface Turn {
   readonly history: History;
   readonly prompt: Content;
   readonly signal: AbortSignal;
-  /** Model calls that count against the agent's limit already. */
+  /** Tokens of the conversation before the prompt, if the server has counted them. */
+  readonly tokensBefore?: number | undefined;
   readonly repliesBefore?: number;
 }
 
@@ -52,13 +76,17 @@ export type RunTurn = (agent: Agent, turn: Turn) => AsyncGenerator<TurnEvent, vo
 interface MemoryOptions {
   readonly keepsReplies?: boolean;
   readonly earlier?: readonly StoredContent[];
+  readonly compacted?: readonly Compaction[] | undefined;
 }
 
-/** A conversation in memory, continuing from `earlier`. Does not keep replies by default. */
-export function createMemoryHistory({ keepsReplies = false, earlier = [] }: MemoryOptions = {}): History {
+export function createMemoryHistory(options: MemoryOptions = {}): History {
+  const { keepsReplies = false, earlier = [], compacted = [] } = options;
   const contents = [...earlier];
+  const compactions = [...compacted];
   return {
     contents,
+    compactions,
+    compact: async (compaction) => void compactions.push(compaction),
     replyLimit: keepsReplies ? Number.POSITIVE_INFINITY : 0,
     append: async ({ content }) => void contents.push(content),
   };

@@ -4,7 +4,7 @@ import type { Tool, ToolResult } from '../core/tool.ts';
 import type { Agent } from './agent.ts';
 
 /** The field of a tool's response beside its output; the agent prompt names it. */
-const FIELD = 'context_files';
+export const CONTEXT_FIELD = 'context_files';
 
 interface FinishedCall {
   readonly tool: Tool;
@@ -26,7 +26,7 @@ export async function addNestedContext(
   const { files, notices } = await findNestedContext(path, (file) => contents.some((one) => isSentIn(one, file)));
   if (files.length === 0) return { outcome, notices };
   const added = (await redaction?.redact(files)) ?? files;
-  return { outcome: { ...outcome, response: { ...outcome.response, [FIELD]: added } }, notices };
+  return { outcome: { ...outcome, response: { ...outcome.response, [CONTEXT_FIELD]: added } }, notices };
 }
 
 /** Only gmn's own tools have `plain`; the arguments of others may mean anything. */
@@ -38,6 +38,7 @@ function findPath(tool: Tool, args: JsonObject): string | undefined {
 function isSentIn({ parts }: StoredContent, file: string): boolean {
   return parts.some(
     (part) =>
-      isResponse(part) && filterObjects(part.functionResponse.response[FIELD]).some(({ path }) => path === file),
+      isResponse(part) &&
+      filterObjects(part.functionResponse.response[CONTEXT_FIELD]).some(({ path }) => path === file),
   );
 }

@@ -2,12 +2,13 @@ import { sanitize } from '../core/text/terminal.ts';
 
 export interface Surroundings {
   readonly directory: string;
+  /** Those that tools may use as well. */
+  readonly directories?: readonly string[];
   /** As Node names it: `linux`, `darwin`, `win32`. */
   readonly system: string;
   /** `Tue Nov 17 2026` */
   readonly date: string;
   readonly branch?: string;
-  /** Whether a person reads the answer and can reply. */
   readonly isChat: boolean;
 }
 
@@ -42,9 +43,10 @@ const ALONE =
  * The system prompt of a run with tools. What differs between runs is at its end, so that its beginning can be cached.
  * Deterministic.
  */
-export function formatAgentPrompt({ directory, system, date, branch, isChat }: Surroundings): string {
+export function formatAgentPrompt({ directory, directories = [], system, date, branch, isChat }: Surroundings): string {
   const facts = [
     `- Working directory: ${sanitize(directory)}`,
+    ...(directories.length === 0 ? [] : [`- Also in the workspace: ${directories.map(sanitize).join(', ')}`]),
     `- System: ${system}`,
     `- Date: ${date}`,
     ...(branch === undefined ? [] : [`- Git branch: ${branch}`]),

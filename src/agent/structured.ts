@@ -1,7 +1,7 @@
 import type { Content } from '../core/content.ts';
 import { AppError } from '../core/error.ts';
 import type { TurnEvent } from '../core/event.ts';
-import { type JsonObject, tryParseJson } from '../core/json.ts';
+import { type JsonObject, type JsonValue, tryParseJson } from '../core/json.ts';
 import { addUsage, NO_USAGE } from '../core/usage.ts';
 import type { Agent, Turn } from './agent.ts';
 import { runTurn } from './turn.ts';
@@ -12,7 +12,6 @@ export interface AnswerSchema {
   readonly fault: (answer: unknown) => string | undefined;
 }
 
-/** The agent for the first request: with the schema, unless its model cannot combine that with tools. */
 export function structuredAgent(agent: Agent, { schema }: AnswerSchema): Agent {
   return cannotCombine(agent) ? agent : withSchema(agent, schema);
 }
@@ -90,8 +89,18 @@ async function* holdText(
   throw new AppError('internal', 'the turn ended without an end');
 }
 
+/** The value of an answer that is complete. Throws AppError `api`, with the answer, if it does not match. */
+export function parseAnswer(text: string, wanted: Pick<AnswerSchema, 'fault'>): JsonValue {
+  const { json, fault } = checkAnswer(text, wanted);
+  if (fault !== undefined) throw schemaError(fault, text);
+  return JSON.parse(json);
+}
+
 /** Extracts and checks the JSON; without a schema a model often wraps it in a code block. */
-function checkAnswer(text: string, { fault }: AnswerSchema): { readonly json: string; readonly fault?: string } {
+function checkAnswer(
+  text: string,
+  { fault }: Pick<AnswerSchema, 'fault'>,
+): { readonly json: string; readonly fault?: string } {
   const fenced = /^```\w*\n([\s\S]*)\n```$/.exec(text.trim())?.[1];
   const json = (fenced ?? text).trim();
   const value = tryParseJson(json);

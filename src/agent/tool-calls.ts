@@ -1,5 +1,6 @@
-import type { Content } from '../core/content.ts';
+import type { Content, StoredContent } from '../core/content.ts';
 import { type TurnEvent, toNotices } from '../core/event.ts';
+import type { History } from '../core/history.ts';
 import type { ReplyCall } from '../core/model.ts';
 import type { Tool, ToolResult } from '../core/tool.ts';
 import type { Agent, Turn } from './agent.ts';
@@ -40,7 +41,6 @@ export function runToolCalls(agent: Agent, { history, signal }: Turn): (calls: r
     return outcome;
   };
 
-  /** Sets the outcome, unless the signal interrupted the run. */
   async function finish(slot: Slot): Promise<void> {
     if (slot.decision?.kind !== 'run') return;
     const startedMs = agent.now?.();
@@ -63,7 +63,7 @@ export function runToolCalls(agent: Agent, { history, signal }: Turn): (calls: r
     const { tool, call, decision, outcome } = slot;
     if (agent.findNestedContext === undefined || tool === undefined || outcome === undefined) return;
     const args = (decision?.kind === 'run' ? decision.args : undefined) ?? call.args;
-    const added = await addNestedContext(agent, { tool, args, outcome }, history.contents);
+    const added = await addNestedContext(agent, { tool, args, outcome }, await listSent(history));
     slot.outcome = added.outcome;
     yield* toNotices(added.notices);
   }
@@ -104,6 +104,12 @@ export function runToolCalls(agent: Agent, { history, signal }: Turn): (calls: r
     }
     repeats.throwIfStuck();
   };
+}
+
+/** What the model was sent of it; context files that a summary has replaced are to be sent again. */
+async function listSent(history: History): Promise<readonly StoredContent[]> {
+  const { contents, compactions = [] } = history;
+  return compactions.length === 0 ? contents : (await import('./compacted.ts')).listSent(history);
 }
 
 /** Limited concurrency, since each call may hold a whole file in memory; starts no other after an abort. */

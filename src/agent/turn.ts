@@ -1,12 +1,13 @@
 import type { Content, StoredContent } from '../core/content.ts';
 import { AppError } from '../core/error.ts';
 import type { TurnEvent } from '../core/event.ts';
-import type { History } from '../core/history.ts';
+import type { Compaction, History } from '../core/history.ts';
 import type { JsonObject } from '../core/json.ts';
 import type { Reply, ReplyEvent } from '../core/model.ts';
 import type { Tool } from '../core/tool.ts';
-import { addUsage, NO_USAGE } from '../core/usage.ts';
+import { addUsage, MEDIA_TOKENS, NO_USAGE, type Usage } from '../core/usage.ts';
 import type { Agent, Turn } from './agent.ts';
+import type { CountedRequest, MakeRoom, Room } from './compaction.ts';
 
 export const REDACTED_NOTICE = "gmn's own credentials were in it; ‹redacted› is sent instead";
 
@@ -17,7 +18,8 @@ export const REDACTED_NOTICE = "gmn's own credentials were in it; ‹redacted›
  * it.
  */
 export async function* runTurn(agent: Agent, turn: Turn): AsyncGenerator<TurnEvent, void> {
-  const given = { prompt: turn.prompt, earlier: [...turn.history.contents], ...takeConfig(agent) };
+  const { contents, compactions = [] } = turn.history;
+  const given = { prompt: turn.prompt, earlier: [...contents], compacted: [...compactions], ...takeConfig(agent) };
   const redacted = (await agent.redaction?.redact(given)) ?? given;
   if (redacted !== given) yield { type: 'notice', message: REDACTED_NOTICE };
   await turn.history.append({ kind: 'prompt', content: redacted.prompt });
@@ -25,13 +27,13 @@ export async function* runTurn(agent: Agent, turn: Turn): AsyncGenerator<TurnEve
   let answer: RunCalls | undefined;
   let usage = NO_USAGE;
   for (let step = turn.repliesBefore ?? 0; step < agent.maxTurns; step += 1) {
-    const { calls, finishReason, model, ...reply } = yield* ask();
+    const { calls, finishReason, model, roomUsage, ...reply } = yield* ask();
     agent.onReply?.(reply);
-    usage = addUsage(usage, reply.usage);
+    usage = addUsage(addUsage(usage, roomUsage), reply.usage);
     if (calls === undefined) {
-      const { grounding } = reply;
+      const { grounding, serviceTier } = reply;
       const sources = grounding && { sources: (await import('./grounding.ts')).toSources(grounding) };
-      yield { type: 'end', finishReason, usage, model, ...sources };
+      yield { type: 'end', finishReason, usage, model, ...sources, ...(serviceTier ? { serviceTier } : {}) };
       return;
     }
     answer ??= (await import('./tool-calls.ts')).runToolCalls(agent, turn);
@@ -48,11 +50,12 @@ export async function* runTurn(agent: Agent, turn: Turn): AsyncGenerator<TurnEve
 interface Surroundings {
   /** The conversation before the turn: it may be from a time when a value in it was not yet a credential. */
   readonly earlier: readonly StoredContent[];
+  readonly compacted: readonly Compaction[];
   readonly config: Omit<Agent['request'], 'model'>;
 }
 
 function takeConfig({ request: { model: _, ...config }, tools }: Agent): Pick<Surroundings, 'config'> {
-  return { config: { ...config, ...declareTools(tools) } };
+  return { config: { ...config, ...declareTools(tools, config.tools) } };
 }
 
 type RunCalls = ReturnType<typeof import('./tool-calls.ts').runToolCalls>;
@@ -70,29 +73,37 @@ type TextEvent = Extract<ReplyEvent, { type: 'text' }>;
 /** What a stream that is closed early returns; never used. */
 const NO_REPLY: Reply = { finishReason: '', usage: NO_USAGE, model: '' };
 
+interface RoomyReply extends Reply {
+  /** What making room before it has cost. */
+  readonly roomUsage: Usage;
+}
+
 /**
- * Requests the next reply to the history and records it; a reply that breaks off is recorded as far as it came. Yields
- * `begin` once, and ends the line of text before calls. If the server rejects the signatures before any text, the request
- * is sent once more without them. Throws what the model throws.
+ * Requests the next reply to the history and records it; a reply that breaks off is recorded as far as it came. Makes
+ * room in the model's window before. Yields `begin` once, and ends the line of text before calls. If the server rejects
+ * the signatures or the length before any text, the request is sent once more without them, or with more room. Throws
+ * what the model throws.
  */
 function askModel(
   agent: Agent,
-  { history, signal }: Turn,
-  { earlier, config }: Surroundings,
-): () => AsyncGenerator<TurnEvent, Reply> {
+  turn: Turn,
+  { config, ...surroundings }: Surroundings,
+): () => AsyncGenerator<TurnEvent, RoomyReply> {
+  const { history, signal } = turn;
   const { model } = agent.request;
+  const conversation = trackConversation(agent, turn, { config, ...surroundings });
   const limit = history.replyLimit;
   const keepLimit = agent.tools.length > 0 ? Number.POSITIVE_INFINITY : limit;
   let hasBegun = false;
   let unsignedCount = 0;
 
-  async function openStream(): Promise<AsyncGenerator<ReplyEvent, Reply>> {
-    const all = [...earlier, ...history.contents.slice(earlier.length)];
-    const contents = await prepareContents(all, { origin: agent.origin, distrusted: unsignedCount });
+  async function openStream(sent: readonly StoredContent[]): Promise<AsyncGenerator<ReplyEvent, Reply>> {
+    // A summary stands for contents that it counts.
+    const distrusted = Math.max(0, unsignedCount - (history.contents.length - sent.length));
+    const contents = await prepareContents(sent, { origin: agent.origin, distrusted });
     return agent.model.stream({ ...config, model, contents, ...(keepLimit > 0 ? { keepLimit } : {}) }, signal);
   }
 
-  /** Notes what the event says of the reply; false for a `begin` that the turn already had. */
   function takeEvent(event: ReplyEvent, partial: PartialReply): boolean {
     if (event.type === 'text') keepText(partial, event, limit);
     if (event.type !== 'begin') return true;
@@ -105,13 +116,17 @@ function askModel(
   async function record(reply: Reply, { last }: PartialReply): Promise<readonly TurnEvent[]> {
     if (reply.content === undefined && limit > 0) history.dropReply?.();
     if (reply.content !== undefined) await history.append(toHistoryRecord(reply, reply.content, agent.origin));
-    return reply.calls && last !== '' && last !== '\n' ? [{ type: 'text', delta: '\n' }] : [];
+    const files = (reply.files ?? []).map((file) => ({ type: 'file', file }) as const);
+    return reply.calls && last !== '' && last !== '\n' ? [{ type: 'text', delta: '\n' }, ...files] : files;
   }
 
-  return async function* ask(): AsyncGenerator<TurnEvent, Reply> {
-    for (let isRetry = false; ; isRetry = true) {
+  return async function* ask(): AsyncGenerator<TurnEvent, RoomyReply> {
+    let { usage: roomUsage } = yield* conversation.makeRoom();
+    const refusals: AppError[] = [];
+    for (;;) {
       const partial: PartialReply = { text: [], length: 0, last: '', model };
-      const stream = await openStream();
+      const sent = await conversation.listSent();
+      const stream = await openStream(sent);
       let reply: Reply | undefined;
       try {
         let step = await stream.next();
@@ -122,17 +137,117 @@ function askModel(
         }
         reply = step.value;
       } catch (thrown) {
-        if (isRetry || partial.last !== '' || !isSignatureError(thrown)) throw thrown;
+        if (partial.last !== '' || !isCurable(thrown, refusals)) throw thrown;
+        refusals.push(thrown);
       } finally {
         // The consumer may have stopped, and an open stream would keep its connection.
         await stream.return(NO_REPLY);
         if (reply === undefined) await recordPartial(partial, history);
       }
-      for (const event of reply === undefined ? [UNSIGNED_NOTICE] : await record(reply, partial)) yield event;
-      if (reply !== undefined) return reply;
-      unsignedCount = history.contents.length;
+      if (reply !== undefined) {
+        for (const event of await record(reply, partial)) yield event;
+        conversation.noteCount(reply, sent);
+        return { ...reply, roomUsage };
+      }
+      const refusal = refusals.at(-1);
+      if (refusal?.objection === 'length') {
+        const { made, usage } = yield* conversation.makeRoom(refusal);
+        if (made.length === 0) throw refusal;
+        roomUsage = addUsage(roomUsage, usage);
+      } else {
+        yield UNSIGNED_NOTICE;
+        unsignedCount = history.contents.length;
+      }
     }
   };
+}
+
+/** Each of these is cured once at most. */
+function isCurable(thrown: unknown, before: readonly AppError[]): thrown is AppError {
+  if (!(thrown instanceof AppError) || before.some(({ objection }) => objection === thrown.objection)) return false;
+  return thrown.objection === 'signature' || thrown.objection === 'length';
+}
+
+interface Conversation {
+  listSent(): Promise<readonly StoredContent[]>;
+  /** Makes room for the next request if it needs some, or because it was refused. */
+  makeRoom(refusal?: AppError): AsyncGenerator<TurnEvent, Room>;
+  /** Notes what the server counted for `sent`. */
+  noteCount(reply: Reply, sent: readonly StoredContent[]): void;
+}
+
+const NO_ROOM_MADE: Room = { made: [], usage: NO_USAGE };
+
+/** The conversation as it is sent. What makes room is loaded only for a long one. */
+function trackConversation(agent: Agent, turn: Turn, { earlier, compacted, config }: Surroundings): Conversation {
+  const { history, tokensBefore } = turn;
+  let counted: CountedRequest | undefined;
+  let makeRoom: MakeRoom | undefined;
+  const mayExceed = createLengthCheck(agent, config);
+  const listAll = (): readonly StoredContent[] => [...earlier, ...history.contents.slice(earlier.length)];
+  const listCompactions = (): readonly Compaction[] => [
+    ...compacted,
+    ...(history.compactions ?? []).slice(compacted.length),
+  ];
+  const listSent = async (): Promise<readonly StoredContent[]> => {
+    const compactions = listCompactions();
+    if (compactions.length === 0) return listAll();
+    agent.outputs?.allow(compactions.flatMap(({ outputs }) => outputs.flatMap(({ path }) => path ?? [])));
+    return (await import('./compacted.ts')).applyCompactions(listAll(), compactions);
+  };
+  return {
+    listSent,
+    async *makeRoom(refusal) {
+      if (agent.compaction === undefined) return NO_ROOM_MADE;
+      const sent = await listSent();
+      if (counted === undefined && tokensBefore !== undefined) {
+        counted = { tokens: tokensBefore, sent: sent.slice(0, -1) };
+      }
+      const isNeeded = makeRoom !== undefined || refusal !== undefined;
+      if (!isNeeded && !mayExceed(sent, counted)) return NO_ROOM_MADE;
+      makeRoom ??= (await import('./compaction.ts')).createMakeRoom(agent, turn, config);
+      const room = yield* makeRoom({ contents: listAll(), compactions: listCompactions(), counted, refusal });
+      if (room.made.length > 0) agent.onCompaction?.(room.usage);
+      return room;
+    },
+    noteCount({ promptTokens, usage }, sent) {
+      const tokens = promptTokens ?? usage.promptTokenCount;
+      if (tokens !== undefined) counted = { tokens, sent };
+    },
+  };
+}
+
+/** How many tokens a character may be. */
+const TOKENS_PER_CHARACTER = { least: 0.25, most: 1.5 } as const;
+
+type MayExceed = (sent: readonly StoredContent[], counted: CountedRequest | undefined) => boolean;
+
+/** Contents never change, so each is looked at once. */
+const lengths = new WeakMap<StoredContent, number>();
+
+function measureLength(content: StoredContent): number {
+  const length = lengths.get(content) ?? countCharacters(content);
+  lengths.set(content, length);
+  return length;
+}
+
+/** Whether a request may be too long; a rough and cheap estimate, which is rather too high. */
+function createLengthCheck({ compaction }: Agent, config: object): MayExceed {
+  const { windowTokens = Number.POSITIVE_INFINITY, threshold = 1 } = compaction ?? {};
+  return (sent, counted) => {
+    const fresh = sent.slice(counted?.sent.length ?? 0).reduce((sum, content) => sum + measureLength(content), 0);
+    const all = sent.reduce((sum, content) => sum + measureLength(content), 0);
+    const before = counted?.tokens ?? JSON.stringify(config).length * TOKENS_PER_CHARACTER.most;
+    const most = Math.max(before, all * TOKENS_PER_CHARACTER.least) + fresh * TOKENS_PER_CHARACTER.most;
+    return most > windowTokens * threshold;
+  };
+}
+
+function countCharacters({ parts }: StoredContent): number {
+  return parts.reduce((sum, part) => {
+    if ('inlineData' in part) return sum + MEDIA_TOKENS;
+    return sum + ('text' in part ? part.text.length : JSON.stringify(part).length);
+  }, 0);
 }
 
 const UNSIGNED_NOTICE: TurnEvent = {
@@ -166,24 +281,25 @@ export async function prepareContents(
   return toContents(contents, options);
 }
 
-export function declareTools(tools: readonly Tool[]): { readonly tools?: readonly JsonObject[] } {
+/** `others` are the service's own tools, which are sent beside them. */
+export function declareTools(
+  tools: readonly Tool[],
+  others: readonly JsonObject[] = [],
+): { readonly tools?: readonly JsonObject[] } {
   if (tools.length === 0) return {};
   const functionDeclarations = tools.map(({ name, description, input }) => ({
     name,
     description,
     parametersJsonSchema: input,
   }));
-  return { tools: [{ functionDeclarations }] };
+  return { tools: [{ functionDeclarations }, ...others] };
 }
 
-function toHistoryRecord({ calls, usage, model, finishReason }: Reply, received: Content, origin: () => string) {
+function toHistoryRecord({ calls, usage, model, finishReason, pages }: Reply, received: Content, origin: () => string) {
   // Only signatures depend on the origin, and finding the account takes time at startup.
   const isSigned = received.parts.some((part) => 'thoughtSignature' in part);
   const content: StoredContent = isSigned ? { ...received, origin: origin() } : received;
-  if (calls !== undefined) return { kind: 'call', content, usage, model } as const;
-  return { kind: 'reply', content, usage, model, finishReason } as const;
-}
-
-function isSignatureError(thrown: unknown): boolean {
-  return thrown instanceof AppError && thrown.objection === 'signature';
+  const read = pages === undefined ? {} : { pages };
+  if (calls !== undefined) return { kind: 'call', content, usage, model, ...read } as const;
+  return { kind: 'reply', content, usage, model, finishReason, ...read } as const;
 }

@@ -6,15 +6,22 @@ import { isDirectory, pathExists } from '../platform/files/path.ts';
 import { readSmallFile } from '../platform/files/small-file.ts';
 import { systemPlatform } from '../platform/runtime/system.ts';
 
-/** The prompt for a conversation that began at `start`; now, if that is not known yet. */
 export function createAgentPrompt(
   { cwd, clock }: Pick<App, 'cwd' | 'clock'>,
   {
     start = readStart(cwd, clock.now()),
+    directories = [],
     isChat,
-  }: { readonly start?: SessionStart | undefined; readonly isChat: boolean },
+  }: {
+    readonly start?: SessionStart | undefined;
+    /** Of `--include-directories`. */
+    readonly directories?: readonly string[];
+    readonly isChat: boolean;
+  },
 ): { readonly text: string; readonly start: SessionStart } {
-  return { text: formatAgentPrompt({ directory: cwd, system: systemPlatform(), ...start, isChat }), start };
+  const others = directories.map((directory) => resolve(cwd, directory));
+  const text = formatAgentPrompt({ directory: cwd, directories: others, system: systemPlatform(), ...start, isChat });
+  return { text, start };
 }
 
 function readStart(cwd: string, now: number): SessionStart {

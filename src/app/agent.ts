@@ -1,29 +1,32 @@
-import type { Agent, Redaction } from '../agent/agent.ts';
+import type { Agent, CompactionPolicy, Redaction } from '../agent/agent.ts';
 import { REDACTED_NOTICE } from '../agent/turn.ts';
 import { type Context, type ContextOptions, hasContext, joinSystemInstruction } from '../config/context-place.ts';
+import { readSetting } from '../config/keys.ts';
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import { type TurnEvent, toNotices } from '../core/event.ts';
 import type { SessionStart } from '../core/session.ts';
 import { mayHoldCredential, splitList } from '../core/text/names.ts';
 import type { Tool } from '../core/tool.ts';
+import { findModelFacts } from '../models/table.ts';
 import type { OpenedModel } from './model.ts';
+import type { ServiceOptions } from './service-tools.ts';
 import type { Toolbox, ToolboxContext, ToolOptions } from './toolbox.ts';
 
-export interface AgentOptions extends ToolOptions {
+export interface AgentOptions extends ToolOptions, ServiceOptions {
   readonly system?: string;
   readonly appendSystemPrompt?: string;
   /** Like `system`, but literal: a leading `@` does not name a file. */
   readonly systemText?: string;
   readonly noAgentPrompt?: boolean;
-  /** When the conversation began, if the agent prompt has already said it. */
   readonly start?: SessionStart | undefined;
-  /** Whether a person can reply to the answer. */
   readonly isChat?: boolean;
   readonly maxTurns?: number;
 }
 
 export interface OpenedAgent extends Agent, Pick<Toolbox, 'chosen' | 'takeDenials'> {
+  /** The part of the system instruction that comes from context files. */
+  readonly contextText?: string;
   /** What the agent prompt says of the beginning; undefined if there is no agent prompt. */
   readonly start?: SessionStart;
 }
@@ -49,9 +52,11 @@ export async function* openAgent(
 ): AsyncGenerator<TurnEvent, OpenedAgent> {
   const { app, opened } = context;
   checkTurns(options);
-  const { tools, withheld, chosen, approve, takeDenials, notices } = await openToolboxIfWanted(options, context);
+  const toolbox = await openToolboxIfWanted(options, context);
+  const { tools, withheld, chosen, approve, outputs, takeDenials, notices } = toolbox;
   yield* toNotices(notices);
-  const { text, start, prompt } = yield* readSystemInstruction(options, app, tools);
+  const service = await openServiceIfWanted(options, opened, tools.length > 0);
+  const { text, start, prompt, contextText } = yield* readSystemInstruction(options, app, tools);
   const redaction = lazyRedaction(app, prompt);
   const instruction = addServerInstructions(text, context.remote);
   const system = await redaction.redact(instruction);
@@ -62,6 +67,7 @@ export async function* openAgent(
       model: opened.modelId,
       ...(system === undefined ? {} : { systemInstruction: { role: 'user', parts: [{ text: system }] } }),
       generationConfig: opened.generationConfig,
+      ...service,
     },
     origin: () => formatOrigin(opened),
     tools,
@@ -72,12 +78,32 @@ export async function* openAgent(
     maxTurns: options.maxTurns ?? MAX_TURNS,
     redaction,
     now: app.clock.now,
+    pause: async () => (await import('../platform/runtime/clock.ts')).nextTurn(),
     ...(tools.length === 0 ? {} : { findNestedContext: findNestedContext(options, app) }),
+    ...(outputs === undefined ? {} : { outputs }),
+    ...(tools.length === 0 && !options.isChat ? {} : await readCompactionPolicy(opened, app)),
     ...(start === undefined ? {} : { start: await redaction.redact(start) }),
+    ...(contextText === undefined ? {} : { contextText }),
   };
 }
 
-/** Looks for context files that the system instruction does not have, where tools may go. */
+/** The official CLI compresses at 0.5; a request that is sent again is cheap, what is forgotten is not. */
+const COMPRESSION_THRESHOLD = 0.7;
+
+/** Empty if it is turned off. */
+async function readCompactionPolicy(
+  { modelId, backend, account }: OpenedModel,
+  app: App,
+): Promise<{ readonly compaction?: CompactionPolicy }> {
+  const { document = {} } = await app.settings();
+  const threshold = readSetting(document, 'model.compressionThreshold') ?? COMPRESSION_THRESHOLD;
+  if (threshold <= 0 || threshold >= 1) return {};
+  const known = findModelFacts(modelId)?.inputLimit;
+  if (known !== undefined) return { compaction: { threshold, windowTokens: known } };
+  const { findListedWindow } = await import('../models/listing.ts');
+  return { compaction: { threshold, windowTokens: findListedWindow(app, { backend, account: account() }, modelId) } };
+}
+
 function findNestedContext(
   { includeDirectories = [] }: ToolOptions,
   { env, cwd, homes, settings }: App,
@@ -141,7 +167,17 @@ async function openToolboxIfWanted(options: ToolOptions, context: ToolboxContext
   return openToolbox(options, context);
 }
 
-interface SystemInstruction extends Pick<OpenedAgent, 'start'> {
+async function openServiceIfWanted(
+  options: ServiceOptions,
+  { modelId, backend }: OpenedModel,
+  hasTools: boolean,
+): Promise<Pick<Agent['request'], 'tools' | 'toolConfig' | 'serviceTier'>> {
+  const { search, code, url, serviceTier } = options;
+  if (!search && !code && !url && serviceTier === undefined) return {};
+  return (await import('./service-tools.ts')).toServiceFields(options, { modelId, backend, hasTools });
+}
+
+interface SystemInstruction extends Pick<OpenedAgent, 'start' | 'contextText'> {
   readonly text?: string | undefined;
   /** The agent prompt, with which the text begins. Undefined if its branch might be a credential. */
   readonly prompt?: string;
@@ -165,14 +201,16 @@ async function* readSystemInstruction(
   yield* toNotices(context.notices);
   const system = options.systemText ?? (await readTextFlag(options.system, '--system', app));
   const append = await readTextFlag(options.appendSystemPrompt, '--append-system-prompt', app);
-  const { isChat = false, start } = options;
+  const { isChat = false, start, includeDirectories = [] } = options;
+  const directories = splitList(includeDirectories);
   const prompt =
     isAgent && system === undefined && context.system === undefined
-      ? (await import('./agent-prompt.ts')).createAgentPrompt(app, { start, isChat })
+      ? (await import('./agent-prompt.ts')).createAgentPrompt(app, { start, directories, isChat })
       : undefined;
   const own = prompt === undefined ? {} : { system: prompt.text };
   return {
     text: joinSystemInstruction({ ...own, ...context }, { system, append }),
+    ...(context.memory === undefined ? {} : { contextText: context.memory }),
     ...(prompt === undefined ? {} : { start: prompt.start }),
     ...(prompt === undefined || mayHoldCredential(prompt.start.branch ?? '') ? {} : { prompt: prompt.text }),
   };
@@ -188,7 +226,6 @@ async function loadContext(question: ContextOptions, tools: readonly Tool[]): Pr
   );
 }
 
-/** The value of a flag that takes text or `@file`. Throws AppError `usage` if the file is not text. */
 async function readTextFlag(value: string | undefined, flag: string, { cwd }: App): Promise<string | undefined> {
   if (!value?.startsWith('@')) return value;
   return (await import('../input/text-or-file.ts')).readTextOrFile(value, flag, cwd);

@@ -8,6 +8,7 @@ import type { JsonObject } from '../core/json.ts';
 import { type SessionStart, type SessionSummary, SOURCE_LABELS } from '../core/session.ts';
 import { shortId, splitEmoji } from '../core/text/names.ts';
 import { sanitize } from '../core/text/terminal.ts';
+import { makesPictures } from '../models/table.ts';
 import { touchFile } from '../platform/files/write.ts';
 import { createDeadline } from '../platform/runtime/clock.ts';
 import { createRunRecords, NOT_SAVED, type SaveResult } from '../session/one-shot.ts';
@@ -36,10 +37,11 @@ export interface PromptHistory {
   readonly history: History;
   /** The id it will be saved under; undefined if it is not saved. */
   readonly sessionId?: string | undefined;
-  /** Whether it is saved after every step, and not only at the end. */
   readonly isResumable?: boolean;
   /** Undefined if no run with tools was part of it. */
   readonly start?: SessionStart | undefined;
+  /** The model of its last answer, if it makes pictures: the next turn most likely edits them. */
+  readonly pictureModel?: string | undefined;
   /** Saves it with the next prompt. */
   keepStart?(start: SessionStart): void;
   readonly notices: readonly string[];
@@ -65,13 +67,13 @@ export async function openSessionHistory(
   }
   // Like the file of a new one-shot: a run without tools that loses power can be repeated.
   const durability = pace === 'when-over' ? 'written' : 'synced';
-  const session = await openSession(options, app, { report, durability });
+  const { session, pictureModel } = await openSession(options, app, { report, durability });
   const early = notices.splice(0);
   if (options.noSession) {
     await session.close();
-    const history = createMemoryHistory({ earlier: session.contents });
+    const history = createMemoryHistory({ earlier: session.contents, compacted: session.compactions });
     const { start } = session.setup;
-    return { history, start, notices: early, save: async () => NOT_SAVED, close: async () => {} };
+    return { history, start, pictureModel, notices: early, save: async () => NOT_SAVED, close: async () => {} };
   }
   const saving = pace === 'as-it-goes' ? saveEachStep(session) : saveAtEnd(session, app);
   return {
@@ -80,6 +82,7 @@ export async function openSessionHistory(
       return saving.sessionId;
     },
     start: session.setup.start,
+    pictureModel,
     keepStart: (start) => session.choose({ ...session.setup, start }),
     notices: early,
     async save() {
@@ -115,7 +118,7 @@ function saveEachStep(session: LocalSession): Saver {
 }
 
 function saveAtEnd(session: LocalSession, { clock }: App): Saver {
-  const run = createRunRecords(clock, session.contents);
+  const run = createRunRecords(clock, session);
   return {
     history: run,
     sessionId: session.id,
@@ -135,22 +138,26 @@ async function openSession(
   options: SessionOptions,
   app: App,
   { report, durability }: Required<Pick<StoreOptions, 'report' | 'durability'>>,
-): Promise<LocalSession> {
+): Promise<{ readonly session: LocalSession; readonly pictureModel?: string }> {
   const store = openStore(app, report, { durability });
   const { cwd } = app;
   const { sessionId: id } = options;
   const name = await lazyRedaction(app).redact(options.sessionName);
   if (isContinued(options)) {
     const summary = await findContinued(options, app, store);
-    if (!options.fork) return store.resume(summary, cwd);
-    return store.fork(summary, { cwd, ...(name === undefined ? {} : { name }) });
+    const { model = '' } = summary;
+    const session = options.fork
+      ? await store.fork(summary, { cwd, ...(name === undefined ? {} : { name }) })
+      : await store.resume(summary, cwd);
+    return { session, ...(makesPictures(model) ? { pictureModel: model } : {}) };
   }
-  return store.create({
+  const session = await store.create({
     cwd,
     by: 'prompt',
     ...(name === undefined ? {} : { name }),
     ...(id === undefined ? {} : { id }),
   });
+  return { session };
 }
 
 /** The session that `-r` names, else the newest of the working directory. Throws AppError `usage` if there is none. */
@@ -266,6 +273,7 @@ export async function pruneExpired(app: App): Promise<void> {
   try {
     // Mark it first, so that runs started meanwhile do not prune too.
     await touchFile(join(sessionsDirectory(app), '.pruned'), app.clock.now());
+    (await import('../session/usage-report.ts')).rotateUsage(app.homes().gmn, app.clock.now());
     await openStore(app, () => {}).prune(await readExpiry(app), limit.signal);
   } catch {
     // Best effort: the next run on another day tries again.

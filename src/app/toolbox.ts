@@ -1,3 +1,4 @@
+import type { OutputFiles } from '../agent/agent.ts';
 import type { RunPaused } from '../approval/approve.ts';
 import { type ApprovalMode, approvalPolicy, selectOfferedTools } from '../approval/policy.ts';
 import { listContextNames } from '../config/context-place.ts';
@@ -35,7 +36,6 @@ export interface ToolOptions extends ModeOptions {
   readonly namedTools?: string;
   readonly allowedTools?: readonly string[];
   readonly includeDirectories?: readonly string[];
-  /** The shell of `run_shell_command`; by default the user's own, or the system's. */
   readonly shell?: string;
   readonly outputFormat?: OutputFormat;
 }
@@ -45,6 +45,7 @@ export interface Toolbox {
   readonly withheld: readonly Tool[];
   readonly chosen: readonly string[];
   readonly approve: Approve;
+  readonly outputs?: OutputFiles;
   /** Notices about calls denied without a question, and about writes that failed, since the last call of this function, each reported once. */
   readonly takeDenials: () => readonly string[];
   readonly notices: readonly string[];
@@ -90,6 +91,7 @@ export async function openToolbox(options: ToolOptions, context: ToolboxContext)
     withheld: chosen.filter((tool) => !offered.includes(tool)),
     chosen: own.map(({ name }) => name),
     approve: createApprove(options, mode, { ...context, workspace, onDenied: denials.add }),
+    outputs: { keep: workspace.keep, allow: workspace.allowStored },
     takeDenials: denials.take,
     notices: [...modeNotices, ...left.notices, ...notices, ...missingNotices(options, context.remote)],
   };
@@ -138,7 +140,6 @@ export async function openOwnWorkspace(
   });
 }
 
-/** The journal of one run, loaded by its first change. */
 function lazyJournal(app: App, roots: readonly string[]): Journal {
   const journal = loadOnce(async () => (await import('./undo-store.ts')).openUndoStore(app).journal(randomId(), roots));
   return { before: async (...change) => (await journal()).before(...change) };
@@ -187,7 +188,7 @@ async function loadOtherTools(
     ...backgroundTools({ background, storeOutput: workspace.keep }),
     webFetch({
       send: createPinnedClient({ isAllowedAddress: isPublicAddress, timers: app.httpTimers }),
-      keep: workspace.keep,
+      keep: workspace.keepUntrusted,
     }),
     googleWebSearch(createGround(opened.model, { model: opened.modelId, generationConfig: opened.generationConfig })),
   ];

@@ -1,6 +1,7 @@
 import type { Agent } from '../agent/agent.ts';
 import type { ApprovalMode } from '../approval/policy.ts';
 import type { Part } from '../core/content.ts';
+import type { FileSupport } from '../core/files.ts';
 import type { SessionStart } from '../core/session.ts';
 import type { ReadResource } from '../input/prompt-input.ts';
 
@@ -10,10 +11,11 @@ export interface Setup {
   readonly system: string | undefined;
   /** In the format of `--tools`. */
   readonly tools: string;
-  /** Undefined until an agent with tools is opened. */
   readonly start: SessionStart | undefined;
   readonly mode: ApprovalMode;
   readonly showThoughts: boolean;
+  /** The service's own tools that are turned on: `search`, `code`, `url`. */
+  readonly service: readonly string[];
 }
 
 export interface Assistant {
@@ -22,9 +24,13 @@ export interface Assistant {
   /** The names of the enabled tools, including those that the approval mode withholds from the model. */
   readonly tools: readonly string[];
   readonly allTools: readonly string[];
+  /** The part of the system instruction that comes from context files. */
+  readonly contextText: string;
+  readonly serviceTools: readonly string[];
   readonly service: string;
   models(): readonly { readonly name: string; readonly about: string }[];
   preconnect(): void;
+  readonly fileSupport: FileSupport;
   /** Undefined if no MCP servers are configured, or they are turned off. */
   readonly servers: Servers | undefined;
   /**
@@ -59,7 +65,6 @@ export interface ServerPrompt {
 
 export type PromptArguments = Readonly<Record<string, string>>;
 
-/** The MCP servers of a chat; each is started when it is first used. */
 export interface Servers {
   readonly all: readonly ChatServer[];
   /** The prompts that a usable server lists. This and the methods below throw AppError `mcp`. */
@@ -85,5 +90,9 @@ export interface Servers {
 export interface CustomCommands {
   list(): Promise<readonly { readonly name: string; readonly about: string }[]>;
   /** The prompt that `/name words` stands for; undefined if there is no such command. Throws AppError. */
-  expand(entry: string, mode: ApprovalMode, signal: AbortSignal): Promise<string | undefined>;
+  expand(
+    entry: string,
+    mode: ApprovalMode,
+    signal: AbortSignal,
+  ): Promise<{ readonly prompt: string; readonly notices: readonly string[] } | undefined>;
 }

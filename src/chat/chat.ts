@@ -3,16 +3,19 @@ import type { ApprovalMode } from '../approval/policy.ts';
 import type { Homes } from '../core/app.ts';
 import type { Content, MediaPart } from '../core/content.ts';
 import type { AppError } from '../core/error.ts';
+import type { AnswerFile, TurnEvent } from '../core/event.ts';
 import type { Clock, Env, Io, Out } from '../core/io.ts';
 import type { Session, SessionStore } from '../core/session.ts';
 import { stripControls } from '../core/text/terminal.ts';
 import { measureWidth, wrapText } from '../core/text/width.ts';
 import type { Shell } from '../platform/process/shell-choice.ts';
+import type { RenderOptions } from '../render/renderer.ts';
 import { createStderr } from '../render/stderr.ts';
 import type { Assistant, CustomCommands } from './assistant.ts';
 import type { Changes } from './changes.ts';
 import type { LineSource } from './line/source.ts';
 import type { Notifier } from './notifier.ts';
+import type { Spending } from './spending.ts';
 import { type ChatStats, createStats } from './stats.ts';
 import { createToolLog, type ToolLog } from './tool-log.ts';
 
@@ -30,8 +33,10 @@ interface ChatParts {
   readonly lines: LineSource;
   readonly assistant: Assistant;
   readonly customCommands: CustomCommands;
-  /** A turn that ends with this command; see `verify`. */
   readonly openVerifiedTurn: (command: string) => Promise<RunTurn>;
+  /** Saves the files of an answer to `prompt`. */
+  readonly openFiles: (prompt: string) => Promise<FileSaver>;
+  readonly findPictures: NonNullable<RenderOptions['findPictures']>;
   /** The approval modes that the user may choose, in the order of Shift+Tab. */
   readonly modes: readonly ApprovalMode[];
   readonly store: SessionStore;
@@ -40,11 +45,18 @@ interface ChatParts {
   readonly changes: Changes;
   readonly shell: Shell;
   readonly notifier: Notifier;
-  /** Returns the notices that the parts have collected since the last call. */
+  readonly spending: Spending;
+  /** Saves what the model calls since the last time used; does nothing in a chat that is not saved. */
+  readonly recordUsage: (session: Session) => void;
   readonly takeReports: () => readonly string[];
   /** Flags to put after `gmn chat` in the command that resumes this chat. */
   readonly resumeFlags: string;
   readonly files: readonly string[];
+}
+
+export interface FileSaver {
+  /** Saves a file; the events to show. Throws AppError `usage`. */
+  add(file: AnswerFile): Promise<readonly TurnEvent[]>;
 }
 
 export interface Picture {
@@ -64,7 +76,6 @@ export interface Chat extends ChatParts {
   notes: readonly string[];
   pictures: readonly Picture[];
   lastPrompt: Content | undefined;
-  /** The command that runs when the model says it is done; its failures go back to the model. */
   verify: string | undefined;
   readonly stats: ChatStats;
   readonly toolLog: ToolLog;
@@ -97,7 +108,7 @@ export function openChat(parts: ChatParts): Chat {
     pictures: [],
     lastPrompt: parts.session.unanswered,
     verify: undefined,
-    stats: createStats(parts.clock),
+    stats: createStats(parts.clock, parts.spending),
     toolLog: createToolLog(),
     get columns() {
       return err.isTerminal ? err.columns - 1 : Number.POSITIVE_INFINITY;
@@ -112,7 +123,6 @@ export function openChat(parts: ChatParts): Chat {
 
 interface SilenceableIo {
   readonly io: Io;
-  /** Drops everything written from now on; ends an unfinished line, or erases it if it is a spinner. */
   silence(): Promise<void>;
 }
 

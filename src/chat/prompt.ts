@@ -53,12 +53,12 @@ interface PromptSource {
 }
 
 function buildContent(
-  { assistant: { servers }, cwd, env, homes, clock }: Chat,
+  { assistant: { servers, fileSupport }, cwd, env, homes, clock }: Chat,
   { words, mentions, files, attached }: PromptSource,
   signal: AbortSignal,
 ): AsyncGenerator<TurnEvent, Content> {
   return buildPromptContent({
-    ...{ prompt: words, mentions, files, attached, cwd, env, homes, clock, signal, stdin: NO_STDIN },
+    ...{ prompt: words, mentions, files, attached, cwd, env, homes, clock, signal, stdin: NO_STDIN, fileSupport },
     stdinMode: 'never',
     ...(servers === undefined ? {} : { readResource: servers.readResource }),
   });

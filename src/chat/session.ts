@@ -12,6 +12,8 @@ export function createMemorySession(id: string, earlier: SessionSetup = {}): Ses
   return {
     id,
     contents: history.items,
+    compactions: history.compactions,
+    compact: async (compaction) => history.compact(compaction),
     replyLimit: Number.POSITIVE_INFINITY,
     get name() {
       return name;

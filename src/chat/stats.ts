@@ -1,10 +1,11 @@
 import type { TurnEvent } from '../core/event.ts';
 import type { Clock } from '../core/io.ts';
 import type { Reply } from '../core/model.ts';
-import { plural } from '../core/text/format.ts';
+import { formatDollars, plural } from '../core/text/format.ts';
 import { sanitize } from '../core/text/terminal.ts';
-import { addUsage, NO_USAGE } from '../core/usage.ts';
+import { addUsage, NO_USAGE, type Usage } from '../core/usage.ts';
 import { formatUsage } from '../render/text.ts';
+import type { Spending } from './spending.ts';
 
 export interface ChatStats {
   readonly turns: number;
@@ -13,13 +14,18 @@ export interface ChatStats {
   turn(): void;
   event(event: TurnEvent): void;
   reply(reply: Pick<Reply, 'usage' | 'promptTokens'>): void;
+  /** Counts tokens of a request that is no turn. */
+  addUsage(usage: Usage): void;
   /** Call when the conversation is replaced: `windowTokens` no longer applies. */
   forgetWindow(): void;
-  /** `2 turns · 96 in · 41 out · 137 tokens · 14s`, and a second line with the tools if any were called. */
+  /**
+   * `2 turns · 96 in · 41 out · 137 tokens · 14s · $0.0042`, then what is left of `--max-cost` if there is one, and the
+   * tools if any were called.
+   */
   lines(): readonly string[];
 }
 
-export function createStats(clock: Pick<Clock, 'now'>): ChatStats {
+export function createStats(clock: Pick<Clock, 'now'>, spending: Pick<Spending, 'cost' | 'left'>): ChatStats {
   const startedMs = clock.now();
   const tools = new Map<string, { readonly calls: number; readonly failed: number }>();
   let turns = 0;
@@ -44,13 +50,17 @@ export function createStats(clock: Pick<Clock, 'now'>): ChatStats {
       usage = addUsage(usage, reply.usage);
       windowTokens = toWindowTokens(reply);
     },
+    addUsage(more) {
+      usage = addUsage(usage, more);
+    },
     forgetWindow: () => {
       windowTokens = undefined;
     },
     lines() {
       const all = [...tools].map(([name, { calls, failed }]) => formatToolCount(name, calls, failed));
       return [
-        `${plural(turns, 'turn')} · ${formatUsage(usage, clock.now() - startedMs)}`,
+        `${plural(turns, 'turn')} · ${formatUsage(usage, clock.now() - startedMs, spending.cost)}`,
+        ...(spending.left === undefined ? [] : [`--max-cost: ${formatDollars(Math.max(0, spending.left))} left`]),
         ...(all.length === 0 ? [] : [`tools: ${all.join(' · ')}`]),
       ];
     },

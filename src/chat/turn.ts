@@ -3,13 +3,14 @@ import { runTurn } from '../agent/turn.ts';
 import type { Content } from '../core/content.ts';
 import { AppError } from '../core/error.ts';
 import { settle, type TurnEvent } from '../core/event.ts';
+import type { Reply } from '../core/model.ts';
 import { callEvery } from '../platform/runtime/clock.ts';
 import { loadLive } from '../render/lazy.ts';
 import type { LiveArea } from '../render/live.ts';
 import type { Renderer } from '../render/renderer.ts';
 import { textRenderer } from '../render/text.ts';
 import type { Assistant } from './assistant.ts';
-import type { Chat } from './chat.ts';
+import type { Chat, FileSaver } from './chat.ts';
 import { toSessionSetup } from './setup.ts';
 import { windowNotice } from './window.ts';
 
@@ -20,7 +21,8 @@ import { windowNotice } from './window.ts';
  */
 export async function askPrompt(chat: Chat, prompt: Content, signal: AbortSignal): Promise<AppError | undefined> {
   const { assistant, session, stats, toolLog, changes, notifier } = chat;
-  const agent = { ...assistant.agent, onReply: stats.reply };
+  const agent = { ...assistant.agent, onReply: stats.reply, onCompaction: stats.addUsage };
+  const tokensBefore = stats.windowTokens;
   chat.lastPrompt = prompt;
   stats.turn();
   changes.begin(session);
@@ -29,7 +31,8 @@ export async function askPrompt(chat: Chat, prompt: Content, signal: AbortSignal
   const before = session.contents.length;
   const run = await chooseRun(chat);
   notifier.start();
-  const failure = await showTurn(chat, run(agent, { history: session, prompt, signal }), {
+  const events = saveFiles(run(agent, { history: session, prompt, signal, tokensBefore }), chat, prompt);
+  const failure = await showTurn(chat, events, {
     event: (event) => {
       stats.event(event);
       toolLog.add(event);
@@ -37,10 +40,34 @@ export async function askPrompt(chat: Chat, prompt: Content, signal: AbortSignal
     isKept: () => session.contents.length > before + 1,
     signal,
   });
+  chat.recordUsage(session);
   if (!signal.aborted) await notifier.notify('ended');
   if (failure !== undefined && session.contents.length === before + 1) await session.retractPrompt();
   else if (!signal.aborted) await warnIfWindowFull(chat);
   return failure;
+}
+
+/** A file that cannot be saved is reported, and the turn goes on: the session has it. */
+async function* saveFiles(
+  events: AsyncIterable<TurnEvent>,
+  { openFiles }: Chat,
+  { parts }: Content,
+): AsyncGenerator<TurnEvent, void> {
+  let files: FileSaver | undefined;
+  for await (const event of events) {
+    if (event.type !== 'file') {
+      yield event;
+      continue;
+    }
+    const words = parts.findLast((part) => 'text' in part);
+    files ??= await openFiles(words !== undefined && 'text' in words ? words.text : '');
+    try {
+      yield* await files.add(event.file);
+    } catch (thrown) {
+      const { message, hint = '' } = AppError.from(thrown);
+      yield { type: 'notice', message: `${message}. ${hint}`.trim() };
+    }
+  }
 }
 
 async function chooseRun(chat: Chat): Promise<RunTurn> {
@@ -52,7 +79,6 @@ async function chooseRun(chat: Chat): Promise<RunTurn> {
   return runTurn;
 }
 
-/** Why a verification would have nothing to verify. */
 export function findVerifyObstacle({ setup, agent }: Pick<Assistant, 'setup' | 'agent'>): string | undefined {
   if (setup.mode === 'plan') return 'in plan mode, which changes nothing';
   return agent.tools.length === 0 ? 'without tools' : undefined;
@@ -60,8 +86,10 @@ export function findVerifyObstacle({ setup, agent }: Pick<Assistant, 'setup' | '
 
 export async function askAside(chat: Chat, question: Content, signal: AbortSignal): Promise<string> {
   const { assistant, session, stats } = chat;
-  const agent = { ...assistant.agent, onReply: stats.reply, tools: [] };
-  const history = createMemoryHistory({ earlier: session.contents });
+  // Not `stats.reply`: the next prompt follows another conversation.
+  const onReply = ({ usage }: Pick<Reply, 'usage'>): void => stats.addUsage(usage);
+  const agent = { ...assistant.agent, onReply, onCompaction: stats.addUsage, tools: [] };
+  const history = createMemoryHistory({ earlier: session.contents, compacted: session.compactions });
   let text = '';
   await withRenderer(chat, signal, async (render) => {
     for await (const event of settle(runTurn(agent, { history, prompt: question, signal }))) {
@@ -118,7 +146,7 @@ async function withRenderer(chat: Chat, signal: AbortSignal, work: (render: Rend
 
 /** Create one per turn: it tracks the position in the line. */
 function createTurnRenderer(
-  { io, isQuiet, isPlain, assistant, clock }: Chat,
+  { io, isQuiet, isPlain, assistant, clock, findPictures }: Chat,
   signal: AbortSignal,
   live?: LiveArea,
 ): Renderer {
@@ -133,6 +161,7 @@ function createTurnRenderer(
     dialect: 'gmn',
     prompt: '',
     isChat: true,
+    findPictures,
     openTextWork: async () => (await import('../platform/process/text-thread.ts')).textThread(signal),
     clock,
     ticker: { every: callEvery },

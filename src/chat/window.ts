@@ -1,7 +1,18 @@
+import {
+  describeCompactions,
+  estimateContent,
+  estimatePart,
+  listSent,
+  mergeCompactions,
+  prepareEstimates,
+} from '../agent/compacted.ts';
 import type { Part, StoredContent } from '../core/content.ts';
+import { formatDollars } from '../core/text/format.ts';
 import { sanitize } from '../core/text/terminal.ts';
-import { estimateTokens, MEDIA_TOKENS } from '../core/usage.ts';
+import { estimateTokens } from '../core/usage.ts';
 import { findModelFacts } from '../models/table.ts';
+import { nextTurn } from '../platform/runtime/clock.ts';
+import type { Assistant } from './assistant.ts';
 import { describeMode } from './banner.ts';
 import type { Chat } from './chat.ts';
 
@@ -13,13 +24,13 @@ interface WindowShare {
 }
 
 /**
- * `gemini-2.5-flash · edits ask first · 97 % of the window left · 2 attached`: what the next prompt will meet. Before the
- * first reply, the room is estimated.
+ * `gemini-2.5-flash · edits ask first · 97 % of the window left · $0.0042 · 2 attached`: what the next prompt will meet.
+ * Before the first reply, the room is estimated and there is no cost.
  */
 export function formatStatus(chat: Chat): string {
-  const { assistant, stats, files, notes, pictures } = chat;
+  const { assistant, stats, files, notes, pictures, spending } = chat;
   const { model } = assistant.agent.request;
-  const limit = findWindowLimit(model);
+  const limit = findWindowLimit(assistant);
   const attached = files.length + notes.length + pictures.length;
   return [
     sanitize(model),
@@ -27,6 +38,7 @@ export function formatStatus(chat: Chat): string {
     ...(limit === undefined
       ? []
       : [`${formatRoom(stats.windowTokens ?? estimateSize(chat), limit)} of the window left`]),
+    ...(spending.cost === undefined ? [] : [formatDollars(spending.cost)]),
     ...(attached === 0 ? [] : [`${attached} attached`]),
   ].join(' · ');
 }
@@ -35,40 +47,59 @@ function formatRoom(tokens: number, limit: number): string {
   return `${Math.round(Math.max(0, 1 - tokens / limit) * 100)} %`;
 }
 
+/** Only where gmn does not make room by itself. */
 export function windowNotice({ stats: { windowTokens }, assistant }: Chat): string | undefined {
-  const limit = findWindowLimit(assistant.agent.request.model);
+  const limit = assistant.agent.compaction === undefined ? findWindowLimit(assistant) : undefined;
   if (limit === undefined || windowTokens === undefined || windowTokens < limit * NOTICE_SHARE) return undefined;
   return `${formatPercent(windowTokens, limit)} of the model's window is full. /compress replaces the conversation with a summary.`;
 }
 
-export function findWindowLimit(model: string): number | undefined {
-  return findModelFacts(model)?.inputLimit;
+export function findWindowLimit({ agent }: Pick<Assistant, 'agent'>): number | undefined {
+  return agent.compaction?.windowTokens ?? findModelFacts(agent.request.model)?.inputLimit;
 }
 
-/** `81 %`, `0.3 %` */
 export function formatPercent(tokens: number, limit: number): string {
   const share = (tokens / limit) * 100;
   return `${share < 10 ? share.toFixed(1) : Math.round(share)} %`;
 }
 
-export type WindowContents = Pick<Chat, 'assistant'> & { readonly session: Pick<Chat['session'], 'contents'> };
+export type WindowContents = Pick<Chat, 'assistant'> & {
+  readonly session: Pick<Chat['session'], 'contents' | 'compactions'>;
+};
+
+/** To be awaited before a long session becomes that of the chat: the status line must not wait for its size. */
+export function prepareWindow(session: WindowContents['session']): Promise<void> {
+  return prepareEstimates(listSent(session), nextTurn);
+}
 
 /** What the next request will contain, estimated at four characters of plain text per token. */
-export function estimateShares({ session, assistant: { agent } }: WindowContents): readonly WindowShare[] {
+export function estimateShares({ session, assistant }: WindowContents): readonly WindowShare[] {
+  const { agent, contextText } = assistant;
   const declared = agent.tools.map(({ name, description, input }) => JSON.stringify({ name, description, input }));
   const system = agent.request.systemInstruction;
+  const sent = listSent(session);
+  const { summary } = mergeCompactions(session.compactions);
+  const added = sent.length - (session.contents.length - (summary?.end ?? 0));
+  const kept = sent.slice(added);
   const parts = (matches: (content: StoredContent, part: Part) => boolean): number =>
-    session.contents.reduce(
-      (sum, content) => sum + estimateParts(content.parts.filter((part) => matches(content, part))),
-      0,
-    );
+    kept.reduce((sum, content) => sum + estimateParts(content.parts.filter((part) => matches(content, part))), 0);
+  const context = estimateTokens(contextText);
   const shares = [
-    { what: 'system instruction', tokens: system === undefined ? 0 : estimateParts(system.parts) },
+    {
+      what: 'system instruction',
+      tokens: system === undefined ? 0 : Math.max(0, estimateParts(system.parts) - context),
+    },
+    { what: 'context files', tokens: context },
     { what: `${agent.tools.length} tools`, tokens: estimateTokens(declared.join('')) },
+    {
+      what: 'summary of older messages',
+      tokens: sent.slice(0, added).reduce((sum, content) => sum + estimateContent(content), 0),
+    },
     { what: 'your prompts', tokens: parts(({ role }, part) => role === 'user' && 'text' in part) },
     { what: 'replies', tokens: parts(({ role }, part) => role === 'model' && 'text' in part && part.thought !== true) },
-    { what: 'tool calls and their answers', tokens: parts((_, part) => isToolPart(part)) },
-    { what: 'attachments', tokens: parts((_, part) => 'inlineData' in part) },
+    { what: 'tool calls', tokens: parts((_, part) => 'functionCall' in part) },
+    { what: 'tool output', tokens: parts((_, part) => 'functionResponse' in part) },
+    { what: 'attachments', tokens: parts((_, part) => 'inlineData' in part || 'fileData' in part) },
   ];
   return shares.filter(({ tokens }) => tokens > 0);
 }
@@ -78,15 +109,10 @@ export function estimateSize(contents: WindowContents): number {
   return estimateShares(contents).reduce((sum, { tokens }) => sum + tokens, 0);
 }
 
-function isToolPart(part: Part): boolean {
-  return 'functionCall' in part || 'functionResponse' in part;
+export function describeWindow({ session }: Pick<WindowContents, 'session'>): string | undefined {
+  return describeCompactions(session.compactions);
 }
 
 function estimateParts(parts: readonly Part[]): number {
   return parts.reduce((sum, part) => sum + estimatePart(part), 0);
-}
-
-function estimatePart(part: Part): number {
-  if ('inlineData' in part) return MEDIA_TOKENS;
-  return estimateTokens('text' in part ? part.text : JSON.stringify(part));
 }

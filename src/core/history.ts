@@ -1,4 +1,5 @@
 import type { StoredContent } from './content.ts';
+import type { PageStep } from './event.ts';
 import type { Usage } from './usage.ts';
 
 export type TurnRecord =
@@ -16,10 +17,47 @@ interface ModelRecord {
   readonly content: StoredContent;
   readonly usage: Usage;
   readonly model: string;
+  /** The pages that the service read for it. */
+  readonly pages?: readonly PageStep[];
+}
+
+/**
+ * What of the conversation is sent in a shorter form from now on, to make room in the model's window. The contents stay
+ * as they are; indices count them.
+ */
+export interface Compaction {
+  readonly outputs: readonly ShortenedOutput[];
+  readonly summary?: ConversationSummary;
+}
+
+/** The result of a tool call, of which only so many characters of the beginning and the end are sent. */
+export interface ShortenedOutput {
+  readonly content: number;
+  readonly part: number;
+  readonly head: number;
+  readonly tail: number;
+  /** The file that has all of it; absent if it could not be written. */
+  readonly path?: string;
+}
+
+/** A text in place of all contents before `end`. */
+export interface ConversationSummary {
+  readonly text: string;
+  readonly end: number;
+  /** The prompt that is being worked on, if it is among them: it is sent after the summary. */
+  readonly prompt?: number;
+  /** At most so many characters of that prompt are sent; absent: all of it. */
+  readonly promptLimit?: number;
 }
 
 export interface History {
   readonly contents: readonly StoredContent[];
+  /** In the order in which they were made; a later one counts more. Absent: none can be made. */
+  readonly compactions?: readonly Compaction[];
+  /** Resolves when it is as durable as it will get. Never throws. Absent: none can be made. */
+  compact?(compaction: Compaction): Promise<void>;
+  /** Writes a text to a file that lasts as long as the conversation; undefined if that fails. Absent: it has no files. */
+  keepOutput?(text: string): Promise<string | undefined>;
   /**
    * How many characters of a reply without calls to keep; 0 keeps none, and the reply is never held in memory as a
    * whole. A longer reply is dropped, and `dropReply` is called instead of `append`.

@@ -1,5 +1,5 @@
 import type { Content, StoredContent } from './content.ts';
-import type { History, TurnRecord } from './history.ts';
+import type { Compaction, History, TurnRecord } from './history.ts';
 
 /**
  * Who holds the conversation: a person in a chat, a one-shot, or another agent through `gmn mcp serve`. A session that
@@ -48,6 +48,8 @@ export interface SessionStart {
 }
 
 export interface Session extends History {
+  readonly compactions: readonly Compaction[];
+  compact(compaction: Compaction): Promise<void>;
   readonly id: string;
   readonly name: string | undefined;
   readonly turns: number;
@@ -72,8 +74,8 @@ export type SavedRecord = TurnRecord & { readonly at: number };
 
 export interface SavedSession {
   readonly summary: SessionSummary;
-  /** Without those that were rewound. */
   readonly records: readonly SavedRecord[];
+  readonly compactions?: readonly Compaction[];
   readonly notices: readonly string[];
 }
 

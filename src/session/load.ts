@@ -1,6 +1,6 @@
 import type { StoredContent } from '../core/content.ts';
 import { AppError } from '../core/error.ts';
-import type { TurnRecord } from '../core/history.ts';
+import type { Compaction, TurnRecord } from '../core/history.ts';
 import type { SavedRecord, SessionSetup } from '../core/session.ts';
 import { plural } from '../core/text/format.ts';
 import { NO_USAGE } from '../core/usage.ts';
@@ -8,7 +8,14 @@ import type { BlobStore } from '../platform/files/blobs.ts';
 import { readLineBatches } from '../platform/files/lines.ts';
 import { errorReason } from '../platform/runtime/system.ts';
 import { parseRecord, type ReadRecord, type RecoveredHeader, recoverHeader } from './parse.ts';
-import { type Header, restoreMedia, type SessionState, VERSION } from './record.ts';
+import {
+  type CompactRecord,
+  type Header,
+  type RecordBody,
+  restoreMedia,
+  type SessionState,
+  VERSION,
+} from './record.ts';
 
 export interface LoadedSession {
   readonly header: Header;
@@ -32,7 +39,7 @@ export async function loadSession(file: string, blobs: BlobStore): Promise<Loade
   let damaged = 0;
   let missing = 0;
   let bytes = 0;
-  const playback = createPlayback();
+  const playback = createPlayback(blobs);
   const countMissing = (): void => {
     missing += 1;
   };
@@ -101,12 +108,12 @@ interface Playback {
   end(header: Header): Pick<LoadedSession, 'exchanges' | 'seq' | 'state' | 'setup' | 'unanswered'>;
 }
 
-function createPlayback(): Playback {
+function createPlayback(blobs: Pick<BlobStore, 'path'>): Playback {
   const found = createTurns<SavedRecord>();
   let last: ReadRecord | undefined;
+  let lastStep: RecordBody | undefined;
   let unanswered: StoredContent | undefined;
   let setup: SessionSetup = {};
-  /** Text of a reply whose final record has not been read yet. */
   let partial = '';
   const addPartialReply = (): void => {
     if (partial === '') return;
@@ -121,18 +128,22 @@ function createPlayback(): Playback {
     },
     play(line) {
       const { body, at } = line;
-      const isAside = body.kind === 'name' || body.kind === 'setup';
+      const isAside = body.kind === 'name' || body.kind === 'setup' || body.kind === 'compact';
       if (body.kind === 'setup') setup = body.chosen;
       if (!isAside) {
-        unanswered = body.kind === 'rewind' && last?.body.kind === 'prompt' ? last.body.content : undefined;
+        unanswered = body.kind === 'rewind' && lastStep?.kind === 'prompt' ? lastStep.content : undefined;
       }
+      // A prompt that is taken back after it made a compaction necessary is still unanswered.
+      if (body.kind !== 'compact') lastStep = body;
       if (body.kind === 'partial') partial += body.text;
       // The final record contains the partial text.
       else if (body.kind === 'reply' || body.kind === 'call') partial = '';
-      else if (!isAside) addPartialReply();
+      else if (!isAside || body.kind === 'compact') addPartialReply();
       if ('content' in body) found.add({ ...body, at }, body.kind === 'prompt' ? 'prompt' : 'other');
       else if (body.kind === 'rewind') found.rewind(body.turns);
-      else if (body.kind === 'replace') {
+      else if (body.kind === 'compact') {
+        if (body.length === found.items.length) found.compact(toCompaction(body, blobs));
+      } else if (body.kind === 'replace') {
         found.clear();
         for (const content of body.contents) {
           const record = toTurnRecord(content, line.state.model ?? '');
@@ -149,6 +160,16 @@ function createPlayback(): Playback {
   };
 }
 
+function toCompaction({ summary, outputs }: CompactRecord, blobs: Pick<BlobStore, 'path'>): Compaction {
+  return {
+    ...(summary === undefined ? {} : { summary }),
+    outputs: outputs.map(([content, part, head, tail, print]) => ({
+      ...{ content, part, head, tail },
+      ...(print === undefined ? {} : { path: blobs.path(print) }),
+    })),
+  };
+}
+
 export function toTurnRecord(content: StoredContent, model: string): TurnRecord {
   const has = (key: string): boolean => content.parts.some((part) => Object.hasOwn(part, key));
   if (content.role === 'user') return { kind: has('functionResponse') ? 'answer' : 'prompt', content };
@@ -157,10 +178,10 @@ export function toTurnRecord(content: StoredContent, model: string): TurnRecord 
 
 export interface Turns<Item> {
   readonly items: readonly Item[];
+  readonly compactions: readonly Compaction[];
   readonly count: number;
-  /** A prompt begins a turn; everything else belongs to the last one. */
   add(item: Item, kind: 'prompt' | 'other'): void;
-  /** Removes the last `count` turns, at most all of them. */
+  compact(compaction: Compaction): void;
   rewind(count: number): void;
   clear(): void;
 }
@@ -168,8 +189,12 @@ export interface Turns<Item> {
 export function createTurns<Item>(): Turns<Item> {
   const items: Item[] = [];
   const starts: number[] = [];
+  const compactions: Compaction[] = [];
+  const compact = (compaction: Compaction): void => void compactions.push(compaction);
   return {
     items,
+    compactions,
+    compact,
     get count() {
       return starts.length;
     },
@@ -179,11 +204,25 @@ export function createTurns<Item>(): Turns<Item> {
     },
     rewind(count) {
       const [first] = count > 0 ? starts.splice(Math.max(0, starts.length - count)) : [];
-      if (first !== undefined) items.length = first;
+      if (first === undefined) return;
+      items.length = first;
+      compactions
+        .splice(0)
+        .map((each) => limitCompaction(each, first))
+        .forEach(compact);
     },
     clear() {
+      compactions.length = 0;
       items.length = 0;
       starts.length = 0;
     },
+  };
+}
+
+/** What of a compaction still holds for the first `length` contents. A summary of others would tell of them. */
+function limitCompaction({ summary, outputs }: Compaction, length: number): Compaction {
+  return {
+    ...(summary === undefined || summary.end > length ? {} : { summary }),
+    outputs: outputs.filter(({ content }) => content < length),
   };
 }

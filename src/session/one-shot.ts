@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { StoredContent } from '../core/content.ts';
-import type { History, TurnRecord } from '../core/history.ts';
+import type { Compaction, History, TurnRecord } from '../core/history.ts';
 import type { Clock } from '../core/io.ts';
 import type { BlobStore } from '../platform/files/blobs.ts';
 import { writeAtomicSync } from '../platform/files/write-sync.ts';
@@ -39,20 +39,23 @@ interface OneShotOptions {
   readonly id: string;
 }
 
-/** Records of a run, kept in memory. `contents` grows with them. */
-interface RunRecords extends Required<Omit<History, 'appendDelta'>> {
+interface RunRecords extends Required<Omit<History, 'appendDelta' | 'compact' | 'keepOutput'>> {
   readonly records: readonly (TurnRecord & { readonly at: number })[];
   readonly loss: string | undefined;
   readonly isAnswered: boolean;
 }
 
-/** `earlier` is the conversation that the run continues. */
-export function createRunRecords({ now }: Clock, earlier: readonly StoredContent[]): RunRecords {
-  const contents = [...earlier];
+export function createRunRecords(
+  { now }: Clock,
+  earlier: { readonly contents: readonly StoredContent[]; readonly compactions: readonly Compaction[] },
+): RunRecords {
+  const { compactions } = earlier;
+  const contents = [...earlier.contents];
   const records: (TurnRecord & { readonly at: number })[] = [];
   let loss: string | undefined;
   return {
     contents,
+    compactions,
     records,
     replyLimit: REPLY_LIMIT,
     get loss() {
@@ -73,7 +76,7 @@ export function createRunRecords({ now }: Clock, earlier: readonly StoredContent
 
 /** The file is written in one write, so it is complete or absent. */
 export function createOneShotHistory(place: OneShotOptions): OneShotHistory {
-  const run = createRunRecords(place.clock, []);
+  const run = createRunRecords(place.clock, { contents: [], compactions: [] });
   return {
     id: place.id,
     contents: run.contents,

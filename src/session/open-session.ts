@@ -1,10 +1,12 @@
+import { basename } from 'node:path';
 import type { StoredContent } from '../core/content.ts';
-import type { TurnRecord } from '../core/history.ts';
+import type { Compaction, TurnRecord } from '../core/history.ts';
 import type { Clock } from '../core/io.ts';
 import type { SavedRecord, Session, SessionSetup, SessionSource, SessionStart } from '../core/session.ts';
+import type { BlobStore } from '../platform/files/blobs.ts';
 import type { NameReservation } from './find.ts';
 import { createTurns, type LoadedSession, type Turns, toTurnRecord } from './load.ts';
-import type { FileRecord, RecordBody } from './record.ts';
+import type { CompactRecord, FileRecord, RecordBody } from './record.ts';
 import type { Durability, SessionFile, SessionWriter } from './session-file.ts';
 
 /** A reply in progress is saved when this much time has passed or this much text has come, whichever is first. */
@@ -17,6 +19,7 @@ interface SessionOptions {
   readonly earlier?: Pick<LoadedSession, 'header' | 'exchanges' | 'seq' | 'state' | 'setup' | 'unanswered'>;
   readonly by: SessionSource;
   readonly writer: SessionWriter;
+  readonly blobs: Pick<BlobStore, 'put' | 'path'>;
   readonly durability: Durability;
   readonly reservation: NameReservation;
 }
@@ -29,7 +32,8 @@ export interface LocalSession extends Session {
 }
 
 /** A session to append to. What cannot be written is reported and kept in memory. */
-export function createSession({ clock, file, earlier, writer, reservation, ...options }: SessionOptions): LocalSession {
+export function createSession(given: SessionOptions): LocalSession {
+  const { clock, file, earlier, writer, reservation, blobs, ...options } = given;
   const { turns: history, setup: choice, toLine, toLines, ...book } = createLedger(clock, earlier, options.by);
   const inOrder = createSerialQueue();
   const pace = createPace(clock);
@@ -60,6 +64,13 @@ export function createSession({ clock, file, earlier, writer, reservation, ...op
     },
     choose: choice.choose,
     contents: history.items,
+    compactions: history.compactions,
+    async compact(compaction) {
+      history.compact(compaction);
+      await put([toLine(toCompactRecord(compaction, history.items.length))]);
+    },
+    // Written before the record that names it; without that, the next prune removes it.
+    keepOutput: async (text) => blobs.put(Buffer.from(text)).then(blobs.path, () => undefined),
     replyLimit: Number.POSITIVE_INFINITY,
     append: (record) =>
       // Losing a tool result in a power cut is harmless: the call just runs again.
@@ -142,7 +153,7 @@ interface Ledger {
 }
 
 function createLedger({ now }: Clock, earlier: SessionOptions['earlier'], own: SessionSource): Ledger {
-  const history = toTurns(earlier?.exchanges.items ?? []);
+  const history = toTurns(earlier?.exchanges);
   let model = earlier?.state.model;
   let seq = earlier?.seq ?? 0;
   const choice = trackSetup(earlier?.setup ?? {});
@@ -190,10 +201,22 @@ function findNewSource(earlier: SessionOptions['earlier'], own: SessionSource): 
   return source === header.by ? undefined : source;
 }
 
-function toTurns(records: readonly TurnRecord[]): Turns<StoredContent> {
+function toTurns(earlier: Pick<Turns<TurnRecord>, 'items' | 'compactions'> | undefined): Turns<StoredContent> {
   const history = createTurns<StoredContent>();
-  for (const { kind, content } of records) history.add(content, kind === 'prompt' ? 'prompt' : 'other');
+  for (const { kind, content } of earlier?.items ?? []) history.add(content, kind === 'prompt' ? 'prompt' : 'other');
+  for (const compaction of earlier?.compactions ?? []) history.compact(compaction);
   return history;
+}
+
+function toCompactRecord({ summary, outputs }: Compaction, length: number): CompactRecord {
+  return {
+    kind: 'compact',
+    length,
+    ...(summary === undefined ? {} : { summary }),
+    outputs: outputs.map(({ content, part, head, tail, path }) =>
+      path === undefined ? [content, part, head, tail] : [content, part, head, tail, basename(path)],
+    ),
+  };
 }
 
 function addContents(history: Turns<StoredContent>, contents: readonly StoredContent[]): void {

@@ -1,9 +1,19 @@
 import { basename } from 'node:path';
 import type { Part, StoredContent } from '../core/content.ts';
-import { isCount, isObject, toNonEmptyString, tryParseJson } from '../core/json.ts';
+import type { PageStep } from '../core/event.ts';
+import type { ConversationSummary } from '../core/history.ts';
+import { filterObjects, isCount, isObject, toNonEmptyString, tryParseJson } from '../core/json.ts';
 import type { SessionSetup, SessionSource, SessionStart } from '../core/session.ts';
 import { USAGE_KEYS, type Usage } from '../core/usage.ts';
-import { type BlobReferences, type FileRecord, type Header, type RecordBody, VERSION } from './record.ts';
+import {
+  type BlobReferences,
+  type CompactRecord,
+  type FileRecord,
+  type Header,
+  type RecordBody,
+  type ShortenedReference,
+  VERSION,
+} from './record.ts';
 
 /** Accepts headers of every version; undefined if the line is not a header. */
 export function parseHeader(text: string): Header | undefined {
@@ -69,14 +79,54 @@ function parseRecordBody(value: Readonly<Record<string, unknown>>): RecordBody |
     const contents = Array.isArray(value.contents) ? value.contents.map(parseStoredContent) : undefined;
     return contents?.every(isDefined) ? { kind: type, contents } : undefined;
   }
+  if (type === 'compact') return parseCompaction(value);
   const content = parseStoredContent(value.content);
   if (content === undefined) return undefined;
   if (type === 'prompt' || type === 'answer') return { kind: type, content };
-  const reply = { content, usage: parseStoredUsage(value.usage), model: toNonEmptyString(value.model) ?? '' };
+  const reply = {
+    content,
+    usage: parseStoredUsage(value.usage),
+    model: toNonEmptyString(value.model) ?? '',
+    ...parseStoredPages(value.pages),
+  };
   if (type === 'call') return { kind: type, ...reply };
   if (type !== 'reply') return undefined;
   const finishReason = toNonEmptyString(value.finishReason);
   return { kind: type, ...reply, ...(finishReason === undefined ? {} : { finishReason }) };
+}
+
+function parseCompaction({ length, summary, outputs }: Readonly<Record<string, unknown>>): CompactRecord | undefined {
+  const found = Array.isArray(outputs) ? outputs.map(parseShortened) : undefined;
+  const text = summary === undefined ? undefined : parseSummary(summary);
+  if (!isCount(length) || !found?.every(isDefined) || (text === undefined && summary !== undefined)) return undefined;
+  // What comes later was not there to be replaced: it would never be sent.
+  if ((text?.end ?? 0) > length || found.some(([content]) => content >= length)) return undefined;
+  return { kind: 'compact', length, ...(text === undefined ? {} : { summary: text }), outputs: found };
+}
+
+function parseShortened(value: unknown): ShortenedReference | undefined {
+  if (!Array.isArray(value)) return undefined;
+  const [content, part, head, tail, print] = value as readonly unknown[];
+  if (!isCount(content) || !isCount(part) || !isCount(head) || !isCount(tail)) return undefined;
+  return typeof print === 'string' && PRINT.test(print)
+    ? [content, part, head, tail, print]
+    : [content, part, head, tail];
+}
+
+/** It becomes part of a path. */
+const PRINT = /^[0-9a-f]{64}$/;
+
+function parseSummary(value: unknown): ConversationSummary | undefined {
+  if (!isObject(value) || !isCount(value.end)) return undefined;
+  const { end, prompt, promptLimit } = value;
+  const text = toNonEmptyString(value.text);
+  if (text === undefined) return undefined;
+  return {
+    text,
+    end,
+    ...(isCount(prompt) ? { prompt } : {}),
+    ...(isCount(promptLimit) ? { promptLimit } : {}),
+  };
 }
 
 function parseSetup(value: Readonly<Record<string, unknown>>): SessionSetup {
@@ -112,6 +162,14 @@ function parseStoredUsage(value: unknown): Usage {
   if (!isObject(value)) return {};
   const counts = USAGE_KEYS.flatMap((key) => (typeof value[key] === 'number' ? [[key, value[key]] as const] : []));
   return Object.fromEntries(counts);
+}
+
+function parseStoredPages(value: unknown): { readonly pages?: readonly PageStep[] } {
+  const pages = filterObjects(value).flatMap(({ url, ok, status }): readonly PageStep[] => {
+    if (typeof url !== 'string') return [];
+    return [{ kind: 'page', url, ok: ok === true, status: typeof status === 'string' ? status : '' }];
+  });
+  return pages.length === 0 ? {} : { pages };
 }
 
 function parseBlobReferences(value: unknown): BlobReferences {

@@ -166,9 +166,9 @@ async function readFingerprints(files: readonly string[], signal: AbortSignal): 
   return prints;
 }
 
-/** `blobs` is the last key of a line. A match inside a text only keeps a blob too long. */
+/** `blobs` or `outputs` is the last key of a line. A match inside a text only keeps a blob too long. */
 function findFingerprints(line: string): readonly string[] {
-  const start = line.lastIndexOf('"blobs":[[');
+  const start = Math.max(line.lastIndexOf('"blobs":[['), line.lastIndexOf('"outputs":[['));
   return start === -1 ? [] : (line.slice(start).match(/[0-9a-f]{64}/g) ?? []);
 }
 

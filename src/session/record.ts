@@ -1,5 +1,5 @@
 import type { MediaPart, Part, StoredContent } from '../core/content.ts';
-import type { TurnRecord } from '../core/history.ts';
+import type { ConversationSummary, TurnRecord } from '../core/history.ts';
 import type { SessionSetup, SessionSource } from '../core/session.ts';
 import type { BlobStore } from '../platform/files/blobs.ts';
 import { errorCode, errorReason } from '../platform/runtime/system.ts';
@@ -21,7 +21,6 @@ export interface Header {
 
 /** State repeated in every record, so that a list needs to read only the last one. */
 export interface SessionState {
-  /** Number of turns that were not rewound. */
   readonly turn: number;
   readonly name?: string | undefined;
   readonly model?: string | undefined;
@@ -34,12 +33,24 @@ export type RecordBody =
   | TurnRecord
   /** Text of a reply in progress, since the last partial record. */
   | { readonly kind: 'partial'; readonly text: string }
-  /** The setup of the prompts that follow. */
   | { readonly kind: 'setup'; readonly chosen: SessionSetup }
   /** Changes the name to that of this record's state, which may be none. */
   | { readonly kind: 'name' }
   | { readonly kind: 'rewind'; readonly turns: number }
-  | { readonly kind: 'replace'; readonly contents: readonly StoredContent[] };
+  | { readonly kind: 'replace'; readonly contents: readonly StoredContent[] }
+  | CompactRecord;
+
+/** A compaction. `outputs` is the last key of its line, so that the files it needs are found without parsing it. */
+export interface CompactRecord {
+  readonly kind: 'compact';
+  /** How many contents there were; with another number, a record is lost, and the indices mean nothing. */
+  readonly length: number;
+  readonly summary?: ConversationSummary;
+  readonly outputs: readonly ShortenedReference[];
+}
+
+/** A shortened output; `print` is the fingerprint of the blob that has all of it. */
+export type ShortenedReference = readonly [content: number, part: number, head: number, tail: number, print?: string];
 
 /** Media stored as blobs: index of the content, index of the part, fingerprint of the blob. */
 export type BlobReferences = readonly (readonly [content: number, part: number, print: string])[];

@@ -46,7 +46,6 @@ export interface LocalStore extends SessionStore {
   prune(before: number | undefined, signal: AbortSignal): Promise<readonly SessionSummary[]>;
 }
 
-/** The sessions in `<home>/sessions`, their media in `<home>/blobs`. */
 export function sessionStore(options: StoreOptions): LocalStore {
   const directory = join(options.home, 'sessions');
   const store: Store = {
@@ -63,7 +62,7 @@ export function sessionStore(options: StoreOptions): LocalStore {
     newestIn: async (cwd) => newestSession(directory, realPath(cwd) ?? cwd, store.by),
     async read(summary) {
       const { exchanges, notices } = await loadSession(summary.file, store.blobs);
-      return { summary, records: exchanges.items, notices };
+      return { summary, records: exchanges.items, compactions: exchanges.compactions, notices };
     },
     create: (beginning) => create(store, beginning),
     resume: (summary, cwd) => resume(store, summary, realPath(cwd) ?? cwd),
@@ -78,6 +77,7 @@ export function sessionStore(options: StoreOptions): LocalStore {
 function lazyBlobStore(directory: string): BlobStore {
   const blobs = loadOnce(async () => (await import('../platform/files/blobs.ts')).createBlobStore(directory));
   return {
+    path: (print) => join(realPath(directory) ?? directory, print),
     put: async (bytes) => (await blobs()).put(bytes),
     get: async (print) => (await blobs()).get(print),
     prune: async (isUnwanted, before) => (await blobs()).prune(isUnwanted, before),
@@ -167,6 +167,7 @@ function openOrigin(
     file,
     ...(earlier === undefined ? {} : { earlier }),
     reservation,
+    blobs: store.blobs,
     by: origin.kind === 'new' ? origin.by : store.by,
     durability,
     writer: sessionWriter({ file, report }),

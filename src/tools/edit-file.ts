@@ -39,7 +39,7 @@ type EditInput = ArgumentsOf<(typeof EDIT_FILE)['input']>;
 /** The one edit of `old_string` and `new_string`, or those of `edits`. Throws AppError `usage` for both or neither. */
 function parseEdits({ old_string, new_string, allow_multiple = false, edits }: EditInput): readonly [Edit, ...Edit[]] {
   const [first, ...others] = edits ?? [];
-  const hasOne = old_string !== undefined || new_string !== undefined;
+  const hasOne = (old_string ?? '') !== '' || (new_string ?? '') !== '';
   if (hasOne && first !== undefined) {
     throw new AppError('usage', 'edit_file: both "edits" and "old_string" or "new_string" are given', {
       hint: 'Give one or the other; nothing was changed.',
@@ -74,7 +74,6 @@ interface EditPlan {
   /** Absent: the file is new. */
   readonly before?: TextFile;
   readonly after: EditResult;
-  /** The lines of each edit, counted by itself. */
   readonly lines: LineCounts;
 }
 
@@ -115,7 +114,6 @@ function withCounts(result: EditResult): JointResult {
   return { ...result, counts: [result.count] };
 }
 
-/** Every place changes as many lines as its edit. */
 function countLines(edits: readonly Edit[], counts: readonly number[]): LineCounts {
   let [added, removed] = [0, 0];
   for (const [index, { oldText, newText }] of edits.entries()) {

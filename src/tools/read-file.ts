@@ -3,7 +3,7 @@ import { AppError } from '../core/error.ts';
 import { decodeText } from '../core/text/decode.ts';
 import { formatSize, plural } from '../core/text/format.ts';
 import { sniffMedia } from '../core/text/media.ts';
-import type { ToolResult } from '../core/tool.ts';
+import { type ToolResult, UNTRUSTED } from '../core/tool.ts';
 import type { OpenedFile } from '../platform/files/held-file.ts';
 import type { READ_FILE } from './declarations.ts';
 import { succeed, type ToolHandlers } from './define.ts';
@@ -29,14 +29,14 @@ export function readFile(workspace: Workspace): ToolHandlers<typeof READ_FILE> {
       try {
         rejectExcluded(workspace, place);
         const wanted = { first: start_line, last: end_line, column: start_column };
-        if (file.size > MAX_FILE_BYTES) return await readLarge(place, file, wanted, signal);
+        if (file.size > MAX_FILE_BYTES) return markUntrusted(await readLarge(place, file, wanted, signal), place);
         const read = async (): Promise<ToolResult> => {
           signal.throwIfAborted();
           const bytes = await file.read(0, file.size);
           signal.throwIfAborted();
           const { outcome, shown } = toReading(place, bytes, wanted);
           workspace.remember(place, bytes, shown);
-          return outcome;
+          return markUntrusted(outcome, place);
         };
         return await (file.size > MAX_SHARED_BYTES ? oneByOne(read) : read());
       } finally {
@@ -44,6 +44,10 @@ export function readFile(workspace: Workspace): ToolHandlers<typeof READ_FILE> {
       }
     },
   };
+}
+
+function markUntrusted(result: ToolResult, { isUntrusted }: Place): ToolResult {
+  return isUntrusted ? { ...result, response: { ...result.response, ...UNTRUSTED } } : result;
 }
 
 function createSerializer(): <Result>(work: () => Promise<Result>) => Promise<Result> {

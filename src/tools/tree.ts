@@ -18,7 +18,6 @@ interface TreeOptions {
 
 interface WalkReport {
   unreadable: number;
-  /** Why it stopped early; undefined if it did not. */
   stopped: string | undefined;
 }
 
@@ -63,7 +62,6 @@ export function rejectExcluded({ roots }: Workspace, place: Place): void {
   if (above.isStartOut || isOut) throw excludedError(place);
 }
 
-/** Time and entry limits shared by all tools that look at many files. */
 export function createTreePace(signal: AbortSignal): Pace {
   return startPace(LIMITS, signal);
 }
@@ -82,8 +80,8 @@ export async function openTree(
     hold: workspace.hold,
     rules: readPlaceRules(workspace, place, isIgnoring),
     enters: (real, name) => !SKIPPED_DIRECTORIES.includes(name) && workspace.isListed(real),
-    // The directory was checked by its real path, and links are not followed.
-    shows: (below) => !isSensitiveEntry(`${place.path}/${below}`) && accepts(below),
+    // The directory was checked by its real path, and links are not followed. A pattern is much cheaper than the lists of secrets.
+    shows: (below) => accepts(below) && !isSensitiveEntry(`${place.path}/${below}`),
     ...(maxDepth === undefined ? {} : { maxDepth }),
     pace: createTreePace(signal),
     onUnreadable: () => {

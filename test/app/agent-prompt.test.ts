@@ -1,4 +1,5 @@
 import { mkdirSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { expect, test } from 'vitest';
 import { createAgentPrompt } from '../../src/app/agent-prompt.ts';
 import { type PlaceFiles, place } from '../config/place.ts';
@@ -42,4 +43,14 @@ test('what a session began with is said again, whatever is true now', (t) => {
   const { text, start: said } = createAgentPrompt(app, { start, isChat: false });
   expect(said).toBe(start);
   expect(text).toMatch(/Date: Thu Jan 01 2026\n- Git branch: old$/);
+});
+
+test('other directories of the workspace are named, as the tools take them', (t) => {
+  const { app } = place(t);
+  const { text } = createAgentPrompt(app, { directories: ['../lib', '/srv/\u001b[2Jdata'], isChat: false });
+  expect(text).toContain(
+    `- Working directory: ${app.cwd}\n- Also in the workspace: ${resolve(app.cwd, '../lib')}, /srv/`,
+  );
+  expect(text).not.toContain('\u001b');
+  expect(createAgentPrompt(app, { isChat: false }).text).not.toContain('Also in the workspace');
 });

@@ -120,6 +120,15 @@ test('imports are expanded, relative to the file they are in; code and plain wor
   );
 });
 
+test('an import may have a name in any script; words that name no file are left alone', async (t) => {
+  const text = '規約: @規約/命名.md。 @田中 さん';
+  const { memory, notices } = await contextOf(
+    place(t, { 'work/AGENTS.md': text, 'work/規約/命名.md': '名前は短く。' }),
+  );
+  expect(notices).toEqual([]);
+  expect(memory).toContain('規約: <!-- 規約/命名.md -->\n名前は短く。\n<!-- end of 規約/命名.md -->。 @田中 さん');
+});
+
 test('imports in a circle end, and so do those that go too deep', async (t) => {
   const chain = Object.fromEntries(
     Array.from({ length: 9 }, (_, n) => [`work/deep${n}.md`, `${n} @deep${n + 1}.md`] as const),

@@ -180,7 +180,7 @@ test('the home directory is no workspace, by whatever path it is reached', async
 test('every key gmn reads is checked, whatever else it holds instead', async (t) => {
   const { write, settings, path } = place(t);
   for (const key of listSettingKeys()) {
-    for (const value of [0.5, null]) {
+    for (const value of [2.5, null]) {
       write({
         'home/.gmn/config.json': json(key.split('.').reduceRight<unknown>((inner, part) => ({ [part]: inner }), value)),
       });

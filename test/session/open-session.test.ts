@@ -157,6 +157,7 @@ test('records that happened before are added with one write, each with its own t
     file: { id: 'x', name: undefined },
     by: 'chat',
     writer,
+    blobs: { put: async () => '', path: (print) => print },
     durability: 'synced',
     reservation: { reserve: async (name) => name, release: async () => {} },
   });

@@ -1,10 +1,10 @@
-import { type Content, isPrompt } from '../../core/content.ts';
+import { isPrompt } from '../../core/content.ts';
 import { AppError } from '../../core/error.ts';
 import { sanitize } from '../../core/text/terminal.ts';
 import { randomId } from '../../platform/runtime/random-id.ts';
 import { createMemorySession } from '../session.ts';
 import { askAside } from '../turn.ts';
-import { estimateShares, estimateSize, findWindowLimit, formatPercent } from '../window.ts';
+import { describeWindow, estimateShares, estimateSize, findWindowLimit, formatPercent } from '../window.ts';
 import type { SlashCommand } from './command.ts';
 
 export const NEW: SlashCommand = {
@@ -80,17 +80,18 @@ export const COMPRESS: SlashCommand = {
       throw new AppError('usage', 'there is no conversation to summarise', { hint: 'Type a prompt.' });
     }
     const before = estimateSize(chat);
-    const summary = await askAside(chat, toTextContent('user', SUMMARY_REQUEST), signal);
-    const contents = [
-      toTextContent('user', `This is a summary of our conversation so far:\n\n${summary}`),
-      toTextContent('model', 'I will continue from there.'),
-    ];
-    const after = estimateSize({ ...chat, session: { contents } });
+    const summary = await askAside(chat, { role: 'user', parts: [{ text: SUMMARY_REQUEST }] }, signal);
+    if (summary.trim() === '') {
+      throw new AppError('api', 'the model wrote no summary', { hint: 'Nothing has changed. Try again.' });
+    }
+    const { contents, compactions } = chat.session;
+    const compaction = { outputs: [], summary: { text: summary, end: contents.length } };
+    const after = estimateSize({ ...chat, session: { contents, compactions: [...compactions, compaction] } });
     if (after >= before) {
       await chat.say(`The conversation stays as it is: about ${before} tokens, and its summary would have ${after}.`);
       return undefined;
     }
-    await chat.session.replace(contents);
+    await chat.session.compact(compaction);
     chat.stats.forgetWindow();
     chat.lastPrompt = undefined;
     await chat.say(`The conversation is a summary now: about ${after} tokens, before that about ${before}.`);
@@ -102,12 +103,13 @@ export const CONTEXT: SlashCommand = {
   name: 'context',
   help: "Show what is in the model's window, and how full it is",
   async run(_, chat) {
-    const { model } = chat.assistant.agent.request;
-    const limit = findWindowLimit(model);
+    const limit = findWindowLimit(chat.assistant);
     const shares = estimateShares(chat);
     const total = estimateSize(chat);
-    const rows = shares.map(({ what, tokens }) => `  ${String(tokens).padStart(9)}  ${what}`);
-    const share = limit === undefined ? '' : `, ${formatPercent(total, limit)} of ${limit}`;
+    const percent = (tokens: number): string => (limit === undefined ? '' : `, ${formatPercent(tokens, limit)}`);
+    const rows = shares.map(({ what, tokens }) => `  ${String(tokens).padStart(9)}  ${what}${percent(tokens)}`);
+    const compacted = describeWindow(chat);
+    const share = limit === undefined ? '' : `${percent(total)} of ${limit}`;
     const exact = chat.stats.windowTokens;
     await chat.say(
       [
@@ -116,12 +118,9 @@ export const CONTEXT: SlashCommand = {
         ...(exact === undefined
           ? []
           : [`  ${String(exact).padStart(9)}  tokens after the last reply, as the server counts`]),
+        ...(compacted === undefined ? [] : [compacted]),
       ].join('\n'),
     );
     return undefined;
   },
 };
-
-function toTextContent(role: Content['role'], text: string): Content {
-  return { role, parts: [{ text }] };
-}

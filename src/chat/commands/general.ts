@@ -14,7 +14,7 @@ export const EXIT: SlashCommand = {
 
 export const STATS: SlashCommand = {
   name: 'stats',
-  help: 'Show turns, tokens, time and tool calls',
+  help: 'Show turns, tokens, time, cost and tool calls',
   async run(_, chat) {
     await chat.say(wrapText(chat.stats.lines().join('\n'), chat.columns));
     return undefined;

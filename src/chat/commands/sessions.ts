@@ -7,6 +7,7 @@ import { formatSessionRow } from '../banner.ts';
 import type { Chat } from '../chat.ts';
 import type { Candidate } from '../line/source.ts';
 import { restoredNotice, showRecap, unansweredNotice } from '../setup.ts';
+import { prepareWindow } from '../window.ts';
 import type { SlashCommand } from './command.ts';
 
 const MAX_LISTED = 20;
@@ -72,7 +73,6 @@ function notSavedError(): AppError {
   });
 }
 
-/** Starts to save a chat that began with `--no-session`. An invalid name is rejected before anything changes. */
 async function beginSaving(chat: Chat, name: string): Promise<void> {
   const { contents } = chat.session;
   const session = await chat.store.create({ cwd: chat.cwd, by: 'chat', ...(name === '' ? {} : { name }) });
@@ -96,6 +96,7 @@ export const LOAD: SlashCommand = {
       throw new AppError('usage', 'this is the session you are in', { hint: 'To see the others: /sessions' });
     }
     const session = await chat.store.resume(summary, chat.cwd);
+    await prepareWindow(session);
     await chat.session.close();
     chat.session = session;
     chat.isSaved = true;

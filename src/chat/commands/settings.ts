@@ -1,7 +1,7 @@
 import { AppError } from '../../core/error.ts';
 import { sanitize } from '../../core/text/terminal.ts';
 import { translateNames } from '../../tools/builtins.ts';
-import type { Setup } from '../assistant.ts';
+import type { Assistant, Setup } from '../assistant.ts';
 import { describeMode } from '../banner.ts';
 import type { Chat } from '../chat.ts';
 import type { Candidate, LineSource } from '../line/source.ts';
@@ -71,41 +71,69 @@ export const TOOLS: SlashCommand = {
   argument: '[name on|off]',
   help: 'Show the tools, and turn them on or off',
   complete: ({ assistant }) =>
-    assistant.allTools.map((name) => {
-      const turned = assistant.tools.includes(name) ? 'off' : 'on';
+    listTools(assistant).map(({ name, isOn }) => {
+      const turned = isOn ? 'off' : 'on';
       return { insert: `${name} ${turned}`, hint: `turn it ${turned}` };
     }),
   async run(argument, chat) {
     const { assistant, lines } = chat;
     if (argument !== '') {
       const [word = '', turned = ''] = argument.split(/\s+/);
-      const [name = word] = assistant.allTools.includes(word) ? [word] : translateNames([word]);
+      const isKnown = listTools(assistant).some(({ name: known }) => known === word);
+      const [name = word] = isKnown ? [word] : translateNames([word]);
       await turnTool(chat, name, parseOnOff(turned, `tools ${word}`));
     } else if (lines.pick !== undefined && !(await pickTools(chat, lines.pick))) return undefined;
-    await chat.list(assistant.allTools.map((name) => [assistant.tools.includes(name) ? 'on' : 'off', sanitize(name)]));
+    await chat.list(listTools(assistant).map(({ name, isOn, about }) => [isOn ? 'on' : 'off', sanitize(name) + about]));
     return undefined;
   },
 };
 
+interface ToolChoice {
+  readonly name: string;
+  readonly isOn: boolean;
+  readonly about: string;
+}
+
+const SERVICE_ABOUT: Readonly<Record<string, string>> = {
+  search: 'the service searches the web',
+  code: 'the service runs Python',
+  url: 'the service reads the pages you name',
+};
+
+function listTools({ allTools, tools, serviceTools, setup }: Assistant): readonly ToolChoice[] {
+  return [
+    ...allTools.map((name) => ({ name, isOn: tools.includes(name), about: '' })),
+    ...serviceTools.map((name) => ({
+      name,
+      isOn: setup.service.includes(name),
+      about: ` (${SERVICE_ABOUT[name] ?? 'the service’s own'})`,
+    })),
+  ];
+}
+
 async function turnTool(chat: Chat, name: string, isOn: boolean): Promise<void> {
+  const { assistant } = chat;
+  if (assistant.serviceTools.includes(name)) {
+    const rest = assistant.setup.service.filter((tool) => tool !== name);
+    return changeSetup(chat, { service: isOn ? [...rest, name] : rest });
+  }
   const others = chat.assistant.tools.filter((tool) => tool !== name);
   await changeSetup(chat, { tools: (isOn ? [...others, name] : others).join(',') || 'none' });
 }
 
-/** Turns each tool taken on or off, until the list is closed; whether any was taken. */
 async function pickTools(chat: Chat, pick: Pick): Promise<boolean> {
   const { assistant } = chat;
   let last: string | undefined;
   for (;;) {
-    const candidates = assistant.allTools.map((name) => {
-      const isOn = assistant.tools.includes(name);
+    const choices = listTools(assistant);
+    const candidates = choices.map(({ name, isOn }) => {
       return { insert: name, label: `${isOn ? 'on ' : 'off'} ${name}`, hint: `Enter turns it ${isOn ? 'off' : 'on'}` };
     });
-    const chosen = last === undefined ? 0 : assistant.allTools.indexOf(last);
+    const chosen = last === undefined ? 0 : choices.findIndex(({ name }) => name === last);
     const taken = await pick({ title: 'tools', candidates, chosen });
     if (taken === undefined) return last !== undefined;
     last = taken.insert;
-    await turnTool(chat, last, !assistant.tools.includes(last));
+    await turnTool(chat, last, !choices.find(({ name }) => name === taken.insert)?.isOn);
   }
 }
 

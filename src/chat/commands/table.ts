@@ -50,13 +50,11 @@ export const COMMANDS: readonly SlashCommand[] = [
   ...[FILE, EDIT, COPY, PIPE, OUTPUT, DIFF, UNDO],
 ];
 
-/** `/model [name]`, `/help, /h` */
 export function formatSyntax({ name, aliases = [], argument }: SlashCommand): string {
   const names = [name, ...aliases].map((word) => `/${word}`).join(', ');
   return argument === undefined ? names : `${names} ${argument}`;
 }
 
-/** Custom commands that no command of gmn's own hides. */
 export async function listCustomCommands({ customCommands }: Pick<Chat, 'customCommands'>) {
   return (await customCommands.list()).filter(({ name }) => findCommand(name) === undefined);
 }
@@ -86,8 +84,10 @@ export async function runSlashEntry(entry: string, chat: Chat, signal: AbortSign
 /** Undefined if the entry calls no custom command, or one that a command of the table hides. Throws AppError. */
 export async function buildCustomPrompt(entry: string, chat: Chat, signal: AbortSignal): Promise<Content | undefined> {
   if (!entry.startsWith('/') || findCommand(splitEntry(entry).name) !== undefined) return undefined;
-  const prompt = await chat.customCommands.expand(entry, chat.assistant.setup.mode, signal);
-  return prompt === undefined ? undefined : buildPrompt(chat, prompt, signal, { mentions: false });
+  const expanded = await chat.customCommands.expand(entry, chat.assistant.setup.mode, signal);
+  if (expanded === undefined) return undefined;
+  for (const notice of expanded.notices) await chat.note(notice);
+  return buildPrompt(chat, expanded.prompt, signal, { mentions: false });
 }
 
 function splitEntry(entry: string): { readonly name: string; readonly argument: string } {

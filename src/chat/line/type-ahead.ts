@@ -13,9 +13,7 @@ export interface TypeAhead {
   /** While others have the terminal, nothing is shown; call the returned function when they are done. */
   hide(): () => void;
   resize(): void;
-  /** The oldest queued entry, shown as if it was typed now. */
   next(prompt: string): Entry | undefined;
-  /** Puts everything queued and typed back into the line, where nothing sends it. */
   takeBack(): void;
   /** Whether Ctrl+C was typed twice in a row; true only once. */
   hasLeft(): boolean;
@@ -118,7 +116,6 @@ function takeBackLast({ editor }: ReadingContext, queue: Entry[]): boolean {
   return last !== undefined;
 }
 
-/** Shows a queued entry as the line that sent it would look. A long one is folded, as if it was pasted. */
 function echoEntry({ screen, columns }: ReadingContext, prompt: string, text: string): void {
   const blocks = createPastedBlocks();
   const shown = blocks.fold(text);
@@ -130,31 +127,41 @@ function echoEntry({ screen, columns }: ReadingContext, prompt: string, text: st
 const MAX_QUEUED_ROWS = 3;
 const MAX_TYPED_ROWS = 5;
 /** A lower window has no row to spare. */
-const MIN_ROWS = 8;
+const MIN_ROWS = 4;
+/** What is left for the answer and its progress, if the window has so many. */
+const OTHER_ROWS = 5;
 const DIM = '\u001b[2m';
 const PLAIN = '\u001b[0m';
 
+/** In a low window what is typed comes first; while nothing is, the status stands in its row. */
 function layOutFooter(
   { editor, size, isStyled, refreshStatus }: ReadingContext,
   queue: readonly Entry[],
 ): readonly [rows: readonly string[], caret?: Cell] {
   const { columns, rows } = size();
   if (rows < MIN_ROWS) return [[]];
-  const dim = (text: string): string => {
-    const row = clipRow(isStyled ? `${DIM}${text}${PLAIN}` : text, columns - 1);
-    return row.map((piece) => piece.text).join('');
-  };
+  const most = Math.max(1, rows - OTHER_ROWS);
+  const clip = (text: string, width: number): string =>
+    clipRow(text, width)
+      .map((piece) => piece.text)
+      .join('');
+  const dim = (text: string): string => clip(isStyled ? `${DIM}${text}${PLAIN}` : text, columns - 1);
   const texts = queue.flatMap((entry) => (entry.kind === 'text' ? [entry.text] : []));
-  const queued = texts.slice(-MAX_QUEUED_ROWS).map((text, index, { length }) => {
+  const count = texts.length === 0 ? '' : ` · ${texts.length} queued`;
+  // A narrow window cuts the rest, not this.
+  const status = dim(clip(refreshStatus() ?? '', columns - 1 - count.length) + count);
+  if (most === 1 && editor.text === '') return [[status], { row: 0, column: 0 }];
+  const typed = editor.text === '' ? { rows: [[]], caret: { row: 0, column: 0 } } : editor.lastFrame();
+  const height = Math.min(MAX_TYPED_ROWS, Math.max(1, most - 1));
+  const first = Math.max(0, typed.caret.row - height + 1);
+  const line = typed.rows.slice(first, first + height).map((row) => row.map(({ text }) => text).join(''));
+  const above = Math.max(0, Math.min(MAX_QUEUED_ROWS, most - 1 - line.length));
+  const queued = texts.slice(Math.max(0, texts.length - above)).map((text, index, { length }) => {
     const hint = index === length - 1 ? ' (Up takes it back)' : '';
     return dim(`queued${hint}: ${sanitize(text.replace(/\s+/g, ' '))}`);
   });
-  const typed = editor.text === '' ? { rows: [[]], caret: { row: 0, column: 0 } } : editor.lastFrame();
-  const first = Math.max(0, typed.caret.row - MAX_TYPED_ROWS + 1);
-  const line = typed.rows.slice(first, first + MAX_TYPED_ROWS).map((row) => row.map(({ text }) => text).join(''));
-  const count = texts.length === 0 ? '' : ` · ${texts.length} queued`;
   const caret = { row: queued.length + typed.caret.row - first, column: typed.caret.column };
-  return [[...queued, ...line, dim(`${refreshStatus() ?? ''}${count}`)], caret];
+  return [[...queued, ...line, ...(most === 1 ? [] : [status])], caret];
 }
 
 function isCancelKey(key: Key): boolean {

@@ -3,7 +3,6 @@ import { type Key, keyDecoder } from './keys.ts';
 
 interface KeyboardListener {
   keys(keys: readonly Key[]): void;
-  /** Called once the window has kept its new size for `RESIZE_MS`. */
   onResize(): void;
   onContinue(): void;
   onEnd(): void;
@@ -22,6 +21,7 @@ const RESIZE_MS = 100;
 
 export function createKeyboard(terminal: TerminalInput, listener: KeyboardListener, isPlain: boolean): Keyboard {
   let decoder = keyDecoder();
+  let hasInput = false;
   let stopEscape = (): void => {};
   let stopResize = (): void => {};
   const reportKeys = (keys: readonly Key[]): void => {
@@ -35,7 +35,8 @@ export function createKeyboard(terminal: TerminalInput, listener: KeyboardListen
         {
           bytes(chunk) {
             stopEscape();
-            reportKeys(decoder.push(chunk));
+            reportKeys(decoder.push(hasInput ? chunk : restoreEnter(chunk)));
+            hasInput = true;
             if (decoder.isWaiting) stopEscape = terminal.after(ESCAPE_MS, () => reportKeys(decoder.flush()));
           },
           onResize() {
@@ -55,6 +56,18 @@ export function createKeyboard(terminal: TerminalInput, listener: KeyboardListen
       decoder = keyDecoder();
     },
   };
+}
+
+/**
+ * What is typed before the terminal is in raw mode comes with the first chunk. The terminal has turned its Enter into
+ * Ctrl+J; up to the first sequence, which may be a paste, it is Enter again. A chunk that has an Enter of its own was typed
+ * later.
+ */
+function restoreEnter(chunk: Uint8Array): Uint8Array {
+  if (chunk.includes(0x0d)) return chunk;
+  const sequence = chunk.indexOf(0x1b);
+  const end = sequence === -1 ? chunk.length : sequence;
+  return chunk.map((byte, at) => (byte === 0x0a && at < end ? 0x0d : byte));
 }
 
 /** Joins adjacent characters: inserting a long text one by one would take quadratic time. */

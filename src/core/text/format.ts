@@ -73,6 +73,15 @@ export function formatSize(bytes: number): string {
   return `${(bytes / 1_000_000_000).toFixed(1)} GB`;
 }
 
+/** `$12.40`, `$0.42`, `$0.0031`: two digits that count, of at most a millionth. */
+export function formatDollars(amount: number): string {
+  if (amount === 0) return '$0';
+  if (amount >= 0.0995) return `$${amount.toFixed(2)}`;
+  if (amount < 0.0000005) return '<$0.000001';
+  const digits = Math.min(6, 1 - Math.floor(Math.log10(amount)));
+  return `$${amount.toFixed(digits).replace(/(\.\d*[1-9])0$/, '$1')}`;
+}
+
 export function plural(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }

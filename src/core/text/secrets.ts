@@ -23,7 +23,7 @@ const WORK_TREES = /([\\/])\.(?:claude|codex|cursor|gemini)[\\/]worktrees(?=[\\/
  */
 export function foldName(name: string): string {
   // A fast path, since walks check many names.
-  if (/^[\w-]*$/.test(name)) return name.toLowerCase();
+  if (/^[\w-]*(?:\.[\w-]+)*$/.test(name)) return name.toLowerCase();
   const shown = name
     .replace(/%([0-7][\da-f])/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
     .normalize('NFKC')
@@ -37,11 +37,19 @@ export function splitSteps(path: string): readonly string[] {
 }
 
 export function hasSteps(steps: readonly string[], paths: readonly string[]): boolean {
-  return paths.some((path) => `/${steps.join('/')}/`.includes(`/${path}/`));
+  const joined = `/${steps.join('/')}/`;
+  return paths.some((path) => joined.includes(`/${path}/`));
 }
 
 export function isSecretName(name: string): boolean {
-  return [name.toLowerCase(), foldName(name)].some((folded) => isListed(folded) || isListed(folded.replace(COPY, '')));
+  const lower = name.toLowerCase();
+  const folded = foldName(name);
+  return isOriginalOrCopyListed(lower) || (folded !== lower && isOriginalOrCopyListed(folded));
+}
+
+function isOriginalOrCopyListed(name: string): boolean {
+  const original = name.replace(COPY, '');
+  return isListed(name) || (original !== name && isListed(original));
 }
 
 function isListed(name: string): boolean {
@@ -149,10 +157,15 @@ function redactEntry(key: string, value: unknown, secrets: ReadonlySet<string>):
   return data === media.data ? value : { ...media, data };
 }
 
+/** How secrets are found in bytes that are not text. */
+export function listByteForms(secrets: ReadonlySet<string>): readonly string[] {
+  return [...new Set([...secrets].flatMap((secret) => [secret, escapeJson(secret)]))];
+}
+
 /** Redacts base64 data. Decoded as Latin-1, so that all other bytes stay as they are. */
 function redactBytes(data: string, secrets: ReadonlySet<string>): string {
   const bytes = Buffer.from(data, 'base64');
-  const found = [...secrets].flatMap((secret) => [secret, escapeJson(secret)]).filter((form) => bytes.includes(form));
+  const found = listByteForms(secrets).filter((form) => bytes.includes(form));
   if (found.length === 0) return data;
   const mark = Buffer.from(MARK).toString('latin1');
   const text = found.reduce((rest, secret) => rest.replaceAll(secret, () => mark), bytes.toString('latin1'));

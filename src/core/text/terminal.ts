@@ -109,7 +109,6 @@ export function terminalFilter(): TerminalFilter {
   };
 }
 
-/** `terminalFilter` for a complete text. */
 export function stripControls(text: string): string {
   return SUSPECT.test(text) ? terminalFilter().filter(text) : text;
 }
@@ -137,3 +136,9 @@ function isC1(code: number): boolean {
 function isCancel(code: number): boolean {
   return code === 0x18 || code === 0x1a;
 }
+
+/** Where the cursor was saved is found again after Enter was typed, unless the window has scrolled. */
+export const SAVE_CURSOR = '\u001b7';
+export const RESTORE_CURSOR = '\u001b8';
+/** So many times may Enter be typed between two frames before the window scrolls. */
+export const SPARE_ROWS = 1;

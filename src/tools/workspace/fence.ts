@@ -14,6 +14,8 @@ export interface Place {
   readonly missing: number;
   /** A person must permit reading it. */
   readonly isSensitive: boolean;
+  /** It came from a web page or an MCP server. */
+  readonly isUntrusted?: boolean;
 }
 
 export interface FenceOptions {
@@ -30,7 +32,6 @@ export interface Fence {
   readonly roots: readonly string[];
   /** Throws AppError `usage` if tools may not use the path, with the same message whether it exists or not. */
   place(path: string, use: 'read' | 'write'): Promise<Place>;
-  /** Whether a walk may show a real path: neither protected nor sensitive. */
   isListed(path: string): boolean;
 }
 

@@ -28,8 +28,10 @@ export interface Journal {
   before(path: string, bytes: Uint8Array | undefined, mode: number, after: Uint8Array, missing: number): Promise<void>;
 }
 
+type StoreText = (text: string) => Promise<string | undefined>;
+
 interface Outputs {
-  save(text: string): Promise<string | undefined>;
+  readonly save: StoreText;
   has(path: string): boolean;
 }
 
@@ -79,10 +81,14 @@ export interface Workspace extends Fence {
   /** Allows the next read of that file, and only that one. */
   permit(secret: Secret): void;
   /**
-   * Stores a text, its long lines broken, readable through `open` only; returns its path, or undefined if it cannot be
-   * stored.
+   * Stores a text, its long lines broken, with `store` or until the process ends, readable through `open` only; returns
+   * its path, or undefined if it cannot be stored.
    */
-  keep(text: string): Promise<string | undefined>;
+  keep(text: string, store?: StoreText): Promise<string | undefined>;
+  /** The same for what a web page or an MCP server says; what is read of it is marked as data. */
+  keepUntrusted(text: string): Promise<string | undefined>;
+  /** Lets `open` read these files, which must be texts that gmn stored. */
+  allowStored(paths: readonly string[]): void;
   /** Opens a file or a stored text; the caller closes it. */
   open(path: string): Promise<{ readonly place: Place; readonly file: OpenedFile }>;
   /** The directory must not be sensitive; the caller closes it. */
@@ -110,14 +116,30 @@ export async function openWorkspace(options: WorkspaceOptions): Promise<Workspac
   const fence = await createFence(options);
   const state: WorkspaceState = { fence, hold, seen: new Map(), journal };
   const permitted = new Map<string, string>();
+  const untrusted = new Set<string | undefined>();
+  const stored = new Set<string>();
+  const keep: Workspace['keep'] = async (text, store) => {
+    const path = await (store ?? outputs.save)(breakLongLines(text));
+    if (path !== undefined && store !== undefined) stored.add(path);
+    return path;
+  };
   return {
     ...fence,
     hold,
     secretAt: (path) => findSecret(state, path),
     permit: ({ path, identity }) => void permitted.set(path, identity),
-    keep: (text) => outputs.save(breakLongLines(text)),
+    keep,
+    keepUntrusted: async (text) => {
+      const path = await keep(text);
+      untrusted.add(path);
+      return path;
+    },
+    allowStored: (paths) => paths.forEach((path) => void stored.add(path)),
     open: async (path) => {
-      const place = outputs.has(path) ? storedPlace(path) : await fence.place(path, 'read');
+      // Older tool output, which a compaction has stored, may be from a web page or an MCP server.
+      const isUntrusted = untrusted.has(path) || stored.has(path);
+      const isStored = stored.has(path) || outputs.has(path);
+      const place = isStored ? { ...storedPlace(path), isUntrusted } : await fence.place(path, 'read');
       if (!place.isSensitive) return { place, file: await openPlace(state, place) };
       const identity = permitted.get(place.path);
       permitted.delete(place.path);
@@ -274,7 +296,6 @@ async function restoreFile(state: WorkspaceState, path: string, { bytes, mode, e
   state.seen.delete(place.path);
 }
 
-/** The parent directory is created if missing; every step is verified. */
 async function changeInParent(
   { hold }: WorkspaceState,
   place: Place,
