@@ -37,7 +37,6 @@ function* formatTurnSection({ number, at, prompt, steps, model, usage }: Turn): 
   if (tokens !== '') yield `\n*${tokens}*\n`;
 }
 
-/** Always ends with a newline. */
 function formatItem(item: Item): string {
   switch (item.type) {
     case 'text':
@@ -50,6 +49,10 @@ function formatItem(item: Item): string {
       return `#### Tool: ${formatCodeSpan(item.name)}\n\n${fenceCode(indentJson(item.args), 'json')}${formatRecordedResult(item.answer)}`;
     case 'answer':
       return `#### Tool result: ${formatCodeSpan(item.name)}\n${formatRecordedResult(item.answer)}`;
+    case 'code':
+      return `#### Code that the service ran\n\n${fenceCode(item.code, /^\w+$/.test(item.language) ? item.language : '')}`;
+    case 'output':
+      return `${item.ok ? 'Output' : `Failed (${escapeInline(item.outcome)})`}:\n\n${fenceCode(item.output)}`;
     case 'note':
       return `*${escapeInline(item.text)}*\n`;
     case 'other':
@@ -125,7 +128,6 @@ function isTooLong(text: string): boolean {
   return text.length > MAX_LENGTH || DEEP.test(text);
 }
 
-/** Whether a heading right after the text is read as a heading. */
 function isClosed(text: string): boolean {
   try {
     const last = new Lexer().blockTokens(`${text}\n## end\n`).at(-1);

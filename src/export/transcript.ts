@@ -1,5 +1,7 @@
 import { type MediaPart, type Part, UNNAMED_TOOL } from '../core/content.ts';
-import type { JsonObject } from '../core/json.ts';
+import type { PageStep } from '../core/event.ts';
+import { describeFile } from '../core/files.ts';
+import { isObject, type JsonObject, toNonEmptyString } from '../core/json.ts';
 import type { SavedRecord, SavedSession } from '../core/session.ts';
 import { addUsage, NO_USAGE, type Usage } from '../core/usage.ts';
 
@@ -19,6 +21,9 @@ export type Item =
   | (NamedCall & { readonly type: 'call'; readonly args: JsonObject; readonly answer: RecordedResult | undefined })
   /** Its call was not recorded. */
   | (NamedCall & { readonly type: 'answer'; readonly answer: RecordedResult })
+  /** Code that the service ran, and what came of it. */
+  | { readonly type: 'code'; readonly language: string; readonly code: string }
+  | { readonly type: 'output'; readonly ok: boolean; readonly outcome: string; readonly output: string }
   /** By gmn, about the item before. */
   | { readonly type: 'note'; readonly text: string }
   | { readonly type: 'other'; readonly part: Part };
@@ -78,6 +83,8 @@ function toSteps(records: readonly SavedRecord[]): readonly Item[] {
     pending = steps
       .slice(begin)
       .flatMap((item, index) => (item.type === 'call' ? [{ id: item.id, index: begin + index }] : []));
+    for (const page of 'pages' in record ? (record.pages ?? []) : [])
+      steps.push({ type: 'note', text: formatPage(page) });
     const note = record.kind === 'reply' ? formatEnding(record.finishReason) : undefined;
     if (note !== undefined) steps.push({ type: 'note', text: note });
   }
@@ -138,13 +145,30 @@ function toItem(part: Part): Item | undefined {
     return { type: 'answer', id, name: name || UNNAMED_TOOL, answer: { response, media: [] } };
   }
   if ('inlineData' in part) return { type: 'media', ...part.inlineData };
-  if (typeof part.text !== 'string') return { type: 'other', part };
+  if ('fileData' in part) return { type: 'note', text: `Attached: ${describeFile(part)}. The file is not kept here.` };
+  if ('executableCode' in part && isObject(part.executableCode)) {
+    const { code, language } = part.executableCode;
+    return { type: 'code', code: toText(code), language: toText(language).toLowerCase() };
+  }
+  if ('codeExecutionResult' in part && isObject(part.codeExecutionResult)) {
+    const outcome = toText(part.codeExecutionResult.outcome);
+    return { type: 'output', output: toText(part.codeExecutionResult.output), outcome, ok: outcome === 'OUTCOME_OK' };
+  }
+  if (!('text' in part) || typeof part.text !== 'string') return { type: 'other', part };
   return part.text === '' ? undefined : { type: part.thought ? 'thought' : 'text', text: part.text };
+}
+
+function toText(value: unknown): string {
+  return toNonEmptyString(value) ?? '';
 }
 
 function formatEnding(finishReason: string | undefined): string | undefined {
   if (finishReason === 'STOP') return undefined;
   return finishReason === undefined ? 'The answer was cut off here.' : `The answer ended with ${finishReason}.`;
+}
+
+function formatPage({ url, ok, status }: PageStep): string {
+  return `The service read ${url}${ok ? '' : ` (${status.toLowerCase()})`}.`;
 }
 
 /** Untrusted text. */
@@ -168,7 +192,6 @@ export function sumUsage(records: SavedSession['records']): Usage {
   return total;
 }
 
-/** `1,200 in · 310 out`; empty if nothing is known. */
 export function formatTokens({ promptTokenCount, candidatesTokenCount, thoughtsTokenCount }: Usage): string {
   const out =
     candidatesTokenCount === undefined && thoughtsTokenCount === undefined
@@ -191,7 +214,6 @@ export function toIsoTime(at: number): string {
   return (Number.isNaN(time.getTime()) ? new Date(0) : time).toISOString();
 }
 
-/** `12,345` */
 export function formatCount(amount: number): string {
   return amount.toLocaleString('en-GB');
 }

@@ -111,7 +111,8 @@ async function lookAtShowcase(browser, url) {
     ['part-119', 2, 2],
     ['const kept', 1, 1],
     ['no such words', 0, 0],
-    ['', 0, 3],
+    ['the service ran', 1, 1],
+    ['', 0, 4],
   ]) {
     const seen = await page.evaluate(searchFor, words);
     check(`a search for "${words}"`, seen.matches === matches && seen.turns === turns && seen.isVisible, seen);
@@ -120,6 +121,15 @@ async function lookAtShowcase(browser, url) {
   await page.evaluate(() => document.activeElement.blur());
   await page.send('Input.dispatchKeyEvent', { type: 'keyDown', key: '/', text: '/' });
   check('the key / leads to the search', (await page.evaluate(() => document.activeElement.id)) === 'find');
+  const pictures = await page.evaluate(async () => {
+    const all = [...document.querySelectorAll('section.answer figure img')];
+    for (const image of all) {
+      image.loading = 'eager';
+      await image.decode();
+    }
+    return all.map(({ naturalWidth, naturalHeight }) => `${naturalWidth}x${naturalHeight}`);
+  });
+  check('a picture of an answer is shown, whole', pictures.join() === '320x240', { pictures });
   check('nothing was refused, logged or asked for', faultsOf(page).length === 0, { faults: faultsOf(page) });
 }
 

@@ -90,6 +90,18 @@ export const showcase = sessionOf(
     answer('edit_file', { output: 'Replaced 1 occurrence in src/cache.ts.' }),
     reply(MORE),
     prompt('Thanks! One more: what does "\u202egnp.exe\u202c" mean in a file name?'),
+    {
+      ...reply(
+        'I count them first.',
+        { executableCode: { language: 'PYTHON', code: 'for month in range(1, 13):\n    print(month, month ** 2)' } },
+        { codeExecutionResult: { outcome: 'OUTCOME_OK', output: '1 1\n2 4\n3 9' } },
+        { inlineData: { mimeType: 'image/png', data: picture(320, 240) }, thoughtSignature: 'c2ln' },
+        { codeExecutionResult: { outcome: 'OUTCOME_FAILED', output: 'NameError: month' } },
+        'The bars grow with the square.',
+      ),
+      pages: [{ kind: 'page', url: 'https://example.com/squares', ok: true, status: 'SUCCESS' }],
+    },
+    prompt('And once more?'),
     { ...reply('It reads `\u202egnp.exe\u202c`: a right-to-left override turns'), finishReason: 'MAX_TOKENS' },
   ],
   {

@@ -109,6 +109,19 @@ test('how an answer ended is noted unless it ended well', () => {
 });
 
 test('a part of a kind we do not read is kept whole', () => {
-  const part = JSON.parse('{"executableCode":{"code":"1"}}');
+  const part = JSON.parse('{"newKind":{"code":"1"}}');
   expect(stepsAfter(reply(part))).toEqual([{ type: 'other', part }]);
+});
+
+test('code that the service ran, its output and the pages it read are items of their own', () => {
+  const parts = JSON.parse(
+    '[{"executableCode":{"language":"PYTHON","code":"1"}},{"codeExecutionResult":{"outcome":"OUTCOME_OK","output":"2"}},{"executableCode":{"code":3}}]',
+  );
+  const pages = [{ kind: 'page', url: 'https://a.example/', ok: false, status: 'PAYWALL' }] as const;
+  expect(stepsAfter({ ...reply(...parts), pages })).toEqual([
+    { type: 'code', language: 'python', code: '1' },
+    { type: 'output', ok: true, outcome: 'OUTCOME_OK', output: '2' },
+    { type: 'code', language: '', code: '' },
+    { type: 'note', text: 'The service read https://a.example/ (paywall).' },
+  ]);
 });

@@ -4,7 +4,7 @@ import { type AccessContext, type AccessOptions, createTemplateAccess } from '..
 import { readTemplate, type Template } from '../../config/templates.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
-import type { TurnEvent } from '../../core/event.ts';
+import { type TurnEvent, toNotices } from '../../core/event.ts';
 import { decodeText } from '../../core/text/decode.ts';
 import type { OtherAttachments, PromptInput } from '../../input/prompt-input.ts';
 import { readStdin, type StdinMode } from '../../input/stdin.ts';
@@ -90,11 +90,9 @@ async function* fillChosen(
 ): AsyncGenerator<TurnEvent, ComposedPrompt> {
   const hasStdin = takesStdin(template);
   const stdin = hasStdin ? yield* readStdinText(template.name, context) : '';
-  const prompt = await fillTemplate(template, {
-    ...values,
-    stdin: async () => stdin,
-    ...createTemplateAccess(options, context),
-  });
+  const { notices, ...access } = createTemplateAccess(options, context);
+  const prompt = await fillTemplate(template, { ...values, stdin: async () => stdin, ...access });
+  yield* toNotices(notices);
   // An @ in inserted text must not attach a file.
   return { prompt, mentions: false, ...(hasStdin ? { stdinMode: 'never' } : {}) };
 }
@@ -102,7 +100,7 @@ async function* fillChosen(
 async function* readStdinText(name: string, context: ComposeContext): AsyncGenerator<TurnEvent, string> {
   const { app, stdin, stdinMode: mode, signal } = context;
   const bytes = yield* readStdin({ stdin, mode, hasPrompt: false, env: app.env, clock: app.clock, signal });
-  if (bytes === undefined) {
+  if (!(bytes instanceof Uint8Array)) {
     throw new AppError('usage', `the template ${name} needs stdin`, {
       hint: 'Pipe something in: … | gmn --template <name>',
     });

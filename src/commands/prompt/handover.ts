@@ -6,7 +6,6 @@ import { isFromEnv, toFlagName } from './flag-names.ts';
 import { OFFICIAL_FLAGS } from './idle-flags.ts';
 import type { PromptOptions } from './options.ts';
 
-/** Options of a one-shot run that a chat does not have, or that mean something else there. */
 type OneShotOption =
   | Exclude<
       keyof PromptOptions,
@@ -14,6 +13,7 @@ type OneShotOption =
       | keyof ChatOptions
       | 'isBare'
       | 'isOfficial'
+      | 'isPicture'
       | 'promptInteractive'
       | 'listSessions'
       | 'deleteSession'
@@ -38,7 +38,6 @@ const ONE_SHOT_ONLY: Readonly<Record<OneShotOption, true>> = {
   dryRun: true,
   prompt: true,
   outputSchema: true,
-  search: true,
   template: true,
   param: true,
   editor: true,
@@ -86,7 +85,6 @@ interface SessionFlags {
   readonly quiet?: boolean;
 }
 
-/** Global options, and those for the output of these two flags. */
 const ALLOWED_OPTIONS = [
   'args',
   'outputFormat',

@@ -7,7 +7,6 @@ import type { PromptOptions } from './options.ts';
 type FlagName = keyof PromptOptions;
 
 interface IdleFlags {
-  /** The condition as it reads after a flag. */
   readonly when: string;
   readonly isSo: (options: PromptOptions) => boolean;
   readonly flags: readonly FlagName[];
@@ -29,9 +28,9 @@ const ANSWER_FLAGS = [
   'usage',
   'render',
   'rawOutput',
+  'pictures',
 ] as const satisfies readonly FlagName[];
 
-/** Flags for sampling, which does not affect the input length. */
 const SAMPLING_FLAGS = [
   'temperature',
   'topP',
@@ -44,6 +43,7 @@ const SAMPLING_FLAGS = [
   'thinkingBudget',
   'showThoughts',
   'outputSchema',
+  'serviceTier',
 ] as const satisfies readonly FlagName[];
 
 /**
@@ -75,6 +75,7 @@ export const IDLE_FLAGS: readonly IdleFlags[] = [
       ...ANSWER_FLAGS,
       ...SAMPLING_FLAGS,
       'maxTurns',
+      'maxCost',
       'verify',
       'maxVerify',
       'yolo',
@@ -87,12 +88,12 @@ export const IDLE_FLAGS: readonly IdleFlags[] = [
   {
     when: 'with -o json',
     isSo: (options) => outputFormatOrText(options) === 'json',
-    flags: ['pager', 'usage', 'render', 'rawOutput', 'showThoughts'],
+    flags: ['pager', 'usage', 'render', 'rawOutput', 'pictures', 'showThoughts'],
   },
   {
     when: 'with -o stream-json',
     isSo: (options) => outputFormatOrText(options) === 'stream-json',
-    flags: ['pager', 'noStream', 'usage', 'render', 'rawOutput'],
+    flags: ['pager', 'noStream', 'usage', 'render', 'rawOutput', 'pictures'],
   },
   {
     when: 'with --output-dialect gemini',
@@ -148,13 +149,12 @@ export function checkFlags(options: PromptOptions, env: Env): readonly string[] 
  * that CLI always offers them. Set by a variable, the dialect only changes names in the output.
  */
 export function applyOfficialMeaning(options: PromptOptions, env: Env): PromptOptions {
-  const { outputDialect, tools, yolo, approvalMode, search } = options;
+  const { outputDialect, tools, yolo, approvalMode, search, code, url } = options;
   if (outputDialect !== 'gemini' || isFromEnv('outputDialect', env, outputDialect)) return options;
-  const isYolo = (yolo || approvalMode === 'yolo') && tools === undefined && !search;
+  const isYolo = (yolo || approvalMode === 'yolo') && tools === undefined && !search && !code && !url;
   return { ...options, isOfficial: true, ...(isYolo ? { tools: 'all' } : {}) };
 }
 
-/** Common and official flags that `--list-sessions` and `--delete-session` ignore with a notice. */
 const IGNORED_FLAGS: readonly FlagName[] = [
   'model',
   'timeout',
@@ -164,7 +164,6 @@ const IGNORED_FLAGS: readonly FlagName[] = [
   ...OFFICIAL_FLAGS.filter((flag) => flag !== 'outputFormat'),
 ];
 
-/** Removes the flags that only a prompt would need, with a notice for each. */
 export function dropIgnoredFlags(
   options: PromptOptions,
   env: Env,
@@ -182,7 +181,7 @@ export function dropIgnoredFlags(
 function isGiven(flag: FlagName, options: PromptOptions, env: Env): boolean {
   const value = options[flag];
   // Other values are the default behaviour of such a run.
-  if (flag === 'render' && value !== 'always') return false;
+  if ((flag === 'render' && value !== 'always') || (flag === 'pictures' && value === 'never')) return false;
   return value !== undefined && value !== false && !isFromEnv(flag, env, value);
 }
 

@@ -6,6 +6,7 @@ import type { RosterOptions } from '../../app/servers/roster.ts';
 import type { SessionOptions } from '../../app/sessions.ts';
 import type { VerifyOptions } from '../../app/verify.ts';
 import type { OutputFormat } from '../../core/app.ts';
+import type { PictureChoice } from '../../render/picture.ts';
 import type { AttachmentOptions, ComposeOptions } from './compose.ts';
 
 export interface PromptOptions
@@ -22,6 +23,8 @@ export interface PromptOptions
   readonly isBare?: boolean;
   /** gmn replaces the official CLI: `--output-dialect gemini` was typed. */
   readonly isOfficial?: boolean;
+  /** `gmn image`: an answer without a picture is a failure. */
+  readonly isPicture?: boolean;
   readonly prompt?: string;
   readonly promptInteractive?: string;
   readonly outputFormat?: OutputFormat;
@@ -36,7 +39,10 @@ export interface PromptOptions
   readonly noRender?: boolean;
   readonly rawOutput?: boolean;
   readonly screenReader?: boolean;
+  readonly pictures?: PictureChoice;
   readonly usage?: boolean;
+  /** In dollars. */
+  readonly maxCost?: number;
   readonly countTokens?: boolean;
   readonly dryRun?: boolean;
   readonly listSessions?: boolean;

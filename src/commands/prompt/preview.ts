@@ -3,8 +3,9 @@ import { declareTools, prepareContents, REDACTED_NOTICE } from '../../agent/turn
 import type { OpenedModel } from '../../app/model.ts';
 import { countTokens } from '../../app/queries.ts';
 import type { App } from '../../core/app.ts';
-import type { Content, StoredContent } from '../../core/content.ts';
+import type { Content } from '../../core/content.ts';
 import type { TurnEvent } from '../../core/event.ts';
+import type { History } from '../../core/history.ts';
 import type { Out } from '../../core/io.ts';
 import type { ModelRequest } from '../../core/model.ts';
 import { NO_USAGE } from '../../core/usage.ts';
@@ -16,7 +17,7 @@ interface Preview {
   readonly app: App;
   readonly opened: OpenedModel;
   readonly agent: Agent;
-  readonly earlier: readonly StoredContent[];
+  readonly history: History;
   readonly prompt: Content;
   readonly signal: AbortSignal;
 }
@@ -24,14 +25,18 @@ interface Preview {
 /** `--dry-run` and `--count-tokens`: the first request of the turn, shown or counted instead of sent. */
 export async function* previewTurn(
   { dryRun }: Pick<PromptOptions, 'dryRun'>,
-  { agent, opened, earlier, prompt, ...context }: Preview,
+  { agent, opened, history, prompt, ...context }: Preview,
 ): AsyncGenerator<TurnEvent, void> {
-  const contents = await prepareContents([...earlier, prompt], { origin: agent.origin, distrusted: 0 });
-  const { model, ...rest } = { ...agent.request, ...declareTools(agent.tools), contents };
+  const { listSent } = await import('../../agent/compacted.ts');
+  const sent = listSent({ ...history, contents: [...history.contents, prompt] });
+  const contents = await prepareContents(sent, { origin: agent.origin, distrusted: 0 });
+  const { model, ...rest } = { ...agent.request, ...declareTools(agent.tools, agent.request.tools), contents };
   const redacted = (await agent.redaction?.redact(rest)) ?? rest;
   if (redacted !== rest) yield { type: 'notice', message: REDACTED_NOTICE };
   const request = { model, ...redacted };
-  yield* dryRun ? preview(opened, request) : countEvents(opened, request, context);
+  yield* dryRun
+    ? preview(opened, request)
+    : countEvents(opened, yield* opened.provideFiles(request, context.signal), context);
 }
 
 type OutputFormat = NonNullable<PromptOptions['outputFormat']>;
@@ -41,6 +46,8 @@ export function createPreviewRenderer(render: Renderer, out: Out, options: Promp
 }
 
 async function* preview(opened: OpenedModel, request: ModelRequest): AsyncGenerator<TurnEvent, void> {
+  const { listLocalFiles } = await import('../../app/local-files.ts');
+  for (const file of listLocalFiles(request)) yield { type: 'notice', message: `would be uploaded: ${file}` };
   yield { type: 'text', delta: encodeDocument(await opened.preview(request)) };
   yield { type: 'end', finishReason: 'STOP', usage: NO_USAGE, model: request.model };
 }
@@ -73,7 +80,6 @@ async function* countEvents(
   yield { type: 'end', finishReason: 'STOP', usage: NO_USAGE, model };
 }
 
-/** Renders `countEvents` as `{"model","totalTokens"}`. */
 function countRenderer(render: Renderer, out: Out, format: OutputFormat): Renderer {
   const notices: string[] = [];
   let totalTokens = 0;

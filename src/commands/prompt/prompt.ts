@@ -1,17 +1,21 @@
 import { runTurn } from '../../agent/turn.ts';
 import { openAgent } from '../../app/agent.ts';
-import { openHistory, pruneIfDue } from '../../app/history.ts';
-import { DEFAULT_TIMEOUT_MS, deadlineError, type OpenedModel, openModel } from '../../app/model.ts';
+import type { AnswerFiles } from '../../app/answer-files.ts';
+import type { Budget } from '../../app/budget.ts';
+import { hasTools, openHistory, pruneIfDue } from '../../app/history.ts';
+import { chooseTimeout, deadlineError, type OpenedModel, openModel } from '../../app/model.ts';
 import type { Output } from '../../app/output.ts';
 import type { AnswerFormat } from '../../app/output-schema.ts';
 import type { openNamedServers } from '../../app/servers/tools.ts';
 import type { PromptHistory } from '../../app/sessions.ts';
 import type { BackgroundHolder } from '../../app/toolbox.ts';
 import type { RunPaused } from '../../approval/approve.ts';
+import { readSetting } from '../../config/keys.ts';
 import type { App } from '../../core/app.ts';
 import type { Content } from '../../core/content.ts';
 import { AppError } from '../../core/error.ts';
 import { settle, type TurnEvent, toFailure, toNotices } from '../../core/event.ts';
+import type { BilledCall } from '../../core/usage.ts';
 import { buildPromptContent, noPromptError } from '../../input/prompt.ts';
 import { findIgnoredSampling } from '../../models/generation.ts';
 import { canThink } from '../../models/table.ts';
@@ -22,6 +26,7 @@ import { systemStdin } from '../../platform/terminal/stdin.ts';
 import type { Renderer, RenderOptions } from '../../render/renderer.ts';
 import { openRenderer } from '../../render/renderers.ts';
 import type { SaveResult } from '../../session/one-shot.ts';
+import { appendUsage } from '../../session/usage-log.ts';
 import type { PromptOptions } from './options.ts';
 
 /** Runs one prompt. Every failure is shown in the chosen output format and sets the exit code. */
@@ -82,13 +87,10 @@ async function runPrompt(options: PromptOptions, app: App): Promise<number> {
 }
 
 interface Surroundings {
-  /** About the flags; shown first. */
   readonly notices: readonly string[];
-  /** Called with the reason when a signal or the deadline ends the run. */
   readonly end: (reason: unknown) => void;
 }
 
-/** The whole run: opens what it needs, reads the prompt, and runs the turn. Closes everything, however it ends. */
 async function* answer(
   options: PromptOptions,
   app: App,
@@ -96,7 +98,7 @@ async function* answer(
 ): AsyncGenerator<TurnEvent, void> {
   yield* toNotices(notices);
   checkInput(options);
-  const timeoutMs = options.timeout ?? DEFAULT_TIMEOUT_MS;
+  const timeoutMs = chooseTimeout(options);
   const deadline = createDeadline(app.signal, timeoutMs, () => deadlineError(timeoutMs));
   const { signal } = deadline;
   onAbort(signal, () => {
@@ -134,9 +136,7 @@ interface OpenedParts {
 
 interface PreparedRun {
   readonly events: AsyncIterable<TurnEvent>;
-  /** The event with what only the run knows, after the notices it brings. Saves the session before the last event. */
   complete(event: TurnEvent): readonly TurnEvent[] | Promise<readonly TurnEvent[]>;
-  /** The last events of a run that failed; saves what there is. */
   fail(thrown: unknown): Promise<Iterable<TurnEvent>>;
   /** Saves the session, once; also for a consumer that stops reading. */
   save(): Promise<SaveResult>;
@@ -144,22 +144,35 @@ interface PreparedRun {
 
 /** Opens everything into `opened` and reads the prompt. Undefined if this is a preview, which is over by then. */
 async function* prepareRun(
-  options: PromptOptions,
+  given: PromptOptions,
   app: App,
   { deadline, opened }: { readonly deadline: Deadline; readonly opened: OpenedParts },
 ): AsyncGenerator<TurnEvent, PreparedRun | undefined> {
-  const { signal } = deadline;
-  const format = await openAnswerFormatIfWanted(options, app);
-  const kept = await openHistory(options, app);
+  const { signal, endsAt } = deadline;
+  const format = await openAnswerFormatIfWanted(given, app);
+  const kept = await openHistory(given, app);
   opened.kept = kept;
   yield* toNotices(kept.notices);
-  const model = await openModel(options, app, deadline);
+  const { pictureModel } = kept;
+  const options =
+    pictureModel === undefined ? given : (await import('./pictures.ts')).keepPictureModel(given, pictureModel, app.env);
+  const calls: BilledCall[] = [];
+  // A file may take longer to upload than anybody meant to wait for an answer; a limit that was asked for holds.
+  const pause = options.timeout === undefined ? deadline.pause : undefined;
+  const budget = await openBudgetIfLimited(options, app);
+  const model = await openModel(options, app, {
+    endsAt,
+    ...(pause && { pause }),
+    onCall: (call) => void calls.push(call),
+    budget,
+  });
   opened.model = model;
   yield* toNotices([...model.notices, ...findIgnoredSampling(model.modelId, options)]);
   if (options.showThoughts) checkThoughts(model);
+  if (options.isPicture) (await import('./pictures.ts')).checkPictures(model);
   const servers = yield* openServersIfNamed(options, app, deadline);
   opened.servers = servers;
-  const prompt = yield* readPrompt(options, { app, deadline, ...servers });
+  const prompt = yield* readPrompt(options, { app, deadline, model, ...servers });
   const runPaused = pauseDeadline(deadline);
   const { background } = opened;
   const context = { app, opened: model, runPaused, background, ...servers };
@@ -169,25 +182,109 @@ async function* prepareRun(
   const { history, save: saveHistory } = kept;
   if (options.dryRun || options.countTokens) {
     const { previewTurn } = await import('./preview.ts');
-    yield* previewTurn(options, { app, opened: model, agent, earlier: history.contents, prompt, signal });
+    yield* previewTurn(options, { app, opened: model, agent, history, prompt, signal });
     return undefined;
   }
   let saving: Promise<SaveResult> | undefined;
-  const save = (): Promise<SaveResult> => (saving ??= saveHistory());
+  const save = (): Promise<SaveResult> =>
+    (saving ??= saveHistory().then((saved) => {
+      recordUsage(app, saved, calls);
+      return saved;
+    }));
+  const files = options.isPicture ? await openFiles(options, app) : lazyFiles(options, app);
   return {
     events: format.run(agent, { history, prompt, signal }),
     save,
     complete(event) {
       const denials = takeDenials().map((message) => ({ type: 'notice', message, isDenial: true }) as const);
       if (event.type === 'begin') return [...denials, { ...event, ...describeSession(kept) }];
+      if (event.type === 'text') return [...denials, ...files.takeText(event)];
+      if (event.type === 'file') return files.add(event.file);
       if (event.type !== 'end') return [...denials, event];
-      return save().then(({ notices, ...saved }) => [...denials, ...toNotices(notices), { ...event, ...saved }]);
+      const computeCost = () => computeCostIfShown(options, app, calls);
+      return completeEnd(event, { denials, files, save, computeCost });
     },
-    fail: async (thrown) => describeFailure(thrown, await save()),
+    fail: async (thrown) => describeFailure(thrown, await save(), await files.rescue()),
   };
 }
 
-function* describeFailure(thrown: unknown, { notices, sessionId }: SaveResult): Generator<TurnEvent, void> {
+type EndEvent = Extract<TurnEvent, { type: 'end' }>;
+
+interface Completion {
+  readonly denials: readonly TurnEvent[];
+  readonly files: AnswerFiles;
+  save(): Promise<SaveResult>;
+  computeCost(): Promise<Pick<EndEvent, 'cost'>>;
+}
+
+async function completeEnd(event: EndEvent, completion: Completion): Promise<readonly TurnEvent[]> {
+  const { denials, files, save, computeCost } = completion;
+  const { notices, ...saved } = await save();
+  const rest = await files.finish();
+  return [...denials, ...rest, ...toNotices(notices), { ...event, ...(await computeCost()), ...saved }];
+}
+
+async function openFiles(options: PromptOptions, app: App): Promise<AnswerFiles> {
+  const { openAnswerFiles } = await import('../../app/answer-files.ts');
+  const canPipe = (options.outputFormat ?? 'text') === 'text' && !app.io.out.isTerminal;
+  const isPicture = options.isPicture ?? false;
+  return openAnswerFiles(options, { app, prompt: promptText(options) ?? '', canPipe, isPicture });
+}
+
+/** Most answers are text alone, and need nothing of it. */
+function lazyFiles(options: PromptOptions, app: App): AnswerFiles {
+  let hasText = false;
+  let opened: AnswerFiles | undefined;
+  return {
+    takeText(event) {
+      hasText = true;
+      return [event];
+    },
+    async add(file) {
+      opened ??= await openFiles(options, app);
+      return opened.add(file);
+    },
+    async finish() {
+      if (hasText) opened?.takeText({ type: 'text', delta: '' });
+      return (await opened?.finish()) ?? [];
+    },
+    rescue: async () => (await opened?.rescue()) ?? [],
+  };
+}
+
+/** Loads the prices only for a run that shows what it cost. */
+async function computeCostIfShown(
+  { outputFormat = 'text', usage: showsUsage }: PromptOptions,
+  app: App,
+  calls: readonly BilledCall[],
+): Promise<Pick<EndEvent, 'cost'>> {
+  if (outputFormat === 'text' && !showsUsage) return {};
+  const { sumCosts } = await import('../../models/prices.ts');
+  const cost = sumCosts(calls, readSetting((await app.settings()).document ?? {}, 'prices'));
+  return cost === undefined ? {} : { cost };
+}
+
+function recordUsage({ homes, clock, cwd }: App, { sessionId: id }: SaveResult, calls: readonly BilledCall[]): void {
+  if (id !== undefined) appendUsage(homes().gmn, { at: clock.now(), kind: 'prompt', id, cwd, calls });
+}
+
+async function openBudgetIfLimited(options: PromptOptions, app: App): Promise<Budget | undefined> {
+  const { maxCost } = options;
+  if (maxCost === undefined) return undefined;
+  const { openBudget } = await import('../../app/budget.ts');
+  const isSaved = hasTools(options) && !options.noSession && !options.demo;
+  const resume = isSaved
+    ? ' To go on where it stopped: gmn -c "go on", with the same --tools and a higher --max-cost.'
+    : '';
+  return openBudget({ maxCost, hint: `Raise --max-cost, or choose a cheaper model with -m.${resume}` }, app);
+}
+
+function* describeFailure(
+  thrown: unknown,
+  { notices, sessionId }: SaveResult,
+  rescued: readonly TurnEvent[],
+): Generator<TurnEvent, void> {
+  yield* rescued;
   yield* toNotices(notices);
   yield* toFailure(thrown, sessionId);
 }
@@ -196,7 +293,6 @@ function describeSession({ sessionId, isResumable }: PromptHistory) {
   return { ...(sessionId === undefined ? {} : { sessionId }), ...(isResumable ? { isResumable: true } : {}) };
 }
 
-/** Notices about the flags. Throws AppError `usage` for invalid ones. Without flags the module is not loaded. */
 async function checkFlagsIfAny(options: PromptOptions, { env }: App): Promise<readonly string[]> {
   return Object.keys(options).length === 1 ? [] : (await import('./idle-flags.ts')).checkFlags(options, env);
 }
@@ -236,6 +332,7 @@ function toRenderOptions(options: PromptOptions, app: App, signal: AbortSignal):
     isDumb: app.env.TERM === 'dumb' || options.screenReader === true,
     dialect: options.outputDialect ?? 'gmn',
     prompt: promptText(options) ?? '',
+    findPictures: async () => (await import('../../render/picture.ts')).choosePictures(options.pictures, app.env),
     openTextWork: async () => (await import('../../platform/process/text-thread.ts')).textThread(signal),
     clock: app.clock,
     ticker: { every: callEvery },
@@ -243,17 +340,17 @@ function toRenderOptions(options: PromptOptions, app: App, signal: AbortSignal):
 }
 
 async function openAnswerFormatIfWanted(options: PromptOptions, app: App): Promise<AnswerFormat> {
-  const isPlain = options.outputSchema === undefined && !options.search;
-  const format: AnswerFormat = isPlain
-    ? { agent: (agent) => agent, run: runTurn }
-    : await (await import('../../app/output-schema.ts')).openAnswerFormat(options, app);
+  const { outputSchema } = options;
+  const format: AnswerFormat =
+    outputSchema === undefined
+      ? { agent: (agent) => agent, run: runTurn }
+      : await (await import('../../app/output-schema.ts')).openAnswerFormat(outputSchema, app);
   if (options.verify === undefined) return format;
   return (await import('../../app/verify.ts')).addVerification(format, options, app);
 }
 
 type NamedServers = Awaited<ReturnType<typeof openNamedServers>>;
 
-/** The MCP servers named by flags; starts none for a preview. */
 async function* openServersIfNamed(
   options: PromptOptions,
   app: App,
@@ -275,9 +372,15 @@ function pauseDeadline(deadline: Deadline): RunPaused {
   };
 }
 
+interface ReadingContext extends Partial<NamedServers> {
+  readonly app: App;
+  readonly deadline: Deadline;
+  readonly model: OpenedModel;
+}
+
 async function* readPrompt(
   options: PromptOptions,
-  { app, deadline, readResource }: { readonly app: App; readonly deadline: Deadline } & Partial<NamedServers>,
+  { app, deadline, model, readResource }: ReadingContext,
 ): AsyncGenerator<TurnEvent, Content> {
   const { cwd, env, homes, clock } = app;
   const { signal } = deadline;
@@ -292,6 +395,7 @@ async function* readPrompt(
     files: options.file ?? [],
     stdinMode,
     mentions: !options.noAt,
+    fileSupport: model.fileSupport,
     ...(options.isOfficial ? { stdinMentions: true } : {}),
     ...(readResource === undefined ? {} : { readResource }),
     ...(prompt?.startsWith('/') || COMPOSE_FLAGS.some((name) => options[name] !== undefined)
@@ -321,7 +425,8 @@ function hasNoInput({ args, prompt, file, attach, template, stdin, editor, paste
 }
 
 /** With a session but no prompt, the user most likely wants a chat. */
-function noInputError({ resume, continue: isNewest, demo }: PromptOptions): AppError {
+function noInputError({ resume, continue: isNewest, demo, isPicture }: PromptOptions): AppError {
+  if (isPicture) return noPromptError('Say what to draw: gmn image "a red fox in the snow"');
   if (resume === undefined && !isNewest) return noPromptError();
   const flags = `${demo ? '--demo ' : ''}${isNewest ? '-c' : `-r ${/^[\w-]+$/.test(resume ?? '') ? resume : '…'}`}`;
   return noPromptError(`Try: gmn ${flags} "your question", or continue in a chat: gmn chat ${flags}`);

@@ -71,6 +71,12 @@ function* stepHtml(item: Item): Generator<string, void> {
     case 'call':
     case 'answer':
       return yield toolHtml(item);
+    case 'code':
+      yield '<p class="part">Code that the service ran</p>\n';
+      return yield* codeBlockHtml(item.code, item.language);
+    case 'output':
+      yield `<p class="part${item.ok ? '' : ' bad'}">${item.ok ? 'Output' : `Failed: ${escapeHtml(item.outcome)}`}</p>\n`;
+      return yield foldedTextHtml(item.output, 'pre');
     case 'note':
       return yield `<p class="note">${escapeHtml(item.text)}</p>\n`;
     case 'other':
@@ -158,7 +164,6 @@ const MAX_LENGTH = 4000;
 const SHOWN_LINES = 12;
 const SHOWN_LENGTH = 1500;
 
-/** The rest of a long text is in a `<details>`. */
 function foldedTextHtml(text: string, tag: 'pre' | 'div'): string {
   // The newline is there because an HTML parser drops the first line break after <pre>.
   const begin = tag === 'pre' ? '<pre class="said" dir="auto" lang="">\n' : '<div class="said" dir="auto" lang="">';
@@ -171,7 +176,6 @@ function foldedTextHtml(text: string, tag: 'pre' | 'div'): string {
   return `${element(text.slice(0, cut))}<details class="rest"><summary>${amount}</summary>\n${element(rest)}</details>\n`;
 }
 
-/** After a line if there are enough lines, else between two characters; the length of the text if it is short. */
 function findFold(text: string): number {
   const lineEnd = findLineEnd(text, MAX_LINES);
   if (text.length <= MAX_LENGTH && (lineEnd === -1 || lineEnd === text.length - 1)) return text.length;

@@ -1,0 +1,280 @@
+import { resolve } from 'node:path';
+import { lazyRedaction } from '../app/agent.ts';
+import { DEFAULT_TIMEOUT_MS, deadlineError, type ModelOptions, openModel } from '../app/model.ts';
+import { openQueries } from '../app/queries.ts';
+import type { PrintOptions } from '../app/report.ts';
+import type { App } from '../core/app.ts';
+import { AppError } from '../core/error.ts';
+import type { JsonObject } from '../core/json.ts';
+import { splitLines } from '../mcp/wire/lines.ts';
+import { BUILT_IN, EMBEDDING_MODEL } from '../models/table.ts';
+import { readChunks } from '../platform/files/chunks.ts';
+import { inspectPath } from '../platform/files/read.ts';
+import { createDeadline } from '../platform/runtime/clock.ts';
+import { systemStdin } from '../platform/terminal/stdin.ts';
+import { encodeLine } from '../render/json-text.ts';
+import { createStderr } from '../render/stderr.ts';
+
+interface EmbedOptions extends PrintOptions, Pick<ModelOptions, 'auth' | 'backend' | 'demo' | 'retries'> {
+  /** Files; stdin if there are none, and for `-`. */
+  readonly args: readonly string[];
+  readonly model?: string;
+  readonly taskType?: string;
+  readonly dimensions?: number;
+  readonly whole?: boolean;
+  readonly noText?: boolean;
+  /** In milliseconds, for each request. */
+  readonly timeout?: number;
+}
+
+/** Texts in one request: as many as the API takes. */
+const BATCH = 100;
+/** In characters: a request of long lines has fewer of them. */
+const BATCH_LENGTH = 1_000_000;
+/** Requests in flight. With their answers they are all that is in memory. */
+const CONCURRENCY = 4;
+
+/**
+ * Writes one JSON line with the vector of each line of the input, or of each file, in their order. Memory does not grow
+ * with the input. Throws AppError: `usage` for wrong flags and files, `auth` if the backend has no embeddings, `api`.
+ */
+export async function run(options: EmbedOptions, app: App): Promise<number> {
+  const wanted = parseRequest(options);
+  await checkFiles(options.args, app);
+  const opened = await openModel({ ...toModelOptions(options), builtIn: BUILT_IN }, app);
+  const stop = new AbortController();
+  const signal = AbortSignal.any([app.signal, stop.signal]);
+  try {
+    if (opened.backend === 'code-assist') throw noEmbeddingsError();
+    const report = options.quiet ? undefined : createStderr(app.io.err);
+    for (const notice of [...(app.notices ?? []), ...opened.notices]) await report?.notice(notice);
+    const queries = await openQueries(opened, app);
+    const redaction = lazyRedaction(app);
+    const timeoutMs = options.timeout ?? DEFAULT_TIMEOUT_MS;
+    const embed = async (batch: readonly InputText[]): Promise<readonly JsonObject[]> => {
+      const deadline = createDeadline(signal, timeoutMs, () => deadlineError(timeoutMs));
+      try {
+        const texts = await redaction.redact(batch.map(({ text }) => text));
+        const vectors = await queries.embedAll({ ...wanted, texts }, deadline.signal);
+        return batch.map(({ text, ...where }, index) => ({
+          ...where,
+          ...(options.noText ? {} : { text }),
+          values: vectors[index] ?? [],
+        }));
+      } finally {
+        deadline.clear();
+      }
+    };
+    const isEmpty = await writeInOrder(readBatches(options, app, signal), embed, app.io.out.write);
+    if (isEmpty) await report?.notice('there was nothing to embed: the input has no text');
+    return 0;
+  } finally {
+    stop.abort();
+    await opened.close();
+  }
+}
+
+function toModelOptions({ auth, backend, demo, retries, quiet }: EmbedOptions): ModelOptions {
+  return {
+    ...(auth === undefined ? {} : { auth }),
+    ...(backend === undefined ? {} : { backend }),
+    ...(demo === undefined ? {} : { demo }),
+    ...(retries === undefined ? {} : { retries }),
+    ...(quiet === undefined ? {} : { quiet }),
+  };
+}
+
+/** Keeps the order, and up to `CONCURRENCY` requests in flight. Whether there was nothing to write. */
+async function writeInOrder(
+  batches: AsyncIterable<readonly InputText[]>,
+  embed: (batch: readonly InputText[]) => Promise<readonly JsonObject[]>,
+  write: (text: string) => Promise<void>,
+): Promise<boolean> {
+  const inFlight: Promise<readonly JsonObject[]>[] = [];
+  let written = 0;
+  const writeNext = async (): Promise<void> => {
+    for (const vector of (await inFlight.shift()) ?? []) {
+      await write(encodeLine(vector));
+      written += 1;
+    }
+  };
+  try {
+    for await (const batch of batches) {
+      const embedding = embed(batch);
+      // It is awaited in its turn; until then a failure must not end the process.
+      embedding.catch(() => {});
+      inFlight.push(embedding);
+      if (inFlight.length >= CONCURRENCY) await writeNext();
+    }
+    while (inFlight.length > 0) await writeNext();
+  } catch (thrown) {
+    const error = AppError.from(thrown);
+    if (written === 0 || error.fault === 'pipe') throw error;
+    throw error.with({
+      hint: `${error.hint ?? ''} ${written} vectors are written; only the rest is missing.`.trimStart(),
+    });
+  }
+  return written === 0;
+}
+
+interface InputText {
+  /** Present if files are named. */
+  readonly file?: string;
+  /** From 1. Absent with `--whole`. */
+  readonly line?: number;
+  readonly text: string;
+}
+
+async function* readBatches(
+  options: EmbedOptions,
+  app: App,
+  signal: AbortSignal,
+): AsyncGenerator<readonly InputText[], void> {
+  let batch: InputText[] = [];
+  let length = 0;
+  for await (const input of readTexts(options, app, signal)) {
+    if (batch.length === BATCH || (batch.length > 0 && length + input.text.length > BATCH_LENGTH)) {
+      yield batch;
+      batch = [];
+      length = 0;
+    }
+    batch.push(input);
+    length += input.text.length;
+  }
+  if (batch.length > 0) yield batch;
+}
+
+async function* readTexts(
+  { args, whole }: EmbedOptions,
+  { cwd }: App,
+  signal: AbortSignal,
+): AsyncGenerator<InputText, void> {
+  const names = args.length === 0 ? ['-'] : args;
+  for (const name of names) {
+    const chunks = requireText(name === '-' ? systemStdin().read(signal) : readChunks(resolve(cwd, name), name), name);
+    const where = args.length === 0 ? {} : { file: name };
+    if (whole) {
+      const text = await readWhole(chunks, name);
+      if (text.trim() !== '') yield { ...where, text };
+    } else yield* readLines(chunks, name, where);
+  }
+}
+
+/** Throws AppError `usage` for what is not UTF-8: its vectors would mean nothing. */
+async function* requireText(chunks: AsyncIterable<Uint8Array>, name: string): AsyncGenerator<Uint8Array, void> {
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  const check = (chunk?: Uint8Array): void => {
+    try {
+      decoder.decode(chunk, { stream: chunk !== undefined });
+    } catch {
+      throw notUtf8Error(name);
+    }
+  };
+  for await (const chunk of chunks) {
+    if (chunk.includes(0)) throw notUtf8Error(name);
+    check(chunk);
+    yield chunk;
+  }
+  check();
+}
+
+/** A longer text could not be embedded by any model. */
+const MAX_BYTES = 1_000_000;
+
+/** The API refuses an empty text, so empty lines have no vector; they are counted all the same. */
+async function* readLines(
+  chunks: AsyncIterable<Uint8Array>,
+  name: string,
+  where: Pick<InputText, 'file'>,
+): AsyncGenerator<InputText, void> {
+  let line = 0;
+  for await (const found of splitLines(chunks, { maxBytes: MAX_BYTES, tooLong: 'stop' })) {
+    line += 1;
+    if ('isTooLong' in found) throw tooLongError(`line ${line} of ${describeInput(name)}`);
+    const text = (line === 1 ? found.text.replace(/^\uFEFF/, '') : found.text).replace(/\r$/, '');
+    if (text.trim() !== '') yield { ...where, line, text };
+  }
+}
+
+async function readWhole(chunks: AsyncIterable<Uint8Array>, name: string): Promise<string> {
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of chunks) {
+    size += chunk.length;
+    if (size > MAX_BYTES) throw tooLongError(describeInput(name));
+    parts.push(chunk);
+  }
+  return Buffer.concat(parts, size).toString('utf8');
+}
+
+function describeInput(name: string): string {
+  return name === '-' ? 'stdin' : name;
+}
+
+function notUtf8Error(name: string): AppError {
+  return new AppError('usage', `${describeInput(name)} is not text in UTF-8`, {
+    hint: 'Convert it first, for example: iconv -f UTF-16 -t UTF-8 <file> | gmn embed',
+  });
+}
+
+function tooLongError(what: string): AppError {
+  return new AppError('usage', `${what} is longer than 1 MB`, { hint: 'Split it into smaller texts, one per line.' });
+}
+
+/** Before anything is sent: a word that is no file most likely belongs to a prompt. */
+async function checkFiles(names: readonly string[], { cwd }: App): Promise<void> {
+  if (names.length === 0 && systemStdin().kind() === 'none' && (await systemStdin().isTerminal())) {
+    throw new AppError('usage', 'there is nothing to embed', {
+      hint: 'Name files, or pipe lines in: gmn embed < lines.txt > vectors.jsonl',
+    });
+  }
+  for (const name of names.filter((word) => word !== '-')) {
+    const found = await inspectPath(resolve(cwd, name), name);
+    if (found !== undefined && found.kind !== 'directory') continue;
+    const what = found === undefined ? `there is no file "${name}"` : `${name} is a directory`;
+    throw new AppError('usage', `${what}: gmn embed takes files`, {
+      hint: 'It reads their lines, or those of stdin. To ask the model instead: gmn -- embed …',
+    });
+  }
+}
+
+const TASK_TYPES: readonly string[] = [
+  'SEMANTIC_SIMILARITY',
+  'CLASSIFICATION',
+  'CLUSTERING',
+  'RETRIEVAL_DOCUMENT',
+  'RETRIEVAL_QUERY',
+  'CODE_RETRIEVAL_QUERY',
+  'QUESTION_ANSWERING',
+  'FACT_VERIFICATION',
+];
+
+interface Wanted {
+  readonly model: string;
+  readonly taskType?: string;
+  readonly dimensions?: number;
+}
+
+function parseRequest({ model = EMBEDDING_MODEL, taskType: given, dimensions }: EmbedOptions): Wanted {
+  const taskType = given?.toUpperCase().replaceAll('-', '_');
+  if (taskType !== undefined && !TASK_TYPES.includes(taskType)) {
+    const names = TASK_TYPES.map((name) => name.toLowerCase().replaceAll('_', '-')).join(', ');
+    throw new AppError('usage', `--task-type: "${given}" is not one of ${names}`, {
+      hint: 'Example: --task-type retrieval-document',
+    });
+  }
+  if (dimensions !== undefined && dimensions < 1) {
+    throw new AppError('usage', `--dimensions: ${dimensions} is out of range`, { hint: 'Example: --dimensions 768' });
+  }
+  return {
+    model,
+    ...(taskType === undefined ? {} : { taskType }),
+    ...(dimensions === undefined ? {} : { dimensions }),
+  };
+}
+
+function noEmbeddingsError(): AppError {
+  return new AppError('auth', 'Code Assist, which a Google login uses, has no embeddings', {
+    hint: 'Use an API key instead: set GEMINI_API_KEY, or run gmn auth set-key.',
+  });
+}

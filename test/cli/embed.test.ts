@@ -1,0 +1,123 @@
+import { spawn } from 'node:child_process';
+import { expect, test } from 'vitest';
+import { signInFile } from '../support/account.ts';
+import { fakeGemini, type Scripted } from '../support/fake-gemini.ts';
+import { gmnCommand, place, runGmn } from '../support/gmn.ts';
+
+/** Answers with the length of each text. */
+const lengths: Scripted = (response, { body }) => {
+  const embeddings = body.requests.map(({ content }: { content: { parts: [{ text: string }] } }) => ({
+    values: [content.parts[0].text.length],
+  }));
+  response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ embeddings }));
+};
+
+const parse = (text: string) =>
+  text
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+
+test('each line of stdin becomes a vector, in order, in batches of a hundred', async (t) => {
+  const gemini = await fakeGemini(t, [lengths, lengths, lengths]);
+  const stdin = Array.from({ length: 250 }, (_, index) => (index === 7 ? '' : 'x'.repeat(index % 50 || 1))).join(
+    '\r\n',
+  );
+  const gmn = await runGmn(t, ['embed', '--task-type', 'retrieval-document', '--dimensions', '8'], { gemini, stdin });
+  expect(gmn).toMatchObject({ stderr: '', exitCode: 0 });
+  const lines = parse(gmn.stdout);
+  expect(lines.map(({ line }) => line)).toEqual(
+    Array.from({ length: 250 }, (_, index) => index + 1).filter((line) => line !== 8),
+  );
+  expect(lines.every(({ text, values }) => values[0] === text.length)).toBe(true);
+  expect(gemini.requests.map(({ body }) => body.requests.length).sort()).toEqual([100, 100, 49]);
+  expect(gemini.requests[0]?.path).toBe('/v1beta/models/gemini-embedding-001:batchEmbedContents');
+  expect(gemini.requests[0]?.body.requests[0]).toMatchObject({
+    model: 'models/gemini-embedding-001',
+    taskType: 'RETRIEVAL_DOCUMENT',
+    outputDimensionality: 8,
+  });
+});
+
+test('files: by lines, or whole; without the text if that is wanted', async (t) => {
+  const files = { 'a.txt': 'one\ntwo\n', 'b.txt': 'three\n' };
+  const demo = ['--demo', 'embed', '--dimensions', '2'];
+  const lines = await runGmn(t, [...demo, 'a.txt', 'b.txt'], { files });
+  expect(parse(lines.stdout).map(({ values: _, ...rest }) => rest)).toEqual([
+    { file: 'a.txt', line: 1, text: 'one' },
+    { file: 'a.txt', line: 2, text: 'two' },
+    { file: 'b.txt', line: 1, text: 'three' },
+  ]);
+  const whole = await runGmn(t, [...demo, '--whole', '--no-text', 'a.txt', 'b.txt'], { files });
+  expect(parse(whole.stdout)).toEqual([
+    { file: 'a.txt', values: [expect.any(Number), expect.any(Number)] },
+    { file: 'b.txt', values: [expect.any(Number), expect.any(Number)] },
+  ]);
+});
+
+test('an overloaded service is asked again; one that stays so is exit 3, and says how far it came', async (t) => {
+  const fail: Scripted = (response) => void response.writeHead(503).end('{}');
+  const gemini = await fakeGemini(t, [fail, lengths]);
+  expect(await runGmn(t, ['embed'], { gemini, stdin: 'a\n' })).toMatchObject({ stderr: '', exitCode: 0 });
+  const second: Scripted = (response, request) =>
+    request.body.requests.length === 100 ? lengths(response, request) : fail(response, request);
+  const flaky = await fakeGemini(t, [second, second]);
+  const gmn = await runGmn(t, ['embed', '--retries', '0'], { gemini: flaky, stdin: 'x\n'.repeat(101) });
+  expect(parse(gmn.stdout)).toHaveLength(100);
+  expect(gmn.stderr).toContain('100 vectors are written; only the rest is missing.');
+  expect(gmn.exitCode).toBe(3);
+});
+
+test('a server that sends too few vectors is not believed', async (t) => {
+  const short: Scripted = (response) => void response.writeHead(200).end('{"embeddings":[{"values":[1]}]}');
+  const gmn = await runGmn(t, ['embed', '--retries', '0'], { gemini: await fakeGemini(t, [short]), stdin: 'a\nb\n' });
+  expect(gmn).toMatchObject({ stdout: '', exitCode: 3 });
+  expect(gmn.stderr).toContain('the server sent 1 embeddings for 2 texts');
+});
+
+test.for([
+  [['this', 'text'], 'there is no file "this": gmn embed takes files', 1],
+  [['--task-type', 'poetry'], '--task-type: "poetry" is not one of semantic-similarity', 1],
+  [['--dimensions', '0'], '--dimensions: 0 is out of range', 1],
+] as const)('embed %j is a usage error', async ([args, message, exitCode], t) => {
+  const gmn = await runGmn(t, ['--demo', 'embed', ...args], { stdin: 'x' });
+  expect(gmn).toMatchObject({ stdout: '', exitCode });
+  expect(gmn.stderr).toContain(`Error: ${message}`);
+});
+
+test('what is not text is refused, and not sent', async (t) => {
+  const gemini = await fakeGemini(t, []);
+  for (const stdin of ['\xff\xfeh\0i\0', 'caf\xe9', 'cut \xe3\x81'].map((text) => Buffer.from(text, 'latin1'))) {
+    const { exitCode, stderr } = await runGmn(t, ['embed'], { gemini, stdin });
+    expect([exitCode, stderr]).toEqual([1, expect.stringContaining('Error: stdin is not text in UTF-8')]);
+  }
+  expect(gemini.requests).toEqual([]);
+});
+
+test('a Google login has no embeddings: exit 2 with the way out', async (t) => {
+  const home = {
+    '.gemini/oauth_creds.json': signInFile(),
+    '.gemini/settings.json': '{"security":{"auth":{"selectedType":"oauth-personal"}}}',
+  };
+  const env = { CODE_ASSIST_ENDPOINT: 'http://127.0.0.1:9' };
+  const gmn = await runGmn(t, ['embed'], { home, env, stdin: 'x' });
+  expect(gmn).toMatchObject({ stdout: '', exitCode: 2 });
+  expect(gmn.stderr).toContain(
+    'has no embeddings\nUse an API key instead: set GEMINI_API_KEY, or run gmn auth set-key.\n',
+  );
+});
+
+test('a reader that goes away ends it quietly', async (t) => {
+  const { cwd, env } = place(t);
+  const child = spawn(...gmnCommand(['--demo', 'embed', '--dimensions', '8']), { cwd, env });
+  t.onTestFinished(() => void child.kill('SIGKILL'));
+  child.stdin.on('error', () => {});
+  child.stdin.write('x\n'.repeat(2000));
+  let stderr = '';
+  child.stderr.on('data', (data: Buffer) => {
+    stderr += data.toString();
+  });
+  child.stdout.once('data', () => child.stdout.destroy());
+  const [exitCode] = await new Promise<[number | null]>((resolve) => child.on('exit', (code) => resolve([code])));
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+});
