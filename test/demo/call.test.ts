@@ -175,3 +175,13 @@ test.for(['/v1beta/models/gemini-2.5-flash:computeTokens', '/v1beta/openai/chat/
     expect((await (await testDemo()).post(path, { contents: [user('hello')] })).status).toBe(404);
   },
 );
+
+test('a request that is longer than the window is refused as Google does it', async () => {
+  const [own, small] = [await testDemo(), await testDemo({ faults: ['window=100'] })];
+  const refusal = /^The input token count \((\d+)\) exceeds the maximum number of tokens allowed \((\d+)\)\.$/;
+  await expect(turn(own, [user('a '.repeat(2_100_000))])).rejects.toThrow(refusal);
+  expect((await turn(own, [user('a '.repeat(1000))]))[0]?.text).toBe('demo: a ');
+  const failed = await turn(small, [user('a '.repeat(200))]).catch((thrown: Error) => thrown.message);
+  expect(refusal.exec(String(failed))?.slice(1).map(Number)).toEqual([expect.toSatisfy((count) => count > 100), 100]);
+  expect((await turn(small, [user('x')]))[0]?.text).toBe('demo: x');
+});

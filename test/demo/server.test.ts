@@ -49,7 +49,7 @@ test.each([
   ],
   [
     ask('a', { tools: [{ google_search: {} }, { functionDeclarations: [{ name: 'f' }] }] }),
-    /gemini-2.5-flash takes either a search tool or function declarations/,
+    /gemini-2.5-flash takes either tools of the service or function declarations/,
   ],
   [ask('a', { generationConfig: { thinkingConfig: { thinkingLevel: 'LOW' } } }), /thinking_level is not supported/],
   [

@@ -16,11 +16,14 @@ const KEY = { 'x-goog-api-key': 'k', authorization: 'Bearer t' };
 
 /** Closed after the test. Every request has a key and a token unless other headers are given. */
 export async function testDemo(
-  options: Omit<DemoOptions, 'clock' | 'faults'> & { readonly faults?: readonly string[] } = {},
+  options: Omit<DemoOptions, 'clock' | 'faults'> & {
+    readonly faults?: readonly string[];
+    readonly now?: () => number;
+  } = {},
 ): Promise<TestDemo> {
   const sleeps: number[] = [];
   const clock: Clock = {
-    now: () => Date.UTC(2026, 10, 15, 9),
+    now: options.now ?? (() => Date.UTC(2026, 10, 15, 9)),
     sleep: async (ms) => {
       sleeps.push(ms);
     },

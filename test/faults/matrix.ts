@@ -26,7 +26,7 @@ export const MATRIX: readonly Fault[] = [
   ...SILENCE,
   ...REPLIES,
   ...CALLS,
-  ...DISK,
+  ...DISK.map(withFirstRun),
   ...INTERRUPTIONS,
   ...PROCESS,
   ...SURROUNDINGS,
@@ -44,3 +44,8 @@ const FAMILIES = { N: 37, S: 32, D: 17, P: 24, C: 12, I: 11, J: 22, W: 9, M: 15,
 export const IDS: readonly string[] = Object.entries(FAMILIES).flatMap(([family, count]) =>
   Array.from({ length: count }, (_, index) => `${family}${index + 1}`),
 );
+
+/** What gmn keeps of its compiled code, too, is written to the disk that is full or failing. */
+function withFirstRun(fault: Fault): Fault {
+  return { ...fault, variants: fault.variants.map((variant) => ({ ...variant, isFirstRun: true })) };
+}

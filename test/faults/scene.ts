@@ -61,7 +61,7 @@ export async function openScene(t: TestContext, variant: Variant, way: Way): Pro
   const server = await wireServer(t, variant);
   const proxy = variant.proxy && (await wireProxy(t, variant.proxy));
   const home = { ...homeOf(variant), ...variant.home };
-  const here = place(t, { files: variant.files ?? {}, home, isFirstRun: true });
+  const here = place(t, { files: variant.files ?? {}, home, isFirstRun: variant.isFirstRun ?? false });
   const marker = ['GMN_RIG', randomUUID()] as const;
   const gmnHome = join(here.home, '.gmn');
   closeModes(gmnHome);

@@ -33,13 +33,30 @@ const PROPERTIES = {
   patterns: ['test/core/text/glob.test.ts', 'test/tools/search/ignore.test.ts', 'test/tools/search/search.test.ts'],
   edits: 'test/tools/edits.test.ts',
   files: 'test/tools/search/many-files.test.ts',
+  undo: ['test/tools/workspace/journal.test.ts', 'test/tools/workspace/journal-limits.test.ts'],
   refresh: 'test/auth/crowd.test.ts',
 };
 
 const PARTS = [
   { name: 'calls', files: ['test/faults/torture.test.ts'], env: { GMN_TORTURE: 'all' }, sum: calls },
+  { name: 'lengths', files: ['test/cli/hostile-length.test.ts'], env: { GMN_TORTURE: 'all' } },
   { name: 'deaths', files: ['test/faults/kill.test.ts'], env: { GMN_DEATHS: '200' } },
-  { name: 'disk', files: ['test/session/store-limits.test.ts', 'test/cli/stubborn.test.ts'], env: {} },
+  {
+    name: 'batch deaths',
+    files: ['test/faults/batch-kill.test.ts'],
+    env: { GMN_BATCH_KILLS: '200', GMN_BATCH_ROWS: '20000' },
+    sum: batchDeaths,
+  },
+  {
+    name: 'deaths of the Batch API',
+    files: ['test/faults/batch-api-kill.test.ts'],
+    env: { GMN_BATCH_KILLS: '200', GMN_BATCH_ROWS: '20000' },
+  },
+  {
+    name: 'disk',
+    files: ['test/session/store-limits.test.ts', 'test/cli/stubborn.test.ts'],
+    env: { GMN_FUZZ_RUNS: flags.cases },
+  },
   { name: 'endurance', files: ['test/faults/endurance.test.ts'], env: { GMN_TURNS: '10000' }, sum: endurance },
   {
     name: 'cuts',
@@ -115,6 +132,11 @@ function calls(wounds) {
     exitCodes: tally(({ exitCode }) => String(exitCode)),
     wrongs: wounds.filter(({ wrongs }) => wrongs.length > 0),
   };
+}
+
+/** How many rows were asked more than once, of how many. */
+function batchDeaths([{ batchKills = {} } = {}]) {
+  return batchKills;
 }
 
 function endurance([{ endurance: run } = {}]) {

@@ -201,7 +201,7 @@ export const DISK: readonly Fault[] = [
     what: 'session directory with 10,000 sessions, one 500 MB',
     variants: [],
     seenBy: [
-      ['test/session/store-limits.test.ts', '10,000 sessions are listed'],
+      ['test/session/store-limits.test.ts', 'thousands of sessions are listed'],
       ['test/session/store-limits.test.ts', 'of a session that is listed only the ends are read'],
     ],
   },

@@ -70,6 +70,8 @@ export const INPUT: readonly Fault[] = [
       refused('letters without end', /stdin is longer than 20 MB/, {
         ...shell('head -c 1000000000 /dev/zero | tr "\\0" a | "$@"'),
         memoryMb: 150,
+        // With an API key it would be uploaded.
+        signIn: 'fresh',
       }),
     ],
   },
@@ -196,12 +198,12 @@ export const INPUT: readonly Fault[] = [
         withFile((path) => mkdirSync(path), ['-f', 'given', 'x']),
       ),
       refused(
-        '2 GB',
-        /given is 2(?:\.\d)? GB; at most 20 MB/,
+        '3 GB',
+        /given is 3(?:\.\d)? GB; the service takes files of at most 2 GB/,
         withFile(
           (path) => {
             writeFileSync(path, '');
-            truncateSync(path, 2_000_000_000);
+            truncateSync(path, 3_000_000_000);
           },
           ['-f', 'given', 'x'],
         ),

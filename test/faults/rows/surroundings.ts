@@ -140,6 +140,8 @@ export const SURROUNDINGS: readonly Fault[] = [
         name: 'a file of 25 MB in a heap of 64 MB',
         files: { 'big.txt': 'word '.repeat(5_000_000) },
         args: ['-f', 'big.txt', 'hello'],
+        // With an API key it would be uploaded.
+        signIn: 'fresh',
         play: (scene) => scene.run(undefined, { env: { NODE_OPTIONS: '--max-old-space-size=64' } }),
         expect: { code: 1, says: /20 MB/, text: '' },
       },

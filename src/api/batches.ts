@@ -1,0 +1,207 @@
+import type { BatchesClient, BatchJob, BatchReply, BatchResult, BatchResults, BatchState } from '../core/batches.ts';
+import { AppError, serverError } from '../core/error.ts';
+import { filterObjects, isCount, isObject, toNonEmptyString, tryParseJson } from '../core/json.ts';
+import type { ModelRequest } from '../core/model.ts';
+import { type Identity, modelPath, toRequestBody } from './backend.ts';
+import { parseChunk } from './chunk.ts';
+import { classifyStreamError } from './failure.ts';
+import { type GeminiApiEndpoint, geminiApiUrl } from './gemini-api.ts';
+import { callJson, type Fields, type JsonCall, type QueryContext, type RetryOptions, withRetries } from './queries.ts';
+import { replyReader } from './reply.ts';
+import { blockedPromptError } from './reply-failure.ts';
+
+interface BatchesContext extends QueryContext, RetryOptions {
+  readonly place: GeminiApiEndpoint;
+}
+
+const ASKS = 'batches';
+const PAGE_SIZE = 100;
+/** Guards against a server that never stops sending page tokens. */
+const MAX_PAGES = 1000;
+
+/** https://ai.google.dev/api/batch-api */
+export function createBatchesClient(context: BatchesContext): BatchesClient {
+  const { place } = context;
+  const ask = (call: Omit<JsonCall, 'asks'>, signal: AbortSignal): Promise<Fields> =>
+    withRetries(() => callJson(context, { asks: ASKS, ...call }, signal), context, signal);
+  /** Whether the job is there. */
+  const change = async (call: Omit<JsonCall, 'asks' | 'instead'>, signal: AbortSignal): Promise<boolean> =>
+    (await ask({ ...call, instead: isNotThere }, signal)) !== NOT_THERE;
+  return {
+    async create({ model, displayName, fileName }, signal) {
+      const url = geminiApiUrl(place, `${modelPath(model)}:batchGenerateContent`);
+      const body = { batch: { displayName, inputConfig: { fileName } } };
+      const answer = await callJson(context, { url, body, model, isRepeatable: false }, signal);
+      return parseJob(answer);
+    },
+    async get(name, signal) {
+      const answer = await ask({ url: geminiApiUrl(place, toPath(name)), instead: isNotThere }, signal);
+      return answer === NOT_THERE ? undefined : parseJob(answer);
+    },
+    async *list(signal) {
+      let page = '';
+      for (let pages = 0; pages < MAX_PAGES; pages += 1) {
+        const url = geminiApiUrl(place, `batches?pageSize=${PAGE_SIZE}${page}`);
+        const { operations, batches, nextPageToken } = await ask({ url }, signal);
+        yield* filterObjects(operations ?? batches).flatMap(tryParseJob);
+        if (typeof nextPageToken !== 'string' || nextPageToken === '') return;
+        page = `&pageToken=${encodeURIComponent(nextPageToken)}`;
+      }
+    },
+    cancel: (name, signal) => change({ url: geminiApiUrl(place, `${toPath(name)}:cancel`), body: {} }, signal),
+    delete: (name, signal) => change({ method: 'DELETE', url: geminiApiUrl(place, toPath(name)) }, signal),
+    async parseResult(line, model) {
+      const value = typeof line === 'string' ? tryParseJson(line) : line;
+      return isObject(value) ? parseResult(value, { model, identity: context.identity }) : undefined;
+    },
+  };
+}
+
+const NOT_THERE: Fields = {};
+
+function isNotThere(reasons: readonly string[], status: number): Fields | undefined {
+  return status === 404 || (status === 403 && reasons.length === 0) ? NOT_THERE : undefined;
+}
+
+const NAME = /^batches\/[\w-]{1,100}$/;
+
+/** Throws AppError `usage` for what would lead to another path. */
+function toPath(name: string): string {
+  if (NAME.test(name)) return name;
+  throw new AppError('usage', `"${name.slice(0, 100)}" is not the name of a batch`);
+}
+
+function parseJob(fields: Fields): BatchJob {
+  const [job] = tryParseJob(fields);
+  if (job !== undefined) return job;
+  throw serverError('api', 'the server did not describe the batch', { hint: 'Try again.' });
+}
+
+/** None, or one. Reads an operation, and a job as such. */
+function tryParseJob(fields: Fields): readonly BatchJob[] {
+  const metadata = isObject(fields.metadata) ? fields.metadata : fields;
+  const name = [fields.name, metadata.name].find((value) => typeof value === 'string' && NAME.test(value));
+  if (typeof name !== 'string') return [];
+  const stats = isObject(metadata.batchStats) ? metadata.batchStats : {};
+  const problem = isObject(fields.error) ? toNonEmptyString(fields.error.message) : undefined;
+  const createdAt = Date.parse(String(metadata.createTime));
+  const results = findResults([fields.response, metadata.output, metadata.dest]);
+  return [
+    {
+      name,
+      displayName: toNonEmptyString(metadata.displayName) ?? '',
+      state: toState(metadata.state, fields),
+      ...(Number.isNaN(createdAt) ? {} : { createdAt }),
+      ...toCount('requests', stats.requestCount),
+      ...toCount('successful', stats.successfulRequestCount),
+      ...toCount('failed', stats.failedRequestCount),
+      ...(results === undefined ? {} : { results }),
+      ...(problem === undefined ? {} : { problem }),
+    },
+  ];
+}
+
+/** By the part after `BATCH_STATE_` or `JOB_STATE_`: the service has used both. */
+const STATES: ReadonlyMap<string, BatchState> = new Map([
+  ['PENDING', 'pending'],
+  ['QUEUED', 'pending'],
+  ['RUNNING', 'running'],
+  // It ends in another state.
+  ['CANCELLING', 'running'],
+  ['SUCCEEDED', 'succeeded'],
+  ['PARTIALLY_SUCCEEDED', 'succeeded'],
+  ['FAILED', 'failed'],
+  ['CANCELLED', 'cancelled'],
+  ['EXPIRED', 'expired'],
+]);
+
+function toState(state: unknown, { done, error, response }: Fields): BatchState {
+  const known = STATES.get(String(state).replace(/^(?:BATCH|JOB)_STATE_/, ''));
+  if (known !== undefined || done !== true) return known ?? 'unknown';
+  return isObject(error) ? 'failed' : isObject(response) ? 'succeeded' : 'unknown';
+}
+
+/** int64 comes as a string. */
+function toCount<Key extends string>(key: Key, value: unknown): { readonly [K in Key]?: number } {
+  const count = typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value;
+  return isCount(count) ? ({ [key]: count } as { readonly [K in Key]: number }) : {};
+}
+
+/** Results are named in the response or in the metadata, inlined ones with one level of nesting or two. */
+function findResults(places: readonly unknown[]): BatchResults | undefined {
+  for (const place of filterObjects(places)) {
+    const fileName = toNonEmptyString(place.responsesFile) ?? toNonEmptyString(place.fileName);
+    if (fileName !== undefined) return { fileName };
+    const outer = place.inlinedResponses;
+    const inlined = isObject(outer) ? outer.inlinedResponses : outer;
+    if (Array.isArray(inlined)) return { inlined: filterObjects(inlined) };
+  }
+  return undefined;
+}
+
+/** One line of an input file, without its line break. */
+export function formatBatchLine(key: string, request: ModelRequest): string {
+  return JSON.stringify({ key, request: toRequestBody(request) });
+}
+
+interface ResultContext {
+  /** The requested model. */
+  readonly model: string;
+  readonly identity: Pick<Identity, 'kind' | 'authHint' | 'secrets'>;
+}
+
+async function parseResult(value: Fields, context: ResultContext): Promise<BatchResult | undefined> {
+  const metadata = isObject(value.metadata) ? value.metadata : {};
+  const key = toNonEmptyString(value.key) ?? toNonEmptyString(metadata.key);
+  if (key === undefined) return undefined;
+  try {
+    return { key, reply: await parseReply(value, context) };
+  } catch (thrown) {
+    if (thrown instanceof AppError) return { key, reply: thrown };
+    throw thrown;
+  }
+}
+
+/** Through the same reader as a streamed reply. Throws AppError `api`. */
+async function parseReply({ response, error }: Fields, { model, identity }: ResultContext): Promise<BatchReply> {
+  const { kind: credential, authHint, secrets } = identity;
+  const failed = isObject(error) ? { error } : isObject(response) && isObject(response.error) ? response : undefined;
+  if (failed !== undefined) {
+    throw classifyStreamError({ model, credential, authHint, secrets, body: JSON.stringify(toHttpCodes(failed)) });
+  }
+  const chunk = parseChunk(response);
+  if (chunk.blockReason) throw blockedPromptError(chunk.blockReason, secrets);
+  const reader = replyReader(model, { secrets });
+  const events = [...reader.take(chunk)];
+  reader.throwIfOver();
+  const { events: rest, reply } = await reader.finish();
+  const text = [...events, ...rest].map((event) => (event.type === 'text' ? event.delta : '')).join('');
+  const { usage, details, finishReason, model: answeredBy } = reply;
+  return { text, usage, finishReason, model: answeredBy, ...(details === undefined ? {} : { details }) };
+}
+
+/** google.rpc.Code, as it may stand in a row's error, to the HTTP status of the same meaning. */
+const HTTP_CODES: Readonly<Record<number, number>> = {
+  1: 499,
+  2: 500,
+  3: 400,
+  4: 504,
+  5: 404,
+  6: 409,
+  7: 403,
+  8: 429,
+  9: 400,
+  10: 409,
+  11: 400,
+  12: 501,
+  13: 500,
+  14: 503,
+  15: 500,
+  16: 401,
+};
+
+function toHttpCodes({ error }: Fields): object {
+  const fields = isObject(error) ? error : {};
+  const code = Number(fields.code);
+  return { error: { ...fields, code: HTTP_CODES[code] ?? code } };
+}

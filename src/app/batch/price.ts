@@ -1,0 +1,83 @@
+import type { Price } from '../../batch/budget.ts';
+import { readSetting } from '../../config/keys.ts';
+import type { App } from '../../core/app.ts';
+import { addUsage, type BilledCall, type UsageDetails } from '../../core/usage.ts';
+import { computeCost, sumCosts } from '../../models/prices.ts';
+import { appendUsage } from '../../session/usage-log.ts';
+
+/** What calls cost. No price is guessed: it is undefined where it is not known. */
+export interface Prices {
+  /** Of calls that were made. */
+  sum(calls: readonly BilledCall[]): number | undefined;
+  /** Of one that is to be made. */
+  readonly estimate: Price;
+}
+
+interface PriceOptions {
+  readonly serviceTier?: string | undefined;
+  /** The offline model costs nothing; an estimate is made as if it did. */
+  readonly demo?: boolean | undefined;
+}
+
+export async function openPrices(app: App, { serviceTier, demo }: PriceOptions = {}): Promise<Prices> {
+  const overrides = readSetting((await app.settings()).document ?? {}, 'prices');
+  return {
+    sum: (calls) => (calls.length === 0 || demo ? undefined : sumCosts(calls, overrides)),
+    estimate: (usage, model) => computeCost(usage, { model, at: app.clock.now(), serviceTier, overrides }),
+  };
+}
+
+/** The calls of a run, added up by all that their price depends on: a million of them are a few lines. */
+export interface BilledCalls {
+  add(call: BilledCall): void;
+  /** Writes them to the usage log. Never throws. */
+  save(app: App, runId: string): void;
+}
+
+/** Prices have steps at these lengths of a prompt. */
+const STEPS = [128_000, 200_000];
+
+export function collectCalls({ demo }: Pick<PriceOptions, 'demo'> = {}): BilledCalls {
+  const sums = new Map<string, BilledCall>();
+  return {
+    add(call) {
+      const { model, backend, serviceTier = '', isBatch = false, usage } = call;
+      const promptTokens = call.promptTokens ?? usage.promptTokenCount ?? 0;
+      const step = STEPS.filter((length) => promptTokens > length).length;
+      const key = JSON.stringify([model, backend, serviceTier, isBatch, step]);
+      const before = sums.get(key);
+      sums.set(key, {
+        ...call,
+        promptTokens,
+        usage: { ...addUsage(before?.usage ?? {}, usage), ...addDetails(before?.usage ?? {}, usage) },
+      });
+    },
+    save(app, runId) {
+      if (demo) return;
+      const { homes, cwd, clock } = app;
+      appendUsage(homes().gmn, { at: clock.now(), kind: 'batch', id: runId, cwd, calls: [...sums.values()] });
+    },
+  };
+}
+
+const DETAILS: readonly (keyof UsageDetails)[] = [
+  'promptTokensDetails',
+  'candidatesTokensDetails',
+  'cacheTokensDetails',
+  'toolUsePromptTokensDetails',
+];
+
+function addDetails(left: UsageDetails, right: UsageDetails): UsageDetails {
+  const sums = DETAILS.map((key) => [key, addCounts(left[key] ?? [], right[key] ?? [])] as const);
+  return Object.fromEntries(sums.filter(([, counts]) => counts.length > 0));
+}
+
+type Counts = NonNullable<UsageDetails[keyof UsageDetails]>;
+
+function addCounts(left: Counts, right: Counts): Counts {
+  const sums = new Map<string, number>();
+  for (const { modality, tokenCount } of [...left, ...right]) {
+    sums.set(String(modality), (sums.get(String(modality)) ?? 0) + (Number(tokenCount) || 0));
+  }
+  return [...sums].map(([modality, tokenCount]) => ({ modality, tokenCount }));
+}

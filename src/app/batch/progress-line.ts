@@ -1,0 +1,49 @@
+import { createRateMeter, formatProgress, type ProgressState } from '../../batch/progress.ts';
+import type { Clock, Out } from '../../core/io.ts';
+import { callEvery } from '../../platform/runtime/clock.ts';
+
+const REDRAW_MS = 250;
+const LINE_MS = 30_000;
+
+export interface ProgressLine {
+  /** Called for every finished row. */
+  add(): void;
+  /** Writes a line of its own, above the progress. */
+  say(message: string): void;
+  end(): void;
+}
+
+/** One live line on a terminal, a line every half minute elsewhere, nothing with `isQuiet`. */
+export function openProgressLine(
+  err: Out,
+  {
+    clock,
+    isQuiet,
+    state,
+  }: { readonly clock: Clock; readonly isQuiet: boolean; readonly state: () => Omit<ProgressState, 'rate'> },
+): ProgressLine {
+  const meter = createRateMeter(clock.now);
+  const isLive = err.isTerminal && err.rows !== undefined;
+  let isDrawn = false;
+  const write = (text: string): void => void err.write(text).catch(() => {});
+  const erase = (): string => (isDrawn ? '\r\u001b[K' : '');
+  const draw = (): void => {
+    const line = formatProgress({ ...state(), rate: meter.rate() });
+    write(isLive ? `\r\u001b[K${line.slice(0, Math.max(1, err.columns - 1))}` : `gmn: ${line}\n`);
+    isDrawn = isLive;
+  };
+  const stop = isQuiet ? () => {} : callEvery(isLive ? REDRAW_MS : LINE_MS, draw);
+  return {
+    add: meter.add,
+    say(message) {
+      if (isQuiet) return;
+      write(`${erase()}gmn: ${message}\n`);
+      isDrawn = false;
+    },
+    end() {
+      stop();
+      if (isDrawn) write(erase());
+      isDrawn = false;
+    },
+  };
+}

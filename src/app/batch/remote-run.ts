@@ -1,0 +1,121 @@
+import { resolve } from 'node:path';
+import { type Journal, openJournal } from '../../batch/journal.ts';
+import { formatCount } from '../../batch/progress.ts';
+import type { RemoteOptions } from '../../batch/remote/engine.ts';
+import { isInFlight, openPlan, type PlanStore } from '../../batch/remote/plan.ts';
+import { type RunFile, readRunFile, toRunPaths } from '../../batch/run-file.ts';
+import type { App } from '../../core/app.ts';
+import { AppError } from '../../core/error.ts';
+import type { JsonObject } from '../../core/json.ts';
+import { realPath } from '../../platform/files/path.ts';
+import { chooseRetries, type ModelOptions, openModel } from '../model.ts';
+import { openAnswerFormat } from '../output-schema.ts';
+import type { PrintOptions, Report } from '../report.ts';
+import { collectCalls, openPrices } from './price.ts';
+import { createAnswerCodec, toBatchPrices, toLimits, toTiming } from './remote.ts';
+import { openBatchService } from './remote-service.ts';
+
+export interface RemoteRunOptions extends Pick<ModelOptions, 'auth' | 'backend' | 'retries'>, PrintOptions {
+  readonly args: readonly string[];
+}
+
+/** The output that a command about a run names. Throws AppError `usage` if it is not the output of one. */
+export async function readRun({ args }: RemoteRunOptions, { cwd }: App): Promise<{ output: string; run: RunFile }> {
+  const given = resolve(cwd, args[0] ?? '');
+  const output = realPath(given) ?? given;
+  const run = await readRunFile(toRunPaths(output));
+  if (run !== undefined) return { output, run };
+  throw new AppError('usage', `${args[0]} is not the output of a batch run`, {
+    hint: 'Name the file that --output-file named.',
+  });
+}
+
+const DEFAULT_RETRIES = 3;
+
+/** The service that the jobs of a run are at. */
+export async function openService(options: RemoteRunOptions, app: App) {
+  const { retries = chooseRetries(options, await app.settings()) ?? DEFAULT_RETRIES } = options;
+  const opened = await openModel(options, app);
+  try {
+    return { opened, service: await openBatchService(app, opened, retries) };
+  } catch (thrown) {
+    await opened.close();
+    throw thrown;
+  }
+}
+
+export interface RemoteRun {
+  readonly journal: Journal;
+  readonly store: PlanStore;
+  readonly options: Omit<RemoteOptions, 'mode'>;
+}
+
+/**
+ * Opens the output of a run and what it has at the service, for `work`. `none` is given the output if nothing is in flight.
+ * Throws AppError `usage` if another process is writing to the output.
+ */
+export async function withRemoteRun<Result>(
+  options: RemoteRunOptions,
+  app: App,
+  work: (run: RemoteRun) => Promise<Result>,
+  none: (output: string) => Promise<Result>,
+): Promise<Result> {
+  const { output, run } = await readRun(options, app);
+  const store = await openPlan(output);
+  if (store === undefined || store.plan.runId !== run.runId) return none(output);
+  const { opened, service } = await openService(options, app);
+  try {
+    const { settings, input } = run;
+    const { clock, signal } = app;
+    const calls = collectCalls();
+    const journal = await openJournal({ output, settings, input, restarts: false, clock, signal });
+    try {
+      const { schema } = store.plan.settings;
+      const format = schema === undefined ? undefined : await openAnswerFormat(JSON.stringify(schema), app);
+      const prices = toBatchPrices(await openPrices(app));
+      const codec = createAnswerCodec(format?.schema, { prices, onCall: calls.add, clock });
+      return await work({
+        journal,
+        store,
+        options: {
+          ...{ store, service, clock },
+          codec: { ...codec, prepare: refuseRows },
+          limits: toLimits({}),
+          timing: toTiming(opened.retryBaseMs, false),
+          notify: (message) => {
+            if (!options.quiet && !options.json) void app.io.err.write(`gmn: ${message}\n`);
+          },
+        },
+      });
+    } finally {
+      calls.save(app, journal.runId);
+      await journal.close();
+    }
+  } finally {
+    await opened.close();
+  }
+}
+
+function refuseRows(): never {
+  throw new AppError('internal', 'no rows are asked here');
+}
+
+/** How the output stands, and what is in flight. */
+export function reportRun(output: string, counts: Journal['counts'], store: PlanStore | undefined): Report {
+  const shards = store?.plan.shards.filter(isInFlight) ?? [];
+  const inFlight = shards.reduce((sum, { rows }) => sum + rows, 0);
+  const { ok, failed } = counts;
+  const json: JsonObject = { output, ok, failed, inFlight, jobs: shards.length };
+  const lines = [
+    `${formatCount(ok)} rows answered, ${formatCount(failed)} failed${failed > 0 ? `: see "error" in ${output}` : ''}`,
+    ...(inFlight > 0 ? [`${formatCount(inFlight)} rows in ${formatCount(shards.length)} batch jobs`] : []),
+  ];
+  return { text: `${lines.join('\n')}\n`, json, notices: [] };
+}
+
+/** Without jobs a plan says nothing, but that the input may have more rows. */
+export async function closePlan(store: PlanStore): Promise<readonly string[]> {
+  const { shards, isComplete } = store.plan;
+  if (shards.length === 0) await store.remove();
+  return isComplete ? [] : ['the input was not read to its end: run gmn batch as before to ask the rest'];
+}

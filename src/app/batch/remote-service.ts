@@ -1,0 +1,73 @@
+import type { FilesClient } from '../../api/files.ts';
+import type { BatchService } from '../../batch/remote/service.ts';
+import type { App } from '../../core/app.ts';
+import { AppError } from '../../core/error.ts';
+import { openFileSource } from '../../platform/files/upload-source.ts';
+import type { OpenedModel } from '../model.ts';
+import { openUploads } from '../uploads.ts';
+
+const MIME_TYPE = 'application/jsonl';
+
+/** The Batch API and the files it needs, for one account. Throws AppError `auth` if the backend takes no batches. */
+export async function openBatchService(
+  app: App,
+  opened: Pick<OpenedModel, 'files' | 'batches' | 'backend' | 'account'>,
+  retries: number,
+): Promise<BatchService> {
+  const { files: openFiles, batches: openJobs } = opened;
+  if (openJobs === undefined || openFiles === undefined) throw noBatchesError(opened.backend);
+  const [jobs, files] = await Promise.all([openJobs(retries), openFiles(retries)]);
+  return {
+    jobs,
+    async upload(path, name, signal) {
+      const source = await openFileSource(path, { name, signal, links: 'never' });
+      try {
+        // Opened each time: what was uploaded before may have been deleted since.
+        const uploading = (await openUploads(app, { ...opened, files: () => openFiles(retries) })).provide(
+          source,
+          MIME_TYPE,
+          signal,
+        );
+        for (;;) {
+          const step = await uploading.next();
+          if (step.done) return step.value.name;
+        }
+      } finally {
+        await source.close();
+      }
+    },
+    async deleteFile(name, signal) {
+      await files.delete(name, signal);
+    },
+    async *readResults(results, model, signal) {
+      const lines = 'inlined' in results ? results.inlined : readLines(files, results.fileName, signal);
+      for await (const line of lines) {
+        const result = await jobs.parseResult(line, model);
+        if (result !== undefined) yield result;
+      }
+    },
+  };
+}
+
+async function* readLines(files: FilesClient, name: string, signal: AbortSignal): AsyncGenerator<string, void> {
+  const decoder = new TextDecoder();
+  let rest = '';
+  for await (const chunk of files.download(name, signal)) {
+    const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n');
+    rest = lines.pop() ?? '';
+    yield* lines;
+  }
+  yield rest + decoder.decode();
+}
+
+function noBatchesError(backend: OpenedModel['backend']): AppError {
+  const hint = 'Use an API key: gmn auth set-key (https://aistudio.google.com/apikey), or --engine local';
+  if (backend === 'vertex') {
+    return new AppError('auth', '--engine api needs the Gemini API: on Vertex AI batches live in Cloud Storage', {
+      hint,
+    });
+  }
+  return new AppError('auth', '--engine api needs the Gemini API, which takes no Google login of the command line', {
+    hint,
+  });
+}

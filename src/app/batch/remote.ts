@@ -1,0 +1,106 @@
+import { formatBatchLine } from '../../api/batches.ts';
+import { DEFAULT_OUTPUT, type Price } from '../../batch/budget.ts';
+import type { RemoteTiming } from '../../batch/remote/jobs.ts';
+import type { PreparedRow, RowCodec } from '../../batch/remote/service.ts';
+import { DEFAULT_LIMITS, type RemoteLimits } from '../../batch/remote/sharder.ts';
+import { AppError } from '../../core/error.ts';
+import type { Clock } from '../../core/io.ts';
+import type { JsonObject } from '../../core/json.ts';
+import type { ModelRequest } from '../../core/model.ts';
+import type { BilledCall } from '../../core/usage.ts';
+import type { AnswerFormat } from '../output-schema.ts';
+import type { Prices } from './price.ts';
+import { guessTokens } from './request.ts';
+import { type BatchSetup, provideFiles, toModelRequest } from './setup.ts';
+
+/** What the Batch API costs of the usual price. */
+const BATCH_SHARE = 0.5;
+
+export function toBatchPrices({ sum, estimate }: Prices): Prices {
+  return {
+    sum: (calls) => sum(calls.map((call) => ({ ...call, isBatch: true }))),
+    estimate(usage, model) {
+      const cost = estimate(usage, model);
+      return cost === undefined ? undefined : BATCH_SHARE * cost;
+    },
+  };
+}
+
+/** In retry delays, which are a second each unless GMN_RETRY_DELAY says otherwise. */
+const POLL_DELAYS = 10;
+const MAX_POLL_DELAYS = 300;
+/** The list of jobs may lag by 30 s; a request that was on its way may have arrived a little later. */
+const LAG_DELAYS = 35;
+/** The offline model needs no time, so that nobody should have to wait for it. */
+const DEMO_HASTE = 20;
+
+export function toTiming(retryBaseMs: number, isDemo: boolean): RemoteTiming {
+  const unit = isDemo ? retryBaseMs / DEMO_HASTE : retryBaseMs;
+  return { pollMs: POLL_DELAYS * unit, maxPollMs: MAX_POLL_DELAYS * unit, lagMs: LAG_DELAYS * unit };
+}
+
+export function toLimits(options: { readonly shardRows?: number; readonly concurrency?: number }): RemoteLimits {
+  const { shardRows: rows = DEFAULT_LIMITS.rows, concurrency: jobs = DEFAULT_LIMITS.jobs } = options;
+  return { ...DEFAULT_LIMITS, rows, jobs };
+}
+
+type AnswerCodec = Pick<RowCodec, 'toResult'>;
+
+export interface Billing {
+  /** Those of the Batch API. */
+  readonly prices: Prices;
+  readonly onCall: (call: BilledCall) => void;
+  readonly clock: Clock;
+}
+
+/** Answers as they come from a batch, for one line of the output. One that does not match the schema is asked for again. */
+export function createAnswerCodec(schema: AnswerFormat['schema'], { prices, onCall, clock }: Billing): AnswerCodec {
+  return {
+    toResult({ text, model, usage, details, finishReason }, { ms, attempts }) {
+      const at = clock.now();
+      const call = { model, usage: { ...usage, ...details }, at, backend: 'gemini-api', isBatch: true };
+      onCall(call);
+      const cost = prices.sum([call]);
+      try {
+        return {
+          ...(schema === undefined ? { response: text } : { json: schema.parse(text) }),
+          ...{ model, usage, ms, attempts },
+          ...(cost === undefined ? {} : { cost }),
+          ...(finishReason === 'STOP' ? {} : { finishReason }),
+        };
+      } catch (thrown) {
+        return AppError.from(thrown).with({ retry: {} });
+      }
+    },
+  };
+}
+
+export function createRowCodec(setup: BatchSetup, billing: Billing): RowCodec {
+  return {
+    ...createAnswerCodec(setup.format.schema, billing),
+    async prepare(row, signal) {
+      try {
+        const request = await setup.toRequest(row);
+        const provided = await provideFiles(setup, toModelRequest(request), signal);
+        return prepareRequest(provided, guessTokens(request), billing.prices.estimate);
+      } catch (thrown) {
+        // What is wrong with this row only.
+        if (thrown instanceof AppError && thrown.fault === 'usage') return thrown;
+        throw thrown;
+      }
+    },
+  };
+}
+
+function prepareRequest(request: ModelRequest, tokens: number, price: Price): PreparedRow {
+  const { model, generationConfig } = request;
+  const { maxOutputTokens } = generationConfig;
+  const output = typeof maxOutputTokens === 'number' ? maxOutputTokens : DEFAULT_OUTPUT;
+  const usage = { promptTokenCount: tokens, candidatesTokenCount: output, totalTokenCount: tokens + output };
+  return { model, line: (key) => formatBatchLine(key, request), cost: price(usage, model) };
+}
+
+/** What the plan must keep, to finish rows without the command line they were asked with. */
+export function toPlanSettings({ format }: BatchSetup): JsonObject {
+  return format.schema === undefined ? {} : { schema: format.schema.document };
+}

@@ -1,0 +1,238 @@
+import type { Agent } from '../../agent/agent.ts';
+import { createMemoryHistory } from '../../agent/agent.ts';
+import type { PendingRow } from '../../batch/engine.ts';
+import type { Asked, AskLimits, PreparedRow } from '../../batch/local-engine.ts';
+import type { RowInput } from '../../batch/row.ts';
+import type { Template } from '../../config/templates.ts';
+import type { App } from '../../core/app.ts';
+import type { Content, Part } from '../../core/content.ts';
+import { AppError } from '../../core/error.ts';
+import type { FileSupport } from '../../core/files.ts';
+import type { JsonObject } from '../../core/json.ts';
+import type { Model, Reply } from '../../core/model.ts';
+import { listStateDirectories } from '../../core/text/secrets.ts';
+import { type BilledCall, MEDIA_TOKENS } from '../../core/usage.ts';
+import { buildParts } from '../../input/assembly.ts';
+import { type Attachments, createAttachments, isAttachment, notTextError } from '../../input/attachment.ts';
+import { type AttachedItem, loadFile } from '../../input/files.ts';
+import type { Backend } from '../../models/table.ts';
+import { findUserHomes } from '../../platform/host.ts';
+import { sha256 } from '../../platform/runtime/native.ts';
+import { createFence, type Fence } from '../../tools/workspace/fence.ts';
+import { toBilledCall } from '../model.ts';
+import type { AnswerFormat } from '../output-schema.ts';
+import { fillTemplate, listPlaceholders } from '../template.ts';
+import type { Prices } from './price.ts';
+
+/** What all rows share. */
+export interface RequestParts {
+  readonly app: App;
+  /** With the model, the instruction and the answer's format that a row has if it names no other. */
+  readonly agent: Agent;
+  /** The agent for a row that names a model. Throws AppError `usage` if it cannot be asked. */
+  readonly agentFor: (model: string) => Promise<Agent>;
+  readonly format: AnswerFormat;
+  readonly isJson: boolean;
+  readonly template: Template | undefined;
+  readonly params: readonly string[];
+  /** Put before the prompt of every row. */
+  readonly words: string | undefined;
+  readonly attachments: readonly AttachedItem[];
+  readonly fileSupport: FileSupport;
+  readonly backend: Backend;
+  readonly prices: Pick<Prices, 'sum'>;
+  readonly onCall: (call: BilledCall) => void;
+  readonly onNotice: (message: string) => void;
+}
+
+/** One row as the request it becomes. */
+export interface RowRequest {
+  readonly agent: Agent;
+  readonly contents: readonly Content[];
+}
+
+/** Makes requests of rows. What a row asks for and may not have is an AppError `usage`. */
+export async function createRequests(parts: RequestParts) {
+  const { app } = parts;
+  const ask = createAsk(parts);
+  let fence: Promise<Fence> | undefined;
+  const openFence = (): Promise<Fence> =>
+    (fence ??= createFence({
+      roots: [app.cwd],
+      denied: listStateDirectories(app.homes(), findUserHomes(app.env)),
+    }));
+
+  const readRowFile = async (name: string, attachments: Attachments): Promise<AttachedItem> => {
+    const place = await (await openFence()).place(name, 'read');
+    if (place.isSensitive) {
+      throw new AppError('usage', `${name} may hold secrets, so a row cannot send it`, {
+        hint: 'If you want to send it, name it yourself: -f <path>',
+      });
+    }
+    const { item } = await loadFile(place.path, name, { attachments }, { links: 'never' });
+    if (!isAttachment(item)) throw notTextError(name, item);
+    return item;
+  };
+
+  const toParts = async (input: RowInput): Promise<readonly Part[]> => {
+    const text = await toPromptText(input, parts);
+    const { files = [] } = input;
+    const isBlank = text === undefined || text.trim() === '';
+    // The files of -f are for every row; alone they are no question.
+    if (files.length === 0 && (isBlank || parts.attachments.length === 0)) return isBlank ? [] : [{ text }];
+    const attachments = createAttachments(parts.fileSupport);
+    for (const item of parts.attachments) attachments.add(item);
+    for (const name of files) attachments.add(await readRowFile(name, attachments));
+    return buildParts(attachments, [text], app.signal);
+  };
+
+  const toRequest = async ({ input }: Pick<PendingRow, 'input'>): Promise<RowRequest> => {
+    const chosen = input.model === undefined ? parts.agent : await parts.agentFor(input.model);
+    const agent = input.system === undefined ? chosen : withSystem(chosen, input.system);
+    if (input.contents !== undefined) return { agent, contents: input.contents };
+    const content = await toParts(input);
+    if (content.length > 0) return { agent, contents: [{ role: 'user', parts: content }] };
+    throw new AppError('usage', 'the row has nothing to ask: neither "prompt" nor "contents" nor "files"', {
+      hint: 'Add one, or say what to ask with --template or -p.',
+    });
+  };
+
+  const prepare = async (row: PendingRow): Promise<PreparedRow> => {
+    const request = await toRequest(row);
+    const { agent, contents } = request;
+    return {
+      tokens: guessTokens(request),
+      key: () => sha256(JSON.stringify([agent.request, contents])),
+      model: agent.request.model,
+      maxOutputTokens: toNumber(agent.request.generationConfig.maxOutputTokens),
+      ask: (limits, signal) => ask(agent, contents, limits, signal),
+    };
+  };
+
+  return { prepare, toRequest };
+}
+
+/** Sends a request once; what it cost is reported, whatever comes of it. */
+function createAsk(parts: RequestParts) {
+  const { app, format } = parts;
+  const askOnce = async (
+    agent: Agent,
+    contents: readonly Content[],
+    calls: BilledCall[],
+    signal: AbortSignal,
+  ): Promise<Asked> => {
+    const model = noteReplies(agent.model, (reply) => calls.push(toBilledCall(reply, parts.backend, app.clock.now())));
+    const history = createMemoryHistory({ earlier: contents.slice(0, -1) });
+    const prompt = contents.at(-1) as Content;
+    const text: string[] = [];
+    for await (const event of format.run({ ...agent, model }, { history, prompt, signal })) {
+      if (event.type === 'text') text.push(event.delta);
+      else if (event.type === 'notice') parts.onNotice(event.message);
+      else if (event.type === 'end') {
+        const { usage, finishReason } = event;
+        const cost = parts.prices.sum(calls);
+        return {
+          ...(parts.isJson ? { json: JSON.parse(text.join('')) } : { response: text.join('') }),
+          ...{ model: event.model, usage },
+          ...(cost === undefined ? {} : { cost }),
+          ...(finishReason === 'STOP' ? {} : { finishReason }),
+        };
+      }
+    }
+    throw new AppError('internal', 'the turn ended without an end');
+  };
+
+  return async (agent: Agent, contents: readonly Content[], limits: AskLimits, signal: AbortSignal): Promise<Asked> => {
+    const calls: BilledCall[] = [];
+    try {
+      return await askOnce(limitOutput(agent, limits), contents, calls, signal);
+    } finally {
+      for (const call of calls) parts.onCall(call);
+      limits.onCost?.(parts.prices.sum(calls));
+    }
+  };
+}
+
+/** Undefined if the row, the template and `-p` have no words. */
+async function toPromptText(input: RowInput, parts: RequestParts): Promise<string | undefined> {
+  const { template, words } = parts;
+  const own = template === undefined ? input.prompt : await fillRow(input, template, parts.params);
+  return words === undefined || own === undefined ? (own ?? words) : `${words}\n\n${own}`;
+}
+
+/** Fields of the row are parameters of the template; those it has no place for are only data. */
+function fillRow({ prompt, params }: RowInput, template: Template, flags: readonly string[]): Promise<string> {
+  const places = template.kind === 'markdown' ? listPlaceholders(template) : [];
+  const own = Object.entries(params).filter(([name]) => places.includes(name) && name !== 'prompt');
+  const given = flags.filter((flag) => !own.some(([name]) => flag.startsWith(`${name}=`)));
+  return fillTemplate(template, {
+    params: [...given, ...own.map(([name, value]) => `${name}=${value}`)],
+    words: prompt,
+    stdin: async () => '',
+    run: () => Promise.reject(unsafeTemplateError(template)),
+    read: () => Promise.reject(unsafeTemplateError(template)),
+    quote: (text) => text,
+  });
+}
+
+/** Rows are data, so nothing is run or read for what they say. Throws AppError `usage`. */
+export function checkTemplate(template: Template): void {
+  const { kind, body, name } = template;
+  if (kind === 'command' && /[!@]\{/.test(body)) throw unsafeTemplateError(template);
+  if (kind === 'markdown' && listPlaceholders(template).includes('stdin')) {
+    throw new AppError('usage', `the template ${name} wants stdin, which rows do not have`, {
+      hint: 'Use {{prompt}} or a field of the rows in its place.',
+    });
+  }
+}
+
+function unsafeTemplateError({ name }: Template): AppError {
+  return new AppError(
+    'usage',
+    `the template ${name} runs commands or reads files (!{…}, @{…}), which a batch does not do`,
+    {
+      hint: 'Use a template without them; files of a row are named in its "files".',
+    },
+  );
+}
+
+function noteReplies(model: Model, onReply: (reply: Reply) => void): Model {
+  return {
+    async *stream(request, signal) {
+      const reply = yield* model.stream(request, signal);
+      onReply(reply);
+      return reply;
+    },
+  };
+}
+
+function withSystem(agent: Agent, text: string): Agent {
+  return { ...agent, request: { ...agent.request, systemInstruction: { role: 'user', parts: [{ text }] } } };
+}
+
+function limitOutput(agent: Agent, { maxOutputTokens }: AskLimits): Agent {
+  if (maxOutputTokens === undefined) return agent;
+  const generationConfig: JsonObject = { ...agent.request.generationConfig, maxOutputTokens };
+  return { ...agent, request: { ...agent.request, generationConfig } };
+}
+
+function toNumber(value: unknown): number | undefined {
+  return typeof value === 'number' ? value : undefined;
+}
+
+/** Of UTF-8: about right for words of Latin letters, and for a Japanese character, too. */
+const BYTES_PER_TOKEN = 4;
+
+/** Rough, but cheap; the engine learns how far it is off. */
+export function guessTokens({ agent, contents }: RowRequest): number {
+  const { systemInstruction } = agent.request;
+  let bytes = 0;
+  let media = 0;
+  for (const { parts } of systemInstruction === undefined ? contents : [systemInstruction, ...contents]) {
+    for (const part of parts) {
+      if ('text' in part) bytes += Buffer.byteLength(part.text);
+      else media += 1;
+    }
+  }
+  return Math.ceil(bytes / BYTES_PER_TOKEN) + MEDIA_TOKENS * media;
+}

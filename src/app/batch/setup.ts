@@ -1,0 +1,233 @@
+import type { Agent } from '../../agent/agent.ts';
+import { runTurn } from '../../agent/turn.ts';
+import { hashSetting, type RunSettings } from '../../batch/run-file.ts';
+import type { App } from '../../core/app.ts';
+import type { Content } from '../../core/content.ts';
+import { AppError, serverError } from '../../core/error.ts';
+import type { TurnEvent } from '../../core/event.ts';
+import type { FileSupport } from '../../core/files.ts';
+import { canonicalJson, type JsonObject } from '../../core/json.ts';
+import type { ModelRequest } from '../../core/model.ts';
+import type { BilledCall } from '../../core/usage.ts';
+import { createAttachments } from '../../input/attachment.ts';
+import { type AttachedItem, addFiles } from '../../input/files.ts';
+import { findIgnoredSampling } from '../../models/generation.ts';
+import { findModelFacts } from '../../models/table.ts';
+import { openAgent } from '../agent.ts';
+import { chooseRetries, chooseTimeout, type ModelOptions, type OpenedModel, openModel } from '../model.ts';
+import { type AnswerFormat, openAnswerFormat } from '../output-schema.ts';
+import { chooseTemplate } from '../template.ts';
+import type { Prices } from './price.ts';
+import { checkTemplate, createRequests, type RowRequest } from './request.ts';
+
+export interface BatchOptions extends ModelOptions {
+  readonly timeout?: number;
+  readonly prompt?: string;
+  readonly template?: string;
+  readonly param?: readonly string[];
+  readonly file?: readonly string[];
+  readonly system?: string;
+  readonly appendSystemPrompt?: string;
+  readonly outputSchema?: string;
+}
+
+/** Everything that rows become requests with, whichever engine sends them. */
+export interface BatchSetup {
+  readonly opened: OpenedModel;
+  /** How often a row is asked again. */
+  readonly retries: number;
+  /** What the answers depend on besides the rows; see `RunFile`. */
+  readonly settings: RunSettings;
+  readonly isPromptNeeded: boolean;
+  readonly prepare: Awaited<ReturnType<typeof createRequests>>['prepare'];
+  /** Throws AppError `usage` for a row that cannot be asked. */
+  readonly toRequest: Awaited<ReturnType<typeof createRequests>>['toRequest'];
+  readonly format: AnswerFormat;
+  readonly notices: readonly string[];
+  close(): Promise<void>;
+}
+
+export interface SetupContext {
+  readonly prices: Prices;
+  readonly onCall: (call: BilledCall) => void;
+  readonly onNotice: (message: string) => void;
+  readonly signal: AbortSignal;
+}
+
+const DEFAULT_RETRIES = 3;
+
+/** Different models that rows may name. */
+const MAX_MODELS = 50;
+
+/** Throws AppError: `usage` for flags and files that cannot be used, `auth` for a Google login, and as `openModel`. */
+export async function openBatch(options: BatchOptions, app: App, context: SetupContext): Promise<BatchSetup> {
+  const template = options.template === undefined ? undefined : await chooseTemplate(options.template, app);
+  if (template !== undefined) checkTemplate(template);
+  else if (options.param !== undefined) {
+    throw new AppError('usage', '--param needs --template', {
+      hint: 'Example: --template translate --param to=French',
+    });
+  }
+  const notices: string[] = [];
+  const format = await openFormat(options, app);
+  // The engine decides about retries: all rows share what one learns of the server.
+  const { retries = chooseRetries(options, await app.settings()) ?? DEFAULT_RETRIES } = options;
+  const modelOptions = { ...options, retries: 0 };
+  const limits = { requestTimeoutMs: chooseTimeout(options) };
+  const models: OpenedModel[] = [];
+  const open = async (own: { readonly model?: string }): Promise<{ opened: OpenedModel; agent: Agent }> => {
+    const opened = await openModel({ ...modelOptions, ...own }, app, limits);
+    models.push(opened);
+    requireBatchBackend(opened);
+    requireTextModel(opened);
+    const plain = await collectNotices(
+      openAgent(options, { app, opened, runPaused: (work) => work() }),
+      own.model === undefined ? notices : [],
+    );
+    return { opened, agent: format.agent(plain) };
+  };
+  const close = async (): Promise<void> => {
+    for (const model of models) await model.close();
+  };
+  try {
+    const { opened, agent } = await open({});
+    const { fileSupport } = opened;
+    const attachments = await readSharedFiles(options.file ?? [], app, {
+      ...{ fileSupport, notices },
+      signal: context.signal,
+    });
+    const others = new Map<string, Promise<Agent>>();
+    const agentFor = (model: string): Promise<Agent> => {
+      const known = others.get(model);
+      if (known !== undefined) return known;
+      if (others.size >= MAX_MODELS) {
+        throw new AppError('usage', `the rows name more than ${MAX_MODELS} models`, {
+          hint: 'Split the input by model.',
+        });
+      }
+      const opening = open({ model }).then((found) => found.agent);
+      others.set(model, opening);
+      return opening;
+    };
+    const requests = await createRequests({
+      ...{ app, agent, agentFor, format, template, attachments, fileSupport },
+      isJson: options.outputSchema !== undefined,
+      params: options.param ?? [],
+      words: options.prompt,
+      backend: opened.backend,
+      prices: context.prices,
+      onCall: context.onCall,
+      onNotice: context.onNotice,
+    });
+    return {
+      opened,
+      retries,
+      format,
+      settings: {
+        '-m': opened.modelId,
+        ...hashed('the system instruction', textOf(agent.request.systemInstruction)),
+        ...hashed('-p', options.prompt),
+        ...hashed('--template', template?.body),
+        ...(options.param === undefined ? {} : { '--param': options.param }),
+        ...hashed('the files of -f', attachments.length === 0 ? undefined : JSON.stringify(attachments.map(identify))),
+        ...(options.serviceTier === undefined ? {} : { '--service-tier': options.serviceTier }),
+        ...describeConfig(agent.request.generationConfig),
+      },
+      isPromptNeeded: template === undefined && options.prompt === undefined,
+      ...requests,
+      notices: [...opened.notices, ...findIgnoredSampling(opened.modelId, options), ...notices],
+      close,
+    };
+  } catch (thrown) {
+    await close();
+    throw thrown;
+  }
+}
+
+/** As the API takes it. */
+export function toModelRequest({ agent, contents }: RowRequest): ModelRequest {
+  return { ...agent.request, contents };
+}
+
+/** The request as it can be sent: what is too large for it is uploaded. The service keeps that as long as a job may take. */
+export async function provideFiles(
+  { opened }: Pick<BatchSetup, 'opened'>,
+  request: ModelRequest,
+  signal: AbortSignal,
+): Promise<ModelRequest> {
+  const providing = opened.provideFiles(request, signal);
+  for (;;) {
+    const step = await providing.next();
+    if (step.done) return step.value;
+  }
+}
+
+async function openFormat({ outputSchema }: BatchOptions, app: App): Promise<AnswerFormat> {
+  return outputSchema === undefined ? { agent: (agent) => agent, run: runTurn } : openAnswerFormat(outputSchema, app);
+}
+
+function requireBatchBackend({ backend }: OpenedModel): void {
+  if (backend !== 'code-assist') return;
+  throw serverError('auth', 'a Google login is not for batches: Code Assist allows people, not programs', {
+    hint: 'Use an API key (export GEMINI_API_KEY=…, or gmn auth set-key), or Vertex AI: --auth vertex-ai',
+  });
+}
+
+/** Pictures would be paid for and lost: a line of the output has text only. */
+function requireTextModel({ modelId }: OpenedModel): void {
+  if (findModelFacts(modelId)?.makes !== 'images') return;
+  throw new AppError('usage', `${modelId} makes pictures, which a batch cannot keep`, {
+    hint: 'Name another model with -m, or make them one by one: gmn image "…"',
+  });
+}
+
+function hashed(name: string, text: string | undefined): RunSettings {
+  return text === undefined ? {} : { [name]: hashSetting(text) };
+}
+
+/** Field by field, so that a refusal can name the one that changed. */
+function describeConfig({ responseJsonSchema, responseMimeType: _, ...config }: JsonObject): RunSettings {
+  if (responseJsonSchema === undefined) return config;
+  return { ...config, '--output-schema': hashSetting(canonicalJson(responseJsonSchema)) };
+}
+
+function textOf(content: Content | undefined): string | undefined {
+  return content && JSON.stringify(content.parts);
+}
+
+/** What tells an attachment from another one. */
+function identify(item: AttachedItem): unknown {
+  return 'isUploaded' in item ? { name: item.name, sha256: item.part?.localFile?.sha256 } : item;
+}
+
+/** The files of `-f`, read once. */
+async function readSharedFiles(
+  files: readonly string[],
+  app: App,
+  {
+    signal,
+    notices,
+    fileSupport,
+  }: { readonly signal: AbortSignal; readonly notices: string[]; readonly fileSupport: FileSupport },
+): Promise<readonly AttachedItem[]> {
+  if (files.length === 0) return [];
+  if (files.includes('-')) {
+    throw new AppError('usage', '-f - is not possible: stdin may be the input', { hint: 'Put it into a file.' });
+  }
+  const attachments = createAttachments(fileSupport);
+  const { cwd, env, homes } = app;
+  await collectNotices(addFiles(files, { cwd, env, homes, signal, attachments }), notices);
+  const items: AttachedItem[] = [];
+  for (const item of attachments.items) {
+    if (!('isUploaded' in item)) items.push(item);
+    else items.push({ ...item, part: await (await import('../../input/large-file.ts')).createFilePart(item, signal) });
+  }
+  return items;
+}
+
+async function collectNotices<Result>(events: AsyncGenerator<TurnEvent, Result>, notices: string[]): Promise<Result> {
+  for (let step = await events.next(); ; step = await events.next()) {
+    if (step.done) return step.value;
+    if (step.value.type === 'notice') notices.push(step.value.message);
+  }
+}

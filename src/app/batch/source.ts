@@ -1,0 +1,120 @@
+import { extname, resolve } from 'node:path';
+import { readRows } from '../../batch/input.ts';
+import { type InputFormat, parseRowFields, type Row } from '../../batch/row.ts';
+import type { App } from '../../core/app.ts';
+import { AppError } from '../../core/error.ts';
+import { readChunks } from '../../platform/files/chunks.ts';
+import { readPathStatus } from '../../platform/files/read.ts';
+import { sha256 } from '../../platform/runtime/native.ts';
+import { systemStdin } from '../../platform/terminal/stdin.ts';
+
+export interface SourceOptions {
+  readonly args: readonly string[];
+  readonly lines?: boolean;
+  readonly inputFormat?: InputFormat;
+  readonly each?: string;
+}
+
+/** Where the rows come from. */
+export interface Source {
+  /** `-` for stdin. */
+  readonly name: string;
+  /** A row per file, which needs words of its own. */
+  readonly isEach: boolean;
+  /** Rows as they are asked for. Can be called again only if `isRepeatable`. */
+  open(options: { readonly isPromptNeeded: boolean; readonly signal: AbortSignal }): AsyncIterable<Row>;
+  readonly isRepeatable: boolean;
+  /** Whether it is a file with a row in each line. */
+  readonly hasLineRows: boolean;
+}
+
+const FORMATS: Readonly<Record<string, InputFormat>> = {
+  '.csv': 'csv',
+  '.tsv': 'tsv',
+  '.tab': 'tsv',
+  '.txt': 'lines',
+};
+
+/** Throws AppError `usage` if there is no input, or more than one. */
+export function openSource(options: SourceOptions, app: App): Source {
+  const { args, each } = options;
+  const [named, ...rest] = args;
+  if (rest.length > 0) {
+    throw new AppError('usage', 'gmn batch takes one input', { hint: 'Join them: cat a.jsonl b.jsonl | gmn batch -' });
+  }
+  if (each !== undefined) {
+    if (named !== undefined || options.lines || options.inputFormat !== undefined) {
+      throw new AppError('usage', '--each is an input of its own', { hint: 'Leave the other one out.' });
+    }
+    return eachSource(each, app);
+  }
+  if (options.lines && options.inputFormat !== undefined) {
+    throw new AppError('usage', '--lines and --input-format say the same', { hint: 'Use one of them.' });
+  }
+  const isStdin = named === undefined || named === '-';
+  const stdin = systemStdin();
+  if (named === undefined && stdin.kind() === 'none') {
+    throw new AppError('usage', 'no input given', {
+      hint: 'Example: gmn batch questions.jsonl --output-file answers.jsonl',
+    });
+  }
+  const format = options.lines
+    ? 'lines'
+    : (options.inputFormat ?? (isStdin ? 'jsonl' : (FORMATS[extname(named).toLowerCase()] ?? 'jsonl')));
+  const path = isStdin ? undefined : resolve(app.cwd, named);
+  const name = path ?? '-';
+  const isFile = path !== undefined && readPathStatus(path)?.kind === 'file';
+  return {
+    name,
+    isEach: false,
+    isRepeatable: isFile,
+    hasLineRows: isFile && (format === 'lines' || format === 'jsonl'),
+    open: ({ isPromptNeeded, signal }) => {
+      const chunks = path === undefined ? stdin.read(signal) : readChunks(path, named ?? '-', signal);
+      return readRows(chunks, { format, name: isStdin ? 'stdin' : named, isPromptNeeded });
+    },
+  };
+}
+
+function eachSource(pattern: string, app: App): Source {
+  return {
+    name: pattern,
+    isEach: true,
+    isRepeatable: true,
+    hasLineRows: false,
+    async *open({ signal }) {
+      const { findEachFile } = await import('../../input/each-file.ts');
+      let index = 0;
+      for await (const file of findEachFile(pattern, { ...app, signal })) {
+        yield parseRowFields({ index, lineNumber: index + 1, text: file }, { id: file, files: [file] });
+        index += 1;
+      }
+    },
+  };
+}
+
+/** The rows with the first one known: what it is identifies the input. */
+export interface PeekedRows {
+  /** A hash of the first row; empty if there is none. */
+  readonly firstRow: string;
+  readonly rows: AsyncIterable<Row>;
+}
+
+export async function peekRows(rows: AsyncIterable<Row>): Promise<PeekedRows> {
+  const iterator = rows[Symbol.asyncIterator]();
+  const first = await iterator.next();
+  const { value } = first;
+  async function* all(): AsyncGenerator<Row, void> {
+    try {
+      if (!first.done) yield first.value;
+      for (let next = await iterator.next(); !next.done; next = await iterator.next()) yield next.value;
+    } finally {
+      await iterator.return?.();
+    }
+  }
+  return { firstRow: first.done || value === undefined ? '' : hashRow(value), rows: all() };
+}
+
+function hashRow({ id, line = '' }: Row): string {
+  return sha256(`${id}\n${line}`).slice(0, 16);
+}

@@ -1,0 +1,110 @@
+import { AppError } from '../core/error.ts';
+import type { Usage } from '../core/usage.ts';
+import { onAbort } from '../platform/runtime/abort.ts';
+
+/** The price of a call in US dollars; undefined if it is not known. */
+export type Price = (usage: Usage, model: string) => number | undefined;
+
+export interface Reservation {
+  /** Present if less than the request asks for can be paid. */
+  readonly maxOutputTokens?: number;
+  /** Gives back what was not spent; undefined: nothing was, or nobody knows. */
+  settle(cost: number | undefined): void;
+}
+
+interface Wanted {
+  readonly model: string;
+  readonly tokens: number;
+  readonly maxOutputTokens: number | undefined;
+}
+
+/** What `--max-cost` leaves. What is in flight is reserved at its worst, so that it is never passed by more than estimates are wrong. */
+export interface Budget {
+  /** Waits for others to finish if they hold what is left. Throws AppError `limit` if nothing useful can be paid. */
+  reserve(wanted: Wanted, signal: AbortSignal): Promise<Reservation>;
+  readonly spent: number;
+}
+
+/** An answer shorter than this is of no use. */
+const LEAST_OUTPUT = 256;
+/** What an answer may have if nobody says otherwise. */
+export const DEFAULT_OUTPUT = 65_536;
+
+export function createBudget(maxCost: number, price: Price, spentBefore = 0): Budget {
+  let spent = spentBefore;
+  let reserved = 0;
+  let holders = 0;
+  const waiting = new Set<() => void>();
+  const release = (): void => {
+    for (const start of [...waiting]) start();
+  };
+  const released = (signal: AbortSignal): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const unfollow = onAbort(signal, () => {
+        waiting.delete(start);
+        reject(signal.reason);
+      });
+      const start = (): void => {
+        unfollow();
+        waiting.delete(start);
+        resolve();
+      };
+      waiting.add(start);
+    });
+  const cost = ({ model, tokens }: Wanted, output: number): number => {
+    const usage = { promptTokenCount: tokens, candidatesTokenCount: output, totalTokenCount: tokens + output };
+    const found = price(usage, model);
+    if (found !== undefined) return found;
+    throw unknownPriceError(model);
+  };
+  return {
+    get spent() {
+      return spent;
+    },
+    async reserve(wanted, signal) {
+      const most = wanted.maxOutputTokens ?? DEFAULT_OUTPUT;
+      for (;;) {
+        signal.throwIfAborted();
+        const left = maxCost - spent - reserved;
+        const least = cost(wanted, 0);
+        const perToken = (cost(wanted, most) - least) / most;
+        const affordable = perToken === 0 ? most : Math.floor((left - least) / perToken);
+        // Prices may have steps, so that the whole must fit as well.
+        if (affordable < most && holders > 0) {
+          await released(signal);
+          continue;
+        }
+        const output = Math.min(most, affordable);
+        if (output < Math.min(LEAST_OUTPUT, most)) throw spentError(maxCost, spent);
+        const held = cost(wanted, output);
+        reserved += held;
+        holders += 1;
+        return {
+          ...(output < most ? { maxOutputTokens: output } : {}),
+          settle(actual) {
+            reserved -= held;
+            holders -= 1;
+            spent += actual ?? 0;
+            release();
+          },
+        };
+      }
+    },
+  };
+}
+
+export function unknownPriceError(model: string): AppError {
+  return new AppError('limit', `--max-cost: the price of ${model} is not known`, {
+    hint: 'Set it under "prices" in the settings, or leave --max-cost out.',
+  });
+}
+
+function spentError(maxCost: number, spent: number): AppError {
+  return new AppError(
+    'limit',
+    `--max-cost ${maxCost} is used up: $${spent.toFixed(4)} spent, and the next row could cost more than is left`,
+    {
+      hint: 'Run the same command with a higher --max-cost: it goes on where it stopped.',
+    },
+  );
+}

@@ -1,0 +1,125 @@
+import { parse } from 'csv-parse';
+import { AppError } from '../core/error.ts';
+import { pipeChunks } from '../platform/files/chunks.ts';
+import { brokenRow, type InputOptions, MAX_LINE_BYTES, parseRowFields, type RawRow, type Row } from './row.ts';
+
+const HEADER_HINT = 'The first line names the columns, for example: id,prompt';
+
+/**
+ * The rows of a CSV or TSV input, whose first line names the columns. Paths in a column `files` are separated by `;`.
+ * Throws AppError `usage` if there is no such line.
+ */
+export async function* readCsvRows(
+  chunks: AsyncIterable<Uint8Array>,
+  { format, name, isPromptNeeded = false, maxLineBytes = MAX_LINE_BYTES }: InputOptions,
+): AsyncGenerator<Row, void> {
+  const head = format === 'tsv' ? { delimiter: '\t', chunks } : await findDelimiter(chunks);
+  const parser = parse({
+    delimiter: head.delimiter,
+    // Excel's TSV quotes as its CSV does.
+    relax_column_count: true,
+    skip_empty_lines: true,
+    skip_records_with_error: true,
+    max_record_size: maxLineBytes,
+    on_skip: (error) => void parser.push({ fault: error?.message ?? 'it cannot be read' }),
+  });
+  try {
+    yield* toRows(pipeChunks<CsvRecord>(head.chunks, parser), name, isPromptNeeded);
+  } catch (thrown) {
+    if (thrown instanceof AppError || !(thrown instanceof Error)) throw thrown;
+    throw new AppError('usage', `${name} cannot be read as ${format.toUpperCase()}: ${thrown.message}`, {
+      cause: thrown,
+      hint: HEADER_HINT,
+    });
+  }
+}
+
+const LINE_FEED = 10;
+const MAX_HEADER_BYTES = 65_536;
+
+/** Excel separates by `;` in countries that write decimals with a comma. The header tells. */
+async function findDelimiter(
+  chunks: AsyncIterable<Uint8Array>,
+): Promise<{ readonly delimiter: string; readonly chunks: AsyncIterable<Uint8Array> }> {
+  const iterator = chunks[Symbol.asyncIterator]();
+  let head = Buffer.alloc(0);
+  while (!head.includes(LINE_FEED) && head.length < MAX_HEADER_BYTES) {
+    const next = await iterator.next();
+    if (next.done) break;
+    head = Buffer.concat([head, next.value]);
+  }
+  const [line = ''] = head.toString('utf8').split('\n', 1);
+  const delimiter = line.includes(';') && !line.includes(',') ? ';' : ',';
+  return { delimiter, chunks: putBack(head, iterator) };
+}
+
+async function* putBack(head: Uint8Array, iterator: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array, void> {
+  if (head.length > 0) yield head;
+  yield* { [Symbol.asyncIterator]: () => iterator };
+}
+
+type CsvRecord = readonly string[] | { readonly fault: string };
+
+async function* toRows(
+  records: AsyncIterable<CsvRecord>,
+  name: string,
+  isPromptNeeded: boolean,
+): AsyncGenerator<Row, void> {
+  let columns: readonly string[] | undefined;
+  let index = 0;
+  for await (const record of records) {
+    if (columns === undefined) {
+      columns = parseHeader(record, name);
+      if (isPromptNeeded && !columns.includes('prompt') && !columns.includes('files'))
+        throw noPromptError(name, columns);
+      continue;
+    }
+    yield toRow(record, columns, index);
+    index += 1;
+  }
+}
+
+function toRow(record: CsvRecord, columns: readonly string[], index: number): Row {
+  const lineNumber = index + 1;
+  if ('fault' in record) {
+    const raw: RawRow = { index, lineNumber, text: record.fault };
+    return brokenRow(raw, `row ${lineNumber}: ${record.fault.slice(0, 300)}`, 'Check its quotes.', undefined);
+  }
+  const text = JSON.stringify(record);
+  const raw: RawRow = { index, lineNumber, text };
+  if (record.length !== columns.length) {
+    const message = `row ${lineNumber} has ${record.length} fields, the header has ${columns.length}`;
+    return brokenRow(raw, message, 'Put fields with commas or line breaks in quotes.', undefined);
+  }
+  // What the parser puts for bytes that are no UTF-8.
+  if (text.includes('\ufffd')) {
+    const hint = 'Convert the input first, for example: iconv -f WINDOWS-1252 -t UTF-8 in.csv';
+    return brokenRow(raw, `row ${lineNumber} is not UTF-8`, hint, undefined);
+  }
+  const fields = Object.fromEntries(columns.map((column, at) => [column, record[at] ?? '']));
+  const { files, ...rest } = fields;
+  return parseRowFields(raw, files ? { ...rest, files: splitPaths(files) } : rest);
+}
+
+function splitPaths(files: string): readonly string[] {
+  return files
+    .split(';')
+    .map((path) => path.trim())
+    .filter((path) => path !== '');
+}
+
+function parseHeader(record: CsvRecord, name: string): readonly string[] {
+  if ('fault' in record) throw new AppError('usage', `${name}: the header cannot be read`, { hint: HEADER_HINT });
+  const columns = record.map((column) => column.trim());
+  const isNamed = columns.every((column) => /^[\p{L}_][\p{L}\p{N}_ .-]*$/u.test(column));
+  if (!isNamed || new Set(columns).size !== columns.length) {
+    throw new AppError('usage', `${name} has no header: its first line does not name columns`, { hint: HEADER_HINT });
+  }
+  return columns;
+}
+
+function noPromptError(name: string, columns: readonly string[]): AppError {
+  return new AppError('usage', `${name} has no column "prompt"; its columns: ${columns.slice(0, 20).join(', ')}`, {
+    hint: 'Name one so, or say what to ask with --template or -p. The first line must name the columns.',
+  });
+}

@@ -1,0 +1,98 @@
+import { AppError } from '../core/error.ts';
+import { isObject, tryParseJson } from '../core/json.ts';
+import { openAppendFile } from '../platform/files/append.ts';
+import { readLineBatches } from '../platform/files/lines.ts';
+import { pathExists } from '../platform/files/path.ts';
+import { removeFile, writeAtomic } from '../platform/files/write.ts';
+import { errorReason } from '../platform/runtime/system.ts';
+import { createIdTable } from './id-table.ts';
+
+/** `<out>.failed.jsonl`: failed rows in input form. It follows from input and output, so that losing it loses nothing. */
+export interface FailedFile {
+  /** Adds a row unless it is there. Never throws: what cannot be written is reported by `close`. */
+  add(line: string): void;
+  /** Removes what has an answer by now, and the file if nothing is left. Throws AppError `internal`. */
+  close(isAnswered: (id: string) => boolean): Promise<void>;
+}
+
+/** Opens it without the rows that have an answer; creates it with the first row. */
+export async function openFailedFile(path: string, isAnswered: (id: string) => boolean): Promise<FailedFile> {
+  const known = createIdTable();
+  await compact(path, isAnswered, (line) => known.set(line, 1));
+  let waiting: string[] = [];
+  let writing: Promise<void> = Promise.resolve();
+  let failure: unknown;
+
+  async function append(): Promise<void> {
+    const lines = waiting;
+    waiting = [];
+    if (lines.length === 0) return;
+    const file = await openAppendFile(path, { now: 0, torn: 'drop', createMode: 0o666 });
+    try {
+      await file.append(`${lines.join('\n')}\n`);
+    } finally {
+      await file.close();
+    }
+  }
+
+  return {
+    add(line) {
+      if (known.get(line) !== 0) return;
+      known.set(line, 1);
+      waiting.push(line);
+      if (waiting.length > 1) return;
+      writing = writing
+        .then(() => append())
+        .catch((thrown: unknown) => {
+          failure ??= thrown;
+        });
+    },
+    async close(isAnsweredNow) {
+      await writing;
+      if (failure === undefined) await compact(path, isAnsweredNow, () => {});
+      if (failure === undefined) return;
+      throw new AppError('internal', `cannot write ${path}: ${errorReason(failure)}`, {
+        cause: failure,
+        hint: 'The output itself is complete. To write this file anew, run the same command again.',
+      });
+    },
+  };
+}
+
+/** Rewrites the file without the rows that have an answer, if there are any such. */
+async function compact(
+  path: string,
+  isAnswered: (id: string) => boolean,
+  onKept: (line: string) => void,
+): Promise<void> {
+  if (!pathExists(path)) return;
+  let dropped = 0;
+  let kept = 0;
+  for await (const line of readWholeLines(path)) {
+    if (isDropped(line, isAnswered)) dropped += 1;
+    else {
+      kept += 1;
+      onKept(line);
+    }
+  }
+  if (kept === 0) await removeFile(path);
+  else if (dropped > 0) {
+    await writeAtomic(path, keepLines(path, isAnswered), { mode: 0o644 });
+  }
+}
+
+async function* keepLines(path: string, isAnswered: (id: string) => boolean): AsyncGenerator<string, void> {
+  for await (const { lines, isTorn } of readLineBatches(path)) {
+    const kept = isTorn ? [] : lines.filter((line) => !isDropped(line, isAnswered));
+    if (kept.length > 0) yield `${kept.join('\n')}\n`;
+  }
+}
+
+async function* readWholeLines(path: string): AsyncGenerator<string, void> {
+  for await (const { lines, isTorn } of readLineBatches(path)) if (!isTorn) yield* lines;
+}
+
+function isDropped(line: string, isAnswered: (id: string) => boolean): boolean {
+  const row = tryParseJson(line);
+  return isObject(row) && typeof row.id === 'string' && isAnswered(row.id);
+}

@@ -1,0 +1,187 @@
+import type { AppError } from '../core/error.ts';
+import type { Clock } from '../core/io.ts';
+import { onAbort } from '../platform/runtime/abort.ts';
+import { createPacer } from './pacer.ts';
+
+export interface GateOptions {
+  readonly clock: Clock;
+  /** From 0 to 1. */
+  readonly random: () => number;
+  /** The most requests at once. */
+  readonly maxConcurrency: number;
+  /** Requests and tokens per minute, as the user knows them; the server's refusals teach the rest. */
+  readonly rpm?: number | undefined;
+  readonly tpm?: number | undefined;
+  /** The first pause after a refusal that names none; it doubles with each further one. */
+  readonly baseMs: number;
+}
+
+/** A request that is on its way. One of these must be called, once. */
+export interface Pass {
+  /** It was answered, and counted as this many tokens of the prompt. */
+  succeed(tokens: number | undefined): void;
+  /** The server had no room: everybody slows down. */
+  refuse(error: AppError): void;
+  /** It failed for a reason of its own. */
+  fail(): void;
+}
+
+/** What all requests of a run pass, so that what one learns of the server's limits holds for all. */
+export interface Gate {
+  /** Resolves when the request may be sent. `tokens`: what it is expected to count. Rejects with the signal's reason. */
+  enter(tokens: number, signal: AbortSignal): Promise<Pass>;
+  /** How many requests at once are possible now. */
+  readonly limit: number;
+  /** Until when nothing is sent, in milliseconds since the epoch. */
+  readonly pausedUntil: number;
+}
+
+const FIRST_LIMIT = 4;
+/** What is left of the limit after a refusal. */
+const BACK_OFF = 0.7;
+const MAX_PAUSE_MS = 60_000;
+/**
+ * After the time that a server names, only the oldest requests of its minute are forgotten. What was sent in a burst is
+ * forgotten in one, so a little later there is room for all.
+ */
+const DRAIN_MS = 3000;
+
+interface Waiting {
+  readonly tokens: number;
+  readonly start: (pass: Pass) => void;
+}
+
+/** How many at once: grows by one with every answer, and after a refusal, which takes 30 %, by one per round of answers. */
+function createLimit(most: number) {
+  let limit = Math.min(FIRST_LIMIT, most);
+  /** Up to here the limit doubles in a round; beyond, it grows by one. */
+  let slowStartEnd = most;
+  return {
+    get: (): number => Math.max(1, Math.floor(limit)),
+    grow(): void {
+      limit = Math.min(most, limit + (limit < slowStartEnd ? 1 : 1 / limit));
+    },
+    shrink(): void {
+      slowStartEnd = Math.max(1, Math.floor(limit * BACK_OFF));
+      limit = slowStartEnd;
+    },
+  };
+}
+
+/**
+ * The limit starts at four and follows answers and refusals. A quota per minute is learned from the refusal that names it, and
+ * kept from then on by spacing requests evenly.
+ */
+export function createGate({ clock, random, maxConcurrency, rpm, tpm, baseMs }: GateOptions): Gate {
+  const requests = createPacer(clock, rpm);
+  const tokenPacer = createPacer(clock, tpm);
+  const limit = createLimit(maxConcurrency);
+  let inFlight = 0;
+  let pausedUntil = 0;
+  let refusalsInARow = 0;
+  /** Requests that were sent before the last slow-down say nothing about the new speed. */
+  let slowedAt = Number.NEGATIVE_INFINITY;
+  const queue: Waiting[] = [];
+
+  const slowDown = ({ quota, retry, status }: AppError, sentAt: number): void => {
+    const now = clock.now();
+    const pacer = quota?.of === 'tokens' ? tokenPacer : requests;
+    if (sentAt >= slowedAt) {
+      refusalsInARow += 1;
+      slowedAt = now;
+      // A quota is kept by the pacer; less at once would not help.
+      if (!(quota?.per === 'minute' && pacer.learn(quota.limit))) limit.shrink();
+    }
+    const named = quota?.waitMs ?? retry?.afterMs;
+    const backOffMs = Math.min(MAX_PAUSE_MS, baseMs * 2 ** Math.min(refusalsInARow - 1, 10) * (0.7 + 0.6 * random()));
+    // A 503 of one request need not stop all others; a quota does.
+    const waitMs = named ?? (status === 503 ? backOffMs / 2 : backOffMs);
+    pausedUntil = Math.max(pausedUntil, now + waitMs + (quota?.per === 'minute' ? DRAIN_MS : 0));
+  };
+
+  const createPass = (expected: number, sentAt: number): Pass => {
+    const leave = (): void => {
+      inFlight -= 1;
+      pump();
+    };
+    return {
+      succeed(tokens) {
+        refusalsInARow = 0;
+        if (tokens !== undefined) tokenPacer.correct(tokens - expected);
+        requests.recover();
+        tokenPacer.recover();
+        // A limit that is hardly used need not grow.
+        if (2 * inFlight >= limit.get()) limit.grow();
+        leave();
+      },
+      refuse(error) {
+        // What is refused does not count.
+        tokenPacer.correct(-expected);
+        slowDown(error, sentAt);
+        leave();
+      },
+      fail: leave,
+    };
+  };
+
+  const wake = createAlarm(clock, () => pump());
+
+  const pump = (): void => {
+    for (let next = queue[0]; next !== undefined && inFlight < limit.get(); next = queue[0]) {
+      const now = clock.now();
+      const waitMs = Math.max(pausedUntil - now, requests.waitMs(), tokenPacer.waitMs());
+      if (waitMs > 0) {
+        wake(waitMs);
+        return;
+      }
+      queue.shift();
+      inFlight += 1;
+      requests.take(1);
+      tokenPacer.take(next.tokens);
+      next.start(createPass(next.tokens, now));
+    }
+  };
+
+  return {
+    enter(tokens, signal) {
+      return new Promise((resolve, reject) => {
+        signal.throwIfAborted();
+        let unfollow = (): void => {};
+        const waiting: Waiting = {
+          tokens,
+          start(pass) {
+            unfollow();
+            resolve(pass);
+          },
+        };
+        queue.push(waiting);
+        pump();
+        if (!queue.includes(waiting)) return;
+        unfollow = onAbort(signal, () => {
+          queue.splice(queue.indexOf(waiting), 1);
+          reject(signal.reason);
+        });
+      });
+    },
+    get limit() {
+      return limit.get();
+    },
+    get pausedUntil() {
+      return pausedUntil;
+    },
+  };
+}
+
+/** Calls `action` after the given time; while one call is due, others are not needed. */
+function createAlarm(clock: Clock, action: () => void): (ms: number) => void {
+  const never = new AbortController().signal;
+  let isSet = false;
+  return (ms) => {
+    if (isSet) return;
+    isSet = true;
+    void clock.sleep(ms, never).then(() => {
+      isSet = false;
+      action();
+    });
+  };
+}

@@ -1,0 +1,300 @@
+import { AppError } from '../core/error.ts';
+import type { Clock } from '../core/io.ts';
+import { type AppendFile, openAppendFile } from '../platform/files/append.ts';
+import { readLineBatches } from '../platform/files/lines.ts';
+import { acquireLock } from '../platform/files/lock.ts';
+import { isDirectory, pathExists, realPath } from '../platform/files/path.ts';
+import { moveFile } from '../platform/files/write.ts';
+import { nextTurn } from '../platform/runtime/clock.ts';
+import { randomId } from '../platform/runtime/random-id.ts';
+import { errorCode, errorReason } from '../platform/runtime/system.ts';
+import { type FailedFile, openFailedFile } from './failed-file.ts';
+import { createIdTable, type IdTable } from './id-table.ts';
+import { type FinishedRow, formatOutputLine, isFailed, parseOutputLine } from './result.ts';
+import type { Row } from './row.ts';
+import {
+  checkSameRun,
+  type RunFile,
+  type RunInput,
+  type RunPaths,
+  type RunSettings,
+  readRunFile,
+  toRunPaths,
+  writeRunFile,
+} from './run-file.ts';
+
+export interface JournalOptions {
+  /** Absolute. */
+  readonly output: string;
+  readonly settings: RunSettings;
+  readonly input: RunInput;
+  /** Begins anew; the old output is kept as `<out>.old`. */
+  readonly restarts: boolean;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
+/** What is to be done with a row: ask, or nothing because the output has it. `duplicate`: another row has its id. */
+export type Claim = 'pending' | 'ok' | 'failed' | 'duplicate';
+
+/** The output of a run, which is also the record of what is done. This process is its only writer. */
+export interface Journal {
+  readonly paths: RunPaths;
+  readonly runId: string;
+  /** Rows of the output by what became of them last, those of earlier runs included. */
+  readonly counts: { readonly ok: number; readonly failed: number };
+  /** How the output stands with this row; a second row with the same id is a `duplicate`. */
+  claim(id: string): Claim;
+  /** The row's last line; undefined if there is none. Does not claim it. */
+  find(id: string): 'ok' | 'failed' | undefined;
+  /**
+   * Adds the line of a row. Resolves when it is in the file, so that no kill of this process can lose it; a power failure
+   * may lose those of the last second. Throws AppError `internal` if it cannot be written, e.g. as the disk is full.
+   */
+  write(row: FinishedRow): Promise<void>;
+  /** Keeps a row that failed in an earlier run in `<out>.failed.jsonl`, if it is not there. */
+  keepFailed(row: Row): void;
+  /** Resolves when everything written so far is on disk. Throws AppError `internal`. */
+  sync(): Promise<void>;
+  /** Writes what is waiting, at once; for the end of a process that cannot wait. Never throws. */
+  flushNow(): void;
+  /** Everything is on disk when it resolves, and the output may be used by others. */
+  close(): Promise<void>;
+}
+
+const OK = 1;
+const FAILED = 2;
+/** Added to the mark of an id that a row of this input has. */
+const SEEN = 4;
+
+const SYNC_MS = 1000;
+const LOCK_WAIT_MS = 300;
+
+/**
+ * Opens an output: a new one, or one to go on with. Throws AppError `usage` if another process writes to it, if it was
+ * made with other settings, or if it is not the output of a batch run.
+ */
+export async function openJournal(options: JournalOptions): Promise<Journal> {
+  const { clock, signal } = options;
+  const paths = toRunPaths(resolveOutput(options.output));
+  const lock = await acquireLock(paths.lock, {
+    clock,
+    signal,
+    // One that was killed just now may need a moment to be gone.
+    maxWaitMs: LOCK_WAIT_MS,
+    isDone: async () => false,
+    takesFrom: 'gone',
+  });
+  if (lock?.isTaken) {
+    throw new AppError('usage', `another gmn batch is writing to ${paths.output}`, {
+      hint: `Wait for it, or use another --output-file. (Its lock: ${paths.lock})`,
+    });
+  }
+  if (!lock?.isHeld) throw writeError(paths.output, new Error(`cannot create ${paths.lock}`));
+  try {
+    const run = await prepareRun(paths, options);
+    const marks = createIdTable();
+    const { counts, end } = await scanOutput(paths, marks);
+    const file = await openAppendFile(paths.output, { now: clock.now(), torn: 'drop', createMode: 0o666, end }).catch(
+      (thrown: unknown) => {
+        throw writeError(paths.output, thrown);
+      },
+    );
+    const failed = await openFailedFile(paths.failed, (id) => (marks.get(id) & OK) !== 0);
+    const journal = createJournal({ paths, runId: run.runId, marks, counts, file, failed, clock });
+    return {
+      ...journal,
+      async close() {
+        await journal.close().finally(() => lock.release());
+      },
+    };
+  } catch (thrown) {
+    await lock.release();
+    throw thrown;
+  }
+}
+
+/** Through a link, to the file it names. Throws AppError `usage` for a directory, or if there is none to write to. */
+function resolveOutput(output: string): string {
+  if (isDirectory(output)) {
+    throw new AppError('usage', `${output} is a directory`, { hint: 'Name a file: --output-file out.jsonl' });
+  }
+  return realPath(output) ?? output;
+}
+
+async function prepareRun(paths: RunPaths, options: JournalOptions): Promise<RunFile> {
+  const { settings, input, restarts, clock } = options;
+  const before = await readRunFile(paths);
+  if (before === undefined && pathExists(paths.output) && (await hasContent(paths.output))) {
+    throw new AppError('usage', `${paths.output} exists and is not the output of a batch run`, {
+      hint: 'Use another --output-file, or move it away.',
+    });
+  }
+  if (before !== undefined && !restarts) {
+    checkSameRun(before, { settings, input }, paths);
+    return before;
+  }
+  if (before !== undefined) {
+    await moveFile(paths.output, paths.old);
+    await moveFile(paths.failed, `${paths.old}.failed.jsonl`);
+  }
+  const run = { runId: randomId().slice(0, 8), createdAt: new Date(clock.now()).toISOString(), settings, input };
+  await writeRunFile(paths, run);
+  return run;
+}
+
+async function hasContent(path: string): Promise<boolean> {
+  for await (const _batch of readLineBatches(path)) return true;
+  return false;
+}
+
+/** How an output stands, while others may write to it. Throws AppError `usage`. */
+export async function readCounts(paths: RunPaths): Promise<Journal['counts']> {
+  return (await scanOutput(paths, createIdTable())).counts;
+}
+
+interface Scan {
+  readonly counts: { ok: number; failed: number };
+  /** Where the last whole line ends. */
+  readonly end: number;
+}
+
+/** Reads the output once. The last line of an id counts. Throws AppError `usage` for a line that is none of ours. */
+async function scanOutput({ output }: RunPaths, marks: IdTable): Promise<Scan> {
+  const counts = { ok: 0, failed: 0 };
+  let end = 0;
+  let lineNumber = 0;
+  if (!pathExists(output)) return { counts, end };
+  for await (const batch of readLineBatches(output)) {
+    if (batch.isTorn) break;
+    end = batch.end;
+    for (const line of batch.lines) {
+      lineNumber += 1;
+      const mark = parseOutputLine(line);
+      if (mark === undefined) {
+        throw new AppError('usage', `${output}: line ${lineNumber} is not the output of a batch run`, {
+          hint: 'Remove the line if you added it; else use another --output-file.',
+        });
+      }
+      countMark(counts, marks.get(mark.id), mark.ok);
+      marks.set(mark.id, mark.ok ? OK : FAILED);
+    }
+  }
+  return { counts, end };
+}
+
+function countMark(counts: { ok: number; failed: number }, before: number, ok: boolean): void {
+  if (before & OK) counts.ok -= 1;
+  if (before & FAILED) counts.failed -= 1;
+  if (ok) counts.ok += 1;
+  else counts.failed += 1;
+}
+
+interface JournalParts extends Pick<Journal, 'paths' | 'runId'> {
+  readonly marks: IdTable;
+  readonly counts: { ok: number; failed: number };
+  readonly file: AppendFile;
+  readonly failed: FailedFile;
+  readonly clock: Clock;
+}
+
+function createJournal({ paths, runId, marks, counts, file, failed, clock }: JournalParts): Journal {
+  let waiting: string[] = [];
+  let flushed: Promise<void> | undefined;
+  let syncedAt = clock.now();
+  let syncing: Promise<void> | undefined;
+  let failure: AppError | undefined;
+
+  const append = async (): Promise<void> => {
+    const lines = waiting;
+    waiting = [];
+    if (lines.length === 0) return;
+    if (failure !== undefined) throw failure;
+    try {
+      const outcome = await file.append(`${lines.join('\n')}\n`);
+      if (outcome === 'overtaken') throw new Error('another program has changed it');
+    } catch (thrown) {
+      failure = writeError(paths.output, thrown);
+      throw failure;
+    }
+    if (clock.now() - syncedAt < SYNC_MS || syncing !== undefined) return;
+    syncedAt = clock.now();
+    // Not awaited: the next rows need not wait for the disk. A failure shows in the next write or in close.
+    syncing = file
+      .sync()
+      .catch((thrown: unknown) => {
+        failure = writeError(paths.output, thrown);
+      })
+      .finally(() => {
+        syncing = undefined;
+      });
+  };
+
+  return {
+    paths,
+    runId,
+    counts,
+    claim(id) {
+      const mark = marks.get(id);
+      if (mark & SEEN) return 'duplicate';
+      marks.set(id, mark | SEEN);
+      return mark & OK ? 'ok' : mark & FAILED ? 'failed' : 'pending';
+    },
+    find(id) {
+      const mark = marks.get(id);
+      return mark & OK ? 'ok' : mark & FAILED ? 'failed' : undefined;
+    },
+    async write(row) {
+      const before = marks.get(row.id);
+      // Whoever asks, nothing gets a second answer.
+      if (before & OK) return;
+      const ok = !isFailed(row.result);
+      countMark(counts, before, ok);
+      marks.set(row.id, (before & SEEN) | (ok ? OK : FAILED));
+      waiting.push(formatOutputLine(row));
+      // All rows that finish in one turn of the event loop are one write.
+      flushed ??= nextTurn().then(() => {
+        flushed = undefined;
+        return append();
+      });
+      await flushed;
+      if (!ok && row.line !== undefined) failed.add(row.line);
+    },
+    keepFailed({ line }) {
+      if (line !== undefined) failed.add(line);
+    },
+    async sync() {
+      await flushed;
+      await syncing;
+      await file.sync().catch((thrown: unknown) => {
+        throw writeError(paths.output, thrown);
+      });
+    },
+    flushNow() {
+      void append().catch(() => {});
+    },
+    async close() {
+      try {
+        await flushed;
+        await append();
+        await syncing;
+        if (failure !== undefined) throw failure;
+        await file.sync().catch((thrown: unknown) => {
+          throw writeError(paths.output, thrown);
+        });
+      } finally {
+        await file.close();
+        await failed.close((id) => (marks.get(id) & OK) !== 0);
+      }
+    },
+  };
+}
+
+function writeError(output: string, cause: unknown): AppError {
+  const code = errorCode(cause);
+  const hint =
+    code === 'ENOSPC' || code === 'EDQUOT' || code === 'EFBIG'
+      ? 'Make room, then run the same command again: it goes on where it stopped.'
+      : 'Check the path and its permissions, then run the same command again: it goes on where it stopped.';
+  return new AppError('internal', `cannot write ${output}: ${errorReason(cause)}`, { cause, hint });
+}

@@ -1,0 +1,288 @@
+import { AppError } from '../core/error.ts';
+import type { Clock } from '../core/io.ts';
+import type { Usage } from '../core/usage.ts';
+import { createAbortable, onAbort } from '../platform/runtime/abort.ts';
+import type { Budget } from './budget.ts';
+import type { Engine, EngineRun, PendingRow } from './engine.ts';
+import type { Gate, Pass } from './gate.ts';
+import type { RowAnswer, RowResult } from './result.ts';
+
+/** A row that is ready to be asked, any number of times. */
+export interface PreparedRow {
+  /** A rough count of the tokens of its prompt. */
+  readonly tokens: number;
+  /** The same for the same request; called only with `--dedupe`. */
+  readonly key: () => string;
+  readonly model: string;
+  readonly maxOutputTokens: number | undefined;
+  /** Sends it once. Throws AppError, with `retry` where another attempt may help. */
+  ask(limits: AskLimits, signal: AbortSignal): Promise<Asked>;
+}
+
+export interface AskLimits {
+  /** Less than the request itself asks for, as not more can be paid. */
+  readonly maxOutputTokens?: number;
+  /** Gets what the attempt has cost, also one that failed; undefined if that is not known. */
+  readonly onCost?: (cost: number | undefined) => void;
+}
+
+export type Asked = Pick<RowAnswer, 'response' | 'json' | 'model' | 'usage' | 'cost' | 'finishReason'>;
+
+export interface LocalEngineOptions {
+  readonly gate: Gate;
+  readonly clock: Clock;
+  readonly random: () => number;
+  /** Throws AppError for a row that cannot be asked. */
+  readonly prepare: (row: PendingRow) => Promise<PreparedRow>;
+  /** How often a row is asked again after a failure of its own. */
+  readonly retries: number;
+  /** The first delay; it doubles with each retry. */
+  readonly baseMs: number;
+  /** Absent: money does not matter. */
+  readonly budget?: Budget | undefined;
+  /** Asks rows with the same request once. */
+  readonly dedupes?: boolean;
+}
+
+/** How often a row may be refused for lack of room before it fails; each time, all rows slow down. */
+const MAX_REFUSALS = 10;
+
+/** After so many rows in a row that failed for reasons of the service, and none that was answered, the run stops. */
+const MAX_FAILURES_IN_A_ROW = 25;
+
+/** Of answers, for rows with the same request. */
+const DEDUPE_BYTES = 32_000_000;
+
+/** Asks the rows one by one from here, many at once, as the gate allows. */
+export function createLocalEngine(options: LocalEngineOptions): Engine {
+  return { run: (run) => runLocally(options, run) };
+}
+
+async function runLocally(options: LocalEngineOptions, run: EngineRun): Promise<void> {
+  const { gate } = options;
+  /** Aborts with `run.signal`, and when nothing new is to be sent; what is in flight is finished then. */
+  const halt = createAbortable();
+  const unfollow = onAbort(run.signal, () => halt.abort(run.signal.reason));
+  if (run.signal.aborted) halt.abort(run.signal.reason);
+  const runRow = createRowRunner(options, run, halt.signal);
+  let failure: unknown;
+  let inFlight = 0;
+  let wake = (): void => {};
+  const start = (row: PendingRow): void => {
+    inFlight += 1;
+    runRow(row)
+      .catch((thrown: unknown) => {
+        failure ??= thrown;
+        halt.abort(thrown);
+      })
+      .finally(() => {
+        inFlight -= 1;
+        wake();
+      });
+  };
+  const changed = (): Promise<void> =>
+    new Promise((resolve) => {
+      wake = resolve;
+    });
+  try {
+    while (!halt.signal.aborted) {
+      if (inFlight >= gate.limit) {
+        await changed();
+        continue;
+      }
+      const next = await run.rows.next();
+      if (next.done) break;
+      if (!halt.signal.aborted) start(next.value);
+    }
+    while (inFlight > 0) await changed();
+  } finally {
+    unfollow();
+  }
+  if (failure !== undefined) throw failure;
+  run.signal.throwIfAborted();
+}
+
+function createRowRunner(
+  options: LocalEngineOptions,
+  { finish, signal }: EngineRun,
+  halted: AbortSignal,
+): (row: PendingRow) => Promise<void> {
+  const { clock, prepare, dedupes = false } = options;
+  const ask = createAsker(options, { signal, halted });
+  const answers = createAnswerCache(DEDUPE_BYTES);
+  let failuresInARow = 0;
+
+  const answer = async (row: PendingRow, prepared: PreparedRow): Promise<RowResult> => {
+    if (!dedupes) return ask(row, prepared);
+    const key = prepared.key();
+    const known = await answers.find(key);
+    return known === undefined ? answers.add(key, row.id, ask(row, prepared)) : copyAnswer(known);
+  };
+
+  /** Throws what ends the run. */
+  const settle = async (row: PendingRow): Promise<RowResult> => {
+    try {
+      return await answer(row, await prepare(row));
+    } catch (thrown) {
+      if (thrown instanceof RunStop) throw thrown.reason;
+      if (thrown === halted.reason) throw thrown;
+      const error = AppError.from(thrown);
+      // A fault of gmn's own, not of the row.
+      if (error.fault === 'internal' && error.cause !== undefined) throw error;
+      return error;
+    }
+  };
+
+  return async (row) => {
+    const begunAt = clock.now();
+    const result = await settle(row);
+    const isService = result instanceof AppError && (result.retry !== undefined || result.quota !== undefined);
+    if (isService) failuresInARow += 1;
+    else if (!(result instanceof AppError)) failuresInARow = 0;
+    await finish({ id: row.id, index: row.index, line: row.line, result: withTime(result, clock.now() - begunAt) });
+    if (!isService || failuresInARow < MAX_FAILURES_IN_A_ROW) return;
+    throw result.with({
+      message: `${failuresInARow} rows in a row failed, so the run stops: ${result.message}`,
+      hint: 'When the service works again, run the same command with --retry-failed: it goes on.',
+    });
+  };
+}
+
+function copyAnswer({ id, answer }: KnownAnswer): RowAnswer {
+  return { ...answer, usage: {}, ...noCost(answer), sameAs: id, ms: 0, attempts: 0 };
+}
+
+function noCost({ cost }: RowAnswer): { readonly cost?: number } {
+  return cost === undefined ? {} : { cost: 0 };
+}
+
+function withTime(result: RowResult, ms: number): RowResult {
+  return result instanceof AppError || result.attempts === 0 ? result : { ...result, ms };
+}
+
+/** Ends the run, not only the row. */
+class RunStop extends Error {
+  readonly reason: AppError;
+  constructor(reason: AppError) {
+    super(reason.message);
+    this.reason = reason;
+  }
+}
+
+/** Asks a row until it is answered or has failed for good. Throws RunStop for what would happen to every row. */
+function createAsker(
+  options: LocalEngineOptions,
+  { signal, halted }: { readonly signal: AbortSignal; readonly halted: AbortSignal },
+) {
+  const { gate, clock, random, retries, baseMs, budget } = options;
+  /** How many tokens the server counts for one of our estimate. */
+  let ratio = 1;
+  const learnRatio = (expected: number, { promptTokenCount }: Usage): void => {
+    if (promptTokenCount !== undefined && expected > 0) ratio += 0.05 * (promptTokenCount / expected - ratio);
+  };
+
+  return async (row: PendingRow, prepared: PreparedRow): Promise<RowResult> => {
+    let refusals = 0;
+    let failures = 0;
+    for (let attempts = 1; ; attempts += 1) {
+      const expected = Math.ceil(prepared.tokens * ratio);
+      const reserved = budget && (await stopRun(() => budget.reserve({ ...prepared, tokens: expected }, halted)));
+      let pass: Pass | undefined;
+      let cost: number | undefined;
+      const onCost = (spent: number | undefined): void => {
+        cost = spent;
+      };
+      try {
+        pass = await gate.enter(expected, halted);
+        const asked = await prepared.ask({ ...limitOutput(reserved), onCost }, signal);
+        pass.succeed(asked.usage.promptTokenCount);
+        learnRatio(prepared.tokens, asked.usage);
+        reserved?.settle(cost ?? asked.cost);
+        return { ...asked, ms: 0, attempts };
+      } catch (thrown) {
+        reserved?.settle(cost);
+        const error = AppError.from(thrown);
+        const isRefusal = isRefused(error);
+        if (isRefusal) pass?.refuse(error);
+        else pass?.fail();
+        if (thrown === halted.reason) throw thrown;
+        signal.throwIfAborted();
+        if (isFatal(error, row)) throw new RunStop(toStop(error));
+        if (isRefusal) refusals += 1;
+        else failures += 1;
+        const isOver = isRefusal ? refusals > MAX_REFUSALS : error.retry === undefined || failures > retries;
+        if (isOver) return error;
+        halted.throwIfAborted();
+        if (!isRefusal) await clock.sleep(baseMs * 2 ** (failures - 1) * (0.7 + 0.6 * random()), halted);
+      }
+    }
+  };
+}
+
+function limitOutput(reserved: AskLimits | undefined): AskLimits {
+  const { maxOutputTokens } = reserved ?? {};
+  return maxOutputTokens === undefined ? {} : { maxOutputTokens };
+}
+
+async function stopRun<Result>(work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (thrown) {
+    throw thrown instanceof AppError && thrown.fault === 'limit' ? new RunStop(thrown) : thrown;
+  }
+}
+
+/** No room right now, for anybody. */
+function isRefused({ status, quota }: AppError): boolean {
+  return quota?.per === 'minute' || (quota === undefined && (status === 429 || status === 503));
+}
+
+/** What every other row would be answered with, too. */
+function isFatal({ fault, quota, objection }: AppError, { input }: PendingRow): boolean {
+  if (fault === 'auth' || fault === 'config') return true;
+  return input.model === undefined && (quota?.per === 'day' || quota?.per === 'plan' || objection === 'model');
+}
+
+function toStop(error: AppError): AppError {
+  if (error.quota?.per !== 'day') return error;
+  const [when = ''] = error.hint?.split(' Until then ') ?? [];
+  return error.with({ hint: `${when} Run the same command again then: it goes on where it stopped.`.trimStart() });
+}
+
+interface KnownAnswer {
+  readonly id: string;
+  readonly answer: RowAnswer;
+}
+
+/** The answers to requests, the oldest forgotten when they are too large together. Failures are not kept. */
+function createAnswerCache(maxBytes: number) {
+  const known = new Map<string, { readonly id: string; readonly result: Promise<RowResult>; bytes: number }>();
+  let total = 0;
+  return {
+    async find(key: string): Promise<KnownAnswer | undefined> {
+      const entry = known.get(key);
+      const answer = await entry?.result;
+      return entry === undefined || answer === undefined || answer instanceof AppError
+        ? undefined
+        : { id: entry.id, answer };
+    },
+    async add(key: string, id: string, asking: Promise<RowResult>): Promise<RowResult> {
+      // Who waits for it must not fail because of it.
+      const entry = { id, result: asking.catch((thrown: unknown) => AppError.from(thrown)), bytes: 0 };
+      known.set(key, entry);
+      const result = await asking;
+      if (result instanceof AppError) known.delete(key);
+      else {
+        entry.bytes = 200 + 2 * (result.response?.length ?? JSON.stringify(result.json).length);
+        total += entry.bytes;
+      }
+      for (const [oldest, { bytes }] of known) {
+        if (total <= maxBytes) break;
+        if (bytes === 0) continue;
+        known.delete(oldest);
+        total -= bytes;
+      }
+      return result;
+    },
+  };
+}

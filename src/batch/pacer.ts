@@ -1,0 +1,90 @@
+import type { Clock } from '../core/io.ts';
+
+const MINUTE_MS = 60_000;
+/** Of a quota that the server named: a window that begins elsewhere must not overflow. */
+const SHARE = 0.97;
+/** How much may be sent at once after a silence, as a time at the full rate. */
+const BURST_MS = 1000;
+
+/** Spaces requests, or their tokens, so that a quota per minute is used evenly. */
+export interface Pacer {
+  /** How long to wait before more may be sent; 0 without a quota. */
+  waitMs(): number;
+  take(amount: number): void;
+  /** Adds to what was taken, once the real amount is known. */
+  correct(amount: number): void;
+  /**
+   * Learns from a refusal: the quota if the server named it, else what was sent in the last minute. A quota that is known, and
+   * yet refused, is shared with others: less of it is used for a while. False if nothing can be learned.
+   */
+  learn(limit: number | undefined): boolean;
+  /** Called with every success: uses more of the quota again. */
+  recover(): void;
+}
+
+/** `perMinute`: what the user allows, which is used fully, and never exceeded. */
+export function createPacer(clock: Clock, perMinute: number | undefined): Pacer {
+  let quota = perMinute === undefined ? undefined : { perMinute, share: 1, most: 1 };
+  /** When what was taken so far is paid for. */
+  let paidUntil = Number.NEGATIVE_INFINITY;
+  let learnedAt = Number.NEGATIVE_INFINITY;
+  const sent = createMinuteCounter(clock);
+  const msFor = (amount: number): number =>
+    quota === undefined ? 0 : (amount * MINUTE_MS) / (quota.perMinute * quota.share);
+  return {
+    waitMs: () => (quota === undefined ? 0 : Math.max(0, paidUntil - clock.now() - burstMs(quota.perMinute))),
+    take(amount) {
+      sent.add(amount);
+      if (quota !== undefined) paidUntil = Math.max(paidUntil, clock.now()) + msFor(amount);
+    },
+    correct(amount) {
+      sent.add(amount);
+      if (quota !== undefined) paidUntil += msFor(amount);
+    },
+    learn(limit) {
+      const now = clock.now();
+      if (limit === undefined && quota === undefined) {
+        const guess = sent.total();
+        if (guess <= 0) return false;
+        quota = { perMinute: guess, share: SHARE, most: SHARE };
+      } else if (limit !== undefined && (quota === undefined || limit < quota.perMinute)) {
+        quota = { perMinute: limit, share: SHARE, most: SHARE };
+      } else if (quota !== undefined && now - learnedAt > MINUTE_MS) {
+        quota = { ...quota, share: Math.max(0.1, quota.share * 0.9) };
+      }
+      learnedAt = now;
+      return true;
+    },
+    recover() {
+      if (quota === undefined || quota.share >= quota.most || clock.now() - learnedAt < MINUTE_MS) return;
+      // About 2 % in a minute.
+      quota = { ...quota, share: Math.min(quota.most, quota.share + 0.02 / quota.perMinute) };
+    },
+  };
+}
+
+/** None for small quotas: two requests at once would be a large part of them. */
+function burstMs(perMinute: number): number {
+  return Math.min(BURST_MS, (perMinute / MINUTE_MS) * BURST_MS * 10);
+}
+
+const SLOTS = 60;
+
+/** How much was added in the last minute, to a second. */
+function createMinuteCounter(clock: Clock): { add(amount: number): void; total(): number } {
+  const amounts = new Float64Array(SLOTS);
+  const seconds = new Float64Array(SLOTS);
+  return {
+    add(amount) {
+      const second = Math.floor(clock.now() / 1000);
+      const slot = second % SLOTS;
+      if (seconds[slot] !== second) amounts[slot] = 0;
+      seconds[slot] = second;
+      amounts[slot] = (amounts[slot] ?? 0) + amount;
+    },
+    total() {
+      const oldest = Math.floor(clock.now() / 1000) - SLOTS;
+      return amounts.reduce((sum, amount, slot) => ((seconds[slot] ?? 0) > oldest ? sum + amount : sum), 0);
+    },
+  };
+}

@@ -1,0 +1,157 @@
+import type { BatchJob } from '../../core/batches.ts';
+import { AppError, serverError } from '../../core/error.ts';
+import type { EngineRun } from '../engine.ts';
+import { isFailed } from '../result.ts';
+import { type JobContext, saveShard } from './jobs.ts';
+import type { Plan, Shard } from './plan.ts';
+import type { RowCodec } from './service.ts';
+import { openShardWriter, readShard, readShardRows } from './shard-file.ts';
+
+export interface CollectContext extends JobContext {
+  readonly codec: Pick<RowCodec, 'toResult'>;
+  readonly finish: EngineRun['finish'];
+  readonly sync: EngineRun['sync'];
+  /** How often a row is asked for at most. */
+  readonly maxAttempts: number;
+  readonly nextNumber: () => number;
+}
+
+/** The key of a row: unique to the run, so that no two runs share a file that one of them deletes. */
+export function toKey(runId: string, index: number): string {
+  return `${runId}-${index}`;
+}
+
+function parseKey(key: string, runId: string): number | undefined {
+  const index = key.startsWith(`${runId}-`) ? Number(key.slice(runId.length + 1)) : Number.NaN;
+  return Number.isSafeInteger(index) ? index : undefined;
+}
+
+/** So many rows are given back at a time. */
+const WINDOW = 256;
+/** How often a download is begun anew after a lost connection. */
+const MAX_DOWNLOADS = 5;
+
+/**
+ * Puts the results of a job that has ended into the output. Rows without an answer go into a new shard, unless they have had
+ * their tries; `leave` keeps them out of the output, for another engine. What was collected before a crash is collected again and
+ * changes nothing. The shard is `collected` when this resolves.
+ */
+export async function collectShard(
+  shard: Shard,
+  job: BatchJob | undefined,
+  context: CollectContext,
+  rest: 'retry' | 'leave' = 'retry',
+): Promise<void> {
+  const { finish, maxAttempts } = context;
+  const left = await takeResults(shard, job, context);
+  const retries = new Set<number>();
+  for (const [index, error] of left) if (canRetry(error, shard.attempt, maxAttempts)) retries.add(index);
+  if (rest === 'retry') {
+    const why = endingError(job);
+    for await (const row of readShardRows(context.store, shard.number)) {
+      if (!left.has(row.index) || retries.has(row.index)) continue;
+      await finish({ ...row, result: left.get(row.index) ?? why });
+    }
+  }
+  // What is deleted at the service must be on disk here.
+  await context.sync();
+  const results = job?.results !== undefined && 'fileName' in job.results ? job.results.fileName : undefined;
+  const collected: Shard = { ...shard, state: 'collected', ...(results === undefined ? {} : { results }) };
+  if (rest === 'leave' || retries.size === 0) await saveShard(context, collected);
+  else await splitRetries(collected, retries, context);
+}
+
+/** The rows that have no answer, with the reason if there is one for that row. */
+async function takeResults(
+  shard: Shard,
+  job: BatchJob | undefined,
+  context: CollectContext,
+): Promise<Map<number, AppError | undefined>> {
+  const { store, clock, signal } = context;
+  const ids = new Map<number, string>();
+  for await (const { index, id } of readShardRows(store, shard.number)) ids.set(index, id);
+  const left = new Map<number, AppError | undefined>([...ids.keys()].map((index) => [index, undefined]));
+  if (job?.results === undefined) return left;
+  for (let downloads = 1; ; downloads += 1) {
+    try {
+      await download(shard, job.results, { ...context, ids, left });
+      return left;
+    } catch (thrown) {
+      signal.throwIfAborted();
+      const error = AppError.from(thrown);
+      if (error.fault !== 'api' || error.retry === undefined || downloads === MAX_DOWNLOADS) throw error;
+      await clock.sleep(context.timing.pollMs / 10, signal);
+    }
+  }
+}
+
+interface DownloadContext extends CollectContext {
+  readonly ids: ReadonlyMap<number, string>;
+  readonly left: Map<number, AppError | undefined>;
+}
+
+async function download(
+  shard: Shard,
+  results: NonNullable<BatchJob['results']>,
+  { service, store, codec, finish, clock, signal, ids, left }: DownloadContext,
+): Promise<void> {
+  const { runId } = store.plan;
+  const asked = { model: shard.model, attempts: shard.attempt, ms: clock.now() - (shard.intentAt ?? clock.now()) };
+  let window: Promise<void>[] = [];
+  for await (const { key, reply } of service.readResults(results, shard.model, signal)) {
+    const index = parseKey(key, runId);
+    const id = index === undefined ? undefined : ids.get(index);
+    if (index === undefined || id === undefined || !left.has(index)) continue;
+    const result = reply instanceof AppError ? reply : await codec.toResult(reply, { ...asked, id });
+    if (isFailed(result)) {
+      left.set(index, result);
+      continue;
+    }
+    left.delete(index);
+    window.push(finish({ id, index, result }));
+    if (window.length >= WINDOW) {
+      await Promise.all(window);
+      window = [];
+    }
+  }
+  await Promise.all(window);
+}
+
+/** A row that the job says nothing about may be asked again, too. */
+function canRetry(error: AppError | undefined, attempt: number, maxAttempts: number): boolean {
+  return attempt < maxAttempts && (error === undefined || error.retry !== undefined);
+}
+
+function endingError(job: BatchJob | undefined): AppError {
+  const why = job?.problem === undefined ? '' : `: ${job.problem.slice(0, 200)}`;
+  const what =
+    job === undefined
+      ? 'the batch is gone'
+      : job.state === 'succeeded'
+        ? 'the batch has no result for this row'
+        : `the batch has ${job.state}${why}`;
+  return serverError('api', what, { hint: 'Ask again: --retry-failed' });
+}
+
+/** The rows to ask again become a shard of their own, in one step with the end of this one. */
+async function splitRetries(shard: Shard, retries: ReadonlySet<number>, context: CollectContext): Promise<void> {
+  const { store } = context;
+  const number = context.nextNumber();
+  const writer = await openShardWriter(store, number);
+  try {
+    for await (const { row, request } of readShard(store, shard.number)) {
+      if (retries.has(row.index)) await writer.add(row, request);
+    }
+  } finally {
+    await writer.close();
+  }
+  const { model, attempt, rows: before, cost } = shard;
+  const { rows, bytes } = writer;
+  const share = cost === undefined ? {} : { cost: (cost * rows) / before };
+  const retry: Shard = { number, model, rows, bytes, attempt: attempt + 1, state: 'planned', ...share };
+  await store.update((plan: Plan) => ({
+    ...plan,
+    lastNumber: Math.max(plan.lastNumber, number),
+    shards: [...plan.shards.map((other) => (other.number === shard.number ? shard : other)), retry],
+  }));
+}

@@ -1,0 +1,268 @@
+import { raceWithAbort } from '../../core/async.ts';
+import type { BatchJob, BatchState } from '../../core/batches.ts';
+import { AppError } from '../../core/error.ts';
+import type { Clock } from '../../core/io.ts';
+import { plural } from '../../core/text/format.ts';
+import type { Engine, EngineRun } from '../engine.ts';
+import { createIdTable, type IdTable } from '../id-table.ts';
+import { type CollectContext, collectShard } from './collect.ts';
+import { deleteRemote, hasEnded, type RemoteTiming, saveShard, submitShard } from './jobs.ts';
+import { isInFlight, type PlanStore, type Shard } from './plan.ts';
+import type { BatchService, RowCodec } from './service.ts';
+import { readShardRows } from './shard-file.ts';
+import { type Budget, budgetError, createSharder, fitsBudget, type RemoteLimits } from './sharder.ts';
+
+export interface RemoteOptions {
+  readonly store: PlanStore;
+  readonly service: BatchService;
+  readonly codec: RowCodec;
+  readonly limits: RemoteLimits;
+  readonly timing: RemoteTiming;
+  readonly clock: Clock;
+  readonly notify: (message: string) => void;
+  /** Called after every look at the jobs. */
+  readonly onStatus?: (status: RemoteStatus) => void;
+  readonly budget?: Budget | undefined;
+  /**
+   * - `run`: asks rows, and waits for all jobs.
+   * - `wait`: reads no rows.
+   * - `once`: the same, and looks at every job only once.
+   */
+  readonly mode: 'run' | 'wait' | 'once';
+}
+
+export interface RemoteStatus {
+  /** In flight, and the rows in them. */
+  readonly jobs: number;
+  readonly rows: number;
+  readonly states: ReadonlyMap<BatchState, number>;
+}
+
+/**
+ * The Batch API as an engine. Rows are written to shards beside the output, which become jobs; their results are collected
+ * as they end. Everything it must know after a crash is in the plan before the step that needs it.
+ */
+export function createRemoteEngine(options: RemoteOptions): Engine {
+  return {
+    async run(run) {
+      const stop = new AbortController();
+      const signal = AbortSignal.any([run.signal, stop.signal]);
+      const shared = createShared(options, { ...run, signal });
+      await forgetCollected(shared);
+      const produced = produce(shared);
+      const watched = watch(shared);
+      try {
+        await Promise.all([produced, watched]);
+      } catch (thrown) {
+        stop.abort(thrown);
+        await Promise.allSettled([produced, watched]);
+        // Nothing is in flight, so there is nothing to remember.
+        if (options.store.plan.shards.length === 0) await options.store.remove();
+        throw thrown;
+      }
+    },
+  };
+}
+
+/** What the two halves share: one fills shards and creates jobs, the other collects them. */
+interface Shared extends RemoteOptions {
+  readonly run: EngineRun;
+  readonly context: CollectContext;
+  /** Creates the job of a shard, unless the other half is about to. */
+  readonly submit: (shard: Shard) => Promise<void>;
+  /** Rings when a job was created, and when all rows are in jobs. */
+  readonly created: Bell;
+  /** Rings when a job is done with. */
+  readonly freed: Bell;
+  isProduced: boolean;
+  /** Why the last look at a job failed; reported once. */
+  trouble: string | undefined;
+}
+
+function createShared(options: RemoteOptions, run: EngineRun): Shared {
+  let lastNumber = options.store.plan.lastNumber;
+  const submitting = new Set<number>();
+  const context: CollectContext = {
+    ...options,
+    ...{ signal: run.signal, finish: run.finish, sync: run.sync, maxAttempts: options.limits.attempts },
+    nextNumber: () => {
+      lastNumber += 1;
+      return lastNumber;
+    },
+  };
+  const created = createBell();
+  return {
+    ...options,
+    ...{ run, context, created, freed: createBell(), isProduced: false, trouble: undefined },
+    async submit(shard) {
+      if (submitting.has(shard.number)) return;
+      submitting.add(shard.number);
+      await submitShard(shard, context);
+      created.ring();
+    },
+  };
+}
+
+/** Wakes who waits for something to happen. */
+interface Bell {
+  ring(): void;
+  /** Resolves with the next ring. Throws the signal's reason. */
+  wait(signal: AbortSignal): Promise<void>;
+}
+
+function createBell(): Bell {
+  const waiting = new Set<() => void>();
+  return {
+    ring() {
+      for (const wake of waiting) wake();
+      waiting.clear();
+    },
+    wait(signal) {
+      const rung = new Promise<void>((resolve) => waiting.add(resolve));
+      return raceWithAbort(rung, signal);
+    },
+  };
+}
+
+/** Before anything else: a shard that is asked again may have the same file as the one it comes from. */
+async function forgetCollected(shared: Shared): Promise<void> {
+  const { store } = shared;
+  await store.prune();
+  for (const shard of store.plan.shards) if (shard.state === 'collected') await forget(shard, shared);
+}
+
+async function forget(shard: Shard, { store, context, freed }: Shared): Promise<void> {
+  await deleteRemote(shard, context);
+  await store.drop(shard.number);
+  freed.ring();
+}
+
+async function produce(shared: Shared): Promise<void> {
+  const { store, run, mode } = shared;
+  for (const shard of store.plan.shards) await goOn(shard, shared);
+  if (mode === 'run') {
+    const planned = await readPlannedIds(store);
+    const waitForRoom = () => shared.freed.wait(run.signal);
+    const sharder = createSharder({ ...shared.context, ...shared, waitForRoom });
+    try {
+      for (let next = await run.rows.next(); !next.done; next = await run.rows.next()) {
+        if (planned.get(next.value.id) === 0) await sharder.add(next.value);
+      }
+      await sharder.finish();
+    } finally {
+      await sharder.close();
+    }
+    // Told to stop, the rows end before the input does.
+    run.signal.throwIfAborted();
+    if (!store.plan.isComplete) await store.update((plan) => ({ ...plan, isComplete: true }));
+  }
+  shared.isProduced = true;
+  shared.created.ring();
+}
+
+/** Takes up a shard where an earlier run left it. */
+async function goOn(shard: Shard, { context, submit, mode }: Shared): Promise<void> {
+  if (shard.state === 'created' || shard.state === 'collected') return;
+  if (shard.state !== 'cancelled') return submit(shard);
+  if (mode !== 'run') return;
+  await deleteRemote(shard, context);
+  const { job: _job, ...rest } = shard;
+  // Another name than that of the job which was cancelled.
+  await submit(await saveShard(context, { ...rest, state: 'planned', attempt: shard.attempt + 1 }));
+}
+
+async function readPlannedIds(store: PlanStore): Promise<IdTable> {
+  const ids = createIdTable();
+  for (const { number } of store.plan.shards) {
+    for await (const { id } of readShardRows(store, number)) ids.set(id, 1);
+  }
+  return ids;
+}
+
+async function watch(shared: Shared): Promise<void> {
+  const { store, timing, mode, onStatus } = shared;
+  for (let delayMs = timing.pollMs; ; ) {
+    const sawAll = shared.isProduced;
+    const states = new Map<BatchState, number>();
+    let hasChanged = false;
+    for (const shard of store.plan.shards) {
+      if (shard.state !== 'created') continue;
+      const job = await look(shard, shared);
+      if (job === 'later') continue;
+      const { state } = job ?? { state: 'unknown' };
+      states.set(state, (states.get(state) ?? 0) + 1);
+      if (job !== undefined && !hasEnded(job)) continue;
+      hasChanged = true;
+      await endShard(shard, job, shared);
+    }
+    const active = store.plan.shards.filter(isInFlight);
+    onStatus?.({ jobs: active.length, rows: active.reduce((sum, { rows }) => sum + rows, 0), states });
+    throwIfUnpaid(active, shared);
+    if (shared.isProduced && (active.length === 0 || (mode === 'once' && sawAll))) break;
+    if (hasChanged) delayMs = timing.pollMs;
+    await pause(delayMs, shared);
+    if (!hasChanged) delayMs = Math.min(delayMs * 1.5, timing.maxPollMs);
+  }
+  const cancelled = store.plan.shards.filter(({ state }) => state === 'cancelled');
+  if (cancelled.length > 0) throw cancelledError(cancelled);
+}
+
+/** Undefined if the job is gone; `later` if nobody can say now: a job goes on while this machine is offline. */
+async function look(shard: Shard, shared: Shared): Promise<BatchJob | undefined | 'later'> {
+  const { service, run, mode, notify } = shared;
+  try {
+    const job = await service.jobs.get(shard.job ?? '', run.signal);
+    shared.trouble = undefined;
+    return job;
+  } catch (thrown) {
+    run.signal.throwIfAborted();
+    const error = AppError.from(thrown);
+    if (error.fault !== 'api' || error.retry === undefined || mode === 'once') throw error;
+    if (shared.trouble !== error.message) notify(`${error.message}; the jobs go on, and gmn looks again later`);
+    shared.trouble = error.message;
+    return 'later';
+  }
+}
+
+async function endShard(shard: Shard, job: BatchJob | undefined, shared: Shared): Promise<void> {
+  const { store, context, notify, submit } = shared;
+  if (job?.state === 'cancelled') {
+    await saveShard(context, { ...shard, state: 'cancelled' });
+    shared.freed.ring();
+    return;
+  }
+  if (job?.state === 'failed' || job?.state === 'expired') notify(`${job.name} has ${job.state}`);
+  await collectShard(shard, job, context);
+  const after = store.plan.shards.find(({ number }) => number === shard.number);
+  if (after !== undefined) await forget(after, shared);
+  for (const other of store.plan.shards) {
+    if (isRetry(other) && fitsBudget(0, store.plan, shared.budget)) await submit(other);
+  }
+}
+
+/** Rows to ask again, which no job has yet. */
+function isRetry({ state, attempt }: Shard): boolean {
+  return state === 'planned' && attempt > 1;
+}
+
+/** If only rows to ask again are left, nothing that ends can make room for them. */
+function throwIfUnpaid(active: readonly Shard[], { store, budget }: Shared): void {
+  const [first] = active;
+  if (first === undefined || !active.every(isRetry) || fitsBudget(0, store.plan, budget)) return;
+  throw budgetError(first, budget);
+}
+
+/** Until the delay is over. Without jobs, until there is one. */
+async function pause(delayMs: number, { clock, run, store, mode, created, isProduced }: Shared): Promise<void> {
+  if (isProduced && mode === 'once') return;
+  if (store.plan.shards.some(({ state }) => state === 'created')) await clock.sleep(delayMs, run.signal);
+  else if (!isProduced) await created.wait(run.signal);
+}
+
+function cancelledError(shards: readonly Shard[]): AppError {
+  const rows = shards.reduce((sum, shard) => sum + shard.rows, 0);
+  const what = shards.length === 1 ? 'a batch job was' : `${shards.length} batch jobs were`;
+  return new AppError('api', `${what} cancelled by somebody else: ${plural(rows, 'row')} without an answer`, {
+    hint: 'Run the same command again to ask them again.',
+  });
+}

@@ -1,0 +1,127 @@
+import { type BatchJob, isRefused } from '../../core/batches.ts';
+import { AppError } from '../../core/error.ts';
+import type { Clock } from '../../core/io.ts';
+import { type PlanStore, replaceShard, type Shard, toDisplayName } from './plan.ts';
+import type { BatchService } from './service.ts';
+
+export interface RemoteTiming {
+  /** The first delay between two looks at the jobs. */
+  readonly pollMs: number;
+  readonly maxPollMs: number;
+  /** How long a new job may be missing in the list. */
+  readonly lagMs: number;
+}
+
+export interface JobContext {
+  readonly store: PlanStore;
+  readonly service: BatchService;
+  readonly clock: Clock;
+  readonly timing: RemoteTiming;
+  readonly signal: AbortSignal;
+  readonly notify: (message: string) => void;
+}
+
+/** A request to create a job is over by then, whatever became of it. */
+const OLD_MS = 15 * 60_000;
+/** How often a creation that failed and left no job is tried again. */
+const MAX_FAILURES = 3;
+
+export async function saveShard({ store }: Pick<JobContext, 'store'>, shard: Shard): Promise<Shard> {
+  await store.update((plan) => replaceShard(plan, shard));
+  return shard;
+}
+
+/**
+ * Brings a shard to `created`, from wherever an earlier run left it. No shard gets two jobs: what is about to be created is
+ * written down first, and looked up after anything that leaves doubt. Throws AppError.
+ */
+export async function submitShard(shard: Shard, context: JobContext): Promise<Shard> {
+  const { service, clock, timing, signal } = context;
+  const asCreated = (current: Shard, { name }: BatchJob): Promise<Shard> =>
+    saveShard(context, { ...current, state: 'created', job: name });
+  let current = shard;
+  if (current.state === 'creating') {
+    const job = await findJob(current, context);
+    if (job !== undefined) return asCreated(current, job);
+  }
+  let failures = 0;
+  for (let waits = 0; ; ) {
+    current = await upload(current, context);
+    current = await saveShard(context, { ...current, state: 'creating', intentAt: clock.now() });
+    try {
+      const { model, file = '' } = current;
+      const displayName = toDisplayName(context.store.plan.runId, current);
+      return await asCreated(current, await service.jobs.create({ model, displayName, fileName: file }, signal));
+    } catch (thrown) {
+      // The plan says `creating`: the next run looks for the job.
+      signal.throwIfAborted();
+      const error = AppError.from(thrown);
+      if (error.fault !== 'api' && error.fault !== 'auth') throw error;
+      if (isRefused(error)) {
+        current = await saveShard(context, { ...current, state: 'uploaded' });
+        if (error.status !== 429 || error.retry === undefined) throw error;
+        if (waits === 0) context.notify(`${error.message}; gmn tries again until there is room`);
+        waits += 1;
+        await clock.sleep(Math.min(timing.pollMs * 1.5 ** waits, timing.maxPollMs), signal);
+      } else {
+        const job = await findJob({ ...current, intentAt: clock.now() }, context);
+        if (job !== undefined) return asCreated(current, job);
+        failures += 1;
+        if (failures >= MAX_FAILURES) {
+          await saveShard(context, { ...current, state: 'uploaded' });
+          throw error;
+        }
+      }
+    }
+  }
+}
+
+/** Also of what was uploaded before: the service keeps files for two days only, and has nothing to do if it is there. */
+async function upload(shard: Shard, context: JobContext): Promise<Shard> {
+  const { store, service, signal } = context;
+  const name = `${toDisplayName(store.plan.runId, { ...shard, attempt: 1 })}.jsonl`;
+  const file = await service.upload(store.requestsPath(shard.number), name, signal);
+  return saveShard(context, { ...shard, state: 'uploaded', file });
+}
+
+/** The job that an earlier request may have created. Looks until the list must have it. */
+export async function findJob(shard: Shard, context: JobContext): Promise<BatchJob | undefined> {
+  const { service, clock, timing, signal, store } = context;
+  const displayName = toDisplayName(store.plan.runId, shard);
+  const now = clock.now();
+  // The request may have been on its way until a moment ago, whenever it began.
+  const until = now - (shard.intentAt ?? 0) > OLD_MS ? now : now + timing.lagMs;
+  for (;;) {
+    const found: BatchJob[] = [];
+    for await (const job of service.jobs.list(signal)) if (job.displayName === displayName) found.push(job);
+    const [first, ...others] = found.sort((a, b) => (a.createdAt ?? 0) - (b.createdAt ?? 0));
+    for (const { name } of others) {
+      await service.jobs.cancel(name, signal);
+      await service.jobs.delete(name, signal);
+    }
+    if (first !== undefined) return first;
+    const leftMs = until - clock.now();
+    if (leftMs <= 0) return undefined;
+    await clock.sleep(Math.min(leftMs, timing.lagMs / 6), signal);
+  }
+}
+
+/** Deletes what the service still keeps of a shard, as far as it lets us; it forgets files by itself after two days. */
+export async function deleteRemote({ job, file, results }: Shard, { service, signal }: JobContext): Promise<void> {
+  const steps = [
+    ...(job === undefined ? [] : [() => service.jobs.delete(job, signal)]),
+    ...[results, file].flatMap((name) => (name === undefined ? [] : [() => service.deleteFile(name, signal)])),
+  ];
+  for (const step of steps) {
+    try {
+      await step();
+    } catch (thrown) {
+      signal.throwIfAborted();
+      if (!(thrown instanceof AppError)) throw thrown;
+    }
+  }
+}
+
+export function hasEnded({ state }: BatchJob): boolean {
+  return state === 'succeeded' || state === 'failed' || state === 'cancelled' || state === 'expired';
+}

@@ -1,0 +1,38 @@
+import type { BatchesClient, BatchReply, BatchResult, BatchResults } from '../../core/batches.ts';
+import type { AppError } from '../../core/error.ts';
+import type { PendingRow } from '../engine.ts';
+import type { RowResult } from '../result.ts';
+
+/** The service that works on batches, and keeps their files. Its methods throw AppError `auth` or `api`. */
+export interface BatchService {
+  readonly jobs: BatchesClient;
+  /** Uploads a file of requests, unless the service has it; gives its name, `files/<id>`. */
+  upload(path: string, name: string, signal: AbortSignal): Promise<string>;
+  deleteFile(name: string, signal: AbortSignal): Promise<void>;
+  /** As they arrive. Lines that nobody can read are left out. */
+  readResults(results: BatchResults, model: string, signal: AbortSignal): AsyncGenerator<BatchResult, void>;
+}
+
+/** A row as it goes into a shard. */
+export interface PreparedRow {
+  readonly model: string;
+  /** One line of the file of requests. */
+  line(key: string): string;
+  /** What it may cost at most, in US dollars, if that is known. */
+  readonly cost?: number | undefined;
+}
+
+/** Between rows and the service. */
+export interface RowCodec {
+  /** An AppError if this row cannot be sent. Throws what ends the run. */
+  prepare(row: PendingRow, signal: AbortSignal): Promise<PreparedRow | AppError>;
+  toResult(reply: BatchReply, asked: AskedRow): RowResult | Promise<RowResult>;
+}
+
+export interface AskedRow {
+  readonly id: string;
+  readonly model: string;
+  readonly attempts: number;
+  /** Since the job was created. */
+  readonly ms: number;
+}

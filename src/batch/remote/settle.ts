@@ -1,0 +1,61 @@
+import type { BatchJob } from '../../core/batches.ts';
+import type { EngineRun } from '../engine.ts';
+import { type CollectContext, collectShard } from './collect.ts';
+import type { RemoteOptions } from './engine.ts';
+import { deleteRemote, findJob, hasEnded, saveShard } from './jobs.ts';
+import type { Shard } from './plan.ts';
+
+export interface Settled {
+  /** Jobs by what became of them. */
+  readonly cancelled: number;
+  readonly collected: number;
+}
+
+/**
+ * Ends everything that is in flight at the service: what is complete is collected, the rest is cancelled and left for
+ * another run or engine. The plan is gone when this resolves. Throws AppError; the plan then has what is left.
+ */
+export async function settleRemote(
+  options: Omit<RemoteOptions, 'mode'>,
+  run: Omit<EngineRun, 'rows'>,
+): Promise<Settled> {
+  const { store, limits } = options;
+  const { signal, finish, sync } = run;
+  const context: CollectContext = {
+    ...options,
+    ...{ signal, finish, sync, maxAttempts: limits.attempts, nextNumber: () => 0 },
+  };
+  let cancelled = 0;
+  let collected = 0;
+  for (const shard of store.plan.shards) {
+    const current = await findCreated(shard, context);
+    if (current.state === 'created' && current.job !== undefined) {
+      const job = await endJob(current.job, context);
+      await collectShard(current, job, context, 'leave');
+      if (job?.state === 'cancelled') cancelled += 1;
+      else collected += 1;
+    }
+    const last = store.plan.shards.find(({ number }) => number === shard.number) ?? current;
+    await deleteRemote(last, context);
+    await store.drop(shard.number);
+  }
+  await store.remove();
+  return { cancelled, collected };
+}
+
+async function findCreated(shard: Shard, context: CollectContext): Promise<Shard> {
+  const found = shard.state === 'creating' ? await findJob(shard, context) : undefined;
+  return found === undefined ? shard : saveShard(context, { ...shard, state: 'created', job: found.name });
+}
+
+/** The job after it has ended; undefined if it is gone. One that is complete is not cancelled. */
+async function endJob(name: string, { service, clock, timing, signal }: CollectContext): Promise<BatchJob | undefined> {
+  let job = await service.jobs.get(name, signal);
+  if (job === undefined || hasEnded(job)) return job;
+  await service.jobs.cancel(name, signal);
+  for (let delayMs = timing.pollMs / 10; ; delayMs = Math.min(2 * delayMs, timing.maxPollMs)) {
+    job = await service.jobs.get(name, signal);
+    if (job === undefined || hasEnded(job)) return job;
+    await clock.sleep(delayMs, signal);
+  }
+}

@@ -1,0 +1,142 @@
+import { AppError } from '../../core/error.ts';
+import { plural } from '../../core/text/format.ts';
+import { unknownPriceError } from '../budget.ts';
+import type { EngineRun, PendingRow } from '../engine.ts';
+import { toKey } from './collect.ts';
+import { isInFlight, type Plan, type PlanStore, type Shard } from './plan.ts';
+import type { RowCodec } from './service.ts';
+import { openShardWriter, type ShardWriter } from './shard-file.ts';
+
+export interface RemoteLimits {
+  /** Rows of a shard. Smaller ones give earlier results. */
+  readonly rows: number;
+  /** Bytes of a shard's requests. */
+  readonly bytes: number;
+  /** Jobs in flight. */
+  readonly jobs: number;
+  /** How often a row is asked for. */
+  readonly attempts: number;
+}
+
+/** The service takes files of 2 GB, and 100 jobs at a time; less of both leaves room for others. */
+export const DEFAULT_LIMITS: RemoteLimits = { rows: 10_000, bytes: 256_000_000, jobs: 50, attempts: 3 };
+
+/** What may be spent, in US dollars, and what has been. */
+export interface Budget {
+  readonly max: number;
+  readonly spent: () => number;
+}
+
+interface SharderOptions extends Pick<EngineRun, 'finish' | 'signal'> {
+  readonly store: PlanStore;
+  readonly codec: RowCodec;
+  readonly limits: RemoteLimits;
+  readonly budget?: Budget | undefined;
+  readonly nextNumber: () => number;
+  readonly submit: (shard: Shard) => Promise<void>;
+  /** Resolves when a job is done with. */
+  readonly waitForRoom: () => Promise<void>;
+}
+
+/** Fills shards with rows, and submits those that are full. */
+interface Sharder {
+  /** Waits while too many jobs are in flight. */
+  add(row: PendingRow): Promise<void>;
+  /** Submits the shards that are not full, too. */
+  finish(): Promise<void>;
+  /** Closes what is open; rows that are in no job are asked by the next run. */
+  close(): Promise<void>;
+}
+
+interface OpenShard {
+  readonly number: number;
+  readonly model: string;
+  readonly writer: ShardWriter;
+  /** Undefined if the price is not known. */
+  cost: number | undefined;
+}
+
+/** Rows may name models; so many shards are filled at a time. */
+const MAX_OPEN = 16;
+
+export function createSharder(options: SharderOptions): Sharder {
+  const { store, codec, limits, signal } = options;
+  const open = new Map<string, OpenShard>();
+
+  async function seal(shard: OpenShard): Promise<void> {
+    const { number, model, writer, cost } = shard;
+    await writer.close();
+    open.delete(model);
+    const { rows, bytes } = writer;
+    const sealed: Shard = {
+      ...{ number, model, rows, bytes, attempt: 1, state: 'planned' },
+      ...(cost === undefined ? {} : { cost }),
+    };
+    while (store.plan.shards.filter(isInFlight).length >= limits.jobs) await options.waitForRoom();
+    // Most rows cost less than they might, so what is in flight may make room.
+    while (!fitsBudget(cost ?? 0, store.plan, options.budget)) {
+      if (!store.plan.shards.some(isInFlight)) throw budgetError(sealed, options.budget);
+      await options.waitForRoom();
+    }
+    await store.update((plan) => ({
+      ...plan,
+      lastNumber: Math.max(plan.lastNumber, number),
+      shards: [...plan.shards, sealed],
+    }));
+    await options.submit(sealed);
+  }
+
+  /** A shard for this model that has room for one more line. */
+  async function openShard(model: string, lineBytes: number, cost: number): Promise<OpenShard> {
+    const before = open.get(model);
+    if (before !== undefined) {
+      const { rows, bytes } = before.writer;
+      const canPay = fitsBudget((before.cost ?? 0) + cost, store.plan, options.budget);
+      if (rows < limits.rows && bytes + lineBytes < limits.bytes && canPay) return before;
+      await seal(before);
+    }
+    const [oldest] = open.values();
+    if (oldest !== undefined && open.size >= MAX_OPEN) await seal(oldest);
+    const number = options.nextNumber();
+    const shard = { number, model, writer: await openShardWriter(store, number), cost: 0 };
+    open.set(model, shard);
+    return shard;
+  }
+
+  return {
+    async add(row) {
+      const prepared = await codec.prepare(row, signal);
+      if (prepared instanceof AppError) {
+        const { id, index, line } = row;
+        return options.finish({ id, index, line, result: prepared });
+      }
+      if (options.budget !== undefined && prepared.cost === undefined) throw unknownPriceError(prepared.model);
+      const line = prepared.line(toKey(store.plan.runId, row.index));
+      const shard = await openShard(prepared.model, Buffer.byteLength(line), prepared.cost ?? 0);
+      shard.cost = shard.cost === undefined || prepared.cost === undefined ? undefined : shard.cost + prepared.cost;
+      await shard.writer.add(row, line);
+    },
+    async finish() {
+      for (const shard of [...open.values()]) await seal(shard);
+    },
+    async close() {
+      for (const { writer } of open.values()) await writer.close();
+      open.clear();
+    },
+  };
+}
+
+/** Whether `cost` can be paid besides what is in flight. */
+export function fitsBudget(cost: number, { shards }: Plan, budget: Budget | undefined): boolean {
+  if (budget === undefined) return true;
+  const inFlight = shards.filter(isInFlight).reduce((sum, shard) => sum + (shard.cost ?? 0), 0);
+  return budget.spent() + inFlight + cost <= budget.max;
+}
+
+export function budgetError({ rows }: Shard, budget: Budget | undefined): AppError {
+  const [max, spent] = [budget?.max ?? 0, budget?.spent() ?? 0];
+  const what = `--max-cost ${max}: $${spent.toFixed(4)} spent, and the next ${plural(rows, 'row')} could cost more than is left`;
+  return new AppError('limit', what, {
+    hint: 'Run the same command with a higher --max-cost, or a lower --max-output-tokens: it goes on where it stopped.',
+  });
+}

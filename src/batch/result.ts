@@ -1,0 +1,67 @@
+import { AppError } from '../core/error.ts';
+import type { JsonObject, JsonValue } from '../core/json.ts';
+import type { Usage } from '../core/usage.ts';
+import { errorFields } from '../render/json-parts.ts';
+import type { Row } from './row.ts';
+
+/** What became of a row. */
+export type RowResult = RowAnswer | AppError;
+
+export interface RowAnswer {
+  /** The text; with `--output-schema` there is `json` instead. */
+  readonly response?: string;
+  readonly json?: JsonValue;
+  readonly model: string;
+  readonly usage: Usage;
+  /** In US dollars. Absent if the price is not known. */
+  readonly cost?: number;
+  /** Present unless it is STOP. */
+  readonly finishReason?: string;
+  /** The row with the same request whose answer this is, with `--dedupe`. */
+  readonly sameAs?: string;
+  /** From the first request to the last byte. */
+  readonly ms: number;
+  readonly attempts: number;
+}
+
+/** A row with what became of it: one line of the output. */
+export interface FinishedRow extends Pick<Row, 'id' | 'index'> {
+  readonly result: RowResult;
+  /** `Row.line`, if it is at hand; kept in `<out>.failed.jsonl` if the row failed. */
+  readonly line?: string | undefined;
+}
+
+export function isFailed(result: RowResult): result is AppError {
+  return result instanceof AppError;
+}
+
+/** Without a newline. The first three fields are in this order, which `parseOutputLine` relies on. */
+export function formatOutputLine({ id, index, result }: FinishedRow): string {
+  if (isFailed(result)) return JSON.stringify({ id, index, ok: false, error: errorFields(result) });
+  const { response, json, model, usage, cost, finishReason, sameAs, ms, attempts } = result;
+  const answer: JsonObject = json === undefined ? { response: response ?? '' } : { json };
+  return JSON.stringify({
+    ...{ id, index, ok: true, ...answer, model, usage },
+    ...{ cost, finishReason, sameAs, ms: Math.round(ms), attempts },
+  });
+}
+
+export interface OutputMark {
+  readonly id: string;
+  readonly ok: boolean;
+}
+
+const BEGINNING = /^\{"id":("(?:[^"\\]|\\.)*"),"index":\d+,"ok":(true|false)[,}]/;
+
+/** What a line of an output says, read from its beginning only if gmn wrote it so. Undefined if it is none. */
+export function parseOutputLine(line: string): OutputMark | undefined {
+  const [, quoted, ok] = BEGINNING.exec(line) ?? [];
+  if (quoted !== undefined) return { id: JSON.parse(quoted), ok: ok === 'true' };
+  try {
+    const value = JSON.parse(line);
+    const isLine = typeof value?.id === 'string' && typeof value.ok === 'boolean';
+    return isLine ? { id: value.id, ok: value.ok } : undefined;
+  } catch {
+    return undefined;
+  }
+}

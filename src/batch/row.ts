@@ -1,0 +1,157 @@
+import type { Content } from '../core/content.ts';
+import { AppError } from '../core/error.ts';
+import { filterObjects, isObject, type JsonObject, type JsonValue } from '../core/json.ts';
+import { sha256 } from '../platform/runtime/native.ts';
+
+export type InputFormat = 'jsonl' | 'csv' | 'tsv' | 'lines';
+
+export interface InputOptions {
+  readonly format: InputFormat;
+  /** As the user knows the input, for messages. */
+  readonly name: string;
+  /** Whether every row must bring a prompt or files, as neither a template nor `-p` does. */
+  readonly isPromptNeeded?: boolean;
+  /** A longer line is a failed row: more could not be sent anyway. */
+  readonly maxLineBytes?: number;
+}
+
+export const MAX_LINE_BYTES = 32_000_000;
+
+/** What a row asks for. Rows are data: nothing in them is run, expanded or trusted. */
+export interface RowInput {
+  readonly prompt?: string;
+  /** A conversation as the API takes it, in place of `prompt`; the last one is the user's. */
+  readonly contents?: readonly Content[];
+  readonly system?: string;
+  /** Paths, relative to the working directory. */
+  readonly files?: readonly string[];
+  readonly model?: string;
+  /** All other fields that are text, numbers or booleans: the parameters of `--template`. */
+  readonly params: Readonly<Record<string, string>>;
+}
+
+/** One row of the input, in the order of the input. */
+export interface Row {
+  /** From 0. Broken rows count, empty lines do not. */
+  readonly index: number;
+  /** Given by the row, else its line and a hash of it, so that a changed row is another row. */
+  readonly id: string;
+  /** An AppError `usage` if the row cannot be read. */
+  readonly input: RowInput | AppError;
+  /**
+   * The row in input form, with its id, as one line for `<out>.failed.jsonl`: running that file asks for the same row. A
+   * broken line is there as it came. Undefined if it is too long or not text.
+   */
+  readonly line: string | undefined;
+}
+
+/** A row before its id is known to be unique. */
+export interface RawRow {
+  readonly index: number;
+  /** From 1; for CSV and files, the number of the row. */
+  readonly lineNumber: number;
+  /** Identifies the text of the row, for an id of its own. */
+  readonly text: string;
+}
+
+export function createRowId({ lineNumber, text }: Omit<RawRow, 'index'>): string {
+  return `${lineNumber}-${sha256(text).slice(0, 12)}`;
+}
+
+/** A failed row; `line` is what to keep of it for another try. */
+export function brokenRow(raw: RawRow, message: string, hint: string, line: string | undefined = raw.text): Row {
+  return { index: raw.index, id: createRowId(raw), input: new AppError('usage', message, { hint }), line };
+}
+
+const SHAPE_HINT =
+  'A row is a text in quotes, or an object with "prompt" or "contents". For lines of plain text add --lines, for CSV --input-format csv.';
+
+/** A row of JSON Lines. Never throws: what is wrong with it is its `input`. */
+export function parseJsonRow(raw: RawRow): Row {
+  let value: JsonValue;
+  try {
+    value = JSON.parse(raw.text);
+  } catch (thrown) {
+    const why = thrown instanceof Error ? thrown.message : '';
+    return brokenRow(raw, `line ${raw.lineNumber} is not JSON: ${why.slice(0, 200)}`, SHAPE_HINT);
+  }
+  if (typeof value === 'string') return textRow(raw, value);
+  return isObject(value)
+    ? parseRowFields(raw, value as JsonObject)
+    : brokenRow(raw, `line ${raw.lineNumber} is neither a text nor an object`, SHAPE_HINT);
+}
+
+/** A row that is nothing but its prompt. */
+export function textRow(raw: RawRow, prompt: string): Row {
+  const id = createRowId(raw);
+  return { index: raw.index, id, input: { prompt, params: {} }, line: JSON.stringify({ id, prompt }) };
+}
+
+/** Checks the types of the known fields. Whether there is anything to ask is decided later: a template may need no prompt. */
+export function parseRowFields(raw: RawRow, fields: JsonObject): Row {
+  const { id: given, prompt, contents, system, files, model, ...rest } = fields;
+  const fault = findFieldFault(fields);
+  if (fault !== undefined) return brokenRow(raw, `line ${raw.lineNumber}: ${fault}`, SHAPE_HINT);
+  const id = given === undefined || given === null || given === '' ? createRowId(raw) : String(given);
+  const input: RowInput = {
+    ...(typeof prompt === 'string' ? { prompt } : {}),
+    // Checked above as far as it is read; the API checks the rest.
+    ...(Array.isArray(contents) ? { contents: contents as unknown as readonly Content[] } : {}),
+    ...(typeof system === 'string' && system !== '' ? { system } : {}),
+    ...(Array.isArray(files) ? { files: files as readonly string[] } : {}),
+    ...(typeof model === 'string' && model !== '' ? { model } : {}),
+    params: toParams(rest),
+  };
+  return { index: raw.index, id, input, line: JSON.stringify({ ...fields, id }) };
+}
+
+function findFieldFault(fields: JsonObject): string | undefined {
+  const { id, prompt, contents, system, files, model } = fields;
+  if (typeof id === 'object' && id !== null) return '"id" is neither a text nor a number';
+  if (typeof id === 'string' && id.length > MAX_ID) return `"id" is longer than ${MAX_ID} characters`;
+  for (const [name, value] of Object.entries({ prompt, system, model })) {
+    if (value !== undefined && value !== null && typeof value !== 'string') return `"${name}" is not a text`;
+  }
+  if (prompt !== undefined && contents !== undefined) return 'it has "prompt" and "contents"; one of them is possible';
+  if (contents !== undefined && !isContents(contents)) {
+    return '"contents" is not a list of {"role":"user"|"model","parts":[…]} that ends with the user';
+  }
+  if (namesLocalFile(contents)) return '"contents" names a file of this machine; "files" can';
+  if (files !== undefined && !(Array.isArray(files) && files.every((file) => typeof file === 'string'))) {
+    return '"files" is not a list of paths';
+  }
+  return undefined;
+}
+
+/** Longer ones would make the output hard to use, and are more likely a mistake. */
+const MAX_ID = 1000;
+
+function isContents(value: JsonValue): boolean {
+  if (!Array.isArray(value) || value.length === 0) return false;
+  const isContent = (item: unknown): boolean =>
+    isObject(item) &&
+    (item.role === 'user' || item.role === 'model') &&
+    Array.isArray(item.parts) &&
+    item.parts.every(isPart);
+  const last: unknown = value.at(-1);
+  return value.every(isContent) && isObject(last) && last.role === 'user';
+}
+
+function isPart(part: unknown): boolean {
+  return isObject(part) && (part.text === undefined || typeof part.text === 'string');
+}
+
+/** That is for gmn itself to add: it would be read wherever it is, and sent. */
+function namesLocalFile(contents: JsonValue | undefined): boolean {
+  const parts = filterObjects(contents).flatMap((content) => filterObjects(content.parts));
+  return parts.some((part) => Object.hasOwn(part, 'localFile'));
+}
+
+function toParams(fields: JsonObject): Readonly<Record<string, string>> {
+  const params: Record<string, string> = {};
+  for (const [name, value] of Object.entries(fields)) {
+    if (typeof value === 'string') params[name] = value;
+    else if (typeof value === 'number' || typeof value === 'boolean') params[name] = String(value);
+  }
+  return params;
+}

@@ -1,0 +1,149 @@
+import { AppError } from '../core/error.ts';
+import { isObject, tryParseJson } from '../core/json.ts';
+import type { Engine, PendingRow } from './engine.ts';
+import type { Journal } from './journal.ts';
+import type { FinishedRow } from './result.ts';
+import { createRowId, type Row } from './row.ts';
+
+export interface RunOptions {
+  readonly rows: AsyncIterable<Row>;
+  readonly journal: Journal;
+  readonly engine: Engine;
+  /** Asks failed rows again. */
+  readonly retriesFailed: boolean;
+  /** Writes the rows in the order of the input. */
+  readonly isOrdered: boolean;
+  /** How many rows of the input to look at; absent: all. */
+  readonly limit?: number | undefined;
+  /** Once aborted, no further row is begun; what is in flight is finished. */
+  readonly winding: AbortSignal;
+  readonly signal: AbortSignal;
+  readonly onSeen?: (row: Row, isPending: boolean) => void;
+  readonly onFinished?: (row: FinishedRow) => void;
+}
+
+export interface RunCounts {
+  /** Rows of the input that were looked at. */
+  readonly seen: number;
+  /** Of these, rows that the output already had. */
+  readonly skipped: number;
+  /** False if the run was told to end before the input did. */
+  readonly isComplete: boolean;
+}
+
+/**
+ * Passes every row that the output does not have to the engine, and its results to the output. A row that cannot be read, and
+ * one with an id that another row has, is a failed row. Throws what the engine and the journal throw; the output is then as
+ * far as it came.
+ */
+export async function runRows(options: RunOptions): Promise<RunCounts> {
+  const { rows, journal, engine, retriesFailed, winding, signal, limit = Number.POSITIVE_INFINITY } = options;
+  const { onSeen = () => {}, onFinished = () => {} } = options;
+  let seen = 0;
+  let skipped = 0;
+  let isComplete = true;
+  const write = async (row: FinishedRow): Promise<void> => {
+    await journal.write(row);
+    onFinished(row);
+  };
+  const order = options.isOrdered ? createOrder(write) : undefined;
+  const finish = order?.finish ?? write;
+
+  async function* pendingRows(): AsyncGenerator<PendingRow, void> {
+    try {
+      for await (const given of rows) {
+        if (winding.aborted) isComplete = false;
+        if (winding.aborted || seen >= limit) return;
+        seen += 1;
+        const { row, claim } = claimRow(given, journal);
+        const isDone = claim === 'ok' || (claim === 'failed' && !(retriesFailed && isReadable(row)));
+        onSeen(row, !isDone);
+        if (isDone) {
+          skipped += 1;
+          if (claim === 'failed') journal.keepFailed(row);
+          continue;
+        }
+        await order?.expect(row.index);
+        if (isReadable(row)) yield row;
+        else await finish({ id: row.id, index: row.index, line: row.line, result: row.input as AppError });
+      }
+    } catch (thrown) {
+      // The input was being waited for when the run was told to end.
+      if (!winding.aborted) throw thrown;
+      isComplete = false;
+    }
+  }
+
+  const pending = pendingRows();
+  try {
+    await engine.run({ rows: pending, finish, sync: journal.sync, signal });
+  } finally {
+    // A stopped engine leaves the input where it is.
+    await pending.return();
+  }
+  return { seen, skipped, isComplete };
+}
+
+function isReadable(row: Row): row is PendingRow {
+  return !(row.input instanceof AppError);
+}
+
+function claimRow(row: Row, journal: Journal) {
+  const claim = journal.claim(row.id);
+  if (claim !== 'duplicate') return { row, claim };
+  // A line under the same id would count for the row that has the id.
+  const id = createRowId({ lineNumber: row.index + 1, text: `duplicate of ${row.id}` });
+  const input = new AppError(
+    'usage',
+    `row ${row.index + 1} has the id "${row.id.slice(0, 100)}", which an earlier row has`,
+    {
+      hint: 'Give every row an id of its own, or none.',
+    },
+  );
+  return { row: { ...row, id, input, line: replaceId(row.line, id) }, claim: journal.claim(id) };
+}
+
+/** The row under an id of its own, so that it can be asked with the other failed rows. */
+function replaceId(line: string | undefined, id: string): string | undefined {
+  const fields = line === undefined ? undefined : tryParseJson(line);
+  return isObject(fields) ? JSON.stringify({ ...fields, id }) : line;
+}
+
+/** How many rows may wait for an earlier one. They are asked again if the process is killed, so not too many. */
+const WINDOW = 256;
+
+interface Order {
+  /** Called for each row in the order of the input, before it is begun; waits while too many wait for the first. */
+  expect(index: number): Promise<void>;
+  /** Resolves when the row is written, or at once if it has to wait for an earlier one. */
+  finish(row: FinishedRow): Promise<void>;
+}
+
+function createOrder(write: (row: FinishedRow) => Promise<void>): Order {
+  const expected: number[] = [];
+  const finished = new Map<number, FinishedRow>();
+  let wake = (): void => {};
+  return {
+    async expect(index) {
+      while (expected.length >= WINDOW) {
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+      }
+      expected.push(index);
+    },
+    async finish(row) {
+      finished.set(row.index, row);
+      const writes: Promise<void>[] = [];
+      for (let first = expected[0]; first !== undefined; first = expected[0]) {
+        const next = finished.get(first);
+        if (next === undefined) break;
+        expected.shift();
+        finished.delete(first);
+        writes.push(write(next));
+      }
+      wake();
+      await Promise.all(writes);
+    },
+  };
+}

@@ -1,0 +1,34 @@
+import type { Row } from './row.ts';
+
+/**
+ * `count` rows of the input, each as likely as any other, in the order of the input; `total` is how many there are. The same for the
+ * same input. Reads all of it, and keeps only the sample.
+ */
+export async function sampleRows(
+  rows: AsyncIterable<Row>,
+  count: number,
+): Promise<{ readonly sample: readonly Row[]; readonly total: number }> {
+  const random = createRandom(1);
+  const sample: Row[] = [];
+  let total = 0;
+  for await (const row of rows) {
+    total += 1;
+    if (sample.length < count) sample.push(row);
+    else {
+      const at = Math.floor(random() * total);
+      if (at < count) sample[at] = row;
+    }
+  }
+  return { sample: sample.sort((left, right) => left.index - right.index), total };
+}
+
+/** Marsaglia's xorshift, 32 bits: no secret depends on it. */
+function createRandom(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state ^= state << 13;
+    state ^= state >>> 17;
+    state ^= state << 5;
+    return (state >>> 0) / 2 ** 32;
+  };
+}

@@ -1,0 +1,134 @@
+import { command } from './command.ts';
+import {
+  APP_FLAGS,
+  AUTH_FLAG,
+  JSON_FLAG,
+  MAX_COST_FLAG,
+  MODEL_FLAGS,
+  QUIET_FLAG,
+  REPORT_FLAGS,
+  SERVICE_FLAGS,
+} from './flags.ts';
+import { ROW_FLAGS } from './prompt.ts';
+
+const INPUT_FLAGS = [
+  { long: 'lines', help: 'Every line of the input is a prompt' },
+  {
+    long: 'input-format',
+    value: 'format',
+    choices: ['jsonl', 'csv', 'tsv', 'lines'],
+    help: 'What the input is, if its name does not say so',
+  },
+  { long: 'each', value: 'glob', help: "Every file that matches is a row, e.g. 'src/**/*.ts'" },
+  { long: 'limit', value: 'n', kind: 'integer', help: 'Only the first n rows' },
+  { long: 'sample', value: 'n', kind: 'integer', help: 'Only n rows, chosen at random; the same ones each time' },
+] as const;
+
+const OUTPUT_FLAGS = [
+  {
+    long: 'output-file',
+    value: 'path',
+    help: 'One line of JSON per row; run again, it goes on where it stopped',
+  },
+  { long: 'ordered', help: 'Write the rows in the order of the input' },
+  { long: 'retry-failed', help: 'Also ask the rows again that failed' },
+  { long: 'restart', help: 'Begin anew; the old output is kept as <path>.old' },
+] as const;
+
+const SPEED_FLAGS = [
+  {
+    long: 'engine',
+    value: 'name',
+    choices: ['local', 'api'],
+    fallback: 'local',
+    help: 'local: ask from here; api: the Batch API, at half the price, within a day',
+  },
+  {
+    long: 'shard-rows',
+    value: 'n',
+    kind: 'integer',
+    fallback: '10,000',
+    help: 'With --engine api: rows in one batch job; fewer give earlier results',
+  },
+  {
+    long: 'concurrency',
+    value: 'n',
+    kind: 'integer',
+    fallback: '100',
+    help: 'The most requests at once; it begins with 4',
+  },
+  { long: 'rpm', value: 'n', kind: 'integer', help: 'At most n requests per minute' },
+  { long: 'tpm', value: 'n', kind: 'integer', help: 'At most n tokens of prompts per minute' },
+  { long: 'dedupe', help: 'Ask rows with the same request once' },
+  MAX_COST_FLAG,
+  { long: 'estimate', help: 'Count the tokens of a sample, say what the rows would cost, and ask nothing' },
+] as const;
+
+const RUN_FLAGS = [AUTH_FLAG, ...REPORT_FLAGS] as const;
+const [, , , SERVICE_TIER_FLAG] = SERVICE_FLAGS;
+
+export const BATCH = command({
+  name: 'batch',
+  summary: 'Ask every row of a file, and go on after any interruption',
+  args: '[input]',
+  flags: [
+    ...INPUT_FLAGS,
+    ...OUTPUT_FLAGS,
+    ...SPEED_FLAGS,
+    ...MODEL_FLAGS,
+    ...ROW_FLAGS,
+    SERVICE_TIER_FLAG,
+    JSON_FLAG,
+    QUIET_FLAG,
+    ...APP_FLAGS,
+  ],
+  essentials: {
+    'output-file': 'One line of JSON per row; run again, it goes on',
+    model: 'Which model: pro, flash, or an id (gmn models)',
+    lines: 'Every line of the input is a prompt',
+    prompt: 'Put this before the prompt of every row',
+    template: 'Fill a stored prompt with the fields of each row',
+    'output-schema': 'Every answer must be JSON of this JSON Schema',
+    estimate: 'Say what it would cost, and ask nothing',
+    'retry-failed': 'Also ask the rows again that failed',
+    engine: 'local, or api: the Batch API, at half the price',
+    demo: 'Use the offline model: no account, no network',
+  },
+  examples: [
+    ['gmn batch in.csv --output-file out.jsonl', 'columns: id, prompt; or JSON Lines'],
+    ['gmn batch reviews.csv --template sentiment --output-file out.jsonl', 'columns fill the template'],
+    ["gmn batch --each 'src/**/*.ts' -p 'Describe this file.' --output-file docs.jsonl", 'a row per file'],
+    ['gmn batch in.jsonl --estimate', 'what would it cost?'],
+  ],
+  load: () => import('../../commands/batch/batch.ts'),
+  subcommands: [
+    command({
+      name: 'status',
+      summary: 'How a run stands: rows answered, and its jobs at the Batch API',
+      args: '<output>',
+      flags: RUN_FLAGS,
+      load: () => import('../../commands/batch/status.ts'),
+    }),
+    command({
+      name: 'wait',
+      summary: 'Wait for the jobs of a run, and collect their results',
+      args: '<output>',
+      flags: RUN_FLAGS,
+      load: () => import('../../commands/batch/wait.ts'),
+    }),
+    command({
+      name: 'collect',
+      summary: 'Collect what the jobs of a run have ready, without waiting',
+      args: '<output>',
+      flags: RUN_FLAGS,
+      load: () => import('../../commands/batch/collect.ts'),
+    }),
+    command({
+      name: 'cancel',
+      summary: 'Cancel the jobs of a run; what is complete is collected',
+      args: '<output>',
+      flags: RUN_FLAGS,
+      load: () => import('../../commands/batch/cancel.ts'),
+    }),
+  ],
+});

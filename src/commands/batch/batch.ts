@@ -1,0 +1,286 @@
+import { resolve } from 'node:path';
+import { estimateBatch } from '../../app/batch/estimate.ts';
+import { collectCalls, openPrices } from '../../app/batch/price.ts';
+import { openProgressLine, type ProgressLine } from '../../app/batch/progress-line.ts';
+import { toBatchPrices } from '../../app/batch/remote.ts';
+import { type BatchOptions, type BatchSetup, openBatch } from '../../app/batch/setup.ts';
+import { openSource, peekRows, type Source, type SourceOptions } from '../../app/batch/source.ts';
+import { type PrintOptions, printReport } from '../../app/report.ts';
+import { type Price, unknownPriceError } from '../../batch/budget.ts';
+import { type Journal, openJournal } from '../../batch/journal.ts';
+import { formatCount, formatMoney } from '../../batch/progress.ts';
+import { isFailed } from '../../batch/result.ts';
+import type { Row } from '../../batch/row.ts';
+import { type RunCounts, runRows } from '../../batch/run.ts';
+import { sampleRows } from '../../batch/sample.ts';
+import type { App } from '../../core/app.ts';
+import { AppError, EXIT_CODES } from '../../core/error.ts';
+import type { JsonObject } from '../../core/json.ts';
+import { formatDuration } from '../../core/text/format.ts';
+import { quoteIfNeeded } from '../../core/text/quote.ts';
+import { addUsage, type BilledCall, NO_USAGE, type Usage } from '../../core/usage.ts';
+import { countLines } from '../../platform/files/chunks.ts';
+import { createAbortable, onAbort } from '../../platform/runtime/abort.ts';
+import { keepHeapSmall } from '../../platform/runtime/native.ts';
+import { checkEngine, type EngineOptions, type OpenedEngine, openEngine } from './engine.ts';
+
+export interface BatchCommandOptions extends BatchOptions, SourceOptions, PrintOptions, EngineOptions {
+  readonly outputFile?: string;
+  readonly limit?: number;
+  readonly sample?: number;
+  readonly estimate?: boolean;
+  readonly retryFailed?: boolean;
+  readonly restart?: boolean;
+}
+
+/** Asks every row of an input, and writes one line for each to the output, which a later run goes on with. */
+export async function run(options: BatchCommandOptions, app: App): Promise<number> {
+  checkNumbers(options);
+  checkEngine(options);
+  const source = openSource(options, app);
+  if (options.estimate) return runEstimate(options, app, source);
+  const output = requireOutput(options, app);
+  keepHeapSmall();
+  const stop = createAbortable();
+  const prices = await openPrices(app, options);
+  const calls = collectCalls(options);
+  let cost: number | undefined;
+  const onCall = (call: BilledCall): void => {
+    calls.add(call);
+    const paid = prices.sum([call]);
+    if (paid !== undefined) cost = (cost ?? 0) + paid;
+  };
+  const said = new Set<string>();
+  let line: ProgressLine | undefined;
+  const onNotice = (message: string): void => {
+    if (!said.has(message) && said.size < MAX_NOTICES) line?.say(message);
+    said.add(message);
+  };
+  const setup = await openBatch(options, app, { prices, onCall, onNotice, signal: app.signal });
+  try {
+    const { firstRow, rows } = await openRows(options, source, setup, app);
+    if (options.maxCost !== undefined) requirePrice(prices.estimate, setup.opened.modelId);
+    const journal = await openJournal({
+      ...{ output, settings: setup.settings, clock: app.clock, signal: app.signal },
+      input: { name: source.name, firstRow },
+      restarts: options.restart ?? false,
+    });
+    const forget = app.onExit(() => journal.flushNow());
+    const tally = createTally(journal, () => cost);
+    let opened: OpenedEngine | undefined;
+    try {
+      line = openProgressLine(app.io.err, {
+        clock: app.clock,
+        isQuiet: (options.quiet || options.json) ?? false,
+        state: () => ({ ...tally.state(), ...opened?.state() }),
+      });
+      for (const notice of setup.notices) onNotice(notice);
+      countTotal(options, source, stop.signal).then(tally.setTotal, () => {});
+      const unfollow = onAbort(app.signal, () => windDown(app.signal, stop.abort, opened?.isRemote ? undefined : line));
+      const begunAt = app.clock.now();
+      let counts: RunCounts | undefined;
+      try {
+        const notify = (message: string): void => line?.say(message);
+        opened = await openEngine(options, { app, setup, journal, prices, onCall, notify });
+        counts = await runRows({
+          ...{ rows, journal, engine: opened.engine, limit: options.limit },
+          retriesFailed: options.retryFailed ?? false,
+          isOrdered: options.ordered ?? false,
+          winding: app.signal,
+          signal: stop.signal,
+          onFinished: (row) => {
+            tally.add(row.result);
+            line?.add();
+          },
+        });
+        if (counts.isComplete) await opened.end();
+      } catch (thrown) {
+        throw opened?.isRemote ? withWayOn(thrown, journal) : thrown;
+      } finally {
+        unfollow();
+        stop.abort(new AppError('interrupted', 'the run is over'));
+        line.end();
+        calls.save(app, journal.runId);
+        await journal.close();
+        if (counts === undefined) await reportStop(options, journal, app);
+      }
+      if (!counts.isComplete) {
+        await reportStop(options, journal, app);
+        throw AppError.from(app.signal.reason).with({ hint: GO_ON });
+      }
+      await report(options, { counts, journal, tally, ms: app.clock.now() - begunAt }, app);
+      return journal.counts.failed > 0 ? EXIT_CODES.api : 0;
+    } finally {
+      forget();
+    }
+  } finally {
+    await setup.close();
+  }
+}
+
+const GO_ON = 'Run the same command again: it goes on where it stopped.';
+
+const MAX_NOTICES = 100;
+
+/**
+ * Ctrl+C lets what is in flight finish; the second one ends the process. Other signals end it at once, and so does Ctrl+C
+ * without a `line`: what is in flight goes on elsewhere.
+ */
+function windDown({ reason }: AbortSignal, stop: (reason: unknown) => void, line: ProgressLine | undefined): void {
+  if (line === undefined || AppError.from(reason).fault !== 'interrupted') stop(reason);
+  else line.say('finishing what is in flight; Ctrl+C again to stop at once');
+}
+
+/** What was stopped goes on at the service. */
+function withWayOn(thrown: unknown, { paths }: Journal): unknown {
+  if (!(thrown instanceof AppError) || !STOPS.includes(thrown.fault)) return thrown;
+  return thrown.with({ hint: `The batch jobs go on. To wait for them: gmn batch wait ${quoteIfNeeded(paths.output)}` });
+}
+
+const STOPS: readonly AppError['fault'][] = ['interrupted', 'terminated', 'hangup'];
+
+async function openRows(
+  { sample }: BatchCommandOptions,
+  source: Source,
+  { isPromptNeeded }: BatchSetup,
+  app: App,
+): Promise<{ readonly firstRow: string; readonly rows: AsyncIterable<Row> }> {
+  const peeked = await peekRows(source.open({ isPromptNeeded, signal: app.signal }));
+  if (sample === undefined) return peeked;
+  return { ...peeked, rows: toIterable((await sampleRows(peeked.rows, sample)).sample) };
+}
+
+async function* toIterable(rows: readonly Row[]): AsyncGenerator<Row, void> {
+  yield* rows;
+}
+
+/** How many rows there are, if that is quickly found out. */
+async function countTotal(
+  { limit, sample }: BatchCommandOptions,
+  source: Source,
+  signal: AbortSignal,
+): Promise<number | undefined> {
+  const most = Math.min(limit ?? Number.POSITIVE_INFINITY, sample ?? Number.POSITIVE_INFINITY);
+  if (!source.hasLineRows) return Number.isFinite(most) ? most : undefined;
+  return Math.min(most, await countLines(source.name, signal));
+}
+
+async function runEstimate(options: BatchCommandOptions, app: App, source: Source): Promise<number> {
+  const usual = await openPrices(app, options);
+  const prices = options.engine === 'api' ? toBatchPrices(usual) : usual;
+  const ignore = (): void => {};
+  const setup = await openBatch(options, app, { prices, onCall: ignore, onNotice: ignore, signal: app.signal });
+  try {
+    const rows = source.open({ isPromptNeeded: setup.isPromptNeeded, signal: app.signal });
+    const report = await estimateBatch(rows, {
+      setup,
+      app,
+      price: prices.estimate,
+      limit: options.limit ?? options.sample,
+    });
+    await printReport({ ...report, notices: setup.notices }, options, app);
+    return 0;
+  } finally {
+    await setup.close();
+  }
+}
+
+function requireOutput({ outputFile }: BatchCommandOptions, { cwd }: App): string {
+  if (outputFile) return resolve(cwd, outputFile);
+  throw new AppError('usage', 'gmn batch needs --output-file: it is also what a later run goes on with', {
+    hint: 'Example: gmn batch questions.jsonl --output-file answers.jsonl',
+  });
+}
+
+function requirePrice(price: Price, model: string): void {
+  if (price({ promptTokenCount: 1, candidatesTokenCount: 1, totalTokenCount: 2 }, model) !== undefined) return;
+  throw unknownPriceError(model);
+}
+
+function checkNumbers(options: BatchCommandOptions): void {
+  const { concurrency, rpm, tpm, limit, sample } = options;
+  for (const [name, value] of Object.entries({ concurrency, rpm, tpm, limit, sample })) {
+    if (value === undefined || (value >= 1 && value <= Number.MAX_SAFE_INTEGER)) continue;
+    throw new AppError('usage', `--${name}: ${value} is out of range`, { hint: 'It must be 1 or more.' });
+  }
+  if (concurrency !== undefined && concurrency > MAX_CONCURRENCY) {
+    throw new AppError('usage', `--concurrency: ${concurrency} is out of range`, {
+      hint: `At most ${MAX_CONCURRENCY} requests at once are possible.`,
+    });
+  }
+  if (options.maxCost !== undefined && !(options.maxCost > 0)) {
+    throw new AppError('usage', `--max-cost: ${options.maxCost} is out of range`, { hint: 'Example: --max-cost 5' });
+  }
+  if (options.restart && options.retryFailed) {
+    throw new AppError('usage', '--restart and --retry-failed exclude each other', { hint: 'Use one of them.' });
+  }
+}
+
+const MAX_CONCURRENCY = 2000;
+
+/** What this run has done so far. `paid`: for all its calls, also those of rows that failed. */
+function createTally(journal: Journal, paid: () => number | undefined) {
+  let total: number | undefined;
+  let usage: Usage = NO_USAGE;
+  let answered = 0;
+  let failed = 0;
+  return {
+    setTotal(count: number | undefined) {
+      total = count;
+    },
+    add(result: Parameters<typeof isFailed>[0]) {
+      if (isFailed(result)) {
+        failed += 1;
+        return;
+      }
+      answered += 1;
+      usage = addUsage(usage, result.usage);
+    },
+    state: () => ({ ok: journal.counts.ok, failed: journal.counts.failed, total, cost: paid() }),
+    get run() {
+      return { answered, failed, usage, cost: paid() };
+    },
+  };
+}
+
+interface Finished {
+  readonly counts: RunCounts;
+  readonly journal: Journal;
+  readonly tally: ReturnType<typeof createTally>;
+  readonly ms: number;
+}
+
+async function report(options: BatchCommandOptions, { counts, journal, tally, ms }: Finished, app: App): Promise<void> {
+  const { ok, failed } = journal.counts;
+  const { answered, failed: failedNow, usage, cost } = tally.run;
+  if (options.json) {
+    const json: JsonObject = {
+      ...{ output: journal.paths.output, rows: counts.seen, ok, failed, skipped: counts.skipped },
+      ...{ answered, failedNow, usage, ms: Math.round(ms) },
+      ...(cost === undefined ? {} : { cost }),
+      ...(failed > 0 ? { failedFile: journal.paths.failed } : {}),
+    };
+    return printReport({ text: '', json, notices: [] }, options, app);
+  }
+  if (options.quiet) return;
+  const money = cost === undefined ? '' : `, ${formatMoney(cost)}`;
+  const earlier =
+    counts.skipped > 0 ? `, ${formatCount(counts.skipped)} of ${formatCount(counts.seen)} were done before` : '';
+  const lines = [
+    `${formatCount(answered)} ${answered === 1 ? 'row' : 'rows'} answered in ${formatDuration(ms)}${money}${earlier}`,
+    ...(failed > 0
+      ? [
+          `${formatCount(failed)} failed: see "error" in ${options.outputFile}; the rows are in ${options.outputFile}.failed.jsonl`,
+          'to try them again, run the same command with --retry-failed',
+        ]
+      : []),
+  ];
+  await app.io.err.write(lines.map((text) => `gmn: ${text}\n`).join(''));
+}
+
+/** Before the error that ended the run. */
+async function reportStop(options: BatchCommandOptions, { counts }: Journal, { io }: App): Promise<void> {
+  if (options.quiet || options.json) return;
+  const done = `${formatCount(counts.ok)} rows answered and ${formatCount(counts.failed)} failed so far`;
+  await io.err.write(`gmn: ${done}, in ${options.outputFile}\n`);
+}

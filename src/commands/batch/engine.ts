@@ -1,0 +1,160 @@
+import type { Prices } from '../../app/batch/price.ts';
+import { createRowCodec, toBatchPrices, toLimits, toPlanSettings, toTiming } from '../../app/batch/remote.ts';
+import { openBatchService } from '../../app/batch/remote-service.ts';
+import type { BatchOptions, BatchSetup } from '../../app/batch/setup.ts';
+import { createBudget } from '../../batch/budget.ts';
+import type { Engine } from '../../batch/engine.ts';
+import { createGate } from '../../batch/gate.ts';
+import type { Journal } from '../../batch/journal.ts';
+import { createLocalEngine } from '../../batch/local-engine.ts';
+import { formatCount } from '../../batch/progress.ts';
+import { createRemoteEngine, type RemoteOptions } from '../../batch/remote/engine.ts';
+import { openPlan, type PlanStore } from '../../batch/remote/plan.ts';
+import { settleRemote } from '../../batch/remote/settle.ts';
+import type { App } from '../../core/app.ts';
+import { AppError } from '../../core/error.ts';
+import type { BilledCall } from '../../core/usage.ts';
+
+export interface EngineOptions extends Pick<BatchOptions, 'demo' | 'serviceTier'> {
+  readonly engine?: 'local' | 'api';
+  readonly concurrency?: number;
+  readonly rpm?: number;
+  readonly tpm?: number;
+  readonly shardRows?: number;
+  readonly ordered?: boolean;
+  readonly dedupe?: boolean;
+  readonly maxCost?: number;
+}
+
+export interface OpenedEngine {
+  readonly engine: Engine;
+  /** Whether rows go on without this process. */
+  readonly isRemote: boolean;
+  /** For the progress line. */
+  readonly state: () => { readonly pausedMs?: number; readonly inFlight?: string };
+  /** Called when all rows are finished. */
+  end(): Promise<void>;
+}
+
+interface EngineParts {
+  readonly app: App;
+  readonly setup: BatchSetup;
+  readonly journal: Journal;
+  readonly prices: Prices;
+  readonly onCall: (call: BilledCall) => void;
+  readonly notify: (message: string) => void;
+}
+
+/** The most requests at once, unless `--concurrency` says otherwise. */
+const DEFAULT_CONCURRENCY = 100;
+
+/** Throws AppError `usage` for flags that an engine cannot follow. */
+export function checkEngine(options: EngineOptions): void {
+  const { engine = 'local', ordered, dedupe, rpm, tpm, shardRows, serviceTier } = options;
+  const wrong = Object.entries(
+    engine === 'api'
+      ? { '--ordered': ordered, '--dedupe': dedupe, '--rpm': rpm, '--tpm': tpm, '--service-tier': serviceTier }
+      : { '--shard-rows': shardRows },
+  ).find(([, value]) => value !== undefined && value !== false);
+  if (wrong === undefined) return;
+  const [flag] = wrong;
+  const other = engine === 'api' ? 'local' : 'api';
+  throw new AppError('usage', `${flag} has no meaning with --engine ${engine}`, {
+    hint: `Leave it out, or use --engine ${other}.`,
+  });
+}
+
+/**
+ * Opens the engine that is asked for. Rows that another one has in flight are collected or cancelled first, so that none
+ * gets two answers.
+ */
+export async function openEngine(options: EngineOptions, parts: EngineParts): Promise<OpenedEngine> {
+  const { journal } = parts;
+  const store = await openPlan(journal.paths.output);
+  if (store !== undefined) {
+    // The output was begun anew since.
+    const isOther = store.plan.runId !== journal.runId;
+    if (isOther) await endEarlier(store, options, parts, 'drop');
+    else if (options.engine !== 'api') await endEarlier(store, options, parts, 'keep');
+  }
+  return options.engine === 'api' ? openRemoteEngine(options, parts) : openLocalEngine(options, parts);
+}
+
+function openLocalEngine(options: EngineOptions, { app, setup, prices }: EngineParts): OpenedEngine {
+  const { clock, random } = app;
+  const baseMs = setup.opened.retryBaseMs;
+  const maxConcurrency = options.concurrency ?? DEFAULT_CONCURRENCY;
+  const gate = createGate({ clock, random, baseMs, maxConcurrency, rpm: options.rpm, tpm: options.tpm });
+  const engine = createLocalEngine({
+    ...{ gate, clock, random, baseMs, prepare: setup.prepare, retries: setup.retries },
+    budget: options.maxCost === undefined ? undefined : createBudget(options.maxCost, prices.estimate),
+    dedupes: options.dedupe ?? false,
+  });
+  return {
+    engine,
+    isRemote: false,
+    state: () => ({ pausedMs: gate.pausedUntil - clock.now() }),
+    end: async () => {},
+  };
+}
+
+async function openRemoteEngine(options: EngineOptions, parts: EngineParts): Promise<OpenedEngine> {
+  const { app, setup, journal, prices } = parts;
+  const fresh = { runId: journal.runId, settings: toPlanSettings(setup) };
+  const service = await openBatchService(app, setup.opened, setup.retries);
+  const store = await openPlan(journal.paths.output, fresh);
+  let inFlight: string | undefined;
+  let spent = 0;
+  // An answer that is of no use is paid for, too.
+  const onCall = (call: BilledCall): void => {
+    parts.onCall(call);
+    spent += prices.sum([call]) ?? 0;
+  };
+  const engine = createRemoteEngine({
+    ...toRemoteOptions(options, { ...parts, onCall }, { store, service }),
+    mode: 'run',
+    ...(options.maxCost === undefined ? {} : { budget: { max: options.maxCost, spent: () => spent } }),
+    onStatus({ jobs, rows }) {
+      inFlight = `${formatCount(rows)} in ${formatCount(jobs)} ${jobs === 1 ? 'job' : 'jobs'}`;
+    },
+  });
+  return {
+    engine,
+    isRemote: true,
+    state: () => (inFlight === undefined ? {} : { inFlight }),
+    end: () => store.remove(),
+  };
+}
+
+function toRemoteOptions(
+  options: EngineOptions,
+  { app, setup, prices, onCall, notify }: EngineParts,
+  parts: Pick<RemoteOptions, 'store' | 'service'>,
+): Omit<RemoteOptions, 'mode'> {
+  return {
+    ...parts,
+    ...{ clock: app.clock, notify },
+    codec: createRowCodec(setup, { prices: toBatchPrices(prices), onCall, clock: app.clock }),
+    limits: toLimits(options),
+    timing: toTiming(setup.opened.retryBaseMs, options.demo ?? false),
+  };
+}
+
+/** `drop`: the answers belong to an output that is begun anew. */
+async function endEarlier(
+  store: PlanStore,
+  options: EngineOptions,
+  parts: EngineParts,
+  answers: 'keep' | 'drop',
+): Promise<void> {
+  const { app, setup, journal, notify } = parts;
+  if (store.plan.shards.length === 0) return store.remove();
+  const service = await openBatchService(app, setup.opened, setup.retries);
+  notify('ending the batch jobs of an earlier run first');
+  const { cancelled, collected } = await settleRemote(toRemoteOptions(options, parts, { store, service }), {
+    finish: async (row) => (answers === 'keep' ? journal.write(row) : undefined),
+    ...{ sync: journal.sync, signal: app.signal },
+  });
+  const kept = answers === 'keep' ? 'collected' : 'dropped';
+  notify(`${collected} of its jobs ${kept}, ${cancelled} cancelled`);
+}

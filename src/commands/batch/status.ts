@@ -1,0 +1,67 @@
+import { openService, type RemoteRunOptions, readRun, reportRun } from '../../app/batch/remote-run.ts';
+import { formatTable, printReport } from '../../app/report.ts';
+import { readCounts } from '../../batch/journal.ts';
+import { formatCount } from '../../batch/progress.ts';
+import { isInFlight, openPlan, type Shard } from '../../batch/remote/plan.ts';
+import { toRunPaths } from '../../batch/run-file.ts';
+import type { App } from '../../core/app.ts';
+import type { BatchJob } from '../../core/batches.ts';
+import { formatAge } from '../../core/text/format.ts';
+import { sanitize } from '../../core/text/terminal.ts';
+
+/** Shows how a run stands: its output, and its batch jobs as the service sees them. Changes nothing. */
+export async function run(options: RemoteRunOptions, app: App): Promise<number> {
+  const { output } = await readRun(options, app);
+  const counts = await readCounts(toRunPaths(output));
+  const store = await openPlan(output);
+  const report = reportRun(output, counts, store);
+  const shards = store?.plan.shards.filter(isInFlight) ?? [];
+  const jobs = shards.length === 0 ? [] : await lookUp(shards, options, app);
+  const json = {
+    ...report.json,
+    ...(store === undefined ? {} : { runId: store.plan.runId, isComplete: store.plan.isComplete }),
+    jobs: jobs.map(({ shard, state, job }) => ({
+      shard: shard.number,
+      rows: shard.rows,
+      attempt: shard.attempt,
+      state,
+      ...(shard.job === undefined ? {} : { name: shard.job }),
+      ...(job?.createdAt === undefined ? {} : { createdAt: new Date(job.createdAt).toISOString() }),
+    })),
+  };
+  const now = app.clock.now();
+  const table = formatTable(
+    jobs.map(({ shard, state, job }) => [
+      shard.job ?? `shard ${shard.number}`,
+      state,
+      `${formatCount(shard.rows)} rows`,
+      job?.createdAt === undefined ? '' : formatAge(job.createdAt, now),
+    ]),
+  );
+  await printReport({ ...report, text: `${report.text}${sanitize(table)}`, json }, options, app);
+  return 0;
+}
+
+interface ShardState {
+  readonly shard: Shard;
+  /** Of the job; `planned`, `uploaded` or `creating` if there is none that we know of. */
+  readonly state: string;
+  readonly job?: BatchJob | undefined;
+}
+
+async function lookUp(shards: readonly Shard[], options: RemoteRunOptions, app: App): Promise<readonly ShardState[]> {
+  const { opened, service } = await openService(options, app);
+  try {
+    const states: ShardState[] = [];
+    for (const shard of shards) {
+      if (shard.job === undefined) states.push({ shard, state: shard.state });
+      else {
+        const job = await service.jobs.get(shard.job, app.signal);
+        states.push({ shard, state: job?.state ?? 'gone', job });
+      }
+    }
+    return states;
+  } finally {
+    await opened.close();
+  }
+}

@@ -1,0 +1,51 @@
+import { closePlan, type RemoteRunOptions, reportRun, withRemoteRun } from '../../app/batch/remote-run.ts';
+import { printReport } from '../../app/report.ts';
+import { readCounts } from '../../batch/journal.ts';
+import { formatCount } from '../../batch/progress.ts';
+import { createRemoteEngine, type RemoteStatus } from '../../batch/remote/engine.ts';
+import { toRunPaths } from '../../batch/run-file.ts';
+import type { App } from '../../core/app.ts';
+import { EXIT_CODES } from '../../core/error.ts';
+import { keepHeapSmall } from '../../platform/runtime/native.ts';
+
+/** Waits for the batch jobs of a run, and collects their results as they end. */
+export async function run(options: RemoteRunOptions, app: App): Promise<number> {
+  return collect(options, app, 'wait');
+}
+
+export async function collect(options: RemoteRunOptions, app: App, mode: 'wait' | 'once'): Promise<number> {
+  keepHeapSmall();
+  return withRemoteRun(
+    options,
+    app,
+    async ({ journal, store, options: remote }) => {
+      const onStatus = createStatusLine(remote.notify);
+      await createRemoteEngine({ ...remote, mode, onStatus }).run({
+        rows: noRows(),
+        finish: journal.write,
+        sync: journal.sync,
+        signal: app.signal,
+      });
+      const { output } = journal.paths;
+      const report = reportRun(output, journal.counts, store);
+      await printReport({ ...report, notices: await closePlan(store) }, options, app);
+      return journal.counts.failed > 0 ? EXIT_CODES.api : 0;
+    },
+    async (output) => {
+      const counts = await readCounts(toRunPaths(output));
+      await printReport(reportRun(output, counts, undefined), options, app);
+      return counts.failed > 0 ? EXIT_CODES.api : 0;
+    },
+  );
+}
+
+/** A line whenever a job has ended. */
+function createStatusLine(say: (message: string) => void): (status: RemoteStatus) => void {
+  let last = 0;
+  return ({ jobs, rows }) => {
+    if (jobs > 0 && jobs !== last) say(`${formatCount(rows)} rows in ${formatCount(jobs)} batch jobs`);
+    last = jobs;
+  };
+}
+
+async function* noRows(): AsyncGenerator<never, void> {}

@@ -1,0 +1,356 @@
+import type { Clock } from '../core/io.ts';
+import { isObject, type JsonObject, type JsonValue, toJsonObject, tryParseJson } from '../core/json.ts';
+import type { ServedReply, ServedRequest } from '../platform/http/server.ts';
+import type { FaultBook } from './fault.ts';
+import { findOwner } from './file-store.ts';
+import type { DemoFiles } from './files.ts';
+import { errorResponse, invalidArgumentResponse, notFoundResponse, type Outcome } from './google-error.ts';
+import { findError, type ModelHandler } from './model-call.ts';
+import { parseBody, toCamelKeys } from './request.ts';
+import { sendError, sendJson } from './send.ts';
+
+interface BatchOptions {
+  readonly faults: FaultBook;
+  readonly clock: Clock;
+  readonly files: Pick<DemoFiles, 'create' | 'read'>;
+  readonly answer: ModelHandler['answer'];
+}
+
+type BatchQuery = Pick<ServedRequest, 'headers' | 'query' | 'method' | 'path'>;
+
+/** Everybody has their own batches. */
+export interface Batches {
+  create(model: string, request: ServedRequest, reply: ServedReply): Promise<void>;
+  get(id: string, request: BatchQuery): Promise<Outcome>;
+  list(id: string, request: BatchQuery): Promise<Outcome>;
+  cancel(id: string, request: BatchQuery): Promise<Outcome>;
+  delete(id: string, request: BatchQuery): Promise<Outcome>;
+}
+
+type State = 'PENDING' | 'RUNNING' | 'SUCCEEDED' | 'FAILED' | 'CANCELLED' | 'EXPIRED';
+
+interface Row {
+  readonly key: string | undefined;
+  /** Sent back with an inlined response. */
+  readonly metadata: JsonValue | undefined;
+  readonly request: JsonObject;
+}
+
+interface Job {
+  readonly name: string;
+  readonly model: string;
+  readonly displayName: string;
+  readonly owner: string;
+  /** Absent: the requests came in the body. */
+  readonly fileName: string | undefined;
+  readonly inlined: readonly Row[];
+  readonly count: number;
+  readonly createdAt: number;
+  state: State;
+  polls: number;
+  endedAt?: number;
+  output?: JsonObject | undefined;
+  failed: number;
+}
+
+/** How long a job may take before it is given up, as with the real service. */
+const EXPIRY_MS = 48 * 3_600_000;
+const DEFAULT_POLLS = 2;
+const TYPE = 'type.googleapis.com/google.ai.generativelanguage.v1main.';
+
+/**
+ * The Batch API. Creating is not idempotent, as with the real service: two equal requests make two jobs. A job moves on
+ * whenever it is looked at, or with the clock if `batch-time` says so.
+ */
+export function createBatches(options: BatchOptions): Batches {
+  const { faults, clock } = options;
+  const jobs = new Map<string, Job>();
+  const amountOf = (name: 'batch-polls' | 'batch-time' | 'batch-lag') => faults.take([name])?.amount;
+  const pollsNeeded = amountOf('batch-polls') ?? DEFAULT_POLLS;
+  const timeMs = amountOf('batch-time');
+  const lagMs = amountOf('batch-lag') ?? 0;
+  const shape: Shape = {
+    prefix: faults.take(['batch-job-state']) ? 'JOB_STATE_' : 'BATCH_STATE_',
+    isFlat: faults.take(['batch-flat']) !== undefined,
+    inMetadata: faults.take(['batch-response']) === undefined,
+    inResponse: faults.take(['batch-metadata']) === undefined,
+  };
+  let count = 0;
+
+  const complete = async (job: Job): Promise<void> => {
+    job.endedAt = clock.now();
+    if (faults.take(['batch-expired']) !== undefined) {
+      job.state = 'EXPIRED';
+    } else if (faults.take(['batch-failed']) !== undefined) {
+      job.state = 'FAILED';
+    } else {
+      job.output = await createOutput(job, options, shape);
+      // The file of the requests was deleted meanwhile.
+      job.state = job.output === undefined ? 'FAILED' : 'SUCCEEDED';
+    }
+  };
+  const moveOn = async (job: Job): Promise<void> => {
+    if (job.endedAt !== undefined) return;
+    const ageMs = clock.now() - job.createdAt;
+    job.polls += 1;
+    const isOver = timeMs === undefined ? job.polls >= pollsNeeded : ageMs >= timeMs;
+    if (ageMs >= EXPIRY_MS) Object.assign(job, { state: 'EXPIRED', endedAt: clock.now() });
+    else if (isOver) await complete(job);
+    else job.state = 'RUNNING';
+  };
+  const find = async (
+    id: string,
+    request: BatchQuery,
+    action: (job: Job) => Outcome | Promise<Outcome>,
+  ): Promise<Outcome> => {
+    const job = jobs.get(`batches/${id}`);
+    return job?.owner !== findOwner(request)
+      ? { ok: false, error: notFoundResponse(`Batch batches/${id} is not found.`) }
+      : action(job);
+  };
+  const show = (job: Job, withOutput = true): JsonObject => toOperation(job, { shape, now: clock.now(), withOutput });
+
+  return {
+    async create(model, request, reply) {
+      const denied = findError({ backend: 'gemini', model, verb: 'generateContent' }, faults);
+      if (denied !== undefined) return sendError(reply, denied);
+      if (faults.take(['batch-full']) !== undefined) return sendError(reply, fullResponse(model));
+      const parsed = await parseCreation(request, options.files);
+      if ('status' in parsed) return sendError(reply, parsed);
+      count += 1;
+      const name = `batches/demo${String(count).padStart(8, '0')}`;
+      const job: Job = { ...parsed, name, model, createdAt: clock.now(), state: 'PENDING', polls: 0, failed: 0 };
+      jobs.set(name, job);
+      if (faults.take(['batch-lost']) === undefined) return sendJson(reply, show(job));
+      reply.begin(200, { 'content-type': 'application/json' });
+      reply.cut();
+    },
+    get: (id, request) =>
+      find(id, request, async (job) => {
+        await moveOn(job);
+        return { ok: true, body: show(job) };
+      }),
+    async list(_id, request) {
+      const { query } = request;
+      const owner = findOwner(request);
+      const size = Math.min(Math.max(Number(query.get('pageSize')) || 50, 1), 1000);
+      const start = Number(query.get('pageToken')) || 0;
+      // The newest first, as people expect of a list of jobs.
+      const isVisible = (job: Job): boolean => job.owner === owner && job.createdAt + lagMs <= clock.now();
+      const visible = [...jobs.values()].filter(isVisible).reverse();
+      const operations = visible.slice(start, start + size).map((job) => show(job, false));
+      const next = start + size < visible.length ? { nextPageToken: String(start + size) } : {};
+      return { ok: true, body: { ...(operations.length === 0 ? {} : { operations }), ...next } };
+    },
+    cancel: (id, request) =>
+      find(id, request, (job) => {
+        if (job.endedAt === undefined) Object.assign(job, { state: 'CANCELLED', endedAt: clock.now() });
+        return { ok: true, body: {} };
+      }),
+    delete: (id, request) =>
+      find(id, request, (job) => {
+        jobs.delete(job.name);
+        return { ok: true, body: {} };
+      }),
+  };
+}
+
+type Creation = Pick<Job, 'displayName' | 'owner' | 'fileName' | 'inlined' | 'count'>;
+
+async function parseCreation(
+  request: ServedRequest,
+  files: BatchOptions['files'],
+): Promise<Creation | ReturnType<typeof errorResponse>> {
+  const parsed = parseBody(request.body);
+  if (!parsed.ok) return invalidArgumentResponse(parsed.message);
+  const owner = findOwner(request);
+  const batch = toCamelKeys(toJsonObject(toCamelKeys(parsed.value).batch));
+  const displayName = typeof batch.displayName === 'string' ? batch.displayName : '';
+  if (displayName === '') return invalidArgumentResponse('batch.display_name: must not be empty');
+  const inputConfig = toCamelKeys(toJsonObject(batch.inputConfig));
+  const { fileName } = inputConfig;
+  if (typeof fileName === 'string') {
+    const content = files.read(owner, fileName);
+    if (content === undefined) return notFoundResponse(`File ${fileName} is not found.`);
+    let count = 0;
+    for await (const _row of readFileRows(content)) count += 1;
+    return { displayName, owner, fileName, inlined: [], count };
+  }
+  const { requests } = toJsonObject(inputConfig.requests);
+  if (!Array.isArray(requests) || requests.length === 0) {
+    return invalidArgumentResponse('batch.input_config: names neither a file nor requests');
+  }
+  const inlined = requests.map((item) => {
+    const { request: body, metadata } = toJsonObject(item);
+    return { key: undefined, metadata, request: toJsonObject(body) };
+  });
+  return { displayName, owner, fileName: undefined, inlined, count: inlined.length };
+}
+
+async function* readFileRows(content: AsyncIterable<Uint8Array>): AsyncGenerator<Row, void> {
+  const decoder = new TextDecoder();
+  let rest = '';
+  for await (const chunk of content) {
+    const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n');
+    rest = lines.pop() ?? '';
+    yield* lines.filter((line) => line.trim() !== '').map(parseLine);
+  }
+  if (rest.trim() !== '') yield parseLine(rest);
+}
+
+function parseLine(line: string): Row {
+  const value = tryParseJson(line);
+  const { key, request } = isObject(value) ? toJsonObject(value) : {};
+  return { key: typeof key === 'string' ? key : undefined, metadata: undefined, request: toJsonObject(request) };
+}
+
+function fullResponse(model: string): ReturnType<typeof errorResponse> {
+  return errorResponse({
+    code: 429,
+    status: 'RESOURCE_EXHAUSTED',
+    message: `Too many tokens are enqueued for ${model}. Wait until a batch is complete.`,
+    details: [
+      {
+        '@type': 'type.googleapis.com/google.rpc.QuotaFailure',
+        violations: [
+          {
+            quotaMetric: 'generativelanguage.googleapis.com/batch_enqueued_tokens',
+            quotaId: 'BatchEnqueuedTokensPerModel',
+            quotaDimensions: { model },
+            quotaValue: '3000000',
+          },
+        ],
+      },
+    ],
+  });
+}
+
+interface Shape {
+  readonly prefix: string;
+  readonly isFlat: boolean;
+  readonly inMetadata: boolean;
+  readonly inResponse: boolean;
+}
+
+/** Undefined if the file of the requests is gone. */
+async function createOutput(job: Job, options: BatchOptions, shape: Shape): Promise<JsonObject | undefined> {
+  const { faults, files } = options;
+  const { fileName, owner, inlined, displayName } = job;
+  if (fileName === undefined) {
+    const results: JsonObject[] = [];
+    for await (const result of createResults(job, inlined, options)) results.push(result);
+    if (faults.take(['batch-reversed']) !== undefined) results.reverse();
+    return { inlinedResponses: shape.isFlat ? results : { inlinedResponses: results } };
+  }
+  const content = files.read(owner, fileName);
+  if (content === undefined) return undefined;
+  const isReversed = faults.take(['batch-reversed']) !== undefined;
+  const lines = toLines(createResults(job, readFileRows(content), options));
+  const mimeType = 'application/jsonl';
+  const name = `results of ${displayName}`;
+  const made = { mimeType, displayName: name, content: isReversed ? reverse(lines) : lines };
+  return { responsesFile: await files.create(owner, made) };
+}
+
+async function* createResults(
+  job: Job,
+  rows: Iterable<Row> | AsyncIterable<Row>,
+  { faults, answer }: BatchOptions,
+): AsyncGenerator<JsonObject, void> {
+  const errorEvery = faults.take(['batch-row-errors'])?.amount ?? Number.POSITIVE_INFINITY;
+  const missingEvery = faults.take(['batch-row-missing'])?.amount ?? Number.POSITIVE_INFINITY;
+  const { model, owner } = job;
+  const { signal } = new AbortController();
+  let number = 0;
+  for await (const { key, metadata, request } of rows) {
+    number += 1;
+    if (number % missingEvery === 0) continue;
+    const outcome: Outcome =
+      number % errorEvery === 0 ? ROW_FAILURE : await answer({ model, owner, body: request, signal });
+    if (!outcome.ok) job.failed += 1;
+    yield {
+      ...(key === undefined ? {} : { key }),
+      ...(metadata === undefined ? {} : { metadata }),
+      ...(outcome.ok ? { response: outcome.body } : { error: toRowError(outcome.error.body) }),
+    };
+  }
+}
+
+const PIECE_CHARACTERS = 65_536;
+
+async function* toLines(results: AsyncIterable<JsonObject>): AsyncGenerator<Uint8Array, void> {
+  let text = '';
+  for await (const result of results) {
+    text += `${JSON.stringify(result)}\n`;
+    if (text.length < PIECE_CHARACTERS) continue;
+    yield Buffer.from(text);
+    text = '';
+  }
+  if (text !== '') yield Buffer.from(text);
+}
+
+async function* reverse(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
+  const all: Uint8Array[] = [];
+  for await (const piece of pieces) all.push(piece);
+  const lines = Buffer.concat(all).toString('utf8').trimEnd().split('\n');
+  yield Buffer.from(`${lines.reverse().join('\n')}\n`);
+}
+
+const ROW_FAILURE: Outcome = {
+  ok: false,
+  error: errorResponse({ code: 500, status: 'INTERNAL', message: 'The row could not be processed.' }),
+};
+
+function toRowError(body: JsonObject): JsonObject {
+  const { code = 500, message = '' } = toJsonObject(body.error);
+  return { code, message };
+}
+
+function toOperation(
+  job: Job,
+  { shape, now, withOutput }: { readonly shape: Shape; readonly now: number; readonly withOutput: boolean },
+): JsonObject {
+  const { name, model, displayName, fileName, count, createdAt, endedAt, state, failed } = job;
+  const isDone = endedAt !== undefined;
+  // A list has the names of files, but no inlined responses.
+  const output = withOutput || job.output?.responsesFile !== undefined ? job.output : undefined;
+  const successful = state === 'SUCCEEDED' ? count - failed : 0;
+  const metadata = {
+    '@type': `${TYPE}GenerateContentBatch`,
+    name,
+    model: `models/${model}`,
+    displayName,
+    state: `${shape.prefix}${state}`,
+    createTime: new Date(createdAt).toISOString(),
+    updateTime: new Date(endedAt ?? now).toISOString(),
+    ...(isDone ? { endTime: new Date(endedAt).toISOString() } : {}),
+    inputConfig: fileName === undefined ? {} : { fileName },
+    priority: '0',
+    batchStats: {
+      requestCount: String(count),
+      ...(state === 'SUCCEEDED'
+        ? { successfulRequestCount: String(successful), failedRequestCount: String(failed) }
+        : { pendingRequestCount: String(count) }),
+    },
+    ...(output !== undefined && shape.inMetadata ? { output } : {}),
+  };
+  return {
+    name,
+    metadata,
+    ...(isDone ? { done: true, ...toEnding(state, shape.inResponse ? output : undefined) } : {}),
+  };
+}
+
+function toEnding(state: State, output: JsonObject | undefined): JsonObject {
+  if (state === 'SUCCEEDED') {
+    return output === undefined ? {} : { response: { '@type': `${TYPE}GenerateContentBatchOutput`, ...output } };
+  }
+  const [code, message] = ENDINGS[state] ?? [13, 'The batch failed.'];
+  return { error: { code, message } };
+}
+
+/** Codes of google.rpc.Code. */
+const ENDINGS: Readonly<Partial<Record<State, readonly [number, string]>>> = {
+  CANCELLED: [1, 'The batch was cancelled.'],
+  EXPIRED: [4, 'The batch expired before it was complete.'],
+};

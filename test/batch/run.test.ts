@@ -1,0 +1,242 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { expect, type TestContext, test } from 'vitest';
+import { guessTokens, type RowRequest } from '../../src/app/batch/request.ts';
+import { createBudget } from '../../src/batch/budget.ts';
+import { createGate } from '../../src/batch/gate.ts';
+import { readRows } from '../../src/batch/input.ts';
+import { openJournal } from '../../src/batch/journal.ts';
+import { type Asked, createLocalEngine, type LocalEngineOptions } from '../../src/batch/local-engine.ts';
+import { formatProgress } from '../../src/batch/progress.ts';
+import type { RowInput } from '../../src/batch/row.ts';
+import { type RunOptions, runRows } from '../../src/batch/run.ts';
+import { sampleRows } from '../../src/batch/sample.ts';
+import { AppError } from '../../src/core/error.ts';
+import type { Clock } from '../../src/core/io.ts';
+import { createAbortable } from '../../src/platform/runtime/abort.ts';
+
+const CLOCK: Clock = { now: () => 0, sleep: () => new Promise((resolve) => setImmediate(resolve)) };
+
+interface Scene extends Partial<Omit<LocalEngineOptions, 'prepare'>> {
+  readonly run?: Partial<RunOptions>;
+}
+
+/** Runs the lines of an input against a model that is a function, and returns the lines of the output. */
+async function runBatch(
+  t: TestContext,
+  lines: readonly unknown[],
+  ask: (prompt: string, signal: AbortSignal, most?: number) => Promise<Partial<Asked>> | Partial<Asked>,
+  { run = {}, ...engine }: Scene = {},
+) {
+  const directory = mkdtempSync(join(tmpdir(), 'gmn-batch-'));
+  t.onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+  const output = join(directory, 'out.jsonl');
+  const stop = createAbortable();
+  const asked: string[] = [];
+  const start = async (changes: Partial<RunOptions> = {}) => {
+    const journal = await openJournal({
+      ...{ output, settings: {}, input: { name: 'in', firstRow: '' }, restarts: false, clock: CLOCK },
+      signal: stop.signal,
+    });
+    try {
+      return await runRows({
+        rows: readRows(toChunks(lines), { format: 'jsonl', name: 'in' }),
+        journal,
+        engine: createLocalEngine({
+          clock: CLOCK,
+          random: () => 0.5,
+          retries: 2,
+          baseMs: 1,
+          gate: createGate({ clock: CLOCK, random: () => 0.5, maxConcurrency: 8, baseMs: 0 }),
+          prepare: async ({ input }) => ({
+            ...{ tokens: 10, model: 'm', maxOutputTokens: 1000 },
+            key: () => input.prompt ?? '',
+            ask: async ({ maxOutputTokens }, signal) => {
+              asked.push(input.prompt ?? '');
+              const answer = await ask(input.prompt ?? '', signal, maxOutputTokens);
+              return { response: 'ok', model: 'm', usage: {}, ...answer };
+            },
+          }),
+          ...engine,
+        }),
+        ...{ retriesFailed: false, isOrdered: false, winding: stop.signal, signal: stop.signal },
+        ...{ ...run, ...changes },
+      });
+    } finally {
+      await journal.close();
+    }
+  };
+  const read = (): readonly { id: string; ok: boolean; response?: string; error?: { message: string } }[] =>
+    readFileSync(output, 'utf8')
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => JSON.parse(line));
+  return { start, read, asked };
+}
+
+async function* toChunks(lines: readonly unknown[]): AsyncGenerator<Uint8Array, void> {
+  for (const line of lines) yield Buffer.from(`${typeof line === 'string' ? line : JSON.stringify(line)}\n`);
+}
+
+function rows(count: number): readonly object[] {
+  return Array.from({ length: count }, (_, at) => ({ id: `r${at}`, prompt: `p${at}` }));
+}
+
+test('--ordered writes the rows in the order of the input, whatever order they are answered in', async (t) => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.nat(5), { minLength: 1, maxLength: 40 }), async (delays) => {
+      const { start, read } = await runBatch(
+        t,
+        [...rows(delays.length), '{broken'],
+        async (prompt) => {
+          for (let turn = delays[Number(prompt.slice(1))] ?? 0; turn > 0; turn -= 1) await CLOCK.sleep(0, NEVER);
+          return {};
+        },
+        { run: { isOrdered: true } },
+      );
+      await start();
+      const lines = read();
+      expect(lines.slice(0, -1).map(({ id }) => id)).toEqual(delays.map((_, at) => `r${at}`));
+      expect(lines.at(-1)?.ok).toBe(false);
+    }),
+    { numRuns: 15 },
+  );
+});
+
+const NEVER = createAbortable().signal;
+
+test('failures of a row are tried again, and those of its own making are not', async (t) => {
+  const { start, read, asked } = await runBatch(t, rows(3), (prompt) => {
+    if (prompt === 'p0') throw new AppError('api', 'gone wrong', { retry: {} });
+    if (prompt === 'p1') throw new AppError('api', 'bad request', { status: 400 });
+    return {};
+  });
+  expect(await start()).toEqual({ seen: 3, skipped: 0, isComplete: true });
+  expect(asked.filter((prompt) => prompt === 'p0')).toHaveLength(3);
+  expect(asked.filter((prompt) => prompt === 'p1')).toHaveLength(1);
+  expect(Object.fromEntries(read().map(({ id, ok }) => [id, ok]))).toEqual({ r0: false, r1: false, r2: true });
+  expect(await start()).toEqual({ seen: 3, skipped: 3, isComplete: true });
+  await start({ retriesFailed: true });
+  expect(asked.filter((prompt) => prompt === 'p1')).toHaveLength(2);
+});
+
+test('a refused credential and a used-up day end the run, and leave the rows for the next one', async (t) => {
+  let isOver = true;
+  const { start, read } = await runBatch(t, rows(30), (prompt) => {
+    if (isOver && Number(prompt.slice(1)) >= 10) {
+      throw new AppError('api', 'daily quota', {
+        status: 429,
+        quota: { per: 'day' },
+        hint: 'It resets in 3 h. Until then …',
+      });
+    }
+    return {};
+  });
+  await expect(start()).rejects.toMatchObject({
+    exitCode: 3,
+    hint: 'It resets in 3 h. Run the same command again then: it goes on where it stopped.',
+  });
+  expect(read().every(({ ok }) => ok)).toBe(true);
+  isOver = false;
+  await start();
+  expect(new Set(read().map(({ id }) => id)).size).toBe(30);
+  expect(read()).toHaveLength(30);
+});
+
+test('a service that answers nothing ends the run before it uses up all rows', async (t) => {
+  const { start, read, asked } = await runBatch(t, rows(500), () => {
+    throw new AppError('api', 'cannot connect', { retry: {} });
+  });
+  await expect(start()).rejects.toThrow(/^\d\d rows in a row failed, so the run stops: cannot connect$/);
+  expect(asked.length).toBeLessThan(200);
+  expect(read().length).toBeLessThan(50);
+});
+
+test('--dedupe asks rows with the same request once, also while it is in flight', async (t) => {
+  const lines = Array.from({ length: 30 }, (_, at) => ({ id: `r${at}`, prompt: `p${at % 3}` }));
+  const { start, read, asked } = await runBatch(t, lines, (prompt) => ({ response: `re ${prompt}` }), {
+    dedupes: true,
+  });
+  await start();
+  expect(asked.toSorted()).toEqual(['p0', 'p1', 'p2']);
+  for (const { id, response } of read()) expect(response).toBe(`re p${Number(id.slice(1)) % 3}`);
+});
+
+test('--max-cost reserves for what is in flight, lowers the last answers, and stops', async (t) => {
+  // A dollar for 1,000 tokens of an answer, the prompt is free.
+  const price = ({ candidatesTokenCount = 0 }): number => candidatesTokenCount / 1000;
+  const budget = createBudget(10.5, price);
+  const limits: (number | undefined)[] = [];
+  const { start, read } = await runBatch(
+    t,
+    rows(40),
+    (_prompt, _signal, most) => {
+      limits.push(most);
+      return { cost: (most ?? 1000) / 1000 };
+    },
+    { budget },
+  );
+  await expect(start()).rejects.toMatchObject({ fault: 'limit', exitCode: 1 });
+  expect(budget.spent).toBeCloseTo(10.5, 6);
+  expect(limits.at(-1)).toBe(500);
+  expect(read()).toHaveLength(11);
+});
+
+test('--limit looks at the first rows only, and a later run with a higher one goes on', async (t) => {
+  const { start, asked } = await runBatch(t, rows(10), () => ({}));
+  expect(await start({ limit: 3 })).toEqual({ seen: 3, skipped: 0, isComplete: true });
+  expect(await start({ limit: 5 })).toEqual({ seen: 5, skipped: 3, isComplete: true });
+  expect(asked).toHaveLength(5);
+});
+
+test('winding down finishes what is in flight and begins nothing new', async (t) => {
+  const winding = createAbortable();
+  let inFlight = 0;
+  const { start, read } = await runBatch(
+    t,
+    rows(100),
+    async () => {
+      inFlight += 1;
+      if (inFlight === 4) winding.abort(new Error('Ctrl+C'));
+      await CLOCK.sleep(0, NEVER);
+      return {};
+    },
+    { run: { winding: winding.signal } },
+  );
+  expect(await start()).toMatchObject({ isComplete: false });
+  expect(read()).toHaveLength(inFlight);
+  expect(inFlight).toBeLessThan(10);
+});
+
+test('a sample is the same each time, and any row may be in it', async () => {
+  const lines = rows(200);
+  const sample = async (count: number): Promise<readonly string[]> => {
+    const found = await sampleRows(readRows(toChunks(lines), { format: 'jsonl', name: 'in' }), count);
+    expect(found.total).toBe(200);
+    return found.sample.map(({ input }) => (input as RowInput).prompt ?? '');
+  };
+  const first = await sample(20);
+  expect(await sample(20)).toEqual(first);
+  expect(new Set(first).size).toBe(20);
+  expect(first.some((prompt) => Number(prompt.slice(1)) > 100)).toBe(true);
+  expect(await sample(500)).toHaveLength(200);
+});
+
+test('progress has the count, the share, the rate, the time left and the cost', () => {
+  const state = { ok: 311_800, failed: 600, total: 1_000_000, rate: 41, cost: 31.2 };
+  expect(formatProgress(state)).toBe('312,400/1,000,000 · 99.8 % ok · 41/s · 4 h 39 min left · $31.20');
+  expect(formatProgress({ ok: 3, failed: 0, total: undefined, rate: undefined, cost: undefined })).toBe(
+    '3 rows · 100 % ok',
+  );
+});
+
+test('tokens are guessed for any script: a Japanese character is most of one', () => {
+  const guess = (text: string): number => {
+    const request = { agent: { request: {} }, contents: [{ role: 'user', parts: [{ text }] }] };
+    return guessTokens(request as unknown as RowRequest);
+  };
+  expect(guess('word'.repeat(100))).toBe(100);
+  expect(guess('こんにちは世界'.repeat(100))).toBeGreaterThan(500);
+});

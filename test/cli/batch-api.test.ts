@@ -1,0 +1,187 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, type TestContext, test } from 'vitest';
+import { checkEngine } from '../../src/commands/batch/engine.ts';
+import { parseFaults } from '../../src/demo/fault.ts';
+import { startDemo } from '../../src/demo/server.ts';
+import { systemClock } from '../../src/platform/runtime/clock.ts';
+import { gmnCommand, place, runGmnIn } from '../support/gmn.ts';
+
+const ROWS = Array.from({ length: 5 }, (_value, index) => `{"id":"r${index}","prompt":"p${index}"}`);
+const API = ['batch', 'in.jsonl', '--output-file', 'out.jsonl', '--engine', 'api', '--shard-rows', '2'];
+const LOCAL = ['batch', 'in.jsonl', '--output-file', 'out.jsonl'];
+
+async function scene(t: TestContext, faults: string, env: Readonly<Record<string, string>> = {}) {
+  const paths: string[] = [];
+  let onRequest = (_path: string): void => {};
+  let now = Date.now();
+  const server = await startDemo({
+    clock: { ...systemClock, now: () => now },
+    faults: parseFaults([faults]),
+    onRequest({ method, path }) {
+      paths.push(`${method} ${path}`);
+      onRequest(path);
+    },
+  });
+  t.onTestFinished(() => server.close());
+  const setting = place(t, { gemini: server, files: { 'in.jsonl': `${ROWS.join('\n')}\n` }, env });
+  return {
+    ...setting,
+    /** The jobs are complete then, if they take less. */
+    passHour: () => {
+      now += 3_600_000;
+    },
+    gmn: (words: readonly string[]) => runGmnIn(t, setting, words),
+    /** Interrupts it when all jobs are created and have been looked at. */
+    async interrupt(words: readonly string[], afterLooks = 12) {
+      const child: ChildProcess = spawn(...gmnCommand(words), { ...setting, stdio: ['ignore', 'pipe', 'pipe'] });
+      t.onTestFinished(() => void child.kill('SIGKILL'));
+      let stderr = '';
+      child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+        stderr += text;
+      });
+      let looks = 0;
+      onRequest = (path) => {
+        looks += path.startsWith('/v1beta/batches/') ? 1 : 0;
+        if (looks === afterLooks) child.kill('SIGINT');
+      };
+      const [exitCode] = await once(child, 'close');
+      onRequest = () => {};
+      return { exitCode, stderr };
+    },
+    count: (pattern: RegExp) => paths.filter((path) => pattern.test(path)).length,
+    readLines: () =>
+      readFileSync(join(setting.cwd, 'out.jsonl'), 'utf8')
+        .split('\n')
+        .filter((line) => line !== '')
+        .map((line) => JSON.parse(line)),
+  };
+}
+
+const CREATION = /:batchGenerateContent$/;
+
+test('a run is interrupted, seen, and waited for: every row gets one answer from one job', async (t) => {
+  const run = await scene(t, 'batch-time=1h');
+  const stopped = await run.interrupt(API);
+  expect(stopped.exitCode).toBe(130);
+  expect(stopped.stderr).toMatch(/The batch jobs go on\. To wait for them: gmn batch wait \S*out\.jsonl/);
+  const status = await run.gmn(['batch', 'status', 'out.jsonl', '--json']);
+  expect(JSON.parse(status.stdout)).toMatchObject({
+    ok: 0,
+    failed: 0,
+    inFlight: 5,
+    isComplete: true,
+    jobs: [
+      { shard: 1, rows: 2, attempt: 1, state: 'running', name: expect.stringMatching(/^batches\//) },
+      { shard: 2, rows: 2 },
+      { shard: 3, rows: 1 },
+    ],
+  });
+  run.passHour();
+  const waited = await run.gmn(['batch', 'wait', 'out.jsonl', '--json']);
+  expect(waited).toMatchObject({ exitCode: 0, stderr: '' });
+  expect(JSON.parse(waited.stdout)).toMatchObject({ ok: 5, failed: 0, inFlight: 0, jobs: 0 });
+  expect(
+    run
+      .readLines()
+      .map(({ id }) => id)
+      .toSorted(),
+  ).toEqual(['r0', 'r1', 'r2', 'r3', 'r4']);
+  expect(run.count(CREATION)).toBe(3);
+  expect(existsSync(join(run.cwd, 'out.jsonl.batch'))).toBe(false);
+  expect(run.count(/^DELETE \/v1beta\/(batches|files)\//)).toBe(9);
+});
+
+test('collect takes what is ready, cancel ends the rest, and the local engine answers it', async (t) => {
+  const run = await scene(t, 'batch-time=2h');
+  await run.interrupt(API);
+  const collected = await run.gmn(['batch', 'collect', 'out.jsonl']);
+  expect(collected).toMatchObject({ exitCode: 0, stdout: '0 rows answered, 0 failed\n5 rows in 3 batch jobs\n' });
+  const cancelled = await run.gmn(['batch', 'cancel', 'out.jsonl', '--json']);
+  expect(JSON.parse(cancelled.stdout)).toMatchObject({ cancelled: 3, collected: 0, inFlight: 0 });
+  expect(readdirSync(run.cwd).toSorted()).toEqual(['in.jsonl', 'out.jsonl', 'out.jsonl.run.json']);
+  const local = await run.gmn(LOCAL);
+  expect(local.exitCode).toBe(0);
+  expect(run.readLines()).toHaveLength(5);
+});
+
+test('an answer costs half of what it costs otherwise', async (t) => {
+  const run = await scene(t, 'batch-polls=1');
+  await run.gmn([...API, '--limit', '1']);
+  await run.gmn(['batch', 'in.jsonl', '--output-file', 'local.jsonl', '--limit', '1']);
+  const [local] = readFileSync(join(run.cwd, 'local.jsonl'), 'utf8').split('\n');
+  expect(run.readLines()[0].cost).toBeCloseTo(JSON.parse(local ?? '').cost / 2, 9);
+});
+
+test('moved to the local engine, a run collects what is complete, cancels the rest, and answers no row twice', async (t) => {
+  const run = await scene(t, 'batch-polls=14');
+  await run.interrupt(API);
+  const local = await run.gmn(LOCAL);
+  expect(local.exitCode).toBe(0);
+  expect(local.stderr).toMatch(/\d of its jobs collected, \d cancelled/);
+  expect(
+    run
+      .readLines()
+      .map(({ id }) => id)
+      .toSorted(),
+  ).toEqual(['r0', 'r1', 'r2', 'r3', 'r4']);
+  expect(existsSync(join(run.cwd, 'out.jsonl.batch'))).toBe(false);
+});
+
+test('answers of a schema are checked, and failed rows are kept for another try', async (t) => {
+  const run = await scene(t, 'batch-polls=1,safetyx2');
+  const schema = ['--output-schema', '{"type":"object","properties":{"a":{"type":"integer"}},"required":["a"]}'];
+  const { exitCode, stderr } = await run.gmn([...API, ...schema]);
+  expect(exitCode).toBe(3);
+  expect(stderr).toContain('2 failed');
+  const lines = run.readLines();
+  expect(lines.filter(({ ok }) => ok).map(({ json }) => typeof json.a)).toEqual(['number', 'number', 'number']);
+  const failed = readFileSync(join(run.cwd, 'out.jsonl.failed.jsonl'), 'utf8').trimEnd().split('\n');
+  expect(failed.toSorted()).toEqual(
+    lines
+      .filter(({ ok }) => !ok)
+      .map(({ id }) => ROWS[Number(id.slice(1))])
+      .toSorted(),
+  );
+});
+
+test.each([
+  [{ engine: 'api', ordered: true }, '--ordered has no meaning with --engine api'],
+  [{ engine: 'api', dedupe: true }, '--dedupe has no meaning with --engine api'],
+  [{ engine: 'api', rpm: 5 }, '--rpm has no meaning with --engine api'],
+  [{ shardRows: 5 }, '--shard-rows has no meaning with --engine local'],
+] as const)('%j is a usage error', (options, message) => {
+  expect(() => checkEngine(options)).toThrow(message);
+});
+
+test('Vertex AI and a Google login are exit 2, with the way out', async (t) => {
+  const files = { 'in.jsonl': '"a"\n' };
+  const vertex = { GOOGLE_GENAI_USE_VERTEXAI: 'true', GOOGLE_API_KEY: 'demo-key-0123456789' };
+  const google = { GOOGLE_GENAI_USE_GCA: 'true', GOOGLE_CLOUD_ACCESS_TOKEN: 'demo-token' };
+  for (const env of [vertex, google]) {
+    const { exitCode, stderr } = await runGmnIn(t, place(t, { files, env }), API);
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain('gmn auth set-key');
+  }
+});
+
+test('commands about a run want the output of one', async (t) => {
+  const { exitCode, stderr } = await runGmnIn(t, place(t), ['batch', 'wait', 'nothing.jsonl']);
+  expect(exitCode).toBe(1);
+  expect(stderr).toContain('nothing.jsonl is not the output of a batch run');
+});
+
+test('begun anew, a run drops the jobs of the one before', async (t) => {
+  const run = await scene(t, 'batch-time=2h');
+  await run.interrupt(API);
+  const again = await run.interrupt([...API, '--restart'], 30);
+  expect(again.stderr).toContain('0 of its jobs dropped, 3 cancelled');
+  expect(run.count(CREATION)).toBe(6);
+  run.passHour();
+  run.passHour();
+  expect((await run.gmn(API)).exitCode).toBe(0);
+  expect(run.readLines()).toHaveLength(5);
+  expect(run.count(CREATION)).toBe(6);
+});

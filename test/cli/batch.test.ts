@@ -1,0 +1,332 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { GMN_LINE, gmnCommand, isStandalone, place, runGmnIn } from '../support/gmn.ts';
+import { runInTerminal } from '../support/pty.ts';
+import { refuse, rowServer } from '../support/row-server.ts';
+
+interface OutputLine {
+  readonly id: string;
+  readonly index: number;
+  readonly ok: boolean;
+  readonly response?: string;
+  readonly json?: unknown;
+  readonly error?: { readonly code: number; readonly type: string; readonly message: string };
+}
+
+function readOutput(cwd: string, name = 'out.jsonl'): readonly OutputLine[] {
+  const text = readFileSync(join(cwd, name), 'utf8');
+  return text
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+}
+
+const OUT = ['--output-file', 'out.jsonl'];
+
+test('every row gets one line, and a row that cannot be asked is a failed one', async (t) => {
+  const server = await rowServer(t);
+  const rows = [
+    '"hello @notes.txt"',
+    '{"id":"sys","prompt":"with a system","system":"Be brief.","model":"gemini-2.5-pro"}',
+    '{"id":"file","prompt":"read it","files":["notes.txt"]}',
+    '{"id":"turns","contents":[{"role":"user","parts":[{"text":"a"}]},{"role":"model","parts":[{"text":"b"}]},{"role":"user","parts":[{"text":"c"}]}]}',
+    '{"id":"sys","prompt":"the same id"}',
+    '{"id":"outside","prompt":"x","files":["../outside.txt"]}',
+    '{"id":"link","prompt":"x","files":["link.txt"]}',
+    '{"id":"secret","prompt":"x","files":[".env"]}',
+    '{"id":"missing","prompt":"x","files":["nothing.txt"]}',
+    '{"id":"empty"}',
+    'not json',
+  ];
+  const setting = place(t, {
+    gemini: server,
+    files: { 'in.jsonl': rows.join('\n'), 'notes.txt': 'the notes', '.env': 'KEY=1', 'shared.md': 'for all' },
+  });
+  writeFileSync(join(setting.root, 'outside.txt'), 'private');
+  symlinkSync('../outside.txt', join(setting.cwd, 'link.txt'));
+  const { stdout, stderr, exitCode } = await runGmnIn(t, setting, ['batch', 'in.jsonl', ...OUT, '-f', 'shared.md']);
+  expect({ stdout, exitCode }).toEqual({ stdout: '', exitCode: 3 });
+  expect(stderr).toContain('4 rows answered in');
+  expect(stderr).toContain('7 failed');
+  const lines = readOutput(setting.cwd);
+  const byIndex = new Map(lines.map((line) => [line.index, line]));
+  expect([...byIndex.keys()].toSorted((a, b) => a - b)).toEqual(rows.map((_, at) => at));
+  expect(byIndex.get(0)).toMatchObject({ ok: true, response: 're: === shared.md ===\nfor all\n\nhello @notes.txt' });
+  expect(byIndex.get(2)?.response).toContain('=== notes.txt ===\nthe notes\n\nread it');
+  expect(byIndex.get(3)).toMatchObject({ id: 'turns', response: 're: c' });
+  const messages = lines.filter(({ ok }) => !ok).toSorted((a, b) => a.index - b.index);
+  expect(messages.map(({ error }) => error?.message)).toEqual([
+    'row 5 has the id "sys", which an earlier row has',
+    '../outside.txt is outside the workspace',
+    'link.txt is outside the workspace',
+    '.env may hold secrets, so a row cannot send it',
+    'no such file: nothing.txt',
+    'the row has nothing to ask: neither "prompt" nor "contents" nor "files"',
+    expect.stringContaining('line 11 is not JSON'),
+  ]);
+  expect(server.bodies.some((body) => body.includes('private') || body.includes('KEY=1'))).toBe(false);
+  expect(server.connections()).toBeLessThanOrEqual(4);
+  const failed = readFileSync(join(setting.cwd, 'out.jsonl.failed.jsonl'), 'utf8');
+  expect(failed).toContain('{"id":"secret","prompt":"x","files":[".env"]}\n');
+  expect(failed).toContain('not json\n');
+});
+
+test('a template is filled with the columns of a CSV, the answer checked against a schema, a bad one asked for again', async (t) => {
+  const server = await rowServer(t, (prompt) => {
+    if (prompt.includes('does not match')) return '{"mood":"good"}';
+    return prompt.includes('Paris') ? '{"mood":"good"}' : 'I feel fine';
+  });
+  const setting = place(t, {
+    gemini: server,
+    files: {
+      'in.csv': 'id,city,unused\na,Paris,1\nb,"Rome, Italy",2\n',
+      'mood.md': 'How is {{city}} in {{ season }}?',
+      'shell.toml': 'prompt = "List !{ls} and {{args}}"\n',
+    },
+  });
+  const schema = '{"type":"object","properties":{"mood":{"type":"string"}},"required":["mood"]}';
+  const words = ['batch', 'in.csv', '--template', 'mood.md', '--param', 'season=May', '--schema', schema, ...OUT];
+  const { exitCode, stdout } = await runGmnIn(t, setting, [...words, '--json']);
+  expect(exitCode).toBe(0);
+  expect(JSON.parse(stdout)).toMatchObject({ rows: 2, ok: 2, failed: 0, answered: 2 });
+  expect(
+    readOutput(setting.cwd)
+      .map(({ id, json }) => [id, json])
+      .toSorted(),
+  ).toEqual([
+    ['a', { mood: 'good' }],
+    ['b', { mood: 'good' }],
+  ]);
+  expect(server.prompts.toSorted()).toEqual([
+    'How is Paris in May?',
+    'How is Rome, Italy in May?',
+    expect.stringContaining('does not match the JSON Schema'),
+  ]);
+  const changed = await runGmnIn(t, setting, [...words, '--temperature', '0.5']);
+  expect(changed.exitCode).toBe(1);
+  expect(changed.stderr).toContain('was made with other settings: temperature was 1, is 0.5');
+  const unsafe = await runGmnIn(t, setting, [
+    'batch',
+    'in.csv',
+    '--template',
+    'shell.toml',
+    '--output-file',
+    'o2.jsonl',
+  ]);
+  expect(unsafe.exitCode).toBe(1);
+  expect(unsafe.stderr).toContain('runs commands or reads files (!{…}, @{…})');
+  expect(existsSync(join(setting.cwd, 'o2.jsonl'))).toBe(false);
+});
+
+test('a file per row, and lines of stdin, in the order of the input', async (t) => {
+  const server = await rowServer(t);
+  const files = {
+    'src/a.ts': 'one',
+    'src/b/c.ts': 'two',
+    'src/skip.js': 'no',
+    '.gitignore': 'ignored\n',
+    'ignored/d.ts': 'no',
+  };
+  const setting = place(t, { gemini: server, files });
+  const each = await runGmnIn(t, setting, ['batch', '--each', '**/*.ts', '-p', 'Describe it.', '--ordered', ...OUT]);
+  expect(each.exitCode).toBe(0);
+  expect(readOutput(setting.cwd).map(({ id, response }) => [id, response])).toEqual([
+    ['src/a.ts', 're: === src/a.ts ===\none\n\nDescribe it.'],
+    ['src/b/c.ts', 're: === src/b/c.ts ===\ntwo\n\nDescribe it.'],
+  ]);
+  const words = ['batch', '--lines', '--ordered', '--output-file', 'lines.jsonl'];
+  const lines = await runGmnIn(t, setting, words, 'first\n\n{"second"\n');
+  expect(lines.exitCode).toBe(0);
+  expect(readOutput(setting.cwd, 'lines.jsonl').map(({ response }) => response)).toEqual([
+    're: first',
+    're: {"second"',
+  ]);
+});
+
+test('Ctrl+C finishes what is in flight, says so with 130, and the next run does the rest', async (t) => {
+  let release = (): void => {};
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  let onFirst = (): void => {};
+  const server = await rowServer(t, async (prompt, count) => {
+    if (count === 4) onFirst();
+    if (count <= 4) await released;
+    return `re: ${prompt}`;
+  });
+  const input = Array.from({ length: 20 }, (_, at) => `"p${at}"\n`).join('');
+  const setting = place(t, { gemini: server, files: { 'in.jsonl': input } });
+  const child = spawn(...gmnCommand(['batch', 'in.jsonl', ...OUT]), {
+    ...setting,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  t.onTestFinished(() => void child.kill('SIGKILL'));
+  let stderr = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text;
+    if (stderr.includes('finishing what is in flight')) release();
+  });
+  onFirst = () => void child.kill('SIGINT');
+  const [exitCode] = await once(child, 'close');
+  expect(exitCode).toBe(130);
+  expect(stderr).toContain('Run the same command again: it goes on where it stopped.');
+  expect(readOutput(setting.cwd)).toHaveLength(4);
+  expect(server.prompts).toHaveLength(4);
+  expect((await runGmnIn(t, setting, ['batch', 'in.jsonl', ...OUT, '-q'])).exitCode).toBe(0);
+  expect(readOutput(setting.cwd)).toHaveLength(20);
+  expect(server.prompts).toHaveLength(20);
+});
+
+test('a quota of the day ends the run with 3 and the time to go on; a full disk with what to do', async (t) => {
+  const server = await rowServer(t, (prompt, count, response) => {
+    if (count <= 5) return `re: ${prompt}`;
+    return refuse(response, 429, {
+      status: 'RESOURCE_EXHAUSTED',
+      message: 'Quota exceeded',
+      details: [
+        {
+          '@type': 'type.googleapis.com/google.rpc.QuotaFailure',
+          violations: [{ quotaId: 'GenerateRequestsPerDayPerProjectPerModel', quotaValue: '5' }],
+        },
+      ],
+    });
+  });
+  const setting = place(t, { gemini: server, files: { 'in.jsonl': '"a"\n"b"\n"c"\n"d"\n"e"\n"f"\n"g"\n"h"\n' } });
+  const { exitCode, stderr } = await runGmnIn(t, setting, ['batch', 'in.jsonl', ...OUT]);
+  expect(exitCode).toBe(3);
+  expect(stderr).toMatch(/daily quota exceeded.*\n.*It resets at midnight Pacific time.*it goes on where it stopped/);
+  expect(readOutput(setting.cwd)).toHaveLength(5);
+  expect(readOutput(setting.cwd).every(({ ok }) => ok)).toBe(true);
+});
+
+test.skipIf(process.platform === 'win32')('a disk that is full loses nothing that was written', async (t) => {
+  const server = await rowServer(t, () => 'x'.repeat(400));
+  const input = Array.from({ length: 60 }, (_, at) => `"p${at}"\n`).join('');
+  const setting = place(t, { gemini: server, files: { 'in.jsonl': input } });
+  const shell = `ulimit -f 16; trap '' XFSZ; exec ${GMN_LINE} batch in.jsonl --output-file out.jsonl`;
+  const child = spawn('sh', ['-c', shell], { ...setting, stdio: ['ignore', 'ignore', 'pipe'] });
+  let stderr = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text;
+  });
+  const [exitCode] = await once(child, 'close');
+  expect(exitCode).toBe(1);
+  expect(stderr).toContain('cannot write');
+  expect(stderr).toContain('EFBIG');
+  const before = readOutput(setting.cwd).length;
+  expect(before).toBeGreaterThan(5);
+  expect((await runGmnIn(t, setting, ['batch', 'in.jsonl', ...OUT, '-q'])).exitCode).toBe(0);
+  expect(new Set(readOutput(setting.cwd).map(({ id }) => id)).size).toBe(60);
+  expect(readOutput(setting.cwd)).toHaveLength(60);
+});
+
+test('what cannot begin says why: no output, no input, a CSV without a header, a Google login', async (t) => {
+  const setting = place(t, {
+    files: { 'in.csv': '1,What?\n', 'in.jsonl': '"a"\n' },
+    home: {
+      '.gemini/oauth_creds.json': JSON.stringify({
+        access_token: 'ya29.test',
+        refresh_token: '1//test',
+        expiry_date: Date.now() + 3_600_000,
+        token_type: 'Bearer',
+      }),
+    },
+  });
+  mkdirSync(join(setting.cwd, 'dir'));
+  const run = async (...words: string[]) => {
+    const { exitCode, stderr } = await runGmnIn(t, setting, ['batch', ...words]);
+    return [exitCode, stderr.split('\n')[0]];
+  };
+  expect(await run('in.jsonl', '--demo')).toEqual([
+    1,
+    'Error: gmn batch needs --output-file: it is also what a later run goes on with',
+  ]);
+  expect(await run('--demo', ...OUT)).toEqual([1, 'Error: no input given']);
+  expect(await run('in.csv', '--demo', ...OUT)).toEqual([
+    1,
+    'Error: in.csv has no header: its first line does not name columns',
+  ]);
+  const [code, message] = await run('in.jsonl', ...OUT);
+  expect(code).toBe(2);
+  expect(message).toContain('a Google login is not for batches');
+  const [pictures, why] = await run('in.jsonl', ...OUT, '--demo', '-m', 'gemini-3.1-flash-image');
+  expect([pictures, why]).toEqual([1, expect.stringContaining('makes pictures, which a batch cannot keep')]);
+  expect(existsSync(join(setting.cwd, 'out.jsonl'))).toBe(false);
+});
+
+test.skipIf(isStandalone)('--estimate counts a sample and asks nothing', async (t) => {
+  const setting = place(t, { files: { 'in.jsonl': '"hello"\n'.repeat(80) } });
+  const { exitCode, stdout } = await runGmnIn(t, setting, ['batch', 'in.jsonl', '--estimate', '--demo', '--json']);
+  expect(exitCode).toBe(0);
+  expect(JSON.parse(stdout)).toMatchObject({ rows: 80, sampled: 50, promptTokensMargin: 0 });
+  expect(JSON.parse(stdout).promptTokens).toBeGreaterThan(80);
+});
+
+test('--max-cost shortens answers and stops, a higher one goes on, and what was paid is in the usage log', async (t) => {
+  const server = await rowServer(t);
+  // An answer has 2 tokens, which are $0.002.
+  const prices = { 'gemini-2.5-flash': { input: 0, output: 1000 } };
+  const setting = place(t, {
+    gemini: server,
+    files: { 'in.jsonl': '"a"\n"b"\n"c"\n"d"\n"e"\n' },
+    home: { '.gmn/config.json': JSON.stringify({ prices }) },
+  });
+  const words = ['batch', 'in.jsonl', '-m', 'gemini-2.5-flash', ...OUT];
+  const stopped = await runGmnIn(t, setting, [...words, '--max-cost', '0.2615']);
+  expect(stopped.exitCode).toBe(1);
+  expect(stopped.stderr).toMatch(/--max-cost 0\.2615 is used up: \$0\.0060 spent.*\n.*higher --max-cost/);
+  const limits = server.bodies.map((body) => JSON.parse(body).generationConfig.maxOutputTokens);
+  expect(limits).toEqual([261, 259, 257]);
+  expect((await runGmnIn(t, setting, [...words, '--max-cost', '1000'])).exitCode).toBe(0);
+  expect(readOutput(setting.cwd)).toHaveLength(5);
+  const log = readFileSync(join(setting.home, '.gmn/usage.jsonl'), 'utf8').match(/.+/g) ?? [];
+  const call = { model: 'gemini-2.5-flash', backend: 'gemini-api' };
+  expect(log.map((line) => JSON.parse(line))).toMatchObject([
+    { kind: 'batch', cwd: setting.cwd, calls: [{ ...call, usage: { candidatesTokenCount: 6 } }] },
+    { kind: 'batch', cwd: setting.cwd, calls: [{ ...call, usage: { candidatesTokenCount: 4 } }] },
+  ]);
+});
+
+test('a failed row has its price, too', async (t) => {
+  const server = await rowServer(t, () => 'not JSON');
+  const setting = place(t, { gemini: server, files: { 'in.jsonl': '"a"\n' } });
+  const words = [
+    'batch',
+    'in.jsonl',
+    '-m',
+    'gemini-2.5-flash',
+    '--output-schema',
+    '{"type":"object"}',
+    '--retries',
+    '0',
+  ];
+  const { exitCode, stdout } = await runGmnIn(t, setting, [...words, ...OUT, '--json']);
+  expect(exitCode).toBe(3);
+  // Asked twice, with 5 tokens of prompt and 2 of answer each time.
+  expect(JSON.parse(stdout)).toMatchObject({ answered: 0, failedNow: 1, cost: 0.000013 });
+});
+
+test('a terminal has one live line; Ctrl+C twice stops at once, and nothing that was answered is lost', async (t) => {
+  const server = await rowServer(t, (prompt) => (prompt === 'never' ? undefined : 'yes'));
+  const at = place(t, { gemini: server, files: { 'in.jsonl': '"now"\n"never"\n' } });
+  const terminal = runInTerminal(t, ['batch', 'in.jsonl', '-m', 'gemini-2.5-flash', ...OUT], { at });
+  await terminal.until(/\r\u001b\[K1\/2 · 100 % ok · .*\$0\.\d+/);
+  terminal.type('\u0003');
+  await terminal.until(/finishing what is in flight; Ctrl\+C again to stop at once/);
+  terminal.type('\u0003');
+  const { exitCode, output } = await terminal.ended;
+  expect(exitCode).toBe(130);
+  expect(output.split('1/2').at(-1)).toContain('\r\u001b[K');
+  expect(readOutput(at.cwd)).toMatchObject([{ ok: true, response: 'yes' }]);
+});
+
+test('the offline model costs nothing, and is in no usage log', async (t) => {
+  const setting = place(t, { files: { 'in.jsonl': '"a"\n"b"\n' } });
+  const { exitCode, stderr } = await runGmnIn(t, setting, ['batch', 'in.jsonl', '--demo', ...OUT]);
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: expect.not.stringContaining('$') });
+  expect(readFileSync(join(setting.cwd, 'out.jsonl'), 'utf8')).not.toContain('"cost"');
+  expect((await runGmnIn(t, setting, ['usage', '--json'])).stdout).not.toContain('"runs": 1');
+});
