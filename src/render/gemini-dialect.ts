@@ -3,7 +3,14 @@ import type { Io } from '../core/io.ts';
 import type { JsonObject } from '../core/json.ts';
 import type { ToolResult } from '../core/tool.ts';
 import { NO_USAGE, type Usage } from '../core/usage.ts';
-import { createTextBuffer, geminiErrorFields, type Member, omitEmpty, writeDocument } from './json-parts.ts';
+import {
+  createTextBuffer,
+  fileFields,
+  geminiErrorFields,
+  type Member,
+  omitEmpty,
+  writeDocument,
+} from './json-parts.ts';
 import { encodeJson, encodeLine } from './json-text.ts';
 import type { Renderer, RenderOptions } from './renderer.ts';
 
@@ -11,6 +18,7 @@ import type { Renderer, RenderOptions } from './renderer.ts';
 export function geminiJsonRenderer({ out }: Io, options: RenderOptions): Renderer {
   const response = createTextBuffer();
   const stats = createGeminiStats(options.clock);
+  const files: JsonObject[] = [];
   const warnings: string[] = [];
   const head = (id: string | undefined): Member => ({ key: 'session_id', value: id });
   return async (event: TurnEvent) => {
@@ -22,6 +30,10 @@ export function geminiJsonRenderer({ out }: Io, options: RenderOptions): Rendere
       case 'call':
       case 'answer':
       case 'verify':
+      case 'service':
+        return;
+      case 'file':
+        files.push(...fileFields(event));
         return;
       case 'text':
         return response.add(event.delta);
@@ -34,6 +46,7 @@ export function geminiJsonRenderer({ out }: Io, options: RenderOptions): Rendere
           { key: 'response', text: response },
           { key: 'extracted', value: event.extracted },
           { key: 'sources', value: event.sources },
+          { key: 'files', value: omitEmpty(files) },
           { key: 'stats', value: stats.ofRun(event.model, event.usage) },
           { key: 'warnings', value: omitEmpty([...warnings, ...(event.notices ?? [])]) },
         ]);
@@ -61,6 +74,7 @@ export function geminiStreamJsonRenderer({ out }: Io, options: RenderOptions): R
   // The official CLI has only `error` for messages to the user, and a notice is not an error; so notices go into
   // `result`.
   const warnings: string[] = [];
+  const files: JsonObject[] = [];
   let isBegun = false;
   const begin = async (model: string, sessionId: string | undefined): Promise<void> => {
     if (isBegun) return;
@@ -76,6 +90,10 @@ export function geminiStreamJsonRenderer({ out }: Io, options: RenderOptions): R
       case 'wait':
       case 'thought':
       case 'verify':
+      case 'service':
+        return;
+      case 'file':
+        files.push(...fileFields(event));
         return;
       case 'begin':
         return begin(event.model, event.sessionId);
@@ -90,7 +108,7 @@ export function geminiStreamJsonRenderer({ out }: Io, options: RenderOptions): R
         return;
       case 'end':
         warnings.push(...(event.notices ?? []));
-        return result({ status: 'success', ...addedFields(event) }, event.model, event.usage);
+        return result({ status: 'success', ...addedFields(event), files: omitEmpty(files) }, event.model, event.usage);
       case 'failure':
         return event.error.fault === 'pipe'
           ? undefined
@@ -124,7 +142,6 @@ function toOutputText(value: unknown, response: JsonObject): string {
 interface GeminiStats {
   count(event: TurnEvent): void;
   ofRun(model: string, usage: Usage): JsonObject;
-  /** `stats` of the `result` event. The model is undefined if the run never got a reply. */
   ofStream(model: string | undefined, usage: Usage): JsonObject;
 }
 

@@ -91,13 +91,17 @@ export function verifyFields({ command, exit, output }: Extract<TurnEvent, { typ
   return { command, ok, exitCode: exit.code, ...(ok ? {} : { output }) };
 }
 
+/** Where a file of the answer was saved; none if it was not. Never its bytes. */
+export function fileFields({ file: { saved } }: Extract<TurnEvent, { type: 'file' }>): readonly JsonObject[] {
+  return saved === undefined ? [] : [{ path: saved.path, mimeType: saved.mimeType, bytes: saved.bytes }];
+}
+
 type Call = Extract<TurnEvent, { type: 'call' }>;
 type Answer = Extract<TurnEvent, { type: 'answer' }>;
 
 interface ToolLog {
   call(event: Call): void;
   result(event: Answer): void;
-  /** The calls in their order, each with its result; a call without one has no `result`. */
   entries(): readonly JsonObject[];
 }
 

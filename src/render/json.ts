@@ -4,6 +4,7 @@ import type { JsonObject } from '../core/json.ts';
 import {
   createTextBuffer,
   errorFields,
+  fileFields,
   type Member,
   omitEmpty,
   toolLog,
@@ -17,6 +18,8 @@ export function jsonRenderer({ out }: Io): Renderer {
   const response = createTextBuffer();
   const tools = toolLog();
   const verify: JsonObject[] = [];
+  const steps: JsonObject[] = [];
+  const files: JsonObject[] = [];
   const warnings: string[] = [];
   return async (event: TurnEvent) => {
     switch (event.type) {
@@ -34,6 +37,12 @@ export function jsonRenderer({ out }: Io): Renderer {
       case 'verify':
         verify.push(verifyFields(event));
         return;
+      case 'service':
+        steps.push(event.step);
+        return;
+      case 'file':
+        files.push(...fileFields(event));
+        return;
       case 'notice':
         warnings.push(event.message);
         return;
@@ -44,10 +53,14 @@ export function jsonRenderer({ out }: Io): Renderer {
           { key: 'extracted', value: event.extracted },
           { key: 'sources', value: event.sources },
           { key: 'usage', value: event.usage },
+          { key: 'cost', value: event.cost },
           { key: 'finishReason', value: event.finishReason },
           { key: 'sessionId', value: event.sessionId },
           { key: 'toolCalls', value: omitEmpty(tools.entries()) },
           { key: 'verify', value: omitEmpty(verify) },
+          { key: 'serviceSteps', value: omitEmpty(steps) },
+          { key: 'files', value: omitEmpty(files) },
+          { key: 'serviceTier', value: event.serviceTier },
           { key: 'warnings', value: omitEmpty([...warnings, ...(event.notices ?? [])]) },
         ]);
       case 'failure': {
@@ -57,6 +70,8 @@ export function jsonRenderer({ out }: Io): Renderer {
         members.push({ key: 'sessionId', value: event.sessionId });
         members.push({ key: 'toolCalls', value: omitEmpty(tools.entries()) });
         members.push({ key: 'verify', value: omitEmpty(verify) });
+        members.push({ key: 'serviceSteps', value: omitEmpty(steps) });
+        members.push({ key: 'files', value: omitEmpty(files) });
         members.push({ key: 'warnings', value: omitEmpty(warnings) });
         return writeDocument(out, [{ key: 'error', members }]);
       }

@@ -1,24 +1,26 @@
 import type { Io, Out, Spinner } from '../core/io.ts';
 import { type Cell, diffFrames, eraseFrame, type Frame, type Row, rewrapFrame } from '../core/text/frame.ts';
+import { RESTORE_CURSOR, SAVE_CURSOR, SPARE_ROWS } from '../core/text/terminal.ts';
 import { measureWidth, splitGraphemes } from '../core/text/width.ts';
 
 /**
  * The bottom rows of a terminal: text that may still change, what is awaited, and a footer below them. The cursor is where
- * the footer wants it, else at the start of the free row under all of that, so that a spinner, or whatever else is
- * written there, is below the text.
+ * the footer wants it, else at the start of the free row under all of that.
  */
 export interface LiveArea {
   /** How many rows of text may be live: the window less two rows and the footer. */
   readonly room: number;
-  /** Prints `lines` for good, and below them shows `live` in place of the text that was live so far. */
-  show(lines: readonly string[], live: readonly string[]): Promise<void>;
+  /**
+   * Prints `lines` for good, and below them shows `live` in place of the text that was live so far. Without it the text
+   * has ended, and others may write below it.
+   */
+  show(lines: readonly string[], live?: readonly string[]): Promise<void>;
   /**
    * Shows these rows below the text, each cut to the width of the window; none removes the footer. With a `caret` in
    * them, nothing else may be written while they are shown, other than through this area.
    */
   setFooter(rows: readonly string[], caret?: Cell): void;
-  /** Whether the footer has the cursor, so that what is awaited must be shown by `setProgress`. */
-  readonly hasCaret: boolean;
+  /** Shows these rows between the text and the footer; in a low window, the first and the last of them. */
   setProgress(rows: readonly string[]): void;
   /**
    * A smaller window may have pushed live text out of reach. Then all of it is left on the screen for good, and the
@@ -28,15 +30,19 @@ export interface LiveArea {
   /** Removes everything from the screen, and draws nothing until `resume`. Calls nest. */
   suspend(): Promise<void>;
   resume(): void;
-  /** Removes what others have left in the row of the cursor, such as the echo of a key. */
-  clearBelow(): Promise<void>;
   close(): Promise<void>;
 }
 
+export interface LiveOptions {
+  /** Whether the terminal itself shows the keys that are typed: those below the text are removed again. */
+  readonly hasEcho?: boolean;
+}
+
 /** Draws on `out`. While it is open it is among the spinners of `err`, so that a question suspends it. */
-export function openLive({ out, err }: Io): LiveArea {
-  const painter = createPainter(out);
+export function openLive({ out, err }: Io, { hasEcho = false }: LiveOptions = {}): LiveArea {
+  const painter = createPainter(out, hasEcho);
   let live: readonly string[] = [];
+  let isOpen = false;
   let footer: FooterRows = NO_FOOTER;
   let progress: readonly string[] = [];
   let unprinted: readonly string[] = [];
@@ -45,20 +51,18 @@ export function openLive({ out, err }: Io): LiveArea {
     if (holds > 0) return Promise.resolve();
     const lines = unprinted;
     unprinted = [];
-    return painter.paint(lines, live, joinFooter(progress, footer));
+    return painter.paint(lines, { live, isOpen, footer: joinFooter(out, progress, footer) });
   };
   // What has scrolled away stays as it is until `leaveScrolled` was asked about it.
   const redraw = (): void => void (painter.hasScrolled() || draw().catch(() => {}));
   const area: LiveArea = {
     get room() {
-      return countRoom(out, joinFooter(progress, footer));
-    },
-    get hasCaret() {
-      return footer.caret !== undefined;
+      return countRoom(out, joinFooter(out, progress, footer));
     },
     show(lines, next) {
       unprinted = unprinted.length === 0 ? lines : [...unprinted, ...lines];
-      live = next;
+      live = next ?? [];
+      isOpen = next !== undefined;
       return draw();
     },
     setFooter(rows, caret) {
@@ -84,7 +88,6 @@ export function openLive({ out, err }: Io): LiveArea {
       holds = Math.max(0, holds - 1);
       redraw();
     },
-    clearBelow: () => (footer.caret === undefined ? out.write(ERASE_ROW) : Promise.resolve()),
     close() {
       stopListening?.();
       err.spinners?.delete(spinner);
@@ -110,8 +113,10 @@ interface FooterRows {
 
 const NO_FOOTER: FooterRows = { rows: [] };
 
-function joinFooter(progress: readonly string[], { rows, caret }: FooterRows): FooterRows {
-  if (progress.length === 0) return caret === undefined ? { rows } : { rows, caret };
+function joinFooter(out: Out, [first, ...others]: readonly string[], { rows, caret }: FooterRows): FooterRows {
+  if (first === undefined) return caret === undefined ? { rows } : { rows, caret };
+  const most = Math.max(0, countRoom(out, { rows }) - 2);
+  const progress = [first, ...others.slice(Math.max(0, others.length - most))];
   const moved = caret && { caret: { ...caret, row: caret.row + progress.length } };
   return { rows: [...progress, ...rows], ...moved };
 }
@@ -129,13 +134,20 @@ const DEFAULT_ROWS = 24;
 const WRAP_OFF = '\u001b[?7l';
 const WRAP_ON = '\u001b[?7h';
 const ERASE_ROW = '\r\u001b[K';
+const ERASE_BELOW = '\r\u001b[J';
 
 interface Painter {
-  paint(lines: readonly string[], live: readonly string[], footer: FooterRows): Promise<void>;
+  paint(lines: readonly string[], below: Below): Promise<void>;
   erase(): Promise<void>;
   /** Whether rows of text that is all there may have left the window, because it became smaller. */
   hasScrolled(): boolean;
   leaveText(): void;
+}
+
+interface Below {
+  readonly live: readonly string[];
+  readonly isOpen: boolean;
+  readonly footer: FooterRows;
 }
 
 interface Drawn {
@@ -143,14 +155,13 @@ interface Drawn {
   /** The live lines as given, each on one row; empty if one of them is not. */
   readonly lines: readonly string[];
   readonly isWhole: boolean;
-  /** The row of the frame where the footer begins; undefined if there is none. */
   readonly footerStart: number | undefined;
   readonly hasCaret: boolean;
   readonly columns: number;
   readonly windowRows: number;
 }
 
-function createPainter(out: Out): Painter {
+function createPainter(out: Out, hasEcho: boolean): Painter {
   let drawn: Drawn | undefined;
   // Free rows below the cursor, at most: taller frames have left them, or the window has grown.
   let free = 0;
@@ -160,29 +171,37 @@ function createPainter(out: Out): Painter {
   const moveEnd = (rows: number): void => {
     free = Math.max(0, free - rows);
   };
+  const hasResized = (): boolean =>
+    drawn !== undefined && (drawn.columns !== out.columns || drawn.windowRows !== countWindowRows(out));
+  // Back to where the cursor was left: Enter may have moved it since, and others may have drawn in its free row.
+  const findCursor = (): string => {
+    if (drawn === undefined || drawn.hasCaret) return '';
+    return hasEcho && !hasResized() ? RESTORE_CURSOR + ERASE_BELOW : ERASE_ROW;
+  };
   const eraseFrom = (keep: number): string => {
     if (drawn === undefined) return '';
     const { frame, columns } = drawn;
-    const rest = { rows: frame.rows.slice(keep), caret: { ...frame.caret, row: frame.caret.row - keep } };
-    return eraseFrame(columns === out.columns ? rest : rewrapFrame(splitRows(rest), out.columns));
+    const rest = dropRows(frame, keep);
+    return findCursor() + eraseFrame(columns === out.columns ? rest : rewrapFrame(splitRows(rest), out.columns));
   };
   const write = (text: string): Promise<void> => (text === '' ? Promise.resolve() : out.write(text));
   return {
-    paint(lines, live, footer) {
+    paint(lines, below) {
       // A lower window has dropped rows below the cursor, at least in tmux and VS Code.
-      const hasResized =
-        drawn !== undefined && (drawn.columns !== out.columns || drawn.windowRows !== countWindowRows(out));
-      const keep = drawn === undefined || hasResized ? 0 : countKept(drawn.lines, lines);
-      const isKept = keep === lines.length && !hasResized;
-      const before = isKept && drawn !== undefined ? { ...drawn, frame: dropRows(drawn.frame, keep) } : undefined;
+      const isResized = hasResized();
+      const keep = drawn === undefined || isResized ? 0 : countKept(drawn.lines, lines);
+      const isKept = keep === lines.length && !isResized;
+      const before = isKept && drawn !== undefined ? dropRows(drawn.frame, keep) : undefined;
       const printed = isKept ? '' : eraseFrom(keep) + lines.slice(keep).map(endLine).join('');
-      const next = toDrawn(out, live, footer);
+      const next = toDrawn(out, below, hasEcho);
+      const changes = replaceFrame(before, next);
+      const output = isKept && changes !== '' ? findCursor() + changes : printed + changes;
       free += Math.max(0, (next?.windowRows ?? windowRows) - windowRows);
       windowRows = next?.windowRows ?? windowRows;
       moveEnd(lines.length + countDrawn(next) - countDrawn(drawn));
       above += lines.length;
       drawn = next;
-      return write(printed + replaceFrame(before, next));
+      return write(hasEcho && next !== undefined && output !== '' ? output + SAVE_CURSOR : output);
     },
     erase() {
       const output = eraseFrom(0);
@@ -195,13 +214,14 @@ function createPainter(out: Out): Painter {
       const { frame, columns } = drawn;
       const rows = countWindowRows(out);
       if (columns === out.columns) return frame.rows.length > rows;
-      // A terminal that wraps rows anew may leave the cursor where it is in the window, and push rows out at the top.
+      // A terminal that rewraps rows may keep the cursor where it is in the window, and push rows out at the top.
       const below = countDrawn(drawn) - frame.caret.row;
       const reach = Math.min(rows - 1, windowRows - 1 - free - below, above + frame.caret.row);
       return rewrapFrame(splitRows(frame), out.columns).caret.row > reach;
     },
     leaveText() {
-      if (drawn?.footerStart !== undefined) write(eraseFrom(drawn.footerStart)).catch(() => {});
+      const below = drawn?.footerStart === undefined ? findCursor() : eraseFrom(drawn.footerStart);
+      write(below).catch(() => {});
       drawn = undefined;
     },
   };
@@ -211,17 +231,12 @@ function countDrawn(drawn: Drawn | undefined): number {
   return drawn === undefined ? 0 : drawn.frame.rows.length - 1;
 }
 
-function replaceFrame(before: Pick<Drawn, 'frame' | 'hasCaret'> | undefined, next: Drawn | undefined): string {
-  if (next === undefined) {
-    const isEmpty = before === undefined || (before.frame.rows.length === 1 && !before.hasCaret);
-    return isEmpty ? '' : eraseFrame(before.frame);
-  }
-  const changes = diffFrames(before?.frame, next.frame);
+function replaceFrame(before: Frame | undefined, next: Drawn | undefined): string {
+  if (next === undefined) return before === undefined ? '' : eraseFrame(before);
+  const changes = diffFrames(before, next.frame);
   if (changes === '') return '';
   const isSafe = next.frame.rows.every((row) => row.every(({ text }) => isSimple(text)));
-  // Others may have drawn in the free row of the cursor, but not in a row of the footer.
-  const clear = before === undefined || before.hasCaret ? '' : ERASE_ROW;
-  return `${clear}${isSafe ? changes : `\r${WRAP_OFF}${changes}${WRAP_ON}`}`;
+  return isSafe ? changes : `\r${WRAP_OFF}${changes}${WRAP_ON}`;
 }
 
 function endLine(line: string): string {
@@ -239,19 +254,20 @@ function countKept(drawn: readonly string[], lines: readonly string[]): number {
   return kept;
 }
 
-/** Undefined if there is nothing to draw. */
-function toDrawn(out: Out, live: readonly string[], footer: FooterRows): Drawn | undefined {
+function toDrawn(out: Out, { live, isOpen, footer }: Below, hasEcho: boolean): Drawn | undefined {
   const { columns } = out;
   const rows = live.flatMap((line) => toRows(line, columns));
   const isWhole = rows.length <= countRoom(out, footer);
   const shown = rows.slice(-countRoom(out, footer));
   const below = footer.rows.map((line) => toRows(line, columns)[0] ?? []);
-  if (shown.length + below.length === 0) return undefined;
+  const count = shown.length + below.length;
+  if (count === 0 && !(hasEcho && isOpen)) return undefined;
   const { caret } = footer;
+  const spare = hasEcho ? Math.max(0, Math.min(SPARE_ROWS, countWindowRows(out) - count - 1)) : 0;
   return {
     frame:
       caret === undefined
-        ? { rows: [...shown, ...below, []], caret: { row: shown.length + below.length, column: 0 } }
+        ? { rows: [...shown, ...below, [], ...Array<Row>(spare).fill([])], caret: { row: count, column: 0 } }
         : { rows: [...shown, ...below], caret: { ...caret, row: shown.length + caret.row } },
     lines: isWhole && rows.length === live.length ? live : [],
     isWhole,
@@ -306,7 +322,6 @@ function breakText(text: string, columns: number): readonly Row[] {
   return rows;
 }
 
-/** The same frame with every character a piece of its own, as `rewrapFrame` needs it. */
 function splitRows({ rows, caret }: Frame): Frame {
   const split = (row: Row): Row =>
     row.flatMap(({ text }) =>

@@ -2,6 +2,7 @@ import type { TurnEvent } from '../core/event.ts';
 import type { Clock, Io } from '../core/io.ts';
 import type { TextWork } from '../core/text-work.ts';
 import type { LiveArea } from './live.ts';
+import type { PictureProtocol } from './picture.ts';
 
 /** Shows one run. Receives its events in order, one at a time, including the last one (`end` or `failure`). */
 export type Renderer = (event: TurnEvent) => Promise<void>;
@@ -14,7 +15,6 @@ interface Ticker {
 }
 
 export interface RenderOptions {
-  /** No progress, notices or usage line; errors are still shown. */
   readonly quiet: boolean;
   readonly showThoughts: boolean;
   readonly showUsage: boolean;
@@ -25,8 +25,9 @@ export interface RenderOptions {
   /** TERM=dumb, or a screen reader: no layout unless asked for, no redrawing. */
   readonly isDumb: boolean;
   readonly dialect: 'gmn' | 'gemini';
-  /** The prompt as typed; the gemini dialect repeats it. */
   readonly prompt: string;
+  /** How stdout shows pictures, if it is a terminal that does; else nothing binary is written there. Asked for the first one. */
+  readonly findPictures?: () => Promise<PictureProtocol | undefined>;
   /** In a chat every tool result has its line, and notices have no `gmn: ` prefix. */
   readonly isChat?: boolean;
   /** Where text flows on a terminal, if it is not the renderer's own: the creator sets its footer, and closes it. */

@@ -1,5 +1,5 @@
 import type { Out, Spinner } from '../core/io.ts';
-import { sanitize, stripControls } from '../core/text/terminal.ts';
+import { RESTORE_CURSOR, SAVE_CURSOR, SPARE_ROWS, sanitize, stripControls } from '../core/text/terminal.ts';
 import type { RenderOptions } from './renderer.ts';
 
 interface Progress {
@@ -16,7 +16,6 @@ interface Progress {
   pause(): Promise<void> | undefined;
 }
 
-/** Runs `work`, usually a question to the user, without a spinner drawing over it. */
 export async function withoutSpinner<Result>(err: Out, work: () => Promise<Result>): Promise<Result> {
   const held = [...(err.spinners ?? [])];
   for (const spinner of held) await spinner.hide();
@@ -25,7 +24,6 @@ export async function withoutSpinner<Result>(err: Out, work: () => Promise<Resul
   });
 }
 
-/** Shows progress beside what is being waited for, until that changes. Untrusted text. */
 export function noteProgress(err: Out, text: string): void {
   // Limited because it is sanitized for every frame, and no line is longer anyway.
   for (const spinner of err.spinners ?? []) spinner.setNote(text.slice(0, MAX_NOTE).toWellFormed());
@@ -43,7 +41,6 @@ const MAX_NOTE = 500;
 const MAX_TAIL_ROWS = 4;
 /** Characters of output from which the tail is laid out. */
 const MAX_TAIL = 4000;
-/** Rows of the window that stay free of the tail. */
 const FREE_ROWS = 4;
 const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'] as const;
 const TICK_MS = 100;
@@ -53,7 +50,6 @@ const LINE_EVERY_MS = 30_000;
 type ProgressOptions = Pick<RenderOptions, 'quiet' | 'isDumb' | 'clock' | 'ticker'> & {
   /** Whether redrawing the cursor's line would overwrite nothing. */
   readonly mayDraw: () => boolean;
-  /** Rows to draw in while the cursor's line is somebody else's. */
   readonly area?: () => ProgressRows | undefined;
 };
 
@@ -148,7 +144,6 @@ function layOutTail(output: string, err: Out): readonly string[] {
   return lines.slice(-most).map((line) => formatOutputRow(line, err.columns - ECHO));
 }
 
-/** A line of output in one row, indented and cut to fit. Untrusted text. */
 export function formatOutputRow(line: string, columns: number): string {
   // No terminal is wider, and a line may have any length.
   const start = stripControls(line.slice(0, MAX_TAIL).toWellFormed()).replaceAll('\t', '    ').trimEnd();
@@ -165,21 +160,15 @@ interface Drawing {
   erase(): Promise<void> | undefined;
 }
 
-/** A row on the screen; the real width is between the two. */
-interface DrawnRow {
-  readonly min: number;
-  readonly max: number;
-}
-
 const DIM = ['\u001b[2m', '\u001b[22m'] as const;
 const ERASE_BELOW = '\u001b[J';
 const ERASE_RIGHT = '\u001b[K';
 
-/** Overwrites a single row with spaces, which works on every terminal as long as its size stays the same. */
 function createDrawing(err: Out, area?: () => ProgressRows | undefined): Drawing {
   let rows: ProgressRows | undefined;
   let frame = 0;
-  let drawn: readonly DrawnRow[] = [];
+  let drawn: readonly string[] = [];
+  let size: Pick<Out, 'columns' | 'rows'> = err;
   let pending: Promise<void> | undefined;
   const write = (text: string): void => {
     const done = (): void => {
@@ -188,22 +177,20 @@ function createDrawing(err: Out, area?: () => ProgressRows | undefined): Drawing
     const mine = (pending ?? Promise.resolve()).then(() => err.write(text)).then(done, done);
     pending = mine;
   };
-  const drawRow = (text: string): void => {
-    const [old] = drawn;
-    const width = maxWidth(text);
-    const above = countRowsAbove(drawn, err.columns);
-    // The real width may be smaller; then more of the last frame remains behind the text.
-    const covered = Math.min((old?.max ?? 0) - [...text].length, err.columns - 1 - width);
-    const rest = above > 0 ? 0 : Math.max(0, covered);
-    write(`${moveUp(above)}${above > 0 ? ERASE_BELOW : ''}${text}${' '.repeat(rest)}`);
-    drawn = [{ min: minWidth(text) + rest, max: width }];
+  const findStart = (): string => {
+    if (drawn.length === 0) return '\r';
+    const isSameSize = size.columns === err.columns && size.rows === err.rows;
+    return `${isSameSize ? RESTORE_CURSOR : ''}${moveUp(countRowsAbove(drawn, err.columns))}`;
   };
   const dim = (row: string): string => (err.isStyled ? `${DIM[0]}${row}${DIM[1]}` : row);
   const drawRows = (rows: readonly string[]): void => {
     const [first = '', ...below] = rows;
     const shown = [first, ...below.map(dim)].map((row) => `${row}${ERASE_RIGHT}`);
-    write(`${moveUp(countRowsAbove(drawn, err.columns))}${shown.join('\n')}${ERASE_BELOW}`);
-    drawn = rows.map((row) => ({ min: minWidth(row), max: maxWidth(row) }));
+    const most = below.length + SPARE_ROWS;
+    const made = rows.length > drawn.length ? `${'\n'.repeat(most)}${moveUp(most)}` : '';
+    write(`${findStart()}${made}${shown.join('\n')}${ERASE_BELOW}${SAVE_CURSOR}`);
+    drawn = rows;
+    size = { columns: err.columns, rows: err.rows };
   };
   return {
     draw(what, note, below) {
@@ -212,20 +199,16 @@ function createDrawing(err: Out, area?: () => ProgressRows | undefined): Drawing
       const room = err.columns - 1 - maxWidth(note);
       const text = clipText(`${FRAMES[frame % FRAMES.length]} ${what}`, room) + note;
       frame += 1;
-      rows = area?.();
-      if (rows !== undefined) rows.setProgress([text, ...below.map(dim)]);
-      else if (below.length === 0 && drawn.length < 2) drawRow(text);
-      else drawRows([text, ...below]);
+      rows = drawn.length === 0 ? area?.() : undefined;
+      if (rows === undefined) drawRows([text, ...below]);
+      else rows.setProgress([text, ...below.map(dim)]);
     },
     line: write,
     erase() {
       rows?.setProgress([]);
       rows = undefined;
-      const [row] = drawn;
-      if (row === undefined) return pending;
-      const above = countRowsAbove(drawn, err.columns);
-      const covered = Math.min(row.max + ECHO, Math.max(row.max, err.columns - 1));
-      write(`${moveUp(above)}${above > 0 ? ERASE_BELOW : `${' '.repeat(covered)}\r`}`);
+      if (drawn.length === 0) return pending;
+      write(`${findStart()}${ERASE_BELOW}`);
       drawn = [];
       return pending;
     },
@@ -233,8 +216,8 @@ function createDrawing(err: Out, area?: () => ProgressRows | undefined): Drawing
 }
 
 /** The rows above the cursor's; more than were drawn if a narrower window has wrapped some. */
-function countRowsAbove(drawn: readonly DrawnRow[], columns: number): number {
-  const wrapped = drawn.reduce((sum, { min }) => sum + Math.floor(Math.max(0, min - 1) / columns), 0);
+function countRowsAbove(drawn: readonly string[], columns: number): number {
+  const wrapped = drawn.reduce((sum, row) => sum + Math.floor(Math.max(0, minWidth(row) - 1) / columns), 0);
   return Math.max(0, drawn.length - 1) + wrapped;
 }
 

@@ -3,11 +3,8 @@ import type { Source } from '../core/event.ts';
 import type { Out } from '../core/io.ts';
 import { stripControls, terminalFilter } from '../core/text/terminal.ts';
 import type { FoldedOutput, ToolLine } from './tool-line.ts';
-import type { WordWrap } from './word-wrap.ts';
 
-/** The messages of the text format. Whole lines, except for thoughts, which stream. */
 export interface Stderr {
-  /** Whether a thought has left the cursor in the middle of a line. */
   readonly isMidLine: boolean;
   notice(message: string): Promise<void>;
   /** Below the line, what a command printed last; `all` says how to see the rest. */
@@ -23,21 +20,13 @@ const GREEN = ['\u001b[32m', '\u001b[39m'] as const;
 const RED = ['\u001b[31m', '\u001b[39m'] as const;
 const DIM = ['\u001b[2m', '\u001b[22m'] as const;
 
-/** In characters: where the rest of a thought breaks after more at once is left to the terminal, as wrapping takes time. */
-const MAX_WRAPPED = 16_384;
-
 interface StderrOptions {
   readonly rawThoughts?: boolean;
-  /** Leaves it to the terminal where the lines of thoughts break. */
-  readonly isDumb?: boolean;
   readonly opening?: string;
 }
 
 /** Sanitizes untrusted text if stderr is a terminal, and styles it if allowed. */
-export function createStderr(
-  err: Out,
-  { rawThoughts = false, isDumb = false, opening = 'gmn: ' }: StderrOptions = {},
-): Stderr {
+export function createStderr(err: Out, { rawThoughts = false, opening = 'gmn: ' }: StderrOptions = {}): Stderr {
   const clean = (text: string): string => (err.isTerminal ? stripControls(text) : text);
   const paint = (text: string, [on, off]: readonly [string, string]): string =>
     err.isStyled && text !== '' ? `${on}${text}${off}` : text;
@@ -49,7 +38,6 @@ export function createStderr(
   };
   const thoughts = terminalFilter();
   let isThoughtOpen = false;
-  let wrapThought: WordWrap | undefined;
   return {
     get isMidLine() {
       return isThoughtOpen;
@@ -73,15 +61,10 @@ export function createStderr(
       await err.write(paint(await wrap(headline), RED) + (await wrap(hint)) + rest);
     },
     async thought(delta) {
-      const isFiltered = err.isTerminal && !rawThoughts;
-      const shown = isFiltered ? thoughts.filter(delta) : delta;
+      const shown = err.isTerminal && !rawThoughts ? thoughts.filter(delta) : delta;
       if (shown === '') return;
-      if (!isThoughtOpen && isFiltered && !isDumb) {
-        wrapThought = (await import('./word-wrap.ts')).createWordWrap(() => err.columns);
-      }
-      if (shown.length > MAX_WRAPPED) wrapThought = undefined;
       isThoughtOpen = !shown.endsWith('\n');
-      await err.write(paint(wrapThought?.(shown) ?? shown, DIM));
+      await err.write(paint(shown, DIM));
     },
     async endThought() {
       thoughts.flush();

@@ -1,7 +1,15 @@
 import { assertNever, type TurnEvent } from '../core/event.ts';
 import type { Io, Out } from '../core/io.ts';
 import type { JsonObject } from '../core/json.ts';
-import { createTextBuffer, errorFields, resultFields, type TextBuffer, verifyFields } from './json-parts.ts';
+import {
+  createTextBuffer,
+  errorFields,
+  fileFields,
+  omitEmpty,
+  resultFields,
+  type TextBuffer,
+  verifyFields,
+} from './json-parts.ts';
 import { encodeJson, encodeLine } from './json-text.ts';
 import type { Renderer, RenderOptions } from './renderer.ts';
 
@@ -14,6 +22,7 @@ const KEPT_LENGTH = 1_000_000;
 /** `-o stream-json`: one object per line as things happen, `done` or `error` last; nothing on stderr. */
 export function streamJsonRenderer({ out }: Io, options: RenderOptions): Renderer {
   const partial = boundedText();
+  const files: JsonObject[] = [];
   const warnings: string[] = [];
   let hasStarted = false;
   const line = (value: JsonObject): Promise<void> => out.write(encodeLine(value));
@@ -40,18 +49,29 @@ export function streamJsonRenderer({ out }: Io, options: RenderOptions): Rendere
         return line({ type: 'tool_result', id: event.id, name: event.name, ...resultFields(event) });
       case 'verify':
         return line({ type: 'verify', ...verifyFields(event) });
+      case 'service':
+        return line({ type: 'service_step', ...event.step });
+      case 'file': {
+        const saved = fileFields(event);
+        files.push(...saved);
+        for (const fields of saved) await line({ type: 'file', ...fields });
+        return;
+      }
       case 'notice':
         warnings.push(event.message);
         return;
       case 'end': {
-        const { usage, finishReason, sessionId, extracted, sources, notices = [] } = event;
+        const { usage, cost, finishReason, sessionId, extracted, sources, serviceTier, notices = [] } = event;
         return line({
           type: 'done',
           usage,
+          cost,
           finishReason,
           sessionId,
           extracted,
           sources,
+          files: omitEmpty(files),
+          serviceTier,
           ...warningFields([...warnings, ...notices]),
         });
       }

@@ -1,6 +1,7 @@
 import type { AppError } from '../core/error.ts';
-import { assertNever, type TurnEvent } from '../core/event.ts';
+import { type AnswerFile, assertNever, type TurnEvent } from '../core/event.ts';
 import type { Io, Out } from '../core/io.ts';
+import { formatDollars } from '../core/text/format.ts';
 import { terminalFilter } from '../core/text/terminal.ts';
 import type { TextWork } from '../core/text-work.ts';
 import type { Usage } from '../core/usage.ts';
@@ -31,7 +32,7 @@ export function textRenderer(io: Io, options: RenderOptions): Renderer {
       case 'text':
         return page.text(event.delta, event.pieces);
       case 'thought':
-        return options.showThoughts ? page.writeMessage((err) => err.thought(event.delta)) : undefined;
+        return options.showThoughts ? page.thought(event.delta) : undefined;
       case 'call':
         calls.set(event.id, event);
         // Show everything so far before the user is asked whether the call may run.
@@ -49,8 +50,17 @@ export function textRenderer(io: Io, options: RenderOptions): Renderer {
         const { foldLines, formatVerifyLine } = await import('./tool-line.ts');
         const line = formatVerifyLine(event);
         const output = options.isChat && io.err.isTerminal && !line.isGood ? foldLines(event.output) : undefined;
+        // What was checked is seen before what came of it.
+        await page.flush();
         return page.writeLine((err) => err.tool(line, output && { ...output, all: 'they went to the model' }));
       }
+      case 'service': {
+        if (options.quiet) return;
+        const { formatServiceStep } = await import('./service-line.ts');
+        return page.writeLine((err) => err.tool(formatServiceStep(event.step)));
+      }
+      case 'file':
+        return showFile(page, event.file, { io, options });
       case 'notice':
         return options.quiet && !event.isDenial ? undefined : page.writeLine((err) => err.notice(event.message));
       case 'end': {
@@ -71,9 +81,31 @@ export function textRenderer(io: Io, options: RenderOptions): Renderer {
   };
 }
 
+/** The picture itself where the terminal shows pictures, and where it was saved. */
+async function showFile(
+  page: TextPage,
+  { saved, ...picture }: AnswerFile,
+  { io: { out }, options }: { readonly io: Io; readonly options: RenderOptions },
+): Promise<void> {
+  // A pager would not know what to do with it.
+  const mayShow = out.isTerminal && out.rows !== undefined && !options.isDumb && picture.mimeType.startsWith('image/');
+  const protocol = mayShow ? await options.findPictures?.() : undefined;
+  if (protocol !== undefined) {
+    const { formatPicture } = await import('./picture.ts');
+    const sequence = formatPicture(protocol, picture, out);
+    if (sequence !== undefined) {
+      await page.flush();
+      await page.writeMessage(() => out.write(`${sequence}\n`));
+    }
+  }
+  if (saved === undefined || options.quiet) return;
+  const { formatSavedFile } = await import('./service-line.ts');
+  return page.writeLine((err) => err.tool(formatSavedFile(saved, picture.data)));
+}
+
 async function showFailure(page: TextPage, error: AppError): Promise<void> {
   if (error.fault === 'pipe') return page.abandon();
-  await page.close(error.fault === 'interrupted');
+  await page.close();
   return page.writeLines((err) => err.error(error));
 }
 
@@ -83,15 +115,16 @@ interface TextPage {
   wait(what: string, kind?: 'call'): void;
   /** `pieces` are those of `delta`, if there are several. */
   text(delta: string, pieces?: readonly string[]): Promise<void>;
-  /** Writes to stderr on a line of its own, but does not end the line of an open thought. */
+  thought(delta: string): Promise<void>;
+  /** Writes below everything so far. */
   writeMessage(words: WriteMessage): Promise<void>;
   writeLines(words: WriteMessage): Promise<void>;
   /** The same; if the answer is in the middle of a line on a pipe, after that line. */
   writeLine(words: WriteMessage): Promise<void>;
   /** Shows everything so far, and draws nothing more until the next `wait` or text. */
   flush(): Promise<void>;
-  /** Shows everything so far and ends the last line. `isInterrupted`: the terminal may have echoed Ctrl+C. */
-  close(isInterrupted?: boolean): Promise<void>;
+  /** Shows everything so far and ends the last line. */
+  close(): Promise<void>;
   abandon(): Promise<void>;
 }
 
@@ -99,48 +132,32 @@ function textPage(io: Io, options: RenderOptions): TextPage {
   const { out, err: errOut } = io;
   const err = createStderr(errOut, {
     rawThoughts: options.rawOutput,
-    isDumb: options.isDumb,
     ...(options.isChat ? { opening: '' } : {}),
   });
   // Created when first needed: asking a stream whether it is a terminal opens it.
   let shape: Presentation | undefined;
-  const live = pageLive(io, options.live);
+  let thoughts: Presentation | undefined;
+  const live = pageLive(io, options.live, () => waiting.clear());
   let isMidLine = false;
   const held: WriteMessage[] = [];
   const waiting = createProgress(errOut, {
     ...options,
     mayDraw: () => !err.isMidLine && !(isMidLine && out.isTerminal),
-    area: () => (options.live?.hasCaret ? options.live : undefined),
+    area: () => live.area,
   });
 
   const show = async (text: string, pieces: readonly string[] = [text]): Promise<void> => {
     if (text === '') return;
     await waiting.clear();
+    await live.end();
     await err.endThought();
     isMidLine = !pieces.at(-1)?.endsWith('\n');
     for (const piece of pieces) await out.write(piece);
     if (!isMidLine) for (const words of held.splice(0)) await words(err);
   };
-  // Nothing can be drawn below a thought whose line is not ended.
-  const releaseLive = (): void => (err.isMidLine ? undefined : live.release());
-  const showLive = async (area: LiveArea, complete: string, rest: readonly string[]): Promise<void> => {
-    await waiting.clear();
-    await err.endThought();
-    releaseLive();
-    await area.show(complete === '' ? [] : complete.slice(0, -1).split('\n'), rest);
-  };
-  const flow = async (delta: string, { push, preview, skipOpen }: FlowingPresentation): Promise<void> => {
-    const area = await live.open();
-    if (area.leaveScrolled()) await skipOpen();
-    const complete = await push(delta);
-    const next = await preview(area.room);
-    await showLive(area, complete + next.complete, next.live);
-  };
   const showRest = async (): Promise<void> => {
-    if (shape === undefined || !isFlowing(shape)) return show((await shape?.end()) ?? '');
-    const area = await live.open();
-    if (area.leaveScrolled()) await shape.skipOpen();
-    await showLive(area, await shape.end(), []);
+    await live.end();
+    if (shape !== undefined && !isFlowing(shape)) await show(await shape.end());
   };
   const say = async (words: WriteMessage): Promise<void> => {
     await waiting.clear();
@@ -149,7 +166,7 @@ function textPage(io: Io, options: RenderOptions): TextPage {
       await errOut.write('\n');
       isMidLine = false;
     }
-    await words(err).finally(releaseLive);
+    await words(err).finally(live.release);
   };
   const tell = (words: WriteMessage): Promise<void> =>
     say(async () => {
@@ -160,19 +177,25 @@ function textPage(io: Io, options: RenderOptions): TextPage {
     await waiting.pause();
     await showRest();
     await err.endThought();
-    releaseLive();
+    live.release();
   };
   return {
     wait: waiting.wait,
     async text(delta, pieces) {
       shape ??= choosePresentation(out, options);
-      if (isFlowing(shape)) return flow(delta, shape);
+      if (isFlowing(shape)) return live.flow(delta, { shape, paint: leavePlain });
       const pushed = shape.push(delta);
       const shown = typeof pushed === 'string' ? pushed : await pushed;
       await show(shown, shown === delta ? pieces : undefined);
     },
+    async thought(delta) {
+      thoughts ??= choosePresentation(errOut, { ...options, isPlain: true });
+      if (isFlowing(thoughts)) return live.flow(delta, { shape: thoughts, paint: errOut.isStyled ? dim : leavePlain });
+      await live.end();
+      await say(() => err.thought(delta));
+    },
     async writeMessage(words) {
-      if (live.area !== undefined && !err.isMidLine) await showRest();
+      await live.end();
       await say(words);
     },
     writeLines: tell,
@@ -182,9 +205,9 @@ function textPage(io: Io, options: RenderOptions): TextPage {
       else await tell(words);
     },
     flush: rest,
-    async close(isInterrupted) {
+    async close() {
       await rest();
-      await live.leave(isInterrupted);
+      await live.leave();
       if (isMidLine) await show('\n');
     },
     async abandon() {
@@ -195,36 +218,61 @@ function textPage(io: Io, options: RenderOptions): TextPage {
 }
 
 interface PageLive {
-  /** Undefined before there was text to draw. */
   readonly area: LiveArea | undefined;
-  open(): Promise<LiveArea>;
-  /** Keeps it off the screen until `release`. */
+  flow(delta: string, text: Flow): Promise<void>;
+  /** Shows the rest of the text that flows. */
+  end(): Promise<void>;
   hold(): Promise<void>;
   release(): void;
-  leave(isInterrupted?: boolean): Promise<void>;
+  leave(): Promise<void>;
 }
 
-function pageLive(io: Io, given: LiveArea | undefined): PageLive {
+/** Text that is live while it comes. `clear` is called before anything is shown. */
+function pageLive(io: Io, given: LiveArea | undefined, clear: () => Promise<void> | undefined): PageLive {
   let area = given;
+  let flowing: Flow | undefined;
   let isHeld = false;
+  const open = async ({ shape }: Flow): Promise<LiveArea> => {
+    area ??= await loadLive(io.out.isTerminal ? io : { out: io.err, err: io.err }, { hasEcho: true });
+    if (area.leaveScrolled()) await shape.skipOpen();
+    return area;
+  };
+  const release = (): void => {
+    if (isHeld) area?.resume();
+    isHeld = false;
+  };
+  const show = async (complete: string, { paint }: Flow, rest?: readonly string[]): Promise<void> => {
+    await clear();
+    release();
+    await area?.show(complete === '' ? [] : complete.slice(0, -1).split('\n').map(paint), rest?.map(paint));
+  };
+  const end = async (): Promise<void> => {
+    if (flowing === undefined) return;
+    const ended = flowing;
+    flowing = undefined;
+    await open(ended);
+    await show(await ended.shape.end(), ended);
+  };
   return {
     get area() {
       return area;
     },
-    async open() {
-      area ??= await loadLive(io);
-      return area;
+    async flow(delta, text) {
+      if (flowing?.shape !== text.shape) await end();
+      flowing = text;
+      const shown = await open(text);
+      const pushed = await text.shape.push(delta);
+      await clear();
+      const { complete, live } = await text.shape.preview(shown.room);
+      await show(pushed + complete, text, live);
     },
+    end,
     async hold() {
       if (!isHeld) await area?.suspend();
       isHeld = area !== undefined;
     },
-    release() {
-      if (isHeld) area?.resume();
-      isHeld = false;
-    },
-    async leave(isInterrupted = false) {
-      if (isInterrupted) await area?.clearBelow();
+    release,
+    async leave() {
       if (area !== given) await area?.close();
       area = given;
     },
@@ -242,11 +290,23 @@ interface FlowingPresentation extends Presentation {
   skipOpen(): Promise<void>;
 }
 
+/** Text that is live. */
+interface Flow {
+  readonly shape: FlowingPresentation;
+  readonly paint: (line: string) => string;
+}
+
+const leavePlain = (line: string): string => line;
+const dim = (line: string): string => (line === '' ? '' : `\u001b[2m${line}\u001b[22m`);
+
 function isFlowing(shape: Presentation): shape is FlowingPresentation {
   return 'preview' in shape;
 }
 
-type PresentationOptions = Pick<RenderOptions, 'render' | 'rawOutput' | 'isDumb' | 'openTextWork'>;
+type PresentationOptions = Pick<RenderOptions, 'render' | 'rawOutput' | 'isDumb' | 'openTextWork'> & {
+  /** Laid out without styles. */
+  readonly isPlain?: boolean;
+};
 
 /** Exact for a pipe and for `rawOutput`; laid out, or at least sanitized, for a terminal. */
 function choosePresentation(out: Out, options: PresentationOptions): Presentation {
@@ -275,14 +335,14 @@ function sanitizedPresentation({ openTextWork }: PresentationOptions): Presentat
   };
 }
 
-function markdownPresentation(out: Out, { openTextWork }: PresentationOptions): FlowingPresentation {
+function markdownPresentation(out: Out, { openTextWork, isPlain }: PresentationOptions): FlowingPresentation {
   const { filter, flush } = terminalFilter();
   let page: Promise<MarkdownStream> | undefined;
   let work: Promise<TextWork> | undefined;
   return {
     async push(delta) {
       work ??= openTextWork?.();
-      page ??= work === undefined ? openPage(out) : work.then((opened) => openPage(out, opened));
+      page ??= openPage(out, isPlain ? false : out.isStyled, await work);
       const { push } = await page;
       return delta.length <= SLICE ? push(filter(delta)) : processInSlices(delta, work, (slice) => push(filter(slice)));
     },
@@ -295,8 +355,8 @@ function markdownPresentation(out: Out, { openTextWork }: PresentationOptions): 
   };
 }
 
-function openPage(out: Out, work?: TextWork): Promise<MarkdownStream> {
-  return openMarkdown({ columns: () => out.columns, isStyled: out.isStyled, hasLinks: out.hasLinks === true, work });
+function openPage(out: Out, isStyled: boolean, work?: TextWork): Promise<MarkdownStream> {
+  return openMarkdown({ columns: () => out.columns, isStyled, hasLinks: out.hasLinks === true, work });
 }
 
 async function processInSlices(
@@ -315,15 +375,16 @@ async function processInSlices(
 interface UsageInfo {
   readonly model: string;
   readonly usage: Usage;
+  readonly cost?: number | undefined;
   readonly elapsedMs: number;
 }
 
-/** `gemini-2.5-flash · 48 in · 31 out · 79 tokens · 0.1s`; counts that the server did not give are omitted. */
-function formatUsageLine({ model, usage, elapsedMs }: UsageInfo): string {
-  return `${model} · ${formatUsage(usage, elapsedMs)}`;
+/** `gemini-2.5-flash · 48 in · 31 out · 79 tokens · 0.1s · $0.000092`; what is not known is omitted. */
+function formatUsageLine({ model, usage, elapsedMs, cost }: UsageInfo): string {
+  return `${model} · ${formatUsage(usage, elapsedMs, cost)}`;
 }
 
-export function formatUsage(usage: Usage, elapsedMs: number): string {
+export function formatUsage(usage: Usage, elapsedMs: number, cost?: number): string {
   const counts = [
     formatAmount(usage.promptTokenCount, 'in'),
     formatAmount(usage.cachedContentTokenCount || undefined, 'cached'),
@@ -331,7 +392,8 @@ export function formatUsage(usage: Usage, elapsedMs: number): string {
     formatAmount(usage.thoughtsTokenCount || undefined, 'thoughts'),
     formatAmount(usage.totalTokenCount, 'tokens'),
   ];
-  return [...counts.filter((part) => part !== undefined), formatSeconds(elapsedMs)].join(' · ');
+  const known = counts.filter((part) => part !== undefined);
+  return [...known, formatSeconds(elapsedMs), ...(cost === undefined ? [] : [formatDollars(cost)])].join(' · ');
 }
 
 function formatAmount(value: number | undefined, unit: string): string | undefined {

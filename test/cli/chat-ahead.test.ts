@@ -101,3 +101,29 @@ posixTest('an answer keeps to a window that became lower after the chat had begu
   const { lines } = await screen.shown();
   expect(lines.join('').match(/語-\d+\./g)).toEqual(words);
 });
+
+posixTest('a low window shows the status until something is typed, and then that', async (t) => {
+  const rest = gate();
+  const slow: Scripted = async (response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.write(sse(chunk([{ text: 'one\n\ntwo\n\nthree' }])));
+    await rest.opened;
+    response.end(sse(finish('STOP', [{ text: ' and four' }])));
+  };
+  const chat = chatInTerminal(t, [], { gemini: await fakeGemini(t, [slow]), rows: 5 });
+  await chat.ready(1);
+  chat.enter('go');
+  await chat.shows(new RegExp(`\nthree\n(?:. gemini[^\n]*\n)?${STATUS}$`));
+  chat.type('二つ目\nlast');
+  await chat.shows(/\nthree\n(?:. gemini[^\n]*\n)?(?:❯| ) [^\n]*last$/);
+  chat.type('\u0015\u0015\u0015');
+  await chat.shows(new RegExp(`\nthree\n(?:. gemini[^\n]*\n)?${STATUS}$`));
+  chat.resize(40, 5);
+  chat.type('next\r');
+  await chat.shows(/\nthree\n(?:. gemini[^\n]*\n)?gemini-2\.5-flash · edits ask · 1 queued$/);
+  chat.type(`${ESC}[A\u0015`);
+  rest.open();
+  await chat.shows(/❯ go\none\n\ntwo\n\nthree and four\n\n❯/);
+  chat.type(CTRL_D);
+  expect((await chat.ended).exitCode).toBe(0);
+});

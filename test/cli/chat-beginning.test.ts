@@ -30,6 +30,19 @@ test('a file that cannot be sent fails one prompt, and those beside it stay atta
   expect(gemini.requests[0]?.body.contents[0].parts.at(-1)).toEqual({ text: '=== b.txt ===\nB\n\ny' });
 });
 
+posixTest('an entry typed before the chat has the terminal is sent', async (t) => {
+  const gemini = await fakeGemini(t, [reply('early'), reply('late')]);
+  const chat = chatInTerminal(t, [], { gemini });
+  // The terminal still turns Enter into a line feed, which is Ctrl+J afterwards.
+  chat.enter('one');
+  await chat.shows(/early\n\n❯\n/);
+  chat.enter('two');
+  await chat.shows(/late\n\n❯\n/);
+  chat.enter('/q');
+  expect((await chat.ended).exitCode).toBe(0);
+  expect(gemini.requests[0]?.body.contents.at(-1).parts).toEqual([{ text: 'one' }]);
+});
+
 test('/retry asks a prompt again that failed before the session was resumed', async (t) => {
   const { env } = sharedHome(t);
   const gemini = await fakeGemini(t, [reply('a'), failure(400, 'INVALID_ARGUMENT'), reply('b')]);

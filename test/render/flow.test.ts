@@ -159,7 +159,8 @@ describe('a thought that streams', () => {
       'They ask for a name,',
       'and 日本語の長い文',
       'too;',
-      'an-unbreakable-word-of-thirty end.',
+      'an-unbreakable-word-of-thirty',
+      'end.',
       '',
       'Next.',
     ]);
@@ -167,7 +168,7 @@ describe('a thought that streams', () => {
 
   test('is whole if it is long', async () => {
     const text = Array.from({ length: 5000 }, (_, index) => `word${index}`).join(' ');
-    expect((await show(17_000, false, text)).join('')).toBe(text);
+    expect((await show(17_000, false, text)).join(' ')).toBe(text);
   });
 
   test('is left to a dumb terminal', async () => {
@@ -268,3 +269,25 @@ function cutUp(characters: string[], lengths: readonly number[]): readonly strin
   }
   return pieces;
 }
+
+test('what the model said before a command checked it is shown before that, line by line', async () => {
+  const screen = emulator({ columns: 60, rows: 12 });
+  const render = await openRenderer('text', { out: screen, err: screen }, renderOptions());
+  const verify = (code: number) =>
+    render({ type: 'verify', command: 'npm test', exit: { code, signal: null }, output: 'no', elapsedMs: 100 });
+  await render(begin);
+  await render({ type: 'text', delta: 'Done.' });
+  await render({ type: 'wait', what: 'verify: npm test' });
+  await verify(1);
+  await render({ type: 'text', delta: '\n' });
+  await render({ type: 'text', delta: 'Done *now*.' });
+  await verify(0);
+  await render(end);
+  expect((await screen.shown()).lines).toEqual([
+    'Done.',
+    '✗ verify npm test · exit 1 · 0.1s',
+    '',
+    'Done now.',
+    '✓ verify npm test · 0.1s',
+  ]);
+});

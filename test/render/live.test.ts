@@ -4,8 +4,8 @@ import { openLive } from '../../src/render/live.ts';
 import { openRenderer } from '../../src/render/renderers.ts';
 import { withoutSpinner } from '../../src/render/spinner.ts';
 import { emulator } from '../support/emulator.ts';
-import { renderOptions } from './fakes.ts';
-import { begin, failure } from './runs.ts';
+import { fakeTime, renderOptions } from './fakes.ts';
+import { begin, end, failure } from './runs.ts';
 
 function stage(columns = 20, rows = 8) {
   const screen = emulator({ columns, rows });
@@ -131,7 +131,7 @@ test('a renderer that is given one keeps its footer below everything it writes',
   for (const event of [begin, { type: 'thought', delta: 'Hm' }, { type: 'thought', delta: 'm.' }] as const) {
     await render(event);
   }
-  expect(await window(screen)).toEqual(['Hmm.']);
+  expect(await window(screen)).toEqual(['Hmm.', 'status']);
   await render({ type: 'text', delta: 'The an' });
   expect(await window(screen)).toEqual(['Hmm.', 'The an', 'status']);
   await render({ type: 'notice', message: 'slow' });
@@ -140,3 +140,60 @@ test('a renderer that is given one keeps its footer below everything it writes',
   await render(failure(new AppError('api', 'It broke.')));
   expect(await window(screen)).toEqual(['Hmm.', 'slow', 'The answer.', 'Error: It broke.', 'status']);
 });
+
+test('a thought streams above the footer, is dim, and keeps its rows when the answer begins', async () => {
+  const screen = emulator({ columns: 20, rows: 12, isStyled: true });
+  const live = openLive({ out: screen, err: screen });
+  live.setFooter(['❯ typed', 'status'], { row: 0, column: 7 });
+  const options = renderOptions({ live, showThoughts: true, isChat: true });
+  const render = await openRenderer('text', { out: screen, err: screen }, options);
+  await render(begin);
+  const thought = '**Plan**\n\n日本語の長い文 and a row of words';
+  for (const delta of thought.match(/[\s\S]{1,3}/g) ?? []) {
+    await render({ type: 'thought', delta });
+    expect((await window(screen)).slice(-2)).toEqual(['❯ typed', 'status']);
+  }
+  const rows = ['Plan', '', '日本語の長い文 and a', 'row of words'];
+  expect(await window(screen)).toEqual([...rows, '❯ typed', 'status']);
+  await render({ type: 'text', delta: 'So' });
+  expect(await window(screen)).toEqual([...rows, 'So', '❯ typed', 'status']);
+  expect(screen.output).toContain('\u001b[2mrow of words\u001b[22m');
+});
+
+test.each([0, 9])(
+  'Enter, and words typed at an answer of one run, leave the screen as it was (%i rows above)',
+  async (above) => {
+    const screen = emulator({ columns: 30, rows: 8 });
+    const printed = Array.from({ length: above }, (_, index) => `printed ${index}`);
+    await screen.write(printed.map((line) => `${line}\n`).join(''));
+    const time = fakeTime();
+    const options = renderOptions({ ...time, showThoughts: true });
+    const render = await openRenderer('text', { out: screen, err: screen }, options);
+    const see = async (lines: readonly string[]) => {
+      const shown = (await screen.shown()).lines.map((line) => line.replace(/^[⠋-⠿] /, '* '));
+      expect(shown).toEqual([...printed, ...lines]);
+    };
+    await render({ type: 'wait', what: 'a model' });
+    await time.pass(500);
+    await screen.write('ls\n');
+    await time.pass(200);
+    await see(['* a model']);
+    await screen.write('\n');
+    await render({ type: 'thought', delta: 'Hm' });
+    await screen.write('pwd\nx');
+    await render({ type: 'thought', delta: 'm.' });
+    await see(['Hmm.']);
+    await screen.write('\n');
+    await render({ type: 'text', delta: 'One\n\ntw' });
+    await screen.write('\n');
+    await time.pass(500);
+    await see(['Hmm.', 'One', '', 'tw', '* a model · 1 s']);
+    await screen.write('\n');
+    await render({ type: 'text', delta: 'o\n\n# Three\n\n' });
+    await screen.write('x\n');
+    await render({ type: 'text', delta: 'four' });
+    await screen.write('y\n');
+    await render(end);
+    await see(['Hmm.', 'One', '', 'two', '', '# Three', '', 'four']);
+  },
+);

@@ -81,7 +81,23 @@ export const unverified: readonly TurnEvent[] = [
   failure(new AppError('verify', 'verify still fails: npm test (ended by SIGKILL)', { hint: 'x', output: 'the end' })),
 ];
 
-export const everyRun = { hello, withTools, unauthenticated, cutOff, interrupted, verified, unverified };
+const FOX = { mimeType: 'image/png', data: 'iVBORw0KGgo=' };
+
+export const withFiles: readonly TurnEvent[] = [
+  begin,
+  { type: 'service', step: { kind: 'code', language: 'PYTHON', code: 'print(6 * 7)' } },
+  { type: 'service', step: { kind: 'result', ok: true, outcome: 'OUTCOME_OK', output: '42\n' } },
+  ...texts('It is 42.'),
+  { type: 'service', step: { kind: 'page', url: 'https://example.com/', ok: false, status: 'PAYWALL' } },
+  {
+    type: 'file',
+    file: { ...FOX, saved: { path: '/home/ada/chart.png', name: 'chart.png', mimeType: 'image/png', bytes: 8 } },
+  },
+  { type: 'file', file: FOX },
+  { ...end, serviceTier: 'standard' } as TurnEvent,
+];
+
+export const everyRun = { hello, withTools, unauthenticated, cutOff, interrupted, verified, unverified, withFiles };
 
 /** The same run, saved as that session. */
 export function savedAs(sessionId: string, run: readonly TurnEvent[]): readonly TurnEvent[] {

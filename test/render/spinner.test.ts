@@ -9,6 +9,8 @@ import { testScreen } from '../support/screen.ts';
 import { type FakeOut, type FakeTime, fakeOut, fakeTime, renderOptions } from './fakes.ts';
 import { begin, end, failure, texts } from './runs.ts';
 
+/** The end of what takes it off the screen. */
+const GONE = /\u001b8\r\u001b\[J$/;
 const wait: TurnEvent = { type: 'wait', what: 'gemini-2.5-flash' };
 
 interface Stage {
@@ -33,7 +35,7 @@ describe('on a terminal', () => {
     await time.pass(399);
     expect(err.text).toBe('');
     await time.pass(1);
-    expect(err.text).toBe('\r⠋ gemini-2.5-flash');
+    expect(screenOf(err.text)).toBe('⠋ gemini-2.5-flash');
   });
 
   test('while a person is asked it is off the screen, then comes back', async () => {
@@ -41,7 +43,7 @@ describe('on a terminal', () => {
     await render(wait);
     await time.pass(500);
     await withoutSpinner(err, async () => {
-      expect(err.writes.at(-1)).toMatch(/^\r +\r$/);
+      expect(err.writes.at(-1)).toMatch(GONE);
       const before = err.writes.length;
       await time.pass(60_000);
       expect(err.writes).toHaveLength(before);
@@ -59,7 +61,7 @@ describe('on a terminal', () => {
     await render(begin);
     for (const event of texts('Hi')) await render(event);
     expect(screenOf(err.text)).toBe('');
-    expect(err.writes.at(-1)).toMatch(/^\r +\r$/);
+    expect(err.writes.at(-1)).toMatch(GONE);
   });
 
   test('stands below text that has stopped coming', async () => {
@@ -70,7 +72,7 @@ describe('on a terminal', () => {
     await time.pass(500);
     expect(screenOf(err.text)).toMatch(/^\S gemini-2.5-flash$/);
     for (const event of texts(' night.\n\nNext')) await render(event);
-    expect(err.writes.at(-1)).toMatch(/^\r +\r$/);
+    expect(err.writes.at(-1)).toMatch(GONE);
     expect(out.text).toContain('stormy');
   });
 
@@ -128,7 +130,7 @@ describe('on a terminal', () => {
     const { err, time, render } = await stage(terminal());
     await render({ type: 'wait', what: `\u001b[31m${'日本'.repeat(40)}` });
     await time.pass(400);
-    expect(err.text).toBe(`\r⠋ \\x1b[31m${'日本'.repeat(6)}日本…`);
+    expect(screenOf(err.text)).toBe(`⠋ \\x1b[31m${'日本'.repeat(6)}日本…`);
     await time.pass(11_600);
     expect(screenOf(err.text)).toMatch(/^. \\x1b\[31m[日本]+… · 12 s$/);
   });
@@ -148,7 +150,7 @@ describe('on a terminal', () => {
     await time.pass(5_000);
     expect(screen.text).toContain('⠋ gemini-2.5-flash');
     await render(end);
-    expect(screen.text).toMatch(/\r +\r$/);
+    expect(screen.text).toMatch(GONE);
   });
 
   test('is not drawn while a call waits for approval', async () => {
@@ -172,7 +174,7 @@ describe('on a terminal', () => {
       const screen = testScreen({ columns: 40, rows: 24 });
       for (const event of [call, running]) await render(event);
       await time.pass(100);
-      expect(err.text).toBe('\r⠋ make');
+      expect(screenOf(err.text)).toBe('⠋ make');
       addOutput(err, '1\n2\n3\n4\n\u001b[31m五\tred\u001b[0m\n');
       addOutput(err, `10%\r20%${'x'.repeat(100)}`);
       await time.pass(1000);
@@ -190,7 +192,7 @@ describe('on a terminal', () => {
       for (const event of [call, running]) await render(event);
       addOutput(err, '1\n2\n3\n4\n');
       await time.pass(100);
-      expect(err.text).toBe('\r⠋ make\u001b[K\n  3\u001b[K\n  4\u001b[K\u001b[J');
+      expect(screenOf(err.text)).toBe('⠋ make\n  3\n  4');
     });
 
     test('whatever it prints and however wide the window becomes, only the end of it is left', async () => {
@@ -301,9 +303,8 @@ test.each([
   expect(time.isTicking).toBe(false);
 });
 
-/** What is left of the current line when every carriage return overwrites it. */
 function screenOf(text: string): string {
-  let line: string[] = [];
-  for (const part of text.split('\r')) line = [...part, ...line.slice(Array.from(part).length)];
-  return line.join('').trim();
+  const screen = testScreen({ columns: 40, rows: 24 });
+  screen.write(text);
+  return screen.rows.join('\n');
 }

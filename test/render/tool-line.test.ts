@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { JsonObject } from '../../src/core/json.ts';
 import { measureWidth } from '../../src/core/text/width.ts';
 import type { LineCounts } from '../../src/core/tool.ts';
-import { formatRunningCalls, formatToolLine } from '../../src/render/tool-line.ts';
+import { formatRunningCalls, formatToolFailure, formatToolLine } from '../../src/render/tool-line.ts';
 
 function line(name: string, args: JsonObject, error?: string, change?: LineCounts) {
   const good = { ok: true, response: {}, ...(change && { change }) };
@@ -32,6 +32,17 @@ test('a failure has the first line of its reason', () => {
     isGood: false,
     text: 'read_file a: no such file…',
   });
+});
+
+test('a reason that begins with the name of the tool does not repeat it', () => {
+  const error = 'edit_file: "edits" is wrong. It must be a list of objects.';
+  expect(line('edit_file', { file_path: 'a' }, error).text).toBe(
+    'edit_file a: "edits" is wrong. It must be a list of objects.',
+  );
+  const args = { file_path: 'a' };
+  expect(formatToolFailure('edit_file', args, { ok: false, response: { error } })).toBe(
+    'edit_file a failed: "edits" is wrong. It must be a list of objects.',
+  );
 });
 
 test.for([

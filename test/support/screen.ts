@@ -17,7 +17,8 @@ interface Line {
   isWrapped: boolean;
 }
 
-const TOKEN = /\u001b\[([?<>]?)([\d;]*)([A-Za-z])|\u001b\][^\u0007]*\u0007|[\r\n\b\u0007]|[^\u001b\r\n\b\u0007]+/g;
+const TOKEN =
+  /\u001b[78]|\u001b\[([?<>]?)([\d;]*)([A-Za-z])|\u001b\][^\u0007]*\u0007|[\r\n\b\u0007]|[^\u001b\r\n\b\u0007]+/g;
 
 /** Throws at any sequence that it does not know. */
 export function testScreen(size: { readonly columns: number; readonly rows: number }): TestScreen {
@@ -25,6 +26,7 @@ export function testScreen(size: { readonly columns: number; readonly rows: numb
   let lines: Line[] = [{ cells: [], isWrapped: false }];
   let row = 0;
   let column = 0;
+  let saved = { row: 0, column: 0 };
   const top = (): number => Math.max(0, lines.length - size.rows);
   const lineAt = (index: number): Line => {
     while (lines.length <= index) lines.push({ cells: [], isWrapped: false });
@@ -68,6 +70,8 @@ export function testScreen(size: { readonly columns: number; readonly rows: numb
       for (const [token, mark = '', parameters = '', final] of output.matchAll(TOKEN)) {
         if (final !== undefined) control(mark, parameters, final);
         else if (token.startsWith('\u001b]') || token === '\u0007') continue;
+        else if (token === '\u001b7') saved = { row: row - top(), column };
+        else if (token === '\u001b8') [row, column] = [saved.row + top(), saved.column];
         else if (token === '\r') column = 0;
         else if (token === '\b') column = Math.max(0, Math.min(column, columns - 1) - 1);
         else if (token === '\n') {
