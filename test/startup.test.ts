@@ -96,6 +96,7 @@ test('a one-shot loads only what it needs', async (t) => {
       "src/agent/turn.ts",
       "src/api/backend.ts",
       "src/api/call.ts",
+      "src/api/chunk.ts",
       "src/api/gemini-api.ts",
       "src/api/payload.ts",
       "src/api/reply.ts",
@@ -161,6 +162,7 @@ test('a one-shot loads only what it needs', async (t) => {
       "src/render/text.ts",
       "src/session/one-shot.ts",
       "src/session/record.ts",
+      "src/session/usage-log.ts",
     ]
   `);
   expect(builtins.filter((name) => HEAVY.includes(name))).toEqual([]);
@@ -188,8 +190,8 @@ test('flags without a feature of their own load the checks of flags only', async
 test.for([
   ['json', 'src/render/json.ts'],
   ['stream-json', 'src/render/stream-json.ts'],
-] as const)('-o %s loads its renderer only', async ([format, renderer], t) => {
-  const shared = ['src/render/json-parts.ts', 'src/render/json-text.ts'];
+] as const)('-o %s loads its renderer and the prices only', async ([format, renderer], t) => {
+  const shared = ['src/models/prices.ts', 'src/render/json-parts.ts', 'src/render/json-text.ts'];
   const sources = [...FLAG_CHECKS, ...shared, renderer].sort();
   expect(await loadedByFlags(t, ['-o', format])).toEqual({ sources, heavy: [] });
 });

@@ -9,7 +9,6 @@ export interface Backend {
   readonly name: string;
   readonly credential: CredentialKind;
   readonly authHint: string;
-  /** Whether `refresh` may help after a 401. */
   readonly canRefresh: boolean;
   /**
    * Builds the HTTP request. May fetch a credential; with `refresh` it must fetch a fresh one. Throws AppError: `usage`
@@ -42,7 +41,6 @@ interface Draft {
   readonly body: object;
 }
 
-/** What is particular to one backend; `createBackend` fills in the rest. */
 interface BackendTraits extends Pick<Backend, 'name' | 'repair' | 'notFoundHint'> {
   readonly identity: Identity;
   readonly userAgent: string;
@@ -86,8 +84,12 @@ export function createBackend({ identity, userAgent, draft, ...traits }: Backend
 }
 
 export function toRequestBody(request: ModelRequest): object {
-  const { contents, systemInstruction, tools, safetySettings, generationConfig, continuationToken } = request;
-  return { contents, systemInstruction, tools, safetySettings, generationConfig, continuationToken };
+  const { contents, systemInstruction, tools, toolConfig, safetySettings, generationConfig } = request;
+  const { serviceTier, continuationToken } = request;
+  return {
+    ...{ contents, systemInstruction, tools, toolConfig, safetySettings, generationConfig },
+    ...{ serviceTier, continuationToken },
+  };
 }
 
 /** Appends `path` to the path of `base`; drops a query or fragment of the base. */
@@ -139,7 +141,6 @@ interface HeaderOptions {
 /** Headers that hold a secret, alone or after the word `Bearer`. */
 export const SECRET_HEADERS: readonly string[] = ['authorization', 'x-goog-api-key'];
 
-/** Wraps a credential for the backends. Requests with a token are charged to `quotaProject` if it is given. */
 export function createIdentity(credential: Credential, carrier: AuthScheme, quotaProject?: string): Identity {
   const secrets = new Set<string>();
   const charged = carrier === 'bearer' && quotaProject ? { 'x-goog-user-project': quotaProject } : {};

@@ -5,18 +5,11 @@ import { type Clock, closeBody, type HttpRequest, type HttpResponse, type SendHt
 import type { Model, ModelRequest, Reply, ReplyEvent } from '../core/model.ts';
 import { createDeadline } from '../platform/runtime/clock.ts';
 import type { Backend } from './backend.ts';
+import { type Chunk, parseChunk } from './chunk.ts';
 import type { FailedCall } from './failure.ts';
 import type { Fallback, Substitute } from './fallback.ts';
 import { type Payload, parsePayload, readPayloads, readPrefix } from './payload.ts';
-import {
-  type Chunk,
-  collectContent,
-  parseChunk,
-  type ReplyOptions,
-  type ReplyReader,
-  replyMeter,
-  replyReader,
-} from './reply.ts';
+import { collectContent, type ReplyOptions, type ReplyReader, replyMeter, replyReader } from './reply.ts';
 import type { CallIds } from './reply-calls.ts';
 import type { nextRetry as NextRetry, Retry } from './retry.ts';
 
@@ -40,18 +33,18 @@ export interface ModelOptions {
   readonly deadline?: (() => number | undefined) | undefined;
   /** A deadline for each request, its retries included; 0 means none. */
   readonly requestTimeout?: { readonly ms: number; readonly error: () => AppError } | undefined;
-  /** Used when the default model is gone: once, with a notice, and for the rest of the run. */
   readonly fallback?: Fallback | undefined;
   /** Asked one after the other, each with a notice, when the model before has no room and nothing was shown. */
   readonly alternatives?: readonly Substitute[] | undefined;
   readonly takeNotices?: () => readonly string[];
+  /** Gets every complete reply: what is billed, whoever asked for it. */
+  readonly onReply?: ((reply: Reply) => void) | undefined;
 }
 
 interface Call {
   readonly asked: ModelRequest;
   readonly request: ModelRequest;
   readonly signal: AbortSignal;
-  /** Undefined for the first attempt. */
   readonly retry?: Retry | undefined;
   isSent: boolean;
   hasBegun: boolean;
@@ -67,7 +60,6 @@ interface Call {
   readonly restarts: number;
 }
 
-/** Where a reply can be resumed on another connection, and what has read it so far. */
 interface Checkpoint {
   readonly token: string;
   readonly reader: ReplyReader;
@@ -117,12 +109,14 @@ export function geminiModel(options: ModelOptions): Model {
         try {
           for (const event of await waitEvents(call, clock)) yield event;
           response = await sendAttempt(call, options);
-          for (const event of beginEvents(call, takeNotices())) yield event;
+          for (const event of beginEvents(call, [...takeNotices(), ...tierNotices(call, response)])) yield event;
           const reader = call.checkpoint?.reader ?? replyReader(call.request.model, await readers(call.request));
           const reply = yield* receiveReply(call, response, { ...options, reader });
           if (reply !== undefined) {
             await rememberSubstitute(call);
-            return reply;
+            const served = addTier(reply, call, response);
+            options.onReply?.(served);
+            return served;
           }
           call = { ...call, retry: undefined };
         } catch (thrown) {
@@ -146,7 +140,6 @@ export function geminiModel(options: ModelOptions): Model {
   return { stream };
 }
 
-/** Waits until a retry is due, and reports what is awaited; but never in the middle of an answer. */
 async function waitEvents({ request, retry, checkpoint, signal }: Call, clock: Clock): Promise<readonly ReplyEvent[]> {
   if (retry) await clock.sleep(retry.delayMs, signal);
   const what = retry ? `${request.model} (attempt ${retry.number + 1})` : request.model;
@@ -157,6 +150,27 @@ function beginEvents(call: Call, notices: readonly string[]): readonly ReplyEven
   const isFirst = !call.hasBegun;
   call.hasBegun = true;
   return [...toNotices(notices), ...(isFirst ? [{ type: 'begin', model: call.request.model } as const] : [])];
+}
+
+const TIER_HEADER = 'x-gemini-service-tier';
+
+function tierNotices({ request, hasBegun }: Call, { headers }: HttpResponse): readonly string[] {
+  const { serviceTier: asked } = request;
+  const served = headers[TIER_HEADER]?.toLowerCase();
+  if (hasBegun || asked === undefined || served === undefined || served === asked) return [];
+  return [`the service answered in its ${toTierName(served)} tier, not in ${asked}`];
+}
+
+function addTier(reply: Reply, { request }: Call, { headers }: HttpResponse): Reply {
+  if (request.serviceTier === undefined) return reply;
+  const served = headers[TIER_HEADER];
+  const tier = reply.serviceTier ?? request.serviceTier;
+  return { ...reply, serviceTier: served === undefined ? tier : toTierName(served.toLowerCase()) };
+}
+
+/** The header is the server's: what does not look like a tier is not repeated. */
+function toTierName(text: string): string {
+  return /^[a-z_-]{1,30}$/.test(text) ? text : 'unknown';
 }
 
 function createCall(asked: ModelRequest, signal: AbortSignal, substitute?: Substitute): Call {
@@ -178,7 +192,6 @@ function createCall(asked: ModelRequest, signal: AbortSignal, substitute?: Subst
 }
 
 interface Recovery {
-  /** To be shown first. */
   readonly events: readonly ReplyEvent[];
   /** The call to make. Throws AppError if there is none. */
   next(): Call;
@@ -239,10 +252,8 @@ async function recover(call: Call, failure: AppError, options: ModelOptions): Pr
   };
 }
 
-/** How often a reply is resumed without getting any further. */
 const MAX_RESUMPTIONS = 3;
 
-/** The call that continues from the last token, unless something came after it: more of the reply, or its end. */
 function nextResumption(
   call: Call,
   failure: AppError,
@@ -258,7 +269,7 @@ function nextResumption(
   // A lost connection is no reason to wait, unless it is lost again.
   const baseMs = done === 0 && isLost ? 0 : limits.baseMs;
   const { atMost = MAX_RESUMPTIONS } = limits;
-  // Nothing is asked for twice after a lost connection, so that counts as no retry. A refused request does.
+  // After a lost connection nothing is requested twice, so that is no retry. A refused request is one.
   const of = isLost ? MAX_RESUMPTIONS : Math.min(MAX_RESUMPTIONS, atMost + losses);
   const retry = nextRetry(failure, done, { ...limits, baseMs, atMost: of });
   if (retry === undefined) return undefined;
@@ -267,7 +278,6 @@ function nextResumption(
   return { ...call, retry, checkpoint: next };
 }
 
-/** The alternative after the model of a call; undefined if the failure has another reason than a lack of room. */
 async function nextAlternative(
   { substitute }: Call,
   failure: AppError,
@@ -363,7 +373,7 @@ function createReceiver(
         failure = () => thrown;
       }
       const events = joinTexts(taken);
-      call.hasShown ||= events.some(({ type }) => type === 'text' || showsThoughts);
+      call.hasShown ||= events.some(({ type }) => type !== 'thought' || showsThoughts);
       return failure === undefined ? { events } : { events, failure };
     },
     async finish() {

@@ -1,4 +1,4 @@
-import { type AppError, type ErrorOptions, type RetryAdvice, serverError } from '../core/error.ts';
+import { type AppError, type ErrorOptions, type QuotaFault, type RetryAdvice, serverError } from '../core/error.ts';
 import { formatDuration } from '../core/text/format.ts';
 import { redactKnown } from '../core/text/secrets.ts';
 import {
@@ -16,7 +16,6 @@ export interface FailedCall {
   readonly headers: Readonly<Record<string, string | undefined>>;
   /** The start of the body is enough. */
   readonly body: string;
-  /** The requested model; absent if the call concerned none. */
   readonly model?: string | undefined;
   /** What a call without a model was for, as in `the server does not offer …`. */
   readonly asks?: string | undefined;
@@ -122,6 +121,11 @@ const SIGNATURE = /thought[_ ]?signature/i;
 /** "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576)." */
 const LENGTH = /\btokens?\b.{0,60}\bexceeds?\b|\bexceeds?\b.{0,60}\btokens?\b/i;
 
+function findTokenLimit(message: string): number | undefined {
+  const digits = /\bmaximum\b[^()]{0,80}\((\d{1,9})\)/i.exec(message)?.[1];
+  return digits === undefined ? undefined : Number(digits);
+}
+
 function findRequestError(one: FailureCase): AppError | undefined {
   switch (one.status) {
     case 400:
@@ -129,6 +133,7 @@ function findRequestError(one: FailureCase): AppError | undefined {
         return refusalError(one, "the prompt is longer than the model's window", {
           hint: 'Send less at once. To see how long it is: --count-tokens',
           objection: 'length',
+          windowTokens: findTokenLimit(one.error.message),
         });
       }
       return refusalError(one, 'invalid request', {
@@ -183,34 +188,48 @@ function findTransientError(one: FailureCase): AppError | undefined {
   if ((retry.afterMs ?? 0) > MAX_SERVER_DELAY_MS) {
     return refusalError(one, what, {
       hint: `The server asks to wait ${formatDuration(retry.afterMs ?? 0)}; try again then.`,
+      quota: { ...toMinuteQuota(one), ...(retry.afterMs === undefined ? {} : { waitMs: retry.afterMs }) },
     });
   }
   const isQuota = status === 429 && one.model !== undefined;
   const hint = isQuota ? 'Wait a little, or choose another model with -m.' : 'Try again later.';
-  return refusalError(one, what, { hint, retry });
+  return refusalError(one, what, { hint, retry, ...(status === 429 ? { quota: toMinuteQuota(one) } : {}) });
+}
+
+/** The first limit per minute that was violated. */
+function toMinuteQuota({ error: { quotaIds, quotaLimits = {} } }: FailureCase): QuotaFault {
+  const id = quotaIds.find((name) => name.includes('PerMinute'));
+  const limit = id === undefined ? undefined : quotaLimits[id];
+  return {
+    per: 'minute',
+    ...(id?.includes('Token') ? { of: 'tokens' } : {}),
+    ...(limit === undefined ? {} : { limit }),
+  };
 }
 
 function formatForModel({ model }: FailureCase): string {
   return model === undefined ? '' : ` for ${toOneLine(model, 100)}`;
 }
 
-/** Quotas that do not refill within a run. */
 function findQuotaError(one: FailureCase): AppError | undefined {
   const { error } = one;
   if (/\blimit: ?0(?![.\d\w])/.test(error.message)) {
     return refusalError(one, `no quota${formatForModel(one)}`, {
       hint: 'Your plan does not include this model: choose another with -m, or enable billing.',
+      quota: { per: 'plan' },
     });
   }
   if (error.reasons.includes('INSUFFICIENT_G1_CREDITS_BALANCE')) {
     return refusalError(one, `not enough credits${formatForModel(one)}`, {
       hint: 'Add credits, or choose another model with -m.',
+      quota: { per: 'plan' },
     });
   }
   const isDaily = error.quotaIds.some((id) => /PerDay|Daily/.test(id));
   if (!isDaily && !error.reasons.includes('QUOTA_EXHAUSTED')) return undefined;
   return refusalError(one, `daily quota exceeded${formatForModel(one)}`, {
     hint: `${formatReset(one)} Until then choose another model with -m.`,
+    quota: { per: 'day' },
   });
 }
 
@@ -261,7 +280,6 @@ function refusalError(one: FailureCase, what: string, options: ErrorOptions): Ap
   return serverError('api', `${what} (${formatHttpStatus(one)})${detail}`, { ...options, status: one.status });
 }
 
-/** The same for an error object after a 200: its status is in the body. */
 export function classifyStreamError(refusal: Omit<FailedCall, 'status' | 'headers'>): AppError {
   const code = parseGoogleError(refusal.body)?.code ?? 0;
   return classifyResponse({ ...refusal, headers: {}, status: code >= 400 && code <= 599 ? code : 500 });

@@ -1,7 +1,7 @@
 import { type Backend, createBackend, endpointUrl, type Identity, modelPath, toRequestBody } from './backend.ts';
 
 const GEMINI_API_URL = 'https://generativelanguage.googleapis.com';
-const API_VERSION = 'v1beta';
+export const API_VERSION = 'v1beta';
 
 export interface GeminiApiEndpoint {
   /** Validated by the caller; Google's own if absent. */

@@ -16,6 +16,8 @@ export interface GoogleError {
   /** `ErrorInfo.metadata`, merged. */
   readonly metadata: Readonly<Record<string, string>>;
   readonly quotaIds: readonly string[];
+  /** `QuotaFailure.violations[].quotaValue` by quota id, where it is a number. */
+  readonly quotaLimits?: Readonly<Record<string, number>>;
   readonly retryMs?: number;
   readonly links: readonly string[];
 }
@@ -46,6 +48,8 @@ function toGoogleError(error: Fields, message: string): GoogleError {
   const details = filterObjects(error.details);
   const code = Number(error.code);
   const status = toNonEmptyString(error.status);
+  const violations = details.flatMap((detail) => filterObjects(detail.violations));
+  const limits = violations.flatMap((entry) => toQuotaLimit(entry));
   const retryMs = details.map((detail) => parseDelay(detail.retryDelay)).find((ms) => ms !== undefined);
   return {
     ...(Number.isInteger(code) && code > 0 ? { code } : {}),
@@ -54,11 +58,15 @@ function toGoogleError(error: Fields, message: string): GoogleError {
     message,
     reasons: details.flatMap((detail) => toNonEmptyString(detail.reason) ?? []),
     metadata: Object.fromEntries(details.flatMap((detail) => stringEntries(detail.metadata))),
-    quotaIds: details
-      .flatMap((detail) => filterObjects(detail.violations))
-      .flatMap((entry) => toNonEmptyString(entry.quotaId) ?? []),
+    quotaIds: violations.flatMap((entry) => toNonEmptyString(entry.quotaId) ?? []),
+    ...(limits.length === 0 ? {} : { quotaLimits: Object.fromEntries(limits) }),
     links: details.flatMap((detail) => filterObjects(detail.links)).flatMap((link) => toNonEmptyString(link.url) ?? []),
   };
+}
+
+function toQuotaLimit({ quotaId, quotaValue }: Fields): readonly (readonly [string, number])[] {
+  const limit = Number(quotaValue ?? Number.NaN);
+  return typeof quotaId === 'string' && Number.isFinite(limit) && limit > 0 ? [[quotaId, limit]] : [];
 }
 
 /** Parses a protobuf duration (`34.07s`, also `900ms`, `1h2m`) to milliseconds. */
@@ -160,7 +168,6 @@ export function htmlToText(page: string, max = 200): string {
   return toOneLine(text.replace(/\s+/g, ' '), max);
 }
 
-/** The index after the tag at `open`, past the contents of a script, style or comment. */
 function findTagEnd(page: string, open: number): number {
   const hidden = /^<(script|style|!--)/i.exec(page.slice(open, open + 8))?.[1]?.toLowerCase();
   const close = hidden === undefined ? '>' : hidden === '!--' ? '-->' : `</${hidden}>`;

@@ -17,12 +17,22 @@ export interface EmbedRequest {
   readonly text: string;
 }
 
+export interface EmbedBatch {
+  readonly model: string;
+  readonly texts: readonly string[];
+  /** As the API names it: `RETRIEVAL_DOCUMENT`. */
+  readonly taskType?: string;
+  readonly dimensions?: number;
+}
+
 /** Queries to a backend besides model calls. Every method throws AppError `auth` or `api`. */
 export interface Queries {
   countTokens(request: ModelRequest, signal: AbortSignal): Promise<number>;
   listModels(signal: AbortSignal): Promise<readonly ListedModel[]>;
   /** The embedding of a text. Throws AppError `usage` if the backend has none. */
   embed(request: EmbedRequest, signal: AbortSignal): Promise<readonly number[]>;
+  /** The embeddings of several texts, in their order. Throws AppError `usage` if the backend has none. */
+  embedAll(batch: EmbedBatch, signal: AbortSignal): Promise<readonly (readonly number[])[]>;
   checkAccount(signal: AbortSignal): Promise<AccountStatus>;
 }
 
@@ -44,14 +54,17 @@ export interface RetryOptions {
 
 export interface JsonCall {
   readonly url: URL;
-  /** Absent: a GET request. */
+  /** By default GET, or POST with a body. */
+  readonly method?: HttpRequest['method'];
   readonly body?: object;
   readonly model?: string;
+  /** See `HttpRequest`; by default, a call with a model is. */
+  readonly isRepeatable?: boolean;
   /** What a call without a model is for, for error messages: `a list of models`. */
   readonly asks?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** May turn an error response into a result, by the reasons it names. */
-  readonly instead?: (reasons: readonly string[]) => Fields | undefined;
+  /** May turn an error response into a result, by the reasons it names and its status. */
+  readonly instead?: (reasons: readonly string[], status: number) => Fields | undefined;
 }
 
 export type Fields = Readonly<Record<string, unknown>>;
@@ -60,54 +73,44 @@ export type Fields = Readonly<Record<string, unknown>>;
  * Sends one request for one JSON object. On a 401 it refreshes the credential and tries once more. Throws AppError
  * `auth` or `api`, with `retry` where the same call may succeed later.
  */
-export async function callJson(
+export async function callJson(caller: QueryContext, call: JsonCall, signal: AbortSignal): Promise<Fields> {
+  const type = call.body === undefined ? {} : { 'content-type': 'application/json' };
+  const request: HttpRequest = {
+    method: call.method ?? (call.body === undefined ? 'GET' : 'POST'),
+    url: call.url,
+    headers: { ...type, accept: 'application/json', ...call.headers },
+    ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) }),
+    // A query changes nothing on the server; onboarding might.
+    ...((call.isRepeatable ?? call.model !== undefined) ? { isRepeatable: true } : {}),
+  };
+  return readResponse(await sendAuthorized(caller, request, signal), caller.identity, call);
+}
+
+/** Adds the credential to a request. On a 401 it refreshes it and tries once more. */
+export async function sendAuthorized(
   { identity, send, userAgent }: QueryContext,
-  call: JsonCall,
+  request: HttpRequest,
   signal: AbortSignal,
-): Promise<Fields> {
+): Promise<HttpResponse> {
   let credential: Readonly<Record<string, string>> | undefined;
   const attempt = async (refresh: boolean): Promise<HttpResponse> => {
     credential = await identity.headers({ signal, refresh, refused: credential });
-    const type = call.body === undefined ? {} : { 'content-type': 'application/json' };
-    const request: HttpRequest = {
-      method: call.body === undefined ? 'GET' : 'POST',
-      url: call.url,
-      headers: { ...type, accept: 'application/json', 'user-agent': userAgent, ...call.headers, ...credential },
-      ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) }),
-      // A query changes nothing on the server; onboarding might.
-      ...(call.model === undefined ? {} : { isRepeatable: true }),
-    };
-    return send(request, signal);
+    return send({ ...request, headers: { 'user-agent': userAgent, ...request.headers, ...credential } }, signal);
   };
-  let response = await attempt(false);
-  if (response.status === 401 && identity.canRefresh) {
-    await closeBody(response.body);
-    response = await attempt(true);
-  }
-  return readResponse(response, identity, call);
+  const response = await attempt(false);
+  if (response.status !== 401 || !identity.canRefresh) return response;
+  await closeBody(response.body);
+  return attempt(true);
 }
 
 async function readResponse(response: HttpResponse, identity: Identity, call: JsonCall): Promise<Fields> {
-  const { status, headers } = response;
+  const { status } = response;
   const text = await readPrefix(response.body, MAX_BYTES);
   if (status < 200 || status > 299) {
-    const [{ classifyResponse }, { parseGoogleError }] = await Promise.all([
-      import('./failure.ts'),
-      import('./google-error.ts'),
-    ]);
-    const instead = call.instead?.(parseGoogleError(text)?.reasons ?? []);
+    const { parseGoogleError } = await import('./google-error.ts');
+    const instead = call.instead?.(parseGoogleError(text)?.reasons ?? [], status);
     if (instead !== undefined) return instead;
-    const { kind: credential, authHint, secrets } = identity;
-    throw classifyResponse({
-      status,
-      headers,
-      body: text,
-      model: call.model,
-      asks: call.asks,
-      credential,
-      authHint,
-      secrets,
-    });
+    throw await responseError(response, text, { identity, ...call });
   }
   const value = tryParseJson(text);
   if (isObject(value)) return value;
@@ -115,6 +118,17 @@ async function readResponse(response: HttpResponse, identity: Identity, call: Js
     hint: 'A login page or a proxy may be in between; open a web page once, or check the base URL.',
     status,
   });
+}
+
+/** The error for a response outside 2xx, whose body is `text`. */
+export async function responseError(
+  { status, headers }: HttpResponse,
+  text: string,
+  { identity, model, asks }: Pick<JsonCall, 'model' | 'asks'> & { readonly identity: Identity },
+): Promise<AppError> {
+  const { classifyResponse } = await import('./failure.ts');
+  const { kind: credential, authHint, secrets } = identity;
+  return classifyResponse({ status, headers, body: text, model, asks, credential, authHint, secrets });
 }
 
 /** Runs `task` with retries, reported only in the trace. Throws the last failure. */
@@ -168,6 +182,18 @@ export function geminiApiQueries(place: GeminiApiEndpoint, caller: QueryContext)
         signal,
       );
       return parseVector(embedding);
+    },
+    async embedAll({ model, texts, taskType, dimensions: outputDimensionality }, signal) {
+      const path = modelPath(model);
+      const url = geminiApiUrl(place, `${path}:batchEmbedContents`);
+      const requests = texts.map((text) => {
+        return { model: path, content: { parts: [{ text }] }, taskType, outputDimensionality };
+      });
+      const { embeddings } = await callJson(caller, { url, body: { requests }, model }, signal);
+      const vectors = filterObjects(embeddings).map(parseVector);
+      if (vectors.length === texts.length) return vectors;
+      const hint = 'Try again.';
+      throw serverError('api', `the server sent ${vectors.length} embeddings for ${texts.length} texts`, { hint });
     },
     checkAccount: async (signal) => ({
       lines: [`The Gemini API accepts it: ${formatModelCount(await listModels(signal))}.`],
@@ -256,6 +282,17 @@ export function vertexQueries(place: VertexEndpoint, caller: QueryContext): Quer
       const url = vertexUrl(place, `${vertexModelPath(place, model)}:predict`);
       const { predictions } = await callJson(caller, { url, body: { instances: [{ content: text }] }, model }, signal);
       return parseVector(filterObjects(predictions)[0]?.embeddings);
+    },
+    // gemini-embedding-001 takes one text in a request here.
+    async embedAll({ model, texts, taskType, dimensions: outputDimensionality }, signal) {
+      const url = vertexUrl(place, `${vertexModelPath(place, model)}:predict`);
+      const vectors: (readonly number[])[] = [];
+      for (const content of texts) {
+        const body = { instances: [{ content, task_type: taskType }], parameters: { outputDimensionality } };
+        const { predictions } = await callJson(caller, { url, body, model }, signal);
+        vectors.push(parseVector(filterObjects(predictions)[0]?.embeddings));
+      }
+      return vectors;
     },
     async checkAccount(signal) {
       const where = site === undefined ? '' : ` (project ${site.project}, location ${site.location})`;

@@ -1,8 +1,10 @@
-import type { CallPart, Content, Part } from '../core/content.ts';
+import type { CallPart, Content, MediaPart, Part } from '../core/content.ts';
 import { AppError } from '../core/error.ts';
+import type { AnswerFile, PageStep, ServiceStep } from '../core/event.ts';
 import { isCount, isObject, type JsonObject, toNonEmptyString } from '../core/json.ts';
 import type { Reply, ReplyEvent } from '../core/model.ts';
-import { addUsage, NO_USAGE, USAGE_KEYS, type Usage } from '../core/usage.ts';
+import { addUsage, DETAIL_KEYS, NO_USAGE, USAGE_KEYS, type Usage, type UsageDetails } from '../core/usage.ts';
+import type { Chunk } from './chunk.ts';
 import type { CallIds } from './reply-calls.ts';
 import type { SeenReply } from './reply-failure.ts';
 
@@ -42,11 +44,9 @@ export function replyReader(asked: string, { ids, keeper, secrets, limits }: Rep
   const thought = createJoiner();
   const seen: SeenReply = { text: false, thought: false, calls: [], otherKinds: new Map() };
   const calls: CallPart[] = [];
+  const extras = collectExtras();
   let grounding: JsonObject | undefined;
-  /** Of earlier connections, and of this one. */
-  let before: Usage = NO_USAGE;
-  let promptTokens: number | undefined;
-  let usage: MutableUsage = {};
+  const counter = createUsageCounter();
   let model = asked;
 
   function takePart(part: Part, events: ReplyEvent[]): void {
@@ -59,20 +59,24 @@ export function replyReader(asked: string, { ids, keeper, secrets, limits }: Rep
     } else if ('functionCall' in part && part.functionCall) {
       seen.calls.push(String(part.functionCall.name));
       if (ids) calls.push(part);
-    } else {
+    } else if (!extras.take(part, events)) {
       countKinds(part, seen.otherKinds);
     }
   }
 
   return {
     take(chunk, events = []) {
-      if (chunk.usageMetadata) updateUsage(usage, chunk.usageMetadata);
+      if (chunk.usageMetadata) counter.take(chunk.usageMetadata);
       if (chunk.modelVersion) model = chunk.modelVersion;
       if (chunk.finishReason) seen.finishReason = chunk.finishReason;
       if (chunk.finishMessage) seen.finishMessage = chunk.finishMessage;
       if (chunk.grounding) {
         excess ??= meter.value(chunk.grounding);
         if (excess === undefined) grounding = { ...grounding, ...chunk.grounding };
+      }
+      if (chunk.pages) {
+        excess ??= meter.value(chunk.pages);
+        if (excess === undefined) extras.addPages(chunk.pages);
       }
       for (const part of chunk.parts) {
         excess ??= meter.part(part);
@@ -87,15 +91,13 @@ export function replyReader(asked: string, { ids, keeper, secrets, limits }: Rep
     isFinished: () => seen.finishReason !== undefined,
     isToBeContinued: () => seen.finishReason === 'CONTINUATION',
     resume() {
-      promptTokens ??= usage.promptTokenCount;
-      before = addUsage(before, usage);
-      usage = {};
+      counter.resume();
       delete seen.finishReason;
       delete seen.finishMessage;
     },
     async finish() {
       const { finishReason } = seen;
-      const isAnswer = seen.calls.length > 0 ? ids !== undefined : seen.text;
+      const isAnswer = seen.calls.length > 0 ? ids !== undefined : seen.text || extras.isAnswer();
       if (!isAnswer || (finishReason !== 'STOP' && finishReason !== 'MAX_TOKENS')) {
         throw (await import('./reply-failure.ts')).replyError(seen, secrets);
       }
@@ -103,16 +105,17 @@ export function replyReader(asked: string, { ids, keeper, secrets, limits }: Rep
         { type: 'thought', delta: thought.flush() },
         { type: 'text', delta: text.flush() },
       ] as const;
-      const events = [...halves.filter(({ delta }) => delta !== ''), ...(await createReplyNotices(seen))];
+      const shown = halves.filter(({ delta }) => delta !== '');
+      const events = [...shown, ...extras.pageEvents(), ...(await createReplyNotices(seen))];
       const content = keeper?.content();
       const reply = {
         finishReason,
-        usage: addUsage(before, usage),
-        ...(promptTokens === undefined ? {} : { promptTokens }),
+        ...counter.fields(),
         model,
         ...(content ? { content } : {}),
         ...(ids && calls.length > 0 ? { calls: (await import('./reply-calls.ts')).toReplyCalls(calls, ids) } : {}),
         ...(grounding ? { grounding } : {}),
+        ...extras.fields(),
       };
       return { events, reply };
     },
@@ -128,8 +131,86 @@ async function createReplyNotices(seen: SeenReply): Promise<readonly ReplyEvent[
   return messages.map((message) => ({ type: 'notice', message }));
 }
 
-/** Fields that describe a part, and are not its content. */
-const ABOUT = /^thought|Metadata$|^media(?:Resolution|Processing)$/;
+interface ExtraParts {
+  /** Takes a file, or a step of the service's own tools; false if the part is neither. */
+  take(part: Part, events: ReplyEvent[]): boolean;
+  addPages(pages: readonly PageStep[]): void;
+  isAnswer(): boolean;
+  pageEvents(): readonly ReplyEvent[];
+  fields(): Pick<Reply, 'files' | 'pages'>;
+}
+
+function collectExtras(): ExtraParts {
+  const files: AnswerFile[] = [];
+  const pages = new Map<string, PageStep>();
+  let hasSteps = false;
+  return {
+    take(part, events) {
+      if ('inlineData' in part && isMedia(part.inlineData)) {
+        const { mimeType, data } = part.inlineData;
+        // Drafts of a picture come as thoughts.
+        if (part.thought !== true) files.push({ mimeType, data });
+        return true;
+      }
+      const step = toServiceStep(part);
+      if (step === undefined) return false;
+      hasSteps = true;
+      events.push({ type: 'service', step });
+      return true;
+    },
+    addPages(list) {
+      // Later chunks may repeat the list.
+      for (const page of list) pages.set(page.url, page);
+    },
+    isAnswer: () => files.length > 0 || hasSteps,
+    pageEvents: () => [...pages.values()].map((step) => ({ type: 'service', step })),
+    fields: () => ({
+      ...(files.length > 0 ? { files: joinSamples(files) } : {}),
+      ...(pages.size > 0 ? { pages: [...pages.values()] } : {}),
+    }),
+  };
+}
+
+/** Speech streams as samples in many parts, which are one sound. */
+function joinSamples(files: readonly AnswerFile[]): readonly AnswerFile[] {
+  const groups: AnswerFile[][] = [];
+  for (const file of files) {
+    const last = groups.at(-1);
+    if (/^audio\/(?:l16|pcm)\b/i.test(file.mimeType) && last?.[0]?.mimeType === file.mimeType) last.push(file);
+    else groups.push([file]);
+  }
+  return groups.flatMap(([first, ...more]) => {
+    if (first === undefined || more.length === 0) return first ?? [];
+    const samples = [first, ...more].map(({ data }) => Buffer.from(data, 'base64'));
+    return { ...first, data: Buffer.concat(samples).toString('base64') };
+  });
+}
+
+/** Two digits are the least that a byte needs. */
+const BASE64 = /^[\w+/-]{2}/;
+
+function isMedia(value: unknown): value is MediaPart['inlineData'] {
+  return (
+    isObject(value) && typeof value.mimeType === 'string' && typeof value.data === 'string' && BASE64.test(value.data)
+  );
+}
+
+/** Undefined if the service's own tools have no part in it. */
+function toServiceStep(part: Part): ServiceStep | undefined {
+  if ('executableCode' in part && isObject(part.executableCode)) {
+    const { language, code } = part.executableCode;
+    return { kind: 'code', language: toNonEmptyString(language) ?? '', code: toNonEmptyString(code) ?? '' };
+  }
+  if ('codeExecutionResult' in part && isObject(part.codeExecutionResult)) {
+    const outcome = toNonEmptyString(part.codeExecutionResult.outcome) ?? '';
+    const output = toNonEmptyString(part.codeExecutionResult.output) ?? '';
+    return { kind: 'result', ok: outcome === 'OUTCOME_OK', outcome, output };
+  }
+  return undefined;
+}
+
+/** Fields that describe a part, and are not its content; and what is only sent back. */
+const ABOUT = /^thought|Metadata$|^media(?:Resolution|Processing)$|^tool(?:Call|Response)$/;
 
 function countKinds(part: Part, kinds: Map<string, number>): void {
   for (const key of Object.keys(part)) if (!ABOUT.test(key)) kinds.set(key, (kinds.get(key) ?? 0) + 1);
@@ -288,8 +369,12 @@ const MAX_OPEN = 65_536;
 
 type PlainPart = Extract<Part, { text: string }>;
 
+/** Media do not count: the limit of a reply's other data holds for them, and a session keeps them apart. */
 function measurePart(part: Part): number {
-  return 'text' in part && typeof part.text === 'string' ? part.text.length : JSON.stringify(part).length;
+  if ('text' in part && typeof part.text === 'string') return part.text.length;
+  if (!('inlineData' in part) || !isMedia(part.inlineData)) return JSON.stringify(part).length;
+  const { inlineData: _, ...rest } = part;
+  return JSON.stringify(rest).length;
 }
 
 function isPlainText(part: Part): part is PlainPart {
@@ -301,102 +386,41 @@ function hasMoreThanText(part: Part): boolean {
   return false;
 }
 
-/** One streamed GenerateContentResponse, first candidate only. */
-export interface Chunk {
-  /** The original objects, unknown fields included. */
-  readonly parts: readonly Part[];
-  readonly finishReason?: string | undefined;
-  readonly finishMessage?: string | undefined;
-  /** As it came: its counts are not checked. */
-  readonly usageMetadata?: Readonly<Record<string, unknown>> | undefined;
-  readonly modelVersion?: string | undefined;
-  readonly blockReason?: string | undefined;
-  /** An error reported inside the stream, in the form of an error body. */
-  readonly error?: unknown;
-  readonly otherCandidates: number;
-  /** With it the same request gets what comes after this chunk. */
-  readonly continuationToken?: string | undefined;
-  readonly grounding?: JsonObject | undefined;
+interface UsageCounter {
+  /** Within a connection, the last counts that came are those of all of it. */
+  take(metadata: Readonly<Record<string, unknown>>): void;
+  /** The reply goes on over another connection, whose counts are added to those so far. */
+  resume(): void;
+  fields(): Pick<Reply, 'usage' | 'promptTokens' | 'details' | 'serviceTier'>;
 }
 
-const NO_PARTS: readonly Part[] = [];
-
-/**
- * Parses one event. Skips unreadable fields that do not carry the answer. Throws AppError `api` if text or calls may
- * be hidden in the malformed part.
- */
-export function parseChunk(value: unknown): Chunk {
-  if (!isObject(value)) throw malformedReplyError('not an object');
-  if (value.error !== undefined && value.error !== null) {
-    return { parts: NO_PARTS, otherCandidates: 0, error: value };
-  }
-  const { candidate, others } = parseCandidates(value.candidates);
-  const feedback = isObject(value.promptFeedback) ? value.promptFeedback.blockReason : undefined;
+function createUsageCounter(): UsageCounter {
+  let before: Usage = NO_USAGE;
+  let promptTokens: number | undefined;
+  let usage: MutableUsage = {};
+  let detailsBefore: UsageDetails = {};
+  let details: MutableDetails = {};
+  let traffic: unknown;
   return {
-    parts: parseParts(candidate?.content),
-    otherCandidates: others,
-    finishReason: toReason(candidate?.finishReason),
-    finishMessage: toNonEmptyString(candidate?.finishMessage),
-    modelVersion: toNonEmptyString(value.modelVersion),
-    blockReason: toReason(feedback),
-    usageMetadata: isObject(value.usageMetadata) ? value.usageMetadata : undefined,
-    continuationToken: parseToken(candidate?.continuationToken),
-    grounding: parseGrounding(candidate?.groundingMetadata),
+    take(metadata) {
+      updateUsage(usage, metadata);
+      updateDetails(details, metadata);
+      traffic = metadata.trafficType ?? traffic;
+    },
+    resume() {
+      promptTokens ??= usage.promptTokenCount;
+      before = addUsage(before, usage);
+      usage = {};
+      detailsBefore = joinDetails(detailsBefore, details);
+      details = {};
+    },
+    fields: () => ({
+      usage: addUsage(before, usage),
+      ...(promptTokens === undefined ? {} : { promptTokens }),
+      ...findOtherModalities(joinDetails(detailsBefore, details)),
+      ...findServiceTier(traffic),
+    }),
   };
-}
-
-/** Gateways that write out every field have `FINISH_REASON_UNSPECIFIED` in every chunk but the last. */
-function toReason(value: unknown): string | undefined {
-  const reason = toNonEmptyString(value);
-  return reason?.endsWith('_UNSPECIFIED') ? undefined : reason;
-}
-
-function parseCandidates(value: unknown): {
-  readonly candidate: Readonly<Record<string, unknown>> | undefined;
-  readonly others: number;
-} {
-  if (value === undefined || value === null) return { candidate: undefined, others: 0 };
-  if (!Array.isArray(value)) throw malformedReplyError('candidates is not a list');
-  let candidate: Readonly<Record<string, unknown>> | undefined;
-  for (const entry of value) {
-    if (!isObject(entry)) throw malformedReplyError('a candidate is not an object');
-    // A chunk may hold only another candidate, whose text must not be mixed with the first one's.
-    if ((entry.index ?? 0) === 0) candidate ??= entry;
-  }
-  return { candidate, others: value.length - (candidate === undefined ? 0 : 1) };
-}
-
-function parseParts(content: unknown): readonly Part[] {
-  if (content === undefined || content === null) return NO_PARTS;
-  if (!isObject(content)) throw malformedReplyError('content is not an object');
-  const parts: unknown = content.parts;
-  if (parts === undefined || parts === null) return NO_PARTS;
-  if (!Array.isArray(parts)) throw malformedReplyError('parts is not a list');
-  for (const part of parts) checkPart(part);
-  return parts as readonly Part[];
-}
-
-function checkPart(part: unknown): void {
-  if (!isObject(part)) throw malformedReplyError('a part is not an object');
-  const { text, functionCall } = part;
-  if (text !== undefined && text !== null && typeof text !== 'string')
-    throw malformedReplyError('a text is not a string');
-  if (functionCall !== undefined && functionCall !== null && !isObject(functionCall)) {
-    throw malformedReplyError('a function call is not an object');
-  }
-}
-
-const MAX_TOKEN_LENGTH = 1_000_000;
-
-/** Ignores a token too long to be sent back with every request. */
-function parseToken(value: unknown): string | undefined {
-  const token = toNonEmptyString(value);
-  return token !== undefined && token.length <= MAX_TOKEN_LENGTH ? token : undefined;
-}
-
-function parseGrounding(value: unknown): JsonObject | undefined {
-  // The value comes from JSON.parse.
-  return isObject(value) ? (value as JsonObject) : undefined;
 }
 
 type MutableUsage = { -readonly [Key in keyof Usage]: Usage[Key] };
@@ -408,9 +432,34 @@ function updateUsage(usage: MutableUsage, metadata: Readonly<Record<string, unkn
   }
 }
 
-function malformedReplyError(what: string): AppError {
-  return new AppError('api', `the answer was cut short: malformed event from the server (${what})`, {
-    hint: 'Send the prompt again. If this keeps happening, the server does not speak the Gemini API.',
-    retry: {},
-  });
+type MutableDetails = { -readonly [Key in keyof UsageDetails]: UsageDetails[Key] };
+
+function updateDetails(details: MutableDetails, metadata: Readonly<Record<string, unknown>>): void {
+  for (const key of DETAIL_KEYS) {
+    const counts = metadata[key];
+    if (Array.isArray(counts)) details[key] = counts;
+  }
+}
+
+function joinDetails(left: UsageDetails, right: UsageDetails): UsageDetails {
+  const joined: MutableDetails = { ...left };
+  for (const key of DETAIL_KEYS) {
+    const counts = right[key];
+    if (counts !== undefined) joined[key] = [...(left[key] ?? []), ...counts];
+  }
+  return joined;
+}
+
+/** Vertex says it beside the counts: `ON_DEMAND_FLEX` is `flex`. What is bought in advance has no price for a token. */
+function findServiceTier(traffic: unknown): Pick<Reply, 'serviceTier'> {
+  if (typeof traffic !== 'string' || traffic === 'ON_DEMAND' || traffic.endsWith('_UNSPECIFIED')) return {};
+  const tier = traffic.replace(/^ON_DEMAND_/, '').toLowerCase();
+  return { serviceTier: /^[a-z_]{1,30}$/.test(tier) ? tier : 'unknown' };
+}
+
+/** Most replies are text alone, which needs no details. */
+function findOtherModalities(details: UsageDetails): Pick<Reply, 'details'> {
+  const counts = DETAIL_KEYS.flatMap((key) => details[key] ?? []);
+  const isOther = (count: unknown): boolean => isObject(count) && count.modality !== 'TEXT';
+  return counts.some(isOther) ? { details } : {};
 }

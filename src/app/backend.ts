@@ -1,9 +1,12 @@
 import { type Backend, createIdentity, type Identity } from '../api/backend.ts';
+import type { FilesClient } from '../api/files.ts';
 import { geminiApi, geminiApiUrl } from '../api/gemini-api.ts';
 import type { Queries } from '../api/queries.ts';
 import type { App, Settings } from '../core/app.ts';
+import type { BatchesClient } from '../core/batches.ts';
 import type { AuthScheme, Credential } from '../core/credential.ts';
 import { AppError } from '../core/error.ts';
+import type { FileSupport } from '../core/files.ts';
 import { parseDuration } from '../core/text/format.ts';
 import { checkEndpoint } from '../core/text/url.ts';
 import type { Backend as BackendName } from '../models/table.ts';
@@ -16,6 +19,11 @@ export interface OpenedBackend {
   /** Code Assist's name for the tier of the account, if it was asked for within a day. Sends nothing. */
   readonly tier?: () => string | undefined;
   readonly queries: () => Promise<Queries>;
+  readonly fileSupport: FileSupport;
+  /** Absent if the backend keeps no files. */
+  readonly files?: (retries?: number) => Promise<FilesClient>;
+  /** Absent if the backend takes no batches. */
+  readonly batches?: (retries?: number) => Promise<BatchesClient>;
 }
 
 export interface ChosenCredential {
@@ -27,7 +35,6 @@ interface BackendOptions {
   readonly app: App;
   readonly settings: Settings;
   readonly wanted?: BackendName | undefined;
-  /** The address of the Gemini API, instead of the one in the environment. */
   readonly baseUrl?: URL;
 }
 
@@ -86,14 +93,28 @@ function openGeminiApi(context: BackendContext, address: { readonly baseUrl?: UR
   return {
     name: 'gemini-api',
     retryBaseMs,
+    fileSupport: { hasUploads: true, hasBuckets: false, hint: '' },
     backend: geminiApi(place, identity),
     endpoint: geminiApiUrl(place, ''),
     async queries() {
       const { geminiApiQueries } = await import('../api/queries.ts');
       return geminiApiQueries(place, { identity, userAgent, send: app.send });
     },
+    async files(retries) {
+      const { createFilesClient } = await import('../api/files.ts');
+      const { send, clock, random, trace } = app;
+      return createFilesClient({ place, identity, userAgent, send, clock, random, trace, retryBaseMs, retries });
+    },
+    async batches(retries) {
+      const { createBatchesClient } = await import('../api/batches.ts');
+      const { send, clock, random, trace } = app;
+      return createBatchesClient({ place, identity, userAgent, send, clock, random, trace, retryBaseMs, retries });
+    },
   };
 }
+
+const KEY_HINT = 'Larger files need an API key: gmn auth set-key (https://aistudio.google.com/apikey)';
+const BUCKET_HINT = 'Put larger files into a bucket: -f gs://<bucket>/<object>';
 
 /** Onboarding is polled every five retry delays: five seconds by default. */
 const POLL_DELAYS = 5;
@@ -120,6 +141,7 @@ async function openCodeAssist(context: BackendContext): Promise<OpenedBackend> {
   return {
     name: 'code-assist',
     retryBaseMs,
+    fileSupport: { hasUploads: false, hasBuckets: false, hint: KEY_HINT },
     endpoint,
     tier: () => onboardings.findCached()?.tier,
     backend: codeAssist({ place, userAgent, identity, onboardings, project, sessionId }),
@@ -136,7 +158,6 @@ function createUuid(random: () => number): string {
   return 'xxxxxxxx-xxxx-4xxx-yxxx-xxxxxxxxxxxx'.replace(/[xy]/g, (kind) => (kind === 'x' ? digit(0, 16) : digit(8, 4)));
 }
 
-/** Vertex AI: with a token for a project, with a key in express mode. */
 async function openVertex(context: BackendContext): Promise<OpenedBackend> {
   const { app, settings, identity, carrier, userAgent, retryBaseMs } = context;
   const { parseVertexProject, vertex, vertexUrl } = await import('../api/vertex.ts');
@@ -151,6 +172,7 @@ async function openVertex(context: BackendContext): Promise<OpenedBackend> {
   return {
     name: 'vertex',
     retryBaseMs,
+    fileSupport: { hasUploads: false, hasBuckets: true, hint: BUCKET_HINT },
     backend: vertex(place, identity),
     endpoint: vertexUrl(place, ''),
     async queries() {

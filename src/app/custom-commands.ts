@@ -10,11 +10,9 @@ import { AppError } from '../core/error.ts';
 import { fillTemplate, listPlaceholders, requireUsable, type TemplateValues } from './template.ts';
 import { type AccessContext, type AccessOptions, createTemplateAccess } from './template-access.ts';
 
-/** A text `/name words`. */
 interface SlashEntry {
   readonly name: string;
   readonly words: string;
-  /** As it was typed. */
   readonly entry: string;
 }
 
@@ -30,7 +28,6 @@ function toSlashName(name: string): string {
   return name.replace(/[^\p{L}\p{N}_.:-]/gu, '_');
 }
 
-/** The template that a slash command of this name stands for; it may be one of a folder that is not trusted. */
 export async function findCustomCommand(name: string, app: App): Promise<FoundTemplate | undefined> {
   const found = await findTemplates(await listTemplateDirectories(app));
   return found.find((template) => toSlashName(template.name) === name);
@@ -58,10 +55,14 @@ interface CommandSummary {
   readonly about: string;
 }
 
+interface ExpandedCommand {
+  readonly prompt: string;
+  readonly notices: readonly string[];
+}
+
 /** A menu asks for the list at every key. */
 const LIST_MS = 2000;
 
-/** The custom commands of a chat. */
 export function createCustomCommands(options: AccessOptions, context: Omit<AccessContext, 'signal'>) {
   const { app } = context;
   let listed: { readonly atMs: number; readonly commands: Promise<readonly CommandSummary[]> } | undefined;
@@ -77,20 +78,22 @@ export function createCustomCommands(options: AccessOptions, context: Omit<Acces
       text: string,
       approvalMode: NonNullable<AccessOptions['approvalMode']>,
       signal: AbortSignal,
-    ): Promise<string | undefined> {
+    ): Promise<ExpandedCommand | undefined> {
       const entry = parseSlashEntry(text);
       const found = entry && (await findCustomCommand(entry.name, app));
       if (entry === undefined || found === undefined) return undefined;
       const template = await readTemplate(requireUsable(found));
-      return fillTemplate(template, {
+      const { notices, ...access } = createTemplateAccess({ ...options, approvalMode }, { ...context, signal });
+      const prompt = await fillTemplate(template, {
         ...splitSlashWords(template, entry),
         stdin: async () => {
           throw new AppError('usage', `the template ${entry.name} needs stdin, which a chat does not have`, {
             hint: `Use it in a shell: … | gmn -p /${entry.name}`,
           });
         },
-        ...createTemplateAccess({ ...options, approvalMode }, { ...context, signal }),
+        ...access,
       });
+      return { prompt, notices };
     },
   };
 }

@@ -1,21 +1,27 @@
 import { SECRET_HEADERS } from '../api/backend.ts';
 import { geminiModel } from '../api/call.ts';
 import type { Fallback, Substitute } from '../api/fallback.ts';
+import type { FilesClient } from '../api/files.ts';
 import type { Queries } from '../api/queries.ts';
 import type { CredentialChoice } from '../auth/choice.ts';
 import { chooseCredential } from '../auth/credential.ts';
 import type { ConfiguredModel } from '../config/model-configs.ts';
 import type { App, OutputFormat, Settings } from '../core/app.ts';
+import type { BatchesClient } from '../core/batches.ts';
 import type { Credential } from '../core/credential.ts';
 import { AppError } from '../core/error.ts';
+import type { FileSupport } from '../core/files.ts';
 import type { HttpRequest } from '../core/io.ts';
 import type { JsonObject } from '../core/json.ts';
-import type { Model, ModelRequest } from '../core/model.ts';
+import type { Model, ModelRequest, Reply, ReplyEvent, ServiceTier } from '../core/model.ts';
 import { formatDuration } from '../core/text/format.ts';
+import type { BilledCall } from '../core/usage.ts';
 import { cacheDefault, defaultChoice, readCachedDefault, resolveModel } from '../models/choice.ts';
 import { createGenerationConfig, type Sampling } from '../models/generation.ts';
-import { type Backend as BackendName, BUILT_IN, type BuiltInModel } from '../models/table.ts';
+import { type Backend as BackendName, BUILT_IN, type BuiltInModel, IMAGE_BUILT_IN } from '../models/table.ts';
 import { type OpenedBackend, openBackend } from './backend.ts';
+import type { Budget } from './budget.ts';
+import type { openUploads, Uploads } from './uploads.ts';
 
 export interface ModelOptions extends Sampling {
   readonly model?: string;
@@ -31,6 +37,7 @@ export interface ModelOptions extends Sampling {
   readonly dryRun?: boolean;
   readonly quiet?: boolean;
   readonly outputFormat?: OutputFormat;
+  readonly serviceTier?: ServiceTier;
 }
 
 export interface OpenedModel {
@@ -42,18 +49,34 @@ export interface OpenedModel {
   readonly tier: () => string | undefined;
   readonly generationConfig: JsonObject;
   readonly notices: readonly string[];
+  readonly fileSupport: FileSupport;
+  /** Uploads the files of this machine that the request names, and puts their new addresses in. Throws AppError. */
+  provideFiles(request: ModelRequest, signal: AbortSignal): AsyncGenerator<ReplyEvent, ModelRequest>;
   /** The HTTP request for `request`, without its credential. Sends nothing. */
   preview(request: ModelRequest): Promise<JsonObject>;
   preconnect(): void;
   readonly queries: () => Promise<Queries>;
+  /** Absent if the backend keeps no files. */
+  readonly files?: (retries?: number) => Promise<FilesClient>;
+  /** Absent if the backend takes no batches. */
+  readonly batches?: (retries?: number) => Promise<BatchesClient>;
   readonly retryBaseMs: number;
   readonly retries: number | undefined;
-  /** The fallback model if `modelId`, which the user did not choose, is gone. */
   readonly fallback?: string;
   close(): Promise<void>;
 }
 
 export const DEFAULT_TIMEOUT_MS = 300_000;
+
+/** The flex tier may take as long as this. */
+const FLEX_TIMEOUT_MS = 900_000;
+
+export function chooseTimeout({
+  timeout,
+  serviceTier,
+}: Pick<ModelOptions, 'serviceTier'> & { readonly timeout?: number }): number {
+  return timeout ?? (serviceTier === 'flex' ? FLEX_TIMEOUT_MS : DEFAULT_TIMEOUT_MS);
+}
 
 export function deadlineError(timeoutMs: number): AppError {
   return new AppError('api', `timed out after ${formatDuration(timeoutMs)}`, {
@@ -62,11 +85,16 @@ export function deadlineError(timeoutMs: number): AppError {
   });
 }
 
-interface ModelLimits {
+export interface ModelLimits {
   /** When the run must end, in milliseconds since the epoch: no wait goes beyond it. */
   readonly endsAt?: () => number | undefined;
+  /** Stops the clock while a file is uploaded, until the returned function is called. Absent: uploading counts. */
+  readonly pause?: () => () => void;
   /** For each request by itself; time spent in tools and on questions does not count. 0 means no limit. */
   readonly requestTimeoutMs?: number;
+  /** Gets every model call as it is billed, also those of tools. */
+  readonly onCall?: (call: BilledCall) => void;
+  readonly budget?: Budget | undefined;
 }
 
 /**
@@ -96,7 +124,10 @@ export async function openModel(options: ModelOptions, app: App, limits: ModelLi
     const configure = await openModelConfigs(settings);
     const { take } = notices;
     const { credential } = choice;
-    const model = createModel(options, { app, settings, limits, opened, credential, configure, takeNotices: take });
+    const client =
+      options.serviceTier === 'flex' || options.builtIn === IMAGE_BUILT_IN ? await withSlowClient(app) : app;
+    const parts = { app: client, settings, limits, opened, credential, configure, takeNotices: take };
+    const model = createModel(options, parts);
     return {
       ...model,
       notices: [...settings.notices, ...choice.notices, ...take(), ...model.notices],
@@ -106,6 +137,11 @@ export async function openModel(options: ModelOptions, app: App, limits: ModelLi
     await demo?.close();
     throw thrown;
   }
+}
+
+/** For a run whose answer may take minutes before it begins. */
+async function withSlowClient(app: App): Promise<App> {
+  return { ...app, send: (await import('./slow-client.ts')).createSlowClient(app) };
 }
 
 function checkDemo({ demo, auth, backend }: ModelOptions): void {
@@ -166,10 +202,9 @@ function withEndpointHint(name: OpenedBackend['name'], { env, send }: App): App[
   };
 }
 
-/** Chooses the model, and what happens to its requests on their way: all that `geminiModel` is given. */
 function createModel(options: ModelOptions, parts: ModelParts): Omit<OpenedModel, 'close'> {
   const { app, settings, limits, opened, credential, configure, takeNotices } = parts;
-  const { name, backend, retryBaseMs, queries } = opened;
+  const { name, backend, retryBaseMs, queries, files, batches } = opened;
   const source = options.model === undefined ? 'the settings' : '-m';
   const standard = options.model === undefined ? options.builtIn : undefined;
   const resolve = (asked: string | undefined) => resolveModel(asked, { backend: name, source });
@@ -188,7 +223,7 @@ function createModel(options: ModelOptions, parts: ModelParts): Omit<OpenedModel
     },
   };
   const fallback =
-    choice.isDefault && !options.noFallback
+    choice.isDefault && !options.noFallback && mayFallBack(standard ?? BUILT_IN, name, limits)
       ? createFallback(choice.id, { name, builtIn: standard ?? BUILT_IN, toConfig }, (to) =>
           cacheDefault(app, owner, to, choice.id),
         )
@@ -202,29 +237,42 @@ function createModel(options: ModelOptions, parts: ModelParts): Omit<OpenedModel
   const ids = new Set(others.map(({ id }) => id).filter((id) => id !== modelId));
   const alternatives = [...ids].map((id) => substituteFor(modelId, id, toConfig));
   const retries = chooseRetries(options, settings);
-  const { endsAt, requestTimeoutMs } = limits;
+  const { endsAt, requestTimeoutMs, pause, onCall, budget } = limits;
+  const target = {
+    ...{ backend: name, account: () => credential.account },
+    ...(files && { files: (own = retries) => files(own) }),
+    ...(batches && { batches: (own = retries) => batches(own) }),
+  };
+  const { provideFiles, withFiles } = createFileProvider(app, target, { isRemembered: !options.demo, pause });
+  const model = geminiModel({
+    requestTimeout:
+      requestTimeoutMs === undefined
+        ? undefined
+        : { ms: requestTimeoutMs, error: () => deadlineError(requestTimeoutMs) },
+    fallback,
+    alternatives,
+    ...{ retries, retryBaseMs, random: app.random, clock: app.clock, deadline: endsAt },
+    showsThoughts: options.showThoughts ?? false,
+    takeNotices,
+    backend,
+    send: withEndpointHint(name, app),
+    trace: app.trace,
+    onReply: onCall && ((reply) => onCall(toBilledCall(reply, options.demo ? 'demo' : name, app.clock.now()))),
+  });
+  const models = [modelId, ...ids, ...(fallback === undefined ? [] : [fallback.to])];
   return {
-    model: geminiModel({
-      requestTimeout:
-        requestTimeoutMs === undefined
-          ? undefined
-          : { ms: requestTimeoutMs, error: () => deadlineError(requestTimeoutMs) },
-      fallback,
-      alternatives,
-      ...{ retries, retryBaseMs, random: app.random, clock: app.clock, deadline: endsAt },
-      showsThoughts: options.showThoughts ?? false,
-      takeNotices,
-      backend,
-      send: withEndpointHint(name, app),
-      trace: app.trace,
-    }),
+    model: withFiles(budget?.limitModel(model, { models, backend: name }) ?? model),
+    ...target,
+    provideFiles,
+    fileSupport: opened.fileSupport,
     modelId,
-    backend: name,
-    account: () => credential.account,
     tier: () => opened.tier?.(),
     generationConfig: toConfig(modelId),
     notices: [...choice.notices, ...configured.notices, ...others.flatMap(({ notices }) => notices)],
-    preview: async (request) => toPreview(await backend.preview(request)),
+    async preview(request) {
+      const { withoutLocalFiles } = await import('./local-files.ts');
+      return toPreview(await backend.preview(withoutLocalFiles(request)));
+    },
     preconnect: () => app.preconnect(opened.endpoint),
     queries,
     retryBaseMs,
@@ -233,10 +281,27 @@ function createModel(options: ModelOptions, parts: ModelParts): Omit<OpenedModel
   };
 }
 
+export function toBilledCall(
+  { model, usage, details, promptTokens, serviceTier }: Reply,
+  backend: string,
+  at: number,
+): BilledCall {
+  return {
+    ...{ model, usage: { ...usage, ...details }, at, backend },
+    ...(promptTokens === undefined ? {} : { promptTokens }),
+    ...(serviceTier === undefined ? {} : { serviceTier }),
+  };
+}
+
 interface FallbackChoice {
   readonly name: BackendName;
   readonly builtIn: BuiltInModel;
   readonly toConfig: (id: string) => JsonObject;
+}
+
+/** A budget is not spent on a model whose price nobody knows. */
+function mayFallBack({ fallbacks }: BuiltInModel, name: BackendName, { budget }: ModelLimits): boolean {
+  return budget?.hasPrice(fallbacks[name], name) ?? true;
 }
 
 function createFallback(
@@ -259,7 +324,13 @@ function substituteFor(from: string, to: string, toConfig: (id: string) => JsonO
     generationConfig(sent) {
       const own = toConfig(from);
       const others = Object.entries(sent).filter(([key]) => !Object.hasOwn(own, key));
-      return { ...toConfig(to), ...Object.fromEntries(others) };
+      const config = { ...toConfig(to), ...Object.fromEntries(others) };
+      const { maxOutputTokens: limit } = sent;
+      // Somebody may have lowered it on the way, for the sake of its price.
+      const isLowered = typeof limit === 'number' && limit < Number(own.maxOutputTokens ?? 0);
+      return isLowered
+        ? { ...config, maxOutputTokens: Math.min(limit, Number(config.maxOutputTokens ?? limit)) }
+        : config;
     },
   };
 }
@@ -269,8 +340,7 @@ const MAX_RETRIES = 10;
 /** As in the official CLI, a larger setting means this. */
 const MAX_ATTEMPTS = 10;
 
-/** Undefined: the default. */
-function chooseRetries({ retries }: ModelOptions, { maxAttempts }: Settings): number | undefined {
+export function chooseRetries({ retries }: ModelOptions, { maxAttempts }: Settings): number | undefined {
   if (retries === undefined) return maxAttempts && Math.min(maxAttempts, MAX_ATTEMPTS) - 1;
   if (retries >= 0 && retries <= MAX_RETRIES) return retries;
   throw new AppError('usage', `--retries: ${retries} is out of range`, { hint: `It must be 0 to ${MAX_RETRIES}.` });
@@ -278,7 +348,43 @@ function chooseRetries({ retries }: ModelOptions, { maxAttempts }: Settings): nu
 
 function toPreview({ method, url, headers, body }: HttpRequest): JsonObject {
   const shown = Object.entries(headers).filter(([name]) => !SECRET_HEADERS.includes(name.toLowerCase()));
-  return { method, url: url.href, headers: Object.fromEntries(shown), body: JSON.parse(body ?? 'null') };
+  return { method, url: url.href, headers: Object.fromEntries(shown), body: JSON.parse(body?.toString() ?? 'null') };
+}
+
+interface FileProvider extends Pick<OpenedModel, 'provideFiles'> {
+  /** A model that may be given files of this machine. Its other requests pass through no stage of its own. */
+  withFiles(model: Model): Model;
+}
+
+function createFileProvider(
+  app: App,
+  target: Pick<OpenedModel, 'files' | 'backend' | 'account'>,
+  options: Parameters<typeof openUploads>[2],
+): FileProvider {
+  let opened: Promise<Uploads> | undefined;
+  const load = async (): Promise<Uploads> => (await import('./uploads.ts')).openUploads(app, target, options);
+  const open = (): Promise<Uploads> => (opened ??= load());
+  async function* provideFiles(request: ModelRequest, signal: AbortSignal): AsyncGenerator<ReplyEvent, ModelRequest> {
+    return yield* (await import('./uploads.ts')).provideFiles(request, open, signal);
+  }
+  async function* streamWithFiles(
+    model: Model,
+    request: ModelRequest,
+    signal: AbortSignal,
+  ): AsyncGenerator<ReplyEvent, Reply> {
+    return yield* (await import('./uploads.ts')).streamWithFiles(model, request, open, signal);
+  }
+  return {
+    provideFiles,
+    withFiles: (model) => ({
+      stream: (request, signal) =>
+        hasLocalFile(request) ? streamWithFiles(model, request, signal) : model.stream(request, signal),
+    }),
+  };
+}
+
+function hasLocalFile({ contents }: ModelRequest): boolean {
+  return contents.some(({ parts }) => parts.some((part) => 'localFile' in part));
 }
 
 interface NoticeCollector {

@@ -1,8 +1,7 @@
 import { resolve } from 'node:path';
 import type { Schema, SchemaDraft, Validator } from '@cfworker/json-schema';
 import type { Agent, RunTurn } from '../agent/agent.ts';
-import { type AnswerSchema, runStructuredTurn, structuredAgent } from '../agent/structured.ts';
-import { runTurn } from '../agent/turn.ts';
+import { type AnswerSchema, parseAnswer, runStructuredTurn, structuredAgent } from '../agent/structured.ts';
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import { isList, isObject, type JsonObject, type JsonValue } from '../core/json.ts';
@@ -11,34 +10,29 @@ import { readBytes } from '../platform/files/read.ts';
 
 export interface AnswerFormatOptions {
   readonly outputSchema?: string;
-  readonly search?: boolean;
 }
 
 export interface AnswerFormat {
   /** The agent with the format in its first request. Throws AppError `usage` if it does not support it. */
   agent(agent: Agent): Agent;
   readonly run: RunTurn;
-}
-
-/** Applies `--search` and `--output-schema`. Throws AppError `usage` if the schema is invalid. */
-export async function openAnswerFormat(
-  { outputSchema, search }: AnswerFormatOptions,
-  { cwd }: App,
-): Promise<AnswerFormat> {
-  const addSearch = search ? withSearch : (agent: Agent): Agent => agent;
-  if (outputSchema === undefined) return { agent: addSearch, run: runTurn };
-  const wanted = await readSchema(outputSchema, cwd);
-  return {
-    agent: (agent) => structuredAgent(addSearch(agent), wanted),
-    run: (agent, turn) => runStructuredTurn(agent, turn, wanted),
+  /** Present with `--output-schema`. */
+  readonly schema?: {
+    /** As the user gave it. */
+    readonly document: JsonObject;
+    /** The value of an answer. Throws AppError `api` if it does not match. */
+    readonly parse: (answer: string) => JsonValue;
   };
 }
 
-function withSearch(agent: Agent): Agent {
-  if (agent.tools.length === 0) return { ...agent, request: { ...agent.request, tools: [{ googleSearch: {} }] } };
-  throw new AppError('usage', '--search cannot be combined with other tools', {
-    hint: 'Give the model the search as a tool instead: --tools google_web_search, or --tools all',
-  });
+/** Applies `--output-schema`. Throws AppError `usage` if the schema is invalid. */
+export async function openAnswerFormat(outputSchema: string, { cwd }: App): Promise<AnswerFormat> {
+  const wanted = await readSchema(outputSchema, cwd);
+  return {
+    agent: (agent) => structuredAgent(agent, wanted),
+    run: (agent, turn) => runStructuredTurn(agent, turn, wanted),
+    schema: { document: wanted.document, parse: (answer) => parseAnswer(answer, wanted) },
+  };
 }
 
 const MAX_BYTES = 1_000_000;
@@ -46,13 +40,13 @@ const MAX_BYTES = 1_000_000;
 const HINT = `Example: --output-schema '{"type":"array","items":{"type":"string"}}', or the path of such a file`;
 
 /** Reads `--output-schema`: a JSON Schema, or the path of one. Throws AppError `usage` if it is invalid. */
-async function readSchema(value: string, cwd: string): Promise<AnswerSchema> {
+async function readSchema(value: string, cwd: string): Promise<AnswerSchema & { readonly document: JsonObject }> {
   const isLiteral = /^\s*(?:\{|\[.*\]\s*$)/s.test(value);
   const name = isLiteral ? '--output-schema' : value;
   const document = parseSchema(isLiteral ? value : await readSchemaFile(value, cwd), name);
   const { Validator } = await import('@cfworker/json-schema');
   const validator = new Validator(document, findDraft(document));
-  return { schema: toApiObject(document), fault: (answer) => findMismatch(validator, answer) };
+  return { document, schema: toApiObject(document), fault: (answer) => findMismatch(validator, answer) };
 }
 
 async function readSchemaFile(name: string, cwd: string): Promise<string> {

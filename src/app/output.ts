@@ -59,9 +59,10 @@ async function* holdBack(
   const isText = (options.outputFormat ?? 'text') === 'text';
   const isHeld = isText && (isExtract(options) || options.noStream === true);
   let whole = '';
-  /** The text since the last tool result, or since --verify last failed. */
   let last = '';
+  let isFileTaken = false;
   for await (const event of run) {
+    if (event.type === 'file' && event.file.saved?.isNamed) isFileTaken = true;
     if (event.type === 'answer' || (event.type === 'verify' && event.exit.code !== 0)) last = '';
     if (event.type === 'text') {
       whole += event.delta;
@@ -69,15 +70,16 @@ async function* holdBack(
     }
     // Show the text that arrived before the failure; with -x show nothing, since the code may be incomplete.
     if (event.type === 'failure' && isHeld && !isExtract(options) && whole !== '') yield { type: 'text', delta: whole };
-    if (event.type === 'end') yield* finishOutput(event, { whole, last, isHeld }, { options, targets });
-    else if (!isHeld || event.type !== 'text') yield event;
+    if (event.type === 'end') {
+      const free = isFileTaken ? { ...targets, file: undefined } : targets;
+      yield* finishOutput(event, { whole, last, isHeld }, { options, targets: free });
+    } else if (!isHeld || event.type !== 'text') yield event;
   }
 }
 
 interface AnswerText {
   readonly whole: string;
   readonly last: string;
-  /** None of it was yielded yet. */
   readonly isHeld: boolean;
 }
 
@@ -182,7 +184,6 @@ function openClipboard({ env, cwd, io, signal }: App): Clipboard {
 
 interface PagedIo {
   readonly io: Io;
-  /** Shows the collected text in the pager, or on stdout if the pager does not work. */
   show(): Promise<void>;
   /** Writes the collected text to stdout, and everything after it directly. */
   abandon(): Promise<void>;
@@ -191,7 +192,6 @@ interface PagedIo {
 /** A report with no more lines than this fits any usual window. */
 const WINDOW_LINES = 22;
 
-/** Like `printReport`, but a long text on a terminal is shown in the pager. */
 export async function printPaged(report: Report, options: PrintOptions, app: App): Promise<void> {
   const isLong = report.text.split('\n').length > WINDOW_LINES;
   if (options.json || !app.io.out.isTerminal || !isLong) return printReport(report, options, app);

@@ -14,6 +14,7 @@ export async function openQueries({ queries: open, retryBaseMs, retries }: Query
     countTokens: (request, signal) => withRetries(() => queries.countTokens(request, signal), retrying, signal),
     listModels: (signal) => withRetries(() => queries.listModels(signal), retrying, signal),
     embed: (request, signal) => withRetries(() => queries.embed(request, signal), retrying, signal),
+    embedAll: (batch, signal) => withRetries(() => queries.embedAll(batch, signal), retrying, signal),
     checkAccount: (signal) => withRetries(() => queries.checkAccount(signal), retrying, signal),
   };
 }

@@ -12,12 +12,17 @@ export function createRedaction(app: Pick<App, 'homes' | 'settings'>): Redaction
   let hasWithheld = false;
   return {
     async redact(value) {
-      const told = redactIn(value, await readOwnSecrets(app, await readEnvFiles(app)));
+      const told = redactIn(value, await readSecrets(app));
       hasWithheld ||= told !== value;
       return told;
     },
     writesMark: (args) => hasWithheld && JSON.stringify(args).includes(MARK),
   };
+}
+
+/** The current credentials of gmn and the official CLI. Never throws. */
+export async function readSecrets(app: Pick<App, 'homes' | 'settings'>): Promise<ReadonlySet<string>> {
+  return readOwnSecrets(app, await readEnvFiles(app));
 }
 
 /** The user's `.env` files, each by itself: a value in one may be overridden by another or by the environment. */

@@ -3,11 +3,13 @@ import type { RunPaused } from '../approval/approve.ts';
 import type { App, OutputFormat } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import { decodeText } from '../core/text/decode.ts';
+import { plural } from '../core/text/format.ts';
 import { quoteForShell } from '../core/text/quote.ts';
 import { sanitize } from '../core/text/terminal.ts';
-import { createWalkContext } from '../input/files.ts';
+import { createAttachments, NO_FILE_SUPPORT, toPlainName } from '../input/attachment.ts';
+import { type AttachedItem, addDirectory, createWalkContext, type WalkContext } from '../input/files.ts';
 import { findMentionRefusal } from '../input/mentions.ts';
-import { inspectPath, readBytes } from '../platform/files/read.ts';
+import { type FoundPath, inspectPath, readBytes } from '../platform/files/read.ts';
 import { runShell } from '../platform/process/shell.ts';
 import { chooseShell, type Shell } from '../platform/process/shell-choice.ts';
 import { openTty } from '../platform/terminal/tty.ts';
@@ -28,15 +30,18 @@ export interface AccessContext {
   readonly signal: AbortSignal;
 }
 
-/** Lets a template read files of the working directory and run commands the user approves. */
-export function createTemplateAccess(
-  options: AccessOptions,
-  context: AccessContext,
-): Pick<TemplateValues, 'run' | 'read' | 'quote'> {
+interface TemplateAccess extends Pick<TemplateValues, 'run' | 'read' | 'quote'> {
+  /** About files that were left out. */
+  readonly notices: readonly string[];
+}
+
+export function createTemplateAccess(options: AccessOptions, context: AccessContext): TemplateAccess {
   const shell = chooseShell(options.shell, context.app.env);
+  const notices: string[] = [];
   return {
+    notices,
     run: (command) => runTemplateCommand(command, shell, { options, context }),
-    read: (path) => readTemplateFile(path, context.app),
+    read: (path) => readTemplatePath(path, context, (message) => notices.push(message)),
     quote: (words) => quoteArguments(shell, words),
   };
 }
@@ -49,21 +54,55 @@ function quoteArguments({ path, args }: Shell, words: string): string {
 }
 
 /**
- * A template may come from someone else. Throws AppError `usage` for a file that `@path` in a prompt would not attach.
+ * A template may come from someone else. Throws AppError `usage` for a path that `@path` in a prompt would not attach.
  */
-async function readTemplateFile(path: string, app: App): Promise<string> {
+async function readTemplatePath(
+  path: string,
+  { app, signal }: AccessContext,
+  notify: (message: string) => void,
+): Promise<string> {
   const found = await inspectPath(resolve(app.cwd, path), path);
   if (found === undefined) {
     throw new AppError('usage', `the template wants ${sanitize(path)}, which does not exist`, {
       hint: 'Check the path.',
     });
   }
-  const refusal = await findMentionRefusal({ ...found, name: path }, await createWalkContext(app));
+  const { cwd, env, homes } = app;
+  const walk = await createWalkContext({ cwd, env, homes, signal, attachments: createAttachments(NO_FILE_SUPPORT) });
+  const refusal = await findMentionRefusal({ ...found, name: path }, walk);
   if (refusal !== undefined) {
     throw new AppError('usage', `the template wants ${sanitize(path)}, which ${refusal.replace(/ \(.*$/, '')}`, {
       hint: 'If you want it to be sent, add it yourself: -f <path>',
     });
   }
+  return found.kind === 'directory'
+    ? readTemplateDirectory(path, found, { walk, notify })
+    : readTemplateFile(path, found);
+}
+
+/** All its files, as the official CLI inserts them, each below its name. */
+async function readTemplateDirectory(
+  path: string,
+  found: FoundPath,
+  { walk, notify }: { readonly walk: WalkContext; readonly notify: (message: string) => void },
+): Promise<string> {
+  const files = addDirectory(path, found, walk);
+  for (;;) {
+    const { done, value } = await files.next();
+    if (done) return formatFiles(path, value ?? [], notify);
+    if (value.type === 'notice') notify(value.message);
+  }
+}
+
+function formatFiles(path: string, files: readonly AttachedItem[], notify: (message: string) => void): string {
+  const texts = files.flatMap((file) => ('text' in file ? [`=== ${file.name} ===\n${file.text}`] : []));
+  const media = files.flatMap((file) => ('text' in file ? [] : [file.name]));
+  if (media.length > 0)
+    notify(`left out ${plural(media.length, 'file')} (no text; send it with -f): ${media.join(', ')}`);
+  return texts.length === 0 ? `[${toPlainName(path)} has no files to send]` : texts.join('\n\n');
+}
+
+async function readTemplateFile(path: string, found: FoundPath): Promise<string> {
   const bytes = await readBytes(found.path, {
     name: path,
     links: 'never',

@@ -19,7 +19,6 @@ export interface VerifyOptions {
 }
 
 const MAX_FAILURES = 3;
-/** How much of the command's output the model and the user get. */
 const OUTPUT_BYTES = 4096;
 
 interface FormatOptions extends VerifyOptions, Pick<ToolOptions, 'approvalMode' | 'yolo' | 'shell'> {
@@ -37,7 +36,8 @@ export async function addVerification(format: AnswerFormat, options: FormatOptio
       return format.agent(agent);
     },
     run: verifyTurn(format.run, {
-      ...{ app, command, maxVerify, shell: options.shell, timeoutMs: options.timeout },
+      // The deadline of the run ends it.
+      ...{ app, command, maxVerify, shell: options.shell, timeoutMs: 0 },
       isLastOnly: outputSchema !== undefined,
     }),
   };
@@ -66,14 +66,11 @@ function checkTools(hasTools: boolean): void {
 interface Verification {
   readonly app: Pick<App, 'cwd' | 'env' | 'clock' | 'io'>;
   readonly command: string;
-  /** How often a failure goes back to the model. */
   readonly maxVerify?: number | undefined;
   readonly shell?: string | undefined;
   /** The most that one run of the command may take; 0 is no limit, which is then up to the turn's signal. */
   readonly timeoutMs?: number | undefined;
-  /** The answer is the text of the last try alone; otherwise that of all of them. */
   readonly isLastOnly?: boolean;
-  /** The next step for the user if it still fails. */
   readonly hint?: string;
 }
 
@@ -98,13 +95,15 @@ export function verifyTurn(run: RunTurn, verification: Verification): RunTurn {
       },
     };
     for (let failures = 0; ; failures += 1) {
-      const events = run(counted, { ...turn, prompt, repliesBefore });
+      const round = failures === 0 ? turn : { ...turn, tokensBefore: undefined };
+      const events = run(counted, { ...round, prompt, repliesBefore });
       const { end, held, last } = yield* passRound(events, { isFirst: failures === 0, isHeld: isLastOnly });
       usage = addUsage(usage, end.usage);
       yield { type: 'wait', what: `verify: ${sanitize(command)}` };
       const startedMs = app.clock.now();
       const result = await runVerification(verification, turn.signal);
-      const output = keepEnd(result);
+      const printed = keepEnd(result);
+      const output = (await agent.redaction?.redact(printed)) ?? printed;
       const exit = { code: result.exitCode, signal: result.signal };
       yield { type: 'verify', command, exit, output, elapsedMs: app.clock.now() - startedMs };
       if (exit.code === 0) {
@@ -164,7 +163,6 @@ function runVerification(
   return runShell(run, signal);
 }
 
-/** The last 4 KB of what it printed, whole characters only. */
 function keepEnd({ head, tail, omitted }: ShellResult): string {
   const text = omitted === 0 ? head + tail : tail;
   const bytes = Buffer.from(text.trimEnd());

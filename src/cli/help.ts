@@ -34,21 +34,19 @@ export function shortHelpText(command: Command, path: string): string | undefine
     flags.filter((flag) => flag.long === long).map((flag) => [formatFlag(flag), text] as const),
   );
   const [own = path, ...others] = usageLines(command, path);
-  const example = (subcommands.length > 0 ? examples[1] : examples[0])?.[0];
+  const isRoot = path === 'gmn';
+  const example = examples[isRoot ? 1 : 0]?.[0];
   const usage = [example === undefined ? own : `${own}   e.g. ${example}`, ...others];
   const names = subcommands.map(({ name }) => name).join(', ');
   return [
     `${summary}\n`,
     `Usage: ${usage.join('\n       ')}\n`,
     `The flags used most:\n${formatColumns(rows)}`,
-    ...(names === '' ? [] : [`Commands (gmn <command> -h):\n${formatIndented(names)}`]),
-    names === ''
-      ? `Every flag: ${path} --help\n`
-      : `Every flag and topic: ${path} --help. A tour of two minutes: gmn demo\n`,
+    ...(names === '' ? [] : [`Commands (${path} <command> -h):\n${formatIndented(names)}`]),
+    isRoot ? `Every flag and topic: ${path} --help. A tour of two minutes: gmn demo\n` : `Every flag: ${path} --help\n`,
   ].join('\n');
 }
 
-/** The flags under one heading; those of a prompt and a chat, which would fill screens, under several. */
 export function formatFlagSections(command: Command): readonly string[] {
   const groups = groupFlags([...command.flags, ...BUILT_IN_FLAGS]);
   return groups.map(
@@ -72,13 +70,11 @@ export function groupFlags(flags: readonly Flag[]): readonly (readonly [title: s
   );
 }
 
-/** Handled before any command runs. */
 export const BUILT_IN_FLAGS: readonly Flag[] = [
   { long: 'help', short: 'h', help: 'Print this help' },
   { long: 'version', short: 'v', help: 'Print the version' },
 ];
 
-/** The common flags without effect on a command: accepted, with a notice. */
 export function findIdleFlags({ flags }: Command): readonly Flag[] {
   const shorts = flags.map(({ short }) => short);
   return COMMON_FLAGS.filter(({ long }) => !flags.some((flag) => flag.long === long)).map((flag: Flag) => {
@@ -94,7 +90,6 @@ export function usageLines(command: Command, path: string): readonly string[] {
   return [...(isCalled ? [own] : []), ...(command.subcommands ? [`${path} <command> [flags]`] : [])];
 }
 
-/** The flag as it is typed: `-m, --model <id>`. */
 export function formatFlag({ short, long, value, isOptional, preset }: Flag): string {
   const placeholder = isOptional || preset !== undefined ? ` [${value}]` : ` <${value}>`;
   return `${short ? `-${short}, ` : '    '}--${long}${value ? placeholder : ''}`;

@@ -67,9 +67,11 @@ function createParser({ command, path, argv, env, above = [], onRun }: ParserInp
   if (command.endsFlags) parser.passThroughOptions();
   if (command.args) parser.arguments(command.args);
   else if (command.subcommands) parser.argument('[command...]');
-  // Only subcommands named on the line are built: the usual one-shot builds none.
+  // Only subcommands named on the line are built: the usual one-shot builds none. After `--` all words are the prompt's.
+  const end = path.length === 0 ? argv.indexOf('--') : -1;
+  const names = end === -1 ? argv : argv.slice(0, end);
   for (const child of command.subcommands ?? []) {
-    if (!argv.includes(child.name)) continue;
+    if (!names.includes(child.name)) continue;
     const below = [...above, { parser, command }];
     parser.addCommand(createParser({ command: child, path: here, argv, env, above: below, onRun }));
   }
@@ -108,7 +110,6 @@ function splitOwnArguments(
   here: readonly string[],
 ): readonly string[] {
   const words: string[] = [];
-  // Flags before the first argument are parsed already.
   let rest = parser.args;
   while (rest.length > 0 && !endsFlags(words)) {
     const [word = '', ...after] = rest;

@@ -88,6 +88,7 @@ function formatWhen({ time }: ModelListing, { clock }: App): string {
 /** Undefined without a credential. Throws AppError for one that cannot be used, as a prompt would. */
 async function findAccount(options: ModelsOptions, app: App): Promise<Account | undefined> {
   try {
+    const { openAccount } = await import('../app/account.ts');
     const { opened, credential } = await openAccount(options, app, { isRehearsal: true, notify: () => {} });
     const { source, account } = credential;
     return { backend: opened.name, source, account, tier: parseTier(opened.tier?.()) };
@@ -98,25 +99,14 @@ async function findAccount(options: ModelsOptions, app: App): Promise<Account | 
   }
 }
 
-async function openAccount(
-  options: ModelsOptions,
-  app: App,
-  how: { readonly isRehearsal?: boolean; readonly notify: (message: string) => void },
-) {
-  const { chooseCredential } = await import('../auth/credential.ts');
-  const { openBackend } = await import('../app/backend.ts');
-  const settings = await app.settings();
-  const flag = options.auth === undefined ? {} : { flag: options.auth };
-  const choice = await chooseCredential({ ...app, ...flag, settings, ...how });
-  const opened = await openBackend(choice, { app, settings, wanted: options.backend });
-  return { opened, credential: choice.credential, notices: [...settings.notices, ...choice.notices] };
-}
-
 async function refreshModels(
   options: ModelsOptions,
   app: App,
 ): Promise<{ readonly listing: ModelListing; readonly notices: readonly string[] }> {
-  const { openQueries } = await import('../app/queries.ts');
+  const [{ openQueries }, { openAccount }] = await Promise.all([
+    import('../app/queries.ts'),
+    import('../app/account.ts'),
+  ]);
   const said: string[] = [];
   const { opened, credential, notices } = await openAccount(options, app, { notify: (message) => said.push(message) });
   const models = await (await openQueries(opened, app)).listModels(app.signal);

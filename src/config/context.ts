@@ -128,7 +128,6 @@ const MAX_DEPTH = 5;
 
 interface ContextLimits {
   readonly fileBytes: number;
-  /** The same for people. */
   readonly fileSize: string;
   /** In characters, of all files that one reader reads. */
   readonly totalLength: number;
@@ -221,9 +220,9 @@ function isSecretFile(real: string, root: string | undefined): boolean {
 }
 
 function findImports(text: string): readonly { readonly index: number; readonly path: string }[] {
-  const pattern = /```[\s\S]*?(?:```|$)|`[^`\n]*`|(?<!\S)@([./A-Za-z][^\s`]*)/g;
+  const pattern = /```[\s\S]*?(?:```|$)|`[^`\n]*`|(?<!\S)@([./\p{L}][^\s`]*)/gu;
   return [...text.matchAll(pattern)].flatMap(({ index, 1: word }) => {
-    const path = trimTrailing(word ?? '', `.,;:!?)]}'"`);
+    const path = trimTrailing(word ?? '', `.,;:!?)]}'"。、，．！？）」』】`);
     return path === '' || path.includes('://') ? [] : [{ index, path }];
   });
 }

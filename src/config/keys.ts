@@ -1,4 +1,5 @@
 import { isList, isObject, type JsonObject, type JsonValue } from '../core/json.ts';
+import type { PriceOverrides } from '../models/prices.ts';
 
 interface Kinds {
   readonly string: string;
@@ -11,11 +12,16 @@ interface Kinds {
   readonly age: string;
   /** A whole number from 1. */
   readonly count: number;
+  /** What models cost, by their name. */
+  readonly prices: PriceOverrides;
+  /** A number from 0 to 1. */
+  readonly share: number;
 }
 
 /** Only these keys are read and type-checked. */
 const KEYS = {
   'model.name': 'string',
+  'model.compressionThreshold': 'share',
   'security.auth.selectedType': 'string',
   'security.auth.enforcedType': 'string',
   'security.folderTrust.enabled': 'boolean',
@@ -39,6 +45,7 @@ const KEYS = {
   'modelConfigs.customAliases': 'object',
   'modelConfigs.overrides': 'list',
   'modelConfigs.customOverrides': 'list',
+  prices: 'prices',
 } as const satisfies Readonly<Record<string, keyof Kinds>>;
 
 type SettingKey = keyof typeof KEYS;
@@ -46,7 +53,7 @@ export type SettingKind = keyof Kinds;
 
 /** A key whose value a higher layer replaces, never merges. */
 export type PlainKey = {
-  [Key in SettingKey]: (typeof KEYS)[Key] extends 'object' | 'strings' | 'list' | 'oneOrMore' ? never : Key;
+  [Key in SettingKey]: (typeof KEYS)[Key] extends 'object' | 'strings' | 'list' | 'oneOrMore' | 'prices' ? never : Key;
 }[SettingKey];
 
 export type SettingValue<Key extends SettingKey> = Kinds[(typeof KEYS)[Key]];
@@ -65,6 +72,9 @@ export const EXPECTED: Readonly<Record<SettingKind, string>> = {
   oneOrMore: 'a string or a list of strings',
   age: 'a duration like "30d" or "12h", or "never"',
   count: 'a whole number from 1',
+  prices:
+    'an object with the prices of models, in dollars per million tokens: "my-model": { "input": 0.3, "output": 2.5 }',
+  share: 'a number from 0 to 1',
 };
 
 const AGE = /^(?:|never|0|\d+(?:\.\d+)?[dw]|(?:(?:\d+(?:\.\d*)?|\.\d+)(?:h|ms|m|s|us|µs|ns))+)$/;
@@ -114,8 +124,23 @@ export function isOfKind(value: JsonValue, kind: SettingKind): boolean {
   if (kind === 'strings') return isList(value) && value.every((item) => typeof item === 'string');
   if (kind === 'oneOrMore') return isOfKind(value, 'string') || isOfKind(value, 'strings');
   if (kind === 'age') return typeof value === 'string' && AGE.test(value);
+  if (kind === 'prices') return isObject(value) && Object.values(value).every((price) => isPrice(price));
   if (kind === 'count') return Number.isSafeInteger(value) && Number(value) >= 1;
+  if (kind === 'share') return typeof value === 'number' && value >= 0 && value <= 1;
   return typeof value === kind;
+}
+
+const RATES =
+  /^(?:input|output|cached|inputAudio|cachedAudio|inputImage|inputVideo|outputAudio|outputImage|outputVideo)$/;
+
+/** Names are checked, too: a misspelt rate would make everything look cheaper. */
+function isPrice(value: JsonValue | undefined, isStep = false): boolean {
+  if (!isObject(value) || isStep !== 'above' in value) return false;
+  return Object.entries(value).every(([key, rate]) => {
+    if (key === 'steps' && !isStep) return isList(rate) && rate.every((step) => isPrice(step, true));
+    const isKnown = RATES.test(key) || key === (isStep ? 'above' : 'priority');
+    return isKnown && typeof rate === 'number' && Number.isFinite(rate) && rate >= 0;
+  });
 }
 
 function asChecked<Key extends SettingKey>(value: JsonValue | undefined): SettingValue<Key> | undefined {
@@ -138,7 +163,6 @@ export function parseKeyPath(text: string): readonly string[] | undefined {
   return parts;
 }
 
-/** The inverse of `parseKeyPath`. */
 export function formatKeyPath(parts: readonly string[]): string {
   return parts.map((part) => (PLAIN.test(part) ? part : `"${part.replace(/["\\]/g, '\\$&')}"`)).join('.');
 }

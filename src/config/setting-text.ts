@@ -9,7 +9,7 @@ import { SHORT_KEYS } from './explanation.ts';
 import { EXPECTED, findKind, formatKeyPath, isOfKind, listSettingKeys, type SettingKind } from './keys.ts';
 import { isSecretSetting } from './secrets.ts';
 
-/** Keys of which gmn understands these values only; in a file another value is a notice, or an error of the run. */
+/** Keys for which gmn knows only these values; another value in a file is a notice, or fails the run. */
 const CHOICES: Readonly<Record<string, readonly string[]>> = {
   'output.format': OUTPUT_FORMATS,
   'general.defaultApprovalMode': ['default', 'auto_edit', 'plan'],
@@ -64,7 +64,6 @@ export function requireKind(path: readonly string[]): SettingKind | undefined {
   });
 }
 
-/** The keys below this one, else similar ones, else those of which a part is similar; at most three. */
 function suggestKeys(key: string): readonly string[] {
   const keys = listSettingKeys();
   const below = keys.filter((known) => known.startsWith(`${key}.`));
@@ -78,9 +77,10 @@ function suggestKeys(key: string): readonly string[] {
 
 function toValue(kind: SettingKind, words: readonly string[]): JsonValue | undefined {
   const text = words.join(' ');
-  if (kind === 'object' || kind === 'list') return toJson(text);
+  if (kind === 'object' || kind === 'list' || kind === 'prices') return toJson(text);
   if (kind === 'boolean') return text === 'true' ? true : text === 'false' ? false : undefined;
   if (kind === 'count') return /^\d+$/.test(text) ? Number(text) : undefined;
+  if (kind === 'share') return /^\d*\.?\d+$/.test(text) ? Number(text) : undefined;
   if (kind !== 'strings' && kind !== 'oneOrMore') return text;
   if (text.trimStart().startsWith('[')) return toJson(text);
   const items = words.flatMap((word) => word.split(',')).map((item) => item.trim());
@@ -92,11 +92,12 @@ function toJson(text: string): JsonValue | undefined {
 }
 
 function suggestValue(key: string, kind: SettingKind | undefined): string {
-  if (kind === 'object' || kind === 'list') {
+  if (kind === 'object' || kind === 'list' || kind === 'prices') {
     return key === 'mcpServers' ? 'To add a server: gmn mcp add --help' : `As JSON: gmn config set ${key} '…'`;
   }
   if (kind === 'boolean') return `Try: gmn config set ${key} true`;
   if (kind === 'count') return `Try: gmn config set ${key} 3`;
+  if (kind === 'share') return `Try: gmn config set ${key} 0.5`;
   return kind === 'age' ? `Try: gmn config set ${key} 30d` : `To remove it: gmn config unset ${key}`;
 }
 

@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from './json.ts';
 
 /** A part as it came off the wire. The types name the fields we read; the object keeps all of them. */
-export type Part = TextPart | CallPart | ResponsePart | MediaPart;
+export type Part = TextPart | CallPart | ResponsePart | MediaPart | FilePart | ServicePart;
 
 interface ModelPart {
   readonly thought?: boolean;
@@ -31,6 +31,29 @@ export interface ResponsePart {
 
 export interface MediaPart extends ModelPart {
   readonly inlineData: { readonly mimeType: string; readonly data: string };
+}
+
+export interface FilePart extends ModelPart {
+  readonly fileData: { readonly mimeType: string; readonly fileUri: string };
+  /** The file on this machine that is meant. It is never sent: before a request, `fileUri` becomes that of its upload. */
+  readonly localFile?: LocalFile;
+}
+
+export interface LocalFile {
+  /** As the user knows it, on one line. */
+  readonly name: string;
+  readonly path: string;
+  readonly bytes: number;
+  /** Hexadecimal. */
+  readonly sha256: string;
+  /** When it was last written, in milliseconds since the epoch. */
+  readonly modifiedAt: number;
+}
+
+/** What the service's own tools did, in the model's content. Neither field is checked. */
+export interface ServicePart extends ModelPart {
+  readonly executableCode?: { readonly language?: string; readonly code?: string };
+  readonly codeExecutionResult?: { readonly outcome?: string; readonly output?: string };
 }
 
 export interface Content {

@@ -45,6 +45,18 @@ export interface RetryAdvice {
  */
 type Objection = 'signature' | 'model' | 'length' | 'tools';
 
+/** What a server says is used up, or too much at once. */
+export interface QuotaFault {
+  /** `minute`: it refills while one waits. `day`: not in this run. `plan`: never, as it is no part of the plan. */
+  readonly per: 'minute' | 'day' | 'plan';
+  /** Absent: requests. */
+  readonly of?: 'tokens';
+  /** How many in a minute, if the server says so. */
+  readonly limit?: number;
+  /** How long to wait, if that is longer than one request would. */
+  readonly waitMs?: number;
+}
+
 export interface ErrorOptions {
   readonly cause?: unknown;
   /** The next step, on one line: a sentence or a command. */
@@ -58,9 +70,11 @@ export interface ErrorOptions {
   readonly status?: number;
   readonly isTimeout?: boolean;
   readonly objection?: Objection;
+  readonly quota?: QuotaFault;
+  /** How many tokens the model takes, if the objection is `length` and the server said it. */
+  readonly windowTokens?: number | undefined;
   /** The model's answer, if it was withheld because of this error. */
   readonly answer?: string;
-  /** What a command printed last, if its failure is the error. */
   readonly output?: string;
 }
 
@@ -74,6 +88,8 @@ export class AppError extends Error {
   readonly retry: RetryAdvice | undefined;
   readonly status: number | undefined;
   readonly objection: Objection | undefined;
+  readonly quota: QuotaFault | undefined;
+  readonly windowTokens: number | undefined;
   readonly answer: string | undefined;
   readonly output: string | undefined;
   readonly isTimeout: boolean;
@@ -89,6 +105,8 @@ export class AppError extends Error {
     this.retry = options.retry;
     this.status = options.status;
     this.objection = options.objection;
+    this.quota = options.quota;
+    this.windowTokens = options.windowTokens;
     this.answer = options.answer;
     this.output = options.output;
     this.isTimeout = options.isTimeout ?? false;
@@ -125,7 +143,6 @@ export class AppError extends Error {
 
 const PREFIXES = { auth: 'authentication failed', api: 'API error' } as const;
 
-/** An AppError for a rejection by a server or credential store; the message is a prefix for `fault` plus `detail`. */
 export function serverError(fault: keyof typeof PREFIXES, detail: string, options: ErrorOptions = {}): AppError {
   return new AppError(fault, `${PREFIXES[fault]}: ${detail}`, { ...options, detail });
 }

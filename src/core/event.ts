@@ -34,7 +34,6 @@ export type TurnEvent =
       readonly type: 'answer';
       readonly id: string;
       readonly name: string;
-      /** The arguments it ran with, if the user edited them. */
       readonly args?: JsonObject;
       readonly outcome: ToolResult;
       /** How long it ran; absent if it did not. */
@@ -48,6 +47,10 @@ export type TurnEvent =
       readonly output: string;
       readonly elapsedMs: number;
     }
+  /** What the service itself did while it answered, as `--code` and `--url` let it. Untrusted text. */
+  | { readonly type: 'service'; readonly step: ServiceStep }
+  /** A picture, or another file, of the answer. It comes once the reply is in the history. */
+  | { readonly type: 'file'; readonly file: AnswerFile }
   /**
    * A message to the user: on stderr in text, in `warnings` in the JSON formats. `isDenial`: a tool call was not run
    * because nobody could be asked, or it failed to write a file; this is shown even with --quiet.
@@ -61,13 +64,16 @@ type Ending =
       readonly type: 'end';
       readonly finishReason: string;
       readonly usage: Usage;
+      /** What all model calls of the run cost, in dollars. Absent: it is not known of each of them, or nobody asked. */
+      readonly cost?: number;
       readonly model: string;
       /** Present only if the run is saved. */
       readonly sessionId?: string;
       /** The code block that the user asked for; the text is only its context. */
       readonly extracted?: string;
       readonly sources?: readonly Source[];
-      /** Shown below the answer. */
+      /** The tier that served the last reply, if one was asked for. */
+      readonly serviceTier?: string;
       readonly notices?: readonly string[];
     }
   | {
@@ -78,6 +84,33 @@ type Ending =
     };
 
 export type Source = { readonly title: string; readonly uri: string };
+
+/** A step of the service's own tools; the same object is in both JSON formats. */
+export type ServiceStep =
+  | { readonly kind: 'code'; readonly language: string; readonly code: string }
+  | { readonly kind: 'result'; readonly ok: boolean; readonly outcome: string; readonly output: string }
+  | { readonly kind: 'page'; readonly url: string; readonly ok: boolean; readonly status: string };
+
+export type PageStep = Extract<ServiceStep, { kind: 'page' }>;
+
+export interface AnswerFile {
+  readonly mimeType: string;
+  /** In base64. */
+  readonly data: string;
+  /** Where it was saved; absent if it was not. */
+  readonly saved?: SavedFile;
+}
+
+export interface SavedFile {
+  /** Absolute. */
+  readonly path: string;
+  /** As the user would name it. */
+  readonly name: string;
+  readonly mimeType: string;
+  readonly bytes: number;
+  /** It is the file that the user named for the answer. */
+  readonly isNamed?: true;
+}
 
 /** Turns a stream that may throw, or fail to open, into one that always ends with an Ending. */
 export async function* settle(
@@ -101,7 +134,6 @@ export function toNotices(messages: readonly string[]): readonly Extract<TurnEve
   return messages.map((message) => ({ type: 'notice', message }));
 }
 
-/** For the `default` of an exhaustive switch: a new case fails to compile until it is handled. */
 export function assertNever(value: never): never {
   throw new AppError('internal', `unexpected value: ${JSON.stringify(value)}`);
 }

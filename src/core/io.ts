@@ -50,14 +50,23 @@ export interface HttpRequest {
   readonly method: 'GET' | 'POST' | 'DELETE';
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body?: string;
+  /** Bytes must stay as they are until the response, or the failure, is there. */
+  readonly body?: string | Uint8Array;
   /**
    * Whether sending it twice does no harm; only a GET by default. Then it may go on a kept connection, and goes once more
    * on a new one if that was dead: it failed before a byte of the answer came. All others get a connection of their own.
    */
   readonly isRepeatable?: boolean;
-  /** Called once the connection is open and the request is being sent. */
+  /**
+   * May go on a kept connection, though it is not repeated: for a request right after another one, whose response has shown
+   * that the connection is alive, and whose sender can find out what became of it.
+   */
+  readonly mayReuse?: boolean;
+  /** The path and the query are a secret: a trace shows only the host. */
+  readonly isSecret?: true;
   readonly onSent?: () => void;
+  /** Called with the number of bytes of a long body that have been handed to the system so far. */
+  readonly onProgress?: (bytes: number) => void;
 }
 
 export interface HttpResponse {
@@ -69,11 +78,9 @@ export interface HttpResponse {
 }
 
 export interface HttpBody extends AsyncIterable<Uint8Array> {
-  /** The next bytes, if they are here already. */
   readonly takeArrived?: () => Uint8Array | undefined;
 }
 
-/** Closes the connection of an unwanted body, whether reading has begun or not. */
 export async function closeBody(body: HttpBody): Promise<void> {
   await body[Symbol.asyncIterator]().return?.();
 }

@@ -1,8 +1,8 @@
 import type { Content } from './content.ts';
-import type { Source, TurnEvent } from './event.ts';
+import type { AnswerFile, PageStep, Source, TurnEvent } from './event.ts';
 import type { JsonObject } from './json.ts';
 import type { ToolCall } from './tool.ts';
-import type { Usage } from './usage.ts';
+import type { Usage, UsageDetails } from './usage.ts';
 
 export interface ModelRequest {
   readonly model: string;
@@ -16,6 +16,8 @@ export interface ModelRequest {
   readonly tools?: readonly JsonObject[];
   /** As the API takes them: `{ category, threshold }`. Absent: the service's defaults. */
   readonly safetySettings?: readonly JsonObject[];
+  readonly toolConfig?: JsonObject;
+  readonly serviceTier?: ServiceTier;
   /**
    * Up to how many characters of text to keep in `Reply.content`. A longer reply without calls comes without it. Absent
    * or 0: no reply is held in memory as a whole.
@@ -25,7 +27,10 @@ export interface ModelRequest {
   readonly continuationToken?: string;
 }
 
-export type ReplyEvent = Extract<TurnEvent, { type: 'wait' | 'begin' | 'text' | 'thought' | 'notice' }>;
+/** `flex` is cheaper and slower, `priority` the other way round. */
+export type ServiceTier = 'flex' | 'priority';
+
+export type ReplyEvent = Extract<TurnEvent, { type: 'wait' | 'begin' | 'text' | 'thought' | 'service' | 'notice' }>;
 
 /** A complete reply: the server gave a finish reason that counts as an answer. */
 export interface Reply {
@@ -33,15 +38,22 @@ export interface Reply {
   readonly usage: Usage;
   /** Tokens of the request, if the reply came over several connections: `usage` has those of each added up. */
   readonly promptTokens?: number;
+  /** Which of the tokens are not text; absent if all are, or the server did not say. */
+  readonly details?: UsageDetails;
   /** The model that answered, as the server names it; the requested one if the server did not say. */
   readonly model: string;
   /** The model's parts as they came, with adjacent plain texts joined. Absent if longer than the request's `keepLimit`. */
   readonly content?: Content;
   readonly calls?: readonly ReplyCall[];
   readonly grounding?: JsonObject;
+  /** Pictures, charts and sounds, in their order. */
+  readonly files?: readonly AnswerFile[];
+  /** The pages that the service read. */
+  readonly pages?: readonly PageStep[];
+  /** If a tier was asked for: the one that served it, as the service says; else the one asked for. */
+  readonly serviceTier?: string;
 }
 
-/** A call made by the model; `id` is unique within the run. */
 export interface ReplyCall extends ToolCall {
   /** The id the model gave it, which the response must repeat. Absent: it gave none. */
   readonly givenId?: string;

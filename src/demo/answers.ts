@@ -1,4 +1,6 @@
 import { type JsonObject, toJsonObject } from '../core/json.ts';
+import type { Answer, Chunk } from './answer.ts';
+import { findPictureAnswer } from './picture.ts';
 import {
   type DemoPart,
   type DemoRequest,
@@ -13,13 +15,15 @@ import {
 } from './request.ts';
 import { SAMPLE_TASKS, SAMPLES, type Sample, type SampleTask } from './samples.ts';
 import { createMinimalInstance } from './schema.ts';
+import { findServiceAnswer } from './service.ts';
 
 export function createAnswer(request: DemoRequest, sign: (call: JsonObject) => string): Answer {
   const answer =
-    (mustCall(request) ? undefined : findBuiltinAnswer(request, sign)) ??
+    (mustCall(request) ? undefined : (findPictureAnswer(request, sign) ?? findBuiltinAnswer(request, sign))) ??
     findCalledAnswer(request, sign) ??
     findForcedAnswer(request, sign) ??
     findStructuredAnswer(request) ??
+    findServiceAnswer(request) ??
     chunkedAnswer(echoRequest(request));
   const { includeThoughts } = toJsonObject(request.generationConfig.thinkingConfig);
   if (includeThoughts !== true) return answer;
@@ -89,7 +93,6 @@ function answerColors(schema: JsonObject): Answer | undefined {
   return textAnswer(['["red",', '"green",', '"blue"]'], [6, 9]);
 }
 
-/** The next call of the task, or what is said in the end. Undefined if a tool that it needs is not declared. */
 function findTaskAnswer(task: SampleTask, request: DemoRequest, sign: Sign): Answer | undefined {
   const loop = findActiveLoop(request.contents);
   const answered = loop.at(-1)?.parts.find(isFunctionResponse);
@@ -212,21 +215,6 @@ function summarizeResults(parts: readonly JsonObject[]): string {
     return `demo: ${String(name)} ${error === undefined ? 'answered' : 'failed'}: ${text.trim().split('\n')[0] ?? ''}`;
   });
   return lines.join('\n');
-}
-
-export interface Chunk {
-  readonly parts: readonly JsonObject[];
-  readonly pauseMs?: number;
-}
-
-export interface Answer {
-  /** Generated while it is sent, so that a long answer needs no memory. */
-  readonly chunks: Iterable<Chunk>;
-  /** Fixed for the sample runs; absent: estimated. */
-  readonly usage?: readonly [prompt: number, candidates: number];
-  readonly isCountedLate?: true;
-  /** For answers whose length is the point: `maxOutputTokens` is not applied. */
-  readonly isUnlimited?: true;
 }
 
 function textAnswer(texts: readonly string[], usage?: Answer['usage']): Answer {

@@ -20,6 +20,7 @@ const LISTED = [
   'gemini-flash-latest',
   'gemini-flash-lite-latest',
   'gemini-pro-latest',
+  'gemini-3.1-flash-image',
   'gemini-embedding-001',
 ] as const;
 
@@ -46,6 +47,11 @@ export function modelVersion(model: string): string {
 
 export const GENERATING_MODELS: readonly string[] = LISTED.filter((id) => !isEmbedding(id) && LATEST[id] === undefined);
 
+/** In tokens. */
+export function findInputLimit(id: string): number {
+  return isEmbedding(id) ? 2048 : 1_048_576;
+}
+
 export function toModelResource(id: string): JsonObject {
   const displayName = id
     .split('-')
@@ -58,11 +64,11 @@ export function toModelResource(id: string): JsonObject {
     description: `${displayName}, played by gmn's demo`,
   };
   if (isEmbedding(id)) {
-    return { ...common, inputTokenLimit: 2048, outputTokenLimit: 1, supportedGenerationMethods: EMBED };
+    return { ...common, inputTokenLimit: findInputLimit(id), outputTokenLimit: 1, supportedGenerationMethods: EMBED };
   }
   return {
     ...common,
-    inputTokenLimit: 1_048_576,
+    inputTokenLimit: findInputLimit(id),
     outputTokenLimit: 65_536,
     supportedGenerationMethods: GENERATE,
     temperature: 1,

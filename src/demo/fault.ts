@@ -11,6 +11,10 @@ const FAULTS = {
   '429-daily': { value: 'none', about: 'daily quota used up' },
   '500': { value: 'none', about: 'internal error' },
   '503': { value: 'none', about: 'overloaded; takes ,retry-after=<seconds> too' },
+  rpm: { value: 'count', about: '=<n>: a quota of n requests a minute for each model' },
+  tpm: { value: 'count', about: '=<n>: a quota of n input tokens a minute for each model' },
+  daily: { value: 'count', about: '=<n>: a quota of n requests a day for each model' },
+  '503-burst': { value: 'count', about: '=<n>: after every 100 requests the next n are refused as overloaded' },
   UNSUPPORTED_CLIENT: { value: 'none', about: 'the account may no longer use this sign-in' },
   TOS_VIOLATION: { value: 'none', about: 'the account is suspended' },
   VALIDATION_REQUIRED: { value: 'none', about: 'the account must be verified' },
@@ -27,12 +31,41 @@ const FAULTS = {
   safety: { value: 'none', about: 'the answer is stopped for safety' },
   blocked: { value: 'none', about: 'the prompt is blocked' },
   'max-tokens': { value: 'none', about: 'the answer stops after its first chunk' },
+  window: { value: 'count', about: '=<tokens>: the window of every model, instead of its own' },
   'malformed-call': { value: 'none', about: 'the model made a call that cannot be read' },
+  'image-safety': { value: 'none', about: 'the picture is filtered out' },
+  'no-image': { value: 'none', about: 'the model makes no picture' },
+  'tier-downgrade': { value: 'none', about: 'the standard tier answers, whichever was asked for' },
+  'batch-polls': { value: 'count', about: '=<n>: a batch is complete when it is looked at for the n-th time (2)' },
+  'batch-time': { value: 'duration', about: '=<duration>: a batch takes that long, however often it is looked at' },
+  'batch-lag': { value: 'duration', about: '=<duration>: the list of batches shows a new one that much later' },
+  'batch-lost': { value: 'none', about: 'a batch is created, but the connection drops before the answer' },
+  'batch-full': { value: 'none', about: 'creating a batch is refused (429): too many tokens are enqueued' },
+  'batch-failed': { value: 'none', about: 'a batch fails as a whole' },
+  'batch-expired': { value: 'none', about: 'a batch expires without results' },
+  'batch-row-errors': { value: 'count', about: '=<n>: every n-th row of a batch has an error' },
+  'batch-row-missing': { value: 'count', about: '=<n>: every n-th row of a batch has no result at all' },
+  'batch-reversed': { value: 'none', about: 'the results of a batch are in another order than its requests' },
+  'batch-job-state': { value: 'none', about: 'states are spelled JOB_STATE_… and not BATCH_STATE_…' },
+  'batch-flat': { value: 'none', about: 'inlined responses are nested one level less' },
+  'batch-metadata': { value: 'none', about: 'results are named in metadata.output only, and not in the response' },
+  'batch-response': { value: 'none', about: 'results are named in the response only, and not in metadata.output' },
   'new-user': { value: 'none', about: 'Code Assist wants the account onboarded first' },
   'token-400': { value: 'none', about: 'the refresh token is refused (invalid_grant)' },
   'token-500': { value: 'none', about: 'the token endpoint fails' },
   'token-html': { value: 'none', about: 'the token endpoint answers with a web page' },
   'token-empty': { value: 'none', about: 'the token endpoint answers with nothing' },
+  'upload-ids': { value: 'none', about: 'an upload may not choose its own file id' },
+  'upload-cut': { value: 'count', about: '=<n>: the connection drops n bytes into a chunk of an upload' },
+  'upload-forgotten': { value: 'none', about: 'the address of an upload is not known any more' },
+  'upload-size': { value: 'count', about: '=<n>: an upload is said to have n bytes so far' },
+  'upload-503': {
+    value: 'prefix',
+    about: 'overloaded at start, upload, query, get, list or delete (or only at =<step>)',
+  },
+  'file-size': { value: 'count', about: '=<n>: a finished upload is said to have n bytes' },
+  'file-processing': { value: 'count', about: '=<n>: a file is PROCESSING for its first n looks' },
+  'file-failed': { value: 'none', about: 'a file cannot be processed' },
   rotate: { value: 'none', about: 'a refresh also replaces the refresh token; the old one is refused from then on' },
 } as const satisfies Record<string, { readonly value: ValueKind; readonly about: string }>;
 
@@ -42,7 +75,7 @@ export interface DemoFault {
   readonly name: FaultName;
   /** How many requests it affects; Infinity unless limited with `x<n>`. */
   readonly times: number;
-  /** Chunks for `cut-after`, `hang-after`, `checkpoint` and `continuation`, milliseconds for `slow`. */
+  /** Milliseconds for a duration, a number for a count. */
   readonly amount?: number;
   readonly text?: string;
   readonly retryAfterSeconds?: number;
@@ -132,7 +165,6 @@ function isFaultName(text: string): text is FaultName {
 }
 
 export interface FaultBook {
-  /** Uses up one occurrence of the first remaining fault among `names` that `fits`; undefined if there is none. */
   take(names: readonly FaultName[], fits?: (fault: DemoFault) => boolean): DemoFault | undefined;
 }
 

@@ -70,7 +70,6 @@ interface FaultContext {
   readonly retryAfterSeconds?: number | undefined;
 }
 
-/** Undefined for faults of another kind. */
 export function faultResponse(context: FaultContext): ErrorResponse | undefined {
   const { backend, model } = context;
   switch (context.fault) {
@@ -123,6 +122,30 @@ function quotaResponse({ fault, backend, model, retryAfterSeconds }: FaultContex
     status: 'RESOURCE_EXHAUSTED',
     message: `The quota for ${model} is used up for this ${isDaily ? 'day' : 'minute'}.`,
     ...retryDetails(retryAfterSeconds, details),
+  });
+}
+
+interface ViolatedQuota {
+  readonly backend: Backend;
+  readonly model: string;
+  /** `quotaMetric` without the domain, `quotaId` and `quotaValue`. */
+  readonly violations: readonly JsonObject[];
+  /** Absent if waiting a little does not help. */
+  readonly retryMs?: number | undefined;
+}
+
+export function violatedQuotaResponse({ backend, model, violations, retryMs }: ViolatedQuota): ErrorResponse {
+  const seconds = retryMs === undefined ? undefined : Number((retryMs / 1000).toFixed(3));
+  const full = violations.map(({ quotaMetric, ...rest }) => ({
+    quotaMetric: `${DOMAINS[backend]}/${String(quotaMetric)}`,
+    ...rest,
+    quotaDimensions: { location: 'global', model },
+  }));
+  return errorResponse({
+    code: 429,
+    status: 'RESOURCE_EXHAUSTED',
+    message: `A quota for ${model} is used up.${seconds === undefined ? '' : ` Please retry in ${seconds}s.`}`,
+    ...retryDetails(seconds, [{ '@type': `${TYPE}QuotaFailure`, violations: full }]),
   });
 }
 

@@ -3,10 +3,12 @@ import type { Clock } from '../core/io.ts';
 import { isObject, type JsonObject, toJsonObject } from '../core/json.ts';
 import type { ServedReply, ServedRequest } from '../platform/http/server.ts';
 import { createAnswer } from './answers.ts';
-import { isEmbedding, isServed, modelVersion } from './catalog.ts';
+import { findInputLimit, isEmbedding, isServed, modelVersion } from './catalog.ts';
 import { continueEvents, parseContinuation } from './continuation.ts';
 import { embedResponse, hasSomethingToEmbed, toEmbedResponse } from './embed.ts';
 import type { FaultBook, FaultName } from './fault.ts';
+import { findOwner } from './file-store.ts';
+import type { DemoFiles } from './files.ts';
 import {
   type ErrorResponse,
   errorResponse,
@@ -15,12 +17,22 @@ import {
   notFoundResponse,
   type Outcome,
 } from './google-error.ts';
-import { countPromptTokens, streamResponses } from './reply.ts';
+import { checkPictures } from './picture.ts';
+import type { QuotaBook } from './quota.ts';
+import { checkLength, countPromptTokens, streamResponses } from './reply.ts';
 import { type DemoRequest, type Parsed, parseBody, parseRequest, toCamelKeys } from './request.ts';
 import type { Backend, Route, Verb } from './route.ts';
 import { checkRequest } from './rules.ts';
 import { createScriptReader, type ScriptLine, type ScriptMethod } from './script.ts';
-import { applyFaults, type StreamFormat, sendError, sendOutcome, sendReply, takeStreamFaults } from './send.ts';
+import {
+  applyFaults,
+  joinEvents,
+  type StreamFormat,
+  sendError,
+  sendOutcome,
+  sendReply,
+  takeStreamFaults,
+} from './send.ts';
 import { createSignatureBook, type SignatureBook } from './signature.ts';
 
 const ERROR_FAULTS: readonly FaultName[] = [
@@ -42,13 +54,16 @@ type ModelRoute = Extract<Route, { kind: 'model' }>;
 
 interface ModelCallOptions {
   readonly faults: FaultBook;
+  readonly files: DemoFiles;
   readonly clock: Clock;
   readonly script: readonly ScriptLine[] | undefined;
+  readonly quotas: QuotaBook;
 }
 
 interface Call {
   readonly backend: Backend;
   readonly verb: Verb;
+  readonly owner: string;
   readonly model: string;
   readonly body: JsonObject;
   readonly format: StreamFormat;
@@ -61,9 +76,20 @@ interface State extends ModelCallOptions {
   readonly nextId: () => string;
 }
 
-export function createModelHandler(
-  options: ModelCallOptions,
-): (route: ModelRoute, request: ServedRequest, reply: ServedReply) => Promise<void> {
+interface BatchedCall {
+  readonly model: string;
+  readonly owner: string;
+  readonly body: JsonObject;
+  readonly signal: AbortSignal;
+}
+
+export interface ModelHandler {
+  call(route: ModelRoute, request: ServedRequest, reply: ServedReply): Promise<void>;
+  /** The whole response to a request that is part of a batch. Quotas and refusals do not apply. */
+  answer(given: BatchedCall): Promise<Outcome>;
+}
+
+export function createModelHandler(options: ModelCallOptions): ModelHandler {
   let count = 0;
   const state: State = {
     ...options,
@@ -74,23 +100,46 @@ export function createModelHandler(
       return `demo-${String(count).padStart(6, '0')}`;
     },
   };
-  return async (route, request, reply) => {
-    const format = toStreamFormat(route.verb, request.query);
-    const call = unwrapEnvelope(route, parseBody(request.body), { format, reply });
-    if (!call.ok) return sendError(reply, invalidArgumentResponse(call.message), format);
-    const denied = findError(call.value, state.faults);
-    if (denied !== undefined) return sendError(reply, denied, format);
-    if (state.faults.take(['hang']) !== undefined) return waitForAbort(reply.signal);
-    switch (route.verb) {
-      case 'countTokens':
-        return sendOutcome(reply, answerCountTokens(call.value, state));
-      case 'generateContent':
-      case 'streamGenerateContent':
-        return generate(call.value, state);
-      default:
-        return sendOutcome(reply, answerEmbed(call.value, route.verb, state));
-    }
+  return {
+    async call(route, request, reply) {
+      const format = toStreamFormat(route.verb, request.query);
+      const call = unwrapEnvelope(route, parseBody(request.body), { format, reply, owner: findOwner(request) });
+      if (!call.ok) return sendError(reply, invalidArgumentResponse(call.message), format);
+      const denied = findError(call.value, state.faults);
+      if (denied !== undefined) return sendError(reply, denied, format);
+      if (state.faults.take(['hang']) !== undefined) return waitForAbort(reply.signal);
+      switch (route.verb) {
+        case 'countTokens':
+          return sendOutcome(reply, answerCountTokens(call.value, state));
+        case 'generateContent':
+        case 'streamGenerateContent':
+          return generate(call.value, state);
+        default:
+          return sendOutcome(reply, answerEmbed(call.value, route.verb, state));
+      }
+    },
+    answer: (given) => answerBatched(given, state),
   };
+}
+
+async function answerBatched(given: BatchedCall, state: State): Promise<Outcome> {
+  const { model, owner, signal } = given;
+  const request = parseRequest(given.body, model);
+  if (!request.ok) return { ok: false, error: invalidArgumentResponse(request.message) };
+  const resolved = state.files.resolve(owner, request.value.contents);
+  if (!resolved.ok) return resolved;
+  const problem = checkRequest(request.value) ?? state.book.check(request.value.contents, model);
+  if (problem !== undefined) return { ok: false, error: invalidArgumentResponse(problem) };
+  const target = { model, format: 'object', signal } as const;
+  const { contents } = resolved;
+  const events = createEvents({ target, request: { ...request.value, contents }, responseId: state.nextId() }, state);
+  if ('body' in events) return { ok: false, error: events };
+  const { clock } = state;
+  const sent: JsonObject[] = [];
+  for await (const frame of applyFaults(events, takeStreamFaults(state.faults), { clock, signal })) {
+    if (frame.kind === 'event') sent.push(frame.value);
+  }
+  return { ok: true, body: joinEvents(sent) };
 }
 
 function toStreamFormat(verb: Verb, query: URLSearchParams): StreamFormat {
@@ -101,7 +150,7 @@ function toStreamFormat(verb: Verb, query: URLSearchParams): StreamFormat {
 function unwrapEnvelope(
   { backend, verb, model: routeModel }: ModelRoute,
   parsed: Parsed<JsonObject>,
-  line: Pick<Call, 'format' | 'reply'>,
+  line: Pick<Call, 'format' | 'reply' | 'owner'>,
 ): Parsed<Call> {
   if (!parsed.ok) return parsed;
   const outer = parsed.value;
@@ -119,7 +168,11 @@ function unwrapEnvelope(
   return { ok: true, value: { ...line, backend, verb, model, body } };
 }
 
-function findError({ backend, model, verb }: Call, faults: FaultBook): ErrorResponse | undefined {
+/** Why a call of a model is refused: a fault, or a model that does not exist or cannot do that. */
+export function findError(
+  { backend, model, verb }: Pick<Call, 'backend' | 'model' | 'verb'>,
+  faults: FaultBook,
+): ErrorResponse | undefined {
   const fits = ({ name, text }: { readonly name: FaultName; readonly text?: string }): boolean =>
     name !== '404-retired' || model.startsWith(text ?? RETIRED_PREFIX);
   const fault = faults.take(ERROR_FAULTS, fits);
@@ -160,14 +213,27 @@ async function generate(call: Call, state: State): Promise<void> {
   const { reply, format } = call;
   const request = parseRequest(call.body, call.model);
   if (!request.ok) return sendError(reply, invalidArgumentResponse(request.message), format);
-  const problem = checkRequest(request.value) ?? state.book.check(request.value.contents, call.model);
+  const resolved = state.files.resolve(call.owner, request.value.contents);
+  if (!resolved.ok) return sendError(reply, resolved.error, format);
+  const problem =
+    checkRequest(request.value) ??
+    state.book.check(request.value.contents, call.model) ??
+    checkPictures(request.value, state.book.isRight) ??
+    checkLength(request.value, state.faults.take(['window'])?.amount ?? findInputLimit(call.model));
   if (problem !== undefined) return sendError(reply, invalidArgumentResponse(problem), format);
+  const { backend, model } = call;
+  const refused = state.quotas.admit({ backend, model, promptTokens: () => countPromptTokens(request.value) });
+  if (refused !== undefined) return sendError(reply, refused, format);
   const continuation = parseContinuation(toCamelKeys(call.body));
   if (!continuation.ok && state.next === undefined) {
     return sendError(reply, invalidArgumentResponse(continuation.message), format);
   }
   const responseId = state.nextId();
-  const events = createEvents({ call, request: request.value, responseId }, state);
+  const target = { model, format, signal: reply.signal };
+  const events = createEvents(
+    { target, request: { ...request.value, contents: resolved.contents }, responseId },
+    state,
+  );
   if ('body' in events) return sendError(reply, events, format);
   const faults = takeStreamFaults(state.faults);
   // A script says itself what comes after a token.
@@ -176,15 +242,25 @@ async function generate(call: Call, state: State): Promise<void> {
   const frames = applyFaults(sent, faults, { clock: state.clock, signal: reply.signal });
   const isWrapped = call.backend === 'code-assist';
   const wrap = (response: JsonObject) => (isWrapped ? { response, traceId: responseId } : response);
-  await sendReply(reply, { frames, format, wrap });
+  await sendReply(reply, { frames, format, wrap, headers: toTierHeaders(request.value, state.faults) });
+}
+
+function toTierHeaders({ serviceTier }: DemoRequest, faults: FaultBook): Readonly<Record<string, string>> {
+  if (serviceTier === undefined) return {};
+  const isLower = faults.take(['tier-downgrade']) !== undefined;
+  return { 'x-gemini-service-tier': isLower ? 'standard' : serviceTier };
 }
 
 function createEvents(
-  given: { readonly call: Call; readonly request: DemoRequest; readonly responseId: string },
+  given: {
+    readonly target: Pick<Call, 'model' | 'format'> & { readonly signal: AbortSignal };
+    readonly request: DemoRequest;
+    readonly responseId: string;
+  },
   state: State,
 ): AsyncGenerator<JsonObject> | ErrorResponse {
-  const { call, request, responseId } = given;
-  const method = call.format === 'object' ? 'generateContent' : 'generateContentStream';
+  const { target, request, responseId } = given;
+  const method = target.format === 'object' ? 'generateContent' : 'generateContentStream';
   if (state.next !== undefined) {
     const recorded = state.next(method);
     return recorded === undefined ? scriptEndError(method) : replay(recorded, state.book);
@@ -192,10 +268,10 @@ function createEvents(
   const { sign } = state.book;
   return streamResponses(createAnswer(request, sign), {
     request,
-    modelVersion: modelVersion(call.model),
+    modelVersion: modelVersion(target.model),
     responseId,
     clock: state.clock,
-    signal: call.reply.signal,
+    signal: target.signal,
     sign,
   });
 }

@@ -1,9 +1,10 @@
 import type { Clock } from '../core/io.ts';
 import type { JsonObject } from '../core/json.ts';
 import { estimateTokens, MEDIA_TOKENS } from '../core/usage.ts';
-import type { Answer, Chunk } from './answers.ts';
+import type { Answer, Chunk } from './answer.ts';
 import { type DemoRequest, isMedia, joinPartTexts } from './request.ts';
 import { isThirdFamily } from './rules.ts';
+import { toUrlMetadata } from './service.ts';
 
 interface ReplyContext {
   readonly request: DemoRequest;
@@ -27,6 +28,13 @@ export function countPromptTokens(request: DemoRequest): number {
     return estimateTokens(joinPartTexts([part]) || JSON.stringify(part.functionCall ?? part.functionResponse ?? ''));
   });
   return counts.reduce((sum, count) => sum + count, estimateTokens(request.systemText)) || 1;
+}
+
+/** What Google says of a request that is longer than the window; undefined if it fits. */
+export function checkLength(request: DemoRequest, window: number): string | undefined {
+  const count = countPromptTokens(request) + estimateTokens(JSON.stringify([...request.tools]));
+  if (count <= window) return undefined;
+  return `The input token count (${count}) exceeds the maximum number of tokens allowed (${window}).`;
 }
 
 /**
@@ -83,7 +91,7 @@ function createResponse(given: {
 }): JsonObject {
   const { chunk, context, counts, finishReason } = given;
   const content = { parts: chunk.parts, role: 'model' };
-  const ending = { content, finishReason, index: 0, ...(context.request.isSearch ? SEARCH_RESULT : {}) };
+  const ending = { content, finishReason, index: 0, ...describeTools(context.request) };
   const candidate = finishReason === undefined ? { content, index: 0 } : ending;
   return {
     candidates: [candidate],
@@ -91,6 +99,10 @@ function createResponse(given: {
     modelVersion: context.modelVersion,
     responseId: context.responseId,
   };
+}
+
+function describeTools(request: DemoRequest): JsonObject {
+  return { ...(request.isSearch ? SEARCH_RESULT : {}), ...(request.isUrl ? toUrlMetadata(request) : {}) };
 }
 
 function toUsageMetadata({ prompt, candidates, thoughts }: Counts): JsonObject {
@@ -102,10 +114,17 @@ function toUsageMetadata({ prompt, candidates, thoughts }: Counts): JsonObject {
   };
 }
 
+/** The API counts this many tokens for a picture that a model made. */
+const PICTURE_TOKENS = 1290;
+
 function countChunk(chunk: Chunk): Omit<Counts, 'prompt'> {
   let candidates = 0;
   let thoughts = 0;
   for (const part of chunk.parts) {
+    if (isMedia(part)) {
+      candidates += PICTURE_TOKENS;
+      continue;
+    }
     const text = typeof part.text === 'string' ? part.text : JSON.stringify(part.functionCall ?? '');
     if (part.thought === true) thoughts += estimateTokens(text);
     else candidates += estimateTokens(text);

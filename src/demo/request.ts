@@ -18,13 +18,14 @@ export interface DemoRequest {
   readonly tools: ReadonlyMap<string, JsonValue | undefined>;
   readonly calling: Calling;
   readonly isSearch: boolean;
+  readonly isCode: boolean;
+  readonly isUrl: boolean;
+  readonly serviceTier: string | undefined;
 }
 
-/** `toolConfig.functionCallingConfig`: whether the model may, must, or must not call a function. */
 interface Calling {
   /** `AUTO`, `ANY`, `NONE` or `VALIDATED`; other values are kept, to be rejected later. */
   readonly mode: string;
-  /** The functions it is limited to; empty: all that are declared. */
   readonly allowed: readonly string[];
 }
 
@@ -39,6 +40,7 @@ const TOP_KEYS = new Set([
   'generationConfig',
   'cachedContent',
   'continuationToken',
+  'serviceTier',
   'labels',
   'model',
   'generateContentRequest',
@@ -65,7 +67,6 @@ export function parseBody(text: string): Parsed<JsonObject> {
   }
 }
 
-/** Accepts snake case and camel case keys; rejects unknown keys. */
 export function parseRequest(body: JsonObject, model: string): Parsed<DemoRequest> {
   const outer = toCamelKeys(body);
   const stray = Object.keys(outer).find((key) => !TOP_KEYS.has(key));
@@ -87,10 +88,16 @@ export function parseRequest(body: JsonObject, model: string): Parsed<DemoReques
       generationConfig,
       tools: collectTools(outer.tools),
       calling: parseCalling(outer.toolConfig),
-      isSearch:
-        isList(outer.tools) && outer.tools.some((tool) => isObject(toCamelKeys(toJsonObject(tool)).googleSearch)),
+      isSearch: hasTool(outer.tools, 'googleSearch'),
+      isCode: hasTool(outer.tools, 'codeExecution'),
+      isUrl: hasTool(outer.tools, 'urlContext'),
+      serviceTier: typeof outer.serviceTier === 'string' ? outer.serviceTier.toLowerCase() : undefined,
     },
   };
+}
+
+function hasTool(tools: JsonValue | undefined, name: string): boolean {
+  return isList(tools) && tools.some((tool) => isObject(toCamelKeys(toJsonObject(tool))[name]));
 }
 
 function unknownNameError(key: string, where: string): { readonly ok: false; readonly message: string } {
@@ -182,13 +189,14 @@ export function isMedia(part: DemoPart): boolean {
   return isObject(part.inlineData) || isObject(part.fileData);
 }
 
-/** Such as `1 image (image/png, 1.2 kB) and 1 PDF (application/pdf, 88 B)`. */
 export function describeParts(parts: readonly DemoPart[]): string {
   const items = parts.filter(isMedia).map((part) => {
     const inline = toJsonObject(part.inlineData ?? part.fileData);
     const mimeType = String(inline.mimeType ?? 'unknown type');
     const size =
-      typeof inline.data === 'string' ? formatSize(countBase64Bytes(inline.data)) : String(inline.fileUri ?? '');
+      typeof inline.data === 'string'
+        ? formatSize(countBase64Bytes(inline.data))
+        : String(inline.about ?? inline.fileUri ?? '');
     return { mimeType, about: `${mimeType}, ${size}` };
   });
   const groups = KINDS.map(([, one, many], rank) => {

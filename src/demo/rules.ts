@@ -1,4 +1,5 @@
 import { type JsonObject, toJsonObject } from '../core/json.ts';
+import { makesPictures } from './picture.ts';
 import { type DemoContent, type DemoPart, type DemoRequest, isFunctionCall, isFunctionResponse } from './request.ts';
 
 const DATA_KEYS = [
@@ -11,7 +12,6 @@ const DATA_KEYS = [
   'codeExecutionResult',
 ];
 
-/** What a real server would reject a well-formed request with; undefined if it is fine. */
 export function checkRequest(request: DemoRequest): string | undefined {
   return checkRoles(request.contents) ?? checkCalls(request.contents) ?? checkCalling(request) ?? checkConfig(request);
 }
@@ -84,13 +84,19 @@ function checkPairs(calls: readonly DemoPart[], answers: readonly DemoPart[]): s
   return unknown === undefined ? undefined : `no function call has the id "${String(unknown.id)}".`;
 }
 
-function checkConfig({ generationConfig: config, model, tools, isSearch }: DemoRequest): string | undefined {
+function checkConfig({ generationConfig: config, model, tools, ...request }: DemoRequest): string | undefined {
   const range = (key: string, low: number, high: number): string | undefined => {
     const value = config[key];
     if (value === undefined || value === null) return undefined;
     if (typeof value === 'number' && value >= low && value <= high) return undefined;
     return `${key} must be a number from ${low}${high === Number.POSITIVE_INFINITY ? '' : ` to ${high}`}.`;
   };
+  const isSearch = request.isSearch || request.isCode || request.isUrl;
+  const { serviceTier: tier } = request;
+  if (tier !== undefined && !['flex', 'standard', 'priority'].includes(tier)) {
+    return `Invalid value at 'service_tier': "${tier}".`;
+  }
+  if (config.imageConfig !== undefined && !makesPictures(model)) return `image_config is not supported by ${model}.`;
   const thinking = toJsonObject(config.thinkingConfig);
   const isThree = isThirdFamily(model);
   if (thinking.thinkingLevel !== undefined && thinking.thinkingBudget !== undefined) {
@@ -107,7 +113,8 @@ function checkConfig({ generationConfig: config, model, tools, isSearch }: DemoR
   if (config.responseMimeType === 'application/json' && (tools.size > 0 || isSearch) && !isThree) {
     return `Tool use with a response mime type of application/json is not supported by ${model}.`;
   }
-  if (tools.size > 0 && isSearch && !isThree) return `${model} takes either a search tool or function declarations.`;
+  if (tools.size > 0 && isSearch && !isThree)
+    return `${model} takes either tools of the service or function declarations.`;
   return range('temperature', 0, 2) ?? range('topP', 0, 1) ?? range('maxOutputTokens', 1, Number.POSITIVE_INFINITY);
 }
 

@@ -30,12 +30,13 @@ interface OutgoingReply {
   readonly frames: AsyncIterable<Frame>;
   readonly format: StreamFormat;
   readonly wrap: (response: JsonObject) => JsonObject;
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 export async function sendReply(reply: ServedReply, outgoing: OutgoingReply): Promise<void> {
   if (outgoing.format === 'object') return sendObject(reply, outgoing);
   const isSse = outgoing.format === 'sse';
-  reply.begin(200, isSse ? { 'content-type': 'text/event-stream' } : JSON_HEADERS);
+  reply.begin(200, { ...(isSse ? { 'content-type': 'text/event-stream' } : JSON_HEADERS), ...outgoing.headers });
   const before = (index: number) => (isSse ? 'data: ' : index === 0 ? '[' : ',\r\n');
   const after = isSse ? '\r\n\r\n' : '';
   let index = 0;
@@ -53,7 +54,7 @@ export async function sendReply(reply: ServedReply, outgoing: OutgoingReply): Pr
   reply.end();
 }
 
-async function sendObject(reply: ServedReply, { frames, wrap }: OutgoingReply): Promise<void> {
+async function sendObject(reply: ServedReply, { frames, wrap, headers }: OutgoingReply): Promise<void> {
   const events: JsonObject[] = [];
   let fault: Frame['kind'] | undefined;
   for await (const frame of frames) {
@@ -63,7 +64,7 @@ async function sendObject(reply: ServedReply, { frames, wrap }: OutgoingReply): 
   }
   const body = `${JSON.stringify(wrap(joinEvents(events)), undefined, 2)}\n`;
   if (fault === 'garbage') return reply.send(200, JSON_HEADERS, GARBAGE);
-  if (fault === undefined) return reply.send(200, JSON_HEADERS, body);
+  if (fault === undefined) return reply.send(200, { ...JSON_HEADERS, ...headers }, body);
   reply.begin(200, JSON_HEADERS);
   await reply.write(body.slice(0, body.length / 2));
   reply.cut();
@@ -81,6 +82,8 @@ const STREAM_FAULTS: readonly FaultName[] = [
   'safety',
   'blocked',
   'malformed-call',
+  'image-safety',
+  'no-image',
   'max-tokens',
   'no-finish',
   'checkpoint',
@@ -148,7 +151,7 @@ async function* replaceEvents(
   faults: readonly DemoFault[],
 ): AsyncGenerator<JsonObject> {
   const names = new Set(faults.map(({ name }) => name));
-  const fault = (['empty', 'safety', 'blocked', 'malformed-call'] as const).find((name) => names.has(name));
+  const fault = REPLACEMENTS.find((name) => names.has(name));
   for await (const event of events) {
     if (fault !== undefined) {
       yield replacementEvent(event, fault);
@@ -162,7 +165,9 @@ async function* replaceEvents(
   }
 }
 
-type Replacement = 'empty' | 'safety' | 'blocked' | 'malformed-call';
+const REPLACEMENTS = ['empty', 'safety', 'blocked', 'malformed-call', 'image-safety', 'no-image'] as const;
+
+type Replacement = (typeof REPLACEMENTS)[number];
 
 function replacementEvent(event: JsonObject, fault: Replacement): JsonObject {
   const { candidates: _candidates, usageMetadata, ...rest } = event;
@@ -176,6 +181,12 @@ function replacementEvent(event: JsonObject, fault: Replacement): JsonObject {
       return { candidates: [{ finishReason: 'SAFETY', index: 0, safetyRatings: [rating] }], ...counted };
     case 'blocked':
       return { promptFeedback: { blockReason: 'PROHIBITED_CONTENT' }, ...counted };
+    case 'image-safety': {
+      const finishMessage = 'The picture was filtered out.';
+      return { candidates: [{ finishReason: 'IMAGE_SAFETY', finishMessage, index: 0 }], ...counted };
+    }
+    case 'no-image':
+      return { candidates: [{ finishReason: 'NO_IMAGE', index: 0 }], ...counted };
     case 'malformed-call': {
       const finishMessage = 'Malformed function call: print(default_api.demo(';
       return { candidates: [{ finishReason: 'MALFORMED_FUNCTION_CALL', finishMessage, index: 0 }], ...counted };
@@ -201,7 +212,8 @@ function setFinishReason(event: JsonObject, finishReason: string | undefined): J
   return { ...event, candidates: [finishReason === undefined ? rest : { ...rest, finishReason }] };
 }
 
-function joinEvents(events: readonly JsonObject[]): JsonObject {
+/** One response with the parts of all events, as `generateContent` gives it. */
+export function joinEvents(events: readonly JsonObject[]): JsonObject {
   const last = events.at(-1) ?? {};
   const parts: JsonObject[] = [];
   for (const part of events.flatMap(eventParts)) {

@@ -1,10 +1,13 @@
 import type { Clock } from '../core/io.ts';
-import type { ServedReply, ServedRequest } from '../platform/http/server.ts';
+import type { RequestHead, ServedReply, ServedRequest } from '../platform/http/server.ts';
+import { createBatches } from './batches.ts';
 import { isServed, listModelResources, listPublisherModels, toModelResource } from './catalog.ts';
 import { createCodeAssist } from './code-assist.ts';
-import { createFaultBook, type DemoFault } from './fault.ts';
+import { createFaultBook, type DemoFault, type FaultBook } from './fault.ts';
+import { createDemoFiles, type DemoFiles } from './files.ts';
 import { missingCredentialResponse, notFoundResponse, type Outcome } from './google-error.ts';
 import { createModelHandler } from './model-call.ts';
+import { createQuotaBook } from './quota.ts';
 import { parseBody } from './request.ts';
 import { type Backend, findRoute, type Route } from './route.ts';
 import type { ScriptLine } from './script.ts';
@@ -13,7 +16,6 @@ import { createTokenEndpoint } from './token.ts';
 
 export interface DemoOptions {
   readonly port?: number;
-  /** Recorded responses; absent: the built-in answers. */
   readonly script?: readonly ScriptLine[];
   readonly faults?: readonly DemoFault[];
   readonly onRequest?: (request: ServedRequest) => void;
@@ -34,17 +36,34 @@ interface DemoServer {
 /** On 127.0.0.1. Throws AppError `usage` if the port is not available. */
 export async function startDemo(options: DemoOptions): Promise<DemoServer> {
   const { listen } = await import('../platform/http/server.ts');
-  const answer = createDemoHandler(options);
-  return listen({
+  const faults = createFaultBook(options.faults ?? []);
+  const files = createDemoFiles({ faults, clock: options.clock });
+  const answer = createDemoHandler({ ...options, faults, files });
+  const withLog = (head: RequestHead, reply: ServedReply): ServedReply =>
+    options.log === undefined ? reply : logReplies(head, reply, options.log);
+  const server = await listen({
     port: options.port ?? 0,
     async handler(request, reply) {
       options.onRequest?.(request);
-      await answer(request, options.log === undefined ? reply : logReplies(request, reply, options.log));
+      await answer(request, withLog(request, reply));
+    },
+    stream(head) {
+      const receive = files.receive(head);
+      if (receive === undefined) return undefined;
+      options.onRequest?.({ ...head, body: '' });
+      return (body, reply) => receive(body, withLog(head, reply));
     },
   });
+  return {
+    url: server.url,
+    async close() {
+      await server.close();
+      await files.close();
+    },
+  };
 }
 
-function logReplies(request: ServedRequest, reply: ServedReply, log: (line: string) => void): ServedReply {
+function logReplies(request: RequestHead, reply: ServedReply, log: (line: string) => void): ServedReply {
   const logStatus = (status: number): void => log(`${request.method} ${request.path} ${status}`);
   return {
     ...reply,
@@ -59,11 +78,18 @@ function logReplies(request: ServedRequest, reply: ServedReply, log: (line: stri
   };
 }
 
-function createDemoHandler(options: DemoOptions): (request: ServedRequest, reply: ServedReply) => Promise<void> {
-  const faults = createFaultBook(options.faults ?? []);
+interface HandlerOptions extends Pick<DemoOptions, 'clock' | 'script'> {
+  readonly faults: FaultBook;
+  readonly files: DemoFiles;
+}
+
+function createDemoHandler(options: HandlerOptions): (request: ServedRequest, reply: ServedReply) => Promise<void> {
+  const { faults, files } = options;
   const assist = createCodeAssist(faults, options.clock);
   const sendToken = createTokenEndpoint(faults);
-  const callModel = createModelHandler({ faults, clock: options.clock, script: options.script });
+  const quotas = createQuotaBook(faults, options.clock);
+  const models = createModelHandler({ faults, files, clock: options.clock, script: options.script, quotas });
+  const batches = createBatches({ faults, clock: options.clock, files, answer: models.answer });
   return async (request, reply) => {
     const location = faults.take(['redirect'])?.text;
     if (location !== undefined) return reply.send(307, { location }, '');
@@ -76,9 +102,18 @@ function createDemoHandler(options: DemoOptions): (request: ServedRequest, reply
     if (!hasCredential(request, backend)) return sendError(reply, missingCredentialResponse(backend));
     switch (route.kind) {
       case 'model':
-        return callModel(route, request, reply);
+        return models.call(route, request, reply);
+      case 'batch-creation':
+        return batches.create(route.model, request, reply);
+      case 'batches':
+        return sendOutcome(reply, await batches[route.action](route.id, request));
       case 'models':
         return sendOutcome(reply, answerModels(route, request.query));
+      case 'files':
+        return files.answer(route, request, reply);
+      // Without a key, or it would have been read as it came.
+      case 'upload':
+        return sendError(reply, missingCredentialResponse(backend));
       case 'operation':
         return sendOutcome(reply, assist.operation(route.name));
       case 'code-assist': {
@@ -90,7 +125,8 @@ function createDemoHandler(options: DemoOptions): (request: ServedRequest, reply
 }
 
 function findBackend(route: Exclude<Route, { kind: 'unknown' | 'token' }>): Backend {
-  return route.kind === 'model' || route.kind === 'models' ? route.backend : 'code-assist';
+  if (route.kind === 'model' || route.kind === 'models') return route.backend;
+  return route.kind === 'operation' || route.kind === 'code-assist' ? 'code-assist' : 'gemini';
 }
 
 function hasCredential({ headers, query }: ServedRequest, backend: Backend): boolean {

@@ -9,8 +9,8 @@ const SKIP = 'skip_thought_signature_validator';
 export interface SignatureBook {
   sign(call: JsonObject): string;
   record(response: JsonObject): void;
-  /** What is wrong with the signatures of the active loop; undefined if they are right. */
   check(contents: readonly DemoContent[], model: string): string | undefined;
+  isRight(call: JsonObject, signature: unknown): boolean;
 }
 
 /** A call must come back with the signature it was issued. */
@@ -25,6 +25,7 @@ export function createSignatureBook(): SignatureBook {
     signature === deriveSignature(call) ||
     (typeof signature === 'string' && issued.get(callKey(call))?.has(signature) === true);
   return {
+    isRight,
     sign(call) {
       const signature = deriveSignature(call);
       recordSignature(call, signature);

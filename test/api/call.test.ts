@@ -183,7 +183,7 @@ const FINAL: readonly (readonly [what: string, fault: string, Answer, string])[]
   [
     'an answer without text',
     'not a row of the matrix',
-    stream([event(reply([{ inlineData: { mimeType: 'image/png', data: '' } }], STOP))]),
+    stream([event(reply([{ inlineData: { mimeType: 'image/png', data: '!!!' } }], STOP))]),
     'api: the answer contains no text, only inlineData',
   ],
 ];

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { parseChunk, replyReader } from '../../src/api/reply.ts';
+import { parseChunk } from '../../src/api/chunk.ts';
+import { replyReader } from '../../src/api/reply.ts';
 import { AppError } from '../../src/core/error.ts';
 import type { Usage } from '../../src/core/usage.ts';
 

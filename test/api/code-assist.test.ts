@@ -18,9 +18,9 @@ const NOT_DONE = { name: 'operations/1', done: false };
 async function onboardWith(answers: readonly object[], project?: string) {
   const seen: { readonly url: string; readonly body: unknown }[] = [];
   const sleeps: number[] = [];
-  const send = async ({ url, body }: { readonly url: URL; readonly body?: string }) => {
+  const send = async ({ url, body }: { readonly url: URL; readonly body?: string | Uint8Array }) => {
     const answer = answers[Math.min(seen.length, answers.length - 1)];
-    seen.push({ url: url.pathname, body: body === undefined ? undefined : JSON.parse(body) });
+    seen.push({ url: url.pathname, body: body === undefined ? undefined : JSON.parse(String(body)) });
     return { status: 200, headers: {}, body: bytes(JSON.stringify(answer)) };
   };
   const clock = {
@@ -217,7 +217,7 @@ test('a system instruction goes into the inner request; the id stands bare', asy
   const request = { ...REQUEST, model: 'models/gemini-x', systemInstruction: system };
   const { url, body } = await backend.preview(request);
   expect(url.href).toBe('https://cloudcode-pa.googleapis.com/v1internal:streamGenerateContent?alt=sse');
-  expect(JSON.parse(body ?? '')).toEqual({
+  expect(JSON.parse(String(body))).toEqual({
     model: 'gemini-x',
     project: 'mine',
     user_prompt_id: 'session-1',

@@ -17,12 +17,12 @@ const bodyOf = (error: object): string => JSON.stringify({ error });
 const reason = (name: string, metadata = {}) => ({ reason: name, metadata });
 
 function told(change: Partial<FailedCall>, error?: object) {
-  const { fault, message, hint, retry, status, objection } = classifyResponse({
+  const { fault, message, hint, retry, status, objection, windowTokens } = classifyResponse({
     ...PLAIN,
     ...(error === undefined ? {} : { body: bodyOf(error) }),
     ...change,
   });
-  return { fault, message, hint, retry, status, objection };
+  return { fault, message, hint, retry, status, objection, windowTokens };
 }
 
 test('only 3xx redirects, from the first to the last, to a host that is named', () => {
@@ -94,6 +94,7 @@ test.for([
     message: `API error: the prompt is longer than the model's window (400): ${message}`,
     hint: 'Send less at once. To see how long it is: --count-tokens',
     objection: 'length',
+    windowTokens: message.includes('(1048576)') ? 1_048_576 : undefined,
   });
 });
 

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { type Chunk, collectContent, parseChunk, type ReplyOptions, replyReader } from '../../src/api/reply.ts';
+import { type Chunk, parseChunk } from '../../src/api/chunk.ts';
+import { collectContent, type ReplyOptions, replyReader } from '../../src/api/reply.ts';
 import { createCallIds, toReplyCalls } from '../../src/api/reply-calls.ts';
 import { blockedPromptError } from '../../src/api/reply-failure.ts';
 import type { CallPart } from '../../src/core/content.ts';

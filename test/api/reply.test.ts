@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { collectContent, parseChunk, replyReader } from '../../src/api/reply.ts';
+import { parseChunk } from '../../src/api/chunk.ts';
+import { collectContent, replyReader } from '../../src/api/reply.ts';
 import type { Part } from '../../src/core/content.ts';
 import { fuzz } from '../support/fuzz.ts';
 
@@ -152,4 +153,32 @@ test('a text that came in many pieces is one, whatever its length', () => {
   for (let count = 0; count < 30_000; count += 1) keeper.add({ text: `${count} ` });
   const whole = Array.from({ length: 30_000 }, (_, count) => `${count} `).join('');
   expect(keeper.content()?.parts).toEqual([{ text: whole }]);
+});
+
+test('what a price depends on is kept: modalities, over all connections, and the tier', async () => {
+  const audio = { modality: 'AUDIO', tokenCount: 7 };
+  const spoken = { promptTokenCount: 9, promptTokensDetails: [{ modality: 'TEXT', tokenCount: 2 }, audio] };
+  const take = (reader: ReturnType<typeof replyReader>, usageMetadata: object, finishReason = 'STOP') =>
+    reader.take(parseChunk({ candidates: [{ content: { parts: [{ text: 'a' }] }, finishReason }], usageMetadata }));
+  const reader = replyReader('asked');
+  take(reader, { ...spoken, trafficType: 'ON_DEMAND_FLEX' }, 'CONTINUATION');
+  reader.resume();
+  take(reader, spoken);
+  expect((await reader.finish()).reply).toMatchObject({
+    usage: { promptTokenCount: 18 },
+    promptTokens: 9,
+    details: { promptTokensDetails: [expect.anything(), audio, expect.anything(), audio] },
+    serviceTier: 'flex',
+  });
+  const plain = replyReader('asked');
+  take(plain, { promptTokensDetails: [{ modality: 'TEXT', tokenCount: 2 }], trafficType: 'ON_DEMAND' });
+  expect(Object.keys((await plain.finish()).reply)).toEqual(['finishReason', 'usage', 'model']);
+  for (const [trafficType, serviceTier] of [
+    ['PROVISIONED_THROUGHPUT', 'provisioned_throughput'],
+    ['\u001b[31m', 'unknown'],
+  ]) {
+    const other = replyReader('asked');
+    take(other, { trafficType });
+    expect((await other.finish()).reply).toMatchObject({ serviceTier });
+  }
 });

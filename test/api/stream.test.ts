@@ -35,18 +35,43 @@ test('an answer cut at the token limit is an answer with a notice (S19)', async 
 });
 
 test('a notice names the kind and count of parts other than text', async (t) => {
-  const picture = { inlineData: { mimeType: 'image/png', data: 'AAAA' } };
+  const unknown = { newKind: { data: 'AAAA' } };
   const { events, text } = await converse(t, [
     stream([
-      event(reply([{ text: 'See: ' }, picture, { thoughtSignature: 'x' }])),
-      event(reply([picture, { executableCode: { code: '1' } }, { text: 'done' }], STOP)),
+      event(reply([{ text: 'See: ' }, unknown, { thoughtSignature: 'x' }, { toolCall: {} }])),
+      event(reply([unknown, { inlineData: { mimeType: 'image/png' } }, { text: 'done' }], STOP)),
     ]),
   ]);
   expect(text).toBe('See: done');
   expect(events.at(-1)).toEqual({
     type: 'notice',
-    message: 'the answer also contains content that gmn cannot show: 2 inlineData, 1 executableCode',
+    message: 'the answer also contains content that gmn cannot show: 2 newKind, 1 inlineData',
   });
+});
+
+test('pictures, steps of the service and pages are read, samples of one sound joined', async (t) => {
+  const file = (text: string, mimeType: string) => ({ mimeType, data: Buffer.from(text).toString('base64') });
+  const [picture, one, two] = [
+    file('p', 'image/png'),
+    file('a', 'audio/L16;rate=24000'),
+    file('b', 'audio/L16;rate=24000'),
+  ];
+  const urlMetadata = [{ retrievedUrl: 'https://a.example/', urlRetrievalStatus: 'URL_RETRIEVAL_STATUS_SUCCESS' }];
+  const ending = { candidates: [{ finishReason: 'STOP', urlContextMetadata: { urlMetadata } }] };
+  const { events, reply: got } = await converse(t, [
+    stream([
+      event(reply([{ inlineData: picture, thought: true }, { inlineData: picture }, { inlineData: one }])),
+      event(reply([{ executableCode: { language: 'PYTHON', code: '1' } }, { inlineData: two }])),
+      event(ending),
+      event(ending),
+    ]),
+  ]);
+  const page = { kind: 'page', url: 'https://a.example/', ok: true, status: 'SUCCESS' };
+  expect(events.flatMap((each) => (each.type === 'service' ? [each.step] : []))).toEqual([
+    { kind: 'code', language: 'PYTHON', code: '1' },
+    page,
+  ]);
+  expect(got).toMatchObject({ files: [picture, file('ab', 'audio/L16;rate=24000')], pages: [page] });
 });
 
 test('a call nobody declared is never an answer (S21)', async (t) => {

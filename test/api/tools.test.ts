@@ -148,7 +148,7 @@ test('all three backends send the declarations', async () => {
   ];
   for (const backend of backends) {
     const { body } = await backend.preview(KEPT);
-    const sent = JSON.parse(body ?? '');
+    const sent = JSON.parse(String(body));
     expect((sent.request ?? sent).tools).toEqual(TOOLS);
     expect(body).not.toContain('keepLimit');
   }

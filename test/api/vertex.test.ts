@@ -37,7 +37,7 @@ test.for<readonly [string, Omit<VertexEndpoint, 'userAgent'>, string]>([
 test('the body is the plain request', async () => {
   const backend = vertex({ userAgent: 'gmn/test' }, keyIdentity('k-123'));
   const { method, headers, body } = await backend.prepare(REQUEST, { signal: SIGNAL, refresh: false });
-  expect({ method, headers, body: JSON.parse(body ?? '') }).toEqual({
+  expect({ method, headers, body: JSON.parse(String(body)) }).toEqual({
     method: 'POST',
     headers: { 'content-type': 'application/json', 'user-agent': 'gmn/test', 'x-goog-api-key': 'k-123' },
     body: { contents: REQUEST.contents, generationConfig: REQUEST.generationConfig },

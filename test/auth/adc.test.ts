@@ -54,7 +54,7 @@ test('a service account signs for its token at Google, and nowhere else', async 
   expect(requests.map(({ method, url }) => `${method} ${url.href}`)).toEqual([
     'POST https://oauth2.googleapis.com/token',
   ]);
-  const claims = new URLSearchParams(requests[0]?.body).get('assertion')?.split('.')[1] ?? '';
+  const claims = new URLSearchParams(String(requests[0]?.body)).get('assertion')?.split('.')[1] ?? '';
   expect(JSON.parse(Buffer.from(claims, 'base64url').toString('utf8'))).toMatchObject({
     iss: 'robot@p.iam.gserviceaccount.com',
     scope: 'https://www.googleapis.com/auth/cloud-platform',
@@ -76,7 +76,7 @@ test("gcloud's own credentials are refreshed with gcloud's own client", async (t
     authorization: 'Bearer ya29.user',
     'x-goog-user-project': 'quota',
   });
-  expect(Object.fromEntries(new URLSearchParams(requests[0]?.body))).toMatchObject({
+  expect(Object.fromEntries(new URLSearchParams(String(requests[0]?.body)))).toMatchObject({
     client_id: 'gcloud-id',
     refresh_token: '1//g',
   });

@@ -16,7 +16,19 @@ const OBSTACLES = [
   {
     of: /one-shot|--version|--help/,
     words:
-      'Start: half of a one-shot is the start of Node itself; see [decisions/0002](decisions/0002-build-and-code-cache.md).',
+      'Start: half of a one-shot is the start of Node itself; see [decisions/0002](decisions/0002-build-and-code-cache.md). ' +
+      'Its CPU has the price of `node:https`, which keeps connections ([decisions/0013](decisions/0013-http-client.md)); `-f` and `-c` ' +
+      'load the reading of files and of sessions besides.',
+  },
+  {
+    of: /^(?:chat|delegate)$/,
+    words:
+      'Served calls: a session and a job are on the disk before the answer is sent, so these rows depend on the disk. ' +
+      '`delegate` took 4.0 ms on another machine a day before, and 5.1 on this one before costs and compaction came.',
+  },
+  {
+    of: /^mcp list --check/,
+    words: '`mcp list --check`: the start of eight servers at once on two cores; the figure is of five rounds.',
   },
 ];
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { root } from '../../scripts/project.mjs';
 
 const directory = join(root, 'docs', 'dev', 'results');
-const WHOLE_RUN = /^bench-(\d{4}-\d\d-\d\d)-seed(\d+)\.json$/;
+const RUN = /^bench-(?:[a-z-]+-)?(\d{4}-\d\d-\d\d)-seed(\d+)\.json$/;
 
 /** Writes one run down; `only` names its parts if it is not a whole one. Returns the file's name. */
 export function keepResult({ only, ...run }) {
@@ -20,16 +20,27 @@ export function keepResult({ only, ...run }) {
   return name;
 }
 
-/** The whole runs of the newest day that has any with verdicts, in the order of their seeds, each with its file's `name`. */
+/**
+ * The runs of the newest day that has any with verdicts, one for each seed, in the order of their seeds, each with its file's
+ * `name`. Parts that were run by themselves are joined: of two runs of a part, that of fewer parts counts, as it was repeated.
+ */
 export function newestResults() {
   const runs = readdirSync(directory)
-    .filter((name) => WHOLE_RUN.test(name))
+    .filter((name) => RUN.test(name))
     .map((name) => ({ name, ...JSON.parse(readFileSync(join(directory, name), 'utf8')) }))
     .filter(({ verdicts }) => verdicts !== undefined)
-    .sort((left, right) => left.seed - right.seed);
+    .sort((left, right) => right.verdicts.length - left.verdicts.length);
   const newest = runs
     .map(({ date }) => date)
     .sort()
     .at(-1);
-  return runs.filter(({ date }) => date === newest);
+  const ofDay = runs.filter(({ date }) => date === newest);
+  const seeds = [...new Set(ofDay.map(({ seed }) => seed))].sort((left, right) => left - right);
+  return seeds.map((seed) => ofDay.filter((run) => run.seed === seed).reduce(joinRuns));
+}
+
+function joinRuns(first, { name: _, rounds: __, verdicts, skipped = [], ...parts }) {
+  const repeated = new Set(verdicts.map(({ work }) => work));
+  const kept = first.verdicts.filter(({ work }) => !repeated.has(work));
+  return { ...first, ...parts, verdicts: [...kept, ...verdicts], skipped: [...(first.skipped ?? []), ...skipped] };
 }

@@ -1,5 +1,5 @@
 // `npm run bench`: the budgets, each part in one interleaved run. Read the ratios.
-// --only=start,line,stream,terminal,session,search,mcp,serve,growth   some parts      --rounds=31  --seed=1
+// --only=start,line,stream,terminal,session,search,files,mcp,serve,growth,batch   some parts      --rounds=31  --seed=1
 // --quick       fewer rounds, smaller sizes; nothing is kept            --node=22,24  other versions of Node for the start
 // --no-peer     downloads nothing: no official CLI, ripgrep or Node     --million     searches a million files, too
 // --gate        fails if a ratio got worse than in the newest result that is kept; --tolerance=0.25
@@ -13,7 +13,7 @@ import { regressions } from './gate.mjs';
 import { keepResult, newestResults } from './results.mjs';
 import { plainVerdicts, wordsOf } from './verdicts.mjs';
 
-const PARTS = { start, line, stream, terminal, session, search, mcp, serve, growth };
+const PARTS = { start, line, stream, terminal, session, search, files, mcp, serve, growth, batch };
 const { values: flags } = parseArgs({
   options: {
     only: { type: 'string' },
@@ -123,6 +123,11 @@ async function search(peers) {
   });
 }
 
+async function files() {
+  const { benchFiles } = await import('./files.mjs');
+  return benchFiles({ isQuick });
+}
+
 async function mcp() {
   if (!existsSync(join(root, 'test/bench/mcp.mjs'))) return skip('the MCP client (test/bench/mcp.mjs is not there)');
   const { benchMcp } = await import('./mcp.mjs');
@@ -132,6 +137,11 @@ async function mcp() {
 async function serve(peers) {
   const { benchServe } = await import('./serve.mjs');
   return withVerdicts(await benchServe({ rounds: isQuick ? 5 : Math.min(rounds, 15), seed, peers, skip }));
+}
+
+async function batch() {
+  const { benchBatch } = await import('./batch.mjs');
+  return benchBatch(isQuick ? { rows: 5000, xargsRows: 50 } : { rows: 1_000_000, xargsRows: 500 });
 }
 
 async function growth() {

@@ -112,16 +112,17 @@ test('a flag or GEMINI_SYSTEM_MD takes its place, --append-system-prompt follows
 const MEMO = { ...fixtureServer('mcp-server.mjs'), trust: true };
 
 function settings(includeTools: readonly string[]): string {
-  return JSON.stringify({ mcpServers: { memo: { ...MEMO, includeTools } } });
+  return JSON.stringify({ mcpServers: { memo: { ...MEMO, includeTools } }, model: { compressionThreshold: 0.01 } });
 }
 
 posixTest(
-  'the requests of a chat begin alike, except after /tools, /system, a changed list of a server and /compress',
+  'the requests of a chat begin alike, except after /tools, /system, a changed list of a server, /compress and when room is made',
   async (t: TestContext) => {
     const long = 'word '.repeat(2000);
     const gemini = await fakeGemini(t, [
       reply(call('read_file', { file_path: 'a.txt' })),
       ...['zero', 'one', long, 'three', 'four', 'five', 'short', 'seven', 'eight'].map((text) => reply(text)),
+      ...['nine', 'ten', 'summary', 'eleven', 'twelve'].map((text) => reply(text)),
     ]);
     await pipedChat(
       t,
@@ -131,6 +132,8 @@ posixTest(
         ...['/system Be brief.', 'briefly'],
         ...['!cp more.json "$HOME/.gemini/settings.json"', '/mcp reload', 'with a server'],
         ...['/compress', 'after it', 'and on'],
+        ...['wide', 'wider', 'too wide'].map((text) => `${text} ${long}${long.slice(0, 2500)}`),
+        'as before',
       ],
       {
         gemini,
@@ -139,7 +142,13 @@ posixTest(
       },
     );
     expect(systemText(gemini.requests[0] as SeenRequest)).toContain('The user can reply');
-    const prompts = gemini.requests.map(({ body: { contents } }) => contents.at(-1).parts.at(-1).text?.split('\n')[0]);
+    const prompts = gemini.requests.map(
+      ({ body: { contents } }) =>
+        contents
+          .at(-1)
+          .parts.at(-1)
+          .text?.split(/\n| word/)[0],
+    );
     expect(findBreaks(gemini.requests).map((index) => prompts[index])).toEqual([
       'with the shell',
       'briefly',
@@ -147,8 +156,11 @@ posixTest(
       // The request for the summary has no tools, and what follows has the summary.
       prompts[7],
       'after it',
+      // The same, when the window is full.
+      expect.stringMatching(/^Below is the record/),
+      'too wide',
     ]);
-    expect(prompts.at(-1)).toBe('and on');
+    expect(prompts.at(-1)).toBe('as before');
   },
 );
 

@@ -42,17 +42,35 @@ linuxTest('a one-shot ends what it runs in the background, even if it ignores TE
   });
 });
 
+/** With a child that leaves the group, where only its mark is found. */
+const detached = (mark: string): string => `export MARK=${mark}; setsid sh -c 'trap "" HUP; sleep 600' & sleep 600`;
+
 linuxTest('a gmn that is killed takes what it runs in the background along', async (t) => {
   const mark = randomUUID();
   let arrive: () => void = () => {};
   const asked = new Promise<void>((resolve) => {
     arrive = resolve;
   });
-  const gemini = await fakeGemini(t, [reply(stubborn(mark)), () => arrive()]);
+  const gemini = await fakeGemini(t, [reply(stubborn(mark), start(detached(mark))), () => arrive()]);
   const { cwd, env } = place(t, { gemini });
   const child = spawn(...gmnCommand([...ALLOWED, 'x']), { cwd, env, stdio: 'ignore' });
   await asked;
-  expect(processesWith(mark).length).toBeGreaterThanOrEqual(2);
+  await expect.poll(() => processesWith(mark).length, { timeout: 10_000 }).toBeGreaterThanOrEqual(6);
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+  await expect.poll(() => processesWith(mark), { timeout: 10_000 }).toEqual([]);
+});
+
+linuxTest.for([
+  ['a call', (command: string) => [ALLOWED, { functionCall: { name: 'run_shell_command', args: { command } } }]],
+  ['--verify', (command: string) => [['--tools', 'edit', '--verify', command], { text: 'Done.' }]],
+] as const)('a gmn that is killed takes the command of %s along', async ([, scene], t) => {
+  const mark = randomUUID();
+  const [flags, part] = scene(detached(mark));
+  const gemini = await fakeGemini(t, [reply(part as object)]);
+  const { cwd, env } = place(t, { gemini });
+  const child = spawn(...gmnCommand([...(flags as readonly string[]), 'x']), { cwd, env, stdio: 'ignore' });
+  await expect.poll(() => processesWith(mark).length, { timeout: 10_000 }).toBeGreaterThanOrEqual(4);
   child.kill('SIGKILL');
   await once(child, 'exit');
   await expect.poll(() => processesWith(mark), { timeout: 10_000 }).toEqual([]);

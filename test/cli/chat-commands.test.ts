@@ -172,7 +172,7 @@ test('/context tells what fills the window', async (t) => {
     args: ['--demo', '--tools', 'read', '--system', 'Be brief.'],
   });
   expect(told).toMatch(
-    /\n +3 {2}system instruction\n +\d+ {2}5 tools\n +2 {2}your prompts\n +8 {2}replies\n +\d+ {2}tokens in all, estimated, 0\.\d % of 1048576\n +17 {2}tokens after the last reply, as the server counts\n$/,
+    /\n +3 {2}system instruction, 0\.0 %\n +\d+ {2}5 tools, 0\.\d %\n +2 {2}your prompts, 0\.0 %\n +8 {2}replies, 0\.0 %\n +\d+ {2}tokens in all, estimated, 0\.\d % of 1048576\n +17 {2}tokens after the last reply, as the server counts\n$/,
   );
 });
 

@@ -222,10 +222,17 @@ test('an answer that is cut short is kept as far as it came', async (t) => {
   ]);
 });
 
-test('at four fifths of the window a notice names /compress', async (t) => {
+test('where gmn makes no room by itself, a notice at four fifths of the window names /compress', async (t) => {
   const full = events([{ ...finish('STOP', [{ text: 'long' }]), usageMetadata: { promptTokenCount: 900_000 } }]);
-  const { stderr } = await pipedChat(t, ['a'], { gemini: await fakeGemini(t, [full]) });
-  expect(stderr).toMatch(/^86 % of the model's window is full\. \/compress replaces the conversation/);
+  const talk = async (compressionThreshold: number): Promise<string> => {
+    const home = { '.gemini/settings.json': JSON.stringify({ model: { compressionThreshold } }) };
+    return (await pipedChat(t, ['a'], { gemini: await fakeGemini(t, [full]), home })).stderr;
+  };
+  const [off, never, on] = await Promise.all([talk(0), talk(1), talk(0.7)]);
+  for (const stderr of [off, never]) {
+    expect(stderr).toMatch(/^86 % of the model's window is full\. \/compress replaces the conversation/);
+  }
+  expect(on).not.toContain('full');
 });
 
 test('a prompt that is too long for the model is reported with a hint at /compress', async (t) => {

@@ -79,6 +79,7 @@ test.each([
   ['mcpServers.files.env.TOKEN', ['$FILES_TOKEN'], '$FILES_TOKEN'],
   ['output.format', ['json'], 'json'],
   ['general.maxAttempts', ['5'], 5],
+  ['model.compressionThreshold', ['0.5'], 0.5],
 ] as const)('%s takes %j', (key, words, value) => {
   expect(parseSettingWords(parseKeyPath(key) ?? [], words)).toEqual(value);
 });
@@ -93,6 +94,8 @@ test('there is a word for every key but the secret one', () => {
     oneOrMore: 'a',
     age: '30d',
     count: '7',
+    prices: '{"a":{"input":1}}',
+    share: '0.5',
   };
   const refused = listSettingKeys().filter((key) => {
     try {
@@ -123,6 +126,7 @@ test.each([
   ['retention', 'x', 'gmn reads no key "retention"', /^Did you mean sessions.retention\?$/],
   ['security', 'x', 'gmn reads no key "security"', /security.auth.selectedType or/],
   ['general.maxAttempts', '0', 'general.maxAttempts must be a whole number from 1', / 3$/],
+  ['model.compressionThreshold', '70', 'model.compressionThreshold must be a number from 0 to 1', / 0\.5$/],
   ['general.maxAttempts', '1e3', 'general.maxAttempts must be a whole number from 1', / 3$/],
   ['model.name', '', 'model.name cannot be empty', /gmn config unset model.name$/],
   ['mcpServers.__proto__.command', 'x', '"__proto__" cannot be part of a key', /another name/],

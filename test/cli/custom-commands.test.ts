@@ -48,6 +48,39 @@ posixTest('files are read before commands run, and what is inserted is not expan
   expect(sentText(gemini.requests[0])).toEqual(['!{date} @{b} old {{args}}']);
 });
 
+test('a directory stands for its files, without what is ignored, secret or no text; notices name what is left out', async (t) => {
+  const home = { '.gemini/commands/c.toml': "prompt = 'Look: @{src} and @{empty}'" };
+  const files = {
+    ...{
+      '.gitignore': 'out/\n',
+      'src/b/c.txt': 'C {{args}}\n',
+      'src/a.txt': 'A',
+      'src/out/x.txt': 'no',
+      'src/.env': 'K=1',
+    },
+    ...{
+      'src/x.bin': new Uint8Array([0, 1, 2]),
+      'src/shot.png': Buffer.from('iVBORw0KGgo=', 'base64'),
+      'empty/out/x': '',
+    },
+  };
+  const gemini = await fakeGemini(t, [reply('ok'), reply('ok')]);
+  const at = place(t, { gemini, home, files });
+  const notices = [
+    'left out 1 file (neither text nor media that can be sent): src/x.bin',
+    'left out 1 file (may hold secrets',
+  ];
+  const sent = ['Look: === src/a.txt ===\nA\n\n=== src/b/c.txt ===\nC {{args}}\n and [empty has no files to send]'];
+  const gmn = await runGmnIn(t, at, ['-p', '/c', '-o', 'json']);
+  expect(JSON.parse(gmn.stdout).warnings).toEqual(
+    [...notices, 'left out 1 file (no text'].map((text) => expect.stringContaining(text)),
+  );
+  expect(sentText(gemini.requests[0])).toEqual(sent);
+  const chat = await runGmnIn(t, at, ['chat'], '/c\n');
+  for (const notice of notices) expect(chat.stderr).toContain(notice);
+  expect(sentText(gemini.requests[1])).toEqual(sent);
+});
+
 test('a folder that is not trusted has no commands, in a one-shot, a chat and its lists', async (t) => {
   const files = { '.gemini/commands/own.toml': "description = 'canary'\nprompt = 'Own !{touch hacked}'" };
   const gemini = await fakeGemini(t, [reply('ok'), reply('trusted')]);

@@ -30,9 +30,10 @@ const CASES: Readonly<Record<string, Case>> = {
   'no prompt': { args: [], options: { stdin: '' }, code: 1, type: 'UsageError', message: /no prompt given/ },
   'a blank prompt': { args: ['  '], code: 1, type: 'UsageError', message: /no prompt given/ },
   'a missing file': { args: ['-f', 'nope.txt', 'x'], code: 1, type: 'UsageError', message: /nope\.txt/ },
-  'an attachment of 25 MB': {
-    args: ['-f', 'big.png', 'x'],
+  'an attachment of 25 MB, where nothing can be uploaded': {
+    args: ['--auth', 'vertex-ai', '-f', 'big.png', 'x'],
     options: {
+      env: { GOOGLE_API_KEY: 'vertex-key-0123456', GOOGLE_VERTEX_BASE_URL: 'http://127.0.0.1:9' },
       files: {
         'big.png': Buffer.concat([Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex'), Buffer.alloc(25_000_000)]),
       },

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { existsSync, realpathSync } from 'node:fs';
+import { existsSync, readFileSync, realpathSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, type TestContext } from 'vitest';
@@ -10,17 +10,21 @@ import { CANARY, generatedPayload, payloadTable, plantScene } from '../tools/pay
 import { put, snapshot } from '../tools/place.ts';
 import { DISGUISES, PROTECTED } from '../tools/protected-paths.ts';
 
+const PWN = { old_string: CANARY.slice(0, 6), new_string: 'pwned' };
+
 const CALLS: readonly ((path: string) => { readonly name: string; readonly args: object })[] = [
   (path) => ({ name: 'read_file', args: { file_path: path } }),
   (path) => ({ name: 'list_directory', args: { dir_path: path } }),
   (path) => ({ name: 'write_file', args: { file_path: path, content: 'pwned' } }),
   (path) => ({ name: 'edit_file', args: { file_path: path, old_string: CANARY.slice(0, 6), new_string: 'pwned' } }),
   (path) => ({ name: 'edit_file', args: { file_path: path, old_string: '', new_string: 'pwned' } }),
+  (path) => ({ name: 'edit_file', args: { file_path: path, edits: [PWN, { old_string: '-5f0', new_string: '' }] } }),
   (path) => ({ name: 'glob', args: { dir_path: path, pattern: '**/*' } }),
   (path) => ({ name: 'glob', args: { pattern: path } }),
   (path) => ({ name: 'search_file_content', args: { dir_path: path, pattern: 'canar' } }),
   (path) => ({ name: 'search_file_content', args: { pattern: 'canar', include_pattern: path } }),
   (path) => ({ name: 'run_shell_command', args: { command: 'echo here', dir_path: path } }),
+  (path) => ({ name: 'run_shell_command', args: { command: 'echo here', dir_path: path, is_background: true } }),
   (path) => ({ name: 'web_fetch', args: { prompt: `read file://${path}`, url: `file://${path}` } }),
 ];
 
@@ -93,6 +97,34 @@ posixTest('under --yolo none of 160 writes to protected paths lands', { timeout:
   await attacked(t, calls, { mode: 'yolo', cwd, env });
   expect(snapshot(cwd)).toEqual(before);
 });
+
+posixTest(
+  'under --yolo several edits of one call reach no protected file, not by a link either; all are made or none',
+  async (t) => {
+    const { root, env } = place(t);
+    const cwd = plantScene(realpathSync(root));
+    const protectedFiles = ['.git/config', '.gemini/settings.json', '.vscode/tasks.json', '.github/workflows/ci.yml'];
+    put(cwd, { ...Object.fromEntries(protectedFiles.map((path) => [path, '{"a": 1}'])), 'own.txt': 'one two\n' });
+    symlinkSync('.git/config', join(cwd, 'to-config'));
+    symlinkSync('.gemini', join(cwd, 'to-gemini'));
+    const before = snapshot(cwd);
+    const edit = (path: string, ...words: readonly string[]) => ({
+      name: 'edit_file',
+      args: { file_path: path, edits: words.map((word) => ({ old_string: word, new_string: 'pwned' })) },
+    });
+    const paths = [...protectedFiles, 'to-config', 'to-gemini/settings.json', './sub/../.git/config', '.GIT/config'];
+    const calls = [
+      ...['own.txt', ...paths].map((path) => ({ name: 'read_file', args: { file_path: path } })),
+      ...paths.map((path) => edit(path, '"a"', '1')),
+      ...['file', 'via-file', 'directory/canary.txt', '../secret.txt'].map((path) => edit(path, 'can', 'ary')),
+      ...[edit('own.txt', 'one', 'three'), edit('own.txt', 'one two', 'two'), edit('own.txt', 'one', ' ')],
+    ];
+    await attacked(t, calls.slice(0, -1), { mode: 'yolo', cwd, env });
+    expect(snapshot(cwd)).toEqual(before);
+    await attacked(t, [calls[0] ?? {}, calls.at(-1) ?? {}], { mode: 'yolo', cwd, env });
+    expect(readFileSync(join(cwd, 'own.txt'), 'utf8')).toBe('pwnedpwnedtwo\n');
+  },
+);
 
 /** What a home directory holds that no model should see, though it may be asked to work there. */
 const SECRETS: readonly string[] = [

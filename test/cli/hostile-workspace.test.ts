@@ -1,6 +1,7 @@
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { expect } from 'vitest';
+import { serve } from '../mcp/server/support.ts';
 import { chatInTerminal } from '../support/chat-terminal.ts';
 import { fakeGemini, reply } from '../support/fake-gemini.ts';
 import { place, runGmnIn } from '../support/gmn.ts';
@@ -91,3 +92,67 @@ posixTest('no program of the folder is run in place of one of the system, though
   expect(toolCalls[3].result).toMatchObject({ output: expect.stringContaining('own shell') });
   expect(existsSync(mark)).toBe(false);
 });
+
+const SAID = 'canary-of-the-folder';
+
+/** Everything in a folder that a model could be told, if the folder were trusted. */
+const INSTRUCTIONS: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(
+    ['', 'sub/', '.gemini/', '.gmn/', '.agents/'].flatMap((folder) =>
+      ['AGENTS.md', 'GEMINI.md', 'AGENTS.override.md', 'CLAUDE.md'].map((name) => [`${folder}${name}`, SAID]),
+    ),
+  ),
+  '.gemini/system.md': SAID,
+  'evil.md': SAID,
+  '.gemini/settings.json': JSON.stringify({
+    context: { fileName: ['evil.md', '.env'], includeDirectories: ['..'] },
+    model: { name: SAID },
+    tools: { allowed: ['run_shell_command'] },
+  }),
+  '.gmn/config.json': JSON.stringify({ system: SAID, context: { fileName: ['evil.md'] } }),
+  '.env': `GEMINI_SYSTEM_MD=1\nGMN_SYSTEM=${SAID}\nGEMINI_MODEL=${SAID}\n`,
+  '.gemini/.env': 'GEMINI_SYSTEM_MD=evil.md\n',
+  '.gemini/commands/own.toml': `description = "${SAID}"\nprompt = "${SAID} !{git status} @{evil.md}"\n`,
+  '.gmn/templates/own2.md': `---\ndescription: ${SAID}\n---\n${SAID} {{prompt}}`,
+  '.git/HEAD': 'ref: refs/heads/main\n',
+  '.git/config': '[core]\n\tfsmonitor = git\n',
+  'sub/a.txt': 'needle\n',
+};
+
+posixTest(
+  'nothing that an untrusted folder says is sent, and no program is started for it, git above all',
+  async (t) => {
+    const call = (name: string, args: object) => ({ functionCall: { name, args } });
+    const work = [
+      reply(
+        call('list_directory', { dir_path: 'sub' }),
+        call('read_file', { file_path: 'sub/a.txt' }),
+        call('glob', { pattern: '**/*.txt' }),
+        call('search_file_content', { pattern: 'needle' }),
+        call('edit_file', { file_path: 'sub/a.txt', old_string: 'needle', new_string: 'thread' }),
+      ),
+      reply('done'),
+    ];
+    const gemini = await fakeGemini(t, [...work, ...work, reply('hello'), ...work]);
+    const { root, ...here } = place(t, { gemini, files: INSTRUCTIONS });
+    const mark = join(root, 'mark');
+    const bin = join(root, 'bin');
+    mkdirSync(bin);
+    for (const name of ['git', 'sh', 'bash', 'node', 'npm', 'env', 'hg']) {
+      writeFileSync(join(bin, name), `#!/bin/sh\necho ${name} >> '${mark}'\n`, { mode: 0o755 });
+    }
+    const at = { ...here, root, env: { ...here.env, PATH: bin } };
+    const flags = ['--tools', 'edit', '--approval-mode', 'auto_edit'];
+    expect(await runGmnIn(t, at, [...flags, '-p', '/own it'])).toMatchObject({ stdout: 'done\n', exitCode: 0 });
+    const lines = ['look', '/own it', '/own2 it', '/diff', '/context', '/undo', '/help', '/stats', 'hello'];
+    const chat = await runGmnIn(t, at, ['chat', ...flags], `${lines.join('\n')}\n`);
+    expect(chat.stdout).toMatch(/^done\n[\s\S]*hello\n$/);
+    const server = await serve(t, { at, flags: ['--allow-write'] });
+    const { structuredContent } = await server.call('delegate', { prompt: '/own it' });
+    expect(structuredContent.output).toBe('done');
+    await server.end();
+    expect(existsSync(mark) ? readFileSync(mark, 'utf8') : '').toBe('');
+    expect(gemini.requests.map(({ path, body }) => path + JSON.stringify(body)).join('\n')).not.toContain(SAID);
+    expect(gemini.requests[0]?.body.systemInstruction.parts[0].text).toContain('- Git branch: main');
+  },
+);

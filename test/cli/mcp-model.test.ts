@@ -29,6 +29,27 @@ test('a one-shot offers the tools of the servers it names, beside its own, and c
   expect(answered(gemini)).toMatchObject({ name: 'add', response: { output: '42' } });
 });
 
+test('what read_file shows of an answer that was too long is marked as data, like the answer', async (t) => {
+  const message = `${'line of an answer\n'.repeat(3000)}END`;
+  const gemini = await fakeGemini(t, [
+    reply(call('echo', { message }), call('read_file', { file_path: 'own.txt' })),
+    (response, { body }) => {
+      const { output } = body.contents.at(-1).parts[0].functionResponse.response;
+      const [, path = ''] = /read_file (\S+)/.exec(output) ?? [];
+      return reply(call('read_file', { file_path: path, start_line: 2990 }))(response, { ...body });
+    },
+    reply('done'),
+  ]);
+  const flags = ['--allowed-mcp-server-names', 'files', '--allowed-tools', 'files__*', '--tools', 'read'];
+  const files = { 'own.txt': 'mine' };
+  await runGmn(t, [...flags, 'x'], { gemini, files, home: home({ files: GOOD }) });
+  expect(gemini.requests[1]?.body.contents.at(-1).parts[1].functionResponse.response).toEqual({ output: 'mine' });
+  expect(gemini.requests[2]?.body.contents.at(-1).parts[0].functionResponse.response).toEqual({
+    output: expect.stringMatching(/line of an answer\nEND$/),
+    ...UNTRUSTED,
+  });
+});
+
 test('five calls of one reply to a server that ends after each answer all succeed', async (t) => {
   const rounds = [1, 2, 3, 4, 5];
   const gemini = await fakeGemini(t, [reply(...rounds.map((n) => call('speak', { n }))), reply('done')]);

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
 import { expect, test } from 'vitest';
 import { oauthPeer } from '../mcp/client/oauth-peer.ts';
 import { screenOf } from '../support/chat-terminal.ts';
@@ -110,7 +111,7 @@ test('the progress of a call is shown while it lasts, and gone after it', async 
   const terminal = runInTerminal(t, ['mcp', 'call', 'files', 'steps', 'count=20'], GOOD);
   expect(await terminal.until(/files steps \d+ % step \d+/)).not.toContain('all steps');
   const { output, exitCode } = await terminal.ended;
-  expect(output.split('\r').at(-2)).toBe('all steps');
+  expect(stripVTControlCharacters(output.split('\r').at(-2) ?? '')).toBe('all steps');
   expect(exitCode).toBe(0);
 });
 

@@ -23,6 +23,7 @@ describe('an answer', () => {
     "candidatesTokenCount": 12,
     "totalTokenCount": 17
   },
+  "cost": 0.0000315,
   "finishReason": "STOP"
 }
 `,
@@ -39,7 +40,7 @@ describe('an answer', () => {
 {"type":"content","text":"Hello"}
 {"type":"content","text":"! How can"}
 {"type":"content","text":" I help you today?"}
-{"type":"done","usage":{"promptTokenCount":5,"candidatesTokenCount":12,"totalTokenCount":17},"finishReason":"STOP"}
+{"type":"done","usage":{"promptTokenCount":5,"candidatesTokenCount":12,"totalTokenCount":17},"cost":0.0000315,"finishReason":"STOP"}
 `,
       stderr: '',
       exitCode: 0,

@@ -88,6 +88,7 @@ describe('an answer that does not match the schema', () => {
   "model": "gemini-2.5-flash",
   "response": "[]",
   ${USAGE_TWICE}
+  "cost": 0.000063,
   "finishReason": "STOP",
   "warnings": [
     "the answer did not match the schema, asked again (it is not JSON)"

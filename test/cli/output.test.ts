@@ -368,7 +368,7 @@ test.for([
   else expect(gmn).toMatchObject({ stdout: '', stderr: `Error: ${words}\nUse one of them.\n`, exitCode: 1 });
 });
 
-test.for([['-x'], ['--output-file', 'a'], ['--copy'], ['--pager'], ['--search'], ['--output-schema', '{}']])(
+test.for([['-x'], ['--output-file', 'a'], ['--copy'], ['--pager'], ['--output-schema', '{}']])(
   'a chat takes no %j',
   async (flags, t) => {
     const gmn = await runGmn(t, ['--demo', '-i', 'x', ...flags]);

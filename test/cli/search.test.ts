@@ -56,6 +56,7 @@ test('the sources are a key in json', async (t) => {
     "candidatesTokenCount": 12,
     "totalTokenCount": 17
   },
+  "cost": 0.0000315,
   "finishReason": "STOP"
 }
 `,

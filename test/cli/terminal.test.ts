@@ -64,7 +64,7 @@ test('a spinner says what is awaited, and is gone before the answer', async (t) 
   release();
   const { output } = await terminal.ended;
   expect(output.slice(output.lastIndexOf('gemini-2.5-flash'))).toMatch(
-    /^gemini-2\.5-flash[^\n]*\r +\r(?:\r\u001b\[K|\n)?there you are/,
+    /^gemini-2\.5-flash[^\n]*\u001b8\r\u001b\[Jthere you are/,
   );
 });
 

@@ -1,10 +1,12 @@
+import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { serve } from '../mcp/server/support.ts';
 import { pipedChat } from '../support/chat.ts';
 import { fakeGemini, reply } from '../support/fake-gemini.ts';
 import { place, runGmn, runGmnIn } from '../support/gmn.ts';
-import { posixTest } from '../support/posix.ts';
+import { linuxTest, posixTest, processesWith } from '../support/posix.ts';
 
 const EDIT = {
   functionCall: { id: 'c1', name: 'edit_file', args: { file_path: 'a.js', old_string: '1', new_string: '2' } },
@@ -49,12 +51,13 @@ Find the cause and repair it. It is run again when you are done.`);
   expect(seen).not.toMatch(/canary|GEMINI_API_KEY/);
 });
 
-posixTest('what still fails is a VerifyError with the end of the output, however much that was', async (t) => {
+posixTest('what still fails is a VerifyError with the end of the output, not with keys', async (t) => {
   const gemini = await fakeGemini(t, [reply('Done.'), reply('Done now.')]);
-  const flood = 'yes 0123456789abcdef | head -c 59500000; echo 日本語; exit 3';
+  const flood = 'yes 0123456789abcdef | head -c 59500000; cat key; echo 日本語; exit 3';
   const args = [...FLAGS, '--verify', flood, '--max-verify', '1', '-o', 'stream-json', 'do it'];
-  const gmn = await runGmn(t, args, { gemini });
+  const gmn = await runGmn(t, args, { gemini, files: { key: 'test-key-0123456789\n' } });
   expect(gmn).toMatchObject({ stderr: '', exitCode: 1 });
+  expect(gmn.stdout).not.toContain('test-key');
   const lines = gmn.stdout
     .trimEnd()
     .split('\n')
@@ -76,7 +79,7 @@ posixTest('what still fails is a VerifyError with the end of the output, however
     message: `verify still fails after 1 repair: ${flood} (exit code 3)`,
     partialResponse: 'Done.\nDone now.',
   });
-  expect(error.output).toMatch(/def\n日本語$/);
+  expect(error.output).toMatch(/def\n‹redacted›\n日本語$/);
   expect(Buffer.byteLength(error.output)).toBeLessThanOrEqual(4096);
   expect(Buffer.byteLength(error.output)).toBeGreaterThan(4000);
   expect(told(gemini.requests[1])).toContain(error.output);
@@ -145,3 +148,24 @@ posixTest('/verify sets, shows and ends it in a chat', async (t) => {
   );
   expect(chat.exitCode).toBe(1);
 });
+
+linuxTest(
+  'a command that hangs has a time limit in a chat, where the turn goes on, and in a delegated task',
+  async (t) => {
+    const mark = randomUUID();
+    const hang = `env > seen; MARK=${mark} exec sleep 600`;
+    const chatting = await fakeGemini(t, [reply('Done.'), reply('No idea.')]);
+    const once = `[ -e seen ] && exit 0; ${hang}`;
+    const chat = await pipedChat(t, [`/verify ${once}`, 'do it'], { gemini: chatting, args: ['-t', '2s'] });
+    expect(chat).toMatchObject({ stdout: 'Done.\nNo idea.\n', exitCode: 0 });
+    expect(told(chatting.requests[1])).toContain('fails (it was stopped after 2 s)');
+    const gemini = await fakeGemini(t, [reply('Done.')]);
+    const server = await serve(t, { gemini, flags: ['--allow-shell'] });
+    const { structuredContent } = await server.call('delegate', { prompt: 'do it', verify: hang, timeout_ms: 3000 });
+    expect(structuredContent).toMatchObject({ status: 'error', code: 'TIMEOUT', timeout_ms: 3000 });
+    expect(processesWith(mark)).toEqual([]);
+    const seen = readFileSync(join(server.cwd, 'seen'), 'utf8');
+    expect(seen).toContain('TERM=dumb');
+    expect(seen).not.toContain('GEMINI_API_KEY');
+  },
+);

@@ -1,19 +1,25 @@
 import type { RunTurn } from '../../agent/agent.ts';
 import { runTurn } from '../../agent/turn.ts';
+import { readSetting } from '../../config/keys.ts';
 import type { App } from '../../core/app.ts';
+import { loadOnce } from '../../core/async.ts';
 import { AppError } from '../../core/error.ts';
 import { settle, type TurnEvent, toNotices } from '../../core/event.ts';
+import type { BilledCall } from '../../core/usage.ts';
 import type { Locks } from '../../mcp/server/concurrency.ts';
 import type { Engine, TurnRequest } from '../../mcp/server/engine.ts';
 import { outsideRootsError } from '../../mcp/server/roots.ts';
 import { listKnownModels } from '../../models/listing.ts';
-import { type BuiltInModel, PLAIN_BUILT_IN } from '../../models/table.ts';
+import { sumCosts } from '../../models/prices.ts';
+import { type BuiltInModel, EMBEDDING_MODEL, PLAIN_BUILT_IN } from '../../models/table.ts';
 import { realPath } from '../../platform/files/path.ts';
 import { createPinnedClient, isPublicAddress } from '../../platform/http/pinned.ts';
 import { createDeadline, type Deadline } from '../../platform/runtime/clock.ts';
 import { randomId } from '../../platform/runtime/random-id.ts';
+import { appendUsage } from '../../session/usage-log.ts';
 import { fetchBytes } from '../../tools/web-page.ts';
 import { lazyRedaction, openAgent } from '../agent.ts';
+import type { Budget } from '../budget.ts';
 import { deadlineError, type ModelOptions, type OpenedModel, openModel } from '../model.ts';
 import { createModelsReport } from '../models-report.ts';
 import { countTokens, openQueries } from '../queries.ts';
@@ -21,8 +27,6 @@ import { type BackgroundHolder, openOwnWorkspace } from '../toolbox.ts';
 import { openUndoStore } from '../undo-store.ts';
 import { type OpenHistory, openServeSessions } from './sessions.ts';
 import { denyQuestions, type Permissions, reportRefusals, reportUnoffered, toToolOptions } from './tools.ts';
-
-const EMBED_MODEL = 'gemini-embedding-001';
 
 const DEFAULT_TURN_MS = 600_000;
 
@@ -32,6 +36,8 @@ const DEPTH_VARIABLE = 'GMN_MCP_DEPTH';
 
 interface EngineOptions {
   readonly app: App;
+  /** In dollars, for all calls of this process together. */
+  readonly maxCost?: number | undefined;
   readonly locks: Locks;
   readonly model: Pick<ModelOptions, 'model' | 'auth' | 'backend' | 'demo'>;
   readonly permissions: Permissions;
@@ -41,6 +47,7 @@ interface EngineOptions {
 export function createEngine(options: EngineOptions): Engine {
   const { app, locks } = options;
   const sessions = openServeSessions(app, locks);
+  const budget = loadOnce(() => openServeBudget(options));
   const sendPinned = createPinnedClient({ isAllowedAddress: isPublicAddress, timers: app.httpTimers });
   return {
     sessions: sessions.store,
@@ -49,7 +56,9 @@ export function createEngine(options: EngineOptions): Engine {
       checkDepth(app);
       const kept = await sessions.open(request.storage, request.onSession);
       const refused: string[] = [];
-      const events = addSessionEvents(settle(runEngineTurn(options, request, { ...kept, refused })), kept);
+      const calls: BilledCall[] = [];
+      const turn = runEngineTurn(options, request, { ...kept, refused, calls, budget });
+      const events = addCost(addSessionEvents(settle(turn), kept), { app, request, calls, ...kept });
       return { events, refused };
     },
     countTokens: (text, signal) =>
@@ -61,7 +70,7 @@ export function createEngine(options: EngineOptions): Engine {
       withModel(options, undefined, async (opened) => {
         const queries = await openQueries(opened, app);
         const text = await lazyRedaction(app).redact(given);
-        return { model: EMBED_MODEL, values: await queries.embed({ model: EMBED_MODEL, text }, signal) };
+        return { model: EMBEDDING_MODEL, values: await queries.embed({ model: EMBEDDING_MODEL, text }, signal) };
       }),
     fetchBytes: (url, signal) => fetchBytes(url, sendPinned, signal),
     models() {
@@ -71,7 +80,35 @@ export function createEngine(options: EngineOptions): Engine {
   };
 }
 
-/** Adds the session's notices, and its id to the last event if everything is saved. */
+async function openServeBudget({ maxCost, app }: EngineOptions): Promise<Budget | undefined> {
+  if (maxCost === undefined) return undefined;
+  const hint = 'Whoever runs this server can start it again, with a higher --max-cost.';
+  return (await import('../budget.ts')).openBudget({ maxCost, hint }, app);
+}
+
+interface CostOptions extends Pick<OpenHistory, 'savedId'> {
+  readonly app: App;
+  readonly request: TurnRequest;
+  readonly calls: readonly BilledCall[];
+}
+
+/** Adds to the last event what the turn cost, and a line to the usage log if it is saved. */
+async function* addCost(
+  events: AsyncIterable<TurnEvent>,
+  { app, request, calls, savedId }: CostOptions,
+): AsyncGenerator<TurnEvent, void> {
+  for await (const event of events) {
+    const id = event.type === 'end' || event.type === 'failure' ? savedId() : undefined;
+    if (id !== undefined) {
+      const cwd = request.directory ?? app.cwd;
+      appendUsage(app.homes().gmn, { at: app.clock.now(), kind: 'serve', id, cwd, calls });
+    }
+    const cost =
+      event.type === 'end' ? sumCosts(calls, readSetting((await app.settings()).document ?? {}, 'prices')) : undefined;
+    yield event.type !== 'end' || cost === undefined ? event : { ...event, cost };
+  }
+}
+
 async function* addSessionEvents(
   events: AsyncIterable<TurnEvent>,
   { waitForWrites, savedId, notices }: OpenHistory,
@@ -87,12 +124,14 @@ async function* addSessionEvents(
 
 interface Turn extends Pick<OpenHistory, 'history' | 'start' | 'keepStart' | 'close'> {
   readonly refused: string[];
+  readonly calls: BilledCall[];
+  readonly budget: () => Promise<Budget | undefined>;
 }
 
 async function* runEngineTurn(
   options: EngineOptions,
   request: TurnRequest,
-  { history, refused, close, ...session }: Turn,
+  { history, refused, close, calls, budget, ...session }: Turn,
 ): AsyncGenerator<TurnEvent, void> {
   const { timeoutMs = DEFAULT_TURN_MS } = request;
   const deadline = createDeadline(request.signal, timeoutMs, () => deadlineError(timeoutMs));
@@ -101,7 +140,11 @@ async function* runEngineTurn(
   try {
     checkDirectory(request);
     const app = createTurnApp(options.app, request.directory);
-    opened = await openModel(toModelOptions(options, request), app, deadline);
+    opened = await openModel(toModelOptions(options, request), app, {
+      endsAt: deadline.endsAt,
+      onCall: (call) => void calls.push(call),
+      budget: await budget(),
+    });
     yield* toNotices(opened.notices);
     const agent = yield* openTurnAgent(options, request, { app, opened, refused, background, start: session.start });
     if (agent.start !== undefined) session.keepStart?.(agent.start);

@@ -1,6 +1,6 @@
 import type { App } from '../../core/app.ts';
 import { isPrompt, type StoredContent } from '../../core/content.ts';
-import type { History, TurnRecord } from '../../core/history.ts';
+import type { Compaction, History, TurnRecord } from '../../core/history.ts';
 import type { Session, SessionStart, SessionStore } from '../../core/session.ts';
 import { sanitize } from '../../core/text/terminal.ts';
 import type { Locks } from '../../mcp/server/concurrency.ts';
@@ -24,14 +24,12 @@ type OnSession = (sessionId: string | undefined) => void;
 export interface OpenHistory {
   readonly history: History;
   readonly start?: SessionStart | undefined;
-  /** Saves it with the next prompt. */
   keepStart?(start: SessionStart): void;
   /** Runs in the background, so that the answer need not wait. */
   readonly close: () => void;
   /** Resolves when all records are written, or writing has failed. */
   readonly waitForWrites: () => Promise<void>;
   readonly savedId: () => string | undefined;
-  /** Those not reported yet. */
   readonly notices: () => readonly string[];
 }
 
@@ -91,9 +89,13 @@ const NO_SESSION = {
  */
 function sendBeforeWrite(session: Session, onWritten: () => void): Pick<OpenHistory, 'history' | 'waitForWrites'> {
   const begin = session.contents.length;
-  const earlier = session.contents.filter(
-    (content, index, all) => !isPrompt(content) || !isPromptOrEnd(all[index + 1]),
+  const answered = [...session.contents.entries()].filter(
+    ([index, content]) => !isPrompt(content) || !isPromptOrEnd(session.contents[index + 1]),
   );
+  const earlier = answered.map(([, content]) => content);
+  const toSession = (index: number): number => answered[index]?.[0] ?? index - earlier.length + begin;
+  const fromSession = (index: number): number =>
+    index >= begin ? index - begin + earlier.length : answered.filter(([at]) => at < index).length;
   let last: Promise<void> = Promise.resolve();
   let unwritten: readonly StoredContent[] = [];
   const appendRecord = (record: TurnRecord): Promise<void> => {
@@ -104,6 +106,14 @@ function sendBeforeWrite(session: Session, onWritten: () => void): Pick<OpenHist
     get contents() {
       return [...earlier, ...session.contents.slice(begin), ...unwritten];
     },
+    get compactions() {
+      return session.compactions.map((compaction) => moveCompaction(compaction, fromSession));
+    },
+    async compact(compaction) {
+      last = last.then(() => session.compact(moveCompaction(compaction, toSession)));
+      await last;
+    },
+    ...(session.keepOutput === undefined ? {} : { keepOutput: session.keepOutput }),
     replyLimit: session.replyLimit,
     async append(record) {
       const isPrompted = record.kind === 'prompt';
@@ -118,6 +128,16 @@ function sendBeforeWrite(session: Session, onWritten: () => void): Pick<OpenHist
     },
   };
   return { history, waitForWrites: () => last };
+}
+
+/** The same for contents that have other indices. */
+function moveCompaction({ summary, outputs }: Compaction, move: (index: number) => number): Compaction {
+  const { end = 0, prompt } = summary ?? {};
+  const moved = { end: move(end), ...(prompt === undefined ? {} : { prompt: move(prompt) }) };
+  return {
+    ...(summary === undefined ? {} : { summary: { ...summary, ...moved } }),
+    outputs: outputs.map((output) => ({ ...output, content: move(output.content) })),
+  };
 }
 
 /** The caller may assume that the model has seen its unanswered prompts. */

@@ -138,7 +138,7 @@ function openTools(
       context: { ...app, roots: workspace.roots, ...(isText ? createTerminalElicit(app, askPaused) : {}) },
       reserved: BUILTIN_NAMES,
       allowedTools: splitList(options.allowedTools ?? []),
-      ...(isReadable ? { storeOutput: workspace.keep } : {}),
+      ...(isReadable ? { storeOutput: workspace.keepUntrusted } : {}),
       onProgress: (step) => noteProgress(app.io.err, formatStep(step)),
       maxWaitMs,
       notices,

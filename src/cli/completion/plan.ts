@@ -17,7 +17,6 @@ export interface PlannedCommand {
   readonly repeats: boolean;
 }
 
-/** The command tree as a flat list, `root` first, from which the scripts are generated. */
 export function completionPlan(root: Command): readonly PlannedCommand[] {
   const plan = (command: Command, path: string): readonly PlannedCommand[] => {
     const children = command.subcommands ?? [];
@@ -35,7 +34,6 @@ export function completionPlan(root: Command): readonly PlannedCommand[] {
   return plan(root, root.name);
 }
 
-/** `help` takes every command path, and the topics. */
 function helpPlan(root: Command, { path, flags }: Pick<PlannedCommand, 'path' | 'flags'>): readonly PlannedCommand[] {
   const names = (root.subcommands ?? []).map(({ name }) => name);
   const topics: Values = { kind: 'words', words: Object.keys(TOPICS).filter((topic) => !names.includes(topic)) };
@@ -102,6 +100,8 @@ const DIRECTORIES: Values = { kind: 'directories' };
 export const PLACEHOLDERS: Readonly<Record<string, Values>> = {
   path: FILES,
   file: FILES,
+  input: FILES,
+  output: FILES,
   schema: FILES,
   dir: DIRECTORIES,
   dirs: DIRECTORIES,
@@ -125,6 +125,8 @@ export const PLACEHOLDERS: Readonly<Record<string, Values>> = {
   spec: FREE,
   duration: FREE,
   number: FREE,
+  usd: FREE,
+  what: FREE,
   n: FREE,
   port: FREE,
   age: FREE,
@@ -139,11 +141,11 @@ export const PLACEHOLDERS: Readonly<Record<string, Values>> = {
   'K: V': FREE,
   'k=v': FREE,
   uri: FREE,
+  glob: FREE,
   commandOrUrl: FREE,
   urlOrCommand: FREE,
 };
 
-/** The values a flag takes from the next word; undefined for a switch, or if the value is optional. */
 function findFlagValues({ value, isOptional, choices, suggestions }: Flag): Values | undefined {
   if (value === undefined || isOptional) return undefined;
   const words = choices ?? suggestions;

@@ -67,7 +67,7 @@ export const MODEL_FLAGS = [
   { long: 'no-fallback', help: 'Fail if the default model is retired, instead of asking its successor' },
 ] as const;
 
-const [MODEL, TIMEOUT, , , DEMO] = MODEL_FLAGS;
+const [MODEL, TIMEOUT, , , DEMO, RETRIES] = MODEL_FLAGS;
 
 /** Flags that every command accepts; a command they have no effect on says so. */
 export const COMMON_FLAGS = [MODEL, TIMEOUT, ...APP_FLAGS, QUIET_FLAG, AUTH_FLAG, BACKEND_FLAG, DEMO] as const;
@@ -124,6 +124,13 @@ const TOOL_NAMES = [
 
 export const TOOL_SUGGESTIONS = ['none', 'read', 'edit', 'all', ...TOOL_NAMES] as const;
 
+export const MAX_COST_FLAG = {
+  long: 'max-cost',
+  value: 'usd',
+  kind: 'number',
+  help: 'Spend at most so many dollars: answers get shorter, then it stops',
+} as const;
+
 export const APPROVAL_FLAGS = [
   {
     long: 'approval-mode',
@@ -147,6 +154,7 @@ export const APPROVAL_FLAGS = [
     help: 'More directories the tools may use; commas, or repeat',
   },
   { long: 'max-turns', value: 'n', kind: 'integer', fallback: '100', help: 'Stop after this many model calls' },
+  MAX_COST_FLAG,
 ] as const;
 
 export const SESSION_FLAGS = [
@@ -161,4 +169,58 @@ export const SESSION_FLAGS = [
   { long: 'fork', help: 'With -c or -r: continue in a copy, and leave the session as it is' },
   { long: 'session-name', value: 'name', help: 'Name the new session, or the copy' },
   { long: 'no-session', aliases: ['ephemeral'], env: 'GMN_NO_SESSION', help: 'Do not save the conversation' },
+] as const;
+
+/** The service's own tools and tiers. */
+export const SERVICE_FLAGS = [
+  { long: 'search', help: 'Let the model search the web with Google; its sources are listed after the answer' },
+  { long: 'code', help: 'Let the service run Python that the model writes, on its own machines' },
+  { long: 'url', help: 'Let the service read the web pages that the prompt names' },
+  {
+    long: 'service-tier',
+    value: 'tier',
+    choices: ['flex', 'priority'],
+    help: 'flex: cheaper, may take minutes; priority: dearer, served first',
+  },
+] as const;
+
+export const PICTURES_FLAG = {
+  long: 'pictures',
+  value: 'how',
+  choices: ['auto', 'kitty', 'iterm2', 'never'],
+  env: 'GMN_PICTURES',
+  fallback: 'auto',
+  help: 'How this terminal shows pictures (auto: if it is known to)',
+} as const;
+
+/** The flags of `gmn embed`, besides those it shares with other commands. */
+export const EMBED_FLAGS = [
+  {
+    long: 'model',
+    short: 'm',
+    value: 'id',
+    fallback: 'gemini-embedding-001',
+    help: 'A model that makes vectors',
+  },
+  {
+    long: 'task-type',
+    value: 'task',
+    suggestions: [
+      'semantic-similarity',
+      'classification',
+      'clustering',
+      'retrieval-document',
+      'retrieval-query',
+      'code-retrieval-query',
+      'question-answering',
+      'fact-verification',
+    ],
+    help: 'What the vectors are for, e.g. retrieval-document',
+  },
+  { long: 'dimensions', value: 'n', kind: 'integer', help: "Length of each vector (default: the model's)" },
+  { long: 'whole', help: 'One vector for each file, not for each line' },
+  { long: 'no-text', help: 'Leave the texts out of the output' },
+  { ...TIMEOUT, help: 'Give up a request after this long, e.g. 90s, 10m; 0 = never' },
+  DEMO,
+  RETRIES,
 ] as const;

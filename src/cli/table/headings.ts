@@ -25,6 +25,13 @@ export const HEADINGS: readonly (readonly [title: string, longs: readonly string
     ],
   ],
   [
+    'Rows',
+    [
+      ...['lines', 'input-format', 'each', 'limit', 'sample', 'ordered', 'retry-failed', 'restart'],
+      ...['engine', 'shard-rows', 'concurrency', 'rpm', 'tpm', 'dedupe', 'estimate'],
+    ],
+  ],
+  [
     'Answer',
     [
       'temperature',
@@ -38,6 +45,9 @@ export const HEADINGS: readonly (readonly [title: string, longs: readonly string
       'thinking-budget',
       'show-thoughts',
       'search',
+      'code',
+      'url',
+      'service-tier',
     ],
   ],
   [
@@ -55,11 +65,13 @@ export const HEADINGS: readonly (readonly [title: string, longs: readonly string
       'render',
       'no-render',
       'raw-output',
+      'pictures',
       'screen-reader',
       'plain',
       'usage',
       'count-tokens',
       'dry-run',
+      'json',
     ],
   ],
   [
@@ -71,6 +83,7 @@ export const HEADINGS: readonly (readonly [title: string, longs: readonly string
       'allowed-tools',
       'include-directories',
       'max-turns',
+      'max-cost',
       'verify',
       'max-verify',
       'shell',

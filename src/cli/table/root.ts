@@ -1,7 +1,9 @@
+import { BATCH } from './batch.ts';
 import { type Command, command } from './command.ts';
-import { APP_FLAGS, AUTH_FLAG, BACKEND_FLAG, MODEL_FLAGS, QUIET_FLAG, REPORT_FLAGS } from './flags.ts';
+import { FILES } from './files.ts';
+import { APP_FLAGS, AUTH_FLAG, BACKEND_FLAG, EMBED_FLAGS, MODEL_FLAGS, QUIET_FLAG, REPORT_FLAGS } from './flags.ts';
 import { MCP, MCP_SERVER } from './mcp.ts';
-import { CHAT_FLAGS, PROMPT_FLAGS } from './prompt.ts';
+import { CHAT_FLAGS, IMAGE_FLAGS, PROMPT_FLAGS } from './prompt.ts';
 import { SESSIONS } from './sessions.ts';
 
 const TEMPLATES: Command = command({
@@ -167,7 +169,7 @@ export const ROOT: Command = command({
     system: 'Instruction for the model, or @file',
     'output-format': 'text, json or stream-json',
     extract: 'Print only the first code block',
-    usage: 'Show tokens and time at the end',
+    usage: 'Show tokens, time and cost at the end',
     demo: 'Use the offline model: no account, no network',
   },
   examples: [
@@ -203,6 +205,32 @@ export const ROOT: Command = command({
       ],
       load: () => import('../../commands/chat/chat.ts'),
     }),
+    command({
+      name: 'image',
+      summary: 'Make a picture, or change one',
+      args: '[prompt...]',
+      flags: [...IMAGE_FLAGS, ...MODEL_FLAGS.slice(1), QUIET_FLAG, ...APP_FLAGS],
+      examples: [
+        ['gmn image "a red fox in the snow"', 'saved in this directory, and shown if the terminal can'],
+        ['gmn image "a red fox" > fox.png', 'the bytes themselves'],
+        ['gmn image -f fox.png "make it winter" --output-file winter.png', 'change a picture'],
+        ['gmn image -c "and at night"', 'change the one before'],
+      ],
+      load: () => import('../../commands/image.ts'),
+    }),
+    command({
+      name: 'embed',
+      summary: 'Vectors of texts, as JSON lines: of each line of stdin or of files',
+      args: '[file...]',
+      flags: [...EMBED_FLAGS, AUTH_FLAG, BACKEND_FLAG, ...REPORT_FLAGS],
+      examples: [
+        ['gmn embed < lines.txt > vectors.jsonl', 'one vector for each line'],
+        ['gmn embed --whole docs/*.md > vectors.jsonl', 'one for each file'],
+        ['echo "red fox" | gmn embed --task-type retrieval-query --dimensions 768', 'a short one, to search with'],
+      ],
+      load: () => import('../../commands/embed.ts'),
+    }),
+    BATCH,
     AUTH,
     command({
       name: 'models',
@@ -237,6 +265,24 @@ export const ROOT: Command = command({
       load: () => import('../../commands/undo.ts'),
     }),
     SESSIONS,
+    command({
+      name: 'usage',
+      summary: 'What saved runs used and cost, as a chart on a terminal',
+      flags: [
+        { long: 'since', value: 'age', fallback: '7d', help: 'How far back: 24h, 7d, 4w, all' },
+        {
+          long: 'by',
+          value: 'what',
+          choices: ['day', 'model', 'directory'],
+          fallback: 'day',
+          help: 'One row for each',
+        },
+        ...REPORT_FLAGS,
+      ],
+      examples: [['gmn usage --since 4w --by model', 'which model costs most']],
+      load: () => import('../../commands/usage.ts'),
+    }),
+    FILES,
     TEMPLATES,
     DEMO,
     command({

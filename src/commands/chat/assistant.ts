@@ -1,5 +1,5 @@
 import { type AgentOptions, type OpenedAgent, openAgent } from '../../app/agent.ts';
-import { DEFAULT_TIMEOUT_MS, type ModelOptions, type OpenedModel, openModel } from '../../app/model.ts';
+import { chooseTimeout, type ModelLimits, type ModelOptions, type OpenedModel, openModel } from '../../app/model.ts';
 import type { RosterOptions } from '../../app/servers/roster.ts';
 import { type BackgroundHolder, chooseMode } from '../../app/toolbox.ts';
 import type { RunPaused } from '../../approval/approve.ts';
@@ -9,6 +9,7 @@ import { loadSettings } from '../../config/settings.ts';
 import type { App } from '../../core/app.ts';
 import type { McpTools } from '../../mcp/client/tools/toolset.ts';
 import { listModelChoices, parseTier, readListing } from '../../models/listing.ts';
+import { makesPictures } from '../../models/table.ts';
 import { BUILTIN_NAMES } from '../../tools/builtins.ts';
 import type { Workspace } from '../../tools/workspace/workspace.ts';
 import { createChatServers } from './servers.ts';
@@ -28,6 +29,8 @@ interface AssistantContext {
   readonly runPaused: RunPaused;
   readonly workspace: Workspace;
   readonly onNotice: (notice: string) => void;
+  readonly onCall: NonNullable<ModelLimits['onCall']>;
+  readonly budget: ModelLimits['budget'];
 }
 
 interface Opened {
@@ -89,7 +92,6 @@ interface ChatRemote {
   readonly servers: Servers;
 }
 
-/** How to start the configured MCP servers; undefined if there are none, or `--no-mcp` is given. */
 async function prepareServers(
   options: AssistantOptions,
   context: AssistantContext & { readonly isAnew?: boolean },
@@ -117,11 +119,15 @@ async function createAssistant(
   const open = async (setup: Setup, before?: Opened): Promise<Opened> => {
     const isSame = before?.setup.model === setup.model && before?.setup.showThoughts === setup.showThoughts;
     const isSameModel = isSame ? before?.model : undefined;
-    const limits = { requestTimeoutMs: options.timeout ?? DEFAULT_TIMEOUT_MS };
+    const { onCall, budget } = context;
+    const limits = { requestTimeoutMs: chooseTimeout(options), onCall, budget };
     const model = isSameModel ?? (await openModel({ ...options, ...toModelFlags(setup) }, context.app, limits));
-    const remote = servers.current === undefined ? {} : { remote: servers.current.tools };
+    const isPicture = makesPictures(model.modelId);
+    const remote = servers.current === undefined || isPicture ? {} : { remote: servers.current.tools };
     const parts = { ...context, ...remote, opened: model, remembered, background };
-    const events = openAgent(toAgentFlags(options, setup), parts);
+    const flags = toAgentFlags(options, setup);
+    // Models that make pictures take no functions; those that the user named are up to the service.
+    const events = openAgent(isPicture && flags.namedTools !== undefined ? { ...flags, tools: 'none' } : flags, parts);
     const { agent, notices } = await collectAgent(events).catch(async (thrown: unknown) => {
       if (isSameModel === undefined) await model.close();
       throw thrown;
@@ -168,7 +174,11 @@ async function createAssistant(
       return servers.current?.tools.notices ?? [];
     },
     preconnect: () => current.model.preconnect(),
+    get fileSupport() {
+      return current.model.fileSupport;
+    },
     allTools: BUILTIN_NAMES,
+    serviceTools: SERVICE_TOOLS,
     service: options.demo ? 'demo' : current.model.backend,
     models() {
       const { backend, account, tier } = current.model;
@@ -183,6 +193,9 @@ async function createAssistant(
     },
     get tools() {
       return current.agent.chosen;
+    },
+    get contextText() {
+      return current.agent.contextText ?? '';
     },
     change,
     close: async () => {
@@ -214,8 +227,11 @@ function createSetup(options: AssistantOptions, mode: ApprovalMode): Setup {
     start: options.start,
     mode,
     showThoughts: options.showThoughts ?? false,
+    service: SERVICE_TOOLS.filter((name) => options[name]),
   };
 }
+
+const SERVICE_TOOLS = ['search', 'code', 'url'] as const satisfies readonly (keyof AssistantOptions)[];
 
 /** `--shell` implies that the model may use it. */
 function defaultTools({ shell }: AssistantOptions): string {
@@ -227,7 +243,7 @@ function toModelFlags({ model, showThoughts }: Setup): Pick<AssistantOptions, 'm
 }
 
 function toAgentFlags({ system: _, yolo: __, ...options }: AssistantOptions, setup: Setup): AgentOptions {
-  const { system, tools, start, mode } = setup;
+  const { system, tools, start, mode, service } = setup;
   // The default tools of a chat do not count as named by the user.
   const named = options.tools === undefined && tools === defaultTools(options) ? { namedTools: 'edit' } : {};
   return {
@@ -237,6 +253,7 @@ function toAgentFlags({ system: _, yolo: __, ...options }: AssistantOptions, set
     start,
     isChat: true,
     approvalMode: mode,
+    ...Object.fromEntries(SERVICE_TOOLS.map((name) => [name, service.includes(name)])),
     ...(system === undefined ? {} : { system }),
   };
 }

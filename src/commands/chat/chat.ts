@@ -1,3 +1,4 @@
+import type { RunTurn } from '../../agent/agent.ts';
 import { runTurn } from '../../agent/turn.ts';
 import { lazyRedaction } from '../../app/agent.ts';
 import { pruneIfDue } from '../../app/history.ts';
@@ -20,18 +21,22 @@ import { attachPastedPaths, pasteClipboard } from '../../chat/pictures.ts';
 import { requireFile } from '../../chat/prompt.ts';
 import { createMemorySession } from '../../chat/session.ts';
 import { restoredNotice } from '../../chat/setup.ts';
-import { formatStatus } from '../../chat/window.ts';
+import { createSpending } from '../../chat/spending.ts';
+import { formatStatus, prepareWindow } from '../../chat/window.ts';
 import { readSetting } from '../../config/keys.ts';
 import type { App } from '../../core/app.ts';
 import { loadOnce } from '../../core/async.ts';
 import { AppError } from '../../core/error.ts';
 import type { Env, Io, Out } from '../../core/io.ts';
 import type { Session, SessionSetup, SessionStore } from '../../core/session.ts';
+import { makesPictures } from '../../models/table.ts';
 import { chooseShell } from '../../platform/process/shell-choice.ts';
 import { randomId } from '../../platform/runtime/random-id.ts';
 import { createTerminalInput } from '../../platform/terminal/input.ts';
 import { isInteractive } from '../../platform/terminal/io.ts';
 import { systemStdin } from '../../platform/terminal/stdin.ts';
+import type { PictureChoice } from '../../render/picture.ts';
+import { appendUsage } from '../../session/usage-log.ts';
 import { type AssistantOptions, openAssistant } from './assistant.ts';
 
 export interface ChatOptions extends AssistantOptions, SessionOptions {
@@ -40,6 +45,9 @@ export interface ChatOptions extends AssistantOptions, SessionOptions {
   readonly file?: readonly string[];
   readonly demo?: boolean;
   readonly plain?: boolean;
+  /** In dollars. */
+  readonly maxCost?: number;
+  readonly pictures?: PictureChoice;
 }
 
 const MODES: readonly ApprovalMode[] = ['default', 'auto_edit', 'plan'];
@@ -69,8 +77,10 @@ export async function run(options: ChatOptions, app: App): Promise<number> {
     onNotice('--allowed-mcp-server-names has no effect with --no-mcp');
   }
   const store = openStore(app, onNotice, { by: 'chat' });
-  const kept = await openChatSession(options, app, store);
-  const { chosen, words } = restoreSetup(options, kept.session.setup, env);
+  const { pictureModel, ...kept } = await openChatSession(options, app, store);
+  const { setup } = kept.session;
+  const before = pictureModel === undefined || setup.model !== undefined ? setup : { ...setup, model: pictureModel };
+  const { chosen, words } = restoreSetup(options, before, env);
   const { document = {} } = await app.settings();
   const isEnabled = readSetting(document, 'general.enableNotifications');
   const notifier = createNotifier({ err: io.err, env, clock, isPlain, isEnabled });
@@ -78,12 +88,14 @@ export async function run(options: ChatOptions, app: App): Promise<number> {
     await notifier.notify('asks');
     return lines.withTerminal(work);
   };
-  const context = { app: { ...app, io }, runPaused, workspace, onNotice };
+  const { budget, spending } = await openSpending(options, app);
+  const context = { app: { ...app, io }, runPaused, workspace, onNotice, onCall: spending.add, budget };
   const opening = openAssistant({ ...options, ...chosen }, context);
   const assistant = await opening.catch(async (thrown) => {
     await kept.session.close();
     throw thrown;
   });
+  await prepareWindow(kept.session);
   reports.unshift(...assistant.notices, ...(words === undefined ? [] : [words]));
   try {
     chat = openChat({
@@ -100,7 +112,13 @@ export async function run(options: ChatOptions, app: App): Promise<number> {
         assistant,
         store,
         notifier,
+        spending,
         ...kept,
+      },
+      recordUsage: (session) => {
+        const calls = spending.takeCalls();
+        if (!chat?.isSaved) return;
+        appendUsage(app.homes().gmn, { at: clock.now(), kind: 'chat', id: session.id, cwd, calls });
       },
       isQuiet: options.quiet ?? false,
       // Only the command line can choose `yolo`; a chat started with it can switch back to it.
@@ -109,22 +127,38 @@ export async function run(options: ChatOptions, app: App): Promise<number> {
       changes: createChanges(undo, { ...turns, workspace, cwd: workspace.roots[0] ?? cwd }),
       shell: chooseShell(options.shell, env),
       customCommands: createLazyCommands(options, context),
-      openVerifiedTurn: async (command) => {
-        const { verifyTurn } = await import('../../app/verify.ts');
-        const { shell, timeout: timeoutMs } = options;
-        const hint = 'What the model changed is kept: /undo takes it back. /verify off ends this.';
-        return verifyTurn(runTurn, { app: context.app, command, shell, timeoutMs, hint });
+      openVerifiedTurn: (command) => openVerifiedTurn(command, options, context.app),
+      openFiles: async (prompt) => {
+        const { openAnswerFiles } = await import('../../app/answer-files.ts');
+        return openAnswerFiles({}, { app, prompt, canPipe: false, isPicture: false });
       },
+      findPictures: async () => (await import('../../render/picture.ts')).choosePictures(options.pictures, env),
       resumeFlags: options.demo ? '--demo ' : '',
       files: [...(options.file ?? [])],
     });
     const first = options.prompt ?? (options.args.length > 0 ? options.args.join(' ') : undefined);
     const exitCode = await runChat(chat, first);
+    chat.recordUsage(chat.session);
     if (chat.isSaved && !signal.aborted) await pruneIfDue(app);
     return exitCode;
   } finally {
     await assistant.close();
   }
+}
+
+async function openVerifiedTurn(command: string, options: ChatOptions, app: App): Promise<RunTurn> {
+  const { verifyTurn } = await import('../../app/verify.ts');
+  const { shell, timeout: timeoutMs } = options;
+  const hint = 'What the model changed is kept: /undo takes it back. /verify off ends this.';
+  return verifyTurn(runTurn, { app, command, shell, timeoutMs, hint });
+}
+
+async function openSpending({ maxCost }: ChatOptions, app: App) {
+  const hint = 'Leave the chat, and continue it with gmn chat -c and a higher --max-cost.';
+  const budget =
+    maxCost === undefined ? undefined : await (await import('../../app/budget.ts')).openBudget({ maxCost, hint }, app);
+  const overrides = readSetting((await app.settings()).document ?? {}, 'prices');
+  return { budget, spending: createSpending({ overrides, left: budget && (() => budget.limit - budget.spent) }) };
 }
 
 function checkChatUsage(options: ChatOptions): void {
@@ -156,7 +190,12 @@ function createLazyCommands(
   };
 }
 
-type ChatSession = { readonly session: Session; readonly isSaved: boolean };
+interface ChatSession {
+  readonly session: Session;
+  readonly isSaved: boolean;
+  /** The model of its last answer, if it makes pictures. */
+  readonly pictureModel?: string;
+}
 
 /**
  * The continued session, a new one, or one that is not saved. With the demo model a session is saved only if a flag
@@ -171,7 +210,9 @@ async function openChatSession(options: ChatOptions, app: App, store: SessionSto
     const session = options.fork
       ? await store.fork(summary, { cwd, ...(name === undefined ? {} : { name }) })
       : await store.resume(summary, cwd);
-    return options.noSession ? continueUnsaved(session) : { session, isSaved: true };
+    const { model = '' } = summary;
+    const pictures = makesPictures(model) ? { pictureModel: model } : {};
+    return { ...(options.noSession ? await continueUnsaved(session) : { session, isSaved: true }), ...pictures };
   }
   const isNamed = name !== undefined || id !== undefined;
   const isForgotten = (options.noSession || options.demo) && !isNamed;
@@ -180,7 +221,6 @@ async function openChatSession(options: ChatOptions, app: App, store: SessionSto
   return { session: await store.create({ cwd, by: 'chat', ...given }), isSaved: true };
 }
 
-/** The model and system instruction of the session, unless a flag overrides them, with a notice about them. */
 function restoreSetup({ model, system }: ChatOptions, before: SessionSetup, env: Env) {
   // GMN_MODEL is general; the choice made in the session is more specific and wins.
   const isFlag = model !== undefined && model !== env.GMN_MODEL;
@@ -196,6 +236,7 @@ async function continueUnsaved(saved: Session): Promise<ChatSession> {
   await saved.close();
   const session = createMemorySession(randomId(), saved.setup);
   await session.replace(saved.contents);
+  for (const compaction of saved.compactions) await session.compact(compaction);
   return { session, isSaved: false };
 }
 

@@ -29,6 +29,8 @@ interface McpServeOptions extends HttpFlags {
   readonly auth?: string;
   readonly backend?: Backend;
   readonly demo?: boolean;
+  /** In dollars. */
+  readonly maxCost?: number;
 }
 
 /**
@@ -38,6 +40,9 @@ interface McpServeOptions extends HttpFlags {
 export async function run(options: McpServeOptions, app: App): Promise<number> {
   if (options.tokenFile !== undefined && options.http === undefined) {
     throw new AppError('usage', '--token-file is only for --http', { hint: 'Add --http, or leave --token-file out.' });
+  }
+  if (options.maxCost !== undefined && !(options.maxCost > 0)) {
+    throw new AppError('usage', '--max-cost must be more than 0', { hint: 'In dollars, e.g. --max-cost 5' });
   }
   const service = createService(options, app);
   if (options.http !== undefined) {
@@ -76,7 +81,7 @@ function createService(options: McpServeOptions, app: App): Service {
     maxQueued: parseLimit(options.maxQueued, 100, '--max-queued', 0),
     openEngine: async (holds) => {
       const { createEngine } = await import('../../app/serve/engine.ts');
-      return createEngine({ app, locks: holds, model: chosen, permissions: allowed });
+      return createEngine({ app, locks: holds, model: chosen, permissions: allowed, maxCost: options.maxCost });
     },
   });
 }

@@ -4,6 +4,8 @@ import { openStore, toSessionJson } from '../../app/sessions.ts';
 import type { App } from '../../core/app.ts';
 import type { Part, StoredContent } from '../../core/content.ts';
 import { AppError } from '../../core/error.ts';
+import { describeFile } from '../../core/files.ts';
+import type { Compaction } from '../../core/history.ts';
 import type { SavedRecord } from '../../core/session.ts';
 
 export interface ReferenceOptions extends PrintOptions {
@@ -30,11 +32,16 @@ export async function run({ md, ...options }: ShowOptions, app: App): Promise<nu
     return (await import('./export.ts')).run({ args, format: 'md', quiet: options.quiet ?? false }, app);
   }
   const store = openStore(app, () => {});
-  const { summary, records, notices } = await store.read(await store.find(requireReference(options, 'show')));
+  const {
+    summary,
+    records,
+    compactions = [],
+    notices,
+  } = await store.read(await store.find(requireReference(options, 'show')));
   const json = records.map(({ at, ...record }) => ({ time: new Date(at).toISOString(), ...record }));
   await printPaged(
     {
-      text: records.map(formatRecord).join(''),
+      text: `${records.map(formatRecord).join('')}${await formatCompactions(compactions)}`,
       json: { session: toSessionJson(summary), records: JSON.parse(JSON.stringify(json)) },
       notices,
     },
@@ -42,6 +49,12 @@ export async function run({ md, ...options }: ShowOptions, app: App): Promise<nu
     app,
   );
   return 0;
+}
+
+async function formatCompactions(compactions: readonly Compaction[]): Promise<string> {
+  if (compactions.length === 0) return '';
+  const words = (await import('../../agent/compacted.ts')).describeCompactions(compactions);
+  return words === undefined ? '' : `[${words}]\n`;
 }
 
 function formatRecord(record: SavedRecord): string {
@@ -70,5 +83,6 @@ function formatPart(part: Part): string {
   if ('text' in part && typeof part.text === 'string') return part.thought ? '' : part.text;
   if ('functionCall' in part) return `[${part.functionCall.name} ${JSON.stringify(part.functionCall.args ?? {})}]\n`;
   if ('functionResponse' in part) return `[${part.functionResponse.name} answered]\n`;
+  if ('fileData' in part) return `[${describeFile(part)}]\n`;
   return 'inlineData' in part ? `[${part.inlineData.mimeType}]\n` : '';
 }

@@ -5,7 +5,7 @@ const MAX_ERROR_CHARS = 2000;
 
 /** A caller of a tool can use no other flags. */
 const SERVER_FLAGS = [
-  ...['--root', '--allow-write', '--allow-shell', '--max-running', '--max-queued'],
+  ...['--root', '--allow-write', '--allow-shell', '--max-running', '--max-queued', '--max-cost'],
   ...['--auth', '--backend', '--demo', '--refresh'],
 ];
 

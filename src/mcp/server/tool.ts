@@ -8,8 +8,12 @@ import type { Progress } from './progress.ts';
 export const TOOL_GROUPS = ['chat', 'genai', 'delegate'] as const;
 export type ToolGroup = (typeof TOOL_GROUPS)[number];
 
+type ContentBlock =
+  | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'image' | 'audio'; readonly data: string; readonly mimeType: string };
+
 export interface CallResult {
-  readonly content: readonly { readonly type: 'text'; readonly text: string }[];
+  readonly content: readonly ContentBlock[];
   readonly isError?: true;
   readonly structuredContent?: JsonObject;
   /** The same as `_meta`, under the name that earlier Gemini servers used. */
@@ -58,7 +62,6 @@ interface ServerToolSpec<Schema extends InputSchema> extends ToolDescription {
   readonly run: (args: ArgumentsOf<Schema>, call: Call) => Promise<CallResult>;
 }
 
-/** Checks the arguments before the tool runs, and turns errors into results. */
 export function serverTool<const Schema extends InputSchema>(spec: ServerToolSpec<Schema>): ServerTool {
   const { input, run, fail, ...published } = spec;
   return {

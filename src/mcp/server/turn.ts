@@ -1,5 +1,5 @@
 import { AppError } from '../../core/error.ts';
-import type { Source } from '../../core/event.ts';
+import type { AnswerFile, Source } from '../../core/event.ts';
 import { NO_USAGE, type Usage } from '../../core/usage.ts';
 import type { Engine, TurnRequest } from './engine.ts';
 import { dropShellAdvice } from './errors.ts';
@@ -10,8 +10,12 @@ export interface Answer {
   readonly text: string;
   readonly model: string;
   readonly usage: Usage;
+  /** In dollars; absent if it is not known. */
+  readonly cost?: number | undefined;
   readonly finishReason: string;
   readonly sources?: readonly Source[] | undefined;
+  /** Pictures and other files of the answer; they are not saved anywhere. */
+  readonly files: readonly AnswerFile[];
   /** Present only if the whole turn is saved there. */
   readonly sessionId?: string | undefined;
   readonly notices: readonly string[];
@@ -35,6 +39,7 @@ const MAX_ANSWER_CHARS = 16_000_000;
 export async function collectAnswer(engine: Engine, request: TurnRequest, listener: TurnListener): Promise<Answer> {
   const turn = await engine.startTurn(request);
   let text = '';
+  const files: AnswerFile[] = [];
   const isBlind = request.storage.kind === 'session' && request.directory === undefined;
   const notices: string[] = isBlind ? [NO_ROOT] : [];
   for await (const event of turn.events) {
@@ -45,19 +50,19 @@ export async function collectAnswer(engine: Engine, request: TurnRequest, listen
       if (text.length > MAX_ANSWER_CHARS) throw tooLongError();
       listener.onText?.(event.delta);
     }
+    if (event.type === 'file') files.push(event.file);
     if (event.type === 'notice') notices.push(dropShellAdvice(event.message));
     if (event.type === 'answer') listener.onRefused?.(turn.refused);
     if (event.type === 'failure') throw addAdvice(event.error, isBlind);
     if (event.type === 'end') {
-      const { model, usage = NO_USAGE, finishReason, sources, sessionId, notices: last = [] } = event;
+      const { model, usage = NO_USAGE, cost, finishReason, sources, sessionId, notices: last = [] } = event;
       notices.push(...last.map(dropShellAdvice));
-      return { text, model, usage, finishReason, sources, sessionId, notices, refused: turn.refused };
+      return { text, model, usage, cost, finishReason, sources, sessionId, files, notices, refused: turn.refused };
     }
   }
   throw new AppError('internal', 'the turn ended without a final event');
 }
 
-/** A model that wanted tools needs a root, and an unknown model has alternatives. */
 function addAdvice(error: AppError, isBlind: boolean): AppError {
   const { hint = '', objection } = error;
   if (isBlind && objection === 'tools') return error.with({ hint: NO_ROOT });

@@ -9,18 +9,15 @@ import {
   type Place,
   toPlace,
 } from './agent.ts';
-import { openExchange, type RequestContext, SLICE_BYTES } from './exchange.ts';
+import { openExchange, type RequestContext, SLICE_BYTES, toBytes } from './exchange.ts';
 import { toPeer } from './failure.ts';
 
 export interface DirectClient {
-  /** With `addresses`, connects to one of these only, whatever the host name resolves to. */
   send(dispatch: RequestContext, addresses?: readonly Address[]): Promise<HttpResponse>;
-  /** Opens a connection for the next request there, unless there is one. Says nothing if that fails. */
   preconnect(url: URL): void;
   close(): void;
 }
 
-/** On `node:http` and `node:https`, each loaded on first use. */
 export function openDirectClient({
   clock = systemClock,
   maxIdleMs = 60_000,
@@ -36,7 +33,7 @@ export function openDirectClient({
       const { request, signal } = dispatch;
       const connections = connectionsFor(request.url);
       const place = toPlace(request.url, addresses);
-      if (mayRepeat(request)) {
+      if (mayReuse(request)) {
         connections.closeOverdue(place);
         // So that a server that has hung up by now is noticed, and an exchange that is over sets its connection free.
         if (connections.hasOpen(place)) await yieldToIo();
@@ -55,7 +52,7 @@ export function openDirectClient({
 function sendOn(connections: Connections, dispatch: RequestContext, place: Place): Promise<HttpResponse> {
   const { request } = dispatch;
   const isRepeatable = mayRepeat(request);
-  const options = toRequestOptions(request, place, isRepeatable ? connections.kept : connections.single);
+  const options = toRequestOptions(request, place, mayReuse(request) ? connections.kept : connections.single);
   let current: ClientRequest | undefined;
   let response: IncomingMessage | undefined;
   let isClosed = false;
@@ -74,7 +71,6 @@ function sendOn(connections: Connections, dispatch: RequestContext, place: Place
     const made = process.getBuiltinModule(http).request(options);
     current = made;
     let isReused = false;
-    /** The last bytes that came, as they were on the connection. */
     let lastPacket: Buffer | undefined;
     let failure: unknown;
     const notePacket = (packet: Buffer): void => {
@@ -144,6 +140,10 @@ function mayRepeat({ method, isRepeatable = method === 'GET' }: HttpRequest): bo
   return isRepeatable;
 }
 
+function mayReuse(request: HttpRequest): boolean {
+  return request.mayReuse ?? mayRepeat(request);
+}
+
 /** Message framing is set here; callers must not override it. */
 const FRAMING_HEADERS: readonly string[] = ['connection', 'content-length', 'transfer-encoding'];
 
@@ -196,9 +196,9 @@ function parseError(code: string): Error {
   return Object.assign(new Error('this is not HTTP'), { code });
 }
 
-function writeBody(request: ClientRequest, body: string | undefined, progress: () => void): void {
+function writeBody(request: ClientRequest, body: HttpRequest['body'], progress: (bytes: number) => void): void {
   if (body === undefined || body.length <= SLICE_BYTES) return void request.end(body);
-  const bytes = Buffer.from(body);
+  const bytes = toBytes(body);
   const writeFrom = (start: number): void => {
     if (request.destroyed) return;
     if (start >= bytes.length) return void request.end();
@@ -208,7 +208,7 @@ function writeBody(request: ClientRequest, body: string | undefined, progress: (
     });
   };
   const next = (start: number): void => {
-    progress();
+    progress(Math.min(start, bytes.length));
     writeFrom(start);
   };
   writeFrom(0);

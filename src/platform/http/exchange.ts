@@ -12,7 +12,6 @@ export interface RequestContext {
   readonly signal: AbortSignal;
   readonly timers: HttpTimers;
   readonly onHeaders?: (status: number) => void;
-  /** The kept connection was dead; the request goes on a new one. */
   readonly onSentAgain?: () => void;
   /** Called once, when the exchange is over, with the number of bytes received. */
   readonly onClose?: (bytes: number) => void;
@@ -24,8 +23,8 @@ interface Exchange {
   connected(): void;
   /** The request is to be sent once more, on a new connection: restarts the connect timeout. */
   reconnecting(): void;
-  /** Part of the request was sent: restarts the headers timeout. */
-  progress(): void;
+  /** So many bytes of the body were sent: restarts the headers timeout. */
+  progress(bytes: number): void;
   headers(status: number, headers: Readonly<Record<string, string | string[] | undefined>>): void;
   data(chunk: Uint8Array): void;
   end(): void;
@@ -83,7 +82,8 @@ export function openExchange(dispatch: RequestContext, line: Transport): Exchang
       phase = 'connect';
       watch.limit(timers.connectMs, onTimeout(timers.connectMs));
     },
-    progress() {
+    progress(bytes) {
+      request.onProgress?.(bytes);
       if (phase === 'headers') watch.limit(timers.headersMs, onTimeout(timers.headersMs));
     },
     headers(status, headers) {
@@ -121,7 +121,6 @@ interface Watch {
   isOver(): boolean;
 }
 
-/** The timer and the abort listener; both must go when the exchange is over. */
 function openWatch({ signal, onClose }: RequestContext, stop: (reason: unknown) => void): Watch {
   let stopTimer = (): void => {};
   let isOver = false;
@@ -166,3 +165,8 @@ function withResolvers<T>(): {
 
 /** A longer upload is written in slices of this size, so that its progress restarts the timeout. */
 export const SLICE_BYTES = 64 * 1024;
+
+/** The bytes of a body; those that are bytes already are not copied. */
+export function toBytes(body: NonNullable<HttpRequest['body']>): Buffer {
+  return typeof body === 'string' ? Buffer.from(body) : Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+}

@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import { Readable } from 'node:stream';
 import { type buildConnector, Client, type Dispatcher, Pool, ProxyAgent } from 'undici';
 import type { HttpRequest, HttpResponse } from '../../core/io.ts';
-import { openExchange, type RequestContext, SLICE_BYTES } from './exchange.ts';
+import { openExchange, type RequestContext, SLICE_BYTES, toBytes } from './exchange.ts';
 import { formatBasicAuth, proxyError, toPeer, toProxyPeer } from './failure.ts';
 
 const NO_TIMERS = { headersTimeout: 0, bodyTimeout: 0 };
@@ -55,10 +55,14 @@ export async function sendThroughProxy(dispatch: RequestContext, proxy: URL): Pr
 
 const CLIENT = { connect: NO_CONNECT_TIMER };
 
-function toDispatchOptions(request: HttpRequest, proxy: URL, progress: () => void): Dispatcher.DispatchOptions {
+function toDispatchOptions(
+  request: HttpRequest,
+  proxy: URL,
+  progress: (bytes: number) => void,
+): Dispatcher.DispatchOptions {
   const { url, method } = request;
   const isTunnel = url.protocol === 'https:';
-  const body = request.body === undefined ? null : Buffer.from(request.body);
+  const body = request.body === undefined ? null : toBytes(request.body);
   const headers: Record<string, string> = { ...request.headers };
   if (body) headers['content-length'] = String(body.length);
   if (!isTunnel) {
@@ -75,14 +79,13 @@ function toDispatchOptions(request: HttpRequest, proxy: URL, progress: () => voi
   };
 }
 
-function* sliceBody(body: Buffer, progress: () => void): Generator<Uint8Array> {
+function* sliceBody(body: Buffer, progress: (bytes: number) => void): Generator<Uint8Array> {
   for (let start = 0; start < body.length; start += SLICE_BYTES) {
-    progress();
+    progress(start);
     yield body.subarray(start, start + SLICE_BYTES);
   }
 }
 
-/** An agent that reports the proxy's status for the tunnel, or why there was none. */
 function tunnelAgent(proxy: URL, report: (outcome: number | Error) => void): ProxyAgent {
   const watch: Dispatcher.DispatcherComposeInterceptor = (send) => (options, handler) =>
     send(options, {

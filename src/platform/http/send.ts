@@ -9,14 +9,12 @@ interface HttpOptions {
   readonly timers: HttpTimers;
   /** Only the proxy variables are read. */
   readonly env: Env;
-  /** Absent: no trace lines are made. */
   readonly trace?: Trace | undefined;
   readonly clock: Pick<Clock, 'now'>;
   /** The only addresses to connect to, unless a proxy does; undefined: what the host resolves to. May throw. */
   readonly addresses?: (url: URL, signal: AbortSignal) => Promise<readonly Address[] | undefined>;
 }
 
-/** An HTTP client and the connections it keeps between requests, for at most a minute each. */
 interface HttpClient {
   /** Returns redirects like any response. Read the body or leave it early: until then its connection is in use. */
   readonly send: SendHttp;
@@ -56,11 +54,11 @@ interface TraceContext {
 }
 
 function traceRequest(
-  { method, url, body }: HttpRequest,
+  { method, url, body, isSecret }: HttpRequest,
   { proxy, trace, clock }: TraceContext,
 ): Partial<RequestContext> {
   const start = clock.now();
-  const where = `${method} ${url.host}${url.pathname}`;
+  const where = `${method} ${url.host}${isSecret ? '/…' : url.pathname}`;
   trace(`${where}, ${Buffer.byteLength(body ?? '')} bytes${proxy ? `, through proxy ${proxy.host}` : ''}`);
   return {
     onSentAgain: () => trace(`${where}: the kept connection was dead, sent again on a new one`),

@@ -30,7 +30,7 @@ export interface ServedReply {
   /** Sends status and headers now; the body follows through `write`. */
   begin(status: number, headers: Readonly<Record<string, string>>): void;
   /** Resolves when there is room for more; rejects with the signal's reason once the client is gone. */
-  write(chunk: string): Promise<void>;
+  write(chunk: string | Uint8Array): Promise<void>;
   end(): void;
   /** Sends what was written so far, then drops the connection without a proper end. */
   cut(): void;
@@ -38,6 +38,9 @@ export interface ServedReply {
 
 /** A rejection becomes a 500, or a dropped connection if the response had begun. */
 export type ServeHandler = (request: ServedRequest, reply: ServedReply) => Promise<void>;
+
+/** `body` throws if the client hangs up. A rejection is treated as for `ServeHandler`. */
+export type StreamHandler = (body: AsyncIterable<Uint8Array>, reply: ServedReply) => Promise<void>;
 
 export interface HttpServer {
   /** `http://127.0.0.1:<port>`, without a trailing slash. */
@@ -53,6 +56,8 @@ interface ListenOptions {
   readonly admit?: (head: RequestHead) => ErrorResponse | undefined;
   /** 64 MB by default. */
   readonly maxBodyBytes?: number;
+  /** May take a request whose body is read as it arrives, however long it is. Undefined: `handler` gets it whole. */
+  readonly stream?: (head: RequestHead) => StreamHandler | undefined;
 }
 
 /**
@@ -98,13 +103,14 @@ async function serve(incoming: IncomingMessage, outgoing: ServerResponse, option
     reply.send(refusal.status, { connection: 'close', ...refusal.headers }, refusal.body);
     return;
   }
-  const body = await readBody(incoming, options.maxBodyBytes ?? BODY_LIMIT_BYTES);
+  const stream = options.stream?.(head);
+  const body = stream ? '' : await readBody(incoming, options.maxBodyBytes ?? BODY_LIMIT_BYTES);
   if (body === TOO_LARGE) {
     reply.send(413, { connection: 'close', 'content-type': 'text/plain' }, 'The request body is too large.\n');
     return;
   }
   try {
-    await options.handler({ ...head, body }, reply);
+    await (stream ? stream(incoming, reply) : options.handler({ ...head, body }, reply));
   } catch (thrown) {
     if (gone.signal.aborted) return;
     if (outgoing.headersSent) outgoing.destroy();

@@ -1,12 +1,17 @@
-import { type ChildProcess, spawn } from 'node:child_process';
 import { AppError } from '../../core/error.ts';
 import { startTimer } from '../runtime/clock.ts';
 import { killProcessTree, type ProcessTree, stopProcessTree } from './group.ts';
-import { type CapturedText, collectOutput, type ShellCommand, type ShellEnding, startShell } from './shell.ts';
+import {
+  type CapturedText,
+  collectOutput,
+  type ShellCommand,
+  type ShellEnding,
+  type StartedShell,
+  startShell,
+} from './shell.ts';
 
 export interface BackgroundOutput extends CapturedText {
   readonly command: string;
-  /** Absent while it runs. */
   readonly ending?: ShellEnding;
 }
 
@@ -21,7 +26,6 @@ export interface BackgroundCommands {
   read(id: number, waitMs: number, signal: AbortSignal): Promise<BackgroundOutput | undefined>;
   /** Ends a command and all it has started, see `stopProcessTree`; gives what it printed last. */
   stop(id: number): Promise<BackgroundOutput | undefined>;
-  /** Those that can still be read. */
   ids(): readonly number[];
   /** Ends all of them; nothing can be started after it. */
   close(): Promise<void>;
@@ -30,7 +34,7 @@ export interface BackgroundCommands {
 const MAX_COMMANDS = 8;
 /** Of each command, not yet read. */
 const MAX_CHARS = 1_000_000;
-/** After news, as much time again for the rest of a line and for the end. */
+/** After output, how long to wait for the rest of a line and for the exit. */
 const LINGER_MS = 100;
 /** A command that prints faster than it is read is slowed down, not stopped: it must not keep this process busy. */
 const THROTTLE_MS = 5;
@@ -44,10 +48,8 @@ interface Entry {
   readonly exited: Promise<unknown>;
   hasExited(): boolean;
   ending?: ShellEnding;
-  /** Resolves when it has ended, and what it printed has been read. */
   ended: Promise<void>;
   requestStop(): void;
-  /** Called at every piece of output, and at the end. */
   readonly waiting: Set<() => void>;
 }
 
@@ -61,7 +63,6 @@ export function createBackgroundCommands(): BackgroundCommands {
   const atExit = (): void => {
     for (const { family } of running()) killProcessTree(family);
   };
-  /** Forgets the oldest command that has ended, if there are too many. */
   const makeRoom = (): void => {
     if (running().length + starts.size >= MAX_COMMANDS) throw tooManyError(entries);
     if (entries.size + starts.size < MAX_COMMANDS) return;
@@ -69,10 +70,10 @@ export function createBackgroundCommands(): BackgroundCommands {
     if (oldest !== undefined) entries.delete(oldest);
   };
   const begin = async (command: ShellCommand): Promise<number> => {
-    const { child, family } = await startShell(command);
+    const started = await startShell(command);
     process.off('exit', atExit).on('exit', atExit);
     lastId += 1;
-    entries.set(lastId, followCommand(command.command, child, family));
+    entries.set(lastId, followCommand(command.command, started));
     return lastId;
   };
   return {
@@ -125,7 +126,7 @@ function takeOutput(entry: Entry): BackgroundOutput {
   return { command, ...entry.take(), ...(ending === undefined ? {} : { ending }) };
 }
 
-function followCommand(command: string, child: ChildProcess, family: ProcessTree): Entry {
+function followCommand(command: string, { child, family, watchdog }: StartedShell): Entry {
   const waiting = new Set<() => void>();
   const wake = (): void => {
     for (const notify of [...waiting]) notify();
@@ -138,7 +139,7 @@ function followCommand(command: string, child: ChildProcess, family: ProcessTree
       entry.hasNews = true;
       unread += text.length;
       wake();
-      // Near its end only what has got away can print so much, and that is not waited for.
+      // While it is being stopped, only an escaped process can print this much; do not wait for that.
       const isThrottled = unread > MAX_CHARS && !isEnding;
       return isThrottled ? new Promise((resolve) => startTimer(THROTTLE_MS, resolve)) : undefined;
     },
@@ -148,13 +149,12 @@ function followCommand(command: string, child: ChildProcess, family: ProcessTree
     requestStop = () => resolve('stop');
   });
   const exited = new Promise<'exit'>((resolve) => void child.once('exit', () => resolve('exit')));
-  const watchdog = startWatchdog(family);
   const end = async (): Promise<void> => {
     const reason = await Promise.race([exited, stopped]);
     isEnding = true;
     const { found, survivors } = await stopProcessTree(family);
     await output.settled(NEVER);
-    watchdog?.kill('SIGKILL');
+    watchdog.release();
     for (const stream of [child.stdout, child.stderr]) stream?.destroy();
     const strays = reason === 'exit' ? found : [];
     entry.ending = { exitCode: child.exitCode, signal: child.signalCode, strays, survivors };
@@ -170,21 +170,6 @@ function followCommand(command: string, child: ChildProcess, family: ProcessTree
     ended: end(),
   };
   return entry;
-}
-
-/**
- * Ends the process group if this process is killed and cannot do it: its input then ends. What has left the group is not
- * found. Undefined where there are no process groups.
- */
-function startWatchdog({ leader }: ProcessTree): ChildProcess | undefined {
-  if (process.platform === 'win32') return undefined;
-  const watchdog = spawn('/bin/sh', ['-c', 'read -r _; kill -KILL "-$0"', String(leader)], {
-    ...{ cwd: '/', env: {}, stdio: ['pipe', 'ignore', 'ignore'], detached: true },
-  });
-  // Without it the command still ends with this process, unless that is killed.
-  watchdog.on('error', () => {});
-  watchdog.stdin?.on('error', () => {});
-  return watchdog;
 }
 
 function waitForNews(entry: Entry, waitMs: number, signal: AbortSignal): Promise<void> {

@@ -1,4 +1,4 @@
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { windowsProgram } from './windows-command.ts';
 
@@ -8,7 +8,6 @@ export interface FoundProcess {
   readonly command: string;
 }
 
-/** A program started in a process group of its own, and everything it has started. */
 export interface ProcessTree {
   /** The program's pid, which is also the group's id. */
   readonly leader: number;
@@ -57,6 +56,38 @@ export function killProcessTree(family: ProcessTree): void {
     const program = windowsProgram('taskkill', process.env);
     spawnSync(program, ['/pid', String(leader), '/t', '/f'], { windowsHide: true });
   } else for (const target of [-leader, ...findRunning(family).map(({ pid }) => pid)]) sendSignal(target, 'SIGKILL');
+}
+
+export interface Watchdog {
+  /** It is no longer needed. */
+  release(): void;
+}
+
+/** `$0` is the group, `$1` the marker. Three rounds, because a process may have forked meanwhile. */
+const WATCH = `read -r _
+kill -KILL "-$0"
+for round in 1 2 3; do
+  for file in $(grep -lsF "$1" /proc/[0-9]*/environ); do
+    file=\${file#/proc/}
+    kill -KILL "\${file%/environ}"
+  done
+done`;
+
+/**
+ * Kills a process tree if this process is killed and cannot do it: the watchdog's input then ends. Does nothing on
+ * Windows, which has no process groups.
+ */
+export function startWatchdog({ leader, marker }: ProcessTree): Watchdog {
+  if (process.platform === 'win32') return { release() {} };
+  const watchdog = spawn('/bin/sh', ['-c', WATCH, String(leader), marker], {
+    ...{ cwd: '/', env: { PATH: '/usr/bin:/bin' }, stdio: ['pipe', 'ignore', 'ignore'], detached: true },
+  });
+  // Without it the command still ends with this process, unless that is killed.
+  watchdog.on('error', () => {});
+  watchdog.stdin?.on('error', () => {});
+  // A command that has ended but is not released, as after an error, must not keep this process alive.
+  watchdog.unref();
+  return { release: () => void watchdog.kill('SIGKILL') };
 }
 
 function findRunning(family: ProcessTree): readonly FoundProcess[] {

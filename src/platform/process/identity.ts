@@ -31,7 +31,7 @@ export function checkProcess(identity: ProcessIdentity): 'here' | 'stopped' | 'g
   }
   const state = readProcessState(identity.pid);
   if (state === undefined) return 'unknown';
-  if (state.began !== identity.began) return 'gone';
+  if (state.began !== identity.began || state.isDead) return 'gone';
   return state.isStopped ? 'stopped' : 'here';
 }
 
@@ -43,12 +43,14 @@ export function parseProcessIdentity(value: unknown): ProcessIdentity | undefine
 }
 
 /** Linux only, where this file is in memory. https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html */
-function readProcessState(pid: number): { began: string; isStopped: boolean } | undefined {
+function readProcessState(pid: number): { began: string; isStopped: boolean; isDead: boolean } | undefined {
   if (process.platform !== 'linux') return undefined;
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'latin1');
     const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
-    return { began: fields[19] ?? '', isStopped: fields[0] === 'T' || fields[0] === 't' };
+    const [state = ''] = fields;
+    // A zombie only waits for its parent to look; in a container it may wait for ever.
+    return { began: fields[19] ?? '', isStopped: /^t$/i.test(state), isDead: /^[zx]$/i.test(state) };
   } catch {
     return undefined;
   }

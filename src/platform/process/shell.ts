@@ -6,7 +6,14 @@ import { AppError } from '../../core/error.ts';
 import type { Env } from '../../core/io.ts';
 import { startTimer } from '../runtime/clock.ts';
 import { errorReason } from '../runtime/system.ts';
-import { type FoundProcess, killProcessTree, type ProcessTree, stopProcessTree } from './group.ts';
+import {
+  type FoundProcess,
+  killProcessTree,
+  type ProcessTree,
+  startWatchdog,
+  stopProcessTree,
+  type Watchdog,
+} from './group.ts';
 import { MARKER, type Shell, shellEnvironment } from './shell-choice.ts';
 
 export interface ShellCommand {
@@ -30,7 +37,6 @@ interface OutputOptions {
 /** stdout and stderr as they came; if there was too much, `omitted` characters are missing between `head` and `tail`. */
 export interface CapturedText {
   readonly head: string;
-  /** Empty if nothing is missing. */
   readonly tail: string;
   readonly omitted: number;
 }
@@ -59,7 +65,7 @@ const MAX_LINGER_MS = 1000;
  */
 export async function runShell(run: ShellRun, signal: AbortSignal): Promise<ShellResult> {
   signal.throwIfAborted();
-  const { child, family } = await startShell(run);
+  const { child, family, watchdog } = await startShell(run);
   // A second Ctrl+C exits at once, which must not leave the child running.
   const atExit = (): void => killProcessTree(family);
   process.on('exit', atExit);
@@ -81,18 +87,21 @@ export async function runShell(run: ShellRun, signal: AbortSignal): Promise<Shel
     };
   } finally {
     process.off('exit', atExit);
+    watchdog.release();
     child.stdout?.destroy();
     child.stderr?.destroy();
   }
 }
 
+export interface StartedShell {
+  readonly child: ChildProcess;
+  readonly family: ProcessTree;
+  /** To be released when the command has ended. */
+  readonly watchdog: Watchdog;
+}
+
 /** Starts a command in a process group of its own. Throws AppError `usage` if it cannot be started. */
-export function startShell({
-  shell,
-  command,
-  cwd,
-  env,
-}: ShellCommand): Promise<{ child: ChildProcess; family: ProcessTree }> {
+export function startShell({ shell, command, cwd, env }: ShellCommand): Promise<StartedShell> {
   const marker = randomUUID();
   return new Promise((resolve, reject) => {
     const failStart = (cause: unknown): void =>
@@ -113,7 +122,10 @@ export function startShell({
       });
       child.once('error', failStart);
       const leader = child.pid;
-      if (leader !== undefined) child.once('spawn', () => resolve({ child, family: { leader, marker } }));
+      if (leader === undefined) return;
+      const family = { leader, marker };
+      const watchdog = startWatchdog(family);
+      child.once('spawn', () => resolve({ child, family, watchdog }));
     } catch (thrown) {
       // For instance a command that contains a NUL.
       failStart(thrown);
@@ -152,7 +164,6 @@ export function collectOutput(child: ChildProcess, { maxChars, onOutput }: Outpu
   }
   const closed = new Promise<void>((resolve) => void child.once('close', () => resolve()));
   return {
-    /** What came since the last call. */
     take: (): CapturedText => {
       const taken = text.read();
       text = cappedText(maxChars);

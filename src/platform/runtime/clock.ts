@@ -139,6 +139,11 @@ export async function yieldToEvents(signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
 }
 
+/** Resolves in the next turn of the event loop: after everything that is to happen in this one. */
+export function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
 /** Resolves after pending work and I/O had their turn; for work that can wait that long. */
 export function yieldToIo(): Promise<void> {
   // Two turns: a connection that opens at once sends its request in the second.

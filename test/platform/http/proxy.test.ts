@@ -13,7 +13,7 @@ const PASSWORD = 'pass-w0rd';
 interface Setting {
   readonly timers?: Partial<HttpTimers>;
   readonly signal?: AbortSignal;
-  readonly body?: string;
+  readonly body?: string | Uint8Array;
 }
 
 function send(url: URL, proxy: URL, setting: Setting = {}): Promise<HttpResponse> {
@@ -48,6 +48,13 @@ async function failureOf(t: TestContext, answers: readonly Answer[], timers: Par
   expect(JSON.stringify([thrown.message, thrown.hint])).not.toContain(PASSWORD);
   return { error: thrown, proxy };
 }
+
+test('bytes pass the proxy as they are', async (t) => {
+  const proxy = await loopback(t, [answer(200, 'hello')]);
+  const body = Buffer.alloc(300_000, 'bytes ').subarray(6, 290_000);
+  await send(new URL('http://127.0.0.1:9/x'), proxy.url, { body });
+  expect(proxy.requests[0]?.body).toBe(body.toString());
+});
 
 test('plain http goes to the proxy as the proxy’s own request, with the credentials (N29)', async (t) => {
   const proxy = await loopback(t, [answer(200, 'hello')]);

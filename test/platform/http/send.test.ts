@@ -80,6 +80,32 @@ test('an upload of many slices arrives whole', async (t) => {
   expect(server.requests[0]?.body).toBe(body);
 });
 
+test('bytes arrive as they are, and what was sent is told', async (t) => {
+  const server = await loopback(t, [answer(200, '')]);
+  const body = Buffer.alloc(300_000, 'bytes ').subarray(6, 290_000);
+  const sent: number[] = [];
+  await send(server.url, { body, onProgress: (bytes) => sent.push(bytes) });
+  expect(server.requests[0]?.body).toBe(body.toString());
+  expect(sent.at(-1)).toBe(body.length);
+  expect(sent).toEqual([...sent].sort((left, right) => left - right));
+});
+
+test('a secret address is not in the trace', async (t) => {
+  const server = await loopback(t, [answer(200, '')]);
+  const lines: string[] = [];
+  const { send: client } = createHttpClient({
+    timers: TIMERS,
+    env: {},
+    trace: (line) => lines.push(line),
+    clock: { now: () => 0 },
+  });
+  const url = new URL('/secret-path?secret=1', server.url);
+  const response = await client({ method: 'POST', url, headers: {}, isSecret: true }, new AbortController().signal);
+  await textOf(response);
+  expect(lines.join()).toContain(`POST ${url.host}/…`);
+  expect(lines.join()).not.toContain('secret');
+});
+
 test('a redirect is returned, not followed (N28)', async (t) => {
   const server = await loopback(t, [answer(302, '', { location: '/other' })]);
   const response = await send(server.url);

@@ -25,6 +25,8 @@ export interface JobRecord {
   readonly duration_ms?: number;
   readonly session_id?: string | undefined;
   readonly model_used?: string;
+  /** In dollars. */
+  readonly cost?: number;
   readonly working_directory?: string;
   readonly prompt_sha256: string;
   readonly timeout_ms: number;
@@ -105,6 +107,7 @@ const FIELD_CHECKS: Readonly<Record<keyof JobRecord, (value: unknown) => boolean
   duration_ms: isFiniteNumber,
   session_id: isText,
   model_used: isText,
+  cost: isFiniteNumber,
   working_directory: isText,
   prompt_sha256: isText,
   timeout_ms: isFiniteNumber,

@@ -26,7 +26,7 @@ interface RunningJob {
   readonly update: (result: Partial<JobResult>) => void;
 }
 
-type JobResult = Pick<JobRecord, 'model_used' | 'session_id' | 'refused' | 'notices'>;
+type JobResult = Pick<JobRecord, 'model_used' | 'cost' | 'session_id' | 'refused' | 'notices'>;
 
 interface SubmittedJob {
   readonly id: string;

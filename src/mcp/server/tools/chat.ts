@@ -48,8 +48,8 @@ async function runChatTurn(
   return plainResult(host.pages, { ...toPlainAnswer(answer), meta: { sessionId } });
 }
 
-function toPlainAnswer({ text, refused, notices }: Answer): PlainAnswer {
-  return { text, refused, notices };
+function toPlainAnswer({ text, files, refused, notices }: Answer): PlainAnswer {
+  return { text, files, refused, notices };
 }
 
 /** Callers know this wording from earlier servers. */

@@ -27,8 +27,12 @@ export function jobNotFoundResult(id: string): CallResult {
 export function delegateAnswer(view: JobView): CallResult {
   const { record } = view;
   const { text: output = '', ...next } = findJobPage(view) ?? {};
-  const { job_id, session_id, model_used, duration_ms, refused = [], notices = [], timeout_ms } = record;
-  const known = { job_id, ...(session_id === undefined ? {} : { session_id }) };
+  const { job_id, session_id, model_used, duration_ms, cost, refused = [], notices = [], timeout_ms } = record;
+  const known = {
+    job_id,
+    ...(session_id === undefined ? {} : { session_id }),
+    ...(cost === undefined ? {} : { cost }),
+  };
   const shown = { ...(refused.length === 0 ? {} : { refused }), ...(notices.length === 0 ? {} : { notices }) };
   if (record.status === 'completed') {
     const structured = { status: 'completed', output, ...next, duration_ms, model_used, ...known, ...shown };
@@ -79,6 +83,7 @@ const JOB_PROPERTIES = {
   duration_ms: NUMBER,
   session_id: TEXT,
   model_used: TEXT,
+  cost: NUMBER,
   working_directory: TEXT,
   prompt_sha256: TEXT,
   output: TEXT,

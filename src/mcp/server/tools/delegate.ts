@@ -8,6 +8,7 @@ import { requireSession, resolveDirectory } from '../sessions.ts';
 import { type Call, checkModelName, serverTool } from '../tool.ts';
 import { collectAnswer } from '../turn.ts';
 import { DELEGATE_OUTPUT, delegateAnswer, delegateFailure, delegateResult } from './delegate-result.ts';
+import { describeLeft } from './results.ts';
 
 const DEFAULT_TIMEOUT_MS = 120_000;
 
@@ -153,7 +154,14 @@ function createWork(
         },
       },
     );
-    const { model: model_used, sessionId: session_id, notices } = answer;
-    return { model_used, session_id, ...(notices.length === 0 ? {} : { notices }) };
+    const { model: model_used, sessionId: session_id, files, cost } = answer;
+    // A job's output is text. The session keeps the files, and chat-reply can go on with them.
+    const notices = files.length === 0 ? answer.notices : [...answer.notices, describeLeft(files)];
+    return {
+      model_used,
+      session_id,
+      ...(cost === undefined ? {} : { cost }),
+      ...(notices.length === 0 ? {} : { notices }),
+    };
   };
 }

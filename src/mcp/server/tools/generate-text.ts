@@ -65,6 +65,7 @@ export const generateText = serverTool({
     const conversation = conversationId === undefined ? {} : { conversationId };
     return plainResult(host.pages, {
       text: answer.text,
+      files: answer.files,
       notices: answer.notices,
       metadata: { ...toMetadata(answer), ...conversation },
     });

@@ -1,5 +1,8 @@
 import type { AppError } from '../../../core/error.ts';
+import type { AnswerFile } from '../../../core/event.ts';
 import type { JsonObject } from '../../../core/json.ts';
+import { formatSize } from '../../../core/text/format.ts';
+import { countBase64Bytes } from '../../../core/text/media.ts';
 import { formatFailure } from '../errors.ts';
 import type { Pages } from '../pages.ts';
 import type { CallResult } from '../tool.ts';
@@ -11,18 +14,20 @@ export function plainFailure(error: AppError): CallResult {
 
 export interface PlainAnswer {
   readonly text: string;
+  readonly files?: readonly AnswerFile[];
   readonly refused?: readonly string[];
   readonly notices?: readonly string[];
   readonly metadata?: JsonObject;
   readonly meta?: JsonObject;
 }
 
-/** The first page as text; `_meta.next` is the URI of the second. */
 export function plainResult(
   pages: Pages,
-  { text, refused = [], notices = [], metadata, meta = {} }: PlainAnswer,
+  { text, files = [], refused = [], notices: given = [], metadata, meta = {} }: PlainAnswer,
 ): CallResult {
   const { text: first, next } = pages.split(text);
+  const { blocks, left } = toBlocks(files);
+  const notices = left.length === 0 ? given : [...given, describeLeft(left)];
   const _meta = {
     ...meta,
     ...metadata,
@@ -35,13 +40,47 @@ export function plainResult(
     (note) => ({ type: 'text', text: note }) as const,
   );
   return {
-    content: [{ type: 'text', text: first }, ...notes],
+    content: [
+      ...(first === '' && blocks.length > 0 ? [] : [{ type: 'text', text: first } as const]),
+      ...blocks,
+      ...notes,
+    ],
     ...(metadata === undefined ? {} : { metadata }),
     ...(Object.keys(_meta).length === 0 ? {} : { _meta }),
   };
 }
 
-/** At most one text for the notices and one for the denied calls. */
+/** In base64 digits, for all files of an answer: a message must stay readable for the client. */
+const MAX_MEDIA = 20_000_000;
+
+type MediaBlock = Exclude<CallResult['content'][number], { type: 'text' }>;
+
+interface MediaBlocks {
+  readonly blocks: readonly MediaBlock[];
+  /** Files that MCP has no place for, or that are too large together. */
+  readonly left: readonly AnswerFile[];
+}
+
+function toBlocks(files: readonly AnswerFile[]): MediaBlocks {
+  const blocks: MediaBlock[] = [];
+  const left: AnswerFile[] = [];
+  let length = 0;
+  for (const file of files) {
+    const { mimeType, data } = file;
+    const [, type] = /^(image|audio)\//.exec(mimeType) ?? [];
+    length += data.length;
+    if (type === undefined || length > MAX_MEDIA) left.push(file);
+    else blocks.push({ type: type === 'image' ? 'image' : 'audio', data, mimeType });
+  }
+  return { blocks, left };
+}
+
+/** Of files that a result does not have. */
+export function describeLeft(files: readonly AnswerFile[]): string {
+  const kinds = files.map(({ mimeType, data }) => `${mimeType}, ${formatSize(countBase64Bytes(data))}`).join('; ');
+  return `The answer also has files that are not in this result: ${kinds}`;
+}
+
 export function formatNotices({
   refused = [],
   notices = [],
@@ -53,15 +92,19 @@ function formatBullets(title: string, lines: readonly string[]): readonly string
   return lines.length === 0 ? [] : [`${title}\n${lines.map((line) => `- ${line}`).join('\n')}`];
 }
 
-export type TextAnswer = Pick<Answer, 'text' | 'model' | 'usage' | 'finishReason' | 'sources' | 'notices'>;
+export type TextAnswer = Pick<
+  Answer,
+  'text' | 'files' | 'model' | 'usage' | 'cost' | 'finishReason' | 'sources' | 'notices'
+>;
 
-export function toMetadata({ model, usage, finishReason, sources }: TextAnswer): JsonObject {
+export function toMetadata({ model, usage, cost, finishReason, sources }: TextAnswer): JsonObject {
   const { totalTokenCount } = usage;
   return {
     model,
     ...(totalTokenCount === undefined ? {} : { tokensUsed: totalTokenCount }),
     finishReason,
     usage: { ...usage },
+    ...(cost === undefined ? {} : { cost }),
     ...(sources === undefined ? {} : { grounding: { sources: sources.map((source) => ({ ...source })) } }),
   };
 }

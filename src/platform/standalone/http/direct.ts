@@ -35,7 +35,6 @@ export function toTarget({ protocol, hostname, port }: URL): Target {
 
 export interface OutgoingRequest {
   readonly answer: Promise<HttpResponse>;
-  /** For the connection; the request is sent as soon as it is open. */
   readonly events: ConnectionEvents;
   fail(error: unknown): void;
 }
@@ -48,7 +47,6 @@ interface OutgoingOptions {
   readonly refused?: (status: number) => Error | undefined;
 }
 
-/** Sends the bytes and reads the response, with the timeouts, abort handling and errors of every exchange. */
 export function openRequest({ context, bytes, peer, connection, refused }: OutgoingOptions): OutgoingRequest {
   const exchange = openExchange(context, {
     peer,
@@ -69,9 +67,12 @@ export function openRequest({ context, bytes, peer, connection, refused }: Outgo
     },
     fail: exchange.fail,
   });
+  const bodyBytes = Buffer.byteLength(context.request.body ?? '');
   let rest = bytes;
   const send = (): void => {
-    if (rest.length > 0) rest = rest.subarray(connection()?.write(rest) ?? 0);
+    if (rest.length === 0) return;
+    rest = rest.subarray(connection()?.write(rest) ?? 0);
+    exchange.progress(Math.max(0, bodyBytes - rest.length));
   };
   return {
     answer: exchange.answer,
@@ -82,10 +83,7 @@ export function openRequest({ context, bytes, peer, connection, refused }: Outgo
         send();
       },
       data: reader.push,
-      room() {
-        exchange.progress();
-        send();
-      },
+      room: send,
       closed: reader.closed,
     },
   };

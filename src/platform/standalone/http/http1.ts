@@ -1,4 +1,5 @@
 import type { HttpRequest } from '../../../core/io.ts';
+import { toBytes } from '../../http/exchange.ts';
 
 const NAME = /^[\w!#$%&'*+.^`|~-]+$/;
 /** https://www.rfc-editor.org/rfc/rfc9110#section-5.5: nothing that could end a header, and one byte for each character. */
@@ -15,7 +16,7 @@ export function encodeRequest(
   target = `${url.pathname}${url.search}`,
   more: Readonly<Record<string, string>> = {},
 ): Buffer {
-  const content = Buffer.from(body ?? '');
+  const content = toBytes(body ?? '');
   // Servers require a length for POST, even without a body (411).
   const length = body === undefined && method !== 'POST' ? {} : { 'content-length': String(content.length) };
   const given = Object.entries({ ...headers, ...more }).filter(
@@ -110,8 +111,8 @@ interface ResponseReader {
   closed(error: unknown): void;
 }
 
-const SIZE_LINE_BYTES = 1024;
-const MAX_TRAILERS = 100;
+const CR = 0x0d;
+const LF = 0x0a;
 const NOTHING = Buffer.alloc(0);
 const START = 'HTTP/1.';
 
@@ -178,13 +179,26 @@ export function responseReader(events: ResponseEvents, { isTunnel = false } = {}
 
 /** Checks the first bytes at once: the end of a head might never come if it is not HTTP. */
 function headStep(begin: (text: string) => void): Step {
-  const collect = collectUntil('\r\n\r\n', HEAD_BYTES, 'HPE_HEADER_OVERFLOW', begin);
+  let isComplete = false;
+  const collect = collectUntil('\r\n\r\n', HEAD_BYTES, 'HPE_HEADER_OVERFLOW', (text) => {
+    isComplete = true;
+    begin(text);
+  });
   let seen = '';
+  let last: number | undefined;
   return (bytes) => {
     if (seen.length < START.length) seen += bytes.toString('latin1', 0, START.length - seen.length);
     if (!START.startsWith(seen)) throw httpParseError('HPE_INVALID_CONSTANT');
-    return collect(bytes);
+    const rest = collect(bytes);
+    // A complete head is checked line by line.
+    if (!isComplete && hasBareLineFeed(bytes, last)) throw httpParseError('HPE_CR_EXPECTED');
+    last = bytes.at(-1);
+    return rest;
   };
+}
+
+function hasBareLineFeed(bytes: Buffer, before: number | undefined): boolean {
+  return bytes.some((byte, at) => byte === LF && (at === 0 ? before : bytes[at - 1]) !== CR);
 }
 
 function bodyStep(body: ResponseHead['body'], flow: Flow): Step {
@@ -204,7 +218,7 @@ function payloadStep(size: number, flow: Flow, done: () => void): Step {
 }
 
 function sizeStep(flow: Flow): Step {
-  return collectUntil('\r\n', SIZE_LINE_BYTES, 'HPE_INVALID_CHUNK_SIZE', (line) => {
+  return collectUntil('\r\n', HEAD_BYTES, 'HPE_INVALID_CHUNK_SIZE', (line) => {
     const [, digits] = /^([\dA-Fa-f]{1,12})(?:[ \t]*;[\t\x20-\x7e\x80-\xff]*)?$/.exec(line) ?? [];
     if (digits === undefined) throw httpParseError('HPE_INVALID_CHUNK_SIZE');
     const size = Number.parseInt(digits, 16);
@@ -216,11 +230,10 @@ function gapStep(flow: Flow): Step {
   return collectUntil('\r\n', 0, 'HPE_STRICT', () => flow.go(sizeStep(flow)));
 }
 
-function trailerStep(flow: Flow, count: number): Step {
-  if (count > MAX_TRAILERS) throw httpParseError('HPE_HEADER_OVERFLOW');
-  return collectUntil('\r\n', HEAD_BYTES, 'HPE_HEADER_OVERFLOW', (line) => {
+function trailerStep(flow: Flow, before: number): Step {
+  return collectUntil('\r\n', HEAD_BYTES - before, 'HPE_HEADER_OVERFLOW', (line) => {
     if (line === '') flow.finish();
-    else flow.go(trailerStep(flow, count + 1));
+    else flow.go(trailerStep(flow, before + line.length));
   });
 }
 

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import type {
+  keepHeapSmall as keepHeapSmallNode,
   keepYoungGenerationSmall as keepYoungGenerationSmallNode,
   SystemUser,
   sha256 as sha256Node,
@@ -17,6 +18,8 @@ export const sha256: typeof sha256Node = (text) => Bun.CryptoHasher.hash('sha256
 
 /** A no-op: Bun does not use V8. */
 export const keepYoungGenerationSmall: typeof keepYoungGenerationSmallNode = () => {};
+
+export const keepHeapSmall: typeof keepHeapSmallNode = () => {};
 
 /** Same contract as on Node. Bun's `userInfo` only repeats the environment. */
 export const readSystemUser: typeof systemUserNode = () => {

@@ -19,12 +19,23 @@ interface FileSink {
 }
 
 /** Same contract as on Node; Bun's versions of Node's streams cost more start-up time than everything else. */
-export const outputStream: typeof outputStreamNode = (descriptor) => findFileOutput(descriptor) ?? openSink(descriptor);
+export const outputStream: typeof outputStreamNode = (descriptor) => findFileOutput(descriptor) ?? findSink(descriptor);
+
+/** One for each descriptor, as on Node: whoever listens for its errors hears of all. */
+const sinks: Partial<Record<1 | 2, OutputStream>> = {};
+
+function findSink(descriptor: 1 | 2): OutputStream {
+  sinks[descriptor] ??= openSink(descriptor);
+  return sinks[descriptor];
+}
 
 function openSink(descriptor: 1 | 2): OutputStream {
   const sink = Bun.file(descriptor).writer();
   const drains: (() => void)[] = [];
-  let onError = (_: NodeJS.ErrnoException): void => {};
+  const listeners: ((error: NodeJS.ErrnoException) => void)[] = [];
+  const onError = (error: NodeJS.ErrnoException): void => {
+    for (const listener of listeners) listener(error);
+  };
   let waiting = 0;
 
   const onWritten = (length: number): void => {
@@ -57,7 +68,7 @@ function openSink(descriptor: 1 | 2): OutputStream {
   return {
     write,
     on(_, listener) {
-      onError = listener;
+      listeners.push(listener);
     },
     once: (_, listener) => drains.push(listener),
     get writableLength() {

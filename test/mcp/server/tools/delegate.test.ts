@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { failure, fakeGemini } from '../../../support/fake-gemini.ts';
+import { failure, fakeGemini, reply } from '../../../support/fake-gemini.ts';
 import { place } from '../../../support/gmn.ts';
 import { echo, sdkClient, serve, silence } from '../support.ts';
 
@@ -20,6 +20,7 @@ test('a sync delegation is the whole answer, in text and as data', async (t) => 
       output: 'echo: Say hi',
       duration_ms: expect.any(Number),
       model_used: 'gemini-2.5-flash',
+      cost: 0.0000315,
       session_id: UUID,
       job_id: UUID,
     },
@@ -35,12 +36,24 @@ test('a sync delegation is the whole answer, in text and as data', async (t) => 
     completed_at: TIME,
     duration_ms: expect.any(Number),
     model_used: 'gemini-2.5-flash',
+    cost: 0.0000315,
     working_directory: expect.stringMatching(/work$/),
     prompt_sha256: createHash('sha256').update('Say hi').digest('hex'),
     timeout_ms: 120_000,
     output: 'echo: Say hi',
   });
   expect(status.content).toEqual([{ type: 'text', text: 'echo: Say hi' }]);
+});
+
+test('a picture is not in the output of a job: a notice names it', async (t) => {
+  const picture = { inlineData: { mimeType: 'image/png', data: 'iVBORw0KGgo=' } };
+  const server = await serve(t, { gemini: await fakeGemini(t, [reply('Here.', picture)]) });
+  const { structuredContent } = await server.call('delegate', { prompt: 'draw' });
+  expect(structuredContent).toMatchObject({
+    status: 'completed',
+    output: 'Here.',
+    notices: ['The answer also has files that are not in this result: image/png, 8 B'],
+  });
 });
 
 test('without a session it is stateless; with one it continues, even after a restart', async (t) => {

@@ -13,6 +13,7 @@ const METADATA = {
   tokensUsed: 17,
   finishReason: 'STOP',
   usage: { promptTokenCount: 5, candidatesTokenCount: 12, totalTokenCount: 17 },
+  cost: 0.0000315,
 };
 
 test('generate_text answers with content and metadata, mirrored in _meta', async (t) => {
@@ -33,6 +34,17 @@ test('generate_text answers with content and metadata, mirrored in _meta', async
     thinkingConfig: { thinkingLevel: 'HIGH' },
   });
   expect(body.tools).toBeUndefined();
+});
+
+test('a picture of an answer is image content of generate_text, without an empty text', async (t) => {
+  const data = PNG.toString('base64');
+  const gemini = await fakeGemini(t, [
+    reply({ inlineData: { mimeType: 'image/png', data }, thoughtSignature: 'c2ln' }),
+  ]);
+  const server = await serve(t, { gemini });
+  const result = await server.call('generate_text', { prompt: 'a fox', model: 'gemini-3.1-flash-image' });
+  expect(result.content).toEqual([{ type: 'image', data, mimeType: 'image/png' }]);
+  expect(JSON.stringify(result._meta)).not.toContain(data);
 });
 
 test('every option of generate_text reaches the model, an explicit 0 too', async (t) => {

@@ -119,7 +119,6 @@ test.for([
   ['HTTP/1.1 200 O\rK\r\n\r\n', 'HPE_INVALID_STATUS'],
   [`${OK}A b: 1\r\n\r\n`, 'HPE_INVALID_HEADER_TOKEN'],
   [`${OK}A: 1\r\n folded\r\n\r\n`, 'HPE_INVALID_HEADER_TOKEN'],
-  [`${OK}A: 1\n\r\n\r\n`, 'HPE_INVALID_HEADER_TOKEN'],
   [`${OK}A: 1\rB: 2\r\n\r\n`, 'HPE_INVALID_HEADER_TOKEN'],
   [`${OK}A: 1\0\r\n\r\n`, 'HPE_INVALID_HEADER_TOKEN'],
   [`${OK}A: \x1b[2J\r\n\r\n`, 'HPE_INVALID_HEADER_TOKEN'],
@@ -141,11 +140,17 @@ test.for([
   expect(read([...text].map((char) => Buffer.from(char)))).toMatchObject({ over: code });
 });
 
+test('a bare line feed in a head is refused, at once if the rest of the head is not there yet', () => {
+  const text = `${OK}A: 1\n\r\n\r\n`;
+  expect(read(whole(text))).toMatchObject({ over: 'HPE_INVALID_HEADER_TOKEN' });
+  expect(read([...text].map((char) => Buffer.from(char)))).toMatchObject({ over: 'HPE_CR_EXPECTED' });
+});
+
 test.for([
   ['head', `${OK}A: ${'x'.repeat(20_000)}`, 'HPE_HEADER_OVERFLOW'],
   ['list of headers', `${OK}${'a: 1\r\n'.repeat(10_000)}`, 'HPE_HEADER_OVERFLOW'],
-  ['size of a chunk', `${CHUNKS}${'0'.repeat(2000)}`, 'HPE_INVALID_CHUNK_SIZE'],
-  ['list of trailers', `${CHUNKS}0\r\n${'a: 1\r\n'.repeat(200)}`, 'HPE_HEADER_OVERFLOW'],
+  ['size of a chunk', `${CHUNKS}${'0'.repeat(20_000)}`, 'HPE_INVALID_CHUNK_SIZE'],
+  ['list of trailers', `${CHUNKS}0\r\n${'a: 1\r\n'.repeat(10_000)}`, 'HPE_HEADER_OVERFLOW'],
   ['trailer', `${CHUNKS}0\r\na: ${'x'.repeat(20_000)}`, 'HPE_HEADER_OVERFLOW'],
 ] as const)('a %s without end is refused', ([, text, code]) => {
   expect(read(whole(text))).toMatchObject({ over: code });
