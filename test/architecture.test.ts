@@ -218,6 +218,7 @@ test('libraries are imported where they belong, heavy ones lazily', () => {
       "commander in cli/parse.ts",
       "csv-parse in batch/csv.ts",
       "diff in tools/diff.ts",
+      "get-east-asian-width in core/text/width.ts",
       "google-auth-library in auth/google-library.ts",
       "highlight.js in render/markdown/highlight.ts",
       "jsonc-parser in config/jsonc-edit.ts",
@@ -229,7 +230,6 @@ test('libraries are imported where they belong, heavy ones lazily', () => {
       "marked in render/markdown/lexer.ts",
       "marked in render/markdown/table.ts",
       "smol-toml in config/templates.ts",
-      "string-width in core/text/width.ts",
       "undici in platform/http/proxy.ts",
     ]
   `);

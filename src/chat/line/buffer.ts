@@ -1,4 +1,5 @@
 import { lastWord } from '../../core/text/trim.ts';
+import { graphemeSegmenter } from '../../core/text/width.ts';
 import { PASTE_CHARACTER } from './folds.ts';
 
 /** A text being edited, with its caret. The caret is always on a grapheme border. */
@@ -156,15 +157,14 @@ function createKillRing() {
  */
 type Motion = (text: string, at: number) => number;
 
-const graphemeSegmenter = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
-const wordSegmenter = new Intl.Segmenter(undefined, { granularity: 'word' });
-
 function snapToGrapheme(text: string, at: number): number {
   if (at <= 0) return 0;
   if (at >= text.length) return text.length;
   const { from, to } = findLine(text, at);
   if (at === from || at === to) return at;
-  const found = graphemeSegmenter.segment(text.slice(from, to)).containing(at - from);
+  const found = graphemeSegmenter()
+    .segment(text.slice(from, to))
+    .containing(at - from);
   if (found === undefined || found.index === at - from) return at;
   return from + found.index + found.segment.length;
 }
@@ -172,7 +172,9 @@ function snapToGrapheme(text: string, at: number): number {
 export const left: Motion = (text, at) => {
   const { from, to } = findLine(text, at);
   if (at === from) return Math.max(0, at - 1);
-  const found = graphemeSegmenter.segment(text.slice(from, to)).containing(at - 1 - from);
+  const found = graphemeSegmenter()
+    .segment(text.slice(from, to))
+    .containing(at - 1 - from);
   return found === undefined ? at : from + found.index;
 };
 
@@ -224,7 +226,7 @@ interface Word {
 }
 
 function findWords(line: string): readonly Word[] {
-  return Array.from(wordSegmenter.segment(line))
+  return Array.from(new Intl.Segmenter(undefined, { granularity: 'word' }).segment(line))
     .filter(({ isWordLike, segment }) => isWordLike || PASTE_CHARACTER.test(segment))
     .map(({ index, segment }) => ({ start: index, end: index + segment.length }));
 }

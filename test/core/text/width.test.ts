@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import stringWidth from 'string-width';
 import { expect, test } from 'vitest';
 import { measureWidth, wrapText } from '../../../src/core/text/width.ts';
 
@@ -35,4 +36,48 @@ test('no word is lost or broken, and no row with more than one word is too wide'
       for (const row of rows) if (measureWidth(row) > columns) expect(row.trim()).not.toMatch(/ /);
     }),
   );
+});
+
+const MODIFIERS = ['', '\u{1f3fb}', '\u{1f3ff}', '\ufe0f'];
+
+test('every character, alone and as an emoji, is as wide as string-width says', () => {
+  const wrong: string[] = [];
+  for (let code = 0x20; code < 0x1_ff00; code += 1) {
+    // Escapes are the only sequences of control characters that are known here.
+    if (code >= 0x7f && code <= 0x9f) continue;
+    const character = String.fromCodePoint(code);
+    for (const modifier of /\p{Emoji}/u.test(character) ? MODIFIERS : ['']) {
+      const text = character + modifier;
+      if (measureWidth(text) !== stringWidth(text)) wrong.push(text);
+    }
+  }
+  expect(wrong).toEqual([]);
+});
+
+test('emoji of several characters, marks, kana and Hangul are as wide as string-width says', () => {
+  const person = fc.constantFrom('👩', '🧑🏽', '⛹️', '🏃', '👁️', '❤️', '❤', '🏳️', '🏴', '⚕');
+  const joined = fc.array(person, { minLength: 1, maxLength: 4 }).map((parts) => parts.join('\u200d'));
+  const flag = fc.constantFrom('🇯🇵', '🇰🇷', '🇺🇳', '🏴\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f}');
+  const other = fc.constantFrom(
+    '1\ufe0f\u20e3',
+    '#\u20e3',
+    'e\u0301',
+    'ｶﾞ',
+    'が',
+    '한',
+    'नि',
+    'ก็',
+    '\x1b[1;31m',
+    'a',
+    '日',
+  );
+  const link = fc.constant('\x1b]8;;https://example.com/\x1b\\link\x1b]8;;\x07');
+  const text = fc.array(fc.oneof(joined, flag, other, link), { maxLength: 12 }).map((parts) => parts.join(' '));
+  fc.assert(fc.property(text, (one) => measureWidth(one) === stringWidth(one)));
+});
+
+test('what string-width leaves open is as wide as terminals draw it', () => {
+  expect(measureWidth('🇦🇦')).toBe(2);
+  expect(measureWidth('\u1100\u1161\u11a8')).toBe(2);
+  expect(measureWidth('\u1100\u1100\u1161')).toBe(4);
 });
