@@ -244,10 +244,17 @@ function createLengthCheck({ compaction }: Agent, config: object): MayExceed {
 }
 
 function countCharacters({ parts }: StoredContent): number {
-  return parts.reduce((sum, part) => {
-    if ('inlineData' in part) return sum + MEDIA_TOKENS;
-    return sum + ('text' in part ? part.text.length : JSON.stringify(part).length);
-  }, 0);
+  return parts.reduce((sum, part) => sum + ('inlineData' in part ? MEDIA_TOKENS : countIn(part)), 0);
+}
+
+/** Quotes and the like beside a value. */
+const PUNCTUATION = 4;
+
+/** About the length of the value's JSON, without writing it: it may be megabytes. */
+function countIn(value: unknown): number {
+  if (typeof value === 'string') return value.length;
+  if (typeof value !== 'object' || value === null) return PUNCTUATION;
+  return Object.entries(value).reduce((sum, [key, item]) => sum + key.length + countIn(item) + PUNCTUATION, 0);
 }
 
 const UNSIGNED_NOTICE: TurnEvent = {

@@ -125,7 +125,7 @@ export function lazyRedaction(app: App, prompt = ''): Redaction {
   let opened: Redaction | undefined;
   return {
     async redact(value) {
-      if (!mayHoldSecret(value, prompt)) return value;
+      if (!mayHoldSecret(value, { prompt, left: MAX_LOOK })) return value;
       opened ??= (await import('./redaction.ts')).createRedaction(app);
       return opened.redact(value);
     },
@@ -133,13 +133,23 @@ export function lazyRedaction(app: App, prompt = ''): Redaction {
   };
 }
 
-function mayHoldSecret(value: unknown, prompt: string): boolean {
+/** Characters and fields; with more of them, looking here would take longer than reading the credentials. */
+const MAX_LOOK = 100_000;
+
+interface Look {
+  readonly prompt: string;
+  left: number;
+}
+
+function mayHoldSecret(value: unknown, look: Look): boolean {
+  if (typeof value !== 'string' && (typeof value !== 'object' || value === null)) return false;
+  look.left -= typeof value === 'string' ? value.length : 1;
+  if (look.left < 0) return true;
   if (typeof value === 'string')
-    return mayHoldCredential(value.startsWith(prompt) ? value.slice(prompt.length) : value);
-  if (typeof value !== 'object' || value === null) return false;
+    return mayHoldCredential(value.startsWith(look.prompt) ? value.slice(look.prompt.length) : value);
   // Names of the API's own fields, such as generationConfig, have no digits.
   return Object.entries(value).some(
-    ([key, item]) => (/\d/.test(key) && mayHoldCredential(key)) || mayHoldSecret(item, prompt),
+    ([key, item]) => (/\d/.test(key) && mayHoldCredential(key)) || mayHoldSecret(item, look),
   );
 }
 

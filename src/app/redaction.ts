@@ -6,13 +6,14 @@ import type { App } from '../core/app.ts';
 import type { Env } from '../core/io.ts';
 import { MARK, redactIn } from '../core/text/secrets.ts';
 import { readFileState } from '../platform/files/read.ts';
+import { nextTurn } from '../platform/runtime/clock.ts';
 
 /** Reads the credentials of gmn and the official CLI anew each time, since a token may be refreshed meanwhile. */
 export function createRedaction(app: Pick<App, 'homes' | 'settings'>): Redaction {
   let hasWithheld = false;
   return {
     async redact(value) {
-      const told = redactIn(value, await readSecrets(app));
+      const told = await redactIn(value, await readSecrets(app), nextTurn);
       hasWithheld ||= told !== value;
       return told;
     },

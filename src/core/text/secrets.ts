@@ -119,41 +119,89 @@ export const MARK = '‹redacted›';
  * base64. Never throws.
  */
 export function redactKnown(text: string, secrets: Iterable<string>): string {
+  return listTextForms(secrets).reduce((result, form) => result.replaceAll(form, () => MARK), text);
+}
+
+/** Longest first: one secret may be a prefix of another. */
+function listTextForms(secrets: Iterable<string>): readonly string[] {
   const forms = new Set([...secrets].filter(({ length }) => length >= MIN_LENGTH).flatMap(listEncodings));
-  let result = text;
-  // Longest first: one secret may be a prefix of another.
-  for (const form of [...forms].sort((a, b) => b.length - a.length)) {
-    if (form.length >= MIN_LENGTH) result = result.replaceAll(form, () => MARK);
-  }
-  return result;
+  return [...forms].filter(({ length }) => length >= MIN_LENGTH).sort((a, b) => b.length - a.length);
 }
 
 /**
  * Replaces these secrets in all strings, field names and attachments of a value that is about to be sent. Returns the
- * same object if it has none. Never throws.
+ * same object if it has none. A long value is searched in slices, with a pause between them. Never throws.
  */
-export function redactIn<Value>(value: Value, secrets: ReadonlySet<string>): Value {
-  return secrets.size === 0 ? value : (redactValue(value, secrets) as Value);
+export async function redactIn<Value>(
+  value: Value,
+  secrets: ReadonlySet<string>,
+  pause: () => Promise<void>,
+): Promise<Value> {
+  if (secrets.size === 0) return value;
+  const slices = redactValue(value, {
+    texts: listTextForms(secrets),
+    bytes: listByteForms(secrets),
+    left: SLICE_LENGTH,
+  });
+  for (;;) {
+    const slice = slices.next();
+    if (slice.done) return slice.value as Value;
+    await pause();
+  }
 }
 
-function redactValue(value: unknown, secrets: ReadonlySet<string>): unknown {
-  if (typeof value === 'string') return redactKnown(value, secrets);
+/** Characters that are searched for one form between two pauses: a few milliseconds. */
+const SLICE_LENGTH = 10_000_000;
+/** What a search takes however short the text is, in characters. */
+const SEARCH_LENGTH = 1000;
+
+interface Search {
+  readonly texts: readonly string[];
+  readonly bytes: readonly string[];
+  /** Characters until the next pause. */
+  left: number;
+}
+
+/** Yields when it is time for a pause. */
+type Slices<Result> = Generator<undefined, Result>;
+
+function* spend(search: Search, length: number): Slices<void> {
+  search.left -= length + SEARCH_LENGTH;
+  if (search.left > 0) return;
+  search.left = SLICE_LENGTH;
+  yield;
+}
+
+function* redactValue(value: unknown, search: Search): Slices<unknown> {
+  if (typeof value === 'string') return yield* redactText(value, search);
   if (Array.isArray(value)) {
-    const items = value.map((item) => redactValue(item, secrets));
+    const items: unknown[] = [];
+    for (const item of value) items.push(yield* redactValue(item, search));
     return items.every((item, index) => item === value[index]) ? value : items;
   }
   if (typeof value !== 'object' || value === null) return value;
-  const entries = Object.entries(value).map(
-    ([key, item]) => [redactKnown(key, secrets), redactEntry(key, item, secrets)] as const,
-  );
+  const entries: [string, unknown][] = [];
+  for (const [key, item] of Object.entries(value)) {
+    entries.push([yield* redactText(key, search), yield* redactEntry(key, item, search)]);
+  }
   const isSame = entries.every(([key, item]) => item === (value as Record<string, unknown>)[key]);
   return isSame ? value : Object.fromEntries(entries);
 }
 
-function redactEntry(key: string, value: unknown, secrets: ReadonlySet<string>): unknown {
+function* redactText(text: string, search: Search): Slices<string> {
+  let result = text;
+  for (const form of search.texts) {
+    if (form.length > result.length) continue;
+    result = result.replaceAll(form, () => MARK);
+    yield* spend(search, result.length);
+  }
+  return result;
+}
+
+function* redactEntry(key: string, value: unknown, search: Search): Slices<unknown> {
   const media = key === 'inlineData' ? (value as { readonly data?: unknown } | null) : undefined;
-  if (typeof media?.data !== 'string') return redactValue(value, secrets);
-  const data = redactBytes(media.data, secrets);
+  if (typeof media?.data !== 'string') return yield* redactValue(value, search);
+  const data = yield* redactBytes(media.data, search);
   return data === media.data ? value : { ...media, data };
 }
 
@@ -163,9 +211,13 @@ export function listByteForms(secrets: ReadonlySet<string>): readonly string[] {
 }
 
 /** Redacts base64 data. Decoded as Latin-1, so that all other bytes stay as they are. */
-function redactBytes(data: string, secrets: ReadonlySet<string>): string {
+function* redactBytes(data: string, search: Search): Slices<string> {
   const bytes = Buffer.from(data, 'base64');
-  const found = listByteForms(secrets).filter((form) => bytes.includes(form));
+  const found: string[] = [];
+  for (const form of search.bytes) {
+    if (bytes.includes(form)) found.push(form);
+    yield* spend(search, bytes.length);
+  }
   if (found.length === 0) return data;
   const mark = Buffer.from(MARK).toString('latin1');
   const text = found.reduce((rest, secret) => rest.replaceAll(secret, () => mark), bytes.toString('latin1'));

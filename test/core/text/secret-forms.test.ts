@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { redactKnown } from '../../../src/core/text/secrets.ts';
+import { redactIn, redactKnown } from '../../../src/core/text/secrets.ts';
 
 const SECRET = 'A/b+c="d"&e~f\\g#42';
 
@@ -60,4 +60,32 @@ test('whatever is around it, the secret is gone', () => {
       expect(redactKnown(`${before}${hidden}${after}`, [hidden])).toContain('‹redacted›');
     }),
   );
+});
+
+const LINE = 'a line of text, as long as those of most files are\n';
+
+test.for([
+  ['many results', () => Array.from({ length: 200 }, () => ({ output: LINE.repeat(500) }))],
+  ['one long text', () => [LINE.repeat(100_000)]],
+  ['many short texts', () => Array.from({ length: 10_000 }, (_, index) => `${index} ${LINE}`)],
+  ['an attachment', () => [{ inlineData: { mimeType: 'audio/wav', data: 'AAAA'.repeat(2_000_000) } }]],
+] as const)('%s are searched in slices, and the secret is found in the last one', async ([, create]) => {
+  const long = create();
+  let pauses = 0;
+  const redact = <Value>(value: Value): Promise<Value> => {
+    pauses = 0;
+    return redactIn(value, new Set([SECRET, `${SECRET}-2`]), async () => {
+      pauses += 1;
+    });
+  };
+  expect(await redact(long)).toBe(long);
+  expect(pauses).toBeGreaterThan(1);
+  const inlineData = { mimeType: 'text/plain', data: Buffer.from(`my ${SECRET}`).toString('base64') };
+  const data = Buffer.from('my ‹redacted›').toString('base64');
+  expect((await redact([...long, { [SECRET]: `my ${SECRET}` }, { inlineData }])).slice(-2)).toEqual([
+    { '‹redacted›': 'my ‹redacted›' },
+    { inlineData: { ...inlineData, data } },
+  ]);
+  await redact([LINE]);
+  expect(pauses).toBe(0);
 });
