@@ -32,7 +32,7 @@ test('every row gets one line, and a row that cannot be asked is a failed one', 
     '"hello @notes.txt"',
     '{"id":"sys","prompt":"with a system","system":"Be brief.","model":"gemini-2.5-pro"}',
     '{"id":"file","prompt":"read it","files":["notes.txt"]}',
-    '{"id":"turns","contents":[{"role":"user","parts":[{"text":"a"}]},{"role":"model","parts":[{"text":"b"}]},{"role":"user","parts":[{"text":"c"}]}]}',
+    '{"id":"turns","contents":[{"role":"user","parts":[{"text":"a"}]},{"role":"model","parts":[{"text":"b"}]},{"role":"user","parts":[{"text":"c"}]}],"files":["notes.txt"]}',
     '{"id":"sys","prompt":"the same id"}',
     '{"id":"outside","prompt":"x","files":["../outside.txt"]}',
     '{"id":"link","prompt":"x","files":["link.txt"]}',
@@ -57,6 +57,12 @@ test('every row gets one line, and a row that cannot be asked is a failed one', 
   expect(byIndex.get(0)).toMatchObject({ ok: true, response: 're: === shared.md ===\nfor all\n\nhello @notes.txt' });
   expect(byIndex.get(2)?.response).toContain('=== notes.txt ===\nthe notes\n\nread it');
   expect(byIndex.get(3)).toMatchObject({ id: 'turns', response: 're: c' });
+  const turns = JSON.parse(server.bodies.find((body) => body.includes('"role":"model"')) ?? '{}').contents;
+  expect(turns.slice(0, 2).map(({ parts }: { parts: unknown }) => parts)).toEqual([[{ text: 'a' }], [{ text: 'b' }]]);
+  expect(turns[2].parts).toEqual([
+    { text: '=== shared.md ===\nfor all\n\n=== notes.txt ===\nthe notes' },
+    { text: 'c' },
+  ]);
   const messages = lines.filter(({ ok }) => !ok).toSorted((a, b) => a.index - b.index);
   expect(messages.map(({ error }) => error?.message)).toEqual([
     'row 5 has the id "sys", which an earlier row has',
@@ -72,6 +78,22 @@ test('every row gets one line, and a row that cannot be asked is a failed one', 
   const failed = readFileSync(join(setting.cwd, 'out.jsonl.failed.jsonl'), 'utf8');
   expect(failed).toContain('{"id":"secret","prompt":"x","files":[".env"]}\n');
   expect(failed).toContain('not json\n');
+});
+
+test('a conversation is asked with the words of -p; it has no place for a template, and the row says so', async (t) => {
+  const server = await rowServer(t);
+  const row = '{"id":"talk","contents":[{"role":"user","parts":[{"text":"the mail"}]}]}';
+  const setting = place(t, { gemini: server, files: { 'in.jsonl': row, 'mood.md': 'How is {{city}}?' } });
+  await runGmnIn(t, setting, ['batch', 'in.jsonl', ...OUT, '-p', 'Is it a complaint?']);
+  expect(JSON.parse(server.bodies[0] ?? '').contents[0].parts).toEqual([
+    { text: 'Is it a complaint?' },
+    { text: 'the mail' },
+  ]);
+  await runGmnIn(t, setting, ['batch', 'in.jsonl', ...OUT, '--restart', '--template', 'mood.md']);
+  expect(readOutput(setting.cwd)).toMatchObject([
+    { ok: false, error: { message: 'the row has "contents", in which --template has no place' } },
+  ]);
+  expect(server.bodies).toHaveLength(1);
 });
 
 test('a template is filled with the columns of a CSV, the answer checked against a schema, a bad one asked for again', async (t) => {

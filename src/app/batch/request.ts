@@ -74,12 +74,14 @@ export async function createRequests(parts: RequestParts) {
     return item;
   };
 
+  /** What stands before a conversation's last question, or is the question. */
   const toParts = async (input: RowInput): Promise<readonly Part[]> => {
     const text = await toPromptText(input, parts);
-    const { files = [] } = input;
+    const { files = [], contents } = input;
     const isBlank = text === undefined || text.trim() === '';
     // The files of -f are for every row; alone they are no question.
-    if (files.length === 0 && (isBlank || parts.attachments.length === 0)) return isBlank ? [] : [{ text }];
+    if (isBlank && files.length === 0 && contents === undefined) return [];
+    if (files.length === 0 && parts.attachments.length === 0) return isBlank ? [] : [{ text }];
     const attachments = createAttachments(parts.fileSupport);
     for (const item of parts.attachments) attachments.add(item);
     for (const name of files) attachments.add(await readRowFile(name, attachments));
@@ -89,9 +91,10 @@ export async function createRequests(parts: RequestParts) {
   const toRequest = async ({ input }: Pick<PendingRow, 'input'>): Promise<RowRequest> => {
     const chosen = input.model === undefined ? parts.agent : await parts.agentFor(input.model);
     const agent = input.system === undefined ? chosen : withSystem(chosen, input.system);
-    if (input.contents !== undefined) return { agent, contents: input.contents };
-    const content = await toParts(input);
-    if (content.length > 0) return { agent, contents: [{ role: 'user', parts: content }] };
+    const added = await toParts(input);
+    const { role = 'user', parts: own = [] } = input.contents?.at(-1) ?? {};
+    const content: Content = { role, parts: [...added, ...own] };
+    if (content.parts.length > 0) return { agent, contents: [...(input.contents?.slice(0, -1) ?? []), content] };
     throw new AppError('usage', 'the row has nothing to ask: neither "prompt" nor "contents" nor "files"', {
       hint: 'Add one, or say what to ask with --template or -p.',
     });
@@ -156,6 +159,11 @@ function createAsk(parts: RequestParts) {
 /** Undefined if the row, the template and `-p` have no words. */
 async function toPromptText(input: RowInput, parts: RequestParts): Promise<string | undefined> {
   const { template, words } = parts;
+  if (input.contents !== undefined && template !== undefined) {
+    throw new AppError('usage', 'the row has "contents", in which --template has no place', {
+      hint: 'Use -p for words before its last question, or give the row a "prompt" instead.',
+    });
+  }
   const own = template === undefined ? input.prompt : await fillRow(input, template, parts.params);
   return words === undefined || own === undefined ? (own ?? words) : `${words}\n\n${own}`;
 }
