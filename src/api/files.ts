@@ -51,6 +51,8 @@ interface UploadOptions {
    * more. Whoever knows it can write to the upload: it is a secret.
    */
   readonly onAddress?: (address: string | undefined) => void | Promise<void>;
+  /** Whether a copy that the service has already will do. By default any will. */
+  readonly isEnough?: (file: RemoteFile) => boolean;
 }
 
 interface FilesContext extends QueryContext, RetryOptions {
@@ -157,7 +159,7 @@ async function upload(source: UploadSource, options: UploadOptions, context: Upl
     const result = await transfer({ source, options, context, address, isResumed });
     await onAddress?.(undefined);
     if (result instanceof AppError) throw result;
-    const file = result === 'final' ? await findFinished(source, context, signal) : result;
+    const file = result === 'final' ? await findFinished(source, options, context) : result;
     if (file !== 'forgotten' && file !== undefined) return checkArrival(file, source);
     address = undefined;
     isResumed = false;
@@ -171,7 +173,7 @@ type Started = { readonly address: URL } | { readonly file: RemoteFile };
 
 /** Begins an upload. Under our own name the content may be there already. */
 async function start(source: UploadSource, options: UploadOptions, context: UploadContext): Promise<Started> {
-  const { signal } = options;
+  const { signal, isEnough = () => true } = options;
   const own = toOwnName(source.sha256);
   const named = await sendStart(source, options, context, own);
   if (isSuccess(named)) return { address: await readAddress(named, context) };
@@ -179,7 +181,7 @@ async function start(source: UploadSource, options: UploadOptions, context: Uplo
   await closeBody(named.body);
   if (named.status === 409) {
     const file = await context.get(own, signal);
-    if (file !== undefined && file.state !== 'FAILED' && isSame(file, source)) return { file };
+    if (file !== undefined && file.state !== 'FAILED' && isSame(file, source) && isEnough(file)) return { file };
   }
   const nameless = await sendStart(source, options, context);
   if (isSuccess(nameless)) return { address: await readAddress(nameless, context) };
@@ -375,12 +377,12 @@ async function readState(response: HttpResponse, sent: number | undefined, isLas
 /** The file of an upload that has ended without naming it. */
 async function findFinished(
   source: UploadSource,
+  { signal, isEnough = () => true }: UploadOptions,
   { get, list }: UploadContext,
-  signal: AbortSignal,
 ): Promise<RemoteFile | undefined> {
   const own = await get(toOwnName(source.sha256), signal);
-  if (own !== undefined && isSame(own, source)) return own;
-  return (await list(signal)).find((file) => file.sha256 === source.sha256 && isSame(file, source));
+  if (own !== undefined && isSame(own, source) && isEnough(own)) return own;
+  return (await list(signal)).find((file) => file.sha256 === source.sha256 && isSame(file, source) && isEnough(file));
 }
 
 function isSame({ bytes = -1, sha256 }: RemoteFile, source: UploadSource): boolean {

@@ -21,7 +21,7 @@ import { createGenerationConfig, type Sampling } from '../models/generation.ts';
 import { type Backend as BackendName, BUILT_IN, type BuiltInModel, IMAGE_BUILT_IN } from '../models/table.ts';
 import { type OpenedBackend, openBackend } from './backend.ts';
 import type { Budget } from './budget.ts';
-import type { openUploads, Uploads } from './uploads.ts';
+import type { FileNeed, openUploads, Uploads } from './uploads.ts';
 
 export interface ModelOptions extends Sampling {
   readonly model?: string;
@@ -51,7 +51,7 @@ export interface OpenedModel {
   readonly notices: readonly string[];
   readonly fileSupport: FileSupport;
   /** Uploads the files of this machine that the request names, and puts their new addresses in. Throws AppError. */
-  provideFiles(request: ModelRequest, signal: AbortSignal): AsyncGenerator<ReplyEvent, ModelRequest>;
+  provideFiles(request: ModelRequest, need: FileNeed): AsyncGenerator<ReplyEvent, ModelRequest>;
   /** The HTTP request for `request`, without its credential. Sends nothing. */
   preview(request: ModelRequest): Promise<JsonObject>;
   preconnect(): void;
@@ -364,8 +364,8 @@ function createFileProvider(
   let opened: Promise<Uploads> | undefined;
   const load = async (): Promise<Uploads> => (await import('./uploads.ts')).openUploads(app, target, options);
   const open = (): Promise<Uploads> => (opened ??= load());
-  async function* provideFiles(request: ModelRequest, signal: AbortSignal): AsyncGenerator<ReplyEvent, ModelRequest> {
-    return yield* (await import('./uploads.ts')).provideFiles(request, open, signal);
+  async function* provideFiles(request: ModelRequest, need: FileNeed): AsyncGenerator<ReplyEvent, ModelRequest> {
+    return yield* (await import('./uploads.ts')).provideFiles(request, open, need);
   }
   async function* streamWithFiles(
     model: Model,

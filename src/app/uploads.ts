@@ -26,9 +26,15 @@ export interface Uploads {
    * Makes a content available to requests: uploads it, unless it is there already, and waits until the service has processed it. Yields
    * what is awaited, and one notice that the service keeps it. Throws AppError.
    */
-  provide(source: UploadSource, mimeType: string, signal: AbortSignal): AsyncGenerator<UploadEvent, RemoteFile>;
+  provide(source: UploadSource, mimeType: string, need: FileNeed): AsyncGenerator<UploadEvent, RemoteFile>;
   /** Looks which of the provided contents the service still has. True if one is gone, which is then uploaded again. Throws AppError. */
   forgetGone(signal: AbortSignal): Promise<boolean>;
+}
+
+export interface FileNeed {
+  readonly signal: AbortSignal;
+  /** How long the service must still keep a file; one that expires sooner is uploaded again. Ten minutes by default. */
+  readonly minLifeMs?: number | undefined;
 }
 
 /** A backend, as `OpenedModel` has it. */
@@ -47,7 +53,6 @@ interface UploadOptions {
   readonly pause?: (() => () => void) | undefined;
 }
 
-/** A file that expires sooner than this is uploaded again. */
 const MIN_LIFE_MS = 10 * 60_000;
 
 /** How long what is known of an upload is kept. */
@@ -66,22 +71,13 @@ export async function openUploads(
   const running = new Map<string, Promise<void>>();
   let hasTold = false;
 
-  const isFresh = (file: RemoteFile): boolean =>
-    file.state === 'ACTIVE' && (file.expiresAt ?? Number.POSITIVE_INFINITY) - app.clock.now() > MIN_LIFE_MS;
-
-  /** The content, if the service has it and keeps it for a while. */
-  async function findKept(source: UploadSource, name: string, signal: AbortSignal): Promise<RemoteFile | undefined> {
-    const file = await client.get(name, signal);
-    if (file === undefined || !isSameContent(file, source)) return undefined;
-    if (file.state === 'PROCESSING' || isFresh(file)) return file;
-    await client.delete(file.name, signal);
-    return undefined;
-  }
+  const lives: Lives = ({ expiresAt = Number.POSITIVE_INFINITY }, minLifeMs = MIN_LIFE_MS) =>
+    expiresAt - app.clock.now() > minLifeMs;
 
   async function* send(
     source: UploadSource,
     mimeType: string,
-    { ledger, signal }: { readonly ledger: Ledger; readonly signal: AbortSignal },
+    { ledger, signal, minLifeMs }: FileNeed & { readonly ledger: Ledger },
   ): AsyncGenerator<UploadEvent, RemoteFile> {
     const { name } = source;
     yield { type: 'wait', what: `the upload of ${name}` };
@@ -93,6 +89,7 @@ export async function openUploads(
         onProgress: showProgress(app, source.bytes),
         address: ledger.read()?.address,
         onAddress: (address) => ledger.write({ address }),
+        isEnough: (file) => lives(file, minLifeMs),
       });
       await ledger.write({ name: file.name });
       if (!hasTold) yield { type: 'notice', message: `uploaded ${name}: Google keeps it for ${RETENTION}` };
@@ -106,17 +103,18 @@ export async function openUploads(
   async function* makeReady(
     source: UploadSource,
     mimeType: string,
-    signal: AbortSignal,
+    need: FileNeed,
   ): AsyncGenerator<UploadEvent, RemoteFile> {
     const { name } = source;
+    const { signal } = need;
     const owner = `${opened.backend}\n${client.endpoint}\n${opened.account()}`;
     const ledger = isRemembered ? openLedger(app, owner, source.sha256) : NO_LEDGER;
     yield { type: 'wait', what: `the service about ${name}` };
     const lock = await ledger.lock(signal);
     try {
       const known = ledger.read()?.name ?? toOwnName(source.sha256);
-      const kept = await findKept(source, known, signal);
-      const file = kept ?? (yield* send(source, mimeType, { ledger, signal }));
+      const kept = await findKept(source, known, { client, lives, ...need });
+      const file = kept ?? (yield* send(source, mimeType, { ledger, ...need }));
       if (file.state === 'ACTIVE') return file;
       yield { type: 'wait', what: `the service to process ${name}` };
       return await client.waitUntilActive(file, signal);
@@ -127,16 +125,16 @@ export async function openUploads(
 
   return {
     client,
-    async *provide(source, mimeType, signal) {
+    async *provide(source, mimeType, need) {
       const { sha256: hash } = source;
       // Many rows of a batch may want the same content at once.
       while (running.has(hash)) await running.get(hash);
       const known = ready.get(hash);
-      if (known !== undefined && isFresh(known)) return known;
+      if (known !== undefined && lives(known, need.minLifeMs)) return known;
       let end = (): void => {};
       running.set(hash, new Promise((resolve) => (end = resolve)));
       try {
-        const file = yield* makeReady(source, mimeType, signal);
+        const file = yield* makeReady(source, mimeType, need);
         ready.set(hash, file);
         return file;
       } finally {
@@ -154,18 +152,35 @@ export async function openUploads(
   };
 }
 
+type Lives = (file: RemoteFile, minLifeMs?: number) => boolean;
+
+/** The content, if the service has it and keeps it long enough. */
+async function findKept(
+  source: UploadSource,
+  name: string,
+  { client, lives, signal, minLifeMs }: FileNeed & { readonly client: FilesClient; readonly lives: Lives },
+): Promise<RemoteFile | undefined> {
+  const file = await client.get(name, signal);
+  if (file === undefined || !isSameContent(file, source)) return undefined;
+  const isActive = file.state === 'ACTIVE';
+  if (file.state === 'PROCESSING' || (isActive && lives(file, minLifeMs))) return file;
+  // One that is good for a while may be in use by a batch: the new one gets a place beside it.
+  if (!isActive || !lives(file)) await client.delete(file.name, signal);
+  return undefined;
+}
+
 /** The request with addresses that the service knows in place of files of this machine. Yields and throws as `provide` does. */
 export async function* provideFiles(
   request: ModelRequest,
   open: () => Promise<Uploads>,
-  signal: AbortSignal,
+  need: FileNeed,
 ): AsyncGenerator<UploadEvent, ModelRequest> {
   const contents: Content[] = [];
   for (const content of request.contents) {
     const parts: Part[] = [];
     for (const part of content.parts) {
       const local = content.role === 'user' ? findLocalFile(part) : undefined;
-      parts.push(local === undefined ? part : yield* provideFile(local, await open(), signal));
+      parts.push(local === undefined ? part : yield* provideFile(local, await open(), need));
     }
     contents.push({ ...content, parts });
   }
@@ -179,7 +194,7 @@ export async function* streamWithFiles(
   open: () => Promise<Uploads>,
   signal: AbortSignal,
 ): AsyncGenerator<ReplyEvent, Reply> {
-  const provided = yield* provideFiles(request, open, signal);
+  const provided = yield* provideFiles(request, open, { signal });
   try {
     return yield* model.stream(provided, signal);
   } catch (thrown) {
@@ -188,17 +203,17 @@ export async function* streamWithFiles(
     const isGone = await (await open()).forgetGone(signal).catch(() => false);
     if (!isGone) throw thrown;
   }
-  return yield* model.stream(yield* provideFiles(request, open, signal), signal);
+  return yield* model.stream(yield* provideFiles(request, open, { signal }), signal);
 }
 
 async function* provideFile(
   { fileData, localFile }: Required<Pick<FilePart, 'fileData' | 'localFile'>>,
   uploads: Uploads,
-  signal: AbortSignal,
+  need: FileNeed,
 ): AsyncGenerator<UploadEvent, FilePart> {
   const source = createLocalSource(localFile);
   try {
-    const { mimeType, uri } = yield* uploads.provide(source, fileData.mimeType, signal);
+    const { mimeType, uri } = yield* uploads.provide(source, fileData.mimeType, need);
     return { fileData: { mimeType, fileUri: uri } };
   } finally {
     await source.close();

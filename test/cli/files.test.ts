@@ -31,8 +31,9 @@ async function scene(
   const commands: string[] = [];
   const bodies: string[] = [];
   const listeners: ((request: ServedRequest) => void)[] = [];
+  let earlierMs = 0;
   const demo = await startDemo({
-    clock: systemClock,
+    clock: { ...systemClock, now: () => systemClock.now() - earlierMs },
     ...(faults === undefined ? {} : { faults: parseFaults([faults]) }),
     onRequest(request) {
       const { 'x-goog-upload-command': command } = request.headers;
@@ -55,6 +56,10 @@ async function scene(
     remote,
     bodies,
     listeners,
+    /** What is uploaded next is so old already. */
+    age: (hours: number) => {
+      earlierMs = hours * 3_600_000;
+    },
     gmn: (...args: readonly string[]) => runGmnIn(t, { ...here, env }, args),
     pipe: (stdin: string | Uint8Array, ...args: readonly string[]) => runGmnIn(t, { ...here, env }, args, stdin),
     /** The commands of uploads since the last call. */
@@ -222,6 +227,28 @@ test('the rows of a batch may have large files; one for all rows is uploaded onc
   writeFileSync(join(here.cwd, 'talk.mp4'), film(21 * MB, 3));
   const changed = await here.gmn(...args);
   expect([changed.exitCode, changed.stderr]).toEqual([1, expect.stringContaining('the files of -f')]);
+});
+
+test('a job of the Batch API gets a file that lives long enough, and takes none from a job in flight', async (t) => {
+  const here = await scene(t, { files: { 'talk.mp4': film(21 * MB), 'in.jsonl': '"what is said?"' } });
+  const estimate = await here.gmn('batch', 'in.jsonl', '-f', 'talk.mp4', '--estimate');
+  expect(estimate.stderr).toContain('uploaded talk.mp4: Google keeps it');
+  await here.gmn('files', 'delete', '--all', '--yes');
+  here.age(24);
+  await here.gmn('-f', 'talk.mp4', 'hi');
+  here.age(0);
+  here.takeUploads();
+  const batch = (output: string) =>
+    here.gmn('batch', 'in.jsonl', '-f', 'talk.mp4', '--engine', 'api', '--output-file', output);
+  const first = await batch('a.jsonl');
+  expect([first.exitCode, first.stderr]).toEqual([0, expect.stringContaining('uploaded talk.mp4')]);
+  expect(here.takeUploads()).toContain('upload, finalize');
+  expect((await here.remote()).files).toMatchObject([{}, { name: `files/gmn-${hashOf(film(21 * MB)).slice(0, 36)}` }]);
+  expect((await batch('b.jsonl')).exitCode).toBe(0);
+  expect((await here.gmn('-f', 'talk.mp4', 'hi')).exitCode).toBe(0);
+  const sent = here.takeUploads().filter((command) => command.startsWith('start'));
+  // The rows of the second batch.
+  expect(sent).toHaveLength(1);
 });
 
 test('two at once upload it once', async (t) => {

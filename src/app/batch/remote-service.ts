@@ -2,11 +2,15 @@ import type { FilesClient } from '../../api/files.ts';
 import type { BatchService } from '../../batch/remote/service.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
+import { DAY_MS } from '../../core/text/format.ts';
 import { openFileSource } from '../../platform/files/upload-source.ts';
 import type { OpenedModel } from '../model.ts';
 import { openUploads } from '../uploads.ts';
 
 const MIME_TYPE = 'application/jsonl';
+
+/** Google answers a job within a day as a rule, and keeps a file for two. */
+export const MIN_FILE_LIFE_MS = 1.5 * DAY_MS;
 
 /** The Batch API and the files it needs, for one account. Throws AppError `auth` if the backend takes no batches. */
 export async function openBatchService(
@@ -26,7 +30,7 @@ export async function openBatchService(
         const uploading = (await openUploads(app, { ...opened, files: () => openFiles(retries) })).provide(
           source,
           MIME_TYPE,
-          signal,
+          { signal, minLifeMs: MIN_FILE_LIFE_MS },
         );
         for (;;) {
           const step = await uploading.next();

@@ -10,8 +10,9 @@ import type { ModelRequest } from '../../core/model.ts';
 import type { BilledCall } from '../../core/usage.ts';
 import type { AnswerFormat } from '../output-schema.ts';
 import type { Prices } from './price.ts';
+import { MIN_FILE_LIFE_MS } from './remote-service.ts';
 import { guessTokens } from './request.ts';
-import { type BatchSetup, provideFiles, toModelRequest } from './setup.ts';
+import { type BatchSetup, toModelRequest } from './setup.ts';
 
 /** What the Batch API costs of the usual price. */
 const BATCH_SHARE = 0.5;
@@ -81,7 +82,8 @@ export function createRowCodec(setup: BatchSetup, billing: Billing): RowCodec {
     async prepare(row, signal) {
       try {
         const request = await setup.toRequest(row);
-        const provided = await provideFiles(setup, toModelRequest(request), signal);
+        const need = { signal, minLifeMs: MIN_FILE_LIFE_MS };
+        const provided = await setup.provideFiles(toModelRequest(request), need);
         return prepareRequest(provided, guessTokens(request), billing.prices.estimate);
       } catch (thrown) {
         // What is wrong with this row only.

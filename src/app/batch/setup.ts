@@ -17,6 +17,7 @@ import { openAgent } from '../agent.ts';
 import { chooseRetries, chooseTimeout, type ModelOptions, type OpenedModel, openModel } from '../model.ts';
 import { type AnswerFormat, openAnswerFormat } from '../output-schema.ts';
 import { chooseTemplate } from '../template.ts';
+import type { FileNeed } from '../uploads.ts';
 import type { Prices } from './price.ts';
 import { checkTemplate, createRequests, type RowRequest } from './request.ts';
 
@@ -42,6 +43,8 @@ export interface BatchSetup {
   readonly prepare: Awaited<ReturnType<typeof createRequests>>['prepare'];
   /** Throws AppError `usage` for a row that cannot be asked. */
   readonly toRequest: Awaited<ReturnType<typeof createRequests>>['toRequest'];
+  /** The request as it can be sent: what is too large for it is uploaded. Throws AppError. */
+  provideFiles(request: ModelRequest, need: FileNeed): Promise<ModelRequest>;
   readonly format: AnswerFormat;
   readonly notices: readonly string[];
   close(): Promise<void>;
@@ -135,6 +138,7 @@ export async function openBatch(options: BatchOptions, app: App, context: SetupC
       },
       isPromptNeeded: template === undefined && options.prompt === undefined,
       ...requests,
+      provideFiles: (request, need) => reportNotices(opened.provideFiles(request, need), context.onNotice),
       notices: [...opened.notices, ...findIgnoredSampling(opened.modelId, options), ...notices],
       close,
     };
@@ -147,19 +151,6 @@ export async function openBatch(options: BatchOptions, app: App, context: SetupC
 /** As the API takes it. */
 export function toModelRequest({ agent, contents }: RowRequest): ModelRequest {
   return { ...agent.request, contents };
-}
-
-/** The request as it can be sent: what is too large for it is uploaded. The service keeps that as long as a job may take. */
-export async function provideFiles(
-  { opened }: Pick<BatchSetup, 'opened'>,
-  request: ModelRequest,
-  signal: AbortSignal,
-): Promise<ModelRequest> {
-  const providing = opened.provideFiles(request, signal);
-  for (;;) {
-    const step = await providing.next();
-    if (step.done) return step.value;
-  }
 }
 
 async function openFormat({ outputSchema }: BatchOptions, app: App): Promise<AnswerFormat> {
@@ -225,9 +216,16 @@ async function readSharedFiles(
   return items;
 }
 
-async function collectNotices<Result>(events: AsyncGenerator<TurnEvent, Result>, notices: string[]): Promise<Result> {
+function collectNotices<Result>(events: AsyncGenerator<TurnEvent, Result>, notices: string[]): Promise<Result> {
+  return reportNotices(events, (message) => notices.push(message));
+}
+
+async function reportNotices<Result>(
+  events: AsyncGenerator<TurnEvent, Result>,
+  report: (message: string) => void,
+): Promise<Result> {
   for (let step = await events.next(); ; step = await events.next()) {
     if (step.done) return step.value;
-    if (step.value.type === 'notice') notices.push(step.value.message);
+    if (step.value.type === 'notice') report(step.value.message);
   }
 }

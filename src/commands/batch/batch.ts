@@ -168,8 +168,11 @@ async function countTotal(
 async function runEstimate(options: BatchCommandOptions, app: App, source: Source): Promise<number> {
   const usual = await openPrices(app, options);
   const prices = options.engine === 'api' ? toBatchPrices(usual) : usual;
-  const ignore = (): void => {};
-  const setup = await openBatch(options, app, { prices, onCall: ignore, onNotice: ignore, signal: app.signal });
+  const said = new Set<string>();
+  const setup = await openBatch(options, app, {
+    ...{ prices, onCall: () => {}, signal: app.signal },
+    onNotice: (message) => said.add(message),
+  });
   try {
     const rows = source.open({ isPromptNeeded: setup.isPromptNeeded, signal: app.signal });
     const report = await estimateBatch(rows, {
@@ -178,7 +181,7 @@ async function runEstimate(options: BatchCommandOptions, app: App, source: Sourc
       price: prices.estimate,
       limit: options.limit ?? options.sample,
     });
-    await printReport({ ...report, notices: setup.notices }, options, app);
+    await printReport({ ...report, notices: [...setup.notices, ...said] }, options, app);
     return 0;
   } finally {
     await setup.close();

@@ -36,7 +36,7 @@ export async function* previewTurn(
   const request = { model, ...redacted };
   yield* dryRun
     ? preview(opened, request)
-    : countEvents(opened, yield* opened.provideFiles(request, context.signal), context);
+    : countEvents(opened, yield* opened.provideFiles(request, { signal: context.signal }), context);
 }
 
 type OutputFormat = NonNullable<PromptOptions['outputFormat']>;
