@@ -54,13 +54,14 @@ const ACCEPTED_BY: Readonly<Record<Credential['type'], readonly BackendName[]>> 
 export async function openBackend(chosen: ChosenCredential, options: BackendOptions): Promise<OpenedBackend> {
   const { app, settings, wanted, baseUrl } = options;
   const { credential, carrier } = chosen;
+  const name = chooseBackend(credential, wanted);
   const context: BackendContext = {
-    ...{ app, settings, credential, carrier },
+    ...{ app: { ...app, send: withEndpointHint(name, app) }, settings, credential, carrier },
     identity: createIdentity(credential, carrier, settings.env.GOOGLE_CLOUD_QUOTA_PROJECT),
     userAgent: `gmn/${app.version}`,
     retryBaseMs: parseRetryDelay(app),
   };
-  switch (chooseBackend(credential, wanted)) {
+  switch (name) {
     case 'gemini-api':
       return openGeminiApi(context, baseUrl === undefined ? parseEndpoint(app, 'GOOGLE_GEMINI_BASE_URL') : { baseUrl });
     case 'code-assist':
@@ -68,6 +69,29 @@ export async function openBackend(chosen: ChosenCredential, options: BackendOpti
     case 'vertex':
       return openVertex(context);
   }
+}
+
+const ENDPOINT_VARIABLES: Readonly<Record<BackendName, string>> = {
+  'gemini-api': 'GOOGLE_GEMINI_BASE_URL',
+  'code-assist': 'CODE_ASSIST_ENDPOINT',
+  vertex: 'GOOGLE_VERTEX_BASE_URL',
+};
+
+/** Adds the variable's name to the hint if the address it gives cannot be reached. */
+export function withEndpointHint(name: BackendName, { env, send }: Pick<App, 'env' | 'send'>): App['send'] {
+  const variable = ENDPOINT_VARIABLES[name];
+  const address = env[variable];
+  if (!address) return send;
+  return async (request, signal) => {
+    try {
+      return await send(request, signal);
+    } catch (thrown) {
+      // An upload goes where the server says.
+      const isThere = URL.canParse(address) && new URL(address).host === request.url.host;
+      if (!isThere || !(thrown instanceof AppError) || thrown.fault !== 'api') throw thrown;
+      throw thrown.with({ hint: `${thrown.hint ?? ''} The address is from ${variable}.`.trimStart() });
+    }
+  };
 }
 
 function chooseBackend({ type, source }: Credential, wanted: BackendName | undefined): BackendName {

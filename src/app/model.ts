@@ -19,7 +19,7 @@ import type { BilledCall } from '../core/usage.ts';
 import { cacheDefault, defaultChoice, readCachedDefault, resolveModel } from '../models/choice.ts';
 import { createGenerationConfig, type Sampling } from '../models/generation.ts';
 import { type Backend as BackendName, BUILT_IN, type BuiltInModel, IMAGE_BUILT_IN } from '../models/table.ts';
-import { type OpenedBackend, openBackend } from './backend.ts';
+import { type OpenedBackend, openBackend, withEndpointHint } from './backend.ts';
 import type { Budget } from './budget.ts';
 import type { FileNeed, openUploads, Uploads } from './uploads.ts';
 
@@ -180,26 +180,6 @@ async function openModelConfigs({ modelConfigs }: Settings): Promise<Configure> 
   if (modelConfigs === undefined) return () => ({ config: {}, notices: [] });
   const { resolveConfiguredModel } = await import('../config/model-configs.ts');
   return (name, resolveId) => resolveConfiguredModel(modelConfigs, name, resolveId);
-}
-
-const ENDPOINT_VARIABLES: Readonly<Record<OpenedBackend['name'], string>> = {
-  'gemini-api': 'GOOGLE_GEMINI_BASE_URL',
-  'code-assist': 'CODE_ASSIST_ENDPOINT',
-  vertex: 'GOOGLE_VERTEX_BASE_URL',
-};
-
-/** Adds the variable's name to the hint if the address it gives cannot be reached. */
-function withEndpointHint(name: OpenedBackend['name'], { env, send }: App): App['send'] {
-  const variable = ENDPOINT_VARIABLES[name];
-  if (!env[variable]) return send;
-  return async (request, signal) => {
-    try {
-      return await send(request, signal);
-    } catch (thrown) {
-      if (!(thrown instanceof AppError) || thrown.fault !== 'api') throw thrown;
-      throw thrown.with({ hint: `${thrown.hint ?? ''} The address is from ${variable}.`.trimStart() });
-    }
-  };
 }
 
 function createModel(options: ModelOptions, parts: ModelParts): Omit<OpenedModel, 'close'> {

@@ -257,7 +257,8 @@ function isSameContent({ bytes, sha256: hash }: RemoteFile, source: UploadSource
 }
 
 export function noFilesError(backend: string): AppError {
-  return new AppError('auth', `${backend} keeps no files; the Gemini API does`, {
+  const name = backend === 'vertex' ? 'Vertex AI' : 'Code Assist, which a Google login uses,';
+  return new AppError('auth', `${name} keeps no files; the Gemini API does`, {
     hint: 'Use an API key: gmn auth set-key (https://aistudio.google.com/apikey), then --backend gemini-api',
   });
 }

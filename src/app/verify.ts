@@ -148,7 +148,7 @@ async function* passRound(
   throw new AppError('internal', 'the turn ended without an end');
 }
 
-function runVerification(
+async function runVerification(
   { app, command, shell, timeoutMs = DEFAULT_TIMEOUT_MS }: Verification,
   signal: AbortSignal,
 ): Promise<ShellResult> {
@@ -160,7 +160,14 @@ function runVerification(
     maxChars: 2 * OUTPUT_BYTES,
     onOutput: (text: string) => addOutput(app.io.err, text),
   };
-  return runShell(run, signal);
+  try {
+    return await runShell(run, signal);
+  } catch (thrown) {
+    if (!(thrown instanceof AppError) || !thrown.isTimeout) throw thrown;
+    throw thrown.with({
+      hint: `The command of --verify was still running: ${sanitize(command)}. ${thrown.hint ?? ''}`.trimEnd(),
+    });
+  }
 }
 
 function keepEnd({ head, tail, omitted }: ShellResult): string {

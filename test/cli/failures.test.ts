@@ -245,9 +245,12 @@ test.for([0, 1.5])('general.maxAttempts cannot be %j', async (maxAttempts, t) =>
   expect(stderr).toMatch(/general\.maxAttempts must be a whole number from 1/);
 });
 
-test('a server that cannot be reached is reported with the variable that names it', async (t) => {
+test.for([
+  ['a prompt', ['--retries', '0', 'hi']],
+  ['files list', ['files', 'list']],
+] as const)('%s says which variable names a server that cannot be reached', async ([, words], t) => {
   const env = { GEMINI_API_KEY: 'a-key-0123456789', GOOGLE_GEMINI_BASE_URL: 'http://127.0.0.1:9' };
-  expect(await runGmn(t, ['--retries', '0', 'hi'], { env })).toMatchObject({
+  expect(await runGmn(t, words, { env })).toMatchObject({
     stdout: '',
     stderr:
       'Error: connection to 127.0.0.1:9 refused\n' +

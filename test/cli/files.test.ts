@@ -328,7 +328,10 @@ test('Vertex AI takes gs:// addresses, and no files of this size', async (t) => 
   const refused = await run('-f', 'talk.mp4', 'what?');
   expect([refused.exitCode, refused.stderr]).toEqual([1, expect.stringMatching(/at most 20 MB[\s\S]*gs:\/\/<bucket>/)]);
   const listed = await runGmnIn(t, { ...here, env }, ['files', 'list', '--auth', 'vertex-ai']);
-  expect([listed.exitCode, listed.stderr]).toEqual([2, expect.stringMatching(/vertex keeps no files[\s\S]*set-key/)]);
+  expect([listed.exitCode, listed.stderr]).toEqual([
+    2,
+    expect.stringMatching(/Vertex AI keeps no files[\s\S]*set-key/),
+  ]);
 });
 
 test('files list shows what is there, files delete removes it', async (t) => {

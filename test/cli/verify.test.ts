@@ -98,7 +98,11 @@ posixTest('a command that hangs ends with the run, and the tries share the limit
     gemini: await fakeGemini(t, [reply('Done.')]),
   });
   expect(hung.exitCode).toBe(3);
-  expect(JSON.parse(hung.stdout).error).toMatchObject({ type: 'ApiError', partialResponse: 'Done.' });
+  expect(JSON.parse(hung.stdout).error).toMatchObject({
+    type: 'ApiError',
+    partialResponse: 'Done.',
+    suggestion: expect.stringMatching(/^The command of --verify was still running: sleep 60\. Give it longer/),
+  });
   const limited = await runGmn(t, [...FLAGS, '--max-turns', '2', '--verify', 'false', '-o', 'json', 'x'], {
     gemini: await fakeGemini(t, [reply('a'), reply('b')]),
   });
