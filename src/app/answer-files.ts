@@ -32,6 +32,8 @@ export interface AnswerFiles {
   finish(): Promise<readonly TurnEvent[]>;
   /** Saves what is left of a run that failed, as far as it can. The events to show before the failure. Never throws. */
   rescue(): Promise<readonly TurnEvent[]>;
+  /** Whether one could not be saved. */
+  hasLost(): boolean;
 }
 
 type TextEvent = Extract<TurnEvent, { type: 'text' }>;
@@ -47,6 +49,7 @@ export function openAnswerFiles(options: AnswerFileOptions, context: AnswerFiles
   let isNamedUsed = false;
   let hasText = false;
   let hasFiles = false;
+  let hasLost = false;
   /** Kept from stdout, where the picture goes. */
   let heldText = '';
 
@@ -62,8 +65,17 @@ export function openAnswerFiles(options: AnswerFileOptions, context: AnswerFiles
   }
 
   async function save(file: AnswerFile, mayUseName: boolean): Promise<readonly TurnEvent[]> {
+    try {
+      return await write(file, mayUseName);
+    } catch (thrown) {
+      hasLost = true;
+      throw thrown;
+    }
+  }
+
+  async function write(file: AnswerFile, mayUseName: boolean): Promise<readonly TurnEvent[]> {
     if (named === undefined || isNamedUsed || !mayUseName)
-      return [toEvent(file, await saveUnderFreeName(file, stemFor(file)))];
+      return [toEvent(file, await saveUnderFreeName(file, stemFor(file), app.cwd))];
     isNamedUsed = true;
     const { mimeType, bytes } = toFileContent(file);
     const size = await (await openOutputFile(named, app.cwd)).write(bytes);
@@ -76,17 +88,6 @@ export function openAnswerFiles(options: AnswerFileOptions, context: AnswerFiles
   function stemFor({ mimeType }: AnswerFile): string {
     if (named !== undefined && isForFiles) return named.slice(0, named.length - extname(named).length);
     return toFileStem(context.prompt) || (mimeType.startsWith('image/') ? 'gmn-image' : 'gmn-answer');
-  }
-
-  async function saveUnderFreeName(file: AnswerFile, stem: string): Promise<SavedFile> {
-    const { mimeType, bytes } = toFileContent(file);
-    for (let count = 1; ; count += 1) {
-      const name = `${stem}${count === 1 ? '' : `-${count}`}${extensionFor(mimeType)}`;
-      const path = resolve(app.cwd, name);
-      const made = await createOutputFile(path, name, bytes);
-      if (made === 'created') return { path, name, mimeType, bytes: bytes.length };
-      if (count >= MAX_NAMES) throw new AppError('usage', `cannot write ${name}: it exists`, { hint: NAME_IT });
-    }
   }
 
   return {
@@ -124,7 +125,19 @@ export function openAnswerFiles(options: AnswerFileOptions, context: AnswerFiles
       for (const file of held.splice(0)) events.push(...(await save(file, false).catch(() => [])));
       return events;
     },
+    hasLost: () => hasLost,
   };
+}
+
+async function saveUnderFreeName(file: AnswerFile, stem: string, cwd: string): Promise<SavedFile> {
+  const { mimeType, bytes } = toFileContent(file);
+  for (let count = 1; ; count += 1) {
+    const name = `${stem}${count === 1 ? '' : `-${count}`}${extensionFor(mimeType)}`;
+    const path = resolve(cwd, name);
+    const made = await createOutputFile(path, name, bytes);
+    if (made === 'created') return { path, name, mimeType, bytes: bytes.length };
+    if (count >= MAX_NAMES) throw new AppError('usage', `cannot write ${name}: it exists`, { hint: NAME_IT });
+  }
 }
 
 function noPictureError(answer: string): AppError {

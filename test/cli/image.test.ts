@@ -185,6 +185,12 @@ linuxTest('a full disk is one clear error, whether the picture goes to a file or
     stderr: 'Error: cannot write /dev/full: ENOSPC\nMake room on that disk, or name a file on another one.\n',
     exitCode: 1,
   });
+  const at = place(t, { gemini: await demo(t) });
+  const kept = await runGmnIn(t, at, ['image', 'x', '--output-file', '/dev/full']);
+  const [, id = ''] =
+    /^gmn: the session keeps what could not be saved: gmn sessions export (\w+) page\.html$/m.exec(kept.stderr) ?? [];
+  const page = await runGmnIn(t, at, ['sessions', 'export', id, '--format', 'html']);
+  expect(page.stdout).toContain('<img src="data:image/png;base64,');
   const full = openSync('/dev/full', 'w');
   const [file, args] = gmnCommand(['--demo', 'image', 'x']);
   const { status, stderr } = spawnSync(file, args, { cwd, env, stdio: ['ignore', full, 'pipe'], encoding: 'utf8' });

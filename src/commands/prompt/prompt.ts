@@ -15,6 +15,7 @@ import type { App } from '../../core/app.ts';
 import type { Content } from '../../core/content.ts';
 import { AppError } from '../../core/error.ts';
 import { settle, type TurnEvent, toFailure, toNotices } from '../../core/event.ts';
+import { shortId } from '../../core/text/names.ts';
 import type { BilledCall } from '../../core/usage.ts';
 import { buildPromptContent, noPromptError } from '../../input/prompt.ts';
 import { findIgnoredSampling } from '../../models/generation.ts';
@@ -204,7 +205,10 @@ async function* prepareRun(
       const computeCost = () => computeCostIfShown(options, app, calls);
       return completeEnd(event, { denials, files, save, computeCost });
     },
-    fail: async (thrown) => describeFailure(thrown, await save(), await files.rescue()),
+    async fail(thrown) {
+      const saved = await save();
+      return describeFailure(thrown, saved, await rescueFiles(files, saved));
+    },
   };
 }
 
@@ -249,7 +253,16 @@ function lazyFiles(options: PromptOptions, app: App): AnswerFiles {
       return (await opened?.finish()) ?? [];
     },
     rescue: async () => (await opened?.rescue()) ?? [],
+    hasLost: () => opened?.hasLost() ?? false,
   };
+}
+
+/** What could not be saved was paid for, so the user is told where it is. */
+async function rescueFiles(files: AnswerFiles, { sessionId }: SaveResult): Promise<readonly TurnEvent[]> {
+  const events = await files.rescue();
+  if (sessionId === undefined || !files.hasLost()) return events;
+  const message = `the session keeps what could not be saved: gmn sessions export ${shortId(sessionId)} page.html`;
+  return [...events, { type: 'notice', message }];
 }
 
 /** Loads the prices only for a run that shows what it cost. */
