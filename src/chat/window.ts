@@ -9,12 +9,15 @@ import {
 import type { Part, StoredContent } from '../core/content.ts';
 import { formatDollars } from '../core/text/format.ts';
 import { sanitize } from '../core/text/terminal.ts';
+import { measureWidth } from '../core/text/width.ts';
 import { estimateTokens } from '../core/usage.ts';
 import { findModelFacts } from '../models/table.ts';
 import { nextTurn } from '../platform/runtime/clock.ts';
+import { clipText } from '../render/spinner.ts';
 import type { Assistant } from './assistant.ts';
 import { describeMode } from './banner.ts';
 import type { Chat } from './chat.ts';
+import type { FitStatus } from './line/source.ts';
 
 const NOTICE_SHARE = 0.8;
 
@@ -25,22 +28,36 @@ interface WindowShare {
 
 /**
  * `gemini-2.5-flash · edits ask first · 97 % of the window left · $0.0042 · 2 attached`: what the next prompt will meet.
- * Before the first reply, the room is estimated and there is no cost.
+ * Before the first reply, the room is estimated and there is no cost. A narrow window drops the least important items;
+ * only the model, which stays, is ever cut.
  */
-export function formatStatus(chat: Chat): string {
+export function formatStatus(chat: Chat): FitStatus {
   const { assistant, stats, files, notes, pictures, spending } = chat;
   const { model } = assistant.agent.request;
   const limit = findWindowLimit(assistant);
   const attached = files.length + notes.length + pictures.length;
-  return [
-    sanitize(model),
-    assistant.tools.length === 0 ? 'no tools' : describeMode(assistant.setup.mode),
-    ...(limit === undefined
-      ? []
-      : [`${formatRoom(stats.windowTokens ?? estimateSize(chat), limit)} of the window left`]),
-    ...(spending.cost === undefined ? [] : [formatDollars(spending.cost)]),
-    ...(attached === 0 ? [] : [`${attached} attached`]),
-  ].join(' · ');
+  const room = limit && `${formatRoom(stats.windowTokens ?? estimateSize(chat), limit)} of the window left`;
+  const items = {
+    model: sanitize(model),
+    mode: assistant.tools.length === 0 ? 'no tools' : describeMode(assistant.setup.mode),
+    room: room || '',
+    cost: spending.cost === undefined ? '' : formatDollars(spending.cost),
+    attached: attached === 0 ? '' : `${attached} attached`,
+  };
+  return (columns) => fitStatus(items, columns);
+}
+
+/** The first is dropped first. */
+const DROPPED = ['cost', 'room', 'attached', 'mode'] as const;
+
+function fitStatus(items: Readonly<Record<'model' | (typeof DROPPED)[number], string>>, columns: number): string {
+  const kept = new Map(Object.entries(items).filter(([, text]) => text !== ''));
+  for (const name of ['', ...DROPPED]) {
+    kept.delete(name);
+    const line = [...kept.values()].join(' · ');
+    if (measureWidth(line) <= columns) return line;
+  }
+  return clipText(items.model, columns);
 }
 
 function formatRoom(tokens: number, limit: number): string {

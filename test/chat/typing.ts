@@ -19,7 +19,7 @@ export function typing({ columns = 80, rows = 24, entries = [], status }: Typing
     isStyled: false,
     isPlain: false,
   });
-  editor.begin('> ', '', status);
+  editor.begin('> ', '', status === undefined ? undefined : () => status);
   const requests: KeyRequest[] = [];
   let now = 0;
   const press = (key: Key): void => {

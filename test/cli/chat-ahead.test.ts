@@ -120,7 +120,7 @@ posixTest('a low window shows the status until something is typed, and then that
   await chat.shows(new RegExp(`\nthree\n(?:. gemini[^\n]*\n)?${STATUS}$`));
   chat.resize(40, 5);
   chat.type('next\r');
-  await chat.shows(/\nthree\n(?:. gemini[^\n]*\n)?gemini-2\.5-flash · edits ask · 1 queued$/);
+  await chat.shows(/\nthree\n(?:. gemini[^\n]*\n)?gemini-2\.5-flash · 1 queued$/);
   chat.type(`${ESC}[A\u0015`);
   rest.open();
   await chat.shows(/❯ go\none\n\ntwo\n\nthree and four\n\n❯/);

@@ -5,7 +5,7 @@ import { isRowKey, KEY_COMMANDS, KEY_EDITS, type KeyRequest } from './commands.t
 import { createPastedBlocks, isOpenBlock, normalizeText } from './folds.ts';
 import { layOut } from './layout.ts';
 import { applyCompletion, findSuggestible, pressInMenu, pressInSearch, showSuggestions, updateMenu } from './modes.ts';
-import type { Completion } from './source.ts';
+import type { Completion, FitStatus } from './source.ts';
 import type { Editing } from './state.ts';
 import { type Below, layOutFrame, type Size } from './view.ts';
 
@@ -16,13 +16,13 @@ export interface LineEditor {
   readonly draft: string;
   /** Notes a Ctrl+C that was handled elsewhere, so that a second one counts as the second. */
   noteInterrupt(now: number): void;
-  begin(prompt: string, draft: string, status?: string): void;
+  begin(prompt: string, draft: string, status?: FitStatus): void;
   press(key: Key, now: number): KeyRequest | undefined;
   showCompletion(completion: Completion): void;
   readonly suggestible: string | undefined;
   showSuggestions(before: string, completion: Completion | undefined): void;
   replace(text: string): void;
-  setStatus(status: string | undefined): void;
+  setStatus(status: FitStatus | undefined): void;
   showNotice(note: string): void;
   clear(): void;
   frame(): Frame;
@@ -92,7 +92,7 @@ export function lineEditor({ entries, size, isStyled, isPlain }: EditorOptions):
       pastes.clear();
       editing.top = 0;
     },
-    frame: () => frameWith(findBelow(editing, size().rows)),
+    frame: () => frameWith(findBelow(editing, size())),
     lastFrame: () => frameWith(undefined),
   };
 }
@@ -157,10 +157,10 @@ function applyKey(editing: Editing, key: Exclude<Key, { kind: 'kitty' }>, now: n
   return undefined;
 }
 
-function findBelow({ search, menu, note, line, status }: Editing, rows: number): Below | undefined {
+function findBelow({ search, menu, note, line, status }: Editing, { columns, rows }: Size): Below | undefined {
   if (search !== undefined) return { kind: 'search', search };
   if (menu !== undefined) return { kind: 'menu', menu };
   if (note !== undefined) return { kind: 'note', text: note };
   if (isOpenBlock(line.text)) return { kind: 'note', text: BLOCK_NOTICE };
-  return status === undefined || rows < MIN_STATUS_ROWS ? undefined : { kind: 'status', text: status };
+  return status === undefined || rows < MIN_STATUS_ROWS ? undefined : { kind: 'status', text: status(columns - 1) };
 }

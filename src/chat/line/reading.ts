@@ -4,7 +4,7 @@ import type { Screen } from '../terminal/screen.ts';
 import type { KeyRequest } from './commands.ts';
 import type { LineEditor } from './editor.ts';
 import { createPicker } from './picker.ts';
-import type { Candidate, Complete, Entry, Pasted, PickList } from './source.ts';
+import type { Candidate, Complete, Entry, FitStatus, Pasted, PickList } from './source.ts';
 import type { Size } from './view.ts';
 
 export interface ReadingContext {
@@ -18,7 +18,7 @@ export interface ReadingContext {
   readonly isStyled: boolean;
   paste(): Promise<Pasted | undefined>;
   attach(text: string): Promise<string | undefined>;
-  refreshStatus(): string | undefined;
+  refreshStatus(): FitStatus | undefined;
   /** Opens the text in the user's editor; undefined if that failed. */
   edit(text: string): Promise<string | undefined>;
   after(ms: number, action: () => void): () => void;

@@ -44,6 +44,9 @@ export interface PickList {
   readonly chosen?: number;
 }
 
+/** The status in so many columns at most. */
+export type FitStatus = (columns: number) => string;
+
 /** Rows at the bottom of the window, below what a turn shows. The cursor is at `caret`, if that is given. */
 export interface Footer {
   set(rows: readonly string[], caret?: Cell): void;

@@ -1,7 +1,7 @@
 import type { LineBuffer } from './buffer.ts';
 import type { PastedBlocks } from './folds.ts';
 import type { Layout } from './layout.ts';
-import type { Candidate, Completion } from './source.ts';
+import type { Candidate, Completion, FitStatus } from './source.ts';
 
 export interface Editing {
   readonly line: LineBuffer;
@@ -16,7 +16,7 @@ export interface Editing {
   /** Where the word starts whose menu the user closed: it does not open by itself again. */
   dismissedAt: number | undefined;
   note: string | undefined;
-  status: string | undefined;
+  status: FitStatus | undefined;
   /** When Ctrl+C was pressed, if no other key was pressed since. */
   interruptedAt: number;
   cleared: string;

@@ -6,13 +6,13 @@ import { createScreen } from '../terminal/screen.ts';
 import { lineEditor } from './editor.ts';
 import type { EntryHistory } from './entry-history.ts';
 import { type Reading, type ReadingContext, startPicking, startReading } from './reading.ts';
-import type { Candidate, Complete, LineSource, Pasted, PickList } from './source.ts';
+import type { Candidate, Complete, FitStatus, LineSource, Pasted, PickList } from './source.ts';
 import { createTypeAhead } from './type-ahead.ts';
 
 export interface LineHooks {
   readonly complete?: Complete;
   /** What is shown below the line, in one row; asked for with each `read`. */
-  readonly status?: () => string | undefined;
+  readonly status?: () => FitStatus | undefined;
   /** Ctrl+V: what the clipboard of the system holds. Never rejects. */
   readonly paste?: (signal: AbortSignal) => Promise<Pasted>;
   /** Takes pasted text that names files to attach; a notice if it did. Never rejects. */

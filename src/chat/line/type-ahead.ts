@@ -148,8 +148,7 @@ function layOutFooter(
   const dim = (text: string): string => clip(isStyled ? `${DIM}${text}${PLAIN}` : text, columns - 1);
   const texts = queue.flatMap((entry) => (entry.kind === 'text' ? [entry.text] : []));
   const count = texts.length === 0 ? '' : ` · ${texts.length} queued`;
-  // A narrow window cuts the rest, not this.
-  const status = dim(clip(refreshStatus() ?? '', columns - 1 - count.length) + count);
+  const status = dim((refreshStatus()?.(columns - 1 - count.length) ?? '') + count);
   if (most === 1 && editor.text === '') return [[status], { row: 0, column: 0 }];
   const typed = editor.text === '' ? { rows: [[]], caret: { row: 0, column: 0 } } : editor.lastFrame();
   const height = Math.min(MAX_TYPED_ROWS, Math.max(1, most - 1));
