@@ -1,4 +1,4 @@
-import type { Content } from '../core/content.ts';
+import type { StoredContent } from '../core/content.ts';
 import { AppError } from '../core/error.ts';
 import type { TurnEvent } from '../core/event.ts';
 import { type JsonObject, type JsonValue, tryParseJson } from '../core/json.ts';
@@ -108,18 +108,18 @@ function checkAnswer(
   return found === undefined ? { json } : { json, fault: found };
 }
 
-function schemaPrompt(schema: JsonObject): Content {
-  return userContent(`Give your answer as JSON of this JSON Schema, and nothing else:\n${JSON.stringify(schema)}`);
+function schemaPrompt(schema: JsonObject): StoredContent {
+  return followUp(`Give your answer as JSON of this JSON Schema, and nothing else:\n${JSON.stringify(schema)}`);
 }
 
-function repairPrompt(fault: string): Content {
-  return userContent(
+function repairPrompt(fault: string): StoredContent {
+  return followUp(
     `That answer does not match the JSON Schema (${fault}). Give it again, as JSON that does, and nothing else.`,
   );
 }
 
-function userContent(text: string): Content {
-  return { role: 'user', parts: [{ text }] };
+function followUp(text: string): StoredContent {
+  return { role: 'user', parts: [{ text }], isFollowUp: true };
 }
 
 function schemaError(fault: string, answer: string): AppError {

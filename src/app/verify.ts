@@ -1,6 +1,6 @@
 import type { Agent, RunTurn } from '../agent/agent.ts';
 import type { App } from '../core/app.ts';
-import type { Content } from '../core/content.ts';
+import type { StoredContent } from '../core/content.ts';
 import { AppError } from '../core/error.ts';
 import type { TurnEvent } from '../core/event.ts';
 import { formatDuration, plural } from '../core/text/format.ts';
@@ -188,10 +188,10 @@ function formatEnding(
   return signal === null ? `exit code ${exitCode}` : `ended by ${signal}`;
 }
 
-function failurePrompt(command: string, ending: string, output: string): Content {
+function failurePrompt(command: string, ending: string, output: string): StoredContent {
   const printed = output === '' ? 'It printed nothing.' : `The end of what it printed:\n\n${output}`;
   const text = `The work is not done yet: this command, which checks it, fails (${ending}):\n\n${command}\n\n${printed}\n\nFind the cause and repair it. It is run again when you are done.`;
-  return { role: 'user', parts: [{ text }] };
+  return { role: 'user', parts: [{ text }], isFollowUp: true };
 }
 
 interface LastFailure extends Pick<Round, 'held'>, Pick<Verification, 'command' | 'hint'> {

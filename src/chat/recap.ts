@@ -1,4 +1,4 @@
-import { isPrompt, type StoredContent } from '../core/content.ts';
+import { beginsTurn, type StoredContent } from '../core/content.ts';
 import type { Session } from '../core/session.ts';
 import { plural } from '../core/text/format.ts';
 import { sanitize, stripControls } from '../core/text/terminal.ts';
@@ -24,7 +24,7 @@ interface RecapOptions {
 
 /** The last turns of a session, shortened: where the conversation was left. Undefined if it has none. */
 export function formatRecap({ contents }: Pick<Session, 'contents'>, options: RecapOptions): string | undefined {
-  const starts = contents.flatMap((content, index) => (isPrompt(content) ? [index] : []));
+  const starts = contents.flatMap((content, index) => (beginsTurn(content) ? [index] : []));
   const shown = starts.slice(-MAX_TURNS);
   if (shown.length === 0) return undefined;
   const earlier = starts.length - shown.length;

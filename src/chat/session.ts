@@ -1,11 +1,11 @@
-import type { StoredContent } from '../core/content.ts';
+import { beginsTurn, type StoredContent } from '../core/content.ts';
 import type { SavedSession, Session, SessionSetup } from '../core/session.ts';
 import { createTurns, toTurnRecord } from '../session/load.ts';
 import { deriveTitle } from '../session/record.ts';
 import type { Chat } from './chat.ts';
 
 export function createMemorySession(id: string, earlier: SessionSetup = {}): Session {
-  const history = createTurns<StoredContent>();
+  const history = createTurns(beginsTurn);
   let name: string | undefined;
   let setup = earlier;
   let unanswered: StoredContent | undefined;
@@ -31,9 +31,9 @@ export function createMemorySession(id: string, earlier: SessionSetup = {}): Ses
     get unanswered() {
       return unanswered;
     },
-    append: async ({ kind, content }) => {
+    append: async ({ content }) => {
       unanswered = undefined;
-      history.add(content, kind === 'prompt' ? 'prompt' : 'other');
+      history.add(content);
     },
     rename: async (wanted) => {
       name = wanted;
@@ -44,15 +44,14 @@ export function createMemorySession(id: string, earlier: SessionSetup = {}): Ses
     },
     retractPrompt: async () => {
       const last = history.items.at(-1);
-      if (last === undefined || toTurnRecord(last, '').kind !== 'prompt') return;
+      if (last === undefined || !beginsTurn(last)) return;
       history.rewind(1);
       unanswered = last;
     },
     replace: async (contents) => {
       unanswered = undefined;
       history.clear();
-      for (const content of contents)
-        history.add(content, toTurnRecord(content, '').kind === 'prompt' ? 'prompt' : 'other');
+      for (const content of contents) history.add(content);
     },
     close: async () => {},
   };

@@ -64,6 +64,8 @@ export interface Content {
 export interface StoredContent extends Content {
   /** Backend and account that produced the thought signatures; no other backend or account accepts them. */
   readonly origin?: string;
+  /** gmn itself asked, within the turn that a person began: after a failed check, or for an answer in a schema. */
+  readonly isFollowUp?: true;
 }
 
 export function isResponse(part: Part): part is ResponsePart {
@@ -73,7 +75,12 @@ export function isResponse(part: Part): part is ResponsePart {
 /** Placeholder for a call without a name: the API requires one in the response. */
 export const UNNAMED_TOOL = 'generic_tool';
 
-/** Whether a person wrote it: tool results have the role `user`, too. */
+/** Whether it asks for something: tool results have the role `user`, too. */
 export function isPrompt({ role, parts }: StoredContent): boolean {
   return role === 'user' && !parts.some((part) => 'functionResponse' in part);
+}
+
+/** Whether a person wrote it. */
+export function beginsTurn(content: StoredContent): boolean {
+  return isPrompt(content) && content.isFollowUp !== true;
 }

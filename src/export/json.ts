@@ -23,9 +23,13 @@ export function* exportJson({ summary, records, notices }: SavedSession): Genera
   yield '\n}\n';
 }
 
-/** The origin of signatures is here because the API rejects that key in a content. */
-function toRecordInfo({ content: { origin }, at, ...rest }: SavedRecord): object {
-  return { ...rest, at: toIsoTime(at), ...(origin === undefined ? {} : { origin }) };
+/** What is our own of a content is here because the API rejects such keys there. */
+function toRecordInfo({ content: { origin, isFollowUp }, at, ...rest }: SavedRecord): object {
+  return {
+    ...{ ...rest, at: toIsoTime(at) },
+    ...(origin === undefined ? {} : { origin }),
+    ...(isFollowUp === undefined ? {} : { isFollowUp }),
+  };
 }
 
 function* listPieces(name: string, items: readonly object[]): Generator<string, void> {

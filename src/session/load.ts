@@ -1,4 +1,4 @@
-import type { StoredContent } from '../core/content.ts';
+import { beginsTurn, type StoredContent } from '../core/content.ts';
 import { AppError } from '../core/error.ts';
 import type { Compaction, TurnRecord } from '../core/history.ts';
 import type { SavedRecord, SessionSetup } from '../core/session.ts';
@@ -109,7 +109,7 @@ interface Playback {
 }
 
 function createPlayback(blobs: Pick<BlobStore, 'path'>): Playback {
-  const found = createTurns<SavedRecord>();
+  const found = createTurns<SavedRecord>(({ content }) => beginsTurn(content));
   let last: ReadRecord | undefined;
   let lastStep: RecordBody | undefined;
   let unanswered: StoredContent | undefined;
@@ -119,7 +119,7 @@ function createPlayback(blobs: Pick<BlobStore, 'path'>): Playback {
     if (partial === '') return;
     const content: StoredContent = { role: 'model', parts: [{ text: partial }] };
     const model = last?.state.model ?? '';
-    found.add({ kind: 'reply', content, usage: NO_USAGE, model, at: last?.at ?? 0 }, 'other');
+    found.add({ kind: 'reply', content, usage: NO_USAGE, model, at: last?.at ?? 0 });
     partial = '';
   };
   return {
@@ -131,7 +131,8 @@ function createPlayback(blobs: Pick<BlobStore, 'path'>): Playback {
       const isAside = body.kind === 'name' || body.kind === 'setup' || body.kind === 'compact';
       if (body.kind === 'setup') setup = body.chosen;
       if (!isAside) {
-        unanswered = body.kind === 'rewind' && lastStep?.kind === 'prompt' ? lastStep.content : undefined;
+        const asked = lastStep?.kind === 'prompt' && beginsTurn(lastStep.content) ? lastStep.content : undefined;
+        unanswered = body.kind === 'rewind' ? asked : undefined;
       }
       // A prompt that is taken back after it made a compaction necessary is still unanswered.
       if (body.kind !== 'compact') lastStep = body;
@@ -139,15 +140,14 @@ function createPlayback(blobs: Pick<BlobStore, 'path'>): Playback {
       // The final record contains the partial text.
       else if (body.kind === 'reply' || body.kind === 'call') partial = '';
       else if (!isAside || body.kind === 'compact') addPartialReply();
-      if ('content' in body) found.add({ ...body, at }, body.kind === 'prompt' ? 'prompt' : 'other');
+      if ('content' in body) found.add({ ...body, at });
       else if (body.kind === 'rewind') found.rewind(body.turns);
       else if (body.kind === 'compact') {
         if (body.length === found.items.length) found.compact(toCompaction(body, blobs));
       } else if (body.kind === 'replace') {
         found.clear();
         for (const content of body.contents) {
-          const record = toTurnRecord(content, line.state.model ?? '');
-          found.add({ ...record, at }, record.kind === 'prompt' ? 'prompt' : 'other');
+          found.add({ ...toTurnRecord(content, line.state.model ?? ''), at });
         }
       }
       last = line;
@@ -180,13 +180,13 @@ export interface Turns<Item> {
   readonly items: readonly Item[];
   readonly compactions: readonly Compaction[];
   readonly count: number;
-  add(item: Item, kind: 'prompt' | 'other'): void;
+  add(item: Item): void;
   compact(compaction: Compaction): void;
   rewind(count: number): void;
   clear(): void;
 }
 
-export function createTurns<Item>(): Turns<Item> {
+export function createTurns<Item>(isStart: (item: Item) => boolean): Turns<Item> {
   const items: Item[] = [];
   const starts: number[] = [];
   const compactions: Compaction[] = [];
@@ -198,8 +198,8 @@ export function createTurns<Item>(): Turns<Item> {
     get count() {
       return starts.length;
     },
-    add(item, kind) {
-      if (kind === 'prompt') starts.push(items.length);
+    add(item) {
+      if (isStart(item)) starts.push(items.length);
       items.push(item);
     },
     rewind(count) {

@@ -1,11 +1,11 @@
 import { basename } from 'node:path';
-import type { StoredContent } from '../core/content.ts';
+import { beginsTurn, type StoredContent } from '../core/content.ts';
 import type { Compaction, TurnRecord } from '../core/history.ts';
 import type { Clock } from '../core/io.ts';
 import type { SavedRecord, Session, SessionSetup, SessionSource, SessionStart } from '../core/session.ts';
 import type { BlobStore } from '../platform/files/blobs.ts';
 import type { NameReservation } from './find.ts';
-import { createTurns, type LoadedSession, type Turns, toTurnRecord } from './load.ts';
+import { createTurns, type LoadedSession, type Turns } from './load.ts';
 import type { CompactRecord, FileRecord, RecordBody } from './record.ts';
 import type { Durability, SessionFile, SessionWriter } from './session-file.ts';
 
@@ -171,14 +171,14 @@ function createLedger({ now }: Clock, earlier: SessionOptions['earlier'], own: S
     toLines({ at, ...record }) {
       unanswered = undefined;
       const news = record.kind === 'prompt' ? choice.takeChanges().map((entry) => toLine(entry, at)) : [];
-      history.add(record.content, record.kind === 'prompt' ? 'prompt' : 'other');
+      history.add(record.content);
       if ('model' in record && record.model !== '') model = record.model;
       return [...news, toLine(record, at)];
     },
     findUnanswered: () => unanswered,
     retractPrompt() {
       const last = history.items.at(-1);
-      if (last === undefined || toTurnRecord(last, '').kind !== 'prompt') return false;
+      if (last === undefined || !beginsTurn(last)) return false;
       history.rewind(1);
       unanswered = last;
       return true;
@@ -202,8 +202,8 @@ function findNewSource(earlier: SessionOptions['earlier'], own: SessionSource): 
 }
 
 function toTurns(earlier: Pick<Turns<TurnRecord>, 'items' | 'compactions'> | undefined): Turns<StoredContent> {
-  const history = createTurns<StoredContent>();
-  for (const { kind, content } of earlier?.items ?? []) history.add(content, kind === 'prompt' ? 'prompt' : 'other');
+  const history = createTurns(beginsTurn);
+  for (const { content } of earlier?.items ?? []) history.add(content);
   for (const compaction of earlier?.compactions ?? []) history.compact(compaction);
   return history;
 }
@@ -220,8 +220,7 @@ function toCompactRecord({ summary, outputs }: Compaction, length: number): Comp
 }
 
 function addContents(history: Turns<StoredContent>, contents: readonly StoredContent[]): void {
-  for (const content of contents)
-    history.add(content, toTurnRecord(content, '').kind === 'prompt' ? 'prompt' : 'other');
+  for (const content of contents) history.add(content);
 }
 
 interface Pace {

@@ -153,6 +153,30 @@ posixTest('/verify sets, shows and ends it in a chat', async (t) => {
   expect(chat.exitCode).toBe(1);
 });
 
+posixTest('/rewind and /retry take a turn with its repairs for one, also after a resume', async (t) => {
+  const answers = ['First.', 'Not done.', 'Done.', 'Not done.', 'Done.', 'Last.'];
+  const gemini = await fakeGemini(
+    t,
+    answers.map((text) => reply(text)),
+  );
+  const check = '[ -e again ] && rm again || { touch again; exit 1; }';
+  const at = place(t, { gemini });
+  const chat = (args: readonly string[], lines: readonly string[]) =>
+    runGmnIn(t, at, ['chat', ...args], `${lines.join('\n')}\n`);
+  await chat(['--session-name', 'kept'], ['hello', `/verify ${check}`, 'do it', '/retry']);
+  expect(told(gemini.requests[2])).toContain('not done yet');
+  expect(gemini.requests[3]?.body.contents).toHaveLength(3);
+  const resumed = await chat(['-r', 'kept'], ['/rewind', 'what was said?', '/rewind 5']);
+  expect(resumed.stderr).toMatch(
+    /Dropped the last exchange\.\n(?:.*\n)*Dropped the last 2 exchanges; there were no more\./,
+  );
+  expect(gemini.requests[5]?.body.contents.map(({ parts }: { parts: unknown }) => parts)).toEqual([
+    [{ text: 'hello' }],
+    [{ text: 'First.' }],
+    [{ text: 'what was said?' }],
+  ]);
+});
+
 linuxTest(
   'a command that hangs has a time limit in a chat, where the turn goes on, and in a delegated task',
   async (t) => {

@@ -149,9 +149,9 @@ test('of a header that is damaged counts what can be made out, and the name of t
 });
 
 test('exchanges begin with prompts, and are taken away whole from the end', () => {
-  const found = createTurns<string>();
-  found.add('before', 'other');
-  for (const item of ['p1', 'r1', 'p2', 'r2', 'p3']) found.add(item, item.startsWith('p') ? 'prompt' : 'other');
+  const found = createTurns((item: string) => item.startsWith('p'));
+  found.add('before');
+  for (const item of ['p1', 'r1', 'p2', 'r2', 'p3']) found.add(item);
   expect([found.count, found.items.length]).toEqual([3, 6]);
   found.rewind(0);
   expect(found.count).toBe(3);
@@ -162,7 +162,7 @@ test('exchanges begin with prompts, and are taken away whole from the end', () =
   found.rewind(1);
   expect(found.items).toEqual(['before']);
   found.clear();
-  found.add('p', 'prompt');
+  found.add('p');
   expect([found.count, found.items]).toEqual([1, ['p']]);
   found.clear();
   expect([found.count, found.items]).toEqual([0, []]);

@@ -1,4 +1,4 @@
-import { isPrompt } from '../../core/content.ts';
+import { beginsTurn } from '../../core/content.ts';
 import { AppError } from '../../core/error.ts';
 import { sanitize } from '../../core/text/terminal.ts';
 import { randomId } from '../../platform/runtime/random-id.ts';
@@ -38,7 +38,7 @@ export const RETRY: SlashCommand = {
   name: 'retry',
   help: 'Ask the last prompt again; its answer is dropped',
   async run(_, chat) {
-    const prompts = chat.session.contents.filter(isPrompt);
+    const prompts = chat.session.contents.filter(beginsTurn);
     const prompt = chat.lastPrompt ?? prompts.at(-1);
     if (prompt === undefined) throw new AppError('usage', 'nothing was asked yet', { hint: 'Type a prompt.' });
     // A prompt that failed is not in the session.
