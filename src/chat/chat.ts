@@ -151,6 +151,7 @@ function makeSilenceable({ out, err }: Io): SilenceableIo {
       return stream.hasLinks === true;
     },
     ...(stream.onResize === undefined ? {} : { onResize: stream.onResize }),
+    ...(stream.onSuspend === undefined ? {} : { onSuspend: stream.onSuspend }),
     ...(stream.spinners === undefined ? {} : { spinners: stream.spinners }),
   });
   return {

@@ -14,6 +14,11 @@ export interface Out {
   readonly hasLinks?: boolean;
   /** Calls `listener` after the window was resized, until the returned function is called. */
   onResize?(listener: () => void): () => void;
+  /**
+   * Calls `leave` before the program is suspended (Ctrl+Z), and `enter` when it goes on and the screen may show
+   * anything, until the returned function is called.
+   */
+  onSuspend?(leave: () => void, enter: () => void): () => void;
   /** The spinners and live rows drawn here now. Absent: none is ever drawn, or nobody needs to hide them. */
   readonly spinners?: Set<Spinner>;
 }
@@ -41,6 +46,10 @@ export interface Clock {
   now(): number;
   /** Resolves after `ms`; rejects with the signal's reason if that comes first. */
   sleep(ms: number, signal: AbortSignal): Promise<void>;
+}
+
+export interface Ticker {
+  every(ms: number, action: () => void): () => void;
 }
 
 /** Writes one line of the `--debug` trace, redacted. A no-op unless `--debug` or `--debug-file` was given. */

@@ -1,6 +1,6 @@
-import type { Io, Out, Spinner } from '../core/io.ts';
+import type { Io, Out, Spinner, Ticker } from '../core/io.ts';
 import { type Cell, diffFrames, eraseFrame, type Frame, type Row, rewrapFrame } from '../core/text/frame.ts';
-import { RESTORE_CURSOR, SAVE_CURSOR, SPARE_ROWS } from '../core/text/terminal.ts';
+import { countSpareRows, RESTORE_CURSOR, SAVE_CURSOR } from '../core/text/terminal.ts';
 import { measureWidth, splitGraphemes } from '../core/text/width.ts';
 
 /**
@@ -8,7 +8,7 @@ import { measureWidth, splitGraphemes } from '../core/text/width.ts';
  * the footer wants it, else at the start of the free row under all of that.
  */
 export interface LiveArea {
-  /** How many rows of text may be live: the window less two rows and the footer. */
+  /** How many rows of text may be live: at most the window less two rows and the footer. */
   readonly room: number;
   /**
    * Prints `lines` for good, and below them shows `live` in place of the text that was live so far. Without it the text
@@ -34,12 +34,13 @@ export interface LiveArea {
 }
 
 export interface LiveOptions {
-  /** Whether the terminal itself shows the keys that are typed: those below the text are removed again. */
-  readonly hasEcho?: boolean;
+  /** Given if the terminal itself shows the keys that are typed: with each tick they are removed again. */
+  readonly echoTicker?: Ticker;
 }
 
 /** Draws on `out`. While it is open it is among the spinners of `err`, so that a question suspends it. */
-export function openLive({ out, err }: Io, { hasEcho = false }: LiveOptions = {}): LiveArea {
+export function openLive({ out, err }: Io, { echoTicker }: LiveOptions = {}): LiveArea {
+  const hasEcho = echoTicker !== undefined;
   const painter = createPainter(out, hasEcho);
   let live: readonly string[] = [];
   let isOpen = false;
@@ -57,7 +58,7 @@ export function openLive({ out, err }: Io, { hasEcho = false }: LiveOptions = {}
   const redraw = (): void => void (painter.hasScrolled() || draw().catch(() => {}));
   const area: LiveArea = {
     get room() {
-      return countRoom(out, joinFooter(out, progress, footer));
+      return countRoom(out, joinFooter(out, progress, footer), hasEcho);
     },
     show(lines, next) {
       unprinted = unprinted.length === 0 ? lines : [...unprinted, ...lines];
@@ -89,7 +90,7 @@ export function openLive({ out, err }: Io, { hasEcho = false }: LiveOptions = {}
       redraw();
     },
     close() {
-      stopListening?.();
+      for (const stop of stops) stop?.();
       err.spinners?.delete(spinner);
       footer = NO_FOOTER;
       progress = [];
@@ -102,7 +103,15 @@ export function openLive({ out, err }: Io, { hasEcho = false }: LiveOptions = {}
   };
   const spinner: Spinner = { hide: area.suspend, show: area.resume, setNote() {} };
   err.spinners?.add(spinner);
-  const stopListening = out.onResize?.(redraw);
+  const goOn = (): void => {
+    painter.forgetPlace();
+    area.resume();
+  };
+  const stops = [
+    out.onResize?.(redraw),
+    out.onSuspend?.(area.suspend, goOn),
+    echoTicker?.every(ECHO_MS, painter.removeEcho),
+  ];
   return area;
 }
 
@@ -121,8 +130,9 @@ function joinFooter(out: Out, [first, ...others]: readonly string[], { rows, car
   return { rows: [...progress, ...rows], ...moved };
 }
 
-function countRoom(out: Out, { rows }: FooterRows): number {
-  return Math.max(1, countWindowRows(out) - 2 - rows.length);
+function countRoom(out: Out, { rows }: FooterRows, hasEcho = false): number {
+  const windowRows = countWindowRows(out);
+  return Math.max(1, windowRows - 1 - (hasEcho ? countSpareRows(windowRows) : 1) - rows.length);
 }
 
 function countWindowRows({ rows = DEFAULT_ROWS }: Out): number {
@@ -130,6 +140,8 @@ function countWindowRows({ rows = DEFAULT_ROWS }: Out): number {
 }
 
 const DEFAULT_ROWS = 24;
+/** Nobody types more than a few Enters in this time. */
+const ECHO_MS = 100;
 /** A row that is wider for the terminal than for us must not be wrapped: it could not be found again. */
 const WRAP_OFF = '\u001b[?7l';
 const WRAP_ON = '\u001b[?7h';
@@ -139,6 +151,9 @@ const ERASE_BELOW = '\r\u001b[J';
 interface Painter {
   paint(lines: readonly string[], below: Below): Promise<void>;
   erase(): Promise<void>;
+  removeEcho(): void;
+  /** Call after others had the terminal: nothing is known any more of what is above and below. */
+  forgetPlace(): void;
   /** Whether rows of text that is all there may have left the window, because it became smaller. */
   hasScrolled(): boolean;
   leaveText(): void;
@@ -209,6 +224,13 @@ function createPainter(out: Out, hasEcho: boolean): Painter {
       drawn = undefined;
       return write(output);
     },
+    removeEcho() {
+      if (!hasResized()) write(findCursor()).catch(() => {});
+    },
+    forgetPlace() {
+      free = countWindowRows(out) - 1;
+      above = 0;
+    },
     hasScrolled() {
       if (!drawn?.isWhole) return false;
       const { frame, columns } = drawn;
@@ -257,13 +279,15 @@ function countKept(drawn: readonly string[], lines: readonly string[]): number {
 function toDrawn(out: Out, { live, isOpen, footer }: Below, hasEcho: boolean): Drawn | undefined {
   const { columns } = out;
   const rows = live.flatMap((line) => toRows(line, columns));
-  const isWhole = rows.length <= countRoom(out, footer);
-  const shown = rows.slice(-countRoom(out, footer));
+  const room = countRoom(out, footer, hasEcho);
+  const isWhole = rows.length <= room;
+  const shown = rows.slice(-room);
   const below = footer.rows.map((line) => toRows(line, columns)[0] ?? []);
   const count = shown.length + below.length;
   if (count === 0 && !(hasEcho && isOpen)) return undefined;
   const { caret } = footer;
-  const spare = hasEcho ? Math.max(0, Math.min(SPARE_ROWS, countWindowRows(out) - count - 1)) : 0;
+  const windowRows = countWindowRows(out);
+  const spare = hasEcho ? Math.max(0, Math.min(countSpareRows(windowRows), windowRows - count - 1)) : 0;
   return {
     frame:
       caret === undefined
@@ -274,7 +298,7 @@ function toDrawn(out: Out, { live, isOpen, footer }: Below, hasEcho: boolean): D
     footerStart: below.length === 0 ? undefined : shown.length,
     hasCaret: caret !== undefined,
     columns,
-    windowRows: countWindowRows(out),
+    windowRows,
   };
 }
 

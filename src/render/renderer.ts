@@ -1,5 +1,5 @@
 import type { TurnEvent } from '../core/event.ts';
-import type { Clock, Io } from '../core/io.ts';
+import type { Clock, Io, Ticker } from '../core/io.ts';
 import type { TextWork } from '../core/text-work.ts';
 import type { LiveArea } from './live.ts';
 import type { PictureProtocol } from './picture.ts';
@@ -9,10 +9,6 @@ export type Renderer = (event: TurnEvent) => Promise<void>;
 
 /** Writes nothing before the first event. */
 export type MakeRenderer = (io: Io, options: RenderOptions) => Renderer;
-
-interface Ticker {
-  every(ms: number, action: () => void): () => void;
-}
 
 export interface RenderOptions {
   readonly quiet: boolean;

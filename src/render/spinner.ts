@@ -1,5 +1,5 @@
 import type { Out, Spinner } from '../core/io.ts';
-import { RESTORE_CURSOR, SAVE_CURSOR, SPARE_ROWS, sanitize, stripControls } from '../core/text/terminal.ts';
+import { countSpareRows, RESTORE_CURSOR, SAVE_CURSOR, sanitize, stripControls } from '../core/text/terminal.ts';
 import type { RenderOptions } from './renderer.ts';
 
 interface Progress {
@@ -68,18 +68,20 @@ export function createProgress(err: Out, { quiet, isDumb, clock, ticker, mayDraw
   let lines = 0;
   let isAnnounced = false;
   let stopTicking: (() => void) | undefined;
-  let isHeld = false;
+  let stopWatching: (() => void) | undefined;
+  let holds = 0;
   let note = '';
   let tail = '';
 
   const tick = (): void => {
-    if (awaited === undefined || isHeld) return;
+    if (awaited === undefined || holds > 0) return;
     const { what, sinceMs, isCall } = awaited;
     const silentMs = clock.now() - silentSinceMs;
     const seconds = Math.floor((clock.now() - sinceMs) / 1000);
     if (err.isTerminal && !isDumb) {
       if (!mayDraw() || (silentMs < SPINNER_AFTER_MS && !isCall)) return;
       const below = isCall ? layOutTail(tail, err) : [];
+      stopWatching ??= err.onSuspend?.(spinner.hide, spinner.show);
       drawing.draw(sanitize(`${what} ${note}`.trimEnd()), seconds === 0 ? '' : ` · ${seconds} s`, below);
     } else if (err.isTerminal && isCall && !isAnnounced && silentMs >= SPINNER_AFTER_MS) {
       isAnnounced = true;
@@ -96,11 +98,11 @@ export function createProgress(err: Out, { quiet, isDumb, clock, ticker, mayDraw
   };
   const spinner: Spinner = {
     hide() {
-      isHeld = true;
+      holds += 1;
       return clear();
     },
     show() {
-      isHeld = false;
+      holds = Math.max(0, holds - 1);
       silentSinceMs = clock.now();
     },
     setNote(text) {
@@ -129,6 +131,8 @@ export function createProgress(err: Out, { quiet, isDumb, clock, ticker, mayDraw
       awaited = undefined;
       stopTicking?.();
       stopTicking = undefined;
+      stopWatching?.();
+      stopWatching = undefined;
       return clear();
     },
   };
@@ -186,7 +190,7 @@ function createDrawing(err: Out, area?: () => ProgressRows | undefined): Drawing
   const drawRows = (rows: readonly string[]): void => {
     const [first = '', ...below] = rows;
     const shown = [first, ...below.map(dim)].map((row) => `${row}${ERASE_RIGHT}`);
-    const most = below.length + SPARE_ROWS;
+    const most = below.length + countSpareRows(err.rows ?? 0);
     const made = rows.length > drawn.length ? `${'\n'.repeat(most)}${moveUp(most)}` : '';
     write(`${findStart()}${made}${shown.join('\n')}${ERASE_BELOW}${SAVE_CURSOR}`);
     drawn = rows;

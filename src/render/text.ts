@@ -137,7 +137,7 @@ function textPage(io: Io, options: RenderOptions): TextPage {
   // Created when first needed: asking a stream whether it is a terminal opens it.
   let shape: Presentation | undefined;
   let thoughts: Presentation | undefined;
-  const live = pageLive(io, options.live, () => waiting.clear());
+  const live = pageLive(io, options, () => waiting.clear());
   let isMidLine = false;
   const held: WriteMessage[] = [];
   const waiting = createProgress(errOut, {
@@ -228,12 +228,16 @@ interface PageLive {
 }
 
 /** Text that is live while it comes. `clear` is called before anything is shown. */
-function pageLive(io: Io, given: LiveArea | undefined, clear: () => Promise<void> | undefined): PageLive {
+function pageLive(
+  io: Io,
+  { live: given, ticker }: Pick<RenderOptions, 'live' | 'ticker'>,
+  clear: () => Promise<void> | undefined,
+): PageLive {
   let area = given;
   let flowing: Flow | undefined;
   let isHeld = false;
   const open = async ({ shape }: Flow): Promise<LiveArea> => {
-    area ??= await loadLive(io.out.isTerminal ? io : { out: io.err, err: io.err }, { hasEcho: true });
+    area ??= await loadLive(io.out.isTerminal ? io : { out: io.err, err: io.err }, { echoTicker: ticker });
     if (area.leaveScrolled()) await shape.skipOpen();
     return area;
   };

@@ -160,10 +160,15 @@ test('a thought streams above the footer, is dim, and keeps its rows when the an
   expect(screen.output).toContain('\u001b[2mrow of words\u001b[22m');
 });
 
-test.each([0, 9])(
-  'Enter, and words typed at an answer of one run, leave the screen as it was (%i rows above)',
-  async (above) => {
-    const screen = emulator({ columns: 30, rows: 8 });
+test.each([
+  [8, 0, '\n'],
+  [8, 9, '\n'],
+  [12, 0, '\n\n\n'],
+  [12, 20, '\n\n\n'],
+])(
+  'Enter, and words typed at an answer of one run, leave the screen as it was (%i rows, %i above)',
+  async (rows, above, enter) => {
+    const screen = emulator({ columns: 30, rows });
     const printed = Array.from({ length: above }, (_, index) => `printed ${index}`);
     await screen.write(printed.map((line) => `${line}\n`).join(''));
     const time = fakeTime();
@@ -175,25 +180,52 @@ test.each([0, 9])(
     };
     await render({ type: 'wait', what: 'a model' });
     await time.pass(500);
-    await screen.write('ls\n');
+    await screen.write(`ls${enter}`);
     await time.pass(200);
     await see(['* a model']);
-    await screen.write('\n');
+    await screen.write(enter);
     await render({ type: 'thought', delta: 'Hm' });
-    await screen.write('pwd\nx');
+    await screen.write(`pwd${enter}x`);
     await render({ type: 'thought', delta: 'm.' });
     await see(['Hmm.']);
-    await screen.write('\n');
+    await screen.write(enter);
     await render({ type: 'text', delta: 'One\n\ntw' });
-    await screen.write('\n');
-    await time.pass(500);
+    for (let tenth = 0; tenth < 5; tenth += 1) {
+      await screen.write(enter);
+      await time.pass(100);
+    }
     await see(['Hmm.', 'One', '', 'tw', '* a model · 1 s']);
-    await screen.write('\n');
+    await screen.write(enter);
     await render({ type: 'text', delta: 'o\n\n# Three\n\n' });
-    await screen.write('x\n');
+    await screen.write(`x${enter}`);
     await render({ type: 'text', delta: 'four' });
-    await screen.write('y\n');
+    await screen.write(`y${enter}`);
     await render(end);
     await see(['Hmm.', 'One', '', 'two', '', '# Three', '', 'four']);
+    expect(time.isTicking).toBe(false);
   },
 );
+
+test('a shell that had the terminal keeps what it wrote, and text goes on below it', async () => {
+  const screen = emulator({ columns: 30, rows: 8 });
+  const time = fakeTime();
+  const render = await openRenderer('text', { out: screen, err: screen }, renderOptions({ ...time }));
+  const see = async (lines: readonly string[]) => {
+    expect((await screen.shown()).lines.map((line) => line.replace(/^[⠋-⠿] /, '* '))).toEqual(lines);
+  };
+  await render({ type: 'wait', what: 'a model' });
+  await time.pass(500);
+  await screen.suspend('[1] stopped\n$ fg\n');
+  await see(['[1] stopped', '$ fg']);
+  await time.pass(500);
+  await see(['[1] stopped', '$ fg', '* a model · 1 s']);
+  await render({ type: 'text', delta: 'One\n\ntw' });
+  await time.pass(500);
+  await screen.suspend('$ clear; fg\n');
+  await see(['[1] stopped', '$ fg', 'One', '$ clear; fg', '', 'tw']);
+  await screen.resize(12, 8);
+  await withoutSpinner(screen, () => screen.suspend('May I?\n'));
+  await render({ type: 'text', delta: 'o\n' });
+  await render(end);
+  await see(['[1] stopped', '$ fg', 'One', '$ clear; fg', 'May I?', '', 'two']);
+});

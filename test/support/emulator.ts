@@ -8,6 +8,8 @@ export interface Emulator extends Out {
   /** Resolves when everything written so far is on the screen. */
   shown(): Promise<Seen>;
   resize(columns: number, rows: number): Promise<void>;
+  /** As Ctrl+Z and `fg` in a shell, which writes `words` in between. */
+  suspend(words: string): Promise<void>;
   /** Bytes written so far. */
   readonly output: string;
 }
@@ -40,7 +42,9 @@ export function emulator(size: EmulatorOptions): Emulator {
     terminal.unicode.register(modernWidths);
     terminal.unicode.activeVersion = modernWidths.version;
   }
+  saveCursorInWindow(terminal);
   const listeners = new Set<() => void>();
+  const suspensions = new Set<{ leave(): void; enter(): void }>();
   let output = '';
   const settle = (): Promise<void> => new Promise((resolve) => terminal.write('', resolve));
   return {
@@ -64,6 +68,18 @@ export function emulator(size: EmulatorOptions): Emulator {
       listeners.add(listener);
       return () => void listeners.delete(listener);
     },
+    onSuspend(leave, enter) {
+      const suspension = { leave, enter };
+      suspensions.add(suspension);
+      return () => void suspensions.delete(suspension);
+    },
+    async suspend(words) {
+      for (const { leave } of suspensions) leave();
+      await new Promise((resolve) => setImmediate(resolve));
+      terminal.write(words);
+      for (const { enter } of suspensions) enter();
+      await settle();
+    },
     async resize(columns, rows) {
       await settle();
       terminal.resize(columns, rows);
@@ -86,6 +102,20 @@ export function emulator(size: EmulatorOptions): Emulator {
       };
     },
   };
+}
+
+/** Like xterm and tmux, where a saved cursor is a place in the window; in VS Code it moves with the text that scrolls. */
+function saveCursorInWindow(terminal: headless.Terminal): void {
+  let row = 0;
+  terminal.parser.registerEscHandler({ final: '7' }, () => {
+    row = terminal.buffer.active.cursorY;
+    return false;
+  });
+  terminal.parser.registerEscHandler({ final: '8' }, () => {
+    const { buffer } = Reflect.get(terminal, '_core');
+    buffer.savedY = buffer.ybase + row;
+    return false;
+  });
 }
 
 function trimRows(rows: readonly string[]): readonly string[] {

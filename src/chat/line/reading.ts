@@ -31,6 +31,8 @@ export interface Reading<Result = Entry> {
   readonly entry: Promise<Result>;
   proceed(): void;
   resize(): void;
+  /** Leaves the terminal to others, until `redraw`. */
+  suspend(): void;
   redraw(): void;
   finish(entry: Extract<Entry, { kind: 'end' }>): void;
   fail(reason: unknown): void;
@@ -94,6 +96,12 @@ export function startReading(context: ReadingContext): Reading {
   control.wait(context.ready());
   return {
     ...{ entry: outcome.promise, proceed, resize: show, finish: control.finish, fail },
+    suspend() {
+      if (state === 'over') return;
+      // The shell prompt goes below the line; the status or menu would stay above it.
+      screen.show(editor.lastFrame(), context.columns());
+      screen.moveBelow();
+    },
     redraw() {
       screen.startBelow();
       resume();
@@ -127,10 +135,8 @@ export function startPicking(context: ReadingContext, list: PickList): Reading<C
   proceed();
   return {
     ...{ entry: outcome.promise, proceed, resize: show },
-    redraw() {
-      screen.startBelow();
-      show();
-    },
+    suspend: screen.erase,
+    redraw: show,
     finish: () => close(() => outcome.resolve(undefined)),
     fail: (reason) => close(() => outcome.reject(reason)),
   };
@@ -156,13 +162,7 @@ function handleRequest(context: ReadingContext, request: KeyRequest, course: Rea
   else if (kind !== 'suspend') {
     course.finish(request);
     if (kind === 'text') context.editor.clear();
-  } else {
-    // The shell prompt goes below the line; the status or menu would stay above it.
-    context.screen.show(context.editor.lastFrame(), context.columns());
-    if (!context.suspend()) return;
-    context.screen.moveBelow();
-    course.pauseKeys();
-  }
+  } else if (context.suspend()) course.pauseKeys();
 }
 
 function createDeferred<Value>() {

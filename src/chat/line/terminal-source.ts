@@ -57,6 +57,7 @@ export function terminalLines(options: TerminalLinesOptions): LineSource {
         current?.proceed();
       },
       onResize: () => (current ?? ahead).resize(),
+      onSuspend: () => current?.suspend(),
       onContinue: () => current?.redraw(),
       onEnd() {
         isEnded = true;

@@ -63,10 +63,8 @@ export function createTypeAhead(context: ReadingContext): TypeAhead {
     },
     press(key) {
       if (isKey(key, 'ctrl-z')) {
-        // The shell writes below the text.
-        footer?.set([]);
         context.suspend();
-        return show();
+        return;
       }
       if (cancel === undefined) pendingKeys.push(key);
       else if (isCancelKey(key)) {

@@ -4,6 +4,7 @@ import { type Key, keyDecoder } from './keys.ts';
 interface KeyboardListener {
   keys(keys: readonly Key[]): void;
   onResize(): void;
+  onSuspend(): void;
   onContinue(): void;
   onEnd(): void;
 }
@@ -43,6 +44,7 @@ export function createKeyboard(terminal: TerminalInput, listener: KeyboardListen
             stopResize();
             stopResize = terminal.after(RESIZE_MS, listener.onResize);
           },
+          onSuspend: listener.onSuspend,
           onContinue: listener.onContinue,
           onEnd: listener.onEnd,
         },

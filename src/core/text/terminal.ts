@@ -140,5 +140,9 @@ function isCancel(code: number): boolean {
 /** Where the cursor was saved is found again after Enter was typed, unless the window has scrolled. */
 export const SAVE_CURSOR = '\u001b7';
 export const RESTORE_CURSOR = '\u001b8';
-/** So many times may Enter be typed between two frames before the window scrolls. */
-export const SPARE_ROWS = 1;
+const LOW_WINDOW = 12;
+
+/** So many times may Enter be typed between two frames, a tenth of a second, before the window scrolls. */
+export function countSpareRows(windowRows: number): number {
+  return windowRows < LOW_WINDOW ? 1 : 3;
+}

@@ -2,7 +2,7 @@ import type { Env } from '../../core/io.ts';
 import { startTimer } from '../runtime/clock.ts';
 import { closeLostTerminal } from '../runtime/signals.ts';
 import { ttyStream } from './input-stream.ts';
-import { handleSuspension, type Suspension } from './tty.ts';
+import { handleSuspension, type Suspension } from './suspension.ts';
 
 export interface TerminalInput {
   readonly columns: number;
@@ -27,6 +27,8 @@ export interface TerminalInput {
 interface TerminalListener {
   bytes(chunk: Uint8Array): void;
   onResize(): void;
+  /** About to be suspended: others will write where the cursor is. */
+  onSuspend(): void;
   /** Resumed after a suspension: the screen may show anything. */
   onContinue(): void;
   onEnd(): void;
@@ -113,10 +115,16 @@ function takeTerminal(listener: TerminalListener, { marks, unmarks }: Modes): Ta
     stderr.write(unmarks());
     stream.setRawMode(false);
   };
-  const suspension = handleSuspension(leave, () => {
-    enter();
-    listener.onContinue();
-  });
+  const suspension = handleSuspension(
+    () => {
+      listener.onSuspend();
+      leave();
+    },
+    () => {
+      enter();
+      listener.onContinue();
+    },
+  );
   const onResize = (): void => listener.onResize();
   const onEnd = (): void => {
     closeLostTerminal();

@@ -102,6 +102,16 @@ function lazyOut(open: () => OutputStream, color: ColorChoice, env: Env): Proces
       process.on('SIGWINCH', listener);
       return () => void process.off('SIGWINCH', listener);
     },
+    onSuspend(leave, enter) {
+      let isOver = false;
+      const opened = import('./suspension.ts').then(({ handleSuspension }) =>
+        isOver ? undefined : handleSuspension(leave, enter),
+      );
+      return () => {
+        isOver = true;
+        void opened.then((suspension) => suspension?.end());
+      };
+    },
     get hasLinks() {
       return get().isTTY === true && showsLinks(env);
     },

@@ -2,6 +2,7 @@ import { closeSync, constants, openSync, readSync } from 'node:fs';
 import { isatty } from 'node:tty';
 import type { Env } from '../../core/io.ts';
 import { type TtyStream, ttyStream } from './input-stream.ts';
+import { handleSuspension } from './suspension.ts';
 
 export interface Tty {
   readonly columns: number;
@@ -171,43 +172,4 @@ function readTyped({ descriptor }: Keyboard): string {
     // EAGAIN: no more.
     return typed;
   }
-}
-
-export interface Suspension {
-  /** Suspends the whole pipeline, as the terminal itself would; false on Windows. */
-  start(): boolean;
-  end(): void;
-}
-
-/**
- * Until `end`, a suspension calls `giveBack` first, and a resume calls `takeAgain`. Where nobody could resume us, as
- * without a shell, the system does not suspend, and both are called one after the other.
- */
-export function handleSuspension(giveBack: () => void, takeAgain: () => void): Suspension {
-  if (process.platform === 'win32') return { start: () => false, end: () => {} };
-  let isAway = false;
-  const onContinue = (): void => {
-    isAway = false;
-    takeAgain();
-  };
-  const onStop = (): void => {
-    giveBack();
-    isAway = true;
-    // SIGTSTP, not SIGSTOP: the system ignores it for orphaned process groups, which nobody could resume.
-    process.off('SIGTSTP', onStop);
-    process.kill(process.pid, 'SIGTSTP');
-    process.on('SIGTSTP', onStop);
-    // If we were suspended, SIGCONT is handled between these two turns.
-    setImmediate(() => setImmediate(() => isAway && onContinue()));
-  };
-  process.on('SIGTSTP', onStop);
-  process.on('SIGCONT', onContinue);
-  return {
-    start: () => process.kill(0, 'SIGTSTP'),
-    end: () => {
-      isAway = false;
-      process.off('SIGTSTP', onStop);
-      process.off('SIGCONT', onContinue);
-    },
-  };
 }
