@@ -1,9 +1,12 @@
 import { AppError } from '../core/error.ts';
+import type { Out } from '../core/io.ts';
 import { terminalFilter } from '../core/text/terminal.ts';
 import { runShell, type ShellResult } from '../platform/process/shell.ts';
 import { callEvery } from '../platform/runtime/clock.ts';
+import type { LiveArea } from '../render/live.ts';
 import { createProgress } from '../render/spinner.ts';
 import type { Chat } from './chat.ts';
+import { withLive } from './turn.ts';
 
 const TIMEOUT_MS = 600_000;
 const MAX_CHARS = 100_000;
@@ -24,29 +27,60 @@ export async function runShellLine(chat: Chat, command: string, signal: AbortSig
   await chat.note('This goes with your next prompt; /file - drops it.');
 }
 
-async function runStreaming(chat: Chat, command: string, signal: AbortSignal): Promise<ShellResult> {
+function runStreaming(chat: Chat, command: string, signal: AbortSignal): Promise<ShellResult> {
   const { shell, cwd, env, io, isQuiet, isPlain, clock } = chat;
-  let isMidLine = false;
-  const waiting = createProgress(io.err, {
-    ...{ quiet: isQuiet, isDumb: isPlain, clock, ticker: { every: callEvery } },
-    mayDraw: () => !isMidLine,
+  return withLive(chat, async (live) => {
+    const output = createOutput(io.err, live);
+    const waiting = createProgress(io.err, {
+      ...{ quiet: isQuiet, isDumb: isPlain, clock, ticker: { every: callEvery } },
+      mayDraw: () => live !== undefined || !output.isMidLine,
+      area: () => live,
+    });
+    const filter = terminalFilter();
+    let shown = Promise.resolve();
+    const show = (text: string): Promise<void> => {
+      const printed = io.err.isTerminal ? filter.filter(text) : text;
+      if (printed === '' || signal.aborted) return shown;
+      shown = shown.then(() => waiting.clear()).then(() => output.write(printed));
+      return shown;
+    };
+    waiting.wait(command);
+    try {
+      const run = { shell, command, cwd, env, timeoutMs: TIMEOUT_MS, maxChars: MAX_CHARS, onOutput: show };
+      return await runShell(run, signal);
+    } finally {
+      await shown;
+      await waiting.pause();
+      if (output.isMidLine) await output.write('\n');
+    }
   });
-  const filter = terminalFilter();
-  const show = async (text: string): Promise<void> => {
-    const shown = io.err.isTerminal ? filter.filter(text) : text;
-    if (shown === '' || signal.aborted) return;
-    await waiting.clear();
-    isMidLine = !shown.endsWith('\n');
-    await io.err.write(shown);
+}
+
+interface CommandOutput {
+  readonly isMidLine: boolean;
+  write(text: string): Promise<void>;
+}
+
+/** Characters of a line that may still grow, at most: it is laid out again with every piece. */
+const MAX_OPEN_LINE = 4000;
+
+function createOutput(err: Out, live: LiveArea | undefined): CommandOutput {
+  let open = '';
+  return {
+    get isMidLine() {
+      return open !== '';
+    },
+    write(text) {
+      const lines = (live === undefined ? text : open + text).split('\n');
+      open = lines.pop() ?? '';
+      if (live === undefined) return err.write(text);
+      if (open.length > MAX_OPEN_LINE) {
+        lines.push(open);
+        open = '';
+      }
+      return live.show(lines, open === '' ? [] : [open]);
+    },
   };
-  waiting.wait(command);
-  try {
-    const run = { shell, command, cwd, env, timeoutMs: TIMEOUT_MS, maxChars: MAX_CHARS, onOutput: show };
-    return await runShell(run, signal);
-  } finally {
-    await waiting.pause();
-    if (isMidLine) await io.err.write('\n');
-  }
 }
 
 /** Keeps the end, where errors usually are. */

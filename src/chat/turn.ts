@@ -130,14 +130,21 @@ async function showTurn(
   return failure;
 }
 
-async function withRenderer(chat: Chat, signal: AbortSignal, work: (render: Renderer) => Promise<void>): Promise<void> {
-  const { io, isPlain, lines } = chat;
+function withRenderer(chat: Chat, signal: AbortSignal, work: (render: Renderer) => Promise<void>): Promise<void> {
+  return withLive(chat, (live) => work(createTurnRenderer(chat, signal, live)));
+}
+
+/** Shows what is typed, and the status, below what `work` shows in the area; without one where nothing can be drawn. */
+export async function withLive<Result>(
+  { io, isPlain, lines }: Chat,
+  work: (live?: LiveArea) => Promise<Result>,
+): Promise<Result> {
   const canDraw = !isPlain && io.out.isTerminal && io.out.rows !== undefined;
-  if (!canDraw || lines.showTypedKeys === undefined) return work(createTurnRenderer(chat, signal));
+  if (!canDraw || lines.showTypedKeys === undefined) return work();
   const live = await loadLive(io);
   const stopShowing = lines.showTypedKeys({ set: live.setFooter });
   try {
-    await work(createTurnRenderer(chat, signal, live));
+    return await work(live);
   } finally {
     stopShowing();
     await live.close();

@@ -54,6 +54,19 @@ posixTest(
   },
 );
 
+posixTest('what is typed while a !command runs is seen below its output, and is there when it has ended', async (t) => {
+  const chat = chatInTerminal(t, [], { gemini: await fakeGemini(t, []) });
+  await chat.ready(1);
+  chat.enter('!echo one; printf 半分; sleep 60');
+  await chat.shows(/\none\n半分\n/);
+  chat.type('next');
+  await chat.shows(new RegExp(`\none\n半分\n(?:. echo[^\n]*\n)?❯ next\n${STATUS}$`));
+  chat.type(ESC);
+  await chat.shows(/\none\n半分\n⏹ cancelled\n❯ next\n[^\n]*$/);
+  chat.type('\u0015\u0004');
+  expect((await chat.ended).exitCode).toBe(0);
+});
+
 posixTest('a question rings, has the window to itself, and what was typed before it is still there', async (t) => {
   const asked = gate();
   const call = { functionCall: { name: 'write_file', args: { file_path: 'a.txt', content: 'x' } } };
