@@ -1,6 +1,7 @@
 import { plural } from '../core/text/format.ts';
 import { countInvisible, sanitize } from '../core/text/terminal.ts';
 import { measureWidth, splitGraphemes } from '../core/text/width.ts';
+import { findChangedWords, type WordRun } from '../core/text/word-diff.ts';
 import type { Preview } from '../core/tool.ts';
 
 /** A question laid out for a terminal: rows that fit, in which no text can imitate the frame. */
@@ -31,6 +32,7 @@ const RED = style(31, 39);
 const YELLOW = style(33, 39);
 const DIM = style(2, 22);
 const BOLD = style(1, 22);
+const INVERSE = style(7, 27);
 
 /** Longer texts are not measured by grapheme: every non-ASCII character counts as two columns. */
 const MAX_MEASURED = 65_536;
@@ -53,8 +55,11 @@ export async function questionView(name: string, preview: Preview, options: View
   let done = 0;
   for (const slice of slicePreview(preview)) {
     if (slice !== undefined) {
-      const rows = wrapRow(slice.text, width, isMeasured);
-      for (const [index, row] of rows.entries()) body.push(frameRow(row, slice.isFirst && index === 0, slice.style));
+      const words = slice.words && isStyled ? takeWords(slice.words) : undefined;
+      for (const [index, row] of wrapRow(slice.text, width, isMeasured).entries()) {
+        const style: Paint = words === undefined ? slice.style : (text) => paintWords(words(text.length), slice.style);
+        body.push(frameRow(row, slice.isFirst && index === 0, style));
+      }
     }
     done += slice === undefined ? SLICE : slice.text.length + 1;
     if (done > SLICE) {
@@ -108,6 +113,8 @@ interface Slice {
   readonly text: string;
   readonly style: Paint;
   readonly isFirst: boolean;
+  /** The same text, with the words that a line of a diff changes. */
+  readonly words?: readonly WordRun[] | undefined;
 }
 
 /** Characters laid out between two pauses. */
@@ -118,7 +125,12 @@ function* slicePreview(preview: Preview): Generator<Slice | undefined> {
   const isDiff = preview.kind === 'diff';
   const start = isDiff && !preview.diff.startsWith('@@') ? preview.diff.indexOf('\n@@') + 1 : 0;
   const text = isDiff ? preview.diff.slice(start).replace(/\n$/, '') : previewText(preview);
-  for (const line of collapseGaps(iterateLines(text), isDiff ? '+- ' : '')) {
+  const lines = collapseGaps(iterateLines(text), isDiff ? '+- ' : '');
+  if (isDiff && text.length <= MAX_MEASURED) {
+    yield* sliceWithWords([...lines].filter((line) => line !== undefined));
+    return;
+  }
+  for (const line of lines) {
     if (line === undefined) {
       yield undefined;
       continue;
@@ -126,12 +138,68 @@ function* slicePreview(preview: Preview): Generator<Slice | undefined> {
     const style = isDiff ? pickStyle(line) : noStyle;
     let isFirst = true;
     for (const part of splitParts(line)) {
-      const mark = isDiff && isFirst ? 1 : 0;
-      const shown = `${part.slice(0, mark)}${markBlanks(part.slice(mark))}`;
-      yield { text: isDiff ? markTabs(shown) : sanitize(shown), style, isFirst };
+      yield { text: isDiff ? showDiffPart(part, isFirst) : sanitize(markBlanks(part)), style, isFirst };
       isFirst = false;
     }
   }
+}
+
+function showDiffPart(part: string, isFirst: boolean): string {
+  const mark = isFirst ? 1 : 0;
+  return markTabs(`${part.slice(0, mark)}${markBlanks(part.slice(mark))}`);
+}
+
+/** The n-th of several removed lines is compared with the n-th of the lines that were added in their place. */
+function* sliceWithWords(lines: readonly string[]): Generator<Slice> {
+  for (let at = 0; at < lines.length; ) {
+    const removed = countWith(lines, at, '-');
+    const added = countWith(lines, at + removed, '+');
+    const count = Math.max(1, removed + added);
+    for (let index = 0; index < count; index += 1) {
+      const pair = index < removed ? index + removed : index - removed;
+      const hasPair = index < removed ? index < added : pair < removed;
+      yield* sliceLine(lines[at + index] ?? '', hasPair ? lines[at + pair] : undefined);
+    }
+    at += count;
+  }
+}
+
+function countWith(lines: readonly string[], start: number, mark: string): number {
+  let end = start;
+  while (lines[end]?.startsWith(mark)) end += 1;
+  return end - start;
+}
+
+function* sliceLine(line: string, other: string | undefined): Generator<Slice> {
+  const style = pickStyle(line);
+  let isFirst = true;
+  for (const part of splitParts(line)) {
+    const text = showDiffPart(part, isFirst);
+    const isWhole = part.length === line.length && other !== undefined && other.length <= SLICE;
+    const words = isWhole ? findChangedWords(text.slice(1), showDiffPart(other, true).slice(1)) : undefined;
+    yield { text, style, isFirst, words: words && [{ text: text.slice(0, 1), isChanged: false }, ...words] };
+    isFirst = false;
+  }
+}
+
+/** Gives the runs of the next so many characters. */
+function takeWords(words: readonly WordRun[]): (length: number) => readonly WordRun[] {
+  let rest = words;
+  return (length) => {
+    const taken: WordRun[] = [];
+    let room = length;
+    while (room > 0 && rest[0] !== undefined) {
+      const [{ text, isChanged }, ...later] = rest as readonly [WordRun, ...WordRun[]];
+      taken.push({ text: text.slice(0, room), isChanged });
+      rest = text.length > room ? [{ text: text.slice(room), isChanged }, ...later] : later;
+      room -= Math.min(room, text.length);
+    }
+    return taken;
+  };
+}
+
+function paintWords(words: readonly WordRun[], style: Paint): string {
+  return style(words.map(({ text, isChanged }) => (isChanged ? INVERSE(text) : text)).join(''));
 }
 
 function* iterateLines(text: string): Generator<string> {

@@ -9,6 +9,7 @@ import type { Session, SessionStore } from '../core/session.ts';
 import { stripControls } from '../core/text/terminal.ts';
 import { measureWidth, wrapText } from '../core/text/width.ts';
 import type { Shell } from '../platform/process/shell-choice.ts';
+import { styleDiff } from '../render/lazy.ts';
 import type { RenderOptions } from '../render/renderer.ts';
 import { createStderr } from '../render/stderr.ts';
 import type { Assistant, CustomCommands } from './assistant.ts';
@@ -85,6 +86,8 @@ export interface Chat extends ChatParts {
   silence(): Promise<void>;
   /** Writes lines for the user, without control sequences if stderr is a terminal. */
   say(text: string): Promise<void>;
+  /** The same for a diff, in colours if stderr has them. */
+  sayDiff(diff: string): Promise<void>;
   list(rows: readonly ListRow[]): Promise<void>;
   /** Writes a notice, wrapped at words; nothing with `--quiet`. */
   note(text: string): Promise<void>;
@@ -114,6 +117,7 @@ export function openChat(parts: ChatParts): Chat {
       return err.isTerminal ? err.columns - 1 : Number.POSITIVE_INFINITY;
     },
     say,
+    sayDiff: async (diff) => (err.isStyled ? err.write(`${await styleDiff(stripControls(diff))}\n`) : say(diff)),
     list: (rows) => say(formatListRows(rows, chat.columns).join('\n')),
     note: async (text) => (parts.isQuiet ? undefined : say(wrapText(text, chat.columns))),
     fail: words.error,

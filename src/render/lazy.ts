@@ -6,6 +6,17 @@ export async function openMarkdown(page: MarkdownPage): Promise<MarkdownStream> 
   return (await import('./markdown/stream.ts')).markdownStream(page);
 }
 
+/** `diff` in colours, with the changed words marked. Its text must be safe for a terminal. */
+export async function styleDiff(diff: string): Promise<string> {
+  const [{ paintDiff }, { createTheme }] = await Promise.all([
+    import('./markdown/diff-lines.ts'),
+    import('./markdown/theme.ts'),
+  ]);
+  const theme = createTheme(true, false);
+  const paintOther = (line: string): string => (line.startsWith(' ') ? line : theme.faint(line));
+  return paintDiff(diff.split('\n'), theme, paintOther).join('\n');
+}
+
 export async function loadLive(io: Io, options?: LiveOptions): Promise<LiveArea> {
   return (await import('./live.ts')).openLive(io, options);
 }

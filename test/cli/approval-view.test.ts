@@ -101,3 +101,39 @@ test('where a text is cut into slices makes no difference to what is shown of it
     }),
   );
 });
+
+test('the words that a change replaces are marked, also where a line is wrapped and beside invisible characters', async () => {
+  const diff = [
+    '--- a/a.ts',
+    '+++ b/a.ts',
+    '@@ -1,5 +1,4 @@',
+    ' const a = 1;',
+    "-const name = 'the harbour of Rotterdam';",
+    '-\tlet 港 = 3;',
+    '-gone',
+    "+const name = 'the harbour of Yoko\u200bhama';",
+    '+\tlet 港 = 4;',
+    '',
+  ].join('\n');
+  const preview = { kind: 'diff', path: 'a.ts', diff, added: 2, removed: 3 } as const;
+  const { body } = await questionView('edit_file', preview, { ...plainView, columns: 40, isStyled: true });
+  const shown = body.map((row) =>
+    row
+      .replace(/\u001b\[7m/g, '[')
+      .replace(/\u001b\[27m/g, ']')
+      .replace(/\u001b\[\d+m/g, ''),
+  );
+  expect(shown).toEqual([
+    '│ @@ -1,5 +1,4 @@',
+    '│  const a = 1;',
+    "│ -const name = 'the harbour of [Rotterd]",
+    "┊ [am]';",
+    '│ -→   let 港 = [3];',
+    '│ -gone',
+    "│ +const name = 'the harbour of [Yoko\\u2]",
+    "┊ [00bhama]';",
+    '│ +→   let 港 = [4];',
+  ]);
+  const { body: plain } = await questionView('edit_file', preview, { ...plainView, columns: 40 });
+  expect(plain).toEqual(shown.map((row) => row.replace(/(?<!@.*)[[\]]/g, '')));
+});

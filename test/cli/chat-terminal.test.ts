@@ -208,3 +208,20 @@ posixTest.for(['--plain', 'TERM=dumb'])('%s shows plain text, without one escape
   expect(output).not.toContain(ESC);
   expect(output).not.toContain('of the window left');
 });
+
+posixTest('/diff has colours, and marks the words that were changed', async (t) => {
+  const call = (name: string, args: object) => ({ functionCall: { name, args: { file_path: 'a.txt', ...args } } });
+  const edit = call('edit_file', { old_string: 'Rotterdam', new_string: 'Yokohama' });
+  const gemini = await fakeGemini(t, [reply(call('read_file', {})), reply(edit), reply('done')]);
+  const files = { 'a.txt': 'the harbour of Rotterdam\n' };
+  const chat = chatInTerminal(t, ['--approval-mode', 'auto_edit'], { gemini, files });
+  await chat.ready(1);
+  chat.enter('change it');
+  await chat.shows(/\ndone\n\n❯/);
+  chat.enter('/diff');
+  const output = await chat.until(/\+[^\n]*Yokohama/);
+  expect(output).toMatch(/\u001b\[31m-\S*the harbour of \S*\u001b\[7mRotterdam/);
+  await chat.shows(/\n-the harbour of Rotterdam\n\+the harbour of Yokohama\n❯/);
+  chat.type('\u0004');
+  expect((await chat.ended).exitCode).toBe(0);
+});

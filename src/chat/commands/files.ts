@@ -65,7 +65,7 @@ export const DIFF: SlashCommand = {
   help: 'Show what tools changed in this session',
   async run(_, chat) {
     const diff = await chat.changes.diff(chat.session);
-    await chat.say(diff === '' ? 'Tools changed nothing in this session.' : diff.trimEnd());
+    await (diff === '' ? chat.say('Tools changed nothing in this session.') : chat.sayDiff(diff.trimEnd()));
     return undefined;
   },
 };
