@@ -64,12 +64,12 @@ export async function* streamResponses(answer: Answer, context: ReplyContext): A
   const last = held ?? { parts: [] };
   const hasText = last.parts.some((part) => typeof part.text === 'string');
   // Gemini 3 models sign their text with an empty part at the end.
-  const signed = {
-    text: '',
-    thoughtSignature: context.sign({ name: 'text', args: { responseId: context.responseId } }),
-  };
-  const parts = isThirdFamily(model) && hasText ? [...last.parts, signed] : last.parts;
+  const parts = isThirdFamily(model) && hasText ? [...last.parts, signText(context)] : last.parts;
   yield createResponse({ chunk: { parts }, context, counts, finishReason: isOver ? 'MAX_TOKENS' : 'STOP' });
+}
+
+function signText({ sign, responseId }: ReplyContext): JsonObject {
+  return { text: '', thoughtSignature: sign({ name: 'text', args: { responseId } }) };
 }
 
 const SEARCH_RESULT = {

@@ -13,12 +13,19 @@ export interface SignatureBook {
   isRight(call: JsonObject, signature: unknown): boolean;
 }
 
+/** So many calls are remembered. Older ones may come back without a signature; a wrong one is refused all the same. */
+const MAX_CALLS = 10_000;
+
 /** A call must come back with the signature it was issued. */
 export function createSignatureBook(): SignatureBook {
   const issued = new Map<string, Set<string>>();
   const recordSignature = (call: JsonObject, signature: string): void => {
     const key = callKey(call);
-    issued.set(key, (issued.get(key) ?? new Set()).add(signature));
+    const signatures = issued.get(key) ?? new Set();
+    issued.delete(key);
+    issued.set(key, signatures.add(signature));
+    const [oldest] = issued.keys();
+    if (issued.size > MAX_CALLS && oldest !== undefined) issued.delete(oldest);
   };
   const isRight = (call: JsonObject, signature: unknown): boolean =>
     signature === SKIP ||

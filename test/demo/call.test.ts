@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { createSignatureBook } from '../../src/demo/signature.ts';
 import { errorOf, events, parts, STREAM, type TestDemo, testDemo, texts, type WirePart } from './support.ts';
 
 interface Turn {
@@ -75,6 +76,17 @@ test('the signature of a call must come back on that call', async () => {
   );
   await expect(back({ functionCall, thoughtSignature: 'skip_thought_signature_validator' })).resolves.toBeTruthy();
   await expect(back({ functionCall, thought_signature: reply[0]?.thoughtSignature })).resolves.toBeTruthy();
+});
+
+test('a server that runs for long remembers the last calls only', () => {
+  const book = createSignatureBook();
+  const call = (n: number) => ({ name: 'glob', args: { n } });
+  for (let n = 0; n <= 10_000; n += 1) book.sign(call(n));
+  const check = (n: number, signature: object = {}) =>
+    book.check([{ role: 'model', parts: [{ functionCall: call(n), ...signature }] }], 'gemini-2.5-flash');
+  expect(check(0)).toBeUndefined();
+  expect(check(0, { thoughtSignature: 'wrong' })).toContain('not valid');
+  expect(check(1)).toContain('missing a thought_signature');
 });
 
 test('a signature outlives the process that issued it', async () => {
