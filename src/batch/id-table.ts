@@ -1,8 +1,8 @@
 import { sha256 } from '../platform/runtime/native.ts';
 
-const FIRST_SLOTS = 1024;
-/** Of all slots; more makes searching slow. */
-const MAX_FILL = 0.7;
+const FIRST_SLOTS = 16_384;
+/** Of the slots of a level; more makes searching slow. */
+const MAX_FILL = 0.75;
 
 /**
  * What is known of each id, in about 15 bytes, however long the id is: 64 bits of its hash stand for it. That two of ten
@@ -13,50 +13,69 @@ export interface IdTable {
   get(id: string): number;
   /** From 1 to 255. */
   set(id: string, mark: number): void;
+  /** How many ids have a mark with all these bits. */
+  count(bits: number): number;
   readonly size: number;
 }
 
+/**
+ * When it is full, a further level is added and nothing is moved: a table that is copied to grow needs three times its memory
+ * for a moment, and until the next garbage collection.
+ */
 export function createIdTable(): IdTable {
-  let high = new Uint32Array(FIRST_SLOTS);
-  let low = new Uint32Array(FIRST_SLOTS);
-  let marks = new Uint8Array(FIRST_SLOTS);
-  let size = 0;
-  /** The slot of the hash, or the free one where it belongs. */
-  const findSlot = (a: number, b: number): number => {
-    const mask = marks.length - 1;
-    let slot = b & mask;
-    while (marks[slot] !== 0 && (high[slot] !== a || low[slot] !== b)) slot = (slot + 1) & mask;
-    return slot;
-  };
-  const grow = (): void => {
-    const [oldHigh, oldLow, oldMarks] = [high, low, marks];
-    const slots = 2 * oldMarks.length;
-    [high, low, marks] = [new Uint32Array(slots), new Uint32Array(slots), new Uint8Array(slots)];
-    oldMarks.forEach((mark, at) => {
-      if (mark !== 0) put(oldHigh[at] ?? 0, oldLow[at] ?? 0, mark);
-    });
-  };
-  const put = (a: number, b: number, mark: number): void => {
-    const slot = findSlot(a, b);
-    if (marks[slot] === 0) {
-      high[slot] = a;
-      low[slot] = b;
-    }
-    marks[slot] = mark;
-  };
+  let newest = createLevel(FIRST_SLOTS);
+  const levels = [newest];
+  let slots = FIRST_SLOTS;
   return {
     get(id) {
-      const [a, b] = toHash(id);
-      return marks[findSlot(a, b)] ?? 0;
+      const [high, low] = toHash(id);
+      for (const level of levels) {
+        const mark = level.get(high, low);
+        if (mark !== 0) return mark;
+      }
+      return 0;
     },
     set(id, mark) {
-      const [a, b] = toHash(id);
-      if (marks[findSlot(a, b)] === 0) {
-        size += 1;
-        if (size > MAX_FILL * marks.length) grow();
+      const [high, low] = toHash(id);
+      const level = levels.find((each) => each.get(high, low) !== 0);
+      if (level === undefined && newest.size >= MAX_FILL * newest.slots) {
+        newest = createLevel(Math.ceil(slots / 2));
+        slots += newest.slots;
+        // The largest is the most likely to have an id.
+        levels.unshift(newest);
       }
-      put(a, b, mark);
+      (level ?? newest).set(high, low, mark);
     },
+    count: (bits) => levels.reduce((sum, level) => sum + level.count(bits), 0),
+    get size() {
+      return levels.reduce((sum, { size }) => sum + size, 0);
+    },
+  };
+}
+
+/** A hash table of fixed size. */
+function createLevel(slots: number) {
+  const highs = new Uint32Array(slots);
+  const lows = new Uint32Array(slots);
+  const marks = new Uint8Array(slots);
+  let size = 0;
+  /** The slot of the hash, or the free one where it belongs. */
+  const findSlot = (high: number, low: number): number => {
+    let slot = low % slots;
+    while (marks[slot] !== 0 && (lows[slot] !== low || highs[slot] !== high)) slot = slot + 1 === slots ? 0 : slot + 1;
+    return slot;
+  };
+  return {
+    slots,
+    get: (high: number, low: number): number => marks[findSlot(high, low)] ?? 0,
+    set(high: number, low: number, mark: number): void {
+      const slot = findSlot(high, low);
+      if (marks[slot] === 0) size += 1;
+      highs[slot] = high;
+      lows[slot] = low;
+      marks[slot] = mark;
+    },
+    count: (bits: number): number => marks.reduce((sum, mark) => sum + ((mark & bits) === bits ? 1 : 0), 0),
     get size() {
       return size;
     },

@@ -128,4 +128,9 @@ test('the table of ids remembers the last mark of each', () => {
     }),
     { numRuns: 20 },
   );
+  const large = createIdTable();
+  for (let id = 0; id < 40_000; id += 1) large.set(`${id}`, id % 4 === 0 ? 3 : 1);
+  for (let id = 0; id < 40_000; id += 2) large.set(`${id}`, 6);
+  expect([large.size, large.get('1'), large.get('39998'), large.get('40000')]).toEqual([40_000, 1, 6, 0]);
+  expect([large.count(2), large.count(3), large.count(6)]).toEqual([20_000, 0, 20_000]);
 });
