@@ -1,6 +1,7 @@
 import { AppError } from '../core/error.ts';
 import type { Usage } from '../core/usage.ts';
 import { onAbort } from '../platform/runtime/abort.ts';
+import { formatMoney } from './progress.ts';
 
 /** The price of a call in US dollars; undefined if it is not known. */
 export type Price = (usage: Usage, model: string) => number | undefined;
@@ -100,11 +101,11 @@ export function unknownPriceError(model: string): AppError {
 }
 
 function spentError(maxCost: number, spent: number): AppError {
-  return new AppError(
-    'limit',
-    `--max-cost ${maxCost} is used up: $${spent.toFixed(4)} spent, and the next row could cost more than is left`,
-    {
-      hint: 'Run the same command with a higher --max-cost: it goes on where it stopped.',
-    },
-  );
+  const message =
+    spent === 0
+      ? `--max-cost ${maxCost} is not enough for one row: its prompt and ${LEAST_OUTPUT} tokens of answer cost more`
+      : `--max-cost ${maxCost} is used up: ${formatMoney(spent)} spent, and the next row could cost more than is left`;
+  return new AppError('limit', message, {
+    hint: 'Run the same command with a higher --max-cost: it goes on where it stopped.',
+  });
 }

@@ -148,10 +148,10 @@ test('answers of a schema are checked, and failed rows are kept for another try'
 });
 
 test.each([
-  [{ engine: 'api', ordered: true }, '--ordered has no meaning with --engine api'],
-  [{ engine: 'api', dedupe: true }, '--dedupe has no meaning with --engine api'],
-  [{ engine: 'api', rpm: 5 }, '--rpm has no meaning with --engine api'],
-  [{ shardRows: 5 }, '--shard-rows has no meaning with --engine local'],
+  [{ engine: 'api', ordered: true }, '--ordered is not possible with --engine api: '],
+  [{ engine: 'api', dedupe: true }, '--dedupe is not possible with --engine api: '],
+  [{ engine: 'api', rpm: 5 }, '--rpm is not possible with --engine api: the Batch API has quotas of its own'],
+  [{ shardRows: 5 }, '--shard-rows is not possible with --engine local: only batch jobs have shards'],
 ] as const)('%j is a usage error', (options, message) => {
   expect(() => checkEngine(options)).toThrow(message);
 });

@@ -59,7 +59,7 @@ const SPEED_FLAGS = [
   },
   { long: 'rpm', value: 'n', kind: 'integer', help: 'At most n requests per minute' },
   { long: 'tpm', value: 'n', kind: 'integer', help: 'At most n tokens of prompts per minute' },
-  { long: 'dedupe', help: 'Ask rows with the same request once' },
+  { long: 'dedupe', help: 'Ask rows with the same request once (within a run)' },
   MAX_COST_FLAG,
   { long: 'estimate', help: 'Count the tokens of a sample, say what the rows would cost, and ask nothing' },
 ] as const;

@@ -48,20 +48,45 @@ interface EngineParts {
 /** The most requests at once, unless `--concurrency` says otherwise. */
 const DEFAULT_CONCURRENCY = 100;
 
+interface Refusal {
+  readonly why: string;
+  readonly hint: string;
+}
+
+const OWN_QUOTAS: Refusal = {
+  why: 'the Batch API has quotas of its own',
+  hint: 'Leave it out. How many jobs are in flight is set with --concurrency, how many rows each has with --shard-rows.',
+};
+
+/** Why an engine cannot follow a flag, and what to do instead. */
+const REFUSALS = {
+  api: {
+    ordered: {
+      why: 'batch jobs end in any order',
+      hint: 'Leave it out, and sort by "index" at the end: jq -sc \'sort_by(.index)[]\' out.jsonl',
+    },
+    dedupe: {
+      why: 'a job has all its rows before the first is answered',
+      hint: 'Leave it out, and remove equal rows from the input first; rows that are equal as lines: sort -u in.jsonl',
+    },
+    rpm: OWN_QUOTAS,
+    tpm: OWN_QUOTAS,
+    serviceTier: { why: 'a batch job costs half of the standard price and has no tiers', hint: 'Leave it out.' },
+  },
+  local: {
+    shardRows: { why: 'only batch jobs have shards', hint: 'Leave it out, or add --engine api.' },
+  },
+} as const satisfies Record<string, { readonly [Name in keyof EngineOptions]?: Refusal }>;
+
 /** Throws AppError `usage` for flags that an engine cannot follow. */
 export function checkEngine(options: EngineOptions): void {
-  const { engine = 'local', ordered, dedupe, rpm, tpm, shardRows, serviceTier } = options;
-  const wrong = Object.entries(
-    engine === 'api'
-      ? { '--ordered': ordered, '--dedupe': dedupe, '--rpm': rpm, '--tpm': tpm, '--service-tier': serviceTier }
-      : { '--shard-rows': shardRows },
-  ).find(([, value]) => value !== undefined && value !== false);
-  if (wrong === undefined) return;
-  const [flag] = wrong;
-  const other = engine === 'api' ? 'local' : 'api';
-  throw new AppError('usage', `${flag} has no meaning with --engine ${engine}`, {
-    hint: `Leave it out, or use --engine ${other}.`,
-  });
+  const { engine = 'local' } = options;
+  for (const [name, { why, hint }] of Object.entries<Refusal>(REFUSALS[engine])) {
+    const value = options[name as keyof EngineOptions];
+    if (value === undefined || value === false) continue;
+    const flag = `--${name.replace(/[A-Z]/, (letter) => `-${letter.toLowerCase()}`)}`;
+    throw new AppError('usage', `${flag} is not possible with --engine ${engine}: ${why}`, { hint });
+  }
 }
 
 /**
