@@ -3,6 +3,7 @@ import { AppError } from '../core/error.ts';
 import { pipeChunks } from '../platform/files/chunks.ts';
 import { brokenRow, type InputOptions, MAX_LINE_BYTES, parseRowFields, type RawRow, type Row } from './row.ts';
 
+const QUOTE_HINT = 'Check its quotes: after one that is not closed, all that follows is part of the same row.';
 const HEADER_HINT = 'The first line names the columns, for example: id,prompt';
 
 /**
@@ -83,18 +84,18 @@ function toRow(record: CsvRecord, columns: readonly string[], index: number): Ro
   const lineNumber = index + 1;
   if ('fault' in record) {
     const raw: RawRow = { index, lineNumber, text: record.fault };
-    return brokenRow(raw, `row ${lineNumber}: ${record.fault.slice(0, 300)}`, 'Check its quotes.', undefined);
+    return brokenRow(raw, `row ${lineNumber}: ${record.fault.slice(0, 300)}`, QUOTE_HINT);
   }
   const text = JSON.stringify(record);
   const raw: RawRow = { index, lineNumber, text };
   if (record.length !== columns.length) {
     const message = `row ${lineNumber} has ${record.length} fields, the header has ${columns.length}`;
-    return brokenRow(raw, message, 'Put fields with commas or line breaks in quotes.', undefined);
+    return brokenRow(raw, message, 'Put fields with commas or line breaks in quotes.', text);
   }
   // What the parser puts for bytes that are no UTF-8.
   if (text.includes('\ufffd')) {
     const hint = 'Convert the input first, for example: iconv -f WINDOWS-1252 -t UTF-8 in.csv';
-    return brokenRow(raw, `row ${lineNumber} is not UTF-8`, hint, undefined);
+    return brokenRow(raw, `row ${lineNumber} is not UTF-8`, hint);
   }
   const fields = Object.fromEntries(columns.map((column, at) => [column, record[at] ?? '']));
   const { files, ...rest } = fields;

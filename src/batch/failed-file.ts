@@ -11,14 +11,25 @@ import { createIdTable } from './id-table.ts';
 export interface FailedFile {
   /** Adds a row unless it is there. Never throws: what cannot be written is reported by `close`. */
   add(line: string): void;
-  /** Removes what has an answer by now, and the file if nothing is left. Throws AppError `internal`. */
-  close(isAnswered: (id: string) => boolean): Promise<void>;
+  /**
+   * Removes what has an answer by now, with `dropsOthers` also the rows that were not added since it was opened, and the file if
+   * nothing is left. Throws AppError `internal`.
+   */
+  close(isAnswered: (id: string) => boolean, dropsOthers: boolean): Promise<void>;
 }
 
 /** Opens it without the rows that have an answer; creates it with the first row. */
 export async function openFailedFile(path: string, isAnswered: (id: string) => boolean): Promise<FailedFile> {
   const known = createIdTable();
-  await compact(path, isAnswered, (line) => known.set(line, 1));
+  const isAnsweredRow = (line: string, isAnsweredId: (id: string) => boolean): boolean => {
+    const id = findId(line);
+    return id !== undefined && isAnsweredId(id);
+  };
+  await compact(
+    path,
+    (line) => isAnsweredRow(line, isAnswered),
+    (line) => known.set(toKey(line), KEPT),
+  );
   let waiting: string[] = [];
   let writing: Promise<void> = Promise.resolve();
   let failure: unknown;
@@ -37,8 +48,9 @@ export async function openFailedFile(path: string, isAnswered: (id: string) => b
 
   return {
     add(line) {
-      if (known.get(line) !== 0) return;
-      known.set(line, 1);
+      const before = known.get(toKey(line));
+      known.set(toKey(line), ADDED);
+      if (before !== 0) return;
       waiting.push(line);
       if (waiting.length > 1) return;
       writing = writing
@@ -47,9 +59,11 @@ export async function openFailedFile(path: string, isAnswered: (id: string) => b
           failure ??= thrown;
         });
     },
-    async close(isAnsweredNow) {
+    async close(isAnsweredNow, dropsOthers) {
       await writing;
-      if (failure === undefined) await compact(path, isAnsweredNow, () => {});
+      const isDropped = (line: string): boolean =>
+        isAnsweredRow(line, isAnsweredNow) || (dropsOthers && known.get(toKey(line)) !== ADDED);
+      if (failure === undefined) await compact(path, isDropped, () => {});
       if (failure === undefined) return;
       throw new AppError('internal', `cannot write ${path}: ${errorReason(failure)}`, {
         cause: failure,
@@ -59,17 +73,27 @@ export async function openFailedFile(path: string, isAnswered: (id: string) => b
   };
 }
 
-/** Rewrites the file without the rows that have an answer, if there are any such. */
+/** Of lines that an earlier run left, and of those that are added. */
+const KEPT = 1;
+const ADDED = 2;
+
+/** A row is there once, however its line is spelled. */
+function toKey(line: string): string {
+  const id = findId(line);
+  return id === undefined ? `line ${line}` : `id ${id}`;
+}
+
+/** Rewrites the file without some of its rows, if there are any such. */
 async function compact(
   path: string,
-  isAnswered: (id: string) => boolean,
+  isDropped: (line: string) => boolean,
   onKept: (line: string) => void,
 ): Promise<void> {
   if (!pathExists(path)) return;
   let dropped = 0;
   let kept = 0;
   for await (const line of readWholeLines(path)) {
-    if (isDropped(line, isAnswered)) dropped += 1;
+    if (isDropped(line)) dropped += 1;
     else {
       kept += 1;
       onKept(line);
@@ -77,13 +101,13 @@ async function compact(
   }
   if (kept === 0) await removeFile(path);
   else if (dropped > 0) {
-    await writeAtomic(path, keepLines(path, isAnswered), { mode: 0o644 });
+    await writeAtomic(path, keepLines(path, isDropped), { mode: 0o644 });
   }
 }
 
-async function* keepLines(path: string, isAnswered: (id: string) => boolean): AsyncGenerator<string, void> {
+async function* keepLines(path: string, isDropped: (line: string) => boolean): AsyncGenerator<string, void> {
   for await (const { lines, isTorn } of readLineBatches(path)) {
-    const kept = isTorn ? [] : lines.filter((line) => !isDropped(line, isAnswered));
+    const kept = isTorn ? [] : lines.filter((line) => !isDropped(line));
     if (kept.length > 0) yield `${kept.join('\n')}\n`;
   }
 }
@@ -92,7 +116,7 @@ async function* readWholeLines(path: string): AsyncGenerator<string, void> {
   for await (const { lines, isTorn } of readLineBatches(path)) if (!isTorn) yield* lines;
 }
 
-function isDropped(line: string, isAnswered: (id: string) => boolean): boolean {
+function findId(line: string): string | undefined {
   const row = tryParseJson(line);
-  return isObject(row) && typeof row.id === 'string' && isAnswered(row.id);
+  return isObject(row) && typeof row.id === 'string' ? row.id : undefined;
 }

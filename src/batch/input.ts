@@ -41,7 +41,6 @@ function tooLongRow(raw: { index: number; lineNumber: number }, bytes: number, l
     { ...raw, text: `${bytes} bytes` },
     `line ${raw.lineNumber} is ${formatSize(bytes)} long; at most ${formatSize(limit)} can be sent`,
     'Put large data into files, and name them in "files".',
-    undefined,
   );
 }
 
@@ -52,7 +51,6 @@ function notTextRow(raw: { index: number; lineNumber: number }, line: Uint8Array
     { ...raw, text: Buffer.from(line).toString('latin1') },
     `line ${raw.lineNumber} is not UTF-8 (at byte ${at})`,
     'Convert the input first, for example: iconv -f ISO-8859-1 -t UTF-8 in.jsonl',
-    undefined,
   );
 }
 

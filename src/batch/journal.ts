@@ -54,6 +54,10 @@ export interface Journal {
   write(row: FinishedRow): Promise<void>;
   /** Keeps a row that failed in an earlier run in `<out>.failed.jsonl`, if it is not there. */
   keepFailed(row: Row): void;
+  /** The rows that were claimed, by what became of them last. Rows that the input once had do not count. */
+  countClaimed(): { readonly ok: number; readonly failed: number };
+  /** For when all rows of the input were claimed: `<out>.failed.jsonl` will have no others, such as those corrected since. */
+  forgetOthers(): void;
   /** Resolves when everything written so far is on disk. Throws AppError `internal`. */
   sync(): Promise<void>;
   /** Writes what is waiting, at once; for the end of a process that cannot wait. Never throws. */
@@ -204,6 +208,7 @@ function createJournal({ paths, runId, marks, counts, file, failed, clock }: Jou
   let syncedAt = clock.now();
   let syncing: Promise<void> | undefined;
   let failure: AppError | undefined;
+  let forgetsOthers = false;
 
   const append = async (): Promise<void> => {
     const lines = waiting;
@@ -263,6 +268,10 @@ function createJournal({ paths, runId, marks, counts, file, failed, clock }: Jou
     keepFailed({ line }) {
       if (line !== undefined) failed.add(line);
     },
+    countClaimed: () => ({ ok: marks.count(SEEN | OK), failed: marks.count(SEEN | FAILED) }),
+    forgetOthers() {
+      forgetsOthers = true;
+    },
     async sync() {
       await flushed;
       await syncing;
@@ -284,7 +293,7 @@ function createJournal({ paths, runId, marks, counts, file, failed, clock }: Jou
         });
       } finally {
         await file.close();
-        await failed.close((id) => (marks.get(id) & OK) !== 0);
+        await failed.close((id) => (marks.get(id) & OK) !== 0, forgetsOthers);
       }
     },
   };

@@ -40,7 +40,8 @@ export interface Row {
   readonly input: RowInput | AppError;
   /**
    * The row in input form, with its id, as one line for `<out>.failed.jsonl`: running that file asks for the same row. A
-   * broken line is there as it came. Undefined if it is too long or not text.
+   * broken line is there as it came, a CSV record as the list of its fields. Undefined if there is no such line: it is too
+   * long, not text, or a record without an end.
    */
   readonly line: string | undefined;
 }
@@ -58,8 +59,8 @@ export function createRowId({ lineNumber, text }: Omit<RawRow, 'index'>): string
   return `${lineNumber}-${sha256(text).slice(0, 12)}`;
 }
 
-/** A failed row; `line` is what to keep of it for another try. */
-export function brokenRow(raw: RawRow, message: string, hint: string, line: string | undefined = raw.text): Row {
+/** A failed row. `line`: see `Row`; it must be one that is not asked as it is. */
+export function brokenRow(raw: RawRow, message: string, hint: string, line?: string): Row {
   return { index: raw.index, id: createRowId(raw), input: new AppError('usage', message, { hint }), line };
 }
 
@@ -73,12 +74,12 @@ export function parseJsonRow(raw: RawRow): Row {
     value = JSON.parse(raw.text);
   } catch (thrown) {
     const why = thrown instanceof Error ? thrown.message : '';
-    return brokenRow(raw, `line ${raw.lineNumber} is not JSON: ${why.slice(0, 200)}`, SHAPE_HINT);
+    return brokenRow(raw, `line ${raw.lineNumber} is not JSON: ${why.slice(0, 200)}`, SHAPE_HINT, raw.text);
   }
   if (typeof value === 'string') return textRow(raw, value);
   return isObject(value)
     ? parseRowFields(raw, value as JsonObject)
-    : brokenRow(raw, `line ${raw.lineNumber} is neither a text nor an object`, SHAPE_HINT);
+    : brokenRow(raw, `line ${raw.lineNumber} is neither a text nor an object`, SHAPE_HINT, raw.text);
 }
 
 /** A row that is nothing but its prompt. */
@@ -91,7 +92,7 @@ export function textRow(raw: RawRow, prompt: string): Row {
 export function parseRowFields(raw: RawRow, fields: JsonObject): Row {
   const { id: given, prompt, contents, system, files, model, ...rest } = fields;
   const fault = findFieldFault(fields);
-  if (fault !== undefined) return brokenRow(raw, `line ${raw.lineNumber}: ${fault}`, SHAPE_HINT);
+  if (fault !== undefined) return brokenRow(raw, `line ${raw.lineNumber}: ${fault}`, SHAPE_HINT, raw.text);
   const id = given === undefined || given === null || given === '' ? createRowId(raw) : String(given);
   const input: RowInput = {
     ...(typeof prompt === 'string' ? { prompt } : {}),

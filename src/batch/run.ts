@@ -27,6 +27,8 @@ export interface RunCounts {
   readonly seen: number;
   /** Of these, rows that the output already had. */
   readonly skipped: number;
+  /** Of these, rows that can only be asked when the input is corrected: unreadable ones, and those with the id of another. */
+  readonly unreadable: number;
   /** False if the run was told to end before the input did. */
   readonly isComplete: boolean;
 }
@@ -41,6 +43,7 @@ export async function runRows(options: RunOptions): Promise<RunCounts> {
   const { onSeen = () => {}, onFinished = () => {} } = options;
   let seen = 0;
   let skipped = 0;
+  let unreadable = 0;
   let isComplete = true;
   const write = async (row: FinishedRow): Promise<void> => {
     await journal.write(row);
@@ -56,6 +59,7 @@ export async function runRows(options: RunOptions): Promise<RunCounts> {
         if (winding.aborted || seen >= limit) return;
         seen += 1;
         const { row, claim } = claimRow(given, journal);
+        if (!isReadable(row)) unreadable += 1;
         const isDone = claim === 'ok' || (claim === 'failed' && !(retriesFailed && isReadable(row)));
         onSeen(row, !isDone);
         if (isDone) {
@@ -81,7 +85,7 @@ export async function runRows(options: RunOptions): Promise<RunCounts> {
     // A stopped engine leaves the input where it is.
     await pending.return();
   }
-  return { seen, skipped, isComplete };
+  return { seen, skipped, unreadable, isComplete };
 }
 
 function isReadable(row: Row): row is PendingRow {

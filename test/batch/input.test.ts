@@ -97,6 +97,8 @@ test('a line that is too long or not UTF-8 is a failed row, and the next ones ar
     'line 2 is not UTF-8 (at byte 1)',
     undefined,
   ]);
+  // Bytes that were read wrongly must not be asked by whoever runs the failed rows.
+  expect(rows.map(({ line }) => line === undefined)).toEqual([true, true, false]);
 });
 
 test('CSV and TSV have a header, and a ragged or misquoted row is one failed row', async () => {
@@ -105,6 +107,7 @@ test('CSV and TSV have a header, and a ragged or misquoted row is one failed row
   expect(rows[0]).toMatchObject({ id: 'a', input: { prompt: 'say "hi", please\nnow', params: { lang: 'fr' } } });
   expect(fault(rows[1] as Row)).toBe('row 2 has 2 fields, the header has 3');
   expect(fault(rows[2] as Row)).toContain('row 3: Invalid');
+  expect(rows.slice(1, 3).map(({ line }) => line)).toEqual(['["b","short"]', undefined]);
   expect(rows[3]).toMatchObject({ index: 3, input: { prompt: 'last' } });
   expect(rows).toHaveLength(4);
   expect(await readAll('id\tprompt\tfiles\nx\thello\ta.txt; b.txt\n', 'tsv')).toMatchObject([

@@ -113,11 +113,11 @@ test('failures of a row are tried again, and those of its own making are not', a
     if (prompt === 'p1') throw new AppError('api', 'bad request', { status: 400 });
     return {};
   });
-  expect(await start()).toEqual({ seen: 3, skipped: 0, isComplete: true });
+  expect(await start()).toMatchObject({ seen: 3, skipped: 0, isComplete: true });
   expect(asked.filter((prompt) => prompt === 'p0')).toHaveLength(3);
   expect(asked.filter((prompt) => prompt === 'p1')).toHaveLength(1);
   expect(Object.fromEntries(read().map(({ id, ok }) => [id, ok]))).toEqual({ r0: false, r1: false, r2: true });
-  expect(await start()).toEqual({ seen: 3, skipped: 3, isComplete: true });
+  expect(await start()).toMatchObject({ seen: 3, skipped: 3, isComplete: true });
   await start({ retriesFailed: true });
   expect(asked.filter((prompt) => prompt === 'p1')).toHaveLength(2);
 });
@@ -186,8 +186,8 @@ test('--max-cost reserves for what is in flight, lowers the last answers, and st
 
 test('--limit looks at the first rows only, and a later run with a higher one goes on', async (t) => {
   const { start, asked } = await runBatch(t, rows(10), () => ({}));
-  expect(await start({ limit: 3 })).toEqual({ seen: 3, skipped: 0, isComplete: true });
-  expect(await start({ limit: 5 })).toEqual({ seen: 5, skipped: 3, isComplete: true });
+  expect(await start({ limit: 3 })).toMatchObject({ seen: 3, skipped: 0, isComplete: true });
+  expect(await start({ limit: 5 })).toMatchObject({ seen: 5, skipped: 3, isComplete: true });
   expect(asked).toHaveLength(5);
 });
 

@@ -96,6 +96,45 @@ test('a conversation is asked with the words of -p; it has no place for a templa
   expect(server.bodies).toHaveLength(1);
 });
 
+test('rows that cannot be read are corrected in the input, and are then no failed rows any more', async (t) => {
+  const server = await rowServer(t);
+  const setting = place(t, { gemini: server });
+  const run = async (...words: string[]) => {
+    const { exitCode, stderr } = await runGmnIn(t, setting, ['batch', ...words, ...OUT]);
+    return { exitCode, stderr };
+  };
+  const failed = join(setting.cwd, 'out.jsonl.failed.jsonl');
+  const write = (...rows: readonly string[]): void =>
+    writeFileSync(join(setting.cwd, 'in.jsonl'), `${rows.join('\n')}\n`, 'latin1');
+  const missing = '{"id":"m","prompt":"x","files":["none.txt"]}';
+  write('"a"', '{"id":"b"', '"caf\u00e9"', '{"id":"d","prompt":"1"}', '{"id":"d","prompt":"2"}', missing);
+  const first = await run('in.jsonl');
+  expect(first.exitCode).toBe(3);
+  expect(first.stderr).toContain('gmn: 4 failed');
+  expect(first.stderr).toContain('to try them again, run the same command with --retry-failed');
+  expect(first.stderr).toContain('3 of them cannot be read, or have the id of another row: correct in.jsonl');
+  expect(readFileSync(failed, 'utf8').trimEnd().split('\n').toSorted()).toEqual([
+    expect.stringMatching(/^\{"id":"5-\w+","prompt":"2"\}$/),
+    '{"id":"b"',
+    missing,
+  ]);
+  write('"a"', '{"id":"b","prompt":"y"}', '"cafe"', '{"id":"d","prompt":"1"}', '{"id":"e","prompt":"2"}', missing);
+  const second = await run('in.jsonl');
+  expect(second.exitCode).toBe(3);
+  expect(second.stderr).toContain('gmn: 1 failed');
+  expect(second.stderr).not.toContain('cannot be read');
+  expect(readFileSync(failed, 'utf8')).toBe(`${missing}\n`);
+  // Edited by hand, and still wrong: not read again as what it adds to the file itself.
+  writeFileSync(failed, '{"id": "m", "prompt": "x", "files": ["nil"]}\n{"prompt": "z", "files": ["nil"]}\n');
+  const before = readOutput(setting.cwd).length;
+  expect((await run(failed, '--retry-failed')).exitCode).toBe(3);
+  expect(readOutput(setting.cwd)).toHaveLength(before + 2);
+  expect(readFileSync(failed, 'utf8')).toMatch(/^\{"id": "m".*\n\{"prompt": "z".*\n\{"prompt":"z".*"id":"2-\w+"\}\n$/s);
+  writeFileSync(join(setting.cwd, 'none.txt'), 'here');
+  expect((await run('in.jsonl', '--retry-failed')).exitCode).toBe(0);
+  expect(existsSync(failed)).toBe(false);
+});
+
 test('a template is filled with the columns of a CSV, the answer checked against a schema, a bad one asked for again', async (t) => {
   const server = await rowServer(t, (prompt) => {
     if (prompt.includes('does not match')) return '{"mood":"good"}';
@@ -276,6 +315,10 @@ test('what cannot begin says why: no output, no input, a CSV without a header, a
   expect(message).toContain('a Google login is not for batches');
   const [pictures, why] = await run('in.jsonl', ...OUT, '--demo', '-m', 'gemini-3.1-flash-image');
   expect([pictures, why]).toEqual([1, expect.stringContaining('makes pictures, which a batch cannot keep')]);
+  expect(await run('in.jsonl', ...OUT, '--demo', '--engine', 'api', '--service-tier', 'flex')).toEqual([
+    1,
+    'Error: --service-tier is not possible with --engine api: a batch job costs half of the standard price and has no tiers',
+  ]);
   expect(existsSync(join(setting.cwd, 'out.jsonl'))).toBe(false);
 });
 

@@ -20,6 +20,7 @@ import { formatDuration } from '../../core/text/format.ts';
 import { quoteIfNeeded } from '../../core/text/quote.ts';
 import { addUsage, type BilledCall, NO_USAGE, type Usage } from '../../core/usage.ts';
 import { countLines } from '../../platform/files/chunks.ts';
+import { pathExists } from '../../platform/files/path.ts';
 import { createAbortable, onAbort } from '../../platform/runtime/abort.ts';
 import { keepHeapSmall } from '../../platform/runtime/native.ts';
 import { checkEngine, type EngineOptions, type OpenedEngine, openEngine } from './engine.ts';
@@ -94,6 +95,7 @@ export async function run(options: BatchCommandOptions, app: App): Promise<numbe
           },
         });
         if (counts.isComplete) await opened.end();
+        if (counts.isComplete && isWholeInput(options, source, journal)) journal.forgetOthers();
       } catch (thrown) {
         throw opened?.isRemote ? withWayOn(thrown, journal) : thrown;
       } finally {
@@ -109,7 +111,7 @@ export async function run(options: BatchCommandOptions, app: App): Promise<numbe
         throw AppError.from(app.signal.reason).with({ hint: GO_ON });
       }
       await report(options, { counts, journal, tally, ms: app.clock.now() - begunAt }, app);
-      return journal.counts.failed > 0 ? EXIT_CODES.api : 0;
+      return journal.countClaimed().failed > 0 ? EXIT_CODES.api : 0;
     } finally {
       forget();
     }
@@ -152,6 +154,11 @@ async function openRows(
 
 async function* toIterable(rows: readonly Row[]): AsyncGenerator<Row, void> {
   yield* rows;
+}
+
+/** Whether the run has looked at all rows that the output is for. */
+function isWholeInput({ limit, sample }: BatchCommandOptions, { name }: Source, { paths }: Journal): boolean {
+  return limit === undefined && sample === undefined && name !== paths.failed;
 }
 
 /** How many rows there are, if that is quickly found out. */
@@ -254,14 +261,16 @@ interface Finished {
 }
 
 async function report(options: BatchCommandOptions, { counts, journal, tally, ms }: Finished, app: App): Promise<void> {
-  const { ok, failed } = journal.counts;
+  const { ok, failed } = journal.countClaimed();
+  const { unreadable } = counts;
   const { answered, failed: failedNow, usage, cost } = tally.run;
   if (options.json) {
     const json: JsonObject = {
       ...{ output: journal.paths.output, rows: counts.seen, ok, failed, skipped: counts.skipped },
       ...{ answered, failedNow, usage, ms: Math.round(ms) },
       ...(cost === undefined ? {} : { cost }),
-      ...(failed > 0 ? { failedFile: journal.paths.failed } : {}),
+      ...(unreadable > 0 ? { unreadable } : {}),
+      ...(pathExists(journal.paths.failed) ? { failedFile: journal.paths.failed } : {}),
     };
     return printReport({ text: '', json, notices: [] }, options, app);
   }
@@ -271,14 +280,25 @@ async function report(options: BatchCommandOptions, { counts, journal, tally, ms
     counts.skipped > 0 ? `, ${formatCount(counts.skipped)} of ${formatCount(counts.seen)} were done before` : '';
   const lines = [
     `${formatCount(answered)} ${answered === 1 ? 'row' : 'rows'} answered in ${formatDuration(ms)}${money}${earlier}`,
-    ...(failed > 0
-      ? [
-          `${formatCount(failed)} failed: see "error" in ${options.outputFile}; the rows are in ${options.outputFile}.failed.jsonl`,
-          'to try them again, run the same command with --retry-failed',
-        ]
-      : []),
+    ...(failed > 0 ? formatFailed(options, { failed, unreadable, paths: journal.paths }) : []),
   ];
   await app.io.err.write(lines.map((text) => `gmn: ${text}\n`).join(''));
+}
+
+function formatFailed(
+  { outputFile, args: [input = '-'] }: BatchCommandOptions,
+  { failed, unreadable, paths }: { readonly failed: number; readonly unreadable: number } & Pick<Journal, 'paths'>,
+): readonly string[] {
+  const rows = pathExists(paths.failed) ? `; the rows are in ${outputFile}.failed.jsonl` : '';
+  const others = failed > unreadable ? `${formatCount(unreadable)} of them` : 'they';
+  const place = input === '-' ? 'the input' : input;
+  return [
+    `${formatCount(failed)} failed: see "error" in ${outputFile}${rows}`,
+    ...(failed > unreadable ? ['to try them again, run the same command with --retry-failed'] : []),
+    ...(unreadable > 0
+      ? [`${others} cannot be read, or have the id of another row: correct ${place}, then run the same command again`]
+      : []),
+  ];
 }
 
 /** Before the error that ended the run. */

@@ -8,19 +8,21 @@ const PIPE_BYTES = 65_536;
 
 /**
  * The bytes of a file, a pipe or a device, piece by piece, as the consumer asks for them. Each piece is the consumer's to
- * keep. Throws AppError `usage`; `name` is the user's for it; and the signal's reason.
+ * keep. What is added to a file while it is read is left out: it may be the consumer who adds it. Throws AppError `usage`; `name` is the user's for it; and the signal's reason.
  */
 export async function* readChunks(path: string, name: string, signal?: AbortSignal): AsyncGenerator<Uint8Array, void> {
   let descriptor: number | undefined;
   try {
     descriptor = openSync(path, constants.O_RDONLY | (constants.O_NOCTTY ?? 0));
-    if (fstatSync(descriptor).isDirectory()) {
-      throw new AppError('usage', `${name} is a directory`, { hint: 'Name a file.' });
-    }
-    for (;;) {
+    const status = fstatSync(descriptor);
+    if (status.isDirectory()) throw new AppError('usage', `${name} is a directory`, { hint: 'Name a file.' });
+    // Files of the kernel, as in /proc, say 0.
+    let left = status.isFile() && status.size > 0 ? status.size : Number.POSITIVE_INFINITY;
+    while (left > 0) {
       signal?.throwIfAborted();
-      const chunk = await readNext(descriptor);
+      const chunk = await readNext(descriptor, Math.min(left, CHUNK_BYTES));
       if (chunk.length === 0) return;
+      left -= chunk.length;
       yield chunk;
     }
   } catch (thrown) {
@@ -31,9 +33,9 @@ export async function* readChunks(path: string, name: string, signal?: AbortSign
   }
 }
 
-function readNext(descriptor: number): Promise<Uint8Array> {
+function readNext(descriptor: number, bytes: number): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
-    read(descriptor, Buffer.allocUnsafe(CHUNK_BYTES), 0, CHUNK_BYTES, null, (error, length, buffer) =>
+    read(descriptor, Buffer.allocUnsafe(bytes), 0, bytes, null, (error, length, buffer) =>
       error === null ? resolve(buffer.subarray(0, length)) : reject(error),
     );
   });
