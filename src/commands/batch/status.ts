@@ -32,13 +32,13 @@ export async function run(options: RemoteRunOptions, app: App): Promise<number> 
   const now = app.clock.now();
   const table = formatTable(
     jobs.map(({ shard, state, job }) => [
-      shard.job ?? `shard ${shard.number}`,
-      state,
+      sanitize(shard.job ?? `shard ${shard.number}`),
+      sanitize(state),
       `${formatCount(shard.rows)} rows`,
       job?.createdAt === undefined ? '' : formatAge(job.createdAt, now),
     ]),
   );
-  await printReport({ ...report, text: `${report.text}${sanitize(table)}`, json }, options, app);
+  await printReport({ ...report, text: `${report.text}${table}`, json }, options, app);
   return 0;
 }
 
