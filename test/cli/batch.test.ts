@@ -310,6 +310,7 @@ test('what cannot begin says why: no output, no input, a CSV without a header, a
     1,
     'Error: in.csv has no header: its first line does not name columns',
   ]);
+  expect(await run('--each', '*.md', '-p', 'x', '--demo', ...OUT)).toEqual([1, 'Error: --each: no file matches *.md']);
   const [code, message] = await run('in.jsonl', ...OUT);
   expect(code).toBe(2);
   expect(message).toContain('a Google login is not for batches');

@@ -89,6 +89,10 @@ function eachSource(pattern: string, app: App): Source {
         yield parseRowFields({ index, lineNumber: index + 1, text: file }, { id: file, files: [file] });
         index += 1;
       }
+      if (index > 0) return;
+      throw new AppError('usage', `--each: no file matches ${pattern}`, {
+        hint: 'Check the pattern: * stays within a directory, **/*.md also looks below. What ignore files name is left out.',
+      });
     },
   };
 }

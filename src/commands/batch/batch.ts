@@ -279,6 +279,7 @@ async function report(options: BatchCommandOptions, { counts, journal, tally, ms
   const earlier =
     counts.skipped > 0 ? `, ${formatCount(counts.skipped)} of ${formatCount(counts.seen)} were done before` : '';
   const lines = [
+    ...(counts.seen === 0 ? ['the input has no rows'] : []),
     `${formatCount(answered)} ${answered === 1 ? 'row' : 'rows'} answered in ${formatDuration(ms)}${money}${earlier}`,
     ...(failed > 0 ? formatFailed(options, { failed, unreadable, paths: journal.paths }) : []),
   ];
