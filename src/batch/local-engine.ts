@@ -51,7 +51,9 @@ const MAX_REFUSALS = 10;
 const MAX_FAILURES_IN_A_ROW = 25;
 
 /** Of answers, for rows with the same request. */
-const DEDUPE_BYTES = 32_000_000;
+const DEDUPE_BYTES = 16_000_000;
+/** What an answer takes besides its text, as measured: its key, its counts, its place in the map. */
+const BYTES_PER_ANSWER = 800;
 
 /** Asks the rows one by one from here, many at once, as the gate allows. */
 export function createLocalEngine(options: LocalEngineOptions): Engine {
@@ -273,7 +275,7 @@ function createAnswerCache(maxBytes: number) {
       const result = await asking;
       if (result instanceof AppError) known.delete(key);
       else {
-        entry.bytes = 200 + 2 * (result.response?.length ?? JSON.stringify(result.json).length);
+        entry.bytes = BYTES_PER_ANSWER + 2 * (result.response?.length ?? JSON.stringify(result.json).length);
         total += entry.bytes;
       }
       for (const [oldest, { bytes }] of known) {
