@@ -48,8 +48,8 @@ function readBranch(cwd: string): string | undefined {
 function findGit(cwd: string): string | undefined {
   for (let folder = cwd; ; folder = dirname(folder)) {
     const git = join(folder, '.git');
-    if (isDirectory(git)) return git;
     if (pathExists(git)) {
+      if (isDirectory(git)) return git;
       const named = /^gitdir: (.+)$/m.exec(readSmallFile(git) ?? '')?.[1]?.trimEnd();
       // A path on another computer must not be opened: on Windows that would sign in there.
       return named === undefined || /^[\\/]{2}/.test(named) ? undefined : resolve(folder, named);

@@ -138,6 +138,15 @@ test('mcp serve spends no more than --max-cost, over all its calls', async (t) =
   const { structuredContent } = await ask();
   expect(structuredContent.error).toContain('stopped at --max-cost: $0.019 of $0.02 is spent');
   expect(structuredContent.error).toContain('Whoever runs this server');
+  await server.end();
+  expect(readUsageLines(server.home)).toMatchObject([{ kind: 'serve', calls: [{ usage }] }]);
+});
+
+test('mcp serve ends only after the usage of its last answer is logged', async (t) => {
+  const usage = { promptTokenCount: 100, candidatesTokenCount: 1900 };
+  const server = await serve(t, { gemini: await fakeGemini(t, [billed(usage)]) });
+  await server.call('chat', { prompt: 'hi' });
+  await server.end();
   expect(readUsageLines(server.home)).toMatchObject([{ kind: 'serve', calls: [{ usage }] }]);
 });
 

@@ -25,7 +25,7 @@ import { createModelsReport } from '../models-report.ts';
 import { countTokens, openQueries } from '../queries.ts';
 import { type BackgroundHolder, openOwnWorkspace } from '../toolbox.ts';
 import { openUndoStore } from '../undo-store.ts';
-import { type OpenHistory, openServeSessions } from './sessions.ts';
+import { type OpenHistory, openServeSessions, type ServeSessions } from './sessions.ts';
 import { denyQuestions, type Permissions, reportRefusals, reportUnoffered, toToolOptions } from './tools.ts';
 
 const DEFAULT_TURN_MS = 600_000;
@@ -58,7 +58,8 @@ export function createEngine(options: EngineOptions): Engine {
       const refused: string[] = [];
       const calls: BilledCall[] = [];
       const turn = runEngineTurn(options, request, { ...kept, refused, calls, budget });
-      const events = addCost(addSessionEvents(settle(turn), kept), { app, request, calls, ...kept });
+      const { saveLater } = sessions;
+      const events = addCost(addSessionEvents(settle(turn), kept), { app, request, calls, saveLater, ...kept });
       return { events, refused };
     },
     countTokens: (text, signal) =>
@@ -90,18 +91,20 @@ interface CostOptions extends Pick<OpenHistory, 'savedId'> {
   readonly app: App;
   readonly request: TurnRequest;
   readonly calls: readonly BilledCall[];
+  readonly saveLater: ServeSessions['saveLater'];
 }
 
 /** Adds to the last event what the turn cost, and a line to the usage log if it is saved. */
 async function* addCost(
   events: AsyncIterable<TurnEvent>,
-  { app, request, calls, savedId }: CostOptions,
+  { app, request, calls, savedId, saveLater }: CostOptions,
 ): AsyncGenerator<TurnEvent, void> {
   for await (const event of events) {
     const id = event.type === 'end' || event.type === 'failure' ? savedId() : undefined;
     if (id !== undefined) {
       const cwd = request.directory ?? app.cwd;
-      appendUsage(app.homes().gmn, { at: app.clock.now(), kind: 'serve', id, cwd, calls });
+      const record = { at: app.clock.now(), kind: 'serve', id, cwd, calls } as const;
+      saveLater(async () => appendUsage(app.homes().gmn, record));
     }
     const cost =
       event.type === 'end' ? sumCosts(calls, readSetting((await app.settings()).document ?? {}, 'prices')) : undefined;

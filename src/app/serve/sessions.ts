@@ -5,17 +5,20 @@ import type { Session, SessionStart, SessionStore } from '../../core/session.ts'
 import { sanitize } from '../../core/text/terminal.ts';
 import type { Locks } from '../../mcp/server/concurrency.ts';
 import type { TurnStorage } from '../../mcp/server/engine.ts';
-import { yieldToIo } from '../../platform/runtime/clock.ts';
+import { yieldToIo, yieldToRequest } from '../../platform/runtime/clock.ts';
 import type { LocalSession } from '../../session/open-session.ts';
 import { type LocalStore, sessionStore } from '../../session/store.ts';
 
-interface ServeSessions {
+export interface ServeSessions {
   readonly store: SessionStore;
   /**
    * Locks the session until the history is closed. `onSession` gets the id whenever it changes; undefined if something
    * could not be saved. Throws AppError.
    */
   open(storage: TurnStorage, onSession?: OnSession): Promise<OpenHistory>;
+  /** Runs it in the background, so that the answer need not wait. */
+  saveLater(work: () => Promise<void>): void;
+  /** Resolves when everything in the background is done. */
   waitForSaves(): Promise<void>;
 }
 
@@ -36,7 +39,13 @@ export interface OpenHistory {
 type SessionStorage = Extract<TurnStorage, { kind: 'session' }>;
 
 export function openServeSessions(app: App, locks: Locks): ServeSessions {
-  const closings = new Set<Promise<void>>();
+  const saves = new Set<Promise<void>>();
+  const saveLater = (work: () => Promise<void>): void => {
+    const save: Promise<void> = yieldToIo()
+      .then(work)
+      .finally(() => saves.delete(save));
+    saves.add(save);
+  };
   const openServeStore = (report: (message: string) => void): LocalStore =>
     // The caller still has its prompt, so waiting for fsync would only delay the answer.
     sessionStore({ ...app, home: app.homes().gmn, report, by: 'mcp', durability: 'written' });
@@ -46,7 +55,8 @@ export function openServeSessions(app: App, locks: Locks): ServeSessions {
   };
   return {
     store: openServeStore((message) => app.trace(`session: ${message}`)),
-    waitForSaves: async () => void (await Promise.all(closings)),
+    saveLater,
+    waitForSaves: async () => void (await Promise.all(saves)),
     async open(storage, onSession = () => {}) {
       if (storage.kind === 'history') return { ...NO_SESSION, history: storage.history };
       const notices: string[] = [];
@@ -54,15 +64,7 @@ export function openServeSessions(app: App, locks: Locks): ServeSessions {
       const { id } = session;
       notices.push(...formatUnanswered(session.contents));
       const unlock = locks.lock(id);
-      const close = (): void => {
-        const closing: Promise<void> = yieldToIo()
-          .then(session.close)
-          .finally(() => {
-            closings.delete(closing);
-            unlock();
-          });
-        closings.add(closing);
-      };
+      const close = (): void => saveLater(() => session.close().finally(unlock));
       let savedId = storage.earlier?.id;
       const early = sendBeforeWrite(session, () => {
         const now = session.isSaved ? session.id : undefined;
@@ -118,7 +120,7 @@ function sendBeforeWrite(session: Session, onWritten: () => void): Pick<OpenHist
     async append(record) {
       const isPrompted = record.kind === 'prompt';
       if (isPrompted) unwritten = [record.content];
-      last = (isPrompted ? yieldToIo() : last).then(() => appendRecord(record));
+      last = (isPrompted ? yieldToRequest() : last).then(() => appendRecord(record));
       if (!isPrompted) await last;
     },
     async appendDelta(delta) {

@@ -1,61 +1,66 @@
-import { yieldToIo } from '../../../platform/runtime/clock.ts';
+import { yieldToRequest } from '../../../platform/runtime/clock.ts';
 
-interface OutputWriter {
+interface OutputFiles<Value> {
+  append(delta: string): Promise<void>;
+  save(value: Value): Promise<void>;
+}
+
+interface OutputWriter<Value> {
   readonly add: (delta: string) => void;
   text(): string;
   /**
-   * The returned function writes a value after everything queued before it, and tells whether all of that succeeded. A
-   * value replaces an earlier one that is still last in the queue. `isAwaited`: somebody waits, so the write is not
-   * delayed. Never rejects.
+   * Writes a value after the output so far, and tells whether everything until then was written. It replaces an earlier
+   * value that is not written yet. `isAwaited`: somebody waits, so nothing is delayed. Never rejects.
    */
-  createSaver<Value>(write: (value: Value) => Promise<void>): (value: Value, isAwaited?: boolean) => Promise<boolean>;
+  save(value: Value, isAwaited?: boolean): Promise<boolean>;
   waitForWrites(): Promise<void>;
 }
 
-/** Joins what arrives during a write into the next one. A full disk does not affect the output in memory. */
-export function createOutputWriter(append: (delta: string) => Promise<void>): OutputWriter {
+/** Joins what arrives before or during a write into the next one. A full disk does not affect the output in memory. */
+export function createOutputWriter<Value>({ append, save }: OutputFiles<Value>): OutputWriter<Value> {
   let text = '';
   let unwritten = '';
+  let unsaved: { readonly value: Value } | undefined;
   let isWhole = true;
+  let isScheduled = false;
+  let startWriting = (): void => {};
   let last: Promise<void> = Promise.resolve();
-  const enqueue = (write: () => Promise<void>, isAwaited = false): Promise<void> => {
-    // The request to the model goes first; what arrives until then is written in one piece.
-    last = last
-      .then(isAwaited ? undefined : yieldToIo)
-      .then(write)
-      .catch(() => {
-        isWhole = false;
-      });
-    return last;
-  };
-  const flush = async (): Promise<void> => {
+  const attempt = (write: Promise<void>): Promise<void> =>
+    write.catch(() => {
+      isWhole = false;
+    });
+  const writeAll = async (): Promise<void> => {
+    isScheduled = false;
     const delta = unwritten;
+    const changed = unsaved;
     unwritten = '';
-    if (delta !== '') await append(delta);
+    unsaved = undefined;
+    if (delta !== '') await attempt(append(delta));
+    if (changed !== undefined) await attempt(save(changed.value));
+  };
+  const schedule = (): void => {
+    if (isScheduled) return;
+    isScheduled = true;
+    const started = new Promise<void>((resolve) => {
+      startWriting = resolve;
+    });
+    // The request to the model goes first.
+    void yieldToRequest().then(startWriting);
+    last = last.then(() => started).then(writeAll);
   };
   return {
     text: () => text,
     add(delta) {
       text += delta;
-      const isFlushing = unwritten !== '';
       unwritten += delta;
-      if (!isFlushing) void enqueue(flush);
+      schedule();
     },
-    createSaver<Value>(write: (value: Value) => Promise<void>) {
-      let waiting: { value: Value; written: Promise<void> } | undefined;
-      return async (value: Value, isAwaited = false) => {
-        if (waiting?.written === last) waiting.value = value;
-        else {
-          const next = { value, written: last };
-          next.written = enqueue(() => {
-            if (waiting === next) waiting = undefined;
-            return write(next.value);
-          }, isAwaited);
-          waiting = next;
-        }
-        await last;
-        return isWhole;
-      };
+    async save(value, isAwaited = false) {
+      unsaved = { value };
+      schedule();
+      if (isAwaited) startWriting();
+      await last;
+      return isWhole;
     },
     waitForWrites: () => last,
   };

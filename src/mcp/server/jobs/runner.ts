@@ -56,7 +56,7 @@ interface JobEntry {
   readonly id: string;
   readonly work: JobWork;
   readonly controller: AbortController;
-  readonly output: ReturnType<typeof createOutputWriter>;
+  readonly output: ReturnType<typeof createOutputWriter<JobRecord>>;
   record: JobRecord;
   /** Writes the current record after the output so far; false if this or an earlier write failed. */
   readonly save: (isAwaited?: boolean) => Promise<boolean>;
@@ -182,12 +182,10 @@ function createEntry({ newId, store, clock }: JobsOptions, work: JobWork): JobEn
     prompt_sha256: work.promptSha256,
     timeout_ms: work.timeoutMs,
   };
-  const writer = store.openWriter(id);
-  const output = createOutputWriter(writer.append);
+  const output = createOutputWriter(store.openWriter(id));
   const ignore = (): void => {};
   const timer = { startTimer: ignore, stopTimer: ignore, onSaved: ignore };
-  const saveRecord = output.createSaver(writer.save);
-  const save = (isAwaited?: boolean): Promise<boolean> => saveRecord(entry.record, isAwaited);
+  const save = (isAwaited?: boolean): Promise<boolean> => output.save(entry.record, isAwaited);
   const entry: JobEntry = {
     id,
     work,

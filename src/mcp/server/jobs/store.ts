@@ -4,6 +4,7 @@ import { DAY_MS } from '../../../core/text/format.ts';
 import { isUuid } from '../../../core/text/names.ts';
 import type { RecordDirectory, RecordFile } from '../../../platform/files/records.ts';
 import { checkProcess, identifySelf } from '../../../platform/process/identity.ts';
+import { yieldToIo } from '../../../platform/runtime/clock.ts';
 import {
   compareNewestFirst,
   formatJobLine,
@@ -120,7 +121,8 @@ function createJobWriter(files: RecordDirectory, id: string, save: JobStore['sav
         // Opened early, so that the first output need not wait for it.
         if (isRunning) outputFile ??= await files.open(`${id}.txt`);
       } finally {
-        if (hasEnded(record)) void Promise.all([recordFile?.close(), outputFile?.close()]);
+        // Somebody may wait for the answer.
+        if (hasEnded(record)) void yieldToIo().then(() => Promise.all([recordFile?.close(), outputFile?.close()]));
       }
     },
     async append(delta) {

@@ -58,7 +58,7 @@ test('a job is completed on disk only after all of its output, however soon it e
     }),
   );
   await job.ended;
-  expect(heard).toEqual(['running', 'said', 'completed']);
+  expect(heard).toEqual(['said', 'completed']);
 });
 
 test.each<[string, (jobs: Jobs, id: string) => Promise<unknown>]>([
