@@ -68,7 +68,11 @@ for (const names of groupChunks(chunks.metafile, hot)) {
   const pack = await writePack(names);
   for (const name of names) packs[name] = pack;
 }
-const hotPack = await writePack(hot, `export const packs = ${JSON.stringify(packs)};`);
+// As text, which an ordinary run never parses.
+const hotPack = await writePack(
+  hot,
+  `export const packs = () => JSON.parse(${JSON.stringify(JSON.stringify(packs))});`,
+);
 for (const name of hot) packs[name] = hotPack;
 for (const [name, text] of texts) {
   if (Object.hasOwn(packs, name)) continue;
@@ -104,7 +108,8 @@ function escapeNonAscii(code) {
 
 /**
  * Bundles these chunks into one scope: one read, one lookup in the code cache, and no module boundaries. Their exports
- * for other chunks are collected on demand. Returns the file's name.
+ * for other chunks are collected on demand, and found by a `switch`: an object with a hundred keys would have to be built at
+ * every start. Returns the file's name.
  */
 async function writePack(names, more = '') {
   const virtual = {
@@ -123,7 +128,7 @@ async function writePack(names, more = '') {
     outfile: join(dist, 'pack.js'),
     stdin: {
       contents: `${parts.map(({ imports }) => imports).join('\n')}
-        export const chunks = { ${parts.map(({ entry }) => entry).join(', ')} };
+        export function findChunk(name) { switch (name) { ${parts.map(({ entry }) => entry).join(' ')} } }
         ${more}`,
       resolveDir: root,
     },
@@ -166,7 +171,7 @@ function withLazyBuiltins(text) {
 function withRequire(text, packed = new Set()) {
   return withLazyBuiltins(text).replace(/\bimport\(("(?:\.\/)?([^"]+)")\)/g, (_, path, name) =>
     packed.has(name)
-      ? `Promise.resolve(module.exports.chunks[${JSON.stringify(name)}]())`
+      ? `Promise.resolve(module.exports.findChunk(${JSON.stringify(name)})())`
       : `Promise.resolve().then(()=>require(${path}))`,
   );
 }
@@ -176,7 +181,7 @@ function wrapChunk(name, prefix) {
   const named = exports.map((key) => ({ key, local: `${prefix}_${key}` }));
   return {
     imports: `import { ${named.map(({ key, local }) => `${key} as ${local}`).join(', ')} } from './${name}';`,
-    entry: `${JSON.stringify(name)}: () => ({ ${named.map(({ key, local }) => `${key}: ${local}`).join(', ')} })`,
+    entry: `case ${JSON.stringify(name)}: return () => ({ ${named.map(({ key, local }) => `${key}: ${local}`).join(', ')} });`,
   };
 }
 

@@ -58,15 +58,19 @@ export function openCodeCache({ dist, pack, version }: { dist: string; pack: str
     return module.exports;
   };
   const findPart = (file: string): (() => unknown) | undefined => {
+    const part = hot.findChunk(file);
+    if (part !== undefined) return part;
+    packs ??= hot.packs?.() ?? {};
     const other = packs[file];
-    return other === undefined ? parts[file] : asPack(load(other)).chunks[file];
+    return other === undefined ? undefined : asPack(load(other)).findChunk(file);
   };
   const requireChunk = (id: string): unknown => (id.startsWith('./') ? load(id.slice(2)) : require(id));
   const packed: ChunkModule = { exports: {} };
   run(pack, packed);
-  const { chunks: parts, packs = {} } = asPack(packed.exports);
+  const hot = asPack(packed.exports);
+  let packs: Readonly<Record<string, string>> | undefined;
 
-  const isLoaded = (file: string): boolean => file === pack || modules.has(file) || parts[file] !== undefined;
+  const isLoaded = (file: string): boolean => file === pack || modules.has(file) || hot.findChunk(file) !== undefined;
 
   return {
     load,
@@ -169,9 +173,10 @@ function asChunkFunction(value: unknown): ChunkFunction {
 }
 
 interface Pack {
-  readonly chunks: Readonly<Record<string, () => unknown>>;
+  /** The exports of a chunk in this pack. */
+  findChunk(file: string): (() => unknown) | undefined;
   /** In the pack of an ordinary run: which chunk is in which other one. */
-  readonly packs?: Readonly<Record<string, string>>;
+  packs?(): Readonly<Record<string, string>>;
 }
 
 function asPack(value: unknown): Pack {
