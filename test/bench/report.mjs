@@ -17,7 +17,7 @@ const OBSTACLES = [
     of: /one-shot|--version|--help/,
     words:
       'Start: half of a one-shot is the start of Node itself; see [decisions/0002](decisions/0002-build-and-code-cache.md). ' +
-      'Its CPU has the price of `node:https`, which keeps connections ([decisions/0013](decisions/0013-http-client.md)); `-f` and `-c` ' +
+      'Its CPU has the price of the HTTP client of Node itself, which keeps connections ([decisions/0013](decisions/0013-http-client.md)); `-f` and `-c` ' +
       'load the reading of files and of sessions besides.',
   },
   {
