@@ -155,10 +155,10 @@ function* sliceWithWords(lines: readonly string[]): Generator<Slice> {
     const removed = countWith(lines, at, '-');
     const added = countWith(lines, at + removed, '+');
     const count = Math.max(1, removed + added);
-    for (let index = 0; index < count; index += 1) {
+    for (const [index, line] of lines.slice(at, at + count).entries()) {
       const pair = index < removed ? index + removed : index - removed;
       const hasPair = index < removed ? index < added : pair < removed;
-      yield* sliceLine(lines[at + index] ?? '', hasPair ? lines[at + pair] : undefined);
+      yield* sliceLine(line, hasPair ? lines[at + pair] : undefined);
     }
     at += count;
   }

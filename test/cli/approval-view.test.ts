@@ -68,6 +68,13 @@ test('a text that is too long to be measured loses no character, and its rows fi
   expect(body.filter((row) => measureWidth(row) > 80)).toEqual([]);
 });
 
+test('a diff that is too long to be measured is shown line by line, without marked words', async () => {
+  const diff = `-old${'x'.repeat(70_000)}\n+${'é'.repeat(100)}\n`;
+  const body = await ofDiff(diff);
+  expect(body.map((row) => row.slice(2)).join('')).toBe(`@@ @@${diff.replaceAll('\n', '')}`);
+  expect(body.filter((row) => row.startsWith('│'))).toHaveLength(3);
+});
+
 test('pauses are made while a long text is laid out, whatever it is made of', async () => {
   const texts = ['a', 'ü', '\n', ' ', '\t', '\u0301', '🙂', '\u200b', 'a\n', '\r\n', ' \n'];
   for (const text of texts) {
