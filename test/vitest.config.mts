@@ -29,8 +29,8 @@ const programs = ['test/{cli,commands,faults,mcp/server}/**/*.test.ts'];
 
 const never = ['test/interop/**', 'test/standalone/**'];
 
-/** Most tests wait for the program they have started; the default would leave a small machine half idle. */
-const maxWorkers = 2 * availableParallelism();
+/** Most tests wait for the program they have started, but more of them than this only take the cores from each other. */
+const maxWorkers = availableParallelism() + 1;
 
 /** They take longest, though their files are small; if one of them is the last to begin, a core waits for it. */
 const longest =

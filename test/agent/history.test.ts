@@ -233,6 +233,6 @@ test('whatever was kept, what is sent is what the API takes, and sending it agai
       expect(wire(wired.map((one) => ({ ...one, origin: 'here' })))).toEqual(wired);
       expect(kept).toEqual(before);
     }),
-    fuzz(600),
+    fuzz(200),
   );
 });

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, type TestContext } from 'vitest';
 import { fakeGemini, reply } from '../support/fake-gemini.ts';
+import { isLong } from '../support/fuzz.ts';
 import { gmnCommand, place, runGmnIn } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
 import { CANARY, generatedPayload, payloadTable, plantScene } from '../tools/payload-scene.ts';
@@ -66,15 +67,17 @@ async function attacked(t: TestContext, others: readonly object[], { mode, cwd, 
 }
 
 posixTest.for(MODES)(
-  'in mode %s no tool of the real program is led out of the workspace by any of 500 paths',
+  'in mode %s no tool of the real program is led out of the workspace by any of hundreds of paths',
   { timeout: 120_000 },
   async (mode, t) => {
     const { root: spelled, env } = place(t);
     const top = realpathSync(spelled);
     const cwd = plantScene(top);
     const more = fc.sample(generatedPayload(top, cwd), { numRuns: 600, seed: 7 });
-    const payloads = [...new Set([...payloadTable(top, cwd), ...more])].slice(0, 600);
-    expect(payloads.length).toBeGreaterThanOrEqual(500);
+    const all = [...new Set([...payloadTable(top, cwd), ...more])].slice(0, 600);
+    expect(all.length).toBeGreaterThanOrEqual(500);
+    // In a short run each mode gets half of them, and each path two modes.
+    const payloads = all.filter((_, index) => isLong || index % 2 === MODES.indexOf(mode) % 2);
     const outside = () => Object.entries(snapshot(top)).filter(([name]) => !/^\/(?:app|home)(?:\/|$)/.test(name));
     const before = outside();
     // A path meets another tool in each mode, and each tool all kinds of paths.

@@ -8,6 +8,7 @@ import type { Command, Flag } from '../../src/cli/table/command.ts';
 import { COMMON_FLAGS } from '../../src/cli/table/flags.ts';
 import { ROOT } from '../../src/cli/table/root.ts';
 import { AppError } from '../../src/core/error.ts';
+import { fuzz } from '../support/fuzz.ts';
 
 const OUTLINE = toOutline(ROOT);
 
@@ -149,7 +150,7 @@ describe('a line written in the plain way needs neither table nor parser', () =>
         matched += 1;
         expect(found).toEqual({ ...parse(argv, env), run: expect.any(Function) });
       }),
-      { numRuns: 3000 },
+      fuzz(1500, 20_000),
     );
     expect(matched).toBeGreaterThan(100);
   });

@@ -122,7 +122,7 @@ describe('markdown', () => {
         const added = promptsIn(`${one}\n\n${two}`);
         expect(promptsIn(await exported(session, 'md'))).toBeGreaterThanOrEqual(2 + added);
       }),
-      fuzz(200, 20_000),
+      fuzz(80, 20_000),
     );
   });
 });

@@ -8,11 +8,12 @@ import type { Chat } from '../../src/chat/chat.ts';
 import { AppError } from '../../src/core/error.ts';
 import type { TurnEvent } from '../../src/core/event.ts';
 import type { RenderOptions } from '../../src/render/renderer.ts';
+import { isLong } from '../support/fuzz.ts';
 import { type FakeOut, renderOn, sharedScreen } from './fakes.ts';
 import { begin, end } from './runs.ts';
 import { type Sequence, sequences } from './sequences.ts';
 
-const COUNT = 2000;
+const COUNT = isLong ? 2000 : 800;
 const SEQUENCES = sequences(COUNT);
 
 /** All that a terminal could obey: nothing is styled here, so that not one escape is ours. */

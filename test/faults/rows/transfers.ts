@@ -48,7 +48,7 @@ function stopped(
 
 /** 1 GB in a little more than 1 MB, made only when it is asked for. */
 function bomb(): Buffer {
-  const member = compressed('gzip', ': x\n'.repeat(4 * 1024 * 1024));
+  const member = compressed('gzip', `: ${'x'.repeat(1021)}\n`.repeat(16 * 1024));
   return Buffer.concat(Array.from({ length: 64 }, () => member));
 }
 

@@ -140,7 +140,7 @@ test(
           rmSync(top, { recursive: true, force: true });
         }
       }),
-      fuzz(150),
+      fuzz(80),
     );
   },
   FUZZ_TIMEOUT,

@@ -10,7 +10,7 @@ import { placeAt, put, snapshot, temporary } from '../place.ts';
 const CLOCK: Clock = { now: () => 1_000, sleep: async () => {} };
 
 /** Two hundred in a long run: see test/support/fuzz.ts. */
-const COUNT = isLong ? 200 : 80;
+const COUNT = isLong ? 200 : 40;
 
 test('random changes are undone to the byte and the mode', async () => {
   const root = temporary();
