@@ -28,6 +28,23 @@ function start(t: TestContext, args: readonly string[], options: GmnOptions) {
   return child;
 }
 
+test.skipIf(isWindows)('signals that come together are one: the last line is still an error', async (t) => {
+  const { scripted } = stalled('Once upon a time');
+  const child = start(t, ['-o', 'stream-json', 'story'], { gemini: await fakeGemini(t, [scripted]) });
+  let stdout = '';
+  child.stdout.on('data', (data) => {
+    stdout += data;
+    if (!/"content"/.test(stdout) || child.killed) return;
+    // Of two equal signals, the system may deliver only one.
+    child.kill('SIGINT');
+    child.kill('SIGTERM');
+  });
+  const [exitCode] = await once(child, 'close');
+  const lines = stdout.trimEnd().split('\n');
+  const last = JSON.parse(lines.at(-1) ?? '');
+  expect(last).toMatchObject({ type: 'error', error: { code: exitCode, partialResponse: 'Once upon a time' } });
+});
+
 describe.skipIf(isWindows).each([
   ['SIGINT', 130],
   ['SIGTERM', 143],

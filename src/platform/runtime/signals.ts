@@ -7,12 +7,18 @@ const FAULT_BY_SIGNAL = {
   SIGHUP: 'hangup',
 } as const satisfies Record<string, Fault>;
 
+/**
+ * How long a run may still wind down after a second signal. It need not be a second wish: npm and other wrappers pass on
+ * the Ctrl+C that the terminal has sent to all, and the last line of the output must still be written then.
+ */
+const GRACE_MS = 100;
+
 /** How long a run may wind down after an uncaught exception. */
 const WIND_DOWN_MS = 2000;
 
 /**
  * A signal that aborts on SIGINT, SIGTERM, SIGHUP or an uncaught exception, with an AppError as its reason, so that the
- * run winds down by itself. A second one exits at once, except SIGHUP, which both a shell and the system may send.
+ * run winds down by itself. A second one exits soon, except SIGHUP, which both a shell and the system may send.
  */
 export function interruptSignal(): AbortSignal {
   const controller = createAbortable();
@@ -20,9 +26,11 @@ export function interruptSignal(): AbortSignal {
   for (const [name, fault] of Object.entries(FAULT_BY_SIGNAL)) {
     process.on(name, () => {
       if (fault === 'hangup') closeLostTerminal();
-      if (controller.signal.aborted && fault === 'hangup') return;
-      if (fault === 'interrupted' && !controller.signal.aborted) process.once('exit', skipLookups);
-      if (controller.signal.aborted) process.exit(EXIT_CODES[fault]);
+      if (controller.signal.aborted) {
+        if (fault !== 'hangup') setTimeout(() => process.exit(EXIT_CODES[fault]), GRACE_MS).unref();
+        return;
+      }
+      if (fault === 'interrupted') process.once('exit', skipLookups);
       controller.abort(new AppError(fault, `Interrupted (${name}).`));
     });
   }
