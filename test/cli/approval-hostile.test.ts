@@ -92,8 +92,7 @@ posixTest('SIGTERM while asking gives the terminal back', async (t) => {
 posixTest('two signals at once end the program, and still give the terminal back', async (t) => {
   const terminal = start(t, { calls: [command('touch made')] });
   await terminal.until(PROMPT);
-  terminal.signal('SIGTERM');
-  terminal.signal('SIGINT');
+  terminal.signal('SIGTERM', 'SIGINT');
   const { output } = await terminal.ended;
   expect(new Set(statesIn(output)).size).toBe(1);
 });

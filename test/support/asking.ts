@@ -12,7 +12,8 @@ export interface Asking {
   /** Waits for the text in the output since the last call, and resolves with that output; rejects if the program ends first. */
   until(text: string): Promise<string>;
   readonly ended: Promise<{ readonly exitCode: number; readonly output: string }>;
-  signal(name: NodeJS.Signals): void;
+  /** Sends one after the other. A busy machine may give the program the time to end after the first. */
+  signal(...names: readonly NodeJS.Signals[]): void;
   readonly directory: string;
 }
 
@@ -87,7 +88,16 @@ export function asking(t: TestContext, program: string, script: Script, options:
     directory,
     ended,
     type: (keys) => pty.write(keys),
-    signal: (name) => process.kill(Number(readFileSync(join(directory, 'pid'), 'utf8')), name),
+    signal(...names) {
+      const pid = Number(readFileSync(join(directory, 'pid'), 'utf8'));
+      for (const [index, name] of names.entries()) {
+        try {
+          process.kill(pid, name);
+        } catch (thrown) {
+          if (index === 0) throw thrown;
+        }
+      }
+    },
     async until(text) {
       for (;;) {
         const found = output.indexOf(text, seen);
