@@ -137,7 +137,8 @@ async function isStale(path: string, now: number, takesFrom: 'idle' | 'gone'): P
   if (touched === undefined) return false;
   const ageMs = Math.abs(now - touched);
   const state = owner === undefined ? 'unknown' : checkProcess(owner);
-  if (state === 'gone') return true;
+  // The owner may have released the lock and ended meanwhile; then it is somebody else's.
+  if (state === 'gone') return readOwner(path)?.nonce === owner?.nonce;
   if (takesFrom === 'idle') return ageMs >= STALE_MS || (state === 'stopped' && ageMs >= STOPPED_MS);
   // A lock without an owner is from a process that died while writing it; for one on another machine only its age
   // counts.

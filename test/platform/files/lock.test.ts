@@ -12,6 +12,7 @@ import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { acquireLock, type LockOptions } from '../../../src/platform/files/lock.ts';
+import { identifySelf } from '../../../src/platform/process/identity.ts';
 import { systemClock } from '../../../src/platform/runtime/clock.ts';
 import { fifo, posixTest } from '../../support/posix.ts';
 
@@ -91,6 +92,22 @@ test.for<[string, string, number]>([
   expect(lock?.isHeld).toBe(true);
   await lock?.release();
   expect(readdirSync(join(path, '..'))).toEqual([]);
+});
+
+test('the lock of a dead owner is not taken from the one who has just got it', async (t) => {
+  const path = lockPath(t);
+  mkdirSync(join(path, '..'), { recursive: true });
+  writeFileSync(path, owner({ pid: 2 ** 30 }));
+  const waiting = acquireLock(path, { ...OPTIONS, maxWaitMs: 0 });
+  const next = JSON.stringify({ ...identifySelf(), nonce: 'next' });
+  // The owner has been read for the second time when this file is there; what it means is known in the next turn.
+  const swap = (): void => {
+    if (existsSync(`${path}.breaking`)) writeFileSync(path, next);
+    else setImmediate(swap);
+  };
+  swap();
+  expect(await waiting).toMatchObject({ isHeld: false, isTaken: true });
+  expect(readFileSync(path, 'utf8')).toBe(next);
 });
 
 test('a lock of another machine is respected while it is touched', async (t) => {
