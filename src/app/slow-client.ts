@@ -6,6 +6,6 @@ const SLOW_HEADERS_MS = 900_000;
 
 /** A client for answers that take minutes before they begin. `GMN_HEADERS_TIMEOUT` still decides if it is set. */
 export function createSlowClient({ env, httpTimers, trace, clock }: App): App['send'] {
-  if (env.GMN_HEADERS_TIMEOUT) return createHttpClient({ timers: httpTimers, env, trace, clock }).send;
-  return createHttpClient({ timers: { ...httpTimers, headersMs: SLOW_HEADERS_MS }, env, trace, clock }).send;
+  const timers = env.GMN_HEADERS_TIMEOUT ? httpTimers : { ...httpTimers, headersMs: SLOW_HEADERS_MS };
+  return createHttpClient({ timers, env, trace, clock }).send;
 }

@@ -238,14 +238,14 @@ export const IMAGE_FLAGS = [
   {
     long: 'aspect',
     value: 'ratio',
-    suggestions: ['1:1', '3:2', '4:3', '16:9', '21:9', '2:3', '9:16'],
+    choices: ['1:1', '2:3', '3:2', '3:4', '4:3', '4:5', '5:4', '9:16', '16:9', '21:9', '1:4', '4:1', '1:8', '8:1'],
     help: 'Width to height',
   },
   {
     long: 'size',
     value: 'size',
-    suggestions: ['512', '1K', '2K', '4K'],
-    help: 'How large, in pixels of a side: 512, 1K, 2K, 4K',
+    choices: ['512', '1K', '2K', '4K'],
+    help: 'How large, in pixels of a side',
   },
   { long: 'output-file', value: 'path', help: 'Save the picture here; a file that exists is replaced' },
   OUTPUT_FORMAT_FLAG,
