@@ -221,8 +221,7 @@ function createDrawing(err: Out, area?: () => ProgressRows | undefined): Drawing
 
 /** The rows above the cursor's; more than were drawn if a narrower window has wrapped some. */
 function countRowsAbove(drawn: readonly string[], columns: number): number {
-  const wrapped = drawn.reduce((sum, row) => sum + Math.floor(Math.max(0, minWidth(row) - 1) / columns), 0);
-  return Math.max(0, drawn.length - 1) + wrapped;
+  return Math.max(0, drawn.length - 1) + drawn.reduce((sum, row) => sum + countWraps(row, columns), 0);
 }
 
 function moveUp(rows: number): string {
@@ -236,12 +235,21 @@ function maxWidth(text: string): number {
   return width;
 }
 
-/** Never more than the real width: going up too many rows would erase other output. */
-function minWidth(text: string): number {
+/** How often a terminal wraps the text; never more often than it does, because going up too many rows would erase other output. */
+function countWraps(text: string, columns: number): number {
   // Created here because Unicode classes are costly to compile and few runs draw a spinner.
   const shown = text.replace(/\u200d\p{Extended_Pictographic}|\p{M}|\u200d/gu, '');
-  const wide = /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60]/g;
-  return [...shown].length + (shown.match(wide)?.length ?? 0);
+  const wide = /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60]/;
+  let wraps = 0;
+  let column = 0;
+  for (const char of shown) {
+    const width = wide.test(char) ? 2 : 1;
+    // One that is too wide for the rest of a row goes to the next.
+    const isWrapped = column + width > columns;
+    wraps += isWrapped ? 1 : 0;
+    column = isWrapped ? width : column + width;
+  }
+  return wraps;
 }
 
 function isWide(char: string): boolean {

@@ -225,7 +225,8 @@ describe('on a terminal', () => {
         look();
         expect(screen.rows).toEqual(['✓ make']);
       });
-      await fc.assert(property);
+      // The terminal leaves a column free where a wide character does not fit.
+      await fc.assert(property, { examples: [[[{ text: 'a한\t글日글a語글' }, { columns: 10 }]]] });
     });
 
     test('on a terminal that cannot be redrawn a slow one is announced once', async () => {
