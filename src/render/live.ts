@@ -22,11 +22,10 @@ export interface LiveArea {
   setFooter(rows: readonly string[], caret?: Cell): void;
   /** Shows these rows between the text and the footer; in a low window, the first and the last of them. */
   setProgress(rows: readonly string[]): void;
-  /**
-   * A smaller window may have pushed live text out of reach. Then all of it is left on the screen for good, and the
-   * result is true: it must not be shown again.
-   */
-  leaveScrolled(): boolean;
+  /** How many of the live lines a smaller window may have pushed out of reach; they cannot be removed any more. */
+  countScrolled(): number;
+  /** Leaves the first `count` live lines on the screen for good, and removes the others. */
+  leave(count: number): Promise<void>;
   /** Removes everything from the screen, and draws nothing until `resume`. Calls nest. */
   suspend(): Promise<void>;
   resume(): void;
@@ -54,7 +53,7 @@ export function openLive({ out, err }: Io, { echoTicker }: LiveOptions = {}): Li
     unprinted = [];
     return painter.paint(lines, { live, isOpen, footer: joinFooter(out, progress, footer) });
   };
-  // What has scrolled away stays as it is until `leaveScrolled` was asked about it.
+  // What has scrolled away stays as it is until it was left.
   const redraw = (): void => void (painter.hasScrolled() || draw().catch(() => {}));
   const area: LiveArea = {
     get room() {
@@ -75,11 +74,11 @@ export function openLive({ out, err }: Io, { echoTicker }: LiveOptions = {}): Li
       progress = rows;
       redraw();
     },
-    leaveScrolled() {
-      if (!painter.hasScrolled() || live.length === 0) return false;
+    countScrolled: () => painter.countScrolled(live),
+    leave(count) {
+      const left = live.slice(0, count);
       live = [];
-      painter.leaveText();
-      return true;
+      return painter.leave(left);
     },
     suspend() {
       holds += 1;
@@ -96,7 +95,7 @@ export function openLive({ out, err }: Io, { echoTicker }: LiveOptions = {}): Li
       progress = [];
       holds = 0;
       const drawn = draw();
-      painter.leaveText();
+      painter.leave(live).catch(() => {});
       live = [];
       return drawn;
     },
@@ -156,7 +155,10 @@ interface Painter {
   forgetPlace(): void;
   /** Whether rows of text that is all there may have left the window, because it became smaller. */
   hasScrolled(): boolean;
-  leaveText(): void;
+  /** How many of the lines of this text, which is what is drawn. */
+  countScrolled(live: readonly string[]): number;
+  /** Removes what is drawn below these lines, the first of the text; they are no longer its own. */
+  leave(lines: readonly string[]): Promise<void>;
 }
 
 interface Below {
@@ -170,7 +172,8 @@ interface Drawn {
   /** The live lines as given, each on one row; empty if one of them is not. */
   readonly lines: readonly string[];
   readonly isWhole: boolean;
-  readonly footerStart: number | undefined;
+  /** Of the text and the footer. */
+  readonly contentRows: number;
   readonly hasCaret: boolean;
   readonly columns: number;
   readonly windowRows: number;
@@ -199,6 +202,27 @@ function createPainter(out: Out, hasEcho: boolean): Painter {
     const rest = dropRows(frame, keep);
     return findCursor() + eraseFrame(columns === out.columns ? rest : rewrapFrame(splitRows(rest), out.columns));
   };
+  const countLineRows = (line = ''): number => toRows(line, drawn?.columns ?? out.columns).length;
+  /** Whether the rows from this one on may no longer be where the cursor can go. */
+  const isBeyondReach = (row: number): boolean => {
+    if (!drawn?.isWhole) return false;
+    const { frame, columns } = drawn;
+    const rows = countWindowRows(out);
+    const below = countDrawn(drawn) - frame.caret.row;
+    const rest = dropRows(frame, row);
+    if (columns === out.columns) return rest.caret.row > rows - 1 - below;
+    // A terminal that rewraps rows may keep the cursor where it is in the window, and push rows out at the top.
+    const reach = Math.min(rows - 1, windowRows - 1 - free - below, above + frame.caret.row);
+    return rewrapFrame(splitRows(rest), out.columns).caret.row > reach;
+  };
+  const followResize = (): void => {
+    free += Math.max(0, countWindowRows(out) - windowRows);
+    windowRows = countWindowRows(out);
+    if (drawn === undefined || drawn.columns === out.columns) return;
+    const { caret } = drawn.frame;
+    // Where it has moved up for the rows it takes now, the next frame will end that much higher.
+    free += Math.max(0, rewrapFrame(splitRows(drawn.frame), out.columns).caret.row - caret.row);
+  };
   const write = (text: string): Promise<void> => (text === '' ? Promise.resolve() : out.write(text));
   return {
     paint(lines, below) {
@@ -211,15 +235,16 @@ function createPainter(out: Out, hasEcho: boolean): Painter {
       const next = toDrawn(out, below, hasEcho);
       const changes = replaceFrame(before, next);
       const output = isKept && changes !== '' ? findCursor() + changes : printed + changes;
-      free += Math.max(0, (next?.windowRows ?? windowRows) - windowRows);
-      windowRows = next?.windowRows ?? windowRows;
+      followResize();
       moveEnd(lines.length + countDrawn(next) - countDrawn(drawn));
+      free = Math.min(free, windowRows - 1 - countDrawn(next));
       above += lines.length;
       drawn = next;
       return write(hasEcho && next !== undefined && output !== '' ? output + SAVE_CURSOR : output);
     },
     erase() {
       const output = eraseFrom(0);
+      followResize();
       moveEnd(-countDrawn(drawn));
       drawn = undefined;
       return write(output);
@@ -231,20 +256,20 @@ function createPainter(out: Out, hasEcho: boolean): Painter {
       free = countWindowRows(out) - 1;
       above = 0;
     },
-    hasScrolled() {
-      if (!drawn?.isWhole) return false;
-      const { frame, columns } = drawn;
-      const rows = countWindowRows(out);
-      if (columns === out.columns) return frame.rows.length > rows;
-      // A terminal that rewraps rows may keep the cursor where it is in the window, and push rows out at the top.
-      const below = countDrawn(drawn) - frame.caret.row;
-      const reach = Math.min(rows - 1, windowRows - 1 - free - below, above + frame.caret.row);
-      return rewrapFrame(splitRows(frame), out.columns).caret.row > reach;
+    hasScrolled: () => isBeyondReach(0),
+    countScrolled(live) {
+      let count = 0;
+      for (let row = 0; count < live.length && isBeyondReach(row); count += 1) row += countLineRows(live[count]);
+      return count;
     },
-    leaveText() {
-      const below = drawn?.footerStart === undefined ? findCursor() : eraseFrom(drawn.footerStart);
-      write(below).catch(() => {});
+    leave(lines) {
+      const kept = lines.reduce((sum, line) => sum + countLineRows(line), 0);
+      const hasMore = drawn !== undefined && kept < drawn.contentRows;
+      const output = hasMore ? eraseFrom(kept) : findCursor();
+      followResize();
+      if (hasMore) moveEnd(kept - countDrawn(drawn));
       drawn = undefined;
+      return write(output);
     },
   };
 }
@@ -295,7 +320,7 @@ function toDrawn(out: Out, { live, isOpen, footer }: Below, hasEcho: boolean): D
         : { rows: [...shown, ...below], caret: { ...caret, row: shown.length + caret.row } },
     lines: isWhole && rows.length === live.length ? live : [],
     isWhole,
-    footerStart: below.length === 0 ? undefined : shown.length,
+    contentRows: count,
     hasCaret: caret !== undefined,
     columns,
     windowRows,

@@ -238,7 +238,8 @@ function pageLive(
   let isHeld = false;
   const open = async ({ shape }: Flow): Promise<LiveArea> => {
     area ??= await loadLive(io.out.isTerminal ? io : { out: io.err, err: io.err }, { echoTicker: ticker });
-    if (area.leaveScrolled()) await shape.skipOpen();
+    const scrolled = area.countScrolled();
+    if (scrolled > 0) await area.leave(await shape.leave(scrolled));
     return area;
   };
   const release = (): void => {
@@ -291,7 +292,7 @@ interface Presentation {
 
 interface FlowingPresentation extends Presentation {
   preview(room: number): Promise<Preview>;
-  skipOpen(): Promise<void>;
+  leave(count: number): Promise<number>;
 }
 
 /** Text that is live. */
@@ -355,7 +356,7 @@ function markdownPresentation(out: Out, { openTextWork, isPlain }: PresentationO
       return page === undefined ? '' : (await page).end();
     },
     preview: async (room) => (await page)?.preview(room) ?? { complete: '', live: [] },
-    skipOpen: async () => (await page)?.skipOpen(),
+    leave: async (count) => (await page)?.leave(count) ?? count,
   };
 }
 

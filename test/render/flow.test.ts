@@ -195,6 +195,9 @@ const word = fc.oneof(
 );
 const words = fc.array(word, { minLength: 1, maxLength: 14 }).map((list) => list.join(' '));
 const cell = fc.array(word, { minLength: 1, maxLength: 4 }).map((list) => list.join(' '));
+const table = fc
+  .array(fc.tuple(cell, cell), { minLength: 1, maxLength: 2 })
+  .map((rows) => `| + | = |\n|---|---|\n${rows.map((row) => `| ${row.join(' | ')} |`).join('\n')}`);
 const block = fc.oneof(
   { weight: 3, arbitrary: words },
   words.map((text) => `# ${text}`),
@@ -204,31 +207,37 @@ const block = fc.oneof(
     .map((list) => list.map((text, index) => `${index + 1}. a\n   - ${text}`).join('\n')),
   words.map((text) => `> ${text}`),
   fc.array(words, { maxLength: 3 }).map((list) => `\`\`\`js\n${list.join('\n\t')}\n\`\`\``),
-  fc
-    .array(fc.tuple(cell, cell), { minLength: 1, maxLength: 2 })
-    .map((rows) => `| + | = |\n|---|---|\n${rows.map((row) => `| ${row.join(' | ')} |`).join('\n')}`),
 );
-const texts = fc.array(block, { minLength: 1, maxLength: 5 }).map((blocks) => `${blocks.join('\n\n')}\n`);
+const textsOf = (blocks: fc.Arbitrary<string>) =>
+  fc.array(blocks, { minLength: 1, maxLength: 5 }).map((list) => `${list.join('\n\n')}\n`);
+const texts = textsOf(fc.oneof({ weight: 8, arbitrary: block }, table));
 const cuts = fc.array(fc.integer({ min: 1, max: 12 }), { minLength: 1, maxLength: 8 });
 
-/** What can be read, without the blanks and marks that a layout adds, drops or moves. */
-function letters(text: string): string {
-  return text.replace(/[^\p{L}\p{M}\p{Extended_Pictographic}]|\p{N}/gu, '');
+/**
+ * All that is copied, without line ends, blanks, bullets, the rules of tables and quotes, and the names before stacked
+ * cells. What is cut before its mark was complete is shown as it was written.
+ */
+function copied(lines: readonly string[]): string {
+  const text = lines.join('').replace(/[\s•│─┼|:+=-]/gu, '');
+  return text.replace(/\*\*(bc)\*\*|_(i)_|\[(l)\]/g, '$1$2$3').replaceAll('`x``y`', '`xy`');
 }
 
 describe('for any text', { timeout: FUZZ_TIMEOUT }, () => {
-  test('the screen is in the end as if the text had come at once', async () => {
+  test('the screen is in the end as if the text had come at once, also in a window that gets lower and higher', async () => {
+    const heights = fc.array(fc.integer({ min: 50, max: 70 }), { maxLength: 4 });
     await fc.assert(
       fc.asyncProperty(
         texts,
         cuts,
         fc.constantFrom(20, 37, 80),
+        heights,
         fc.boolean(),
-        async (text, lengths, columns, isOld) => {
+        async (text, lengths, columns, rows, isOld) => {
           const screen = emulator({ columns, rows: 60, hasOldWidths: isOld });
-          const answer = await open(screen);
-          for (const piece of cutUp(text.split(''), lengths)) await answer.push(piece);
-          await answer.end();
+          await stream(screen, {
+            pieces: cutUp(text.split(''), lengths),
+            sizes: rows.map((height) => [columns, height]),
+          });
           expect((await screen.shown()).lines).toEqual(await showAtOnce(text, columns, 60, isOld));
         },
       ),
@@ -236,31 +245,72 @@ describe('for any text', { timeout: FUZZ_TIMEOUT }, () => {
     );
   });
 
-  test('nothing is lost or shown twice, however the window is resized', async () => {
-    const size = fc.tuple(fc.constantFrom(18, 25, 40, 80), fc.constantFrom(6, 12, 24));
-    await fc.assert(
-      fc.asyncProperty(texts, cuts, fc.array(size, { minLength: 1, maxLength: 5 }), async (text, lengths, sizes) => {
-        const [columns, rows] = sizes[0] ?? [80, 24];
-        const screen = emulator({ columns, rows });
-        const answer = await open(screen);
-        // What has scrolled away may end in any character, but the emulator loses one that is broken.
-        for (const [index, piece] of cutUp([...splitGraphemes(text)], lengths).entries()) {
-          await answer.push(piece);
-          const next = index % 4 === 3 ? sizes[((index / 4) % sizes.length) | 0] : undefined;
-          if (next !== undefined) await screen.resize(...next);
-        }
-        await answer.end();
-        const whole = await showAtOnce(text, 2_000, 60);
-        const found = letters((await screen.shown()).lines.join('\n'));
-        // The lines of wrapped cells stand side by side.
-        const isOrdered = !text.includes('|---|');
-        const order = (read: string): string => (isOrdered ? read : [...read].sort().join(''));
-        expect(order(found)).toBe(order(letters(whole.join('\n'))));
-      }),
-      fuzz(20, 5_000),
-    );
-  });
+  const widths = fc.constantFrom(18, 25, 40, 80);
+
+  type Case = [text: string, lengths: number[], sizes: [number, number][]];
+
+  test.each([
+    {
+      blocks: 'blocks that fit the window',
+      written: texts,
+      heights: fc.constantFrom(40, 60),
+      example: [
+        '> w lztglj nq nprdcsyoo `x y` **b c** hzecbvrcz niuvvqyhh\n',
+        [5, 4],
+        [
+          [80, 60],
+          [18, 60],
+        ],
+      ] as Case,
+    },
+    {
+      blocks: 'blocks that are taller than the window',
+      written: textsOf(block),
+      heights: fc.constantFrom(6, 12, 24),
+      example: [
+        '# a 日本語の a aaaaa\n\n```js\n\n```\n',
+        [1],
+        [
+          [18, 12],
+          [40, 6],
+        ],
+      ] as Case,
+    },
+  ])(
+    '$blocks can be copied after resizes: nothing is lost, left over or shown twice',
+    async ({ written, heights, example }) => {
+      const sizes = fc.array(fc.tuple(widths, heights), { minLength: 1, maxLength: 5 });
+      await fc.assert(
+        fc.asyncProperty(written, cuts, sizes, async (text, lengths, resizes) => {
+          const [columns, rows] = resizes[0] ?? [80, 24];
+          const screen = emulator({ columns, rows });
+          // What has scrolled away may end in any character, but the emulator loses one that is broken.
+          await stream(screen, { pieces: cutUp([...splitGraphemes(text)], lengths), sizes: resizes });
+          const found = copied((await screen.shown()).lines);
+          // The lines of wrapped cells stand side by side.
+          const isOrdered = !text.includes('|---|');
+          const order = (read: string): string => (isOrdered ? read : [...read].sort().join(''));
+          expect(order(found)).toBe(order(copied(await showAtOnce(text, 2_000, 60))));
+        }),
+        { ...fuzz(15, 5_000), examples: [example] },
+      );
+    },
+  );
 });
+
+/** Gives the window the next of the sizes after every fourth piece. */
+async function stream(
+  screen: Emulator,
+  { pieces, sizes }: { readonly pieces: readonly string[]; readonly sizes: readonly (readonly [number, number])[] },
+): Promise<void> {
+  const answer = await open(screen);
+  for (const [index, piece] of pieces.entries()) {
+    await answer.push(piece);
+    const next = index % 4 === 3 ? sizes[((index / 4) % sizes.length) | 0] : undefined;
+    if (next !== undefined) await screen.resize(...next);
+  }
+  await answer.end();
+}
 
 function cutUp(characters: string[], lengths: readonly number[]): readonly string[] {
   const pieces: string[] = [];

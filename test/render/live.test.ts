@@ -106,8 +106,9 @@ test('a lower window drops the rows below the cursor, and gets them again', asyn
   await live.show([], ['one', 'two']);
   expect((await screen.shown()).lines).toEqual([...printed, 'one', 'two', '❯', 'status']);
   await screen.resize(20, 3);
-  expect(live.leaveScrolled()).toBe(true);
-  await live.show(['three'], []);
+  expect(live.countScrolled()).toBe(1);
+  await live.leave(1);
+  await live.show(['two', 'three'], []);
   expect((await screen.shown()).lines).toEqual([...printed, 'one', 'two', 'three', '❯', 'status']);
 });
 
@@ -115,11 +116,12 @@ test('what a smaller window pushed away is left, once', async () => {
   const { screen, live } = stage(20, 8);
   live.setFooter(['status']);
   await live.show(['printed'], ['1', '2', '3', '4', '5']);
-  expect(live.leaveScrolled()).toBe(false);
+  expect(live.countScrolled()).toBe(0);
   await screen.resize(20, 4);
-  expect(live.leaveScrolled()).toBe(true);
-  expect(live.leaveScrolled()).toBe(false);
-  await live.show(['6'], ['7']);
+  expect(live.countScrolled()).toBe(3);
+  await live.leave(4);
+  expect(live.countScrolled()).toBe(0);
+  await live.show(['5', '6'], ['7']);
   expect((await screen.shown()).lines).toEqual(['printed', '1', '2', '3', '4', '5', '6', '7', 'status']);
 });
 

@@ -49,8 +49,10 @@ export function layOutBlocks(job: BlockJob, openHighlighter: OpenHighlighter | u
   }
 }
 
-/** How a table in this text is laid out, for the rows that follow it; undefined if it is not shown in columns. */
+/** How a table in this text is laid out, for the rows that follow it; undefined if it is not shown in columns, or has no rows. */
 export function findTableShape({ text, width, isStyled, hasLinks, links }: BlockJob): TableShape {
   const table = asMarkedTokens(lexBlocks(text, links) ?? []).find((token) => token.type === 'table');
-  return table === undefined ? undefined : chooseShape(table, createTheme(isStyled, hasLinks), width);
+  return table === undefined || table.rows.length === 0
+    ? undefined
+    : chooseShape(table, createTheme(isStyled, hasLinks), width);
 }

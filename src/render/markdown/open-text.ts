@@ -26,14 +26,36 @@ const UNDERLINE_SO_FAR = /^[ \t]*[-=]+[ \t]*$/;
 export function closeMarks({ text: all, kind }: OpenText): string {
   const lastLine = all.lastIndexOf('\n') + 1;
   const text = lastLine > 0 && UNDERLINE_SO_FAR.test(all.slice(lastLine)) ? all.slice(0, lastLine) : all;
-  const start = kind === 'table' ? text.lastIndexOf('|') + 1 : findParagraphStart(text);
-  const last = text.slice(start);
-  if (last.includes('```') || last.includes('~~~')) return text;
+  const last = text.slice(findLastStart(text, kind));
+  if (FENCE.test(last)) return text;
   const end = text.trimEnd();
-  if (countMatches(last, /`/g) % 2 === 1) return end.endsWith('`') ? end.slice(0, -1) : `${end}\``;
-  if (countMatches(last.replace(/`[^`]*`/g, ''), /\*\*/g) % 2 === 0) return text;
+  if (isOpen(last, /`/g)) return end.endsWith('`') ? end.slice(0, -1) : `${end}\``;
+  if (!isOpen(last.replace(/`[^`]*`/g, ''), /\*\*/g)) return text;
   if (end.endsWith('**')) return end.slice(0, -2);
   return end.endsWith('*') ? `${end}*` : `${end}**`;
+}
+
+/** The marks that `closeMarks` would close, or a link's that is whole, if the text ended here. */
+export function findOpenMarks({ text: all, kind }: OpenText, length: number): string {
+  const text = all.slice(0, length);
+  const rest = all.slice(length);
+  const last = text.slice(findLastStart(text, kind));
+  if (FENCE.test(last)) return '';
+  if (isOpen(last, /`/g)) return '`';
+  const prose = last.replace(/`[^`]*`/g, '');
+  const inLabel = prose.lastIndexOf('[') > prose.lastIndexOf(']') && /^[^[\]]*\]\([^()]*\)/.test(rest);
+  return (isOpen(prose, /\*\*/g) ? '**' : '') + (inLabel ? '[' : '');
+}
+
+const FENCE = /```|~~~/;
+
+function isOpen(text: string, mark: RegExp): boolean {
+  return countMatches(text, mark) % 2 === 1;
+}
+
+/** Where the last paragraph or cell of the text begins: marks reach no further. */
+function findLastStart(text: string, kind: OpenText['kind']): number {
+  return kind === 'table' ? text.lastIndexOf('|') + 1 : findParagraphStart(text);
 }
 
 function findParagraphStart(text: string): number {
@@ -66,6 +88,33 @@ export function findCut(open: OpenText, lines: readonly string[], layOut: (text:
   return lastLine || findSpace(text, ends[best - 1] ?? Math.floor(text.length / 2));
 }
 
+/**
+ * How much of the text is shown by the first `count` of its lines; all of it, with all lines, if it cannot be cut there.
+ */
+export function findLeft(
+  open: OpenText,
+  lines: readonly string[],
+  count: number,
+  layOut: (text: string) => readonly string[],
+): { readonly length: number; readonly count: number } {
+  const { text, kind } = open;
+  const shown = lines.map(stripPaint);
+  // The first star of a mark that closes is not shown.
+  const isClosing = /[^*]\*$/.test(text) && isOpen(text.slice(findLastStart(text, kind)), /\*\*/g);
+  const all = { length: text.length - (isClosing ? 1 : 0), count: lines.length };
+  if (kind === 'code' || !canPreview(text)) return all;
+  const length =
+    kind === 'table' ? findCut(open, lines, layOut) : (findLineEnds(text, shown.slice(0, count)).at(-1) ?? 0);
+  const above = layOut(closeMarks({ ...open, text: text.slice(0, length) })).map(stripPaint);
+  const left = kind === 'table' ? above.length : count;
+  const isSame = joinWords(above) === joinWords(shown.slice(0, left));
+  return length > 0 && left >= count && isSame ? { length, count: left } : all;
+}
+
+function joinWords(lines: readonly string[]): string {
+  return lines.join('').replace(/\s+/g, '');
+}
+
 /** The start of the last line that is indented least, the first one aside: no list item continues there. */
 function findItem(text: string): number {
   let least = Number.POSITIVE_INFINITY;
@@ -83,8 +132,8 @@ function findItem(text: string): number {
 function isBetweenBlocks(text: string, end: number): boolean {
   if (!/^[\p{L}\p{Ps}\p{Pi}"']/u.test(text.slice(end, end + 2))) return false;
   const before = text.slice(0, end);
-  const isEven = [/`/g, /\*\*/g, /~~/g].every((mark) => countMatches(before, mark) % 2 === 0);
-  return isEven && countMatches(before, /\[/g) <= countMatches(before, /\]/g);
+  const hasMark = [/`/g, /\*\*/g, /~~/g].some((mark) => isOpen(before, mark));
+  return !hasMark && countMatches(before, /\[/g) <= countMatches(before, /\]/g);
 }
 
 /** How far ahead in the source the next character of a line is looked for: past the marks between. */

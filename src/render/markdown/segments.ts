@@ -16,9 +16,11 @@ interface Segmenter {
   /** The rest, as if the text ended here; also ends an open fence. */
   end(): readonly Segment[];
   open(): OpenText | undefined;
-  /** Completes the first `length` characters of the open text. */
-  cut(length: number): readonly Segment[];
-  skip(): void;
+  /**
+   * Completes the first `length` characters of the open text; a line of code is dropped. These marks end there, and the
+   * rest begins with them again.
+   */
+  cut(length: number, marks?: string): readonly Segment[];
 }
 
 export interface OpenText {
@@ -33,7 +35,7 @@ export function segmenter(): Segmenter {
   let cut: SegmenterState = createState();
   const take = (): readonly Segment[] => cut.ready.splice(0);
   const openText = (): string => {
-    const partial = stripIndent(lines.peek(), cut.fence?.indent ?? cut.margin);
+    const partial = resumeMarks(stripIndent(lines.peek(), cut.fence?.indent ?? cut.margin), cut.marks);
     return cut.open.length === 0 ? partial : `${cut.open.join('\n')}\n${partial}`;
   };
   return {
@@ -58,27 +60,28 @@ export function segmenter(): Segmenter {
       if (fence !== undefined) return { kind: 'code', text, block };
       return { kind: kind === 'table' || kind === 'list' ? kind : 'text', text, block };
     },
-    cut(length) {
+    cut(length, marks = '') {
       const text = openText();
       lines.rest();
-      const rest = splitOpen(cut, text, length);
+      if (cut.fence !== undefined) return [];
+      const rest = splitOpen(cut, { first: text.slice(0, length), rest: text.slice(length), marks });
       const partial = rest.pop() ?? '';
       for (const line of rest) addLine(cut, line);
       lines.push(partial);
       return take();
     },
-    skip() {
-      lines.rest();
-      dropOpen(cut);
-    },
   };
 }
 
+interface CutText {
+  readonly first: string;
+  readonly rest: string;
+  readonly marks: string;
+}
+
 /** Completes the first part of the open text; returns the lines of the rest, which go on in the same margin. */
-function splitOpen(cut: SegmenterState, text: string, length: number): string[] {
-  const first = text.slice(0, length);
-  const rest = text.slice(length);
-  cut.ready.push(toBlock(cut, `${first.trimEnd()}\n`));
+function splitOpen(cut: SegmenterState, { first, rest, marks }: CutText): string[] {
+  cut.ready.push(toBlock(cut, `${endMarks(first.trimEnd(), marks)}\n`));
   if (/\n[ \t]*\n/.test(first.slice(first.trimEnd().length))) cut.ready.push({ type: 'blank' });
   const { kind, open } = cut;
   const head = open.slice(0, 2);
@@ -92,9 +95,28 @@ function splitOpen(cut: SegmenterState, text: string, length: number): string[] 
   cut.margin = margin;
   const indent = ' '.repeat(margin);
   const outer = ' '.repeat(margin - inner);
+  cut.marks = marks;
   const lines = rest.split('\n').map((line, index) => (index === 0 && !isWholeLine ? indent + quote : outer) + line);
   if (kind === 'table') Object.assign(cut, { kind, open: head, isContinued: true });
   return lines;
+}
+
+function endMarks(text: string, marks: string): string {
+  const styles = marks.replace('[', '');
+  const bracket = marks === styles ? text.length : text.lastIndexOf('[');
+  const label = text.slice(0, bracket) + text.slice(bracket + 1);
+  if (styles === '') return label;
+  return label.endsWith(styles) ? label.slice(0, -styles.length) : label + [...styles].reverse().join('');
+}
+
+/** The line with these marks opened again where its words begin; or without them, if it begins by closing them. */
+function resumeMarks(line: string, marks: string): string {
+  const start = /^[\s>]*/.exec(line)?.[0].length ?? 0;
+  const words = line.slice(start);
+  if (marks === '' || words === '') return line;
+  const closing = [...marks.replace('[', ']')].reverse().join('');
+  if (closing.startsWith(words)) return line.slice(0, start);
+  return line.slice(0, start) + (words.startsWith(closing) ? words.slice(closing.length).trimStart() : marks + words);
 }
 
 function dropOpen(cut: SegmenterState): void {
@@ -196,6 +218,8 @@ interface SegmenterState {
   /** In columns: the indentation of what is left of a list that was cut. */
   margin: number;
   isContinued: boolean;
+  /** Those open at the end of what was cut off. */
+  marks: string;
 }
 
 /** How many lines a paragraph with an unclosed bracket or star waits for the closing one. */
@@ -216,12 +240,14 @@ function createState(): SegmenterState {
     balance: createBalance(),
     margin: 0,
     isContinued: false,
+    marks: '',
   };
 }
 
 function addLine(cut: SegmenterState, written: string): void {
   if (cut.size > MAX_OPEN_LENGTH) closeBlock(cut);
-  const line = cut.margin === 0 ? written : leaveMargin(cut, written);
+  const line = resumeMarks(cut.margin === 0 ? written : leaveMargin(cut, written), cut.marks);
+  cut.marks = '';
   cut.size += line.length + 1;
   if (cut.fence !== undefined) addToFence(cut, cut.fence, line);
   else if (line.trim() === '') addBlank(cut);

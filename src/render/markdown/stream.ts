@@ -5,7 +5,7 @@ import { createNumbering, plainLines } from './blocks.ts';
 import { type FenceLayout, fenceLayout } from './fence.ts';
 import { loadHighlighter, type OpenHighlighter } from './lazy.ts';
 import { estimateCost, isCostly, type Links } from './lexer.ts';
-import { canPreview, closeMarks, countRows, findCut } from './open-text.ts';
+import { canPreview, closeMarks, countRows, findCut, findLeft, findOpenMarks } from './open-text.ts';
 import { type BlockSegment, type OpenText, type Segment, segmenter } from './segments.ts';
 import type { TableShape } from './table.ts';
 import { createTheme } from './theme.ts';
@@ -29,8 +29,11 @@ export interface MarkdownStream {
   end(): Promise<string>;
   /** What is not complete yet, in at most `room` rows of the window. The cost does not grow with the answer. */
   preview(room: number): Promise<Preview>;
-  /** What `preview` has given is shown for good: it does not come again. */
-  skipOpen(): void;
+  /**
+   * At least `count` of the live lines that `preview` gave last stay on the screen for good, and do not come again. The
+   * result is how many: more if the text cannot be cut there.
+   */
+  leave(count: number): Promise<number>;
 }
 
 export interface Preview {
@@ -39,25 +42,111 @@ export interface Preview {
   readonly live: readonly string[];
 }
 
+interface ShownPreview extends Preview {
+  readonly open?: OpenText;
+  /** How many of the live lines are those of the open text; the others are above it. */
+  readonly openCount: number;
+}
+
 /** The cost after which to yield to the event loop: about 10 ms. */
 const MAX_AT_ONCE = 300_000;
 /** In characters: code inside a list or a quote is highlighted all at once. */
 const MAX_INNER_CODE = 1024;
 
 /** Nothing of the text is ever lost: what cannot be laid out is shown as written. */
-export function markdownStream({ columns, isStyled, hasLinks = false, work }: MarkdownPage): MarkdownStream {
-  const theme = createTheme(isStyled, hasLinks);
+export function markdownStream(page: MarkdownPage): MarkdownStream {
   const segments = segmenter();
-  const fences = fenceLayout(theme, () => openHighlighter);
+  const layout = segmentLayout(page);
+  const { fences } = layout;
+  let hasWritten = false;
+  let isSpaced = false;
+  /** What a cut completed below the lines that were left. */
+  const unshown: Segment[] = [];
+  let shown: ShownPreview = { complete: '', live: [], openCount: 0 };
+
+  const show = async (ready: readonly Segment[]): Promise<string> => {
+    await layout.prepare(ready);
+    let text = '';
+    for (const segment of ready) {
+      if (segment.type === 'blank') {
+        isSpaced = hasWritten;
+        continue;
+      }
+      const lines = await layout.layOut(segment);
+      if (lines.length === 0) continue;
+      text += `${isSpaced ? '\n' : ''}${lines.join('\n')}\n`;
+      isSpaced = false;
+      hasWritten = true;
+    }
+    return text;
+  };
+  const cutOpen = (open: OpenText, length: number, marks?: string): readonly Segment[] => {
+    layout.keepShape(open, length);
+    return segments.cut(length, marks);
+  };
+  return {
+    push: (text) => show([...unshown.splice(0), ...segments.push(text)]),
+    end: async () => (await show([...unshown.splice(0), ...segments.end()])) + joinLines(fences.release()),
+    async preview(room) {
+      const cut = (open: OpenText, length: number): Promise<string> => show(cutOpen(open, length));
+      const options = { room, columns: page.columns(), isSpaced: () => isSpaced, layout, cut };
+      shown = await previewOpen(segments.open, options);
+      return shown;
+    },
+    async leave(count) {
+      const { live, open, openCount } = shown;
+      const above = live.length - openCount;
+      fences.release();
+      isSpaced = false;
+      hasWritten = true;
+      if (count <= above || open === undefined) return above;
+      const left = findLeft(open, live.slice(above), count - above, (text) => layout.layOutNow(open, text) ?? []);
+      const parts = cutOpen(open, left.length, findOpenMarks(open, left.length));
+      // Laid out only for what the text below must know of it.
+      await show(parts.slice(0, 1));
+      unshown.push(...parts.slice(1));
+      return above + left.count;
+    },
+  };
+}
+
+/** Lays out segments one by one; each may depend on those before it. */
+interface SegmentLayout {
+  readonly fences: FenceLayout;
+  /** Loads what these segments need. */
+  prepare(segments: readonly Segment[]): Promise<void>;
+  layOut(segment: Exclude<Segment, { type: 'blank' }>): Promise<readonly string[]>;
+  /** This text in place of the open one, on this thread; undefined if it cannot be parsed. */
+  layOutNow(open: OpenText, text: string): readonly string[] | undefined;
+  /** If the open text is a table, the rows after the first `length` characters will look like those before. */
+  keepShape(open: OpenText, length: number): void;
+}
+
+function segmentLayout({ columns, isStyled, hasLinks = false, work }: MarkdownPage): SegmentLayout {
+  const fences = fenceLayout(createTheme(isStyled, hasLinks), () => openHighlighter);
   let links: Links = {};
   let openHighlighter: OpenHighlighter | undefined;
   let numbering = createNumbering();
-  let hasWritten = false;
-  let isSpaced = false;
   let cost = 0;
   /** Of the table whose first rows are shown already. */
   let shape: TableShape;
 
+  const toJob = ({ text, margin = 0, isContinued = false }: BlockSegment): BlockJob => {
+    const width = Math.max(1, columns() - margin);
+    return { text, width, isStyled, hasLinks, links, numbering, continued: isContinued ? { shape } : undefined };
+  };
+  const layOutText = async (job: BlockJob): Promise<readonly string[]> => {
+    const { text, width } = job;
+    const isHard = isCostly(text) || (text.length > MAX_INNER_CODE && isStyled && hasCode(text));
+    // The thread runs `layOutBlocks` on the same job.
+    const laidOut = isHard
+      ? ((await work?.run('blocks', job)) as LaidOutBlocks | undefined)
+      : layOutBlocks(job, openHighlighter);
+    if (!isHard) cost += estimateCost(text);
+    links = laidOut?.links ?? links;
+    numbering = laidOut?.numbering ?? createNumbering();
+    return laidOut?.lines ?? (isHard ? text.trimEnd().split('\n') : plainLines(text, width));
+  };
   const layOutSegment = async (segment: Exclude<Segment, { type: 'blank' }>): Promise<readonly string[]> => {
     if (segment.type === 'blocks') {
       const before = numbering;
@@ -71,64 +160,26 @@ export function markdownStream({ columns, isStyled, hasLinks = false, work }: Ma
     cost += fences.takeCost();
     return lines;
   };
-
-  const toJob = ({ text, margin = 0, isContinued = false }: BlockSegment): BlockJob => {
-    const width = Math.max(1, columns() - margin);
-    return { text, width, isStyled, hasLinks, links, numbering, continued: isContinued ? { shape } : undefined };
-  };
-
-  const layOutText = async (job: BlockJob): Promise<readonly string[]> => {
-    const { text, width } = job;
-    const isHard = isCostly(text) || (text.length > MAX_INNER_CODE && isStyled && hasCode(text));
-    // The thread runs `layOutBlocks` on the same job.
-    const laidOut = isHard
-      ? ((await work?.run('blocks', job)) as LaidOutBlocks | undefined)
-      : layOutBlocks(job, openHighlighter);
-    if (!isHard) cost += estimateCost(text);
-    links = laidOut?.links ?? links;
-    numbering = laidOut?.numbering ?? createNumbering();
-    return laidOut?.lines ?? (isHard ? text.trimEnd().split('\n') : plainLines(text, width));
-  };
-
-  const show = async (ready: readonly Segment[]): Promise<string> => {
-    if (isStyled && ready.some(needsHighlighter)) openHighlighter ??= await loadHighlighter();
-    let text = '';
-    for (const segment of ready) {
-      if (segment.type === 'blank') {
-        isSpaced = hasWritten;
-        continue;
-      }
+  return {
+    fences,
+    async prepare(segments) {
+      if (isStyled && segments.some(needsHighlighter)) openHighlighter ??= await loadHighlighter();
+    },
+    async layOut(segment) {
       const lines = await layOutSegment(segment);
       if (cost > MAX_AT_ONCE) {
         await work?.pause();
         cost = 0;
       }
-      if (lines.length === 0) continue;
-      text += `${isSpaced ? '\n' : ''}${lines.join('\n')}\n`;
-      isSpaced = false;
-      hasWritten = true;
-    }
-    return text;
-  };
-  const layOutNow = (block: BlockSegment): readonly string[] | undefined => {
-    const laidOut = layOutBlocks(toJob(block), openHighlighter);
-    return laidOut === undefined ? undefined : indentLines(laidOut.lines, block);
-  };
-  const cutOpen = ({ kind, block, text }: OpenText, length: number): Promise<string> => {
-    const isFirst = kind === 'table' && !block.isContinued;
-    if (isFirst) shape = findTableShape(toJob({ ...block, text: text.slice(0, length) }));
-    return show(segments.cut(length));
-  };
-  return {
-    push: (text) => show(segments.push(text)),
-    end: async () => (await show(segments.end())) + joinLines(fences.release()),
-    preview: (room) =>
-      previewOpen(segments.open, { room, columns: columns(), isSpaced: () => isSpaced, layOutNow, cutOpen, fences }),
-    skipOpen() {
-      segments.skip();
-      fences.release();
-      hasWritten = true;
-      isSpaced = false;
+      return lines;
+    },
+    layOutNow({ block }, text) {
+      const laidOut = layOutBlocks(toJob({ ...block, text }), openHighlighter);
+      return laidOut === undefined ? undefined : indentLines(laidOut.lines, block);
+    },
+    keepShape({ kind, block, text }, length) {
+      const isFirst = kind === 'table' && !block.isContinued;
+      if (isFirst) shape = findTableShape(toJob({ ...block, text: text.slice(0, length) }));
     },
   };
 }
@@ -138,33 +189,34 @@ interface PreviewOptions {
   readonly room: number;
   readonly columns: number;
   readonly isSpaced: () => boolean;
-  readonly layOutNow: (block: BlockSegment) => readonly string[] | undefined;
-  readonly fences: FenceLayout;
-  readonly cutOpen: (open: OpenText, length: number) => Promise<string>;
+  readonly layout: SegmentLayout;
+  readonly cut: (open: OpenText, length: number) => Promise<string>;
 }
 
-async function previewOpen(findOpen: () => OpenText | undefined, options: PreviewOptions): Promise<Preview> {
-  const { room, columns, isSpaced, layOutNow, cutOpen, fences } = options;
+async function previewOpen(findOpen: () => OpenText | undefined, options: PreviewOptions): Promise<ShownPreview> {
+  const { room, columns, isSpaced, layout, cut } = options;
+  const { fences } = layout;
   let complete = countRows(fences.held, columns) < room ? '' : joinLines(fences.release());
   for (;;) {
     const open = findOpen();
-    if (open === undefined) return { complete, live: fences.held };
-    const lines = [...fences.held, ...layOutOpen(open, options)];
-    const live = isSpaced() ? ['', ...lines] : lines;
-    if (open.kind === 'code' || countRows(live, columns) <= room) return { complete, live };
-    const length = findCut(open, lines, (text) => layOutNow({ ...open.block, text }) ?? []);
-    if (length <= 0 || length > open.text.length) return { complete, live };
-    complete += await cutOpen(open, length);
+    if (open === undefined) return { complete, live: fences.held, openCount: 0 };
+    const lines = layOutOpen(open, options);
+    const live = [...(isSpaced() ? [''] : []), ...fences.held, ...lines];
+    const shown = { complete, live, open, openCount: lines.length };
+    if (open.kind === 'code' || countRows(live, columns) <= room) return shown;
+    const length = findCut(open, lines, (text) => layout.layOutNow(open, text) ?? []);
+    if (length <= 0 || length > open.text.length) return shown;
+    complete += await cut(open, length);
   }
 }
 
-function layOutOpen(open: OpenText, { room, columns, layOutNow }: PreviewOptions): readonly string[] {
+function layOutOpen(open: OpenText, { room, columns, layout }: PreviewOptions): readonly string[] {
   const { kind, text, block } = open;
   // Of a very long line only the end fits in the window.
   const tail = text.slice(-room * columns);
   if (kind === 'code') return [tail];
   const isFence = /^ {0,3}(?:```|~~~)[^\n]*$/.test(text);
-  const laidOut = canPreview(text) && !isFence ? layOutNow({ ...block, text: closeMarks(open) }) : undefined;
+  const laidOut = canPreview(text) && !isFence ? layout.layOutNow(open, closeMarks(open)) : undefined;
   return laidOut ?? indentLines(plainLines(tail, Math.max(1, columns - (block.margin ?? 0))), block);
 }
 
