@@ -3,8 +3,8 @@ import { dirname, resolve } from 'node:path';
 import { contains } from '../../core/text/path.ts';
 import { realPath } from './path.ts';
 
-/** The system's names for descriptors are links to whatever they stand for. */
-const SYSTEM_LINKS = /^\/(?:dev|proc)\//;
+/** The system's names for descriptors are links to whatever they stand for. The files of /dev/shm are like any others. */
+const SYSTEM_LINKS = /^\/(?:dev\/(?!shm\/)|proc\/)/;
 
 /**
  * The file that changes when one writes to `name`, links followed; a dangling link is itself replaced. A link in a folder could lead

@@ -8,6 +8,8 @@ import { PROTECTED_DIRECTORIES, PROTECTED_FILES, PROTECTED_PAIRS, PROTECTED_PATT
 const PROTECTED_NEW_NAMES = /^(?:\.env(?!\.(?:example|sample|template|dist)$)|id_(?:[^.]+$|rsa|dsa|ecdsa|ed25519))/;
 
 const SYSTEM_DIRECTORIES = ['/proc', '/sys', '/dev'];
+/** A disk in memory, with files like any others. */
+const MEMORY_DISK = '/dev/shm';
 
 /** https://learn.microsoft.com/en-us/windows/win32/fileio/naming-a-file */
 const DEVICE_NAME = /^(?:con|prn|aux|nul|conin\$|conout\$|com[\d¹²³]|lpt[\d¹²³])$/;
@@ -45,7 +47,7 @@ export function isProtectedIfNew(path: string): boolean {
 }
 
 export function isSystemPath(path: string): boolean {
-  return SYSTEM_DIRECTORIES.some((directory) => contains(directory, path));
+  return SYSTEM_DIRECTORIES.some((directory) => contains(directory, path)) && !contains(MEMORY_DISK, path);
 }
 
 /** Whether Windows reads a step of the path as a device or as an alternate data stream. */
