@@ -19,6 +19,9 @@ export function canPreview(text: string): boolean {
 /** A line that has only begun: an item, a rule or a table may come of it, but above it all would be a heading. */
 const UNDERLINE_SO_FAR = /^[ \t]*[-=]+[ \t]*$/;
 
+/** A star that is followed by a second one more often than by a blank. */
+const OPENING_SO_FAR = /[ \t]\*$/;
+
 /**
  * The text with its last mark closed, so that the words after it have their style while they come, and without a last
  * line that would make a heading of the one above.
@@ -28,6 +31,7 @@ export function closeMarks({ text: all, kind }: OpenText): string {
   const text = lastLine > 0 && UNDERLINE_SO_FAR.test(all.slice(lastLine)) ? all.slice(0, lastLine) : all;
   const last = text.slice(findLastStart(text, kind));
   if (FENCE.test(last)) return text;
+  if (OPENING_SO_FAR.test(text)) return text.slice(0, -1);
   const end = text.trimEnd();
   if (isOpen(last, /`/g)) return end.endsWith('`') ? end.slice(0, -1) : `${end}\``;
   if (!isOpen(last.replace(/`[^`]*`/g, ''), /\*\*/g)) return text;
@@ -99,12 +103,12 @@ export function findLeft(
 ): { readonly length: number; readonly count: number } {
   const { text, kind } = open;
   const shown = lines.map(stripPaint);
-  // The first star of a mark that closes is not shown.
+  // The first star of a mark is not shown.
   const isClosing = /[^*]\*$/.test(text) && isOpen(text.slice(findLastStart(text, kind)), /\*\*/g);
-  const all = { length: text.length - (isClosing ? 1 : 0), count: lines.length };
+  const all = { length: text.length - (isClosing || OPENING_SO_FAR.test(text) ? 1 : 0), count: lines.length };
   if (kind === 'code' || !canPreview(text)) return all;
-  const length =
-    kind === 'table' ? findCut(open, lines, layOut) : (findLineEnds(text, shown.slice(0, count)).at(-1) ?? 0);
+  const end = kind === 'table' ? findCut(open, lines, layOut) : (findLineEnds(text, shown.slice(0, count)).at(-1) ?? 0);
+  const length = Math.min(end, all.length);
   const above = layOut(closeMarks({ ...open, text: text.slice(0, length) })).map(stripPaint);
   const left = kind === 'table' ? above.length : count;
   const isSame = joinWords(above) === joinWords(shown.slice(0, left));
