@@ -1,4 +1,4 @@
-import { formatDuration } from '../core/text/format.ts';
+import { formatCount, formatDuration } from '../core/text/format.ts';
 
 export interface ProgressState {
   /** Rows of the output, of earlier runs, too. */
@@ -32,10 +32,6 @@ export function formatProgress({ ok, failed, total, rate, cost, pausedMs = 0, in
     ...(cost === undefined ? [] : [formatMoney(cost)]),
     ...(pausedMs > 1000 ? [`the quota is used up, going on in ${formatDuration(pausedMs)}`] : []),
   ].join(' · ');
-}
-
-export function formatCount(count: number): string {
-  return count.toLocaleString('en-US');
 }
 
 /** Rounded down, so that 100 % means all. */

@@ -119,7 +119,7 @@ function formatChart(rows: readonly UsageRow[], columns: number): string {
   const cells = rows.map(({ name, runs, usage, ...price }) => [
     name,
     formatCost({ runs, ...price }),
-    `${formatCount(countTokens(usage))} tokens`,
+    `${abbreviateCount(countTokens(usage))} tokens`,
     plural(runs, 'run'),
   ]);
   const widths = [0, 1, 2, 3].map((column) => Math.max(...cells.map((row) => measureWidth(row[column] ?? ''))));
@@ -150,7 +150,7 @@ function formatBar(share: number, width: number): string {
 }
 
 /** `950`, `12.4k`, `3.1M` */
-function formatCount(count: number): string {
+function abbreviateCount(count: number): string {
   if (count < 1000) return String(count);
   return count < 999_950 ? `${(count / 1000).toFixed(1)}k` : `${(count / 1_000_000).toFixed(1)}M`;
 }

@@ -3,6 +3,7 @@ import type { PageStep } from '../core/event.ts';
 import { describeFile } from '../core/files.ts';
 import { isObject, type JsonObject, toNonEmptyString } from '../core/json.ts';
 import type { SavedRecord, SavedSession } from '../core/session.ts';
+import { formatCount } from '../core/text/format.ts';
 import { addUsage, NO_USAGE, type Usage } from '../core/usage.ts';
 
 export interface Turn {
@@ -212,10 +213,6 @@ export function formatTime(at: number): string {
 export function toIsoTime(at: number): string {
   const time = new Date(at);
   return (Number.isNaN(time.getTime()) ? new Date(0) : time).toISOString();
-}
-
-export function formatCount(amount: number): string {
-  return amount.toLocaleString('en-GB');
 }
 
 interface PlainResult {

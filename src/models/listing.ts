@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { App } from '../core/app.ts';
 import { filterObjects, isObject, type JsonObject, toNonEmptyString } from '../core/json.ts';
-import { DAY_MS } from '../core/text/format.ts';
+import { DAY_MS, formatCount } from '../core/text/format.ts';
 import { isRecent, readCache, writeCache } from '../platform/files/small-file.ts';
 import {
   ALIASES,
@@ -182,8 +182,8 @@ export function formatModelRows(lines: readonly ModelLine[]): readonly (readonly
     line.id,
     line.isListed === false ? 'not listed' : line.status,
     formatThinking(line),
-    line.inputLimit === undefined ? '' : formatThousands(line.inputLimit),
-    line.outputLimit === undefined ? '' : formatThousands(line.outputLimit),
+    line.inputLimit === undefined ? '' : formatCount(line.inputLimit),
+    line.outputLimit === undefined ? '' : formatCount(line.outputLimit),
     line.tiers?.join(', ') ?? '',
     line.backends.length === 3 ? 'all' : line.backends.join(', '),
     formatNote(line),
@@ -230,9 +230,5 @@ function formatThinking({ levels, budget, ...line }: ModelLine): string {
 }
 
 function formatBudget({ min, max, canBeOff }: BudgetRange): string {
-  return `budget ${canBeOff ? '0, ' : ''}${formatThousands(min)}–${formatThousands(max)}`;
-}
-
-function formatThousands(value: number): string {
-  return value.toLocaleString('en-US');
+  return `budget ${canBeOff ? '0, ' : ''}${formatCount(min)}–${formatCount(max)}`;
 }

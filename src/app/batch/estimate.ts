@@ -1,11 +1,11 @@
 import type { Price } from '../../batch/budget.ts';
 import type { PendingRow } from '../../batch/engine.ts';
-import { formatCount, formatMoney } from '../../batch/progress.ts';
+import { formatMoney } from '../../batch/progress.ts';
 import type { Row } from '../../batch/row.ts';
 import { sampleRows } from '../../batch/sample.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
-import { plural } from '../../core/text/format.ts';
+import { formatCount, plural } from '../../core/text/format.ts';
 import { countTokens } from '../queries.ts';
 import type { Report } from '../report.ts';
 import { type BatchSetup, toModelRequest } from './setup.ts';

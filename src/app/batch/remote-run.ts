@@ -1,12 +1,12 @@
 import { resolve } from 'node:path';
 import { type Journal, openJournal } from '../../batch/journal.ts';
-import { formatCount } from '../../batch/progress.ts';
 import type { RemoteOptions } from '../../batch/remote/engine.ts';
 import { isInFlight, openPlan, type PlanStore } from '../../batch/remote/plan.ts';
 import { type RunFile, readRunFile, toRunPaths } from '../../batch/run-file.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import type { JsonObject } from '../../core/json.ts';
+import { formatCount } from '../../core/text/format.ts';
 import { realPath } from '../../platform/files/path.ts';
 import { chooseRetries, type ModelOptions, openModel } from '../model.ts';
 import { openAnswerFormat } from '../output-schema.ts';

@@ -8,7 +8,7 @@ import { openSource, peekRows, type Source, type SourceOptions } from '../../app
 import { type PrintOptions, printReport } from '../../app/report.ts';
 import { type Price, unknownPriceError } from '../../batch/budget.ts';
 import { type Journal, openJournal } from '../../batch/journal.ts';
-import { formatCount, formatMoney } from '../../batch/progress.ts';
+import { formatMoney } from '../../batch/progress.ts';
 import { isFailed } from '../../batch/result.ts';
 import type { Row } from '../../batch/row.ts';
 import { type RunCounts, runRows } from '../../batch/run.ts';
@@ -16,7 +16,7 @@ import { sampleRows } from '../../batch/sample.ts';
 import type { App } from '../../core/app.ts';
 import { AppError, EXIT_CODES } from '../../core/error.ts';
 import type { JsonObject } from '../../core/json.ts';
-import { formatDuration } from '../../core/text/format.ts';
+import { formatCount, formatDuration } from '../../core/text/format.ts';
 import { quoteIfNeeded } from '../../core/text/quote.ts';
 import { addUsage, type BilledCall, NO_USAGE, type Usage } from '../../core/usage.ts';
 import { countLines } from '../../platform/files/chunks.ts';

@@ -7,12 +7,12 @@ import type { Engine } from '../../batch/engine.ts';
 import { createGate } from '../../batch/gate.ts';
 import type { Journal } from '../../batch/journal.ts';
 import { createLocalEngine } from '../../batch/local-engine.ts';
-import { formatCount } from '../../batch/progress.ts';
 import { createRemoteEngine, type RemoteOptions } from '../../batch/remote/engine.ts';
 import { openPlan, type PlanStore } from '../../batch/remote/plan.ts';
 import { settleRemote } from '../../batch/remote/settle.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
+import { formatCount } from '../../core/text/format.ts';
 import type { BilledCall } from '../../core/usage.ts';
 
 export interface EngineOptions extends Pick<BatchOptions, 'demo' | 'serviceTier'> {

@@ -1,12 +1,11 @@
 import { openService, type RemoteRunOptions, readRun, reportRun } from '../../app/batch/remote-run.ts';
 import { formatTable, printReport } from '../../app/report.ts';
 import { readCounts } from '../../batch/journal.ts';
-import { formatCount } from '../../batch/progress.ts';
 import { isInFlight, openPlan, type Shard } from '../../batch/remote/plan.ts';
 import { toRunPaths } from '../../batch/run-file.ts';
 import type { App } from '../../core/app.ts';
 import type { BatchJob } from '../../core/batches.ts';
-import { formatAge } from '../../core/text/format.ts';
+import { formatAge, formatCount } from '../../core/text/format.ts';
 import { sanitize } from '../../core/text/terminal.ts';
 
 /** Shows how a run stands: its output, and its batch jobs as the service sees them. Changes nothing. */

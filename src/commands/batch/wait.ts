@@ -1,11 +1,11 @@
 import { closePlan, type RemoteRunOptions, reportRun, withRemoteRun } from '../../app/batch/remote-run.ts';
 import { printReport } from '../../app/report.ts';
 import { readCounts } from '../../batch/journal.ts';
-import { formatCount } from '../../batch/progress.ts';
 import { createRemoteEngine, type RemoteStatus } from '../../batch/remote/engine.ts';
 import { toRunPaths } from '../../batch/run-file.ts';
 import type { App } from '../../core/app.ts';
 import { EXIT_CODES } from '../../core/error.ts';
+import { formatCount } from '../../core/text/format.ts';
 import { keepHeapSmall } from '../../platform/runtime/native.ts';
 
 /** Waits for the batch jobs of a run, and collects their results as they end. */

@@ -21,7 +21,7 @@ function checkNode({ node, builtIn, platform, arch }: Runtime): Finding {
   if (builtIn !== undefined)
     return { check: 'node', state: 'ok', text: `not needed: ${builtIn} is built in, on ${platform} ${arch}` };
   const text = `${node} on ${platform} ${arch}`;
-  if (node.localeCompare(OLDEST_NODE, 'en', { numeric: true }) >= 0) return { check: 'node', state: 'ok', text };
+  if (rankVersion(node) >= rankVersion(OLDEST_NODE)) return { check: 'node', state: 'ok', text };
   return {
     check: 'node',
     state: 'failure',
@@ -29,6 +29,11 @@ function checkNode({ node, builtIn, platform, arch }: Runtime): Finding {
     text: `${text}; gmn needs ${OLDEST_NODE} or newer`,
     remedies: [{ words: 'Get it at https://nodejs.org' }],
   };
+}
+
+/** A number that is higher for a later version. */
+function rankVersion(version: string): number {
+  return version.split('.').reduce((sum, part) => sum * 1000 + Number.parseInt(part, 10), 0);
 }
 
 function checkGmn({ version, env, cwd }: App, { program }: Runtime): Finding {

@@ -82,6 +82,14 @@ export function formatDollars(amount: number): string {
   return `$${amount.toFixed(digits).replace(/(\.\d*[1-9])0$/, '$1')}`;
 }
 
+/** `1,234,567`. By hand: what JavaScript has for it takes half as long to load as Node to start. */
+export function formatCount(count: number): string {
+  const digits = String(count);
+  const first = digits.slice(0, digits.length % 3);
+  const groups = digits.slice(first.length).match(/.../g) ?? [];
+  return [...(first === '' ? [] : [first]), ...groups].join(',');
+}
+
 export function plural(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }

@@ -1,9 +1,8 @@
 import type { JsonObject, JsonValue } from '../../core/json.ts';
-import { formatSize } from '../../core/text/format.ts';
+import { formatCount, formatSize } from '../../core/text/format.ts';
 import { countBase64Bytes } from '../../core/text/media.ts';
 import {
   findPlainResult,
-  formatCount,
   formatTime,
   formatTokens,
   type Item,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { formatSize } from '../../../src/core/text/format.ts';
+import { formatCount, formatSize } from '../../../src/core/text/format.ts';
 
 test.each([
   [0, '0 B'],
@@ -11,4 +11,13 @@ test.each([
   [2_000_000_000, '2.0 GB'],
 ])('%d bytes are %s', (bytes, text) => {
   expect(formatSize(bytes)).toBe(text);
+});
+
+test.each([
+  [0, '0'],
+  [999, '999'],
+  [1000, '1,000'],
+  [1_048_576, '1,048,576'],
+])('%d things are %s', (count, text) => {
+  expect(formatCount(count)).toBe(text);
 });
