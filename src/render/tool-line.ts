@@ -34,7 +34,7 @@ export function formatToolLine(
   const opening = formatCall(name, args);
   if (!ok) {
     const reason = readReason(name, response) ?? (summary || 'it failed');
-    return { isGood: false, text: joinParts([`${opening}: ${sanitize(clipLine(reason, MAX_REASON))}`, time]) };
+    return { isGood: false, text: joinParts([`${opening}: ${clipProse(reason, MAX_REASON)}`, time]) };
   }
   const parts = [`${opening}${formatCounts(change)}`, hasFailed ? formatExit(exit) : '', sanitize(summary), time];
   return {
@@ -54,7 +54,7 @@ const TODO_MARKS: Readonly<Record<Todo['status'], string>> = {
 const MAX_TODO = 200;
 
 function formatTodo({ description, status }: Todo): string {
-  return `  ${TODO_MARKS[status]} ${sanitize(clipLine(description, MAX_TODO))}`;
+  return `  ${TODO_MARKS[status]} ${clipProse(description, MAX_TODO)}`;
 }
 
 /** `verify npm test · exit 1 · 3.2s`. Sanitized for the terminal. */
@@ -117,7 +117,7 @@ export interface FoldedOutput {
 /** `edit_file hello.js failed: there is no file hello.js`: the first line of the reason. Sanitized for the terminal. */
 export function formatToolFailure(name: string, args: JsonObject, { response }: ToolResult): string {
   const reason = readReason(name, response) ?? 'no reason was given';
-  return `${formatCall(name, args)} failed: ${sanitize(clipLine(reason, MAX_NOTICE_REASON))}`;
+  return `${formatCall(name, args)} failed: ${clipProse(reason, MAX_NOTICE_REASON)}`;
 }
 
 /** Messages to the model about its arguments begin with the name of the tool, which the line has already. */
@@ -139,10 +139,36 @@ function formatCounts(change: ToolResult['change']): string {
   return ` +${added} −${removed}${cut}`;
 }
 
-function clipLine(text: string, most: number): string {
+/** The first line, cut between words, without an ellipsis after a sentence. Sanitized for the terminal. */
+function clipProse(text: string, most: number): string {
+  return sanitize(clipLine(text, most, findWordEnd)).replace(/(?<=[.。])…$/, '');
+}
+
+type FindEnd = (line: string, limit: number) => number;
+
+function clipLine(text: string, most: number, findEnd: FindEnd = (_, limit) => limit): string {
   const trimmed = text.trim();
   const line = textBefore(trimmed, '\n');
   // No ellipsis after a complete sentence.
   const isWhole = line.length <= most && (line.endsWith('.') || line.length === trimmed.length);
-  return isWhole ? line : `${line.slice(0, most - 1).toWellFormed()}…`;
+  if (isWhole) return line;
+  const end = line.length < most ? line.length : findEnd(line, most - 1);
+  return `${line.slice(0, end).trimEnd().toWellFormed()}…`;
+}
+
+/** A word that is longer, such as a path, is cut inside. */
+const MAX_CUT_WORD = 20;
+
+/** Where the last word ends, at `limit` or a little before it; else where the last character does. */
+function findWordEnd(line: string, limit: number): number {
+  const places = Array.from({ length: MAX_CUT_WORD }, (_, index) => limit - index);
+  const ends = places.filter((place) => !/^[\p{M}\p{Cs}]/u.test(line.slice(place, place + 2)));
+  return ends.find((end) => isBetweenWords(line.slice(end - 2, end), line.slice(end, end + 2))) ?? ends[0] ?? limit;
+}
+
+/** Japanese and Chinese have no spaces between words: a line may end before and after any of their characters. */
+function isBetweenWords(before: string, after: string): boolean {
+  return (
+    /[\s\p{scx=Han}\p{scx=Hira}\p{scx=Kana}]$/u.test(before) || /^[\s\p{scx=Han}\p{scx=Hira}\p{scx=Kana}]/u.test(after)
+  );
 }

@@ -130,6 +130,26 @@ describe('text on a terminal', () => {
   });
 
   test.each([
+    [80, 24],
+    [120, 40],
+  ])('the reason of a failed call ends with a whole word at %i columns', async (columns, rows) => {
+    const screen = emulator({ columns, rows });
+    const error =
+      'the text to be replaced is not in the file any more because somebody else has changed its surroundings since then';
+    const outcome = { ok: false, response: { error } };
+    const args = { file_path: 'src/harbour.ts' };
+    await renderOn({ out: screen, err: screen }, 'text', [
+      begin,
+      { type: 'call', id: '1', name: 'edit_file', args },
+      { type: 'answer', id: '1', name: 'edit_file', outcome },
+      end,
+    ]);
+    expect((await screen.shown()).lines.map((row) => row.trim()).join(' ')).toBe(
+      `✗ edit_file src/harbour.ts: ${error.slice(0, error.indexOf(' surroundings'))}…`,
+    );
+  });
+
+  test.each([
     ['render never', { render: 'never' }],
     ['a dumb terminal', { isDumb: true }],
   ] as const)('with %s the text streams as it is, made harmless', async (_name, options) => {

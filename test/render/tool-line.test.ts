@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { JsonObject } from '../../src/core/json.ts';
+import { sanitize } from '../../src/core/text/terminal.ts';
 import { measureWidth } from '../../src/core/text/width.ts';
 import type { LineCounts } from '../../src/core/tool.ts';
 import { formatRunningCalls, formatToolFailure, formatToolLine } from '../../src/render/tool-line.ts';
@@ -32,6 +33,38 @@ test('a failure has the first line of its reason', () => {
     isGood: false,
     text: 'read_file a: no such file…',
   });
+});
+
+const LONG_REASON =
+  'the text to be replaced is not in the file any more because somebody else has changed its surroundings since it was read';
+
+const JAPANESE = '置き換える文字列が見つかりません。'.repeat(9);
+const DECOMPOSED = 'が'.normalize('NFD');
+
+test.for([
+  ['words', LONG_REASON, `${LONG_REASON.slice(0, LONG_REASON.indexOf(' surroundings'))}…`],
+  ['a word that ends at the limit', `${'four '.repeat(19)}four five`, `${'four '.repeat(19)}four…`],
+  ['a Japanese sentence', `${'港'.repeat(98)}。港港`, `${'港'.repeat(98)}。`],
+  ['Japanese', JAPANESE, `${JAPANESE.slice(0, 99)}…`],
+  ['Japanese after a word', `${'x'.repeat(99)}が見つかりません`, `${'x'.repeat(99)}…`],
+  ['a word after Japanese', `${'、'.repeat(95)}filename`, `${'、'.repeat(95)}…`],
+  ['a sentence', `${'four '.repeat(18)}four. Another one`, `${'four '.repeat(18)}four.`],
+  ['a word without an end', `no file ${'x'.repeat(200)}`, `no file ${'x'.repeat(91)}…`],
+  ['an emoji of two code units', `${'x'.repeat(98)}😀😀`, `${'x'.repeat(98)}…`],
+  ['a letter and its mark', DECOMPOSED.repeat(80), `${DECOMPOSED.repeat(49)}…`],
+] as const)('a long reason is cut at the end of a word: %s', ([, error, shown]) => {
+  expect(line('edit_file', { file_path: 'a' }, error).text).toBe(`edit_file a: ${shown}`);
+});
+
+test('a cut at the end of a word never makes the line wider', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'grapheme', minLength: 101, maxLength: 300 }), (error) => {
+      const [first = ''] = error.trim().split('\n');
+      const cutAnywhere = sanitize(`t: ${first.slice(0, 99).toWellFormed()}…`);
+      fc.pre(first.length > 100);
+      expect(measureWidth(line('t', {}, error).text)).toBeLessThanOrEqual(measureWidth(cutAnywhere));
+    }),
+  );
 });
 
 test('a reason that begins with the name of the tool does not repeat it', () => {
