@@ -2,6 +2,9 @@ import { beginsTurn, type StoredContent } from '../core/content.ts';
 import type { Session } from '../core/session.ts';
 import { plural } from '../core/text/format.ts';
 import { sanitize, stripControls } from '../core/text/terminal.ts';
+import { measureWidth } from '../core/text/width.ts';
+import { openMarkdown } from '../render/lazy.ts';
+import { clipText } from '../render/spinner.ts';
 import { deriveTitle } from '../session/record.ts';
 import { wrapWords } from './chat.ts';
 
@@ -18,12 +21,17 @@ const MAX_ANSWER_CHARS = 4000;
 
 interface RecapOptions {
   readonly columns: number;
+  /** Answers are shown as they were written, not laid out. */
   readonly isPlain: boolean;
   readonly isStyled: boolean;
+  readonly hasLinks: boolean;
 }
 
 /** The last turns of a session, shortened: where the conversation was left. Undefined if it has none. */
-export function formatRecap({ contents }: Pick<Session, 'contents'>, options: RecapOptions): string | undefined {
+export async function formatRecap(
+  { contents }: Pick<Session, 'contents'>,
+  options: RecapOptions,
+): Promise<string | undefined> {
   const starts = contents.flatMap((content, index) => (beginsTurn(content) ? [index] : []));
   const shown = starts.slice(-MAX_TURNS);
   if (shown.length === 0) return undefined;
@@ -31,32 +39,53 @@ export function formatRecap({ contents }: Pick<Session, 'contents'>, options: Re
   const turns = shown.map((start, index) => contents.slice(start, shown[index + 1]));
   return [
     ...(earlier === 0 ? [] : [`… ${plural(earlier, 'earlier turn')}`]),
-    ...turns.map((turn) => formatRecapTurn(turn, options)),
+    ...(await Promise.all(turns.map((turn) => formatRecapTurn(turn, options)))),
   ].join('\n\n');
 }
 
-function formatRecapTurn([prompt, ...rest]: readonly StoredContent[], options: RecapOptions): string {
+async function formatRecapTurn([prompt, ...rest]: readonly StoredContent[], options: RecapOptions): Promise<string> {
   const question = prompt === undefined ? '' : sanitize(deriveTitle(prompt));
   const calls = rest.flatMap(({ parts }) => parts).filter((part) => 'functionCall' in part).length;
-  const answer = shortenAnswer(joinAnswerTexts(rest), options.columns);
+  const answer = await shortenAnswer(listAnswerTexts(rest), options);
   const rows = [
     ...(calls === 0 ? [] : [plural(calls, 'tool call')]),
     ...(answer.length === 0 ? ['(no answer)'] : answer),
   ];
-  const dim = (row: string): string => (options.isStyled && row !== '' ? `\u001b[2m${row}\u001b[22m` : row);
+  const paint = (row: string): string => (options.isStyled && row !== '' ? dim(row) : row);
   const [first = '', ...others] = wrapWords(question, options.columns - INDENT.length);
-  return [promptMark(options) + first, ...others.map((row) => INDENT + row), ...rows.map(dim)].join('\n');
+  return [promptMark(options) + first, ...others.map((row) => INDENT + row), ...rows.map(paint)].join('\n');
 }
 
-function joinAnswerTexts(contents: readonly StoredContent[]): string {
-  const parts = contents.filter(({ role }) => role === 'model').flatMap((content) => content.parts);
-  return parts.map((part) => ('text' in part && part.thought !== true ? part.text : '')).join('');
+/** What ends bold text would end this, too. */
+function dim(row: string): string {
+  return `\u001b[2m${row.replaceAll('\u001b[22m', '\u001b[22;2m')}\u001b[22m`;
 }
 
-function shortenAnswer(text: string, columns: number): readonly string[] {
+function listAnswerTexts(contents: readonly StoredContent[]): readonly string[] {
+  const replies = contents.filter(({ role }) => role === 'model');
+  return replies.map(({ parts }) =>
+    parts.map((part) => ('text' in part && part.thought !== true ? part.text : '')).join(''),
+  );
+}
+
+async function shortenAnswer(texts: readonly string[], options: RecapOptions): Promise<readonly string[]> {
+  // A call ends the block before it.
+  const text = texts.join(options.isPlain ? '' : '\n\n');
   const start = stripControls(text.slice(0, MAX_ANSWER_CHARS).toWellFormed()).trim();
-  const lines = start.replaceAll('\t', '    ').split('\n');
-  const rows = lines.filter((line) => line.trim() !== '').flatMap((line) => wrapWords(line, columns));
+  const lines = options.isPlain ? wrapLines(start, options.columns) : await layOutLines(start, options);
+  const rows = lines.filter((line) => line.trim() !== '');
   if (rows.length <= MAX_ANSWER_ROWS && text.length <= MAX_ANSWER_CHARS) return rows;
   return [...rows.slice(0, MAX_ANSWER_ROWS), '…'];
+}
+
+function wrapLines(text: string, columns: number): readonly string[] {
+  const lines = text.replaceAll('\t', '    ').split('\n');
+  return lines.flatMap((line) => wrapWords(line, columns));
+}
+
+/** As the answer was laid out; a line that the terminal would wrap, such as one of code, is cut. */
+async function layOutLines(text: string, { columns, isStyled, hasLinks }: RecapOptions): Promise<readonly string[]> {
+  const page = await openMarkdown({ columns: () => columns, isStyled, hasLinks });
+  const lines = ((await page.push(text)) + (await page.end())).replaceAll('\t', '    ').split('\n');
+  return lines.map((line) => (measureWidth(line) <= columns ? line : clipText(stripControls(line), columns)));
 }

@@ -27,8 +27,10 @@ export function unansweredNotice({ unanswered }: Pick<Session, 'unanswered'>): s
 }
 
 export async function showRecap({ session, columns, isPlain, isQuiet, io: { err } }: Chat): Promise<void> {
-  const recap = formatRecap(session, { columns, isPlain, isStyled: err.isStyled });
-  if (recap !== undefined && !isQuiet) await err.write(`${recap}\n\n`);
+  if (isQuiet) return;
+  const { isStyled, hasLinks = false } = err;
+  const recap = await formatRecap(session, { columns, isPlain, isStyled, hasLinks });
+  if (recap !== undefined) await err.write(`${recap}\n\n`);
 }
 
 export async function switchToNextMode(chat: Chat): Promise<undefined> {

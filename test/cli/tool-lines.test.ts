@@ -1,8 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, type TestContext, test } from 'vitest';
 import { sharedHome } from '../support/chat.ts';
 import { chatInTerminal, screenOf } from '../support/chat-terminal.ts';
+import { emulator } from '../support/emulator.ts';
 import { fakeGemini, reply } from '../support/fake-gemini.ts';
 import { runGmn } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
@@ -122,6 +123,108 @@ posixTest('a chat that is continued begins with its last turns, and its first li
   expect(rows.slice(begun, begun + recap.length)).toEqual(recap);
   const loaded = rows.indexOf('Continuing trip: 3 turns.') + 1;
   expect(rows.slice(loaded, loaded + recap.length)).toEqual(recap);
+});
+
+const MARKDOWN = `Some **bold** words and a [link](https://x.y).
+
+| Name | Country |
+|---|---|
+| 横浜 | 日本 |
+
+- one
+`;
+
+/** Two turns of Markdown; the answer to the second is cut by a call. */
+async function saveMarkdown(t: TestContext, env: Readonly<Record<string, string>>): Promise<void> {
+  const looking = { text: 'Let me **look**.' };
+  const code = `\`\`\`js\nconst wide = '${'x'.repeat(200)}';\n\`\`\`\n\n港は**船**が${'停泊できる場所'.repeat(30)}`;
+  const gemini = await fakeGemini(t, [
+    reply(MARKDOWN),
+    reply(looking, call('list_directory', { dir_path: '.' })),
+    reply(code),
+  ]);
+  const saved = await runGmn(t, ['chat', '--session-name', 'port'], { gemini, env, stdin: 'first\nsecond\n' });
+  expect(saved.exitCode).toBe(0);
+}
+
+/** What is between the banner and the prompt of a chat that is continued, as a terminal shows it. */
+async function readRecap(
+  t: TestContext,
+  args: readonly string[],
+  options: { readonly env: Readonly<Record<string, string>>; readonly columns: number; readonly rows: number },
+): Promise<{ readonly rows: readonly string[]; readonly output: string }> {
+  const chat = chatInTerminal(t, ['--demo', '-r', 'port', ...args], options);
+  await chat.until(/second[\s\S]*…[\s\S]*(?:❯|>) /);
+  chat.type(CTRL_D);
+  const { output } = await chat.ended;
+  const screen = emulator(options);
+  await screen.write(output);
+  const { window } = await screen.shown();
+  const end = window.lastIndexOf('…') + 1;
+  return {
+    rows: window.slice(
+      window.findIndex((row) => /^(?:❯|>) first/.test(row)),
+      end,
+    ),
+    output,
+  };
+}
+
+posixTest.for([
+  [80, 24],
+  [120, 40],
+] as const)('the last turns of a chat that is continued are laid out at %i columns', async ([columns, rows], t) => {
+  const { env } = sharedHome(t);
+  await saveMarkdown(t, env);
+  const recap = await readRecap(t, [], { env, columns, rows });
+  expect(recap.rows).toEqual([
+    '❯ first',
+    expect.stringMatching(/^Some bold words and a link .*https:\/\/x\.y/),
+    'Name │ Country',
+    '─────┼────────',
+    '横浜 │ 日本',
+    '…',
+    '',
+    '❯ second',
+    '1 tool call',
+    'Let me look.',
+    '```js',
+    expect.stringMatching(/^const wide = 'x+…$/),
+    '```',
+    '…',
+  ]);
+  // All of it stays dim, bold words too.
+  expect(recap.output).toContain('\u001b[2mSome \u001b[1mbold\u001b[22;2m words');
+});
+
+posixTest('the last turns have links where the terminal shows them, and no styles with NO_COLOR', async (t) => {
+  const { env } = sharedHome(t);
+  await saveMarkdown(t, env);
+  const size = { columns: 80, rows: 24 };
+  const linked = await readRecap(t, [], { ...size, env: { ...env, VTE_VERSION: '7600' } });
+  expect(linked.output).toContain('\u001b]8;;https://x.y');
+  const plain = await readRecap(t, [], { ...size, env: { ...env, NO_COLOR: '1' } });
+  expect(plain.rows[1]).toMatch(/^Some bold words/);
+  expect(plain.output).not.toMatch(/\u001b\[[\d;]*m/);
+});
+
+posixTest.for([
+  [['--plain'], {}],
+  [[], { TERM: 'dumb' }],
+] as const)('the last turns are plain text with %j %j', async ([args, set], t) => {
+  const { env } = sharedHome(t);
+  await saveMarkdown(t, env);
+  const { rows } = await readRecap(t, args, { env: { ...env, ...set }, columns: 80, rows: 40 });
+  expect(rows.slice(0, 8)).toEqual([
+    '> first',
+    'Some **bold** words and a [link](https://x.y).',
+    '| Name | Country |',
+    '|---|---|',
+    '| 横浜 | 日本 |',
+    '…',
+    '',
+    '> second',
+  ]);
 });
 
 posixTest('in a one-shot on a terminal a command is seen while it runs, and one line of it stays', async (t) => {
