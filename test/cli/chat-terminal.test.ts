@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import { sharedHome } from '../support/chat.ts';
 import { chatInTerminal, screenOf } from '../support/chat-terminal.ts';
+import { emulator } from '../support/emulator.ts';
 import { chunk, fakeGemini, reply, type Scripted, sse } from '../support/fake-gemini.ts';
 import { posixTest } from '../support/posix.ts';
 
@@ -224,4 +225,28 @@ posixTest('/diff has colours, and marks the words that were changed', async (t) 
   await chat.shows(/\n-the harbour of Rotterdam\n\+the harbour of Yokohama\n❯/);
   chat.type('\u0004');
   expect((await chat.ended).exitCode).toBe(0);
+});
+
+posixTest.for([
+  [80, 24],
+  [120, 40],
+] as const)('no row is empty between a prompt that fills %i columns and its answer', async ([columns, rows], t) => {
+  const gemini = await fakeGemini(t, [reply('one'), reply('two'), reply('three')]);
+  const chat = chatInTerminal(t, [], { gemini, columns, rows });
+  const prompts = [
+    ...['x'.repeat(columns - '❯ '.length), '港'.repeat((columns - '❯ '.length) / 2)],
+    'x'.repeat(columns - '❯ '.length - 1),
+  ];
+  await chat.ready(1);
+  for (const [index, answer] of ['one', 'two', 'three'].entries()) {
+    chat.enter(prompts[index] ?? '');
+    await chat.shows(new RegExp(`\\n${answer}\\n\\n❯`));
+  }
+  chat.type(CTRL_D);
+  const screen = emulator({ columns, rows });
+  await screen.write((await chat.ended).output);
+  const { lines } = await screen.shown();
+  expect(lines.slice(1, 10)).toEqual([
+    ...[`❯ ${prompts[0]}`, 'one', '', `❯ ${prompts[1]}`, 'two', '', `❯ ${prompts[2]}`, 'three', ''],
+  ]);
 });

@@ -41,7 +41,7 @@ export function createScreen(err: Out, isPlain: boolean): Screen {
       drawnRows = err.rows;
     },
     erase: () => finish(eraseFrame),
-    moveBelow: () => finish(moveBelow),
+    moveBelow: () => finish((frame) => moveBelow(frame, drawnColumns)),
     clear() {
       if (!isPlain) write('\u001b[H\u001b[2J');
       forget();

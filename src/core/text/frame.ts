@@ -51,10 +51,12 @@ export function diffFrames(before: Frame | undefined, next: Frame): string {
   return output;
 }
 
-/** The output that moves the cursor to the start of a free row below the frame. */
-export function moveBelow(frame: Frame): string {
-  const last = frame.rows.length - 1;
-  return `${moveCursor(frame.caret, { row: last, column: 0 }, frame.rows.length)}\n`;
+/** The output that moves the cursor to the start of a free row below the frame, which was drawn for so many columns. */
+export function moveBelow({ rows, caret }: Frame, columns: number): string {
+  const last = rows.length - 1;
+  // A full row has a row below it for the caret: with nothing in it, it is the free one.
+  const isFree = rowWidth(rows[last - 1] ?? []) === columns && rows[last]?.every(({ text }) => text === ' ');
+  return `${moveCursor(caret, { row: last, column: 0 }, rows.length)}${isFree ? ERASE_RIGHT : '\n'}`;
 }
 
 /** The output that removes the frame; the cursor ends where its first row began. */

@@ -2,8 +2,10 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { lineEditor } from '../../../src/chat/line/editor.ts';
 import { type Layout, layOut } from '../../../src/chat/line/layout.ts';
+import { createScreen } from '../../../src/chat/terminal/screen.ts';
 import { diffFrames, eraseFrame, moveBelow, rewrapFrame } from '../../../src/core/text/frame.ts';
 import { measureWidth } from '../../../src/core/text/width.ts';
+import { emulator } from '../../support/emulator.ts';
 import { fuzz } from '../../support/fuzz.ts';
 import { testScreen } from '../../support/screen.ts';
 import { anyText, bordersOf, KEY_NAMES, lineText } from '../arbitrary.ts';
@@ -87,11 +89,34 @@ test('a line that was sent stays, and what comes next begins below it', () => {
     fc.property(drafts, widths, (draft, columns) => {
       const screen = testScreen({ columns, rows: 1000 });
       const frame = layOut({ prompt: '› ', ...draft, columns });
-      screen.write(diffFrames(undefined, frame) + moveBelow(frame));
-      expect(screen.cursor).toEqual({ row: frame.rows.length, column: 0 });
+      screen.write(diffFrames(undefined, frame) + moveBelow(frame, columns));
+      const { row, column } = screen.cursor;
+      expect([frame.rows.length - 1, frame.rows.length]).toContain(row);
+      expect(column).toBe(0);
       expect(screen.rows).toEqual(textsOf(frame));
+      expect(textsOf(frame).length).toBeLessThanOrEqual(row);
     }),
   );
+});
+
+test.each([
+  ['fills a row', 'abcd', ['› abcd', 'next']],
+  ['fills two rows', 'abcdefgh', ['› abcd', '  efgh', 'next']],
+  ['fills a row with wide characters', '日本', ['› 日本', 'next']],
+  ['is one character longer than a row', 'abcde', ['› abcd', '  e', 'next']],
+  ['has no room for its last wide character', '日a語', ['› 日a', '  語', 'next']],
+  ['is one character shorter than a row', 'abc', ['› abc', 'next']],
+  ['ends with a line break', 'abc\n', ['› abc', '', 'next']],
+  ['is empty', '', ['›', 'next']],
+])('what comes after a line that %s begins right below it', async (_, text, rows) => {
+  for (const caret of [text.length, 0]) {
+    const terminal = emulator({ columns: 6, rows: 4 });
+    const screen = createScreen(terminal, false);
+    screen.show(layOut({ prompt: '› ', text, caret, columns: 6 }), 6);
+    screen.moveBelow();
+    await terminal.write('next');
+    expect((await terminal.shown()).lines).toEqual(rows);
+  }
 });
 
 test('typing at the end writes what was typed and nothing else', () => {
