@@ -43,6 +43,8 @@ function formatItem(item: Item): string {
       return closeBlocks(item.text) ?? fenceCode(item.text);
     case 'thought':
       return quoteLines(`**Thought**\n\n${item.text.trimEnd()}\n`);
+    case 'followUp':
+      return `#### Follow-up by gmn\n\n${fenceCode(item.text)}`;
     case 'media':
       return formatMedia(item);
     case 'call':

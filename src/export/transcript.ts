@@ -1,4 +1,4 @@
-import { type MediaPart, type Part, UNNAMED_TOOL } from '../core/content.ts';
+import { beginsTurn, type MediaPart, type Part, UNNAMED_TOOL } from '../core/content.ts';
 import type { PageStep } from '../core/event.ts';
 import { describeFile } from '../core/files.ts';
 import { isObject, type JsonObject, toNonEmptyString } from '../core/json.ts';
@@ -18,6 +18,8 @@ export interface Turn {
 export type Item =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'thought'; readonly text: string }
+  /** What gmn asked by itself, as after a failed `--verify`. */
+  | { readonly type: 'followUp'; readonly text: string }
   | (Media & { readonly type: 'media' })
   | (NamedCall & { readonly type: 'call'; readonly args: JsonObject; readonly answer: RecordedResult | undefined })
   /** Its call was not recorded. */
@@ -46,7 +48,7 @@ export function* splitTurns(records: readonly SavedRecord[]): Generator<Turn, vo
   let number = 0;
   let open: SavedRecord[] = [];
   for (const record of records) {
-    if (record.kind === 'prompt' && open.length > 0) {
+    if (isTurnStart(record) && open.length > 0) {
       number += 1;
       yield toTurn(number, open);
       open = [];
@@ -56,9 +58,14 @@ export function* splitTurns(records: readonly SavedRecord[]): Generator<Turn, vo
   if (open.length > 0) yield toTurn(number + 1, open);
 }
 
+function isTurnStart({ kind, content }: SavedRecord): boolean {
+  return kind === 'prompt' && beginsTurn(content);
+}
+
 function toTurn(number: number, records: readonly SavedRecord[]): Turn {
   const [first] = records;
-  const prompt = first?.kind === 'prompt' ? toItems(first.content.parts) : [];
+  const hasPrompt = first !== undefined && isTurnStart(first);
+  const prompt = hasPrompt ? toItems(first.content.parts) : [];
   let usage = NO_USAGE;
   let model: string | undefined;
   for (const record of records) {
@@ -66,7 +73,7 @@ function toTurn(number: number, records: readonly SavedRecord[]): Turn {
     usage = addUsage(usage, record.usage);
     model = record.model;
   }
-  const steps = toSteps(first?.kind === 'prompt' ? records.slice(1) : records);
+  const steps = toSteps(hasPrompt ? records.slice(1) : records);
   return { number, at: first?.at ?? 0, prompt, steps, model, usage };
 }
 
@@ -77,6 +84,12 @@ function toSteps(records: readonly SavedRecord[]): readonly Item[] {
     const { parts } = record.content;
     if (record.kind === 'answer') {
       addResults(parts, steps, pending);
+      continue;
+    }
+    if (record.kind === 'prompt') {
+      steps.push(
+        ...toItems(parts).map((item) => (item.type === 'text' ? { ...item, type: 'followUp' as const } : item)),
+      );
       continue;
     }
     const begin = steps.length;

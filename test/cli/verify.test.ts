@@ -51,6 +51,26 @@ Find the cause and repair it. It is run again when you are done.`);
   expect(seen).not.toMatch(/canary|GEMINI_API_KEY/);
 });
 
+posixTest('an export shows the failed check in the turn that it belongs to, not as a prompt', async (t) => {
+  const at = place(t, {
+    gemini: await fakeGemini(t, [reply('Nothing to do.'), reply('It was nothing.')]),
+    files: { 'check.sh': '[ -e again ] && exit 0; touch again; echo 壊れた; exit 3' },
+  });
+  expect((await runGmnIn(t, at, [...FLAGS, '--verify', 'sh check.sh', 'make it 2'])).exitCode).toBe(0);
+  const { stdout } = await runGmnIn(t, at, ['sessions', 'export', 'last']);
+  expect(stdout).toContain('\n- Turns: 1\n');
+  expect(stdout.match(/^#.*/gm)).toEqual([
+    '# make it 2',
+    '## 1. Prompt',
+    '### Answer (gemini-2.5-flash)',
+    '#### Follow-up by gmn',
+  ]);
+  expect(stdout).toContain(
+    '\nNothing to do.\n\n#### Follow-up by gmn\n\n```\nThe work is not done yet: this command, which checks it, fails (exit code 3):\n\nsh check.sh\n',
+  );
+  expect(stdout).toMatch(/\n壊れた\n[\s\S]*\n```\n\nIt was nothing\.\n/);
+});
+
 posixTest('what still fails is a VerifyError with the end of the output, not with keys', async (t) => {
   const gemini = await fakeGemini(t, [reply('Done.'), reply('Done now.')]);
   const flood = 'yes 0123456789abcdef | head -c 59500000; cat key; echo 日本語; exit 3';

@@ -8,7 +8,7 @@ import { type ExportFormat, exportSession, findFormat } from '../../src/export/e
 import { fuzz } from '../support/fuzz.ts';
 import { everywhere, HOSTILE } from './hostile.ts';
 import { longSession } from './long.ts';
-import { prompt, reply, sessionOf, small } from './samples.ts';
+import { followUp, prompt, reply, sessionOf, small } from './samples.ts';
 
 async function exported(session: SavedSession, format: ExportFormat): Promise<string> {
   return [...(await exportSession(session, format))].join('');
@@ -20,6 +20,52 @@ const schema: Schema = JSON.parse(
 
 test.each(['md', 'json', 'html'] as const)('a small conversation as %s', async (format) => {
   await expect(await exported(small, format)).toMatchFileSnapshot(`../fixtures/export/small.${format}`);
+});
+
+const repaired = sessionOf([
+  prompt('make it 2'),
+  reply('Done.'),
+  followUp('The check fails (exit code 1):\n\nnpm test\n\n<b>*1*</b>'),
+  reply('Now it is.'),
+]);
+
+test('what gmn asked by itself is no prompt of the person in Markdown', async () => {
+  const text = await exported(repaired, 'md');
+  expect(text.slice(text.indexOf('\n## '))).toBe(`
+## 1. Prompt
+
+*2026-01-31 09:05 UTC*
+
+make it 2
+
+### Answer (gemini-2.5-flash)
+
+Done.
+
+#### Follow-up by gmn
+
+\`\`\`
+The check fails (exit code 1):
+
+npm test
+
+<b>*1*</b>
+\`\`\`
+
+Now it is.
+
+*2,200 in · 80 out*
+`);
+});
+
+test('what gmn asked by itself is no prompt of the person on the page', async () => {
+  const page = await exported(repaired, 'html');
+  expect(page.match(/<article class="turn"/g)).toHaveLength(1);
+  expect(page.match(/<section class="prompt"/g)).toHaveLength(1);
+  expect(page).toContain(
+    '<span class="kind">Follow-up by gmn</span> <span class="about">The check fails (exit code 1):</span></summary>\n',
+  );
+  expect(page).toContain('npm test\n\n&lt;b&gt;*1*&lt;/b&gt;');
 });
 
 test.each(['md', 'json', 'html'] as const)('a turn late in a long session takes no more room as %s', async (format) => {
@@ -118,7 +164,12 @@ describe('markdown', () => {
     const soup = fc.array(piece, { maxLength: 30, size: 'max' }).map((pieces) => pieces.join(''));
     await fc.assert(
       fc.asyncProperty(soup, soup, async (one, two) => {
-        const session = sessionOf([prompt(one), reply({ text: two, thought: true }, two), prompt('end')]);
+        const session = sessionOf([
+          prompt(one),
+          reply({ text: two, thought: true }, two),
+          followUp(two),
+          prompt('end'),
+        ]);
         const added = promptsIn(`${one}\n\n${two}`);
         expect(promptsIn(await exported(session, 'md'))).toBeGreaterThanOrEqual(2 + added);
       }),

@@ -1,6 +1,6 @@
 import type { TurnRecord } from '../../src/core/history.ts';
 import type { SavedSession } from '../../src/core/session.ts';
-import { answer, call, PNG, prompt, reply, sessionOf } from './samples.ts';
+import { answer, call, followUp, PNG, prompt, reply, sessionOf } from './samples.ts';
 
 /** Changes the title if it ever runs. */
 const MARK = 'document.title="RAN"';
@@ -84,6 +84,7 @@ export function everywhere(text: string): SavedSession {
     answer('read_file', { error: text, [text]: text }, { inlineData: { mimeType: 'image/svg+xml', data: PNG } }),
     answer('nobody', { output: text }),
     { ...reply(`${text}\n\nand ${text}`), model: text, finishReason: text },
+    followUp(text),
     prompt(`first\n${text}`),
     reply(`\`\`\`${text}\n${text}\n\`\`\`\n\n\`${text}\` **${text}** [${text}](${text}) ![${text}](${text} "${text}")`),
   ];

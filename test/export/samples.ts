@@ -1,4 +1,4 @@
-import type { Part } from '../../src/core/content.ts';
+import { beginsTurn, type Part } from '../../src/core/content.ts';
 import type { TurnRecord } from '../../src/core/history.ts';
 import type { SavedRecord, SavedSession } from '../../src/core/session.ts';
 
@@ -24,7 +24,7 @@ export function sessionOf(
       model: MODEL,
       createdAt: BEGUN,
       updatedAt: BEGUN + 60_000 * Math.max(0, records.length - 1),
-      turns: records.filter(({ kind }) => kind === 'prompt').length,
+      turns: records.filter(({ content }) => beginsTurn(content)).length,
       isUnanswered: false,
       source: 'chat',
       bytes: 4096,
@@ -38,6 +38,11 @@ export function sessionOf(
 
 export function prompt(...parts: readonly (Part | string)[]): TurnRecord {
   return { kind: 'prompt', content: { role: 'user', parts: partsOf(parts) } };
+}
+
+/** What gmn asks by itself within a turn, as after a failed `--verify`. */
+export function followUp(...parts: readonly (Part | string)[]): TurnRecord {
+  return { kind: 'prompt', content: { role: 'user', parts: partsOf(parts), isFollowUp: true } };
 }
 
 export function call(...parts: readonly (Part | string)[]): TurnRecord {

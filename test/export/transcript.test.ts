@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { TurnRecord } from '../../src/core/history.ts';
 import { type Item, splitTurns } from '../../src/export/transcript.ts';
-import { answer, call, cutReply, PNG, prompt, reply, sessionOf } from './samples.ts';
+import { answer, call, cutReply, followUp, PNG, prompt, reply, sessionOf } from './samples.ts';
 
 function turns(...records: readonly TurnRecord[]) {
   return [...splitTurns(sessionOf(records).records)];
@@ -24,6 +24,28 @@ test('a turn is a prompt and all that comes before the next one', () => {
     [2, [{ type: 'text', text: 'two' }], 0],
     [3, [{ type: 'text', text: 'three' }], 3],
   ]);
+});
+
+test('what gmn asked by itself belongs to the turn before it', () => {
+  const media = { inlineData: { mimeType: 'image/png', data: PNG } };
+  const found = turns(prompt('one'), reply('a'), followUp('npm test fails', media), reply('b'), prompt('two'));
+  expect(found.map(({ number, prompt: asked, steps }) => [number, asked, steps])).toEqual([
+    [
+      1,
+      [{ type: 'text', text: 'one' }],
+      [
+        { type: 'text', text: 'a' },
+        { type: 'followUp', text: 'npm test fails' },
+        { type: 'media', mimeType: 'image/png', data: PNG },
+        { type: 'text', text: 'b' },
+      ],
+    ],
+    [2, [{ type: 'text', text: 'two' }], []],
+  ]);
+});
+
+test('a session that begins with what gmn asked loses nothing', () => {
+  expect(turns(followUp('a'), reply('b')).map(({ prompt: asked, steps }) => [asked, steps.length])).toEqual([[[], 2]]);
 });
 
 test('a turn has its time, the model that answered last and the tokens of all its calls', () => {

@@ -65,6 +65,9 @@ function* stepHtml(item: Item): Generator<string, void> {
       yield `<details class="thought"><summary><span class="kind">Thought</span></summary>\n${MARKDOWN}`;
       yield* markdownHtml(item.text);
       return yield '</div>\n</details>\n';
+    case 'followUp':
+      yield `<details class="tool"><summary><span class="kind">Follow-up by gmn</span>${aboutHtml(item.text)}</summary>\n`;
+      return yield `${foldedTextHtml(item.text, 'pre')}</details>\n`;
     case 'media':
       return yield mediaHtml(item);
     case 'call':
@@ -92,8 +95,7 @@ interface ToolUse {
 const MAX_HINT = 90;
 
 function toolHtml({ name, args, answer }: ToolUse): string {
-  const hint = args === undefined ? '' : findHint(args);
-  const about = hint === '' ? '' : ` <span class="about">${escapeHtml(hint)}</span>`;
+  const about = args === undefined ? '' : aboutHtml(findHint(args));
   const summary = `<summary><span class="kind">Tool</span> <code>${escapeHtml(name)}</code>${about}${stateHtml(answer)}</summary>\n`;
   const given = args === undefined ? '' : fieldsHtml(args);
   return `<details class="tool">${summary}${given}${answerHtml(answer)}</details>\n`;
@@ -107,11 +109,17 @@ function stateHtml(answer: RecordedResult | undefined): string {
 /** The first string: most often the path, the pattern or the command. */
 function findHint(args: JsonObject): string {
   const words = Object.values(args).find((value) => typeof value === 'string' && value.trim() !== '');
-  const [line = ''] = typeof words === 'string' ? words.trim().split('\n', 1) : [];
+  return typeof words === 'string' ? words : '';
+}
+
+/** The first line, shortened. */
+function aboutHtml(text: string): string {
+  const [line = ''] = text.trim().split('\n', 1);
   const short = Array.from(line.slice(0, 2 * MAX_HINT))
     .slice(0, MAX_HINT)
     .join('');
-  return short.length < line.length ? `${short}…` : short;
+  const hint = short.length < line.length ? `${short}…` : short;
+  return hint === '' ? '' : ` <span class="about">${escapeHtml(hint)}</span>`;
 }
 
 function answerHtml(answer: RecordedResult | undefined): string {
