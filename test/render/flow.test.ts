@@ -241,7 +241,7 @@ describe('for any text', { timeout: FUZZ_TIMEOUT }, () => {
           expect((await screen.shown()).lines).toEqual(await showAtOnce(text, columns, 60, isOld));
         },
       ),
-      fuzz(20, 5_000),
+      fuzz(12, 5_000),
     );
   });
 
@@ -292,7 +292,7 @@ describe('for any text', { timeout: FUZZ_TIMEOUT }, () => {
           const order = (read: string): string => (isOrdered ? read : [...read].sort().join(''));
           expect(order(found)).toBe(order(copied(await showAtOnce(text, 2_000, 60))));
         }),
-        { ...fuzz(15, 5_000), examples: [example] },
+        { ...fuzz(10, 5_000), examples: [example] },
       );
     },
   );

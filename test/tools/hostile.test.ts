@@ -6,6 +6,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import type { JsonObject } from '../../src/core/json.ts';
 import { searchFiles } from '../../src/tools/search/engine.ts';
 import type { WalkedDirectory } from '../../src/tools/search/walk.ts';
+import { isLong } from '../support/fuzz.ts';
 import { CALM, place, ticksDuring } from './place.ts';
 
 const CALLS: readonly ((path: string) => readonly [name: string, args: JsonObject])[] = [
@@ -39,15 +40,15 @@ const BOMBS: readonly string[] = [
   '(a+)+$',
   '(a|a)*$',
   '(a|aa)+$',
-  '(.*a){25}$',
   '^(a+)+b',
   '([a-z]+)*\\d',
   '(x+x+)+y|(a+a+)+b',
   '(a*)*c',
   '((a+)+)+$',
+  // Each of these takes a thread for two seconds.
   '(a+)+\\1b',
-  '(?=(a+)+b)',
   '(?:a?){60}a{60}b',
+  ...(isLong ? ['(?=(a+)+b)', '(.*a){25}$'] : []),
 ];
 
 test('patterns that never end are answered or refused while the event loop runs', async () => {
@@ -134,7 +135,7 @@ test('globs that would explode are refused or answered at once', async () => {
 
 test('more globs than anybody needs are refused, and many names are compared in steps that can be ended', async () => {
   const here = await place();
-  for (let index = 0; index < 3000; index += 1) writeFileSync(join(here.root, `${'a'.repeat(200)}${index}`), '');
+  for (let index = 0; index < 1500; index += 1) writeFileSync(join(here.root, `${'a'.repeat(200)}${index}`), '');
   const bomb = `*${'a'.repeat(90)}b`;
   const ignore = Array.from({ length: 100 }, () => bomb);
   expect(await here.error('list_directory', { path: '.', ignore: [...ignore, bomb] })).toBe(
@@ -209,10 +210,10 @@ test('a file of a terabyte with nothing in it is a binary file', async () => {
 
 test('thousands of files in one directory are listed in part, with their number', async () => {
   const here = await place();
-  for (let index = 0; index < 5000; index += 1) writeFileSync(join(here.root, `f${index}`), '');
+  for (let index = 0; index < 2000; index += 1) writeFileSync(join(here.root, `f${index}`), '');
   const { result, ticks } = await ticksDuring(here.call('list_directory', { path: '.' }));
   expect(result.response).toMatchObject({
-    output: { note: 'the first 1000 of 5000; use glob with a pattern for the rest' },
+    output: { note: 'the first 1000 of 2000; use glob with a pattern for the rest' },
   });
   expect(ticks).toBeGreaterThan(0);
 }, 60_000);
