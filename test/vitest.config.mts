@@ -30,7 +30,7 @@ const programs = ['test/{cli,commands,faults,mcp/server}/**/*.test.ts'];
 const never = ['test/interop/**', 'test/standalone/**'];
 
 /** Most tests wait for the program they have started, but more of them than this only take the cores from each other. */
-const maxWorkers = availableParallelism() + 1;
+const maxWorkers = availableParallelism() + 2;
 
 /** They take longest, though their files are small; if one of them is the last to begin, a core waits for it. */
 const longest =

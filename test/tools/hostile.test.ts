@@ -45,10 +45,9 @@ const BOMBS: readonly string[] = [
   '(x+x+)+y|(a+a+)+b',
   '(a*)*c',
   '((a+)+)+$',
-  // Each of these takes a thread for two seconds.
+  // No other engine can run these, so that each takes a thread for two seconds.
   '(a+)+\\1b',
-  '(?:a?){60}a{60}b',
-  ...(isLong ? ['(?=(a+)+b)', '(.*a){25}$'] : []),
+  ...(isLong ? ['(?:a?){60}a{60}b', '(?=(a+)+b)', '(.*a){25}$'] : []),
 ];
 
 test('patterns that never end are answered or refused while the event loop runs', async () => {
