@@ -166,7 +166,7 @@ async function converse(turns: readonly MadeTurn[]): Promise<void> {
 test(
   'conversations with parallel calls, failures, denials, cancels, resumes and bugs are never refused',
   async () => {
-    await fc.assert(fc.asyncProperty(fc.array(turn, { minLength: 1, maxLength: 4 }), converse), fuzz(50, 3000));
+    await fc.assert(fc.asyncProperty(fc.array(turn, { minLength: 1, maxLength: 4 }), converse), fuzz(30, 3000));
   },
   FUZZ_TIMEOUT,
 );

@@ -5,7 +5,7 @@ import { converseWith } from './conversation.ts';
 import { type Answer, event, head, httpChunk, loopback, reply } from './loopback.ts';
 
 /** How many ways to cut the stream into pieces are tried, and every how many bytes it is broken off. */
-const CHUNKINGS = fuzz(50, 10_000).numRuns;
+const CHUNKINGS = fuzz(30, 10_000).numRuns;
 const STEP = isLong ? 1 : 101;
 const LONG = { timeout: FUZZ_TIMEOUT };
 

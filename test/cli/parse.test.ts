@@ -150,7 +150,7 @@ describe('a line written in the plain way needs neither table nor parser', () =>
         matched += 1;
         expect(found).toEqual({ ...parse(argv, env), run: expect.any(Function) });
       }),
-      fuzz(1500, 20_000),
+      fuzz(800, 20_000),
     );
     expect(matched).toBeGreaterThan(100);
   });

@@ -173,7 +173,7 @@ describe('markdown', () => {
         const added = promptsIn(`${one}\n\n${two}`);
         expect(promptsIn(await exported(session, 'md'))).toBeGreaterThanOrEqual(2 + added);
       }),
-      fuzz(80, 20_000),
+      fuzz(40, 20_000),
     );
   });
 });

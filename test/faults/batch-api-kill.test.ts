@@ -9,7 +9,7 @@ import { systemClock } from '../../src/platform/runtime/clock.ts';
 import { gmnCommand, place } from '../support/gmn.ts';
 
 /** A few in every test run, 200 of 20,000 rows with `npm run test:faults`. */
-const KILLS = Number(process.env.GMN_BATCH_KILLS ?? 20);
+const KILLS = Number(process.env.GMN_BATCH_KILLS ?? 12);
 const ROWS = Number(process.env.GMN_BATCH_ROWS ?? 500);
 const SHARDS = 10;
 /** Of a shard, without kills: upload, creation, looks, download, deletions. */

@@ -7,7 +7,7 @@ import { gmnCommand, place } from '../support/gmn.ts';
 import { rowServer } from '../support/row-server.ts';
 
 /** A few in every test run, 200 of 20,000 rows with `npm run test:faults`. */
-const KILLS = Number(process.env.GMN_BATCH_KILLS ?? 20);
+const KILLS = Number(process.env.GMN_BATCH_KILLS ?? 12);
 const ROWS = Number(process.env.GMN_BATCH_ROWS ?? 500);
 const CONCURRENCY = 8;
 

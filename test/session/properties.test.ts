@@ -25,7 +25,7 @@ test(
         expect(resumed.contents).toEqual(records.map(({ content }) => content));
         await resumed.close();
       }),
-      fuzz(30, 3_000),
+      fuzz(20, 3_000),
     );
   },
   FUZZ_TIMEOUT,
@@ -75,7 +75,7 @@ test(
         const found = await store.find(session.id);
         expect([found.turns, found.isUnanswered]).toEqual([session.turns, session.unanswered !== undefined]);
       }),
-      fuzz(30, 3_000),
+      fuzz(20, 3_000),
     );
   },
   FUZZ_TIMEOUT,
@@ -126,7 +126,7 @@ test(
         const kept = lines.flatMap((line) => (whole.includes(line) ? [texts[whole.indexOf(line)]] : []));
         expect(wordsOf(read.records)).toEqual(expect.arrayContaining(kept));
       }),
-      fuzz(75),
+      fuzz(40),
     );
   },
   FUZZ_TIMEOUT,

@@ -47,7 +47,7 @@ test(
   async () => {
     const here = await place();
     const path = join(here.root, 'file.txt');
-    const cases = fuzz(60, 2000);
+    const cases = fuzz(40, 2000);
     let count = 0;
     await fc.assert(
       fc.asyncProperty(edit, async ({ lines: all, encoding, mode, index, replacement }) => {
@@ -324,7 +324,7 @@ test(
           seen.made += 1;
         }
       }),
-      fuzz(30, 2000),
+      fuzz(20, 2000),
     );
     expect(Math.min(seen.made, seen.refused)).toBeGreaterThan(4);
   },

@@ -86,7 +86,7 @@ describe('for any text', () => {
         const shown = wordsOf(await laidOut(source, { columns: 5_000 }));
         expect(missingInOrder(wordsOf(source), shown)).toEqual([]);
       }),
-      fuzz(200, 20_000),
+      fuzz(120, 20_000),
     );
   });
 
@@ -101,7 +101,7 @@ describe('for any text', () => {
         const shown = [rows.flat(), ...columns].map((texts) => texts.join('').replace(/[^a-z]/g, '')).join('\n');
         for (const each of wordsOf(source)) expect(shown).toContain(each);
       }),
-      fuzz(75, 20_000),
+      fuzz(45, 20_000),
     );
   });
 
@@ -115,7 +115,7 @@ describe('for any text', () => {
           expect(await laidOut(source, { cuts, isStyled: true })).toBe(await laidOut(source, { isStyled: true }));
         },
       ),
-      fuzz(75, 20_000),
+      fuzz(45, 20_000),
     );
   });
 
@@ -125,7 +125,7 @@ describe('for any text', () => {
         expect(await laidOut(source)).not.toContain('\u001b');
         expect(bare(await laidOut(source, { isStyled: true }))).not.toContain('\u001b');
       }),
-      fuzz(75, 20_000),
+      fuzz(45, 20_000),
     );
   });
 
@@ -134,7 +134,7 @@ describe('for any text', () => {
       fc.asyncProperty(markdownish, async (source) => {
         expect(await laidOut(source)).toMatch(/^$|\n$/);
       }),
-      fuzz(75, 20_000),
+      fuzz(45, 20_000),
     );
   });
 });

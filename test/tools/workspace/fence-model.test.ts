@@ -140,7 +140,7 @@ test(
           rmSync(top, { recursive: true, force: true });
         }
       }),
-      fuzz(80),
+      fuzz(50),
     );
   },
   FUZZ_TIMEOUT,

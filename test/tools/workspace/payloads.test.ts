@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { JsonObject } from '../../../src/core/json.ts';
-import { FUZZ_TIMEOUT, fuzz } from '../../support/fuzz.ts';
+import { FUZZ_TIMEOUT, fuzz, isLong } from '../../support/fuzz.ts';
 import { CANARY, generatedPayload, payloadTable, plantScene } from '../payload-scene.ts';
 import { type Place, place, placeAt, snapshot, temporary } from '../place.ts';
 
@@ -59,7 +59,9 @@ test.each(['descriptor', 'path'] as const)(
     const before = outsideOf(here);
     const payloads = [...new Set(payloadTable(here.top, here.root))];
     expect(payloads.length).toBeGreaterThan(140);
-    for (const path of payloads) {
+    // The paths lead to the same checks however the workspace is held.
+    const tried = hold === 'descriptor' || isLong ? payloads : payloads.filter((_, index) => index % 3 === 0);
+    for (const path of tried) {
       expect(await everything(here.place, path), `payload ${JSON.stringify(path)}`).not.toContain(CANARY);
     }
     expect(outsideOf(here)).toEqual(before);
