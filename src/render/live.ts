@@ -53,8 +53,8 @@ export function openLive({ out, err }: Io, { echoTicker }: LiveOptions = {}): Li
     unprinted = [];
     return painter.paint(lines, { live, isOpen, footer: joinFooter(out, progress, footer) });
   };
-  // What has scrolled away stays as it is until it was left.
-  const redraw = (): void => void (painter.hasScrolled() || draw().catch(() => {}));
+  // Text that has scrolled away stays as it is: whoever shows it must first say what of it is left.
+  const redraw = (): void => void ((live.length > 0 && painter.hasScrolled()) || draw().catch(() => {}));
   const area: LiveArea = {
     get room() {
       return countRoom(out, joinFooter(out, progress, footer), hasEcho);
@@ -155,9 +155,9 @@ interface Painter {
   forgetPlace(): void;
   /** Whether rows of text that is all there may have left the window, because it became smaller. */
   hasScrolled(): boolean;
-  /** How many of the lines of this text, which is what is drawn. */
+  /** How many of these lines, the text that is drawn, that may be. */
   countScrolled(live: readonly string[]): number;
-  /** Removes what is drawn below these lines, the first of the text; they are no longer its own. */
+  /** Removes what is drawn below these lines, the first of the text, and forgets them. */
   leave(lines: readonly string[]): Promise<void>;
 }
 
@@ -203,7 +203,7 @@ function createPainter(out: Out, hasEcho: boolean): Painter {
     return findCursor() + eraseFrame(columns === out.columns ? rest : rewrapFrame(splitRows(rest), out.columns));
   };
   const countLineRows = (line = ''): number => toRows(line, drawn?.columns ?? out.columns).length;
-  /** Whether the rows from this one on may no longer be where the cursor can go. */
+  /** Whether this row may no longer be where the cursor can go. */
   const isBeyondReach = (row: number): boolean => {
     if (!drawn?.isWhole) return false;
     const { frame, columns } = drawn;

@@ -68,6 +68,10 @@ describe.each([
   });
 });
 
+function stripBlanks(text: string): string {
+  return text.replace(/\s+/g, '');
+}
+
 describe('what is taller than the window', () => {
   test('scrolls away as exact text, in rows as they were', async () => {
     const words = Array.from({ length: 700 }, (_, index) => `word${index}`).join(' ');
@@ -138,6 +142,35 @@ describe('what is taller than the window', () => {
     await answer.end();
     expect((await screen.shown()).lines).toEqual(await showAtOnce(text, 40, 24));
   });
+
+  test('code in an item stays code, and what comes after it is none', async () => {
+    const code = Array.from({ length: 30 }, (_, index) => `   line${index}();\n`).join('');
+    const screen = emulator({ columns: 80, rows: 24 });
+    const text = `1. Write this:\n\n   \`\`\`js\n${code}   \`\`\`\n\n2. **Then** run it.\n\n# End\n`;
+    await stream(screen, { pieces: cutUp(text.split(''), [7]) });
+    const lines = (await screen.shown()).lines.map((line) => line.trim());
+    expect(lines.filter((line) => line.includes('```'))).toEqual(['```js', '```']);
+    expect(lines.slice(-3)).toEqual(['2. Then run it.', '', '# End']);
+  });
+
+  test('of a line of code that is longer than the window nothing is lost when that changes', async () => {
+    const code = Array.from({ length: 800 }, (_, index) => String(index).padStart(5)).join('');
+    const screen = emulator({ columns: 80, rows: 24 });
+    const pieces = cutUp(`\`\`\`\n${code}\n\`\`\`\n`.split(''), [400]);
+    const sizes = [
+      [80, 24],
+      [70, 24],
+    ] as const;
+    await stream(screen, { pieces, sizes });
+    expect(stripBlanks((await screen.shown()).lines.join(''))).toContain(stripBlanks(`${code}\`\`\``));
+  });
+});
+
+test('words that look like a mark at the start of a row are none after a resize', async () => {
+  const text = 'The harbour was for a long time the largest one in all the wide world - it is the tenth now.\n';
+  const screen = emulator({ columns: 70, rows: 24 });
+  await stream(screen, { pieces: cutUp(text.split(''), [20]), sizes: [[40, 6]] });
+  expect(stripBlanks((await screen.shown()).lines.join(''))).toBe(stripBlanks(text));
 });
 
 describe('a thought that streams', () => {
@@ -301,7 +334,10 @@ describe('for any text', { timeout: FUZZ_TIMEOUT }, () => {
 /** Gives the window the next of the sizes after every fourth piece. */
 async function stream(
   screen: Emulator,
-  { pieces, sizes }: { readonly pieces: readonly string[]; readonly sizes: readonly (readonly [number, number])[] },
+  {
+    pieces,
+    sizes = [],
+  }: { readonly pieces: readonly string[]; readonly sizes?: readonly (readonly [number, number])[] },
 ): Promise<void> {
   const answer = await open(screen);
   for (const [index, piece] of pieces.entries()) {

@@ -82,7 +82,7 @@ export function formatDollars(amount: number): string {
   return `$${amount.toFixed(digits).replace(/(\.\d*[1-9])0$/, '$1')}`;
 }
 
-/** `1,234,567`. By hand: what JavaScript has for it takes half as long to load as Node to start. */
+/** `1,234,567`, for a whole number that is not negative. By hand: what JavaScript has for it takes half as long to load as Node to start. */
 export function formatCount(count: number): string {
   const digits = String(count);
   const first = digits.slice(0, digits.length % 3);

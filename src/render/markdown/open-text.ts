@@ -1,6 +1,17 @@
-import { countMatches } from '../../core/text/trim.ts';
+import { countMatches, textBefore } from '../../core/text/trim.ts';
 import { measureWidth } from '../../core/text/width.ts';
-import { estimateCost, isCostly, measureIndent } from './lexer.ts';
+import {
+  estimateCost,
+  type Fence,
+  findFence,
+  findListMarker,
+  isCostly,
+  isFenceEnd,
+  isHeading,
+  isRule,
+  isUnderline,
+  measureIndent,
+} from './lexer.ts';
 import type { OpenText } from './segments.ts';
 import { stripPaint } from './theme.ts';
 
@@ -33,8 +44,8 @@ export function closeMarks({ text: all, kind }: OpenText): string {
   if (FENCE.test(last)) return text;
   if (OPENING_SO_FAR.test(text)) return text.slice(0, -1);
   const end = text.trimEnd();
-  if (isOpen(last, /`/g)) return end.endsWith('`') ? end.slice(0, -1) : `${end}\``;
-  if (!isOpen(last.replace(/`[^`]*`/g, ''), /\*\*/g)) return text;
+  if (hasOdd(last, /`/g)) return end.endsWith('`') ? end.slice(0, -1) : `${end}\``;
+  if (!hasOdd(last.replace(/`[^`]*`/g, ''), STARS)) return text;
   if (end.endsWith('**')) return end.slice(0, -2);
   return end.endsWith('*') ? `${end}*` : `${end}**`;
 }
@@ -45,16 +56,28 @@ export function findOpenMarks({ text: all, kind }: OpenText, length: number): st
   const rest = all.slice(length);
   const last = text.slice(findLastStart(text, kind));
   if (FENCE.test(last)) return '';
-  if (isOpen(last, /`/g)) return '`';
+  if (hasOdd(last, /`/g)) return '`';
   const prose = last.replace(/`[^`]*`/g, '');
   const inLabel = prose.lastIndexOf('[') > prose.lastIndexOf(']') && /^[^[\]]*\]\([^()]*\)/.test(rest);
-  return (isOpen(prose, /\*\*/g) ? '**' : '') + (inLabel ? '[' : '');
+  return (hasOdd(prose, STARS) ? '**' : '') + (inLabel ? '[' : '');
 }
 
 const FENCE = /```|~~~/;
+/** Not those with a blank on both sides, as in `2 ** 3`. */
+const STARS = /(?<!\s)\*\*|\*\*(?!\s)/g;
 
-function isOpen(text: string, mark: RegExp): boolean {
+function hasOdd(text: string, mark: RegExp): boolean {
   return countMatches(text, mark) % 2 === 1;
+}
+
+/** How much at the end of the text `closeMarks` does not show. */
+function countHidden({ text, kind }: OpenText): number {
+  const lastLine = text.lastIndexOf('\n') + 1;
+  if (lastLine > 0 && UNDERLINE_SO_FAR.test(text.slice(lastLine))) return text.length - lastLine;
+  const last = text.slice(findLastStart(text, kind));
+  if (FENCE.test(last)) return 0;
+  const isClosing = /[^*]\*$/.test(text) && hasOdd(last, STARS);
+  return isClosing || OPENING_SO_FAR.test(text) ? 1 : 0;
 }
 
 /** Where the last paragraph or cell of the text begins: marks reach no further. */
@@ -95,7 +118,7 @@ export function findCut(open: OpenText, lines: readonly string[], layOut: (text:
 /**
  * How much of the text is shown by the first `count` of its lines; all of it, with all lines, if it cannot be cut there.
  */
-export function findLeft(
+export function findShownEnd(
   open: OpenText,
   lines: readonly string[],
   count: number,
@@ -103,16 +126,28 @@ export function findLeft(
 ): { readonly length: number; readonly count: number } {
   const { text, kind } = open;
   const shown = lines.map(stripPaint);
-  // The first star of a mark is not shown.
-  const isClosing = /[^*]\*$/.test(text) && isOpen(text.slice(findLastStart(text, kind)), /\*\*/g);
-  const all = { length: text.length - (isClosing || OPENING_SO_FAR.test(text) ? 1 : 0), count: lines.length };
+  const all = { length: text.length - countHidden(open), count: lines.length };
   if (kind === 'code' || !canPreview(text)) return all;
   const end = kind === 'table' ? findCut(open, lines, layOut) : (findLineEnds(text, shown.slice(0, count)).at(-1) ?? 0);
   const length = Math.min(end, all.length);
   const above = layOut(closeMarks({ ...open, text: text.slice(0, length) })).map(stripPaint);
   const left = kind === 'table' ? above.length : count;
   const isSame = joinWords(above) === joinWords(shown.slice(0, left));
-  return length > 0 && left >= count && isSame ? { length, count: left } : all;
+  const isApart = kind === 'table' || !isReadAnew(text, length);
+  return length > 0 && left >= count && isSame && isApart ? { length, count: left } : all;
+}
+
+/** Whether the rest would be something else by itself: words that look like a mark, or an item that lost its level. */
+function isReadAnew(text: string, length: number): boolean {
+  const lastLine = text.lastIndexOf('\n', length - 1) + 1;
+  if (measureIndent(text.slice(lastLine)) > (findListMarker(text)?.text.length ?? 0)) return true;
+  const isLineStart = text.slice(lastLine, length).trim() === '';
+  return !isLineStart && beginsBlock(textBefore(text.slice(length), '\n'));
+}
+
+function beginsBlock(line: string): boolean {
+  const isMark = findListMarker(line) !== undefined || findFence(line) !== undefined || /^ {0,3}>/.test(line);
+  return isMark || isHeading(line) || isRule(line) || isUnderline(line);
 }
 
 function joinWords(lines: readonly string[]): string {
@@ -123,11 +158,19 @@ function joinWords(lines: readonly string[]): string {
 function findItem(text: string): number {
   let least = Number.POSITIVE_INFINITY;
   let found = 0;
-  for (const { index, 0: blanks } of text.matchAll(/\n[ \t]*(?=[^ \t\n])/g)) {
-    const indent = measureIndent(blanks.slice(1));
-    if (indent > least) continue;
-    least = indent;
-    found = index + 1;
+  let start = 0;
+  let fence: Fence | undefined;
+  for (const line of text.split('\n')) {
+    const isCode = fence !== undefined;
+    if (fence === undefined) fence = findFence(line.slice(findListMarker(line)?.text.length ?? 0));
+    else if (isFenceEnd(line, fence)) fence = undefined;
+    const indent = measureIndent(line);
+    // Cut in its middle, code would not be known for code any more.
+    if (!isCode && start > 0 && line.trim() !== '' && indent <= least) {
+      least = indent;
+      found = start;
+    }
+    start += line.length + 1;
   }
   return found;
 }
@@ -136,7 +179,7 @@ function findItem(text: string): number {
 function isBetweenBlocks(text: string, end: number): boolean {
   if (!/^[\p{L}\p{Ps}\p{Pi}"']/u.test(text.slice(end, end + 2))) return false;
   const before = text.slice(0, end);
-  const hasMark = [/`/g, /\*\*/g, /~~/g].some((mark) => isOpen(before, mark));
+  const hasMark = [/`/g, /\*\*/g, /~~/g].some((mark) => hasOdd(before, mark));
   return !hasMark && countMatches(before, /\[/g) <= countMatches(before, /\]/g);
 }
 

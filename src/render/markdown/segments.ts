@@ -17,8 +17,8 @@ interface Segmenter {
   end(): readonly Segment[];
   open(): OpenText | undefined;
   /**
-   * Completes the first `length` characters of the open text; a line of code is dropped. These marks end there, and the
-   * rest begins with them again.
+   * Completes the first `length` characters of the open text; a line of code is dropped. The rest goes on with these
+   * marks, if they end in its first line.
    */
   cut(length: number, marks?: string): readonly Segment[];
 }
@@ -81,9 +81,9 @@ interface CutText {
 
 /** Completes the first part of the open text; returns the lines of the rest, which go on in the same margin. */
 function splitOpen(cut: SegmenterState, { first, rest, marks }: CutText): string[] {
-  cut.ready.push(toBlock(cut, `${endMarks(first.trimEnd(), marks)}\n`));
+  cut.ready.push(toBlock(cut, `${first.trimEnd()}\n`));
   if (/\n[ \t]*\n/.test(first.slice(first.trimEnd().length))) cut.ready.push({ type: 'blank' });
-  const { kind, open } = cut;
+  const { kind, open, innerFence } = cut;
   const head = open.slice(0, 2);
   const isWholeLine = first.endsWith('\n');
   const quote = isWholeLine ? '' : (/^ {0,3}(?:> ?)+/.exec(first.slice(first.lastIndexOf('\n') + 1))?.[0] ?? '');
@@ -96,27 +96,22 @@ function splitOpen(cut: SegmenterState, { first, rest, marks }: CutText): string
   const indent = ' '.repeat(margin);
   const outer = ' '.repeat(margin - inner);
   cut.marks = marks;
+  if (rest === '') cut.fence = innerFence;
   const lines = rest.split('\n').map((line, index) => (index === 0 && !isWholeLine ? indent + quote : outer) + line);
   if (kind === 'table') Object.assign(cut, { kind, open: head, isContinued: true });
   return lines;
 }
 
-function endMarks(text: string, marks: string): string {
-  const styles = marks.replace('[', '');
-  const bracket = marks === styles ? text.length : text.lastIndexOf('[');
-  const label = text.slice(0, bracket) + text.slice(bracket + 1);
-  if (styles === '') return label;
-  return label.endsWith(styles) ? label.slice(0, -styles.length) : label + [...styles].reverse().join('');
-}
-
-/** The line with these marks opened again where its words begin; or without them, if it begins by closing them. */
+/** The line with these marks opened again where its words begin, if they are closed in it; what they close may be nothing. */
 function resumeMarks(line: string, marks: string): string {
+  if (marks === '') return line;
   const start = /^[\s>]*/.exec(line)?.[0].length ?? 0;
   const words = line.slice(start);
-  if (marks === '' || words === '') return line;
   const closing = [...marks.replace('[', ']')].reverse().join('');
-  if (closing.startsWith(words)) return line.slice(0, start);
-  return line.slice(0, start) + (words.startsWith(closing) ? words.slice(closing.length).trimStart() : marks + words);
+  const end = words.indexOf(closing);
+  if (end > 0) return line.slice(0, start) + marks + words;
+  if (end === 0) return line.slice(0, start) + words.slice(closing.length).trimStart();
+  return closing.startsWith(words) ? line.slice(0, start) : line;
 }
 
 function dropOpen(cut: SegmenterState): void {

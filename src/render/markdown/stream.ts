@@ -5,7 +5,7 @@ import { createNumbering, plainLines } from './blocks.ts';
 import { type FenceLayout, fenceLayout } from './fence.ts';
 import { loadHighlighter, type OpenHighlighter } from './lazy.ts';
 import { estimateCost, isCostly, type Links } from './lexer.ts';
-import { canPreview, closeMarks, countRows, findCut, findLeft, findOpenMarks } from './open-text.ts';
+import { canPreview, closeMarks, countRows, findCut, findOpenMarks, findShownEnd } from './open-text.ts';
 import { type BlockSegment, type OpenText, type Segment, segmenter } from './segments.ts';
 import type { TableShape } from './table.ts';
 import { createTheme } from './theme.ts';
@@ -46,6 +46,8 @@ interface ShownPreview extends Preview {
   readonly open?: OpenText;
   /** How many of the live lines are those of the open text; the others are above it. */
   readonly openCount: number;
+  /** Only the end of the open text is live. */
+  readonly isTail?: boolean;
 }
 
 /** The cost after which to yield to the event loop: about 10 ms. */
@@ -94,13 +96,15 @@ export function markdownStream(page: MarkdownPage): MarkdownStream {
       return shown;
     },
     async leave(count) {
-      const { live, open, openCount } = shown;
+      const { live, open, openCount, isTail = false } = shown;
       const above = live.length - openCount;
       fences.release();
       isSpaced = false;
       hasWritten = true;
       if (count <= above || open === undefined) return above;
-      const left = findLeft(open, live.slice(above), count - above, (text) => layout.layOutNow(open, text) ?? []);
+      // Shown again, as a whole: its beginning would be lost.
+      if (isTail) return live.length;
+      const left = findShownEnd(open, live.slice(above), count - above, (text) => layout.layOutNow(open, text) ?? []);
       const parts = cutOpen(open, left.length, findOpenMarks(open, left.length));
       // Laid out only for what the text below must know of it.
       await show(parts.slice(0, 1));
@@ -202,7 +206,8 @@ async function previewOpen(findOpen: () => OpenText | undefined, options: Previe
     if (open === undefined) return { complete, live: fences.held, openCount: 0 };
     const lines = layOutOpen(open, options);
     const live = [...(isSpaced() ? [''] : []), ...fences.held, ...lines];
-    const shown = { complete, live, open, openCount: lines.length };
+    const isTail = open.text.length > room * columns && (open.kind === 'code' || !canPreview(open.text));
+    const shown = { complete, live, open, openCount: lines.length, isTail };
     if (open.kind === 'code' || countRows(live, columns) <= room) return shown;
     const length = findCut(open, lines, (text) => layout.layOutNow(open, text) ?? []);
     if (length <= 0 || length > open.text.length) return shown;
