@@ -4,6 +4,7 @@ import {
   estimateCost,
   type Fence,
   findFence,
+  findItemFence,
   findListMarker,
   isCostly,
   isFenceEnd,
@@ -162,7 +163,7 @@ function findItem(text: string): number {
   let fence: Fence | undefined;
   for (const line of text.split('\n')) {
     const isCode = fence !== undefined;
-    if (fence === undefined) fence = findFence(line.slice(findListMarker(line)?.text.length ?? 0));
+    if (fence === undefined) fence = findItemFence(line);
     else if (isFenceEnd(line, fence)) fence = undefined;
     const indent = measureIndent(line);
     // Cut in its middle, code would not be known for code any more.

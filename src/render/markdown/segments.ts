@@ -1,6 +1,7 @@
 import {
   type Fence,
   findFence,
+  findItemFence,
   findListMarker,
   isDelimiterRow,
   isFenceEnd,
@@ -302,7 +303,7 @@ function beginBlock(cut: SegmenterState, line: string): void {
   } else if (indent < 4 && findListMarker(line) !== undefined) {
     cut.kind = 'list';
     cut.listIndent = indent;
-    cut.innerFence = fenceInItem(line);
+    cut.innerFence = findItemFence(line);
   } else if (indent >= 4 || /^ *[<>]/.test(line)) {
     cut.kind = 'other';
   } else {
@@ -324,7 +325,7 @@ function addToList(cut: SegmenterState, line: string): void {
     beginBlock(cut, line);
   } else {
     cut.isBlankBefore = false;
-    cut.innerFence = fenceInItem(line);
+    cut.innerFence = findItemFence(line);
     cut.open.push(line);
   }
 }
@@ -358,10 +359,6 @@ function canStandAlone(line: string): boolean {
 
 function isTopFence(line: string): boolean {
   return (findFence(line)?.indent ?? 4) < 4;
-}
-
-function fenceInItem(line: string): Fence | undefined {
-  return findFence(line.slice(findListMarker(line)?.text.length ?? 0));
 }
 
 function stripIndent(line: string, indent: number): string {
