@@ -24,7 +24,7 @@ export interface LiveArea {
   setProgress(rows: readonly string[]): void;
   /** How many of the live lines a smaller window may have pushed out of reach; they cannot be removed any more. */
   countScrolled(): number;
-  /** Leaves the first `count` live lines on the screen for good, and removes the others. */
+  /** Shows the first `count` live lines for good, those that have scrolled away where they are, and removes the others. */
   leave(count: number): Promise<void>;
   /** Removes everything from the screen, and draws nothing until `resume`. Calls nest. */
   suspend(): Promise<void>;
@@ -47,11 +47,13 @@ export function openLive({ out, err }: Io, { echoTicker }: LiveOptions = {}): Li
   let progress: readonly string[] = [];
   let unprinted: readonly string[] = [];
   let holds = 0;
+  // The first live lines, which had to stay on the screen when the rest was removed.
+  let gone = 0;
   const draw = (): Promise<void> => {
     if (holds > 0) return Promise.resolve();
     const lines = unprinted;
     unprinted = [];
-    return painter.paint(lines, { live, isOpen, footer: joinFooter(out, progress, footer) });
+    return painter.paint(lines, { live: live.slice(gone), isOpen, footer: joinFooter(out, progress, footer) });
   };
   // Text that has scrolled away stays as it is: whoever shows it must first say what of it is left.
   const redraw = (): void => void ((live.length > 0 && painter.hasScrolled()) || draw().catch(() => {}));
@@ -62,6 +64,7 @@ export function openLive({ out, err }: Io, { echoTicker }: LiveOptions = {}): Li
     show(lines, next) {
       unprinted = unprinted.length === 0 ? lines : [...unprinted, ...lines];
       live = next ?? [];
+      gone = 0;
       isOpen = next !== undefined;
       return draw();
     },
@@ -74,15 +77,21 @@ export function openLive({ out, err }: Io, { echoTicker }: LiveOptions = {}): Li
       progress = rows;
       redraw();
     },
-    countScrolled: () => painter.countScrolled(live),
+    countScrolled: () => gone + painter.countScrolled(live.slice(gone)),
     leave(count) {
-      const left = live.slice(0, count);
+      const scrolled = area.countScrolled();
+      const kept = live.slice(gone, scrolled);
+      unprinted = [...unprinted, ...live.slice(scrolled, count)];
       live = [];
-      return painter.leave(left);
+      gone = 0;
+      return painter.leave(kept);
     },
     suspend() {
       holds += 1;
-      return holds === 1 ? painter.erase() : Promise.resolve();
+      if (holds > 1) return Promise.resolve();
+      const start = gone;
+      gone = area.countScrolled();
+      return painter.leave(live.slice(start, gone));
     },
     resume() {
       holds = Math.max(0, holds - 1);
@@ -95,8 +104,9 @@ export function openLive({ out, err }: Io, { echoTicker }: LiveOptions = {}): Li
       progress = [];
       holds = 0;
       const drawn = draw();
-      painter.leave(live).catch(() => {});
+      painter.leave(live.slice(gone)).catch(() => {});
       live = [];
+      gone = 0;
       return drawn;
     },
   };
@@ -149,7 +159,6 @@ const ERASE_BELOW = '\r\u001b[J';
 
 interface Painter {
   paint(lines: readonly string[], below: Below): Promise<void>;
-  erase(): Promise<void>;
   removeEcho(): void;
   /** Call after others had the terminal: nothing is known any more of what is above and below. */
   forgetPlace(): void;
@@ -242,13 +251,6 @@ function createPainter(out: Out, hasEcho: boolean): Painter {
       drawn = next;
       return write(hasEcho && next !== undefined && output !== '' ? output + SAVE_CURSOR : output);
     },
-    erase() {
-      const output = eraseFrom(0);
-      followResize();
-      moveEnd(-countDrawn(drawn));
-      drawn = undefined;
-      return write(output);
-    },
     removeEcho() {
       if (!hasResized()) write(findCursor()).catch(() => {});
     },
@@ -267,7 +269,7 @@ function createPainter(out: Out, hasEcho: boolean): Painter {
       const hasMore = drawn !== undefined && kept < drawn.contentRows;
       const output = hasMore ? eraseFrom(kept) : findCursor();
       followResize();
-      if (hasMore) moveEnd(kept - countDrawn(drawn));
+      moveEnd(kept - countDrawn(drawn));
       drawn = undefined;
       return write(output);
     },

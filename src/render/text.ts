@@ -273,8 +273,6 @@ function pageLive(
     },
     end,
     async hold() {
-      // Once it is removed, nobody knows what of it has scrolled away.
-      if (flowing !== undefined) await open(flowing);
       if (!isHeld) await area?.suspend();
       isHeld = area !== undefined;
     },

@@ -125,6 +125,26 @@ test('what a smaller window pushed away is left, once', async () => {
   expect((await screen.shown()).lines).toEqual(['printed', '1', '2', '3', '4', '5', '6', '7', 'status']);
 });
 
+test.each([true, false])(
+  'what was pushed away when others write is not shown again: text comes before that ends: %s',
+  async (isEarly) => {
+    const { screen, live } = stage(20, 12);
+    const rows = Array.from({ length: 8 }, (_, index) => `row ${index}`);
+    await live.show(['printed'], rows);
+    await screen.resize(20, 5);
+    await live.suspend();
+    await screen.write('message\n');
+    if (!isEarly) live.resume();
+    const scrolled = live.countScrolled();
+    expect(scrolled).toBeGreaterThan(0);
+    await live.leave(scrolled + 1);
+    await live.show([], rows.slice(scrolled + 1));
+    if (isEarly) live.resume();
+    const shown = [...rows.slice(0, scrolled), 'message', ...rows.slice(scrolled)];
+    expect((await screen.shown()).lines).toEqual(['printed', ...shown]);
+  },
+);
+
 test('a renderer that is given one keeps its footer below everything it writes', async () => {
   const { screen, live } = stage(40, 12);
   live.setFooter(['status']);
