@@ -148,9 +148,30 @@ describe('what is taller than the window', () => {
     const screen = emulator({ columns: 80, rows: 24 });
     const text = `1. Write this:\n\n   \`\`\`js\n${code}   \`\`\`\n\n2. **Then** run it.\n\n# End\n`;
     await stream(screen, { pieces: cutUp(text.split(''), [7]) });
-    const lines = (await screen.shown()).lines.map((line) => line.trim());
-    expect(lines.filter((line) => line.includes('```'))).toEqual(['```js', '```']);
+    const { lines } = await screen.shown();
+    expect(lines.filter((line) => line.includes('```'))).toEqual(['   ```js', '   ```']);
+    expect(lines.filter((line) => /^ {3}line\d+\(\);$/.test(line))).toHaveLength(30);
     expect(lines.slice(-3)).toEqual(['2. Then run it.', '', '# End']);
+  });
+
+  test('code in an item keeps its indentation and its one end when the window changes', async () => {
+    const code = Array.from({ length: 26 }, (_, index) => `     line${index}();\n`).join('');
+    const text = `1. Write this:\n   - here:\n     \`\`\`js\n${code}     \`\`\`\n     and more\n   - there\n2. Run it.\n`;
+    const screen = emulator({ columns: 120, rows: 40 });
+    const sizes = [
+      [50, 12],
+      [120, 40],
+    ] as const;
+    await stream(screen, { pieces: cutUp(text.split(''), [17]), sizes });
+    const { lines } = await screen.shown();
+    expect(lines.filter((line) => line.includes('```'))).toEqual(['     ```js', '     ```']);
+    expect(lines.filter((line) => line.trim() !== '' && !line.startsWith('     '))).toEqual([
+      '1. Write this:',
+      '   • here:',
+      '   • there',
+      '2. Run it.',
+    ]);
+    expect(stripBlanks(lines.join(''))).toBe(stripBlanks(text).replaceAll('-', '•'));
   });
 
   test('of a line of code that is longer than the window nothing is lost when that changes', async () => {
@@ -239,6 +260,12 @@ const block = fc.oneof(
     .array(words, { minLength: 1, maxLength: 2 })
     .map((list) => list.map((text, index) => `${index + 1}. a\n   - ${text}`).join('\n')),
   words.map((text) => `> ${text}`),
+  fc
+    .tuple(words, fc.array(words, { maxLength: 4 }), words)
+    .map(
+      ([text, list, end]) =>
+        `1. ${text}\n   - a\n     \`\`\`js\n     ${list.join('\n     ')}\n     \`\`\`\n   - ${end}`,
+    ),
   fc.array(words, { maxLength: 3 }).map((list) => `\`\`\`js\n${list.join('\n\t')}\n\`\`\``),
 );
 const textsOf = (blocks: fc.Arbitrary<string>) =>

@@ -21,11 +21,14 @@ const MAX_HELD = 100;
 
 export function fenceLayout(theme: Theme, openHighlighter: () => OpenHighlighter | undefined): FenceLayout {
   let highlight: Highlighter | undefined;
+  let margin = '';
   let isDiff = false;
   let held: readonly string[] = [];
   let length = 0;
   let cost = 0;
-  const paint = (lines: readonly string[]): readonly string[] => highlight?.(lines) ?? lines;
+  const indent = (lines: readonly string[]): readonly string[] =>
+    lines.map((line) => (line === '' ? '' : margin + line));
+  const paint = (lines: readonly string[]): readonly string[] => indent(highlight?.(lines) ?? lines);
   const release = (): readonly string[] => {
     const lines = held;
     held = [];
@@ -48,11 +51,12 @@ export function fenceLayout(theme: Theme, openHighlighter: () => OpenHighlighter
           highlight = openHighlighter()?.(segment.language, theme);
           isDiff = highlight !== undefined && /^(?:diff|patch)$/.test(segment.language);
           length = 0;
-          return [theme.faint(segment.line.trim())];
+          margin = ' '.repeat(segment.margin);
+          return indent([theme.faint(segment.line.trim())]);
         case 'code':
           return addCode(segment.line);
         case 'fenceEnd':
-          return [...release(), theme.faint(segment.line.trim())];
+          return [...release(), ...indent([theme.faint(segment.line.trim())])];
       }
     },
     get held() {

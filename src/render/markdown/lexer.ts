@@ -91,11 +91,6 @@ export function findFence(line: string): Fence | undefined {
   };
 }
 
-/** The fence that begins on this line of a list, right after the marker of an item too. */
-export function findItemFence(line: string): Fence | undefined {
-  return findFence(line.slice(findListMarker(line)?.text.length ?? 0));
-}
-
 export function isFenceEnd(line: string, { mark }: Fence): boolean {
   const text = line.trim();
   return text.length >= mark.length && text === mark.charAt(0).repeat(text.length);

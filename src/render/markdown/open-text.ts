@@ -2,12 +2,9 @@ import { countMatches, textBefore } from '../../core/text/trim.ts';
 import { measureWidth } from '../../core/text/width.ts';
 import {
   estimateCost,
-  type Fence,
   findFence,
-  findItemFence,
   findListMarker,
   isCostly,
-  isFenceEnd,
   isHeading,
   isRule,
   isUnderline,
@@ -28,19 +25,21 @@ export function canPreview(text: string): boolean {
   return !isCostly(text) && estimateCost(text) <= MAX_PREVIEW_COST;
 }
 
-/** A line that has only begun: an item, a rule or a table may come of it, but above it all would be a heading. */
-const UNDERLINE_SO_FAR = /^[ \t]*[-=]+[ \t]*$/;
+/**
+ * A line that has only begun. It may become an item, a rule or a table, but now it would make a heading of all above;
+ * or it begins code, which is a block of its own.
+ */
+const MARK_SO_FAR = /^[ \t]*(?:[-=]+[ \t]*$|```|~~~)/;
 
 /** A star that is followed by a second one more often than by a blank. */
 const OPENING_SO_FAR = /[ \t]\*$/;
 
 /**
  * The text with its last mark closed, so that the words after it have their style while they come, and without a last
- * line that would make a heading of the one above.
+ * line that is only the beginning of a mark.
  */
 export function closeMarks({ text: all, kind }: OpenText): string {
-  const lastLine = all.lastIndexOf('\n') + 1;
-  const text = lastLine > 0 && UNDERLINE_SO_FAR.test(all.slice(lastLine)) ? all.slice(0, lastLine) : all;
+  const text = isMarkSoFar(all) ? all.slice(0, all.lastIndexOf('\n') + 1) : all;
   const last = text.slice(findLastStart(text, kind));
   if (FENCE.test(last)) return text;
   if (OPENING_SO_FAR.test(text)) return text.slice(0, -1);
@@ -49,6 +48,11 @@ export function closeMarks({ text: all, kind }: OpenText): string {
   if (!hasOdd(last.replace(/`[^`]*`/g, ''), STARS)) return text;
   if (end.endsWith('**')) return end.slice(0, -2);
   return end.endsWith('*') ? `${end}*` : `${end}**`;
+}
+
+function isMarkSoFar(text: string): boolean {
+  const lastLine = text.lastIndexOf('\n') + 1;
+  return lastLine > 0 && MARK_SO_FAR.test(text.slice(lastLine));
 }
 
 /** The marks that `closeMarks` would close, or a link's that is whole, if the text ended here. */
@@ -73,8 +77,7 @@ function hasOdd(text: string, mark: RegExp): boolean {
 
 /** How much at the end of the text `closeMarks` does not show. */
 function countHidden({ text, kind }: OpenText): number {
-  const lastLine = text.lastIndexOf('\n') + 1;
-  if (lastLine > 0 && UNDERLINE_SO_FAR.test(text.slice(lastLine))) return text.length - lastLine;
+  if (isMarkSoFar(text)) return text.length - text.lastIndexOf('\n') - 1;
   const last = text.slice(findLastStart(text, kind));
   if (FENCE.test(last)) return 0;
   const isClosing = /[^*]\*$/.test(text) && hasOdd(last, STARS);
@@ -138,10 +141,9 @@ export function findShownEnd(
   return length > 0 && left >= count && isSame && isApart ? { length, count: left } : all;
 }
 
-/** Whether the rest would be something else by itself: words that look like a mark, or an item that lost its level. */
+/** Whether words at the start of the rest would be taken for a mark. */
 function isReadAnew(text: string, length: number): boolean {
   const lastLine = text.lastIndexOf('\n', length - 1) + 1;
-  if (measureIndent(text.slice(lastLine)) > (findListMarker(text)?.text.length ?? 0)) return true;
   const isLineStart = text.slice(lastLine, length).trim() === '';
   return !isLineStart && beginsBlock(textBefore(text.slice(length), '\n'));
 }
@@ -160,14 +162,9 @@ function findItem(text: string): number {
   let least = Number.POSITIVE_INFINITY;
   let found = 0;
   let start = 0;
-  let fence: Fence | undefined;
   for (const line of text.split('\n')) {
-    const isCode = fence !== undefined;
-    if (fence === undefined) fence = findItemFence(line);
-    else if (isFenceEnd(line, fence)) fence = undefined;
     const indent = measureIndent(line);
-    // Cut in its middle, code would not be known for code any more.
-    if (!isCode && start > 0 && line.trim() !== '' && indent <= least) {
+    if (start > 0 && line.trim() !== '' && indent <= least) {
       least = indent;
       found = start;
     }

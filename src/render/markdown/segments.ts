@@ -1,7 +1,6 @@
 import {
   type Fence,
   findFence,
-  findItemFence,
   findListMarker,
   isDelimiterRow,
   isFenceEnd,
@@ -36,13 +35,14 @@ export function segmenter(): Segmenter {
   let cut: SegmenterState = createState();
   const take = (): readonly Segment[] => cut.ready.splice(0);
   const openText = (): string => {
-    const partial = resumeMarks(stripIndent(lines.peek(), cut.fence?.indent ?? cut.margin), cut.marks);
+    const indent = findMargin(cut) + (cut.fence?.indent ?? 0);
+    const partial = resumeMarks(stripIndent(lines.peek(), indent), cut.marks);
     return cut.open.length === 0 ? partial : `${cut.open.join('\n')}\n${partial}`;
   };
   return {
     push(text) {
       for (const line of lines.push(text)) addLine(cut, line);
-      if (cut.margin > 0) leaveMargin(cut, lines.peek());
+      leaveItems(cut, lines.peek());
       return take();
     },
     end() {
@@ -64,7 +64,11 @@ export function segmenter(): Segmenter {
     cut(length, marks = '') {
       const text = openText();
       lines.rest();
-      if (cut.fence !== undefined) return [];
+      if (cut.fence !== undefined) {
+        // The rest of the line is code of the same item.
+        lines.push(' '.repeat(findMargin(cut)));
+        return [];
+      }
       const rest = splitOpen(cut, { first: text.slice(0, length), rest: text.slice(length), marks });
       const partial = rest.pop() ?? '';
       for (const line of rest) addLine(cut, line);
@@ -84,21 +88,17 @@ interface CutText {
 function splitOpen(cut: SegmenterState, { first, rest, marks }: CutText): string[] {
   cut.ready.push(toBlock(cut, `${first.trimEnd()}\n`));
   if (/\n[ \t]*\n/.test(first.slice(first.trimEnd().length))) cut.ready.push({ type: 'blank' });
-  const { kind, open, innerFence } = cut;
+  const { kind, open } = cut;
   const head = open.slice(0, 2);
   const isWholeLine = first.endsWith('\n');
   const quote = isWholeLine ? '' : (/^ {0,3}(?:> ?)+/.exec(first.slice(first.lastIndexOf('\n') + 1))?.[0] ?? '');
-  const isList = kind === 'list' || kind === 'none';
-  const marker = isList ? (findListMarker(open[0] ?? first)?.text.length ?? 0) : 0;
-  const inner = isWholeLine ? Math.min(marker, measureIndent(rest)) : marker;
-  const margin = cut.margin + inner;
+  const outer = ' '.repeat(findMargin(cut));
   dropOpen(cut);
-  cut.margin = margin;
-  const indent = ' '.repeat(margin);
-  const outer = ' '.repeat(margin - inner);
+  const isList = kind === 'list' || kind === 'none';
+  if (isList) enterItems(cut, first.split('\n'), isWholeLine ? measureIndent(rest) : Number.POSITIVE_INFINITY);
+  const inner = ' '.repeat(findMargin(cut));
   cut.marks = marks;
-  if (rest === '') cut.fence = innerFence;
-  const lines = rest.split('\n').map((line, index) => (index === 0 && !isWholeLine ? indent + quote : outer) + line);
+  const lines = rest.split('\n').map((line, index) => (index === 0 && !isWholeLine ? inner + quote : outer) + line);
   if (kind === 'table') Object.assign(cut, { kind, open: head, isContinued: true });
   return lines;
 }
@@ -119,12 +119,13 @@ function dropOpen(cut: SegmenterState): void {
   cut.open = [];
   cut.size = 0;
   cut.kind = 'none';
-  cut.innerFence = undefined;
   cut.isBlankBefore = false;
   cut.isContinued = false;
 }
 
-function toBlock({ margin, isContinued }: SegmenterState, text: string): BlockSegment {
+function toBlock(cut: SegmenterState, text: string): BlockSegment {
+  const margin = findMargin(cut);
+  const { isContinued } = cut;
   return { type: 'blocks', text, ...(margin > 0 ? { margin } : {}), ...(isContinued ? { isContinued } : {}) };
 }
 
@@ -187,7 +188,7 @@ export type Segment =
   | BlockSegment
   | { readonly type: 'blank' }
   /** The lines of a fence come one by one, so that long code appears while it streams. */
-  | { readonly type: 'fence'; readonly line: string; readonly language: string }
+  | { readonly type: 'fence'; readonly line: string; readonly language: string; readonly margin: number }
   | { readonly type: 'code'; readonly line: string }
   | { readonly type: 'fenceEnd'; readonly line: string };
 
@@ -207,12 +208,11 @@ interface SegmenterState {
   size: number;
   kind: 'none' | 'paragraph' | 'table' | 'list' | 'other';
   fence: Fence | undefined;
-  innerFence: Fence | undefined;
   listIndent: number;
   isBlankBefore: boolean;
   balance: Balance;
-  /** In columns: the indentation of what is left of a list that was cut. */
-  margin: number;
+  /** In columns: where the text of each item begins whose first lines are complete, the innermost last. */
+  margins: number[];
   isContinued: boolean;
   /** Those open at the end of what was cut off. */
   marks: string;
@@ -230,11 +230,10 @@ function createState(): SegmenterState {
     size: 0,
     kind: 'none',
     fence: undefined,
-    innerFence: undefined,
     listIndent: 0,
     isBlankBefore: false,
     balance: createBalance(),
-    margin: 0,
+    margins: [],
     isContinued: false,
     marks: '',
   };
@@ -242,7 +241,8 @@ function createState(): SegmenterState {
 
 function addLine(cut: SegmenterState, written: string): void {
   if (cut.size > MAX_OPEN_LENGTH) closeBlock(cut);
-  const line = resumeMarks(cut.margin === 0 ? written : leaveMargin(cut, written), cut.marks);
+  leaveItems(cut, written);
+  const line = resumeMarks(stripIndent(written, findMargin(cut)), cut.marks);
   cut.marks = '';
   cut.size += line.length + 1;
   if (cut.fence !== undefined) addToFence(cut, cut.fence, line);
@@ -253,11 +253,34 @@ function addLine(cut: SegmenterState, written: string): void {
   else cut.open.push(line);
 }
 
-function leaveMargin(cut: SegmenterState, line: string): string {
-  if (line.trim() === '' || measureIndent(line) >= cut.margin) return stripIndent(line, cut.margin);
-  closeBlock(cut);
-  cut.margin = 0;
-  return line;
+function findMargin({ margins }: SegmenterState): number {
+  return margins.at(-1) ?? 0;
+}
+
+/** What follows belongs to those items of these lines whose text begins at most this far to the right. */
+function enterItems(cut: SegmenterState, lines: readonly string[], indent: number): void {
+  const margin = findMargin(cut);
+  const columns: number[] = [];
+  for (const line of lines) {
+    const marker = findListMarker(line)?.text.trimStart().length;
+    if (marker === undefined) continue;
+    const start = measureIndent(line);
+    while ((columns.at(-1) ?? 0) > start) columns.pop();
+    columns.push(start + marker);
+  }
+  cut.margins.push(...columns.filter((column) => column <= indent).map((column) => margin + column));
+}
+
+/** A line that is indented less than an item ends that item, and code in it. */
+function leaveItems(cut: SegmenterState, line: string): void {
+  if (line.trim() === '') return;
+  const indent = measureIndent(line);
+  while (indent < findMargin(cut)) {
+    if (cut.fence !== undefined) cut.ready.push({ type: 'fenceEnd', line: cut.fence.mark });
+    cut.fence = undefined;
+    closeBlock(cut);
+    cut.margins.pop();
+  }
 }
 
 function closeBlock(cut: SegmenterState): void {
@@ -291,43 +314,59 @@ function addBlank(cut: SegmenterState): void {
 function beginBlock(cut: SegmenterState, line: string): void {
   closeBlock(cut);
   cut.size = line.length + 1;
-  if (isTopFence(line)) {
-    cut.fence = findFence(line);
-    cut.ready.push({ type: 'fence', line, language: cut.fence?.language ?? '' });
-    return;
-  }
-  cut.open.push(line);
   const indent = measureIndent(line);
-  if (isHeading(line) || isRule(line)) {
+  if (isTopFence(line)) {
+    beginFence(cut, line, findFence(line));
+  } else if (isHeading(line) || isRule(line)) {
+    cut.open.push(line);
     closeBlock(cut);
   } else if (indent < 4 && findListMarker(line) !== undefined) {
     cut.kind = 'list';
     cut.listIndent = indent;
-    cut.innerFence = findItemFence(line);
+    addToItem(cut, line);
   } else if (indent >= 4 || /^ *[<>]/.test(line)) {
     cut.kind = 'other';
+    cut.open.push(line);
   } else {
     cut.kind = 'paragraph';
+    cut.open.push(line);
     cut.balance = createBalance();
     cut.balance.add(line);
   }
 }
 
+function beginFence(cut: SegmenterState, line: string, fence: Fence | undefined): void {
+  cut.fence = fence;
+  cut.ready.push({ type: 'fence', line, language: fence?.language ?? '', margin: findMargin(cut) });
+}
+
 function addToList(cut: SegmenterState, line: string): void {
   const isOutside = measureIndent(line) < cut.listIndent + 2;
-  if (cut.innerFence !== undefined && !isOutside) {
-    if (isFenceEnd(line, cut.innerFence)) cut.innerFence = undefined;
-    cut.open.push(line);
-    return;
-  }
   const isItem = findListMarker(line) !== undefined;
   if (isOutside && (isItem || cut.isBlankBefore || isHeading(line) || isTopFence(line))) {
     beginBlock(cut, line);
   } else {
     cut.isBlankBefore = false;
-    cut.innerFence = findItemFence(line);
-    cut.open.push(line);
+    addToItem(cut, line);
   }
+}
+
+/** Code in an item is shown line by line like any other: the item ends for it, and continues after it. */
+function addToItem(cut: SegmenterState, line: string): void {
+  const marker = findListMarker(line)?.text ?? '';
+  const text = line.slice(marker.length);
+  const fence = findFence(text);
+  if (fence === undefined) {
+    cut.open.push(line);
+    return;
+  }
+  if (marker !== '') cut.open.push(marker);
+  const lines = cut.open;
+  closeBlock(cut);
+  const indent = marker.length + fence.indent;
+  const margin = findMargin(cut);
+  enterItems(cut, lines, indent);
+  beginFence(cut, text, { ...fence, indent: indent - (findMargin(cut) - margin) });
 }
 
 function addToParagraph(cut: SegmenterState, line: string): void {

@@ -1,7 +1,7 @@
 import { joinLines } from '../../core/text/trim.ts';
 import type { TextWork } from '../../core/text-work.ts';
 import { type BlockJob, findTableShape, type LaidOutBlocks, layOutBlocks } from './block-layout.ts';
-import { createNumbering, plainLines } from './blocks.ts';
+import { createNumbering, type Numbering, plainLines } from './blocks.ts';
 import { type FenceLayout, fenceLayout } from './fence.ts';
 import { loadHighlighter, type OpenHighlighter } from './lazy.ts';
 import { estimateCost, isCostly, type Links } from './lexer.ts';
@@ -130,16 +130,22 @@ function segmentLayout({ columns, isStyled, hasLinks = false, work }: MarkdownPa
   const fences = fenceLayout(createTheme(isStyled, hasLinks), () => openHighlighter);
   let links: Links = {};
   let openHighlighter: OpenHighlighter | undefined;
-  let numbering = createNumbering();
+  /** By the margin of the list: items may continue after code that stands deeper. */
+  const numberings = new Map<number, Numbering>();
   let cost = 0;
   /** Of the table whose first rows are shown already. */
   let shape: TableShape;
 
   const toJob = ({ text, margin = 0, isContinued = false }: BlockSegment): BlockJob => {
     const width = Math.max(1, columns() - margin);
+    const numbering = numberings.get(margin) ?? createNumbering();
     return { text, width, isStyled, hasLinks, links, numbering, continued: isContinued ? { shape } : undefined };
   };
-  const layOutText = async (job: BlockJob): Promise<readonly string[]> => {
+  const endLists = (margin: number): void => {
+    for (const key of numberings.keys()) if (key >= margin) numberings.delete(key);
+  };
+  const layOutBlock = async (segment: BlockSegment): Promise<readonly string[]> => {
+    const job = toJob(segment);
     const { text, width } = job;
     const isHard = isCostly(text) || (text.length > MAX_INNER_CODE && isStyled && hasCode(text));
     // The thread runs `layOutBlocks` on the same job.
@@ -148,18 +154,15 @@ function segmentLayout({ columns, isStyled, hasLinks = false, work }: MarkdownPa
       : layOutBlocks(job, openHighlighter);
     if (!isHard) cost += estimateCost(text);
     links = laidOut?.links ?? links;
-    numbering = laidOut?.numbering ?? createNumbering();
-    return laidOut?.lines ?? (isHard ? text.trimEnd().split('\n') : plainLines(text, width));
+    const { margin = 0 } = segment;
+    endLists(margin);
+    if (laidOut !== undefined) numberings.set(margin, laidOut.numbering);
+    const lines = laidOut?.lines ?? (isHard ? text.trimEnd().split('\n') : plainLines(text, width));
+    return indentLines(lines, segment);
   };
   const layOutSegment = async (segment: Exclude<Segment, { type: 'blank' }>): Promise<readonly string[]> => {
-    if (segment.type === 'blocks') {
-      const before = numbering;
-      const lines = indentLines(await layOutText(toJob(segment)), segment);
-      // The rest of an item that was cut does not count as the next one.
-      if (segment.margin !== undefined) numbering = before;
-      return lines;
-    }
-    if (segment.type === 'fence') numbering = createNumbering();
+    if (segment.type === 'blocks') return layOutBlock(segment);
+    if (segment.type === 'fence') endLists(segment.margin);
     const lines = fences.add(segment);
     cost += fences.takeCost();
     return lines;
@@ -219,7 +222,7 @@ function layOutOpen(open: OpenText, { room, columns, layout }: PreviewOptions): 
   const { kind, text, block } = open;
   // Of a very long line only the end fits in the window.
   const tail = text.slice(-room * columns);
-  if (kind === 'code') return [tail];
+  if (kind === 'code') return indentLines([tail], block);
   const isFence = /^ {0,3}(?:```|~~~)[^\n]*$/.test(text);
   const laidOut = canPreview(text) && !isFence ? layout.layOutNow(open, closeMarks(open)) : undefined;
   return laidOut ?? indentLines(plainLines(tail, Math.max(1, columns - (block.margin ?? 0))), block);

@@ -20,6 +20,13 @@ describe('layout without styling', () => {
     ['quotes', '> a\n> b\n>\n> - c', '│ a\n│ b\n│\n│ • c\n'],
     ['rules', 'a\n\n***', `a\n\n${'─'.repeat(60)}\n`],
     ['code in a list', '- a\n  ```js\n  - x\n\n  y\n  ```\n- b', '• a\n  ```js\n  - x\n\n  y\n  ```\n• b\n'],
+    [
+      'code in an inner list, and the numbers around it',
+      '2. a\n   1. b\n      ```\n      x\n        y\n      ```\n      more\n   2. c\n3. d',
+      '2. a\n   1. b\n      ```\n      x\n        y\n      ```\n      more\n   2. c\n3. d\n',
+    ],
+    ['code that an item begins with', '- ```js\n  x\n  ```\n- b', '•\n  ```js\n  x\n  ```\n• b\n'],
+    ['code that ends with its item', '- a\n  ```\n  x\nb', '• a\n  ```\n  x\n  ```\nb\n'],
     ['indented code', 'a\n\n    b\n      c', 'a\n\n    b\n      c\n'],
     [
       'links',
