@@ -42,7 +42,7 @@ What differs:
   No tools unless --tools asks for them: gmn help tools
   A project's .env is not read, its settings only after: gmn trust
   No telemetry, no update check.
-  What cannot be honoured (sandbox, extensions, policies) is refused, with
+  What is not supported (sandbox, extensions, policies) is refused, with
   the reason, not ignored.
 `,
   keys: `Enter                      send
@@ -77,7 +77,7 @@ A paste never sends. """ on a line of its own begins and ends a block.
   httpUrl; url and type         an address
   timeout                       milliseconds, 600000 unless given
   includeTools, excludeTools    which of its tools are offered
-  trust                         its tools run unasked; your own files only
+  trust                         tools run without asking; in your own files only
 
 $NAME in a value is a variable of your environment. A program gets PATH, HOME
 and the like, and its env, and nothing else.
@@ -135,10 +135,10 @@ stderr stays empty. Fields are only ever added.
   names    read_file,glob
 
 What changes something asks first, with a diff or the exact command, if there is
-a terminal; else it is denied, and the model is told.
-  --approval-mode auto_edit     edits run unasked, commands still ask
+a terminal; otherwise the call is denied, and the model gets the reason.
+  --approval-mode auto_edit     edits run without asking, commands still ask
   --approval-mode plan          only readers
-  --allowed-tools <names>       these run unasked
+  --allowed-tools <names>       these run without asking
   --yolo                        nothing asks
 
 In every mode the tools see the working directory and --include-directories

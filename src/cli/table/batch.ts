@@ -28,11 +28,11 @@ const OUTPUT_FLAGS = [
   {
     long: 'output-file',
     value: 'path',
-    help: 'One line of JSON per row; run again, it goes on where it stopped',
+    help: 'One line of JSON per row; run it again to continue where it stopped',
   },
   { long: 'ordered', help: 'Write the rows in the order of the input' },
   { long: 'retry-failed', help: 'Also ask the rows again that failed' },
-  { long: 'restart', help: 'Begin anew; the old output is kept as <path>.old' },
+  { long: 'restart', help: 'Start over; the old output is kept as <path>.old' },
 ] as const;
 
 const SPEED_FLAGS = [
@@ -69,7 +69,7 @@ const [, , , SERVICE_TIER_FLAG] = SERVICE_FLAGS;
 
 export const BATCH = command({
   name: 'batch',
-  summary: 'Ask every row of a file, and go on after any interruption',
+  summary: 'Ask every row of a file; continue after any interruption',
   args: '[input]',
   flags: [
     ...INPUT_FLAGS,
@@ -83,7 +83,7 @@ export const BATCH = command({
     ...APP_FLAGS,
   ],
   essentials: {
-    'output-file': 'One line of JSON per row; run again, it goes on',
+    'output-file': 'One line of JSON per row; run it again to continue',
     model: 'Which model: pro, flash, or an id (gmn models)',
     lines: 'Every line of the input is a prompt',
     prompt: 'Put this before the prompt of every row',
@@ -104,7 +104,7 @@ export const BATCH = command({
   subcommands: [
     command({
       name: 'status',
-      summary: 'How a run stands: rows answered, and its jobs at the Batch API',
+      summary: 'Show how far a run is: rows answered, and its jobs at the Batch API',
       args: '<output>',
       flags: RUN_FLAGS,
       load: () => import('../../commands/batch/status.ts'),

@@ -93,7 +93,7 @@ export const FILE_FLAG = {
 export const SYSTEM_FLAGS = [
   { long: 'system', aliases: ['system-prompt'], value: 'text', help: 'System instruction for this run, or @file' },
   { long: 'append-system-prompt', value: 'text', help: 'Add this to the system instruction, or @file' },
-  { long: 'no-agent-prompt', help: 'With tools: send no system prompt besides yours' },
+  { long: 'no-agent-prompt', help: 'With tools: send no system prompt but your own' },
 ] as const;
 
 export const THINKING_FLAGS = [
@@ -128,7 +128,7 @@ export const MAX_COST_FLAG = {
   long: 'max-cost',
   value: 'usd',
   kind: 'number',
-  help: 'Spend at most so many dollars: answers get shorter, then it stops',
+  help: 'Spend at most this many dollars: answers get shorter, then it stops',
 } as const;
 
 export const APPROVAL_FLAGS = [
@@ -180,7 +180,7 @@ export const SERVICE_FLAGS = [
     long: 'service-tier',
     value: 'tier',
     choices: ['flex', 'priority'],
-    help: 'flex: cheaper, may take minutes; priority: dearer, served first',
+    help: 'flex: cheaper, may take minutes; priority: costs more, served first',
   },
 ] as const;
 

@@ -49,7 +49,7 @@ const FLAGS = [
     kind: 'duration',
     help: 'Has no effect here: every call has a limit of its own',
   },
-  { ...MAX_COST_FLAG, help: 'Spend at most so many dollars, all calls together; calls are refused from then on' },
+  { ...MAX_COST_FLAG, help: 'Spend at most this many dollars, all calls together; later calls are refused' },
   MODEL_FLAG,
   AUTH_FLAG,
   BACKEND_FLAG,
@@ -118,13 +118,13 @@ const isAddress = (word: string | undefined): boolean => /^https?:\/\//i.test(wo
 
 export const MCP = command({
   name: 'mcp',
-  summary: 'MCP servers: which there are, what they offer, and their tools by hand',
+  summary: 'MCP servers: list and change them, see what they offer, call their tools',
   flags: APP_FLAGS,
   examples: [
     ['gmn mcp add files npx -y @modelcontextprotocol/server-filesystem .', 'a program'],
     ['gmn mcp add wiki https://wiki.example/mcp', 'an address'],
     ['gmn mcp list --check', 'do they answer?'],
-    ['gmn mcp call files read_file path=README.md', 'run a tool'],
+    ['gmn mcp call files read_text_file path=README.md', 'run a tool'],
   ],
   subcommands: [
     command({
@@ -161,7 +161,7 @@ export const MCP = command({
         ...APP_FLAGS,
       ],
       examples: [
-        ['gmn mcp call files read_file path=README.md', 'one argument'],
+        ['gmn mcp call files read_text_file path=README.md', 'one argument'],
         [`gmn mcp call files search --json '{"pattern":"*.ts"}'`, 'all of them as JSON'],
       ],
       load: () => import('../../commands/mcp/call.ts'),

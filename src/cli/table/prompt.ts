@@ -158,7 +158,7 @@ export const PROMPT_FLAGS = [
   {
     long: 'verify',
     value: 'command',
-    help: 'Run this when the model says it is done; if it fails, the model gets its output and goes on',
+    help: 'Run this when the model says it is done; if it fails, the model gets its output and continues',
   },
   {
     long: 'max-verify',

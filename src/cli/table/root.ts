@@ -12,7 +12,7 @@ const TEMPLATES: Command = command({
   flags: APP_FLAGS,
   examples: [
     ['git diff | gmn --template review', 'gmn comes with review, commit, explain, fix, summarise'],
-    ['gmn templates new review', 'one of your own, which then wins'],
+    ['gmn templates new review', 'one of your own, which replaces it'],
   ],
   subcommands: [
     command({
@@ -37,7 +37,7 @@ const TEMPLATES: Command = command({
     }),
     command({
       name: 'path',
-      summary: 'The directories that are looked through',
+      summary: 'The directories where gmn looks for templates',
       flags: REPORT_FLAGS,
       load: () => import('../../commands/templates/path.ts'),
     }),
@@ -192,7 +192,7 @@ export const ROOT: Command = command({
         continue: "Continue this directory's newest conversation",
         resume: 'Continue another: last, its id, name or number',
         tools: 'What the model may use: none, read, edit, all',
-        'approval-mode': 'What runs unasked: default, auto_edit, plan, yolo',
+        'approval-mode': 'What runs without asking: default, auto_edit, plan, yolo',
         shell: 'Let it run commands, in this shell',
         system: 'Instruction for the model, or @file',
         'no-session': 'Do not save the conversation',
