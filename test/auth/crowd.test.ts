@@ -73,7 +73,7 @@ test.for<[string, () => Answer]>([
     const rewriter = spawn(process.execPath, ['-e', REWRITER, place.credentials, oauthDocument()]);
     t.onTestFinished(() => void rewriter.kill('SIGKILL'));
     await once(rewriter.stdout, 'data');
-    await expectAllServed(t, isLong ? 100 : 25, { ...place.env, GMN_OAUTH_TOKEN_URL: server.url });
+    await expectAllServed(t, isLong ? 100 : 15, { ...place.env, GMN_OAUTH_TOKEN_URL: server.url });
     expect(server.forms).toHaveLength(1);
     rewriter.kill('SIGTERM');
     await once(rewriter, 'close');
@@ -99,7 +99,7 @@ posixTest.for<NodeJS.Signals>(['SIGKILL', 'SIGSTOP'])(
     await server.seen(1);
     holder.child.kill(signal);
     if (signal === 'SIGKILL') await holder.ended;
-    await expectAllServed(t, 20, env);
+    await expectAllServed(t, isLong ? 20 : 8, env);
     expect(server.forms).toHaveLength(2);
   },
 );
