@@ -90,7 +90,7 @@ export interface Chat extends ChatParts {
   sayDiff(diff: string): Promise<void>;
   list(rows: readonly ListRow[]): Promise<void>;
   /** Writes a notice, wrapped at words; nothing with `--quiet`. */
-  note(text: string): Promise<void>;
+  showNotice(text: string): Promise<void>;
   fail(error: AppError): Promise<void>;
 }
 
@@ -119,7 +119,7 @@ export function openChat(parts: ChatParts): Chat {
     say,
     sayDiff: async (diff) => (err.isStyled ? err.write(`${await styleDiff(stripControls(diff))}\n`) : say(diff)),
     list: (rows) => say(formatListRows(rows, chat.columns).join('\n')),
-    note: async (text) => (parts.isQuiet ? undefined : say(wrapText(text, chat.columns))),
+    showNotice: async (text) => (parts.isQuiet ? undefined : say(wrapText(text, chat.columns))),
     fail: words.error,
   };
   return chat;

@@ -29,18 +29,18 @@ export async function runChat(chat: Chat, first: string | undefined): Promise<nu
   const { lines } = chat;
   const failures: AppError[] = [];
   try {
-    if (lines.isTerminal) await chat.note(formatBanner(chat));
+    if (lines.isTerminal) await chat.showNotice(formatBanner(chat));
     await reportNotices(chat);
     if (lines.isTerminal) await showRecap(chat);
-    const words = unansweredNotice(chat.session);
-    if (words !== undefined && lines.isTerminal) await chat.note(words);
+    const notice = unansweredNotice(chat.session);
+    if (notice !== undefined && lines.isTerminal) await chat.showNotice(notice);
     const { exitCode } = await answerEntries(chat, first, failures);
     return exitCode === 0 && !lines.isTerminal ? (failures[0]?.exitCode ?? 0) : exitCode;
   } finally {
     await lines.close();
     await chat.session.close();
     await reportNotices(chat);
-    for (const line of await formatFarewell(chat)) await chat.note(line);
+    for (const line of await formatFarewell(chat)) await chat.showNotice(line);
   }
 }
 
@@ -82,7 +82,7 @@ function findExit({ signal }: Chat, { kind }: Entry): ChatExit | undefined {
 }
 
 async function reportNotices(chat: Chat): Promise<void> {
-  for (const message of chat.takeReports()) await chat.note(message);
+  for (const message of chat.takeReports()) await chat.showNotice(message);
 }
 
 /** Returns `leave` if a signal of the system arrives while it waits. */
@@ -140,7 +140,7 @@ async function answerEntry(
 }
 
 async function waitForRest(chat: Chat, rest: Promise<void>, signal: AbortSignal): Promise<void> {
-  await chat.note('Waiting for the cancelled work to end. Esc: do not wait for it.');
+  await chat.showNotice('Waiting for the cancelled work to end. Esc: do not wait for it.');
   const aborted = new Promise<void>((resolve) => {
     if (signal.aborted) resolve();
     signal.addEventListener('abort', () => resolve(), { once: true });

@@ -19,12 +19,12 @@ export async function pasteClipboard(chat: Chat, signal: AbortSignal): Promise<P
   try {
     const bytes = await readClipboard({ env: chat.env, cwd: chat.cwd, prefers: 'picture' }, signal);
     const picture = toPicture('clipboard', bytes);
-    if (picture !== undefined) return { note: attachPictures(chat, [picture]) };
+    if (picture !== undefined) return { notice: attachPictures(chat, [picture]) };
     const decoded = decodeText(bytes);
-    return decoded.isText ? { text: decoded.text } : { note: 'The clipboard holds nothing that can be sent.' };
+    return decoded.isText ? { text: decoded.text } : { notice: 'The clipboard holds nothing that can be sent.' };
   } catch (thrown) {
     const { message } = AppError.from(thrown);
-    return { note: `${sanitize(message)}. To attach a picture: @path, or drag its file into the window.` };
+    return { notice: `${sanitize(message)}. To attach a picture: @path, or drag its file into the window.` };
   }
 }
 

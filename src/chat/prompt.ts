@@ -34,10 +34,10 @@ export async function buildPrompt(
       { words, mentions, files: chat.files, attached: (...file) => void shown.push(file) },
       signal,
     );
-    const content = await drainContent(events, chat.note);
+    const content = await drainContent(events, chat.showNotice);
     checkRoomForPictures(chat, content.parts);
     for (const file of shown) await chat.changes.markShown(...file);
-    for (const { label } of chat.pictures) await chat.note(`+ ${label}`);
+    for (const { label } of chat.pictures) await chat.showNotice(`+ ${label}`);
     return { role: 'user', parts: [...takeNotes(chat), ...takePictures(chat), ...content.parts] };
   } catch (thrown) {
     if (!signal.aborted && chat.files.length > 0) await dropBadFiles(chat, signal);
@@ -66,12 +66,12 @@ function buildContent(
 
 async function drainContent(
   events: AsyncGenerator<TurnEvent, Content>,
-  note: (text: string) => Promise<void>,
+  showNotice: (text: string) => Promise<void>,
 ): Promise<Content> {
   for (;;) {
     const step = await events.next();
     if (step.done) return step.value;
-    if (step.value.type === 'notice') await note(step.value.message);
+    if (step.value.type === 'notice') await showNotice(step.value.message);
   }
 }
 
@@ -89,7 +89,7 @@ async function dropBadFiles(chat: Chat, signal: AbortSignal): Promise<void> {
   const fine = await selectSendable(chat.files, isFine);
   const dropped = chat.files.filter((path) => !fine.includes(path));
   chat.files = fine;
-  if (dropped.length > 0) await chat.note(`No longer attached: ${dropped.map(sanitize).join(', ')}`);
+  if (dropped.length > 0) await chat.showNotice(`No longer attached: ${dropped.map(sanitize).join(', ')}`);
 }
 
 function takeNotes(chat: Chat): readonly Part[] {

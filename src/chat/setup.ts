@@ -46,6 +46,6 @@ export async function setMode(chat: Chat, wanted: string): Promise<void> {
       hint: isYolo ? 'Start with: gmn chat --yolo' : `Choose one of: ${chat.modes.join(', ')}`,
     });
   }
-  for (const notice of await chat.assistant.change({ mode })) await chat.note(notice);
+  for (const notice of await chat.assistant.change({ mode })) await chat.showNotice(notice);
   await chat.say(`${mode}: ${describeMode(mode)}`);
 }

@@ -24,7 +24,7 @@ export async function runShellLine(chat: Chat, command: string, signal: AbortSig
   if (result.exitCode !== 0) await chat.say(`✗ ${ending}`);
   const note = `I ran this command:\n\n${command}\n\nIt printed (${ending}):\n\n${keepEnd(output)}`;
   chat.notes = [...chat.notes, note];
-  await chat.note('This goes with your next prompt; /file - drops it.');
+  await chat.showNotice('This goes with your next prompt; /file - drops it.');
 }
 
 function runStreaming(chat: Chat, command: string, signal: AbortSignal): Promise<ShellResult> {

@@ -75,7 +75,7 @@ async function chooseRun(chat: Chat): Promise<RunTurn> {
   if (verify === undefined) return runTurn;
   const why = findVerifyObstacle(assistant);
   if (why === undefined) return chat.openVerifiedTurn(verify);
-  await chat.note(`/verify is not run ${why}.`);
+  await chat.showNotice(`/verify is not run ${why}.`);
   return runTurn;
 }
 
@@ -188,5 +188,5 @@ function toChatError({ signal: chatSignal }: Chat, error: AppError, { isKept, si
 
 async function warnIfWindowFull(chat: Chat): Promise<void> {
   const notice = windowNotice(chat);
-  if (notice !== undefined) await chat.note(notice);
+  if (notice !== undefined) await chat.showNotice(notice);
 }

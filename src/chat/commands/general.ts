@@ -40,7 +40,7 @@ export const OUTPUT: SlashCommand = {
     if (!isPaged) await chat.say(text);
     // The line that pointed here may be that of an earlier call.
     const earlier = toolLog.find(back + 1);
-    if (earlier !== undefined) await chat.note(`/output ${back + 1}: ${earlier.title}`);
+    if (earlier !== undefined) await chat.showNotice(`/output ${back + 1}: ${earlier.title}`);
     return undefined;
   },
 };

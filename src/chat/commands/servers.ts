@@ -15,7 +15,7 @@ export const MCP: SlashCommand = {
     if (argument !== '' && argument !== 'reload') {
       throw new AppError('usage', `/mcp does not take ${sanitize(argument)}`, { hint: 'Use /mcp or /mcp reload.' });
     }
-    if (argument === 'reload') for (const notice of await chat.assistant.reloadServers()) await chat.note(notice);
+    if (argument === 'reload') for (const notice of await chat.assistant.reloadServers()) await chat.showNotice(notice);
     const { all = [] } = chat.assistant.servers ?? {};
     if (all.length === 0) await chat.say('No MCP servers are connected.');
     else await chat.list(all.map((server) => [sanitize(server.name), formatServerLine(server)]));

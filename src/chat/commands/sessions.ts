@@ -106,8 +106,8 @@ export const LOAD: SlashCommand = {
     await chat.say(`Continuing ${sanitize(session.name ?? shortId(session.id))}: ${plural(turns, 'turn')}.`);
     await restoreSessionSetup(chat);
     if (chat.lines.isTerminal) await showRecap(chat);
-    const words = unansweredNotice(session);
-    if (words !== undefined) await chat.note(words);
+    const notice = unansweredNotice(session);
+    if (notice !== undefined) await chat.showNotice(notice);
     return undefined;
   },
 };
@@ -116,9 +116,9 @@ async function restoreSessionSetup(chat: Chat): Promise<void> {
   const { setup } = chat.session;
   const { model, system } = chat.assistant.setup;
   const notices = await chat.assistant.change({ model, system, start: undefined, ...setup });
-  const words = restoredNotice(setup);
-  if (words === undefined) return;
-  for (const notice of [...notices, words]) await chat.note(notice);
+  const restored = restoredNotice(setup);
+  if (restored === undefined) return;
+  for (const notice of [...notices, restored]) await chat.showNotice(notice);
 }
 
 async function chooseSession(chat: Chat): Promise<string | undefined> {

@@ -172,7 +172,7 @@ export const APPROVE: SlashCommand = {
 };
 
 async function changeSetup(chat: Chat, wanted: Partial<Setup>): Promise<void> {
-  for (const notice of await chat.assistant.change(wanted)) await chat.note(notice);
+  for (const notice of await chat.assistant.change(wanted)) await chat.showNotice(notice);
 }
 
 function parseOnOff(word: string, command: string): boolean {

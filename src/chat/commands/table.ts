@@ -86,7 +86,7 @@ export async function buildCustomPrompt(entry: string, chat: Chat, signal: Abort
   if (!entry.startsWith('/') || findCommand(splitEntry(entry).name) !== undefined) return undefined;
   const expanded = await chat.customCommands.expand(entry, chat.assistant.setup.mode, signal);
   if (expanded === undefined) return undefined;
-  for (const notice of expanded.notices) await chat.note(notice);
+  for (const notice of expanded.notices) await chat.showNotice(notice);
   return buildPrompt(chat, expanded.prompt, signal, { mentions: false });
 }
 

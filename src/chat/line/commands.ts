@@ -80,7 +80,7 @@ function clearOrLeave(editing: Editing, now: number): KeyRequest | undefined {
   if (editing.line.text === '' || isSecond) return { kind: 'leave' };
   editing.cleared = editing.line.text;
   editing.line.replace('');
-  editing.note = CLEARED_NOTICE;
+  editing.notice = CLEARED_NOTICE;
   return undefined;
 }
 

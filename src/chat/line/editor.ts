@@ -23,7 +23,7 @@ export interface LineEditor {
   showSuggestions(before: string, completion: Completion | undefined): void;
   replace(text: string): void;
   setStatus(status: FitStatus | undefined): void;
-  showNotice(note: string): void;
+  showNotice(notice: string): void;
   clear(): void;
   frame(): Frame;
   /** The line without anything below it: what stays on the screen after it is sent. */
@@ -67,7 +67,7 @@ export function lineEditor({ entries, size, isStyled, isPlain }: EditorOptions):
     begin(prompt, draft, status) {
       editing.prompt = prompt;
       editing.status = status;
-      editing.note = undefined;
+      editing.notice = undefined;
       if (draft !== '') line.replace(normalizeText(draft) + line.text);
     },
     press(key, now) {
@@ -84,8 +84,8 @@ export function lineEditor({ entries, size, isStyled, isPlain }: EditorOptions):
     setStatus(status) {
       editing.status = status;
     },
-    showNotice(note) {
-      editing.note = note;
+    showNotice(notice) {
+      editing.notice = notice;
     },
     clear() {
       line.reset(pastes.unfold);
@@ -106,7 +106,7 @@ function createEditing(entries: () => readonly string[], size: () => Size): Edit
       pastes,
       entries,
       prompt: '',
-      note: undefined,
+      notice: undefined,
       status: undefined,
       interruptedAt: Number.NEGATIVE_INFINITY,
       cleared: '',
@@ -130,7 +130,7 @@ function createEditing(entries: () => readonly string[], size: () => Size): Edit
 
 function pressKey(editing: Editing, key: Key, now: number): KeyRequest | undefined {
   if (key.kind === 'kitty') return undefined;
-  editing.note = undefined;
+  editing.notice = undefined;
   if (pressInSearch(editing, key) === 'used') return undefined;
   const name = key.kind === 'key' ? key.name : '';
   if (name !== 'ctrl-c') {
@@ -157,10 +157,10 @@ function applyKey(editing: Editing, key: Exclude<Key, { kind: 'kitty' }>, now: n
   return undefined;
 }
 
-function findBelow({ search, menu, note, line, status }: Editing, { columns, rows }: Size): Below | undefined {
+function findBelow({ search, menu, notice, line, status }: Editing, { columns, rows }: Size): Below | undefined {
   if (search !== undefined) return { kind: 'search', search };
   if (menu !== undefined) return { kind: 'menu', menu };
-  if (note !== undefined) return { kind: 'note', text: note };
-  if (isOpenBlock(line.text)) return { kind: 'note', text: BLOCK_NOTICE };
+  if (notice !== undefined) return { kind: 'notice', text: notice };
+  if (isOpenBlock(line.text)) return { kind: 'notice', text: BLOCK_NOTICE };
   return status === undefined || rows < MIN_STATUS_ROWS ? undefined : { kind: 'status', text: status(columns - 1) };
 }

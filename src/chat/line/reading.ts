@@ -215,17 +215,17 @@ async function editLine({ editor, screen, edit }: ReadingContext): Promise<void>
 async function pasteIntoLine(context: ReadingContext): Promise<void> {
   const pasted = await context.paste();
   if (pasted === undefined) return;
-  if ('note' in pasted) showAttached(context, pasted.note);
+  if ('notice' in pasted) showAttached(context, pasted.notice);
   else context.editor.press({ kind: 'paste', text: pasted.text }, context.clock.now());
 }
 
 async function insertOrAttach(context: ReadingContext, key: Extract<Key, { kind: 'paste' }>): Promise<void> {
-  const note = await context.attach(key.text);
-  if (note === undefined) context.editor.press(key, context.clock.now());
-  else showAttached(context, note);
+  const notice = await context.attach(key.text);
+  if (notice === undefined) context.editor.press(key, context.clock.now());
+  else showAttached(context, notice);
 }
 
-function showAttached({ editor, refreshStatus }: ReadingContext, note: string): void {
+function showAttached({ editor, refreshStatus }: ReadingContext, notice: string): void {
   editor.setStatus(refreshStatus());
-  editor.showNotice(note);
+  editor.showNotice(notice);
 }

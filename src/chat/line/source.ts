@@ -36,7 +36,7 @@ export interface ReadOptions {
   readonly onFirstKey?: () => void;
 }
 
-export type Pasted = { readonly text: string } | { readonly note: string };
+export type Pasted = { readonly text: string } | { readonly notice: string };
 
 export interface PickList {
   readonly title: string;

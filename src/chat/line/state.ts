@@ -15,7 +15,7 @@ export interface Editing {
   hasTyped: boolean;
   /** Where the word starts whose menu the user closed: it does not open by itself again. */
   dismissedAt: number | undefined;
-  note: string | undefined;
+  notice: string | undefined;
   status: FitStatus | undefined;
   /** When Ctrl+C was pressed, if no other key was pressed since. */
   interruptedAt: number;

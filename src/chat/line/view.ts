@@ -12,7 +12,7 @@ export interface Size {
 export type Below =
   | { readonly kind: 'menu'; readonly menu: Menu }
   | { readonly kind: 'search'; readonly search: Search }
-  | { readonly kind: 'note' | 'status'; readonly text: string };
+  | { readonly kind: 'notice' | 'status'; readonly text: string };
 
 const MENU_ROWS = 8;
 const DIM = '\u001b[2m';
@@ -53,7 +53,7 @@ function layOutFoot(below: Below | undefined, size: Size, isStyled: boolean): Fo
   switch (below?.kind) {
     case undefined:
       return { rows: [] };
-    case 'note': {
+    case 'notice': {
       const rows = wrapText(below.text, size.columns - 1).split('\n');
       return { rows: rows.slice(0, room).map((row) => clipRow(applyStyle(row, DIM, isStyled), size.columns - 1)) };
     }
