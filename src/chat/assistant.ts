@@ -28,7 +28,7 @@ export interface Assistant {
   readonly contextText: string;
   readonly serviceTools: readonly string[];
   readonly service: string;
-  models(): readonly { readonly name: string; readonly about: string }[];
+  listModels(): readonly { readonly name: string; readonly about: string }[];
   preconnect(): void;
   readonly fileSupport: FileSupport;
   /** Undefined if no MCP servers are configured, or they are turned off. */
@@ -68,12 +68,12 @@ export type PromptArguments = Readonly<Record<string, string>>;
 export interface Servers {
   readonly all: readonly ChatServer[];
   /** The prompts that a usable server lists. This and the methods below throw AppError `mcp`. */
-  prompts(server: string, signal: AbortSignal): Promise<readonly ServerPrompt[]>;
-  prompt(
+  listPrompts(server: string, signal: AbortSignal): Promise<readonly ServerPrompt[]>;
+  getPrompt(
     wanted: { readonly server: string; readonly name: string; readonly args: PromptArguments },
     signal: AbortSignal,
   ): Promise<readonly Part[]>;
-  suggestions(
+  completePrompt(
     wanted: {
       readonly server: string;
       readonly prompt: string;
@@ -82,7 +82,10 @@ export interface Servers {
     },
     signal: AbortSignal,
   ): Promise<readonly string[]>;
-  resources(server: string, signal: AbortSignal): Promise<readonly { readonly uri: string; readonly name: string }[]>;
+  listResources(
+    server: string,
+    signal: AbortSignal,
+  ): Promise<readonly { readonly uri: string; readonly name: string }[]>;
   readonly readResource: ReadResource;
 }
 

@@ -55,7 +55,7 @@ export async function formatFarewell(chat: Chat): Promise<readonly string[]> {
   const canGoOn = isSaved && (turns > 0 || unanswered !== undefined);
   const reference = canGoOn ? await findReference(chat) : undefined;
   return [
-    ...chat.stats.lines(),
+    ...chat.stats.formatLines(),
     ...(reference === undefined ? [] : [`Resume: gmn chat ${chat.resumeFlags}-r ${reference}`]),
   ];
 }

@@ -16,7 +16,7 @@ export interface Changes {
   markShown(path: string, bytes: Uint8Array): Promise<void>;
   begin(session: Session): void;
   /** Lets `next`, which continues `session` under another id, own the changes of `session` too. */
-  handOn(session: Session, next: Session): void;
+  transfer(session: Session, next: Session): void;
   /**
    * Undoes the session's latest turn that changed files and is not undone yet. Throws AppError `usage` if there is none
    * (`config` if the journal is damaged). If the very last turn changed nothing, the first call throws `usage` too, so
@@ -64,7 +64,7 @@ export function createChanges(
       ids.set(session, collectIds(session));
       lastTurn = begin(session.id);
     },
-    handOn: (session, next) => void ids.set(next, collectIds(session)),
+    transfer: (session, next) => void ids.set(next, collectIds(session)),
     markShown: async (path, bytes) => {
       // A path outside the fence cannot be changed either, so there is nothing to record.
       const place = await workspace.place(path, 'read').catch(() => undefined);

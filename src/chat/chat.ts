@@ -97,7 +97,7 @@ export interface Chat extends ChatParts {
 export function openChat(parts: ChatParts): Chat {
   const { err } = parts.io;
   let output = makeSilenceable(parts.io);
-  const words = createStderr(err, { opening: '' });
+  const stderr = createStderr(err, { opening: '' });
   const say = (text: string): Promise<void> => err.write(`${err.isTerminal ? stripControls(text) : text}\n`);
   const chat: Chat = {
     ...parts,
@@ -120,7 +120,7 @@ export function openChat(parts: ChatParts): Chat {
     sayDiff: async (diff) => (err.isStyled ? err.write(`${await styleDiff(stripControls(diff))}\n`) : say(diff)),
     list: (rows) => say(formatListRows(rows, chat.columns).join('\n')),
     showNotice: async (text) => (parts.isQuiet ? undefined : say(wrapText(text, chat.columns))),
-    fail: words.error,
+    fail: stderr.error,
   };
   return chat;
 }
@@ -131,11 +131,11 @@ interface SilenceableIo {
 }
 
 function makeSilenceable({ out, err }: Io): SilenceableIo {
-  let isHushed = false;
+  let isSilenced = false;
   let last = '\n';
   const wrapStream = (stream: Out): Out => ({
     async write(chunk) {
-      if (isHushed) return;
+      if (isSilenced) return;
       if (stream.isTerminal && chunk !== '') last = chunk;
       await stream.write(chunk);
     },
@@ -162,7 +162,7 @@ function makeSilenceable({ out, err }: Io): SilenceableIo {
     io: { out: wrapStream(out), err: wrapStream(err) },
     async silence() {
       for (const spinner of err.spinners ?? []) await spinner.hide();
-      isHushed = true;
+      isSilenced = true;
       if (!err.isTerminal || last.endsWith('\n')) return;
       // Only text that redraws itself, such as a spinner, starts with a carriage return; erase it.
       await err.write(last.startsWith('\r') ? '\r\u001b[K' : '\n');

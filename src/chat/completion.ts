@@ -89,14 +89,14 @@ async function completeFromServers(
   const mention = last.startsWith('@') ? last.slice(1) : '';
   const mentioned = findServer(servers, `/${mention}`);
   if (mentioned === undefined) return undefined;
-  const resources = await servers.resources(mentioned.server, signal);
+  const resources = await servers.listResources(mentioned.server, signal);
   const all = resources.map(({ uri, name }) => ({ insert: `@${mentioned.server}:${uri}`, hint: name }));
   return matchCandidates(before.length - mention.length - 1, `@${mention}`, all);
 }
 
 async function completeServerPrompt(servers: Servers, before: string, signal: AbortSignal): Promise<Completion> {
   const { server = '', rest = '' } = findServer(servers, before) ?? {};
-  const prompts = await servers.prompts(server, signal);
+  const prompts = await servers.listPrompts(server, signal);
   const [, name = '', gap, text = ''] = /^(\S*)(?:(\s+)([\s\S]*))?$/.exec(rest) ?? [];
   if (gap === undefined) {
     const all = prompts.map((prompt) => ({ insert: `/${server}:${prompt.name} `, hint: prompt.description }));
@@ -107,7 +107,7 @@ async function completeServerPrompt(servers: Servers, before: string, signal: Ab
   const [, argument = '', value = ''] = /^([^=]+)=(.*)$/.exec(word) ?? [];
   if (wanted.some((each) => each.name === argument)) {
     const given = parseGivenArguments(text.slice(0, text.length - word.length));
-    const values = await servers.suggestions(
+    const values = await servers.completePrompt(
       { server, prompt: name, argument: { name: argument, value }, given },
       signal,
     );

@@ -77,7 +77,7 @@ async function drainContent(
 
 /** Otherwise a file that cannot be sent would make every later prompt fail. */
 async function dropBadFiles(chat: Chat, signal: AbortSignal): Promise<void> {
-  const isFine = async (files: readonly string[]): Promise<boolean> => {
+  const isSendable = async (files: readonly string[]): Promise<boolean> => {
     try {
       const source = { words: 'x', mentions: false, files, attached: () => {} };
       await drainContent(buildContent(chat, source, signal), async () => {});
@@ -86,9 +86,9 @@ async function dropBadFiles(chat: Chat, signal: AbortSignal): Promise<void> {
       return false;
     }
   };
-  const fine = await selectSendable(chat.files, isFine);
-  const dropped = chat.files.filter((path) => !fine.includes(path));
-  chat.files = fine;
+  const sendable = await selectSendable(chat.files, isSendable);
+  const dropped = chat.files.filter((path) => !sendable.includes(path));
+  chat.files = sendable;
   if (dropped.length > 0) await chat.showNotice(`No longer attached: ${dropped.map(sanitize).join(', ')}`);
 }
 
@@ -105,13 +105,13 @@ export async function requireFile(path: string, cwd: string): Promise<void> {
   throw new AppError('usage', `no such file: ${sanitize(path)}`, { hint: `Paths start at ${sanitize(cwd)}.` });
 }
 
-/** The paths that pass `isFine`; none if each passes alone but not all together. */
+/** The paths that pass `isSendable`; none if each passes alone but not all together. */
 export async function selectSendable(
   paths: readonly string[],
-  isFine: (paths: readonly string[]) => Promise<boolean>,
+  isSendable: (paths: readonly string[]) => Promise<boolean>,
 ): Promise<readonly string[]> {
-  if (await isFine(paths)) return paths;
-  const fine: string[] = [];
-  for (const path of paths) if (await isFine([path])) fine.push(path);
-  return fine.length === paths.length ? [] : fine;
+  if (await isSendable(paths)) return paths;
+  const sendable: string[] = [];
+  for (const path of paths) if (await isSendable([path])) sendable.push(path);
+  return sendable.length === paths.length ? [] : sendable;
 }

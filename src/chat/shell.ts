@@ -31,7 +31,7 @@ function runStreaming(chat: Chat, command: string, signal: AbortSignal): Promise
   const { shell, cwd, env, io, isQuiet, isPlain, clock } = chat;
   return withLive(chat, async (live) => {
     const output = createOutput(io.err, live);
-    const waiting = createProgress(io.err, {
+    const progress = createProgress(io.err, {
       ...{ quiet: isQuiet, isDumb: isPlain, clock, ticker: { every: callEvery } },
       mayDraw: () => live !== undefined || !output.isMidLine,
       area: () => live,
@@ -41,16 +41,16 @@ function runStreaming(chat: Chat, command: string, signal: AbortSignal): Promise
     const show = (text: string): Promise<void> => {
       const printed = io.err.isTerminal ? filter.filter(text) : text;
       if (printed === '' || signal.aborted) return shown;
-      shown = shown.then(() => waiting.clear()).then(() => output.write(printed));
+      shown = shown.then(() => progress.clear()).then(() => output.write(printed));
       return shown;
     };
-    waiting.wait(command);
+    progress.wait(command);
     try {
       const run = { shell, command, cwd, env, timeoutMs: TIMEOUT_MS, maxChars: MAX_CHARS, onOutput: show };
       return await runShell(run, signal);
     } finally {
       await shown;
-      await waiting.pause();
+      await progress.pause();
       if (output.isMidLine) await output.write('\n');
     }
   });

@@ -11,9 +11,9 @@ export interface ChatStats {
   readonly turns: number;
   /** Tokens of the last request and its reply, that is, how full the window is. Undefined if unknown. */
   readonly windowTokens: number | undefined;
-  turn(): void;
-  event(event: TurnEvent): void;
-  reply(reply: Pick<Reply, 'usage' | 'promptTokens'>): void;
+  addTurn(): void;
+  addEvent(event: TurnEvent): void;
+  addReply(reply: Pick<Reply, 'usage' | 'promptTokens'>): void;
   /** Counts tokens of a request that is no turn. */
   addUsage(usage: Usage): void;
   /** Call when the conversation is replaced: `windowTokens` no longer applies. */
@@ -22,7 +22,7 @@ export interface ChatStats {
    * `2 turns · 96 in · 41 out · 137 tokens · 14s · $0.0042`, then what is left of `--max-cost` if there is one, and the
    * tools if any were called.
    */
-  lines(): readonly string[];
+  formatLines(): readonly string[];
 }
 
 export function createStats(clock: Pick<Clock, 'now'>, spending: Pick<Spending, 'cost' | 'left'>): ChatStats {
@@ -38,15 +38,15 @@ export function createStats(clock: Pick<Clock, 'now'>, spending: Pick<Spending, 
     get windowTokens() {
       return windowTokens;
     },
-    turn: () => {
+    addTurn: () => {
       turns += 1;
     },
-    event(event) {
+    addEvent(event) {
       if (event.type !== 'answer') return;
       const { calls, failed } = tools.get(event.name) ?? { calls: 0, failed: 0 };
       tools.set(event.name, { calls: calls + 1, failed: failed + (event.outcome.ok ? 0 : 1) });
     },
-    reply(reply) {
+    addReply(reply) {
       usage = addUsage(usage, reply.usage);
       windowTokens = toWindowTokens(reply);
     },
@@ -56,7 +56,7 @@ export function createStats(clock: Pick<Clock, 'now'>, spending: Pick<Spending, 
     forgetWindow: () => {
       windowTokens = undefined;
     },
-    lines() {
+    formatLines() {
       const all = [...tools].map(([name, { calls, failed }]) => formatToolCount(name, calls, failed));
       return [
         `${plural(turns, 'turn')} · ${formatUsage(usage, clock.now() - startedMs, spending.cost)}`,

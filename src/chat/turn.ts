@@ -21,10 +21,10 @@ import { windowNotice } from './window.ts';
  */
 export async function askPrompt(chat: Chat, prompt: Content, signal: AbortSignal): Promise<AppError | undefined> {
   const { assistant, session, stats, toolLog, changes, notifier } = chat;
-  const agent = { ...assistant.agent, onReply: stats.reply, onCompaction: stats.addUsage };
+  const agent = { ...assistant.agent, onReply: stats.addReply, onCompaction: stats.addUsage };
   const tokensBefore = stats.windowTokens;
   chat.lastPrompt = prompt;
-  stats.turn();
+  stats.addTurn();
   changes.begin(session);
   const setup = toSessionSetup(assistant.setup);
   session.choose((await agent.redaction?.redact(setup)) ?? setup);
@@ -33,8 +33,8 @@ export async function askPrompt(chat: Chat, prompt: Content, signal: AbortSignal
   notifier.start();
   const events = saveFiles(run(agent, { history: session, prompt, signal, tokensBefore }), chat, prompt);
   const failure = await showTurn(chat, events, {
-    event: (event) => {
-      stats.event(event);
+    onEvent: (event) => {
+      stats.addEvent(event);
       toolLog.add(event);
     },
     isKept: () => session.contents.length > before + 1,
@@ -86,7 +86,7 @@ export function findVerifyObstacle({ setup, agent }: Pick<Assistant, 'setup' | '
 
 export async function askAside(chat: Chat, question: Content, signal: AbortSignal): Promise<string> {
   const { assistant, session, stats } = chat;
-  // Not `stats.reply`: the next prompt follows another conversation.
+  // Not `stats.addReply`: the next prompt follows another conversation.
   const onReply = ({ usage }: Pick<Reply, 'usage'>): void => stats.addUsage(usage);
   const agent = { ...assistant.agent, onReply, onCompaction: stats.addUsage, tools: [] };
   const history = createMemoryHistory({ earlier: session.contents, compacted: session.compactions });
@@ -106,7 +106,7 @@ export async function askAside(chat: Chat, question: Content, signal: AbortSigna
 }
 
 interface ShowOptions {
-  readonly event: (event: TurnEvent) => void;
+  readonly onEvent: (event: TurnEvent) => void;
   readonly isKept: () => boolean;
   readonly signal: AbortSignal;
 }
@@ -119,7 +119,7 @@ async function showTurn(
   let failure: AppError | undefined;
   await withRenderer(chat, options.signal, async (render) => {
     for await (const event of settle(events)) {
-      options.event(event);
+      options.onEvent(event);
       if (event.type !== 'failure') await render(event);
       else {
         failure = event.error;

@@ -16,7 +16,7 @@ export const STATS: SlashCommand = {
   name: 'stats',
   help: 'Show turns, tokens, time, cost and tool calls',
   async run(_, chat) {
-    await chat.say(wrapText(chat.stats.lines().join('\n'), chat.columns));
+    await chat.say(wrapText(chat.stats.formatLines().join('\n'), chat.columns));
     return undefined;
   },
 };
@@ -36,7 +36,7 @@ export const OUTPUT: SlashCommand = {
     }
     const text = `${call.title}\n${call.output.replace(/\n$/, '')}`;
     const isLong = lines.isTerminal && text.split('\n').length >= (io.err.rows ?? Number.POSITIVE_INFINITY);
-    const isPaged = isLong && (await page(`${stripControls(text)}\n`, chat, signal));
+    const isPaged = isLong && (await showInPager(`${stripControls(text)}\n`, chat, signal));
     if (!isPaged) await chat.say(text);
     // The line that pointed here may be that of an earlier call.
     const earlier = toolLog.find(back + 1);
@@ -45,7 +45,7 @@ export const OUTPUT: SlashCommand = {
   },
 };
 
-function page(text: string, { lines, env }: Chat, signal: AbortSignal): Promise<boolean> {
+function showInPager(text: string, { lines, env }: Chat, signal: AbortSignal): Promise<boolean> {
   return lines.withTerminal(async () => {
     const tty = openTty();
     try {

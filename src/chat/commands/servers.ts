@@ -50,10 +50,10 @@ export async function buildServerPrompt(entry: string, chat: Chat, signal: Abort
   if (named === undefined || servers === undefined) return undefined;
   const { server, rest } = named;
   const [, name = '', text = ''] = /^(\S*)\s*([\s\S]*)$/.exec(rest) ?? [];
-  const prompts = await servers.prompts(server, signal);
+  const prompts = await servers.listPrompts(server, signal);
   const prompt = prompts.find((candidate) => candidate.name === name);
   if (prompt === undefined) throw unknownPromptError(server, name, prompts);
-  const parts = await servers.prompt({ server, name, args: parsePromptArguments(text, prompt) }, signal);
+  const parts = await servers.getPrompt({ server, name, args: parsePromptArguments(text, prompt) }, signal);
   return { ask: { role: 'user', parts } };
 }
 

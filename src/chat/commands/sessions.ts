@@ -77,7 +77,7 @@ async function beginSaving(chat: Chat, name: string): Promise<void> {
   const { contents } = chat.session;
   const session = await chat.store.create({ cwd: chat.cwd, by: 'chat', ...(name === '' ? {} : { name }) });
   await session.replace(contents);
-  chat.changes.handOn(chat.session, session);
+  chat.changes.transfer(chat.session, session);
   chat.session = session;
   chat.isSaved = true;
 }

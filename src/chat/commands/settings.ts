@@ -9,13 +9,13 @@ import { setMode } from '../setup.ts';
 import { findVerifyObstacle } from '../turn.ts';
 import type { SlashCommand } from './command.ts';
 
-type Pick = NonNullable<LineSource['pick']>;
+type PickFromList = NonNullable<LineSource['pick']>;
 
 export const MODEL: SlashCommand = {
   name: 'model',
   argument: '[name]',
   help: 'Choose the model, or switch to the one named',
-  complete: modelCandidates,
+  complete: listModelCandidates,
   async run(argument, chat) {
     const { pick } = chat.lines;
     const wanted = argument === '' && pick !== undefined ? await pickModel(chat, pick) : argument;
@@ -25,18 +25,18 @@ export const MODEL: SlashCommand = {
     if (wanted !== '') await chat.say(`The model is ${sanitize(model)} now.`);
     else {
       await chat.say(`The model is ${sanitize(model)}.\nOthers, with /model <name>:`);
-      await chat.list(modelCandidates(chat).map(({ insert, hint }) => [sanitize(insert), hint]));
+      await chat.list(listModelCandidates(chat).map(({ insert, hint }) => [sanitize(insert), hint]));
     }
     return undefined;
   },
 };
 
-function modelCandidates({ assistant }: Chat): readonly (Candidate & { readonly hint: string })[] {
-  return assistant.models().map(({ name, about }) => ({ insert: name, hint: about }));
+function listModelCandidates({ assistant }: Chat): readonly (Candidate & { readonly hint: string })[] {
+  return assistant.listModels().map(({ name, about }) => ({ insert: name, hint: about }));
 }
 
-async function pickModel(chat: Chat, pick: Pick): Promise<string | undefined> {
-  const candidates = modelCandidates(chat);
+async function pickModel(chat: Chat, pick: PickFromList): Promise<string | undefined> {
+  const candidates = listModelCandidates(chat);
   const current = candidates.findIndex(({ insert }) => insert === chat.assistant.agent.request.model);
   return (await pick({ title: 'model', candidates, chosen: Math.max(0, current) }))?.insert;
 }
@@ -121,7 +121,7 @@ async function turnTool(chat: Chat, name: string, isOn: boolean): Promise<void> 
   await changeSetup(chat, { tools: (isOn ? [...others, name] : others).join(',') || 'none' });
 }
 
-async function pickTools(chat: Chat, pick: Pick): Promise<boolean> {
+async function pickTools(chat: Chat, pick: PickFromList): Promise<boolean> {
   const { assistant } = chat;
   let last: string | undefined;
   for (;;) {

@@ -30,8 +30,8 @@ type KeyCommand = (editing: Editing, now: number) => KeyRequest | undefined;
 const LEAVE_WITHIN_MS = 2000;
 const CLEARED_NOTICE = 'Cleared. Ctrl+_ brings it back, Ctrl+C again leaves.';
 
-const up: KeyCommand = (editing) => moveRow(editing, -1);
-const down: KeyCommand = (editing) => moveRow(editing, 1);
+const moveUp: KeyCommand = (editing) => moveRow(editing, -1);
+const moveDown: KeyCommand = (editing) => moveRow(editing, 1);
 
 export const KEY_COMMANDS: ReadonlyMap<string, KeyCommand> = new Map<string, KeyCommand>([
   ['enter', sendOrContinue],
@@ -44,14 +44,14 @@ export const KEY_COMMANDS: ReadonlyMap<string, KeyCommand> = new Map<string, Key
   ['ctrl-l', () => ({ kind: 'clear-screen' })],
   ['ctrl-z', () => ({ kind: 'suspend' })],
   ['ctrl-r', startSearch],
-  ['up', up],
-  ['ctrl-p', up],
-  ['down', down],
-  ['ctrl-n', down],
+  ['up', moveUp],
+  ['ctrl-p', moveUp],
+  ['down', moveDown],
+  ['ctrl-n', moveDown],
 ]);
 
 export function isRowKey(name: string): boolean {
-  return KEY_COMMANDS.get(name) === up || KEY_COMMANDS.get(name) === down;
+  return KEY_COMMANDS.get(name) === moveUp || KEY_COMMANDS.get(name) === moveDown;
 }
 
 function sendOrContinue({ line, pastes }: Editing): KeyRequest | undefined {
@@ -118,30 +118,30 @@ function recallEntry(editing: Editing, step: 1 | -1): void {
 
 type KeyEdit = (line: LineBuffer) => void;
 
-const toWordLeft: KeyEdit = (line) => line.move(wordLeft);
-const toWordRight: KeyEdit = (line) => line.move(wordRight);
+const moveWordLeft: KeyEdit = (line) => line.move(wordLeft);
+const moveWordRight: KeyEdit = (line) => line.move(wordRight);
 const killWordLeft: KeyEdit = (line) => line.kill(wordLeft);
 const killWordRight: KeyEdit = (line) => line.kill(wordRight);
-const toLineStart: KeyEdit = (line) => line.move(lineStart);
-const toLineEnd: KeyEdit = (line) => line.move(lineEnd);
+const moveToLineStart: KeyEdit = (line) => line.move(lineStart);
+const moveToLineEnd: KeyEdit = (line) => line.move(lineEnd);
 const deleteLeft: KeyEdit = (line) => line.delete(left);
-const newline: KeyEdit = (line) => line.insert('\n');
+const insertNewline: KeyEdit = (line) => line.insert('\n');
 
 export const KEY_EDITS: ReadonlyMap<string, KeyEdit> = new Map<string, KeyEdit>([
   ['left', (line) => line.move(left)],
   ['ctrl-b', (line) => line.move(left)],
   ['right', (line) => line.move(right)],
   ['ctrl-f', (line) => line.move(right)],
-  ['home', toLineStart],
-  ['ctrl-a', toLineStart],
-  ['end', toLineEnd],
-  ['ctrl-e', toLineEnd],
-  ['alt-b', toWordLeft],
-  ['ctrl-left', toWordLeft],
-  ['alt-left', toWordLeft],
-  ['alt-f', toWordRight],
-  ['ctrl-right', toWordRight],
-  ['alt-right', toWordRight],
+  ['home', moveToLineStart],
+  ['ctrl-a', moveToLineStart],
+  ['end', moveToLineEnd],
+  ['ctrl-e', moveToLineEnd],
+  ['alt-b', moveWordLeft],
+  ['ctrl-left', moveWordLeft],
+  ['alt-left', moveWordLeft],
+  ['alt-f', moveWordRight],
+  ['ctrl-right', moveWordRight],
+  ['alt-right', moveWordRight],
   ['alt-<', (line) => line.move(() => 0)],
   ['alt->', (line) => line.move((text) => text.length)],
   ['backspace', deleteLeft],
@@ -162,8 +162,8 @@ export const KEY_EDITS: ReadonlyMap<string, KeyEdit> = new Map<string, KeyEdit>(
   ['alt-y', (line) => line.yankEarlier()],
   ['ctrl-t', (line) => line.transpose()],
   ['ctrl-_', (line) => line.undo()],
-  ['ctrl-j', newline],
-  ['alt-enter', newline],
-  ['shift-enter', newline],
-  ['ctrl-enter', newline],
+  ['ctrl-j', insertNewline],
+  ['alt-enter', insertNewline],
+  ['shift-enter', insertNewline],
+  ['ctrl-enter', insertNewline],
 ]);

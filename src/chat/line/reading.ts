@@ -127,8 +127,8 @@ export function startPicking(context: ReadingContext, list: PickList): Reading<C
     while (isOpen) {
       const key = pendingKeys.shift();
       if (key === undefined) break;
-      const taken = picker.press(key);
-      if (taken !== undefined) close(() => outcome.resolve(taken === 'closed' ? undefined : taken));
+      const picked = picker.press(key);
+      if (picked !== undefined) close(() => outcome.resolve(picked === 'closed' ? undefined : picked));
     }
     show();
   };
@@ -152,17 +152,17 @@ interface ReadingControl {
   put(entry: Entry): void;
 }
 
-function handleRequest(context: ReadingContext, request: KeyRequest, course: ReadingControl): void {
+function handleRequest(context: ReadingContext, request: KeyRequest, control: ReadingControl): void {
   const { kind } = request;
-  if (kind === 'complete') course.wait(completeLine(context));
-  else if (kind === 'edit') course.wait(editLine(context));
-  else if (kind === 'paste') course.wait(pasteIntoLine(context));
+  if (kind === 'complete') control.wait(completeLine(context));
+  else if (kind === 'edit') control.wait(editLine(context));
+  else if (kind === 'paste') control.wait(pasteIntoLine(context));
   else if (kind === 'clear-screen') context.screen.clear();
-  else if (kind === 'next-mode') course.put(request);
+  else if (kind === 'next-mode') control.put(request);
   else if (kind !== 'suspend') {
-    course.finish(request);
+    control.finish(request);
     if (kind === 'text') context.editor.clear();
-  } else if (context.suspend()) course.pauseKeys();
+  } else if (context.suspend()) control.pauseKeys();
 }
 
 function createDeferred<Value>() {
@@ -175,7 +175,7 @@ function createDeferred<Value>() {
   return { promise, resolve, reject };
 }
 
-function createSuggester({ editor, complete }: ReadingContext, shown: () => void): () => void {
+function createSuggester({ editor, complete }: ReadingContext, onShown: () => void): () => void {
   let controller: AbortController | undefined;
   let wanted: string | undefined;
   return () => {
@@ -188,7 +188,7 @@ function createSuggester({ editor, complete }: ReadingContext, shown: () => void
     complete(before, controller.signal).then((completion) => {
       if (wanted !== before) return;
       editor.showSuggestions(before, completion);
-      shown();
+      onShown();
     });
   };
 }
@@ -196,11 +196,11 @@ function createSuggester({ editor, complete }: ReadingContext, shown: () => void
 async function completeLine({ editor, complete, after }: ReadingContext): Promise<void> {
   if (complete === undefined) return;
   const controller = new AbortController();
-  const givenUp = new Promise<undefined>((resolve) => {
+  const timedOut = new Promise<undefined>((resolve) => {
     controller.signal.addEventListener('abort', () => resolve(undefined), { once: true });
   });
   const stop = after(COMPLETE_MS, () => controller.abort());
-  const completion = await Promise.race([complete(editor.before, controller.signal), givenUp]);
+  const completion = await Promise.race([complete(editor.before, controller.signal), timedOut]);
   stop();
   if (completion !== undefined) editor.showCompletion(completion);
 }

@@ -39,7 +39,7 @@ export function terminalLines(options: TerminalLinesOptions): LineSource {
   const typed: Key[] = [];
   let current: Reading<unknown> | undefined;
   let onFirstKey: (() => void) | undefined;
-  const noteKey = (): void => {
+  const reportFirstKey = (): void => {
     onFirstKey?.();
     onFirstKey = undefined;
   };
@@ -48,15 +48,15 @@ export function terminalLines(options: TerminalLinesOptions): LineSource {
   const keyboard = createKeyboard(
     terminal,
     {
-      keys(keys) {
-        if (current === undefined) for (const key of keys) ahead.press(key);
+      onKeys(keys) {
+        if (current === undefined) for (const key of keys) typeAhead.press(key);
         else {
           typed.push(...keys);
-          noteKey();
+          reportFirstKey();
         }
         current?.proceed();
       },
-      onResize: () => (current ?? ahead).resize(),
+      onResize: () => (current ?? typeAhead).resize(),
       onSuspend: () => current?.suspend(),
       onContinue: () => current?.redraw(),
       onEnd() {
@@ -67,9 +67,9 @@ export function terminalLines(options: TerminalLinesOptions): LineSource {
     },
     isPlain,
   );
-  const withTerminal = createTerminalLoan(keyboard, { isClosed: () => isClosed, hide: () => ahead.hide() });
+  const withTerminal = createWithTerminal(keyboard, { isClosed: () => isClosed, hide: () => typeAhead.hide() });
   const context = createContext(options, { isPlain, pendingKeys: typed, withTerminal });
-  const ahead = createTypeAhead(context);
+  const typeAhead = createTypeAhead(context);
   const receive = async <Result>(reading: Reading<Result>): Promise<Result> => {
     current = reading;
     return awaitEntry(reading, signal).finally(() => {
@@ -87,16 +87,16 @@ export function terminalLines(options: TerminalLinesOptions): LineSource {
     async read({ prompt, draft = '', isAnswer = false, ...options }) {
       signal.throwIfAborted();
       if (isEnded) return { kind: 'end' };
-      if (ahead.hasLeft()) return { kind: 'leave' };
+      if (typeAhead.takeLeaveRequest()) return { kind: 'leave' };
       keyboard.take();
-      const queued = ahead.next(prompt);
+      const queued = typeAhead.next(prompt);
       if (queued !== undefined) {
         if (queued.kind === 'text' && !isAnswer) await history.add(queued.text);
         return queued;
       }
       context.editor.begin(prompt, draft, context.refreshStatus());
       onFirstKey = options.onFirstKey;
-      if (typed.length > 0) noteKey();
+      if (typed.length > 0) reportFirstKey();
       const entry = await receive(startReading(context));
       if (entry.kind === 'text' && !isAnswer) await history.add(entry.text);
       return entry;
@@ -104,15 +104,15 @@ export function terminalLines(options: TerminalLinesOptions): LineSource {
     ...(isPlain ? {} : { pick }),
     watch(onCancel) {
       keyboard.take();
-      return ahead.watch(onCancel);
+      return typeAhead.watch(onCancel);
     },
-    ...(isPlain ? {} : { showTypedKeys: ahead.showIn }),
-    keepTypedKeys: ahead.takeBack,
+    ...(isPlain ? {} : { showTypedKeys: typeAhead.showIn }),
+    keepTypedKeys: typeAhead.takeBack,
     withTerminal,
     async close() {
       isClosed = true;
       keyboard.giveBack();
-      ahead.takeBack();
+      typeAhead.takeBack();
       const { draft } = context.editor;
       if (draft.trim() !== '') await history.add(draft);
     },
@@ -158,20 +158,20 @@ function createContext(
   };
 }
 
-function createTerminalLoan(
+function createWithTerminal(
   keyboard: Keyboard,
   { isClosed, hide }: { readonly isClosed: () => boolean; readonly hide: () => () => void },
 ): LineSource['withTerminal'] {
-  let borrowers = 0;
+  let users = 0;
   return async (work) => {
-    borrowers += 1;
+    users += 1;
     keyboard.giveBack();
     const show = hide();
     try {
       return await work();
     } finally {
-      borrowers -= 1;
-      if (borrowers === 0) {
+      users -= 1;
+      if (users === 0) {
         if (!isClosed()) keyboard.take();
         show();
       }

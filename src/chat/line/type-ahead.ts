@@ -16,7 +16,7 @@ export interface TypeAhead {
   next(prompt: string): Entry | undefined;
   takeBack(): void;
   /** Whether Ctrl+C was typed twice in a row; true only once. */
-  hasLeft(): boolean;
+  takeLeaveRequest(): boolean;
 }
 
 const LEAVE_WITHIN_MS = 2000;
@@ -99,10 +99,10 @@ export function createTypeAhead(context: ReadingContext): TypeAhead {
       return entry;
     },
     takeBack,
-    hasLeft() {
-      const hasLeft = isLeaving;
+    takeLeaveRequest() {
+      const isRequested = isLeaving;
       isLeaving = false;
-      return hasLeft;
+      return isRequested;
     },
   };
 }

@@ -2,7 +2,7 @@ import type { TerminalInput } from '../../platform/terminal/input.ts';
 import { type Key, keyDecoder } from './keys.ts';
 
 interface KeyboardListener {
-  keys(keys: readonly Key[]): void;
+  onKeys(keys: readonly Key[]): void;
   onResize(): void;
   onSuspend(): void;
   onContinue(): void;
@@ -28,7 +28,7 @@ export function createKeyboard(terminal: TerminalInput, listener: KeyboardListen
   const reportKeys = (keys: readonly Key[]): void => {
     if (keys.some(({ kind }) => kind === 'kitty')) terminal.reportAllKeys();
     const typed = mergeTextKeys(keys);
-    if (typed.length > 0) listener.keys(typed);
+    if (typed.length > 0) listener.onKeys(typed);
   };
   return {
     take: () =>

@@ -180,7 +180,7 @@ async function createAssistant(
     allTools: BUILTIN_NAMES,
     serviceTools: SERVICE_TOOLS,
     service: options.demo ? 'demo' : current.model.backend,
-    models() {
+    listModels() {
       const { backend, account, tier } = current.model;
       const owner = { backend, account: account(), tier: parseTier(tier()) };
       return listModelChoices(owner, options.demo ? undefined : readListing(context.app));

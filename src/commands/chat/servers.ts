@@ -9,7 +9,7 @@ import type { McpTools } from '../../mcp/client/tools/toolset.ts';
 import type { Connection, ContentBlock } from '../../mcp/client/types.ts';
 
 export function createChatServers({ entries }: Roster, tools: McpTools): Servers {
-  const connection = (name: string, signal: AbortSignal): Promise<Connection> => {
+  const connect = (name: string, signal: AbortSignal): Promise<Connection> => {
     const found = tools.servers.find(({ server }) => server.name === name);
     if (found === undefined) throw new AppError('mcp', `MCP server ${name} is not used`, { hint: 'To see why: /mcp' });
     return tools.pool.connection(found.server, signal);
@@ -18,18 +18,18 @@ export function createChatServers({ entries }: Roster, tools: McpTools): Servers
     get all() {
       return entries.map((entry) => toChatServer(entry, tools));
     },
-    prompts: async (server, signal) => (await (await connection(server, signal)).listPrompts({ signal })).items,
-    async prompt({ server, name, args }, signal) {
-      const { messages } = await (await connection(server, signal)).getPrompt(name, args, { signal });
+    listPrompts: async (server, signal) => (await (await connect(server, signal)).listPrompts({ signal })).items,
+    async getPrompt({ server, name, args }, signal) {
+      const { messages } = await (await connect(server, signal)).getPrompt(name, args, { signal });
       const isOne = messages.length === 1;
       return messages.flatMap(({ role, content }) => [
         ...(isOne ? [] : [{ text: `${role}:` }]),
         ...blockToParts(content),
       ]);
     },
-    suggestions: async ({ server, ...asked }, signal) =>
-      (await connection(server, signal)).completePrompt(asked, { signal }),
-    resources: async (server, signal) => (await (await connection(server, signal)).listResources({ signal })).items,
+    completePrompt: async ({ server, ...asked }, signal) =>
+      (await connect(server, signal)).completePrompt(asked, { signal }),
+    listResources: async (server, signal) => (await (await connect(server, signal)).listResources({ signal })).items,
     readResource: createResourceReader(tools),
   };
 }
