@@ -70,7 +70,7 @@ async function loadHelp(path: readonly string[], isShort: boolean): Promise<stri
   return formatHelpFor(path, isShort);
 }
 
-/** `-h` is a screen, `--help` everything; boot answers both where nothing but a command stands beside them. */
+/** `-h` is a screen, `--help` everything; boot answers both if the line has nothing else but a command. */
 function isShortHelp(argv: readonly string[]): boolean {
   return argv.includes('-h') && !argv.includes('--help');
 }

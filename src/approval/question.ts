@@ -140,7 +140,7 @@ function formatKeys({ items, scope, hasFile }: Question, isCut: boolean): string
 const FRAME_WIDTH = '╰  › y'.length;
 
 /**
- * The keys in rows that fit, none of them broken; the cursor stands behind the last. No previewed text can begin like
+ * Breaks the row of keys only between keys, and leaves the cursor after the last. No previewed text can begin like
  * these rows, so it cannot fake them.
  */
 function wrapKeys(offered: string, columns: number): string {

@@ -182,7 +182,7 @@ function* sliceLine(line: string, other: string | undefined): Generator<Slice> {
   }
 }
 
-/** Gives the runs of the next so many characters. */
+/** Makes a function that takes the next runs, `length` characters in all. */
 function takeWords(words: readonly WordRun[]): (length: number) => readonly WordRun[] {
   let rest = words;
   return (length) => {

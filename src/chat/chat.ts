@@ -47,7 +47,7 @@ interface ChatParts {
   readonly shell: Shell;
   readonly notifier: Notifier;
   readonly spending: Spending;
-  /** Saves what the model calls since the last time used; does nothing in a chat that is not saved. */
+  /** Saves the usage of the model calls made since it was last called; does nothing in a chat that is not saved. */
   readonly recordUsage: (session: Session) => void;
   readonly takeReports: () => readonly string[];
   /** Flags to put after `gmn chat` in the command that resumes this chat. */

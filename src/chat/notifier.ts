@@ -14,7 +14,7 @@ interface NotifierOptions {
   readonly isEnabled: boolean | undefined;
 }
 
-/** Shorter turns are waited for. */
+/** During a shorter turn, the user is likely still watching. */
 const LONG_MS = 20_000;
 const BELL = '\u0007';
 const MESSAGES = { asks: 'gmn asks a question', ended: 'gmn has answered' } as const;

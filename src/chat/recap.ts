@@ -56,7 +56,7 @@ async function formatRecapTurn([prompt, ...rest]: readonly StoredContent[], opti
   return [promptMark(options) + first, ...others.map((row) => INDENT + row), ...rows.map(paint)].join('\n');
 }
 
-/** What ends bold text would end this, too. */
+/** The code that ends bold text also ends dim text, so dim begins again after it. */
 function dim(row: string): string {
   return `\u001b[2m${row.replaceAll('\u001b[22m', '\u001b[22;2m')}\u001b[22m`;
 }
@@ -69,7 +69,7 @@ function listAnswerTexts(contents: readonly StoredContent[]): readonly string[] 
 }
 
 async function shortenAnswer(texts: readonly string[], options: RecapOptions): Promise<readonly string[]> {
-  // A call ends the block before it.
+  // Text before and after a tool call belongs to different Markdown blocks.
   const text = texts.join(options.isPlain ? '' : '\n\n');
   const start = stripControls(text.slice(0, MAX_ANSWER_CHARS).toWellFormed()).trim();
   const lines = options.isPlain ? wrapLines(start, options.columns) : await layOutLines(start, options);
@@ -83,7 +83,7 @@ function wrapLines(text: string, columns: number): readonly string[] {
   return lines.flatMap((line) => wrapWords(line, columns));
 }
 
-/** As the answer was laid out; a line that the terminal would wrap, such as one of code, is cut. */
+/** Laid out like the answer itself, but a line too wide for the window, such as one of code, is cut. */
 async function layOutLines(text: string, { columns, isStyled, hasLinks }: RecapOptions): Promise<readonly string[]> {
   const page = await openMarkdown({ columns: () => columns, isStyled, hasLinks });
   const lines = ((await page.push(text)) + (await page.end())).replaceAll('\t', '    ').split('\n');

@@ -8,7 +8,7 @@ export interface Spending {
   readonly cost: number | undefined;
   /** What is left of `--max-cost`, if that was given. */
   readonly left: number | undefined;
-  /** The calls since the last time. */
+  /** The calls added since `takeCalls` was last called. */
   takeCalls(): readonly BilledCall[];
 }
 

@@ -17,7 +17,7 @@ interface LoggedCall {
   readonly output: string;
 }
 
-/** A result can have a megabyte; more calls than this are not looked up again. */
+/** A result can have a megabyte, and nobody looks up older calls than these. */
 const MAX_CALLS = 50;
 
 export function createToolLog(): ToolLog {

@@ -134,7 +134,7 @@ function withRenderer(chat: Chat, signal: AbortSignal, work: (render: Renderer) 
   return withLive(chat, (live) => work(createTurnRenderer(chat, signal, live)));
 }
 
-/** Shows what is typed, and the status, below what `work` shows in the area; without one where nothing can be drawn. */
+/** Shows what is typed, and the status, below what `work` shows in the area; without an area if nothing can be drawn. */
 export async function withLive<Result>(
   { io, isPlain, lines }: Chat,
   work: (live?: LiveArea) => Promise<Result>,

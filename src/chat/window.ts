@@ -27,7 +27,7 @@ interface WindowShare {
 }
 
 /**
- * `gemini-2.5-flash · edits ask first · 97 % of the window left · $0.0042 · 2 attached`: what the next prompt will meet.
+ * `gemini-2.5-flash · edits ask first · 97 % of the window left · $0.0042 · 2 attached`: what the next prompt starts from.
  * Before the first reply, the room is estimated and there is no cost. A narrow window drops the least important items;
  * only the model, which stays, is ever cut.
  */
@@ -84,7 +84,7 @@ export type WindowContents = Pick<Chat, 'assistant'> & {
   readonly session: Pick<Chat['session'], 'contents' | 'compactions'>;
 };
 
-/** To be awaited before a long session becomes that of the chat: the status line must not wait for its size. */
+/** Await this before a long session becomes the chat's: the status line needs its size at once. */
 export function prepareWindow(session: WindowContents['session']): Promise<void> {
   return prepareEstimates(listSent(session), nextTurn);
 }

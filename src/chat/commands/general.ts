@@ -38,7 +38,7 @@ export const OUTPUT: SlashCommand = {
     const isLong = lines.isTerminal && text.split('\n').length >= (io.err.rows ?? Number.POSITIVE_INFINITY);
     const isPaged = isLong && (await showInPager(`${stripControls(text)}\n`, chat, signal));
     if (!isPaged) await chat.say(text);
-    // The line that pointed here may be that of an earlier call.
+    // The user may have meant the call before this one.
     const earlier = toolLog.find(back + 1);
     if (earlier !== undefined) await chat.showNotice(`/output ${back + 1}: ${earlier.title}`);
     return undefined;

@@ -29,7 +29,7 @@ export function createPicker(list: PickList, size: () => Size, isStyled: boolean
     query = next;
     const words = query.toLowerCase().trim().split(/\s+/);
     const found = list.candidates.filter((candidate) => words.every((word) => toSearchText(candidate).includes(word)));
-    // First those that begin like that, so that the number of a row finds it.
+    // Candidates that begin with the query come first, so that typing the number of a row finds it.
     const isFirst = (candidate: Candidate): boolean => toSearchText(candidate).startsWith(words.join(' '));
     shown = [...found.filter(isFirst), ...found.filter((candidate) => !isFirst(candidate))];
     chosen = 0;

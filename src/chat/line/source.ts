@@ -30,9 +30,9 @@ export type Complete = (before: string, signal: AbortSignal) => Promise<Completi
 export interface ReadOptions {
   readonly prompt: string;
   readonly draft?: string;
-  /** The answer to a question of ours is not offered again as an earlier entry. */
+  /** The entry answers a question of gmn, and is not added to the entry history. */
   readonly isAnswer?: boolean;
-  /** Called once, when the first key of the entry is there. A pipe has no keys. */
+  /** Called once, at the first key of the entry; never for a pipe. */
   readonly onFirstKey?: () => void;
 }
 
@@ -44,7 +44,7 @@ export interface PickList {
   readonly chosen?: number;
 }
 
-/** The status in so many columns at most. */
+/** The status, cut to at most this many columns. */
 export type FitStatus = (columns: number) => string;
 
 /** Rows at the bottom of the window, below what a turn shows. The cursor is at `caret`, if that is given. */

@@ -126,12 +126,12 @@ const MAX_QUEUED_ROWS = 3;
 const MAX_TYPED_ROWS = 5;
 /** A lower window has no row to spare. */
 const MIN_ROWS = 4;
-/** What is left for the answer and its progress, if the window has so many. */
+/** Rows left for the answer and its progress, if the window has that many. */
 const OTHER_ROWS = 5;
 const DIM = '\u001b[2m';
 const PLAIN = '\u001b[0m';
 
-/** In a low window what is typed comes first; while nothing is, the status stands in its row. */
+/** If there is room for one row only, it shows what is typed, or the status while nothing is typed. */
 function layOutFooter(
   { editor, size, isStyled, refreshStatus }: ReadingContext,
   queue: readonly Entry[],

@@ -61,9 +61,8 @@ export function createKeyboard(terminal: TerminalInput, listener: KeyboardListen
 }
 
 /**
- * What is typed before the terminal is in raw mode comes with the first chunk. The terminal has turned its Enter into
- * Ctrl+J; up to the first sequence, which may be a paste, it is Enter again. A chunk that has an Enter of its own was typed
- * later.
+ * Keys typed before the terminal is in raw mode arrive with the first chunk, with each Enter turned into Ctrl+J. This
+ * makes it Enter again, up to the first escape sequence, which may be a paste. A chunk that has an Enter was typed later.
  */
 function restoreEnter(chunk: Uint8Array): Uint8Array {
   if (chunk.includes(0x0d)) return chunk;
