@@ -38,6 +38,7 @@ export async function buildPrompt(
     checkRoomForPictures(chat, content.parts);
     for (const file of shown) await chat.changes.markShown(...file);
     for (const { label } of chat.pictures) await chat.showNotice(`+ ${label}`);
+    chat.files = [];
     return { role: 'user', parts: [...takeNotes(chat), ...takePictures(chat), ...content.parts] };
   } catch (thrown) {
     if (!signal.aborted && chat.files.length > 0) await dropBadFiles(chat, signal);
@@ -95,7 +96,6 @@ async function dropBadFiles(chat: Chat, signal: AbortSignal): Promise<void> {
 function takeNotes(chat: Chat): readonly Part[] {
   const parts = chat.notes.map((text) => ({ text }));
   chat.notes = [];
-  chat.files = [];
   return parts;
 }
 

@@ -63,9 +63,11 @@ function dim(row: string): string {
 
 function listAnswerTexts(contents: readonly StoredContent[]): readonly string[] {
   const replies = contents.filter(({ role }) => role === 'model');
-  return replies.map(({ parts }) =>
-    parts.map((part) => ('text' in part && part.thought !== true ? part.text : '')).join(''),
-  );
+  return replies.map(joinAnswer);
+}
+
+export function joinAnswer({ parts }: StoredContent): string {
+  return parts.map((part) => ('text' in part && part.thought !== true ? part.text : '')).join('');
 }
 
 async function shortenAnswer(texts: readonly string[], options: RecapOptions): Promise<readonly string[]> {

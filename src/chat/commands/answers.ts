@@ -7,6 +7,7 @@ import { sanitize } from '../../core/text/terminal.ts';
 import { findClipboardProgram } from '../../platform/process/clipboard.ts';
 import { feedCommand } from '../../platform/process/run.ts';
 import type { Chat } from '../chat.ts';
+import { joinAnswer } from '../recap.ts';
 import { readSavedSession } from '../session.ts';
 import type { SlashCommand } from './command.ts';
 
@@ -76,7 +77,7 @@ export const EXPORT: SlashCommand = {
     if (session.turns === 0) {
       throw new AppError('usage', 'there is nothing to export yet', { hint: 'Ask something first.' });
     }
-    const { exportSession, findFormat } = await import('../../export/export.ts');
+    const { exportSession, findFormat, writeExport } = await import('../../export/export.ts');
     const file = argument === '' ? `gmn-${toFileName(session.name ?? shortId(session.id))}.md` : argument;
     const format = findFormat(file);
     if (format === undefined) {
@@ -84,7 +85,6 @@ export const EXPORT: SlashCommand = {
         hint: 'Choose one of: .md, .json, .html',
       });
     }
-    const { writeExport } = await import('../../export/export.ts');
     await writeExport(
       { name: file, cwd, force: false, hint: 'Name another file: /export <file>' },
       await exportSession(await readSavedSession(chat), format),
@@ -116,8 +116,4 @@ function requireAnswerText({ session }: Chat, which: string): string {
 
 function isAnswer(content: StoredContent): boolean {
   return content.role === 'model' && joinAnswer(content) !== '';
-}
-
-function joinAnswer({ parts }: StoredContent): string {
-  return parts.map((part) => ('text' in part && part.thought !== true ? part.text : '')).join('');
 }

@@ -27,7 +27,8 @@ export type KeyRequest =
 
 type KeyCommand = (editing: Editing, now: number) => KeyRequest | undefined;
 
-const LEAVE_WITHIN_MS = 2000;
+/** A second Ctrl+C within this time leaves the chat. */
+export const LEAVE_WITHIN_MS = 2000;
 const CLEARED_NOTICE = 'Cleared. Ctrl+_ brings it back, Ctrl+C again leaves.';
 
 const moveUp: KeyCommand = (editing) => moveRow(editing, -1);

@@ -1,6 +1,7 @@
 import type { Cell } from '../../core/text/frame.ts';
 import { sanitize } from '../../core/text/terminal.ts';
 import type { Key } from '../terminal/keys.ts';
+import { LEAVE_WITHIN_MS } from './commands.ts';
 import { createPastedBlocks } from './folds.ts';
 import { clipRow, layOut } from './layout.ts';
 import type { ReadingContext } from './reading.ts';
@@ -18,8 +19,6 @@ export interface TypeAhead {
   /** Whether Ctrl+C was typed twice in a row; true only once. */
   takeLeaveRequest(): boolean;
 }
-
-const LEAVE_WITHIN_MS = 2000;
 
 /** Keys that reach beyond the line, or look things up: they have no effect during a turn. */
 const IDLE_KEYS: ReadonlySet<string> = new Set(['ctrl-g', 'ctrl-l', 'ctrl-r', 'ctrl-v', 'tab']);
