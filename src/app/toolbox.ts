@@ -173,7 +173,7 @@ async function loadOtherTools(
     import('../agent/grounding.ts'),
     import('../render/spinner.ts'),
   ]);
-  const directory = async (path: string): Promise<string> => {
+  const resolveDirectory = async (path: string): Promise<string> => {
     const { place, directory: held } = await workspace.openDirectory(path);
     await held.close();
     return place.path;
@@ -182,7 +182,13 @@ async function loadOtherTools(
   const background = holder.commands;
   return [
     runShellCommand({
-      ...{ shell: chooseShell(shell, app.env), env: app.env, directory, storeOutput: workspace.keep, background },
+      ...{
+        shell: chooseShell(shell, app.env),
+        env: app.env,
+        resolveDirectory,
+        storeOutput: workspace.keep,
+        background,
+      },
       onOutput: (text) => addOutput(app.io.err, text),
     }),
     ...backgroundTools({ background, storeOutput: workspace.keep }),

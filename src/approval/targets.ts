@@ -1,6 +1,6 @@
 import { AppError } from '../core/error.ts';
 import { toNonEmptyString } from '../core/json.ts';
-import { FILE_ALIASES, readArgument } from '../tools/define.ts';
+import { FILE_ALIASES, findArgument } from '../tools/define.ts';
 import type { Secret, Workspace } from '../tools/workspace/workspace.ts';
 import type { ApprovalOptions } from './approve.ts';
 
@@ -11,15 +11,15 @@ export function secretFiles(workspace: Workspace): Pick<ApprovalOptions, 'findSe
   return {
     findSecret: async (tool, args) => {
       const path =
-        tool.name === 'read_file' ? toNonEmptyString(readArgument(args, 'file_path', FILE_ALIASES)) : undefined;
+        tool.name === 'read_file' ? toNonEmptyString(findArgument(args, 'file_path', FILE_ALIASES)) : undefined;
       if (path === undefined) return undefined;
-      const secret = await workspace.secretAt(path);
+      const secret = await workspace.findSecretAt(path);
       if (secret !== undefined) shown.set(secret.path, secret);
       return secret?.path;
     },
     permit: async (path) => {
       const secret = shown.get(path);
-      const now = await workspace.secretAt(path);
+      const now = await workspace.findSecretAt(path);
       // The file may have been replaced while the question was open.
       if (secret === undefined || now?.path !== path || now.identity !== secret.identity) {
         throw new AppError('usage', `${path} is a different file now, and was not read`, { hint: 'Ask again.' });
@@ -46,7 +46,7 @@ export function targetFiles(workspace: Workspace): Required<Pick<ApprovalOptions
       tool.name === 'run_shell_command' ? real(toNonEmptyString(args.dir_path) ?? '.', 'read') : undefined,
     findTarget: async (tool, args) => {
       const path = WRITERS.includes(tool.name)
-        ? toNonEmptyString(readArgument(args, 'file_path', FILE_ALIASES))
+        ? toNonEmptyString(findArgument(args, 'file_path', FILE_ALIASES))
         : undefined;
       return path === undefined ? undefined : real(path, 'write');
     },

@@ -5,7 +5,7 @@ import { toSlashes } from '../core/text/path.ts';
 import { isSensitiveEntry } from '../core/text/secrets.ts';
 import { inspectPath, readError } from '../platform/files/read.ts';
 import { startPace } from '../platform/runtime/pace.ts';
-import { rulesAboveNamed, unreadableRulesError } from '../tools/search/ignore.ts';
+import { readRulesAboveNamed, unreadableRulesError } from '../tools/search/ignore.ts';
 import { joinBelow, walkTree } from '../tools/search/walk.ts';
 import { createWalkContext, type FileContext, splitGlob } from './files.ts';
 
@@ -25,8 +25,8 @@ export async function* findEachFile(pattern: string, context: EachContext): Asyn
   }
   const walk = walkTree({
     start: found.path,
-    hold: 'path',
-    rules: rulesAboveNamed(found.path, workspace).rules,
+    handleMode: 'path',
+    rules: readRulesAboveNamed(found.path, workspace).rules,
     enters: (path) => !isWithheld(path),
     shows: (below) => matches(below) && !isSensitiveEntry(join(found.path, below)),
     maxDepth: depth,

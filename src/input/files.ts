@@ -20,7 +20,7 @@ import {
 } from '../platform/files/read.ts';
 import { findUserHomes } from '../platform/host.ts';
 import { startPace } from '../platform/runtime/pace.ts';
-import { rulesAboveNamed, unreadableRulesError } from '../tools/search/ignore.ts';
+import { readRulesAboveNamed, unreadableRulesError } from '../tools/search/ignore.ts';
 import { joinBelow, walkTree } from '../tools/search/walk.ts';
 import {
   type Attachment,
@@ -254,8 +254,8 @@ async function collectFiles({ root, name, context, glob }: WalkTarget): Promise<
   const walk = walkTree({
     start: root,
     // The files are read by their paths later, so pinning the directories would protect nothing.
-    hold: 'path',
-    rules: rulesAboveNamed(root, context.workspace).rules,
+    handleMode: 'path',
+    rules: readRulesAboveNamed(root, context.workspace).rules,
     enters: (path) => !context.isWithheld(path),
     shows: (below) => accepts(below) && !isSensitiveEntry(join(root, below)),
     ...(glob && { maxDepth: glob.maxDepth }),

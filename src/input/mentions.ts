@@ -5,7 +5,7 @@ import { formatSize } from '../core/text/format.ts';
 import { contains } from '../core/text/path.ts';
 import { describeMedia } from '../core/text/picture.ts';
 import { type FoundPath, inspectPath } from '../platform/files/read.ts';
-import { rulesAboveNamed, rulesWithin, unreadableRulesError } from '../tools/search/ignore.ts';
+import { readRulesAboveNamed, readRulesWithin, unreadableRulesError } from '../tools/search/ignore.ts';
 import { type Attachments, isAttachment, toAttachment, toPlainName } from './attachment.ts';
 import { addDirectory, createWalkContext, type FileContext, loadFile, type WalkContext } from './files.ts';
 import { describeMissingPath } from './missing-path.ts';
@@ -131,9 +131,9 @@ export async function findMentionRefusal(
 /** Throws AppError `usage` if an ignore file cannot be read. */
 function isIgnored(path: string, kind: 'file' | 'directory', workspace: string): boolean {
   const directory = kind === 'file' ? dirname(path) : path;
-  const { rules: above, isExcluded } = rulesAboveNamed(directory, workspace);
+  const { rules: above, isExcluded } = readRulesAboveNamed(directory, workspace);
   if (isExcluded) return true;
-  const rules = rulesWithin(above, '', directory);
+  const rules = readRulesWithin(above, '', directory);
   if (rules === undefined) throw unreadableRulesError(directory);
   return kind === 'file' && rules.ignores(basename(path), 'file');
 }

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { isSensitiveEntry } from '../core/text/secrets.ts';
 import { isDirectory, realPath } from '../platform/files/path.ts';
 import { startPace } from '../platform/runtime/pace.ts';
-import { rulesAboveNamed } from '../tools/search/ignore.ts';
+import { readRulesAboveNamed } from '../tools/search/ignore.ts';
 import { joinBelow, walkTree } from '../tools/search/walk.ts';
 import { resolveWorkspace } from './files.ts';
 
@@ -65,7 +65,7 @@ function findTypedDirectory(typed: string, root: string): string {
   const path = join(root, directory);
   // A link is another path than its real one.
   if (directory.split('/').some((step) => ['', '.', '..'].includes(step)) || realPath(path) !== path) return '';
-  return isDirectory(path) && !isSensitiveEntry(path) && !rulesAboveNamed(path, root).isExcluded ? directory : '';
+  return isDirectory(path) && !isSensitiveEntry(path) && !readRulesAboveNamed(path, root).isExcluded ? directory : '';
 }
 
 function rankPaths(paths: readonly string[], wanted: string, most: number): readonly string[] {
@@ -85,8 +85,8 @@ async function* walkPaths(
   const start = join(root, directory);
   const walk = walkTree({
     start,
-    hold: 'path',
-    rules: rulesAboveNamed(start, root).rules,
+    handleMode: 'path',
+    rules: readRulesAboveNamed(start, root).rules,
     order: 'breadth',
     enters: (path) => !isSensitiveEntry(path),
     shows: (below) => !isSensitiveEntry(join(start, below)),

@@ -27,7 +27,7 @@ interface ToolSpec<S extends InputSchema> extends ToolDeclaration<S>, ToolHandle
 
 export const FILE_ALIASES = { path: 'file_path', absolute_path: 'file_path' } as const;
 
-export function readArgument(
+export function findArgument(
   args: JsonObject,
   wanted: string,
   aliases: Readonly<Record<string, string>>,
@@ -44,7 +44,7 @@ export function readArgument(
  */
 export function defineTool<const S extends InputSchema>(spec: ToolSpec<S>): Tool {
   const { name, description, effect, input, aliases = {}, root, preview, run } = spec;
-  const checked =
+  const withValidation =
     <T>(handle: (input: ArgumentsOf<S>, signal: AbortSignal, draft?: Draft) => Promise<T>) =>
     (args: JsonObject, signal: AbortSignal, draft?: Draft): Promise<T | ToolResult> =>
       runToResult(async () => handle(parseInput(name, input, aliases, args), signal, draft), signal);
@@ -54,8 +54,10 @@ export function defineTool<const S extends InputSchema>(spec: ToolSpec<S>): Tool
     effect,
     input: toJsonSchema(input),
     plain: (args) => Object.fromEntries(normalizeValues(resolveAliases(input.properties, aliases, args), input, root)),
-    invoke: checked((values, signal) => run(values, signal)),
-    ...(preview === undefined ? {} : { preview: checked((values, signal, draft) => preview(values, signal, draft)) }),
+    invoke: withValidation((values, signal) => run(values, signal)),
+    ...(preview === undefined
+      ? {}
+      : { preview: withValidation((values, signal, draft) => preview(values, signal, draft)) }),
   };
 }
 
@@ -112,7 +114,7 @@ function resolveAliases(
 ): Map<string, JsonValue> {
   const values = new Map<string, JsonValue>();
   for (const key of Object.keys(properties)) {
-    const value = readArgument(args, key, aliases);
+    const value = findArgument(args, key, aliases);
     if (value !== undefined) values.set(key, value);
   }
   return values;

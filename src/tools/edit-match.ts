@@ -85,7 +85,7 @@ export function matchPieces(old: readonly string[], next: readonly string[]): re
   for (let index = 1; index <= tail; index += 1) kept[next.length - index] = old.length - index;
   const [rows, columns] = [old.length - head - tail, next.length - head - tail];
   if (rows * columns > MAX_CELLS) return kept;
-  const lengths = commonLengths(old.slice(head, head + rows), next.slice(head, head + columns));
+  const lengths = computeCommonLengths(old.slice(head, head + rows), next.slice(head, head + columns));
   for (let [row, column] = [0, 0]; row < rows && column < columns; ) {
     if (old[head + row] === next[head + column]) {
       kept[head + column] = head + row;
@@ -98,7 +98,7 @@ export function matchPieces(old: readonly string[], next: readonly string[]): re
 }
 
 /** The length of the longest common subsequence of the rests that begin at each pair of indices. */
-function commonLengths(old: readonly string[], next: readonly string[]): readonly Uint32Array[] {
+function computeCommonLengths(old: readonly string[], next: readonly string[]): readonly Uint32Array[] {
   const lengths = Array.from({ length: old.length + 1 }, () => new Uint32Array(next.length + 1));
   for (let row = old.length - 1; row >= 0; row -= 1) {
     const line = lengths[row] ?? new Uint32Array();

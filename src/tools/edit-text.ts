@@ -164,7 +164,7 @@ function toOriginalOffset({ pairs }: PlainText, place: number): number {
 
 function applyMatches(text: string, plain: PlainText, matches: readonly Match[]): string {
   const usual = findLineEnding(text);
-  const alignment = cacheAlignment();
+  const align = createAligner();
   let result = '';
   let done = 0;
   for (const match of matches) {
@@ -173,17 +173,16 @@ function applyMatches(text: string, plain: PlainText, matches: readonly Match[])
     const to = toOriginalOffset(plain, end);
     const whole = text.slice(toOriginalOffset(plain, match.start), toOriginalOffset(plain, match.end));
     const ending = /\r\n|\r|\n/.exec(text.slice(from, to))?.[0] ?? /\r\n|\r|\n/.exec(whole)?.[0] ?? usual;
-    const keepPiece = (piece: Stretch): string =>
+    const keepPiece = (piece: Range): string =>
       text.slice(toOriginalOffset(plain, start + piece.start), toOriginalOffset(plain, start + piece.end));
     result +=
-      text.slice(done, from) +
-      restoreEndings(plain.text.slice(start, end), replacement, { ending, kept: keepPiece, alignment });
+      text.slice(done, from) + restoreEndings(plain.text.slice(start, end), replacement, { ending, keepPiece, align });
     done = to;
   }
   return result + text.slice(done);
 }
 
-interface Stretch {
+interface Range {
   readonly start: number;
   readonly end: number;
 }
@@ -193,30 +192,30 @@ function restoreEndings(
   next: string,
   {
     ending,
-    kept,
-    alignment,
+    keepPiece,
+    align,
   }: {
     readonly ending: string;
-    readonly kept: (line: Stretch) => string;
-    readonly alignment: typeof matchPieces;
+    readonly keepPiece: (line: Range) => string;
+    readonly align: typeof matchPieces;
   },
 ): string {
   const oldLines = old.split(/(?<=\n)/);
   const lines = next.split(/(?<=\n)/);
   const starts: number[] = [0];
   for (const line of oldLines) starts.push((starts.at(-1) ?? 0) + line.length);
-  const same = alignment(oldLines, lines);
+  const same = align(oldLines, lines);
   return lines
     .map((line, index) => {
       const at = same[index];
       if (at === undefined) return line.replace('\n', () => ending);
-      return kept({ start: starts[at] ?? 0, end: starts[at + 1] ?? 0 });
+      return keepPiece({ start: starts[at] ?? 0, end: starts[at + 1] ?? 0 });
     })
     .join('');
 }
 
 /** Caches the last comparison: the same lines are often found in many places. */
-function cacheAlignment(): typeof matchPieces {
+function createAligner(): typeof matchPieces {
   let last: { readonly key: string; readonly same: ReturnType<typeof matchPieces> } | undefined;
   return (old, next) => {
     const key = JSON.stringify([old, next]);
@@ -263,8 +262,8 @@ function findByLines(text: string, wanted: string, next: string): readonly Match
   const lines = text.split('\n');
   const starts: number[] = [0];
   for (const line of lines) starts.push((starts.at(-1) ?? 0) + line.length + 1);
-  const trims = (list: readonly string[]): readonly string[] => list.map((line) => line.trim());
-  return checkSize(findLineRuns(trims(lines), trims(wantedLines)), next).map((index) => {
+  const trimAll = (list: readonly string[]): readonly string[] => list.map((line) => line.trim());
+  return checkSize(findLineRuns(trimAll(lines), trimAll(wantedLines)), next).map((index) => {
     const start = starts[index] ?? 0;
     const end = (starts[index + wantedLines.length] ?? 0) - 1;
     const found = lines.slice(index, index + wantedLines.length);

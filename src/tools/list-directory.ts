@@ -7,7 +7,7 @@ import { type Entry, readEntries, readSize } from '../platform/files/directory-s
 import { filterPaced } from '../platform/runtime/pace.ts';
 import type { LIST_DIRECTORY } from './declarations.ts';
 import { succeed, type ToolHandlers } from './define.ts';
-import { rulesWithin } from './search/ignore.ts';
+import { readRulesWithin } from './search/ignore.ts';
 import { createTreePace, readPlaceRules } from './tree.ts';
 import type { Workspace } from './workspace/workspace.ts';
 
@@ -22,7 +22,7 @@ export function listDirectory(workspace: Workspace): ToolHandlers<typeof LIST_DI
       try {
         const pace = createTreePace(signal);
         const entries = await readEntries(directory.at('.'), pace);
-        const rules = rulesWithin(readPlaceRules(workspace, place), '', directory.at('.'), entries);
+        const rules = readRulesWithin(readPlaceRules(workspace, place), '', directory.at('.'), entries);
         if (rules === undefined) throw ignoreFileError(place.name);
         const isShown = ({ name, kind }: Entry): boolean =>
           !rules.ignores(name, kind === 'directory' ? 'directory' : 'file') &&

@@ -39,19 +39,19 @@ export function readableHtml(html: string, base: URL): ReadablePage {
   let href: string | undefined;
   for (const token of tokenize(html)) {
     if (token.kind === 'text') {
-      page.text(decodeHtmlEntities(token.text));
+      page.addText(decodeHtmlEntities(token.text));
       continue;
     }
     const { name, isClosing } = token;
     if (name === 'a') {
       if (href !== undefined) page.closeLink(href);
       href = isClosing ? undefined : findAddress(token.attributes, base);
-    } else if (name === 'br') page.line();
-    else if (name === 'td' || name === 'th') page.text(' ');
+    } else if (name === 'br') page.endLine();
+    else if (name === 'td' || name === 'th') page.addText(' ');
     else if (BLOCKS.has(name)) {
-      page.block();
+      page.endBlock();
       if (name === 'pre') page.setPreformatted(!isClosing);
-      if (!isClosing) page.mark(toMark(name));
+      if (!isClosing) page.addMark(toMark(name));
     }
   }
   return { title: collapseSpace(decodeHtmlEntities(title)).trim(), text: page.end() };
@@ -144,7 +144,7 @@ function textBuilder() {
     }
   };
   return {
-    text(text: string): void {
+    addText(text: string): void {
       if (isPreformatted) addRows(text);
       else {
         const flat = collapseSpace(text);
@@ -152,12 +152,12 @@ function textBuilder() {
         if (wanted !== '') add(wanted);
       }
     },
-    line: endLine,
-    block(): void {
+    endLine,
+    endBlock(): void {
       // The last line break before `</pre>` starts no new line.
       if (!isMarked && line.length > 0) endLine();
     },
-    mark(mark: string): void {
+    addMark(mark: string): void {
       if (mark === '' || isMarked) return;
       add(mark);
       isMarked = true;

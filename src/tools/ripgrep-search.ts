@@ -23,7 +23,7 @@ interface RipgrepWalk {
 
 const MAX_MS = 20_000;
 
-function walkArgs({ workspace, place, isIgnoring }: RipgrepWalk): readonly string[] {
+function toWalkArgs({ workspace, place, isIgnoring }: RipgrepWalk): readonly string[] {
   const hasParents = isIgnoring && hasSharedLevels(readPlaceRules(workspace, place));
   const own = ['--no-ignore-dot', '--no-ignore-global', '--no-ignore-exclude', '--no-require-git'];
   return [
@@ -68,20 +68,20 @@ function createLostCheck({ workspace, place, accepts, isIgnoring }: RipgrepWalk)
 
 function isOpenPath(path: string): boolean {
   const steps = path.split('/');
-  const isForeign = steps.some(
+  const isSkipped = steps.some(
     (step) => step === '' || step === '..' || step === '.git' || SKIPPED_DIRECTORIES.includes(step),
   );
-  return !isForeign && !isSensitiveEntry(path);
+  return !isSkipped && !isSensitiveEntry(path);
 }
 
 /** Sorts into walk order: the files of a directory first, then its subdirectories. */
 function sortByWalk<T>(items: readonly T[], toPath: (item: T) => string): readonly T[] {
-  const keyed = items.map((item) => ({ item, key: walkKey(toPath(item)) }));
+  const keyed = items.map((item) => ({ item, key: toWalkKey(toPath(item)) }));
   return keyed.sort((left, right) => (left.key < right.key ? -1 : 1)).map(({ item }) => item);
 }
 
 /** Sorts a directory after every file, and before longer names that begin with its own. */
-function walkKey(path: string): string {
+function toWalkKey(path: string): string {
   const name = path.lastIndexOf('/') + 1;
   return `${path.slice(0, name).replace(/([^/]+)\//g, '2$1\u0001')}1${path.slice(name)}`;
 }
@@ -101,7 +101,7 @@ export async function listWithRipgrep(
   if (program === undefined) return undefined;
   const option = walk.isCaseSensitive ? '--glob' : '--iglob';
   // The last glob that matches wins, so exclusions come last.
-  const args = [...(walk.glob === undefined ? [] : [option, walk.glob]), ...walkArgs(walk), '--files', '--', './'];
+  const args = [...(walk.glob === undefined ? [] : [option, walk.glob]), ...toWalkArgs(walk), '--files', '--', './'];
   const found: string[] = [];
   const take = (printed: Buffer): Buffer => parsePaths(printed, found);
   const { stopped, isGood } = await runRipgrep({ program, args, cwd: walk.place.path, maxMs: MAX_MS, take }, signal);
@@ -151,28 +151,28 @@ export async function searchWithRipgrep(
   const maxLines = (request.total + 100) * (1 + request.before + request.after);
   const found: MatchPosition[] = [];
   const classify = cacheLast(createClassifier(query));
-  const left = { binary: new Set<string>(), lost: new Set<string>() };
+  const omitted = { binary: new Set<string>(), lost: new Set<string>() };
   const take = (printed: Buffer): Buffer | undefined => {
     const seen: MatchPosition[] = [];
     const rest = parsePositions(printed, seen);
     // Only what may be shown counts against the limit: the rest may be most of it.
-    for (const sighting of seen) {
-      const status = classify(sighting.path);
-      if (status === 'shown') found.push(sighting);
-      else if (status !== 'hidden') left[status].add(sighting.path);
+    for (const position of seen) {
+      const status = classify(position.path);
+      if (status === 'shown') found.push(position);
+      else if (status !== 'hidden') omitted[status].add(position.path);
     }
     return found.length > maxLines ? undefined : rest;
   };
-  const run = { program, args: searchArgs(query), cwd: place.path, maxMs: MAX_MS, take };
+  const run = { program, args: toSearchArgs(query), cwd: place.path, maxMs: MAX_MS, take };
   const { stopped, isGood } = await runRipgrep(run, signal);
   if (!isGood) return undefined;
   const files: Finding[] = [];
   let matches = 0;
   let cut = 0;
-  for (const [path, sightings] of groupByFile(found)) {
+  for (const [path, positions] of groupByFile(found)) {
     if (matches >= request.total) break;
     signal.throwIfAborted();
-    const finding = await readPositions(query, path, sightings);
+    const finding = await readPositions(query, path, positions);
     if (finding === undefined) continue;
     if (finding.isCut && finding.lines.length === 0) cut += 1;
     else files.push(finding);
@@ -180,15 +180,15 @@ export async function searchWithRipgrep(
   }
   const isFull = matches >= request.total || stopped === 'enough';
   const early = stopped === 'time' ? { stopped: `after ${MAX_MS / 1000} seconds` } : {};
-  return { files, binary: left.binary.size, unreadable: left.lost.size, cut, isFull, ...early };
+  return { files, binary: omitted.binary.size, unreadable: omitted.lost.size, cut, isFull, ...early };
 }
 
-function searchArgs(query: RipgrepQuery): readonly string[] {
+function toSearchArgs(query: RipgrepQuery): readonly string[] {
   const { request, pattern, isFixed, glob } = query;
   return [
     // The last glob that matches wins, so exclusions come last.
     ...(glob === undefined ? [] : ['--iglob', glob]),
-    ...walkArgs(query),
+    ...toWalkArgs(query),
     ...['--line-number', '--column', '--byte-offset', '--no-heading'],
     ...['--with-filename', '--max-columns=1', '--no-context-separator', '--crlf'],
     // A stray NUL late in a file must not end the search; binary files are detected by us.
@@ -225,13 +225,13 @@ function cacheLast(classify: (path: string) => FileStatus): (path: string) => Fi
 }
 
 function groupByFile(
-  sightings: readonly MatchPosition[],
-): readonly (readonly [path: string, sightings: readonly MatchPosition[]])[] {
+  positions: readonly MatchPosition[],
+): readonly (readonly [path: string, positions: readonly MatchPosition[]])[] {
   const files = new Map<string, MatchPosition[]>();
-  for (const sighting of sightings) {
-    const list = files.get(sighting.path);
-    if (list === undefined) files.set(sighting.path, [sighting]);
-    else list.push(sighting);
+  for (const position of positions) {
+    const list = files.get(position.path);
+    if (list === undefined) files.set(position.path, [position]);
+    else list.push(position);
   }
   return sortByWalk([...files], ([path]) => path);
 }
@@ -239,7 +239,7 @@ function groupByFile(
 async function readPositions(
   { workspace, place }: RipgrepQuery,
   path: string,
-  sightings: readonly MatchPosition[],
+  positions: readonly MatchPosition[],
 ): Promise<Finding | undefined> {
   try {
     const { file } = await workspace.open(join(place.path, path));
@@ -247,9 +247,9 @@ async function readPositions(
       const read = await lineReader(file);
       if (read === undefined) return { path, lines: [], isCut: true };
       const lines = [];
-      for (const sighting of sightings) {
-        const { line, column } = sighting;
-        lines.push({ line, text: await read(sighting), isMatch: column !== undefined });
+      for (const position of positions) {
+        const { line, column } = position;
+        lines.push({ line, text: await read(position), isMatch: column !== undefined });
       }
       return { path, lines, isCut: false };
     } finally {
@@ -262,7 +262,7 @@ async function readPositions(
   }
 }
 
-type ReadLine = (sighting: MatchPosition) => Promise<string>;
+type ReadLine = (position: MatchPosition) => Promise<string>;
 
 /**
  * Offsets from ripgrep count the text as UTF-8, without its byte order mark. Undefined if a UTF-16 file is too large to
@@ -273,7 +273,7 @@ async function lineReader(file: OpenedFile): Promise<ReadLine | undefined> {
   const encoding = sniffEncoding(head);
   if (encoding === 'utf8' || encoding === undefined) {
     const mark = head.indexOf('\ufeff') === 0 ? MARK_BYTES : 0;
-    return (sighting) => readLineAt(file, { ...sighting, offset: sighting.offset + mark });
+    return (position) => readLineAt(file, { ...position, offset: position.offset + mark });
   }
   if (file.size > MAX_WIDE_BYTES) return undefined;
   const bytes = await file.read(0, file.size);

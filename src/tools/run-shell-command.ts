@@ -13,7 +13,7 @@ export interface ShellToolOptions {
   /** `shellEnvironment` decides which variables the command gets. */
   readonly env: Env;
   /** Resolves a path to a real directory. Throws AppError if it is no directory of the workspace. */
-  readonly directory: (path: string) => Promise<string>;
+  readonly resolveDirectory: (path: string) => Promise<string>;
   readonly timeoutMs?: number;
   readonly storeOutput: StoreOutput;
   /** Called with each piece of output as it comes. Must be quick: a command may print without end. */
@@ -31,7 +31,7 @@ const SILENT_SHARE = 0.5;
  * model, not an error.
  */
 export function runShellCommand(options: ShellToolOptions): Tool {
-  const { shell, env, directory, timeoutMs = TIMEOUT_MS, storeOutput, onOutput = () => {} } = options;
+  const { shell, env, resolveDirectory, timeoutMs = TIMEOUT_MS, storeOutput, onOutput = () => {} } = options;
   return defineTool({
     name: 'run_shell_command',
     description: `Run a command with ${shell.path} and get its output and exit code. It has no input and no terminal, ends after ${formatDuration(timeoutMs)}, and whatever it leaves running is stopped; for a server or the like set is_background, then use read_output and stop_command.`,
@@ -51,12 +51,12 @@ export function runShellCommand(options: ShellToolOptions): Tool {
     preview: async ({ command, description, dir_path = '.', is_background = false }) => ({
       kind: 'command',
       command,
-      directory: await directory(dir_path),
+      directory: await resolveDirectory(dir_path),
       ...(description === undefined ? {} : { description }),
       ...(is_background ? { isBackground: true } : {}),
     }),
     async run({ command, dir_path = '.', is_background = false }, signal) {
-      const cwd = await directory(dir_path);
+      const cwd = await resolveDirectory(dir_path);
       if (is_background) return startInBackground({ shell, command, cwd, env }, options, signal);
       const run = { shell, command, cwd, env, timeoutMs, maxChars: CAPTURED_CHARS, onOutput };
       const result = await runShell(run, signal);

@@ -3,7 +3,7 @@ import { AppError } from '../core/error.ts';
 import { contains } from '../core/text/path.ts';
 import { isSensitiveEntry } from '../core/text/secrets.ts';
 import { type Pace, startPace } from '../platform/runtime/pace.ts';
-import { createIgnoreCheck, type IgnoreRules, rulesAbove } from './search/ignore.ts';
+import { createIgnoreCheck, type IgnoreRules, readRulesAbove } from './search/ignore.ts';
 import { type WalkedDirectory, walkTree } from './search/walk.ts';
 import type { Place } from './workspace/fence.ts';
 import type { Workspace } from './workspace/workspace.ts';
@@ -39,7 +39,7 @@ export const SKIPPED_DIRECTORIES: readonly string[] = ['node_modules', 'bower_co
  */
 export function readPlaceRules(workspace: Workspace, place: Place, isIgnoring = true): IgnoreRules {
   const root = workspace.roots.find((candidate) => contains(candidate, place.path)) ?? dirname(place.path);
-  const rules = rulesAbove(place.path, root, isIgnoring);
+  const rules = readRulesAbove(place.path, root, isIgnoring);
   if (!rules.isStartOut) return rules;
   throw excludedError(place);
 }
@@ -56,7 +56,7 @@ export function rejectExcluded({ roots }: Workspace, place: Place): void {
   // A text of the output store is outside all roots.
   if (root === undefined) return;
   const directory = dirname(place.path);
-  const above = rulesAbove(directory, contains(root, directory) ? root : directory, false);
+  const above = readRulesAbove(directory, contains(root, directory) ? root : directory, false);
   const name = basename(place.path);
   const isOut = name !== '.git' && createIgnoreCheck(directory, above)(name);
   if (above.isStartOut || isOut) throw excludedError(place);
@@ -77,7 +77,7 @@ export async function openTree(
   const report: WalkReport = { unreadable: 0, stopped: undefined };
   const directories = walkTree({
     start: place.path,
-    hold: workspace.hold,
+    handleMode: workspace.handleMode,
     rules: readPlaceRules(workspace, place, isIgnoring),
     enters: (real, name) => !SKIPPED_DIRECTORIES.includes(name) && workspace.isListed(real),
     // The directory was checked by its real path, and links are not followed. A pattern is much cheaper than the lists of secrets.

@@ -24,7 +24,7 @@ const WRITE = tool('write_file', 'write');
 const SHELL = runShellCommand({
   shell: { path: '/bin/sh', args: ['-c'], isVerbatim: false },
   env: {},
-  directory: async (path) => path,
+  resolveDirectory: async (path) => path,
   storeOutput: async () => undefined,
   background: createBackgroundCommands(),
 });

@@ -26,7 +26,7 @@ const signal = interruptSignal();
 const shell = runShellCommand({
   shell: { path: '/bin/sh', args: ['-c'], isVerbatim: false },
   env: process.env,
-  directory: async () => process.cwd(),
+  resolveDirectory: async () => process.cwd(),
   storeOutput: async () => undefined,
   background: createBackgroundCommands(),
 });

@@ -118,7 +118,7 @@ export function tool(name: string, effect: Tool['effect'], preview?: PreviewOf):
 export const SHELL = runShellCommand({
   shell: { path: '/bin/sh', args: ['-c'], isVerbatim: false },
   env: {},
-  directory: async () => '/w',
+  resolveDirectory: async () => '/w',
   storeOutput: async () => undefined,
   background: createBackgroundCommands(),
 });

@@ -23,7 +23,7 @@ function shell(t: TestContext) {
   const storeOutput = async (text: string) => `kept-${kept.push(text)}`;
   const run = runShellCommand({
     ...{ shell: { path: '/bin/sh', args: ['-c'], isVerbatim: false }, env: { PATH: process.env.PATH }, storeOutput },
-    directory: async (path) => {
+    resolveDirectory: async (path) => {
       if (path.startsWith('..')) throw new AppError('usage', `${path} is outside of the workspace`);
       return join(root, path);
     },

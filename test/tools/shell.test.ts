@@ -25,7 +25,7 @@ function shellTool(t: TestContext, options: Partial<ShellToolOptions> = {}) {
   const tool = runShellCommand({
     shell: SH,
     env: { PATH: process.env.PATH },
-    directory: async (path) => {
+    resolveDirectory: async (path) => {
       if (path.startsWith('..'))
         throw new AppError('usage', `${path} is outside of the workspace`, { hint: 'Stay in.' });
       return join(root, path);

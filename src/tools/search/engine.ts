@@ -89,7 +89,7 @@ function createPool(request: SearchRequest, signal: AbortSignal): SearchPool {
   const isOver = (): boolean => isLate || collector.isFull();
   const stopWatching = callEvery(LOOK_MS, () => {
     isLate ||= performance.now() > endsAt;
-    if (isLate) waker.ring();
+    if (isLate) waker.wakeUp();
     const stuck = findStuckFile(threads, inFlight);
     if (stuck !== undefined) waker.fail(slowPatternError(stuck));
   });
@@ -100,7 +100,7 @@ function createPool(request: SearchRequest, signal: AbortSignal): SearchPool {
     task.worker.tasks -= 1;
     task.release();
     collector.add(result, task.below);
-    waker.ring();
+    waker.wakeUp();
   };
   let nextId = 0;
   const assign = ({ below, address }: WalkedDirectory, files: readonly string[], release: () => void): void => {
@@ -153,7 +153,7 @@ function splitBatches(
 }
 
 interface Waker {
-  ring(): void;
+  wakeUp(): void;
   fail(reason: unknown): void;
   until(condition: () => boolean): Promise<void>;
   remove(): void;
@@ -170,7 +170,7 @@ function createWaker(signal: AbortSignal): Waker {
   if (signal.aborted) onAbort();
   signal.addEventListener('abort', onAbort, { once: true });
   return {
-    ring: () => wake(),
+    wakeUp: () => wake(),
     fail,
     until: async (condition) => {
       while (failure === undefined && !condition()) {

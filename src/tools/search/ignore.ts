@@ -34,7 +34,7 @@ interface RulesAbove extends IgnoreRules {
 const NO_RULES: IgnoreRules = createRules([], true);
 
 interface Level extends DirectoryFiles {
-  readonly seen: (below: string) => string;
+  readonly toPath: (below: string) => string;
 }
 
 interface DirectoryFiles {
@@ -46,7 +46,7 @@ interface DirectoryFiles {
 function createRules(levels: readonly Level[], isShared: boolean): IgnoreRules {
   const isOut = (which: keyof DirectoryFiles, below: string, kind: 'file' | 'directory'): boolean => {
     for (const level of levels) {
-      const decision = level[which].decide(level.seen(below), kind);
+      const decision = level[which].decide(level.toPath(below), kind);
       if (decision !== undefined) return decision === 'ignored';
     }
     return false;
@@ -66,7 +66,7 @@ function createRules(levels: readonly Level[], isShared: boolean): IgnoreRules {
  * The rules in force in a directory of a walk: those above it and its own. Undefined if its own cannot be read: then
  * nothing in it may be shown. `entries` are those of the directory, sorted by name.
  */
-export function rulesWithin(
+export function readRulesWithin(
   above: IgnoreRules,
   below: string,
   address: string,
@@ -79,7 +79,7 @@ export function rulesWithin(
   if (files === undefined) return undefined;
   if (files === NO_FILES) return above;
   const cut = below === '' ? 0 : below.length + 1;
-  return createRules([{ ...files, seen: (path) => path.slice(cut) }, ...above.levels], above.isShared);
+  return createRules([{ ...files, toPath: (path) => path.slice(cut) }, ...above.levels], above.isShared);
 }
 
 function hasEntry(entries: readonly { readonly name: string }[], wanted: string): boolean {
@@ -95,7 +95,7 @@ function hasEntry(entries: readonly { readonly name: string }[], wanted: string)
  * If a `.gitignore` excludes the start itself, the user named it on purpose, and the `.gitignore` files above do not
  * count. Both paths must be real paths.
  */
-export function rulesAbove(start: string, workspace: string, isShared = true): RulesAbove {
+export function readRulesAbove(start: string, workspace: string, isShared = true): RulesAbove {
   const repository = findRepository(start) ?? workspace;
   const top = repository.length < workspace.length ? repository : workspace;
   const steps = top === start ? [] : relative(top, start).split(sep);
@@ -103,10 +103,10 @@ export function rulesAbove(start: string, workspace: string, isShared = true): R
   let isStartOut = false;
   let isStartIgnored = false;
   let unreadable: string | undefined;
-  const rulesAt = (index: number, isAll: boolean): IgnoreRules => {
+  const createRulesAt = (index: number, isAll: boolean): IgnoreRules => {
     const levels = found.map(({ from, ...files }) => ({
       ...files,
-      seen: (below: string) => [...steps.slice(from, index), below].join('/'),
+      toPath: (below: string) => [...steps.slice(from, index), below].join('/'),
     }));
     return createRules(levels, isAll);
   };
@@ -121,23 +121,23 @@ export function rulesAbove(start: string, workspace: string, isShared = true): R
     // An unreadable rule might exclude the start.
     if (files === undefined) unreadable ??= directory;
     isStartOut ||= files === undefined;
-    isStartOut ||= step !== '.git' && rulesAt(from, false).ignores(step, 'directory');
-    if (!rulesAt(from, isShared).ignores(step, 'directory')) continue;
+    isStartOut ||= step !== '.git' && createRulesAt(from, false).ignores(step, 'directory');
+    if (!createRulesAt(from, isShared).ignores(step, 'directory')) continue;
     isStartIgnored ||= !contains(join(directory, step), workspace);
     found = found.map((level) => ({ ...level, both: EMPTY }));
   }
-  return { ...rulesAt(steps.length, isShared), isStartOut, isStartIgnored, unreadable };
+  return { ...createRulesAt(steps.length, isShared), isStartOut, isStartIgnored, unreadable };
 }
 
 /**
  * The rules above a directory that the user named. If they exclude it, it was named on purpose, and they do not count.
  * Throws AppError `usage` if they cannot be read. Both paths must be real paths.
  */
-export function rulesAboveNamed(
+export function readRulesAboveNamed(
   directory: string,
   workspace: string,
 ): { readonly rules: IgnoreRules; readonly isExcluded: boolean } {
-  const rules = rulesAbove(directory, contains(workspace, directory) ? workspace : directory);
+  const rules = readRulesAbove(directory, contains(workspace, directory) ? workspace : directory);
   if (rules.unreadable !== undefined) throw unreadableRulesError(rules.unreadable);
   const isExcluded = rules.isStartOut || rules.isStartIgnored;
   return { rules: isExcluded ? NO_RULES : rules, isExcluded };
@@ -187,15 +187,16 @@ function readRuleFile(path: string): string | undefined {
 /** Checks the directories above each path, too. */
 export function createIgnoreCheck(start: string, above: IgnoreRules): (below: string) => boolean {
   const known = new Map<string, IgnoreRules | undefined>();
-  const rulesIn = (directory: string): IgnoreRules | undefined => {
+  const readRulesIn = (directory: string): IgnoreRules | undefined => {
     if (known.has(directory)) return known.get(directory);
-    const parent = directory === '' ? above : rulesIn(parentPath(directory));
+    const parent = directory === '' ? above : readRulesIn(parentPath(directory));
     const isOut = directory !== '' && parent?.ignores(directory, 'directory') !== false;
-    const rules = parent === undefined || isOut ? undefined : rulesWithin(parent, directory, join(start, directory));
+    const rules =
+      parent === undefined || isOut ? undefined : readRulesWithin(parent, directory, join(start, directory));
     known.set(directory, rules);
     return rules;
   };
-  return (below) => rulesIn(parentPath(below))?.ignores(below, 'file') !== false;
+  return (below) => readRulesIn(parentPath(below))?.ignores(below, 'file') !== false;
 }
 
 function parentPath(below: string): string {

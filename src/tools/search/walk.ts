@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { type Entry, type OpenDirectory, openDirectorySync, readEntries } from '../../platform/files/directory-sync.ts';
 import type { HandleMode } from '../../platform/files/held-directory.ts';
 import type { Pace } from '../../platform/runtime/pace.ts';
-import { type IgnoreRules, rulesWithin } from './ignore.ts';
+import { type IgnoreRules, readRulesWithin } from './ignore.ts';
 
 export interface WalkedDirectory extends OpenDirectory {
   /** Below the start, with slashes; empty for the start itself. */
@@ -13,7 +13,7 @@ export interface WalkedDirectory extends OpenDirectory {
 
 interface WalkRequest {
   readonly start: string;
-  readonly hold: HandleMode;
+  readonly handleMode: HandleMode;
   /** Those above the start; its own are read by the walk. */
   readonly rules: IgnoreRules;
   readonly enters: (path: string, name: string) => boolean;
@@ -54,7 +54,7 @@ export async function* walkTree(request: WalkRequest): AsyncGenerator<WalkedDire
     let isHandedOn = false;
     try {
       const entries = await readEntries(directory.address, pace);
-      const rules = rulesWithin(next.rules, below, directory.address, entries);
+      const rules = readRulesWithin(next.rules, below, directory.address, entries);
       if (rules === undefined) {
         request.onUnreadable(path);
         continue;
@@ -102,9 +102,9 @@ export function joinBelow(below: string, name: string): string {
   return below === '' ? name : `${below}/${name}`;
 }
 
-function openOrReport(path: string, { hold, onUnreadable }: WalkRequest): OpenDirectory | undefined {
+function openOrReport(path: string, { handleMode, onUnreadable }: WalkRequest): OpenDirectory | undefined {
   try {
-    return openDirectorySync(path, hold);
+    return openDirectorySync(path, handleMode);
   } catch (thrown) {
     onUnreadable(path, thrown);
     return undefined;

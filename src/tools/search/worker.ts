@@ -58,8 +58,8 @@ interface LineCollector {
   /** False once there are enough matches. `isCut`: the line goes on beyond the buffer. */
   take(line: string, isCut?: boolean): boolean;
   /** Counts the lines of a text without a match; false if one of them is needed as context. */
-  pass(text: string): boolean;
-  passBytes(bytes: Buffer): boolean;
+  skip(text: string): boolean;
+  skipBytes(bytes: Buffer): boolean;
 }
 
 export function createLineCollector(spec: SearchSpec, pattern: RegExp): LineCollector {
@@ -85,7 +85,7 @@ export function createLineCollector(spec: SearchSpec, pattern: RegExp): LineColl
     if (recent.length > spec.before) recent.shift();
   };
   /** Only the last skipped lines may be needed, as context before a later match. */
-  const passLast = (text: string | Buffer, from: number): void => {
+  const skipLast = (text: string | Buffer, from: number): void => {
     if (from > text.length) {
       number += 1;
       return;
@@ -111,24 +111,24 @@ export function createLineCollector(spec: SearchSpec, pattern: RegExp): LineColl
       } else if (spec.before > 0) keepContext(line);
       return matches < spec.perFile || owed > 0;
     },
-    pass: (text) => {
+    skip: (text) => {
       if (owed > 0) return false;
       let from = text.length + 1;
       for (let count = 0; count < spec.before && from > 0; count += 1) {
         from = from === 1 ? 0 : text.lastIndexOf('\n', from - 2) + 1;
       }
       for (let feed = text.indexOf('\n'); feed !== -1 && feed < from; feed = text.indexOf('\n', feed + 1)) number += 1;
-      passLast(text, from);
+      skipLast(text, from);
       return true;
     },
-    passBytes: (bytes) => {
+    skipBytes: (bytes) => {
       if (owed > 0) return false;
       let from = bytes.length + 1;
       for (let count = 0; count < spec.before && from > 0; count += 1) {
         from = from === 1 ? 0 : bytes.lastIndexOf(10, from - 2) + 1;
       }
       for (let feed = bytes.indexOf(10); feed !== -1 && feed < from; feed = bytes.indexOf(10, feed + 1)) number += 1;
-      passLast(bytes, from);
+      skipLast(bytes, from);
       return true;
     },
   };
@@ -257,7 +257,7 @@ interface Search {
 function searchOpened(file: RegularFile, { spec, pattern, buffer, scratch }: Search): SearchedFile {
   const collector = createLineCollector(spec, pattern);
   const search = (text: string): boolean => {
-    if (spec.canSkip && !pattern.test(spec.isFolded ? text.toLowerCase() : text) && collector.pass(text)) return true;
+    if (spec.canSkip && !pattern.test(spec.isFolded ? text.toLowerCase() : text) && collector.skip(text)) return true;
     const middle = text.length > 65_536 ? text.indexOf('\n', text.length >> 1) : -1;
     if (middle !== -1 && spec.canSkip) return search(text.slice(0, middle)) && search(text.slice(middle + 1));
     return text.split('\n').every((line) => collector.take(line));
@@ -270,7 +270,7 @@ function searchOpened(file: RegularFile, { spec, pattern, buffer, scratch }: Sea
       const hit = plain.indexOf(wanted, from);
       const start = hit === -1 ? bytes.length + 1 : bytes.lastIndexOf(10, hit) + 1;
       const before = bytes.subarray(from, Math.max(from, start - 1));
-      if (start > from && !collector.passBytes(before) && !search(before.toString())) return false;
+      if (start > from && !collector.skipBytes(before) && !search(before.toString())) return false;
       if (hit === -1) return true;
       const feed = bytes.indexOf(10, hit + 16_384);
       const end = feed === -1 ? bytes.length : feed;

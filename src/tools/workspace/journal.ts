@@ -163,7 +163,7 @@ async function undoChanges(
  */
 async function readFingerprint(path: string, workspace: Workspace): Promise<string | undefined> {
   if ((await workspace.place(path, 'write')).missing > 0) return undefined;
-  const secret = await workspace.secretAt(path);
+  const secret = await workspace.findSecretAt(path);
   // Permitted without asking: the content stays on this machine.
   if (secret !== undefined) workspace.permit(secret);
   const { file } = await workspace.open(path);

@@ -38,7 +38,7 @@ interface Outputs {
 export interface WorkspaceOptions extends FenceOptions {
   readonly journal: Journal;
   readonly outputs?: Outputs;
-  readonly hold?: HandleMode;
+  readonly handleMode?: HandleMode;
 }
 
 interface FileContent {
@@ -75,9 +75,9 @@ export interface Secret {
 
 /** The only way tools get at files. Every method throws AppError `usage` for what the fence refuses. */
 export interface Workspace extends Fence {
-  readonly hold: HandleMode;
+  readonly handleMode: HandleMode;
   /** The file at a path, if it exists and a person must permit reading it, in every mode. */
-  secretAt(path: string): Promise<Secret | undefined>;
+  findSecretAt(path: string): Promise<Secret | undefined>;
   /** Allows the next read of that file, and only that one. */
   permit(secret: Secret): void;
   /**
@@ -112,9 +112,9 @@ export interface Workspace extends Fence {
 export const MAX_FILE_BYTES = 20_000_000;
 
 export async function openWorkspace(options: WorkspaceOptions): Promise<Workspace> {
-  const { hold = detectHandleMode(), journal, outputs = NO_OUTPUTS } = options;
+  const { handleMode = detectHandleMode(), journal, outputs = NO_OUTPUTS } = options;
   const fence = await createFence(options);
-  const state: WorkspaceState = { fence, hold, seen: new Map(), journal };
+  const state: WorkspaceState = { fence, handleMode, seen: new Map(), journal };
   const permitted = new Map<string, string>();
   const untrusted = new Set<string | undefined>();
   const stored = new Set<string>();
@@ -125,8 +125,8 @@ export async function openWorkspace(options: WorkspaceOptions): Promise<Workspac
   };
   return {
     ...fence,
-    hold,
-    secretAt: (path) => findSecret(state, path),
+    handleMode,
+    findSecretAt: (path) => findSecretAt(state, path),
     permit: ({ path, identity }) => void permitted.set(path, identity),
     keep,
     keepUntrusted: async (text) => {
@@ -152,7 +152,7 @@ export async function openWorkspace(options: WorkspaceOptions): Promise<Workspac
       return {
         place,
         directory: await withFileName(place.name, () =>
-          openDirectoryHandle(place.path, hold).catch(rethrowNotDirectory),
+          openDirectoryHandle(place.path, handleMode).catch(rethrowNotDirectory),
         ),
       };
     },
@@ -179,7 +179,7 @@ function storedPlace(path: string): Place {
 
 interface WorkspaceState {
   readonly fence: Fence;
-  readonly hold: HandleMode;
+  readonly handleMode: HandleMode;
   readonly seen: Map<string, SeenFile>;
   readonly journal: Journal;
 }
@@ -204,9 +204,9 @@ function rethrowNotDirectory(thrown: unknown): never {
   });
 }
 
-async function openPlace({ hold }: WorkspaceState, place: Place): Promise<OpenedFile> {
+async function openPlace({ handleMode }: WorkspaceState, place: Place): Promise<OpenedFile> {
   return withFileName(place.name, async () => {
-    const directory = await openDirectoryHandle(dirname(place.path), hold);
+    const directory = await openDirectoryHandle(dirname(place.path), handleMode);
     try {
       const file = await openRegularFile(directory, basename(place.path));
       if (file === undefined) throw absentError();
@@ -217,7 +217,7 @@ async function openPlace({ hold }: WorkspaceState, place: Place): Promise<Opened
   });
 }
 
-async function findSecret(state: WorkspaceState, path: string): Promise<Secret | undefined> {
+async function findSecretAt(state: WorkspaceState, path: string): Promise<Secret | undefined> {
   try {
     const place = await state.fence.place(path, 'read');
     if (!place.isSensitive) return undefined;
@@ -297,18 +297,18 @@ async function restoreFile(state: WorkspaceState, path: string, { bytes, mode, e
 }
 
 async function changeInParent(
-  { hold }: WorkspaceState,
+  { handleMode }: WorkspaceState,
   place: Place,
   change: (directory: DirectoryHandle, name: string) => Promise<'written' | 'removed' | 'changed'>,
 ): Promise<void> {
   const outcome = await withFileName(place.name, async () => {
     const steps = place.path.split(sep).slice(-Math.max(place.missing, 1));
     const start = steps.reduce((path) => dirname(path), place.path);
-    let directory = await openDirectoryHandle(start, hold);
+    let directory = await openDirectoryHandle(start, handleMode);
     try {
       for (const step of steps.slice(0, -1)) {
         const parent = directory;
-        directory = await openChildDirectory(parent, step, hold);
+        directory = await openChildDirectory(parent, step, handleMode);
         await parent.close();
       }
       return await change(directory, basename(place.path));

@@ -14,10 +14,10 @@ interface Scene {
   readonly place: Place;
 }
 
-async function scene(hold: 'descriptor' | 'path'): Promise<Scene> {
+async function scene(handleMode: 'descriptor' | 'path'): Promise<Scene> {
   const top = temporary();
   const root = plantScene(top);
-  return { top, root, place: await placeAt(root, { hold }) };
+  return { top, root, place: await placeAt(root, { handleMode }) };
 }
 
 const TOOLS: readonly ((path: string) => readonly [name: string, args: JsonObject])[] = [
@@ -54,13 +54,13 @@ function outsideOf({ top, root }: Scene): Readonly<Record<string, string>> {
 
 test.each(['descriptor', 'path'] as const)(
   'no path leads out of the workspace, held by %s: neither a byte from there nor a change',
-  async (hold) => {
-    const here = await scene(hold);
+  async (handleMode) => {
+    const here = await scene(handleMode);
     const before = outsideOf(here);
     const payloads = [...new Set(payloadTable(here.top, here.root))];
     expect(payloads.length).toBeGreaterThan(140);
     // The paths lead to the same checks however the workspace is held.
-    const tried = hold === 'descriptor' || isLong ? payloads : payloads.filter((_, index) => index % 3 === 0);
+    const tried = handleMode === 'descriptor' || isLong ? payloads : payloads.filter((_, index) => index % 3 === 0);
     for (const path of tried) {
       expect(await everything(here.place, path), `payload ${JSON.stringify(path)}`).not.toContain(CANARY);
     }

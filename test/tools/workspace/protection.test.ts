@@ -154,7 +154,7 @@ test('files that others take for settings or keys are not made, but changed if t
   }
   for (const path of ['.env.example', 'id_map.py', 'NOTES.md'])
     await here.output('write_file', { path, content: 'x\n' });
-  here.workspace.permit((await here.workspace.secretAt('.env'))!);
+  here.workspace.permit((await here.workspace.findSecretAt('.env'))!);
   await here.output('read_file', { path: '.env' });
   expect(await here.output('write_file', { path: '.env', content: 'A=2\n' })).toBe('Replaced .env (1 line).');
 });
@@ -263,12 +263,12 @@ test('only the user lets a file with secrets be read, and only once', async () =
   put(here.root, { 'keys/server.pem': 'KEY\n' });
   mkdirSync(join(here.root, dirname('a/b')), { recursive: true });
   for (const path of ['.env', 'notes.txt', 'keys/server.pem', './keys/../.env']) {
-    expect(await here.workspace.secretAt(path)).toMatchObject({ path: expect.stringMatching(/\.(?:env|pem)$/) });
+    expect(await here.workspace.findSecretAt(path)).toMatchObject({ path: expect.stringMatching(/\.(?:env|pem)$/) });
     expect(await here.error('read_file', { path })).toContain('may hold secrets');
   }
   for (const path of ['plain.txt', '../outside', '.env.missing'])
-    expect(await here.workspace.secretAt(path)).toBe(undefined);
-  here.workspace.permit((await here.workspace.secretAt('notes.txt'))!);
+    expect(await here.workspace.findSecretAt(path)).toBe(undefined);
+  here.workspace.permit((await here.workspace.findSecretAt('notes.txt'))!);
   expect(await here.output('read_file', { path: '.env' })).toBe('KEY=1');
   expect(await here.error('read_file', { path: '.env' })).toContain('may hold secrets');
   expect(await here.output('search_file_content', { pattern: 'KEY' })).toEqual({ matches: [] });
@@ -292,10 +292,10 @@ test.for(['', process.env.PATH ?? ''])(
 
 test('a permission is for that very file, not for another in its place', async () => {
   const here = await place({ '.env': 'KEY=1\n', other: 'KEY=2\n' });
-  here.workspace.permit((await here.workspace.secretAt('.env'))!);
+  here.workspace.permit((await here.workspace.findSecretAt('.env'))!);
   renameSync(join(here.root, 'other'), join(here.root, '.env'));
   expect(await here.error('read_file', { path: '.env' })).toContain('may hold secrets');
-  here.workspace.permit((await here.workspace.secretAt('.env'))!);
+  here.workspace.permit((await here.workspace.findSecretAt('.env'))!);
   writeFileSync(join(here.root, '.env'), 'KEY=3\n');
   expect(await here.output('read_file', { path: '.env' })).toBe('KEY=3');
 });

@@ -91,8 +91,8 @@ test('names mean to Windows what they mean to Windows', async () => {
   expect(await (await place(files, { isWindows: false })).output('read_file', { path: 'aux.c' })).toBe('a');
 });
 
-test.each(HOLDS)('handles by %s: system errors become messages', async (hold) => {
-  const here = await place({ 'a.txt': 'a\n', 'dir/x': '' }, { hold });
+test.each(HOLDS)('handles by %s: system errors become messages', async (handleMode) => {
+  const here = await place({ 'a.txt': 'a\n', 'dir/x': '' }, { handleMode });
   expect(await here.error('read_file', { path: 'a.txt/b' })).toBe(
     'a.txt/b: a part of the path is a file, not a directory. Look with list_directory.',
   );
@@ -102,8 +102,8 @@ test.each(HOLDS)('handles by %s: system errors become messages', async (hold) =>
   expect(await here.error('read_file', { path: 'self' })).toContain('too many symbolic links');
 });
 
-test.each(HOLDS)('handles by %s: files are created, replaced and read', async (hold) => {
-  const here = await place({ 'a.txt': 'old\n' }, { hold });
+test.each(HOLDS)('handles by %s: files are created, replaced and read', async (handleMode) => {
+  const here = await place({ 'a.txt': 'old\n' }, { handleMode });
   await here.output('read_file', { path: 'a.txt' });
   await here.output('write_file', { path: 'a.txt', content: 'new\n' });
   await here.output('write_file', { path: 'x/y/z.txt', content: 'deep\n' });
@@ -210,7 +210,7 @@ test('a directory that is swapped for a link after it was looked at is noticed',
       symlinkSync('../outside', join(top, 'app/sub'));
     },
   };
-  const here = await placeAt(join(top, 'app'), { hold: 'path', journal: swap });
+  const here = await placeAt(join(top, 'app'), { handleMode: 'path', journal: swap });
   await here.output('read_file', { path: 'sub/a.txt' });
   expect(await here.error('write_file', { path: 'sub/a.txt', content: 'x' })).toContain('are being changed');
   expect(readFileSync(join(top, 'outside/a.txt'), 'utf8')).toBe('canary\n');
