@@ -141,8 +141,10 @@ export async function openOwnWorkspace(
 }
 
 function lazyJournal(app: App, roots: readonly string[]): Journal {
-  const journal = loadOnce(async () => (await import('./undo-store.ts')).openUndoStore(app).journal(randomId(), roots));
-  return { before: async (...change) => (await journal()).before(...change) };
+  const journal = loadOnce(async () =>
+    (await import('./undo-store.ts')).openUndoStore(app).createJournal(randomId(), roots),
+  );
+  return { record: async (...change) => (await journal()).record(...change) };
 }
 
 /** Tools that need more than files, loaded only if one of them may be used. */

@@ -13,7 +13,7 @@ function createNoUndoStore(): UndoStore {
     throw noHomeError('a change could not be undone and is not made');
   };
   return {
-    ...{ journal: () => ({ before: refuse }), before: refuse, undo: refuse, pass: refuse },
-    ...{ changes: async () => [], damage: async () => undefined },
+    ...{ createJournal: () => ({ record: refuse }), readBefore: refuse, undo: refuse, pass: refuse },
+    ...{ listChanges: async () => [], findDamage: async () => undefined },
   };
 }

@@ -33,15 +33,15 @@ interface TurnJournal {
 
 export function createTurnJournal(store: UndoStore): TurnJournal {
   let roots: readonly string[] = [];
-  let current = store.journal(randomId());
+  let current = store.createJournal(randomId());
   return {
     open: (wanted) => {
       roots = wanted;
-      return { before: (...change) => current.before(...change) };
+      return { record: (...change) => current.record(...change) };
     },
     begin: (sessionId) => {
       const run = `${sessionId}.${randomId()}`;
-      current = store.journal(run, roots);
+      current = store.createJournal(run, roots);
       return run;
     },
   };
@@ -57,7 +57,7 @@ export function createChanges(
   const collectIds = (session: Session): ReadonlySet<string> => new Set(ids.get(session)).add(session.id);
   const listChanges = async (session: Session): Promise<readonly Change[]> => {
     const wanted = collectIds(session);
-    return (await store.changes()).filter(({ run }) => wanted.has(textBefore(run, '.')));
+    return (await store.listChanges()).filter(({ run }) => wanted.has(textBefore(run, '.')));
   };
   return {
     begin(session) {
@@ -77,7 +77,7 @@ export function createChanges(
         const nothing = new AppError('usage', 'there is nothing to undo in this session', {
           hint: 'Files that tools changed are put back; /rewind drops exchanges.',
         });
-        throw (await store.damage()) ?? nothing;
+        throw (await store.findDamage()) ?? nothing;
       }
       const isEarlier = lastTurn !== undefined && !changes.some(({ run }) => run === lastTurn);
       lastTurn = undefined;
@@ -107,7 +107,7 @@ export function createChanges(
 
 async function diffChange(change: Change, store: UndoStore, cwd: string): Promise<string> {
   const name = relative(cwd, change.path);
-  const before = await store.before(change);
+  const before = await store.readBefore(change);
   const now = await readBytesIfAny(change.path, {
     maxBytes: MAX_FILE_BYTES,
     tooLarge: () =>

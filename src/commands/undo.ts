@@ -17,12 +17,12 @@ import { openWorkspace } from '../tools/workspace/workspace.ts';
 export async function run(options: PrintOptions, app: App): Promise<number> {
   const store = openUndoStore(app);
   const here = realPath(app.cwd) ?? app.cwd;
-  const changes = selectLastRun((await store.changes()).filter((change) => belongsHere(here, change)));
-  if (changes.length === 0) throw (await store.damage()) ?? nothingToUndoError();
+  const changes = selectLastRun((await store.listChanges()).filter((change) => belongsHere(here, change)));
+  if (changes.length === 0) throw (await store.findDamage()) ?? nothingToUndoError();
   const workspace = await openWorkspace({
     roots: [here, ...changes.filter(({ roots }) => roots[0] === here).flatMap(listOtherRoots)],
     denied: listStateDirectories(app.homes(), findUserHomes(app.env)),
-    journal: { before: async () => {} },
+    journal: { record: async () => {} },
   });
   const results = await undoAll(changes, store, workspace);
   const undone = results.flatMap((result) => ('outcome' in result ? result : []));

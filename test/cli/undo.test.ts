@@ -20,7 +20,7 @@ function scene(t: TestContext) {
     wrote: async (run: string, names: readonly string[], files: Readonly<Record<string, string>>) => {
       const roots = names.map(path);
       for (const name of roots) mkdirSync(name, { recursive: true });
-      const workspace = await openWorkspace({ roots, journal: store.journal(run, roots) });
+      const workspace = await openWorkspace({ roots, journal: store.createJournal(run, roots) });
       for (const [name, text] of Object.entries(files)) {
         if (existsSync(path(name))) {
           const bytes = readFileSync(path(name));

@@ -291,7 +291,7 @@ test(
   'edits made together are what a naive model makes of them, or nothing changes',
   async () => {
     const changes: string[] = [];
-    const journal = { ...NO_JOURNAL, before: async (...[path]: readonly unknown[]) => void changes.push(String(path)) };
+    const journal = { ...NO_JOURNAL, record: async (...[path]: readonly unknown[]) => void changes.push(String(path)) };
     const here = await place({}, { journal });
     const path = join(here.root, 'file.txt');
     const seen = { made: 0, refused: 0 };

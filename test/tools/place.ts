@@ -29,7 +29,7 @@ export type Files = Readonly<Record<string, string | Uint8Array>>;
 /** Never aborted. */
 export const CALM = new AbortController().signal;
 
-export const NO_JOURNAL: Journal = { before: async () => {} };
+export const NO_JOURNAL: Journal = { record: async () => {} };
 
 /** A new directory, gone when the test is over. */
 export function temporary(files: Files = {}): string {

@@ -199,7 +199,7 @@ async function* openTurnAgent(
     directory === undefined
       ? undefined
       : reportRefusals(
-          await openOwnWorkspace({}, app, (roots) => openUndoStore(app).journal(randomId(), roots)),
+          await openOwnWorkspace({}, app, (roots) => openUndoStore(app).createJournal(randomId(), roots)),
           (message) => {
             if (!refused.includes(message)) refused.push(message);
           },

@@ -45,7 +45,9 @@ export async function openNamedServers(
   const isAll = options.allowedMcpServerNames === undefined;
   const servers = isAll ? listReadyServers(flagged) : requireNamedServers(roster, options);
   const notices = formatFaultyServers(isAll ? flagged : filterNamed(roster, options));
-  const workspace = await openOwnWorkspace(options, app, (roots) => openUndoStore(app).journal(randomId(), roots));
+  const workspace = await openOwnWorkspace(options, app, (roots) =>
+    openUndoStore(app).createJournal(randomId(), roots),
+  );
   const remote = await openTools(servers, options, { ...context, maxWaitMs: 0, workspace, roster, notices });
   return { workspace, remote, readResource: createResourceReader(remote) };
 }

@@ -11,18 +11,18 @@ import { errorReason } from '../../platform/runtime/system.ts';
 /** Lines are only added; bytes are stored under their fingerprint. Readable by the user only. */
 export interface JournalFiles {
   /**
-   * Runs work under the journal lock. `isAlone` is false if the lock could not be had in time; another process may be
+   * Runs work under the journal lock. `isLocked` is false if the lock could not be had in time; another process may be
    * writing then.
    */
-  alone<T>(work: (isAlone: boolean) => Promise<T>): Promise<T>;
+  withLock<T>(work: (isLocked: boolean) => Promise<T>): Promise<T>;
   append(line: string): Promise<void>;
   readonly path: string;
   /** All lines, oldest first; none if there is no file. Throws AppError `config`. */
-  lines(): Promise<readonly string[]>;
+  readLines(): Promise<readonly string[]>;
   put(bytes: Uint8Array): Promise<string>;
   /** Throws AppError `config` if they are gone or damaged. */
   load(print: string): Promise<Uint8Array>;
-  sizes(): Promise<ReadonlyMap<string, number>>;
+  readSizes(): Promise<ReadonlyMap<string, number>>;
   replaceLines(lines: readonly string[]): Promise<void>;
   drop(print: string): Promise<void>;
 }
@@ -36,7 +36,7 @@ export function journalFiles(directory: string, clock: Clock): JournalFiles {
   const blobs = createBlobStore(blobPath);
   return {
     path: index,
-    alone: async (work) => {
+    withLock: async (work) => {
       const { signal } = new AbortController();
       const options = { clock, signal, maxWaitMs: LOCK_WAIT_MS, isDone: async () => false };
       const lock = await acquireLock(join(directory, 'lock'), options);
@@ -47,7 +47,7 @@ export function journalFiles(directory: string, clock: Clock): JournalFiles {
       }
     },
     append: (line) => withJournalError(index, () => appendDurably(index, line)),
-    lines: () =>
+    readLines: () =>
       withJournalError(index, async () => {
         const kind = readPathStatus(index)?.kind ?? 'file';
         if (kind !== 'file') throw irregularError(index);
@@ -61,7 +61,7 @@ export function journalFiles(directory: string, clock: Clock): JournalFiles {
         hint: 'It was pruned from the undo directory, or damaged there.',
       });
     },
-    sizes: () => withJournalError(blobPath, () => blobs.sizes()),
+    readSizes: () => withJournalError(blobPath, () => blobs.sizes()),
     replaceLines: async (lines) => {
       await writeAtomic(
         index,

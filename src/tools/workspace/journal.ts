@@ -29,15 +29,15 @@ export interface Change {
 type UndoOutcome = 'restored' | 'removed' | 'unchanged';
 
 export interface UndoStore {
-  journal(run: string, roots?: readonly string[]): Journal;
+  createJournal(run: string, roots?: readonly string[]): Journal;
   /** Changes that were not undone, oldest first. Throws AppError `config`. */
-  changes(): Promise<readonly Change[]>;
+  listChanges(): Promise<readonly Change[]>;
   /** An error if lines of the journal cannot be read, so that changes may be missing; else undefined. */
-  damage(): Promise<AppError | undefined>;
+  findDamage(): Promise<AppError | undefined>;
   /**
    * The content before a change; undefined if there was no file. Throws AppError `config` if it is no longer stored.
    */
-  before(change: Change): Promise<Uint8Array | undefined>;
+  readBefore(change: Change): Promise<Uint8Array | undefined>;
   /**
    * Restores the content before the first of these changes of one file, through the fence, and removes directories
    * created for it that are empty. Throws AppError `usage` if the file was changed since, and `config` if the old
@@ -55,31 +55,31 @@ export interface UndoStore {
 export function undoStore(directory: string, clock: Clock, maxBytes = MAX_KEPT_BYTES): UndoStore {
   const files = journalFiles(directory, clock);
   const recordNotes = (key: 'undone' | 'passed', changes: readonly Change[]): Promise<void> =>
-    files.alone(async () => {
+    files.withLock(async () => {
       for (const { id } of changes) await files.append(JSON.stringify({ v: 1, [key]: id, time: clock.now() }));
     });
   return {
-    journal: (run, roots = []) => {
+    createJournal: (run, roots = []) => {
       let count = 0;
       return {
-        before: (path, bytes, mode, after, missing) =>
-          files.alone(async (isAlone) => {
+        record: (path, bytes, mode, after, missing) =>
+          files.withLock(async (isLocked) => {
             const before = bytes === undefined ? null : await files.put(bytes);
             count += 1;
             const made = { run, roots, time: clock.now(), path, mode, missing, before, after: fingerprint(after) };
             await files.append(JSON.stringify({ v: 1, id: `${run}.${count}`, ...made }));
             // A failed prune must not prevent this change; the next run prunes again.
-            if (isAlone && count === 1) await pruneRuns(files, { nowMs: clock.now(), maxBytes }).catch(() => {});
+            if (isLocked && count === 1) await pruneRuns(files, { nowMs: clock.now(), maxBytes }).catch(() => {});
           }),
       };
     },
-    changes: async () => listUndoable((await files.lines()).map(tryParseJson)),
-    damage: async () => {
-      const lines = await files.lines();
+    listChanges: async () => listUndoable((await files.readLines()).map(tryParseJson)),
+    findDamage: async () => {
+      const lines = await files.readLines();
       const count = lines.filter((line) => !isReadable(tryParseJson(line))).length;
       return count === 0 ? undefined : damageError(files.path, count);
     },
-    before: async ({ before }) => (before === undefined ? undefined : files.load(before)),
+    readBefore: async ({ before }) => (before === undefined ? undefined : files.load(before)),
     undo: async (changes, workspace) => {
       const outcome = await undoChanges(changes, workspace, files.load);
       for (const change of changes) await removeCreated(change, workspace);
@@ -121,11 +121,11 @@ async function pruneRuns(
   files: JournalFiles,
   { nowMs, maxBytes }: { readonly nowMs: number; readonly maxBytes: number },
 ): Promise<void> {
-  const lines = await files.lines();
+  const lines = await files.readLines();
   const records = lines.map(tryParseJson);
   // A newer gmn wrote this; do not touch it.
   if (records.some((record) => isObject(record) && record.v !== 1)) return;
-  const sizes = await files.sizes();
+  const sizes = await files.readSizes();
   const changes = listUndoable(records);
   const runs = selectExpired(changes, sizes, { nowMs, maxBytes });
   const kept = changes.filter(({ run }) => !runs.has(run));

@@ -25,7 +25,7 @@ export interface Journal {
    * `bytes` is undefined if there was no such file; `after` is the new content; `missing` is how many steps of the path
    * will be created. If it throws, the change is not made.
    */
-  before(path: string, bytes: Uint8Array | undefined, mode: number, after: Uint8Array, missing: number): Promise<void>;
+  record(path: string, bytes: Uint8Array | undefined, mode: number, after: Uint8Array, missing: number): Promise<void>;
 }
 
 type StoreText = (text: string) => Promise<string | undefined>;
@@ -276,7 +276,7 @@ async function writeChange(
   const { place, old } = await readCurrent(state, path, 'part');
   if (bytes.length > MAX_FILE_BYTES) throw tooLargeToWriteError(place);
   await changeInParent(state, place, async (directory, name) => {
-    await state.journal.before(place.path, old?.bytes, old?.mode ?? 0, bytes, place.missing);
+    await state.journal.record(place.path, old?.bytes, old?.mode ?? 0, bytes, place.missing);
     return writeAtomicIn(directory, name, { bytes, ...(old === undefined ? {} : { old, mode: old.mode }) });
   });
   // An edit reveals nothing new of the file, and moves its lines.

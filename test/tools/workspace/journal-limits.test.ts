@@ -32,7 +32,7 @@ async function rewrite(workspace: Workspace, path: string, text: string): Promis
 async function takeBackAll(store: UndoStore, workspace: Workspace): Promise<readonly string[]> {
   const runs: string[] = [];
   for (;;) {
-    const changes = await store.changes();
+    const changes = await store.listChanges();
     const last = changes.at(-1);
     if (last === undefined) return runs;
     runs.push(last.run);
@@ -60,11 +60,11 @@ test(
           clock.time += days * DAY_MS;
           times.push(clock.time);
           before.push(snapshot(root));
-          const workspace = await openWorkspace({ roots: [root], journal: store.journal(`run${index}`, [root]) });
+          const workspace = await openWorkspace({ roots: [root], journal: store.createJournal(`run${index}`, [root]) });
           for (const { file, size } of steps) await rewrite(workspace, `f${file}`, `${index} `.repeat(size));
         }
         // What the last run kept is there whole, so only runs before it count.
-        const changes = await store.changes();
+        const changes = await store.listChanges();
         const kept = [...new Set(changes.map((change) => change.run))];
         expect(kept).toEqual(runs.map((_, index) => `run${index}`).slice(-kept.length));
         for (const name of kept.slice(0, -1)) {
@@ -85,26 +85,26 @@ test('what is kept stays within the limit, and what nobody needs any more goes',
   const directory = join(temporary(), 'undo');
   const store = undoStore(directory, watch(), 1000);
   for (let index = 0; index < 20; index += 1) {
-    const workspace = await openWorkspace({ roots: [root], journal: store.journal(`run${index}`) });
+    const workspace = await openWorkspace({ roots: [root], journal: store.createJournal(`run${index}`) });
     await rewrite(workspace, 'a.txt', `${index}`.padEnd(400, '.'));
   }
-  expect((await store.changes()).map(({ run }) => run)).toEqual(['run18', 'run19']);
+  expect((await store.listChanges()).map(({ run }) => run)).toEqual(['run18', 'run19']);
   expect(bytesIn(directory)).toBe(800);
   expect(readFileSync(join(directory, 'changes.jsonl'), 'utf8').trimEnd().split('\n')).toHaveLength(2);
   expect(readdirSync(directory).sort()).toEqual(['blobs', 'changes.jsonl']);
   const { workspace } = await placeAt(root);
   await takeBackAll(store, workspace);
-  const next = await openWorkspace({ roots: [root], journal: store.journal('next') });
+  const next = await openWorkspace({ roots: [root], journal: store.createJournal('next') });
   await next.write('b.txt', new Uint8Array([1]));
   expect(readdirSync(join(directory, 'blobs'))).toEqual([]);
-  expect((await store.changes()).map(({ run }) => run)).toEqual(['next']);
+  expect((await store.listChanges()).map(({ run }) => run)).toEqual(['next']);
 });
 
 test('the newest run is kept however large it is', async () => {
   const root = temporary({ 'a.txt': 'x'.repeat(4000), 'b.txt': 'y'.repeat(4000) });
   const store = undoStore(join(temporary(), 'undo'), watch(), 1000);
   const before = snapshot(root);
-  const workspace = await openWorkspace({ roots: [root], journal: store.journal('run') });
+  const workspace = await openWorkspace({ roots: [root], journal: store.createJournal('run') });
   for (const name of ['a.txt', 'b.txt']) await rewrite(workspace, name, 'short');
   await takeBackAll(store, workspace);
   expect(snapshot(root)).toEqual(before);
@@ -116,7 +116,10 @@ test('nothing is forgotten in a journal that a newer gmn has written to', async 
   mkdirSync(join(directory, 'blobs'), { recursive: true });
   writeFileSync(join(directory, 'blobs', 'theirs'), 'x');
   appendFileSync(join(directory, 'changes.jsonl'), '{"v":2,"of":"theirs"}\n');
-  const workspace = await openWorkspace({ roots: [root], journal: undoStore(directory, watch(), 10).journal('run') });
+  const workspace = await openWorkspace({
+    roots: [root],
+    journal: undoStore(directory, watch(), 10).createJournal('run'),
+  });
   await rewrite(workspace, 'a.txt', 'short');
   expect(readFileSync(join(directory, 'changes.jsonl'), 'utf8')).toMatch(/^\{"v":2,"of":"theirs"\}\n/);
   expect(readdirSync(join(directory, 'blobs'))).toContain('theirs');
@@ -126,11 +129,11 @@ test('runs at the same time lose no line of each other', async () => {
   const root = temporary();
   const store = undoStore(join(temporary(), 'undo'), { now: Date.now, sleep: (ms) => pause(ms) }, 10);
   const runs = Array.from({ length: 12 }, async (_, index) => {
-    const workspace = await openWorkspace({ roots: [root], journal: store.journal(`run${index}`) });
+    const workspace = await openWorkspace({ roots: [root], journal: store.createJournal(`run${index}`) });
     for (const name of ['a', 'b']) await workspace.write(`${index}${name}`, new Uint8Array([index]));
   });
   await Promise.all(runs);
-  expect(await store.changes()).toHaveLength(24);
+  expect(await store.listChanges()).toHaveLength(24);
 });
 
 function pause(ms: number): Promise<void> {

@@ -15,7 +15,7 @@ const COUNT = isLong ? 200 : 40;
 test('random changes are undone to the byte and the mode', async () => {
   const root = temporary();
   const store = undoStore(join(temporary(), 'undo'), CLOCK);
-  const here = await placeAt(root, { journal: store.journal('run') });
+  const here = await placeAt(root, { journal: store.createJournal('run') });
   const text = fc.string({ unit: 'binary', maxLength: 200 });
   const states = fc.sample(fc.tuple(fc.nat(19), text, fc.constantFrom(0o644, 0o600, 0o755)), COUNT);
   for (const [index, content, mode] of states.slice(0, 20)) {
@@ -30,26 +30,26 @@ test('random changes are undone to the byte and the mode', async () => {
     if (ok) changes += 1;
   }
   expect(changes).toBeGreaterThan(0.75 * COUNT);
-  expect((await store.changes()).length).toBe(changes);
-  for (const change of (await store.changes()).toReversed()) await store.undo([change], here.workspace);
+  expect((await store.listChanges()).length).toBe(changes);
+  for (const change of (await store.listChanges()).toReversed()) await store.undo([change], here.workspace);
   expect(snapshot(root)).toEqual(before);
-  expect(await store.changes()).toEqual([]);
+  expect(await store.listChanges()).toEqual([]);
 }, 60_000);
 
 test('a change is not undone over a later one', async () => {
   const root = temporary({ 'a.txt': 'one\n' });
   const store = undoStore(join(temporary(), 'undo'), CLOCK);
-  const here = await placeAt(root, { journal: store.journal('run') });
+  const here = await placeAt(root, { journal: store.createJournal('run') });
   await here.output('read_file', { path: 'a.txt' });
   await here.output('write_file', { path: 'a.txt', content: 'two\n' });
   await here.output('write_file', { path: 'b.txt', content: 'new\n' });
-  const [first, second] = await store.changes();
+  const [first, second] = await store.listChanges();
   writeFileSync(join(root, 'a.txt'), 'by hand\n');
   await expect(store.undo([first!], here.workspace)).rejects.toThrow('was changed since');
   expect(readFileSync(join(root, 'a.txt'), 'utf8')).toBe('by hand\n');
   await store.undo([second!], here.workspace);
   expect(readdirSync(root)).toEqual(['a.txt']);
-  expect((await store.changes()).map(({ id }) => id)).toEqual(['run.1']);
+  expect((await store.listChanges()).map(({ id }) => id)).toEqual(['run.1']);
 });
 
 test('a file removed after a change is restored as it was before the change', async () => {
@@ -57,11 +57,11 @@ test('a file removed after a change is restored as it was before the change', as
   chmodSync(join(root, 'sub/a.txt'), 0o640);
   const before = snapshot(root);
   const store = undoStore(join(temporary(), 'undo'), CLOCK);
-  const here = await placeAt(root, { journal: store.journal('run') });
+  const here = await placeAt(root, { journal: store.createJournal('run') });
   await here.output('read_file', { path: 'sub/a.txt' });
   await here.output('write_file', { path: 'sub/a.txt', content: 'two\n' });
   rmSync(join(root, 'sub'), { recursive: true });
-  const [change] = await store.changes();
+  const [change] = await store.listChanges();
   expect(await store.undo([change!], here.workspace)).toBe('restored');
   expect(snapshot(root)).toEqual(before);
 });
@@ -70,14 +70,14 @@ test('the store is for the user’s eyes only, and a torn line costs nothing but
   const root = temporary({ 'a.txt': 'one\n' });
   const directory = join(temporary(), 'undo');
   const store = undoStore(directory, CLOCK);
-  const here = await placeAt(root, { journal: store.journal('run') });
-  expect(await store.changes()).toEqual([]);
+  const here = await placeAt(root, { journal: store.createJournal('run') });
+  expect(await store.listChanges()).toEqual([]);
   await here.output('read_file', { path: 'a.txt' });
   await here.output('write_file', { path: 'a.txt', content: 'two\n' });
   appendFileSync(join(directory, 'changes.jsonl'), '{"v":1,"id":"torn');
   await here.output('write_file', { path: 'a.txt', content: 'three\n' });
   appendFileSync(join(directory, 'changes.jsonl'), '{"v":1,"id":"x","before":"../../etc","after":"y"}\n[]\n{"v":2}\n');
-  const changes = await store.changes();
+  const changes = await store.listChanges();
   expect(changes.map(({ id, run, time, path }) => ({ id, run, time, path }))).toEqual([
     { id: 'run.1', run: 'run', time: 1000, path: join(root, 'a.txt') },
     { id: 'run.2', run: 'run', time: 1000, path: join(root, 'a.txt') },
@@ -93,7 +93,7 @@ test('the store is for the user’s eyes only, and a torn line costs nothing but
 test('where the journal cannot be written, nothing is changed', async () => {
   const root = temporary({ 'a.txt': 'one\n' });
   const blocked = temporary({ undo: 'a file in the way' });
-  const here = await placeAt(root, { journal: undoStore(join(blocked, 'undo'), CLOCK).journal('run') });
+  const here = await placeAt(root, { journal: undoStore(join(blocked, 'undo'), CLOCK).createJournal('run') });
   await here.output('read_file', { path: 'a.txt' });
   const before = snapshot(root);
   expect(await here.error('write_file', { path: 'a.txt', content: 'two\n' })).toContain('cannot create');
@@ -104,28 +104,28 @@ test('where the journal cannot be written, nothing is changed', async () => {
 test('a change that did not happen blocks no undo', async () => {
   const root = temporary({ 'a.txt': 'one\n' });
   const store = undoStore(join(temporary(), 'undo'), CLOCK);
-  const journal = store.journal('run');
+  const journal = store.createJournal('run');
   const here = await placeAt(root, { journal });
   await here.output('read_file', { path: 'a.txt' });
   await here.output('write_file', { path: 'a.txt', content: 'two\n' });
   const bytes = (text: string) => new TextEncoder().encode(text);
-  await journal.before(join(root, 'a.txt'), bytes('two\n'), 0o644, bytes('three\n'), 0);
-  await journal.before(join(root, 'new.txt'), undefined, 0, bytes('new\n'), 1);
-  const [first, second, third] = await store.changes();
+  await journal.record(join(root, 'a.txt'), bytes('two\n'), 0o644, bytes('three\n'), 0);
+  await journal.record(join(root, 'new.txt'), undefined, 0, bytes('new\n'), 1);
+  const [first, second, third] = await store.listChanges();
   expect(await store.undo([third!], here.workspace)).toBe('unchanged');
   expect(await store.undo([first!, second!], here.workspace)).toBe('restored');
   expect(readFileSync(join(root, 'a.txt'), 'utf8')).toBe('one\n');
-  expect(await store.changes()).toEqual([]);
+  expect(await store.listChanges()).toEqual([]);
 });
 
 test('directories made for a file go with it, unless something else is in them', async () => {
   const root = temporary();
   const store = undoStore(join(temporary(), 'undo'), CLOCK);
-  const here = await placeAt(root, { journal: store.journal('run') });
+  const here = await placeAt(root, { journal: store.createJournal('run') });
   await here.output('write_file', { path: 'a/b/c.txt', content: 'c\n' });
   await here.output('write_file', { path: 'd/e/f.txt', content: 'f\n' });
   writeFileSync(join(root, 'd', 'mine.txt'), 'mine');
-  const [first, second] = await store.changes();
+  const [first, second] = await store.listChanges();
   await store.undo([second!], here.workspace);
   await store.undo([first!], here.workspace);
   expect(Object.keys(snapshot(root))).toEqual(['', '/d', '/d/mine.txt']);

@@ -191,7 +191,7 @@ test('more than 20 MB is not written', async () => {
 
 test('what somebody writes at the last moment is not lost', async () => {
   const root = temporary({ 'a.txt': 'old\n' });
-  const meddle = { before: async (path: string) => writeFileSync(path, 'theirs\n') };
+  const meddle = { record: async (path: string) => writeFileSync(path, 'theirs\n') };
   const here = await placeAt(root, { journal: meddle });
   await here.output('read_file', { path: 'a.txt' });
   for (const path of ['a.txt', 'b.txt']) {
@@ -205,7 +205,7 @@ test('what somebody writes at the last moment is not lost', async () => {
 test('a directory that is swapped for a link after it was looked at is noticed', async () => {
   const top = temporary({ 'app/sub/a.txt': 'inside\n', 'outside/a.txt': 'canary\n' });
   const swap = {
-    before: async () => {
+    record: async () => {
       renameSync(join(top, 'app/sub'), join(top, 'app/aside'));
       symlinkSync('../outside', join(top, 'app/sub'));
     },
@@ -218,7 +218,7 @@ test('a directory that is swapped for a link after it was looked at is noticed',
 
 test('a bug in the journal is not taken for a refusal', async () => {
   const bug = new TypeError('bug');
-  const here = await place({}, { journal: { before: () => Promise.reject(bug) } });
+  const here = await place({}, { journal: { record: () => Promise.reject(bug) } });
   await expect(here.call('write_file', { path: 'a', content: 'x' })).rejects.toBe(bug);
 });
 
