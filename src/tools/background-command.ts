@@ -10,7 +10,7 @@ interface BackgroundOptions {
   readonly storeOutput: StoreOutput;
 }
 
-/** A command that fails at once, or says that it is ready, is answered with that. */
+/** Long enough to see that a command fails at once, or says that it is ready. */
 const FIRST_WAIT_MS = 500;
 const READ_WAIT_MS = 10_000;
 
@@ -57,7 +57,7 @@ export function backgroundTools(options: BackgroundOptions): readonly Tool[] {
     input,
     run: async ({ id }) => toResult(id, await background.stop(id), options),
   });
-  // Looking again is no loop: there may be more by then.
+  // The count makes each read a different call: reading again is not a loop, there may be more output by then.
   return [{ ...readOutput, plain: (args) => ({ ...args, reads }) }, stopCommand];
 }
 

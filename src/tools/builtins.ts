@@ -71,16 +71,16 @@ export function builtins({ workspace, env, others = [] }: BuiltinOptions): reado
 
 type ToolSet = 'none' | 'read' | 'edit' | 'all';
 
-/** What changes nothing of the user's; in every set. */
+/** These change no file; they are in every set. */
 const READERS: readonly string[] = ['list_directory', 'read_file', 'glob', 'search_file_content', 'write_todos'];
 const EDITORS: readonly string[] = [...READERS, 'write_file', 'edit_file'];
 
 const SHELL = 'run_shell_command';
 
-/** For what the shell tool runs in the background: they come and go with it. */
+/** They act on background commands of the shell tool, and are offered only together with it. */
 const SHELL_COMPANIONS: readonly string[] = ['read_output', 'stop_command'];
 
-/** Tools created elsewhere, and only if a run may have them. */
+/** Not created by `builtins`, but passed to it if a run may have them. */
 const OTHERS: readonly string[] = [SHELL, ...SHELL_COMPANIONS, 'web_fetch', 'google_web_search'];
 
 export const BUILTIN_NAMES: readonly string[] = [...EDITORS, ...OTHERS];

@@ -1,7 +1,7 @@
 import { FILE_ALIASES, type ToolDeclaration } from './define.ts';
 
-// What the model is told about the tools for files. Data of its own: most runs with tools make few calls or none, and need
-// no more than this.
+// What the model is told about the tools for files. Apart from their code, which most runs do not need: they make few calls
+// or none.
 
 export const LIST_DIRECTORY = {
   name: 'list_directory',
@@ -133,9 +133,6 @@ export const SEARCH_FILE_CONTENT = {
   },
   aliases: { path: 'dir_path', include: 'include_pattern' },
 } as const satisfies ToolDeclaration;
-
-/** The most that one list may have; longer ones are no plan. */
-export const MAX_TODOS = 100;
 
 export const WRITE_TODOS = {
   name: 'write_todos',

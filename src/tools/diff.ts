@@ -44,7 +44,7 @@ async function diffInThread(
 ): Promise<UnifiedDiff | undefined> {
   const { textThread } = await import('../platform/process/text-thread.ts');
   const job: DiffJob = { name, before, after };
-  // The thread runs the same function.
+  // `text-worker.ts` answers with the result of `computePatch`.
   return (await textThread(signal).run('diff', job)) as UnifiedDiff | undefined;
 }
 

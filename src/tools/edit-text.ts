@@ -224,7 +224,7 @@ function createAligner(): typeof matchPieces {
   };
 }
 
-/** Without the unchanged start and end, so that their line endings stay too. */
+/** Drops the unchanged start and end of a match, so that their line endings stay too. */
 function trimMatch(text: string, { start, end, replacement }: Match): Match {
   const room = Math.min(end - start, replacement.length);
   let head = 0;

@@ -2,7 +2,7 @@ import { plural } from '../core/text/format.ts';
 import { compileGlob } from '../core/text/glob.ts';
 import type { GLOB } from './declarations.ts';
 import { succeed, type ToolHandlers } from './define.ts';
-import { listWithRipgrep, type NamedFiles, toSharedGlob } from './ripgrep-search.ts';
+import { listWithRipgrep, type NamedFiles, toAnywhereGlob, toSharedGlob } from './ripgrep-search.ts';
 import { joinBelow } from './search/walk.ts';
 import { formatNotes, openTree, type Tree, toModelPath } from './tree.ts';
 import type { Workspace } from './workspace/workspace.ts';
@@ -13,7 +13,7 @@ const MAX_STORED = 10_000;
 export function glob(workspace: Workspace, ripgrep: () => string | undefined): ToolHandlers<typeof GLOB> {
   return {
     async run({ pattern, dir_path = '.', case_sensitive = false, respect_git_ignore = true }, signal) {
-      const text = pattern.includes('/') ? pattern : `**/${pattern}`;
+      const text = toAnywhereGlob(pattern);
       const compiled = compileGlob(text, { isCaseSensitive: case_sensitive, hasBraces: true });
       const accepts = compiled.matches;
       const options = { isIgnoring: respect_git_ignore, maxDepth: compiled.depth, accepts };

@@ -34,6 +34,11 @@ function toWalkArgs({ workspace, place, isIgnoring }: RipgrepWalk): readonly str
   ];
 }
 
+/** A glob without a slash matches in every directory. */
+export function toAnywhereGlob(glob: string): string {
+  return glob.includes('/') ? glob : `**/${glob}`;
+}
+
 /** The glob if ripgrep reads it exactly as we do; else undefined. */
 export function toSharedGlob(text: string): string | undefined {
   return /^[\w*][\w*./-]*$/.test(text) ? text : undefined;

@@ -6,7 +6,7 @@ import { findRequiredLiteral } from '../core/text/pattern-literal.ts';
 import type { ToolResult } from '../core/tool.ts';
 import type { SEARCH_FILE_CONTENT } from './declarations.ts';
 import { succeed, type ToolHandlers } from './define.ts';
-import { searchWithRipgrep, toSharedGlob } from './ripgrep-search.ts';
+import { searchWithRipgrep, toAnywhereGlob, toSharedGlob } from './ripgrep-search.ts';
 import { type Finding, type Findings, type SearchRequest, searchFiles } from './search/engine.ts';
 import { formatNotes, openTree, type Tree, toModelPath } from './tree.ts';
 import type { Workspace } from './workspace/workspace.ts';
@@ -122,10 +122,6 @@ function createFilter(include: string | undefined, exclude: string | undefined):
     text === undefined ? undefined : compileAnywhere(text),
   );
   return (path) => included?.matches(path) !== false && excluded?.matches(path) !== true;
-}
-
-function toAnywhereGlob(glob: string): string {
-  return glob.includes('/') ? glob : `**/${glob}`;
 }
 
 function compileAnywhere(text: string): GlobPattern {

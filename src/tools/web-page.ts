@@ -36,9 +36,9 @@ export async function fetchPage(start: URL, send: SendHttp, signal: AbortSignal)
 /** Returns a URL that may be fetched, judged before DNS. Throws AppError `api` otherwise. */
 export function checkUrl(url: URL): URL {
   if (url.protocol !== 'http:' && url.protocol !== 'https:')
-    throw pageError(`${url.protocol} is not fetched, only http and https`);
+    throw new AppError('api', `${url.protocol} is not fetched, only http and https`);
   if (url.username !== '' || url.password !== '')
-    throw pageError(`${url.host}: an address with a password in it is not fetched`);
+    throw new AppError('api', `${url.host}: an address with a password in it is not fetched`);
   return url;
 }
 
@@ -47,12 +47,12 @@ async function readPage(url: URL, response: HttpResponse): Promise<WebPage> {
   const type = contentType.split(';')[0]?.trim().toLowerCase() ?? '';
   if (response.status < 200 || response.status > 299) {
     await closeBody(response.body);
-    throw pageError(`${url.href} answered with status ${response.status}`);
+    throw new AppError('api', `${url.href} answered with status ${response.status}`);
   }
   if (!TEXTUAL.test(type)) {
     await closeBody(response.body);
     const length = Number(response.headers['content-length']);
-    throw pageError(`${url.href} is not text but ${type}${length > 0 ? `, ${formatSize(length)}` : ''}`);
+    throw new AppError('api', `${url.href} is not text but ${type}${length > 0 ? `, ${formatSize(length)}` : ''}`);
   }
   const { bytes, isCut } = await readUpTo(MAX_BYTES, response.body);
   const source = decodePage(bytes, contentType);
@@ -92,10 +92,6 @@ function detectByteOrder([first, second, third]: Uint8Array): string | undefined
   if (first === 0xef && second === 0xbb && third === 0xbf) return 'utf-8';
   if (first === 0xff && second === 0xfe) return 'utf-16le';
   return first === 0xfe && second === 0xff ? 'utf-16be' : undefined;
-}
-
-function pageError(message: string): AppError {
-  return new AppError('api', message);
 }
 
 const MAX_HOPS = 5;

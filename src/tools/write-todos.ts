@@ -1,12 +1,13 @@
 import { AppError } from '../core/error.ts';
 import type { JsonObject } from '../core/json.ts';
 import type { Todo, ToolResult } from '../core/tool.ts';
-import { MAX_TODOS, type WRITE_TODOS } from './declarations.ts';
+import type { WRITE_TODOS } from './declarations.ts';
 import type { ToolHandlers } from './define.ts';
 
+const MAX_TODOS = 100;
 const STATUSES: readonly Todo['status'][] = ['pending', 'in_progress', 'completed', 'cancelled'];
 
-/** The list is whole in every call and answer, so nothing has to be kept between calls. */
+/** Every call and its result have the whole list, so nothing is kept between calls. */
 export const writeTodos: ToolHandlers<typeof WRITE_TODOS> = {
   async run({ todos: given }): Promise<ToolResult> {
     if (given.length > MAX_TODOS) throw todoError(`there are ${given.length} todos`, `Give at most ${MAX_TODOS}.`);

@@ -24,7 +24,7 @@ export interface Findings {
 
 export interface SearchRequest extends Omit<SearchSpec, 'progress'> {
   readonly total: number;
-  /** What was found until then is returned. */
+  /** After this time the search ends with what it has found. */
   readonly maxMs: number;
 }
 

@@ -21,6 +21,7 @@ export interface IgnoreRules {
 }
 
 interface RulesAbove extends IgnoreRules {
+  /** A `.geminiignore` excludes the start, or an ignore file above it cannot be read. */
   readonly isStartOut: boolean;
   /**
    * Whether any ignore file excludes the start. Rules that exclude the workspace itself do not count: the user chose to
@@ -222,7 +223,7 @@ const MAX_LENGTH = 1000;
 
 /**
  * Parses the `.gitignore` format: https://git-scm.com/docs/gitignore. Undefined if there are too many patterns, or too
- * long ones, to match quickly; then nobody can say what is ignored. Never throws; no pattern takes exponential time.
+ * long ones, to match quickly; then it is unknown what is ignored. Never throws; no pattern takes exponential time.
  */
 export function parseIgnoreFile(text: string): IgnoreFile | undefined {
   const byName = new Map<string, Rule[]>();

@@ -302,7 +302,7 @@ export function searchFile(path: string, search: Search): SearchedFile | undefin
 }
 
 export function serveSearch(): void {
-  // What the linear engine cannot run, the main thread terminates.
+  // A pattern that the linear engine does not support may get stuck; the main thread then terminates this one.
   enableLinearPatterns();
   serveTasks((spec: SearchSpec) => {
     const pattern = new RegExp(spec.source, spec.flags);
