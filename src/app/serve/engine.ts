@@ -74,7 +74,7 @@ export function createEngine(options: EngineOptions): Engine {
         return { model: EMBEDDING_MODEL, values: await queries.embed({ model: EMBEDDING_MODEL, text }, signal) };
       }),
     fetchBytes: (url, signal) => fetchBytes(url, sendPinned, signal),
-    models() {
+    describeModels() {
       const { text, json } = createModelsReport(listKnownModels());
       return { text, document: json };
     },

@@ -10,12 +10,12 @@ import type { Connection } from '../../mcp/client/types.ts';
 export function createResourceReader({
   servers,
   pool,
-}: Pick<McpTools, 'servers'> & { readonly pool: Pick<McpTools['pool'], 'connection'> }): ReadResource {
+}: Pick<McpTools, 'servers'> & { readonly pool: Pick<McpTools['pool'], 'connect'> }): ReadResource {
   return async (mentions, signal) => {
     const named = servers.find(({ server }) => mentions[0]?.startsWith(`${server.name}:`));
     if (named === undefined) return undefined;
     const { name } = named.server;
-    const connection = await pool.connection(named.server, signal);
+    const connection = await pool.connect(named.server, signal);
     const listed = await listUris(connection, signal);
     const wanted = mentions.filter((mention) => mention.startsWith(`${name}:`) && mention.length > name.length + 1);
     const known = wanted.flatMap((mention) => listCandidateUris(mention, name)).find((uri) => listed.includes(uri));

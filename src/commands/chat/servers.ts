@@ -12,7 +12,7 @@ export function createChatServers({ entries }: Roster, tools: McpTools): Servers
   const connect = (name: string, signal: AbortSignal): Promise<Connection> => {
     const found = tools.servers.find(({ server }) => server.name === name);
     if (found === undefined) throw new AppError('mcp', `MCP server ${name} is not used`, { hint: 'To see why: /mcp' });
-    return tools.pool.connection(found.server, signal);
+    return tools.pool.connect(found.server, signal);
   };
   return {
     get all() {
@@ -27,8 +27,8 @@ export function createChatServers({ entries }: Roster, tools: McpTools): Servers
         ...blockToParts(content),
       ]);
     },
-    completePrompt: async ({ server, ...asked }, signal) =>
-      (await connect(server, signal)).completePrompt(asked, { signal }),
+    completePrompt: async ({ server, ...completion }, signal) =>
+      (await connect(server, signal)).completePrompt(completion, { signal }),
     listResources: async (server, signal) => (await (await connect(server, signal)).listResources({ signal })).items,
     readResource: createResourceReader(tools),
   };

@@ -38,10 +38,10 @@ export const connectServer: Connect = async (server, context, signal) => {
       const { SseError } = await loadClientSdk();
       const isNoStream = second instanceof AppError && second.cause instanceof SseError;
       // If both fail that way, report the first: it is the transport the address was most likely meant for.
-      const isHere =
+      const isSseFailure =
         second instanceof AppError &&
         (second.status === undefined ? !isNoStream : !SSE_FALLBACK_STATUSES.includes(second.status));
-      throw isHere ? second : thrown;
+      throw isSseFailure ? second : thrown;
     }
   }
 };
@@ -78,10 +78,8 @@ interface Handshake {
   readonly context: ClientContext;
   readonly signal: AbortSignal;
   readonly startMs: number;
-  /** Set when the server rejected the handshake of the older protocol versions. */
-  readonly isModern?: boolean;
-  /** Set when the server failed at the handshake of the newer protocol version. */
-  readonly isOld?: boolean;
+  readonly rejectsOlderVersions?: boolean;
+  readonly failsAtNewerVersion?: boolean;
 }
 
 async function initialize(kind: TransportKind, handshake: Handshake, attempt = 1): Promise<Connection> {
@@ -91,8 +89,8 @@ async function initialize(kind: TransportKind, handshake: Handshake, attempt = 1
   const [serverTransport, sdk] = await Promise.all([transports[kind](server, context, loading), loading]);
   const changes: ListChanges = { listeners: new Set() };
   const isLegacy =
-    handshake.isOld ||
-    (serverTransport.protocolVersion === 'legacy' && !handshake.isModern) ||
+    handshake.failsAtNewerVersion ||
+    (serverTransport.protocolVersion === 'legacy' && !handshake.rejectsOlderVersions) ||
     isKnownLegacy(handshake);
   const client = new sdk.Client(
     { name: 'gmn', version: context.version },
@@ -113,18 +111,23 @@ async function initialize(kind: TransportKind, handshake: Handshake, attempt = 1
     const error = await toHandshakeError(thrown, handshake, { sdk, serverTransport });
     await serverTransport.close();
     if (signal.aborted) throw error;
-    const isRefused = kind === 'stdio' && thrown instanceof sdk.ProtocolError && !handshake.isModern;
-    if (isRefused) return initialize(kind, { ...handshake, isModern: true }, attempt);
+    const isRefused = kind === 'stdio' && thrown instanceof sdk.ProtocolError && !handshake.rejectsOlderVersions;
+    if (isRefused) return initialize(kind, { ...handshake, rejectsOlderVersions: true }, attempt);
     if (serverTransport.protocolVersion === 'auto' && !isLegacy && isServerFailure(error))
-      return initialize(kind, { ...handshake, isOld: true }, attempt);
+      return initialize(kind, { ...handshake, failsAtNewerVersion: true }, attempt);
     // The cached answer may be out of date: the server may have been updated.
-    if (serverTransport.protocolVersion === 'auto' && isLegacy && !handshake.isOld && (await clearLegacy(handshake)))
+    if (
+      serverTransport.protocolVersion === 'auto' &&
+      isLegacy &&
+      !handshake.failsAtNewerVersion &&
+      (await clearLegacy(handshake))
+    )
       return initialize(kind, handshake, attempt);
     if (attempt < MAX_ATTEMPTS && (serverTransport.signIns?.() ?? 0) > 0)
       return initialize(kind, handshake, attempt + 1);
     throw error;
   }
-  const isFound = !isLegacy || handshake.isOld;
+  const isFound = !isLegacy || handshake.failsAtNewerVersion;
   if (serverTransport.protocolVersion === 'auto' && isFound && client.getProtocolEra() === 'legacy')
     await cacheLegacy(handshake);
   return createConnection({

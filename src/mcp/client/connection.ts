@@ -80,7 +80,7 @@ export function createConnection(initialized: InitializedClient): Connection {
       changes.listeners.add(listener);
       return () => void changes.listeners.delete(listener);
     },
-    redact: (words) => redactServerText(server, words, transport.secrets?.()),
+    redact: (text) => redactServerText(server, text, transport.secrets?.()),
     get hasServed() {
       return servedAt !== undefined;
     },

@@ -9,13 +9,13 @@ import type { Sdk } from './sdk.ts';
 import type { ServerTransport } from './types.ts';
 
 /** Sanitizes the message and redacts the secrets of the server's definition. */
-export function mcpError(server: NamedServer, words: string, options: ErrorOptions = {}): AppError {
-  const text = formatServerText(server, words);
+export function mcpError(server: NamedServer, message: string, options: ErrorOptions = {}): AppError {
+  const text = formatServerText(server, message);
   return new AppError('mcp', `MCP server ${sanitize(server.name)}: ${text}`, { detail: text, ...options });
 }
 
-function formatServerText(server: NamedServer, words: string): string {
-  const lines = redactServerText(server, words)
+function formatServerText(server: NamedServer, message: string): string {
+  const lines = redactServerText(server, message)
     .replace(ANSI, '')
     .split(/[\r\n]+/)
     .map((line) => line.trim())
@@ -25,12 +25,12 @@ function formatServerText(server: NamedServer, words: string): string {
 }
 
 /** Redacts the secrets of the definition, the tokens sent to the server, and whatever looks like a key. */
-export function redactServerText({ definition }: NamedServer, words: string, tokens: readonly string[] = []): string {
+export function redactServerText({ definition }: NamedServer, text: string, tokens: readonly string[] = []): string {
   const secrets =
     definition.kind === 'stdio'
       ? Object.values(definition.env)
       : [...Object.values(definition.headers), definition.oauth?.clientSecret ?? ''];
-  return redact(redactKnown(words, [...secrets, ...tokens]), '‹redacted›');
+  return redact(redactKnown(text, [...secrets, ...tokens]), '‹redacted›');
 }
 
 /** Servers color their stderr; printed as visible escapes, these sequences would bury the text. */
@@ -57,7 +57,7 @@ export async function toServerError(thrown: unknown, context: FailureContext): P
   const status = findStatus(thrown, context.sdk);
   if (status === 401 || status === 403) return unauthorizedError(server, status, thrown);
   // `mcpError` knows only the secrets of the definition, not the tokens.
-  const redactTokens = (words: string): string => redactKnown(words, context.transport.secrets?.() ?? []);
+  const redactTokens = (text: string): string => redactKnown(text, context.transport.secrets?.() ?? []);
   if (status !== undefined)
     return mcpError(server, redactTokens(formatHttpError(thrown, status)), { cause: thrown, status });
   if (thrown instanceof context.sdk.ProtocolError) {
@@ -90,8 +90,8 @@ async function fromSdkError(
     return mcpError(server, `the connection was lost during ${method}${ending}`, { cause: thrown, hint });
   }
   const message = simplifyMessage(thrown instanceof Error ? thrown.message : String(thrown));
-  const words = redactKnown(message, transport.secrets?.() ?? []);
-  return mcpError(server, `${method} failed: ${words}${ending}`, { cause: thrown });
+  const redacted = redactKnown(message, transport.secrets?.() ?? []);
+  return mcpError(server, `${method} failed: ${redacted}${ending}`, { cause: thrown });
 }
 
 /** The SDK wraps our own AppError in errors of its own. */
@@ -119,8 +119,8 @@ function findStatus(thrown: unknown, { SdkHttpError, UnauthorizedError }: Sdk): 
 }
 
 function unauthorizedError(server: NamedServer, status: number, cause: unknown): AppError {
-  const words = status === 401 ? 'it requires a sign-in (HTTP 401)' : 'it denies access (HTTP 403)';
-  return mcpError(server, words, { cause, status, hint: `To sign in, run: gmn mcp auth ${sanitize(server.name)}` });
+  const message = status === 401 ? 'it requires a sign-in (HTTP 401)' : 'it denies access (HTTP 403)';
+  return mcpError(server, message, { cause, status, hint: `To sign in, run: gmn mcp auth ${sanitize(server.name)}` });
 }
 
 function formatHttpError(thrown: unknown, status: number): string {
@@ -135,8 +135,8 @@ const CODE_PREFIX = /^(?:MCP error -?\d+: )+/;
  * Strips the error code prefix, and turns a validator's JSON, `[{"path":["a"],"message":"Required"}]`, into `a:
  * Required`. All other text stays as it is. Never throws.
  */
-export function simplifyMessage(words: string): string {
-  const text = words.replace(CODE_PREFIX, '');
+export function simplifyMessage(message: string): string {
+  const text = message.replace(CODE_PREFIX, '');
   const start = text.search(/\[\s*\{/);
   if (start === -1 || !text.trimEnd().endsWith(']')) return text;
   const issues = tryParseJson(text.slice(start));

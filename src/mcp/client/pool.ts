@@ -8,14 +8,14 @@ import type { ClientContext, Connection } from './types.ts';
 export interface ServerPool {
   /**
    * The connection to a server, opened if there is none or if the last one has ended; concurrent callers share it.
-   * Throws as `connect` does; a server that failed three times in a row is not tried again.
+   * Throws as `Connect` does; a server that failed three times in a row is not tried again.
    */
-  connection(server: ConfiguredServer, signal: AbortSignal): Promise<Connection>;
+  connect(server: ConfiguredServer, signal: AbortSignal): Promise<Connection>;
   /**
    * For work that must not be lost, such as a tool call. Runs one at a time until the program is known to stay after
    * its work: if it exits after its answer, calls already written to it are lost, and must not be repeated.
    */
-  work<Value>(server: ConfiguredServer, run: () => Promise<Value>, signal: AbortSignal): Promise<Value>;
+  runSafely<Value>(server: ConfiguredServer, run: () => Promise<Value>, signal: AbortSignal): Promise<Value>;
   close(): Promise<void>;
 }
 
@@ -38,7 +38,7 @@ interface PoolEntry {
 
 export function openServers(context: ClientContext): ServerPool {
   const closing = new AbortController();
-  const members = new Map<string, PoolEntry>();
+  const entries = new Map<string, PoolEntry>();
   // Not async, so that concurrent callers find this start.
   const start = (server: ConfiguredServer, starts: number, last?: Connection): PoolEntry => {
     const exitMs = last?.hasServed ? EXPECTED_EXIT_MS : EXIT_MS;
@@ -51,33 +51,33 @@ export function openServers(context: ClientContext): ServerPool {
     const opening = open();
     // There may be no caller left to handle the rejection.
     opening.catch(() => {});
-    const member = { starts, opening, exitMs: server.definition.kind === 'stdio' ? exitMs : 0 };
-    members.set(server.name, member);
-    return member;
+    const entry = { starts, opening, exitMs: server.definition.kind === 'stdio' ? exitMs : 0 };
+    entries.set(server.name, entry);
+    return entry;
   };
   const requireConnection = async (server: ConfiguredServer): Promise<Connection> => {
-    const member = members.get(server.name) ?? start(server, 1);
-    const connection = await member.opening.catch((thrown: unknown) => {
-      if (member.starts >= MAX_STARTS || closing.signal.aborted) throw thrown;
+    const entry = entries.get(server.name) ?? start(server, 1);
+    const connection = await entry.opening.catch((thrown: unknown) => {
+      if (entry.starts >= MAX_STARTS || closing.signal.aborted) throw thrown;
       return undefined;
     });
     if (connection?.isOpen && connection.hasServed) {
-      await connection.waitForEnd(member.exitMs);
-      if (connection.isOpen) member.exitMs = 0;
+      await connection.waitForEnd(entry.exitMs);
+      if (connection.isOpen) entry.exitMs = 0;
     }
     if (connection?.isOpen) return connection;
-    if (member !== members.get(server.name)) return requireConnection(server);
+    if (entry !== entries.get(server.name)) return requireConnection(server);
     // Some servers exit after every call and still work.
-    const failures = connection?.hasServed ? 0 : member.starts;
+    const failures = connection?.hasServed ? 0 : entry.starts;
     if (failures >= MAX_STARTS) throw mcpError(server, `it ended ${MAX_STARTS} times, and is not started again`);
     return start(server, failures + 1, connection).opening;
   };
   const queues = new Map<string, Promise<void>>();
   const hasStayed = ({ name, definition }: ConfiguredServer): boolean =>
-    definition.kind !== 'stdio' || members.get(name)?.exitMs === 0;
+    definition.kind !== 'stdio' || entries.get(name)?.exitMs === 0;
   return {
-    connection: (server, signal) => raceWithAbort(requireConnection(server), signal),
-    async work(server, run, signal) {
+    connect: (server, signal) => raceWithAbort(requireConnection(server), signal),
+    async runSafely(server, run, signal) {
       if (hasStayed(server)) return run();
       const before = queues.get(server.name);
       let finish = (): void => {};
@@ -100,7 +100,7 @@ export function openServers(context: ClientContext): ServerPool {
     },
     async close() {
       closing.abort(new AppError('interrupted', 'The connection was closed.'));
-      const opened = await Promise.allSettled([...members.values()].map(({ opening }) => opening));
+      const opened = await Promise.allSettled([...entries.values()].map(({ opening }) => opening));
       await Promise.all(opened.map((result) => (result.status === 'fulfilled' ? result.value.close() : undefined)));
     },
   };

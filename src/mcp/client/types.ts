@@ -125,7 +125,7 @@ export interface Connection {
   listPrompts(options?: RequestOptions): Promise<Listing<RemotePrompt>>;
   getPrompt(name: string, args: Readonly<Record<string, string>>, options?: RequestOptions): Promise<PromptResult>;
   /** Empty without the capability. */
-  completePrompt(asked: PromptCompletion, options?: RequestOptions): Promise<readonly string[]>;
+  completePrompt(completion: PromptCompletion, options?: RequestOptions): Promise<readonly string[]>;
   listResources(options?: RequestOptions): Promise<Listing<RemoteResource>>;
   listResourceTemplates(options?: RequestOptions): Promise<Listing<RemoteResourceTemplate>>;
   readResource(uri: string, options?: RequestOptions): Promise<readonly ResourceContent[]>;
@@ -133,7 +133,7 @@ export interface Connection {
   /** Calls the listener at most once a second. Returns a function that unsubscribes. */
   onListChanged(listener: (kind: ListKind) => void): () => void;
   /** For server text that is shown as an error: redacts the secrets of the definition and the tokens. */
-  redact(words: string): string;
+  redact(text: string): string;
   readonly hasServed: boolean;
   /** Resolves when it has ended, or `ms` after its last such work; at once if it has done none. Never rejects. */
   waitForEnd(ms: number): Promise<void>;

@@ -59,5 +59,5 @@ export interface Engine {
   embed(text: string, signal: AbortSignal): Promise<{ readonly model: string; readonly values: readonly number[] }>;
   /** Only from https addresses of the public internet. Throws AppError `api`. */
   fetchBytes(url: URL, signal: AbortSignal): Promise<Uint8Array>;
-  models(): { readonly text: string; readonly document: JsonObject };
+  describeModels(): { readonly text: string; readonly document: JsonObject };
 }

@@ -52,9 +52,9 @@ export function splitPages(text: string, characters: number): readonly string[] 
   const parts: string[] = [];
   for (let at = 0; at < text.length; ) {
     const end = at + characters;
-    const isParted = /[\uD800-\uDBFF]/.test(text[end - 1] ?? '') && end < text.length;
-    parts.push(text.slice(at, isParted ? end - 1 : end));
-    at = isParted ? end - 1 : end;
+    const splitsPair = /[\uD800-\uDBFF]/.test(text[end - 1] ?? '') && end < text.length;
+    parts.push(text.slice(at, splitsPair ? end - 1 : end));
+    at = splitsPair ? end - 1 : end;
   }
   return parts;
 }

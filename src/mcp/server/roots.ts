@@ -12,9 +12,9 @@ export interface Roots {
    * The real path inside a root; without a name the first root, undefined if there is none. Throws CodedError
    * `INVALID_DIRECTORY`, naming the flag that would allow it.
    */
-  directory(name?: string): string | undefined;
-  /** The real path inside a root; refuses files that are likely to hold secrets. Throws as `directory` does. */
-  file(name: string): string;
+  requireDirectory(name?: string): string | undefined;
+  /** The real path inside a root; refuses files that are likely to hold secrets. Throws as `requireDirectory` does. */
+  requireFile(name: string): string;
   /** Expects a path with links resolved. */
   has(directory: string): boolean;
 }
@@ -36,7 +36,7 @@ export function createRoots(list: readonly string[]): Roots {
   return {
     list,
     has,
-    file(name) {
+    requireFile(name) {
       const path = requireRealPath(name);
       const { tail, above } = splitAtRoot(list.find((root) => contains(root, path)) ?? path, path);
       if (!isStatePath(path) && !isSensitivePath(tail, above)) return path;
@@ -46,7 +46,7 @@ export function createRoots(list: readonly string[]): Roots {
       );
     },
     // Resolved again, since a root itself may have become a link.
-    directory(name = list[0]) {
+    requireDirectory(name = list[0]) {
       if (name === undefined) return undefined;
       const path = requireRealPath(name);
       if (isDirectory(path)) return path;

@@ -38,7 +38,7 @@ async function requireNewestSession(host: Host, cwd: string | undefined): Promis
   const { sessions } = await host.engine();
   await host.waitForSaves();
   const { sessionId } = host.latest;
-  const directory = host.roots.directory(cwd) ?? host.startDirectory;
+  const directory = host.roots.requireDirectory(cwd) ?? host.startDirectory;
   const found = sessionId === undefined ? sessions.newestIn(directory) : sessions.find(sessionId);
   return requireVisible(host, found, 'there is no session of this directory to continue');
 }
@@ -54,8 +54,8 @@ export function resolveDirectory(
   name: string | undefined,
   earlier: SessionSummary | undefined,
 ): string | undefined {
-  if (name === undefined && earlier !== undefined && roots.has(earlier.cwd)) return roots.directory(earlier.cwd);
-  return roots.directory(name);
+  if (name === undefined && earlier !== undefined && roots.has(earlier.cwd)) return roots.requireDirectory(earlier.cwd);
+  return roots.requireDirectory(name);
 }
 
 export function toPublicSession(summary: SessionSummary): JsonObject & {

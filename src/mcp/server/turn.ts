@@ -40,8 +40,8 @@ export async function collectAnswer(engine: Engine, request: TurnRequest, listen
   const turn = await engine.startTurn(request);
   let text = '';
   const files: AnswerFile[] = [];
-  const isBlind = request.storage.kind === 'session' && request.directory === undefined;
-  const notices: string[] = isBlind ? [NO_ROOT] : [];
+  const seesNoFiles = request.storage.kind === 'session' && request.directory === undefined;
+  const notices: string[] = seesNoFiles ? [NO_ROOT] : [];
   for await (const event of turn.events) {
     listener.progress.onEvent(event);
     if (event.type === 'begin') listener.onModel?.(event.model);
@@ -53,7 +53,7 @@ export async function collectAnswer(engine: Engine, request: TurnRequest, listen
     if (event.type === 'file') files.push(event.file);
     if (event.type === 'notice') notices.push(dropShellAdvice(event.message));
     if (event.type === 'answer') listener.onRefused?.(turn.refused);
-    if (event.type === 'failure') throw addAdvice(event.error, isBlind);
+    if (event.type === 'failure') throw addAdvice(event.error, seesNoFiles);
     if (event.type === 'end') {
       const { model, usage = NO_USAGE, cost, finishReason, sources, sessionId, notices: last = [] } = event;
       notices.push(...last.map(dropShellAdvice));
@@ -63,9 +63,9 @@ export async function collectAnswer(engine: Engine, request: TurnRequest, listen
   throw new AppError('internal', 'the turn ended without a final event');
 }
 
-function addAdvice(error: AppError, isBlind: boolean): AppError {
+function addAdvice(error: AppError, seesNoFiles: boolean): AppError {
   const { hint = '', objection } = error;
-  if (isBlind && objection === 'tools') return error.with({ hint: NO_ROOT });
+  if (seesNoFiles && objection === 'tools') return error.with({ hint: NO_ROOT });
   if (objection !== 'model') return error;
   return error.with({ hint: `${hint.endsWith('.') ? hint : `${hint}.`} ${OTHER_MODELS}` });
 }

@@ -18,7 +18,7 @@ async function uriOf(mentions: readonly string[], uris: readonly string[]): Prom
   const server = { name: 'notes' } as unknown as Parameters<
     typeof createResourceReader
   >[0]['servers'][number]['server'];
-  const pool = { connection: async () => connection, close: async () => {} };
+  const pool = { connect: async () => connection, close: async () => {} };
   return (await createResourceReader({ servers: [{ server }], pool })(mentions, SIGNAL))?.uri;
 }
 

@@ -245,8 +245,8 @@ test('advice for a shell does not reach a caller', () => {
 
 test('without a root nothing can be named', () => {
   const none = createRoots([]);
-  expect(none.directory()).toBeUndefined();
-  expect(() => none.directory('/tmp')).toThrow('/tmp is not inside a root of this server');
+  expect(none.requireDirectory()).toBeUndefined();
+  expect(() => none.requireDirectory('/tmp')).toThrow('/tmp is not inside a root of this server');
 });
 
 test('a queue runs up to its limit, then in order, and refuses when it is full', async () => {

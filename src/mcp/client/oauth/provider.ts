@@ -39,23 +39,23 @@ export function createOAuthProvider(options: OAuthProviderOptions): OAuthProvide
       return state;
     },
     issuer: () => issuer,
-    clientInformation(asked) {
-      issuer = asked?.issuer;
+    clientInformation(context) {
+      issuer = context?.issuer;
       if (clientId === undefined) return findRegistration(issuer, options);
       return { client_id: clientId, ...(clientSecret === undefined ? {} : { client_secret: clientSecret }) };
     },
-    saveClientInformation: async (client, asked) => {
+    saveClientInformation: async (client, context) => {
       // A client id from the settings is the user's to change.
       if (clientId !== undefined) return;
       if (!options.mayRegister) throw signInRequiredError();
-      await store.change(requireIssuer(asked), { client: client as JsonObject, redirectUrl });
+      await store.change(requireIssuer(context), { client: client as JsonObject, redirectUrl });
     },
-    tokens: (asked) => toTokens(store.read(asked?.issuer).tokens),
-    async saveTokens(tokens, asked) {
+    tokens: (context) => toTokens(store.read(context?.issuer).tokens),
+    async saveTokens(tokens, context) {
       // Tokens of a refresh are saved already, and another process may have newer ones by now.
       if (verifier === '') return;
       verifier = '';
-      await saveTokens({ change: store.change, clock }, requireIssuer(asked), tokens as JsonObject);
+      await saveTokens({ change: store.change, clock }, requireIssuer(context), tokens as JsonObject);
     },
     saveCodeVerifier(code) {
       verifier = code;
@@ -114,9 +114,9 @@ function findRegistration(issuer: string | undefined, { store, redirectUrl, mayR
 }
 
 /** Without a known issuer, the credentials could later be sent to anybody. */
-function requireIssuer(asked: { readonly issuer?: string } | undefined): string {
-  if (asked?.issuer === undefined) throw new AppError('mcp', 'it does not say where to sign in');
-  return asked.issuer;
+function requireIssuer(context: { readonly issuer?: string } | undefined): string {
+  if (context?.issuer === undefined) throw new AppError('mcp', 'it does not say where to sign in');
+  return context.issuer;
 }
 
 /** The URL comes from the server, and a browser is started with it. */

@@ -25,27 +25,27 @@ interface ReachOptions {
 export function createReach(serverUrl: string, { env, resolve = resolveHost }: ReachOptions): Reach {
   const server = new URL(serverUrl);
   let own: Promise<string | undefined> | undefined;
-  const judgeAddress = async (url: URL, signal: AbortSignal): Promise<readonly Address[] | undefined> => {
-    const isNamed = findProxy(url, env) !== undefined;
+  const findAddresses = async (url: URL, signal: AbortSignal): Promise<readonly Address[] | undefined> => {
+    const isProxied = findProxy(url, env) !== undefined;
     // A proxy resolves names itself; a literal IP address is still checked.
-    const known = isNamed ? async () => [] : resolve;
+    const known = isProxied ? async () => [] : resolve;
     return resolveAddresses(url, known, signal);
   };
   const findOwnNetwork = async (signal: AbortSignal): Promise<string | undefined> => {
-    const networks = new Set((await judgeAddress(server, signal))?.map(({ address }) => classifyNetwork(address)));
+    const networks = new Set((await findAddresses(server, signal))?.map(({ address }) => classifyNetwork(address)));
     return networks.size === 1 ? [...networks][0] : undefined;
   };
   return {
     async addresses(url, signal) {
       if (url.origin === server.origin) return undefined;
-      const addresses = (await judgeAddress(url, signal)) ?? [];
+      const addresses = (await findAddresses(url, signal)) ?? [];
       const closed = addresses.filter(({ address }) => classifyNetwork(address) !== 'public');
       const [first] = closed;
       if (first !== undefined) {
         own ??= findOwnNetwork(signal);
         const network = await own;
-        const foreign = closed.find(({ address }) => classifyNetwork(address) !== network);
-        if (foreign !== undefined) throw outOfReachError(url, foreign.address);
+        const outside = closed.find(({ address }) => classifyNetwork(address) !== network);
+        if (outside !== undefined) throw outOfReachError(url, outside.address);
       }
       return addresses.length === 0 ? undefined : addresses;
     },

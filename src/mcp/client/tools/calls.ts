@@ -33,7 +33,7 @@ export function createToolListFetcher(
   const fetches = new WeakMap<Connection, Promise<ToolList>>();
   const watched = new WeakSet<Connection>();
   return async (server, signal) => {
-    const connection = await pool.connection(server, signal);
+    const connection = await pool.connect(server, signal);
     const known = fetches.get(connection);
     if (known !== undefined) return raceWithAbort(known, signal);
     const fetching = fetchToolList(server, connection, { context, signal });
@@ -65,13 +65,13 @@ export function createRemoteCalls(
     const current = toolList.tools.find(({ name }) => name === remote.name);
     if (current === undefined || hashTool(current) !== hashTool(remote))
       return toFailedResult(formatToolChange(server, remote, current));
-    const connection = await pool.connection(server, signal);
+    const connection = await pool.connect(server, signal);
     return toToolResult(await connection.callTool(remote.name, args, { signal, onProgress }), storeOutput);
   };
   return async (origin, args, signal) => {
     try {
       const run = () => attempt(origin, args, signal);
-      return await pool.work(origin.server, run, signal).catch((thrown: unknown) => {
+      return await pool.runSafely(origin.server, run, signal).catch((thrown: unknown) => {
         // The server dropped the session without running the call, so a second try in a new session is safe.
         if (thrown instanceof AppError && thrown.status === 404) return run();
         throw thrown;

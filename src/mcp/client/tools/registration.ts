@@ -69,50 +69,50 @@ export function registerTools(sources: readonly ToolSource[], options: Registrat
       registered.push({ tool: toTool({ server, remote }, { name, input, call: options.call }), server, remote });
     }
     const beyond = usable.slice(share).map(({ remote }) => remote.name);
-    notices.push(...formatSchemaFaults(source).map((words) => `MCP server ${sanitize(server.name)}: ${words}`));
+    notices.push(...formatSchemaFaults(source).map((fault) => `MCP server ${sanitize(server.name)}: ${fault}`));
     if (beyond.length > 0) notices.push(formatOmitted(server, beyond, 'there are too many; choose with includeTools'));
   }
   return { registered, notices };
 }
 
 function checkSchemas({ server, tools }: ToolSource) {
-  const mended: string[] = [];
+  const repaired: string[] = [];
   const all = selectRemoteTools(server, tools).map((remote) => {
-    let isMended = false;
+    let isRepaired = false;
     const input = toUsableSchema(remote.inputSchema, () => {
-      isMended = true;
+      isRepaired = true;
     });
-    if (isMended && input !== undefined) mended.push(remote.name);
+    if (isRepaired && input !== undefined) repaired.push(remote.name);
     return { remote, input };
   });
   return {
     server,
     usable: all.flatMap(({ remote, input }) => (input === undefined ? [] : [{ remote, input }])),
     unusable: all.flatMap(({ remote, input }) => (input === undefined ? [remote.name] : [])),
-    mended,
+    repaired,
   };
 }
 
 function formatSchemaFaults({
   unusable,
-  mended,
-}: Pick<ReturnType<typeof checkSchemas>, 'unusable' | 'mended'>): readonly string[] {
+  repaired,
+}: Pick<ReturnType<typeof checkSchemas>, 'unusable' | 'repaired'>): readonly string[] {
   return [
     ...(unusable.length === 0 ? [] : [formatNotOffered(unusable, 'its schema cannot be used')]),
-    ...(mended.length === 0
+    ...(repaired.length === 0
       ? []
-      : [`the schema of ${joinFirstNames(mended)} is invalid, and was repaired for the model`]),
+      : [`the schema of ${joinFirstNames(repaired)} is invalid, and was repaired for the model`]),
   ];
 }
 
 /** A name stays with its tool for the whole run: what the user allowed by name must not come to mean another tool. */
 function createStableNamer({ reserved, servers, earlier = [] }: RegistrationOptions): (origin: ToolOrigin) => string {
-  const key = ({ server, tool }: ToolOrigin): string => JSON.stringify([server, tool]);
+  const toKey = ({ server, tool }: ToolOrigin): string => JSON.stringify([server, tool]);
   const known = new Map(
-    earlier.map(({ tool, server, remote }) => [key({ server: server.name, tool: remote.name }), tool.name]),
+    earlier.map(({ tool, server, remote }) => [toKey({ server: server.name, tool: remote.name }), tool.name]),
   );
-  const newName = createNamer([...reserved, ...known.values()], servers);
-  return (origin) => known.get(key(origin)) ?? newName(origin);
+  const createName = createNamer([...reserved, ...known.values()], servers);
+  return (origin) => known.get(toKey(origin)) ?? createName(origin);
 }
 
 /** Of two tools with one name the first counts: the server could not tell them apart either. */

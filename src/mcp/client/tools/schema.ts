@@ -116,8 +116,8 @@ function cleanType(type: JsonValue, { onRepaired }: CleanContext): JsonValue {
 }
 
 function allOrNone<Item>(items: readonly (Item | undefined)[]): readonly Item[] | undefined {
-  const there = items.filter((item) => item !== undefined);
-  return there.length === items.length ? there : undefined;
+  const present = items.filter((item) => item !== undefined);
+  return present.length === items.length ? present : undefined;
 }
 
 function completeSchema(schema: JsonObject, { onRepaired }: CleanContext): JsonObject {

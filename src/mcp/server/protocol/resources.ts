@@ -28,7 +28,7 @@ const RESOURCES: readonly Resource[] = [
     title: 'Models',
     description: 'The models this server knows, what they can do, and their short names.',
     mimeType: JSON_TYPE,
-    read: async (host) => formatJson((await host.engine()).models().document),
+    read: async (host) => formatJson((await host.engine()).describeModels().document),
   },
   {
     uri: 'gmn://capabilities',

@@ -116,7 +116,12 @@ async function readImageBytes(
 }
 
 async function readImageFile(name: string, roots: Roots): Promise<Uint8Array> {
-  return readBytes(roots.file(name), { name, maxBytes: MAX_BYTES, tooLarge: imageTooLargeError, links: 'never' });
+  return readBytes(roots.requireFile(name), {
+    name,
+    maxBytes: MAX_BYTES,
+    tooLarge: imageTooLargeError,
+    links: 'never',
+  });
 }
 
 async function fetchImage(url: string, { engine, signal }: ImageContext): Promise<Uint8Array> {

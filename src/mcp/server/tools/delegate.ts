@@ -8,7 +8,7 @@ import { requireSession, resolveDirectory } from '../sessions.ts';
 import { type Call, checkModelName, serverTool } from '../tool.ts';
 import { collectAnswer } from '../turn.ts';
 import { DELEGATE_OUTPUT, delegateAnswer, delegateFailure, delegateResult } from './delegate-result.ts';
-import { describeLeft } from './results.ts';
+import { describeOmitted } from './results.ts';
 
 const DEFAULT_TIMEOUT_MS = 120_000;
 
@@ -156,7 +156,7 @@ function createWork(
     );
     const { model: model_used, sessionId: session_id, files, cost } = answer;
     // A job's output is text. The session keeps the files, and chat-reply can go on with them.
-    const notices = files.length === 0 ? answer.notices : [...answer.notices, describeLeft(files)];
+    const notices = files.length === 0 ? answer.notices : [...answer.notices, describeOmitted(files)];
     return {
       model_used,
       session_id,

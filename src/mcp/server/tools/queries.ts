@@ -40,7 +40,7 @@ export const listModels = serverTool({
   input: { properties: {} },
   fail: plainFailure,
   async run(_, { host }) {
-    const { text, document } = (await host.engine()).models();
+    const { text, document } = (await host.engine()).describeModels();
     return plainResult(host.pages, { text, metadata: document });
   },
 });

@@ -26,8 +26,8 @@ export function plainResult(
   { text, files = [], refused = [], notices: given = [], metadata, meta = {} }: PlainAnswer,
 ): CallResult {
   const { text: first, next } = pages.split(text);
-  const { blocks, left } = toBlocks(files);
-  const notices = left.length === 0 ? given : [...given, describeLeft(left)];
+  const { blocks, omitted } = toBlocks(files);
+  const notices = omitted.length === 0 ? given : [...given, describeOmitted(omitted)];
   const _meta = {
     ...meta,
     ...metadata,
@@ -58,25 +58,24 @@ type MediaBlock = Exclude<CallResult['content'][number], { type: 'text' }>;
 interface MediaBlocks {
   readonly blocks: readonly MediaBlock[];
   /** Files that MCP has no place for, or that are too large together. */
-  readonly left: readonly AnswerFile[];
+  readonly omitted: readonly AnswerFile[];
 }
 
 function toBlocks(files: readonly AnswerFile[]): MediaBlocks {
   const blocks: MediaBlock[] = [];
-  const left: AnswerFile[] = [];
+  const omitted: AnswerFile[] = [];
   let length = 0;
   for (const file of files) {
     const { mimeType, data } = file;
     const [, type] = /^(image|audio)\//.exec(mimeType) ?? [];
     length += data.length;
-    if (type === undefined || length > MAX_MEDIA) left.push(file);
+    if (type === undefined || length > MAX_MEDIA) omitted.push(file);
     else blocks.push({ type: type === 'image' ? 'image' : 'audio', data, mimeType });
   }
-  return { blocks, left };
+  return { blocks, omitted };
 }
 
-/** Of files that a result does not have. */
-export function describeLeft(files: readonly AnswerFile[]): string {
+export function describeOmitted(files: readonly AnswerFile[]): string {
   const kinds = files.map(({ mimeType, data }) => `${mimeType}, ${formatSize(countBase64Bytes(data))}`).join('; ');
   return `The answer also has files that are not in this result: ${kinds}`;
 }

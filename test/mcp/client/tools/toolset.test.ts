@@ -246,7 +246,7 @@ test('a server that ends after every call is started again as often as it is wan
   const { tool, pool, servers } = await toolset(t, { a: hostile('once') }).open();
   const [{ server }] = servers as [(typeof servers)[number]];
   for (let round = 0; round < 6; round += 1) {
-    const connection = await pool.connection(server, signal);
+    const connection = await pool.connect(server, signal);
     expect(await tool('speak').invoke({ n: round }, signal)).toMatchObject({
       ok: true,
       response: { output: `spoken ${round}` },
@@ -317,10 +317,10 @@ test('whoever waits for a server after it has died gets the same new process, an
   const pids = join(root, 'pids');
   const { pool, servers, close } = await open({ a: { ...hostile('die'), env: { GMN_TEST_PIDS: pids } } });
   const [{ server }] = servers as [(typeof servers)[number]];
-  const first = await pool.connection(server, signal);
+  const first = await pool.connect(server, signal);
   await first.callTool('speak', {}).catch(() => {});
   await vi.waitFor(() => expect(first.isOpen).toBe(false));
-  const [one, other, third] = await Promise.all([1, 2, 3].map(() => pool.connection(server, signal)));
+  const [one, other, third] = await Promise.all([1, 2, 3].map(() => pool.connect(server, signal)));
   expect(one).toBe(other);
   expect(one).toBe(third);
   await close();
