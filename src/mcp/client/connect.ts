@@ -37,7 +37,7 @@ export const connectServer: Connect = async (server, context, signal) => {
       signal.throwIfAborted();
       const { SseError } = await loadClientSdk();
       const isNoStream = second instanceof AppError && second.cause instanceof SseError;
-      // If both fail that way, report the first: it is the transport the address was most likely meant for.
+      // If the server supports neither, report the first error: the address is most likely meant for that transport.
       const isSseFailure =
         second instanceof AppError &&
         (second.status === undefined ? !isNoStream : !SSE_FALLBACK_STATUSES.includes(second.status));

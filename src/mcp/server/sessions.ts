@@ -6,7 +6,7 @@ import { sanitize } from '../../core/text/terminal.ts';
 import { CodedError } from './errors.ts';
 import type { Host } from './host.ts';
 
-/** As after `-r`. */
+/** The same words as after `-r`. */
 const NEWEST_NAMES: readonly string[] = ['latest', 'last'];
 
 /** The session of this full id, or the newest visible one. Throws as `requireSession` does. */

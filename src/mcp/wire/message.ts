@@ -31,7 +31,7 @@ interface JsonRpcError {
 }
 
 /** https://www.jsonrpc.org/specification, as MCP uses it: without batches. */
-export type JsonRpcMessage = JsonRpcRequest | JsonRpcNotification | JsonRpcResult | JsonRpcError;
+type JsonRpcMessage = JsonRpcRequest | JsonRpcNotification | JsonRpcResult | JsonRpcError;
 
 export function isMessage(value: unknown): value is JsonRpcMessage {
   if (!isObject(value) || value.jsonrpc !== '2.0') return false;

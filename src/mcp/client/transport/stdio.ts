@@ -10,7 +10,7 @@ import type { SdkTransport } from '../sdk.ts';
 import type { ClientContext, OpenTransport } from '../types.ts';
 
 export const openStdio: OpenTransport = async ({ definition }, context) => {
-  // Narrows the type; the table of transports rules it out.
+  // Never happens, since `transports` is chosen by this kind; narrows the type.
   if (definition.kind !== 'stdio') throw new TypeError(definition.kind);
   const program = startProgram(toStartOptions(definition, context));
   const noise: string[] = [];

@@ -3,8 +3,8 @@ import type { SessionSummary } from '../../../core/session.ts';
 import { formatFailure } from '../errors.ts';
 import { requireReplySession, resolveDirectory } from '../sessions.ts';
 import { type Call, type CallResult, checkModelName, serverTool } from '../tool.ts';
-import { type Answer, collectAnswer } from '../turn.ts';
-import { type PlainAnswer, plainResult } from './results.ts';
+import { collectAnswer } from '../turn.ts';
+import { plainResult } from './results.ts';
 
 const CHAT_ARGUMENTS = {
   prompt: { type: 'string', description: 'What to say to Gemini.' },
@@ -42,14 +42,10 @@ async function runChatTurn(
   } as const;
   const answer = await host.queue.run(signal, () => collectAnswer(engine, turn, { progress }), earlier?.id);
   const { sessionId } = answer;
-  if (sessionId === undefined) return plainResult(host.pages, toPlainAnswer(answer));
+  if (sessionId === undefined) return plainResult(host.pages, answer);
   host.ownSessions.add(sessionId);
   host.latest.sessionId = sessionId;
-  return plainResult(host.pages, { ...toPlainAnswer(answer), meta: { sessionId } });
-}
-
-function toPlainAnswer({ text, files, refused, notices }: Answer): PlainAnswer {
-  return { text, files, refused, notices };
+  return plainResult(host.pages, { ...answer, meta: { sessionId } });
 }
 
 /** Callers know this wording from earlier servers. */

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../../core/json.ts';
 import { CodedError, formatFailure, toErrorCode } from '../errors.ts';
 import { findJobPage, hasEnded, JOB_STATUSES, type JobRecord, type JobView, toPublicJob } from '../jobs/job.ts';
 import type { CallResult } from '../tool.ts';
-import { formatNotices } from './results.ts';
+import { formatNext, formatNotices } from './results.ts';
 
 /** Hosts show either the structured content or the text. */
 export function delegateResult(structuredContent: JsonObject, ...texts: readonly string[]): CallResult {
@@ -54,10 +54,6 @@ export function jobResult(view: JobView): CallResult {
   return delegateResult(toPublicJob(view), ...state, ...shown, ...formatNext(next), ...formatNotices(record));
 }
 
-function formatNext({ next }: { readonly next?: string }): readonly string[] {
-  return next === undefined ? [] : [`The answer continues in the resource ${next}`];
-}
-
 export function formatJobRow({ job_id, status, created_at, code }: JobRecord): string {
   return [job_id, status, created_at, code ?? ''].join('  ').trimEnd();
 }
@@ -104,9 +100,7 @@ const SESSION_PROPERTIES = {
   model: TEXT,
 } as const;
 
-export const DELEGATE_OUTPUT: JsonObject = { type: 'object', properties: JOB_PROPERTIES, required: ['status'] };
-
-export const JOB_OUTPUT: JsonObject = DELEGATE_OUTPUT;
+export const JOB_OUTPUT: JsonObject = { type: 'object', properties: JOB_PROPERTIES, required: ['status'] };
 
 export const JOBS_OUTPUT: JsonObject = listSchema('jobs', JOB_PROPERTIES);
 

@@ -7,7 +7,7 @@ import { NO_ROOT } from '../roots.ts';
 import { requireSession, resolveDirectory } from '../sessions.ts';
 import { type Call, checkModelName, serverTool } from '../tool.ts';
 import { collectAnswer } from '../turn.ts';
-import { DELEGATE_OUTPUT, delegateAnswer, delegateFailure, delegateResult } from './delegate-result.ts';
+import { delegateAnswer, delegateFailure, delegateResult, JOB_OUTPUT } from './delegate-result.ts';
 import { describeOmitted } from './results.ts';
 
 const DEFAULT_TIMEOUT_MS = 120_000;
@@ -50,7 +50,7 @@ export const delegate = serverTool({
     },
     required: ['prompt'],
   },
-  output: DELEGATE_OUTPUT,
+  output: JOB_OUTPUT,
   fail: delegateFailure,
   async run(args, call) {
     const { host, signal } = call;

@@ -12,7 +12,7 @@ export function plainFailure(error: AppError): CallResult {
   return { content: [{ type: 'text', text: formatFailure(error) }], isError: true };
 }
 
-export interface PlainAnswer {
+interface PlainAnswer {
   readonly text: string;
   readonly files?: readonly AnswerFile[];
   readonly refused?: readonly string[];
@@ -35,8 +35,7 @@ export function plainResult(
     ...(notices.length === 0 ? {} : { notices }),
     ...(next === undefined ? {} : { next }),
   };
-  const more = next === undefined ? [] : [`The answer continues in the resource ${next}`];
-  const notes = [...more, ...formatNotices({ refused, notices })].map(
+  const notes = [...formatNext({ next }), ...formatNotices({ refused, notices })].map(
     (note) => ({ type: 'text', text: note }) as const,
   );
   return {
@@ -78,6 +77,10 @@ function toBlocks(files: readonly AnswerFile[]): MediaBlocks {
 export function describeOmitted(files: readonly AnswerFile[]): string {
   const kinds = files.map(({ mimeType, data }) => `${mimeType}, ${formatSize(countBase64Bytes(data))}`).join('; ');
   return `The answer also has files that are not in this result: ${kinds}`;
+}
+
+export function formatNext({ next }: { readonly next?: string | undefined }): readonly string[] {
+  return next === undefined ? [] : [`The answer continues in the resource ${next}`];
 }
 
 export function formatNotices({
