@@ -42,7 +42,7 @@ export async function main(argv: readonly string[], env: Env, version: string): 
 /** Commands that are useful without a home directory. */
 const WITHOUT_HOME: ReadonlySet<string> = new Set(['gmn', 'gmn chat']);
 
-function keysIn({ GEMINI_API_KEY, GOOGLE_API_KEY, GOOGLE_CLOUD_ACCESS_TOKEN }: Env): readonly string[] {
+function listKeys({ GEMINI_API_KEY, GOOGLE_API_KEY, GOOGLE_CLOUD_ACCESS_TOKEN }: Env): readonly string[] {
   return [GEMINI_API_KEY, GOOGLE_API_KEY, GOOGLE_CLOUD_ACCESS_TOKEN].filter((key) => key !== undefined);
 }
 
@@ -53,11 +53,11 @@ interface RunContext {
   readonly io: ProcessIo;
 }
 
-async function run(invocation: Extract<Invocation, { kind: 'run' }>, setting: RunContext): Promise<number> {
+async function run(invocation: Extract<Invocation, { kind: 'run' }>, context: RunContext): Promise<number> {
   const { path, options } = invocation;
   guardNearMiss(outline, path === 'gmn' ? options.args : [], isInteractive);
   const findHomes = WITHOUT_HOME.has(path) ? resolveHomesIfAny : resolveHomes;
-  const app = await createApp({ ...setting, secrets: keysIn(setting.env), findHomes, loadSettings });
+  const app = await createApp({ ...context, secrets: listKeys(context.env), findHomes, loadSettings });
   if (invocation.idle === undefined) return invocation.run(options, app);
   const notices = invocation.idle.map((flag) => `${flag} has no effect on "${path}"`);
   if (options.json === true) return invocation.run(options, { ...app, notices });

@@ -50,7 +50,7 @@ async function askOnTerminal(
 ): Promise<ElicitationAnswer> {
   const { kind, server, message } = question;
   const address = kind === 'url' ? `\nIt wants you to open: ${question.url}` : '';
-  await err.write(await formatFramed(`MCP server ${server} asks`, message + address, tty, signal));
+  await err.write(await formatQuestion(`MCP server ${server} asks`, message + address, tty, signal));
   const wanted = kind === 'url' ? 'Done?' : 'Answer?';
   let key = CONTINUED;
   while (key === CONTINUED) key = await tty.key(KEYS, () => err.write(`╰ ${wanted} [y]es [n]o › `), signal);
@@ -68,11 +68,11 @@ interface FormContext {
 
 async function fillForm(
   { server, schema }: Extract<Elicitation, { kind: 'form' }>,
-  asking: FormContext,
+  context: FormContext,
 ): Promise<ElicitationAnswer> {
   const content: Record<string, FieldValue> = {};
   for (const field of toFields(schema)) {
-    const value = await askField(field, server, asking);
+    const value = await askField(field, server, context);
     if (value === INTERRUPT) return CANCEL;
     if (value !== undefined) content[field.name] = value;
   }
@@ -86,7 +86,7 @@ async function askField(
   { tty, err, signal }: FormContext,
 ): Promise<FieldValue | undefined> {
   for (;;) {
-    await err.write(await formatFramed(`MCP server ${server} asks for`, field.label, tty, signal));
+    await err.write(await formatQuestion(`MCP server ${server} asks for`, field.label, tty, signal));
     const answer = await tty.line(`╰ to ${sanitize(server).slice(0, MAX_NAME)} › `, signal);
     if (answer === INTERRUPT) return INTERRUPT;
     if (answer.trim() === '' && (field.fallback !== undefined || !field.isRequired)) return field.fallback;
@@ -101,7 +101,7 @@ const MAX_CHARS = 8000;
 const MAX_NAME = 30;
 
 /** Frames every row: an unframed row could pass for a question of gmn itself. */
-async function formatFramed(
+async function formatQuestion(
   title: string,
   words: string,
   { columns, rows }: Tty,
@@ -199,8 +199,8 @@ function interpretAnswer(answer: string, schema: JsonObject, choices: readonly C
   if (schema.type === 'boolean') return toBoolean(answer.toLowerCase());
   if (schema.type !== 'number' && schema.type !== 'integer') return answer === '' ? undefined : answer;
   const number = answer === '' ? Number.NaN : Number(answer);
-  const isRight = schema.type === 'integer' ? Number.isSafeInteger(number) : Number.isFinite(number);
-  return isRight ? number : undefined;
+  const isValid = schema.type === 'integer' ? Number.isSafeInteger(number) : Number.isFinite(number);
+  return isValid ? number : undefined;
 }
 
 function findChoice(answer: string, choices: readonly Choice[]): string | undefined {

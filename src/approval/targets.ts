@@ -36,19 +36,19 @@ const WRITERS: readonly string[] = ['write_file', 'edit_file'];
  * fence refuses it, as it will again when the tool runs.
  */
 export function targetFiles(workspace: Workspace): Required<Pick<ApprovalOptions, 'findTarget' | 'findDirectory'>> {
-  const real = (path: string, use: 'read' | 'write'): Promise<string | undefined> =>
+  const findRealPath = (path: string, use: 'read' | 'write'): Promise<string | undefined> =>
     workspace.place(path, use).then(
       (place) => place.path,
       () => undefined,
     );
   return {
     findDirectory: async (tool, args) =>
-      tool.name === 'run_shell_command' ? real(toNonEmptyString(args.dir_path) ?? '.', 'read') : undefined,
+      tool.name === 'run_shell_command' ? findRealPath(toNonEmptyString(args.dir_path) ?? '.', 'read') : undefined,
     findTarget: async (tool, args) => {
       const path = WRITERS.includes(tool.name)
         ? toNonEmptyString(findArgument(args, 'file_path', FILE_ALIASES))
         : undefined;
-      return path === undefined ? undefined : real(path, 'write');
+      return path === undefined ? undefined : findRealPath(path, 'write');
     },
   };
 }

@@ -45,19 +45,20 @@ export async function questionView(name: string, preview: Preview, options: View
   const { columns, isStyled, pause } = options;
   const width = Math.max(columns - 3, 10);
   const paint = (style: Paint): Paint => (isStyled ? style : noStyle);
-  const isMeasured = previewText(preview).length <= MAX_MEASURED;
+  const isMeasured = toText(preview).length <= MAX_MEASURED;
   // A continuation row must not look like a line of its own.
   const frameRow = (row: string, isFirst: boolean, style: Paint): string =>
     `${isFirst ? '│' : '┊'} ${row === '' ? '' : paint(style)(row)}`.trimEnd();
-  const rows = (text: string, style: Paint): readonly string[] =>
+  const layOutRows = (text: string, style: Paint): readonly string[] =>
     wrapRow(text, width, true).map((row, index) => frameRow(row, index === 0, style));
   const body: string[] = [];
   let done = 0;
   for (const slice of slicePreview(preview)) {
     if (slice !== undefined) {
-      const words = slice.words && isStyled ? takeWords(slice.words) : undefined;
+      const takeWords = slice.words && isStyled ? createWordTaker(slice.words) : undefined;
       for (const [index, row] of wrapRow(slice.text, width, isMeasured).entries()) {
-        const style: Paint = words === undefined ? slice.style : (text) => paintWords(words(text.length), slice.style);
+        const style: Paint =
+          takeWords === undefined ? slice.style : (text) => paintWords(takeWords(text.length), slice.style);
         body.push(frameRow(row, slice.isFirst && index === 0, style));
       }
     }
@@ -69,10 +70,10 @@ export async function questionView(name: string, preview: Preview, options: View
   }
   const hidden = await countHidden(preview, pause);
   const warning =
-    hidden === 0 ? [] : rows(`${plural(hidden, 'character')} that cannot be seen: shown as escapes`, YELLOW);
-  const [first = '', ...others] = rows(`${sanitize(name)} ${formatPreviewTitle(preview)}`, BOLD);
+    hidden === 0 ? [] : layOutRows(`${plural(hidden, 'character')} that cannot be seen: shown as escapes`, YELLOW);
+  const [first = '', ...others] = layOutRows(`${sanitize(name)} ${formatPreviewTitle(preview)}`, BOLD);
   const claim = formatClaim(preview);
-  const about = claim === undefined ? [] : rows(claim, DIM);
+  const about = claim === undefined ? [] : layOutRows(claim, DIM);
   return { title: [first.replace('│', '╭'), ...others, ...about, ...warning], body };
 }
 
@@ -124,7 +125,7 @@ const SLICE = 8192;
 function* slicePreview(preview: Preview): Generator<Slice | undefined> {
   const isDiff = preview.kind === 'diff';
   const start = isDiff && !preview.diff.startsWith('@@') ? preview.diff.indexOf('\n@@') + 1 : 0;
-  const text = isDiff ? preview.diff.slice(start).replace(/\n$/, '') : previewText(preview);
+  const text = isDiff ? preview.diff.slice(start).replace(/\n$/, '') : toText(preview);
   const lines = collapseGaps(iterateLines(text), isDiff ? '+- ' : '');
   if (isDiff && text.length <= MAX_MEASURED) {
     yield* sliceWithWords([...lines].filter((line) => line !== undefined));
@@ -183,7 +184,7 @@ function* sliceLine(line: string, other: string | undefined): Generator<Slice> {
 }
 
 /** Makes a function that takes the next runs, `length` characters in all. */
-function takeWords(words: readonly WordRun[]): (length: number) => readonly WordRun[] {
+function createWordTaker(words: readonly WordRun[]): (length: number) => readonly WordRun[] {
   let rest = words;
   return (length) => {
     const taken: WordRun[] = [];
@@ -278,14 +279,14 @@ function markTabs(line: string): string {
 async function countHidden(preview: Preview, pause: () => Promise<void>): Promise<number> {
   const seen = preview.kind === 'diff' ? /\r?\n|\t/g : /\n/g;
   let count = 0;
-  for (const part of splitParts(previewText(preview))) {
+  for (const part of splitParts(toText(preview))) {
     count += countInvisible(part.replace(seen, ''));
     if (part.length >= SLICE) await pause();
   }
   return count;
 }
 
-function previewText(preview: Preview): string {
+function toText(preview: Preview): string {
   switch (preview.kind) {
     case 'diff':
       return preview.diff;
@@ -306,7 +307,7 @@ function wrapRow(text: string, width: number, isMeasured: boolean): readonly str
   let row = '';
   let used = 0;
   for (const character of isMeasured ? splitGraphemes(text) : text) {
-    const size = isMeasured ? measureWidth(character) : maxCharacterWidth(character);
+    const size = isMeasured ? measureWidth(character) : estimateCharacterWidth(character);
     if (used + size > width && row !== '') {
       rows.push(row);
       row = '';
@@ -318,7 +319,7 @@ function wrapRow(text: string, width: number, isMeasured: boolean): readonly str
   return [...rows, row];
 }
 
-function maxCharacterWidth(character: string): number {
+function estimateCharacterWidth(character: string): number {
   if (character <= '~') return 1;
   return /\p{M}/u.test(character) ? 0 : 2;
 }

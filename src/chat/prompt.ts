@@ -25,13 +25,13 @@ export async function buildPrompt(
   chat: Chat,
   words: string,
   signal: AbortSignal,
-  { mentions = true }: { readonly mentions?: boolean } = {},
+  { allowsMentions = true }: { readonly allowsMentions?: boolean } = {},
 ): Promise<Content> {
   const shown: (readonly [path: string, bytes: Uint8Array])[] = [];
   try {
     const events = buildContent(
       chat,
-      { words, mentions, files: chat.files, attached: (...file) => void shown.push(file) },
+      { words, allowsMentions, files: chat.files, onAttached: (...file) => void shown.push(file) },
       signal,
     );
     const content = await drainContent(events, chat.showNotice);
@@ -48,18 +48,30 @@ export async function buildPrompt(
 
 interface PromptSource {
   readonly words: string;
-  readonly mentions: boolean;
+  readonly allowsMentions: boolean;
   readonly files: readonly string[];
-  readonly attached: (path: string, bytes: Uint8Array) => void;
+  readonly onAttached: (path: string, bytes: Uint8Array) => void;
 }
 
 function buildContent(
   { assistant: { servers, fileSupport }, cwd, env, homes, clock }: Chat,
-  { words, mentions, files, attached }: PromptSource,
+  { words, allowsMentions, files, onAttached }: PromptSource,
   signal: AbortSignal,
 ): AsyncGenerator<TurnEvent, Content> {
   return buildPromptContent({
-    ...{ prompt: words, mentions, files, attached, cwd, env, homes, clock, signal, stdin: NO_STDIN, fileSupport },
+    ...{
+      prompt: words,
+      allowsMentions,
+      files,
+      onAttached,
+      cwd,
+      env,
+      homes,
+      clock,
+      signal,
+      stdin: NO_STDIN,
+      fileSupport,
+    },
     stdinMode: 'never',
     ...(servers === undefined ? {} : { readResource: servers.readResource }),
   });
@@ -80,7 +92,7 @@ async function drainContent(
 async function dropBadFiles(chat: Chat, signal: AbortSignal): Promise<void> {
   const isSendable = async (files: readonly string[]): Promise<boolean> => {
     try {
-      const source = { words: 'x', mentions: false, files, attached: () => {} };
+      const source = { words: 'x', allowsMentions: false, files, onAttached: () => {} };
       await drainContent(buildContent(chat, source, signal), async () => {});
       return true;
     } catch {

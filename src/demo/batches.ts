@@ -65,10 +65,10 @@ const TYPE = 'type.googleapis.com/google.ai.generativelanguage.v1main.';
 export function createBatches(options: BatchOptions): Batches {
   const { faults, clock } = options;
   const jobs = new Map<string, Job>();
-  const amountOf = (name: 'batch-polls' | 'batch-time' | 'batch-lag') => faults.take([name])?.amount;
-  const pollsNeeded = amountOf('batch-polls') ?? DEFAULT_POLLS;
-  const timeMs = amountOf('batch-time');
-  const lagMs = amountOf('batch-lag') ?? 0;
+  const takeAmount = (name: 'batch-polls' | 'batch-time' | 'batch-lag') => faults.take([name])?.amount;
+  const pollsNeeded = takeAmount('batch-polls') ?? DEFAULT_POLLS;
+  const timeMs = takeAmount('batch-time');
+  const lagMs = takeAmount('batch-lag') ?? 0;
   const shape: Shape = {
     prefix: faults.take(['batch-job-state']) ? 'JOB_STATE_' : 'BATCH_STATE_',
     isFlat: faults.take(['batch-flat']) !== undefined,
@@ -89,7 +89,7 @@ export function createBatches(options: BatchOptions): Batches {
       job.state = job.output === undefined ? 'FAILED' : 'SUCCEEDED';
     }
   };
-  const moveOn = async (job: Job): Promise<void> => {
+  const advance = async (job: Job): Promise<void> => {
     if (job.endedAt !== undefined) return;
     const ageMs = clock.now() - job.createdAt;
     job.polls += 1;
@@ -98,7 +98,7 @@ export function createBatches(options: BatchOptions): Batches {
     else if (isOver) await complete(job);
     else job.state = 'RUNNING';
   };
-  const find = async (
+  const withJob = async (
     id: string,
     request: BatchQuery,
     action: (job: Job) => Outcome | Promise<Outcome>,
@@ -126,8 +126,8 @@ export function createBatches(options: BatchOptions): Batches {
       reply.cut();
     },
     get: (id, request) =>
-      find(id, request, async (job) => {
-        await moveOn(job);
+      withJob(id, request, async (job) => {
+        await advance(job);
         return { ok: true, body: show(job) };
       }),
     async list(_id, request) {
@@ -143,12 +143,12 @@ export function createBatches(options: BatchOptions): Batches {
       return { ok: true, body: { ...(operations.length === 0 ? {} : { operations }), ...next } };
     },
     cancel: (id, request) =>
-      find(id, request, (job) => {
+      withJob(id, request, (job) => {
         if (job.endedAt === undefined) Object.assign(job, { state: 'CANCELLED', endedAt: clock.now() });
         return { ok: true, body: {} };
       }),
     delete: (id, request) =>
-      find(id, request, (job) => {
+      withJob(id, request, (job) => {
         jobs.delete(job.name);
         return { ok: true, body: {} };
       }),

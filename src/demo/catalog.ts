@@ -41,7 +41,7 @@ export function isEmbedding(model: string): boolean {
   return model.includes('embedding');
 }
 
-export function modelVersion(model: string): string {
+export function toModelVersion(model: string): string {
   return LATEST[model] ?? model;
 }
 

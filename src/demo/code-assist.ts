@@ -23,7 +23,7 @@ const STANDARD_TIER = {
 
 interface CodeAssist {
   call(method: string, body: JsonObject): Outcome;
-  operation(name: string): Outcome;
+  getOperation(name: string): Outcome;
 }
 
 export function createCodeAssist(faults: FaultBook, clock: Clock): CodeAssist {
@@ -33,7 +33,7 @@ export function createCodeAssist(faults: FaultBook, clock: Clock): CodeAssist {
   const methods: Readonly<Record<string, (body: JsonObject) => Outcome>> = {
     'POST loadCodeAssist': (body) => answerLoad({ body, isOnboarded, faults }),
     'POST onboardUser': (body) => answerOnboard(body),
-    'POST retrieveUserQuota': () => okOutcome({ buckets: quotaBuckets(clock) }),
+    'POST retrieveUserQuota': () => okOutcome({ buckets: createQuotaBuckets(clock) }),
     'POST listExperiments': () => okOutcome({ experimentIds: [], flags: [] }),
     'POST fetchAdminControls': () => okOutcome({ adminControlsApplicable: false }),
     'POST recordCodeAssistMetrics': () => okOutcome({}),
@@ -49,7 +49,7 @@ export function createCodeAssist(faults: FaultBook, clock: Clock): CodeAssist {
         ok: false,
         error: notFoundResponse(`Method not found: ${method.replace(/^\w+ /, '')}.`),
       },
-    operation(name) {
+    getOperation(name) {
       if (name !== OPERATION) return { ok: false, error: notFoundResponse(`Operation not found: ${name}.`) };
       isOnboarded = true;
       return okOutcome({ name, done: true, response: { cloudaicompanionProject: { id: PROJECT, name: PROJECT } } });
@@ -61,12 +61,12 @@ function okOutcome(body: JsonObject): Outcome {
   return { ok: true, body };
 }
 
-function answerLoad(given: {
+function answerLoad(context: {
   readonly body: JsonObject;
   readonly isOnboarded: boolean;
   readonly faults: FaultBook;
 }): Outcome {
-  const fault = given.faults.take(['UNSUPPORTED_CLIENT', 'VALIDATION_REQUIRED', 'TOS_VIOLATION'])?.name;
+  const fault = context.faults.take(['UNSUPPORTED_CLIENT', 'VALIDATION_REQUIRED', 'TOS_VIOLATION'])?.name;
   if (fault === 'TOS_VIOLATION') {
     const denied = faultResponse({ fault, backend: 'code-assist', model: '' });
     if (denied !== undefined) return { ok: false, error: denied };
@@ -82,8 +82,8 @@ function answerLoad(given: {
     const link = { validationUrl: VALIDATION_URL, validationUrlLinkText: 'Verify the account' };
     return okOutcome({ allowedTiers, ineligibleTiers: [{ ...ineligible, reasonCode: fault, reasonMessage, ...link }] });
   }
-  if (!given.isOnboarded) return okOutcome({ allowedTiers });
-  const project = given.body.cloudaicompanionProject;
+  if (!context.isOnboarded) return okOutcome({ allowedTiers });
+  const project = context.body.cloudaicompanionProject;
   return okOutcome({
     currentTier: STANDARD_TIER,
     allowedTiers,
@@ -103,7 +103,7 @@ function answerOnboard(body: JsonObject): Outcome {
   return okOutcome({ name: OPERATION, done: false });
 }
 
-function quotaBuckets(clock: Clock): readonly JsonObject[] {
+function createQuotaBuckets(clock: Clock): readonly JsonObject[] {
   const resetTime = new Date(clock.now() + DAY_MS).toISOString();
   return GENERATING_MODELS.map((modelId) => ({
     resetTime,

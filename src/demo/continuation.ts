@@ -6,17 +6,17 @@ import { firstCandidate, markLast } from './send.ts';
 
 export interface Continuation {
   readonly from: number;
-  readonly tokenFor: (index: number) => string;
+  readonly createToken: (index: number) => string;
 }
 
 /** A token is valid only with the request that it was issued for. */
 export function parseContinuation(body: JsonObject): Parsed<Continuation> {
   const { continuationToken: token, ...request } = body;
   const digest = hashHex(canonicalJson(request));
-  const tokenFor = (index: number): string => Buffer.from(`${index}.${digest}`).toString('base64');
-  if (token === undefined) return { ok: true, value: { from: 0, tokenFor } };
+  const createToken = (index: number): string => Buffer.from(`${index}.${digest}`).toString('base64');
+  if (token === undefined) return { ok: true, value: { from: 0, createToken } };
   const from = Number.parseInt(Buffer.from(String(token), 'base64').toString(), 10);
-  if (from > 0 && token === tokenFor(from)) return { ok: true, value: { from, tokenFor } };
+  if (from > 0 && token === createToken(from)) return { ok: true, value: { from, createToken } };
   return { ok: false, message: 'The continuation token is not valid for this request.' };
 }
 
@@ -26,12 +26,12 @@ export function parseContinuation(body: JsonObject): Parsed<Continuation> {
  */
 export async function* continueEvents(
   events: AsyncIterable<JsonObject>,
-  { from, tokenFor }: Continuation,
+  { from, createToken }: Continuation,
   faults: readonly DemoFault[],
 ): AsyncGenerator<JsonObject> {
-  const amountOf = (name: FaultName) => faults.find((fault) => fault.name === name)?.amount;
-  const checkpoint = amountOf('checkpoint');
-  const continuation = amountOf('continuation');
+  const findAmount = (name: FaultName) => faults.find((fault) => fault.name === name)?.amount;
+  const checkpoint = findAmount('checkpoint');
+  const continuation = findAmount('continuation');
   let index = 0;
   let earlier: JsonObject = {};
   for await (const { value, isLast } of markLast(events)) {
@@ -43,7 +43,7 @@ export async function* continueEvents(
     const event = from === 0 ? value : subtractUsage(value, earlier);
     const isBreak = continuation !== undefined && index - from >= Math.max(continuation, 1) && !isLast;
     const hasToken = isBreak || (checkpoint !== undefined && index % Math.max(checkpoint, 1) === 0 && !isLast);
-    yield hasToken ? addToken(event, tokenFor(index), isBreak ? { finishReason: 'CONTINUATION' } : {}) : event;
+    yield hasToken ? addToken(event, createToken(index), isBreak ? { finishReason: 'CONTINUATION' } : {}) : event;
     if (isBreak) return;
   }
 }

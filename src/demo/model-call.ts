@@ -3,7 +3,7 @@ import type { Clock } from '../core/io.ts';
 import { isObject, type JsonObject, toJsonObject } from '../core/json.ts';
 import type { ServedReply, ServedRequest } from '../platform/http/server.ts';
 import { createAnswer } from './answers.ts';
-import { findInputLimit, isEmbedding, isServed, modelVersion } from './catalog.ts';
+import { findInputLimit, isEmbedding, isServed, toModelVersion } from './catalog.ts';
 import { continueEvents, parseContinuation } from './continuation.ts';
 import { embedResponse, hasSomethingToEmbed, toEmbedResponse } from './embed.ts';
 import type { FaultBook, FaultName } from './fault.ts';
@@ -150,14 +150,14 @@ function toStreamFormat(verb: Verb, query: URLSearchParams): StreamFormat {
 function unwrapEnvelope(
   { backend, verb, model: routeModel }: ModelRoute,
   parsed: Parsed<JsonObject>,
-  line: Pick<Call, 'format' | 'reply' | 'owner'>,
+  rest: Pick<Call, 'format' | 'reply' | 'owner'>,
 ): Parsed<Call> {
   if (!parsed.ok) return parsed;
   const outer = parsed.value;
   if (backend !== 'code-assist') {
     const stray = ['session_id', 'sessionId'].find((key) => outer[key] !== undefined);
     if (stray !== undefined) return { ok: false, message: `Invalid JSON payload received. Unknown name "${stray}".` };
-    return { ok: true, value: { ...line, backend, verb, model: routeModel ?? '', body: outer } };
+    return { ok: true, value: { ...rest, backend, verb, model: routeModel ?? '', body: outer } };
   }
   const stray = Object.keys(outer).find((key) => !ENVELOPE_KEYS.has(key));
   if (stray !== undefined) return { ok: false, message: `Invalid JSON payload received. Unknown name "${stray}".` };
@@ -165,7 +165,7 @@ function unwrapEnvelope(
   const body = toJsonObject(outer.request);
   // countTokens names the model inside the request, with its prefix.
   const model = verb === 'countTokens' ? String(body.model ?? '').replace(/^models\//, '') : String(outer.model ?? '');
-  return { ok: true, value: { ...line, backend, verb, model, body } };
+  return { ok: true, value: { ...rest, backend, verb, model, body } };
 }
 
 /** Why a call of a model is refused: a fault, or a model that does not exist or cannot do that. */
@@ -218,7 +218,7 @@ async function generate(call: Call, state: State): Promise<void> {
   const problem =
     checkRequest(request.value) ??
     state.book.check(request.value.contents, call.model) ??
-    checkPictures(request.value, state.book.isRight) ??
+    checkPictures(request.value, state.book.isValid) ??
     checkLength(request.value, state.faults.take(['window'])?.amount ?? findInputLimit(call.model));
   if (problem !== undefined) return sendError(reply, invalidArgumentResponse(problem), format);
   const { backend, model } = call;
@@ -268,7 +268,7 @@ function createEvents(
   const { sign } = state.book;
   return streamResponses(createAnswer(request, sign), {
     request,
-    modelVersion: modelVersion(target.model),
+    modelVersion: toModelVersion(target.model),
     responseId,
     clock: state.clock,
     signal: target.signal,

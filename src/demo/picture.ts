@@ -35,7 +35,7 @@ function toPictureCall(data: string): JsonObject {
 /** The first model picture that lacks its signature, or has another one's, in words; undefined if all are right. */
 export function checkPictures(
   request: DemoRequest,
-  isRight: (call: JsonObject, signature: unknown) => boolean,
+  isValid: (call: JsonObject, signature: unknown) => boolean,
 ): string | undefined {
   if (!makesPictures(request.model)) return undefined;
   for (const [index, { role, parts }] of request.contents.entries()) {
@@ -43,7 +43,7 @@ export function checkPictures(
       if (!isObject(inlineData)) continue;
       if (thoughtSignature === undefined) return `contents[${index}]: Image part is missing a thought_signature.`;
       const call = toPictureCall(String(toJsonObject(inlineData).data));
-      if (!isRight(call, thoughtSignature)) return `contents[${index}]: Thought signature is not valid: image part.`;
+      if (!isValid(call, thoughtSignature)) return `contents[${index}]: Thought signature is not valid: image part.`;
     }
   }
   return undefined;

@@ -27,9 +27,9 @@ interface Usage {
 
 /** Quotas of each model: requests and input tokens in a minute of the clock, requests in a day of California. */
 export function createQuotaBook(faults: FaultBook, clock: Clock): QuotaBook {
-  const limitOf = (name: 'rpm' | 'tpm' | 'daily' | '503-burst') => faults.take([name])?.amount;
-  const limits = { rpm: limitOf('rpm'), tpm: limitOf('tpm'), daily: limitOf('daily') };
-  const nextBurst = createBurst(limitOf('503-burst'));
+  const takeLimit = (name: 'rpm' | 'tpm' | 'daily' | '503-burst') => faults.take([name])?.amount;
+  const limits = { rpm: takeLimit('rpm'), tpm: takeLimit('tpm'), daily: takeLimit('daily') };
+  const nextBurst = createBurst(takeLimit('503-burst'));
   const used = new Map<string, Usage>();
   const hasLimits = Object.values(limits).some((limit) => limit !== undefined);
   return {

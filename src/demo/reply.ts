@@ -102,7 +102,7 @@ function createResponse(given: {
 }
 
 function describeTools(request: DemoRequest): JsonObject {
-  return { ...(request.isSearch ? SEARCH_RESULT : {}), ...(request.isUrl ? toUrlMetadata(request) : {}) };
+  return { ...(request.hasSearch ? SEARCH_RESULT : {}), ...(request.hasUrlContext ? toUrlMetadata(request) : {}) };
 }
 
 function toUsageMetadata({ prompt, candidates, thoughts }: Counts): JsonObject {

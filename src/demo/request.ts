@@ -17,9 +17,9 @@ export interface DemoRequest {
   readonly generationConfig: JsonObject;
   readonly tools: ReadonlyMap<string, JsonValue | undefined>;
   readonly calling: Calling;
-  readonly isSearch: boolean;
-  readonly isCode: boolean;
-  readonly isUrl: boolean;
+  readonly hasSearch: boolean;
+  readonly hasCodeExecution: boolean;
+  readonly hasUrlContext: boolean;
   readonly serviceTier: string | undefined;
 }
 
@@ -88,9 +88,9 @@ export function parseRequest(body: JsonObject, model: string): Parsed<DemoReques
       generationConfig,
       tools: collectTools(outer.tools),
       calling: parseCalling(outer.toolConfig),
-      isSearch: hasTool(outer.tools, 'googleSearch'),
-      isCode: hasTool(outer.tools, 'codeExecution'),
-      isUrl: hasTool(outer.tools, 'urlContext'),
+      hasSearch: hasTool(outer.tools, 'googleSearch'),
+      hasCodeExecution: hasTool(outer.tools, 'codeExecution'),
+      hasUrlContext: hasTool(outer.tools, 'urlContext'),
       serviceTier: typeof outer.serviceTier === 'string' ? outer.serviceTier.toLowerCase() : undefined,
     },
   };
@@ -140,9 +140,9 @@ function collectTools(value: JsonValue | undefined): DemoRequest['tools'] {
 function parseCalling(toolConfig: JsonValue | undefined): Calling {
   const { functionCallingConfig } = toCamelKeys(toJsonObject(toolConfig));
   const { mode, allowedFunctionNames } = toCamelKeys(toJsonObject(functionCallingConfig));
-  const isUnsaid = mode === undefined || mode === null || mode === 'MODE_UNSPECIFIED';
+  const isUnset = mode === undefined || mode === null || mode === 'MODE_UNSPECIFIED';
   const names = isList(allowedFunctionNames) ? allowedFunctionNames : [];
-  return { mode: isUnsaid ? 'AUTO' : String(mode), allowed: names.map(String) };
+  return { mode: isUnset ? 'AUTO' : String(mode), allowed: names.map(String) };
 }
 
 export function listCallableTools({ tools, calling }: DemoRequest): readonly string[] {

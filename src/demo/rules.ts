@@ -85,24 +85,24 @@ function checkPairs(calls: readonly DemoPart[], answers: readonly DemoPart[]): s
 }
 
 function checkConfig({ generationConfig: config, model, tools, ...request }: DemoRequest): string | undefined {
-  const range = (key: string, low: number, high: number): string | undefined => {
+  const checkRange = (key: string, low: number, high: number): string | undefined => {
     const value = config[key];
     if (value === undefined || value === null) return undefined;
     if (typeof value === 'number' && value >= low && value <= high) return undefined;
     return `${key} must be a number from ${low}${high === Number.POSITIVE_INFINITY ? '' : ` to ${high}`}.`;
   };
-  const isSearch = request.isSearch || request.isCode || request.isUrl;
+  const hasServiceTool = request.hasSearch || request.hasCodeExecution || request.hasUrlContext;
   const { serviceTier: tier } = request;
   if (tier !== undefined && !['flex', 'standard', 'priority'].includes(tier)) {
     return `Invalid value at 'service_tier': "${tier}".`;
   }
   if (config.imageConfig !== undefined && !makesPictures(model)) return `image_config is not supported by ${model}.`;
   const thinking = toJsonObject(config.thinkingConfig);
-  const isThree = isThirdFamily(model);
+  const isThird = isThirdFamily(model);
   if (thinking.thinkingLevel !== undefined && thinking.thinkingBudget !== undefined) {
     return 'thinking_level and thinking_budget cannot be set together.';
   }
-  if (thinking.thinkingLevel !== undefined && !isThree) return `thinking_level is not supported by ${model}.`;
+  if (thinking.thinkingLevel !== undefined && !isThird) return `thinking_level is not supported by ${model}.`;
   if (config.responseSchema !== undefined && config.responseJsonSchema !== undefined) {
     return 'response_schema and response_json_schema cannot be set together.';
   }
@@ -110,12 +110,16 @@ function checkConfig({ generationConfig: config, model, tools, ...request }: Dem
   if (hasSchema && config.responseMimeType !== 'application/json' && config.responseMimeType !== 'text/x.enum') {
     return 'A response schema needs response_mime_type application/json.';
   }
-  if (config.responseMimeType === 'application/json' && (tools.size > 0 || isSearch) && !isThree) {
+  if (config.responseMimeType === 'application/json' && (tools.size > 0 || hasServiceTool) && !isThird) {
     return `Tool use with a response mime type of application/json is not supported by ${model}.`;
   }
-  if (tools.size > 0 && isSearch && !isThree)
+  if (tools.size > 0 && hasServiceTool && !isThird)
     return `${model} takes either tools of the service or function declarations.`;
-  return range('temperature', 0, 2) ?? range('topP', 0, 1) ?? range('maxOutputTokens', 1, Number.POSITIVE_INFINITY);
+  return (
+    checkRange('temperature', 0, 2) ??
+    checkRange('topP', 0, 1) ??
+    checkRange('maxOutputTokens', 1, Number.POSITIVE_INFINITY)
+  );
 }
 
 /** They require thought signatures and support thinking levels. */

@@ -115,7 +115,7 @@ function createDemoHandler(options: HandlerOptions): (request: ServedRequest, re
       case 'upload':
         return sendError(reply, missingCredentialResponse(backend));
       case 'operation':
-        return sendOutcome(reply, assist.operation(route.name));
+        return sendOutcome(reply, assist.getOperation(route.name));
       case 'code-assist': {
         const body = parseBody(request.body === '' ? '{}' : request.body);
         return sendOutcome(reply, assist.call(route.method, body.ok ? body.value : {}));

@@ -11,8 +11,8 @@ const CODE = 'total = sum(range(1, 11))\nprint(total)';
  */
 export function findServiceAnswer(request: DemoRequest): Answer | undefined {
   const prompt = joinPartTexts(request.contents.at(-1)?.parts ?? []);
-  if (request.isCode) return { chunks: createCodeChunks(prompt) };
-  if (!request.isUrl) return undefined;
+  if (request.hasCodeExecution) return { chunks: createCodeChunks(prompt) };
+  if (!request.hasUrlContext) return undefined;
   const pages = listPages(prompt).length;
   return { chunks: [{ parts: [{ text: `demo: I read ${pages} ${pages === 1 ? 'page' : 'pages'}.` }] }] };
 }

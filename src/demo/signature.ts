@@ -10,7 +10,7 @@ export interface SignatureBook {
   sign(call: JsonObject): string;
   record(response: JsonObject): void;
   check(contents: readonly DemoContent[], model: string): string | undefined;
-  isRight(call: JsonObject, signature: unknown): boolean;
+  isValid(call: JsonObject, signature: unknown): boolean;
 }
 
 /** So many calls are remembered. Older ones may come back without a signature; a wrong one is refused all the same. */
@@ -27,12 +27,12 @@ export function createSignatureBook(): SignatureBook {
     const [oldest] = issued.keys();
     if (issued.size > MAX_CALLS && oldest !== undefined) issued.delete(oldest);
   };
-  const isRight = (call: JsonObject, signature: unknown): boolean =>
+  const isValid = (call: JsonObject, signature: unknown): boolean =>
     signature === SKIP ||
     signature === deriveSignature(call) ||
     (typeof signature === 'string' && issued.get(callKey(call))?.has(signature) === true);
   return {
-    isRight,
+    isValid,
     sign(call) {
       const signature = deriveSignature(call);
       recordSignature(call, signature);
@@ -54,7 +54,7 @@ export function createSignatureBook(): SignatureBook {
           if (part.thoughtSignature === undefined && needsOne) {
             return `Function call is missing a thought_signature in functionCall parts: call of \`${String(call.name)}\`.`;
           }
-          if (part.thoughtSignature !== undefined && !isRight(call, part.thoughtSignature)) {
+          if (part.thoughtSignature !== undefined && !isValid(call, part.thoughtSignature)) {
             return `Thought signature is not valid: call of \`${String(call.name)}\`.`;
           }
         }

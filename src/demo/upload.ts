@@ -31,17 +31,17 @@ type Receive = (head: RequestHead, body: AsyncIterable<Uint8Array>, reply: Serve
 /** Takes resumable uploads, whose bodies are read as they come. */
 export function createUploadHandler(store: FileStore): (head: RequestHead) => StreamHandler | undefined {
   const uploads = new Map<string, Upload>();
-  const start = createStart(store, uploads);
-  const proceed = createProceed(store, uploads);
+  const start = createStartHandler(store, uploads);
+  const handleCommand = createCommandHandler(store, uploads);
   return (head) => {
     if (findRoute(head.method, head.path).kind !== 'upload') return undefined;
-    if (head.query.has('upload_id')) return (body, reply) => proceed(head, body, reply);
+    if (head.query.has('upload_id')) return (body, reply) => handleCommand(head, body, reply);
     // Whoever may begin an upload is checked with all other requests.
     return hasKey(head) ? (body, reply) => start(head, body, reply) : undefined;
   };
 }
 
-function createStart(store: FileStore, uploads: Map<string, Upload>): Receive {
+function createStartHandler(store: FileStore, uploads: Map<string, Upload>): Receive {
   const { faults } = store;
   return async (head, body, reply) => {
     const parsed = parseBody((await readText(body, START_BYTES)) || '{}');
@@ -68,9 +68,9 @@ function createStart(store: FileStore, uploads: Map<string, Upload>): Receive {
   };
 }
 
-function createProceed(store: FileStore, uploads: Map<string, Upload>): Receive {
+function createCommandHandler(store: FileStore, uploads: Map<string, Upload>): Receive {
   const { faults } = store;
-  const toReceived = ({ content }: Upload): number => faults.take(['upload-size'])?.amount ?? content.bytes;
+  const countReceived = ({ content }: Upload): number => faults.take(['upload-size'])?.amount ?? content.bytes;
 
   const takeChunk: (upload: Upload, ...rest: Parameters<Receive>) => Promise<void> = async (
     upload,
@@ -86,7 +86,7 @@ function createProceed(store: FileStore, uploads: Map<string, Upload>): Receive 
     }
     const cutAt = faults.take(['upload-cut'])?.amount;
     if (!(await append(upload.content, body, cutAt))) return reply.cut();
-    if (!command.includes('finalize')) return reply.send(200, uploadHeaders('active', toReceived(upload)), '');
+    if (!command.includes('finalize')) return reply.send(200, uploadHeaders('active', countReceived(upload)), '');
     if (upload.name !== undefined && store.find(upload.name)) return sendError(reply, existsResponse(upload.name));
     const { name, owner, mimeType, displayName, content } = upload;
     upload.file = store.add({ name, owner, mimeType, displayName, content, source: 'UPLOADED' });
@@ -94,10 +94,10 @@ function createProceed(store: FileStore, uploads: Map<string, Upload>): Receive 
     reply.send(200, { ...uploadHeaders('final', upload.bytes), 'content-type': 'application/json' }, text);
   };
 
-  const obey: typeof takeChunk = async (upload, head, body, reply) => {
+  const handleCommand: typeof takeChunk = async (upload, head, body, reply) => {
     if (head.headers['x-goog-upload-command'] !== 'query') return takeChunk(upload, head, body, reply);
     if (store.isOverloaded('query')) return sendError(reply, OVERLOADED);
-    reply.send(200, uploadHeaders(upload.file ? 'final' : 'active', toReceived(upload)), '');
+    reply.send(200, uploadHeaders(upload.file ? 'final' : 'active', countReceived(upload)), '');
   };
 
   return async (head, body, reply) => {
@@ -109,7 +109,7 @@ function createProceed(store: FileStore, uploads: Map<string, Upload>): Receive 
       return sendError(reply, UNKNOWN_UPLOAD);
     }
     // Bytes of a client that is gone may still be on their way: one command at a time.
-    const work = upload.last.then(() => obey(upload, head, body, reply));
+    const work = upload.last.then(() => handleCommand(upload, head, body, reply));
     upload.last = work.catch(() => {});
     return work;
   };
@@ -119,12 +119,12 @@ function hasKey({ headers, query }: RequestHead): boolean {
   return Boolean(headers['x-goog-api-key'] || query.get('key') || /^Bearer \S/i.test(headers.authorization ?? ''));
 }
 
-function checkStart(asked: {
+function checkStart(request: {
   readonly name: unknown;
   readonly bytes: number;
   readonly isOwnIdRefused: boolean;
 }): ErrorResponse | undefined {
-  const { name, bytes, isOwnIdRefused } = asked;
+  const { name, bytes, isOwnIdRefused } = request;
   if (!Number.isSafeInteger(bytes) || bytes < 0) {
     return invalidArgumentResponse('X-Goog-Upload-Header-Content-Length must be the size of the file.');
   }

@@ -15,11 +15,11 @@ export function* exportJson({ summary, records, notices }: SavedSession): Genera
     ...(notices.length > 0 ? { warnings: notices } : {}),
   };
   yield encodeJson(head, 2).slice(0, -2);
-  yield* listPieces(
+  yield* formatList(
     'contents',
     records.map(({ content: { role, parts } }) => ({ role, parts })),
   );
-  yield* listPieces('records', records.map(toRecordInfo));
+  yield* formatList('records', records.map(toRecordInfo));
   yield '\n}\n';
 }
 
@@ -32,7 +32,7 @@ function toRecordInfo({ content: { origin, isFollowUp }, at, ...rest }: SavedRec
   };
 }
 
-function* listPieces(name: string, items: readonly object[]): Generator<string, void> {
+function* formatList(name: string, items: readonly object[]): Generator<string, void> {
   yield `,\n  "${name}": [`;
   for (const [index, item] of items.entries()) {
     // A raw line break is never inside a JSON string.

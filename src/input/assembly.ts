@@ -20,9 +20,9 @@ import { readStdin, type StdinInput } from './stdin.ts';
  * `prompt` must not be blank.
  */
 export async function* assembleParts(input: PromptInput): AsyncGenerator<TurnEvent, readonly Part[]> {
-  const { cwd, env, homes, signal, attached } = input;
+  const { cwd, env, homes, signal, onAttached } = input;
   const attachments = createAttachments(input.fileSupport ?? NO_FILE_SUPPORT);
-  const context = { cwd, env, homes, signal, attached, attachments };
+  const context = { cwd, env, homes, signal, onAttached, attachments };
   const { readResource } = input;
   let { prompt } = input;
   let stdinPlace: number | undefined;
@@ -35,12 +35,12 @@ export async function* assembleParts(input: PromptInput): AsyncGenerator<TurnEve
     const { addOtherAttachments } = await import('./other-attachments.ts');
     ({ stdinPlace, stdinType } = await addOtherAttachments(input.otherAttachments, { ...context, stdinPlace }));
   }
-  const mentions = async function* (text: string): AsyncGenerator<TurnEvent, string> {
-    if (!input.mentions || !text.includes('@')) return text;
+  const attachMentions = async function* (text: string): AsyncGenerator<TurnEvent, string> {
+    if (!input.allowsMentions || !text.includes('@')) return text;
     const { addMentions } = await import('./mentions.ts');
     return yield* addMentions(text, { ...context, readResource });
   };
-  if (prompt !== undefined) prompt = yield* mentions(prompt);
+  if (prompt !== undefined) prompt = yield* attachMentions(prompt);
   if (stdinPlace !== undefined && input.stdinMode === 'never') {
     throw new AppError('usage', '- needs stdin, and --no-stdin forbids it', { hint: 'Use only one of them.' });
   }
@@ -57,7 +57,8 @@ export async function* assembleParts(input: PromptInput): AsyncGenerator<TurnEve
     hint: attachments.support.hint,
   });
   let stdinText = await addStdin(bytes, { place: stdinPlace, type: stdinType, attachments });
-  if (input.stdinMentions && prompt === undefined && stdinText !== undefined) stdinText = yield* mentions(stdinText);
+  if (input.allowsStdinMentions && prompt === undefined && stdinText !== undefined)
+    stdinText = yield* attachMentions(stdinText);
   return buildParts(attachments, [stdinText, prompt], signal);
 }
 

@@ -44,7 +44,7 @@ export interface FileContext {
   readonly homes: PromptInput['homes'] | undefined;
   readonly signal: AbortSignal;
   readonly attachments: Attachments;
-  readonly attached?: OnAttached | undefined;
+  readonly onAttached?: OnAttached | undefined;
 }
 
 export interface WalkContext extends FileContext {
@@ -128,7 +128,7 @@ async function addNamedFile(value: string, found: FoundPath, context: FileContex
   const { item, bytes } = await loadFile(found.path, value, context);
   if (!isAttachment(item)) throw notTextError(value, item);
   context.attachments.add(item);
-  if (bytes !== undefined) context.attached?.(found.path, bytes);
+  if (bytes !== undefined) context.onAttached?.(found.path, bytes);
 }
 
 interface LoadOptions {
@@ -302,7 +302,7 @@ async function* addWalked(walked: WalkResult, target: WalkTarget): AsyncGenerato
       continue;
     }
     context.attachments.add(item);
-    if (bytes !== undefined) context.attached?.(path, bytes);
+    if (bytes !== undefined) context.onAttached?.(path, bytes);
     added.push(item);
   }
   yield* reportSkipped('neither text nor media that can be sent', notText.map(displayName));

@@ -156,7 +156,7 @@ async function* attachMention(mention: Mention, context: WalkContext): AsyncGene
     return;
   }
   context.attachments.add(loaded);
-  if (bytes !== undefined) context.attached?.(path, bytes);
+  if (bytes !== undefined) context.onAttached?.(path, bytes);
   const type = bytes === undefined || !('data' in loaded) ? '' : `${describeMedia(loaded.mimeType, bytes)}, `;
   yield { type: 'notice', message: `+ ${loaded.name} (${type}${formatSize(loaded.bytes)})` };
 }

@@ -36,7 +36,7 @@ export async function addOtherAttachments(
 
 async function addFile(
   value: string,
-  typeOf: ToMediaType,
+  toType: ToMediaType,
   mimeType: string | undefined,
   context: Context,
 ): Promise<void> {
@@ -51,10 +51,10 @@ async function addFile(
     throw new AppError('usage', `-a takes files, and ${value} is a directory`, { hint: `Send its files: -f ${value}` });
   }
   if (!context.attachments.isNew(found.path)) return;
-  const { item, bytes } = await loadFile(found.path, value, context, { toType: typeOf });
+  const { item, bytes } = await loadFile(found.path, value, context, { toType });
   if (!isAttachment(item)) throw notTextError(value, item);
   context.attachments.add(item);
-  if (bytes !== undefined) context.attached?.(found.path, bytes);
+  if (bytes !== undefined) context.onAttached?.(found.path, bytes);
 }
 
 function addBytes(bytes: Uint8Array, name: string, type: string | undefined, { attachments }: Context): void {

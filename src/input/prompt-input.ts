@@ -31,13 +31,13 @@ export interface PromptInput {
   readonly files: readonly string[];
   readonly otherAttachments?: OtherAttachments;
   readonly stdinMode: StdinMode;
-  readonly mentions: boolean;
-  readonly stdinMentions?: boolean;
+  readonly allowsMentions: boolean;
+  readonly allowsStdinMentions?: boolean;
   /** Resolves `@server:uri`; if absent, that is plain text. */
   readonly readResource?: ReadResource;
   /** What the backend does with files that are too large for a request; absent: nothing. */
   readonly fileSupport?: FileSupport;
-  readonly attached?: OnAttached;
+  readonly onAttached?: OnAttached;
   readonly cwd: string;
   readonly env: Env;
   readonly homes?: () => Homes;

@@ -15,7 +15,7 @@ export async function* buildPromptContent(input: PromptInput): AsyncGenerator<Tu
   const isAlone =
     input.files.length === 0 &&
     input.otherAttachments === undefined &&
-    !(input.mentions && prompt?.includes('@')) &&
+    !(input.allowsMentions && prompt?.includes('@')) &&
     (stdinMode === 'never' || (stdinMode === 'auto' && input.stdin.kind() === 'none'));
   if (isAlone) {
     if (prompt === undefined) throw noPromptError();

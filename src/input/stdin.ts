@@ -56,7 +56,7 @@ export async function* readStdin(request: StdinRequest): AsyncGenerator<TurnEven
   try {
     if (kind !== 'file') yield WAITING;
     if (waitMs !== undefined && !(yield* awaitFirst(reading.first, waitMs, clock))) return undefined;
-    return await reading.all(request);
+    return await reading.readAll(request);
   } finally {
     await reading.close();
   }
@@ -96,7 +96,7 @@ async function settlesWithin(promise: Promise<unknown>, ms: number, clock: Clock
 interface Reading {
   /** The first chunk; may reject without being awaited. */
   readonly first: Promise<unknown>;
-  all(options: Pick<StdinRequest, 'spool' | 'hint'>): Promise<StdinInput>;
+  readAll(options: Pick<StdinRequest, 'spool' | 'hint'>): Promise<StdinInput>;
   close(): Promise<void>;
 }
 
@@ -110,7 +110,7 @@ function startStdinReading(stdin: Stdin, parent: AbortSignal): Reading {
   first.catch(() => {});
   return {
     first,
-    all: async ({ spool: openSpool, hint }) => {
+    readAll: async ({ spool: openSpool, hint }) => {
       const chunks: Uint8Array[] = [];
       let spool: StdinSpool | undefined;
       let length = 0;

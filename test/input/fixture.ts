@@ -13,7 +13,7 @@ const events = buildPromptContent({
   prompt: PROMPT,
   files: FILE === undefined ? [] : [FILE],
   stdinMode: MODE === 'always' || MODE === 'never' ? MODE : 'auto',
-  mentions: true,
+  allowsMentions: true,
   cwd: process.cwd(),
   env: process.env,
   stdin,

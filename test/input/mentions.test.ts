@@ -97,7 +97,7 @@ test('an escaped mention loses its backslash and nothing else', async (t) => {
 
 test('with mentions off the prompt is sent as it is', async (t) => {
   const cwd = folder(t, { a: 'x' });
-  expect(await sendMentions(cwd, '\\@a @a', { mentions: false })).toEqual({
+  expect(await sendMentions(cwd, '\\@a @a', { allowsMentions: false })).toEqual({
     parts: [{ text: '\\@a @a' }],
     notices: [],
   });

@@ -105,7 +105,7 @@ export async function contentOf(
       prompt: undefined,
       files: [],
       stdinMode: 'auto',
-      mentions: true,
+      allowsMentions: true,
       env: {},
       stdin: fakeStdin('none').stdin,
       clock: fakeClock(0),

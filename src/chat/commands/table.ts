@@ -87,7 +87,7 @@ export async function buildCustomPrompt(entry: string, chat: Chat, signal: Abort
   const expanded = await chat.customCommands.expand(entry, chat.assistant.setup.mode, signal);
   if (expanded === undefined) return undefined;
   for (const notice of expanded.notices) await chat.showNotice(notice);
-  return buildPrompt(chat, expanded.prompt, signal, { mentions: false });
+  return buildPrompt(chat, expanded.prompt, signal, { allowsMentions: false });
 }
 
 function splitEntry(entry: string): { readonly name: string; readonly argument: string } {

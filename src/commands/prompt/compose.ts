@@ -22,7 +22,7 @@ export interface ComposeOptions {
 interface ComposedPrompt {
   readonly prompt: string | undefined;
   readonly stdinMode?: StdinMode;
-  readonly mentions?: boolean;
+  readonly allowsMentions?: boolean;
 }
 
 export interface ComposeContext extends AccessContext {
@@ -94,7 +94,7 @@ async function* fillChosen(
   const prompt = await fillTemplate(template, { ...values, stdin: async () => stdin, ...access });
   yield* toNotices(notices);
   // An @ in inserted text must not attach a file.
-  return { prompt, mentions: false, ...(hasStdin ? { stdinMode: 'never' } : {}) };
+  return { prompt, allowsMentions: false, ...(hasStdin ? { stdinMode: 'never' } : {}) };
 }
 
 async function* readStdinText(name: string, context: ComposeContext): AsyncGenerator<TurnEvent, string> {

@@ -407,9 +407,9 @@ async function* readPrompt(
     prompt,
     files: options.file ?? [],
     stdinMode,
-    mentions: !options.noAt,
+    allowsMentions: !options.noAt,
     fileSupport: model.fileSupport,
-    ...(options.isOfficial ? { stdinMentions: true } : {}),
+    ...(options.isOfficial ? { allowsStdinMentions: true } : {}),
     ...(readResource === undefined ? {} : { readResource }),
     ...(prompt?.startsWith('/') || COMPOSE_FLAGS.some((name) => options[name] !== undefined)
       ? yield* (await import('./compose.ts')).composeInput(options, composing)

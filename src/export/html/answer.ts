@@ -151,9 +151,9 @@ function linkHtml({ href, title }: Link, label: string, text: string): string {
   const address = decodeMarkdownEntities(href);
   const target = toLinkTarget(address, SCHEMES);
   const place = target === undefined ? address : findHost(target);
-  const isItself = [address, address.replace(/^mailto:/i, ''), address.replace(/^http:\/\//i, '')].includes(text);
+  const isOwnText = [address, address.replace(/^mailto:/i, ''), address.replace(/^http:\/\//i, '')].includes(text);
   const notes = [
-    ...(isItself && target !== undefined ? [] : [place ?? address]),
+    ...(isOwnText && target !== undefined ? [] : [place ?? address]),
     ...(title ? [decodeMarkdownEntities(title)] : []),
   ];
   const note = notes.length === 0 ? '' : ` <span class="place">(${escapeHtml(notes.join(', '))})</span>`;

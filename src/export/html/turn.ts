@@ -108,8 +108,8 @@ function stateHtml(answer: RecordedResult | undefined): string {
 
 /** The first string: most often the path, the pattern or the command. */
 function findHint(args: JsonObject): string {
-  const words = Object.values(args).find((value) => typeof value === 'string' && value.trim() !== '');
-  return typeof words === 'string' ? words : '';
+  const text = Object.values(args).find((value) => typeof value === 'string' && value.trim() !== '');
+  return typeof text === 'string' ? text : '';
 }
 
 /** The first line, shortened. */
@@ -154,11 +154,11 @@ function valueHtml(value: JsonValue): string {
 const IMAGES: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/webp', 'image/gif']);
 
 function mediaHtml(media: Media): string {
-  const words = `${media.mimeType}, ${formatSize(countBase64Bytes(media.data))}`;
+  const label = `${media.mimeType}, ${formatSize(countBase64Bytes(media.data))}`;
   if (!IMAGES.has(media.mimeType) || !isBase64(media.data))
-    return `<p class="note">Attached: ${escapeHtml(words)}</p>\n`;
-  const image = `<img src="data:${media.mimeType};base64,${media.data}" alt="${escapeAttribute(words)}" loading="lazy">`;
-  return `<figure>${image}<figcaption>${escapeHtml(words)}</figcaption></figure>\n`;
+    return `<p class="note">Attached: ${escapeHtml(label)}</p>\n`;
+  const image = `<img src="data:${media.mimeType};base64,${media.data}" alt="${escapeAttribute(label)}" loading="lazy">`;
+  return `<figure>${image}<figcaption>${escapeHtml(label)}</figcaption></figure>\n`;
 }
 
 function isBase64(data: string): boolean {
