@@ -18,7 +18,7 @@ interface BatchOptions {
 
 type BatchQuery = Pick<ServedRequest, 'headers' | 'query' | 'method' | 'path'>;
 
-/** Everybody has their own batches. */
+/** Each owner sees only their own batches. */
 export interface Batches {
   create(model: string, request: ServedRequest, reply: ServedReply): Promise<void>;
   get(id: string, request: BatchQuery): Promise<Outcome>;
@@ -53,7 +53,7 @@ interface Job {
   failed: number;
 }
 
-/** How long a job may take before it is given up, as with the real service. */
+/** The service gives up a job that takes longer. */
 const EXPIRY_MS = 48 * 3_600_000;
 const DEFAULT_POLLS = 2;
 const TYPE = 'type.googleapis.com/google.ai.generativelanguage.v1main.';

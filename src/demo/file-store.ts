@@ -5,10 +5,16 @@ import type { Spool, SpoolFile } from '../platform/files/spool.ts';
 import type { RequestHead } from '../platform/http/server.ts';
 import type { FaultBook } from './fault.ts';
 import { type ErrorResponse, faultResponse } from './google-error.ts';
+import type { Backend } from './route.ts';
 
 /** Whose files a request sees: those uploaded with the same credential. */
 export function findOwner({ headers, query }: RequestHead): string {
   return headers['x-goog-api-key'] ?? query.get('key') ?? headers.authorization ?? '';
+}
+
+export function hasCredential({ headers, query }: RequestHead, backend: Backend): boolean {
+  if (/^Bearer \S/i.test(headers.authorization ?? '')) return true;
+  return backend !== 'code-assist' && Boolean(headers['x-goog-api-key'] || query.get('key'));
 }
 
 export interface StoredFile {
@@ -28,7 +34,7 @@ export type NewFile = Omit<StoredFile, 'name' | 'createdAt' | 'sizeBytes' | 'isF
   readonly name: string | undefined;
 };
 
-/** Where the fault `upload-503` may strike. */
+/** The steps at which the fault `upload-503` can occur. */
 type Step = 'start' | 'upload' | 'query' | 'get' | 'list' | 'delete';
 
 export interface FileStore {

@@ -182,5 +182,4 @@ function accountResponse({ fault, backend }: FaultContext): ErrorResponse | unde
 
 const APPEAL_URL = 'https://example.com/demo/appeal';
 
-/** example.com leads nowhere. */
 export const VALIDATION_URL = 'https://example.com/demo/verify';

@@ -236,7 +236,7 @@ async function generate(call: Call, state: State): Promise<void> {
   );
   if ('body' in events) return sendError(reply, events, format);
   const faults = takeStreamFaults(state.faults);
-  // A script says itself what comes after a token.
+  // In a script, the recorded responses decide what follows a token.
   const sent =
     continuation.ok && state.next === undefined ? continueEvents(events, continuation.value, faults) : events;
   const frames = applyFaults(sent, faults, { clock: state.clock, signal: reply.signal });

@@ -3,7 +3,7 @@ import type { Answer } from './answer.ts';
 import { hashHex } from './embed.ts';
 import { type DemoRequest, joinPartTexts } from './request.ts';
 
-/** In pixels of the shorter side: small, so that tests are fast, but each size another. */
+/** Pixels of the shorter side: small, so that tests are fast, but different for each size. */
 const SIDES: Readonly<Record<string, number>> = { '512': 32, '1K': 64, '2K': 128, '4K': 256 };
 
 export function makesPictures(model: string): boolean {
@@ -27,12 +27,11 @@ export function findPictureAnswer(request: DemoRequest, sign: (call: JsonObject)
   return { chunks: [...(hasWords ? [{ parts: [{ text: words }] }] : []), { parts: [picture] }] };
 }
 
-/** What a picture's signature is made of. */
 function toPictureCall(data: string): JsonObject {
   return { name: 'picture', args: { print: [1, 2, 3].map((seed) => hashHex(data, seed)).join('') } };
 }
 
-/** The first model picture that lacks its signature, or has another one's, in words; undefined if all are right. */
+/** An error message if a picture of the model comes back without its signature, or with another one. */
 export function checkPictures(
   request: DemoRequest,
   isValid: (call: JsonObject, signature: unknown) => boolean,
@@ -93,7 +92,7 @@ function toChunk(type: string, data: Buffer): Buffer {
   return chunk;
 }
 
-/** In bytes: what one block may hold. */
+/** The most bytes that fit into one block. */
 const BLOCK = 65_535;
 
 /** The bytes in zlib's format, without compressing them. https://www.rfc-editor.org/rfc/rfc1950 */

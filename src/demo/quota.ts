@@ -5,7 +5,7 @@ import { type ErrorResponse, faultResponse, violatedQuotaResponse } from './goog
 import type { Backend } from './route.ts';
 
 const MINUTE_MS = 60_000;
-/** `503-burst=n` refuses n requests after every so many answered ones. */
+/** `503-burst=n` refuses n requests each time that this many were answered. */
 const BURST_EVERY = 100;
 
 export interface QuotaBook {
@@ -86,7 +86,7 @@ function findUsage(used: Map<string, Usage>, model: string, now: number): Usage 
   return usage;
 }
 
-/** At most once a minute for each model, and not while this file is loaded: making the formatter takes 17 ms. */
+/** Called at most once a minute for each model, and not while this file is loaded: making the formatter takes 17 ms. */
 function formatPacificDay(now: number): string {
   return new Intl.DateTimeFormat('en-CA', { timeZone: 'America/Los_Angeles', dateStyle: 'short' }).format(now);
 }

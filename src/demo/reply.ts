@@ -30,7 +30,7 @@ export function countPromptTokens(request: DemoRequest): number {
   return counts.reduce((sum, count) => sum + count, estimateTokens(request.systemText)) || 1;
 }
 
-/** What Google says of a request that is longer than the window; undefined if it fits. */
+/** Google's error message for a request that is longer than the window; undefined if it fits. */
 export function checkLength(request: DemoRequest, window: number): string | undefined {
   const count = countPromptTokens(request) + estimateTokens(JSON.stringify([...request.tools]));
   if (count <= window) return undefined;

@@ -109,7 +109,7 @@ export async function* applyFaults(
   timing: Timing,
 ): AsyncGenerator<Frame, void> {
   if (faults.length === 0) {
-    // Nothing is held back to see whether it is the last.
+    // Sends each event at once, without waiting to see whether it is the last.
     for await (const value of events) yield { kind: 'event', value };
     return;
   }

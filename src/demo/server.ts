@@ -4,6 +4,7 @@ import { createBatches } from './batches.ts';
 import { isServed, listModelResources, listPublisherModels, toModelResource } from './catalog.ts';
 import { createCodeAssist } from './code-assist.ts';
 import { createFaultBook, type DemoFault, type FaultBook } from './fault.ts';
+import { hasCredential } from './file-store.ts';
 import { createDemoFiles, type DemoFiles } from './files.ts';
 import { missingCredentialResponse, notFoundResponse, type Outcome } from './google-error.ts';
 import { createModelHandler } from './model-call.ts';
@@ -111,7 +112,7 @@ function createDemoHandler(options: HandlerOptions): (request: ServedRequest, re
         return sendOutcome(reply, answerModels(route, request.query));
       case 'files':
         return files.answer(route, request, reply);
-      // Without a key, or it would have been read as it came.
+      // Only an upload without a credential arrives here; `files.receive` takes all others.
       case 'upload':
         return sendError(reply, missingCredentialResponse(backend));
       case 'operation':
@@ -127,11 +128,6 @@ function createDemoHandler(options: HandlerOptions): (request: ServedRequest, re
 function findBackend(route: Exclude<Route, { kind: 'unknown' | 'token' }>): Backend {
   if (route.kind === 'model' || route.kind === 'models') return route.backend;
   return route.kind === 'operation' || route.kind === 'code-assist' ? 'code-assist' : 'gemini';
-}
-
-function hasCredential({ headers, query }: ServedRequest, backend: Backend): boolean {
-  if (/^Bearer \S/i.test(headers.authorization ?? '')) return true;
-  return backend !== 'code-assist' && Boolean(headers['x-goog-api-key'] || query.get('key'));
 }
 
 function answerModels({ backend, id }: Extract<Route, { kind: 'models' }>, query: URLSearchParams): Outcome {

@@ -13,7 +13,7 @@ export interface SignatureBook {
   isValid(call: JsonObject, signature: unknown): boolean;
 }
 
-/** So many calls are remembered. Older ones may come back without a signature; a wrong one is refused all the same. */
+/** The most calls to remember. An older one may come back without a signature, but not with a wrong one. */
 const MAX_CALLS = 10_000;
 
 /** A call must come back with the signature it was issued. */

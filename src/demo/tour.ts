@@ -37,7 +37,7 @@ interface Step {
   readonly title: string;
   readonly commands: readonly TourCommand[];
   readonly interactive?: { readonly command: TourCommand; readonly advice: string };
-  /** Nothing to show unless the step before it was run. */
+  /** Skipped unless the step before it was run: it would have nothing to show. */
   readonly isSequel?: true;
 }
 

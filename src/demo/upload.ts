@@ -2,7 +2,7 @@ import { toJsonObject } from '../core/json.ts';
 import type { SpoolFile } from '../platform/files/spool.ts';
 import type { RequestHead, ServedReply, StreamHandler } from '../platform/http/server.ts';
 import { randomToken } from '../platform/runtime/random-id.ts';
-import { type FileStore, findOwner, OVERLOADED, type StoredFile, toResource } from './file-store.ts';
+import { type FileStore, findOwner, hasCredential, OVERLOADED, type StoredFile, toResource } from './file-store.ts';
 import { type ErrorResponse, errorResponse, invalidArgumentResponse } from './google-error.ts';
 import { parseBody, toCamelKeys } from './request.ts';
 import { findRoute } from './route.ts';
@@ -17,7 +17,7 @@ interface Upload {
   readonly bytes: number;
   readonly content: SpoolFile;
   file?: StoredFile;
-  /** The command before the next one. */
+  /** Resolves when the last command is done. */
   last: Promise<void>;
 }
 
@@ -36,8 +36,8 @@ export function createUploadHandler(store: FileStore): (head: RequestHead) => St
   return (head) => {
     if (findRoute(head.method, head.path).kind !== 'upload') return undefined;
     if (head.query.has('upload_id')) return (body, reply) => handleCommand(head, body, reply);
-    // Whoever may begin an upload is checked with all other requests.
-    return hasKey(head) ? (body, reply) => start(head, body, reply) : undefined;
+    // Without a credential it is refused where all other requests are.
+    return hasCredential(head, 'gemini') ? (body, reply) => start(head, body, reply) : undefined;
   };
 }
 
@@ -108,15 +108,11 @@ function createCommandHandler(store: FileStore, uploads: Map<string, Upload>): R
       await drain(body);
       return sendError(reply, UNKNOWN_UPLOAD);
     }
-    // Bytes of a client that is gone may still be on their way: one command at a time.
+    // One command at a time: bytes of a client that has disconnected may still arrive.
     const work = upload.last.then(() => handleCommand(upload, head, body, reply));
     upload.last = work.catch(() => {});
     return work;
   };
-}
-
-function hasKey({ headers, query }: RequestHead): boolean {
-  return Boolean(headers['x-goog-api-key'] || query.get('key') || /^Bearer \S/i.test(headers.authorization ?? ''));
 }
 
 function checkStart(request: {
