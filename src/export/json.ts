@@ -23,7 +23,7 @@ export function* exportJson({ summary, records, notices }: SavedSession): Genera
   yield '\n}\n';
 }
 
-/** What is our own of a content is here because the API rejects such keys there. */
+/** gmn's own fields of a content are here, since the API rejects them inside `contents`. */
 function toRecordInfo({ content: { origin, isFollowUp }, at, ...rest }: SavedRecord): object {
   return {
     ...{ ...rest, at: toIsoTime(at) },

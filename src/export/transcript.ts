@@ -27,7 +27,7 @@ export type Item =
   /** Code that the service ran, and what came of it. */
   | { readonly type: 'code'; readonly language: string; readonly code: string }
   | { readonly type: 'output'; readonly ok: boolean; readonly outcome: string; readonly output: string }
-  /** By gmn, about the item before. */
+  /** A remark of gmn about the item before it. */
   | { readonly type: 'note'; readonly text: string }
   | { readonly type: 'other'; readonly part: Part };
 
@@ -110,7 +110,7 @@ interface PendingCall {
   readonly index: number;
 }
 
-/** By id, else to the first call without an id; media belong to the result before them. */
+/** Adds each result to the call with its id, else to the first call without one; media belong to the result before them. */
 function addResults(parts: readonly Part[], steps: Item[], pending: PendingCall[]): void {
   let place: number | undefined;
   for (const part of parts) {
@@ -135,7 +135,7 @@ function takePending({ id }: { readonly id: string | undefined }, pending: Pendi
   return found === -1 ? undefined : pending.splice(found, 1)[0]?.index;
 }
 
-/** The parts of a prompt are gmn's own, each a piece of its own: a note, a file, the words. */
+/** Not joined: gmn itself made each part of a prompt, for a note, a file or the text. */
 function toItems(parts: readonly Part[]): readonly Item[] {
   return parts.flatMap((part) => toItem(part) ?? []);
 }

@@ -97,7 +97,7 @@ async function toStdinAttachment(
 ): Promise<ReturnType<typeof toAttachment> | UploadedAttachment> {
   if (input instanceof Uint8Array) {
     const item = toAttachment(input, 'stdin', type?.(input));
-    // It grew by a third.
+    // Base64 makes it a third larger.
     if (!(hasUploads && 'data' in item && item.data.length > INLINE_LIMIT)) return item;
   }
   const [{ inspectLargeFile }, { keepInput }] = await Promise.all([

@@ -20,11 +20,10 @@ type AttachedContent = (
   /** An address that the backend reads itself. */
   | { readonly mimeType: string; readonly uri: string }
 ) & {
-  /** Where it can be read once more, if it must be uploaded. */
+  /** Where to read it again if it must be uploaded. */
   readonly upload?: Upload;
 };
 
-/** A file on this machine. */
 export interface Upload {
   readonly path: string;
   readonly mimeType: string;
@@ -38,7 +37,7 @@ export interface UploadedAttachment {
   readonly bytes: number;
   readonly isUploaded: true;
   readonly upload: Upload;
-  /** If it was made already, so that a file for many requests is read once for its hash. */
+  /** Made in advance for a file of many requests, so that it is read only once for its hash. */
   readonly part?: FilePart;
 }
 

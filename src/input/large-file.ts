@@ -10,7 +10,7 @@ import { type Attachment, toPlainName, type UploadedAttachment } from './attachm
 
 type NotText = Extract<Decoded, { isText: false }>;
 
-/** Enough to tell what a file is. */
+/** Enough to recognize the type of a file. */
 const HEAD_BYTES = 256 * 1024;
 
 interface LargeFileOptions {
@@ -18,7 +18,7 @@ interface LargeFileOptions {
   readonly toType?: ((head: Uint8Array) => string) | undefined;
 }
 
-/** What a file that is to be uploaded contains, judged by its beginning. Throws AppError `usage`. */
+/** Finds the type of a file to upload from its beginning. Throws AppError `usage`. */
 export async function inspectLargeFile(
   path: string,
   name: string,

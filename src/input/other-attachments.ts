@@ -30,7 +30,7 @@ export async function addOtherAttachments(
     if (value === '-') stdinPlace ??= context.attachments.items.length;
     else await addFile(value, chooseType(value), mimeType, context);
   }
-  if (clipboard !== undefined) addBytes(await clipboard(context.signal), 'clipboard', undefined, context);
+  if (clipboard !== undefined) addClipboard(await clipboard(context.signal), context);
   return { stdinPlace, stdinType: isTyped ? chooseType('stdin') : undefined };
 }
 
@@ -57,9 +57,9 @@ async function addFile(
   if (bytes !== undefined) context.onAttached?.(found.path, bytes);
 }
 
-function addBytes(bytes: Uint8Array, name: string, type: string | undefined, { attachments }: Context): void {
-  const loaded = toAttachment(bytes, name, type);
-  if (!isAttachment(loaded)) throw notTextError(name, loaded);
+function addClipboard(bytes: Uint8Array, { attachments }: Context): void {
+  const loaded = toAttachment(bytes, 'clipboard');
+  if (!isAttachment(loaded)) throw notTextError('clipboard', loaded);
   attachments.add(loaded);
 }
 

@@ -20,7 +20,7 @@ interface PathQuery {
  */
 export type PathSearch = (typed: string, query: PathQuery) => Promise<readonly string[]>;
 
-/** The tree is walked once for a word, however many letters are typed after its first ones. */
+/** Walks the tree once for a word, and filters what it found as more letters are typed. */
 export function createPathSearch(maxEntries = MAX_ENTRIES): PathSearch {
   let last: { readonly typed: string; readonly start: string; readonly walk: Walk } | undefined;
   return async (typed, { cwd, most }) => {

@@ -17,7 +17,7 @@ import { codeBlockHtml, escapeAttribute, escapeHtml, highlightHtml } from './tex
 const MAX_TITLE = 80;
 
 export function turnLink({ number, prompt }: Turn): string {
-  // The words come after notes about commands and undone changes.
+  // The prompt itself is last, after notes about commands and undone changes.
   const text = prompt.findLast((item) => item.type === 'text')?.text ?? '';
   const line = /\S.*/.exec(text.slice(0, 10_000))?.[0].trim() ?? '';
   const title =
@@ -112,7 +112,6 @@ function findHint(args: JsonObject): string {
   return typeof text === 'string' ? text : '';
 }
 
-/** The first line, shortened. */
 function aboutHtml(text: string): string {
   const [line = ''] = text.trim().split('\n', 1);
   const short = Array.from(line.slice(0, 2 * MAX_HINT))
