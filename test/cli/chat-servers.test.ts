@@ -54,6 +54,34 @@ posixTest('/mcp reload has the servers of the settings as they are now, and what
   expect(gemini.requests[2]?.body.contents.at(-1).parts[0].functionResponse.response).toMatchObject({ output: '3' });
 });
 
+/** Has the tool that the file `tool` names. */
+const NAMED_TOOL_SERVER = `
+import { readFileSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+const name = readFileSync('tool', 'utf8').trim();
+const results = {
+  initialize: { protocolVersion: '2025-06-18', capabilities: { tools: {} }, serverInfo: { name: 'named', version: '1' } },
+  'tools/list': { tools: [{ name, inputSchema: { type: 'object' } }] },
+};
+for await (const line of createInterface({ input: process.stdin })) {
+  const { id, method } = JSON.parse(line);
+  const answer = results[method] ? { result: results[method] } : { error: { code: -32601, message: 'unknown' } };
+  if (id !== undefined) console.log(JSON.stringify({ jsonrpc: '2.0', id, ...answer }));
+}
+`;
+
+posixTest('/mcp reload asks a server of the same definition for its tools again', async (t) => {
+  const { stderr } = await pipedChat(t, ['/mcp', '!echo second > tool', '/mcp reload'], {
+    args: ['--demo'],
+    home: home({ named: { command: process.execPath, args: ['server.mjs'] } }),
+    files: { 'server.mjs': NAMED_TOOL_SERVER, tool: 'first\n' },
+  });
+  expect(stderr.match(/named {2}ready · .*/g)).toEqual([
+    'named  ready · 1 tool: first',
+    'named  ready · 1 tool: second',
+  ]);
+});
+
 posixTest('/mcp reload that cannot read the servers leaves those there are at work', async (t) => {
   const gemini = await fakeGemini(t, [
     reply({ functionCall: { name: 'echo', args: { message: 'still' } } }),

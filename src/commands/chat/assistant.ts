@@ -1,6 +1,7 @@
 import { type AgentOptions, type OpenedAgent, openAgent } from '../../app/agent.ts';
 import { chooseTimeout, type ModelLimits, type ModelOptions, type OpenedModel, openModel } from '../../app/model.ts';
 import type { RosterOptions } from '../../app/servers/roster.ts';
+import type { RemoteContext } from '../../app/servers/tools.ts';
 import { type BackgroundHolder, chooseMode } from '../../app/toolbox.ts';
 import type { RunPaused } from '../../approval/approve.ts';
 import type { ApprovalMode } from '../../approval/policy.ts';
@@ -75,7 +76,7 @@ async function openChatServers(options: AssistantOptions, context: AssistantCont
     },
     async reload() {
       const settings = await loadSettings(app);
-      const anew = { ...context, app: { ...app, settings: async () => settings }, isAnew: true };
+      const anew = { ...context, app: { ...app, settings: async () => settings }, ignoresCache: true };
       // May throw, so call it while the current servers still run.
       const reopen = await prepareServers(options, anew);
       await close();
@@ -94,7 +95,7 @@ interface ChatRemote {
 
 async function prepareServers(
   options: AssistantOptions,
-  context: AssistantContext & { readonly isAnew?: boolean },
+  context: AssistantContext & Pick<RemoteContext, 'ignoresCache'>,
 ): Promise<(() => Promise<ChatRemote>) | undefined> {
   if (options.noMcp) return undefined;
   const { servers = [], serverCommand } = await context.app.settings();
