@@ -28,6 +28,6 @@ async function readDescription(template: FoundTemplate): Promise<string> {
 export async function listTools(app: App, server: string): Promise<readonly Candidate[]> {
   const { entries } = await readRoster({}, app);
   const state = entries.find(({ name }) => name === server)?.state;
-  const offer = state?.kind === 'ready' ? readToolList(state.server, app) : undefined;
-  return (offer?.tools ?? []).map(({ name, description = '' }) => ({ value: name, about: description }));
+  const toolList = state?.kind === 'ready' ? readToolList(state.server, app) : undefined;
+  return (toolList?.tools ?? []).map(({ name, description = '' }) => ({ value: name, about: description }));
 }

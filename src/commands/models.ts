@@ -107,11 +107,13 @@ async function refreshModels(
     import('../app/queries.ts'),
     import('../app/account.ts'),
   ]);
-  const said: string[] = [];
-  const { opened, credential, notices } = await openAccount(options, app, { notify: (message) => said.push(message) });
+  const reported: string[] = [];
+  const { opened, credential, notices } = await openAccount(options, app, {
+    notify: (message) => reported.push(message),
+  });
   const models = await (await openQueries(opened, app)).listModels(app.signal);
   const { source, account } = credential;
   const listing = { backend: opened.name, source, account, time: app.clock.now(), models };
   await cacheListing(app, listing);
-  return { listing, notices: [...notices, ...said] };
+  return { listing, notices: [...notices, ...reported] };
 }

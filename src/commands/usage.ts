@@ -132,13 +132,13 @@ function formatChart(rows: readonly UsageRow[], columns: number): string {
       const [label = '', cost = '', tokens = '', runs = ''] = cells[index] ?? [];
       const isTotal = index === rows.length - 1 && row.name === 'total';
       const bar = room < MIN_BAR ? [] : [isTotal ? ' '.repeat(room) : formatBar(measure(row) / largest, room)];
-      const columnsOfRow = [
+      const shown = [
         padEnd(truncateStart(label, name), name),
         ...bar,
         cost.padStart(costWidth),
         ...(columns - name < numbers ? [] : [tokens.padStart(tokenWidth), runs.padStart(runWidth)]),
       ];
-      return `${columnsOfRow.join('  ').trimEnd()}\n`;
+      return `${shown.join('  ').trimEnd()}\n`;
     })
     .join('');
 }

@@ -19,12 +19,12 @@ export async function run(options: PrintOptions, app: App): Promise<number> {
   const pairs = await removeFiles(gmn, (name) => name === pairFile || name.startsWith(`${pairFile}.corrupt-`));
   const apiKey = await keyStore(gmn, detectMachine(), app.clock).remove();
   const forgotten = { apiKey, tokens, oauthClient: pairs > 0 };
-  const words = [
+  const items = [
     ...(forgotten.apiKey ? ['the stored API key'] : []),
     ...(forgotten.tokens > 0 ? ['the cached access tokens'] : []),
     ...(forgotten.oauthClient ? ["the official CLI's OAuth client"] : []),
   ];
-  const what = words.length === 0 ? 'gmn had stored nothing.' : `Forgot ${words.join(', ')}.`;
+  const what = items.length === 0 ? 'gmn had stored nothing.' : `Forgot ${items.join(', ')}.`;
   const text = `${what}\nThe official CLI's files in ${gemini} were not touched.\n`;
   await printReport({ text, json: { forgotten }, notices: [] }, options, app);
   return 0;

@@ -20,11 +20,11 @@ export type Probe = (choice: CredentialChoice, signal: AbortSignal) => Promise<r
  */
 export async function run(options: AuthStatusOptions, app: App, probe?: Probe): Promise<number> {
   const settings = await app.settings();
-  const said: string[] = [];
+  const reported: string[] = [];
   const input: ChoiceInput = {
     ...app,
     settings,
-    notify: (message) => said.push(message),
+    notify: (message) => reported.push(message),
     ...(options.auth === undefined ? {} : { flag: options.auth }),
   };
   const survey = await surveyCredentials(input, async (choice) => {
@@ -37,7 +37,7 @@ export async function run(options: AuthStatusOptions, app: App, probe?: Probe): 
   const probed = isAsked ? await (probe ?? createOnlineProbe(app, settings))(choice, app.signal) : [];
   const isUsable = survey.rows[0]?.state === 'used' && probed.every(({ ok }) => ok);
   const exposed = (await findExposedFiles(input)).map(({ text, command }) => `${text} Fix it: ${command}`);
-  const notices = [...settings.notices, ...said, ...exposed];
+  const notices = [...settings.notices, ...reported, ...exposed];
   const json = toSurveyJson(survey, probed, isUsable);
   await printReport({ text: formatSurvey(survey, probed), json, notices, folds: true, hasMarks: true }, options, app);
   return isUsable ? 0 : EXIT_CODES[error?.fault ?? 'auth'];

@@ -51,11 +51,11 @@ export async function run(options: BatchCommandOptions, app: App): Promise<numbe
     const paid = prices.sum([call]);
     if (paid !== undefined) cost = (cost ?? 0) + paid;
   };
-  const said = new Set<string>();
+  const reported = new Set<string>();
   let line: ProgressLine | undefined;
   const onNotice = (message: string): void => {
-    if (!said.has(message) && said.size < MAX_NOTICES) line?.say(message);
-    said.add(message);
+    if (!reported.has(message) && reported.size < MAX_NOTICES) line?.say(message);
+    reported.add(message);
   };
   const setup = await openBatch(options, app, { prices, onCall, onNotice, signal: app.signal });
   try {
@@ -66,18 +66,20 @@ export async function run(options: BatchCommandOptions, app: App): Promise<numbe
       input: { name: source.name, firstRow },
       restarts: options.restart ?? false,
     });
-    const forget = app.onExit(() => journal.flushNow());
-    const tally = createTally(journal, () => cost);
+    const unregister = app.onExit(() => journal.flushNow());
+    const stats = createRunStats(journal, () => cost);
     let opened: OpenedEngine | undefined;
     try {
       line = openProgressLine(app.io.err, {
         clock: app.clock,
         isQuiet: (options.quiet || options.json) ?? false,
-        state: () => ({ ...tally.state(), ...opened?.state() }),
+        state: () => ({ ...stats.state(), ...opened?.state() }),
       });
       for (const notice of setup.notices) onNotice(notice);
-      countTotal(options, source, stop.signal).then(tally.setTotal, () => {});
-      const unfollow = onAbort(app.signal, () => windDown(app.signal, stop.abort, opened?.isRemote ? undefined : line));
+      countTotal(options, source, stop.signal).then(stats.setTotal, () => {});
+      const stopListening = onAbort(app.signal, () =>
+        windDown(app.signal, stop.abort, opened?.isRemote ? undefined : line),
+      );
       const begunAt = app.clock.now();
       let counts: RunCounts | undefined;
       try {
@@ -90,16 +92,16 @@ export async function run(options: BatchCommandOptions, app: App): Promise<numbe
           winding: app.signal,
           signal: stop.signal,
           onFinished: (row) => {
-            tally.add(row.result);
+            stats.add(row.result);
             line?.add();
           },
         });
         if (counts.isComplete) await opened.end();
         if (counts.isComplete && isWholeInput(options, source, journal)) journal.forgetOthers();
       } catch (thrown) {
-        throw opened?.isRemote ? withWayOn(thrown, journal) : thrown;
+        throw opened?.isRemote ? addWaitHint(thrown, journal) : thrown;
       } finally {
-        unfollow();
+        stopListening();
         stop.abort(new AppError('interrupted', 'the run is over'));
         line.end();
         calls.save(app, journal.runId);
@@ -108,19 +110,19 @@ export async function run(options: BatchCommandOptions, app: App): Promise<numbe
       }
       if (!counts.isComplete) {
         await reportStop(options, journal, app);
-        throw AppError.from(app.signal.reason).with({ hint: GO_ON });
+        throw AppError.from(app.signal.reason).with({ hint: RESUME_HINT });
       }
-      await report(options, { counts, journal, tally, ms: app.clock.now() - begunAt }, app);
+      await report(options, { counts, journal, stats, ms: app.clock.now() - begunAt }, app);
       return journal.countClaimed().failed > 0 ? EXIT_CODES.api : 0;
     } finally {
-      forget();
+      unregister();
     }
   } finally {
     await setup.close();
   }
 }
 
-const GO_ON = 'Run the same command again: it goes on where it stopped.';
+const RESUME_HINT = 'Run the same command again: it goes on where it stopped.';
 
 const MAX_NOTICES = 100;
 
@@ -134,7 +136,7 @@ function windDown({ reason }: AbortSignal, stop: (reason: unknown) => void, line
 }
 
 /** What was stopped goes on at the service. */
-function withWayOn(thrown: unknown, { paths }: Journal): unknown {
+function addWaitHint(thrown: unknown, { paths }: Journal): unknown {
   if (!(thrown instanceof AppError) || !STOPS.includes(thrown.fault)) return thrown;
   return thrown.with({ hint: `The batch jobs go on. To wait for them: gmn batch wait ${quoteIfNeeded(paths.output)}` });
 }
@@ -175,10 +177,10 @@ async function countTotal(
 async function runEstimate(options: BatchCommandOptions, app: App, source: Source): Promise<number> {
   const usual = await openPrices(app, options);
   const prices = options.engine === 'api' ? toBatchPrices(usual) : usual;
-  const said = new Set<string>();
+  const reported = new Set<string>();
   const setup = await openBatch(options, app, {
     ...{ prices, onCall: () => {}, signal: app.signal },
-    onNotice: (message) => said.add(message),
+    onNotice: (message) => reported.add(message),
   });
   try {
     const rows = source.open({ isPromptNeeded: setup.isPromptNeeded, signal: app.signal });
@@ -188,7 +190,7 @@ async function runEstimate(options: BatchCommandOptions, app: App, source: Sourc
       price: prices.estimate,
       limit: options.limit ?? options.sample,
     });
-    await printReport({ ...report, notices: [...setup.notices, ...said] }, options, app);
+    await printReport({ ...report, notices: [...setup.notices, ...reported] }, options, app);
     return 0;
   } finally {
     await setup.close();
@@ -229,7 +231,7 @@ function checkNumbers(options: BatchCommandOptions): void {
 const MAX_CONCURRENCY = 2000;
 
 /** What this run has done so far. `paid`: for all its calls, also those of rows that failed. */
-function createTally(journal: Journal, paid: () => number | undefined) {
+function createRunStats(journal: Journal, paid: () => number | undefined) {
   let total: number | undefined;
   let usage: Usage = NO_USAGE;
   let answered = 0;
@@ -253,17 +255,21 @@ function createTally(journal: Journal, paid: () => number | undefined) {
   };
 }
 
-interface Finished {
+interface FinishedRun {
   readonly counts: RunCounts;
   readonly journal: Journal;
-  readonly tally: ReturnType<typeof createTally>;
+  readonly stats: ReturnType<typeof createRunStats>;
   readonly ms: number;
 }
 
-async function report(options: BatchCommandOptions, { counts, journal, tally, ms }: Finished, app: App): Promise<void> {
+async function report(
+  options: BatchCommandOptions,
+  { counts, journal, stats, ms }: FinishedRun,
+  app: App,
+): Promise<void> {
   const { ok, failed } = journal.countClaimed();
   const { unreadable } = counts;
-  const { answered, failed: failedNow, usage, cost } = tally.run;
+  const { answered, failed: failedNow, usage, cost } = stats.run;
   if (options.json) {
     const json: JsonObject = {
       ...{ output: journal.paths.output, rows: counts.seen, ok, failed, skipped: counts.skipped },

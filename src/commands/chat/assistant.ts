@@ -64,9 +64,9 @@ async function openChatServers(options: AssistantOptions, context: AssistantCont
   const { app } = context;
   const open = await prepareServers(options, context);
   let current = await open?.();
-  let life = new AbortController();
+  let lifetime = new AbortController();
   const close = async (): Promise<void> => {
-    life.abort();
+    lifetime.abort();
     await current?.tools.close();
     current = undefined;
   };
@@ -76,14 +76,14 @@ async function openChatServers(options: AssistantOptions, context: AssistantCont
     },
     async reload() {
       const settings = await loadSettings(app);
-      const anew = { ...context, app: { ...app, settings: async () => settings }, ignoresCache: true };
+      const fresh = { ...context, app: { ...app, settings: async () => settings }, ignoresCache: true };
       // May throw, so call it while the current servers still run.
-      const reopen = await prepareServers(options, anew);
+      const reopen = await prepareServers(options, fresh);
       await close();
-      life = new AbortController();
+      lifetime = new AbortController();
       current = await reopen?.();
     },
-    watch: (onChange) => current?.tools.watch(onChange, AbortSignal.any([app.signal, life.signal])),
+    watch: (onChange) => current?.tools.watch(onChange, AbortSignal.any([app.signal, lifetime.signal])),
     close,
   };
 }
@@ -119,10 +119,10 @@ async function createAssistant(
   const background: BackgroundHolder = {};
   const open = async (setup: Setup, before?: Opened): Promise<Opened> => {
     const isSame = before?.setup.model === setup.model && before?.setup.showThoughts === setup.showThoughts;
-    const isSameModel = isSame ? before?.model : undefined;
+    const sameModel = isSame ? before?.model : undefined;
     const { onCall, budget } = context;
     const limits = { requestTimeoutMs: chooseTimeout(options), onCall, budget };
-    const model = isSameModel ?? (await openModel({ ...options, ...toModelFlags(setup) }, context.app, limits));
+    const model = sameModel ?? (await openModel({ ...options, ...toModelFlags(setup) }, context.app, limits));
     const isPicture = makesPictures(model.modelId);
     const remote = servers.current === undefined || isPicture ? {} : { remote: servers.current.tools };
     const parts = { ...context, ...remote, opened: model, remembered, background };
@@ -130,11 +130,11 @@ async function createAssistant(
     // Models that make pictures take no functions; those that the user named are up to the service.
     const events = openAgent(isPicture && flags.namedTools !== undefined ? { ...flags, tools: 'none' } : flags, parts);
     const { agent, notices } = await collectAgent(events).catch(async (thrown: unknown) => {
-      if (isSameModel === undefined) await model.close();
+      if (sameModel === undefined) await model.close();
       throw thrown;
     });
     const known = { ...setup, start: agent.start ?? setup.start };
-    return { setup: known, model, agent, notices: [...(isSameModel === undefined ? model.notices : []), ...notices] };
+    return { setup: known, model, agent, notices: [...(sameModel === undefined ? model.notices : []), ...notices] };
   };
   let current = await open(createSetup(options, mode));
   let last: Promise<unknown> = Promise.resolve();
@@ -151,9 +151,9 @@ async function createAssistant(
   // In the background: the next turn gets the current tools of the servers.
   const watchServers = (): void =>
     servers.watch((notices) => {
-      const tell = reportNew(current.notices, context.onNotice);
-      tell(notices);
-      void change({}).then(tell, () => undefined);
+      const report = reportNew(current.notices, context.onNotice);
+      report(notices);
+      void change({}).then(report, () => undefined);
     });
   watchServers();
   return {
@@ -216,8 +216,11 @@ async function collectAgent(events: ReturnType<typeof openAgent>): Promise<Pick<
   }
 }
 
-function reportNew(reported: readonly string[], tell: (notice: string) => void): (notices: readonly string[]) => void {
-  return (notices) => notices.filter((notice) => !reported.includes(notice)).forEach(tell);
+function reportNew(
+  reported: readonly string[],
+  report: (notice: string) => void,
+): (notices: readonly string[]) => void {
+  return (notices) => notices.filter((notice) => !reported.includes(notice)).forEach(report);
 }
 
 function createSetup(options: AssistantOptions, mode: ApprovalMode): Setup {

@@ -72,7 +72,7 @@ export async function run(options: ChatOptions, app: App): Promise<number> {
   const { version, env, cwd, clock, signal } = app;
   for (const path of options.file ?? []) await requireFile(path, cwd);
   const reports: string[] = [];
-  const onNotice = (words: string): void => void reports.push(words);
+  const onNotice = (notice: string): void => void reports.push(notice);
   if (options.noMcp && options.allowedMcpServerNames !== undefined) {
     onNotice('--allowed-mcp-server-names has no effect with --no-mcp');
   }
@@ -80,7 +80,7 @@ export async function run(options: ChatOptions, app: App): Promise<number> {
   const { pictureModel, ...kept } = await openChatSession(options, app, store);
   const { setup } = kept.session;
   const before = pictureModel === undefined || setup.model !== undefined ? setup : { ...setup, model: pictureModel };
-  const { chosen, words } = restoreSetup(options, before, env);
+  const { chosen, notice } = restoreSetup(options, before, env);
   const { document = {} } = await app.settings();
   const isEnabled = readSetting(document, 'general.enableNotifications');
   const notifier = createNotifier({ err: io.err, env, clock, isPlain, isEnabled });
@@ -96,7 +96,7 @@ export async function run(options: ChatOptions, app: App): Promise<number> {
     throw thrown;
   });
   await prepareWindow(kept.session);
-  reports.unshift(...assistant.notices, ...(words === undefined ? [] : [words]));
+  reports.unshift(...assistant.notices, ...(notice === undefined ? [] : [notice]));
   try {
     chat = openChat({
       ...{
@@ -215,8 +215,8 @@ async function openChatSession(options: ChatOptions, app: App, store: SessionSto
     return { ...(options.noSession ? await continueUnsaved(session) : { session, isSaved: true }), ...pictures };
   }
   const isNamed = name !== undefined || id !== undefined;
-  const isForgotten = (options.noSession || options.demo) && !isNamed;
-  if (isForgotten || homes().isMissing) return { session: createMemorySession(randomId()), isSaved: false };
+  const isUnsaved = (options.noSession || options.demo) && !isNamed;
+  if (isUnsaved || homes().isMissing) return { session: createMemorySession(randomId()), isSaved: false };
   const given = { ...(name === undefined ? {} : { name }), ...(id === undefined ? {} : { id }) };
   return { session: await store.create({ cwd, by: 'chat', ...given }), isSaved: true };
 }
@@ -229,7 +229,7 @@ function restoreSetup({ model, system }: ChatOptions, before: SessionSetup, env:
     ...(system !== undefined || before.system === undefined ? {} : { system: before.system }),
     ...(before.start === undefined ? {} : { start: before.start }),
   };
-  return { chosen, words: restoredNotice(chosen) };
+  return { chosen, notice: restoredNotice(chosen) };
 }
 
 async function continueUnsaved(saved: Session): Promise<ChatSession> {

@@ -11,11 +11,11 @@ export async function run(options: ConfigOptions, app: App): Promise<number> {
   const path = parseKey(requireKey(options, 'explain'));
   const { layers, notices } = await readAllLayers(app);
   const { key, value, layers: found, isCombined, isRead } = explainKey(path, layers);
-  const rows = found.map(({ layer, source, value: said }, index) => [
+  const rows = found.map(({ layer, source, value: stated }, index) => [
     index === 0 ? '→' : isCombined ? '+' : ' ',
     layer,
     source,
-    JSON.stringify(said),
+    JSON.stringify(stated),
   ]);
   const headline = value === undefined ? `${key} is not set` : `${key} = ${JSON.stringify(value)}`;
   const unread = isRead ? '' : 'gmn does not read this key; the official CLI may.\n';
@@ -25,7 +25,7 @@ export async function run(options: ConfigOptions, app: App): Promise<number> {
     ...(value === undefined ? {} : { value }),
     isCombined,
     isRead,
-    layers: found.map((said, index) => ({ ...said, wins: index === 0 })),
+    layers: found.map((layer, index) => ({ ...layer, wins: index === 0 })),
   };
   await printReport({ text, json, notices }, options, app);
   return 0;

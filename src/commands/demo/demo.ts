@@ -14,15 +14,15 @@ import { CONTINUED, INTERRUPT, openTty } from '../../platform/terminal/tty.ts';
  */
 export async function run(_options: object, app: App): Promise<number> {
   const scratch = await createScratchDirectory(TOUR_FILES);
-  const isWatched = app.io.out.isTerminal && isInteractive();
+  const hasPerson = app.io.out.isTerminal && isInteractive();
   const guard = await startDemo({ clock: app.clock });
   try {
     await runTour({
       directory: scratch.path,
       env: createTourEnv(app.env, scratch.path, guard.url),
       print: (text) => app.io.out.write(text),
-      runGmn: (command) => runSelf({ ...command, isAttached: isWatched }, app.signal),
-      ...(isWatched ? { ask: () => askForChoice(app) } : {}),
+      runGmn: (command) => runSelf({ ...command, isAttached: hasPerson }, app.signal),
+      ...(hasPerson ? { ask: () => askForChoice(app) } : {}),
     });
     return 0;
   } finally {

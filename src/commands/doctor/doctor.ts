@@ -63,11 +63,11 @@ async function tryLoadSettings(app: App): Promise<LoadedSettings> {
 
 async function checkWithSettings({ online }: DoctorOptions, app: App, settings: Settings): Promise<readonly Finding[]> {
   const { findings, choice, backend } = await checkCredential(app, settings);
-  const asked =
+  const onlineFindings =
     online && choice !== undefined ? await (await import('./online.ts')).checkOnline(choice, app, settings) : [];
   return [
     ...findings,
-    ...asked,
+    ...onlineFindings,
     ...(await runCheck('model', () => [checkModelSetting(settings, backend)])),
     ...checkDefinitions(app, settings),
   ];

@@ -40,8 +40,8 @@ const SEVERITY: readonly Fault[] = ['config', 'auth', 'api', 'mcp'];
 
 export function toExitCode(findings: readonly Finding[]): number {
   const faults = findings.flatMap(({ state, fault = 'internal' }) => (state === 'failure' ? [fault] : []));
-  const gravest = SEVERITY.find((fault) => faults.includes(fault)) ?? faults[0];
-  return gravest === undefined ? 0 : EXIT_CODES[gravest];
+  const worst = SEVERITY.find((fault) => faults.includes(fault)) ?? faults[0];
+  return worst === undefined ? 0 : EXIT_CODES[worst];
 }
 
 type Marks = Readonly<Record<Finding['state'] | 'arrow', string>>;

@@ -106,8 +106,8 @@ export function checkHome({ gmn, gemini }: Homes): readonly Finding[] {
 }
 
 function checkOfficialHome(gemini: string): Finding {
-  const isThere = readPathStatus(gemini) !== undefined;
-  return isThere
+  const exists = readPathStatus(gemini) !== undefined;
+  return exists
     ? { check: 'official', state: 'ok', text: `${gemini}, the official CLI's files` }
     : { check: 'official', state: 'absent', text: `${gemini} does not exist: no files of the official CLI` };
 }

@@ -46,7 +46,7 @@ function checkCertificates(env: Env): readonly Finding[] {
     });
   }
   if (!file) return found;
-  const isThere = readPathStatus(file)?.kind === 'file';
+  const exists = readPathStatus(file)?.kind === 'file';
   const missing: Finding = {
     check: 'certificates',
     state: 'warning',
@@ -54,7 +54,7 @@ function checkCertificates(env: Env): readonly Finding[] {
     remedies: [{ words: 'Name another file, or none', command: 'unset NODE_EXTRA_CA_CERTS' }],
   };
   const used = `NODE_EXTRA_CA_CERTS is ${file}; Node reads it at every start, which takes time`;
-  return [...found, isThere ? { check: 'certificates', state: 'ok', text: used } : missing];
+  return [...found, exists ? { check: 'certificates', state: 'ok', text: used } : missing];
 }
 
 interface CredentialFindings {

@@ -19,11 +19,11 @@ export async function checkOnline(choice: CredentialChoice, app: App, settings: 
     lastResponse = { host: request.url.host, response };
     return response;
   };
-  const listening = { ...app, send };
+  const recording = { ...app, send };
   const found: Finding[] = [];
   try {
-    const opened = await openBackend(choice, { app: listening, settings });
-    const queries = await openQueries(opened, listening);
+    const opened = await openBackend(choice, { app: recording, settings });
+    const queries = await openQueries(opened, recording);
     const { lines } = await queries.checkAccount(app.signal);
     found.push({ check: 'online', state: 'ok', text: lines.join(' ') });
     const resolveId = (name: string | undefined): string => resolveModel(name, { backend: opened.name }).id;

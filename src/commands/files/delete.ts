@@ -15,8 +15,8 @@ interface DeleteOptions extends AccountOptions, PrintOptions {
 /** Removes files from the service. Throws AppError `usage` if one of them is not there, after removing the others. */
 export async function run(options: DeleteOptions, app: App): Promise<number> {
   checkUsage(options);
-  const said: string[] = [];
-  const { opened, notices } = await openAccount(options, app, { notify: (message) => said.push(message) });
+  const reported: string[] = [];
+  const { opened, notices } = await openAccount(options, app, { notify: (message) => reported.push(message) });
   if (opened.files === undefined) throw noFilesError(opened.name);
   const client = await opened.files();
   const names = options.all ? (await client.list(app.signal)).map(({ name }) => name) : options.args;
@@ -33,7 +33,7 @@ export async function run(options: DeleteOptions, app: App): Promise<number> {
     // Also report those removed before a failure.
     const text = deleted.map((name) => `deleted ${sanitize(name)}\n`).join('');
     const isDone = missing.length === 0 || deleted.length > 0;
-    if (isDone) await printReport({ text, json: { deleted }, notices: [...notices, ...said] }, options, app);
+    if (isDone) await printReport({ text, json: { deleted }, notices: [...notices, ...reported] }, options, app);
   }
   if (missing.length === 0 || options.all) return 0;
   throw new AppError('usage', `no such file: ${missing.map(sanitize).join(', ')}`, { hint: 'Run: gmn files list' });

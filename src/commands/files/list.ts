@@ -11,8 +11,8 @@ const HEADERS = ['NAME', 'FILE', 'TYPE', 'SIZE', 'STATE', 'EXPIRES'];
 
 /** Lists the files that the service keeps for this account. Throws AppError `auth` if the backend keeps none. */
 export async function run(options: AccountOptions & PrintOptions, app: App): Promise<number> {
-  const said: string[] = [];
-  const { opened, notices } = await openAccount(options, app, { notify: (message) => said.push(message) });
+  const reported: string[] = [];
+  const { opened, notices } = await openAccount(options, app, { notify: (message) => reported.push(message) });
   if (opened.files === undefined) throw noFilesError(opened.name);
   const files = await (await opened.files()).list(app.signal);
   const none = files.length === 0 && !options.json ? ['the service keeps no files for this account'] : [];
@@ -20,7 +20,7 @@ export async function run(options: AccountOptions & PrintOptions, app: App): Pro
     {
       text: files.length === 0 ? '' : formatTable([HEADERS, ...files.map((file) => toRow(file, app.clock.now()))]),
       json: { files: files.map(toJson) },
-      notices: [...notices, ...said, ...none],
+      notices: [...notices, ...reported, ...none],
     },
     options,
     app,

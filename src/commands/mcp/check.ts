@@ -98,13 +98,13 @@ async function checkServer(entry: ServerEntry, server: ConfiguredServer, app: Ch
   const shown = describeEntry(entry);
   const { signal } = app;
   const startedAt = app.clock.now();
-  const look = await inspectServer(server, { context: app, signal }, async (connection) => {
+  const inspection = await inspectServer(server, { context: app, signal }, async (connection) => {
     const toolCheck = await fetchOfferedTools(connection, server, app);
     // Measured before closing, which can take longer than everything else.
     return { ...toolCheck, ms: app.clock.now() - startedAt };
   });
-  if ('error' in look) {
-    const { error } = look;
+  if ('error' in inspection) {
+    const { error } = inspection;
     const { detail, remedy } = explainFailure(error, shown.name);
     const json = { ...toEntryJson(entry), ok: false, error: { ...toErrorJson(error), message: detail } };
     return {
@@ -114,7 +114,7 @@ async function checkServer(entry: ServerEntry, server: ConfiguredServer, app: Ch
       isFailure: true,
     };
   }
-  const { tools, notOffered, changed, notes, ms } = look.value;
+  const { tools, notOffered, changed, notes, ms } = inspection.value;
   const json = {
     ...toEntryJson(entry),
     ok: true,

@@ -18,9 +18,9 @@ interface ListSpec<Found> {
   readonly command: string;
   readonly none: string;
   load(connection: Connection, server: ConfiguredServer): Promise<Found>;
-  lines(found: Found): readonly string[];
-  json(found: Found): JsonObject;
-  notices(found: Found, server: string): readonly string[];
+  formatLines(found: Found): readonly string[];
+  toJson(found: Found): JsonObject;
+  listNotices(found: Found, server: string): readonly string[];
 }
 
 /** A failing server is reported on stderr, and the exit code is 5. Throws AppError if the named server fails. */
@@ -31,19 +31,19 @@ export async function printLists<Found>(options: InspectOptions, app: App, spec:
   const failed = inspections.flatMap((inspection) => ('error' in inspection ? [inspection] : []));
   if (name !== undefined && failed[0] !== undefined) throw failed[0].error;
   const found = inspections.flatMap((inspection) => ('value' in inspection ? [inspection] : []));
-  const listNotices = found.flatMap(({ name: server, value }) =>
-    spec.notices(value, server).map((notice) => `${sanitize(server)}: ${notice}`),
+  const serverNotices = found.flatMap(({ name: server, value }) =>
+    spec.listNotices(value, server).map((notice) => `${sanitize(server)}: ${notice}`),
   );
   const sections = found.map(({ name: server, value }) => formatServerList(server, value, spec, name === undefined));
   const text = inspections.length === 0 ? 'No usable MCP server. To see why, run: gmn mcp list\n' : sections.join('\n');
   const report = { text, json: { servers: inspections.map((inspection) => toInspectionJson(inspection, spec)) } };
   const errors = options.json ? [] : failed.map(({ error }) => formatInline(error));
-  await printReport({ ...report, notices: [...notices, ...listNotices, ...errors] }, options, app);
+  await printReport({ ...report, notices: [...notices, ...serverNotices, ...errors] }, options, app);
   return failed.length > 0 ? EXIT_CODES.mcp : 0;
 }
 
 function formatServerList<Found>(server: string, found: Found, spec: ListSpec<Found>, isTitled: boolean): string {
-  const lines = spec.lines(found);
+  const lines = spec.formatLines(found);
   const shown = lines.length === 0 ? [`(${spec.none})`] : lines;
   const text = shown.map((line) => `${isTitled ? '  ' : ''}${line}\n`).join('');
   return isTitled ? `${sanitize(server)}\n${text}` : text;
@@ -53,7 +53,7 @@ function toInspectionJson<Found>(inspection: Inspection<Found>, spec: ListSpec<F
   const { name } = inspection;
   return 'error' in inspection
     ? { name, error: toErrorJson(inspection.error) }
-    : { name, ...spec.json(inspection.value) };
+    : { name, ...spec.toJson(inspection.value) };
 }
 
 function formatInline({ message, hint }: AppError): string {

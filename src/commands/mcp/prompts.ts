@@ -9,9 +9,9 @@ export async function run(options: InspectOptions, app: App): Promise<number> {
     command: 'mcp prompts',
     none: 'no prompts',
     load: (connection) => connection.listPrompts({ signal: app.signal }),
-    lines: ({ items }) => items.flatMap(formatPromptRow),
-    json: ({ items }) => ({ prompts: items.map(toPromptJson) }),
-    notices: ({ omitted }) => (omitted === undefined ? [] : [omitted]),
+    formatLines: ({ items }) => items.flatMap(formatPromptRow),
+    toJson: ({ items }) => ({ prompts: items.map(toPromptJson) }),
+    listNotices: ({ omitted }) => (omitted === undefined ? [] : [omitted]),
   });
 }
 

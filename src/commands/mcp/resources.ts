@@ -17,15 +17,15 @@ export async function run(options: InspectOptions, app: App): Promise<number> {
       resources: await connection.listResources({ signal: app.signal }),
       templates: await connection.listResourceTemplates({ signal: app.signal }),
     }),
-    lines: ({ resources, templates }) => [
+    formatLines: ({ resources, templates }) => [
       ...resources.items.map((item) => formatResource(item.uri, item, item.size)),
       ...templates.items.map((item) => formatResource(item.uriTemplate, item, undefined)),
     ],
-    json: ({ resources, templates }) => ({
+    toJson: ({ resources, templates }) => ({
       resources: resources.items.map((item) => ({ ...item })),
       resourceTemplates: templates.items.map((item) => ({ ...item })),
     }),
-    notices: ({ resources, templates }) => [resources, templates].flatMap(({ omitted }) => omitted ?? []),
+    listNotices: ({ resources, templates }) => [resources, templates].flatMap(({ omitted }) => omitted ?? []),
   });
 }
 

@@ -79,9 +79,9 @@ function createService(options: McpServeOptions, app: App): Service {
     jobDirectory: () => `${app.homes().gmn}/jobs`,
     maxRunning: parseLimit(options.maxRunning, 4, '--max-running', 1),
     maxQueued: parseLimit(options.maxQueued, 100, '--max-queued', 0),
-    openEngine: async (holds) => {
+    openEngine: async (locks) => {
       const { createEngine } = await import('../../app/serve/engine.ts');
-      return createEngine({ app, locks: holds, model: chosen, permissions: allowed, maxCost: options.maxCost });
+      return createEngine({ app, locks, model: chosen, permissions: allowed, maxCost: options.maxCost });
     },
   });
 }

@@ -30,15 +30,15 @@ export async function run(options: InspectOptions, app: App): Promise<number> {
       inspected.push({ server, tools: found.items });
       return found;
     },
-    lines: ({ items, ...found }) => items.flatMap((tool) => formatTool(tool, found)),
-    json: ({ items, changed, unwanted }) => ({
+    formatLines: ({ items, ...found }) => items.flatMap((tool) => formatTool(tool, found)),
+    toJson: ({ items, changed, unwanted }) => ({
       tools: items.map((tool) => ({
         ...tool,
         ...(changed.includes(tool) ? { changed: true } : {}),
         ...(unwanted.includes(tool) ? { excluded: true } : {}),
       })),
     }),
-    notices: ({ omitted, changed, faults }, server) => [
+    listNotices: ({ omitted, changed, faults }, server) => [
       ...(omitted === undefined ? [] : [omitted]),
       ...faults,
       ...(changed.length === 0 || isReviewed ? [] : [formatChangedHint(server)]),

@@ -64,9 +64,9 @@ export async function runInChat(options: PromptOptions, prompt: string, app: App
       Object.hasOwn(ONE_SHOT_ONLY, name) && value !== undefined && !isFromEnv(name, app.env, value) && value !== false,
   );
   const idle = given.map(([name]) => name).filter((name) => OFFICIAL_FLAGS.some((flag) => flag === name));
-  const foreign = given.find(([name]) => !idle.includes(name));
-  if (foreign !== undefined || options.args.length > 0) {
-    const what = foreign === undefined ? 'a positional prompt' : toFlagName(foreign[0]);
+  const unsupported = given.find(([name]) => !idle.includes(name));
+  if (unsupported !== undefined || options.args.length > 0) {
+    const what = unsupported === undefined ? 'a positional prompt' : toFlagName(unsupported[0]);
     throw new AppError('usage', `-i cannot be combined with ${what}`, {
       hint: 'To see what a chat takes: gmn chat --help',
     });
@@ -104,12 +104,12 @@ const ALLOWED_OPTIONS = [
 export async function runSessionFlag(options: SessionFlags, app: App): Promise<number> {
   const { outputFormat, outputDialect, deleteSession, quiet = false } = options;
   const flag = deleteSession === undefined ? 'listSessions' : 'deleteSession';
-  const foreign = Object.entries(options).find(
+  const unsupported = Object.entries(options).find(
     ([name, value]) =>
       value !== undefined && name !== flag && !ALLOWED_OPTIONS.includes(name) && !isFromEnv(name, app.env),
   );
-  if (foreign !== undefined || options.args.length > 0) {
-    const what = foreign === undefined ? 'a prompt' : toFlagName(foreign[0]);
+  if (unsupported !== undefined || options.args.length > 0) {
+    const what = unsupported === undefined ? 'a prompt' : toFlagName(unsupported[0]);
     throw new AppError('usage', `${toFlagName(flag)} cannot be combined with ${what}`, {
       hint: 'Do one after the other.',
     });

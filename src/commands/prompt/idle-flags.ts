@@ -8,13 +8,13 @@ type FlagName = keyof PromptOptions;
 
 interface IdleFlags {
   readonly when: string;
-  readonly isSo: (options: PromptOptions) => boolean;
+  readonly applies: (options: PromptOptions) => boolean;
   readonly flags: readonly FlagName[];
   /** The flags contradict each other: an error even for a flag of the official CLI. */
   readonly isContradiction?: true;
 }
 
-const outputFormatOrText = ({ outputFormat = 'text' }: PromptOptions): string => outputFormat;
+const toOutputFormat = ({ outputFormat = 'text' }: PromptOptions): string => outputFormat;
 
 const beginsWithSlash = ({ prompt, args }: PromptOptions): boolean => (prompt ?? args[0])?.startsWith('/') ?? false;
 
@@ -54,22 +54,22 @@ const SAMPLING_FLAGS = [
 export const IDLE_FLAGS: readonly IdleFlags[] = [
   {
     when: 'with --approval-mode',
-    isSo: ({ approvalMode }) => approvalMode !== undefined && approvalMode !== 'yolo',
+    applies: ({ approvalMode }) => approvalMode !== undefined && approvalMode !== 'yolo',
     flags: ['yolo'],
     isContradiction: true,
   },
-  { when: 'with --no-stdin', isSo: ({ noStdin }) => noStdin === true, flags: ['stdin'], isContradiction: true },
-  { when: 'with --no-render', isSo: ({ noRender }) => noRender === true, flags: ['render'], isContradiction: true },
-  { when: 'with --extract-last', isSo: ({ extractLast }) => extractLast === true, flags: ['extract'] },
+  { when: 'with --no-stdin', applies: ({ noStdin }) => noStdin === true, flags: ['stdin'], isContradiction: true },
+  { when: 'with --no-render', applies: ({ noRender }) => noRender === true, flags: ['render'], isContradiction: true },
+  { when: 'with --extract-last', applies: ({ extractLast }) => extractLast === true, flags: ['extract'] },
   {
     when: 'with --output-schema',
-    isSo: ({ outputSchema }) => outputSchema !== undefined,
+    applies: ({ outputSchema }) => outputSchema !== undefined,
     flags: ['extract', 'extractLast'],
   },
-  { when: 'with --dry-run', isSo: ({ dryRun }) => dryRun === true, flags: ANSWER_FLAGS },
+  { when: 'with --dry-run', applies: ({ dryRun }) => dryRun === true, flags: ANSWER_FLAGS },
   {
     when: 'with --count-tokens',
-    isSo: ({ countTokens }) => countTokens === true,
+    applies: ({ countTokens }) => countTokens === true,
     flags: [
       'dryRun',
       ...ANSWER_FLAGS,
@@ -87,33 +87,33 @@ export const IDLE_FLAGS: readonly IdleFlags[] = [
   },
   {
     when: 'with -o json',
-    isSo: (options) => outputFormatOrText(options) === 'json',
+    applies: (options) => toOutputFormat(options) === 'json',
     flags: ['pager', 'usage', 'render', 'rawOutput', 'pictures', 'showThoughts'],
   },
   {
     when: 'with -o stream-json',
-    isSo: (options) => outputFormatOrText(options) === 'stream-json',
+    applies: (options) => toOutputFormat(options) === 'stream-json',
     flags: ['pager', 'noStream', 'usage', 'render', 'rawOutput', 'pictures'],
   },
   {
     when: 'with --output-dialect gemini',
-    isSo: (options) => options.outputDialect === 'gemini' && outputFormatOrText(options) === 'stream-json',
+    applies: (options) => options.outputDialect === 'gemini' && toOutputFormat(options) === 'stream-json',
     flags: ['showThoughts'],
   },
-  { when: 'with --render always', isSo: ({ render }) => render === 'always', flags: ['rawOutput'] },
-  { when: 'with --quiet', isSo: ({ quiet }) => quiet === true, flags: ['usage'] },
+  { when: 'with --render always', applies: ({ render }) => render === 'always', flags: ['rawOutput'] },
+  { when: 'with --quiet', applies: ({ quiet }) => quiet === true, flags: ['usage'] },
   {
     // A template may run commands, for which these flags matter; a slash may begin the name of one.
     when: 'without tools',
-    isSo: (options) => !hasTools(options) && options.template === undefined && !beginsWithSlash(options),
+    applies: (options) => !hasTools(options) && options.template === undefined && !beginsWithSlash(options),
     flags: ['allowedTools', 'yolo', 'approvalMode'],
   },
   {
     when: 'without tools',
-    isSo: (options) => !hasTools(options),
+    applies: (options) => !hasTools(options),
     flags: ['includeDirectories', 'maxTurns', 'noAgentPrompt', 'verify'],
   },
-  { when: 'without --verify', isSo: ({ verify }) => verify === undefined, flags: ['maxVerify'] },
+  { when: 'without --verify', applies: ({ verify }) => verify === undefined, flags: ['maxVerify'] },
 ];
 
 /** Flags of the official CLI: a wrapper may always pass them, so they are not an error. */
@@ -134,9 +134,9 @@ export const OFFICIAL_FLAGS: readonly FlagName[] = [
  */
 export function checkFlags(options: PromptOptions, env: Env): readonly string[] {
   const notices: string[] = [];
-  for (const { when, isSo, flags, isContradiction } of IDLE_FLAGS) {
+  for (const { when, applies, flags, isContradiction } of IDLE_FLAGS) {
     const given = flags.filter((flag) => isGiven(flag, options, env));
-    if (given.length === 0 || !isSo(options)) continue;
+    if (given.length === 0 || !applies(options)) continue;
     const refused = given.find((flag) => isContradiction || !OFFICIAL_FLAGS.includes(flag));
     if (refused !== undefined) throw flagError(refused, when, options);
     notices.push(...given.map((flag) => `${formatTyped(flag)} has no effect ${when}`));
@@ -168,13 +168,13 @@ export function dropIgnoredFlags(
   options: PromptOptions,
   env: Env,
 ): { readonly rest: PromptOptions; readonly notices: readonly string[] } {
-  const aside = IGNORED_FLAGS.filter((flag) => isGiven(flag, options, env));
-  const entries = Object.entries(options).filter(([name]) => !aside.some((flag) => flag === name));
+  const ignored = IGNORED_FLAGS.filter((flag) => isGiven(flag, options, env));
+  const entries = Object.entries(options).filter(([name]) => !ignored.some((flag) => flag === name));
   const command = options.listSessions ? '--list-sessions' : '--delete-session';
   return {
     // Only optional properties were removed.
     rest: Object.fromEntries(entries) as unknown as PromptOptions,
-    notices: aside.map((flag) => `${formatTyped(flag)} has no effect with ${command}`),
+    notices: ignored.map((flag) => `${formatTyped(flag)} has no effect with ${command}`),
   };
 }
 

@@ -87,7 +87,7 @@ async function runPrompt(options: PromptOptions, app: App): Promise<number> {
   return exitCode;
 }
 
-interface Surroundings {
+interface AnswerContext {
   readonly notices: readonly string[];
   readonly end: (reason: unknown) => void;
 }
@@ -95,7 +95,7 @@ interface Surroundings {
 async function* answer(
   options: PromptOptions,
   app: App,
-  { notices, end }: Surroundings,
+  { notices, end }: AnswerContext,
 ): AsyncGenerator<TurnEvent, void> {
   yield* toNotices(notices);
   checkInput(options);
@@ -232,7 +232,7 @@ async function openFiles(options: PromptOptions, app: App): Promise<AnswerFiles>
   const { openAnswerFiles } = await import('../../app/answer-files.ts');
   const canPipe = (options.outputFormat ?? 'text') === 'text' && !app.io.out.isTerminal;
   const isPicture = options.isPicture ?? false;
-  return openAnswerFiles(options, { app, prompt: promptText(options) ?? '', canPipe, isPicture });
+  return openAnswerFiles(options, { app, prompt: joinPrompt(options) ?? '', canPipe, isPicture });
 }
 
 /** Most answers are text alone, and need nothing of it. */
@@ -344,7 +344,7 @@ function toRenderOptions(options: PromptOptions, app: App, signal: AbortSignal):
     rawOutput: options.rawOutput ?? false,
     isDumb: app.env.TERM === 'dumb' || options.screenReader === true,
     dialect: options.outputDialect ?? 'gmn',
-    prompt: promptText(options) ?? '',
+    prompt: joinPrompt(options) ?? '',
     findPictures: async () => (await import('../../render/picture.ts')).choosePictures(options.pictures, app.env),
     openTextWork: async () => (await import('../../platform/process/text-thread.ts')).textThread(signal),
     clock: app.clock,
@@ -398,7 +398,7 @@ async function* readPrompt(
   const { cwd, env, homes, clock } = app;
   const { signal } = deadline;
   const stdin = systemStdin();
-  const prompt = promptText(options);
+  const prompt = joinPrompt(options);
   const isTyped = (options.stdin || prompt === '-') && (await stdin.isTerminal());
   const resume = isTyped ? deadline.pause() : undefined;
   const stdinMode = options.stdin ? 'always' : options.noStdin ? 'never' : 'auto';
@@ -445,7 +445,7 @@ function noInputError({ resume, continue: isNewest, demo, isPicture }: PromptOpt
   return noPromptError(`Try: gmn ${flags} "your question", or continue in a chat: gmn chat ${flags}`);
 }
 
-function promptText({ prompt, args }: PromptOptions): string | undefined {
+function joinPrompt({ prompt, args }: PromptOptions): string | undefined {
   return prompt ?? (args.length > 0 ? args.join(' ') : undefined);
 }
 

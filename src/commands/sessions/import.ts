@@ -132,9 +132,9 @@ async function findDirectory(file: string, session: OfficialSession, app: App): 
   const { gemini: home } = app.homes();
   const root = join(home, 'tmp');
   const read = (path: string): Promise<string | undefined> => readSessionFile(path).catch(() => undefined);
-  const directoryOf = await readOfficialProjects({ home, folders: await listEntries(root), cwd: app.cwd, read });
+  const findProject = await readOfficialProjects({ home, folders: await listEntries(root), cwd: app.cwd, read });
   const folder = dirname(dirname(file));
-  return directoryOf(dirname(folder) === root ? basename(folder) : '', session.projectHash);
+  return findProject(dirname(folder) === root ? basename(folder) : '', session.projectHash);
 }
 
 function formatIds(ids: ReadonlySet<string>): string {
@@ -145,18 +145,18 @@ function formatIds(ids: ReadonlySet<string>): string {
 async function readOfficialSessions(app: App, notices: string[]): Promise<readonly FoundSession[]> {
   const root = join(app.homes().gemini, 'tmp');
   const found: FoundSession[] = [];
-  const readable = async (path: string): Promise<string | undefined> =>
+  const tryRead = async (path: string): Promise<string | undefined> =>
     readSessionFile(path).catch(
       (thrown: unknown) => void notices.push(`skipped: ${sanitize(AppError.from(thrown).message)}`),
     );
   const folders = await listEntries(root);
-  const directoryOf = await readOfficialProjects({ home: app.homes().gemini, folders, cwd: app.cwd, read: readable });
+  const findProject = await readOfficialProjects({ home: app.homes().gemini, folders, cwd: app.cwd, read: tryRead });
   for (const project of folders) {
     const chats = join(root, project, 'chats');
     for (const name of await listEntries(chats)) {
       if (!/^session-.*\.jsonl?$/.test(name)) continue;
-      const session = parseOfficial((await readable(join(chats, name))) ?? '');
-      if (session !== undefined) found.push({ session, cwd: directoryOf(project, session.projectHash) });
+      const session = parseOfficial((await tryRead(join(chats, name))) ?? '');
+      if (session !== undefined) found.push({ session, cwd: findProject(project, session.projectHash) });
     }
   }
   return found.sort((left, right) => right.session.startedAt - left.session.startedAt);
@@ -176,20 +176,20 @@ async function readSessionFile(path: string): Promise<string | undefined> {
   return decoded?.isText ? decoded.text : undefined;
 }
 
-export interface OfficialFiles {
+interface OfficialFiles {
   readonly home: string;
   readonly folders: readonly string[];
   readonly cwd: string;
   readonly read: (path: string) => Promise<string | undefined>;
 }
 
-export type FindDirectory = (folder: string, projectHash: string | undefined) => string | undefined;
+type FindProject = (folder: string, projectHash: string | undefined) => string | undefined;
 
 /**
  * Reads which directories the official CLI knows: a folder may name its directory, `projects.json` maps directories to
  * folders, and older folders and all sessions have a hash of one of these directories or of `cwd`.
  */
-async function readOfficialProjects({ home, folders, cwd, read }: OfficialFiles): Promise<FindDirectory> {
+async function readOfficialProjects({ home, folders, cwd, read }: OfficialFiles): Promise<FindProject> {
   const byFolder = parseProjects((await read(join(home, 'projects.json'))) ?? '');
   for (const folder of folders) {
     const owner = (await read(join(home, 'tmp', folder, '.project_root')))?.trim();

@@ -47,9 +47,9 @@ export async function run(options: ListOptions, app: App): Promise<number> {
   const wanted = all.filter(
     ({ session }) => options.from === undefined || SOURCE_LABELS[session.source] === options.from,
   );
-  const ofPlace = options.all ? wanted : wanted.filter(({ session }) => session.cwd === here);
-  const others = wanted.length - ofPlace.length;
-  const found = options.grep === undefined ? ofPlace : await searchSessions(ofPlace, options.grep, { store, app });
+  const local = options.all ? wanted : wanted.filter(({ session }) => session.cwd === here);
+  const others = wanted.length - local.length;
+  const found = options.grep === undefined ? local : await searchSessions(local, options.grep, { store, app });
   const shown = found.slice(0, findLimit(options, app));
   if (options.layout === 'official' && !options.json) {
     await app.io.out.write(formatOfficial(shown, app));

@@ -53,8 +53,8 @@ export async function run({ md, ...options }: ShowOptions, app: App): Promise<nu
 
 async function formatCompactions(compactions: readonly Compaction[]): Promise<string> {
   if (compactions.length === 0) return '';
-  const words = (await import('../../agent/compacted.ts')).describeCompactions(compactions);
-  return words === undefined ? '' : `[${words}]\n`;
+  const text = (await import('../../agent/compacted.ts')).describeCompactions(compactions);
+  return text === undefined ? '' : `[${text}]\n`;
 }
 
 function formatRecord(record: SavedRecord): string {

@@ -24,7 +24,7 @@ export async function run(options: NewOptions, app: App): Promise<number> {
   const { name, file } = await requireFreeName(options.args, app);
   const begun = Object.hasOwn(BUILT_IN_TEMPLATES, name) ? BUILT_IN_TEMPLATES[name] : undefined;
   const text = begun ?? templateSkeleton(name);
-  const edited = isInteractive() ? await edit(text, `${name}.md`, app) : text;
+  const edited = isInteractive() ? await editTemplate(text, `${name}.md`, app) : text;
   await readTemplate({ name, file, kind: 'markdown', text: edited });
   const created = await tryCreateExclusive(file, edited);
   if (created === 'exists') throw takenError(name, file);
@@ -60,7 +60,7 @@ function takenError(name: string, file: string): AppError {
   });
 }
 
-async function edit(text: string, name: string, { env, signal }: App): Promise<string> {
+async function editTemplate(text: string, name: string, { env, signal }: App): Promise<string> {
   const edited = await editInEditor({ text, name, env, terminal: TTY_PATH }, signal);
   if (edited === undefined) {
     throw new AppError('usage', 'the editor could not be started, or failed', { hint: 'Set VISUAL or EDITOR.' });
