@@ -84,7 +84,7 @@ function toModelOptions({ auth, backend, demo, retries, quiet }: EmbedOptions): 
   };
 }
 
-/** Keeps the order, and up to `CONCURRENCY` requests in flight. Whether there was nothing to write. */
+/** Keeps the order, with up to `CONCURRENCY` requests in flight. True if there was nothing to write. */
 async function writeInOrder(
   batches: AsyncIterable<readonly InputText[]>,
   embed: (batch: readonly InputText[]) => Promise<readonly JsonObject[]>,
@@ -221,7 +221,7 @@ function tooLongError(what: string): AppError {
   return new AppError('usage', `${what} is longer than 1 MB`, { hint: 'Split it into smaller texts, one per line.' });
 }
 
-/** Before anything is sent: a word that is no file most likely belongs to a prompt. */
+/** Called before anything is sent. A word that is no file most likely belongs to a prompt. */
 async function checkFiles(names: readonly string[], { cwd }: App): Promise<void> {
   if (names.length === 0 && systemStdin().kind() === 'none' && (await systemStdin().isTerminal())) {
     throw new AppError('usage', 'there is nothing to embed', {

@@ -71,7 +71,7 @@ function formatName(name: string, by: UsageGrouping, { env }: App): string {
   return sanitize(by === 'directory' ? shortenPath(name, env.HOME) : name);
 }
 
-/** `cost` is that of all its runs; where one is unknown, `pricedCost` is that of the others. */
+/** `cost` is that of all runs; if one of them has no known cost, `pricedCost` is that of the others. */
 function toFields({ runs, usage, cost, unpriced }: UsageRow): JsonObject {
   const rounded = Math.round(cost * 1e9) / 1e9;
   const costs =
@@ -89,7 +89,7 @@ function toCells({ name, runs, usage, ...price }: UsageRow): readonly string[] {
   return [name, String(runs), String(countTokens(usage)), formatCost({ runs, ...price })];
 }
 
-/** `$0.42+`: and what some of its runs cost is not known. */
+/** `$0.42+` if the cost of some runs is not known. */
 function formatCost({ runs, cost, unpriced }: Pick<UsageRow, 'runs' | 'cost' | 'unpriced'>): string {
   if (unpriced === 0) return formatDollars(cost);
   return unpriced === runs ? '-' : `${formatDollars(cost)}+`;

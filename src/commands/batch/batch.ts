@@ -135,7 +135,7 @@ function windDown({ reason }: AbortSignal, stop: (reason: unknown) => void, line
   else line.say('finishing what is in flight; Ctrl+C again to stop at once');
 }
 
-/** What was stopped goes on at the service. */
+/** Batch jobs go on at the service after gmn is stopped. */
 function addWaitHint(thrown: unknown, { paths }: Journal): unknown {
   if (!(thrown instanceof AppError) || !STOPS.includes(thrown.fault)) return thrown;
   return thrown.with({ hint: `The batch jobs go on. To wait for them: gmn batch wait ${quoteIfNeeded(paths.output)}` });
@@ -163,7 +163,7 @@ function isWholeInput({ limit, sample }: BatchCommandOptions, { name }: Source, 
   return limit === undefined && sample === undefined && name !== paths.failed;
 }
 
-/** How many rows there are, if that is quickly found out. */
+/** Undefined if counting the rows would take long. */
 async function countTotal(
   { limit, sample }: BatchCommandOptions,
   source: Source,
@@ -230,7 +230,7 @@ function checkNumbers(options: BatchCommandOptions): void {
 
 const MAX_CONCURRENCY = 2000;
 
-/** What this run has done so far. `paid`: for all its calls, also those of rows that failed. */
+/** What this run has done so far. `paid` is the cost of all its calls, also those of rows that failed. */
 function createRunStats(journal: Journal, paid: () => number | undefined) {
   let total: number | undefined;
   let usage: Usage = NO_USAGE;
@@ -308,7 +308,7 @@ function formatFailed(
   ];
 }
 
-/** Before the error that ended the run. */
+/** Comes before the error that ended the run. */
 async function reportStop(options: BatchCommandOptions, { counts }: Journal, { io }: App): Promise<void> {
   if (options.quiet || options.json) return;
   const done = `${formatCount(counts.ok)} rows answered and ${formatCount(counts.failed)} failed so far`;

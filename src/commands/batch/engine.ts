@@ -28,7 +28,7 @@ export interface EngineOptions extends Pick<BatchOptions, 'demo' | 'serviceTier'
 
 export interface OpenedEngine {
   readonly engine: Engine;
-  /** Whether rows go on without this process. */
+  /** The service works on the rows even if this process ends. */
   readonly isRemote: boolean;
   /** For the progress line. */
   readonly state: () => { readonly pausedMs?: number; readonly inFlight?: string };
@@ -58,7 +58,6 @@ const OWN_QUOTAS: Refusal = {
   hint: 'Leave it out. How many jobs are in flight is set with --concurrency, how many rows each has with --shard-rows.',
 };
 
-/** Why an engine cannot follow a flag, and what to do instead. */
 const REFUSALS = {
   api: {
     ordered: {
@@ -78,7 +77,7 @@ const REFUSALS = {
   },
 } as const satisfies Record<string, { readonly [Name in keyof EngineOptions]?: Refusal }>;
 
-/** Throws AppError `usage` for flags that an engine cannot follow. */
+/** Throws AppError `usage` for a flag that the engine does not support. */
 export function checkEngine(options: EngineOptions): void {
   const { engine = 'local' } = options;
   for (const [name, { why, hint }] of Object.entries<Refusal>(REFUSALS[engine])) {
@@ -97,7 +96,7 @@ export async function openEngine(options: EngineOptions, parts: EngineParts): Pr
   const { journal } = parts;
   const store = await openPlan(journal.paths.output);
   if (store !== undefined) {
-    // The output was begun anew since.
+    // The output was restarted since that plan was made.
     const isOther = store.plan.runId !== journal.runId;
     if (isOther) await endEarlier(store, options, parts, 'drop');
     else if (options.engine !== 'api') await endEarlier(store, options, parts, 'keep');
@@ -130,7 +129,7 @@ async function openRemoteEngine(options: EngineOptions, parts: EngineParts): Pro
   const store = await openPlan(journal.paths.output, fresh);
   let inFlight: string | undefined;
   let spent = 0;
-  // An answer that is of no use is paid for, too.
+  // An answer that cannot be used is billed, too.
   const onCall = (call: BilledCall): void => {
     parts.onCall(call);
     spent += prices.sum([call]) ?? 0;
@@ -165,7 +164,7 @@ function toRemoteOptions(
   };
 }
 
-/** `drop`: the answers belong to an output that is begun anew. */
+/** `drop`: the answers belong to an output that was restarted. */
 async function endEarlier(
   store: PlanStore,
   options: EngineOptions,

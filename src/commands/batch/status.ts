@@ -43,7 +43,7 @@ export async function run(options: RemoteRunOptions, app: App): Promise<number> 
 
 interface ShardState {
   readonly shard: Shard;
-  /** Of the job; `planned`, `uploaded` or `creating` if there is none that we know of. */
+  /** That of the job; `planned`, `uploaded` or `creating` while no job is known. */
   readonly state: string;
   readonly job?: BatchJob | undefined;
 }

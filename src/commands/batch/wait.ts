@@ -39,7 +39,7 @@ export async function collect(options: RemoteRunOptions, app: App, mode: 'wait' 
   );
 }
 
-/** A line whenever a job has ended. */
+/** Prints a line whenever a job has ended. */
 function createStatusLine(say: (message: string) => void): (status: RemoteStatus) => void {
   let last = 0;
   return ({ jobs, rows }) => {

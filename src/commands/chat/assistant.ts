@@ -166,7 +166,7 @@ async function createAssistant(
       try {
         await servers.reload();
       } finally {
-        // Also after a failure half way: a tool whose server has ended must not be offered.
+        // Also if reloading failed half way: a tool whose server has ended must not be offered.
         if (servers.current !== before) {
           await change({});
           watchServers();

@@ -24,7 +24,7 @@ export async function run(options: ConfigOptions, app: App): Promise<number> {
     });
   }
   await editSettings(file, app, () => [{ path: toEditPath(path) }]);
-  // What is still there came from a key of the first format, which is read as this one.
+  // A value that is still there comes from the old name of the key, which is read as this one.
   await editSettings(file, app, (document) => {
     const old = findValue(document, path) === undefined ? undefined : findOldKey(path);
     return old === undefined ? [] : [{ path: [old] }];

@@ -139,7 +139,7 @@ function isUsersOwn(path: string, gmn: string): boolean {
 
 function findExposure(path: string, isUsers: boolean): Remedy | undefined {
   const status = readPathStatus(path);
-  // Even so, nobody else may write there.
+  // Others may read the user's own directories, but not write to them.
   const forbidden = isUsers && status?.kind === 'directory' ? 0o022 : 0o077;
   if (status === undefined || status.kind === 'other' || (status.mode & forbidden) === 0) return undefined;
   return chmodRemedy('Make it private', status.kind === 'directory' ? 700 : 600, path);

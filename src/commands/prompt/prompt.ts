@@ -158,7 +158,7 @@ async function* prepareRun(
   const options =
     pictureModel === undefined ? given : (await import('./pictures.ts')).keepPictureModel(given, pictureModel, app.env);
   const calls: BilledCall[] = [];
-  // A file may take longer to upload than anybody meant to wait for an answer; a limit that was asked for holds.
+  // An upload does not count against the default timeout, but against one that the user set.
   const pause = options.timeout === undefined ? deadline.pause : undefined;
   const budget = await openBudgetIfLimited(options, app);
   const model = await openModel(options, app, {
@@ -235,7 +235,7 @@ async function openFiles(options: PromptOptions, app: App): Promise<AnswerFiles>
   return openAnswerFiles(options, { app, prompt: joinPrompt(options) ?? '', canPipe, isPicture });
 }
 
-/** Most answers are text alone, and need nothing of it. */
+/** Opened by the first file of an answer: most answers are text alone. */
 function lazyFiles(options: PromptOptions, app: App): AnswerFiles {
   let hasText = false;
   let opened: AnswerFiles | undefined;
@@ -257,7 +257,7 @@ function lazyFiles(options: PromptOptions, app: App): AnswerFiles {
   };
 }
 
-/** What could not be saved was paid for, so the user is told where it is. */
+/** Files that could not be saved are paid for, so a notice says how to get them. */
 async function rescueFiles(files: AnswerFiles, { sessionId }: SaveResult): Promise<readonly TurnEvent[]> {
   const events = await files.rescue();
   if (sessionId === undefined || !files.hasLost()) return events;

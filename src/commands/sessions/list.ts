@@ -25,7 +25,7 @@ export interface ListOptions extends PrintOptions {
   readonly layout?: 'whole-ids' | 'official';
 }
 
-/** On a terminal; a pipe gets all. */
+/** Applies on a terminal only; a pipe gets all. */
 const DEFAULT_LIMIT = 20;
 const MAX_NAME = 40;
 /** A shorter name or directory would be of no use. */
@@ -139,7 +139,7 @@ function formatOfficial(shown: readonly Numbered[], app: App): string {
   return `\nAvailable sessions for this project (${shown.length}):\n\n${lines.join('')}`;
 }
 
-/** `others` are in other directories, whatever words they have. */
+/** `others` counts sessions of other directories, whether they match the words or not. */
 function listNotices(found: number, others: number, options: ListOptions): readonly string[] {
   const { from, grep } = options;
   const kind = `${from === undefined ? 'sessions' : `${from} sessions`}${grep === undefined ? '' : ' with these words'}`;

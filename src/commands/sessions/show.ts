@@ -67,7 +67,7 @@ function formatRecord(record: SavedRecord): string {
 
 const CUT_OFF = '[the answer was cut off here]';
 
-/** `gap` is between two texts: those of a prompt are pieces of their own, those of a reply are cut anywhere. */
+/** `gap` separates two texts: the parts of a prompt are separate texts, those of a reply are one text cut anywhere. */
 function formatContent({ parts }: StoredContent, gap: string): string {
   let text = '';
   for (const part of parts) {

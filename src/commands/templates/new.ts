@@ -40,7 +40,7 @@ export async function run(options: NewOptions, app: App): Promise<number> {
 const NAME = /^[\p{L}\p{N}_][\p{L}\p{N}_.-]*(?:[:/][\p{L}\p{N}_][\p{L}\p{N}_.-]*){0,3}$/u;
 
 async function requireFreeName([typed, ...more]: readonly string[], app: App) {
-  // The name of the file is an answer, too.
+  // The file name is accepted, too.
   const wanted = typed?.replace(/\.md$/, '');
   if (wanted === undefined || more.length > 0 || !NAME.test(wanted)) {
     throw new AppError('usage', 'templates new takes one name: letters, digits, - and _; git:log is in a group', {
