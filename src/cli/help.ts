@@ -8,7 +8,7 @@ const WIDTH = 80;
 export function helpText(command: Command, path: string): string {
   const sections = [
     `${command.summary}\n`,
-    `Usage:\n${usageLines(command, path)
+    `Usage:\n${formatUsageLines(command, path)
       .map((line) => `  ${line}\n`)
       .join('')}`,
   ];
@@ -33,7 +33,7 @@ export function shortHelpText(command: Command, path: string): string | undefine
   const rows = Object.entries(essentials).flatMap(([long, text]) =>
     flags.filter((flag) => flag.long === long).map((flag) => [formatFlag(flag), text] as const),
   );
-  const [own = path, ...others] = usageLines(command, path);
+  const [own = path, ...others] = formatUsageLines(command, path);
   const isRoot = path === 'gmn';
   const example = examples[isRoot ? 1 : 0]?.[0];
   const usage = [example === undefined ? own : `${own}   e.g. ${example}`, ...others];
@@ -83,11 +83,11 @@ export function findIdleFlags({ flags }: Command): readonly Flag[] {
   });
 }
 
-export function usageLines(command: Command, path: string): readonly string[] {
+export function formatUsageLines(command: Command, path: string): readonly string[] {
   const own = [path, command.args, command.flags.length > 0 ? '[flags]' : ''].filter(Boolean).join(' ');
   // A command with neither `run` nor subcommands (help, completion) is handled before any command runs.
-  const isCalled = command.run !== undefined || command.subcommands === undefined;
-  return [...(isCalled ? [own] : []), ...(command.subcommands ? [`${path} <command> [flags]`] : [])];
+  const isRunnable = command.run !== undefined || command.subcommands === undefined;
+  return [...(isRunnable ? [own] : []), ...(command.subcommands ? [`${path} <command> [flags]`] : [])];
 }
 
 export function formatFlag({ short, long, value, isOptional, preset }: Flag): string {
@@ -107,19 +107,19 @@ export function formatColumns(rows: readonly (readonly [left: string, right: str
 }
 
 function formatIndented(text: string): string {
-  return wrap(text, WIDTH - 2)
+  return wrapText(text, WIDTH - 2)
     .map((line) => `  ${line}\n`)
     .join('');
 }
 
 function formatHelpRow(term: string, text: string, left: number): string {
   const indent = ' '.repeat(left + 4);
-  const lines = wrap(text, Math.max(WIDTH - indent.length, 30));
+  const lines = wrapText(text, Math.max(WIDTH - indent.length, 30));
   const first = term.length > left ? `  ${term}\n${indent}` : `  ${term.padEnd(left)}  `;
   return `${first}${lines.join(`\n${indent}`)}\n`;
 }
 
-function wrap(text: string, width: number): string[] {
+function wrapText(text: string, width: number): string[] {
   const lines: string[] = [];
   let line = '';
   for (const word of text.split(' ')) {

@@ -1,4 +1,4 @@
-import { BUILT_IN_FLAGS, describeFlag, formatFlag, groupFlags, TOPICS, usageLines } from './help.ts';
+import { BUILT_IN_FLAGS, describeFlag, formatFlag, formatUsageLines, groupFlags, TOPICS } from './help.ts';
 import type { Command, Flag } from './table/command.ts';
 import { APP_FLAGS, COMMON_FLAGS } from './table/flags.ts';
 import { listEnvironment, listExitCodes } from './topics.ts';
@@ -57,7 +57,7 @@ function formatSection(title: string, ...body: readonly string[]): string {
 
 function formatSynopsis(root: Command): string {
   const lines = [root, ...(root.subcommands ?? [])].flatMap((command) =>
-    usageLines(command, command === root ? root.name : `${root.name} ${command.name}`),
+    formatUsageLines(command, command === root ? root.name : `${root.name} ${command.name}`),
   );
   return lines.map((line) => `.B ${escapeRoff(line)}`).join('\n.br\n');
 }
@@ -74,7 +74,7 @@ function formatCommands(root: Command): string {
 
 function formatManEntry(command: Command, path: string): string {
   const own = command.flags.filter(({ long }) => !APP_FLAGS.some((flag) => flag.long === long));
-  const usage = usageLines(command, path).filter((line) => !line.includes('<command>'));
+  const usage = formatUsageLines(command, path).filter((line) => !line.includes('<command>'));
   return [
     `.SS ${escapeRoff(path)}`,
     escapeRoff(command.summary),

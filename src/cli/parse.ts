@@ -7,7 +7,7 @@ import type { Invocation } from './invocation.ts';
 import { OFFICIAL_SWITCHES, REFUSED_FLAGS, type RefusedFlag } from './refused-flags.ts';
 import type { Command, Flag } from './table/command.ts';
 import { QUIET_FLAG } from './table/flags.ts';
-import { optionKey, parseEnvironment, parseFlagValue } from './values.ts';
+import { parseEnvironment, parseFlagValue, toOptionKey } from './values.ts';
 
 /** Parses argv by the command tree. Throws AppError `usage` for anything that is not in it. */
 export function parseCommandLine(root: Command, argv: readonly string[], env: Env): Invocation {
@@ -87,15 +87,15 @@ function createParser({ command, path, argv, env, above = [], onRun }: ParserInp
       throw unknownSubcommandError(command, here, parser.args);
     const inherited = above.map((level) => inheritOptions(level, [...command.flags, ...idle], here));
     const typed: Record<string, unknown> = Object.assign({}, ...inherited, given);
-    const idled = idle.filter((flag) => typed[optionKey(flag)] !== undefined);
-    for (const flag of idled) delete typed[optionKey(flag)];
+    const ineffective = idle.filter((flag) => typed[toOptionKey(flag)] !== undefined);
+    for (const flag of ineffective) delete typed[toOptionKey(flag)];
     const all = { ...parseEnvironment(command.flags, env), ...typed };
     // A switch turned off on the command line counts as absent, even if a variable turns it on.
     const options = { ...Object.fromEntries(Object.entries(all).filter(([key]) => typed[key] !== false)), args: words };
     // With --quiet there is no notice about flags without effect.
-    const reported = idled.filter(({ long }) => long !== QUIET_FLAG.long).map(({ long }) => `--${long}`);
+    const reported = ineffective.filter(({ long }) => long !== QUIET_FLAG.long).map(({ long }) => `--${long}`);
     const run = { kind: 'run', path: here.join(' '), run: command.run, options } as const;
-    return onRun(reported.length === 0 || idled.length > reported.length ? run : { ...run, idle: reported });
+    return onRun(reported.length === 0 || ineffective.length > reported.length ? run : { ...run, idle: reported });
   });
   return parser;
 }
@@ -141,7 +141,7 @@ function declareName(parser: Parser, flag: Flag, names: string): void {
   const option = parser.createOption(`${names}${flag.value === undefined ? '' : placeholder}`);
   // `--no-x` would make commander invent a default `x: true`; we want just what was typed.
   option.negate = false;
-  option.attributeName = () => optionKey(flag);
+  option.attributeName = () => toOptionKey(flag);
   if (flag.preset !== undefined) option.preset(flag.preset);
   if (flag.value !== undefined) {
     const source = { flag: option.long ?? names };
@@ -191,7 +191,7 @@ function declareSwitchForms(parser: Parser, name: string, argv: readonly string[
 function inheritOptions(level: Level, taken: readonly Flag[], here: readonly string[]): Record<string, unknown> {
   const options = level.parser.opts<Record<string, unknown>>();
   for (const flag of level.command.flags) {
-    const isGiven = options[optionKey(flag)] !== undefined;
+    const isGiven = options[toOptionKey(flag)] !== undefined;
     if (isGiven && !taken.some(({ long }) => long === flag.long)) {
       throw new AppError('usage', `--${flag.long} does not apply to "${here.join(' ')}"`, {
         hint: `Run: ${here.join(' ')} --help`,

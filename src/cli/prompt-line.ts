@@ -2,7 +2,7 @@ import { AppError } from '../core/error.ts';
 import type { Env } from '../core/io.ts';
 import type { Invocation, Options, Outline } from './invocation.ts';
 import type { Flag } from './table/command.ts';
-import { optionKey, parseEnvironment, parseFlagValue } from './values.ts';
+import { parseEnvironment, parseFlagValue, toOptionKey } from './values.ts';
 
 /**
  * The invocation of a one-shot that is written in the plain way: words, `-m value`, `--model value`, `--model=value` and
@@ -45,7 +45,7 @@ function parseWords({ commands, flags }: Outline, argv: readonly string[]): Opti
     known ??= flags();
     const flag = known.find((each) => matchesFlag(each, name));
     if (flag === undefined || (flag.value === undefined && equals >= 0)) return undefined;
-    const key = optionKey(flag);
+    const key = toOptionKey(flag);
     if (flag.value === undefined) {
       options[key] = true;
       continue;

@@ -3,7 +3,7 @@ import type { Env } from '../core/io.ts';
 import { parseDuration } from '../core/text/format.ts';
 import type { Flag } from './table/command.ts';
 
-export function optionKey(flag: Flag): string {
+export function toOptionKey(flag: Flag): string {
   return flag.long.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
 }
 
@@ -62,7 +62,7 @@ export function parseEnvironment(flags: readonly Flag[], env: Env): Record<strin
   for (const flag of flags) {
     const text = flag.env === undefined ? undefined : env[flag.env];
     if (text === undefined || text === '') continue;
-    options[optionKey(flag)] =
+    options[toOptionKey(flag)] =
       flag.value === undefined ? isTruthy(text) : parseFlagValue(flag, text, { variable: flag.env ?? '' });
   }
   return options;

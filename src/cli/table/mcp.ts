@@ -77,7 +77,7 @@ export const MCP_SERVER: Command = command({
   load,
 });
 
-const LOOK_FLAGS = [...SERVER_FLAGS, JSON_FLAG, QUIET_FLAG, ...APP_FLAGS] as const;
+const INSPECT_FLAGS = [...SERVER_FLAGS, JSON_FLAG, QUIET_FLAG, ...APP_FLAGS] as const;
 
 const TIMEOUT_FLAG = {
   long: 'timeout',
@@ -130,14 +130,14 @@ export const MCP = command({
     command({
       name: 'list',
       summary: 'The configured servers; nothing is started unless --check is given',
-      flags: [{ long: 'check', help: 'Connect to each, and show what it offers' }, TIMEOUT_FLAG, ...LOOK_FLAGS],
+      flags: [{ long: 'check', help: 'Connect to each, and show what it offers' }, TIMEOUT_FLAG, ...INSPECT_FLAGS],
       load: () => import('../../commands/mcp/list.ts'),
     }),
     command({
       name: 'tools',
       summary: 'The tools of a server, or of all',
       args: '[server]',
-      flags: [TIMEOUT_FLAG, ...LOOK_FLAGS],
+      flags: [TIMEOUT_FLAG, ...INSPECT_FLAGS],
       load: () => import('../../commands/mcp/tools.ts'),
     }),
     command({
@@ -170,28 +170,28 @@ export const MCP = command({
       name: 'prompts',
       summary: 'The prompts of a server, or of all',
       args: '[server]',
-      flags: [TIMEOUT_FLAG, ...LOOK_FLAGS],
+      flags: [TIMEOUT_FLAG, ...INSPECT_FLAGS],
       load: () => import('../../commands/mcp/prompts.ts'),
     }),
     command({
       name: 'prompt',
       summary: 'Fill in a prompt and print it; @file and - (stdin) are read',
       args: '<server> <name> [k=v...]',
-      flags: [TIMEOUT_FLAG, ...LOOK_FLAGS],
+      flags: [TIMEOUT_FLAG, ...INSPECT_FLAGS],
       load: () => import('../../commands/mcp/prompt.ts'),
     }),
     command({
       name: 'resources',
       summary: 'The resources of a server, or of all',
       args: '[server]',
-      flags: [TIMEOUT_FLAG, ...LOOK_FLAGS],
+      flags: [TIMEOUT_FLAG, ...INSPECT_FLAGS],
       load: () => import('../../commands/mcp/resources.ts'),
     }),
     command({
       name: 'read',
       summary: 'Print a resource',
       args: '<server> <uri>',
-      flags: [OUTPUT_FILE_FLAG, TIMEOUT_FLAG, ...LOOK_FLAGS],
+      flags: [OUTPUT_FILE_FLAG, TIMEOUT_FLAG, ...INSPECT_FLAGS],
       load: () => import('../../commands/mcp/read.ts'),
     }),
     command({
@@ -225,7 +225,7 @@ export const MCP = command({
       name: 'get',
       summary: 'One server as the settings define it, secrets hidden',
       args: '<server>',
-      flags: LOOK_FLAGS,
+      flags: INSPECT_FLAGS,
       load: () => import('../../commands/mcp/get.ts'),
     }),
     command({
@@ -265,7 +265,7 @@ export const MCP = command({
           long: 'no-browser',
           help: 'Only print the address to open; you can paste the address where the browser ends up',
         },
-        ...LOOK_FLAGS,
+        ...INSPECT_FLAGS,
       ],
       load: () => import('../../commands/mcp/auth.ts'),
     }),
@@ -273,7 +273,7 @@ export const MCP = command({
       name: 'logout',
       summary: 'Forget the sign-in at a server',
       args: '<server>',
-      flags: LOOK_FLAGS,
+      flags: INSPECT_FLAGS,
       load: () => import('../../commands/mcp/logout.ts'),
     }),
     MCP_SERVE,
