@@ -77,12 +77,12 @@ export function approvalPolicy({ mode, allowedTools, isTrusted, remembered = new
     rule(call) {
       const decision = DECISIONS[mode][call.tool.effect];
       if (decision === 'deny') return { kind: 'deny', ...planDenial(call.tool) };
-      if (REACHES.some((reach) => remembered.has(approvalKey(call, reach)))) return { kind: 'run' };
+      if (REACHES.some((reach) => remembered.has(toApprovalKey(call, reach)))) return { kind: 'run' };
       const scope = toScope(call);
       if (scope === 'call') return { kind: 'ask', scope };
       return decision === 'run' || isAllowed(call.tool) ? { kind: 'run' } : { kind: 'ask', scope };
     },
-    remember: (call, reach) => void remembered.add(approvalKey(call, reach)),
+    remember: (call, reach) => void remembered.add(toApprovalKey(call, reach)),
   };
 }
 
@@ -120,7 +120,7 @@ function toScope({ tool, args, secret }: ResolvedCall): Scope {
 
 const REACHES: readonly Reach[] = ['scope', 'file'];
 
-function approvalKey(call: ResolvedCall, reach: Reach): string {
+function toApprovalKey(call: ResolvedCall, reach: Reach): string {
   const { tool, args, secret, target, directory } = call;
   // For a call that writes no file this key is never remembered, so it never matches.
   if (reach === 'file') return canonicalJson([reach, target ?? null]);

@@ -7,7 +7,7 @@ import { buildServerPrompt } from './commands/servers.ts';
 import { buildCustomPrompt, runSlashEntry } from './commands/table.ts';
 import type { Entry } from './line/source.ts';
 import { buildPrompt } from './prompt.ts';
-import { promptMark } from './recap.ts';
+import { formatPromptMark } from './recap.ts';
 import { showRecap, switchToNextMode, unansweredNotice } from './setup.ts';
 import { runShellLine } from './shell.ts';
 import { askPrompt } from './turn.ts';
@@ -88,7 +88,7 @@ async function reportNotices(chat: Chat): Promise<void> {
 /** Returns `leave` if a signal of the system arrives while it waits. */
 async function readEntry({ lines, signal, isPlain, io, assistant }: Chat): Promise<Entry> {
   try {
-    const prompt = promptMark({ isPlain, isStyled: io.err.isStyled });
+    const prompt = formatPromptMark({ isPlain, isStyled: io.err.isStyled });
     // The connection of the last turn is kept for a minute; a new one is ready by the time of Enter.
     return await lines.read({ prompt, onFirstKey: () => assistant.preconnect() });
   } catch (thrown) {
@@ -176,7 +176,7 @@ async function runCancellable<Result>(
   work: (signal: AbortSignal, hasLeft: () => boolean) => Promise<Result>,
 ): Promise<CancellableResult<Result>> {
   const controller = new AbortController();
-  const follow = (): void => controller.abort(chatSignal.reason);
+  const abortWithChat = (): void => controller.abort(chatSignal.reason);
   let hasLeft = false;
   let leave: () => void = () => {};
   const left = new Promise<void>((resolve) => {
@@ -185,21 +185,21 @@ async function runCancellable<Result>(
       resolve();
     };
   });
-  if (chatSignal.aborted) follow();
-  chatSignal.addEventListener('abort', follow, { once: true });
+  if (chatSignal.aborted) abortWithChat();
+  chatSignal.addEventListener('abort', abortWithChat, { once: true });
   const unwatch = lines.watch(() => {
     if (controller.signal.aborted) leave();
     else controller.abort(new AppError('interrupted', '⏹ cancelled'));
   });
   try {
     const working = work(controller.signal, () => hasLeft);
-    const rest = async (): Promise<void> => void (await working.catch(() => {}));
+    const waitForEnd = async (): Promise<void> => void (await working.catch(() => {}));
     return await Promise.race([
-      left.then(() => ({ kind: 'left', rest: rest() }) as const),
+      left.then(() => ({ kind: 'left', rest: waitForEnd() }) as const),
       working.then((result) => ({ kind: 'done', result }) as const),
     ]);
   } finally {
     unwatch();
-    chatSignal.removeEventListener('abort', follow);
+    chatSignal.removeEventListener('abort', abortWithChat);
   }
 }

@@ -8,7 +8,13 @@ import { clipText } from '../render/spinner.ts';
 import { deriveTitle } from '../session/record.ts';
 import { wrapWords } from './chat.ts';
 
-export function promptMark({ isPlain, isStyled }: { readonly isPlain: boolean; readonly isStyled: boolean }): string {
+export function formatPromptMark({
+  isPlain,
+  isStyled,
+}: {
+  readonly isPlain: boolean;
+  readonly isStyled: boolean;
+}): string {
   if (isPlain) return '> ';
   return isStyled ? '\u001b[1;36m❯ \u001b[0m' : '❯ ';
 }
@@ -53,7 +59,7 @@ async function formatRecapTurn([prompt, ...rest]: readonly StoredContent[], opti
   ];
   const paint = (row: string): string => (options.isStyled && row !== '' ? dim(row) : row);
   const [first = '', ...others] = wrapWords(question, options.columns - INDENT.length);
-  return [promptMark(options) + first, ...others.map((row) => INDENT + row), ...rows.map(paint)].join('\n');
+  return [formatPromptMark(options) + first, ...others.map((row) => INDENT + row), ...rows.map(paint)].join('\n');
 }
 
 /** The code that ends bold text also ends dim text, so dim begins again after it. */

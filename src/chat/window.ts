@@ -98,7 +98,7 @@ export function estimateShares({ session, assistant }: WindowContents): readonly
   const { summary } = mergeCompactions(session.compactions);
   const added = sent.length - (session.contents.length - (summary?.end ?? 0));
   const kept = sent.slice(added);
-  const parts = (matches: (content: StoredContent, part: Part) => boolean): number =>
+  const sumParts = (matches: (content: StoredContent, part: Part) => boolean): number =>
     kept.reduce((sum, content) => sum + estimateParts(content.parts.filter((part) => matches(content, part))), 0);
   const context = estimateTokens(contextText);
   const shares = [
@@ -112,11 +112,14 @@ export function estimateShares({ session, assistant }: WindowContents): readonly
       what: 'summary of older messages',
       tokens: sent.slice(0, added).reduce((sum, content) => sum + estimateContent(content), 0),
     },
-    { what: 'your prompts', tokens: parts(({ role }, part) => role === 'user' && 'text' in part) },
-    { what: 'replies', tokens: parts(({ role }, part) => role === 'model' && 'text' in part && part.thought !== true) },
-    { what: 'tool calls', tokens: parts((_, part) => 'functionCall' in part) },
-    { what: 'tool output', tokens: parts((_, part) => 'functionResponse' in part) },
-    { what: 'attachments', tokens: parts((_, part) => 'inlineData' in part || 'fileData' in part) },
+    { what: 'your prompts', tokens: sumParts(({ role }, part) => role === 'user' && 'text' in part) },
+    {
+      what: 'replies',
+      tokens: sumParts(({ role }, part) => role === 'model' && 'text' in part && part.thought !== true),
+    },
+    { what: 'tool calls', tokens: sumParts((_, part) => 'functionCall' in part) },
+    { what: 'tool output', tokens: sumParts((_, part) => 'functionResponse' in part) },
+    { what: 'attachments', tokens: sumParts((_, part) => 'inlineData' in part || 'fileData' in part) },
   ];
   return shares.filter(({ tokens }) => tokens > 0);
 }

@@ -63,9 +63,9 @@ function formatSynopsis(root: Command): string {
 }
 
 function formatCommands(root: Command): string {
-  const names = (flags: readonly Flag[]): string => flags.map(({ long }) => `--${long}`).join(', ');
+  const joinNames = (flags: readonly Flag[]): string => flags.map(({ long }) => `--${long}`).join(', ');
   const others = COMMON_FLAGS.filter(({ long }) => !APP_FLAGS.some((flag) => flag.long === long));
-  const intro = `All of them also take ${names(APP_FLAGS)}, --help and --version, and ${names(others)}, which have no effect where they are not listed.`;
+  const intro = `All of them also take ${joinNames(APP_FLAGS)}, --help and --version, and ${joinNames(others)}, which have no effect where they are not listed.`;
   return [
     escapeRoff(intro),
     ...(root.subcommands ?? []).map((child) => formatManEntry(child, `${root.name} ${child.name}`)),

@@ -50,12 +50,12 @@ function findStructuredAnswer(request: DemoRequest): Answer | undefined {
 
 function echoRequest(request: DemoRequest): string {
   const parts = findActiveLoop(request.contents)[0]?.parts ?? [];
-  const line = firstLine(parts);
+  const line = findFirstLine(parts);
   if (!parts.some(isMedia)) return `demo: ${line}`;
   return line === '' ? `demo: I see ${describeParts(parts)}` : `demo: I see ${describeParts(parts)}: ${line}`;
 }
 
-function firstLine(parts: readonly DemoPart[]): string {
+function findFirstLine(parts: readonly DemoPart[]): string {
   const text = parts.findLast((part) => typeof part.text === 'string')?.text;
   return typeof text === 'string' ? (text.trim().split(/\r?\n/)[0] ?? '').trim() : '';
 }
@@ -67,7 +67,7 @@ function findBuiltinAnswer(request: DemoRequest, sign: (call: JsonObject) => str
   const task = SAMPLE_TASKS.find(({ ask }) => joinPartTexts(prompt.parts).includes(ask));
   if (task !== undefined) return findTaskAnswer(task, request, sign);
   if (last !== prompt) return undefined;
-  const question = lastLine(joinPartTexts(last.parts.slice(-1)));
+  const question = findLastLine(joinPartTexts(last.parts.slice(-1)));
   const sample = SAMPLES.get(question);
   const schema = request.generationConfig.responseJsonSchema ?? request.generationConfig.responseSchema;
   if (question === '3 colors') return answerColors(toJsonObject(schema));
@@ -79,7 +79,7 @@ function findBuiltinAnswer(request: DemoRequest, sign: (call: JsonObject) => str
   return count === undefined ? undefined : { chunks: numberChunks(Number(count)), isUnlimited: true };
 }
 
-function lastLine(text: string): string {
+function findLastLine(text: string): string {
   return text.trim().split('\n').at(-1)?.trim().toLowerCase() ?? '';
 }
 

@@ -2,7 +2,7 @@ import { canonicalJson, type JsonObject, toJsonObject } from '../core/json.ts';
 import { hashHex } from './embed.ts';
 import type { DemoFault, FaultName } from './fault.ts';
 import type { Parsed } from './request.ts';
-import { firstCandidate, markLast } from './send.ts';
+import { findFirstCandidate, markLast } from './send.ts';
 
 export interface Continuation {
   readonly from: number;
@@ -49,7 +49,7 @@ export async function* continueEvents(
 }
 
 function addToken(event: JsonObject, continuationToken: string, ending: JsonObject): JsonObject {
-  return { ...event, candidates: [{ ...firstCandidate(event), ...ending, continuationToken }] };
+  return { ...event, candidates: [{ ...findFirstCandidate(event), ...ending, continuationToken }] };
 }
 
 function subtractUsage(event: JsonObject, earlier: JsonObject): JsonObject {

@@ -105,16 +105,16 @@ export function toState({ isFailed, looksLeft }: StoredFile): string {
 
 export function toResource(file: StoredFile, host = ''): JsonObject {
   const { name, mimeType, displayName, sizeBytes, createdAt, content, source } = file;
-  const time = (ms: number): string => new Date(ms).toISOString();
+  const formatTime = (ms: number): string => new Date(ms).toISOString();
   const state = toState(file);
   return {
     name,
     ...(displayName === undefined ? {} : { displayName }),
     mimeType,
     sizeBytes,
-    createTime: time(createdAt),
-    updateTime: time(createdAt),
-    expirationTime: time(createdAt + KEPT_MS),
+    createTime: formatTime(createdAt),
+    updateTime: formatTime(createdAt),
+    expirationTime: formatTime(createdAt + KEPT_MS),
     // As the service does: the base64 form of the hexadecimal digits.
     sha256Hash: Buffer.from(content.digest()).toString('base64'),
     uri: `http://${host}/v1beta/${name}`,

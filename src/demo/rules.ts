@@ -75,9 +75,9 @@ function checkPairs(calls: readonly DemoPart[], answers: readonly DemoPart[]): s
   }
   const called = calls.map((part) => toJsonObject(part.functionCall));
   const answered = answers.map((part) => toJsonObject(part.functionResponse));
-  const names = (items: readonly JsonObject[]) => items.map(({ name }) => String(name)).sort();
-  if (names(called).join() !== names(answered).join()) {
-    return `function responses for ${names(answered).join(', ')} do not answer calls of ${names(called).join(', ')}.`;
+  const sortNames = (items: readonly JsonObject[]) => items.map(({ name }) => String(name)).sort();
+  if (sortNames(called).join() !== sortNames(answered).join()) {
+    return `function responses for ${sortNames(answered).join(', ')} do not answer calls of ${sortNames(called).join(', ')}.`;
   }
   const ids = new Set(called.map(({ id }) => id));
   const unknown = ids.has(undefined) ? undefined : answered.find(({ id }) => id !== undefined && !ids.has(id));

@@ -37,17 +37,17 @@ export async function sendReply(reply: ServedReply, outgoing: OutgoingReply): Pr
   if (outgoing.format === 'object') return sendObject(reply, outgoing);
   const isSse = outgoing.format === 'sse';
   reply.begin(200, { ...(isSse ? { 'content-type': 'text/event-stream' } : JSON_HEADERS), ...outgoing.headers });
-  const before = (index: number) => (isSse ? 'data: ' : index === 0 ? '[' : ',\r\n');
+  const formatPrefix = (index: number) => (isSse ? 'data: ' : index === 0 ? '[' : ',\r\n');
   const after = isSse ? '\r\n\r\n' : '';
   let index = 0;
   for await (const frame of outgoing.frames) {
     if (frame.kind === 'hang') return waitForAbort(reply.signal);
     const text = frame.kind === 'garbage' ? GARBAGE : JSON.stringify(outgoing.wrap(frame.value));
     if (frame.kind === 'cut') {
-      await reply.write(before(index) + text.slice(0, text.length / 2));
+      await reply.write(formatPrefix(index) + text.slice(0, text.length / 2));
       return reply.cut();
     }
-    await reply.write(before(index) + text + after);
+    await reply.write(formatPrefix(index) + text + after);
     index += 1;
   }
   if (!isSse) await reply.write(index === 0 ? '[]' : ']');
@@ -194,21 +194,21 @@ function replacementEvent(event: JsonObject, fault: Replacement): JsonObject {
   }
 }
 
-export function firstCandidate(event: JsonObject): JsonObject {
+export function findFirstCandidate(event: JsonObject): JsonObject {
   return Array.isArray(event.candidates) ? toJsonObject(event.candidates[0]) : {};
 }
 
-function eventParts(event: JsonObject): readonly JsonObject[] {
-  const { parts } = toJsonObject(firstCandidate(event).content);
+function listEventParts(event: JsonObject): readonly JsonObject[] {
+  const { parts } = toJsonObject(findFirstCandidate(event).content);
   return Array.isArray(parts) ? parts.map(toJsonObject) : [];
 }
 
 function hasText(event: JsonObject): boolean {
-  return eventParts(event).some((part) => typeof part.text === 'string' && part.thought !== true);
+  return listEventParts(event).some((part) => typeof part.text === 'string' && part.thought !== true);
 }
 
 function setFinishReason(event: JsonObject, finishReason: string | undefined): JsonObject {
-  const { finishReason: _dropped, ...rest } = firstCandidate(event);
+  const { finishReason: _dropped, ...rest } = findFirstCandidate(event);
   return { ...event, candidates: [finishReason === undefined ? rest : { ...rest, finishReason }] };
 }
 
@@ -216,14 +216,14 @@ function setFinishReason(event: JsonObject, finishReason: string | undefined): J
 export function joinEvents(events: readonly JsonObject[]): JsonObject {
   const last = events.at(-1) ?? {};
   const parts: JsonObject[] = [];
-  for (const part of events.flatMap(eventParts)) {
+  for (const part of events.flatMap(listEventParts)) {
     const before = parts.at(-1);
     const joins =
       isUnsignedText(part) && before !== undefined && isUnsignedText(before) && part.thought === before.thought;
     if (joins) parts[parts.length - 1] = { ...before, text: `${String(before.text)}${String(part.text)}` };
     else parts.push(part);
   }
-  const end = firstCandidate(last);
+  const end = findFirstCandidate(last);
   if (parts.length === 0 || !isObject(end.content)) return last;
   return { ...last, candidates: [{ ...end, content: { parts, role: 'model' } }] };
 }

@@ -289,14 +289,14 @@ function tooManyError(name: string, limit: string): AppError {
 
 async function* addWalked(walked: WalkResult, target: WalkTarget): AsyncGenerator<TurnEvent, readonly AttachedItem[]> {
   const { root, context } = target;
-  const displayName = (below: string): string => toPlainName(posix.join(toSlashes(target.name), below));
+  const toDisplayName = (below: string): string => toPlainName(posix.join(toSlashes(target.name), below));
   const added: AttachedItem[] = [];
   const notText: string[] = [];
   for (const below of walked.files) {
     context.signal.throwIfAborted();
     const path = join(root, below);
     if (!context.attachments.isNew(path)) continue;
-    const { item, bytes } = await loadFile(path, displayName(below), context, { links: 'never' });
+    const { item, bytes } = await loadFile(path, toDisplayName(below), context, { links: 'never' });
     if (!isAttachment(item)) {
       notText.push(below);
       continue;
@@ -305,9 +305,9 @@ async function* addWalked(walked: WalkResult, target: WalkTarget): AsyncGenerato
     if (bytes !== undefined) context.onAttached?.(path, bytes);
     added.push(item);
   }
-  yield* reportSkipped('neither text nor media that can be sent', notText.map(displayName));
-  yield* reportSkipped('may hold secrets; to send one, name it with -f', walked.secrets.map(displayName));
-  yield* reportSkipped('symbolic links', walked.links.map(displayName));
+  yield* reportSkipped('neither text nor media that can be sent', notText.map(toDisplayName));
+  yield* reportSkipped('may hold secrets; to send one, name it with -f', walked.secrets.map(toDisplayName));
+  yield* reportSkipped('symbolic links', walked.links.map(toDisplayName));
   return added;
 }
 

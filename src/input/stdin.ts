@@ -102,9 +102,9 @@ interface Reading {
 
 function startStdinReading(stdin: Stdin, parent: AbortSignal): Reading {
   const controller = new AbortController();
-  const follow = (): void => controller.abort(parent.reason);
-  if (parent.aborted) follow();
-  parent.addEventListener('abort', follow, { once: true });
+  const abortWithParent = (): void => controller.abort(parent.reason);
+  if (parent.aborted) abortWithParent();
+  parent.addEventListener('abort', abortWithParent, { once: true });
   const bytes = stdin.read(controller.signal);
   const first = bytes.next();
   first.catch(() => {});
@@ -125,7 +125,7 @@ function startStdinReading(stdin: Stdin, parent: AbortSignal): Reading {
       return spool === undefined ? Buffer.concat(chunks, length) : { path: await spool.finish() };
     },
     close: async () => {
-      parent.removeEventListener('abort', follow);
+      parent.removeEventListener('abort', abortWithParent);
       controller.abort();
       await first.catch(() => {});
       await bytes.return?.();

@@ -91,7 +91,7 @@ export function matchPieces(old: readonly string[], next: readonly string[]): re
       kept[head + column] = head + row;
       row += 1;
       column += 1;
-    } else if (lengthAt(lengths, row + 1, column) >= lengthAt(lengths, row, column + 1)) row += 1;
+    } else if (findLength(lengths, row + 1, column) >= findLength(lengths, row, column + 1)) row += 1;
     else column += 1;
   }
   return kept;
@@ -105,13 +105,13 @@ function computeCommonLengths(old: readonly string[], next: readonly string[]): 
     for (let column = next.length - 1; column >= 0; column -= 1) {
       line[column] =
         old[row] === next[column]
-          ? lengthAt(lengths, row + 1, column + 1) + 1
-          : Math.max(lengthAt(lengths, row + 1, column), lengthAt(lengths, row, column + 1));
+          ? findLength(lengths, row + 1, column + 1) + 1
+          : Math.max(findLength(lengths, row + 1, column), findLength(lengths, row, column + 1));
     }
   }
   return lengths;
 }
 
-function lengthAt(lengths: readonly Uint32Array[], row: number, column: number): number {
+function findLength(lengths: readonly Uint32Array[], row: number, column: number): number {
   return lengths[row]?.[column] ?? 0;
 }

@@ -106,10 +106,10 @@ export const CONTEXT: SlashCommand = {
     const limit = findWindowLimit(chat.assistant);
     const shares = estimateShares(chat);
     const total = estimateSize(chat);
-    const percent = (tokens: number): string => (limit === undefined ? '' : `, ${formatPercent(tokens, limit)}`);
-    const rows = shares.map(({ what, tokens }) => `  ${String(tokens).padStart(9)}  ${what}${percent(tokens)}`);
+    const formatShare = (tokens: number): string => (limit === undefined ? '' : `, ${formatPercent(tokens, limit)}`);
+    const rows = shares.map(({ what, tokens }) => `  ${String(tokens).padStart(9)}  ${what}${formatShare(tokens)}`);
     const compacted = describeWindow(chat);
-    const share = limit === undefined ? '' : `${percent(total)} of ${limit}`;
+    const share = limit === undefined ? '' : `${formatShare(total)} of ${limit}`;
     const exact = chat.stats.windowTokens;
     await chat.say(
       [

@@ -46,7 +46,7 @@ const BLOCK_NOTICE = 'A line with """ ends the block.';
 export function lineEditor({ entries, size, isStyled, isPlain }: EditorOptions): LineEditor {
   const editing = createEditing(entries, size);
   const { line, pastes } = editing;
-  const frameWith = (below: Below | undefined): Frame => {
+  const layOutWith = (below: Below | undefined): Frame => {
     const { frame, top } = layOutFrame(editing.layout(), below, { size: size(), isStyled, top: editing.top });
     editing.top = top;
     return frame;
@@ -92,8 +92,8 @@ export function lineEditor({ entries, size, isStyled, isPlain }: EditorOptions):
       pastes.clear();
       editing.top = 0;
     },
-    frame: () => frameWith(findBelow(editing, size())),
-    lastFrame: () => frameWith(undefined),
+    frame: () => layOutWith(findBelow(editing, size())),
+    lastFrame: () => layOutWith(undefined),
   };
 }
 

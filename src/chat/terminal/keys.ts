@@ -101,7 +101,7 @@ const UNFINISHED_STRING = /^\u001b[\]PX^_][^\u0007\u001b]*\u001b?$/;
 
 /** The length of the first key in code units; 0 if it is incomplete. */
 function measureKey(text: string): number {
-  if (!text.startsWith(ESC)) return codeUnitsAt(text, 0);
+  if (!text.startsWith(ESC)) return countCodeUnits(text, 0);
   if (text.length === 1) return 0;
   const whole = CONTROL_SEQUENCE.exec(text) ?? SINGLE_SHIFT.exec(text) ?? STRING_SEQUENCE.exec(text);
   if (whole !== null) return whole[0].length;
@@ -110,10 +110,10 @@ function measureKey(text: string): number {
   const broken = /^\u001b(?:\[[0-?]*[ -/]*|O[\d;]*|[\]PX^_][^\u0007\u001b]*)/.exec(text);
   if (broken !== null) return broken[0].length;
   // Esc twice: the first is the key, the second may start a sequence.
-  return text[1] === ESC ? 1 : 1 + codeUnitsAt(text, 1);
+  return text[1] === ESC ? 1 : 1 + countCodeUnits(text, 1);
 }
 
-function codeUnitsAt(text: string, at: number): number {
+function countCodeUnits(text: string, at: number): number {
   return (text.codePointAt(at) ?? 0) > 0xffff ? 2 : 1;
 }
 

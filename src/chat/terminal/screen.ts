@@ -56,7 +56,7 @@ function diffPlainly(before: Frame | undefined, next: Frame): string {
   const text = joinFrame(next);
   if (text === old && before !== undefined) return '';
   if (text.startsWith(old)) return text.slice(old.length);
-  const gone = lastRow(before).slice(countCommon(lastRow(before), lastRow(next)));
+  const gone = findLastRow(before).slice(countCommon(findLastRow(before), findLastRow(next)));
   const hasOneRow = before?.rows.length === 1 && next.rows.length === 1;
   if (!hasOneRow || !old.startsWith(text)) return `\n${text}`;
   const columns = gone.reduce((sum, { width }) => sum + width, 0);
@@ -67,7 +67,7 @@ function joinFrame(frame: Frame | undefined): string {
   return frame?.rows.map((row) => row.map(({ text }) => text).join('')).join('\n') ?? '';
 }
 
-function lastRow(frame: Frame | undefined): Frame['rows'][number] {
+function findLastRow(frame: Frame | undefined): Frame['rows'][number] {
   return frame?.rows.at(-1) ?? [];
 }
 

@@ -37,16 +37,16 @@ export function completionPlan(root: Command): readonly PlannedCommand[] {
 function helpPlan(root: Command, { path, flags }: Pick<PlannedCommand, 'path' | 'flags'>): readonly PlannedCommand[] {
   const names = (root.subcommands ?? []).map(({ name }) => name);
   const topics: Values = { kind: 'words', words: Object.keys(TOPICS).filter((topic) => !names.includes(topic)) };
-  const below = ({ subcommands = [] }: Command, at: string): readonly PlannedCommand[] => [
+  const planBelow = ({ subcommands = [] }: Command, at: string): readonly PlannedCommand[] => [
     {
       path: at,
       commands: subcommands.map(({ name, summary }) => ({ name, summary })),
       ...(at === path ? { flags, words: [topics] } : { flags: [], words: [] }),
       repeats: false,
     },
-    ...subcommands.flatMap((child) => below(child, `${at} ${child.name}`)),
+    ...subcommands.flatMap((child) => planBelow(child, `${at} ${child.name}`)),
   ];
-  return below(root, path);
+  return planBelow(root, path);
 }
 
 /** `<session> [file]` → session, file. */

@@ -227,7 +227,7 @@ function createSetup(options: AssistantOptions, mode: ApprovalMode): Setup {
   return {
     model: options.model,
     system: options.system,
-    tools: options.tools ?? defaultTools(options),
+    tools: options.tools ?? chooseDefaultTools(options),
     start: options.start,
     mode,
     showThoughts: options.showThoughts ?? false,
@@ -238,7 +238,7 @@ function createSetup(options: AssistantOptions, mode: ApprovalMode): Setup {
 const SERVICE_TOOLS = ['search', 'code', 'url'] as const satisfies readonly (keyof AssistantOptions)[];
 
 /** `--shell` implies that the model may use it. */
-function defaultTools({ shell }: AssistantOptions): string {
+function chooseDefaultTools({ shell }: AssistantOptions): string {
   return shell === undefined ? 'edit' : 'edit,run_shell_command';
 }
 
@@ -249,7 +249,7 @@ function toModelFlags({ model, showThoughts }: Setup): Pick<AssistantOptions, 'm
 function toAgentFlags({ system: _, yolo: __, ...options }: AssistantOptions, setup: Setup): AgentOptions {
   const { system, tools, start, mode, service } = setup;
   // The default tools of a chat do not count as named by the user.
-  const named = options.tools === undefined && tools === defaultTools(options) ? { namedTools: 'edit' } : {};
+  const named = options.tools === undefined && tools === chooseDefaultTools(options) ? { namedTools: 'edit' } : {};
   return {
     ...options,
     tools,

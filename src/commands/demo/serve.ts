@@ -50,9 +50,9 @@ export async function run(options: DemoServeOptions, app: App): Promise<number> 
 }
 
 function waitForSignal(signal: AbortSignal): Promise<number> {
-  const code = (): number => AppError.from(signal.reason).exitCode;
-  if (signal.aborted) return Promise.resolve(code());
-  return new Promise((finish) => signal.addEventListener('abort', () => finish(code()), { once: true }));
+  const toExitCode = (): number => AppError.from(signal.reason).exitCode;
+  if (signal.aborted) return Promise.resolve(toExitCode());
+  return new Promise((finish) => signal.addEventListener('abort', () => finish(toExitCode()), { once: true }));
 }
 
 async function readScript(path: string, cwd: string): Promise<readonly ScriptLine[]> {

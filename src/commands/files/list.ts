@@ -35,7 +35,7 @@ function toRow({ name, displayName = '', mimeType, bytes, state, expiresAt }: Re
 }
 
 function toJson({ createdAt, expiresAt, ...file }: RemoteFile): JsonObject {
-  const time = (key: string, ms: number | undefined): JsonObject =>
+  const toTimeField = (key: string, ms: number | undefined): JsonObject =>
     ms === undefined ? {} : { [key]: new Date(ms).toISOString() };
-  return { ...file, ...time('createdAt', createdAt), ...time('expiresAt', expiresAt) };
+  return { ...file, ...toTimeField('createdAt', createdAt), ...toTimeField('expiresAt', expiresAt) };
 }

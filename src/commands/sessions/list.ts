@@ -213,9 +213,9 @@ function fitSessionColumns(rows: readonly Row[], columns: number): ColumnWidths 
   const room = columns - widths.reduce((sum, width) => sum + width + 2, 0) - 2;
   const hasSource = room >= 2 * MIN_WIDTH;
   const left = hasSource ? room : room + (widths[2] ?? 0) + 2;
-  const widest = (texts: readonly string[]): number => Math.max(...texts.map(measureWidth));
-  const names = Math.min(MAX_NAME, widest(rows.map(({ name, isTitle }) => (isTitle ? `"${name}"` : name))));
-  const directories = Math.max(last.length, widest(rows.map(({ directory }) => directory)));
+  const findWidest = (texts: readonly string[]): number => Math.max(...texts.map(measureWidth));
+  const names = Math.min(MAX_NAME, findWidest(rows.map(({ name, isTitle }) => (isTitle ? `"${name}"` : name))));
+  const directories = Math.max(last.length, findWidest(rows.map(({ directory }) => directory)));
   const directory = Math.max(MIN_WIDTH, Math.min(directories, Math.max(Math.floor(left / 2), left - names)));
   return { name: Math.max(MIN_WIDTH, Math.min(MAX_NAME, left - directory)), directory, hasSource };
 }

@@ -92,12 +92,12 @@ function itemHtml({ task, checked, tokens }: Tokens.ListItem): string {
 }
 
 function tableHtml({ header, rows, align }: Tokens.Table): string {
-  const cell = (tag: 'th' | 'td', { tokens }: Tokens.TableCell, column: number): string =>
+  const formatCell = (tag: 'th' | 'td', { tokens }: Tokens.TableCell, column: number): string =>
     `<${tag}${align[column] ? ` class="${align[column]}"` : ''}>${inlineHtml(tokens)}</${tag}>`;
-  const row = (tag: 'th' | 'td', cells: readonly Tokens.TableCell[]): string =>
-    `<tr>${cells.map((each, column) => cell(tag, each, column)).join('')}</tr>\n`;
-  const body = rows.map((cells) => row('td', cells)).join('');
-  return `<div class="wide" tabindex="0"><table>\n<thead>${row('th', header)}</thead>\n<tbody>${body}</tbody></table></div>\n`;
+  const formatRow = (tag: 'th' | 'td', cells: readonly Tokens.TableCell[]): string =>
+    `<tr>${cells.map((each, column) => formatCell(tag, each, column)).join('')}</tr>\n`;
+  const body = rows.map((cells) => formatRow('td', cells)).join('');
+  return `<div class="wide" tabindex="0"><table>\n<thead>${formatRow('th', header)}</thead>\n<tbody>${body}</tbody></table></div>\n`;
 }
 
 function plainTextHtml(text: string): string {

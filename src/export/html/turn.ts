@@ -32,7 +32,7 @@ export function* turnHtml({ number, at, prompt, steps, model, usage }: Turn): Ge
   const time = `<time datetime="${toIsoTime(at)}">${formatTime(at)}</time>`;
   yield `<article class="turn" id="${id}">\n<h2><a href="#${id}">${formatCount(number)}</a> ${time}</h2>\n`;
   if (prompt.length > 0) {
-    yield sectionStart('prompt', 'Prompt');
+    yield formatSectionStart('prompt', 'Prompt');
     // A prompt is not Markdown, even if it looks like it.
     for (const item of prompt) {
       if (item.type === 'text') yield foldedTextHtml(item.text, 'div');
@@ -41,7 +41,7 @@ export function* turnHtml({ number, at, prompt, steps, model, usage }: Turn): Ge
     yield '</section>\n';
   }
   if (steps.length > 0) {
-    yield sectionStart('answer', model ?? 'Answer');
+    yield formatSectionStart('answer', model ?? 'Answer');
     for (const item of steps) yield* stepHtml(item);
     const tokens = formatTokens(usage);
     yield `${tokens === '' ? '' : `<p class="tokens">${escapeHtml(tokens)}</p>\n`}</section>\n`;
@@ -49,7 +49,7 @@ export function* turnHtml({ number, at, prompt, steps, model, usage }: Turn): Ge
   yield '</article>\n';
 }
 
-function sectionStart(kind: 'prompt' | 'answer', title: string): string {
+function formatSectionStart(kind: 'prompt' | 'answer', title: string): string {
   return `<section class="${kind}">\n<h3>${escapeHtml(title)}</h3>\n`;
 }
 
@@ -173,13 +173,13 @@ const SHOWN_LENGTH = 1500;
 function foldedTextHtml(text: string, tag: 'pre' | 'div'): string {
   // The newline is there because an HTML parser drops the first line break after <pre>.
   const begin = tag === 'pre' ? '<pre class="said" dir="auto" lang="">\n' : '<div class="said" dir="auto" lang="">';
-  const element = (part: string): string => `${begin}${escapeHtml(part)}</${tag}>\n`;
+  const formatElement = (part: string): string => `${begin}${escapeHtml(part)}</${tag}>\n`;
   const cut = findFold(text);
-  if (cut === text.length) return element(text);
+  if (cut === text.length) return formatElement(text);
   const rest = text.slice(cut);
   const lines = rest.split('\n').length;
   const amount = lines > 1 ? `${formatCount(lines)} more lines` : `${formatCount(rest.length)} more characters`;
-  return `${element(text.slice(0, cut))}<details class="rest"><summary>${amount}</summary>\n${element(rest)}</details>\n`;
+  return `${formatElement(text.slice(0, cut))}<details class="rest"><summary>${amount}</summary>\n${formatElement(rest)}</details>\n`;
 }
 
 function findFold(text: string): number {

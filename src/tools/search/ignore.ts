@@ -190,17 +190,17 @@ export function createIgnoreCheck(start: string, above: IgnoreRules): (below: st
   const known = new Map<string, IgnoreRules | undefined>();
   const readRulesIn = (directory: string): IgnoreRules | undefined => {
     if (known.has(directory)) return known.get(directory);
-    const parent = directory === '' ? above : readRulesIn(parentPath(directory));
+    const parent = directory === '' ? above : readRulesIn(toParentPath(directory));
     const isOut = directory !== '' && parent?.ignores(directory, 'directory') !== false;
     const rules =
       parent === undefined || isOut ? undefined : readRulesWithin(parent, directory, join(start, directory));
     known.set(directory, rules);
     return rules;
   };
-  return (below) => readRulesIn(parentPath(below))?.ignores(below, 'file') !== false;
+  return (below) => readRulesIn(toParentPath(below))?.ignores(below, 'file') !== false;
 }
 
-function parentPath(below: string): string {
+function toParentPath(below: string): string {
   return below.slice(0, Math.max(0, below.lastIndexOf('/')));
 }
 

@@ -155,7 +155,7 @@ interface Reading {
  */
 function* readUtf8Lines({ file, progress, buffer, length }: Reading): Generator<Lines, boolean> {
   let [kept, position, isLong, isCut] = [0, 0, false, false];
-  const lines = (from: number, to: number, isCutLine: boolean): Lines => {
+  const createLines = (from: number, to: number, isCutLine: boolean): Lines => {
     const bytes = buffer.subarray(from, to);
     return { bytes, text: () => bytes.toString(), isCut: isCutLine };
   };
@@ -176,14 +176,14 @@ function* readUtf8Lines({ file, progress, buffer, length }: Reading): Generator<
     }
     const end = buffer.subarray(0, filled).lastIndexOf(10);
     if (isLast || hasMore) {
-      if (hasMore && end >= from) yield lines(from, end, false);
+      if (hasMore && end >= from) yield createLines(from, end, false);
       const last = hasMore && end >= from ? end + 1 : from;
-      if (last < filled) yield lines(last, end === filled - 1 ? end : filled, hasMore);
+      if (last < filled) yield createLines(last, end === filled - 1 ? end : filled, hasMore);
       return isCut || hasMore;
     }
-    if (end >= from) yield lines(from, end, false);
+    if (end >= from) yield createLines(from, end, false);
     else if (from === 0 && filled === buffer.length) {
-      yield lines(0, filled, true);
+      yield createLines(0, filled, true);
       [isLong, isCut] = [true, true];
     }
     const rest = isLong ? filled : Math.max(from, end + 1);

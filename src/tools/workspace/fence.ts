@@ -109,7 +109,7 @@ async function requirePlace(state: FenceState, path: string, use: 'read' | 'writ
   if (use === 'write' && located.rest.length > 0 && isProtectedIfNew(real)) throw protectedError(name);
   return {
     path: real,
-    name: displayPath(state, real),
+    name: toDisplayPath(state, real),
     missing: located.rest.length,
     isSensitive: tails.some(isSensitive),
   };
@@ -127,7 +127,7 @@ function isSensitive({ tail, above }: RootedPath): boolean {
   return isSensitivePath(tail, above);
 }
 
-function displayPath({ first }: FenceState, path: string): string {
+function toDisplayPath({ first }: FenceState, path: string): string {
   const shown = contains(first, path) ? relative(first, path) || '.' : path;
   return shown.split(sep).join('/');
 }

@@ -41,9 +41,9 @@ function isSameTool(one: RegisteredTool, other: RegisteredTool): boolean {
 }
 
 function mayInheritName({ server, remote }: RegisteredTool, { servers, absent }: AllowedTools): boolean {
-  const position = (name: string): number => servers.findIndex((each) => each.name === name);
+  const findPosition = (name: string): number => servers.findIndex((each) => each.name === name);
   return absent.some(
     ({ server: { name }, before }) =>
-      position(name) < position(server.name) && (before === undefined || before.includes(remote.name)),
+      findPosition(name) < findPosition(server.name) && (before === undefined || before.includes(remote.name)),
   );
 }
