@@ -6,6 +6,7 @@ import type { JsonObject } from '../core/json.ts';
 import { formatDollars, plural } from '../core/text/format.ts';
 import { shortenPath } from '../core/text/path.ts';
 import { sanitize } from '../core/text/terminal.ts';
+import { truncateStart } from '../core/text/truncate.ts';
 import { measureWidth } from '../core/text/width.ts';
 import { PRICES_VERSION, sumCosts } from '../models/prices.ts';
 import { parseAge } from '../session/prune.ts';
@@ -157,12 +158,4 @@ function abbreviateCount(count: number): string {
 
 function padEnd(text: string, width: number): string {
   return text + ' '.repeat(Math.max(0, width - measureWidth(text)));
-}
-
-/** Keeps the end of a path, which says more than its start. */
-function truncateStart(text: string, width: number): string {
-  if (measureWidth(text) <= width) return text;
-  let rest = text;
-  while (rest !== '' && measureWidth(rest) > width - 1) rest = rest.slice(1);
-  return `…${rest}`;
 }

@@ -9,7 +9,8 @@ import { formatAge } from '../../core/text/format.ts';
 import { shortId } from '../../core/text/names.ts';
 import { shortenPath } from '../../core/text/path.ts';
 import { sanitize } from '../../core/text/terminal.ts';
-import { measureWidth, splitGraphemes } from '../../core/text/width.ts';
+import { truncateEnd, truncateStart } from '../../core/text/truncate.ts';
+import { measureWidth } from '../../core/text/width.ts';
 import { realPath } from '../../platform/files/path.ts';
 import { createStderr } from '../../render/stderr.ts';
 import { checkReadable } from '../../session/find.ts';
@@ -218,25 +219,4 @@ function fitSessionColumns(rows: readonly Row[], columns: number): ColumnWidths 
   const directories = Math.max(last.length, findWidest(rows.map(({ directory }) => directory)));
   const directory = Math.max(MIN_WIDTH, Math.min(directories, Math.max(Math.floor(left / 2), left - names)));
   return { name: Math.max(MIN_WIDTH, Math.min(MAX_NAME, left - directory)), directory, hasSource };
-}
-
-function truncateEnd(text: string, room: number): string {
-  return measureWidth(text) <= room ? text : `${takeGraphemes(splitGraphemes(text), room - 1).join('')}…`;
-}
-
-/** Keeps the end of a path, which says more than its start. */
-function truncateStart(text: string, room: number): string {
-  if (measureWidth(text) <= room) return text;
-  return `…${takeGraphemes(splitGraphemes(text).toReversed(), room - 1)
-    .toReversed()
-    .join('')}`;
-}
-
-function takeGraphemes(graphemes: readonly string[], room: number): readonly string[] {
-  let width = 0;
-  const end = graphemes.findIndex((grapheme) => {
-    width += measureWidth(grapheme);
-    return width > room;
-  });
-  return end === -1 ? graphemes : graphemes.slice(0, end);
 }
