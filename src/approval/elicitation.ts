@@ -103,16 +103,16 @@ const MAX_NAME = 30;
 /** Frames every row: an unframed row could pass for a question of gmn itself. */
 async function formatQuestion(
   title: string,
-  words: string,
+  message: string,
   { columns, rows }: Tty,
   signal: AbortSignal,
 ): Promise<string> {
-  const text = words.slice(0, MAX_CHARS).replaceAll('\r\n', '\n');
+  const text = message.slice(0, MAX_CHARS).replaceAll('\r\n', '\n');
   const pause = (): Promise<void> => yieldToEvents(signal);
   const view = await questionView(title, { kind: 'text', text }, { columns, isStyled: false, pause });
   const room = Math.max(Math.min(MAX_ROWS, rows - view.title.length - 2), 1);
   const more = view.body.length - room;
-  const cut = more > 0 || text.length < words.length ? ['┆ … (cut)'] : [];
+  const cut = more > 0 || text.length < message.length ? ['┆ … (cut)'] : [];
   return `${[...view.title, ...view.body.slice(0, room), ...cut].join('\n')}\n`;
 }
 

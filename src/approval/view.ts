@@ -105,9 +105,9 @@ const MAX_CLAIM = 200;
 /** What the model says a command does. Short, so that it cannot push the command out of sight. */
 function formatClaim(preview: Preview): string | undefined {
   if (preview.kind !== 'command' || !preview.description?.trim()) return undefined;
-  const words = sanitize(preview.description.slice(0, MAX_CLAIM).trim());
-  const isShort = preview.description.length <= MAX_CLAIM && words.length <= MAX_CLAIM;
-  return `The model says: ${isShort ? words : `${words.slice(0, MAX_CLAIM - 1).toWellFormed()}…`}`;
+  const claim = sanitize(preview.description.slice(0, MAX_CLAIM).trim());
+  const isShort = preview.description.length <= MAX_CLAIM && claim.length <= MAX_CLAIM;
+  return `The model says: ${isShort ? claim : `${claim.slice(0, MAX_CLAIM - 1).toWellFormed()}…`}`;
 }
 
 interface Slice {

@@ -39,13 +39,13 @@ function cutPath(path: string, columns: number): string {
   return ends.find((end) => measureWidth(end) <= columns) ?? path;
 }
 
-function wrapItems(words: readonly string[], columns: number): readonly string[] {
+function wrapItems(items: readonly string[], columns: number): readonly string[] {
   const rows: string[] = [];
-  for (const word of words) {
+  for (const item of items) {
     const last = rows.at(-1);
-    const longer = `${last} · ${word}`;
+    const longer = `${last} · ${item}`;
     if (last !== undefined && measureWidth(longer) <= columns) rows[rows.length - 1] = longer;
-    else rows.push(word);
+    else rows.push(item);
   }
   return rows;
 }
@@ -63,10 +63,10 @@ export async function formatFarewell(chat: Chat): Promise<readonly string[]> {
 /** The shortest reference that really finds this session; undefined if none does, as when nothing could be written. */
 async function findReference({ session, store }: Chat): Promise<string | undefined> {
   const { name, id } = session;
-  const words = [...(name !== undefined && /^[\w.-]+$/.test(name) ? [name] : []), shortId(id), id];
-  for (const word of words) {
-    const found = await store.find(word).catch(() => undefined);
-    if (found?.id === id) return word;
+  const references = [...(name !== undefined && /^[\w.-]+$/.test(name) ? [name] : []), shortId(id), id];
+  for (const reference of references) {
+    const found = await store.find(reference).catch(() => undefined);
+    if (found?.id === id) return reference;
   }
   return undefined;
 }
@@ -75,13 +75,13 @@ const MAX_TITLE = 50;
 
 export function formatSessionRow(summary: SessionSummary, number: string, now: number): ListRow {
   const { id, name, title, turns, isUnanswered, source, updatedAt } = summary;
-  const words = title.length > MAX_TITLE ? `${title.slice(0, MAX_TITLE - 1).toWellFormed()}…` : title;
+  const shortTitle = title.length > MAX_TITLE ? `${title.slice(0, MAX_TITLE - 1).toWellFormed()}…` : title;
   const about = [
     ...(name === undefined ? [] : [sanitize(name)]),
     SOURCE_LABELS[source],
     turns === 0 && isUnanswered ? 'no answer yet' : plural(turns, 'turn'),
     formatAge(updatedAt, now),
-    sanitize(words),
+    sanitize(shortTitle),
   ];
   return [`${number}  ${shortId(id)}`, about.join('  ')];
 }

@@ -150,15 +150,15 @@ async function waitForRest(chat: Chat, rest: Promise<void>, signal: AbortSignal)
 }
 
 async function runEntry(chat: Chat, text: string, signal: AbortSignal): Promise<NextStep> {
-  const words = text.trim();
-  if (words === '') return undefined;
-  if (words.startsWith('!')) return void (await runShellLine(chat, words.slice(1).trim(), signal));
-  if (words.startsWith('/') && !words.startsWith('//')) {
-    const serverPrompt = await buildServerPrompt(words, chat, signal);
+  const trimmed = text.trim();
+  if (trimmed === '') return undefined;
+  if (trimmed.startsWith('!')) return void (await runShellLine(chat, trimmed.slice(1).trim(), signal));
+  if (trimmed.startsWith('/') && !trimmed.startsWith('//')) {
+    const serverPrompt = await buildServerPrompt(trimmed, chat, signal);
     if (serverPrompt !== undefined) return serverPrompt;
-    return runSlashEntry(words, chat, signal);
+    return runSlashEntry(trimmed, chat, signal);
   }
-  const prompt: Content = await buildPrompt(chat, words.startsWith('//') ? text.replace('/', '') : text, signal);
+  const prompt: Content = await buildPrompt(chat, trimmed.startsWith('//') ? text.replace('/', '') : text, signal);
   return { ask: prompt };
 }
 

@@ -15,11 +15,11 @@ export function toSessionSetup({ model, system, start }: Pick<Setup, 'model' | '
 }
 
 export function restoredNotice({ model, system }: SessionSetup): string | undefined {
-  const words = [
+  const items = [
     ...(model === undefined ? [] : [`the model ${sanitize(model)}`]),
     ...(system === undefined ? [] : ['its system instruction (/system shows it)']),
   ];
-  return words.length === 0 ? undefined : `As before in this session: ${words.join(' and ')}.`;
+  return items.length === 0 ? undefined : `As before in this session: ${items.join(' and ')}.`;
 }
 
 export function unansweredNotice({ unanswered }: Pick<Session, 'unanswered'>): string | undefined {

@@ -59,8 +59,8 @@ async function* saveFiles(
       yield event;
       continue;
     }
-    const words = parts.findLast((part) => 'text' in part);
-    files ??= await openFiles(words !== undefined && 'text' in words ? words.text : '');
+    const textPart = parts.findLast((part) => 'text' in part);
+    files ??= await openFiles(textPart !== undefined && 'text' in textPart ? textPart.text : '');
     try {
       yield* await files.add(event.file);
     } catch (thrown) {

@@ -11,7 +11,7 @@ export function makesPictures(model: string): boolean {
 }
 
 /**
- * A picture, drawn after the prompt and the pictures in the conversation; with words if the prompt asks to describe it.
+ * A picture, drawn after the prompt and the pictures in the conversation; with a caption if the prompt asks to describe it.
  * Undefined if the model makes none, or the request wants text alone.
  */
 export function findPictureAnswer(request: DemoRequest, sign: (call: JsonObject) => string): Answer | undefined {
@@ -22,9 +22,9 @@ export function findPictureAnswer(request: DemoRequest, sign: (call: JsonObject)
   const earlier = request.contents.flatMap(({ parts }) => parts.map(({ inlineData }) => toJsonObject(inlineData).data));
   const data = drawPicture(`${prompt}\n${earlier.join('')}`, toJsonObject(imageConfig)).toString('base64');
   const picture = { inlineData: { mimeType: 'image/png', data }, thoughtSignature: sign(toPictureCall(data)) };
-  const words = `demo: a picture of ${prompt.split('\n')[0] ?? ''}`;
-  const hasWords = modes.includes('TEXT') && /\bdescribe\b/i.test(prompt);
-  return { chunks: [...(hasWords ? [{ parts: [{ text: words }] }] : []), { parts: [picture] }] };
+  const caption = `demo: a picture of ${prompt.split('\n')[0] ?? ''}`;
+  const hasCaption = modes.includes('TEXT') && /\bdescribe\b/i.test(prompt);
+  return { chunks: [...(hasCaption ? [{ parts: [{ text: caption }] }] : []), { parts: [picture] }] };
 }
 
 function toPictureCall(data: string): JsonObject {

@@ -113,11 +113,11 @@ export async function buildParts(
   rest: readonly (string | undefined)[],
   signal: AbortSignal,
 ): Promise<readonly Part[]> {
-  const words = rest.filter((text) => text !== undefined);
-  if (attachments.items.length === 0 && words.every((text) => text.trim() === '')) return [];
-  attachments.makeRoomFor(words.join('\n\n'));
+  const texts = rest.filter((text) => text !== undefined);
+  if (attachments.items.length === 0 && texts.every((text) => text.trim() === '')) return [];
+  attachments.makeRoomFor(texts.join('\n\n'));
   const blocks = attachments.items.flatMap((item) => ('text' in item ? [`=== ${item.name} ===\n${item.text}`] : []));
-  const text = [...blocks, ...words].join('\n\n');
+  const text = [...blocks, ...texts].join('\n\n');
   return [...(await toMediaParts(attachments.items, signal)), ...(text === '' ? [] : [{ text }])];
 }
 

@@ -291,8 +291,8 @@ function findLineRuns(lines: readonly string[], wanted: readonly string[]): read
 }
 
 function findByWords(text: string, wanted: string, next: string): readonly Match[] {
-  const words = wanted.trim();
-  const needle = words.replace(/\s+/g, ' ');
+  const trimmed = wanted.trim();
+  const needle = trimmed.replace(/\s+/g, ' ');
   let squeezed = '';
   const origins: number[] = [];
   for (const { 0: piece, index } of text.matchAll(/\s+|\S+/g)) {
@@ -310,7 +310,7 @@ function findByWords(text: string, wanted: string, next: string): readonly Match
     return {
       start,
       end,
-      replacement: keepGaps(splitAtSpaces(body), { wanted: splitAtSpaces(words), found, indent }).join(''),
+      replacement: keepGaps(splitAtSpaces(body), { wanted: splitAtSpaces(trimmed), found, indent }).join(''),
     };
   });
 }

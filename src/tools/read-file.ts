@@ -34,9 +34,9 @@ export function readFile(workspace: Workspace): ToolHandlers<typeof READ_FILE> {
           signal.throwIfAborted();
           const bytes = await file.read(0, file.size);
           signal.throwIfAborted();
-          const { outcome, shown } = toReading(place, bytes, wanted);
+          const { result, shown } = toReading(place, bytes, wanted);
           workspace.remember(place, bytes, shown);
-          return markUntrusted(outcome, place);
+          return markUntrusted(result, place);
         };
         return await (file.size > MAX_SHARED_BYTES ? oneByOne(read) : read());
       } finally {
@@ -72,16 +72,16 @@ async function readLarge(
 }
 
 interface Reading {
-  readonly outcome: ToolResult;
+  readonly result: ToolResult;
   readonly shown: ShownLines;
 }
 
 function toReading(place: Place, bytes: Uint8Array, wanted: WantedLines): Reading {
   const mimeType = sniffMedia(bytes, place.name);
-  if (mimeType !== undefined) return { outcome: toMediaResult(place, bytes, mimeType), shown: ALL_SHOWN };
+  if (mimeType !== undefined) return { result: toMediaResult(place, bytes, mimeType), shown: ALL_SHOWN };
   const decoded = decodeText(bytes);
   if (decoded.isText) return toTextReading(place, decoded.text, wanted, '');
-  if (decoded.reason === 'nul') return { outcome: toBinaryResult(place, bytes.length), shown: ALL_SHOWN };
+  if (decoded.reason === 'nul') return { result: toBinaryResult(place, bytes.length), shown: ALL_SHOWN };
   const latin = new TextDecoder('windows-1252').decode(bytes);
   return toTextReading(place, latin, wanted, 'not valid Unicode, shown as Windows-1252; it cannot be edited');
 }
@@ -89,9 +89,9 @@ function toReading(place: Place, bytes: Uint8Array, wanted: WantedLines): Readin
 function toTextReading(place: Place, text: string, wanted: WantedLines, label: string): Reading {
   const window = selectLines(text, wanted);
   const { first, lines, isCut, total } = window;
-  const outcome = succeed(formatWindow(place, window, { wanted, label }), plural(lines.length, 'line'));
+  const result = succeed(formatWindow(place, window, { wanted, label }), plural(lines.length, 'line'));
   const isPartial = isCut || wanted.column > 1;
-  return { outcome, shown: { first, last: isPartial ? first - 1 : first + lines.length - 1, total } };
+  return { result, shown: { first, last: isPartial ? first - 1 : first + lines.length - 1, total } };
 }
 
 function toMediaResult({ name }: Place, bytes: Uint8Array, mimeType: string): ToolResult {

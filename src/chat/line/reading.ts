@@ -43,7 +43,7 @@ const COMPLETE_MS = 1000;
 /** Starts to read an entry. After the entry is complete, the remaining keys stay in `pendingKeys`. */
 export function startReading(context: ReadingContext): Reading {
   const { editor, screen, pendingKeys } = context;
-  const outcome = createDeferred<Entry>();
+  const result = createDeferred<Entry>();
   let state: 'typing' | 'busy' | 'over' = 'typing';
   const show = (): void => {
     if (state === 'typing') screen.show(editor.frame(), context.columns());
@@ -55,7 +55,7 @@ export function startReading(context: ReadingContext): Reading {
     state = 'over';
     settle();
   };
-  const fail = (reason: unknown): void => close(() => outcome.reject(reason));
+  const fail = (reason: unknown): void => close(() => result.reject(reason));
   const suggest = createSuggester(context, () => {
     if (state === 'typing') show();
   });
@@ -85,17 +85,17 @@ export function startReading(context: ReadingContext): Reading {
       state = 'busy';
       work.catch(fail).finally(resume);
     },
-    finish: (entry) => close(() => outcome.resolve(entry)),
+    finish: (entry) => close(() => result.resolve(entry)),
     put(entry) {
       screen.erase();
       state = 'over';
-      outcome.resolve(entry);
+      result.resolve(entry);
     },
   };
   show();
   control.wait(context.ready());
   return {
-    ...{ entry: outcome.promise, proceed, resize: show, finish: control.finish, fail },
+    ...{ entry: result.promise, proceed, resize: show, finish: control.finish, fail },
     suspend() {
       if (state === 'over') return;
       // The shell prompt goes below the line; the status or menu would stay above it.
@@ -112,7 +112,7 @@ export function startReading(context: ReadingContext): Reading {
 export function startPicking(context: ReadingContext, list: PickList): Reading<Candidate | undefined> {
   const { screen, pendingKeys } = context;
   const picker = createPicker(list, context.size, context.isStyled);
-  const outcome = createDeferred<Candidate | undefined>();
+  const result = createDeferred<Candidate | undefined>();
   let isOpen = true;
   const show = (): void => {
     if (isOpen) screen.show(picker.frame(), context.columns());
@@ -128,17 +128,17 @@ export function startPicking(context: ReadingContext, list: PickList): Reading<C
       const key = pendingKeys.shift();
       if (key === undefined) break;
       const picked = picker.press(key);
-      if (picked !== undefined) close(() => outcome.resolve(picked === 'closed' ? undefined : picked));
+      if (picked !== undefined) close(() => result.resolve(picked === 'closed' ? undefined : picked));
     }
     show();
   };
   proceed();
   return {
-    ...{ entry: outcome.promise, proceed, resize: show },
+    ...{ entry: result.promise, proceed, resize: show },
     suspend: screen.erase,
     redraw: show,
-    finish: () => close(() => outcome.resolve(undefined)),
-    fail: (reason) => close(() => outcome.reject(reason)),
+    finish: () => close(() => result.resolve(undefined)),
+    fail: (reason) => close(() => result.reject(reason)),
   };
 }
 

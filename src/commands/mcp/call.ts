@@ -89,18 +89,18 @@ function toolError(connection: Connection, tool: string, { content, structuredCo
     .flatMap((block) => formatBlock(block) ?? [])
     .join('\n')
     .trim();
-  const words = notes !== '' || structuredContent === undefined ? notes : JSON.stringify(structuredContent);
+  const reason = notes !== '' || structuredContent === undefined ? notes : JSON.stringify(structuredContent);
   const server = sanitize(connection.name);
   const shown =
-    words === '' ? 'it gave no reason' : shortenFailure(sanitizeLines(connection.redact(simplifyMessage(words))));
+    reason === '' ? 'it gave no reason' : shortenFailure(sanitizeLines(connection.redact(simplifyMessage(reason))));
   return new AppError('mcp', `MCP server ${server}: ${sanitize(tool)} failed: ${shown}`, {
     hint: `To see what it takes, run: gmn mcp tools ${server}`,
   });
 }
 
-function shortenFailure(words: string): string {
-  if (words.length <= MAX_FAILURE_CHARS) return words;
-  return `${words.slice(0, MAX_FAILURE_CHARS).toWellFormed()}… (${words.length - MAX_FAILURE_CHARS} more characters)`;
+function shortenFailure(reason: string): string {
+  if (reason.length <= MAX_FAILURE_CHARS) return reason;
+  return `${reason.slice(0, MAX_FAILURE_CHARS).toWellFormed()}… (${reason.length - MAX_FAILURE_CHARS} more characters)`;
 }
 
 async function printResult(

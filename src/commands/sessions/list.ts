@@ -134,8 +134,8 @@ function formatOfficial(shown: readonly Numbered[], app: App): string {
   const lines = shown
     .toSorted((left, right) => left.session.createdAt - right.session.createdAt)
     .map(({ number, session: { id, name, title, updatedAt } }) => {
-      const words = formatName(name ?? title);
-      return `  ${number}. ${words} (${formatAge(updatedAt, app.clock.now())}) [${id}]\n`;
+      const label = formatName(name ?? title);
+      return `  ${number}. ${label} (${formatAge(updatedAt, app.clock.now())}) [${id}]\n`;
     });
   return `\nAvailable sessions for this project (${shown.length}):\n\n${lines.join('')}`;
 }

@@ -48,8 +48,8 @@ function mayDownload(definition: ServerDefinition): boolean {
   // Settings for Windows often say `cmd /c npx …`.
   const [program = '', ...args] = toProgramName(line[0]) === 'cmd' ? line.slice(2) : line;
   const name = toProgramName(program);
-  const words = Object.hasOwn(INSTALLERS, name) ? INSTALLERS[name] : undefined;
-  return words !== undefined && (words.length === 0 || args.some((word) => words.includes(word)));
+  const subcommands = Object.hasOwn(INSTALLERS, name) ? INSTALLERS[name] : undefined;
+  return subcommands !== undefined && (subcommands.length === 0 || args.some((word) => subcommands.includes(word)));
 }
 
 function toProgramName(command = ''): string {
