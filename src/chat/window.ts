@@ -80,7 +80,7 @@ export function formatPercent(tokens: number, limit: number): string {
   return `${share < 10 ? share.toFixed(1) : Math.round(share)} %`;
 }
 
-export type WindowContents = Pick<Chat, 'assistant'> & {
+type WindowContents = Pick<Chat, 'assistant'> & {
   readonly session: Pick<Chat['session'], 'contents' | 'compactions'>;
 };
 

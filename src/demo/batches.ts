@@ -19,7 +19,7 @@ interface BatchOptions {
 type BatchQuery = Pick<ServedRequest, 'headers' | 'query' | 'method' | 'path'>;
 
 /** Each owner sees only their own batches. */
-export interface Batches {
+interface Batches {
   create(model: string, request: ServedRequest, reply: ServedReply): Promise<void>;
   get(id: string, request: BatchQuery): Promise<Outcome>;
   list(id: string, request: BatchQuery): Promise<Outcome>;

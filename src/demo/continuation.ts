@@ -4,7 +4,7 @@ import type { DemoFault, FaultName } from './fault.ts';
 import type { Parsed } from './request.ts';
 import { findFirstCandidate, markLast } from './send.ts';
 
-export interface Continuation {
+interface Continuation {
   readonly from: number;
   readonly createToken: (index: number) => string;
 }

@@ -30,7 +30,7 @@ export interface StoredFile {
   looksLeft: number;
 }
 
-export type NewFile = Omit<StoredFile, 'name' | 'createdAt' | 'sizeBytes' | 'isFailed' | 'looksLeft'> & {
+type NewFile = Omit<StoredFile, 'name' | 'createdAt' | 'sizeBytes' | 'isFailed' | 'looksLeft'> & {
   readonly name: string | undefined;
 };
 

@@ -11,7 +11,7 @@ const VERBS = [
 
 export type Verb = (typeof VERBS)[number];
 
-export type BatchAction = 'list' | 'get' | 'cancel' | 'delete';
+type BatchAction = 'list' | 'get' | 'cancel' | 'delete';
 
 export type Route =
   /** `model` is absent on Code Assist, where the envelope names it. */

@@ -5,7 +5,7 @@ import { layOut } from './layout.ts';
 import type { Candidate, PickList } from './source.ts';
 import { layOutMenu, type Size } from './view.ts';
 
-export interface Picker {
+interface Picker {
   press(key: Key): Candidate | 'closed' | undefined;
   frame(): Frame;
 }

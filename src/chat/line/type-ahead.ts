@@ -7,7 +7,7 @@ import { clipRow, layOut } from './layout.ts';
 import type { ReadingContext } from './reading.ts';
 import type { Entry, Footer } from './source.ts';
 
-export interface TypeAhead {
+interface TypeAhead {
   watch(onCancel: () => void): () => void;
   press(key: Key): void;
   showIn(footer: Footer): () => void;

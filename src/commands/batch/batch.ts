@@ -25,7 +25,7 @@ import { createAbortable, onAbort } from '../../platform/runtime/abort.ts';
 import { keepHeapSmall } from '../../platform/runtime/native.ts';
 import { checkEngine, type EngineOptions, type OpenedEngine, openEngine } from './engine.ts';
 
-export interface BatchCommandOptions extends BatchOptions, SourceOptions, PrintOptions, EngineOptions {
+interface BatchCommandOptions extends BatchOptions, SourceOptions, PrintOptions, EngineOptions {
   readonly outputFile?: string;
   readonly limit?: number;
   readonly sample?: number;

@@ -25,7 +25,7 @@ interface ComposedPrompt {
   readonly allowsMentions?: boolean;
 }
 
-export interface ComposeContext extends AccessContext {
+interface ComposeContext extends AccessContext {
   readonly words: string | undefined;
   readonly stdin: Stdin;
   readonly stdinMode: StdinMode;

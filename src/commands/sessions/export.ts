@@ -8,7 +8,7 @@ import { type ExportFormat, exportSession, findFormat, writeExport } from '../..
 import { yieldToEvents } from '../../platform/runtime/clock.ts';
 import { createStderr } from '../../render/stderr.ts';
 
-export interface ExportOptions {
+interface ExportOptions {
   readonly args: readonly string[];
   readonly format?: ExportFormat;
   readonly force?: boolean;

@@ -15,7 +15,7 @@ import { realPath } from '../../platform/files/path.ts';
 import { createStderr } from '../../render/stderr.ts';
 import { checkReadable } from '../../session/find.ts';
 
-export interface ListOptions extends PrintOptions {
+interface ListOptions extends PrintOptions {
   readonly all?: boolean;
   readonly gemini?: boolean;
   readonly grep?: string;

@@ -9,7 +9,7 @@ import { sanitize } from '../../core/text/terminal.ts';
 import { checkReadable } from '../../session/find.ts';
 import { listExpired, parseAge } from '../../session/prune.ts';
 
-export interface PruneOptions extends PrintOptions {
+interface PruneOptions extends PrintOptions {
   readonly olderThan?: string;
   readonly dryRun?: boolean;
 }
