@@ -6,7 +6,7 @@ export interface Spending {
   add(call: BilledCall): void;
   /** In dollars; undefined if there was no call yet, or one has no known price. */
   readonly cost: number | undefined;
-  /** What is left of `--max-cost`, if that was given. */
+  /** What is left of `--max-cost` in dollars, if that was given. */
   readonly left: number | undefined;
   /** The calls added since `takeCalls` was last called. */
   takeCalls(): readonly BilledCall[];
@@ -14,7 +14,6 @@ export interface Spending {
 
 interface SpendingOptions {
   readonly overrides?: PriceOverrides | undefined;
-  /** What `--max-cost` leaves, in dollars. */
   readonly left?: (() => number) | undefined;
 }
 

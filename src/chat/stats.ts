@@ -67,7 +67,7 @@ export function createStats(clock: Pick<Clock, 'now'>, spending: Pick<Spending, 
   };
 }
 
-/** What of this call is sent again with the next request; thoughts are not. */
+/** The tokens of this call that the next request sends again; thoughts are not sent. */
 function toWindowTokens({ usage, promptTokens }: Pick<Reply, 'usage' | 'promptTokens'>): number | undefined {
   const prompt = promptTokens ?? usage.promptTokenCount;
   return prompt === undefined ? undefined : prompt + (usage.candidatesTokenCount ?? 0);

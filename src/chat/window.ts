@@ -64,7 +64,7 @@ function formatRoom(tokens: number, limit: number): string {
   return `${Math.round(Math.max(0, 1 - tokens / limit) * 100)} %`;
 }
 
-/** Only where gmn does not make room by itself. */
+/** Undefined also if gmn compacts the conversation by itself. */
 export function windowNotice({ stats: { windowTokens }, assistant }: Chat): string | undefined {
   const limit = assistant.agent.compaction === undefined ? findWindowLimit(assistant) : undefined;
   if (limit === undefined || windowTokens === undefined || windowTokens < limit * NOTICE_SHARE) return undefined;

@@ -13,7 +13,7 @@ interface Upload {
   readonly name: string | undefined;
   readonly displayName: string | undefined;
   readonly mimeType: string;
-  /** As announced. */
+  /** The size that the client announced. */
   readonly bytes: number;
   readonly content: SpoolFile;
   file?: StoredFile;

@@ -11,7 +11,7 @@ import { createTypeAhead } from './type-ahead.ts';
 
 export interface LineHooks {
   readonly complete?: Complete;
-  /** What is shown below the line, in one row; asked for with each `read`. */
+  /** One row below the line; asked for with each `read`. */
   readonly status?: () => FitStatus | undefined;
   /** Ctrl+V: what the clipboard of the system holds. Never rejects. */
   readonly paste?: (signal: AbortSignal) => Promise<Pasted>;

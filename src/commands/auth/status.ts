@@ -28,7 +28,7 @@ export async function run(options: AuthStatusOptions, app: App, probe?: Probe): 
     ...(options.auth === undefined ? {} : { flag: options.auth }),
   };
   const survey = await surveyCredentials(input, async (choice) => {
-    // With `--online` the server decides.
+    // With `--online` the server checks it instead.
     if (!options.online) await choice.check?.();
     await openBackend(choice, { app, settings });
   });

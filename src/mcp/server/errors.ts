@@ -11,7 +11,7 @@ const SERVER_FLAGS = [
 
 const PIPE = /\| gmn\b/;
 
-/** Of what a command printed; its last lines say most. */
+/** How much of a command's output an error repeats, from its end, which says most. */
 const MAX_OUTPUT_CHARS = 1500;
 
 export function formatFailure({ message, hint = '', output = '' }: AppError): string {

@@ -14,7 +14,7 @@ export interface WalkedDirectory extends OpenDirectory {
 interface WalkRequest {
   readonly start: string;
   readonly handleMode: HandleMode;
-  /** Those above the start; its own are read by the walk. */
+  /** The rules above the start; the walk reads those of the start itself. */
   readonly rules: IgnoreRules;
   readonly enters: (path: string, name: string) => boolean;
   readonly shows: (below: string) => boolean;

@@ -263,7 +263,7 @@ function searchOpened(file: RegularFile, { spec, pattern, buffer, scratch }: Sea
     return text.split('\n').every((line) => collector.take(line));
   };
   const literal = spec.canSkip && spec.literal ? Buffer.from(spec.literal) : undefined;
-  /** The same for bytes: only the neighbourhood of the literal is decoded. */
+  /** Like `search`, but decodes only the lines around the literal. */
   const searchBytes = (bytes: Buffer, wanted: Buffer): boolean => {
     const plain = foldBytes(bytes, scratch);
     for (let from = 0; from <= bytes.length; ) {

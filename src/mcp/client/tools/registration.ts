@@ -160,7 +160,7 @@ function formatPreview({ server, remote }: Pick<RegisteredTool, 'server' | 'remo
   return `MCP server: ${sanitize(server.name)}\nTool: ${sanitize(remote.name)}\nArguments: ${JSON.stringify(args, null, 2)}`;
 }
 
-/** What one server does not need goes to those that need more. */
+/** Equal shares; what one server does not need goes to those that need more. */
 export function computeShares(counts: readonly number[], room: number): readonly number[] {
   const shares = counts.map(() => 0);
   let left = Math.max(0, room);

@@ -16,7 +16,7 @@ interface StdioOptions {
   readonly loadSdk: () => Promise<Sdk>;
 }
 
-/** For the last responses, after the input has ended. */
+/** How long to wait for the last responses after the input has ended. */
 const DRAIN_MS = 2000;
 
 /** One message per line, until the input ends or the output is closed. Never throws. */
