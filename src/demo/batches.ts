@@ -6,7 +6,7 @@ import { findOwner } from './file-store.ts';
 import type { DemoFiles } from './files.ts';
 import { errorResponse, invalidArgumentResponse, notFoundResponse, type Outcome } from './google-error.ts';
 import { findError, type ModelHandler } from './model-call.ts';
-import { parseBody, toCamelKeys } from './request.ts';
+import { parseBody, slicePage, toCamelKeys } from './request.ts';
 import { sendError, sendJson } from './send.ts';
 
 interface BatchOptions {
@@ -133,13 +133,11 @@ export function createBatches(options: BatchOptions): Batches {
     async list(_id, request) {
       const { query } = request;
       const owner = findOwner(request);
-      const size = Math.min(Math.max(Number(query.get('pageSize')) || 50, 1), 1000);
-      const start = Number(query.get('pageToken')) || 0;
       // The newest first, as people expect of a list of jobs.
       const isVisible = (job: Job): boolean => job.owner === owner && job.createdAt + lagMs <= clock.now();
       const visible = [...jobs.values()].filter(isVisible).reverse();
-      const operations = visible.slice(start, start + size).map((job) => show(job, false));
-      const next = start + size < visible.length ? { nextPageToken: String(start + size) } : {};
+      const { items, next } = slicePage(visible, query, { usual: 50, most: 1000 });
+      const operations = items.map((job) => show(job, false));
       return { ok: true, body: { ...(operations.length === 0 ? {} : { operations }), ...next } };
     },
     cancel: (id, request) =>

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../core/json.ts';
+import { slicePage } from './request.ts';
 
 const GENERATE = ['generateContent', 'countTokens', 'createCachedContent', 'batchGenerateContent'];
 const EMBED = ['embedContent', 'countTextTokens', 'countTokens', 'asyncBatchEmbedContent'];
@@ -80,10 +81,8 @@ export function toModelResource(id: string): JsonObject {
 }
 
 export function listModelResources(query: URLSearchParams): JsonObject {
-  const size = Math.min(Math.max(Number(query.get('pageSize')) || 50, 1), 1000);
-  const start = Number(query.get('pageToken')) || 0;
-  const models = LISTED.slice(start, start + size).map(toModelResource);
-  return start + size < LISTED.length ? { models, nextPageToken: String(start + size) } : { models };
+  const { items, next } = slicePage(LISTED, query, { usual: 50, most: 1000 });
+  return { models: items.map(toModelResource), ...next };
 }
 
 export function listPublisherModels(): JsonObject {

@@ -11,7 +11,7 @@ import {
   toState,
 } from './file-store.ts';
 import { type ErrorResponse, errorResponse } from './google-error.ts';
-import { type DemoContent, type DemoPart, toCamelKeys } from './request.ts';
+import { type DemoContent, type DemoPart, slicePage, toCamelKeys } from './request.ts';
 import type { Route } from './route.ts';
 import { sendError, sendJson } from './send.ts';
 import { createUploadHandler } from './upload.ts';
@@ -87,13 +87,8 @@ async function sendContent({ mimeType, content }: StoredFile, reply: ServedReply
 }
 
 function toPage(all: readonly StoredFile[], query: URLSearchParams, host: string | undefined): JsonObject {
-  const size = Math.min(Math.max(Number(query.get('pageSize')) || 10, 1), 100);
-  const from = Number(query.get('pageToken')) || 0;
-  const files = all.slice(from, from + size).map((file) => toResource(file, host));
-  return {
-    ...(files.length === 0 ? {} : { files }),
-    ...(from + size < all.length ? { nextPageToken: String(from + size) } : {}),
-  };
+  const { items, next } = slicePage(all, query, { usual: 10, most: 100 });
+  return { ...(items.length === 0 ? {} : { files: items.map((file) => toResource(file, host)) }), ...next };
 }
 
 function resolveContents(contents: readonly DemoContent[], find: (name: string) => StoredFile | undefined): Resolved {

@@ -150,6 +150,24 @@ export function listCallableTools({ tools, calling }: DemoRequest): readonly str
   return calling.allowed.length === 0 ? [...tools.keys()] : calling.allowed;
 }
 
+interface Page<Item> {
+  readonly items: readonly Item[];
+  /** Empty on the last page. */
+  readonly next: { readonly nextPageToken?: string };
+}
+
+/** Divides a list as Google's APIs do, by `pageSize` and `pageToken`. */
+export function slicePage<Item>(
+  all: readonly Item[],
+  query: URLSearchParams,
+  { usual, most }: { readonly usual: number; readonly most: number },
+): Page<Item> {
+  const size = Math.min(Math.max(Number(query.get('pageSize')) || usual, 1), most);
+  const start = Number(query.get('pageToken')) || 0;
+  const end = start + size;
+  return { items: all.slice(start, end), next: end < all.length ? { nextPageToken: String(end) } : {} };
+}
+
 export function toCamelKeys(value: JsonObject): JsonObject {
   return Object.fromEntries(
     Object.entries(value).map(([key, inner]) => [
