@@ -113,11 +113,12 @@ async function followRedirects(
   throw new AppError('api', `${start.href} redirects more than ${MAX_HOPS} times`);
 }
 
+/** One byte more than callers accept, so that they notice what is too large. */
 const MAX_FETCHED_BYTES = 20_000_001;
 
 /**
- * The bytes at an https address, following up to five redirects that stay https; `send` checks each address. Reads
- * little more than 20 MB. Throws AppError `api`.
+ * The bytes at an https address, at most 20 MB and one byte, following up to five redirects that stay https; `send`
+ * checks each address. Throws AppError `api`.
  */
 export async function fetchBytes(start: URL, send: SendHttp, signal: AbortSignal): Promise<Uint8Array> {
   const { url, response } = await followRedirects(start, async (next) => {
@@ -132,12 +133,5 @@ async function readResponseBytes(url: URL, response: HttpResponse): Promise<Uint
     await closeBody(response.body);
     throw new AppError('api', `${url.host} answered with status ${response.status}`);
   }
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of response.body) {
-    chunks.push(chunk);
-    size += chunk.length;
-    if (size >= MAX_FETCHED_BYTES) break;
-  }
-  return Buffer.concat(chunks, size);
+  return (await readUpTo(MAX_FETCHED_BYTES, response.body)).bytes;
 }
