@@ -4,8 +4,8 @@ import type { Usage } from '../core/usage.ts';
 import { createAbortable, onAbort } from '../platform/runtime/abort.ts';
 import type { Budget } from './budget.ts';
 import type { Engine, EngineRun, PendingRow } from './engine.ts';
-import type { Gate, Pass } from './gate.ts';
 import type { RowAnswer, RowResult } from './result.ts';
+import type { Permit, Throttle } from './throttle.ts';
 
 /** A row that is ready to be asked, any number of times. */
 export interface PreparedRow {
@@ -16,7 +16,7 @@ export interface PreparedRow {
   readonly model: string;
   readonly maxOutputTokens: number | undefined;
   /** Sends it once. Throws AppError, with `retry` where another attempt may help. */
-  ask(limits: AskLimits, signal: AbortSignal): Promise<Asked>;
+  ask(limits: AskLimits, signal: AbortSignal): Promise<AttemptAnswer>;
 }
 
 export interface AskLimits {
@@ -26,10 +26,10 @@ export interface AskLimits {
   readonly onCost?: (cost: number | undefined) => void;
 }
 
-export type Asked = Pick<RowAnswer, 'response' | 'json' | 'model' | 'usage' | 'cost' | 'finishReason'>;
+export type AttemptAnswer = Pick<RowAnswer, 'response' | 'json' | 'model' | 'usage' | 'cost' | 'finishReason'>;
 
 export interface LocalEngineOptions {
-  readonly gate: Gate;
+  readonly throttle: Throttle;
   readonly clock: Clock;
   readonly random: () => number;
   /** Throws AppError for a row that cannot be asked. */
@@ -55,13 +55,13 @@ const DEDUPE_BYTES = 16_000_000;
 /** What an answer takes besides its text, as measured: its key, its counts, its place in the map. */
 const BYTES_PER_ANSWER = 800;
 
-/** Asks the rows one by one from here, many at once, as the gate allows. */
+/** Asks the rows one by one from here, many at once, as the throttle allows. */
 export function createLocalEngine(options: LocalEngineOptions): Engine {
   return { run: (run) => runLocally(options, run) };
 }
 
 async function runLocally(options: LocalEngineOptions, run: EngineRun): Promise<void> {
-  const { gate } = options;
+  const { throttle } = options;
   /** Aborts with `run.signal`, and when nothing new is to be sent; what is in flight is finished then. */
   const halt = createAbortable();
   const unfollow = onAbort(run.signal, () => halt.abort(run.signal.reason));
@@ -88,7 +88,7 @@ async function runLocally(options: LocalEngineOptions, run: EngineRun): Promise<
     });
   try {
     while (!halt.signal.aborted) {
-      if (inFlight >= gate.limit) {
+      if (inFlight >= throttle.limit) {
         await changed();
         continue;
       }
@@ -176,7 +176,7 @@ function createAsker(
   options: LocalEngineOptions,
   { signal, halted }: { readonly signal: AbortSignal; readonly halted: AbortSignal },
 ) {
-  const { gate, clock, random, retries, baseMs, budget } = options;
+  const { throttle, clock, random, retries, baseMs, budget } = options;
   /** How many tokens the server counts for one of our estimate. */
   let ratio = 1;
   const learnRatio = (expected: number, { promptTokenCount }: Usage): void => {
@@ -189,15 +189,15 @@ function createAsker(
     for (let attempts = 1; ; attempts += 1) {
       const expected = Math.ceil(prepared.tokens * ratio);
       const reserved = budget && (await stopRun(() => budget.reserve({ ...prepared, tokens: expected }, halted)));
-      let pass: Pass | undefined;
+      let permit: Permit | undefined;
       let cost: number | undefined;
       const onCost = (spent: number | undefined): void => {
         cost = spent;
       };
       try {
-        pass = await gate.enter(expected, halted);
+        permit = await throttle.acquire(expected, halted);
         const asked = await prepared.ask({ ...limitOutput(reserved), onCost }, signal);
-        pass.succeed(asked.usage.promptTokenCount);
+        permit.succeed(asked.usage.promptTokenCount);
         learnRatio(prepared.tokens, asked.usage);
         reserved?.settle(cost ?? asked.cost);
         return { ...asked, ms: 0, attempts };
@@ -205,8 +205,8 @@ function createAsker(
         reserved?.settle(cost);
         const error = AppError.from(thrown);
         const isRefusal = isRefused(error);
-        if (isRefusal) pass?.refuse(error);
-        else pass?.fail();
+        if (isRefusal) permit?.refuse(error);
+        else permit?.fail();
         if (thrown === halted.reason) throw thrown;
         signal.throwIfAborted();
         if (isFatal(error, row)) throw new RunStop(toStop(error));

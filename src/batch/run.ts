@@ -16,7 +16,7 @@ export interface RunOptions {
   /** How many rows of the input to look at; absent: all. */
   readonly limit?: number | undefined;
   /** Once aborted, no further row is begun; what is in flight is finished. */
-  readonly winding: AbortSignal;
+  readonly drainSignal: AbortSignal;
   readonly signal: AbortSignal;
   readonly onSeen?: (row: Row, isPending: boolean) => void;
   readonly onFinished?: (row: FinishedRow) => void;
@@ -39,7 +39,7 @@ export interface RunCounts {
  * far as it came.
  */
 export async function runRows(options: RunOptions): Promise<RunCounts> {
-  const { rows, journal, engine, retriesFailed, winding, signal, limit = Number.POSITIVE_INFINITY } = options;
+  const { rows, journal, engine, retriesFailed, drainSignal, signal, limit = Number.POSITIVE_INFINITY } = options;
   const { onSeen = () => {}, onFinished = () => {} } = options;
   let seen = 0;
   let skipped = 0;
@@ -55,8 +55,8 @@ export async function runRows(options: RunOptions): Promise<RunCounts> {
   async function* pendingRows(): AsyncGenerator<PendingRow, void> {
     try {
       for await (const given of rows) {
-        if (winding.aborted) isComplete = false;
-        if (winding.aborted || seen >= limit) return;
+        if (drainSignal.aborted) isComplete = false;
+        if (drainSignal.aborted || seen >= limit) return;
         seen += 1;
         const { row, claim } = claimRow(given, journal);
         if (!isReadable(row)) unreadable += 1;
@@ -73,7 +73,7 @@ export async function runRows(options: RunOptions): Promise<RunCounts> {
       }
     } catch (thrown) {
       // The input was being waited for when the run was told to end.
-      if (!winding.aborted) throw thrown;
+      if (!drainSignal.aborted) throw thrown;
       isComplete = false;
     }
   }

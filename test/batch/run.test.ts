@@ -5,14 +5,14 @@ import fc from 'fast-check';
 import { expect, type TestContext, test } from 'vitest';
 import { guessTokens, type RowRequest } from '../../src/app/batch/request.ts';
 import { createBudget } from '../../src/batch/budget.ts';
-import { createGate } from '../../src/batch/gate.ts';
 import { readRows } from '../../src/batch/input.ts';
 import { openJournal } from '../../src/batch/journal.ts';
-import { type Asked, createLocalEngine, type LocalEngineOptions } from '../../src/batch/local-engine.ts';
+import { type AttemptAnswer, createLocalEngine, type LocalEngineOptions } from '../../src/batch/local-engine.ts';
 import { formatProgress } from '../../src/batch/progress.ts';
 import type { RowInput } from '../../src/batch/row.ts';
 import { type RunOptions, runRows } from '../../src/batch/run.ts';
 import { sampleRows } from '../../src/batch/sample.ts';
+import { createThrottle } from '../../src/batch/throttle.ts';
 import { AppError } from '../../src/core/error.ts';
 import type { Clock } from '../../src/core/io.ts';
 import { createAbortable } from '../../src/platform/runtime/abort.ts';
@@ -27,7 +27,7 @@ interface Scene extends Partial<Omit<LocalEngineOptions, 'prepare'>> {
 async function runBatch(
   t: TestContext,
   lines: readonly unknown[],
-  ask: (prompt: string, signal: AbortSignal, most?: number) => Promise<Partial<Asked>> | Partial<Asked>,
+  ask: (prompt: string, signal: AbortSignal, most?: number) => Promise<Partial<AttemptAnswer>> | Partial<AttemptAnswer>,
   { run = {}, ...engine }: Scene = {},
 ) {
   const directory = mkdtempSync(join(tmpdir(), 'gmn-batch-'));
@@ -49,7 +49,7 @@ async function runBatch(
           random: () => 0.5,
           retries: 2,
           baseMs: 1,
-          gate: createGate({ clock: CLOCK, random: () => 0.5, maxConcurrency: 8, baseMs: 0 }),
+          throttle: createThrottle({ clock: CLOCK, random: () => 0.5, maxConcurrency: 8, baseMs: 0 }),
           prepare: async ({ input }) => ({
             ...{ tokens: 10, model: 'm', maxOutputTokens: 1000 },
             key: () => input.prompt ?? '',
@@ -61,7 +61,7 @@ async function runBatch(
           }),
           ...engine,
         }),
-        ...{ retriesFailed: false, isOrdered: false, winding: stop.signal, signal: stop.signal },
+        ...{ retriesFailed: false, isOrdered: false, drainSignal: stop.signal, signal: stop.signal },
         ...{ ...run, ...changes },
       });
     } finally {
@@ -192,18 +192,18 @@ test('--limit looks at the first rows only, and a later run with a higher one go
 });
 
 test('winding down finishes what is in flight and begins nothing new', async (t) => {
-  const winding = createAbortable();
+  const drain = createAbortable();
   let inFlight = 0;
   const { start, read } = await runBatch(
     t,
     rows(100),
     async () => {
       inFlight += 1;
-      if (inFlight === 4) winding.abort(new Error('Ctrl+C'));
+      if (inFlight === 4) drain.abort(new Error('Ctrl+C'));
       await CLOCK.sleep(0, NEVER);
       return {};
     },
-    { run: { winding: winding.signal } },
+    { run: { drainSignal: drain.signal } },
   );
   expect(await start()).toMatchObject({ isComplete: false });
   expect(read()).toHaveLength(inFlight);

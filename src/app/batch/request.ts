@@ -1,7 +1,7 @@
 import type { Agent } from '../../agent/agent.ts';
 import { createMemoryHistory } from '../../agent/agent.ts';
 import type { PendingRow } from '../../batch/engine.ts';
-import type { Asked, AskLimits, PreparedRow } from '../../batch/local-engine.ts';
+import type { AskLimits, AttemptAnswer, PreparedRow } from '../../batch/local-engine.ts';
 import type { RowInput } from '../../batch/row.ts';
 import type { Template } from '../../config/templates.ts';
 import type { App } from '../../core/app.ts';
@@ -123,7 +123,7 @@ function createAsk(parts: RequestParts) {
     contents: readonly Content[],
     calls: BilledCall[],
     signal: AbortSignal,
-  ): Promise<Asked> => {
+  ): Promise<AttemptAnswer> => {
     const model = noteReplies(agent.model, (reply) => calls.push(toBilledCall(reply, parts.backend, app.clock.now())));
     const history = createMemoryHistory({ earlier: contents.slice(0, -1) });
     const prompt = contents.at(-1) as Content;
@@ -145,7 +145,12 @@ function createAsk(parts: RequestParts) {
     throw new AppError('internal', 'the turn ended without an end');
   };
 
-  return async (agent: Agent, contents: readonly Content[], limits: AskLimits, signal: AbortSignal): Promise<Asked> => {
+  return async (
+    agent: Agent,
+    contents: readonly Content[],
+    limits: AskLimits,
+    signal: AbortSignal,
+  ): Promise<AttemptAnswer> => {
     const calls: BilledCall[] = [];
     try {
       return await askOnce(limitOutput(agent, limits), contents, calls, signal);

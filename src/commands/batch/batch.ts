@@ -89,7 +89,7 @@ export async function run(options: BatchCommandOptions, app: App): Promise<numbe
           ...{ rows, journal, engine: opened.engine, limit: options.limit },
           retriesFailed: options.retryFailed ?? false,
           isOrdered: options.ordered ?? false,
-          winding: app.signal,
+          drainSignal: app.signal,
           signal: stop.signal,
           onFinished: (row) => {
             stats.add(row.result);

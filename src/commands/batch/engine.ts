@@ -4,12 +4,12 @@ import { openBatchService } from '../../app/batch/remote-service.ts';
 import type { BatchOptions, BatchSetup } from '../../app/batch/setup.ts';
 import { createBudget } from '../../batch/budget.ts';
 import type { Engine } from '../../batch/engine.ts';
-import { createGate } from '../../batch/gate.ts';
 import type { Journal } from '../../batch/journal.ts';
 import { createLocalEngine } from '../../batch/local-engine.ts';
 import { createRemoteEngine, type RemoteOptions } from '../../batch/remote/engine.ts';
 import { openPlan, type PlanStore } from '../../batch/remote/plan.ts';
 import { settleRemote } from '../../batch/remote/settle.ts';
+import { createThrottle } from '../../batch/throttle.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import { formatCount } from '../../core/text/format.ts';
@@ -108,16 +108,16 @@ function openLocalEngine(options: EngineOptions, { app, setup, prices }: EngineP
   const { clock, random } = app;
   const baseMs = setup.opened.retryBaseMs;
   const maxConcurrency = options.concurrency ?? DEFAULT_CONCURRENCY;
-  const gate = createGate({ clock, random, baseMs, maxConcurrency, rpm: options.rpm, tpm: options.tpm });
+  const throttle = createThrottle({ clock, random, baseMs, maxConcurrency, rpm: options.rpm, tpm: options.tpm });
   const engine = createLocalEngine({
-    ...{ gate, clock, random, baseMs, prepare: setup.prepare, retries: setup.retries },
+    ...{ throttle, clock, random, baseMs, prepare: setup.prepare, retries: setup.retries },
     budget: options.maxCost === undefined ? undefined : createBudget(options.maxCost, prices.estimate),
     dedupes: options.dedupe ?? false,
   });
   return {
     engine,
     isRemote: false,
-    state: () => ({ pausedMs: gate.pausedUntil - clock.now() }),
+    state: () => ({ pausedMs: throttle.pausedUntil - clock.now() }),
     end: async () => {},
   };
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createGate, type GateOptions } from '../../src/batch/gate.ts';
+import { createThrottle, type ThrottleOptions } from '../../src/batch/throttle.ts';
 import { AppError, type QuotaFault } from '../../src/core/error.ts';
 import type { Clock } from '../../src/core/io.ts';
 import { createAbortable } from '../../src/platform/runtime/abort.ts';
@@ -51,7 +51,7 @@ interface Service {
 const MINUTE = 60_000;
 
 /** Runs for ten minutes, and counts what was answered and refused in each. */
-async function simulate(service: Service, options: Partial<GateOptions> = {}) {
+async function simulate(service: Service, options: Partial<ThrottleOptions> = {}) {
   const { clock, runUntil } = virtualClock();
   const begunAt = clock.now();
   let seed = 1;
@@ -59,7 +59,7 @@ async function simulate(service: Service, options: Partial<GateOptions> = {}) {
     seed = (seed * 48271) % 2147483647;
     return seed / 2147483647;
   };
-  const gate = createGate({ clock, random, maxConcurrency: 100, baseMs: 1000, ...options });
+  const throttle = createThrottle({ clock, random, maxConcurrency: 100, baseMs: 1000, ...options });
   const { signal } = createAbortable();
   const sent: { readonly at: number; readonly tokens: number }[] = [];
   const minutes = Array.from({ length: 10 }, () => ({ answered: 0, refused: 0, tokens: 0 }));
@@ -81,13 +81,13 @@ async function simulate(service: Service, options: Partial<GateOptions> = {}) {
   const work = async (): Promise<void> => {
     for (;;) {
       const tokens = Math.ceil(service.tokens * (0.5 + random()));
-      const pass = await gate.enter(service.tokens, signal);
+      const permit = await throttle.acquire(service.tokens, signal);
       const minute = minutes[Math.floor((clock.now() - begunAt) / MINUTE)];
       const refusal = findRefusal(tokens);
       if (minute === undefined) return;
       if (refusal !== undefined) {
         minute.refused += 1;
-        pass.refuse(refusal);
+        permit.refuse(refusal);
         continue;
       }
       minute.answered += 1;
@@ -95,7 +95,7 @@ async function simulate(service: Service, options: Partial<GateOptions> = {}) {
       sent.push({ at: clock.now(), tokens });
       if (sent.length > 20_000) sent.splice(0, 10_000);
       await clock.sleep(service.latencyMs * (0.5 + random()), signal);
-      pass.succeed(tokens);
+      permit.succeed(tokens);
     }
   };
   for (let worker = 0; worker < 100; worker += 1) void work();
@@ -140,29 +140,29 @@ test('--rpm is never passed, and nothing is refused', async () => {
 
 test('the limit begins at four, doubles with every round, and a 503 takes 30 % of it', async () => {
   const { clock } = virtualClock();
-  const gate = createGate({ clock, random: () => 0.5, maxConcurrency: 64, baseMs: 10 });
+  const throttle = createThrottle({ clock, random: () => 0.5, maxConcurrency: 64, baseMs: 10 });
   const { signal } = createAbortable();
   const limits: number[] = [];
   for (let round = 0; round < 6; round += 1) {
-    limits.push(gate.limit);
-    const passes = await Promise.all(Array.from({ length: gate.limit }, () => gate.enter(1, signal)));
-    const next = passes.map(() => gate.enter(1, signal));
-    for (const pass of passes) pass.succeed(1);
-    for (const pass of await Promise.all(next)) pass.fail();
+    limits.push(throttle.limit);
+    const permits = await Promise.all(Array.from({ length: throttle.limit }, () => throttle.acquire(1, signal)));
+    const next = permits.map(() => throttle.acquire(1, signal));
+    for (const permit of permits) permit.succeed(1);
+    for (const permit of await Promise.all(next)) permit.fail();
   }
   expect(limits).toEqual([4, 8, 16, 32, 64, 64]);
-  const before = gate.limit;
-  (await gate.enter(1, signal)).refuse(new AppError('api', 'busy', { status: 503, retry: {} }));
-  expect(gate.limit).toBe(Math.floor(before * 0.7));
-  expect(gate.pausedUntil).toBeGreaterThan(clock.now());
+  const before = throttle.limit;
+  (await throttle.acquire(1, signal)).refuse(new AppError('api', 'busy', { status: 503, retry: {} }));
+  expect(throttle.limit).toBe(Math.floor(before * 0.7));
+  expect(throttle.pausedUntil).toBeGreaterThan(clock.now());
 });
 
 test('who waits leaves when the run ends', async () => {
   const { clock } = virtualClock();
-  const gate = createGate({ clock, random: () => 0.5, maxConcurrency: 1, baseMs: 10 });
+  const throttle = createThrottle({ clock, random: () => 0.5, maxConcurrency: 1, baseMs: 10 });
   const ended = new AbortController();
-  await gate.enter(1, ended.signal);
-  const waiting = gate.enter(1, ended.signal);
+  await throttle.acquire(1, ended.signal);
+  const waiting = throttle.acquire(1, ended.signal);
   ended.abort(new Error('over'));
   await expect(waiting).rejects.toThrow('over');
 });

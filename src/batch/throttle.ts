@@ -3,7 +3,7 @@ import type { Clock } from '../core/io.ts';
 import { onAbort } from '../platform/runtime/abort.ts';
 import { createPacer } from './pacer.ts';
 
-export interface GateOptions {
+export interface ThrottleOptions {
   readonly clock: Clock;
   /** From 0 to 1. */
   readonly random: () => number;
@@ -17,7 +17,7 @@ export interface GateOptions {
 }
 
 /** A request that is on its way. One of these must be called, once. */
-export interface Pass {
+export interface Permit {
   /** It was answered, and counted as this many tokens of the prompt. */
   succeed(tokens: number | undefined): void;
   /** The server had no room: everybody slows down. */
@@ -26,10 +26,10 @@ export interface Pass {
   fail(): void;
 }
 
-/** What all requests of a run pass, so that what one learns of the server's limits holds for all. */
-export interface Gate {
+/** Shared by all requests of a run: what one of them learns of the server's limits holds for all. */
+export interface Throttle {
   /** Resolves when the request may be sent. `tokens`: what it is expected to count. Rejects with the signal's reason. */
-  enter(tokens: number, signal: AbortSignal): Promise<Pass>;
+  acquire(tokens: number, signal: AbortSignal): Promise<Permit>;
   /** How many requests at once are possible now. */
   readonly limit: number;
   /** Until when nothing is sent, in milliseconds since the epoch. */
@@ -48,7 +48,7 @@ const DRAIN_MS = 3000;
 
 interface Waiting {
   readonly tokens: number;
-  readonly start: (pass: Pass) => void;
+  readonly start: (permit: Permit) => void;
 }
 
 /** How many at once: grows by one with every answer, and after a refusal, which takes 30 %, by one per round of answers. */
@@ -72,7 +72,7 @@ function createLimit(most: number) {
  * The limit starts at four and follows answers and refusals. A quota per minute is learned from the refusal that names it, and
  * kept from then on by spacing requests evenly.
  */
-export function createGate({ clock, random, maxConcurrency, rpm, tpm, baseMs }: GateOptions): Gate {
+export function createThrottle({ clock, random, maxConcurrency, rpm, tpm, baseMs }: ThrottleOptions): Throttle {
   const requests = createPacer(clock, rpm);
   const tokenPacer = createPacer(clock, tpm);
   const limit = createLimit(maxConcurrency);
@@ -99,7 +99,7 @@ export function createGate({ clock, random, maxConcurrency, rpm, tpm, baseMs }: 
     pausedUntil = Math.max(pausedUntil, now + waitMs + (quota?.per === 'minute' ? DRAIN_MS : 0));
   };
 
-  const createPass = (expected: number, sentAt: number): Pass => {
+  const createPermit = (expected: number, sentAt: number): Permit => {
     const leave = (): void => {
       inFlight -= 1;
       pump();
@@ -138,20 +138,20 @@ export function createGate({ clock, random, maxConcurrency, rpm, tpm, baseMs }: 
       inFlight += 1;
       requests.take(1);
       tokenPacer.take(next.tokens);
-      next.start(createPass(next.tokens, now));
+      next.start(createPermit(next.tokens, now));
     }
   };
 
   return {
-    enter(tokens, signal) {
+    acquire(tokens, signal) {
       return new Promise((resolve, reject) => {
         signal.throwIfAborted();
         let unfollow = (): void => {};
         const waiting: Waiting = {
           tokens,
-          start(pass) {
+          start(permit) {
             unfollow();
-            resolve(pass);
+            resolve(permit);
           },
         };
         queue.push(waiting);
